@@ -1,0 +1,97 @@
+# Makefile - the front door. `make demo` and `make test` do all their set-up; the rest is for working on muster.
+#
+#   make            build/muster            make demo    install what is missing, build, train the example
+#   make test       every test, sanitized   make lint    format, static analysis, layers
+#   make bench      the figures             make clean
+#
+# B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands.
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+CC = gcc
+B ?= build
+V ?= 0
+SAN ?= 0
+Q = $(if $(filter 1,$(V)),,@)
+
+WARNINGS = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla -Wundef \
+           -Wswitch-enum -Werror
+HARDEN   = -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+SANITIZE = -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(filter 1,$(SAN)),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
+LDFLAGS  = $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
+           $(EXTRA_LDFLAGS)
+LDLIBS   = -luv -lmicrohttpd -lsqlite3 -lyaml -lpthread -ldl
+comma    = ,
+
+# Lowest first. A folder may include its own headers and those of folders of a lower rank (tools/check-layers.sh).
+RANK0 = base
+RANK1 = api
+RANK2 = core port
+RANK3 = loop net
+RANK4 = store client runtime
+RANK5 = server control agent
+RANK6 = cli
+LAYERS = $(RANK0) $(RANK1) $(RANK2) $(RANK3) $(RANK4) $(RANK5) $(RANK6)
+lib    = $(B)/lib/$(1).a
+# what the unit tests of a layer link: the layer itself and every lower one
+below_base =
+below_api = $(RANK0)
+below_core = $(below_api) $(RANK1)
+below_loop = $(below_core) $(RANK2)
+below_net = $(below_loop) loop
+below_store = $(below_loop) $(RANK3)
+below_client = $(below_store)
+below_runtime = $(below_store)
+below_server = $(below_store) $(RANK4)
+below_control = $(below_server)
+below_agent = $(below_server)
+below_cli = $(below_server) $(RANK5)
+WITH_CODE = $(filter-out port,$(LAYERS))
+
+.PHONY: all
+all: $(B)/muster
+
+$(B)/obj/%.o: src/%.c Makefile
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+
+define layer_rules
+$(1)_SRC := $$(wildcard src/$(1)/*.c)
+$(B)/lib/$(1).a: $$(patsubst src/%.c,$(B)/obj/%.o,$$($(1)_SRC)) src/$(1)
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	$$(Q)ar rcs $$@ $$(filter %.o,$$^)
+endef
+$(foreach l,$(WITH_CODE),$(eval $(call layer_rules,$(l))))
+
+$(B)/muster: $(B)/obj/main.o $(foreach l,$(WITH_CODE),$(call lib,$(l)))
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(B)/obj/main.o -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
+
+# tests/unit/<layer>/<name>.c -> $(B)/unit/<layer>/<name>
+UNIT_SRC   := $(wildcard tests/unit/*/*.c)
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(UNIT_SRC))
+$(B)/unit/%.o: tests/unit/%.c Makefile
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(CFLAGS) -Itests/unit -MMD -MP -c $< -o $@
+
+define unit_rules
+$(patsubst tests/unit/$(1)/%.c,$(B)/unit/$(1)/%,$(wildcard tests/unit/$(1)/*.c)): $(B)/unit/$(1)/%: $(B)/unit/$(1)/%.o \
+    $(foreach l,$(1) $(filter-out port,$(below_$(1))),$(call lib,$(l)))
+	$$(Q)$$(CC) $$(CFLAGS) $$(LDFLAGS) $$< -Wl,--start-group $$(filter %.a,$$^) -Wl,--end-group -lcmocka $$(LDLIBS) -o $$@
+endef
+$(foreach l,$(WITH_CODE),$(eval $(call unit_rules,$(l))))
+
+.PHONY: unit-tests
+unit-tests: $(UNIT_TESTS)
+
+.PHONY: clean
+clean:
+	rm -rf $(B)
+
+-include $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)

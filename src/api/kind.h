@@ -1,0 +1,118 @@
+/*
+ * kind.h - a kind, declared once. Its table of fields drives decoding, defaulting, validation,
+ * immutability, OpenAPI, CRD YAML, explain, printer columns and (later) the console's form. There
+ * is no second list of fields anywhere.
+ *
+ * Where do I add a field: here, in the kind's table (api/kind_*.c). A kind: a table and one line in
+ * api/kinds.c.
+ */
+#ifndef MUSTER_API_KIND_H
+#define MUSTER_API_KIND_H
+
+#include "base/json.h"
+
+enum field_type {
+    FIELD_STRING,
+    FIELD_INT32,
+    FIELD_INT64,
+    FIELD_BOOL,
+    FIELD_QUANTITY, /* "500m", "4Gi", or a plain number */
+    FIELD_TIME,     /* RFC 3339 */
+    FIELD_INT_OR_STRING,
+    FIELD_BYTES,  /* base64 */
+    FIELD_OBJECT, /* fields[] */
+    FIELD_LIST,   /* of item */
+    FIELD_MAP,    /* string -> item */
+    FIELD_ANY,    /* kept as it is, whatever it holds */
+};
+
+enum field_flag {
+    FIELD_REQUIRED = 1u << 0,
+    FIELD_IMMUTABLE = 1u << 1,    /* may not change after creation; may also not appear or vanish */
+    FIELD_KEEP_UNKNOWN = 1u << 2, /* object: members not in fields[] are kept without a word */
+    FIELD_NON_EMPTY = 1u << 3,    /* string, list or map with at least one element */
+    FIELD_DNS_LABEL = 1u << 4,    /* RFC 1123 label, <= 63 characters */
+    FIELD_DNS_NAME = 1u << 5,     /* RFC 1123 subdomain, <= 253 characters */
+    FIELD_READ_ONLY = 1u << 6,    /* set by the system */
+};
+
+struct field {
+    const char *name;
+    enum field_type type;
+    unsigned flags;
+    const char *doc;            /* English, one or two sentences */
+    const char *doc_zh;         /* Chinese, or NULL */
+    const struct field *fields; /* FIELD_OBJECT, or the members of an object item; ends with {0} */
+    enum field_type item;       /* FIELD_LIST, FIELD_MAP: type of the elements */
+    const char
+        *default_json; /* NULL: none. Applied when the field is absent and its parent is present */
+    const char *const *values; /* allowed strings, NULL-terminated; NULL: any */
+    bool has_min, has_max;
+    int64_t min, max;  /* numbers */
+    const char *alias; /* an older spelling that is read too: both given and different is refused,
+                          name is what is written ("enabled" with alias "enable") */
+    const char
+        *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
+};
+
+struct column {
+    const char *name;   /* "Phase" */
+    const char *type;   /* "string", "integer", "date" */
+    const char *format; /* "name" or "" */
+    const char *doc;
+    int priority;     /* 0 always shown, 1 with -o wide */
+    const char *path; /* ".status.phase": how CRD YAML says it, and how it is rendered when render
+                         is NULL */
+    /* For what a path cannot say. NULL result prints <none>. */
+    struct json *(*render)(struct arena *a, const struct json *object, int64_t now_ms);
+};
+
+struct kind {
+    const char *group; /* "" for core */
+    const char *version;
+    const char *name; /* "PyTorchTrainingJob" */
+    const char *plural;
+    const char *singular;
+    const char *const *short_names; /* NULL-terminated or NULL */
+    const char *const *categories;
+    bool namespaced;
+    bool has_status; /* status subresource: the main endpoint ignores status, /status ignores the
+                        rest */
+    bool custom; /* a custom resource: strategic merge patch is refused, PUT needs resourceVersion,
+                    a CRD exists */
+    bool collected; /* watched by the garbage collector (may own or be owned) */
+    const char *doc, *doc_zh;
+    const struct field *fields; /* apiVersion, kind and metadata are common and not repeated here */
+    const struct column *columns; /* ends with {0}; Name is written out like the others */
+    /* What a table cannot say: checks across fields. old is NULL at creation. Adds causes to err.
+     */
+    void (*validate)(const struct json *object, const struct json *old, struct err *err);
+    /* Defaults a table cannot say. */
+    void (*set_defaults)(struct arena *a, struct json *object);
+    /* Text for Warning: headers, one call each. */
+    void (*warn)(const struct json *object, void (*say)(void *arg, const char *text), void *arg);
+    /* Extra field selectors beside metadata.name and metadata.namespace: NULL-terminated paths,
+     * "status.phase". */
+    const char *const *field_selectors;
+};
+
+/* Every kind, in order of discovery; ends with NULL. The one list of kinds. */
+extern const struct kind *const kinds[];
+
+extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind_event,
+    kind_config_map, kind_secret, kind_persistent_volume_claim, kind_lease,
+    kind_pytorch_training_job;
+
+const struct kind *kind_by_plural(const char *group, const char *version, const char *plural);
+const struct kind *kind_by_name(const char *group, const char *version, const char *name);
+/* From apiVersion ("batch.tensorstack.dev/v1beta1" or "v1") and kind of an object. */
+const struct kind *kind_of_object(const struct json *object);
+/* By any name a user may type: plural, singular, short name, kind; case does not matter. */
+const struct kind *kind_by_any_name(const char *word);
+/* "v1" or "group/version", in the arena. */
+const char *kind_api_version(struct arena *a, const struct kind *k);
+/* "/api/v1/namespaces/NS/pods[/NAME]" or "/apis/G/V/..."; ns NULL or "" for all namespaces or
+ * cluster kinds; name may be NULL. Escapes what needs it. */
+const char *kind_path(struct arena *a, const struct kind *k, const char *ns, const char *name);
+
+#endif

@@ -1,0 +1,77 @@
+/* object.h - what is true of every object: decoding by its kind's table, defaults, validation,
+ * metadata. */
+#ifndef MUSTER_API_OBJECT_H
+#define MUSTER_API_OBJECT_H
+
+#include "api/kind.h"
+
+/* Names, labels and annotations that are part of the interface. */
+#define LABEL_OWNER_NAME "tensorstack.dev/owner-name"
+#define LABEL_OWNER_KIND "tensorstack.dev/owner-kind"
+#define LABEL_REPLICA_TYPE "replica-type"
+#define LABEL_REPLICA_INDEX "replica-index"
+#define LABEL_JOB_ROLE "job-role"
+/* Gang: pods of one controller start only when this many of them can be running together. On a pod,
+ * by its job. */
+#define ANNOTATION_MIN_MEMBER "scheduler.tensorstack.dev/min-member"
+/* On a Node: the folder that holds one folder per pod UID; the API server on this machine reads
+ * logs there. */
+#define ANNOTATION_POD_ROOT "muster.dev/pod-root"
+/* On a pod, by the scheduler: indexes of the GPUs it may use, "0,1". */
+#define ANNOTATION_GPUS "muster.dev/gpus"
+/* Namespace of what belongs to no user: port leases. */
+#define SYSTEM_NAMESPACE "muster-system"
+
+/* --- reading metadata ("" when absent, never NULL)
+ * ------------------------------------------------------------ */
+const char *object_name(const struct json *object);
+const char *object_namespace(const struct json *object);
+const char *object_uid(const struct json *object);
+const char *object_resource_version(const struct json *object);
+const struct json *object_labels(const struct json *object);
+const char *object_label(const struct json *object, const char *key);      /* NULL when absent */
+const char *object_annotation(const struct json *object, const char *key); /* NULL when absent */
+bool object_is_deleting(const struct json *object);
+/* ms since the epoch of a time member of v, 0 when absent or malformed. */
+int64_t object_time(const struct json *v, const char *key);
+int64_t object_created_ms(const struct json *object);
+/* The ownerReference with controller: true, or NULL. */
+const struct json *object_controller(const struct json *object);
+bool object_is_controlled_by(const struct json *object, const char *uid);
+/* status.conditions[] by type, or NULL. */
+const struct json *object_condition(const struct json *object, const char *type);
+
+/* --- by the table
+ * ------------------------------------------------------------------------------------------------
+ */
+
+enum field_validation { FIELD_VALIDATION_IGNORE, FIELD_VALIDATION_WARN, FIELD_VALIDATION_STRICT };
+
+typedef void warning_fn(void *arg, const char *text);
+
+/* Bytes of a request or file to a value. content_type may be NULL (JSON if it looks like it, else
+ * YAML); duplicate keys are said to warn. Errors name line and column. */
+struct json *object_parse(struct arena *a, const char *content_type, const char *text, size_t len,
+                          warning_fn *warn, void *arg, struct err *err) must_check;
+
+/* Checks structure by the kind's table: types, unknown members (ignored or warned about, and kept;
+ * strict: an error), old spellings renamed to the written one, null members dropped, numbers for
+ * quantities turned to strings. Changes object in place. Every problem is one cause with field path
+ * and line. 0 or negative errno. */
+int object_decode(struct arena *a, const struct kind *k, struct json *object,
+                  enum field_validation mode, warning_fn *warn, void *arg,
+                  struct err *err) must_check;
+void object_set_defaults(struct arena *a, const struct kind *k, struct json *object);
+/* Values: required, allowed, limits, names, cross-field checks, and with old immutability. Error
+ * text is `PyTorchTrainingJob.batch.tensorstack.dev "x" is invalid: field: problem` with one cause
+ * per field. */
+int object_validate(const struct kind *k, const struct json *object, const struct json *old,
+                    struct err *err) must_check;
+
+/* RFC 1123 checks; NULL when fine, else what is wrong and allowed. */
+const char *dns_label_problem(const char *text);
+const char *dns_name_problem(const char *text);
+const char *label_key_problem(const char *text);
+const char *label_value_problem(const char *text);
+
+#endif

@@ -1,0 +1,127 @@
+/* arena.c - bump allocation out of doubling blocks. Never returns single pieces to the system. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BLOCK_BYTES 4096u
+#define LARGEST_BLOCK_BYTES (256u * 1024u)
+#define ALIGNMENT 16u
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size, used;
+    _Alignas(16) char data[];
+};
+
+void arena_init(struct arena *a, size_t limit_bytes)
+{
+    *a = (struct arena)ARENA_INIT(limit_bytes);
+}
+
+static void free_blocks(struct arena_block *b)
+{
+    while (b) {
+        struct arena_block *next = b->next;
+
+        free(b);
+        b = next;
+    }
+}
+
+void arena_release(struct arena *a)
+{
+    free_blocks(a->blocks);
+    arena_init(a, a->limit_bytes);
+}
+
+void arena_reset(struct arena *a)
+{
+    struct arena_block *keep = a->blocks;
+
+    if (keep) {
+        free_blocks(keep->next);
+        keep->next = NULL;
+        keep->used = 0;
+    }
+    a->used_bytes = 0;
+    a->failed = false;
+}
+
+static struct arena_block *add_block(struct arena *a, size_t need)
+{
+    size_t size = a->blocks ? min_size(a->blocks->size * 2, LARGEST_BLOCK_BYTES)
+                            : FIRST_BLOCK_BYTES;
+    struct arena_block *b;
+
+    size = max_size(size, need);
+    b = malloc(sizeof(*b) + size);
+    if (!b)
+        return NULL;
+    b->size = size;
+    b->used = 0;
+    b->next = a->blocks;
+    a->blocks = b;
+    return b;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    struct arena_block *b = a->blocks;
+    void *p;
+
+    if (size > SIZE_MAX - ALIGNMENT)
+        goto fail;
+    size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    if (a->failed || size > a->limit_bytes - min_size(a->used_bytes, a->limit_bytes))
+        goto fail;
+    if (!b || b->size - b->used < size)
+        b = add_block(a, size);
+    if (!b)
+        goto fail;
+    p = b->data + b->used;
+    b->used += size;
+    a->used_bytes += size;
+    return memset(p, 0, size);
+fail:
+    a->failed = true;
+    return NULL;
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+    char *p = n < SIZE_MAX ? arena_alloc(a, n + 1) : NULL;
+
+    if (p && n)
+        memcpy(p, s, n);
+    return p;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+    return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list args;
+    char *p;
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (n < 0) {
+        a->failed = true;
+        return NULL;
+    }
+    p = arena_alloc(a, (size_t)n + 1);
+    if (!p)
+        return NULL;
+    va_start(args, fmt);
+    (void)vsnprintf(p, (size_t)n + 1, fmt, args);
+    va_end(args);
+    return p;
+}

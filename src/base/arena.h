@@ -1,0 +1,43 @@
+/*
+ * arena.h - memory that is given back all at once: one arena per request, reconcile pass or
+ * command.
+ *
+ * An allocation that fails marks the arena as failed and returns NULL; the JSON builders accept
+ * NULL and do nothing, so a caller may build a whole answer and ask arena_failed() once, before it
+ * is used.
+ */
+#ifndef MUSTER_BASE_ARENA_H
+#define MUSTER_BASE_ARENA_H
+
+#include "base/base.h"
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks;
+    size_t used_bytes;  /* handed out, all blocks together */
+    size_t limit_bytes; /* ceiling; a request that needs more fails */
+    bool failed;
+};
+
+#define ARENA_INIT(limit)                                                                          \
+    {                                                                                              \
+        .blocks = NULL, .used_bytes = 0, .limit_bytes = (limit), .failed = false                   \
+    }
+
+void arena_init(struct arena *a, size_t limit_bytes);
+void arena_release(struct arena *a);
+/* Forget everything but keep the first block for the next use. */
+void arena_reset(struct arena *a);
+
+void *arena_alloc(struct arena *a, size_t size) must_check; /* zeroed, aligned for any type */
+char *arena_strdup(struct arena *a, const char *s) must_check;
+char *arena_strndup(struct arena *a, const char *s, size_t n) must_check; /* adds the NUL */
+char *arena_printf(struct arena *a, const char *fmt, ...) must_check printf_like(2, 3);
+
+static inline bool arena_failed(const struct arena *a)
+{
+    return a->failed;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* base.h - the few macros every file uses. Nothing here allocates, logs or touches the system. */
+#ifndef MUSTER_BASE_BASE_H
+#define MUSTER_BASE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELEMS(a) (sizeof(a) / sizeof((a)[0]))
+#define must_check __attribute__((warn_unused_result))
+#define printf_like(fmt, args) __attribute__((format(printf, fmt, args)))
+#define unreachable() __builtin_unreachable()
+#define cleanup(fn) __attribute__((cleanup(fn)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
+
+static inline size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+#endif

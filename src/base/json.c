@@ -1,0 +1,365 @@
+/* json.c - reading, building and comparing values. See json.h. */
+#include "base/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct json *json_get_mut(struct json *object, const char *key)
+{
+    size_t len = strlen(key);
+
+    if (!json_is(object, JSON_OBJECT))
+        return NULL;
+    for (struct json *m = object->u.list.first; m; m = m->next)
+        if (m->key_len == len && memcmp(m->key, key, len) == 0)
+            return m;
+    return NULL;
+}
+
+const struct json *json_get(const struct json *object, const char *key)
+{
+    size_t len = strlen(key);
+
+    if (!json_is(object, JSON_OBJECT))
+        return NULL;
+    json_each (m, object)
+        if (m->key_len == len && memcmp(m->key, key, len) == 0)
+            return m;
+    return NULL;
+}
+
+const struct json *json_walk(const struct json *v, ...)
+{
+    const char *key;
+    va_list args;
+
+    va_start(args, v);
+    while (v && (key = va_arg(args, const char *)))
+        v = json_get(v, key);
+    va_end(args);
+    return v;
+}
+
+const struct json *json_index(const struct json *array, size_t index)
+{
+    if (!json_is(array, JSON_ARRAY))
+        return NULL;
+    json_each (item, array)
+        if (index-- == 0)
+            return item;
+    return NULL;
+}
+
+const char *json_get_string(const struct json *object, const char *key, const char *otherwise)
+{
+    return json_string(json_get(object, key), otherwise);
+}
+
+int64_t json_get_int(const struct json *object, const char *key, int64_t otherwise)
+{
+    return json_int(json_get(object, key), otherwise);
+}
+
+bool json_get_bool(const struct json *object, const char *key, bool otherwise)
+{
+    return json_bool(json_get(object, key), otherwise);
+}
+
+bool json_string_is(const struct json *v, const char *text)
+{
+    return json_is(v, JSON_STRING) && strcmp(v->u.text, text) == 0;
+}
+
+static bool lists_equal(const struct json *a, const struct json *b)
+{
+    const struct json *y = json_first(b);
+
+    if (a->len != b->len)
+        return false;
+    json_each (x, a) {
+        const struct json *other = a->type == JSON_ARRAY ? y : json_get(b, x->key);
+
+        if (!other || !json_equal(x, other))
+            return false;
+        y = y ? y->next : NULL;
+    }
+    return true;
+}
+
+bool json_equal(const struct json *a, const struct json *b)
+{
+    if (json_type_of(a) != json_type_of(b))
+        return false;
+    switch (json_type_of(a)) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return a->u.boolean == b->u.boolean;
+    case JSON_INT:
+        return a->u.integer == b->u.integer;
+    case JSON_REAL:
+    case JSON_STRING:
+        return a->len == b->len && memcmp(a->u.text, b->u.text, a->len) == 0;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        return lists_equal(a, b);
+    }
+    unreachable();
+}
+
+static struct json *new_value(struct arena *a, enum json_type type)
+{
+    struct json *v = arena_alloc(a, sizeof(*v));
+
+    if (v)
+        v->type = (uint8_t)type;
+    return v;
+}
+
+struct json *json_new_null(struct arena *a)
+{
+    return new_value(a, JSON_NULL);
+}
+
+struct json *json_new_bool(struct arena *a, bool value)
+{
+    struct json *v = new_value(a, JSON_BOOL);
+
+    if (v)
+        v->u.boolean = value;
+    return v;
+}
+
+struct json *json_new_int(struct arena *a, int64_t value)
+{
+    struct json *v = new_value(a, JSON_INT);
+
+    if (v)
+        v->u.integer = value;
+    return v;
+}
+
+static struct json *new_text(struct arena *a, enum json_type type, const char *text, size_t len)
+{
+    struct json *v = new_value(a, type);
+    char *copy = len < UINT32_MAX ? arena_strndup(a, text, len) : NULL;
+
+    if (!v || !copy) {
+        a->failed = true;
+        return NULL;
+    }
+    v->u.text = copy;
+    v->len = (uint32_t)len;
+    return v;
+}
+
+struct json *json_new_string_len(struct arena *a, const char *text, size_t len)
+{
+    return new_text(a, JSON_STRING, text, len);
+}
+
+struct json *json_new_string(struct arena *a, const char *text)
+{
+    return text ? new_text(a, JSON_STRING, text, strlen(text)) : NULL;
+}
+
+struct json *json_new_real(struct arena *a, const char *number)
+{
+    return new_text(a, JSON_REAL, number, strlen(number));
+}
+
+static struct json *new_formatted(struct arena *a, const char *fmt, va_list args)
+{
+    struct json *v = new_value(a, JSON_STRING);
+    va_list again;
+    char *text;
+    int n;
+
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    text = n >= 0 ? arena_alloc(a, (size_t)n + 1) : NULL;
+    if (!v || !text) {
+        a->failed = true;
+        return NULL;
+    }
+    (void)vsnprintf(text, (size_t)n + 1, fmt, args);
+    v->u.text = text;
+    v->len = (uint32_t)n;
+    return v;
+}
+
+struct json *json_new_stringf(struct arena *a, const char *fmt, ...)
+{
+    struct json *v;
+    va_list args;
+
+    va_start(args, fmt);
+    v = new_formatted(a, fmt, args);
+    va_end(args);
+    return v;
+}
+
+struct json *json_new_array(struct arena *a)
+{
+    return new_value(a, JSON_ARRAY);
+}
+
+struct json *json_new_object(struct arena *a)
+{
+    return new_value(a, JSON_OBJECT);
+}
+
+struct json *json_clone(struct arena *a, const struct json *v)
+{
+    struct json *copy;
+
+    if (!v)
+        return NULL;
+    copy = new_value(a, (enum json_type)v->type);
+    if (!copy)
+        return NULL;
+    copy->line = v->line;
+    switch ((enum json_type)v->type) {
+    case JSON_NULL:
+    case JSON_BOOL:
+    case JSON_INT:
+        copy->u = v->u;
+        copy->len = v->len;
+        break;
+    case JSON_REAL:
+    case JSON_STRING:
+        copy->u.text = arena_strndup(a, v->u.text, v->len);
+        copy->len = v->len;
+        if (!copy->u.text)
+            return NULL;
+        break;
+    case JSON_ARRAY:
+        json_each (item, v)
+            json_append(copy, json_clone(a, item));
+        break;
+    case JSON_OBJECT:
+        json_each (member, v) {
+            struct json *m = json_clone(a, member);
+            char *key = arena_strndup(a, member->key, member->key_len);
+
+            if (!m || !key)
+                return NULL;
+            m->key = key;
+            m->key_len = member->key_len;
+            json_append(copy, m);
+        }
+        break;
+    }
+    return copy;
+}
+
+struct json *json_append(struct json *list, struct json *value)
+{
+    if (!list || !value)
+        return value;
+    value->next = NULL;
+    if (list->u.list.last)
+        list->u.list.last->next = value;
+    else
+        list->u.list.first = value;
+    list->u.list.last = value;
+    list->len++;
+    return value;
+}
+
+struct json *json_set(struct arena *a, struct json *object, const char *key, struct json *value)
+{
+    struct json *prev = NULL;
+    size_t len = strlen(key);
+
+    if (!json_is(object, JSON_OBJECT) || !value)
+        return value;
+    for (struct json *m = object->u.list.first; m; prev = m, m = m->next) {
+        if (m->key_len != len || memcmp(m->key, key, len) != 0)
+            continue;
+        value->key = m->key;
+        value->key_len = m->key_len;
+        value->next = m->next;
+        if (prev)
+            prev->next = value;
+        else
+            object->u.list.first = value;
+        if (object->u.list.last == m)
+            object->u.list.last = value;
+        return value;
+    }
+    value->key = arena_strndup(a, key, len);
+    value->key_len = (uint32_t)len;
+    return value->key ? json_append(object, value) : NULL;
+}
+
+void json_set_string(struct arena *a, struct json *object, const char *key, const char *text)
+{
+    json_set(a, object, key, json_new_string(a, text));
+}
+
+void json_set_stringf(struct arena *a, struct json *object, const char *key, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    json_set(a, object, key, new_formatted(a, fmt, args));
+    va_end(args);
+}
+
+void json_set_int(struct arena *a, struct json *object, const char *key, int64_t value)
+{
+    json_set(a, object, key, json_new_int(a, value));
+}
+
+void json_set_bool(struct arena *a, struct json *object, const char *key, bool value)
+{
+    json_set(a, object, key, json_new_bool(a, value));
+}
+
+struct json *json_make_object(struct arena *a, struct json *object, const char *key)
+{
+    struct json *v = json_get_mut(object, key);
+
+    return json_is(v, JSON_OBJECT) ? v : json_set(a, object, key, json_new_object(a));
+}
+
+struct json *json_make_array(struct arena *a, struct json *object, const char *key)
+{
+    struct json *v = json_get_mut(object, key);
+
+    return json_is(v, JSON_ARRAY) ? v : json_set(a, object, key, json_new_array(a));
+}
+
+bool json_remove_item(struct json *list, const struct json *item)
+{
+    struct json *prev = NULL;
+
+    if (!list || list->type < JSON_ARRAY)
+        return false;
+    for (struct json *m = list->u.list.first; m; prev = m, m = m->next) {
+        if (m != item)
+            continue;
+        if (prev)
+            prev->next = m->next;
+        else
+            list->u.list.first = m->next;
+        if (list->u.list.last == m)
+            list->u.list.last = prev;
+        list->len--;
+        return true;
+    }
+    return false;
+}
+
+bool json_remove(struct json *object, const char *key)
+{
+    return json_remove_item(object, json_get(object, key));
+}
+
+void json_append_string(struct arena *a, struct json *array, const char *text)
+{
+    json_append(array, json_new_string(a, text));
+}

@@ -1,0 +1,442 @@
+/*
+ * json_parse.c - RFC 8259 text to values, in one pass, into an arena.
+ *
+ * Ours and not a library's because every value must know its line (errors name it), live in the
+ * request's arena and be the same structure YAML gives; see ARCHITECTURE.md for the measured price.
+ * Strict: no comments, no trailing commas, no NaN, valid UTF-8 only, at most JSON_DEPTH_LIMIT
+ * levels.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+struct parser {
+    struct arena *arena;
+    const char *start, *p, *end;
+    unsigned line;
+    unsigned depth;
+    json_duplicate_fn *duplicate;
+    void *duplicate_arg;
+    struct err *err;
+};
+
+static bool fail(struct parser *ps, const char *what)
+{
+    const char *line_start = ps->p;
+
+    while (line_start > ps->start && line_start[-1] != '\n')
+        line_start--;
+    err_set(ps->err, ERR_BAD_REQUEST, "JSON, line %u, column %zu: %s", ps->line,
+            (size_t)(ps->p - line_start) + 1, what);
+    if (ps->err)
+        ps->err->line = ps->line;
+    return false;
+}
+
+static bool fail_memory(struct parser *ps)
+{
+    err_set(ps->err, ERR_TOO_LARGE, "the document is too large");
+    return false;
+}
+
+static void skip_space(struct parser *ps)
+{
+    for (; ps->p < ps->end; ps->p++) {
+        if (*ps->p == '\n')
+            ps->line++;
+        else if (*ps->p != ' ' && *ps->p != '\t' && *ps->p != '\r')
+            return;
+    }
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static bool hex4(struct parser *ps, unsigned *ret)
+{
+    unsigned v = 0;
+
+    if (ps->end - ps->p < 4)
+        return fail(ps, "\\u needs four hexadecimal digits");
+    for (int i = 0; i < 4; i++) {
+        int d = hex_digit(*ps->p++);
+
+        if (d < 0)
+            return fail(ps, "\\u needs four hexadecimal digits");
+        v = v << 4 | (unsigned)d;
+    }
+    *ret = v;
+    return true;
+}
+
+static char *put_utf8(char *to, unsigned cp)
+{
+    if (cp < 0x80) {
+        *to++ = (char)cp;
+    } else if (cp < 0x800) {
+        *to++ = (char)(0xc0 | cp >> 6);
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    } else if (cp < 0x10000) {
+        *to++ = (char)(0xe0 | cp >> 12);
+        *to++ = (char)(0x80 | (cp >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    } else {
+        *to++ = (char)(0xf0 | cp >> 18);
+        *to++ = (char)(0x80 | (cp >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (cp >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (cp & 0x3f));
+    }
+    return to;
+}
+
+/* A lone surrogate becomes U+FFFD, as encoding/json of the Go clients does. */
+static bool unicode_escape(struct parser *ps, char **to)
+{
+    unsigned cp, low;
+
+    if (!hex4(ps, &cp))
+        return false;
+    if (cp >= 0xd800 && cp < 0xdc00 && ps->end - ps->p >= 6 && ps->p[0] == '\\' &&
+        ps->p[1] == 'u') {
+        const char *back = ps->p;
+
+        ps->p += 2;
+        if (!hex4(ps, &low))
+            return false;
+        if (low >= 0xdc00 && low < 0xe000)
+            cp = 0x10000 + ((cp - 0xd800) << 10) + (low - 0xdc00);
+        else
+            ps->p = back;
+    }
+    if (cp >= 0xd800 && cp < 0xe000)
+        cp = 0xfffd;
+    *to = put_utf8(*to, cp);
+    return true;
+}
+
+static bool escape(struct parser *ps, char **to)
+{
+    static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
+    const char *found;
+
+    if (ps->p == ps->end)
+        return fail(ps, "the text ends inside a string");
+    if (*ps->p == 'u') {
+        ps->p++;
+        return unicode_escape(ps, to);
+    }
+    found = *ps->p ? strchr(from, *ps->p) : NULL;
+    if (!found)
+        return fail(ps, "unknown escape in a string");
+    *(*to)++ = into[found - from];
+    ps->p++;
+    return true;
+}
+
+/* Finds the closing quote; says whether there is anything to decode. */
+static const char *string_end(struct parser *ps, bool *ret_plain)
+{
+    *ret_plain = true;
+    for (const char *q = ps->p; q < ps->end; q++) {
+        if (*q == '"')
+            return q;
+        if (*q == '\\') {
+            *ret_plain = false;
+            if (++q == ps->end)
+                break;
+        } else if ((unsigned char)*q >= 0x80) {
+            *ret_plain = false;
+        } else if ((unsigned char)*q < 0x20) {
+            ps->p = q;
+            fail(ps, *q == '\n' ? "a string may not contain a line break"
+                                : "control character in a string");
+            return NULL;
+        }
+    }
+    ps->p = ps->end;
+    fail(ps, "the text ends inside a string");
+    return NULL;
+}
+
+static bool decode_string(struct parser *ps, const char *close, char *to, size_t *ret_len)
+{
+    char *at = to;
+
+    while (ps->p < close) {
+        if (*ps->p == '\\') {
+            ps->p++;
+            if (!escape(ps, &at))
+                return false;
+        } else if ((unsigned char)*ps->p < 0x80) {
+            *at++ = *ps->p++;
+        } else {
+            size_t n = utf8_sequence(ps->p, (size_t)(close - ps->p));
+
+            if (n == 0)
+                return fail(ps, "invalid UTF-8 in a string");
+            memcpy(at, ps->p, n);
+            at += n;
+            ps->p += n;
+        }
+    }
+    *ret_len = (size_t)(at - to);
+    return true;
+}
+
+static bool parse_text(struct parser *ps, const char **ret_text, uint32_t *ret_len)
+{
+    const char *close;
+    bool plain;
+    char *to;
+    size_t len;
+
+    ps->p++; /* the opening quote */
+    close = string_end(ps, &plain);
+    if (!close)
+        return false;
+    len = (size_t)(close - ps->p);
+    if (len > UINT32_MAX - 1)
+        return fail_memory(ps);
+    to = plain ? arena_strndup(ps->arena, ps->p, len) : arena_alloc(ps->arena, len + 1);
+    if (!to)
+        return fail_memory(ps);
+    if (!plain && !decode_string(ps, close, to, &len))
+        return false;
+    ps->p = close + 1;
+    *ret_text = to;
+    *ret_len = (uint32_t)len;
+    return true;
+}
+
+static bool parse_number(struct parser *ps, struct json *v)
+{
+    const char *first = ps->p, *p = ps->p;
+    bool integer = true;
+    char *text, *stop;
+
+    if (p < ps->end && *p == '-')
+        p++;
+    if (p == ps->end || *p < '0' || *p > '9')
+        return fail(ps, "a value is expected here");
+    if (*p == '0' && p + 1 < ps->end && p[1] >= '0' && p[1] <= '9')
+        return fail(ps, "a number may not start with 0");
+    for (; p < ps->end && (strchr("+-.eE", *p) || (*p >= '0' && *p <= '9')) && *p; p++)
+        if (*p < '0' || *p > '9')
+            integer = integer && p == first;
+    text = arena_strndup(ps->arena, first, (size_t)(p - first));
+    if (!text)
+        return fail_memory(ps);
+    v->len = (uint32_t)(p - first);
+    errno = 0;
+    if (integer) {
+        v->u.integer = strtoll(text, NULL, 10);
+        v->type = JSON_INT;
+    }
+    if (!integer || errno == ERANGE) {
+        (void)strtod(text, &stop);
+        if (*stop || p[-1] == '.' || strstr(text, ".e") || strstr(text, ".E"))
+            return fail(ps, "malformed number");
+        v->type = JSON_REAL;
+        v->u.text = text;
+    }
+    ps->p = p;
+    return true;
+}
+
+static bool parse_word(struct parser *ps, struct json *v)
+{
+    static const struct {
+        const char *text;
+        enum json_type type;
+        bool value;
+    } words[] = {
+        {"true", JSON_BOOL, true}, {"false", JSON_BOOL, false}, {"null", JSON_NULL, false}};
+
+    for (size_t i = 0; i < ELEMS(words); i++) {
+        size_t n = strlen(words[i].text);
+
+        if ((size_t)(ps->end - ps->p) >= n && memcmp(ps->p, words[i].text, n) == 0) {
+            v->type = (uint8_t)words[i].type;
+            v->u.boolean = words[i].value;
+            ps->p += n;
+            return true;
+        }
+    }
+    return fail(ps, "a value is expected here");
+}
+
+static bool parse_value(struct parser *ps, struct json **ret);
+
+static void link_child(struct json *parent, struct json *child)
+{
+    if (parent->u.list.last)
+        parent->u.list.last->next = child;
+    else
+        parent->u.list.first = child;
+    parent->u.list.last = child;
+    parent->len++;
+}
+
+static struct json *find_member(struct json *object, const char *key, uint32_t len)
+{
+    for (struct json *m = object->u.list.first; m; m = m->next)
+        if (m->key_len == len && memcmp(m->key, key, len) == 0)
+            return m;
+    return NULL;
+}
+
+static void add_member(struct parser *ps, struct json *object, struct json *member)
+{
+    struct json *old = find_member(object, member->key, member->key_len);
+
+    if (!old) {
+        link_child(object, member);
+        return;
+    }
+    if (ps->duplicate)
+        ps->duplicate(ps->duplicate_arg, member->key, member->line);
+    member->next = old->next;
+    *old = *member;
+}
+
+static bool parse_array(struct parser *ps, struct json *v)
+{
+    struct json *item;
+
+    v->type = JSON_ARRAY;
+    ps->p++;
+    skip_space(ps);
+    if (ps->p < ps->end && *ps->p == ']') {
+        ps->p++;
+        return true;
+    }
+    for (;;) {
+        if (!parse_value(ps, &item))
+            return false;
+        link_child(v, item);
+        skip_space(ps);
+        if (ps->p < ps->end && *ps->p == ',') {
+            ps->p++;
+            continue;
+        }
+        if (ps->p < ps->end && *ps->p == ']') {
+            ps->p++;
+            return true;
+        }
+        return fail(ps, "',' or ']' is expected here");
+    }
+}
+
+static bool parse_member(struct parser *ps, struct json *object)
+{
+    struct json *member;
+    const char *key;
+    uint32_t key_len;
+
+    skip_space(ps);
+    if (ps->p == ps->end || *ps->p != '"')
+        return fail(ps, "a member name in quotes is expected here");
+    if (!parse_text(ps, &key, &key_len))
+        return false;
+    skip_space(ps);
+    if (ps->p == ps->end || *ps->p != ':')
+        return fail(ps, "':' is expected here");
+    ps->p++;
+    if (!parse_value(ps, &member))
+        return false;
+    member->key = key;
+    member->key_len = key_len;
+    add_member(ps, object, member);
+    return true;
+}
+
+static bool parse_object(struct parser *ps, struct json *v)
+{
+    v->type = JSON_OBJECT;
+    ps->p++;
+    skip_space(ps);
+    if (ps->p < ps->end && *ps->p == '}') {
+        ps->p++;
+        return true;
+    }
+    for (;;) {
+        if (!parse_member(ps, v))
+            return false;
+        skip_space(ps);
+        if (ps->p < ps->end && *ps->p == ',') {
+            ps->p++;
+            continue;
+        }
+        if (ps->p < ps->end && *ps->p == '}') {
+            ps->p++;
+            return true;
+        }
+        return fail(ps, "',' or '}' is expected here");
+    }
+}
+
+static bool parse_value(struct parser *ps, struct json **ret)
+{
+    struct json *v;
+    bool ok;
+
+    skip_space(ps);
+    if (ps->p == ps->end)
+        return fail(ps, "the text ends where a value is expected");
+    v = arena_alloc(ps->arena, sizeof(*v));
+    if (!v)
+        return fail_memory(ps);
+    v->line = ps->line;
+    *ret = v;
+    if (*ps->p == '"') {
+        v->type = JSON_STRING;
+        return parse_text(ps, &v->u.text, &v->len);
+    }
+    if (*ps->p != '{' && *ps->p != '[')
+        return *ps->p == '-' || (*ps->p >= '0' && *ps->p <= '9') ? parse_number(ps, v)
+                                                                 : parse_word(ps, v);
+    if (++ps->depth > JSON_DEPTH_LIMIT)
+        return fail(ps, "nested too deeply");
+    ok = *ps->p == '{' ? parse_object(ps, v) : parse_array(ps, v);
+    ps->depth--;
+    return ok;
+}
+
+struct json *json_parse_reporting(struct arena *a, const char *text, size_t len,
+                                  json_duplicate_fn *duplicate, void *arg, struct err *err)
+{
+    struct parser ps = {.arena = a,
+                        .start = text,
+                        .p = text,
+                        .end = text + len,
+                        .line = 1,
+                        .duplicate = duplicate,
+                        .duplicate_arg = arg,
+                        .err = err};
+    struct json *v = NULL;
+
+    if (!parse_value(&ps, &v))
+        return NULL;
+    skip_space(&ps);
+    if (ps.p < ps.end) {
+        fail(&ps, "more text after the value");
+        return NULL;
+    }
+    return v;
+}
+
+struct json *json_parse(struct arena *a, const char *text, size_t len, struct err *err)
+{
+    return json_parse_reporting(a, text, len, NULL, NULL, err);
+}

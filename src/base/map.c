@@ -1,0 +1,203 @@
+/* map.c - see map.h. Recursion depth is the treap's height, about 3 log2(n). */
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+static int compare(const void *a, size_t a_len, const void *b, size_t b_len)
+{
+    size_t n = min_size(a_len, b_len);
+    int c = n ? memcmp(a, b, n) : 0;
+
+    if (c)
+        return c < 0 ? -1 : 1;
+    return a_len < b_len ? -1 : a_len > b_len;
+}
+
+static void free_tree(struct map_node *n, void (*free_value)(void *))
+{
+    while (n) {
+        struct map_node *right = n->right;
+
+        free_tree(n->left, free_value);
+        if (free_value)
+            free_value(n->value);
+        free(n);
+        n = right;
+    }
+}
+
+void map_release(struct map *m, void (*free_value)(void *value))
+{
+    free_tree(m->root, free_value);
+    *m = (struct map)MAP_INIT;
+}
+
+static struct map_node *find(const struct map *m, const void *key, size_t len)
+{
+    struct map_node *n = m->root;
+
+    while (n) {
+        int c = compare(key, len, n->key, n->key_len);
+
+        if (c == 0)
+            return n;
+        n = c < 0 ? n->left : n->right;
+    }
+    return NULL;
+}
+
+void *map_get(const struct map *m, const void *key, size_t len)
+{
+    struct map_node *n = find(m, key, len);
+
+    return n ? n->value : NULL;
+}
+
+static struct map_node *insert(struct map_node *root, struct map_node *n)
+{
+    struct map_node *child;
+
+    if (!root)
+        return n;
+    if (compare(n->key, n->key_len, root->key, root->key_len) < 0) {
+        child = insert(root->left, n);
+        root->left = child;
+        if (child->priority > root->priority) {
+            root->left = child->right;
+            child->right = root;
+            return child;
+        }
+    } else {
+        child = insert(root->right, n);
+        root->right = child;
+        if (child->priority > root->priority) {
+            root->right = child->left;
+            child->left = root;
+            return child;
+        }
+    }
+    return root;
+}
+
+/* FNV's last multiplication mixes upwards only; the priority needs its high bits mixed too. */
+static uint64_t priority_of(const void *key, size_t len)
+{
+    uint64_t h = fnv1a_64(FNV1A_64_START, key, len);
+
+    h ^= h >> 32;
+    h *= 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_old)
+{
+    struct map_node *n = find(m, key, len);
+
+    if (ret_old)
+        *ret_old = n ? n->value : NULL;
+    if (n) {
+        n->value = value;
+        return 0;
+    }
+    n = malloc(sizeof(*n) + len + 1);
+    if (!n)
+        return -ENOMEM;
+    n->left = n->right = NULL;
+    n->value = value;
+    n->key_len = len;
+    memcpy(n->key, key, len);
+    n->key[len] = '\0';
+    n->priority = priority_of(key, len);
+    m->root = insert(m->root, n);
+    m->count++;
+    return 0;
+}
+
+static struct map_node *join(struct map_node *left, struct map_node *right)
+{
+    if (!left)
+        return right;
+    if (!right)
+        return left;
+    if (left->priority > right->priority) {
+        left->right = join(left->right, right);
+        return left;
+    }
+    right->left = join(left, right->left);
+    return right;
+}
+
+void *map_remove(struct map *m, const void *key, size_t len)
+{
+    struct map_node **at = &m->root;
+
+    while (*at) {
+        struct map_node *n = *at;
+        int c = compare(key, len, n->key, n->key_len);
+        void *value;
+
+        if (c) {
+            at = c < 0 ? &n->left : &n->right;
+            continue;
+        }
+        *at = join(n->left, n->right);
+        value = n->value;
+        free(n);
+        m->count--;
+        return value;
+    }
+    return NULL;
+}
+
+static struct map_node *first_from(const struct map *m, const void *key, size_t len, int least)
+{
+    struct map_node *n = m->root, *best = NULL;
+
+    while (n) {
+        if (compare(n->key, n->key_len, key, len) >= least) {
+            best = n;
+            n = n->left;
+        } else {
+            n = n->right;
+        }
+    }
+    return best;
+}
+
+struct map_node *map_seek(const struct map *m, const void *key, size_t len)
+{
+    return first_from(m, key, len, 0);
+}
+
+struct map_node *map_after(const struct map *m, const void *key, size_t len)
+{
+    return first_from(m, key, len, 1);
+}
+
+struct map_node *map_first(const struct map *m)
+{
+    struct map_node *n = m->root;
+
+    while (n && n->left)
+        n = n->left;
+    return n;
+}
+
+void *map_gets(const struct map *m, const char *key)
+{
+    return map_get(m, key, strlen(key));
+}
+
+int map_puts(struct map *m, const char *key, void *value, void **ret_old)
+{
+    return map_put(m, key, strlen(key), value, ret_old);
+}
+
+void *map_removes(struct map *m, const char *key)
+{
+    return map_remove(m, key, strlen(key));
+}

@@ -1,0 +1,54 @@
+/*
+ * map.h - an ordered map from byte strings to pointers (a treap: balanced by hashed priorities, so
+ * that iteration is in key order and lookups are logarithmic whatever the insertion order).
+ *
+ * The map copies keys and does not own values. Keys may hold NUL bytes; order is memcmp, shorter
+ * first.
+ */
+#ifndef MUSTER_BASE_MAP_H
+#define MUSTER_BASE_MAP_H
+
+#include "base/base.h"
+
+struct map_node {
+    struct map_node *left, *right;
+    uint64_t priority;
+    void *value;
+    size_t key_len;
+    char key[]; /* NUL-terminated besides */
+};
+
+struct map {
+    struct map_node *root;
+    size_t count;
+};
+
+#define MAP_INIT                                                                                   \
+    {                                                                                              \
+        .root = NULL, .count = 0                                                                   \
+    }
+
+void map_release(struct map *m, void (*free_value)(void *value)); /* free_value may be NULL */
+
+void *map_get(const struct map *m, const void *key, size_t len);
+/* Returns 0 and the previous value (or NULL) in *ret_old when not NULL; -ENOMEM leaves the map as
+ * it was. */
+int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_old) must_check;
+void *map_remove(struct map *m, const void *key, size_t len); /* the removed value or NULL */
+
+/* First node with key >= (or > when after) the given key; NULL at the end. Iterate with
+ * map_after(m, node). */
+struct map_node *map_seek(const struct map *m, const void *key, size_t len);
+struct map_node *map_after(const struct map *m, const void *key, size_t len);
+struct map_node *map_first(const struct map *m);
+
+/* For string keys. The body of map_for_each may not remove nodes: collect keys first, or
+ * loop on map_first. */
+void *map_gets(const struct map *m, const char *key);
+int map_puts(struct map *m, const char *key, void *value, void **ret_old) must_check;
+void *map_removes(struct map *m, const char *key);
+
+#define map_for_each(node, m)                                                                      \
+    for (struct map_node *node = map_first(m); node; node = map_after(m, node->key, node->key_len))
+
+#endif

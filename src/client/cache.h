@@ -1,0 +1,47 @@
+/*
+ * cache.h - a local copy of one resource, kept by list and watch. It lists, watches from the list's
+ * resourceVersion, and lists again (with back-off and jitter) when the watch is refused, expires or
+ * breaks; what vanished meanwhile is reported as deleted. Assume it is old: it is eventually right
+ * and never wrong about order.
+ */
+#ifndef MUSTER_CLIENT_CACHE_H
+#define MUSTER_CLIENT_CACHE_H
+
+#include "api/kind.h"
+#include "port/clock.h"
+#include "port/transport.h"
+
+struct cache;
+
+enum cache_event { CACHE_ADDED, CACHE_CHANGED, CACHE_DELETED };
+
+/* old is NULL for ADDED, object is the last known state for DELETED. Both are valid during the call
+ * only; what cache_get returns is valid until the next turn of the loop. */
+typedef void cache_fn(void *arg, enum cache_event event, const struct json *object,
+                      const struct json *old);
+
+struct cache_options {
+    struct transport *transport;
+    struct clock *clock;
+    const struct kind *kind;
+    const char *ns;      /* NULL: all namespaces */
+    const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
+    cache_fn *on_change; /* may be NULL */
+    void (*on_synced)(void *arg); /* first complete list arrived; may be NULL */
+    void *arg;
+};
+
+struct cache *
+cache_new(const struct cache_options *options) must_check; /* starts at once; NULL: out of memory */
+void cache_free(struct cache *c);
+bool cache_is_synced(const struct cache *c);
+size_t cache_count(const struct cache *c);
+
+const struct json *cache_get(const struct cache *c, const char *ns, const char *name);
+/* All objects, in key order; or those of one controller by UID (indexed, no scan). fn returns false
+ * to stop. */
+void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *object), void *arg);
+void cache_each_of_controller(const struct cache *c, const char *uid,
+                              bool (*fn)(void *arg, const struct json *object), void *arg);
+
+#endif

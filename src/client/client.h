@@ -1,0 +1,35 @@
+/*
+ * client.h - typed-enough calls on the API over a transport: paths from kinds, bodies from values,
+ * Status to err.
+ */
+#ifndef MUSTER_CLIENT_CLIENT_H
+#define MUSTER_CLIENT_CLIENT_H
+
+#include "api/kind.h"
+#include "port/transport.h"
+
+/* err is NULL on success; object is the answer (an object or Status), NULL when there is none. Both
+ * live until the function returns. Called once, never from inside the call that asked. */
+typedef void client_fn(void *arg, const struct json *object, const struct err *err);
+
+void client_get(struct transport *t, const struct kind *k, const char *ns, const char *name,
+                client_fn *fn, void *arg);
+/* selector: a raw query such as "labelSelector=a%3Db" or NULL. */
+void client_list(struct transport *t, const struct kind *k, const char *ns, const char *query,
+                 client_fn *fn, void *arg);
+void client_create(struct transport *t, const struct kind *k, const struct json *object,
+                   client_fn *fn, void *arg);
+void client_update(struct transport *t, const struct kind *k, const struct json *object,
+                   client_fn *fn, void *arg);
+void client_update_status(struct transport *t, const struct kind *k, const struct json *object,
+                          client_fn *fn, void *arg);
+/* A merge patch; subresource "" or "status". */
+void client_patch(struct transport *t, const struct kind *k, const char *ns, const char *name,
+                  const char *subresource, const struct json *patch, client_fn *fn, void *arg);
+/* uid: precondition or NULL; grace_seconds: -1 the object's own; propagation "Background",
+ * "Foreground", "Orphan". */
+void client_delete(struct transport *t, const struct kind *k, const char *ns, const char *name,
+                   const char *uid, int64_t grace_seconds, const char *propagation, client_fn *fn,
+                   void *arg);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * job.h - what every job kind gives: a pure function from what is there to what to do. A new job
+ * kind is its table in api/, one reconcile file here, and one line in job_kinds[] (core/job.c).
+ */
+#ifndef MUSTER_CORE_JOB_H
+#define MUSTER_CORE_JOB_H
+
+#include "core/plan.h"
+
+/* Everything a decision may look at. Objects are as the caches hold them, possibly old. */
+struct job_snapshot {
+    const struct json *job;
+    const struct json *const
+        *pods; /* of the job's namespace with its UID as controller, or holding a wanted name */
+    size_t pods_len;
+    const struct json *const *services; /* likewise */
+    size_t services_len;
+    const struct json *const *leases; /* every port lease of SYSTEM_NAMESPACE, all jobs */
+    size_t leases_len;
+    /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
+     * is a constant. */
+    bool shared_network;
+    int64_t now_ms;
+};
+
+struct job_kind {
+    const struct kind *kind;
+    /* Fills plan. The job is not being deleted. Cannot fail but for memory (the plan's arena). */
+    void (*reconcile)(const struct job_snapshot *s, struct plan *plan);
+    /* Names of pods and services the job would use: the controller puts foreign holders of them
+     * into the snapshot. */
+    void (*wanted_names)(struct arena *a, const struct json *job,
+                         void (*say)(void *arg, const char *name), void *arg);
+};
+
+extern const struct job_kind *const job_kinds[]; /* ends with NULL */
+
+/* Leases whose job is gone: the plan deletes them. job_uids: of all jobs that exist. */
+void job_release_ports(const struct json *const *leases, size_t leases_len,
+                       bool (*job_exists)(void *arg, const char *uid), void *arg,
+                       struct plan *plan);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * plan.h - what a decision asks to be done. Pure data: core makes plans, control carries them out.
+ *
+ * Steps of one stage may be carried out together; a stage starts when the one before it has
+ * succeeded. When a step fails the rest is dropped and the object is looked at again: every plan
+ * must be safe to lose from any step on.
+ */
+#ifndef MUSTER_CORE_PLAN_H
+#define MUSTER_CORE_PLAN_H
+
+#include "api/kind.h"
+
+enum plan_op {
+    PLAN_CREATE, /* object; "already exists" counts as done */
+    PLAN_DELETE, /* kind, ns, name, uid as precondition; "not found" and a UID conflict count as
+                    done */
+    PLAN_UPDATE_STATUS, /* object with resourceVersion: PUT to /status; a conflict drops the rest
+                           and looks again */
+    PLAN_PATCH,         /* object is a merge patch */
+    PLAN_BIND,          /* pod ns/name to a node: object is a merge patch setting spec.nodeName and
+                           annotations */
+    PLAN_EVENT, /* object: an Event without name; repeated ones are counted up by whoever carries it
+                   out */
+};
+
+struct plan_step {
+    struct plan_step *next;
+    enum plan_op op;
+    unsigned stage;
+    const struct kind *kind;
+    const char *ns, *name;
+    const char *uid;       /* PLAN_DELETE, PLAN_PATCH: precondition, or NULL */
+    int64_t grace_seconds; /* PLAN_DELETE: -1 the object's own */
+    const struct json *object;
+};
+
+struct plan {
+    struct arena *arena;
+    struct plan_step *first, *last;
+    unsigned stage;     /* given to steps added next */
+    int64_t wake_at_ms; /* look again at this time at the latest; 0: only when something changes */
+};
+
+void plan_init(struct plan *p, struct arena *a);
+void plan_next_stage(struct plan *p);
+void plan_wake_at(struct plan *p, int64_t at_ms); /* the earliest asked for wins; 0 is ignored */
+void plan_create(struct plan *p, const struct kind *k, const struct json *object);
+void plan_delete(struct plan *p, const struct kind *k, const struct json *object,
+                 int64_t grace_seconds);
+void plan_update_status(struct plan *p, const struct kind *k, const struct json *object);
+void plan_patch(struct plan *p, const struct kind *k, const struct json *target,
+                const struct json *patch);
+void plan_bind(struct plan *p, const struct json *pod, const struct json *patch);
+/* type: "Normal" or "Warning". */
+void plan_event(struct plan *p, const struct kind *k, const struct json *about, const char *type,
+                const char *reason, const char *fmt, ...) printf_like(6, 7);
+bool plan_is_empty(const struct plan *p);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * loop.h - the one event loop: libuv behind our own names. Everything here belongs to the loop's
+ * thread except loop_wake_send and what loop_work runs.
+ */
+#ifndef MUSTER_LOOP_LOOP_H
+#define MUSTER_LOOP_LOOP_H
+
+#include "base/err.h"
+#include "port/clock.h"
+
+struct loop;
+
+struct loop *loop_new(struct err *err) must_check;
+void loop_free(struct loop *l);     /* closes every handle still open, runs their closing, frees */
+void loop_run(struct loop *l);      /* until loop_stop */
+void loop_run_once(struct loop *l); /* one turn, waiting for something to happen; for tests */
+void loop_stop(struct loop *l);
+
+struct clock *loop_clock(struct loop *l);
+int64_t loop_monotonic_ms(struct loop *l); /* for intervals; cached once per turn */
+
+/* Runs fn after the current turn's callbacks, before the loop sleeps again. Never from inside this
+ * call. */
+int loop_defer(struct loop *l, void (*fn)(void *arg), void *arg) must_check;
+/* Called once per turn before the loop sleeps, as long as it is registered: where writes are
+ * batched. */
+struct loop_hook;
+struct loop_hook *loop_before_sleep(struct loop *l, void (*fn)(void *arg), void *arg) must_check;
+void loop_hook_free(struct loop_hook *h);
+
+/* A file descriptor that stays the caller's. Stop watching before closing it. */
+enum loop_fd_event { LOOP_READABLE = 1, LOOP_WRITABLE = 2, LOOP_HANGUP = 4 };
+struct loop_fd;
+struct loop_fd *loop_fd_watch(struct loop *l, int fd, unsigned events,
+                              void (*fn)(void *arg, unsigned events), void *arg) must_check;
+int loop_fd_change(struct loop_fd *w,
+                   unsigned events);  /* negative errno when the descriptor cannot be watched */
+void loop_fd_stop(struct loop_fd *w); /* NULL-safe; fn is not called any more */
+
+/* Wakes the loop from any thread; several sends may come as one call. */
+struct loop_wake;
+struct loop_wake *loop_wake_new(struct loop *l, void (*fn)(void *arg), void *arg) must_check;
+void loop_wake_send(struct loop_wake *w);
+void loop_wake_free(struct loop_wake *w);
+
+struct loop_signal;
+struct loop_signal *loop_signal_watch(struct loop *l, int signum, void (*fn)(void *arg, int signum),
+                                      void *arg) must_check;
+void loop_signal_stop(struct loop_signal *s);
+
+/* Runs work on a pool thread, then done on the loop. -ENOMEM or -EAGAIN when it could not be
+ * queued. */
+int loop_work(struct loop *l, void (*work)(void *arg), void (*done)(void *arg),
+              void *arg) must_check;
+
+#endif

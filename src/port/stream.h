@@ -1,0 +1,39 @@
+/*
+ * stream.h - bytes that come over time: a watch, a followed log. The consumer pulls when it can
+ * take more, so a slow reader costs nothing but its place.
+ */
+#ifndef MUSTER_PORT_STREAM_H
+#define MUSTER_PORT_STREAM_H
+
+#include <sys/types.h>
+
+#include "base/base.h"
+
+#define STREAM_END ((ssize_t)-1)
+
+struct stream;
+
+struct stream_ops {
+    /* Up to cap bytes into out: > 0 how many; 0 nothing now, on_ready will be called when there is;
+     * STREAM_END. */
+    ssize_t (*read)(struct stream *s, char *out, size_t cap);
+    /* The consumer is done; frees the stream. Called exactly once, never from inside read or
+     * on_ready. */
+    void (*close)(struct stream *s);
+};
+
+struct stream {
+    const struct stream_ops *ops;
+    /* Set by the consumer before its first read. May be called from anywhere on the loop thread,
+     * also needlessly. */
+    void (*on_ready)(void *arg);
+    void *on_ready_arg;
+};
+
+static inline void stream_ready(struct stream *s)
+{
+    if (s->on_ready)
+        s->on_ready(s->on_ready_arg);
+}
+
+#endif

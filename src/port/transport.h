@@ -1,0 +1,83 @@
+/*
+ * transport.h - how a client reaches the Kubernetes API: in-process (server/local.h) or over HTTP
+ * (client/http_transport.h). Everything above this header is the same for both.
+ */
+#ifndef MUSTER_PORT_TRANSPORT_H
+#define MUSTER_PORT_TRANSPORT_H
+
+#include "base/base.h"
+
+struct transport;
+
+struct api_call {
+    const char *method;       /* "GET", "POST", "PUT", "PATCH", "DELETE" */
+    const char *path;         /* "/api/v1/pods?limit=500", already escaped */
+    const char *content_type; /* of the body, NULL without one */
+    const char *accept;       /* NULL: application/json */
+    const char *body;
+    size_t body_len;
+};
+
+struct api_reply {
+    int status; /* HTTP code; 0 when the server could not be reached, and body is then a sentence
+                   why */
+    const char *body;
+    size_t body_len;
+};
+
+/* Called once, on the loop thread, never from inside call(). The reply lives until the function
+ * returns. */
+typedef void api_reply_fn(void *arg, const struct api_reply *reply);
+
+/* A streamed GET (watch or followed log). on_data gets pieces as they come, cut anywhere; on_end
+ * comes once, last: status is the HTTP code (200: the server closed a good stream) with the body of
+ * a refused one, or 0. */
+struct api_stream_handler {
+    void (*on_data)(void *arg, const char *data, size_t len);
+    void (*on_end)(void *arg, const struct api_reply *reply);
+    void *arg;
+};
+
+struct api_stream;
+
+struct transport_ops {
+    /* Copies what it needs of the call. Replies may come in any order. */
+    void (*call)(struct transport *t, const struct api_call *call, api_reply_fn *fn, void *arg);
+    /* NULL only when out of memory. Handler functions are never called from inside open or close.
+     */
+    struct api_stream *(*open)(struct transport *t, const char *path,
+                               const struct api_stream_handler *handler);
+    void (*close)(struct transport *t,
+                  struct api_stream *s); /* no on_end after it; not needed after on_end */
+    /* Drops outstanding calls and streams without calling back. */
+    void (*free)(struct transport *t);
+};
+
+struct transport {
+    const struct transport_ops *ops;
+};
+
+static inline void transport_call(struct transport *t, const struct api_call *call,
+                                  api_reply_fn *fn, void *arg)
+{
+    t->ops->call(t, call, fn, arg);
+}
+
+static inline struct api_stream *transport_open(struct transport *t, const char *path,
+                                                const struct api_stream_handler *handler)
+{
+    return t->ops->open(t, path, handler);
+}
+
+static inline void transport_close(struct transport *t, struct api_stream *s)
+{
+    t->ops->close(t, s);
+}
+
+static inline void transport_free(struct transport *t)
+{
+    if (t)
+        t->ops->free(t);
+}
+
+#endif
