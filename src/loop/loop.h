@@ -11,7 +11,9 @@
 struct loop;
 
 struct loop *loop_new(struct err *err) must_check;
-void loop_free(struct loop *l);     /* closes every handle still open, runs their closing, frees */
+/* Closes every handle still open, runs their closing, frees. Work under way is waited for and its
+ * done called; deferred calls and timers are dropped. */
+void loop_free(struct loop *l);
 void loop_run(struct loop *l);      /* until loop_stop */
 void loop_run_once(struct loop *l); /* one turn, waiting for something to happen; for tests */
 void loop_stop(struct loop *l);
@@ -28,7 +30,10 @@ struct loop_hook;
 struct loop_hook *loop_before_sleep(struct loop *l, void (*fn)(void *arg), void *arg) must_check;
 void loop_hook_free(struct loop_hook *h);
 
-/* A file descriptor that stays the caller's. Stop watching before closing it. */
+/* A file descriptor that stays the caller's, one watch on each; it is made non-blocking. Stop
+ * watching before closing it. Readiness is told again every turn until it is used up; after an
+ * error on the descriptor (told as everything asked for, with LOOP_HANGUP) only loop_fd_change
+ * starts it again. NULL with errno set when it cannot be watched. */
 enum loop_fd_event { LOOP_READABLE = 1, LOOP_WRITABLE = 2, LOOP_HANGUP = 4 };
 struct loop_fd;
 struct loop_fd *loop_fd_watch(struct loop *l, int fd, unsigned events,
@@ -37,7 +42,8 @@ int loop_fd_change(struct loop_fd *w,
                    unsigned events);  /* negative errno when the descriptor cannot be watched */
 void loop_fd_stop(struct loop_fd *w); /* NULL-safe; fn is not called any more */
 
-/* Wakes the loop from any thread; several sends may come as one call. */
+/* Wakes the loop from any thread; several sends may come as one call. No thread may send any more
+ * when it is freed. */
 struct loop_wake;
 struct loop_wake *loop_wake_new(struct loop *l, void (*fn)(void *arg), void *arg) must_check;
 void loop_wake_send(struct loop_wake *w);

@@ -1,0 +1,38 @@
+/* loop_internal.h - what the files of src/loop share. The only header that knows libuv. */
+#ifndef MUSTER_LOOP_LOOP_INTERNAL_H
+#define MUSTER_LOOP_LOOP_INTERNAL_H
+
+#include <uv.h>
+
+#include "loop/loop.h"
+
+struct deferred {
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct deferred_queue {
+    struct deferred *items;
+    size_t count, cap;
+};
+
+struct loop {
+    uv_loop_t uv;
+    uv_prepare_t prepare; /* the moment before sleeping: deferred calls, then the hooks */
+    uv_idle_t awake;      /* active while the loop must not sleep */
+    struct clock clock;
+    struct deferred_queue deferred, running; /* running: being called now, kept for its memory */
+    struct loop_hook *hooks;
+    struct loop_hook *next_hook; /* to be called next; moved on when that one is freed */
+    bool once;                   /* inside loop_run_once */
+    bool happened;               /* something was called in this turn already */
+};
+
+/* Closes a handle whose data points at the allocation it lives in (or NULL), and frees that. */
+void loop_handle_close(uv_handle_t *handle);
+
+/* timer.c: gives the loop its clock; frees a timer of delay 0 whose deferred call will not come. */
+void loop_timers_init(struct loop *l);
+void loop_timers_drop(const struct deferred *d);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * timer.c - the loop as a clock (port/clock.h).
+ *
+ * A delay of 0 is a deferred call and not a timer: libuv runs timers started by timers in the same
+ * round when they are due, so one that starts itself again with 0 would never let the loop go on.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "loop/loop_internal.h"
+
+struct clock_timer {
+    uv_timer_t handle; /* unused when deferred */
+    void (*fn)(void *arg);
+    void *arg;
+    struct loop *loop;
+    bool deferred, stopped;
+};
+
+static int64_t now_ms(struct clock *c)
+{
+    struct timespec now;
+
+    (void)c;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void deferred_fired(void *arg)
+{
+    struct clock_timer *t = arg;
+
+    if (!t->stopped)
+        t->fn(t->arg);
+    free(t);
+}
+
+static void timer_fired(uv_timer_t *handle)
+{
+    struct clock_timer *t = handle->data;
+
+    t->loop->happened = true;
+    loop_handle_close((uv_handle_t *)handle);
+    t->fn(t->arg);
+}
+
+/* The turn's cached time may be old by now; a timer must not fire early for that. */
+static uint64_t since_turn_began_ms(struct loop *l)
+{
+    uint64_t now = uv_hrtime() / 1000000, turn = uv_now(&l->uv);
+
+    return now > turn ? now - turn : 0;
+}
+
+static struct clock_timer *start(struct clock *c, int64_t delay_ms, void (*fn)(void *arg),
+                                 void *arg)
+{
+    struct loop *l = container_of(c, struct loop, clock);
+    struct clock_timer *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return NULL;
+    t->fn = fn;
+    t->arg = arg;
+    t->loop = l;
+    t->deferred = delay_ms <= 0;
+    if (t->deferred) {
+        if (loop_defer(l, deferred_fired, t) < 0) {
+            free(t);
+            return NULL;
+        }
+        return t;
+    }
+    (void)uv_timer_init(&l->uv, &t->handle); /* neither can fail */
+    t->handle.data = t;
+    (void)uv_timer_start(&t->handle, timer_fired, (uint64_t)delay_ms + since_turn_began_ms(l), 0);
+    return t;
+}
+
+static void stop(struct clock *c, struct clock_timer *t)
+{
+    (void)c;
+    if (t->deferred)
+        t->stopped = true;
+    else
+        loop_handle_close((uv_handle_t *)&t->handle);
+}
+
+static const struct clock_ops loop_clock_ops = {.now_ms = now_ms, .start = start, .stop = stop};
+
+void loop_timers_init(struct loop *l)
+{
+    l->clock.ops = &loop_clock_ops;
+}
+
+void loop_timers_drop(const struct deferred *d)
+{
+    if (d->fn == deferred_fired)
+        free(d->arg);
+}
+
+struct clock *loop_clock(struct loop *l)
+{
+    return &l->clock;
+}
