@@ -90,6 +90,29 @@ $(foreach l,$(WITH_CODE),$(eval $(call unit_rules,$(l))))
 .PHONY: unit-tests
 unit-tests: $(UNIT_TESTS)
 
+.PHONY: demo test lint bench
+demo:
+	@tools/setup.sh demo
+	@$(MAKE) $(B)/muster
+	@tools/demo.sh
+
+# Everything twice: as users get it, and sanitized. The last line is `N passed, M failed`.
+test:
+	@tools/setup.sh test
+	@$(MAKE) -j2 all unit-tests
+	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests
+	@$(MAKE) -j2 CC=clang B=$(B)/clang all
+	@tests/run.sh
+
+lint:
+	@tools/setup.sh lint
+	@tools/lint.sh
+
+bench:
+	@tools/setup.sh bench
+	@$(MAKE) $(B)/muster
+	@bench/bench.py --binary $(B)/muster $(BENCH)
+
 .PHONY: clean
 clean:
 	rm -rf $(B)

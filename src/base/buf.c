@@ -81,11 +81,6 @@ void buf_adds(struct buf *b, const char *s)
     buf_add(b, s, strlen(s));
 }
 
-void buf_addc(struct buf *b, char c)
-{
-    buf_add(b, &c, 1);
-}
-
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
     va_list args;

@@ -28,10 +28,20 @@ buf_take(struct buf *b,
 
 void buf_add(struct buf *b, const void *data, size_t len);
 void buf_adds(struct buf *b, const char *s);
-void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
 char *buf_reserve(struct buf *b,
                   size_t extra) must_check; /* room for extra bytes after len, or NULL */
 void buf_consume(struct buf *b, size_t n);  /* drop n bytes from the front */
+
+/* The fast path of one byte is here because JSON output is made of it. */
+static inline void buf_addc(struct buf *b, char c)
+{
+    if (b->len + 1 < b->cap && !b->failed && b->len < b->limit_bytes) {
+        b->data[b->len++] = c;
+        b->data[b->len] = '\0';
+    } else {
+        buf_add(b, &c, 1);
+    }
+}
 
 #endif

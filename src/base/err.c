@@ -59,7 +59,7 @@ int err_errno(enum err_reason reason)
     return -reasons[reason].errnum;
 }
 
-static const char *format(struct err *e, const char *fmt, va_list args)
+printf_like(2, 0) static const char *format(struct err *e, const char *fmt, va_list args)
 {
     va_list again;
     char *p = NULL;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -103,7 +104,7 @@ static char *put_utf8(char *to, unsigned cp)
 /* A lone surrogate becomes U+FFFD, as encoding/json of the Go clients does. */
 static bool unicode_escape(struct parser *ps, char **to)
 {
-    unsigned cp, low;
+    unsigned cp = 0, low = 0;
 
     if (!hex4(ps, &cp))
         return false;
@@ -219,6 +220,16 @@ static bool parse_text(struct parser *ps, const char **ret_text, uint32_t *ret_l
     return true;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_number_sign(char c)
+{
+    return c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E';
+}
+
 static bool parse_number(struct parser *ps, struct json *v)
 {
     const char *first = ps->p, *p = ps->p;
@@ -231,8 +242,8 @@ static bool parse_number(struct parser *ps, struct json *v)
         return fail(ps, "a value is expected here");
     if (*p == '0' && p + 1 < ps->end && p[1] >= '0' && p[1] <= '9')
         return fail(ps, "a number may not start with 0");
-    for (; p < ps->end && (strchr("+-.eE", *p) || (*p >= '0' && *p <= '9')) && *p; p++)
-        if (*p < '0' || *p > '9')
+    for (; p < ps->end && (is_digit(*p) || is_number_sign(*p)); p++)
+        if (!is_digit(*p))
             integer = integer && p == first;
     text = arena_strndup(ps->arena, first, (size_t)(p - first));
     if (!text)
@@ -288,31 +299,78 @@ static void link_child(struct json *parent, struct json *child)
     parent->len++;
 }
 
-static struct json *find_member(struct json *object, const char *key, uint32_t len)
+/*
+ * Members seen so far, so that a repeated key is found without comparing all: objects of a few
+ * members are searched in order, larger ones through an open hash table in the arena.
+ */
+#define SMALL_OBJECT 16u
+
+struct members {
+    struct json *object;
+    struct json **slots; /* NULL while small */
+    size_t slots_len;    /* a power of two, at least twice the members */
+};
+
+static bool same_key(const struct json *a, const struct json *b)
 {
-    for (struct json *m = object->u.list.first; m; m = m->next)
-        if (m->key_len == len && memcmp(m->key, key, len) == 0)
+    return a->key_len == b->key_len && memcmp(a->key, b->key, a->key_len) == 0;
+}
+
+static struct json **slot_for(struct members *ms, const struct json *member)
+{
+    size_t i = (size_t)fnv1a_64(FNV1A_64_START, member->key, member->key_len);
+
+    for (;; i++) {
+        struct json **slot = &ms->slots[i & (ms->slots_len - 1)];
+
+        if (!*slot || same_key(*slot, member))
+            return slot;
+    }
+}
+
+static bool grow_members(struct parser *ps, struct members *ms)
+{
+    if (ms->object->len < SMALL_OBJECT || ms->object->len * 2 <= ms->slots_len)
+        return true;
+    ms->slots_len = max_size(ms->slots_len * 4, 4 * SMALL_OBJECT);
+    ms->slots = arena_alloc(ps->arena, ms->slots_len * sizeof(struct json *));
+    if (!ms->slots)
+        return fail_memory(ps);
+    for (struct json *m = ms->object->u.list.first; m; m = m->next)
+        *slot_for(ms, m) = m;
+    return true;
+}
+
+static struct json *find_member(struct members *ms, const struct json *member)
+{
+    if (ms->slots)
+        return *slot_for(ms, member);
+    for (struct json *m = ms->object->u.list.first; m; m = m->next)
+        if (same_key(m, member))
             return m;
     return NULL;
 }
 
-static void add_member(struct parser *ps, struct json *object, struct json *member)
+static bool add_member(struct parser *ps, struct members *ms, struct json *member)
 {
-    struct json *old = find_member(object, member->key, member->key_len);
+    struct json *old = find_member(ms, member);
 
-    if (!old) {
-        link_child(object, member);
-        return;
+    if (old) {
+        if (ps->duplicate)
+            ps->duplicate(ps->duplicate_arg, member->key, member->line);
+        member->next = old->next;
+        *old = *member;
+        return true;
     }
-    if (ps->duplicate)
-        ps->duplicate(ps->duplicate_arg, member->key, member->line);
-    member->next = old->next;
-    *old = *member;
+    link_child(ms->object, member);
+    if (ms->slots)
+        *slot_for(ms, member) = member;
+    return grow_members(ps, ms);
 }
 
 static bool parse_array(struct parser *ps, struct json *v)
 {
-    struct json *item;
+    struct json *item = NULL;
 
     v->type = JSON_ARRAY;
     ps->p++;
@@ -338,9 +396,9 @@ static bool parse_array(struct parser *ps, struct json *v)
     }
 }
 
-static bool parse_member(struct parser *ps, struct json *object)
+static bool parse_member(struct parser *ps, struct members *ms)
 {
-    struct json *member;
+    struct json *member = NULL;
     const char *key;
     uint32_t key_len;
 
@@ -353,16 +411,17 @@ static bool parse_member(struct parser *ps, struct json *object)
     if (ps->p == ps->end || *ps->p != ':')
         return fail(ps, "':' is expected here");
     ps->p++;
-    if (!parse_value(ps, &member))
+    if (!parse_value(ps, &member) || !member)
         return false;
     member->key = key;
     member->key_len = key_len;
-    add_member(ps, object, member);
-    return true;
+    return add_member(ps, ms, member);
 }
 
 static bool parse_object(struct parser *ps, struct json *v)
 {
+    struct members ms = {.object = v};
+
     v->type = JSON_OBJECT;
     ps->p++;
     skip_space(ps);
@@ -371,7 +430,7 @@ static bool parse_object(struct parser *ps, struct json *v)
         return true;
     }
     for (;;) {
-        if (!parse_member(ps, v))
+        if (!parse_member(ps, &ms))
             return false;
         skip_space(ps);
         if (ps->p < ps->end && *ps->p == ',') {

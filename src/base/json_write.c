@@ -5,26 +5,22 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-/* 0: as it is; otherwise the letter after the backslash, 'u' for \u00XX. */
-static char escape_for(unsigned char c)
+/* 0: as it is; 'u': as \u00XX; 'x': start of a longer sequence; otherwise the letter after the
+ * backslash. */
+static const char escapes[256] = {
+    [0x00 ... 0x07] = 'u', ['\b'] = 'b',  ['\t'] = 't', ['\n'] = 'n',
+    [0x0b] = 'u',          ['\f'] = 'f',  ['\r'] = 'r', [0x0e ... 0x1f] = 'u',
+    ['"'] = '"',           ['\\'] = '\\', [0x7f] = 'u', [0x80 ... 0xff] = 'x',
+};
+
+static void write_escaped(struct buf *out, unsigned char c)
 {
-    switch (c) {
-    case '"':
-    case '\\':
-        return (char)c;
-    case '\b':
-        return 'b';
-    case '\f':
-        return 'f';
-    case '\n':
-        return 'n';
-    case '\r':
-        return 'r';
-    case '\t':
-        return 't';
-    default:
-        return c < 0x20 || c == 0x7f ? 'u' : 0;
-    }
+    char letter = escapes[c];
+
+    if (letter == 'u')
+        buf_addf(out, "\\u%04x", c);
+    else
+        buf_add(out, (char[]){'\\', letter}, 2);
 }
 
 void json_write_string(struct buf *out, const char *text, size_t len)
@@ -34,20 +30,22 @@ void json_write_string(struct buf *out, const char *text, size_t len)
 
     buf_addc(out, '"');
     while (i < len) {
-        char e = p[i] < 0x80 ? escape_for(p[i]) : 0;
-        size_t n = utf8_sequence(text + i, len - i);
+        size_t n;
 
-        if (!e && n) {
+        if (!escapes[p[i]]) {
+            i++;
+            continue;
+        }
+        n = escapes[p[i]] == 'x' ? utf8_sequence(text + i, len - i) : 0;
+        if (n) {
             i += n;
             continue;
         }
         buf_add(out, text + from, i - from);
-        if (n == 0)
+        if (p[i] >= 0x80)
             buf_adds(out, "\xef\xbf\xbd");
-        else if (e == 'u')
-            buf_addf(out, "\\u%04x", p[i]);
         else
-            buf_add(out, (char[]){'\\', e}, 2);
+            write_escaped(out, p[i]);
         from = ++i;
     }
     buf_add(out, text + from, len - from);

@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+"""The figures `make bench` prints: memory, start, latency of a job, durable creates.
+
+Everything runs against daemons started here, on loopback, in throw-away folders, for bounded times. Absolute figures
+depend on the machine; the probe of raw fdatasync in the same run says what the disk allows.
+"""
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+# A real kube-apiserver 1.32 with etcd 3.5 on 2 cores: ready, idle memory, creates/s and p99 by clients.
+PEER = {"ready_s": 3.0, "rss_mb": 278, "creates": {1: (397, 13), 100: (1691, 130), 1000: (1318, 2185)}}
+
+
+class Daemon:
+    """One `muster up` in its own folder; ready when the constructor returns."""
+
+    def __init__(self, binary, *options):
+        self.folder = tempfile.TemporaryDirectory(prefix="muster-bench-")
+        started = time.monotonic()
+        self.process = subprocess.Popen(
+            [binary, "up", "--dir", self.folder.name, "--listen", "127.0.0.1:0", *options],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.port = self.token = None
+        while not self.answers():
+            if self.process.poll() is not None:
+                sys.exit(f"bench: `{binary} up` ended with {self.process.returncode} before it was ready")
+            if time.monotonic() - started > 30:
+                sys.exit("bench: not ready after 30 s")
+            time.sleep(0.0005)
+        self.ready_s = time.monotonic() - started
+
+    def answers(self):
+        if self.port is None:
+            try:
+                config = (pathlib.Path(self.folder.name) / "kubeconfig").read_text()
+                self.token = (pathlib.Path(self.folder.name) / "token").read_text().strip()
+            except FileNotFoundError:
+                return False
+            servers = [line.split()[-1].strip('"') for line in config.splitlines() if "server:" in line]
+            if not servers:
+                return False
+            self.port = int(servers[0].rsplit(":", 1)[1])
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def call(self, connection, method, path, body=None):
+        headers = {"Authorization": f"Bearer {self.token}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        return answer.status, json.loads(text) if text else None
+
+    def rss_mb(self):
+        for line in open(f"/proc/{self.process.pid}/status"):
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        return 0.0
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.folder.cleanup()
+
+
+def sync_probe():
+    """Median of one 4 KiB write with fdatasync, microseconds."""
+    times = []
+    with tempfile.TemporaryFile() as file:
+        for at in range(200):
+            begin = time.perf_counter()
+            os.pwrite(file.fileno(), b"\0" * 4096, at * 4096)
+            os.fdatasync(file.fileno())
+            times.append(time.perf_counter() - begin)
+    return statistics.median(times) * 1e6
+
+
+def sleep_job(name):
+    container = {"name": "python", "image": "none", "command": ["sleep", "1000"],
+                 "resources": {"requests": {"cpu": "10m", "memory": "8Mi"}}}
+    return {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob", "metadata": {"name": name},
+            "spec": {"replicaSpecs": [{"type": "worker", "replicas": 4,
+                                       "template": {"spec": {"terminationGracePeriodSeconds": 0,
+                                                             "containers": [container]}}}]}}
+
+
+def watch(daemon, path):
+    connection = daemon.connect()
+    connection.request("GET", path, headers={"Authorization": f"Bearer {daemon.token}"})
+    return connection, connection.getresponse()
+
+
+def submit_to_running(daemon, rounds):
+    jobs = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
+    control = daemon.connect()
+    times = []
+    for number in range(rounds):
+        _, listed = daemon.call(control, "GET", "/api/v1/namespaces/default/pods")
+        version = listed["metadata"]["resourceVersion"]
+        connection, events = watch(daemon,
+                                   f"/api/v1/namespaces/default/pods?watch=true&resourceVersion={version}")
+        begin = time.perf_counter()
+        status, answer = daemon.call(control, "POST", jobs, sleep_job(f"bench-{number}"))
+        if status != 201:
+            sys.exit(f"bench: creating a job gave {status}: {answer}")
+        running, gone = set(), set()
+        while len(running) < 4:
+            pod = json.loads(events.readline())["object"]
+            if pod.get("status", {}).get("phase") == "Running":
+                running.add(pod["metadata"]["name"])
+        times.append((time.perf_counter() - begin) * 1000)
+        daemon.call(control, "DELETE", f"{jobs}/bench-{number}")
+        while len(gone) < 4:
+            event = json.loads(events.readline())
+            if event["type"] == "DELETED":
+                gone.add(event["object"]["metadata"]["name"])
+        connection.close()
+    return times
+
+
+def creates(daemon, clients, seconds):
+    environment = dict(os.environ, TOKEN=daemon.token)
+    command = ["wrk", f"-t{1 if clients == 1 else 2}", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s",
+               "-s", str(HERE / "create.lua"), f"http://127.0.0.1:{daemon.port}"]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    for line in output.splitlines():
+        if line.startswith("RESULT "):
+            requests, duration_us, p50, p99, errors = line.split()[1:]
+            return int(requests) / (int(duration_us) / 1e6), float(p50), float(p99), int(errors)
+    sys.exit("bench: wrk printed no result:\n" + output)
+
+
+def percentile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--binary", default="build/muster")
+    options.add_argument("--rounds", type=int, default=30)
+    options.add_argument("--seconds", type=int, default=8)
+    chosen = options.parse_args()
+
+    print(f"disk: 4 KiB write + fdatasync, median {sync_probe():.0f} us")
+    starts = []
+    for _ in range(7):
+        daemon = Daemon(chosen.binary)
+        starts.append(daemon.ready_s * 1000)
+        daemon.stop()
+    ready = statistics.median(starts)
+    print(f"exec to ready: {ready:.0f} ms median of {len(starts)} (goal <= 100; kube-apiserver "
+          f"{PEER['ready_s'] * 1000:.0f}: {PEER['ready_s'] * 1000 / ready:.0f}x)")
+
+    daemon = Daemon(chosen.binary)
+    time.sleep(2)  # idle means idle: nothing is waited for here
+    rss = daemon.rss_mb()
+    print(f"idle resident memory: {rss:.1f} MB (goal <= 15; kube-apiserver {PEER['rss_mb']}: "
+          f"{PEER['rss_mb'] / rss:.0f}x)")
+    times = submit_to_running(daemon, chosen.rounds)
+    print(f"submit to 4 replicas Running: p50 {percentile(times, .5):.0f} ms, p99 {percentile(times, .99):.0f} ms, "
+          f"{len(times)} jobs (goal p50 <= 50)")
+    daemon.stop()
+
+    for clients, (peer_rate, peer_p99) in PEER["creates"].items():
+        daemon = Daemon(chosen.binary)
+        rate, p50, p99, errors = creates(daemon, clients, chosen.seconds)
+        print(f"durable creates, {clients} clients: {rate:.0f}/s, p50 {p50:.2f} ms, p99 {p99:.2f} ms, errors {errors}, "
+              f"{daemon.rss_mb():.0f} MB (kube-apiserver {peer_rate}/s, p99 {peer_p99} ms: {rate / peer_rate:.1f}x)")
+        daemon.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# lint.sh - format, layers, purity of the core, static analysis. Prints what is wrong and exits 1, or says it is clean.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+failed=0
+check() {
+    local name=$1; shift
+    if "$@" >build/lint.log 2>&1; then
+        echo "lint: $name: clean"
+    else
+        failed=1
+        echo "lint: $name:"
+        tail -n 40 build/lint.log
+    fi
+}
+mkdir -p build
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.c' 'src/*.h' 'tests/unit/*.c' 'tests/unit/*.h' 'bench/*.c')
+mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
+mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.c$')
+
+check "clang-format" clang-format --dry-run -Werror "${sources[@]}"
+check "layers" tools/check-layers.sh
+check "pure core" bash -c 'make -s build/lib/core.a && tools/check-core.sh build/obj/core'
+check "shellcheck" shellcheck "${scripts[@]}"
+check "cppcheck" cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 -j2 -Isrc -D_GNU_SOURCE \
+    --enable=warning,performance,portability --suppress=missingIncludeSystem --suppressions-list=tools/cppcheck.txt "${units[@]}"
+check "clang-tidy" bash -c 'printf "%s\n" "$@" | xargs -P2 -n8 clang-tidy --quiet --warnings-as-errors="*" 2>/dev/null' _ "${units[@]}"
+[ $failed = 0 ] && echo "lint: clean"
+exit $failed
