@@ -1,0 +1,653 @@
+/*
+ * httpd.c - drives libmicrohttpd from the loop.
+ *
+ * The library runs no thread of its own: its epoll descriptor is watched like any other, and
+ * MHD_run does what is ready. A request that is not answered inside the handler is suspended (out
+ * of the library's epoll set and time-outs) and resumed by its answer; a stream with nothing to say
+ * is suspended the same way, and then its socket is watched here for the peer's hang-up, because
+ * nobody else would notice it.
+ *
+ * A connection's struct lives from accept to close and is reused by all its requests, memory too.
+ * It outlives the connection only while a handler still owes it an answer (httpd_free).
+ */
+#include "net/httpd.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "net/listen.h"
+
+#define CONNECTION_MEMORY_BYTES (16u * 1024u)   /* headers, and the pieces bodies travel in */
+#define DRAIN_LIMIT_BYTES (16u * 1024u * 1024u) /* read and dropped so that a 413 can be read */
+#define KEPT_BODY_BYTES (16u * 1024u)           /* of memory a connection keeps between requests */
+#define RUNS_PER_TURN 4
+#define SWEEP_MS 5000
+#define DESCRIPTORS_WANTED 16384u
+
+enum conn_state {
+    CONN_IDLE,     /* between requests, or its header is arriving */
+    CONN_READING,  /* header known, body arriving */
+    CONN_HANDLING, /* the handler owes an answer */
+    CONN_ANSWERED, /* answer made, not yet handed to the library */
+    CONN_SENDING,
+};
+
+/* A stream as the body of an answer. Belongs to the library's response object. */
+struct body {
+    struct conn *conn; /* NULL once the request is over */
+    struct stream *stream;
+    struct loop_fd *hangup;
+    bool ready, peer_gone;
+};
+
+struct conn {
+    struct httpd_request request; /* first: what the handler holds */
+    struct httpd *httpd;
+    struct conn *prev, *next;
+    struct MHD_Connection *mhd; /* NULL: closed, but an answer is still owed */
+    enum conn_state state;
+    bool suspended, out_of_memory;
+    int64_t since_ms; /* of this state, for the slow-client limits */
+    struct buf body_bytes;
+    struct MHD_Response *response;
+    unsigned code;
+    struct body *body; /* of the answer that is a stream */
+};
+
+struct httpd {
+    struct loop *loop;
+    void (*handle)(void *arg, struct httpd_request *r);
+    void *arg;
+    struct MHD_Daemon *daemon;
+    struct loop_fd *watch;
+    struct loop_wake *again;
+    struct clock_timer *timer, *sweep_timer;
+    struct MHD_Response *no_memory; /* made beforehand: there is always an answer */
+    struct conn *conns;
+    size_t conn_count;
+    unsigned port;
+    bool run_pending;
+    int64_t header_limit_ms, body_limit_ms;
+};
+
+/* --- running the library ----------------------------------------------------------------------*/
+
+static void timer_fired(void *arg);
+
+/* Resuming is not seen through the library's descriptor. Not a deferred call: httpd_free must be
+ * able to take it back. */
+static void run_soon(struct httpd *h)
+{
+    if (!h->run_pending)
+        loop_wake_send(h->again);
+    h->run_pending = true;
+}
+
+static void run(struct httpd *h)
+{
+    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
+    enum MHD_Result has_timeout = MHD_NO;
+
+    h->run_pending = false;
+    for (int i = 0; i < RUNS_PER_TURN; i++) {
+        (void)MHD_run(h->daemon);
+        has_timeout = MHD_get_timeout(h->daemon, &timeout_ms);
+        if (has_timeout == MHD_NO || timeout_ms > 0)
+            break;
+    }
+    if (has_timeout == MHD_NO)
+        return;
+    if (timeout_ms == 0)
+        run_soon(h);
+    else if (!h->timer) /* one that is set fires no later: all connections have the same limit */
+        h->timer = clock_start(loop_clock(h->loop), (int64_t)min_size(timeout_ms, 60000),
+                               timer_fired, h);
+}
+
+static void timer_fired(void *arg)
+{
+    struct httpd *h = arg;
+
+    h->timer = NULL;
+    run(h);
+}
+
+static void epoll_ready(void *arg, unsigned events)
+{
+    (void)events;
+    run(arg);
+}
+
+static void run_again(void *arg)
+{
+    run(arg);
+}
+
+static void resume(struct conn *c)
+{
+    if (!c->suspended)
+        return;
+    c->suspended = false;
+    MHD_resume_connection(c->mhd);
+    run_soon(c->httpd);
+}
+
+static void suspend(struct conn *c)
+{
+    MHD_suspend_connection(c->mhd);
+    c->suspended = true;
+}
+
+/* --- slow clients -----------------------------------------------------------------------------*/
+
+static int conn_fd(const struct conn *c)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        c->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    return info ? info->connect_fd : -1;
+}
+
+/* The library knows idle connections; one byte a minute is not idle to it. */
+static void sweep(void *arg)
+{
+    struct httpd *h = arg;
+    int64_t now = loop_monotonic_ms(h->loop);
+
+    h->sweep_timer = NULL;
+    for (struct conn *c = h->conns; c; c = c->next) {
+        int64_t limit = c->state == CONN_IDLE      ? h->header_limit_ms
+                        : c->state == CONN_READING ? h->body_limit_ms
+                                                   : INT64_MAX;
+
+        if (now - c->since_ms > limit)
+            (void)shutdown(conn_fd(c), SHUT_RDWR); /* the library reads the end and closes */
+    }
+    if (h->conns)
+        h->sweep_timer = clock_start(loop_clock(h->loop), min_i64(SWEEP_MS, h->header_limit_ms),
+                                     sweep, h);
+}
+
+/* --- connections ------------------------------------------------------------------------------*/
+
+static void set_state(struct conn *c, enum conn_state state)
+{
+    c->state = state;
+    c->since_ms = loop_monotonic_ms(c->httpd->loop);
+}
+
+static struct conn *conn_new(struct httpd *h, struct MHD_Connection *mhd)
+{
+    struct conn *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return NULL;
+    c->httpd = h;
+    c->mhd = mhd;
+    arena_init(&c->request.arena, HTTPD_REQUEST_MEMORY_BYTES);
+    buf_init(&c->body_bytes, HTTPD_BODY_LIMIT_BYTES);
+    c->next = h->conns;
+    if (c->next)
+        c->next->prev = c;
+    h->conns = c;
+    h->conn_count++;
+    set_state(c, CONN_IDLE);
+    if (!h->sweep_timer)
+        h->sweep_timer = clock_start(loop_clock(h->loop), min_i64(SWEEP_MS, h->header_limit_ms),
+                                     sweep, h);
+    return c;
+}
+
+static void conn_free(struct conn *c)
+{
+    arena_release(&c->request.arena);
+    buf_release(&c->body_bytes);
+    free(c);
+}
+
+static void conn_unlink(struct conn *c)
+{
+    if (c->next)
+        c->next->prev = c->prev;
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        c->httpd->conns = c->next;
+    c->httpd->conn_count--;
+    c->mhd = NULL;
+}
+
+static void connection_changed(void *cls, struct MHD_Connection *mhd, void **context,
+                               enum MHD_ConnectionNotificationCode what)
+{
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = conn_new(cls, mhd);
+        return;
+    }
+    if (*context) {
+        struct conn *c = *context;
+
+        conn_unlink(c);
+        if (c->state != CONN_HANDLING)
+            conn_free(c);
+    }
+    *context = NULL;
+}
+
+/* The first the library tells of a request; what it returns is the request's context. */
+static void *request_begins(void *cls, const char *uri, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct conn *c = info ? info->socket_context : NULL;
+    const char *mark;
+
+    (void)cls;
+    if (!c)
+        return NULL;
+    mark = strchrnul(uri, '?');
+    c->request.path = arena_strndup(&c->request.arena, uri, (size_t)(mark - uri));
+    c->request.query = *mark ? arena_strdup(&c->request.arena, mark + 1) : "";
+    c->request.method = NULL;
+    return c->request.path && c->request.query ? c : NULL;
+}
+
+static void body_detach(struct body *b)
+{
+    b->conn = NULL;
+    b->stream->on_ready = NULL;
+    loop_fd_stop(b->hangup);
+    b->hangup = NULL;
+}
+
+static void drop_response(struct conn *c)
+{
+    if (c->response && c->response != c->httpd->no_memory)
+        MHD_destroy_response(c->response);
+    c->response = NULL;
+}
+
+/* Answered or broken off: ready for the next request. */
+static void request_ends(void *cls, struct MHD_Connection *mhd, void **context,
+                         enum MHD_RequestTerminationCode why)
+{
+    struct conn *c = *context;
+
+    (void)cls, (void)mhd, (void)why;
+    *context = NULL;
+    if (!c)
+        return;
+    if (c->body)
+        body_detach(c->body);
+    c->body = NULL;
+    drop_response(c);
+    if (c->state == CONN_HANDLING)
+        return; /* only when the server stops: the handler still reads the request */
+    arena_reset(&c->request.arena);
+    if (c->body_bytes.cap > KEPT_BODY_BYTES)
+        buf_release(&c->body_bytes);
+    else
+        buf_clear(&c->body_bytes);
+    c->request.too_large = c->out_of_memory = false;
+    set_state(c, CONN_IDLE);
+}
+
+/* --- receiving --------------------------------------------------------------------------------*/
+
+static enum MHD_Result give_answer(struct conn *c)
+{
+    enum MHD_Result r = MHD_queue_response(c->mhd, c->code, c->response);
+
+    drop_response(c);
+    set_state(c, CONN_SENDING);
+    return r;
+}
+
+/* Takes the response, NULL when it could not be made. */
+static void answer(struct conn *c, unsigned code, struct MHD_Response *response)
+{
+    c->code = response ? code : 503;
+    c->response = response ? response : c->httpd->no_memory;
+    set_state(c, CONN_ANSWERED);
+    resume(c);
+}
+
+static enum MHD_Result handle_request(struct conn *c)
+{
+    c->request.body = c->body_bytes.data ? c->body_bytes.data : "";
+    c->request.body_len = c->body_bytes.len;
+    if (c->request.too_large)
+        c->request.body_len = 0;
+    set_state(c, CONN_HANDLING);
+    if (c->out_of_memory)
+        answer(c, 503, NULL);
+    else
+        c->httpd->handle(c->httpd->arg, &c->request);
+    if (c->state == CONN_ANSWERED)
+        return give_answer(c);
+    suspend(c);
+    return MHD_YES;
+}
+
+static enum MHD_Result header_arrived(struct conn *c, const char *method)
+{
+    const char *length = MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, "Content-Length");
+    unsigned long long n = length ? strtoull(length, NULL, 10) : 0;
+
+    c->request.method = arena_strdup(&c->request.arena, method);
+    if (!c->request.method)
+        return MHD_NO;
+    set_state(c, CONN_READING);
+    if (n > HTTPD_BODY_LIMIT_BYTES)
+        c->request.too_large = true;
+    else if (n > 0 && !buf_reserve(&c->body_bytes, (size_t)n))
+        c->out_of_memory = true;
+    return n > DRAIN_LIMIT_BYTES ? handle_request(c) : MHD_YES;
+}
+
+static enum MHD_Result body_arrived(struct conn *c, const char *data, size_t len)
+{
+    if (c->request.too_large || c->out_of_memory)
+        return MHD_YES;
+    if (len > HTTPD_BODY_LIMIT_BYTES - c->body_bytes.len)
+        c->request.too_large = true;
+    else
+        buf_add(&c->body_bytes, data, len);
+    c->out_of_memory = c->body_bytes.failed;
+    return MHD_YES;
+}
+
+static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const char *url,
+                                 const char *method, const char *version, const char *upload,
+                                 size_t *upload_len, void **context)
+{
+    struct conn *c = *context;
+    enum MHD_Result r;
+
+    (void)cls, (void)mhd, (void)url, (void)version;
+    if (!c)
+        return MHD_NO;
+    switch (c->state) {
+    case CONN_IDLE:
+        return header_arrived(c, method);
+    case CONN_READING:
+        if (*upload_len == 0)
+            return handle_request(c);
+        r = body_arrived(c, upload, *upload_len);
+        *upload_len = 0;
+        return r;
+    case CONN_ANSWERED:
+        return give_answer(c);
+    case CONN_HANDLING: /* resumed without an answer: the server stops */
+    case CONN_SENDING:
+        return MHD_NO;
+    }
+    unreachable();
+}
+
+const char *httpd_header(const struct httpd_request *r, const char *name)
+{
+    const struct conn *c = (const struct conn *)r;
+
+    return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
+}
+
+/* --- answering --------------------------------------------------------------------------------*/
+
+/* True when nobody waits for the answer any more; the request is then freed. */
+static bool abandoned(struct conn *c)
+{
+    if (c->mhd)
+        return false;
+    conn_free(c);
+    return true;
+}
+
+static void blob_free_callback(void *blob)
+{
+    blob_unref(blob);
+}
+
+static struct MHD_Response *response_of_blob(struct blob *body)
+{
+    struct MHD_Response *r;
+
+    if (!body || body->len == 0)
+        return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    r = MHD_create_response_from_buffer_with_free_callback_cls(body->len, body->data,
+                                                               blob_free_callback, blob_ref(body));
+    if (!r)
+        blob_unref(body);
+    return r;
+}
+
+static bool add_header(struct MHD_Response *r, const char *name, const char *value)
+{
+    return MHD_add_response_header(r, name, value) == MHD_YES;
+}
+
+void httpd_reply(struct httpd_request *r, int code, const char *content_type,
+                 const struct httpd_header *headers, size_t header_count, struct blob *body)
+{
+    struct conn *c = (struct conn *)r;
+    struct MHD_Response *response;
+    bool fine;
+
+    if (abandoned(c))
+        return;
+    response = response_of_blob(body);
+    fine = response && (!content_type || add_header(response, "Content-Type", content_type));
+    for (size_t i = 0; fine && i < header_count; i++)
+        fine = add_header(response, headers[i].name, headers[i].value);
+    if (response && !fine) {
+        MHD_destroy_response(response);
+        response = NULL;
+    }
+    answer(c, (unsigned)code, response);
+}
+
+static void stream_has_data(void *arg)
+{
+    struct body *b = arg;
+
+    b->ready = true;
+    if (b->conn)
+        resume(b->conn);
+}
+
+static void peer_hung_up(void *arg, unsigned events)
+{
+    struct body *b = arg;
+
+    (void)events;
+    b->peer_gone = true;
+    loop_fd_stop(b->hangup);
+    b->hangup = NULL;
+    if (b->conn)
+        resume(b->conn);
+}
+
+static ssize_t read_stream(void *cls, uint64_t pos, char *out, size_t cap)
+{
+    struct body *b = cls;
+    ssize_t n;
+
+    (void)pos;
+    if (b->peer_gone || !b->conn)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    b->ready = false;
+    n = b->stream->ops->read(b->stream, out, cap);
+    if (n > 0)
+        return n;
+    if (n < 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (b->ready)
+        return 0; /* became ready meanwhile: the library asks again */
+    if (!b->hangup)
+        b->hangup = loop_fd_watch(b->conn->httpd->loop, conn_fd(b->conn), LOOP_HANGUP, peer_hung_up,
+                                  b);
+    suspend(b->conn);
+    return 0;
+}
+
+static void free_stream(void *cls)
+{
+    struct body *b = cls;
+
+    if (b->conn) {
+        b->conn->body = NULL;
+        body_detach(b);
+    }
+    b->stream->ops->close(b->stream);
+    free(b);
+}
+
+void httpd_stream(struct httpd_request *r, int code, const char *content_type,
+                  struct stream *stream)
+{
+    struct conn *c = (struct conn *)r;
+    struct MHD_Response *response = NULL;
+    struct body *b = c->mhd ? calloc(1, sizeof(*b)) : NULL;
+
+    if (b)
+        response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CONNECTION_MEMORY_BYTES,
+                                                     read_stream, b, free_stream);
+    if (!response) {
+        free(b);
+        stream->ops->close(stream);
+        if (!abandoned(c))
+            answer(c, 503, NULL);
+        return;
+    }
+    *b = (struct body){.conn = c, .stream = stream};
+    stream->on_ready = stream_has_data;
+    stream->on_ready_arg = b;
+    c->body = b;
+    if (!add_header(response, "Content-Type", content_type)) {
+        MHD_destroy_response(response); /* closes the stream */
+        response = NULL;
+    }
+    answer(c, (unsigned)code, response);
+}
+
+/* --- start and end ----------------------------------------------------------------------------*/
+
+printf_like(2, 0) static void library_says(void *cls, const char *fmt, va_list args)
+{
+    char line[512];
+
+    (void)cls;
+    (void)vsnprintf(line, sizeof(line), fmt, args);
+    line[strcspn(line, "\r\n")] = '\0';
+    log_debug("http: %s", line);
+}
+
+/* Each client is a descriptor; the usual soft limit of 1024 is less than we can serve. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS_WANTED)
+        return;
+    limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static struct MHD_Daemon *start_daemon(struct httpd *h, int fd)
+{
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE |
+                     MHD_USE_ERROR_LOG;
+
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, on_access, h,                  /* */
+        MHD_OPTION_EXTERNAL_LOGGER, library_says, NULL,      /* first: covers the others */
+        MHD_OPTION_LISTEN_SOCKET, fd,                        /* */
+        MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h, /* */
+        MHD_OPTION_NOTIFY_COMPLETED, request_ends, h,        /* */
+        MHD_OPTION_URI_LOG_CALLBACK, request_begins, h,      /* */
+        MHD_OPTION_CONNECTION_LIMIT, HTTPD_CONNECTION_LIMIT, /* */
+        MHD_OPTION_CONNECTION_TIMEOUT, HTTPD_IDLE_TIMEOUT_S, /* */
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES, /* */
+        MHD_OPTION_END);
+}
+
+static int start(struct httpd *h, int fd, struct err *err)
+{
+    const union MHD_DaemonInfo *info;
+
+    h->daemon = start_daemon(h, fd);
+    if (!h->daemon) {
+        (void)close(fd);
+        return err_set(err, ERR_INTERNAL, "cannot start the HTTP server");
+    }
+    info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    h->watch = info ? loop_fd_watch(h->loop, info->epoll_fd, LOOP_READABLE, epoll_ready, h) : NULL;
+    h->again = loop_wake_new(h->loop, run_again, h);
+    h->no_memory = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (!h->watch || !h->again || !h->no_memory)
+        return err_set(err, ERR_INTERNAL, "cannot start the HTTP server: out of memory");
+    return 0;
+}
+
+static int64_t limit_ms(unsigned asked_s, unsigned ceiling_s)
+{
+    return (int64_t)(asked_s ? asked_s : ceiling_s) * 1000;
+}
+
+struct httpd *httpd_new(const struct httpd_options *options, struct err *err)
+{
+    struct httpd *h = calloc(1, sizeof(*h));
+    int fd;
+
+    if (!h) {
+        (void)err_set(err, ERR_UNAVAILABLE, "out of memory");
+        return NULL;
+    }
+    h->loop = options->loop;
+    h->handle = options->handle;
+    h->arg = options->arg;
+    h->header_limit_ms = limit_ms(options->header_timeout_s, HTTPD_HEADER_TIMEOUT_S);
+    h->body_limit_ms = limit_ms(options->body_timeout_s, HTTPD_BODY_TIMEOUT_S);
+    raise_descriptor_limit();
+    fd = listen_open(options->address, options->loopback_only, &h->port, err);
+    if (fd < 0 || start(h, fd, err) < 0) {
+        httpd_free(h);
+        return NULL;
+    }
+    return h;
+}
+
+void httpd_free(struct httpd *h)
+{
+    if (!h)
+        return;
+    loop_fd_stop(h->watch);
+    for (struct conn *c = h->conns; c; c = c->next)
+        resume(c); /* the library refuses to stop with suspended connections */
+    if (h->daemon)
+        MHD_stop_daemon(h->daemon);
+    clock_stop(loop_clock(h->loop), h->timer);
+    clock_stop(loop_clock(h->loop), h->sweep_timer);
+    loop_wake_free(h->again);
+    if (h->no_memory)
+        MHD_destroy_response(h->no_memory);
+    free(h);
+}
+
+unsigned httpd_port(const struct httpd *h)
+{
+    return h->port;
+}
+
+size_t httpd_connection_count(const struct httpd *h)
+{
+    return h->conn_count;
+}

@@ -1,0 +1,72 @@
+/*
+ * httpd.h - an HTTP/1.1 server on our loop: libmicrohttpd behind our own names.
+ *
+ * A request arrives whole (headers and body, within a ceiling) and gets exactly one answer, now or
+ * on a later turn: bytes, or a stream that is pulled as the client takes it. It does not know what
+ * is served; it knows slow clients, vanished clients and too many clients. Everything here belongs
+ * to the loop's thread.
+ */
+#ifndef MUSTER_NET_HTTPD_H
+#define MUSTER_NET_HTTPD_H
+
+#include "base/arena.h"
+#include "base/blob.h"
+#include "base/err.h"
+#include "loop/loop.h"
+#include "port/stream.h"
+
+/* The ceilings. A body over the limit reaches the handler marked too_large, without its bytes. */
+#define HTTPD_BODY_LIMIT_BYTES (3u * 1024u * 1024u)
+#define HTTPD_REQUEST_MEMORY_BYTES (64u * 1024u * 1024u) /* the arena of one request */
+#define HTTPD_CONNECTION_LIMIT 4096u                     /* more wait in the kernel's queue */
+#define HTTPD_IDLE_TIMEOUT_S 120u   /* nothing sent or received; idle streams are exempt */
+#define HTTPD_HEADER_TIMEOUT_S 150u /* to a whole header, since the connection was last free */
+#define HTTPD_BODY_TIMEOUT_S 60u    /* from the header to the end of the body */
+
+struct httpd;
+
+struct httpd_request {
+    const char *method;
+    const char *path;  /* as sent, still escaped, without the query */
+    const char *query; /* after '?', still escaped; "" without one */
+    const char *body;  /* NUL-terminated, "" without one */
+    size_t body_len;
+    bool too_large;
+    struct arena arena; /* lives until the request is answered */
+};
+
+struct httpd_header {
+    const char *name, *value;
+};
+
+struct httpd_options {
+    struct loop *loop;
+    const char *address; /* "127.0.0.1:7447", "[::1]:0", "localhost:0"; port 0: a free one */
+    bool loopback_only;  /* refuse any other address with a sentence */
+    /* Called once per request. It must call httpd_reply or httpd_stream once, now or later. */
+    void (*handle)(void *arg, struct httpd_request *r);
+    void *arg;
+    unsigned header_timeout_s, body_timeout_s; /* 0: the named ceilings; less is for tests */
+};
+
+struct httpd *httpd_new(const struct httpd_options *options, struct err *err) must_check;
+/* Closes every connection and stream. Requests still unanswered stay valid until they are answered;
+ * the answer then goes nowhere. */
+void httpd_free(struct httpd *h);
+
+unsigned httpd_port(const struct httpd *h);
+size_t httpd_connection_count(const struct httpd *h);
+
+/* A request header's first value or NULL; case of the name does not matter. Only inside handle. */
+const char *httpd_header(const struct httpd_request *r, const char *name);
+
+/* The answer. r is gone afterwards. Headers are copied; body is referenced, not copied, and may be
+ * NULL (empty). Out of memory becomes a bare 503. */
+void httpd_reply(struct httpd_request *r, int code, const char *content_type,
+                 const struct httpd_header *headers, size_t header_count, struct blob *body);
+/* Headers go out at once, then what the stream gives. The stream is closed when it has ended, when
+ * the client is gone (noticed also while nothing is sent) and by httpd_free. */
+void httpd_stream(struct httpd_request *r, int code, const char *content_type,
+                  struct stream *stream);
+
+#endif

@@ -1,0 +1,12 @@
+/* listen.h - a listening TCP socket from the text a user typed. */
+#ifndef MUSTER_NET_LISTEN_H
+#define MUSTER_NET_LISTEN_H
+
+#include "base/err.h"
+
+/* address: "127.0.0.1:7447", "[::1]:0", "localhost:0". The descriptor (close-on-exec, not
+ * blocking), or a negative errno with a sentence. *ret_port is the port it got. */
+int listen_open(const char *address, bool loopback_only, unsigned *ret_port,
+                struct err *err) must_check;
+
+#endif

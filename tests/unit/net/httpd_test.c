@@ -1,0 +1,489 @@
+/* httpd_test.c - the HTTP server over real sockets: answers now and later, streams, limits,
+ * vanished clients, stopping. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "net/httpd.h"
+
+/* --- a client driven by the same loop ---------------------------------------------------------*/
+
+struct client {
+    int fd;
+    struct loop_fd *watch;
+    struct buf in;
+    bool closed;
+};
+
+struct pipe_stream {
+    struct stream base;
+    struct buf data;
+    bool end;
+    bool *closed;
+};
+
+struct fixture {
+    struct loop *loop;
+    struct httpd *httpd;
+    struct httpd_request *held; /* the handler kept it for later */
+    struct pipe_stream *stream;
+    bool stream_closed;
+    int handled;
+};
+
+static void client_reads(void *arg, unsigned events)
+{
+    struct client *c = arg;
+    char bytes[4096];
+    ssize_t n;
+
+    (void)events;
+    while ((n = recv(c->fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
+        buf_add(&c->in, bytes, (size_t)n);
+    if (n == 0 || (n < 0 && errno != EAGAIN)) {
+        c->closed = true;
+        loop_fd_stop(c->watch);
+        c->watch = NULL;
+    }
+}
+
+static void client_open(struct fixture *f, struct client *c)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)httpd_port(f->httpd)),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+    *c = (struct client){.in = BUF_INIT(64u << 20)};
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(c->fd >= 0);
+    assert_int_equal(connect(c->fd, (struct sockaddr *)&to, sizeof(to)), 0);
+    c->watch = loop_fd_watch(f->loop, c->fd, LOOP_READABLE, client_reads, c);
+    assert_non_null(c->watch);
+}
+
+static void client_close(struct client *c)
+{
+    loop_fd_stop(c->watch);
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    buf_release(&c->in);
+}
+
+static void client_send(struct client *c, const char *text)
+{
+    assert_int_equal(send(c->fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+static void client_wait(struct fixture *f, struct client *c, const char *text)
+{
+    while (!c->in.data || !strstr(c->in.data, text)) {
+        if (c->closed)
+            fail_msg("closed without \"%s\": %s", text, c->in.data ? c->in.data : "");
+        loop_run_once(f->loop);
+    }
+}
+
+/* --- what is served ---------------------------------------------------------------------------*/
+
+static ssize_t pipe_read(struct stream *s, char *out, size_t cap)
+{
+    struct pipe_stream *p = container_of(s, struct pipe_stream, base);
+    size_t n = min_size(cap, p->data.len);
+
+    if (n == 0)
+        return p->end ? STREAM_END : 0;
+    memcpy(out, p->data.data, n);
+    buf_consume(&p->data, n);
+    return (ssize_t)n;
+}
+
+static void pipe_close(struct stream *s)
+{
+    struct pipe_stream *p = container_of(s, struct pipe_stream, base);
+
+    *p->closed = true;
+    buf_release(&p->data);
+    free(p);
+}
+
+static const struct stream_ops pipe_ops = {.read = pipe_read, .close = pipe_close};
+
+static void open_pipe(struct fixture *f, struct httpd_request *r)
+{
+    f->stream = calloc(1, sizeof(*f->stream));
+    assert_non_null(f->stream);
+    f->stream->base.ops = &pipe_ops;
+    buf_init(&f->stream->data, 64u << 20);
+    f->stream->closed = &f->stream_closed;
+    httpd_stream(r, 200, "application/json", &f->stream->base);
+}
+
+static void echo(struct httpd_request *r)
+{
+    struct buf b = BUF_INIT(8u << 20);
+    struct blob *blob;
+    const char *x = httpd_header(r, "x-test");
+    struct httpd_header headers[] = {{"Warning", "299 - \"careful\""}};
+
+    buf_addf(&b, "%s %s ?%s x=%s %zu:", r->method, r->path, r->query, x ? x : "-", r->body_len);
+    buf_add(&b, r->body, r->body_len);
+    blob = blob_from_buf(&b);
+    buf_release(&b);
+    httpd_reply(r, 201, "text/plain", headers, 1, blob);
+    blob_unref(blob);
+}
+
+static void handle(void *arg, struct httpd_request *r)
+{
+    struct fixture *f = arg;
+
+    f->handled++;
+    if (r->too_large)
+        httpd_reply(r, 413, NULL, NULL, 0, NULL);
+    else if (strcmp(r->path, "/later") == 0)
+        f->held = r;
+    else if (strcmp(r->path, "/stream") == 0)
+        open_pipe(f, r);
+    else
+        echo(r);
+}
+
+static void start_with_limit(struct fixture *f, unsigned limit_s)
+{
+    auto_err err = ERR_INIT;
+    struct httpd_options o = {.address = "127.0.0.1:0",
+                              .loopback_only = true,
+                              .handle = handle,
+                              .arg = f,
+                              .header_timeout_s = limit_s,
+                              .body_timeout_s = limit_s};
+
+    *f = (struct fixture){.loop = loop_new(&err)};
+    assert_non_null(f->loop);
+    o.loop = f->loop;
+    f->httpd = httpd_new(&o, &err);
+    assert_non_null(f->httpd);
+    assert_true(httpd_port(f->httpd) > 0);
+}
+
+static void start(struct fixture *f)
+{
+    start_with_limit(f, 0);
+}
+
+static void stop(struct fixture *f)
+{
+    httpd_free(f->httpd);
+    loop_free(f->loop);
+}
+
+/* --- tests ------------------------------------------------------------------------------------*/
+
+static void answers_get_and_post_on_one_connection(void **state)
+{
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "GET /a%2Fb?x=%20y HTTP/1.1\r\nHost: h\r\nX-Test: 7\r\n\r\n");
+    client_wait(&f, &c, "GET /a%2Fb ?x=%20y x=7 0:");
+    assert_non_null(strstr(c.in.data, "HTTP/1.1 201 Created"));
+    assert_non_null(strstr(c.in.data, "Warning: 299 - \"careful\""));
+    buf_clear(&c.in);
+    client_send(&c, "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
+    client_wait(&f, &c, "POST /p ? x=- 5:hello");
+    assert_false(c.closed);
+    assert_int_equal(httpd_connection_count(f.httpd), 1);
+    client_close(&c);
+    stop(&f);
+}
+
+static void answers_later(void **state)
+{
+    struct fixture f;
+    struct client c;
+    struct blob *b = blob_new("later", 5);
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+    while (!f.held)
+        loop_run_once(f.loop);
+    assert_int_equal(c.in.len, 0);
+    httpd_reply(f.held, 200, "text/plain", NULL, 0, b);
+    blob_unref(b);
+    client_wait(&f, &c, "\r\n\r\nlater");
+    client_close(&c);
+    stop(&f);
+}
+
+static void answers_pipelined_requests_in_order(void **state)
+{
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &c, "GET /2");
+    assert_true(strstr(c.in.data, "GET /1") < strstr(c.in.data, "GET /2"));
+    client_close(&c);
+    stop(&f);
+}
+
+static void streams_headers_first_then_what_comes(void **state)
+{
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &c, "\r\n\r\n"); /* nothing in the stream yet */
+    assert_non_null(strstr(c.in.data, "Transfer-Encoding: chunked"));
+    buf_adds(&f.stream->data, "{one}\n");
+    stream_ready(&f.stream->base);
+    client_wait(&f, &c, "{one}\n");
+    buf_adds(&f.stream->data, "{two}\n");
+    stream_ready(&f.stream->base);
+    client_wait(&f, &c, "{two}\n");
+    f.stream->end = true;
+    stream_ready(&f.stream->base);
+    client_wait(&f, &c, "\r\n0\r\n\r\n");
+    while (!f.stream_closed)
+        loop_run_once(f.loop);
+    buf_clear(&c.in);
+    client_send(&c, "GET /again HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &c, "GET /again");
+    client_close(&c);
+    stop(&f);
+}
+
+static void streams_a_lot(void **state)
+{
+    enum { TOTAL = 4 * 1024 * 1024 };
+    struct fixture f;
+    struct client c;
+    char *room;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c,
+                "GET /stream HTTP/1.0\r\nHost: h\r\n\r\n"); /* 1.0: not chunked, easy to count */
+    client_wait(&f, &c, "\r\n\r\n");
+    buf_clear(&c.in);
+    room = buf_reserve(&f.stream->data, TOTAL);
+    assert_non_null(room);
+    memset(room, 'x', TOTAL);
+    f.stream->data.len = TOTAL;
+    f.stream->end = true;
+    stream_ready(&f.stream->base);
+    while (!c.closed)
+        loop_run_once(f.loop);
+    assert_int_equal(c.in.len, TOTAL);
+    client_close(&c);
+    stop(&f);
+}
+
+static void closes_an_idle_stream_when_the_client_goes(void **state)
+{
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &c, "\r\n\r\n");
+    client_close(&c);
+    while (!f.stream_closed || httpd_connection_count(f.httpd) > 0)
+        loop_run_once(f.loop);
+    stop(&f);
+}
+
+static void marks_a_body_over_the_limit(void **state)
+{
+    struct fixture f;
+    struct client c;
+    char *body = calloc(1, HTTPD_BODY_LIMIT_BYTES + 2);
+    size_t sent = 0, len = HTTPD_BODY_LIMIT_BYTES + 1;
+
+    (void)state;
+    memset(body, 'b', len);
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "POST /p HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n300001\r\n");
+    while (sent < len) {
+        ssize_t n = send(c.fd, body + sent, len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n > 0)
+            sent += (size_t)n;
+        else
+            loop_run_once(f.loop);
+    }
+    client_send(&c, "\r\n0\r\n\r\n");
+    client_wait(&f, &c, "HTTP/1.1 413");
+    client_close(&c);
+    client_open(&f, &c); /* announced: refused without reading it */
+    client_send(&c, "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999\r\n\r\n");
+    client_wait(&f, &c, "HTTP/1.1 413");
+    client_close(&c);
+    free(body);
+    stop(&f);
+}
+
+static void refuses_nonsense_and_goes_on(void **state)
+{
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "\x16\x03\x01nonsense\r\n\r\n");
+    while (!c.closed)
+        loop_run_once(f.loop);
+    client_close(&c);
+    client_open(&f, &c);
+    client_send(&c, "GET /x HTTP/1.1\r\nbad header without colon\r\n\r\n");
+    while (!c.closed)
+        loop_run_once(f.loop);
+    client_close(&c);
+    client_open(&f, &c);
+    client_send(&c, "GET /fine HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &c, "GET /fine");
+    client_close(&c);
+    stop(&f);
+}
+
+static void hangs_up_on_slow_headers_and_bodies(void **state)
+{
+    struct fixture f;
+    struct client header, body;
+
+    (void)state;
+    start_with_limit(&f, 1);
+    client_open(&f, &header);
+    client_open(&f, &body);
+    client_send(&header, "GET /slow HTTP/1.1\r\nHo");
+    client_send(&body, "POST /slow HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
+    while (!header.closed || !body.closed)
+        loop_run_once(f.loop);
+    assert_int_equal(f.handled, 0);
+    client_close(&header);
+    client_close(&body);
+    stop(&f);
+}
+
+static void stops_with_requests_and_streams_open(void **state)
+{
+    struct fixture f;
+    struct client later, stream, half;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &later);
+    client_open(&f, &stream);
+    client_open(&f, &half);
+    client_send(&later, "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_send(&stream, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_send(&half, "POST /half HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc");
+    client_wait(&f, &stream, "\r\n\r\n");
+    while (!f.held || httpd_connection_count(f.httpd) < 3)
+        loop_run_once(f.loop);
+    httpd_free(f.httpd);
+    assert_true(f.stream_closed);
+    assert_string_equal(f.held->path, "/later"); /* still the handler's */
+    httpd_reply(f.held, 200, "text/plain", NULL, 0, NULL);
+    client_close(&later);
+    client_close(&stream);
+    client_close(&half);
+    loop_free(f.loop);
+}
+
+static void serves_many_connections(void **state)
+{
+    enum { MANY = 300 };
+    static struct client c[MANY];
+    struct fixture f;
+
+    (void)state;
+    start(&f);
+    for (int i = 0; i < MANY; i++) {
+        client_open(&f, &c[i]);
+        client_send(&c[i], "GET /many HTTP/1.1\r\nHost: h\r\n\r\n");
+    }
+    for (int i = 0; i < MANY; i++)
+        client_wait(&f, &c[i], "GET /many");
+    assert_int_equal(httpd_connection_count(f.httpd), MANY);
+    for (int i = 0; i < MANY; i++)
+        client_close(&c[i]);
+    while (httpd_connection_count(f.httpd) > 0)
+        loop_run_once(f.loop);
+    stop(&f);
+}
+
+static void listens_only_where_it_may(void **state)
+{
+    static const struct {
+        const char *address, *says;
+    } cases[] = {
+        {"0.0.0.0:0", "only this machine may connect"},
+        {"192.0.2.1:80", "only this machine may connect"},
+        {"[::]:0", "only this machine may connect"},
+        {"localhost", "not an address"},
+        {"example.com:80", "not an address"},
+        {"127.0.0.1:99999", "not an address"},
+        {"127.0.0.1:", "not an address"},
+    };
+    auto_err setup = ERR_INIT;
+    struct loop *loop = loop_new(&setup);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        auto_err err = ERR_INIT;
+        struct httpd_options o = {
+            .loop = loop, .address = cases[i].address, .loopback_only = true, .handle = handle};
+
+        assert_null(httpd_new(&o, &err));
+        assert_non_null(strstr(err.text, cases[i].says));
+        assert_non_null(err.hint);
+    }
+    loop_free(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_get_and_post_on_one_connection),
+        cmocka_unit_test(answers_later),
+        cmocka_unit_test(answers_pipelined_requests_in_order),
+        cmocka_unit_test(streams_headers_first_then_what_comes),
+        cmocka_unit_test(streams_a_lot),
+        cmocka_unit_test(closes_an_idle_stream_when_the_client_goes),
+        cmocka_unit_test(marks_a_body_over_the_limit),
+        cmocka_unit_test(refuses_nonsense_and_goes_on),
+        cmocka_unit_test(hangs_up_on_slow_headers_and_bodies),
+        cmocka_unit_test(stops_with_requests_and_streams_open),
+        cmocka_unit_test(serves_many_connections),
+        cmocka_unit_test(listens_only_where_it_may),
+    };
+
+    return cmocka_run_group_tests_name("httpd", tests, NULL, NULL);
+}
