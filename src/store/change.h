@@ -1,0 +1,85 @@
+/*
+ * change.h - one write on its way: queued, committed on the writer thread, and at last a record of
+ * the watch window. It is handed over whole; what each side may touch is said below.
+ */
+#ifndef MUSTER_STORE_CHANGE_H
+#define MUSTER_STORE_CHANGE_H
+
+#include "store/store.h"
+
+struct entry;
+
+struct change {
+    /* Fixed when it is made; both threads read them. */
+    const char *collection_name;
+    struct blob *value; /* the new state, or the last one of a deletion */
+    int64_t id;         /* row of the object */
+    int64_t revision;
+    uint32_t epoch; /* counts failed commits: a write of an epoch that failed must not be made */
+    bool deletion;
+
+    /* Belong to whom it is handed to. */
+    struct change *next;
+    bool failed; /* set by the writer */
+
+    /* The loop thread's alone. */
+    struct change *flight_next; /* the next newer one that is not settled */
+    struct store_collection *collection;
+    struct entry *entry; /* gone once settled */
+    struct blob *previous;
+    store_done_fn *done;
+    void *arg;
+    enum store_event_type type; /* known when it is committed */
+    unsigned refs;
+    bool settled; /* done was called */
+
+    size_t key_len;
+    char key[];
+};
+
+struct change_list {
+    struct change *first, *last;
+};
+
+static inline void change_list_add(struct change_list *l, struct change *c)
+{
+    c->next = NULL;
+    if (l->last)
+        l->last->next = c;
+    else
+        l->first = c;
+    l->last = c;
+}
+
+/* Moves all of src behind dst. */
+static inline void change_list_move(struct change_list *dst, struct change_list *src)
+{
+    if (!src->first)
+        return;
+    if (dst->last)
+        dst->last->next = src->first;
+    else
+        dst->first = src->first;
+    dst->last = src->last;
+    src->first = src->last = NULL;
+}
+
+static inline struct change *change_list_pop(struct change_list *l)
+{
+    struct change *c = l->first;
+
+    if (c) {
+        l->first = c->next;
+        if (!l->first)
+            l->last = NULL;
+        c->next = NULL;
+    }
+    return c;
+}
+
+/* Loop thread only; with one reference. NULL: no memory. */
+struct change *change_new(const char *key, size_t key_len, struct blob *value) must_check;
+struct change *change_ref(struct change *c);
+void change_unref(struct change *c);
+
+#endif
