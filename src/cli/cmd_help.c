@@ -1,0 +1,63 @@
+/* cmd_help.c - `muster help [COMMAND | exit-codes]`. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/suggest.h"
+
+static const struct {
+    enum exit_code code;
+    const char *meaning;
+} exit_codes[] = {
+    {EXIT_OK, "it worked"},
+    {EXIT_FAILED, "it failed"},
+    {EXIT_USAGE, "the command line is wrong"},
+    {EXIT_JOB_FAILED, "the job finished unsuccessfully"},
+    {EXIT_NOT_LOGGED_IN, "the server does not know or allow us"},
+    {EXIT_NOT_FOUND, "not found"},
+    {EXIT_CONFLICT, "it exists already, or was changed meanwhile"},
+    {EXIT_TIMED_OUT, "timed out"},
+    {EXIT_INTERRUPTED, "interrupted by Ctrl-C"},
+};
+
+static enum exit_code unknown_topic(struct cli *cli, const char *topic)
+{
+    struct suggest near;
+
+    talk_errorf(&cli->talk, "no help on '%s'", topic);
+    suggest_init(&near, topic);
+    suggest_offer(&near, "exit-codes");
+    for (size_t i = 0; commands[i]; i++)
+        if (!commands[i]->hidden)
+            suggest_offer(&near, commands[i]->name);
+    if (near.best)
+        talk_hint(&cli->talk, "did you mean '%s'?", near.best);
+    return EXIT_USAGE;
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    const struct command *c = args->len ? command_find(args->list[0]) : NULL;
+
+    (void)values;
+    if (args->len && strcmp(args->list[0], "exit-codes") == 0)
+        for (size_t i = 0; i < ELEMS(exit_codes); i++)
+            buf_addf(&out, "%4d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
+    else if (args->len && !c)
+        return unknown_topic(cli, args->list[0]);
+    else
+        command_print_help(c, &out);
+    output_text(&out);
+    buf_release(&out);
+    return EXIT_OK;
+}
+
+const struct command command_help = {
+    .name = "help",
+    .args = "[COMMAND]",
+    .summary = "Say how a command is used",
+    .max_args = 1,
+    .run = run,
+};

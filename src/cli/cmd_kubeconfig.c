@@ -1,0 +1,72 @@
+/* cmd_kubeconfig.c - `muster kubeconfig`: what kubectl needs to talk to this daemon. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/home.h"
+#include "cli/output.h"
+#include "loop/file.h"
+
+#include <stdio.h>
+
+#define FILE_LIMIT_BYTES (1024u * 1024u)
+
+struct kubeconfig_options {
+    const char *dir;
+    bool path;
+};
+
+static const struct option_spec options[] = {
+    {.name = "path",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct kubeconfig_options, path),
+     .doc = "print where the file is, not what is in it"},
+    {.name = "dir",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct kubeconfig_options, dir),
+     .value_name = "DIR",
+     .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},
+    {0},
+};
+
+static int print(struct cli *cli, const struct kubeconfig_options *o, struct err *err)
+{
+    struct buf text = BUF_INIT(FILE_LIMIT_BYTES);
+    struct home home;
+    int r = home_locate(&cli->arena, o->dir, &home, err);
+
+    if (r)
+        return r;
+    r = file_read(home.kubeconfig_path, FILE_LIMIT_BYTES, &text);
+    if (r == -ENOENT) {
+        err_set(err, ERR_NOT_FOUND, "no kubeconfig in %s yet", home.dir);
+        err_hint(err, "the first 'muster up --detach' makes it");
+    } else if (r) {
+        err_set(err, ERR_INTERNAL, "cannot read %s: %s", home.kubeconfig_path, strerror(-r));
+    } else if (o->path) {
+        puts(home.kubeconfig_path);
+    } else {
+        output_text(&text);
+    }
+    buf_release(&text);
+    return r;
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    auto_err err = ERR_INIT;
+
+    (void)args;
+    return print(cli, values, &err) ? command_fail(cli, &err) : EXIT_OK;
+}
+
+const struct command command_kubeconfig = {
+    .name = "kubeconfig",
+    .args = "",
+    .summary = "Print the kubeconfig of this daemon",
+    .help = "  export KUBECONFIG=$(muster kubeconfig --path)\n"
+            "  muster kubeconfig > ~/.kube/muster\n",
+    .options = options,
+    .options_size = sizeof(struct kubeconfig_options),
+    .run = run,
+};

@@ -1,0 +1,293 @@
+/* cmd_logs.c - `muster logs`: what the replicas of a job, or one pod, have printed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "cli/follow.h"
+#include "cli/logreader.h"
+
+struct logs_options {
+    struct session_options session;
+    const char *replica;
+    int64_t tail;
+    bool follow, timestamps;
+};
+
+static const struct logs_options defaults = {.tail = -1};
+
+static const struct option_spec options[] = {
+    {.name = "follow",
+     .letter = 'f',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct logs_options, follow),
+     .doc = "go on until the job has ended"},
+    {.name = "replica",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct logs_options, replica),
+     .value_name = "NAME",
+     .doc = "only this replica: worker-1"},
+    {.name = "tail",
+     .type = OPTION_INT,
+     .offset = offsetof(struct logs_options, tail),
+     .value_name = "N",
+     .doc = "only the last N lines of each replica"},
+    {.name = "timestamps",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct logs_options, timestamps),
+     .doc = "print when each line was written"},
+    SESSION_OPTIONS(struct logs_options, session),
+    {0},
+};
+
+/* What was named on the command line: a job, or a pod of any origin. */
+struct subject {
+    struct follow_target target;
+    struct json *job;         /* NULL for a pod */
+    const struct json **pods; /* in order of rank */
+    size_t pods_len;
+};
+
+/* --- finding it
+ * ---------------------------------------------------------------------------------------------- */
+
+static unsigned long type_order(const struct json *job, const struct json *pod)
+{
+    const char *type = object_label(pod, LABEL_REPLICA_TYPE);
+    unsigned long at = 0;
+
+    json_each (spec, json_at(job, "spec", "replicaSpecs")) {
+        if (type && json_string_is(json_get(spec, "type"), type))
+            break;
+        at++;
+    }
+    return at;
+}
+
+static unsigned long index_order(const struct json *pod)
+{
+    const char *index = object_label(pod, LABEL_REPLICA_INDEX);
+
+    return index ? strtoul(index, NULL, 10) : 0;
+}
+
+static int compare_ranks(const void *a, const void *b, void *job)
+{
+    const struct json *const *x = a, *const *y = b;
+    unsigned long left = type_order(job, *x), right = type_order(job, *y);
+
+    if (left == right) {
+        left = index_order(*x);
+        right = index_order(*y);
+    }
+    return left < right ? -1 : left > right;
+}
+
+static int find_pods(struct session *s, struct subject *subject, struct err *err)
+{
+    struct json *list = NULL;
+    int r = session_list(
+        s, &kind_pod, s->ns,
+        session_selector(s->arena, "labelSelector", LABEL_OWNER_NAME, subject->target.name), &list,
+        err);
+
+    if (r)
+        return r;
+    subject->pods = arena_alloc(s->arena, sizeof(*subject->pods) *
+                                              max_size(json_len(json_get(list, "items")), 1));
+    if (!subject->pods)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    json_each (pod, json_get(list, "items"))
+        if (object_is_controlled_by(pod, subject->target.uid))
+            subject->pods[subject->pods_len++] = pod;
+    qsort_r(subject->pods, subject->pods_len, sizeof(*subject->pods), compare_ranks, subject->job);
+    return 0;
+}
+
+static int find_pod(struct session *s, const char *name, struct subject *subject)
+{
+    auto_err ignored = ERR_INIT;
+    struct json *pod = NULL;
+
+    if (session_get(s, &kind_pod, s->ns, name, &pod, &ignored))
+        return -ENOENT;
+    subject->pods = arena_alloc(s->arena, sizeof(*subject->pods));
+    if (!subject->pods)
+        return -ENOMEM;
+    subject->pods[subject->pods_len++] = pod;
+    subject->target = (struct follow_target){.kind = &kind_pod,
+                                             .ns = object_namespace(pod),
+                                             .name = object_name(pod),
+                                             .uid = object_uid(pod)};
+    return 0;
+}
+
+static int find_subject(struct session *s, const char *name, struct subject *ret, struct err *err)
+{
+    auto_err no_job = ERR_INIT;
+
+    if (session_find_job(s, name, &ret->target.kind, &ret->job, &no_job)) {
+        if (no_job.reason == ERR_NOT_FOUND && find_pod(s, name, ret) == 0)
+            return 0;
+        err_move(err, &no_job);
+        return -ENOENT;
+    }
+    ret->target.ns = object_namespace(ret->job);
+    ret->target.name = object_name(ret->job);
+    ret->target.uid = object_uid(ret->job);
+    return find_pods(s, ret, err);
+}
+
+/* --- printing what is there
+ * ---------------------------------------------------------------------------------- */
+
+struct one_log {
+    struct session *session;
+    struct err *err;
+    int result;
+};
+
+static bool always_over(void *arg, const struct logreader *r)
+{
+    (void)arg, (void)r;
+    return true;
+}
+
+static void log_done(void *arg, struct logreader *r, const struct err *err)
+{
+    struct one_log *one = arg;
+
+    (void)r;
+    if (err)
+        one->result = err_set(one->err, err->reason, "%s", err->text);
+    loop_stop(one->session->loop);
+}
+
+static const char *prefix_of(struct cli *cli, const struct json *pod, const char *container,
+                             size_t color)
+{
+    return arena_printf(&cli->arena, "%s%s |%s ", talk_replica_color(&cli->talk, color),
+                        follow_label(&cli->arena, pod, container), talk_plain(&cli->talk));
+}
+
+static int print_log(struct session *s, const struct logs_options *o, const struct json *pod,
+                     const char *container, const char *prefix, struct err *err)
+{
+    struct one_log one = {.session = s, .err = err};
+    struct logreader_options how = {
+        .session = s,
+        .ns = object_namespace(pod),
+        .pod = object_name(pod),
+        .uid = object_uid(pod),
+        .container = container,
+        .prefix = prefix ? prefix : "",
+        .timestamps = o->timestamps,
+        .tail_lines = o->tail,
+        .is_over = always_over,
+        .on_done = log_done,
+        .arg = &one,
+    };
+    struct logreader *r = logreader_new(&how);
+
+    if (!r)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    while (!r->done)
+        loop_run(s->loop);
+    logreader_free(r);
+    return one.result;
+}
+
+static bool has_log(const struct json *pod, const char *container)
+{
+    json_each (status, json_at(pod, "status", "containerStatuses"))
+        if (json_string_is(json_get(status, "name"), container))
+            return json_at(status, "state", "running") || json_at(status, "state", "terminated");
+    return false;
+}
+
+static int print_logs(struct cli *cli, struct session *s, const struct logs_options *o,
+                      const struct subject *subject, struct err *err)
+{
+    bool prefixed = subject->job && !o->replica;
+
+    for (size_t i = 0; i < subject->pods_len; i++) {
+        const struct json *pod = subject->pods[i];
+
+        if (!follow_wanted(pod, o->replica))
+            continue;
+        json_each (c, json_at(pod, "spec", "containers")) {
+            const char *name = json_get_string(c, "name", "");
+            int r = has_log(pod, name)
+                        ? print_log(s, o, pod, name, prefixed ? prefix_of(cli, pod, name, i) : "",
+                                    err)
+                        : 0;
+
+            if (r)
+                return r;
+        }
+    }
+    return 0;
+}
+
+static int check_replica(const struct subject *subject, const char *replica, struct err *err)
+{
+    if (!replica || !subject->job)
+        return 0;
+    for (size_t i = 0; i < subject->pods_len; i++)
+        if (follow_wanted(subject->pods[i], replica))
+            return 0;
+    err_set(err, ERR_NOT_FOUND, "job '%s' has no replica '%s' now", subject->target.name, replica);
+    err_hint(
+        err, "replicas are named by type and number, such as %s-0",
+        json_string(json_get(json_index(json_at(subject->job, "spec", "replicaSpecs"), 0), "type"),
+                    "worker"));
+    return -ENOENT;
+}
+
+/* --- the command
+ * --------------------------------------------------------------------------------------------- */
+
+static enum exit_code logs(struct cli *cli, const struct logs_options *o, const char *name,
+                           struct session *s, struct err *err)
+{
+    struct subject subject = {0};
+    struct follow_options how = {
+        .replica = o->replica, .timestamps = o->timestamps, .tail_lines = o->tail, .quiet = true};
+    enum follow_end end;
+
+    if (session_open(cli, &o->session, s, err) || find_subject(s, name, &subject, err) ||
+        check_replica(&subject, o->replica, err))
+        return command_fail(cli, err);
+    if (!o->follow)
+        return print_logs(cli, s, o, &subject, err) ? command_fail(cli, err) : EXIT_OK;
+    how.prefix = subject.job && !o->replica;
+    end = follow(cli, s, &subject.target, 1, &how, err);
+    if (end == FOLLOW_BROKEN)
+        return command_fail(cli, err);
+    return end == FOLLOW_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_OK;
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    auto_err err = ERR_INIT;
+    struct session s = {0};
+    enum exit_code code = logs(cli, values, args->list[0], &s, &err);
+
+    session_close(&s);
+    return code;
+}
+
+const struct command command_logs = {
+    .name = "logs",
+    .args = "JOB|POD",
+    .summary = "Print what the replicas of a job have printed",
+    .help = "  muster logs mnist\n"
+            "  muster logs -f mnist\n"
+            "  muster logs mnist --replica worker-1 --tail 20\n",
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof(struct logs_options),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,77 @@
+/* cmd_node.c - `muster node`: the node agent alone, as a client of an API server elsewhere. */
+#include "agent/agent.h"
+#include "cli/home.h"
+#include "cli/worker.h"
+
+struct node_options {
+    const char *kubeconfig, *dir, *node_name;
+    bool verbose;
+    const char *pod_root; /* from dir */
+};
+
+static const struct option_spec options[] = {
+    {.name = "kubeconfig",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct node_options, kubeconfig),
+     .value_name = "FILE",
+     .doc = "where the API server is"},
+    {.name = "dir",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct node_options, dir),
+     .value_name = "DIR",
+     .doc = "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"},
+    {.name = "node-name",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct node_options, node_name),
+     .value_name = "NAME",
+     .doc = "what this machine is called (default: its host name)"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct node_options, verbose),
+     .doc = "log more"},
+    {0},
+};
+
+static void *start(struct loop *l, struct transport *t, const void *values, struct err *err)
+{
+    const struct node_options *o = values;
+    const struct agent_options how = {
+        .loop = l, .transport = t, .pod_root = o->pod_root, .node_name = o->node_name};
+
+    return agent_new(&how, err);
+}
+
+static void stop(void *clients)
+{
+    agent_free(clients);
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    struct node_options o = *(const struct node_options *)values;
+    const struct worker w = {.kubeconfig = o.kubeconfig,
+                             .verbose = o.verbose,
+                             .start = start,
+                             .stop = stop,
+                             .options = &o};
+    auto_err err = ERR_INIT;
+    struct home home;
+
+    (void)args;
+    if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err))
+        return command_fail(cli, &err);
+    o.pod_root = home.pods_path;
+    return worker_run(cli, &w);
+}
+
+const struct command command_node = {
+    .name = "node",
+    .args = "",
+    .summary = "Run only this machine's agent, against an API server",
+    .help = "  muster up --only api --detach\n"
+            "  muster node --kubeconfig ~/.muster/kubeconfig --dir ~/.muster\n",
+    .options = options,
+    .options_size = sizeof(struct node_options),
+    .run = run,
+};

@@ -1,0 +1,144 @@
+/* cmd_ps.c - `muster ps`: the jobs, and why they are where they are. */
+#include <string.h>
+
+#include "api/object.h"
+#include "base/timefmt.h"
+#include "cli/columns.h"
+#include "cli/jobphase.h"
+#include "cli/output.h"
+#include "cli/session.h"
+#include "core/job.h"
+
+struct ps_options {
+    struct session_options session;
+    const char *format;
+    bool all;
+};
+
+static const struct ps_options defaults = {.format = "table"};
+
+static const struct option_spec options[] = {
+    {.name = "all-namespaces",
+     .letter = 'A',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct ps_options, all),
+     .doc = "jobs of every namespace"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct ps_options, format),
+     .value_name = OUTPUT_FORMAT_NAMES,
+     .doc = "how to print them",
+     .values = output_formats},
+    SESSION_OPTIONS(struct ps_options, session),
+    {0},
+};
+
+enum { COLUMN_NAMESPACE, COLUMN_UID = 8 };
+static const char *const header[] = {"NAMESPACE", "NAME", "KIND", "PHASE", "READY",
+                                     "RESTARTS",  "AGE",  "WHY",  "UID"};
+
+/* Items of every job kind in one List, without copying them. */
+static int list_jobs(struct session *s, const char *ns, struct json **ret, struct err *err)
+{
+    struct json *all = json_new_object(s->arena), *items;
+
+    json_set_string(s->arena, all, "apiVersion", "v1");
+    json_set_string(s->arena, all, "kind", "List");
+    items = json_make_array(s->arena, all, "items");
+    for (size_t i = 0; job_kinds[i]; i++) {
+        const struct kind *k = job_kinds[i]->kind;
+        struct json *list = NULL, *next;
+        int r = session_list(s, k, ns, NULL, &list, err);
+
+        if (r)
+            return r;
+        for (struct json *job = json_first_mut(json_get_mut(list, "items")); job; job = next) {
+            next = job->next;
+            json_set_string(s->arena, job, "apiVersion", kind_api_version(s->arena, k));
+            json_set_string(s->arena, job, "kind", k->name);
+            json_append(items, json_clone(s->arena, job));
+        }
+    }
+    *ret = all;
+    return arena_failed(s->arena) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
+}
+
+static void add_row(struct columns *c, const struct json *job, int64_t now_ms, bool all, bool wide)
+{
+    char age[TIME_TEXT_SIZE];
+    const char *why = job_has_succeeded(job) || strcmp(job_phase(job), "Running") == 0
+                          ? ""
+                          : job_why(job);
+
+    if (all)
+        columns_add(c, object_namespace(job));
+    columns_add(c, object_name(job));
+    columns_add(c, json_get_string(job, "kind", ""));
+    columns_add(c, object_is_deleting(job) ? "Deleting" : job_phase(job));
+    columns_addf(c, "%lld/%lld", (long long)job_running(job), (long long)job_replicas(job));
+    columns_addf(c, "%lld", (long long)job_restarts(job));
+    columns_add(c, time_age(now_ms - object_created_ms(job), age));
+    columns_add(c, why);
+    if (wide)
+        columns_add(c, object_uid(job));
+}
+
+static void print_table(struct cli *cli, const struct json *list, int64_t now_ms, bool all,
+                        bool wide)
+{
+    size_t first = all ? COLUMN_NAMESPACE : COLUMN_NAMESPACE + 1,
+           end = wide ? COLUMN_UID + 1 : COLUMN_UID;
+    struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    struct columns table;
+
+    columns_init(&table, header + first, end - first);
+    json_each (job, json_get(list, "items"))
+        add_row(&table, job, now_ms, all, wide);
+    columns_write(&table, wide ? 0 : cli->talk.columns, &out);
+    output_text(&out);
+    columns_release(&table);
+    buf_release(&out);
+}
+
+static int ps(struct cli *cli, const struct ps_options *o, struct session *s, struct err *err)
+{
+    struct json *list = NULL;
+    int r = session_open(cli, &o->session, s, err);
+
+    if (r == 0)
+        r = list_jobs(s, o->all ? NULL : s->ns, &list, err);
+    if (r || output_list(o->format, list))
+        return r;
+    if (json_len(json_get(list, "items")) == 0)
+        talk_note(&cli->talk, "no jobs%s%s; start one with: muster run FILE",
+                  o->all ? "" : " in namespace ", o->all ? "" : s->ns);
+    else
+        print_table(cli, list, clock_now_ms(loop_clock(s->loop)), o->all,
+                    strcmp(o->format, "wide") == 0);
+    return 0;
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    auto_err err = ERR_INIT;
+    struct session s = {0};
+    int r = ps(cli, values, &s, &err);
+
+    (void)args;
+    session_close(&s);
+    return r ? command_fail(cli, &err) : EXIT_OK;
+}
+
+const struct command command_ps = {
+    .name = "ps",
+    .args = "",
+    .summary = "List jobs, and why they are not running",
+    .help = "  muster ps\n"
+            "  muster ps -A -o wide\n"
+            "  muster ps -o json\n",
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof(struct ps_options),
+    .run = run,
+};

@@ -1,0 +1,268 @@
+/*
+ * cmd_run.c - `muster run`: a file's objects are checked, created, and its jobs followed to their
+ * end. All or nothing: the whole file is checked, and no job of it may exist already, before the
+ * first object is created.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "cli/follow.h"
+#include "cli/jobphase.h"
+#include "cli/manifest.h"
+#include "core/job.h"
+
+struct run_options {
+    struct session_options session;
+    const char *name;
+    bool detach, replace;
+};
+
+static const struct option_spec options[] = {
+    {.name = "detach",
+     .letter = 'd',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct run_options, detach),
+     .doc = "create it and return at once"},
+    {.name = "replace",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct run_options, replace),
+     .doc = "remove a job of the same name first"},
+    {.name = "name",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct run_options, name),
+     .value_name = "NAME",
+     .doc = "call the file's one job so"},
+    SESSION_OPTIONS(struct run_options, session),
+    {0},
+};
+
+struct run {
+    struct cli *cli;
+    const struct run_options *options;
+    const char *file;
+    struct session session;
+    struct manifest manifest;
+    struct follow_target *jobs;
+    size_t jobs_len;
+};
+
+static bool is_job(const struct manifest_object *o)
+{
+    for (size_t i = 0; job_kinds[i]; i++)
+        if (job_kinds[i]->kind == o->kind)
+            return true;
+    return false;
+}
+
+/* --- before anything is created
+ * ------------------------------------------------------------------------------ */
+
+static int job_exists(struct run *r, const struct json *found, struct err *err)
+{
+    const char *name = object_name(found);
+
+    if (job_is_finished(found)) {
+        err_set(err, ERR_ALREADY_EXISTS, "job '%s' exists already and has ended (%s)", name,
+                job_phase(found));
+        err_hint(err,
+                 "run it again with: muster run --replace %s   or remove it with: muster rm %s",
+                 r->file, name);
+    } else {
+        err_set(err, ERR_ALREADY_EXISTS, "job '%s' exists already (%s)", name, job_phase(found));
+        err_hint(err,
+                 "follow it with: muster logs -f %s   or start over with: muster run --replace %s",
+                 name, r->file);
+    }
+    return -EEXIST;
+}
+
+static int check_job(struct run *r, const struct manifest_object *o, struct err *err)
+{
+    auto_err lookup = ERR_INIT;
+    struct json *found = NULL;
+    int result = session_get(&r->session, o->kind, object_namespace(o->object),
+                             object_name(o->object), &found, &lookup);
+
+    if (result && lookup.reason == ERR_NOT_FOUND)
+        return 0;
+    if (result) {
+        err_move(err, &lookup);
+        return result;
+    }
+    return r->options->replace ? 0 : job_exists(r, found, err);
+}
+
+static int remove_old(struct run *r, const struct manifest_object *o, struct err *err)
+{
+    auto_err lookup = ERR_INIT;
+    struct json *found = NULL;
+
+    if (!r->options->replace || session_get(&r->session, o->kind, object_namespace(o->object),
+                                            object_name(o->object), &found, &lookup))
+        return 0;
+    talk_note(&r->cli->talk, "%s: removing the one that exists", object_name(found));
+    return session_remove_job(&r->session, o->kind, found, err);
+}
+
+/* --- creating
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void say_done(const struct run *r, const struct manifest_object *o, const char *what)
+{
+    /* Data when the command only creates; talk when it goes on to print logs. */
+    FILE *out = r->options->detach || r->jobs_len == 0 ? stdout : stderr;
+
+    fprintf(out, "%s%s%s/%s %s\n", o->kind->singular, *o->kind->group ? "." : "", o->kind->group,
+            object_name(o->object), what);
+}
+
+/* What is not a job may be there from the last run: it is brought to what the file says. */
+static int update(struct run *r, const struct manifest_object *o, struct err *err)
+{
+    struct json *patch = json_clone(r->session.arena, o->object);
+    int result;
+
+    json_remove(patch, "status");
+    result = session_patch(&r->session, o->kind,
+                           o->kind->namespaced ? object_namespace(o->object) : NULL,
+                           object_name(o->object), patch, err);
+    if (result == 0)
+        say_done(r, o, "updated");
+    return result;
+}
+
+static int create(struct run *r, const struct manifest_object *o, struct err *err)
+{
+    auto_err attempt = ERR_INIT;
+    struct json *created = NULL;
+    int result = is_job(o) ? remove_old(r, o, &attempt) : 0;
+
+    if (result == 0)
+        result = session_create(&r->session, o->kind, o->object, &created, &attempt);
+    if (result && attempt.reason == ERR_ALREADY_EXISTS && !is_job(o))
+        return update(r, o, err);
+    if (result) {
+        err_move(err, &attempt);
+        return result;
+    }
+    if (is_job(o))
+        r->jobs[r->jobs_len++] = (struct follow_target){.kind = o->kind,
+                                                        .ns = object_namespace(created),
+                                                        .name = object_name(created),
+                                                        .uid = object_uid(created)};
+    say_done(r, o, "created");
+    return 0;
+}
+
+static int create_all(struct run *r, struct err *err)
+{
+    int result = 0;
+
+    r->jobs = arena_alloc(r->session.arena, sizeof(*r->jobs) * max_size(r->manifest.count, 1));
+    if (!r->jobs)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    for (const struct manifest_object *o = r->manifest.first; o && result == 0; o = o->next)
+        if (is_job(o))
+            result = check_job(r, o, err);
+    for (const struct manifest_object *o = r->manifest.first; o && result == 0; o = o->next)
+        result = create(r, o, err);
+    return result;
+}
+
+/* --- following
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static enum exit_code say_detached(const struct run *r)
+{
+    const struct talk *t = &r->cli->talk;
+
+    for (size_t i = 0; i < r->jobs_len; i++) {
+        talk_note(t, "%s: detached; the job goes on", r->jobs[i].name);
+        talk_hint(t, "come back with: muster logs -f %s   stop it with: muster rm %s",
+                  r->jobs[i].name, r->jobs[i].name);
+    }
+    return EXIT_INTERRUPTED;
+}
+
+static enum exit_code follow_jobs(struct run *r, struct err *err)
+{
+    const struct follow_options how = {.prefix = true, .tail_lines = -1};
+
+    switch (follow(r->cli, &r->session, r->jobs, r->jobs_len, &how, err)) {
+    case FOLLOW_SUCCEEDED:
+        return EXIT_OK;
+    case FOLLOW_FAILED:
+    case FOLLOW_DELETED:
+        return EXIT_JOB_FAILED;
+    case FOLLOW_INTERRUPTED:
+        return say_detached(r);
+    case FOLLOW_BROKEN:
+        return command_fail(r->cli, err);
+    }
+    unreachable();
+}
+
+static int load(struct run *r, struct err *err)
+{
+    struct manifest_options how = {.ns = r->options->session.ns,
+                                   .name = r->options->name,
+                                   .set_working_dir = !r->options->session.kubeconfig};
+    size_t jobs = 0;
+    int result = manifest_load(&r->cli->arena, &r->cli->talk, r->file, &how, &r->manifest, err);
+
+    for (const struct manifest_object *o = r->manifest.first; o; o = o->next)
+        jobs += is_job(o);
+    if (result == 0 && r->options->name && jobs != 1)
+        result = err_set(err, ERR_BAD_REQUEST, "--name wants a file with one job; %s has %zu",
+                         r->file, jobs);
+    return result;
+}
+
+static enum exit_code run_file(struct run *r, struct err *err)
+{
+    if (load(r, err)) {
+        if (err_is_set(err))
+            return command_fail(r->cli, err);
+        talk_note(&r->cli->talk, "nothing was created");
+        return EXIT_FAILED;
+    }
+    if (session_open(r->cli, &r->options->session, &r->session, err) || create_all(r, err))
+        return command_fail(r->cli, err);
+    if (r->options->detach || r->jobs_len == 0) {
+        for (size_t i = 0; i < r->jobs_len; i++)
+            talk_hint(&r->cli->talk, "follow it with: muster logs -f %s", r->jobs[i].name);
+        return EXIT_OK;
+    }
+    return follow_jobs(r, err);
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    auto_err err = ERR_INIT;
+    struct run r = {.cli = cli, .options = values, .file = args->list[0]};
+    enum exit_code code = run_file(&r, &err);
+
+    session_close(&r.session);
+    return code;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .args = "FILE",
+    .summary = "Run the jobs of a file and follow their replicas",
+    .help = "  muster run job.yaml\n"
+            "  muster run --detach job.yaml\n"
+            "  muster run --replace --name second job.yaml\n"
+            "\n"
+            "The exit code is the job's: 0 when it succeeded, 3 when it failed. Ctrl-C detaches;\n"
+            "the job goes on. A container without workingDir runs in the file's folder.\n",
+    .options = options,
+    .options_size = sizeof(struct run_options),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

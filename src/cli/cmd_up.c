@@ -1,0 +1,231 @@
+/* cmd_up.c - `muster up`: the daemon, in the foreground or detached. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/daemon.h"
+#include "cli/home.h"
+#include "cli/version.h"
+
+#define DEFAULT_LISTEN "127.0.0.1:7447"
+#define DESCRIPTORS_WANTED 65536
+
+struct up_options {
+    const char *dir, *listen, *only, *node_name;
+    bool detach, overcommit, verbose;
+};
+
+static const struct up_options defaults = {.listen = DEFAULT_LISTEN};
+static const char *const parts[] = {"api", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "detach",
+     .letter = 'd',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct up_options, detach),
+     .doc = "return when it is ready; it goes on in the background"},
+    {.name = "dir",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct up_options, dir),
+     .value_name = "DIR",
+     .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},
+    {.name = "listen",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct up_options, listen),
+     .value_name = "ADDRESS:PORT",
+     .doc = "where to serve (default " DEFAULT_LISTEN "; port 0 picks a free one)"},
+    {.name = "only",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct up_options, only),
+     .value_name = "api",
+     .doc = "only the API server; see 'muster help controller' and 'muster help node'",
+     .values = parts},
+    {.name = "overcommit",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct up_options, overcommit),
+     .doc = "start jobs even when CPU and memory do not suffice"},
+    {.name = "node-name",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct up_options, node_name),
+     .value_name = "NAME",
+     .doc = "what this machine is called (default: its host name)"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct up_options, verbose),
+     .doc = "log more"},
+    {0},
+};
+
+/* --- readiness of a detached daemon
+ * ------------------------------------------------------------------------- */
+
+/* Until it is ready its errors go to the user's terminal, afterwards to the log: so a failed start
+ * needs no message of its own, only the byte that never comes. */
+static int detach_from_terminal(const struct home *home, struct err *err)
+{
+    int log = open(home->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (log < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
+        dup2(log, STDERR_FILENO) < 0) {
+        err_set(err, ERR_INTERNAL, "cannot open %s: %s", home->log_path, strerror(errno));
+        return -EIO;
+    }
+    close(log);
+    close(nothing);
+    return 0;
+}
+
+static int tell_ready(int ready_fd, const char *address)
+{
+    size_t len = strlen(address);
+    ssize_t n = write(ready_fd, address, len);
+
+    close(ready_fd);
+    return n == (ssize_t)len ? 0 : -EPIPE;
+}
+
+/* The address, or "" when the child ended before it was ready. */
+static void wait_ready(int fd, char address[HOME_ADDRESS_SIZE])
+{
+    size_t len = 0;
+    ssize_t n;
+
+    while (len < HOME_ADDRESS_SIZE - 1) {
+        n = read(fd, address + len, HOME_ADDRESS_SIZE - 1 - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    address[len] = '\0';
+}
+
+/* --- serving
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void say_ready(const struct home *home, const char *address, const char *log)
+{
+    printf("muster " MUSTER_VERSION " is up at http://%s\n"
+           "  kubectl: export KUBECONFIG=%s\n"
+           "  log:     %s\n",
+           address, home->kubeconfig_path, log);
+    fflush(stdout);
+}
+
+static void say_stopped(const struct home *home)
+{
+    size_t pods = daemon_count_pods(home);
+
+    if (pods)
+        log_info("stopped; %zu pods go on running, the next start finds them again", pods);
+    else
+        log_info("stopped");
+}
+
+/* Each client takes a descriptor; the default of 1024 is for programs that use select(2). */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= DESCRIPTORS_WANTED)
+        return;
+    limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* ready_fd: -1 in the foreground. */
+static enum exit_code serve(struct cli *cli, const struct up_options *o, const struct home *home,
+                            int ready_fd)
+{
+    const struct daemon_options how = {.home = home,
+                                       .listen = o->listen,
+                                       .node_name = o->node_name,
+                                       .only_api = o->only != NULL,
+                                       .overcommit = o->overcommit};
+    auto_err err = ERR_INIT;
+    struct daemon d;
+
+    raise_descriptor_limit();
+    log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    if (daemon_start(&d, &cli->arena, &how, &err))
+        return command_fail(cli, &err);
+    if (ready_fd < 0)
+        say_ready(home, d.address, "here");
+    else if (detach_from_terminal(home, &err) || tell_ready(ready_fd, d.address)) {
+        daemon_stop(&d);
+        return command_fail(cli, &err);
+    }
+    log_info("muster " MUSTER_VERSION " is up at http://%s, data folder %s", d.address, home->dir);
+    daemon_run(&d);
+    daemon_stop(&d);
+    say_stopped(home);
+    return EXIT_OK;
+}
+
+static enum exit_code serve_detached(struct cli *cli, const struct up_options *o,
+                                     const struct home *home)
+{
+    char address[HOME_ADDRESS_SIZE];
+    int ready[2], status = 0;
+    pid_t child;
+
+    if (pipe2(ready, O_CLOEXEC) != 0 || (child = fork()) < 0) {
+        talk_errorf(&cli->talk, "cannot start in the background: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    if (child == 0) {
+        close(ready[0]);
+        (void)setsid();
+        return serve(cli, o, home, ready[1]);
+    }
+    close(ready[1]);
+    wait_ready(ready[0], address);
+    close(ready[0]);
+    if (*address) {
+        say_ready(home, address, home->log_path);
+        return EXIT_OK;
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) ? (enum exit_code)WEXITSTATUS(status)
+                                                    : EXIT_FAILED;
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    const struct up_options *o = values;
+    auto_err err = ERR_INIT;
+    struct home home;
+
+    (void)args;
+    if (home_locate(&cli->arena, o->dir, &home, &err) || home_create(&home, &err))
+        return command_fail(cli, &err);
+    return o->detach ? serve_detached(cli, o, &home) : serve(cli, o, &home, -1);
+}
+
+const struct command command_up = {
+    .name = "up",
+    .args = "",
+    .summary = "Start everything on this machine",
+    .help =
+        "  muster up --detach\n"
+        "  muster up --listen 127.0.0.1:0 --dir /tmp/try\n"
+        "\n"
+        "Stops at Ctrl-C or 'muster down'. Training that runs goes on, and is found again at the\n"
+        "next start.\n",
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof(struct up_options),
+    .run = run,
+};

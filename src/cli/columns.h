@@ -1,0 +1,27 @@
+/* columns.h - a text table: aligned, width-aware, CJK counted as two. Pure but for the terminal's
+ * width given. */
+#ifndef MUSTER_CLI_COLUMNS_H
+#define MUSTER_CLI_COLUMNS_H
+
+#include "base/buf.h"
+
+#define COLUMNS_LIMIT 16
+
+struct columns {
+    struct buf cells;   /* all cells, each NUL-terminated, row by row; the header is row 0 */
+    size_t per_row, at; /* columns, cells so far */
+    size_t widths[COLUMNS_LIMIT];
+};
+
+void columns_init(struct columns *c, const char *const *header, size_t per_row);
+void columns_release(struct columns *c);
+void columns_add(struct columns *c, const char *cell); /* control characters become blanks */
+void columns_addf(struct columns *c, const char *fmt, ...) printf_like(2, 3);
+/* width 0: as wide as it takes. Otherwise the last column is cut, and columns that do not fit are
+ * left out. */
+void columns_write(const struct columns *c, size_t width, struct buf *out);
+
+/* Columns a text takes on a terminal. */
+size_t columns_width(const char *text);
+
+#endif

@@ -1,0 +1,167 @@
+/* daemon.c - see daemon.h. Starts the parts in order and stops them in the opposite one. */
+#include "cli/daemon.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "control/control.h"
+#include "runtime/podstate.h"
+#include "server/local.h"
+#include "server/server.h"
+#include "store/store.h"
+
+static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void on_end_signal(void *arg, int signum)
+{
+    (void)signum;
+    loop_stop(arg);
+}
+
+int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4], struct err *err)
+{
+    (void)signal(SIGPIPE, SIG_IGN); /* a client that goes away is that client's affair */
+    for (size_t i = 0; i < ELEMS(end_signals); i++) {
+        signals[i] = loop_signal_watch(l, end_signals[i], on_end_signal, l);
+        if (!signals[i])
+            return err_set(err, ERR_INTERNAL, "out of memory");
+    }
+    return 0;
+}
+
+void daemon_unwatch_signals(struct loop_signal *signals[4])
+{
+    for (size_t i = 0; i < ELEMS(end_signals); i++) {
+        if (signals[i])
+            loop_signal_stop(signals[i]);
+        signals[i] = NULL;
+    }
+}
+
+/* The host as it was asked for, the port as it was given. */
+static void set_address(struct daemon *d, const char *listen)
+{
+    const char *colon = strrchr(listen, ':');
+    int host_len = colon ? (int)(colon - listen) : (int)strlen(listen);
+
+    (void)snprintf(d->address, sizeof(d->address), "%.*s:%u", host_len, listen,
+                   server_port(d->server));
+}
+
+static int start_server(struct daemon *d, struct arena *a, const struct daemon_options *o,
+                        struct err *err)
+{
+    struct server_options how = {.loop = d->loop};
+    const char *token = NULL;
+    int r = home_token(a, o->home, &token, err);
+
+    if (r)
+        return r;
+    d->store = store_open(d->loop, o->home->db_path, NULL, err);
+    if (!d->store)
+        return -EIO;
+    how.store = d->store;
+    d->server = server_new(&how, err);
+    if (!d->server)
+        return -EIO;
+    r = server_listen(d->server, o->listen, token, err);
+    if (r)
+        return r;
+    set_address(d, o->listen);
+    r = home_write_kubeconfig(o->home, d->address, token, err);
+    return r ? r : home_announce(d->lock_fd, d->address, err);
+}
+
+static int start_clients(struct daemon *d, const struct daemon_options *o, struct err *err)
+{
+    struct control_options control = {.clock = loop_clock(d->loop),
+                                      .parts = CONTROL_ALL,
+                                      .overcommit = o->overcommit,
+                                      .shared_network = true};
+    struct agent_options agent = {
+        .loop = d->loop, .pod_root = o->home->pods_path, .node_name = o->node_name};
+
+    d->control_transport = server_local_transport(d->server);
+    d->agent_transport = server_local_transport(d->server);
+    if (!d->control_transport || !d->agent_transport)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    control.transport = d->control_transport;
+    d->control = control_new(&control, err);
+    if (!d->control)
+        return -EIO;
+    agent.transport = d->agent_transport;
+    d->agent = agent_new(&agent, err);
+    return d->agent ? 0 : -EIO;
+}
+
+int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,
+                 struct err *err)
+{
+    int r;
+
+    *d = (struct daemon){.lock_fd = -1};
+    r = home_lock(options->home, &d->lock_fd, err);
+    if (r == 0) {
+        d->loop = loop_new(err);
+        r = d->loop ? daemon_watch_signals(d->loop, d->signals, err) : -ENOMEM;
+    }
+    if (r == 0)
+        r = start_server(d, a, options, err);
+    if (r == 0 && !options->only_api)
+        r = start_clients(d, options, err);
+    if (r)
+        daemon_stop(d);
+    return r;
+}
+
+void daemon_run(struct daemon *d)
+{
+    loop_run(d->loop);
+}
+
+void daemon_stop(struct daemon *d)
+{
+    if (d->agent)
+        agent_free(d->agent);
+    if (d->control)
+        control_free(d->control);
+    transport_free(d->agent_transport);
+    transport_free(d->control_transport);
+    if (d->server)
+        server_free(d->server);
+    if (d->store)
+        store_close(d->store);
+    daemon_unwatch_signals(d->signals);
+    if (d->loop)
+        loop_free(d->loop);
+    if (d->lock_fd >= 0)
+        close(d->lock_fd);
+    *d = (struct daemon){.lock_fd = -1};
+}
+
+size_t daemon_count_pods(const struct home *home)
+{
+    DIR *pods = opendir(home->pods_path);
+    struct dirent *entry;
+    size_t count = 0;
+
+    while (pods && (entry = readdir(pods))) {
+        int fd = entry->d_name[0] == '.'
+                     ? -1
+                     : openat(dirfd(pods), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd >= 0) {
+            count += pod_lock_is_held(fd);
+            close(fd);
+        }
+    }
+    if (pods)
+        closedir(pods);
+    return count;
+}

@@ -1,0 +1,53 @@
+/*
+ * daemon.h - where the parts are joined: which transport connects the controllers and the node
+ * agent to the API server is decided here and known nowhere else.
+ */
+#ifndef MUSTER_CLI_DAEMON_H
+#define MUSTER_CLI_DAEMON_H
+
+#include "cli/home.h"
+#include "loop/loop.h"
+#include "port/transport.h"
+
+struct agent;
+struct control;
+struct server;
+struct store;
+
+struct daemon_options {
+    const struct home *home;
+    const char *listen;    /* "127.0.0.1:7447" */
+    const char *node_name; /* NULL: the machine's name */
+    bool only_api;         /* neither controllers nor agent */
+    bool overcommit;
+};
+
+struct daemon {
+    struct loop *loop;
+    struct store *store;
+    struct server *server;
+    struct transport *control_transport, *agent_transport;
+    struct control *control;
+    struct agent *agent;
+    int lock_fd;
+    char address[HOME_ADDRESS_SIZE]; /* where it listens, with the port it got */
+    struct loop_signal *signals[4];
+};
+
+/* Everything that answers requests is up when it returns. */
+int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,
+                 struct err *err) must_check;
+/* Until SIGINT, SIGTERM or SIGHUP. */
+void daemon_run(struct daemon *d);
+/* Stops the control plane; what it started on this machine goes on. */
+void daemon_stop(struct daemon *d);
+
+/* Signals that mean "end" stop the loop from now on. */
+int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4],
+                         struct err *err) must_check;
+void daemon_unwatch_signals(struct loop_signal *signals[4]);
+
+/* Pods of the data folder whose supervisor is alive. */
+size_t daemon_count_pods(const struct home *home);
+
+#endif

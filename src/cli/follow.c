@@ -1,0 +1,485 @@
+/* follow.c - see follow.h. Decides which logs to read and when it is over; logreader.c reads them.
+ */
+#include "cli/follow.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/timefmt.h"
+#include "cli/jobphase.h"
+#include "cli/logreader.h"
+#include "client/cache.h"
+#include "client/client.h"
+
+/* After a job's end its last replicas may still be stopping; their last words are waited for this
+ * long. */
+#define LAST_WORDS_MS 5000
+#define NEWS_LIMIT_BYTES (64u * 1024u)
+
+struct target {
+    struct follow *f;
+    struct follow_target what;
+    struct cache *jobs; /* NULL when the target is a pod */
+    struct cache *pods;
+    struct jobphase said;
+    bool ended, listed; /* listed: the pods were asked for once more after the end */
+    enum follow_end end;
+    char *last_sentence; /* why it failed */
+    int64_t took_ms;
+};
+
+struct follow {
+    struct cli *cli;
+    struct session *session;
+    const struct follow_options *options;
+    struct target *targets;
+    size_t targets_len, replicas_seen, label_width;
+    struct logreader *readers;
+    struct clock_timer *last_words;
+    bool look_queued, stopped, interrupted, in_trouble;
+};
+
+static void look(void *arg);
+
+static void look_soon(struct follow *f)
+{
+    if (f->look_queued || f->stopped)
+        return;
+    f->look_queued = loop_defer(f->session->loop, look, f) == 0;
+}
+
+/* --- pods
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+bool follow_wanted(const struct json *pod, const char *replica)
+{
+    struct arena scratch = ARENA_INIT(NEWS_LIMIT_BYTES);
+    bool wanted;
+
+    if (!replica || strcmp(object_name(pod), replica) == 0)
+        return true;
+    wanted = strcmp(follow_label(&scratch, pod, NULL), replica) == 0;
+    arena_release(&scratch);
+    return wanted;
+}
+
+const char *follow_label(struct arena *a, const struct json *pod, const char *container)
+{
+    const char *type = object_label(pod, LABEL_REPLICA_TYPE),
+               *index = object_label(pod, LABEL_REPLICA_INDEX);
+    const char *name = type && index ? arena_printf(a, "%s-%s", type, index)
+                                     : arena_strdup(a, object_name(pod));
+
+    if (container && json_len(json_at(pod, "spec", "containers")) > 1)
+        name = arena_printf(a, "%s/%s", name ? name : "", container);
+    return name ? name : "";
+}
+
+static const struct json *container_state(const struct json *pod, const char *container)
+{
+    json_each (status, json_at(pod, "status", "containerStatuses"))
+        if (json_string_is(json_get(status, "name"), container))
+            return json_get(status, "state");
+    return NULL;
+}
+
+static bool pod_is_terminal(const struct json *pod)
+{
+    const char *phase = json_string(json_at(pod, "status", "phase"), "");
+
+    return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+static bool container_has_started(const struct json *pod, const char *container)
+{
+    const struct json *state = container_state(pod, container);
+
+    return json_get(state, "running") || json_get(state, "terminated") || pod_is_terminal(pod);
+}
+
+static const struct json *find_pod(const struct target *t, const char *name, const char *uid)
+{
+    const struct json *pod = cache_get(t->pods, t->what.ns, name);
+
+    return pod && strcmp(object_uid(pod), uid) == 0 ? pod : NULL;
+}
+
+/* --- logs
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static bool reader_is_over(void *arg, const struct logreader *r)
+{
+    const struct target *t = arg;
+    const struct json *pod = find_pod(t, r->options.pod, r->options.uid);
+
+    return !pod || pod_is_terminal(pod) ||
+           json_get(container_state(pod, r->options.container), "terminated");
+}
+
+static void reader_done(void *arg, struct logreader *r, const struct err *err)
+{
+    struct target *t = arg;
+
+    if (err && err->reason != ERR_NOT_FOUND)
+        talk_warn(&t->f->cli->talk, "log of %s: %s", r->options.pod, err->text);
+    look_soon(t->f);
+}
+
+static const char *make_prefix(struct follow *f, const struct target *t, const struct json *pod,
+                               const char *container)
+{
+    struct arena *a = &f->cli->arena;
+    const char *label = follow_label(a, pod, container);
+    size_t color = f->replicas_seen;
+    const char *index = object_label(pod, LABEL_REPLICA_INDEX);
+
+    if (!f->options->prefix)
+        return "";
+    if (f->targets_len > 1)
+        label = arena_printf(a, "%s/%s", t->what.name, label);
+    if (index) /* a replaced replica keeps its colour */
+        color = (size_t)strtoul(index, NULL, 10);
+    f->label_width = max_size(f->label_width, label ? strlen(label) : 0);
+    return arena_printf(a, "%s%-*s |%s ", talk_replica_color(&f->cli->talk, color),
+                        (int)f->label_width, label, talk_plain(&f->cli->talk));
+}
+
+static bool is_read(const struct follow *f, const char *uid, const char *container)
+{
+    for (const struct logreader *r = f->readers; r; r = r->next)
+        if (strcmp(r->options.uid, uid) == 0 && strcmp(r->options.container, container) == 0)
+            return true;
+    return false;
+}
+
+static void read_container(struct target *t, const struct json *pod, const char *container)
+{
+    struct follow *f = t->f;
+    struct arena *a = &f->cli->arena;
+    struct logreader_options options = {
+        .session = f->session,
+        .ns = t->what.ns,
+        .pod = arena_strdup(a, object_name(pod)),
+        .uid = arena_strdup(a, object_uid(pod)),
+        .container = arena_strdup(a, container),
+        .prefix = make_prefix(f, t, pod, container),
+        .follow = true,
+        .timestamps = f->options->timestamps,
+        .tail_lines = f->options->tail_lines,
+        .is_over = reader_is_over,
+        .on_done = reader_done,
+        .arg = t,
+    };
+    struct logreader *r;
+
+    if (arena_failed(a) || !options.prefix)
+        return;
+    r = logreader_new(&options);
+    if (!r)
+        return;
+    r->next = f->readers;
+    f->readers = r;
+    f->replicas_seen++;
+}
+
+static bool look_at_pod(void *arg, const struct json *pod)
+{
+    struct target *t = arg;
+
+    if (!follow_wanted(pod, t->f->options->replica))
+        return true;
+    json_each (c, json_at(pod, "spec", "containers")) {
+        const char *container = json_get_string(c, "name", "");
+
+        if (container_has_started(pod, container) && !is_read(t->f, object_uid(pod), container))
+            read_container(t, pod, container);
+    }
+    return true;
+}
+
+/* --- targets
+ * -------------------------------------------------------------------------------------------------
+ */
+
+/* Once more from the source: a short-lived pod may have come and gone between two looks of the
+ * watch. */
+static void on_final_list(void *arg, const struct json *list, const struct err *err)
+{
+    struct target *t = arg;
+
+    t->listed = true;
+    if (!err)
+        json_each (pod, json_get(list, "items"))
+            if (t->jobs ? object_is_controlled_by(pod, t->what.uid)
+                        : strcmp(object_uid(pod), t->what.uid) == 0)
+                look_at_pod(t, pod);
+    look_soon(t->f);
+}
+
+static const char *pods_query(const struct target *t)
+{
+    struct arena *a = &t->f->cli->arena;
+
+    return t->what.kind == &kind_pod
+               ? session_selector(a, "fieldSelector", "metadata.name", t->what.name)
+               : session_selector(a, "labelSelector", LABEL_OWNER_NAME, t->what.name);
+}
+
+static void end_target(struct target *t, enum follow_end end, const char *sentence)
+{
+    t->ended = true;
+    t->end = end;
+    t->last_sentence = arena_strdup(&t->f->cli->arena, sentence ? sentence : "");
+    client_list(t->f->session->transport, &kind_pod, t->what.ns, pods_query(t), on_final_list, t);
+}
+
+static void look_at_job(struct target *t)
+{
+    struct follow *f = t->f;
+    const struct json *job = cache_get(t->jobs, t->what.ns, t->what.name);
+    struct arena scratch = ARENA_INIT(NEWS_LIMIT_BYTES);
+    const char *news;
+
+    if (!job || strcmp(object_uid(job), t->what.uid) != 0) {
+        end_target(t, FOLLOW_DELETED, "it was deleted");
+        return;
+    }
+    news = jobphase_news(&t->said, &scratch, job);
+    if (news && !f->options->quiet)
+        talk_note(&f->cli->talk, "%s: %s", t->what.name, news);
+    arena_release(&scratch);
+    if (!job_is_finished(job))
+        return;
+    t->took_ms = object_time(json_get(job, "status"), "completionTime") - object_created_ms(job);
+    end_target(t, job_has_succeeded(job) ? FOLLOW_SUCCEEDED : FOLLOW_FAILED, job_why(job));
+}
+
+static void look_at_lone_pod(struct target *t)
+{
+    const struct json *pod = find_pod(t, t->what.name, t->what.uid);
+
+    if (!pod)
+        end_target(t, FOLLOW_DELETED, "it was deleted");
+    else if (pod_is_terminal(pod))
+        end_target(t,
+                   json_string_is(json_at(pod, "status", "phase"), "Succeeded") ? FOLLOW_SUCCEEDED
+                                                                                : FOLLOW_FAILED,
+                   "");
+}
+
+static void look_at_target(struct target *t)
+{
+    if (!cache_is_synced(t->pods) || (t->jobs && !cache_is_synced(t->jobs)))
+        return;
+    if (t->jobs)
+        cache_each_of_controller(t->pods, t->what.uid, look_at_pod, t);
+    else
+        cache_each(t->pods, look_at_pod, t);
+    if (t->ended)
+        return;
+    if (t->jobs)
+        look_at_job(t);
+    else
+        look_at_lone_pod(t);
+}
+
+/* --- the end
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static void stop(struct follow *f)
+{
+    f->stopped = true;
+    loop_stop(f->session->loop);
+}
+
+static bool logs_left(const struct follow *f, bool only_ended)
+{
+    for (const struct logreader *r = f->readers; r; r = r->next)
+        if (!r->done && (!only_ended || reader_is_over(r->options.arg, r)))
+            return true;
+    return false;
+}
+
+/* Replicas that go on after the job's end (cleanUpPolicy: None) are not waited for; complete logs
+ * are. */
+static void on_last_words(void *arg)
+{
+    struct follow *f = arg;
+
+    f->last_words = NULL;
+    if (logs_left(f, true))
+        f->last_words = clock_start(loop_clock(f->session->loop), LAST_WORDS_MS, on_last_words, f);
+    else
+        stop(f);
+}
+
+static void check_end(struct follow *f)
+{
+    for (size_t i = 0; i < f->targets_len; i++)
+        if (!f->targets[i].ended || !f->targets[i].listed)
+            return;
+    if (!logs_left(f, false))
+        stop(f);
+    else if (!f->last_words)
+        f->last_words = clock_start(loop_clock(f->session->loop), LAST_WORDS_MS, on_last_words, f);
+}
+
+static void look(void *arg)
+{
+    struct follow *f = arg;
+
+    f->look_queued = false;
+    if (f->stopped)
+        return;
+    for (size_t i = 0; i < f->targets_len; i++)
+        look_at_target(&f->targets[i]);
+    check_end(f);
+}
+
+static void on_change(void *arg, enum cache_event event, const struct json *object,
+                      const struct json *old)
+{
+    struct target *t = arg;
+
+    (void)event, (void)object, (void)old;
+    if (t->f->in_trouble && !t->f->options->quiet)
+        talk_note(&t->f->cli->talk, "connected again");
+    t->f->in_trouble = false;
+    look_soon(t->f);
+}
+
+static void on_synced(void *arg)
+{
+    struct target *t = arg;
+
+    look_soon(t->f);
+}
+
+static void on_trouble(void *arg, const struct err *err)
+{
+    struct target *t = arg;
+    struct follow *f = t->f;
+
+    if (f->in_trouble || err->reason != ERR_UNAVAILABLE)
+        return;
+    f->in_trouble = true;
+    if (!f->options->quiet)
+        talk_note(
+            &f->cli->talk,
+            "the daemon does not answer; training goes on without it, waiting for it to be back");
+}
+
+static void on_signal(void *arg, int signum)
+{
+    struct follow *f = arg;
+
+    (void)signum;
+    f->interrupted = true;
+    stop(f);
+}
+
+static struct cache *open_cache(struct target *t, const struct kind *k, const char *query)
+{
+    struct cache_options options = {.transport = t->f->session->transport,
+                                    .clock = loop_clock(t->f->session->loop),
+                                    .kind = k,
+                                    .ns = t->what.ns,
+                                    .query = query,
+                                    .on_change = on_change,
+                                    .on_synced = on_synced,
+                                    .on_trouble = on_trouble,
+                                    .arg = t};
+
+    return query ? cache_new(&options) : NULL;
+}
+
+static int open_target(struct follow *f, struct target *t, const struct follow_target *what,
+                       struct err *err)
+{
+    *t = (struct target){.f = f, .what = *what};
+    t->pods = open_cache(t, &kind_pod, pods_query(t));
+    if (what->kind != &kind_pod)
+        t->jobs = open_cache(
+            t, what->kind,
+            session_selector(&f->cli->arena, "fieldSelector", "metadata.name", what->name));
+    return t->pods && (t->jobs || what->kind == &kind_pod)
+               ? 0
+               : err_set(err, ERR_INTERNAL, "out of memory");
+}
+
+static void release(struct follow *f)
+{
+    struct logreader *next;
+
+    for (struct logreader *r = f->readers; r; r = next) {
+        next = r->next;
+        logreader_free(r);
+    }
+    clock_stop(loop_clock(f->session->loop), f->last_words);
+    for (size_t i = 0; i < f->targets_len; i++) {
+        client_forget(&f->targets[i]);
+        if (f->targets[i].jobs)
+            cache_free(f->targets[i].jobs);
+        if (f->targets[i].pods)
+            cache_free(f->targets[i].pods);
+    }
+}
+
+static enum follow_end say_ends(struct follow *f)
+{
+    enum follow_end worst = FOLLOW_SUCCEEDED;
+    char took[TIME_TEXT_SIZE];
+
+    for (size_t i = 0; i < f->targets_len; i++) {
+        const struct target *t = &f->targets[i];
+
+        worst = t->end > worst ? t->end : worst;
+        if (f->options->quiet)
+            continue;
+        if (t->end == FOLLOW_SUCCEEDED)
+            talk_note(&f->cli->talk, "%s: succeeded after %s", t->what.name,
+                      time_age(t->took_ms, took));
+        else
+            talk_errorf(&f->cli->talk, "job '%s' did not succeed%s%s", t->what.name,
+                        t->last_sentence && *t->last_sentence ? ": " : "",
+                        t->last_sentence ? t->last_sentence : "");
+    }
+    return worst;
+}
+
+enum follow_end follow(struct cli *cli, struct session *s, const struct follow_target *targets,
+                       size_t targets_len, const struct follow_options *options, struct err *err)
+{
+    struct follow f = {.cli = cli, .session = s, .options = options, .targets_len = targets_len};
+    struct loop_signal *sigint = loop_signal_watch(s->loop, SIGINT, on_signal, &f);
+    struct loop_signal *sigterm = loop_signal_watch(s->loop, SIGTERM, on_signal, &f);
+    enum follow_end end = FOLLOW_BROKEN;
+
+    f.targets = arena_alloc(&cli->arena, sizeof(*f.targets) * max_size(targets_len, 1));
+    if (!f.targets || !sigint || !sigterm) {
+        f.targets_len = 0;
+        err_set(err, ERR_INTERNAL, "out of memory");
+    } else {
+        int r = 0;
+
+        for (size_t i = 0; i < targets_len && r == 0; i++)
+            r = open_target(&f, &f.targets[i], &targets[i], err);
+        while (r == 0 && !f.stopped)
+            loop_run(s->loop);
+        if (r == 0)
+            end = f.interrupted ? FOLLOW_INTERRUPTED : say_ends(&f);
+    }
+    f.stopped = true;
+    release(&f);
+    /* A look that is still queued refers to f: let it pass. */
+    while (f.look_queued)
+        loop_run_once(s->loop);
+    loop_signal_stop(sigint);
+    loop_signal_stop(sigterm);
+    return end;
+}

@@ -1,0 +1,43 @@
+/*
+ * follow.h - shows what jobs print and how they fare, until they end. Each attempt of each replica
+ * is one log, known by its pod's UID: a replica that is replaced goes on under the same prefix, and
+ * no line comes twice or is lost when a connection breaks or the daemon is restarted.
+ */
+#ifndef MUSTER_CLI_FOLLOW_H
+#define MUSTER_CLI_FOLLOW_H
+
+#include "cli/session.h"
+
+struct follow_options {
+    const char *replica; /* "worker-1": only this one; NULL: all */
+    bool timestamps;     /* print them */
+    bool prefix;         /* "worker-0 | " before each line */
+    int64_t tail_lines;  /* of each log to begin with; -1: all */
+    bool quiet;          /* no lines about the job's phase */
+};
+
+struct follow_target {
+    const struct kind *kind; /* a job kind, or kind_pod for one pod */
+    const char *ns, *name, *uid;
+};
+
+enum follow_end {
+    FOLLOW_SUCCEEDED,
+    FOLLOW_FAILED,      /* at least one did not succeed; it was said why */
+    FOLLOW_DELETED,     /* one was deleted while it ran */
+    FOLLOW_INTERRUPTED, /* Ctrl-C */
+    FOLLOW_BROKEN,      /* our own trouble, in err */
+};
+
+/* Returns when every target has ended and its logs are complete. */
+enum follow_end follow(struct cli *cli, struct session *s, const struct follow_target *targets,
+                       size_t targets_len, const struct follow_options *options,
+                       struct err *err) must_check;
+
+/* "worker-0" of a pod's labels, else its name; with "/container" when it has several. In the arena.
+ */
+const char *follow_label(struct arena *a, const struct json *pod, const char *container);
+/* Whether a pod is the replica the user means. */
+bool follow_wanted(const struct json *pod, const char *replica);
+
+#endif

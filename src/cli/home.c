@@ -1,0 +1,249 @@
+/* home.c - see home.h. Every file here is for its owner alone: whoever reads token or kubeconfig
+ * may run programs as this user. */
+#include "cli/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "client/kubeconfig.h"
+#include "loop/file.h"
+#include "loop/random.h"
+
+#define TOKEN_BYTES 32
+#define TOKEN_LIMIT_BYTES 4096
+#define KUBECONFIG_LIMIT_BYTES (64u * 1024u)
+#define LOCK_TEXT_SIZE 256
+
+static int system_error(struct err *err, int errnum, const char *what, const char *path)
+{
+    return err_set(err, ERR_INTERNAL, "cannot %s %s: %s", what, path, strerror(errnum));
+}
+
+static const char *absolute(struct arena *a, const char *path)
+{
+    char *cwd, *joined;
+
+    if (path[0] == '/')
+        return arena_strdup(a, path);
+    cwd = getcwd(NULL, 0);
+    if (!cwd)
+        return NULL;
+    joined = arena_printf(a, "%s/%s", cwd, path);
+    free(cwd);
+    return joined;
+}
+
+int home_locate(struct arena *a, const char *dir_option, struct home *ret, struct err *err)
+{
+    const char *dir = dir_option ? dir_option : getenv("MUSTER_HOME");
+    const char *user_home = getenv("HOME");
+
+    if (dir && *dir)
+        dir = absolute(a, dir);
+    else if (user_home && *user_home)
+        dir = arena_printf(a, "%s/.muster", user_home);
+    else {
+        err_set(err, ERR_BAD_REQUEST, "no data folder: HOME is not set");
+        err_hint(err, "use --dir or set MUSTER_HOME");
+        return -EINVAL;
+    }
+    if (!dir)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    *ret = (struct home){
+        .dir = dir,
+        .lock_path = arena_printf(a, "%s/muster.pid", dir),
+        .db_path = arena_printf(a, "%s/muster.db", dir),
+        .token_path = arena_printf(a, "%s/token", dir),
+        .kubeconfig_path = arena_printf(a, "%s/kubeconfig", dir),
+        .pods_path = arena_printf(a, "%s/pods", dir),
+        .log_path = arena_printf(a, "%s/muster.log", dir),
+    };
+    return arena_failed(a) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
+}
+
+int home_create(const struct home *h, struct err *err)
+{
+    struct stat st;
+    int r = file_make_dirs(h->dir, 0700);
+
+    if (r)
+        return system_error(err, -r, "make the data folder", h->dir);
+    if (stat(h->dir, &st) != 0)
+        return system_error(err, errno, "look at", h->dir);
+    if (st.st_uid != geteuid()) {
+        err_set(err, ERR_FORBIDDEN, "the data folder %s belongs to another user", h->dir);
+        err_hint(err, "use --dir or MUSTER_HOME to choose your own");
+        return -EPERM;
+    }
+    if ((st.st_mode & 077) && chmod(h->dir, 0700) != 0)
+        return system_error(err, errno, "protect", h->dir);
+    return 0;
+}
+
+/* "PID ADDRESS\n"; a holder that has only begun to start has written nothing yet. */
+static void read_holder(int fd, struct home_holder *ret)
+{
+    char text[LOCK_TEXT_SIZE];
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+    char *end;
+    long pid;
+
+    *ret = (struct home_holder){0};
+    if (n <= 0)
+        return;
+    text[n] = '\0';
+    pid = strtol(text, &end, 10);
+    if (end == text || pid <= 0)
+        return;
+    ret->pid = (pid_t)pid;
+    while (*end == ' ')
+        end++;
+    end[strcspn(end, "\n")] = '\0';
+    (void)snprintf(ret->address, sizeof(ret->address), "%s", end);
+}
+
+/* OFD locks: unlike flock(2) they can be asked about without being taken, so that looking never
+ * gets in the way of a daemon that is starting. */
+static struct flock whole_file(void)
+{
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+}
+
+static int held_by_other(const struct home *h, int fd, struct err *err)
+{
+    struct home_holder holder;
+
+    read_holder(fd, &holder);
+    if (holder.pid && *holder.address)
+        err_set(err, ERR_CONFLICT, "muster is already up on %s: process %d at %s", h->dir,
+                (int)holder.pid, holder.address);
+    else
+        err_set(err, ERR_CONFLICT, "another muster is starting or stopping on %s", h->dir);
+    err_hint(err,
+             "use it as it is, stop it with 'muster down', or choose another folder with --dir");
+    return -EBUSY;
+}
+
+int home_lock(const struct home *h, int *ret_fd, struct err *err)
+{
+    int fd = open(h->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct flock lock = whole_file();
+    int r;
+
+    if (fd < 0)
+        return system_error(err, errno, "open", h->lock_path);
+    if (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+        r = errno == EAGAIN || errno == EACCES ? held_by_other(h, fd, err)
+                                               : system_error(err, errno, "lock", h->lock_path);
+        close(fd);
+        return r;
+    }
+    if (ftruncate(fd, 0) != 0) { /* what the last holder wrote is not true any more */
+        r = system_error(err, errno, "write", h->lock_path);
+        close(fd);
+        return r;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+int home_announce(int lock_fd, const char *address, struct err *err)
+{
+    char text[LOCK_TEXT_SIZE];
+    int n = snprintf(text, sizeof(text), "%d %s\n", (int)getpid(), address);
+
+    if (n < 0 || (size_t)n >= sizeof(text) || ftruncate(lock_fd, 0) != 0 ||
+        pwrite(lock_fd, text, (size_t)n, 0) != n)
+        return system_error(err, errno, "write", "the lock file");
+    return 0;
+}
+
+int home_find_holder(const struct home *h, struct home_holder *ret, struct err *err)
+{
+    int fd = open(h->lock_path, O_RDONLY | O_CLOEXEC);
+    struct flock lock = whole_file();
+    int r = 0;
+
+    *ret = (struct home_holder){0};
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0
+                                                   : system_error(err, errno, "open", h->lock_path);
+    if (fcntl(fd, F_OFD_GETLK, &lock) != 0) {
+        r = system_error(err, errno, "look at", h->lock_path);
+    } else if (lock.l_type != F_UNLCK) {
+        read_holder(fd, ret);
+        r = 1;
+    }
+    close(fd);
+    return r;
+}
+
+static int make_token(const struct home *h, char text[TOKEN_BYTES * 2 + 1], struct err *err)
+{
+    unsigned char bytes[TOKEN_BYTES];
+    int r;
+
+    random_bytes(bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        (void)snprintf(text + i * 2, 3, "%02x", bytes[i]);
+    r = file_write_atomic(h->token_path, text, TOKEN_BYTES * 2, 0600);
+    return r ? system_error(err, -r, "write", h->token_path) : 0;
+}
+
+int home_token(struct arena *a, const struct home *h, const char **ret, struct err *err)
+{
+    struct buf text = BUF_INIT(TOKEN_LIMIT_BYTES + 1);
+    char made[TOKEN_BYTES * 2 + 1];
+    int r = file_read(h->token_path, TOKEN_LIMIT_BYTES, &text);
+
+    if (r && r != -ENOENT)
+        r = system_error(err, -r, "read", h->token_path);
+    else if (r || text.len == 0) {
+        r = make_token(h, made, err);
+        *ret = r ? NULL : arena_strdup(a, made);
+    } else {
+        *ret = arena_strndup(a, text.data, strcspn(text.data, " \t\r\n"));
+    }
+    buf_release(&text);
+    return r;
+}
+
+/*
+ * The token stands in the address as well: kubectl sends no credentials of a kubeconfig's user over
+ * plain HTTP, but it does send those of the address (as basic authentication, which the server
+ * takes too).
+ */
+static void write_kubeconfig(struct buf *out, const char *address, const char *token)
+{
+    char server[HOME_ADDRESS_SIZE + TOKEN_LIMIT_BYTES];
+    struct client_config config = {.server = server, .token = token, .ns = "default"};
+
+    (void)snprintf(server, sizeof(server), "http://muster:%s@%s", token, address);
+    kubeconfig_write(out, &config);
+}
+
+int home_write_kubeconfig(const struct home *h, const char *address, const char *token,
+                          struct err *err)
+{
+    struct buf wanted = BUF_INIT(KUBECONFIG_LIMIT_BYTES), found = BUF_INIT(KUBECONFIG_LIMIT_BYTES);
+    int r = 0;
+
+    write_kubeconfig(&wanted, address, token);
+    if (wanted.failed)
+        r = err_set(err, ERR_INTERNAL, "out of memory");
+    else if (file_read(h->kubeconfig_path, KUBECONFIG_LIMIT_BYTES, &found) != 0 ||
+             found.len != wanted.len || memcmp(found.data, wanted.data, wanted.len) != 0) {
+        r = file_write_atomic(h->kubeconfig_path, wanted.data, wanted.len, 0600);
+        if (r)
+            r = system_error(err, -r, "write", h->kubeconfig_path);
+    }
+    buf_release(&wanted);
+    buf_release(&found);
+    return r;
+}

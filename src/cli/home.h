@@ -1,0 +1,43 @@
+/*
+ * home.h - the data folder: where it is, what is in it, and who holds it. One `muster up` at a
+ * time: it holds a lock on the file `muster.pid`, which also says its process id and address.
+ */
+#ifndef MUSTER_CLI_HOME_H
+#define MUSTER_CLI_HOME_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct home {
+    const char *dir; /* absolute */
+    const char *lock_path, *db_path, *token_path, *kubeconfig_path, *pods_path, *log_path;
+};
+
+/* dir_option, else $MUSTER_HOME, else ~/.muster. Touches nothing. */
+int home_locate(struct arena *a, const char *dir_option, struct home *ret,
+                struct err *err) must_check;
+/* Makes the folder, for its owner alone. */
+int home_create(const struct home *h, struct err *err) must_check;
+
+#define HOME_ADDRESS_SIZE 128
+
+struct home_holder {
+    pid_t pid;
+    char address[HOME_ADDRESS_SIZE]; /* "127.0.0.1:7447"; "" while it is starting */
+};
+
+/* Takes the lock until the descriptor is closed. Refused: ERR_CONFLICT that says who holds it. */
+int home_lock(const struct home *h, int *ret_fd, struct err *err) must_check;
+/* Tells others who we are. */
+int home_announce(int lock_fd, const char *address, struct err *err) must_check;
+/* 1: a daemon holds the folder; 0: none does; negative errno. */
+int home_find_holder(const struct home *h, struct home_holder *ret, struct err *err) must_check;
+
+/* The bearer token, made on first use. */
+int home_token(struct arena *a, const struct home *h, const char **ret, struct err *err) must_check;
+/* address: "127.0.0.1:7447". Left alone when it says the same already. */
+int home_write_kubeconfig(const struct home *h, const char *address, const char *token,
+                          struct err *err) must_check;
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * logreader.h - one container's log of one attempt, printed to stdout line by line. It reconnects
+ * by itself, from where it was, until the log is complete.
+ */
+#ifndef MUSTER_CLI_LOGREADER_H
+#define MUSTER_CLI_LOGREADER_H
+
+#include "cli/logcursor.h"
+#include "cli/session.h"
+
+struct logreader;
+
+struct logreader_options {
+    struct session *session;
+    const char *ns, *pod, *uid, *container; /* kept, not copied */
+    const char *prefix;                     /* before each line, with its colours; "" for none */
+    bool follow, timestamps;
+    int64_t tail_lines; /* -1: all */
+    /* Whether the container is known to have ended: only then is an ended stream the end of the
+     * log. */
+    bool (*is_over)(void *arg, const struct logreader *r);
+    /* The log is complete, or err says why it never will be (ERR_NOT_FOUND: its pod is gone). Once.
+     * The reader may not be freed inside. */
+    void (*on_done)(void *arg, struct logreader *r, const struct err *err);
+    void *arg;
+};
+
+struct logreader {
+    struct logreader *next; /* for whoever keeps a list */
+    struct logreader_options options;
+    struct logcursor cursor;
+    struct api_stream *stream;
+    struct clock_timer *timer;
+    struct buf out;
+    int64_t delay_ms; /* before the next attempt to connect */
+    bool done;
+};
+
+/* Starts at once. NULL: out of memory. */
+struct logreader *logreader_new(const struct logreader_options *options) must_check;
+void logreader_free(struct logreader *r);
+
+#endif

@@ -1,0 +1,485 @@
+/* manifest.c - see manifest.h. Reads one file; talks to no server. */
+#include "cli/manifest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/object.h"
+#include "api/yaml.h"
+#include "cli/suggest.h"
+#include "core/job.h"
+#include "loop/file.h"
+
+struct loader {
+    struct arena *arena;
+    const struct talk *talk;
+    const struct manifest_options *options;
+    struct manifest *m;
+};
+
+/* --- showing where
+ * ------------------------------------------------------------------------------------------- */
+
+static const char *line_text(const struct manifest *m, unsigned line, size_t *ret_len)
+{
+    const char *p = m->text, *end = m->text + m->len, *stop;
+
+    for (unsigned n = 1; n < line && p < end; n++) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+
+        p = newline ? newline + 1 : end;
+    }
+    stop = memchr(p, '\n', (size_t)(end - p));
+    if (!stop)
+        stop = end;
+    if (stop > p && stop[-1] == '\r')
+        stop--;
+    *ret_len = (size_t)(stop - p);
+    return p;
+}
+
+/* The last member name of a path: "restartPolicy" of spec.replicaSpecs[0].restartPolicy. */
+static const char *last_member(const char *field, size_t *ret_len)
+{
+    const char *start = field, *end = field + strlen(field), *open;
+
+    while (end > field && end[-1] == ']') {
+        open = end - 1;
+        while (open > field && *open != '[')
+            open--;
+        end = open;
+    }
+    for (const char *p = field; p < end; p++)
+        if (*p == '.')
+            start = p + 1;
+    *ret_len = (size_t)(end - start);
+    return start;
+}
+
+static const char *find_key(const char *line, size_t len, const char *key, size_t key_len)
+{
+    for (size_t i = 0; key_len && i + key_len < len; i++) {
+        size_t after = i + key_len;
+
+        if (memcmp(line + i, key, key_len) != 0)
+            continue;
+        if (i > 0 && !strchr(" \t-{,\"'", line[i - 1]))
+            continue;
+        if (line[after] == '"' || line[after] == '\'')
+            after++;
+        if (after < len && line[after] == ':')
+            return line + i;
+    }
+    return NULL;
+}
+
+/* End of a plain value: before " #", a closing bracket or comma of a flow collection, and blanks.
+ */
+static size_t value_end(const char *line, size_t len, size_t from)
+{
+    size_t end = from;
+
+    for (size_t i = from; i < len; i++) {
+        if (line[i] == '#' && i > from && (line[i - 1] == ' ' || line[i - 1] == '\t'))
+            break;
+        if (line[from] != '"' && line[from] != '\'' && line[from] != '[' && line[from] != '{' &&
+            strchr(",}", line[i]))
+            break;
+        if (line[i] != ' ' && line[i] != '\t')
+            end = i + 1;
+    }
+    return end;
+}
+
+void manifest_caret(const char *line, size_t len, const char *field, unsigned *ret_column,
+                    unsigned *ret_width)
+{
+    size_t key_len, at = 0, end;
+    const char *key = last_member(field, &key_len);
+    const char *found = find_key(line, len, key, key_len);
+
+    if (found) {
+        at = (size_t)(found - line);
+        for (end = at + key_len; end < len && line[end] != ':'; end++)
+            ;
+        for (end++; end < len && (line[end] == ' ' || line[end] == '\t'); end++)
+            ;
+        if (end < len &&
+            line[end] != '#') { /* the value; otherwise it is below, and the key must do */
+            at = end;
+            end = value_end(line, len, at);
+        } else {
+            end = at + key_len;
+        }
+    } else {
+        while (at < len && (line[at] == ' ' || line[at] == '\t' ||
+                            (line[at] == '-' && at + 1 < len && line[at + 1] == ' ')))
+            at++;
+        end = value_end(line, len, at);
+    }
+    *ret_column = (unsigned)at + 1;
+    *ret_width = end > at ? (unsigned)(end - at) : 1;
+}
+
+static void show_field(struct loader *l, unsigned line, const char *field)
+{
+    unsigned column, width;
+    size_t len;
+    const char *text;
+
+    if (line == 0)
+        return;
+    text = line_text(l->m, line, &len);
+    manifest_caret(text, len, field, &column, &width);
+    talk_source(l->talk, line, text, len, column, width);
+}
+
+static void problem(struct loader *l, unsigned line, const char *field, const char *text)
+{
+    if (line)
+        talk_errorf(l->talk, "%s:%u: %s%s%s", l->m->file, line, field, *field ? ": " : "", text);
+    else
+        talk_errorf(l->talk, "%s: %s%s%s", l->m->file, field, *field ? ": " : "", text);
+    show_field(l, line, field);
+    l->m->problems++;
+}
+
+/* --- a path in an object
+ * ------------------------------------------------------------------------------------- */
+
+static const struct json *step_into(const struct json *v, const char **path)
+{
+    const char *p = *path, *end;
+    char key[256];
+    size_t len;
+
+    if (*p == '[') {
+        end = strchr(p, ']');
+        len = end ? (size_t)(end - p) - 1 : 0;
+        *path = end ? end + 1 : p + strlen(p);
+        if (json_is(v, JSON_ARRAY))
+            return json_index(v, (size_t)strtoul(p + 1, NULL, 10));
+        p++;
+    } else {
+        if (*p == '.')
+            p++;
+        len = strcspn(p, ".[");
+        *path = p + len;
+    }
+    if (len == 0 || len >= sizeof(key))
+        return NULL;
+    memcpy(key, p, len);
+    key[len] = '\0';
+    return json_get(v, key);
+}
+
+/* The line of the deepest part of the path that is there: for a missing field, of what should hold
+ * it. */
+static unsigned line_of(const struct json *object, const char *path)
+{
+    unsigned line = object->line;
+
+    while (*path && object) {
+        object = step_into(object, &path);
+        if (object && object->line)
+            line = object->line;
+    }
+    return line;
+}
+
+/* --- checking
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* Errors of the parsers begin with "YAML, line 3, column 7: ": shown as file:3:7 and under a caret
+ * instead. */
+static void say_parse_error(struct loader *l, const struct err *e)
+{
+    const char *at = strstr(e->text, "line ");
+    unsigned line, column;
+    const char *text, *rest;
+    size_t len;
+    int used = 0;
+
+    if (!at || sscanf(at, "line %u, column %u: %n", &line, &column, &used) != 2 || used == 0) {
+        problem(l, e->line, "", e->text);
+        return;
+    }
+    rest = at + used;
+    talk_errorf(l->talk, "%s:%u:%u: %s", l->m->file, line, column, rest);
+    text = line_text(l->m, line, &len);
+    talk_source(l->talk, line, text, len, column, 1);
+    if (e->hint)
+        talk_hint(l->talk, "%s", e->hint);
+    l->m->problems++;
+}
+
+static void say_causes(struct loader *l, const struct json *object, const struct err *e)
+{
+    for (const struct err_cause *c = e->causes; c; c = c->next)
+        problem(l, c->line ? c->line : line_of(object, c->field), c->field, c->text);
+    if (!e->causes)
+        problem(l, e->line ? e->line : object->line, "", e->text);
+    if (e->hint)
+        talk_hint(l->talk, "%s", e->hint);
+}
+
+static void on_warning(void *arg, const char *text)
+{
+    struct loader *l = arg;
+
+    talk_warn(l->talk, "%s: %s", l->m->file, text);
+}
+
+static void on_duplicate(void *arg, const char *key, unsigned line)
+{
+    struct loader *l = arg;
+
+    talk_warn(l->talk, "%s:%u: key \"%s\" is given twice; the last one counts", l->m->file, line,
+              key);
+}
+
+static void say_unknown_kind(struct loader *l, const struct json *object)
+{
+    const char *name = json_get_string(object, "kind", "");
+    const char *version = json_get_string(object, "apiVersion", "");
+    struct suggest near;
+    char text[512];
+
+    suggest_init(&near, name);
+    for (size_t i = 0; kinds[i]; i++) {
+        if (strcmp(kinds[i]->name, name) == 0) {
+            (void)snprintf(text, sizeof(text), "\"%s\" has no %s: it must be %s", version, name,
+                           kind_api_version(l->arena, kinds[i]));
+            problem(l, line_of(object, "apiVersion"), "apiVersion", text);
+            return;
+        }
+        suggest_offer(&near, kinds[i]->name);
+    }
+    if (!*name)
+        (void)snprintf(text, sizeof(text), "Required value: which kind of object this is");
+    else if (near.best)
+        (void)snprintf(text, sizeof(text), "unknown kind \"%s\": did you mean %s?", name,
+                       near.best);
+    else
+        (void)snprintf(text, sizeof(text), "unknown kind \"%s\" of \"%s\"", name, version);
+    problem(l, line_of(object, "kind"), "kind", text);
+}
+
+static bool is_job_kind(const struct kind *k)
+{
+    for (size_t i = 0; job_kinds[i]; i++)
+        if (job_kinds[i]->kind == k)
+            return true;
+    return false;
+}
+
+static void set_metadata(struct loader *l, const struct kind *k, struct json *object)
+{
+    struct json *metadata = json_get_mut(object, "metadata");
+    const char *ns = json_get_string(metadata, "namespace", NULL);
+    char text[512];
+
+    if (!json_is(metadata, JSON_OBJECT) || !k->namespaced)
+        return;
+    if (ns && l->options->ns && strcmp(ns, l->options->ns) != 0) {
+        (void)snprintf(text, sizeof(text), "the file says \"%s\", the command line --namespace %s",
+                       ns, l->options->ns);
+        problem(l, line_of(object, "metadata.namespace"), "metadata.namespace", text);
+    }
+    if (!ns)
+        json_set_string(l->arena, metadata, "namespace",
+                        l->options->ns ? l->options->ns : "default");
+    if (l->options->name && is_job_kind(k))
+        json_set_string(l->arena, metadata, "name", l->options->name);
+}
+
+static void fill_containers(struct loader *l, struct json *pod_spec, const char *list)
+{
+    struct json *containers = json_get_mut(pod_spec, list);
+
+    for (struct json *c = json_first_mut(containers); c; c = c->next)
+        if (json_is(c, JSON_OBJECT) && json_is_null(json_get(c, "workingDir")))
+            json_set_string(l->arena, c, "workingDir", l->m->folder);
+}
+
+/* On one machine the program is a file beside the manifest, not something inside an image. */
+static void fill_working_dir(struct loader *l, const struct kind *k, struct json *object)
+{
+    struct json *spec = json_get_mut(object, "spec");
+
+    if (k == &kind_pod)
+        fill_containers(l, spec, "containers");
+    if (!is_job_kind(k))
+        return;
+    for (struct json *r = json_first_mut(json_get_mut(spec, "replicaSpecs")); r; r = r->next) {
+        struct json *pod_spec = json_get_mut(json_get_mut(r, "template"), "spec");
+
+        fill_containers(l, pod_spec, "initContainers");
+        fill_containers(l, pod_spec, "containers");
+    }
+}
+
+static void add_object(struct loader *l, const struct kind *k, struct json *object)
+{
+    struct manifest_object *o = arena_alloc(l->arena, sizeof(*o));
+
+    if (!o)
+        return;
+    *o = (struct manifest_object){.kind = k, .object = object};
+    if (l->m->last)
+        l->m->last->next = o;
+    else
+        l->m->first = o;
+    l->m->last = o;
+    l->m->count++;
+}
+
+static void check_object(struct loader *l, struct json *object)
+{
+    auto_err err = ERR_INIT;
+    const struct kind *k;
+    struct json *whole;
+
+    if (!json_is(object, JSON_OBJECT)) {
+        problem(l, object->line, "",
+                "not an object: a document must be a mapping with apiVersion, kind and metadata");
+        return;
+    }
+    k = kind_of_object(object);
+    if (!k) {
+        say_unknown_kind(l, object);
+        return;
+    }
+    if (object_decode(l->arena, k, object, FIELD_VALIDATION_WARN, on_warning, l, &err)) {
+        say_causes(l, object, &err);
+        return;
+    }
+    set_metadata(l, k, object);
+    whole = json_clone(l->arena, object);
+    object_set_defaults(l->arena, k, whole);
+    if (object_validate(k, whole, NULL, &err)) {
+        say_causes(l, object, &err);
+        return;
+    }
+    if (k->warn)
+        k->warn(whole, on_warning, l);
+    if (l->options->set_working_dir)
+        fill_working_dir(l, k, object);
+    add_object(l, k, object);
+}
+
+/* A List holds objects, itself it is none. */
+static void check_document(struct loader *l, struct json *document)
+{
+    struct json *next;
+
+    if (!json_string_is(json_get(document, "kind"), "List") ||
+        !json_string_is(json_get(document, "apiVersion"), "v1")) {
+        check_object(l, document);
+        return;
+    }
+    for (struct json *item = json_first_mut(json_get_mut(document, "items")); item; item = next) {
+        next = item->next;
+        check_object(l, item);
+    }
+}
+
+/* --- reading
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static int read_stdin(struct buf *out)
+{
+    char piece[8192];
+    ssize_t n;
+
+    while ((n = read(STDIN_FILENO, piece, sizeof(piece))) > 0)
+        buf_add(out, piece, (size_t)n);
+    return n < 0 ? -errno : out->failed ? -EFBIG : 0;
+}
+
+static int read_text(struct loader *l, const char *file, struct err *err)
+{
+    struct buf text = BUF_INIT(MANIFEST_LIMIT_BYTES);
+    bool from_stdin = strcmp(file, "-") == 0;
+    int r = from_stdin ? read_stdin(&text) : file_read(file, MANIFEST_LIMIT_BYTES, &text);
+
+    if (r == 0) {
+        l->m->text = arena_strndup(l->arena, text.data ? text.data : "", text.len);
+        l->m->len = text.len;
+        if (!l->m->text)
+            r = -ENOMEM;
+    }
+    buf_release(&text);
+    if (r == -ENOENT) {
+        err_set(err, ERR_NOT_FOUND, "no such file: %s", file);
+        return -ENOENT;
+    }
+    return r ? err_set(err, ERR_BAD_REQUEST, "cannot read %s: %s", file, strerror(-r)) : 0;
+}
+
+static int find_folder(struct loader *l, const char *file, struct err *err)
+{
+    char *path = strcmp(file, "-") == 0 ? getcwd(NULL, 0) : realpath(file, NULL);
+    char *slash;
+
+    if (!path)
+        return err_set(err, ERR_INTERNAL, "cannot tell the folder of %s: %s", file,
+                       strerror(errno));
+    slash = strcmp(file, "-") == 0 ? NULL : strrchr(path, '/');
+    l->m->folder = !slash         ? arena_strdup(l->arena, path)
+                   : slash > path ? arena_strndup(l->arena, path, (size_t)(slash - path))
+                                  : "/";
+    free(path);
+    return l->m->folder ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
+}
+
+/* An array of documents, whichever language they are written in. */
+static struct json *parse(struct loader *l, struct err *err)
+{
+    const struct manifest *m = l->m;
+    size_t start = strspn(m->text, " \t\r\n");
+    struct json *one, *all;
+
+    if (m->text[start] != '{' && m->text[start] != '[')
+        return yaml_parse(l->arena, m->text, m->len, on_duplicate, l, err);
+    one = json_parse_reporting(l->arena, m->text, m->len, on_duplicate, l, err);
+    if (!one || one->type == JSON_ARRAY)
+        return one;
+    all = json_new_array(l->arena);
+    json_append(all, one);
+    return all;
+}
+
+int manifest_load(struct arena *a, const struct talk *t, const char *file,
+                  const struct manifest_options *options, struct manifest *ret, struct err *err)
+{
+    struct loader l = {.arena = a, .talk = t, .options = options, .m = ret};
+    auto_err parse_err = ERR_INIT;
+    struct json *documents, *next;
+
+    *ret = (struct manifest){.file = strcmp(file, "-") == 0 ? "standard input" : file};
+    if (read_text(&l, file, err) || find_folder(&l, file, err))
+        return -EINVAL;
+    documents = parse(&l, &parse_err);
+    if (!documents) {
+        say_parse_error(&l, &parse_err);
+        return -EINVAL;
+    }
+    if (json_len(documents) > MANIFEST_OBJECTS_LIMIT)
+        return err_set(err, ERR_TOO_LARGE, "%s holds more than %d documents", file,
+                       MANIFEST_OBJECTS_LIMIT);
+    for (struct json *d = json_first_mut(documents); d; d = next) {
+        next = d->next; /* the objects are taken out of the array one by one */
+        check_document(&l, d);
+    }
+    if (ret->count == 0 && ret->problems == 0)
+        problem(&l, 0, "", "holds no objects");
+    if (arena_failed(a))
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    return ret->problems ? -EINVAL : 0;
+}

@@ -1,0 +1,42 @@
+/*
+ * options.h - options of a command, by table. An entry says where in the command's own struct its
+ * value goes; the struct starts as a copy of the command's defaults.
+ */
+#ifndef MUSTER_CLI_OPTIONS_H
+#define MUSTER_CLI_OPTIONS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum option_type {
+    OPTION_FLAG,   /* bool */
+    OPTION_TEXT,   /* const char * */
+    OPTION_INT,    /* int64_t >= 0 */
+    OPTION_CHOICE, /* const char *, one of values[] */
+};
+
+struct option_spec {
+    const char *name; /* without dashes; NULL ends the table */
+    char letter;      /* short form, or 0 */
+    enum option_type type;
+    size_t offset;             /* of the value in the command's struct */
+    const char *value_name;    /* "DIR", for help; NULL for flags */
+    const char *doc;           /* one line */
+    const char *const *values; /* OPTION_CHOICE, NULL-terminated */
+};
+
+/* A command line takes at most this many words that are not options. */
+#define ARGS_LIMIT 1024
+
+struct args {
+    const char *list[ARGS_LIMIT];
+    size_t len;
+    bool help; /* -h or --help was among the options */
+};
+
+/* Options and other words may be mixed; "--" ends the options. */
+int options_parse(const struct option_spec *specs, void *values, int argc, char **argv,
+                  struct args *args, struct err *err) must_check;
+void options_help(const struct option_spec *specs, struct buf *out);
+
+#endif

@@ -1,0 +1,47 @@
+/* output.c - see output.h. JSON and YAML are the API's own objects, field by field. */
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "api/yaml.h"
+#include "cli/command.h"
+
+const char *const output_formats[] = {"table", "wide", "json", "yaml", "name", NULL};
+
+static void write_names(struct buf *out, const struct json *list)
+{
+    json_each (object, json_get(list, "items")) {
+        const struct kind *k = kind_of_object(object);
+
+        if (k && *k->group)
+            buf_addf(out, "%s.%s/%s\n", k->singular, k->group, object_name(object));
+        else if (k)
+            buf_addf(out, "%s/%s\n", k->singular, object_name(object));
+    }
+}
+
+void output_text(const struct buf *text)
+{
+    if (text->len)
+        fwrite(text->data, 1, text->len, stdout);
+}
+
+bool output_list(const char *format, const struct json *list)
+{
+    struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    bool known = true;
+
+    if (strcmp(format, "json") == 0)
+        json_write_pretty(&out, list);
+    else if (strcmp(format, "yaml") == 0)
+        yaml_write(&out, list);
+    else if (strcmp(format, "name") == 0)
+        write_names(&out, list);
+    else
+        known = false;
+    output_text(&out);
+    buf_release(&out);
+    return known;
+}

@@ -1,0 +1,296 @@
+/* session.c - see session.h. One call at a time: a command line has nothing else to do meanwhile.
+ */
+#include "cli/session.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "cli/home.h"
+#include "cli/suggest.h"
+#include "client/cache.h"
+#include "client/client.h"
+#include "client/escape.h"
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+#include "core/job.h"
+
+#define SELECTOR_LIMIT_BYTES 4096
+
+/* --- opening
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static int own_kubeconfig(struct cli *cli, const char *dir, const char **ret, struct err *err)
+{
+    struct home_holder holder;
+    struct home home;
+    int r = home_locate(&cli->arena, dir, &home, err);
+
+    if (r)
+        return r;
+    r = home_find_holder(&home, &holder, err);
+    if (r < 0)
+        return r;
+    if (r == 0) {
+        err_set(err, ERR_UNAVAILABLE, "muster is not up (data folder %s)", home.dir);
+        err_hint(err, "start it with: muster up --detach");
+        return -ENOENT;
+    }
+    *ret = home.kubeconfig_path;
+    return 0;
+}
+
+int session_open(struct cli *cli, const struct session_options *options, struct session *ret,
+                 struct err *err)
+{
+    const char *path = options->kubeconfig;
+    struct client_config config;
+    int r = path ? 0 : own_kubeconfig(cli, options->dir, &path, err);
+
+    *ret = (struct session){.arena = &cli->arena, .own_daemon = !options->kubeconfig};
+    if (r || (r = kubeconfig_load(&cli->arena, path, &config, err)))
+        return r;
+    ret->ns = options->ns ? options->ns : config.ns && *config.ns ? config.ns : "default";
+    ret->loop = loop_new(err);
+    if (!ret->loop)
+        return -ENOMEM;
+    ret->transport = http_transport_new(ret->loop, &config, err);
+    if (!ret->transport) {
+        session_close(ret);
+        return -EIO;
+    }
+    return 0;
+}
+
+void session_close(struct session *s)
+{
+    transport_free(s->transport);
+    if (s->loop)
+        loop_free(s->loop);
+    *s = (struct session){0};
+}
+
+/* --- waiting calls
+ * ------------------------------------------------------------------------------------------- */
+
+struct answer {
+    struct session *session;
+    bool done;
+    struct json **ret;
+    struct err *err;
+    int result;
+};
+
+static void on_answer(void *arg, const struct json *object, const struct err *err)
+{
+    struct answer *a = arg;
+
+    a->done = true;
+    if (err) {
+        a->result = err_set(a->err, err->reason, "%s", err->text);
+        for (const struct err_cause *c = err->causes; c; c = c->next)
+            err_cause(a->err, c->type, c->field, c->line, "%s", c->text);
+        if (err->hint)
+            err_hint(a->err, "%s", err->hint);
+    } else if (a->ret) {
+        *a->ret = json_clone(a->session->arena, object);
+        a->result = *a->ret ? 0
+                            : err_set(a->err, ERR_INTERNAL,
+                                      "the server's answer does not fit into memory");
+    }
+    loop_stop(a->session->loop);
+}
+
+static int wait_for(struct answer *a)
+{
+    while (!a->done)
+        loop_run(a->session->loop);
+    return a->result;
+}
+
+int session_get(struct session *s, const struct kind *k, const char *ns, const char *name,
+                struct json **ret, struct err *err)
+{
+    struct answer a = {.session = s, .ret = ret, .err = err};
+
+    client_get(s->transport, k, ns, name, on_answer, &a);
+    return wait_for(&a);
+}
+
+int session_list(struct session *s, const struct kind *k, const char *ns, const char *query,
+                 struct json **ret, struct err *err)
+{
+    struct answer a = {.session = s, .ret = ret, .err = err};
+
+    client_list(s->transport, k, ns, query, on_answer, &a);
+    return wait_for(&a);
+}
+
+int session_create(struct session *s, const struct kind *k, const struct json *object,
+                   struct json **ret, struct err *err)
+{
+    struct answer a = {.session = s, .ret = ret, .err = err};
+
+    client_create(s->transport, k, object, on_answer, &a);
+    return wait_for(&a);
+}
+
+int session_patch(struct session *s, const struct kind *k, const char *ns, const char *name,
+                  const struct json *patch, struct err *err)
+{
+    struct answer a = {.session = s, .err = err};
+
+    client_patch(s->transport, k, ns, name, "", patch, on_answer, &a);
+    return wait_for(&a);
+}
+
+int session_delete(struct session *s, const struct kind *k, const char *ns, const char *name,
+                   const char *uid, struct err *err)
+{
+    struct answer a = {.session = s, .err = err};
+
+    client_delete(s->transport, k, ns, name, uid, -1, "Background", on_answer, &a);
+    return wait_for(&a);
+}
+
+const char *session_selector(struct arena *a, const char *which, const char *key, const char *value)
+{
+    struct buf out = BUF_INIT(SELECTOR_LIMIT_BYTES);
+    const char *text;
+
+    buf_addf(&out, "%s=", which);
+    escape_query(&out, key);
+    escape_query(&out, "=");
+    escape_query(&out, value);
+    text = out.failed ? NULL : arena_strndup(a, out.data, out.len);
+    buf_release(&out);
+    return text;
+}
+
+/* --- jobs
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void suggest_job(struct session *s, const char *name, struct err *err)
+{
+    auto_err ignored = ERR_INIT;
+    struct suggest near;
+
+    suggest_init(&near, name);
+    for (size_t i = 0; job_kinds[i]; i++) {
+        struct json *list = NULL;
+
+        if (session_list(s, job_kinds[i]->kind, s->ns, NULL, &list, &ignored))
+            return;
+        json_each (job, json_get(list, "items"))
+            suggest_offer(&near, object_name(job));
+    }
+    if (near.best)
+        err_hint(err, "did you mean '%s'?", near.best);
+    else
+        err_hint(err, "'muster ps' lists the jobs; -n chooses the namespace");
+}
+
+int session_find_job(struct session *s, const char *name, const struct kind **ret_kind,
+                     struct json **ret_job, struct err *err)
+{
+    for (size_t i = 0; job_kinds[i]; i++) {
+        auto_err attempt = ERR_INIT;
+        int r = session_get(s, job_kinds[i]->kind, s->ns, name, ret_job, &attempt);
+
+        if (r == 0) {
+            *ret_kind = job_kinds[i]->kind;
+            return 0;
+        }
+        if (attempt.reason != ERR_NOT_FOUND) {
+            err_move(err, &attempt);
+            return r;
+        }
+    }
+    err_set(err, ERR_NOT_FOUND, "no job '%s' in namespace %s", name, s->ns);
+    suggest_job(s, name, err);
+    return -ENOENT;
+}
+
+struct removal {
+    struct session *session;
+    struct cache *jobs, *pods;
+    const char *ns, *name, *uid;
+};
+
+static bool found_one(void *arg, const struct json *object)
+{
+    (void)object;
+    *(bool *)arg = true;
+    return false;
+}
+
+static bool is_gone(const struct removal *r)
+{
+    const struct json *job;
+    bool pods_left = false;
+
+    if (!cache_is_synced(r->jobs) || !cache_is_synced(r->pods))
+        return false;
+    job = cache_get(r->jobs, r->ns, r->name);
+    if (job && strcmp(object_uid(job), r->uid) == 0)
+        return false;
+    cache_each_of_controller(r->pods, r->uid, found_one, &pods_left);
+    return !pods_left;
+}
+
+static void removal_check(void *arg)
+{
+    struct removal *r = arg;
+
+    if (is_gone(r))
+        loop_stop(r->session->loop);
+}
+
+static void removal_changed(void *arg, enum cache_event event, const struct json *object,
+                            const struct json *old)
+{
+    (void)event, (void)object, (void)old;
+    removal_check(arg);
+}
+
+static struct cache *removal_cache(struct removal *r, const struct kind *k, const char *query)
+{
+    struct cache_options options = {.transport = r->session->transport,
+                                    .clock = loop_clock(r->session->loop),
+                                    .kind = k,
+                                    .ns = r->ns,
+                                    .query = query,
+                                    .on_change = removal_changed,
+                                    .on_synced = removal_check,
+                                    .arg = r};
+
+    return query ? cache_new(&options) : NULL;
+}
+
+int session_remove_job(struct session *s, const struct kind *k, const struct json *job,
+                       struct err *err)
+{
+    struct removal r = {.session = s,
+                        .ns = object_namespace(job),
+                        .name = object_name(job),
+                        .uid = object_uid(job)};
+    int result = session_delete(s, k, r.ns, r.name, r.uid, err);
+
+    if (result)
+        return result;
+    r.jobs = removal_cache(&r, k,
+                           session_selector(s->arena, "fieldSelector", "metadata.name", r.name));
+    r.pods = removal_cache(&r, &kind_pod,
+                           session_selector(s->arena, "labelSelector", LABEL_OWNER_NAME, r.name));
+    if (!r.jobs || !r.pods)
+        result = err_set(err, ERR_INTERNAL, "out of memory");
+    while (result == 0 && !is_gone(&r))
+        loop_run(s->loop);
+    if (r.jobs)
+        cache_free(r.jobs);
+    if (r.pods)
+        cache_free(r.pods);
+    return result;
+}

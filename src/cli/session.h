@@ -1,0 +1,73 @@
+/*
+ * session.h - a command's connection to the API: its own loop and transport, and calls that wait
+ * for their answer. What is waited for in a loop of its own (logs, watches) uses transport and loop
+ * directly.
+ */
+#ifndef MUSTER_CLI_SESSION_H
+#define MUSTER_CLI_SESSION_H
+
+#include "api/kind.h"
+#include "cli/command.h"
+#include "loop/loop.h"
+#include "port/transport.h"
+
+/* What every command that talks to the API takes. */
+struct session_options {
+    const char *dir, *kubeconfig, *ns;
+};
+
+#define SESSION_OPTIONS(owner, member)                                                             \
+    {.name = "namespace",                                                                          \
+     .letter = 'n',                                                                                \
+     .type = OPTION_TEXT,                                                                          \
+     .offset = offsetof(owner, member.ns),                                                         \
+     .value_name = "NAME",                                                                         \
+     .doc = "namespace (default: default)"},                                                       \
+        {.name = "dir",                                                                            \
+         .type = OPTION_TEXT,                                                                      \
+         .offset = offsetof(owner, member.dir),                                                    \
+         .value_name = "DIR",                                                                      \
+         .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},                            \
+    {                                                                                              \
+        .name = "kubeconfig", .type = OPTION_TEXT, .offset = offsetof(owner, member.kubeconfig),   \
+        .value_name = "FILE", .doc = "use this server instead of the data folder's"                \
+    }
+
+struct session {
+    struct loop *loop;
+    struct transport *transport;
+    struct arena *arena; /* the command's: answers live there */
+    const char *ns;
+    bool own_daemon; /* the data folder's: programs run on this machine */
+};
+
+int session_open(struct cli *cli, const struct session_options *options, struct session *ret,
+                 struct err *err) must_check;
+void session_close(struct session *s);
+
+/* Each waits for its answer. *ret (may be NULL) is in the command's arena. */
+int session_get(struct session *s, const struct kind *k, const char *ns, const char *name,
+                struct json **ret, struct err *err) must_check;
+int session_list(struct session *s, const struct kind *k, const char *ns, const char *query,
+                 struct json **ret, struct err *err) must_check;
+int session_create(struct session *s, const struct kind *k, const struct json *object,
+                   struct json **ret, struct err *err) must_check;
+int session_patch(struct session *s, const struct kind *k, const char *ns, const char *name,
+                  const struct json *patch, struct err *err) must_check;
+int session_delete(struct session *s, const struct kind *k, const char *ns, const char *name,
+                   const char *uid, struct err *err) must_check;
+
+/* "labelSelector=key%3Dvalue", in the arena. */
+const char *session_selector(struct arena *a, const char *which, const char *key,
+                             const char *value);
+
+/* Finds a job by name among all job kinds. Not found: ERR_NOT_FOUND with the nearest name as hint.
+ */
+int session_find_job(struct session *s, const char *name, const struct kind **ret_kind,
+                     struct json **ret_job, struct err *err) must_check;
+
+/* Deletes a job and waits until it and everything that ran for it is gone. */
+int session_remove_job(struct session *s, const struct kind *k, const struct json *job,
+                       struct err *err) must_check;
+
+#endif

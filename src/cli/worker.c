@@ -1,0 +1,49 @@
+/* worker.c - see worker.h. */
+#include "cli/worker.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "cli/daemon.h"
+#include "client/http_transport.h"
+#include "client/kubeconfig.h"
+
+static int work(const struct worker *w, const struct client_config *config, struct loop *l,
+                struct err *err)
+{
+    struct loop_signal *signals[4] = {0};
+    struct transport *t = http_transport_new(l, config, err);
+    void *clients = t ? w->start(l, t, w->options, err) : NULL;
+    int r = clients ? daemon_watch_signals(l, signals, err) : -EIO;
+
+    if (r == 0) {
+        log_info("working for the API server of %s", w->kubeconfig);
+        loop_run(l);
+    }
+    if (clients)
+        w->stop(clients);
+    transport_free(t);
+    daemon_unwatch_signals(signals);
+    return r;
+}
+
+enum exit_code worker_run(struct cli *cli, const struct worker *w)
+{
+    auto_err err = ERR_INIT;
+    struct client_config config;
+    struct loop *l;
+    int r;
+
+    if (!w->kubeconfig) {
+        talk_errorf(&cli->talk, "--kubeconfig says where the API server is, and is needed");
+        return EXIT_USAGE;
+    }
+    log_set_level(w->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    r = kubeconfig_load(&cli->arena, w->kubeconfig, &config, &err);
+    l = r ? NULL : loop_new(&err);
+    if (!l)
+        return command_fail(cli, &err);
+    r = work(w, &config, l, &err);
+    loop_free(l);
+    return r ? command_fail(cli, &err) : EXIT_OK;
+}

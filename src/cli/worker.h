@@ -1,0 +1,23 @@
+/* worker.h - a process that is nothing but clients of an API server elsewhere: controllers, a
+ * node's agent. */
+#ifndef MUSTER_CLI_WORKER_H
+#define MUSTER_CLI_WORKER_H
+
+#include "cli/command.h"
+#include "loop/loop.h"
+#include "port/transport.h"
+
+struct worker {
+    const char *kubeconfig;
+    bool verbose;
+    /* Makes the clients; NULL with err set. They go on until stop, which comes before the transport
+     * ends. */
+    void *(*start)(struct loop *l, struct transport *t, const void *options, struct err *err);
+    void (*stop)(void *clients);
+    const void *options;
+};
+
+/* Until SIGINT, SIGTERM or SIGHUP. */
+enum exit_code worker_run(struct cli *cli, const struct worker *w);
+
+#endif

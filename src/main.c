@@ -1,0 +1,13 @@
+/* main.c - chooses. A supervisor is started once per pod and must be small and quick: it is told
+ * apart before anything else is set up. */
+#include <string.h>
+
+#include "cli/command.h"
+#include "runtime/supervisor.h"
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], SUPERVISOR_COMMAND) == 0)
+        return supervisor_main(argc, argv);
+    return (int)command_main(argc, argv);
+}
