@@ -341,35 +341,66 @@ static int remove_row(struct database *d, const struct change *c)
     return run(d, REMOVE);
 }
 
-static int write_all(struct database *d, const struct change *first)
+static int set_revision(struct database *d, int64_t revision)
 {
-    int64_t revision = 0;
+    (void)sqlite3_bind_int64(d->statements[SET_REVISION], 1, revision);
+    return run(d, SET_REVISION);
+}
+
+static int write_all(struct database *d, const struct change *first, int64_t newest)
+{
     bool deletions = false;
     int code = run(d, BEGIN);
 
     for (const struct change *c = first; c && code == SQLITE_OK; c = c->next) {
         code = c->deletion ? remove_row(d, c) : put(d, c);
         deletions |= c->deletion;
-        revision = c->revision;
     }
-    if (code == SQLITE_OK && deletions) {
-        (void)sqlite3_bind_int64(d->statements[SET_REVISION], 1, revision);
-        code = run(d, SET_REVISION);
-    }
+    if (code == SQLITE_OK && deletions)
+        code = set_revision(d, newest);
     return code == SQLITE_OK ? run(d, COMMIT) : code;
+}
+
+static void roll_back(struct database *d)
+{
+    if (!sqlite3_get_autocommit(d->handle))
+        (void)run(d, ROLLBACK); /* when even this fails the next BEGIN does, and says so */
+}
+
+/* A transaction that failed at the very end lies whole in the log, and recovery would find it. A
+ * commit of its own in the same place makes sure that it does not, and that its revisions are not
+ * used again. When the disk does not take that either, the outcome is open until it does. */
+static void bury(struct database *d, int64_t newest)
+{
+    int code = run(d, BEGIN);
+
+    if (code == SQLITE_OK)
+        code = set_revision(d, newest);
+    if (code == SQLITE_OK)
+        code = run(d, COMMIT);
+    if (code != SQLITE_OK)
+        roll_back(d);
+}
+
+static int64_t newest_of(const struct change *first)
+{
+    while (first->next)
+        first = first->next;
+    return first->revision;
 }
 
 int database_commit(struct database *d, const struct change *first,
                     struct database_failure *ret_failure)
 {
-    int code = write_all(d, first);
+    int64_t newest = newest_of(first);
+    int code = write_all(d, first, newest);
 
     if (code == SQLITE_OK)
         return 0;
     ret_failure->reason = reason_of(code);
     snprintf(ret_failure->text, sizeof(ret_failure->text), "%s", sqlite3_errmsg(d->handle));
-    if (!sqlite3_get_autocommit(d->handle))
-        (void)run(d, ROLLBACK); /* when even this fails the next BEGIN does, and says so */
+    roll_back(d);
+    bury(d, newest);
     return err_errno(ret_failure->reason);
 }
 

@@ -19,10 +19,12 @@ static struct {
     sqlite3_vfs vfs, *real;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool hold;      /* syncs of the log wait */
-    int held;       /* how many do */
-    int fail_write; /* SQLite code for writes to the log, 0: none */
-    int fail_sync;  /* SQLite code for syncs of the log, 0: none */
+    bool hold;       /* syncs of the log wait */
+    int held;        /* how many do */
+    int fail_write;  /* SQLite code for writes to the log, 0: none */
+    int fail_sync;   /* SQLite code for syncs of the log, 0: none */
+    int spare_syncs; /* so many of them succeed first */
+    bool once;       /* only the first of the others fails */
     int syncs;
 } fault = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -70,7 +72,12 @@ static inline int fault_sync(sqlite3_file *f, int flags)
         while (fault.hold)
             pthread_cond_wait(&fault.changed, &fault.lock);
         fault.held--;
-        code = fault.fail_sync;
+        if (fault.spare_syncs > 0)
+            fault.spare_syncs--;
+        else
+            code = fault.fail_sync;
+        if (code && fault.once)
+            fault.fail_sync = 0;
         pthread_mutex_unlock(&fault.lock);
     }
     return code ? code : real_of(f)->pMethods->xSync(real_of(f), flags);
@@ -172,6 +179,43 @@ static inline void fault_set(int write_code, int sync_code)
     pthread_mutex_lock(&fault.lock);
     fault.fail_write = write_code;
     fault.fail_sync = sync_code;
+    fault.spare_syncs = 0;
+    fault.once = false;
+    pthread_mutex_unlock(&fault.lock);
+}
+
+static inline void fault_set_sync_once(int sync_code)
+{
+    pthread_mutex_lock(&fault.lock);
+    fault.fail_sync = sync_code;
+    fault.once = true;
+    pthread_mutex_unlock(&fault.lock);
+}
+
+static inline void fault_set_sync_after(int spared, int sync_code)
+{
+    pthread_mutex_lock(&fault.lock);
+    fault.spare_syncs = spared;
+    fault.fail_sync = sync_code;
+    pthread_mutex_unlock(&fault.lock);
+}
+
+static inline int fault_syncs(void)
+{
+    int n;
+
+    pthread_mutex_lock(&fault.lock);
+    n = fault.syncs;
+    pthread_mutex_unlock(&fault.lock);
+    return n;
+}
+
+/* Returns once this many syncs were asked for. */
+static inline void fault_wait_syncs(int n)
+{
+    pthread_mutex_lock(&fault.lock);
+    while (fault.syncs < n)
+        pthread_cond_wait(&fault.changed, &fault.lock);
     pthread_mutex_unlock(&fault.lock);
 }
 

@@ -68,13 +68,13 @@ static void writes_of_one_turn_are_one_commit(void **state)
     int syncs;
 
     put_now(f, f->pods, "first", "x");
-    syncs = fault.syncs;
+    syncs = fault_syncs();
     for (int i = 0; i < 50; i++) {
         snprintf(key, sizeof(key), "k%d", i);
         put(f, f->pods, key, "x", &w[i]);
     }
     settle_all(f);
-    assert_int_equal(fault.syncs, syncs + 1);
+    assert_int_equal(fault_syncs(), syncs + 1);
 }
 
 static void writes_behind_a_busy_disk_are_one_commit(void **state)
@@ -88,14 +88,14 @@ static void writes_behind_a_busy_disk_are_one_commit(void **state)
     put(f, f->pods, "held", "x", &w[0]);
     turn(f);
     fault_wait_held();
-    syncs = fault.syncs;
+    syncs = fault_syncs();
     for (int i = 1; i < 20; i++) {
         put(f, f->pods, "many", "x", &w[i]);
         turn(f);
     }
     fault_let_go();
     settle_all(f);
-    assert_int_equal(fault.syncs, syncs + 1);
+    assert_int_equal(fault_syncs(), syncs + 1);
 }
 
 static void callbacks_come_in_revision_order_with_their_state(void **state)
