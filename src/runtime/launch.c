@@ -1,0 +1,212 @@
+/* launch.c - see launch.h. Between fork and exec there are only system calls; what fails there is
+ * told through a pipe that a successful exec closes. */
+#include "runtime/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC };
+
+struct failure {
+    enum stage stage;
+    int errnum;
+};
+
+struct plan {
+    const struct container_start *c;
+    const char *path; /* of the program */
+    int std_in, std_out, std_err, report;
+    pid_t parent;
+};
+
+static const char *env_value(const char *const *env, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (; *env; env++)
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+            return *env + n + 1;
+    return NULL;
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* By the container's PATH, not by ours. NULL when there is none. */
+static const char *find_program(const struct container_start *c, struct arena *a)
+{
+    const char *dirs = env_value(c->env, "PATH");
+    const char *name = c->argv[0];
+
+    if (strchr(name, '/'))
+        return name;
+    if (!dirs)
+        dirs = DEFAULT_PATH;
+    while (*name) {
+        size_t n = strcspn(dirs, ":");
+        const char *path = arena_printf(a, "%.*s/%s", (int)n, n ? dirs : ".", name);
+
+        if (!path)
+            return NULL;
+        if (n > 0 && is_program(path))
+            return path;
+        if (!dirs[n])
+            break;
+        dirs += n + 1;
+    }
+    return NULL;
+}
+
+static void reset_signals(void)
+{
+    sigset_t none;
+
+    for (int s = 1; s < NSIG; s++)
+        (void)signal(s, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void give_up(const struct plan *p, enum stage stage)
+{
+    struct failure f = {.stage = stage, .errnum = errno};
+
+    if (write(p->report, &f, sizeof(f)) != (ssize_t)sizeof(f))
+        _exit(127);
+    _exit(126);
+}
+
+static _Noreturn void become_program(const struct plan *p)
+{
+    reset_signals();
+    (void)umask(022);
+    if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        give_up(p, STAGE_SETUP);
+    if (getppid() != p->parent) /* it died before the line above */
+        _exit(137);
+    if (dup2(p->std_in, 0) < 0 || dup2(p->std_out, 1) < 0 || dup2(p->std_err, 2) < 0)
+        give_up(p, STAGE_SETUP);
+    if (chdir(p->c->cwd) != 0)
+        give_up(p, STAGE_CWD);
+    (void)execve(p->path, (char *const *)(uintptr_t)p->c->argv,
+                 (char *const *)(uintptr_t)p->c->env);
+    give_up(p, STAGE_EXEC);
+}
+
+static void explain(const struct container_start *c, struct failure f, struct arena *a,
+                    struct launch_result *ret)
+{
+    const char *why = strerror(f.errnum);
+
+    ret->exit_code = 128;
+    if (f.stage == STAGE_CWD) {
+        ret->message = arena_printf(a, "cannot enter working directory \"%s\": %s", c->cwd, why);
+    } else if (f.stage == STAGE_SETUP) {
+        ret->message = arena_printf(a, "cannot start \"%s\": %s", c->argv[0], why);
+    } else {
+        ret->exit_code = f.errnum == ENOENT ? 127 : 126;
+        ret->message = arena_printf(a, "cannot run command \"%s\": %s", c->argv[0], why);
+    }
+}
+
+/* Waits until the child has either become the program or said why not. */
+static bool wait_for_exec(int report, struct failure *ret)
+{
+    ssize_t n;
+
+    do
+        n = read(report, ret, sizeof(*ret));
+    while (n < 0 && errno == EINTR);
+    return n != (ssize_t)sizeof(*ret);
+}
+
+static void close_all(int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+/* fds: stdin, stdout read/write, stderr read/write, report read/write. */
+enum { IN, OUT_R, OUT_W, ERR_R, ERR_W, REPORT_R, REPORT_W, FDS };
+
+static int open_all(int fds[FDS])
+{
+    memset(fds, -1, FDS * sizeof(*fds));
+    fds[IN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fds[IN] < 0 || pipe2(fds + OUT_R, O_CLOEXEC) != 0 || pipe2(fds + ERR_R, O_CLOEXEC) != 0 ||
+        pipe2(fds + REPORT_R, O_CLOEXEC) != 0)
+        return -errno;
+    /* Our ends only: the program's own must block. */
+    if (fcntl(fds[OUT_R], F_SETFL, O_NONBLOCK) != 0 || fcntl(fds[ERR_R], F_SETFL, O_NONBLOCK) != 0)
+        return -errno;
+    return 0;
+}
+
+static void fork_program(const struct container_start *c, const char *path, struct arena *a,
+                         struct launch_result *ret)
+{
+    struct failure f = {.stage = STAGE_SETUP, .errnum = 0};
+    int fds[FDS];
+    pid_t pid = -1;
+
+    f.errnum = -open_all(fds);
+    if (f.errnum == 0) {
+        struct plan p = {.c = c,
+                         .path = path,
+                         .std_in = fds[IN],
+                         .std_out = fds[OUT_W],
+                         .std_err = fds[ERR_W],
+                         .report = fds[REPORT_W],
+                         .parent = getpid()};
+
+        pid = fork();
+        if (pid == 0)
+            become_program(&p);
+        f.errnum = errno;
+    }
+    close_all(&fds[OUT_W], 1);
+    close_all(&fds[ERR_W], 1);
+    close_all(&fds[REPORT_W], 1);
+    if (pid > 0 && wait_for_exec(fds[REPORT_R], &f)) {
+        ret->pid = pid;
+        ret->out[0] = fds[OUT_R];
+        ret->out[1] = fds[ERR_R];
+        fds[OUT_R] = fds[ERR_R] = -1;
+    } else {
+        explain(c, f, a, ret); /* the child, if any, is reaped with the others */
+    }
+    close_all(fds, FDS);
+}
+
+void launch(const struct container_start *c, struct arena *a, struct launch_result *ret)
+{
+    const char *path = find_program(c, a);
+
+    *ret = (struct launch_result){.pid = 0, .out = {-1, -1}};
+    if (path) {
+        fork_program(c, path, a, ret);
+    } else {
+        const char *dirs = env_value(c->env, "PATH");
+
+        ret->exit_code = 127;
+        ret->message = arena_printf(a, "command \"%s\" not found in PATH (%s)", c->argv[0],
+                                    dirs ? dirs : DEFAULT_PATH);
+    }
+    if (ret->pid == 0 && !ret->message)
+        ret->message = "out of memory";
+}

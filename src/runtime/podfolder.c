@@ -1,0 +1,356 @@
+/* podfolder.c - see podfolder.h. Everything goes through the folder's descriptor, so that it also
+ * holds while the folder is moved aside. */
+#include "runtime/podfolder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARGV_LIMIT 65536u
+
+bool pod_name_is_safe(const char *name)
+{
+    return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) < 200;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
+                   enum pod_durability durability)
+{
+    char tmp[256];
+    int fd, rc;
+
+    (void)snprintf(tmp, sizeof(tmp), ".%s.tmp", name);
+    fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    rc = write_all(fd, data, len);
+    if (rc == 0 && durability == POD_SYNCED && fsync(fd) != 0)
+        rc = -errno;
+    if (close(fd) != 0 && rc == 0)
+        rc = -errno;
+    if (rc == 0 && renameat(dir_fd, tmp, dir_fd, name) != 0)
+        rc = -errno;
+    if (rc != 0)
+        (void)unlinkat(dir_fd, tmp, 0);
+    else if (durability == POD_SYNCED && fsync(dir_fd) != 0)
+        rc = -errno;
+    return rc;
+}
+
+int pod_file_read(int dir_fd, const char *name, struct buf *out)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    int rc = 0;
+
+    if (fd < 0)
+        return -errno;
+    for (;;) {
+        char *room = buf_reserve(out, 16384);
+        ssize_t n;
+
+        if (!room) {
+            rc = -EFBIG;
+            break;
+        }
+        n = read(fd, room, 16384);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            rc = n < 0 ? -errno : 0;
+            break;
+        }
+        out->len += (size_t)n;
+    }
+    (void)close(fd);
+    return rc;
+}
+
+struct json *pod_file_read_json(int dir_fd, const char *name, struct arena *a, struct err *err)
+{
+    struct buf text = BUF_INIT(POD_FILE_LIMIT_BYTES);
+    int rc = pod_file_read(dir_fd, name, &text);
+    struct json *v = NULL;
+
+    if (rc == -ENOENT)
+        (void)err_set(err, ERR_NOT_FOUND, "%s: no such file", name);
+    else if (rc != 0)
+        (void)err_set(err, ERR_INTERNAL, "%s: %s", name, strerror(-rc));
+    else
+        v = json_parse(a, text.data ? text.data : "", text.len, err);
+    buf_release(&text);
+    return v;
+}
+
+/* --- state.json --- */
+
+static const char *const phase_names[] = {
+    [CONTAINER_WAITING] = "waiting",
+    [CONTAINER_RUNNING] = "running",
+    [CONTAINER_TERMINATED] = "terminated",
+};
+
+static struct json *container_to_json(struct arena *a, const struct container_state *c)
+{
+    struct json *v = json_new_object(a);
+
+    json_set_string(a, v, "name", c->name);
+    json_set_bool(a, v, "init", c->init);
+    json_set_string(a, v, "state", phase_names[c->phase]);
+    json_set_int(a, v, "pid", c->pid);
+    json_set_int(a, v, "startTicks", c->start_ticks);
+    json_set_int(a, v, "startedMs", c->started_ms);
+    json_set_int(a, v, "finishedMs", c->finished_ms);
+    json_set_int(a, v, "exitCode", c->exit_code);
+    json_set_int(a, v, "signal", c->signal);
+    json_set_string(a, v, "reason", c->reason);
+    json_set_string(a, v, "message", c->message);
+    return v;
+}
+
+static void container_from_json(const struct json *v, struct container_state *c)
+{
+    const char *phase = json_get_string(v, "state", "");
+
+    *c = (struct container_state){
+        .name = json_get_string(v, "name", ""),
+        .init = json_get_bool(v, "init", false),
+        .phase = CONTAINER_WAITING,
+        .pid = json_get_int(v, "pid", 0),
+        .start_ticks = json_get_int(v, "startTicks", 0),
+        .started_ms = json_get_int(v, "startedMs", 0),
+        .finished_ms = json_get_int(v, "finishedMs", 0),
+        .exit_code = (int)json_get_int(v, "exitCode", 0),
+        .signal = (int)json_get_int(v, "signal", 0),
+        .reason = json_get_string(v, "reason", ""),
+        .message = json_get_string(v, "message", ""),
+    };
+    for (size_t i = 0; i < ELEMS(phase_names); i++)
+        if (strcmp(phase, phase_names[i]) == 0)
+            c->phase = (enum container_phase)i;
+}
+
+int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability durability)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct buf text = BUF_INIT(POD_FILE_LIMIT_BYTES);
+    struct json *v = json_new_object(&a);
+    struct json *list;
+    int rc = -ENOMEM;
+
+    json_set_string(&a, v, "namespace", s->run.ns);
+    json_set_string(&a, v, "name", s->run.name);
+    json_set_string(&a, v, "uid", s->run.uid);
+    json_set_int(&a, v, "pid", s->pid);
+    json_set_int(&a, v, "startTicks", s->start_ticks);
+    json_set_bool(&a, v, "final", s->final);
+    list = json_make_array(&a, v, "containers");
+    for (size_t i = 0; i < s->run.containers_len; i++)
+        (void)json_append(list, container_to_json(&a, &s->run.containers[i]));
+    json_write(&text, v);
+    if (!arena_failed(&a) && !text.failed)
+        rc = pod_file_write(dir_fd, POD_FILE_STATE, text.data, text.len, durability);
+    buf_release(&text);
+    arena_release(&a);
+    return rc;
+}
+
+int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct err *err)
+{
+    auto_err own = ERR_INIT;
+    const struct json *v = pod_file_read_json(dir_fd, POD_FILE_STATE, a, &own);
+    const struct json *list = json_get(v, "containers");
+    struct container_state *containers;
+    size_t n = 0;
+
+    if (!v) {
+        int rc = err_errno(own.reason);
+
+        err_move(err, &own);
+        return rc;
+    }
+    if (json_len(list) > POD_CONTAINERS_LIMIT)
+        return err_set(err, ERR_INTERNAL, "%s: too many containers", POD_FILE_STATE);
+    containers = arena_alloc(a, max_size(json_len(list), 1) * sizeof(*containers));
+    if (!containers)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    json_each (item, list)
+        container_from_json(item, &containers[n++]);
+    *ret = (struct pod_record){
+        .run = {.ns = json_get_string(v, "namespace", ""),
+                .name = json_get_string(v, "name", ""),
+                .uid = json_get_string(v, "uid", ""),
+                .known = true,
+                .containers = containers,
+                .containers_len = n},
+        .pid = json_get_int(v, "pid", 0),
+        .start_ticks = json_get_int(v, "startTicks", 0),
+        .final = json_get_bool(v, "final", false),
+    };
+    return 0;
+}
+
+/* --- run.json --- */
+
+static struct json *strings_to_json(struct arena *a, const char *const *list)
+{
+    struct json *v = json_new_array(a);
+
+    for (; *list; list++)
+        json_append_string(a, v, *list);
+    return v;
+}
+
+static const char *const *strings_from_json(struct arena *a, const struct json *v)
+{
+    const char **list;
+    size_t n = 0;
+
+    if (json_len(v) > ARGV_LIMIT)
+        return NULL;
+    list = arena_alloc(a, (json_len(v) + 1) * sizeof(*list));
+    if (!list)
+        return NULL;
+    json_each (item, v)
+        list[n++] = json_string(item, "");
+    return list;
+}
+
+struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)
+{
+    struct json *v = json_new_object(a);
+    struct json *list;
+
+    json_set_string(a, v, "namespace", p->ns);
+    json_set_string(a, v, "name", p->name);
+    json_set_string(a, v, "uid", p->uid);
+    json_set_int(a, v, "graceSeconds", p->grace_seconds);
+    json_set_string(a, v, "hosts", p->hosts_path);
+    list = json_make_array(a, v, "containers");
+    for (size_t i = 0; i < p->containers_len; i++) {
+        const struct container_start *c = &p->containers[i];
+        struct json *item = json_append(list, json_new_object(a));
+
+        json_set_string(a, item, "name", c->name);
+        json_set_bool(a, item, "init", c->init);
+        (void)json_set(a, item, "argv", strings_to_json(a, c->argv));
+        (void)json_set(a, item, "env", strings_to_json(a, c->env));
+        json_set_string(a, item, "cwd", c->cwd);
+    }
+    return v;
+}
+
+static int container_start_from_json(struct arena *a, const struct json *v,
+                                     struct container_start *c, struct err *err)
+{
+    *c = (struct container_start){
+        .name = json_get_string(v, "name", ""),
+        .init = json_get_bool(v, "init", false),
+        .argv = strings_from_json(a, json_get(v, "argv")),
+        .env = strings_from_json(a, json_get(v, "env")),
+        .cwd = json_get_string(v, "cwd", "/"),
+    };
+    if (!c->argv || !c->argv[0] || !c->env)
+        return err_set(err, ERR_INTERNAL, "%s: container %s has no command", POD_FILE_RUN, c->name);
+    if (!pod_name_is_safe(c->name))
+        return err_set(err, ERR_INTERNAL, "%s: bad container name", POD_FILE_RUN);
+    return 0;
+}
+
+int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start *ret,
+                        struct err *err)
+{
+    const struct json *list = json_get(v, "containers");
+    struct container_start *containers;
+    size_t n = 0;
+
+    if (json_len(list) == 0 || json_len(list) > POD_CONTAINERS_LIMIT)
+        return err_set(err, ERR_INTERNAL, "%s: 1 to %d containers, not %zu", POD_FILE_RUN,
+                       POD_CONTAINERS_LIMIT, json_len(list));
+    containers = arena_alloc(a, json_len(list) * sizeof(*containers));
+    if (!containers)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    json_each (item, list) {
+        int rc = container_start_from_json(a, item, &containers[n++], err);
+
+        if (rc != 0)
+            return rc;
+    }
+    *ret = (struct pod_start){
+        .ns = json_get_string(v, "namespace", ""),
+        .name = json_get_string(v, "name", ""),
+        .uid = json_get_string(v, "uid", ""),
+        .containers = containers,
+        .containers_len = n,
+        .grace_seconds = json_get_int(v, "graceSeconds", 30),
+        .hosts_path = json_get_string(v, "hosts", NULL),
+    };
+    return 0;
+}
+
+/* --- lock and marker --- */
+
+static struct flock whole_file(short type)
+{
+    return (struct flock){.l_type = type, .l_whence = SEEK_SET};
+}
+
+int pod_lock_take(int dir_fd)
+{
+    struct flock l = whole_file(F_WRLCK);
+    int fd = openat(dir_fd, POD_FILE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int rc;
+
+    if (fd < 0)
+        return -errno;
+    if (fcntl(fd, F_OFD_SETLK, &l) == 0)
+        return fd;
+    rc = errno == EACCES ? -EAGAIN : -errno;
+    (void)close(fd);
+    return rc;
+}
+
+bool pod_lock_is_held(int dir_fd)
+{
+    struct flock l = whole_file(F_WRLCK);
+    int fd = openat(dir_fd, POD_FILE_LOCK, O_RDWR | O_CLOEXEC);
+    bool held;
+
+    if (fd < 0)
+        return false;
+    held = fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+    (void)close(fd);
+    return held;
+}
+
+int pod_mark_started(int dir_fd)
+{
+    int fd = openat(dir_fd, POD_FILE_STARTED, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return -errno;
+    (void)close(fd);
+    return 0;
+}
+
+bool pod_is_started(int dir_fd)
+{
+    return faccessat(dir_fd, POD_FILE_STARTED, F_OK, 0) == 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * podfolder.h - the files of one pod's folder and what is in them. The folder is the whole truth
+ * about a pod on this machine: agent and supervisor share nothing else.
+ *
+ *   run.json        what to run; written by the agent before the supervisor exists
+ *   lock            write-locked (OFD) by the supervisor for as long as it lives
+ *   started         made once, under the lock: this pod was started and never will be again
+ *   state.json      what became of it; replaced by rename at every change
+ *   stop.json       how long the pod may take to end; read by the supervisor at SIGTERM
+ *   NAME.log        a container's output, CRI format
+ *   .supervisor.log what the supervisor had to say for itself
+ */
+#ifndef MUSTER_RUNTIME_PODFOLDER_H
+#define MUSTER_RUNTIME_PODFOLDER_H
+
+#include "base/json.h"
+#include "port/runtime.h"
+
+#define POD_FILE_RUN "run.json"
+#define POD_FILE_LOCK "lock"
+#define POD_FILE_STARTED "started"
+#define POD_FILE_STATE "state.json"
+#define POD_FILE_STOP "stop.json"
+/* No container can have this name: theirs begin with a letter or digit. */
+#define POD_FILE_SUPERVISOR_LOG ".supervisor.log"
+
+/* Every process of a pod has these in its environment: how what a dead supervisor left behind is
+ * found. */
+#define POD_ENV_UID "MUSTER_POD_UID"
+#define POD_ENV_CONTAINER "MUSTER_CONTAINER"
+
+#define POD_FILE_LIMIT_BYTES (8u * 1024u * 1024u)
+/* For one pod's state or start record with all its strings. */
+#define POD_ARENA_LIMIT_BYTES (32u * 1024u * 1024u)
+
+/* What state.json holds. */
+struct pod_record {
+    struct pod_run run;       /* alive is not stored: the lock tells */
+    int64_t pid, start_ticks; /* of the supervisor */
+    bool final;               /* nothing will change any more */
+};
+
+/* A name that is one plain file name: no way out of the folder. */
+bool pod_name_is_safe(const char *name);
+
+/* Small files of the folder dir_fd. durable: on disk before it returns. */
+enum pod_durability { POD_NOT_SYNCED, POD_SYNCED };
+int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
+                   enum pod_durability durability) must_check;
+int pod_file_read(int dir_fd, const char *name, struct buf *out) must_check;
+struct json *pod_file_read_json(int dir_fd, const char *name, struct arena *a,
+                                struct err *err) must_check;
+
+int pod_record_write(int dir_fd, const struct pod_record *s,
+                     enum pod_durability durability) must_check;
+/* -ENOENT when there is none yet. Strings are in the arena. */
+int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret,
+                    struct err *err) must_check;
+
+struct json *pod_start_to_json(struct arena *a, const struct pod_start *p);
+int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start *ret,
+                        struct err *err) must_check;
+
+/* The lock file's descriptor, with the lock (-EAGAIN when someone else has it). */
+int pod_lock_take(int dir_fd) must_check;
+/* Asks without taking: a taken lock, even for a moment, could turn a starting supervisor away. */
+bool pod_lock_is_held(int dir_fd);
+/* Under the lock. -EEXIST when it was made before. */
+int pod_mark_started(int dir_fd) must_check;
+bool pod_is_started(int dir_fd);
+
+#endif

@@ -1,0 +1,176 @@
+/* proc.c - see proc.h. A pid read here may be gone or another's a moment later: whoever kills must
+ * hold a pidfd or be the parent. */
+#include "runtime/proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#define STAT_SIZE 1024u
+#define ENVIRON_LIMIT_BYTES                                                                        \
+    (4u * 1024u * 1024u) /* the kernel allows about 6 MiB, args included                           \
+                          */
+#define KILL_ROUNDS 20
+#define KILL_WAIT_MS 100 /* dying takes the kernel no longer, or it takes very long */
+
+static ssize_t read_all(const char *path, char *out, size_t cap)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t len = 0;
+    ssize_t n = 0;
+
+    if (fd < 0)
+        return -errno;
+    while (len < cap) {
+        n = read(fd, out + len, cap - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    n = n < 0 ? -errno : (ssize_t)len;
+    (void)close(fd);
+    return n;
+}
+
+int proc_stat_read(pid_t pid, struct proc_stat *ret)
+{
+    char path[64], text[STAT_SIZE + 1];
+    int parent, session;
+    long long start;
+    const char *p;
+    ssize_t n;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    n = read_all(path, text, STAT_SIZE);
+    if (n < 0)
+        return (int)n;
+    text[n] = '\0';
+    p = strrchr(text, ')'); /* the name before it may hold anything */
+    if (!p || sscanf(p + 1,
+                     " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+                     "%lld",
+                     &ret->state, &parent, &session, &start) != 4)
+        return -EIO;
+    ret->parent = (pid_t)parent;
+    ret->session = (pid_t)session;
+    ret->start_ticks = (int64_t)start;
+    return 0;
+}
+
+bool proc_has_env(pid_t pid, const char *pair)
+{
+    char path[64];
+    char *text = malloc(ENVIRON_LIMIT_BYTES + 1);
+    bool found = false;
+    ssize_t n;
+
+    if (!text)
+        return false;
+    (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+    n = read_all(path, text, ENVIRON_LIMIT_BYTES);
+    if (n > 0) {
+        text[n] = '\0';
+        for (const char *p = text; p < text + n && !found; p += strlen(p) + 1)
+            found = strcmp(p, pair) == 0;
+    }
+    free(text);
+    return found;
+}
+
+void proc_each(void (*fn)(void *arg, pid_t pid), void *arg)
+{
+    DIR *d = opendir("/proc");
+    const struct dirent *e;
+
+    while (d && (e = readdir(d)) != NULL)
+        if (isdigit((unsigned char)e->d_name[0]))
+            fn(arg, (pid_t)strtol(e->d_name, NULL, 10));
+    if (d)
+        (void)closedir(d);
+}
+
+struct child_search {
+    void (*fn)(void *arg, pid_t pid);
+    void *arg;
+    pid_t self;
+};
+
+static void try_child(void *arg, pid_t pid)
+{
+    struct child_search *s = arg;
+    struct proc_stat stat;
+
+    if (proc_stat_read(pid, &stat) == 0 && stat.parent == s->self)
+        s->fn(s->arg, pid);
+}
+
+/* Kernels without CONFIG_PROC_CHILDREN have no such file: then every process is looked at. */
+void proc_each_child(void (*fn)(void *arg, pid_t pid), void *arg)
+{
+    struct child_search search = {.fn = fn, .arg = arg, .self = getpid()};
+    char path[64];
+    FILE *f;
+    int pid;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)search.self);
+    f = fopen(path, "re");
+    if (!f) {
+        proc_each(try_child, &search);
+        return;
+    }
+    while (fscanf(f, "%d", &pid) == 1)
+        fn(arg, (pid_t)pid);
+    (void)fclose(f);
+}
+
+struct env_kill {
+    const char *pair;
+    unsigned found;
+};
+
+static void kill_if_marked(void *arg, pid_t pid)
+{
+    struct env_kill *k = arg;
+    struct proc_stat stat;
+    struct pollfd gone = {.events = POLLIN};
+    int fd;
+
+    if (!proc_has_env(pid, k->pair))
+        return;
+    fd = pidfd_open(pid, 0);
+    if (fd < 0)
+        return;
+    /* Looked at again now that the pidfd holds it: it may have been another's number before. */
+    if (proc_has_env(pid, k->pair) && proc_stat_read(pid, &stat) == 0 && stat.state != 'Z' &&
+        pidfd_send_signal(fd, SIGKILL, NULL, 0) == 0) {
+        k->found++;
+        gone.fd = fd;
+        (void)poll(&gone, 1, KILL_WAIT_MS);
+    }
+    (void)close(fd);
+}
+
+unsigned proc_kill_by_env(const char *pair)
+{
+    unsigned total = 0;
+
+    for (int round = 0; round < KILL_ROUNDS; round++) {
+        struct env_kill k = {.pair = pair, .found = 0};
+
+        proc_each(kill_if_marked, &k);
+        total += k.found;
+        if (k.found == 0)
+            break;
+    }
+    return total;
+}

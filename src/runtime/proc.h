@@ -1,0 +1,26 @@
+/* proc.h - what /proc tells about processes. */
+#ifndef MUSTER_RUNTIME_PROC_H
+#define MUSTER_RUNTIME_PROC_H
+
+#include <sys/types.h>
+
+#include "base/base.h"
+
+struct proc_stat {
+    pid_t parent, session;
+    char state; /* 'Z': dead already */
+    int64_t start_ticks;
+};
+
+int proc_stat_read(pid_t pid, struct proc_stat *ret) must_check;
+/* The process carries NAME=value (pair) in the environment it was started with. */
+bool proc_has_env(pid_t pid, const char *pair);
+/* Calls fn for every process there is now. */
+void proc_each(void (*fn)(void *arg, pid_t pid), void *arg);
+/* Calls fn for every child of the calling process, zombies too. */
+void proc_each_child(void (*fn)(void *arg, pid_t pid), void *arg);
+/* KILLs every process with the pair in its environment, again until a look finds none. Returns how
+ * many were found. */
+unsigned proc_kill_by_env(const char *pair);
+
+#endif

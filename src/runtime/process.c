@@ -1,0 +1,655 @@
+/*
+ * process.c - see process.h. Whether a pod lives is asked of its lock, never of a pid: a pid kept
+ * in a file may be another's by now, the lock cannot be held by anyone but its supervisor.
+ *
+ * It never waits for a pod. What it knows comes from the pod's folder, so a daemon that was killed
+ * at any point knows the same after its restart.
+ */
+#include "runtime/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/map.h"
+#include "loop/file.h"
+#include "runtime/mounts.h"
+#include "runtime/notify.h"
+#include "runtime/podfolder.h"
+#include "runtime/proc.h"
+#include "runtime/supervisor.h"
+
+/* A supervisor that is gone but whose lock seems held: a program it was just about to start has
+ * the descriptor for another moment. */
+#define LOCK_RECHECK_MS 20
+/* A supervisor that has the lock but not said its pid yet cannot be watched, only asked after. */
+#define START_RECHECK_MS 1000
+
+struct process_pod {
+    struct process_runtime *owner;
+    char *uid, *ns, *name, *dir;
+    int dir_fd;
+    struct arena arena; /* of state */
+    struct pod_record state;
+    struct notify *notify;
+    int pid_fd; /* the supervisor; -1 unknown or gone */
+    struct loop_fd *pid_watch;
+    int spawn_fd; /* the short-lived parent of the supervisor; -1 none */
+    struct loop_fd *spawn_watch;
+    struct clock_timer *recheck;
+    bool stop_wanted;
+};
+
+struct process_runtime {
+    struct runtime base;
+    struct loop *loop;
+    char *pod_root, *log_root, *program;
+    struct map pods; /* uid -> process_pod */
+    bool has_mounts;
+};
+
+static struct process_runtime *self_of(struct runtime *r)
+{
+    return container_of(r, struct process_runtime, base);
+}
+
+static void look(struct process_pod *p);
+
+static void tell(struct process_pod *p)
+{
+    struct runtime *r = &p->owner->base;
+
+    if (r->on_change)
+        r->on_change(r->on_change_arg, p->uid);
+}
+
+/* --- one pod in memory --- */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+static void drop_watch(struct loop_fd **watch, int *fd)
+{
+    loop_fd_stop(*watch);
+    *watch = NULL;
+    close_fd(fd);
+}
+
+static void pod_free(struct process_pod *p)
+{
+    notify_stop(p->notify);
+    drop_watch(&p->pid_watch, &p->pid_fd);
+    drop_watch(&p->spawn_watch, &p->spawn_fd);
+    clock_stop(loop_clock(p->owner->loop), p->recheck);
+    close_fd(&p->dir_fd);
+    arena_release(&p->arena);
+    free(p->uid);
+    free(p->ns);
+    free(p->name);
+    free(p->dir);
+    free(p);
+}
+
+static struct process_pod *pod_new(struct process_runtime *r, const char *uid, const char *ns,
+                                   const char *name)
+{
+    struct process_pod *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return NULL;
+    p->owner = r;
+    p->dir_fd = p->pid_fd = p->spawn_fd = -1;
+    arena_init(&p->arena, POD_ARENA_LIMIT_BYTES);
+    p->uid = strdup(uid);
+    p->ns = strdup(ns);
+    p->name = strdup(name);
+    if (asprintf(&p->dir, "%s/%s", r->pod_root, uid) < 0)
+        p->dir = NULL;
+    if (!p->uid || !p->ns || !p->name || !p->dir) {
+        pod_free(p);
+        return NULL;
+    }
+    p->state.run = (struct pod_run){.ns = p->ns, .name = p->name, .uid = p->uid, .alive = true};
+    return p;
+}
+
+static void on_file(void *arg, uint32_t mask, const char *name)
+{
+    struct process_pod *p = arg;
+
+    (void)mask;
+    if (*name && strcmp(name, POD_FILE_STATE) != 0)
+        return;
+    look(p);
+    tell(p);
+}
+
+/* The folder exists. Watches it, so that nothing that happens from here on is missed. */
+static int pod_open(struct process_pod *p, struct err *err)
+{
+    int rc;
+
+    p->dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (p->dir_fd < 0)
+        return err_set(err, ERR_INTERNAL, "%s: %s", p->dir, strerror(errno));
+    rc = notify_watch(p->owner->loop, p->dir, IN_MOVED_TO | IN_ONLYDIR, on_file, p, &p->notify);
+    if (rc != 0)
+        return err_set(err, ERR_INTERNAL, "cannot watch %s: %s", p->dir, strerror(-rc));
+    return 0;
+}
+
+/* --- the supervisor's life --- */
+
+static void on_supervisor_gone(void *arg, unsigned events)
+{
+    struct process_pod *p = arg;
+
+    (void)events;
+    drop_watch(&p->pid_watch, &p->pid_fd);
+    look(p);
+    tell(p);
+}
+
+static void send_stop(struct process_pod *p)
+{
+    if (p->pid_fd >= 0 && pidfd_send_signal(p->pid_fd, SIGTERM, NULL, 0) == 0)
+        p->stop_wanted = false;
+}
+
+/* The pid is of a moment ago: only with its start time is it the supervisor. */
+static void hold_supervisor(struct process_pod *p)
+{
+    struct proc_stat stat;
+
+    if (p->pid_fd >= 0 || p->state.pid <= 0)
+        return;
+    p->pid_fd = pidfd_open((pid_t)p->state.pid, 0);
+    if (p->pid_fd >= 0 && (proc_stat_read((pid_t)p->state.pid, &stat) != 0 ||
+                           stat.start_ticks != p->state.start_ticks))
+        close_fd(&p->pid_fd);
+    if (p->pid_fd < 0)
+        return;
+    p->pid_watch = loop_fd_watch(p->owner->loop, p->pid_fd, LOOP_READABLE, on_supervisor_gone, p);
+    if (!p->pid_watch)
+        log_warn("pod %s/%s: cannot watch its supervisor: %s", p->ns, p->name, strerror(errno));
+    if (p->stop_wanted)
+        send_stop(p);
+}
+
+static void read_state(struct process_pod *p)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct pod_record s;
+    auto_err err = ERR_INIT;
+
+    if (pod_record_read(p->dir_fd, &a, &s, &err) != 0) {
+        if (err.reason != ERR_NOT_FOUND)
+            log_warn("pod %s/%s: %s", p->ns, p->name, err.text);
+        arena_release(&a);
+        return;
+    }
+    s.run.ns = p->ns;
+    s.run.name = p->name;
+    s.run.uid = p->uid;
+    s.run.alive = true;
+    arena_release(&p->arena);
+    p->arena = a;
+    p->state = s;
+}
+
+/* Containers as the start record lists them, for a supervisor that never wrote a state. */
+static void state_from_start(struct process_pod *p)
+{
+    struct pod_start start;
+    const struct json *v = pod_file_read_json(p->dir_fd, POD_FILE_RUN, &p->arena, NULL);
+    struct container_state *c;
+
+    if (!v || pod_start_from_json(&p->arena, v, &start, NULL) != 0)
+        return;
+    c = arena_alloc(&p->arena, start.containers_len * sizeof(*c));
+    if (!c)
+        return;
+    for (size_t i = 0; i < start.containers_len; i++)
+        c[i] = (struct container_state){.name = start.containers[i].name,
+                                        .init = start.containers[i].init,
+                                        .reason = "",
+                                        .message = ""};
+    p->state.run.containers = c;
+    p->state.run.containers_len = start.containers_len;
+}
+
+/* Nobody is left who could write the end of this pod, so we do; under the lock, so that nobody
+ * starts it either. */
+static void end_in_its_place(struct process_pod *p, int exit_code, const char *reason,
+                             const char *message)
+{
+    int lock_fd = pod_lock_take(p->dir_fd);
+    int64_t now = clock_now_ms(loop_clock(p->owner->loop));
+    char pair[128];
+    int rc;
+
+    if (lock_fd < 0)
+        return;
+    rc = pod_mark_started(p->dir_fd);
+    (void)snprintf(pair, sizeof(pair), POD_ENV_UID "=%s", p->uid);
+    (void)proc_kill_by_env(pair);
+    if (!p->state.run.known)
+        state_from_start(p);
+    for (size_t i = 0; i < p->state.run.containers_len; i++) {
+        struct container_state *c = &p->state.run.containers[i];
+
+        if (c->phase == CONTAINER_TERMINATED)
+            continue;
+        c->phase = CONTAINER_TERMINATED;
+        c->exit_code = exit_code;
+        c->reason = reason;
+        c->message = message;
+        c->finished_ms = now;
+    }
+    p->state.final = true;
+    p->state.run.known = true;
+    if (rc == 0 || rc == -EEXIST)
+        rc = pod_record_write(p->dir_fd, &p->state, POD_SYNCED);
+    if (rc != 0)
+        log_warn("pod %s/%s: cannot record its end: %s", p->ns, p->name, strerror(-rc));
+    (void)close(lock_fd);
+}
+
+static void on_recheck(void *arg)
+{
+    struct process_pod *p = arg;
+
+    p->recheck = NULL;
+    look(p);
+    if (!p->state.run.alive)
+        tell(p);
+}
+
+static void recheck_after(struct process_pod *p, int64_t delay_ms)
+{
+    if (!p->recheck)
+        p->recheck = clock_start(loop_clock(p->owner->loop), delay_ms, on_recheck, p);
+}
+
+/* Brings what we know up to what the folder says. */
+static void look(struct process_pod *p)
+{
+    bool held;
+
+    if (!p->state.run.alive)
+        return;
+    held = pod_lock_is_held(p->dir_fd); /* before the state: what is read then is the last */
+    read_state(p);
+    if (held) {
+        hold_supervisor(p);
+        if (p->pid_fd < 0)
+            recheck_after(p, p->state.pid > 0 ? LOCK_RECHECK_MS : START_RECHECK_MS);
+        return;
+    }
+    if (p->spawn_fd >= 0)
+        return; /* not there yet, or on its way out: the end of its parent tells */
+    drop_watch(&p->pid_watch, &p->pid_fd);
+    if (!p->state.final)
+        end_in_its_place(p, 137, "SupervisorLost",
+                         "the pod's supervisor was killed or the machine went down; how the "
+                         "program ended is not known");
+    p->state.run.alive = !p->state.final;
+}
+
+/* --- starting --- */
+
+static void on_spawned(void *arg, unsigned events)
+{
+    struct process_pod *p = arg;
+    siginfo_t info = {.si_pid = 0};
+
+    (void)events;
+    if (waitid(P_PIDFD, (id_t)p->spawn_fd, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0)
+        return;
+    drop_watch(&p->spawn_watch, &p->spawn_fd);
+    if ((info.si_code != CLD_EXITED || info.si_status != 0) && !pod_lock_is_held(p->dir_fd) &&
+        !pod_is_started(p->dir_fd))
+        end_in_its_place(p, 128, "StartError", "the pod's supervisor could not be started");
+    look(p);
+    tell(p);
+}
+
+static int spawn(struct process_pod *p, struct err *err)
+{
+    char *const argv[] = {p->owner->program, (char[]){SUPERVISOR_COMMAND}, p->dir, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    pid_t pid;
+    int rc;
+
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attr);
+    rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID);
+    for (int fd = 0; fd < 3 && rc == 0; fd++)
+        rc = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    if (rc == 0)
+        rc = posix_spawn(&pid, p->owner->program, &actions, &attr, argv, environ);
+    (void)posix_spawnattr_destroy(&attr);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (rc != 0)
+        return err_set(err, ERR_INTERNAL, "cannot run %s: %s", p->owner->program, strerror(rc));
+    p->spawn_fd = pidfd_open(pid, 0);
+    if (p->spawn_fd >= 0)
+        p->spawn_watch = loop_fd_watch(p->owner->loop, p->spawn_fd, LOOP_READABLE, on_spawned, p);
+    if (!p->spawn_watch) { /* rare: then we wait here, some milliseconds */
+        close_fd(&p->spawn_fd);
+        (void)waitpid(pid, NULL, 0);
+    }
+    return 0;
+}
+
+static int write_start(struct process_pod *p, const struct pod_start *start, struct err *err)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct buf text = BUF_INIT(POD_FILE_LIMIT_BYTES);
+    int rc;
+
+    json_write(&text, pod_start_to_json(&a, start));
+    rc = arena_failed(&a) || text.failed
+             ? -ENOMEM
+             : pod_file_write(p->dir_fd, POD_FILE_RUN, text.data, text.len, POD_NOT_SYNCED);
+    buf_release(&text);
+    arena_release(&a);
+    if (rc != 0)
+        return err_set(err, ERR_INTERNAL, "%s/%s: %s", p->dir, POD_FILE_RUN, strerror(-rc));
+    return 0;
+}
+
+static int begin(struct process_pod *p, const struct pod_start *start, struct err *err)
+{
+    int rc;
+
+    if (mkdir(p->dir, 0700) != 0 && errno != EEXIST)
+        return err_set(err, ERR_INTERNAL, "%s: %s", p->dir, strerror(errno));
+    rc = pod_open(p, err);
+    if (rc == 0 && pod_is_started(p->dir_fd))
+        rc = err_set(err, ERR_ALREADY_EXISTS, "pod %s was started before", p->uid);
+    if (rc == 0)
+        rc = write_start(p, start, err);
+    if (rc == 0)
+        rc = spawn(p, err);
+    return rc;
+}
+
+static int process_start(struct runtime *r, const struct pod_start *start, struct err *err)
+{
+    struct process_runtime *self = self_of(r);
+    struct process_pod *p;
+    int rc;
+
+    if (!pod_name_is_safe(start->uid))
+        return err_set(err, ERR_BAD_REQUEST, "bad pod UID \"%s\"", start->uid);
+    if (map_gets(&self->pods, start->uid))
+        return err_set(err, ERR_ALREADY_EXISTS, "pod %s was started before", start->uid);
+    p = pod_new(self, start->uid, start->ns, start->name);
+    if (!p)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    rc = map_puts(&self->pods, p->uid, p, NULL);
+    if (rc == 0) {
+        rc = begin(p, start, err);
+        if (rc != 0)
+            (void)map_removes(&self->pods, p->uid);
+    }
+    if (rc != 0)
+        pod_free(p);
+    return rc;
+}
+
+/* --- stopping and removing --- */
+
+static int process_stop(struct runtime *r, const char *uid, int64_t grace_seconds, struct err *err)
+{
+    struct process_pod *p = map_gets(&self_of(r)->pods, uid);
+    char text[64];
+    int rc;
+
+    if (!p || !p->state.run.alive)
+        return 0;
+    (void)snprintf(text, sizeof(text), "{\"graceSeconds\":%lld}", (long long)grace_seconds);
+    rc = pod_file_write(p->dir_fd, POD_FILE_STOP, text, strlen(text), POD_NOT_SYNCED);
+    if (rc != 0)
+        return err_set(err, ERR_INTERNAL, "%s/%s: %s", p->dir, POD_FILE_STOP, strerror(-rc));
+    p->stop_wanted = true; /* a supervisor that is only starting looks for the file by itself */
+    send_stop(p);
+    return 0;
+}
+
+static void remove_all(int parent_fd, const char *name)
+{
+    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+
+    while (d && (e = readdir(d)) != NULL)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            (void)unlinkat(fd, e->d_name, 0);
+    if (d)
+        (void)closedir(d);
+    else
+        close_fd(&fd);
+    (void)unlinkat(parent_fd, name, AT_REMOVEDIR);
+}
+
+/* Logs and the exit record stay; the environment, which may hold secrets, does not. */
+static int put_aside(const struct process_pod *p)
+{
+    static const char *const not_kept[] = {POD_FILE_RUN, POD_FILE_STOP};
+    char *parent = NULL, *target = NULL;
+    int rc = -ENOMEM;
+
+    if (asprintf(&parent, "%s/%s/%s", p->owner->log_root, p->ns, p->name) < 0)
+        parent = NULL;
+    if (parent && asprintf(&target, "%s/%s", parent, p->uid) < 0)
+        target = NULL;
+    if (target)
+        rc = file_make_dirs(parent, 0700);
+    for (size_t i = 0; i < ELEMS(not_kept) && rc == 0; i++)
+        (void)unlinkat(p->dir_fd, not_kept[i], 0);
+    if (rc == 0 && rename(p->dir, target) != 0)
+        rc = -errno;
+    free(parent);
+    free(target);
+    return rc;
+}
+
+static int process_remove(struct runtime *r, const char *uid, struct err *err)
+{
+    struct process_runtime *self = self_of(r);
+    struct process_pod *p = map_gets(&self->pods, uid);
+    int lock_fd, rc;
+
+    if (!p)
+        return 0;
+    lock_fd = p->state.run.alive ? -EAGAIN : pod_lock_take(p->dir_fd);
+    if (lock_fd < 0) {
+        (void)err_set(err, ERR_CONFLICT, "pod %s is still running", uid);
+        return -EBUSY;
+    }
+    rc = put_aside(p);
+    if (rc != 0) {
+        log_warn("pod %s/%s: its logs cannot be kept: %s", p->ns, p->name, strerror(-rc));
+        remove_all(AT_FDCWD, p->dir);
+    }
+    (void)close(lock_fd);
+    (void)map_removes(&self->pods, uid);
+    pod_free(p);
+    return 0;
+}
+
+/* --- re-attaching --- */
+
+/* Who a folder belongs to, from the records in it. */
+static struct process_pod *pod_from_dir(struct process_runtime *r, const char *uid)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct process_pod *p = NULL;
+    const struct json *v = NULL;
+    char *dir;
+
+    if (asprintf(&dir, "%s/%s", r->pod_root, uid) >= 0) {
+        int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (fd >= 0) {
+            v = pod_file_read_json(fd, POD_FILE_RUN, &a, NULL);
+            if (!v)
+                v = pod_file_read_json(fd, POD_FILE_STATE, &a, NULL);
+            (void)close(fd);
+        }
+        free(dir);
+    }
+    if (v)
+        p = pod_new(r, uid, json_get_string(v, "namespace", ""), json_get_string(v, "name", ""));
+    arena_release(&a);
+    return p;
+}
+
+/* A folder without the marker was prepared but nothing ran: the daemon was killed in between. It is
+ * taken away under the lock, start record first, so that a supervisor that is late finds nothing to
+ * run; the agent will make it anew. false: it is being started after all. */
+static bool cancel_start(struct process_runtime *r, const char *uid)
+{
+    int root_fd = open(r->pod_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int dir_fd = root_fd < 0 ? -1 : openat(root_fd, uid, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int lock_fd = dir_fd < 0 ? -1 : pod_lock_take(dir_fd);
+    bool cancelled = lock_fd >= 0 && !pod_is_started(dir_fd);
+
+    if (cancelled) {
+        (void)unlinkat(dir_fd, POD_FILE_RUN, 0);
+        remove_all(root_fd, uid);
+    }
+    close_fd(&lock_fd);
+    close_fd(&dir_fd);
+    close_fd(&root_fd);
+    return cancelled;
+}
+
+static void attach(struct process_runtime *r, const char *uid)
+{
+    struct process_pod *p;
+    auto_err err = ERR_INIT;
+
+    if (cancel_start(r, uid))
+        return;
+    p = pod_from_dir(r, uid);
+    if (!p) {
+        log_warn("%s/%s is not a pod's folder", r->pod_root, uid);
+        return;
+    }
+    if (pod_open(p, &err) != 0 || map_puts(&r->pods, uid, p, NULL) != 0) {
+        log_warn("pod %s/%s: %s", p->ns, p->name, err.text ? err.text : "out of memory");
+        pod_free(p);
+        return;
+    }
+    look(p);
+}
+
+static int scan(struct process_runtime *r, struct err *err)
+{
+    DIR *d = opendir(r->pod_root);
+    const struct dirent *e;
+
+    if (!d)
+        return err_set(err, ERR_INTERNAL, "%s: %s", r->pod_root, strerror(errno));
+    while ((e = readdir(d)) != NULL)
+        if (pod_name_is_safe(e->d_name))
+            attach(r, e->d_name);
+    (void)closedir(d);
+    return 0;
+}
+
+/* --- the rest of the interface --- */
+
+static const struct pod_run *process_find(struct runtime *r, const char *uid)
+{
+    struct process_pod *p = map_gets(&self_of(r)->pods, uid);
+
+    return p ? &p->state.run : NULL;
+}
+
+static void process_each(struct runtime *r, void (*fn)(void *arg, const struct pod_run *run),
+                         void *arg)
+{
+    map_for_each (node, &self_of(r)->pods) {
+        const struct process_pod *p = node->value;
+
+        fn(arg, &p->state.run);
+    }
+}
+
+static bool process_has_mounts(struct runtime *r)
+{
+    return self_of(r)->has_mounts;
+}
+
+static void free_value(void *value)
+{
+    pod_free(value);
+}
+
+static void process_free(struct runtime *r)
+{
+    struct process_runtime *self = self_of(r);
+
+    map_release(&self->pods, free_value);
+    free(self->pod_root);
+    free(self->log_root);
+    free(self->program);
+    free(self);
+}
+
+static const struct runtime_ops process_ops = {
+    .start = process_start,
+    .stop = process_stop,
+    .find = process_find,
+    .each = process_each,
+    .remove = process_remove,
+    .has_mounts = process_has_mounts,
+    .free = process_free,
+};
+
+int process_runtime_new(const struct process_options *options, struct runtime **ret,
+                        struct err *err)
+{
+    struct process_runtime *r = calloc(1, sizeof(*r));
+    int rc;
+
+    if (!r)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    r->base.ops = &process_ops;
+    r->loop = options->loop;
+    r->pod_root = strdup(options->pod_root);
+    r->log_root = strdup(options->log_root);
+    r->program = strdup(options->program);
+    r->has_mounts = mounts_probe();
+    if (!r->pod_root || !r->log_root || !r->program)
+        rc = err_set(err, ERR_INTERNAL, "out of memory");
+    else if ((rc = file_make_dirs(r->pod_root, 0700)) != 0)
+        rc = err_set(err, ERR_INTERNAL, "%s: %s", r->pod_root, strerror(-rc));
+    else
+        rc = scan(r, err);
+    if (rc != 0) {
+        process_free(&r->base);
+        return rc;
+    }
+    *ret = &r->base;
+    return 0;
+}

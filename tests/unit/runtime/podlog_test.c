@@ -1,0 +1,252 @@
+/* podlog_test.c - the log's way from a program's pipe to a reader. */
+#include "pod_fixture.h"
+
+#include "base/timefmt.h"
+#include "runtime/cri.h"
+
+/* A log as the supervisor would have left it. */
+static void write_log(struct fixture *f, const char *uid, const char *text)
+{
+    char path[256];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", f->pods, uid);
+    assert_int_equal(mkdir(path, 0700), 0);
+    fd = pod_dir_fd(f, uid);
+    assert_int_equal(pod_mark_started(fd), 0);
+    assert_int_equal(pod_file_write(fd, "main.log", text, strlen(text), POD_NOT_SYNCED), 0);
+    (void)close(fd);
+}
+
+#define STAMP(sec) "2026-11-15T08:00:" sec ".123456789Z "
+
+static const char small_log[] =
+    STAMP("01") "stdout F one\n" STAMP("02") "stderr F two\n" STAMP("03") "stdout P th\n" STAMP(
+        "03") "stderr F between\n" STAMP("04") "stdout F ree\n" STAMP("0"
+                                                                      "5") "stdout F \n";
+
+static void lines_are_joined_and_stamped(void **state)
+{
+    struct fixture *f = *state;
+    struct podlog_options stamped = log_all;
+
+    write_log(f, "p", small_log);
+    assert_log(f, "p", &log_all, "one\ntwo\nbetween\nthree\n\n");
+    stamped.timestamps = true;
+    assert_log(f, "p", &stamped,
+               STAMP("01") "one\n" STAMP("02") "two\n" STAMP("03") "between\n" STAMP(
+                   "03") "three\n" STAMP("05") "\n");
+}
+
+static void tail_counts_lines(void **state)
+{
+    struct fixture *f = *state;
+    struct podlog_options o = log_all;
+
+    write_log(f, "p", small_log);
+    o.tail_lines = 0;
+    assert_log(f, "p", &o, "");
+    o.tail_lines = 1;
+    assert_log(f, "p", &o, "\n");
+    o.tail_lines = 4;
+    assert_log(f, "p", &o, "two\nbetween\nthree\n\n");
+    o.tail_lines = 5;
+    assert_log(f, "p", &o, "one\ntwo\nbetween\nthree\n\n");
+    o.tail_lines = 500;
+    assert_log(f, "p", &o, "one\ntwo\nbetween\nthree\n\n");
+}
+
+static void tail_works_across_blocks(void **state)
+{
+    struct fixture *f = *state;
+    struct podlog_options o = log_all;
+    struct buf text = BUF_INIT(16u * 1024 * 1024), expected = BUF_INIT(16u * 1024 * 1024);
+
+    for (int i = 0; i < 30000; i++) {
+        buf_addf(&text, STAMP("01") "stdout F line %d\n", i);
+        if (i >= 30000 - 12345)
+            buf_addf(&expected, "line %d\n", i);
+    }
+    write_log(f, "p", text.data);
+    o.tail_lines = 12345;
+    assert_log(f, "p", &o, expected.data);
+    buf_release(&text);
+    buf_release(&expected);
+}
+
+static void since_and_limit_cut(void **state)
+{
+    struct fixture *f = *state;
+    struct podlog_options o = log_all;
+
+    write_log(f, "p", small_log);
+    assert_int_equal(time_parse("2026-11-15T08:00:04Z", &o.since_ms), 0);
+    assert_log(f, "p", &o, "ree\n\n");
+    o.since_ms = 0;
+    o.limit_bytes = 6;
+    assert_log(f, "p", &o, "one\ntw");
+}
+
+static void what_is_not_a_log_is_skipped(void **state)
+{
+    struct fixture *f = *state;
+
+    write_log(f, "p", "garbage\n" STAMP("01") "stdout F one\n\n" STAMP("01") "stdfoo F x\n");
+    assert_log(f, "p", &log_all, "one\n");
+}
+
+static void a_line_without_end_gets_one(void **state)
+{
+    struct fixture *f = *state;
+
+    run_shell(f, "p", "echo a; printf b");
+    assert_log(f, "p", &log_all, "a\nb\n");
+}
+
+static void both_streams_are_there(void **state)
+{
+    struct fixture *f = *state;
+    char *text;
+
+    run_shell(f, "p", "echo out; echo err >&2");
+    text = read_log(f, "p", &log_all);
+    assert_true(strcmp(text, "out\nerr\n") == 0 || strcmp(text, "err\nout\n") == 0);
+    free(text);
+}
+
+static void any_bytes_pass(void **state)
+{
+    struct fixture *f = *state;
+    struct stream *s;
+    struct buf text = BUF_INIT(100000);
+
+    run_shell(f, "p", "printf '\\000\\377\\001\\r\\n\\n\\200'");
+    s = open_log(f, "p", "main", &log_all);
+    drain_log(f, s, NULL, &text);
+    s->ops->close(s);
+    assert_int_equal(text.len, 8);
+    assert_memory_equal(text.data, "\0\377\001\r\n\n\200\n", 8);
+    buf_release(&text);
+}
+
+static void a_line_of_a_megabyte_stays_one(void **state)
+{
+    struct fixture *f = *state;
+    char *text;
+    size_t expected = 1024 * 1024;
+
+    run_shell(f, "p", "head -c 1048576 /dev/zero | tr '\\0' x; echo; echo end");
+    text = read_log(f, "p", &log_all);
+    assert_int_equal(strlen(text), expected + 1 + 4);
+    assert_int_equal(strspn(text, "x"), expected);
+    assert_string_equal(text + expected, "\nend\n");
+    free(text);
+}
+
+static void following_sees_lines_as_they_come(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text = BUF_INIT(100000);
+    char fifo[160], script[256];
+    struct stream *s;
+    FILE *file;
+
+    (void)snprintf(fifo, sizeof(fifo), "%s/f", f->root);
+    (void)snprintf(script, sizeof(script), "echo one; read x < %s; echo $x", fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    start_shell(f, "p", script);
+    s = open_log(f, "p", "main", &log_follow); /* the folder is there, the log not yet */
+    drain_log(f, s, "one\n", &text);
+    file = fopen(fifo, "we");
+    assert_non_null(file);
+    (void)fputs("two\n", file);
+    (void)fclose(file);
+    drain_log(f, s, NULL, &text);
+    assert_string_equal(text.data, "one\ntwo\n");
+    s->ops->close(s);
+    buf_release(&text);
+}
+
+static void following_ends_with_a_killed_supervisor(void **state)
+{
+    struct fixture *f = *state;
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct buf text = BUF_INIT(100000);
+    struct stream *s;
+
+    start_shell(f, "p", "echo one; exec sleep 1000");
+    wait_running(f, "p");
+    s = open_log(f, "p", "main", &log_follow);
+    drain_log(f, s, "one\n", &text);
+    assert_int_equal(kill((pid_t)stored_state(f, "p", &a).pid, SIGKILL), 0);
+    drain_log(f, s, NULL, &text);
+    assert_string_equal(text.data, "one\n");
+    s->ops->close(s);
+    buf_release(&text);
+    arena_release(&a);
+}
+
+static void a_removed_pod_is_read_to_its_end(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text = BUF_INIT(100000);
+    struct stream *s;
+
+    run_shell(f, "p", "echo one; echo two");
+    s = open_log(f, "p", "main", &log_follow);
+    assert_int_equal(f->rt->ops->remove(f->rt, "p", NULL), 0);
+    drain_log(f, s, NULL, &text);
+    assert_string_equal(text.data, "one\ntwo\n");
+    s->ops->close(s);
+    buf_release(&text);
+}
+
+static void a_bad_or_unknown_name_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct stream *s;
+
+    assert_int_not_equal(podlog_open(f->loop, f->pods, "../x", "main", &log_all, &s, NULL), 0);
+    assert_int_not_equal(podlog_open(f->loop, f->pods, "p", "../../x", &log_all, &s, NULL), 0);
+    assert_int_equal(podlog_open(f->loop, f->pods, "none", "main", &log_all, &s, NULL), -ENOENT);
+}
+
+static void a_full_disk_costs_only_the_log(void **state)
+{
+    struct cri_writer w;
+    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+    (void)state;
+    assert_int_equal(cri_writer_init(&w, fd), 0);
+    cri_writer_feed(&w, CRI_STDOUT, "a\n", 2, 0, 0);
+    assert_int_equal(w.lost_bytes, CRI_HEADER_LEN + 2);
+    assert_int_equal(w.size, 0);
+    cri_writer_release(&w);
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, fixture_setup, fixture_teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        T(lines_are_joined_and_stamped),
+        T(tail_counts_lines),
+        T(tail_works_across_blocks),
+        T(since_and_limit_cut),
+        T(what_is_not_a_log_is_skipped),
+        T(a_line_without_end_gets_one),
+        T(both_streams_are_there),
+        T(any_bytes_pass),
+        T(a_line_of_a_megabyte_stays_one),
+        T(following_sees_lines_as_they_come),
+        T(following_ends_with_a_killed_supervisor),
+        T(a_removed_pod_is_read_to_its_end),
+        T(a_bad_or_unknown_name_is_refused),
+        T(a_full_disk_costs_only_the_log),
+    };
+    int ret;
+
+    if (fixture_main(argc, argv, &ret))
+        return ret;
+    return cmocka_run_group_tests_name("podlog", tests, NULL, NULL);
+}

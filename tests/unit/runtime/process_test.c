@@ -1,0 +1,207 @@
+/* process_test.c - the daemon's side: it may be killed at any point and finds everything again. */
+#include "pod_fixture.h"
+
+/* A daemon in a process of its own, which starts one pod; says when, and is then killed. */
+static void start_in_killed_daemon(struct fixture *f, const char *uid, const char *script,
+                                   bool wait_for_it)
+{
+    int ready[2];
+    char byte;
+    pid_t pid;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct fixture own = *f;
+
+        own.loop = loop_new(NULL);
+        fixture_attach(&own);
+        start_shell(&own, uid, script);
+        if (wait_for_it)
+            wait_running(&own, uid);
+        (void)kill(getpid(), SIGKILL);
+    }
+    (void)close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 0);
+    (void)close(ready[0]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void restart(struct fixture *f)
+{
+    f->rt->ops->free(f->rt);
+    fixture_attach(f);
+}
+
+static void a_killed_daemon_stops_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct pod_record before;
+
+    start_in_killed_daemon(f, "p", "trap 'exit 6' TERM; while :; do sleep 1000 & wait; done", true);
+    before = stored_state(f, "p", &a);
+    restart(f);
+    assert_non_null(find(f, "p"));
+    assert_true(find(f, "p")->alive);
+    assert_string_equal(find(f, "p")->ns, "default");
+    assert_string_equal(find(f, "p")->name, "pod");
+    assert_int_equal(find(f, "p")->containers[0].phase, CONTAINER_RUNNING);
+    assert_int_equal(find(f, "p")->containers[0].pid, before.run.containers[0].pid);
+    assert_int_equal(f->rt->ops->stop(f->rt, "p", 30, NULL), 0);
+    wait_dead(f, "p");
+    assert_int_equal(find(f, "p")->containers[0].exit_code, 6);
+    arena_release(&a);
+}
+
+static void an_end_nobody_watched_is_known(void **state)
+{
+    struct fixture *f = *state;
+    char fifo[160], script[256];
+    FILE *file;
+
+    (void)snprintf(fifo, sizeof(fifo), "%s/f", f->root);
+    (void)snprintf(script, sizeof(script), "read x < %s; exit 11", fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    start_in_killed_daemon(f, "p", script, true);
+    file = fopen(fifo, "we"); /* lets it end */
+    assert_non_null(file);
+    (void)fputs("go\n", file);
+    (void)fclose(file);
+    restart(f);
+    wait_dead(f, "p");
+    assert_int_equal(find(f, "p")->containers[0].exit_code, 11);
+    restart(f);
+    assert_false(find(f, "p")->alive);
+    assert_int_equal(find(f, "p")->containers[0].exit_code, 11);
+}
+
+static void no_log_line_is_lost_or_doubled(void **state)
+{
+    enum { LINES = 20000 };
+    struct fixture *f = *state;
+    struct buf expected = BUF_INIT(1024 * 1024);
+
+    start_in_killed_daemon(f, "p", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo line $i; done",
+                           true);
+    for (int i = 1; i <= LINES; i++)
+        buf_addf(&expected, "line %d\n", i);
+    restart(f);
+    assert_log(f, "p", &log_follow, expected.data);
+    buf_release(&expected);
+}
+
+/* Killed at the moment of starting: once the daemon is back and asks again, exactly one has run. */
+static void no_replica_runs_twice(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 20; i++) {
+        char uid[16], script[256], path[200];
+        struct stat st;
+
+        (void)snprintf(uid, sizeof(uid), "p%d", i);
+        (void)snprintf(path, sizeof(path), "%s/ran%d", f->root, i);
+        (void)snprintf(script, sizeof(script), "echo >> %s", path);
+        start_in_killed_daemon(f, uid, script, false);
+        restart(f);
+        if (!find(f, uid))
+            start_shell(f, uid, script);
+        wait_dead(f, uid);
+        assert_int_equal(find(f, uid)->containers[0].exit_code, 0);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_size, 1);
+    }
+}
+
+static void a_start_that_was_cut_short_is_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/half", f->pods);
+    assert_int_equal(mkdir(path, 0700), 0);
+    restart(f);
+    assert_null(find(f, "half"));
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void a_pod_is_started_once(void **state)
+{
+    struct fixture *f = *state;
+    const char *argv[] = {"true", NULL};
+    struct container_start c = {.name = "main", .argv = argv, .env = fixture_env, .cwd = "/"};
+    struct pod_start p = {
+        .ns = "d", .name = "p", .uid = "p", .containers = &c, .containers_len = 1};
+
+    assert_int_equal(f->rt->ops->start(f->rt, &p, NULL), 0);
+    assert_int_equal(f->rt->ops->start(f->rt, &p, NULL), -EEXIST);
+    wait_dead(f, "p");
+    assert_int_equal(f->rt->ops->start(f->rt, &p, NULL), -EEXIST);
+}
+
+static void a_pod_stopped_while_it_starts_does_not_run(void **state)
+{
+    struct fixture *f = *state;
+
+    start_shell(f, "p", "sleep 1000");
+    assert_int_equal(f->rt->ops->stop(f->rt, "p", 1000, NULL), 0);
+    wait_dead(f, "p"); /* before it ran, or by TERM just after */
+    assert_true(find(f, "p")->containers[0].phase == CONTAINER_WAITING ||
+                find(f, "p")->containers[0].exit_code == 143);
+}
+
+static void a_removed_pod_leaves_its_logs(void **state)
+{
+    struct fixture *f = *state;
+    char path[256];
+
+    start_shell(f, "p", "echo kept; sleep 1000");
+    wait_running(f, "p");
+    assert_int_equal(f->rt->ops->remove(f->rt, "p", NULL), -EBUSY);
+    assert_int_equal(f->rt->ops->stop(f->rt, "p", 0, NULL), 0);
+    wait_dead(f, "p");
+    assert_int_equal(f->rt->ops->remove(f->rt, "p", NULL), 0);
+    assert_null(find(f, "p"));
+    (void)snprintf(path, sizeof(path), "%s/p", f->pods);
+    assert_int_equal(access(path, F_OK), -1);
+    (void)snprintf(path, sizeof(path), "%s/default/pod/p/main.log", f->logs);
+    assert_int_equal(access(path, F_OK), 0);
+    (void)snprintf(path, sizeof(path), "%s/default/pod/p/run.json", f->logs);
+    assert_int_equal(access(path, F_OK), -1); /* it may hold secrets */
+}
+
+static void a_program_that_cannot_supervise_is_told(void **state)
+{
+    struct fixture *f = *state;
+
+    strcpy(f->program, "/bin/false");
+    restart(f);
+    start_shell(f, "p", "true");
+    wait_dead(f, "p");
+    assert_int_equal(find(f, "p")->containers[0].exit_code, 128);
+    assert_string_equal(find(f, "p")->containers[0].reason, "StartError");
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, fixture_setup, fixture_teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_killed_daemon_stops_nothing),
+        T(an_end_nobody_watched_is_known),
+        T(no_log_line_is_lost_or_doubled),
+        T(no_replica_runs_twice),
+        T(a_start_that_was_cut_short_is_forgotten),
+        T(a_pod_is_started_once),
+        T(a_pod_stopped_while_it_starts_does_not_run),
+        T(a_removed_pod_leaves_its_logs),
+        T(a_program_that_cannot_supervise_is_told),
+    };
+    int ret;
+
+    if (fixture_main(argc, argv, &ret))
+        return ret;
+    return cmocka_run_group_tests_name("process", tests, NULL, NULL);
+}

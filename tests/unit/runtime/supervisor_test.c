@@ -1,0 +1,408 @@
+/* supervisor_test.c - what a pod's supervisor does with its programs: starts, ends, kills, writes.
+ */
+#include "pod_fixture.h"
+
+#include "runtime/proc.h"
+
+static void exit_codes_are_kept(void **state)
+{
+    struct fixture *f = *state;
+    const struct container_state *c = run_shell(f, "ok", "exit 0");
+
+    assert_int_equal(c->phase, CONTAINER_TERMINATED);
+    assert_int_equal(c->exit_code, 0);
+    assert_string_equal(c->reason, "Completed");
+    assert_true(c->started_ms > 0 && c->finished_ms >= c->started_ms);
+    c = run_shell(f, "seven", "exit 7");
+    assert_int_equal(c->exit_code, 7);
+    assert_int_equal(c->signal, 0);
+    assert_string_equal(c->reason, "Error");
+}
+
+static void signals_become_128_and_more(void **state)
+{
+    struct fixture *f = *state;
+    const struct container_state *c = run_shell(f, "killed", "kill -9 $$");
+
+    assert_int_equal(c->exit_code, 137);
+    assert_int_equal(c->signal, 9);
+    c = run_shell(f, "ended", "kill -15 $$");
+    assert_int_equal(c->exit_code, 143);
+}
+
+static void environment_and_folder_are_the_containers(void **state)
+{
+    struct fixture *f = *state;
+    const char *argv[] = {"sh", "-c", "echo $GREETING $PWD $MUSTER_POD_UID; env | wc -l", NULL};
+
+    start_argv(f, "env", argv, "/usr");
+    wait_dead(f, "env");
+    /* PATH, GREETING, the two marks and the shell's own PWD */
+    assert_log(f, "env", &log_all, "hello /usr env\n5\n");
+}
+
+static void a_missing_command_says_its_name(void **state)
+{
+    struct fixture *f = *state;
+    const char *missing[] = {"no-such-program", NULL};
+    const char *missing_path[] = {"/no/such/program", NULL};
+    const char *not_runnable[] = {"/etc/passwd", NULL};
+    const struct container_state *c;
+
+    start_argv(f, "a", missing, "/");
+    wait_dead(f, "a");
+    c = &find(f, "a")->containers[0];
+    assert_int_equal(c->exit_code, 127);
+    assert_string_equal(c->reason, "StartError");
+    assert_string_equal(c->message,
+                        "command \"no-such-program\" not found in PATH (/usr/bin:/bin)");
+    start_argv(f, "b", missing_path, "/");
+    wait_dead(f, "b");
+    c = &find(f, "b")->containers[0];
+    assert_int_equal(c->exit_code, 127);
+    assert_non_null(strstr(c->message, "/no/such/program"));
+    start_argv(f, "c", not_runnable, "/");
+    wait_dead(f, "c");
+    c = &find(f, "c")->containers[0];
+    assert_int_equal(c->exit_code, 126);
+    assert_non_null(strstr(c->message, "Permission denied"));
+}
+
+static void a_missing_folder_says_its_name(void **state)
+{
+    struct fixture *f = *state;
+    const char *argv[] = {"true", NULL};
+    const struct container_state *c;
+
+    start_argv(f, "cwd", argv, "/no/such/folder");
+    wait_dead(f, "cwd");
+    c = &find(f, "cwd")->containers[0];
+    assert_int_equal(c->exit_code, 128);
+    assert_string_equal(c->reason, "StartError");
+    assert_string_equal(
+        c->message,
+        "cannot enter working directory \"/no/such/folder\": No such file or directory");
+}
+
+static void term_ends_a_polite_program(void **state)
+{
+    struct fixture *f = *state;
+    struct stream *log;
+    struct buf text = BUF_INIT(100000);
+
+    start_shell(f, "polite",
+                "trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 1000 & wait; done");
+    wait_running(f, "polite");
+    log = open_log(f, "polite", "main", &log_follow);
+    drain_log(f, log, "up\n", &text);
+    assert_int_equal(f->rt->ops->stop(f->rt, "polite", 30, NULL), 0);
+    wait_dead(f, "polite");
+    assert_int_equal(find(f, "polite")->containers[0].exit_code, 3);
+    drain_log(f, log, NULL, &text);
+    assert_string_equal(text.data, "up\nbye\n");
+    buf_release(&text);
+    log->ops->close(log);
+}
+
+static void kill_follows_after_the_grace(void **state)
+{
+    struct fixture *f = *state;
+    struct stream *log;
+    struct buf text = BUF_INIT(100000);
+
+    start_shell(f, "deaf", "trap '' TERM; echo up; sleep 1000");
+    wait_running(f, "deaf");
+    log = open_log(f, "deaf", "main", &log_follow);
+    drain_log(f, log, "up\n", &text);
+    assert_int_equal(f->rt->ops->stop(f->rt, "deaf", 1, NULL), 0);
+    wait_dead(f, "deaf");
+    assert_int_equal(find(f, "deaf")->containers[0].exit_code, 137);
+    buf_release(&text);
+    log->ops->close(log);
+}
+
+static void a_shorter_grace_counts(void **state)
+{
+    struct fixture *f = *state;
+    struct stream *log;
+    struct buf text = BUF_INIT(100000);
+
+    start_shell(f, "deaf", "trap 'echo term' TERM; echo up; while :; do sleep 1000 & wait; done");
+    wait_running(f, "deaf");
+    log = open_log(f, "deaf", "main", &log_follow);
+    drain_log(f, log, "up\n", &text);
+    assert_int_equal(f->rt->ops->stop(f->rt, "deaf", 1000, NULL), 0);
+    drain_log(f, log, "term\n", &text);
+    assert_int_equal(f->rt->ops->stop(f->rt, "deaf", 0, NULL), 0);
+    wait_dead(f, "deaf");
+    assert_int_equal(find(f, "deaf")->containers[0].exit_code, 137);
+    buf_release(&text);
+    log->ops->close(log);
+}
+
+/* What a shell printed: "<pid>\n". */
+static pid_t pid_in_log(struct fixture *f, const char *uid)
+{
+    char *text = read_log(f, uid, &log_all);
+    pid_t pid = (pid_t)atoi(text ? text : "");
+
+    assert_true(pid > 1);
+    free(text);
+    return pid;
+}
+
+static void whatever_a_pod_forks_is_gone_with_it(void **state)
+{
+    struct fixture *f = *state;
+    char script[512];
+
+    /* a session of its own, and a second one below that, with the environment wiped */
+    (void)snprintf(script, sizeof(script),
+                   "mkfifo %s/f; setsid sh -c 'echo $$; env -i setsid sleep 1000 & echo > %s/f; "
+                   "exec sleep 1000' & read x < %s/f; exit 0",
+                   f->root, f->root, f->root);
+    run_shell(f, "hidden", script);
+    assert_int_equal(find(f, "hidden")->containers[0].exit_code, 0);
+    assert_int_equal(kill(pid_in_log(f, "hidden"), 0), -1);
+    assert_int_equal(errno, ESRCH);
+}
+
+static void output_of_a_background_child_is_not_waited_for(void **state)
+{
+    struct fixture *f = *state;
+
+    /* holds the pipe open; would keep the log open for ever */
+    run_shell(f, "background", "setsid sleep 1000 & echo done");
+    assert_log(f, "background", &log_all, "done\n");
+}
+
+static void init_containers_run_first_and_in_order(void **state)
+{
+    struct fixture *f = *state;
+    char file[160], first[512], second[512], last[512];
+    const char *a[] = {"/bin/sh", "-c", first, NULL};
+    const char *b[] = {"/bin/sh", "-c", second, NULL};
+    const char *c[] = {"/bin/sh", "-c", last, NULL};
+    struct container_start list[] = {
+        {.name = "a", .init = true, .argv = a, .env = fixture_env, .cwd = "/"},
+        {.name = "b", .init = true, .argv = b, .env = fixture_env, .cwd = "/"},
+        {.name = "main", .argv = c, .env = fixture_env, .cwd = "/"},
+    };
+
+    (void)snprintf(file, sizeof(file), "%s/order", f->root);
+    (void)snprintf(first, sizeof(first), "echo a >> %s", file);
+    (void)snprintf(second, sizeof(second), "echo b >> %s", file);
+    (void)snprintf(last, sizeof(last), "cat %s", file);
+    start_containers(f, "init", list, 3);
+    wait_dead(f, "init");
+    assert_log(f, "init", &log_all, "a\nb\n");
+    assert_int_equal(find(f, "init")->containers[2].exit_code, 0);
+}
+
+static void a_failed_init_container_ends_the_pod(void **state)
+{
+    struct fixture *f = *state;
+    const char *bad[] = {"/bin/sh", "-c", "exit 4", NULL};
+    const char *good[] = {"true", NULL};
+    struct container_start list[] = {
+        {.name = "a", .init = true, .argv = bad, .env = fixture_env, .cwd = "/"},
+        {.name = "b", .init = true, .argv = good, .env = fixture_env, .cwd = "/"},
+        {.name = "main", .argv = good, .env = fixture_env, .cwd = "/"},
+    };
+    const struct pod_run *run;
+
+    start_containers(f, "init", list, 3);
+    wait_dead(f, "init");
+    run = find(f, "init");
+    assert_int_equal(run->containers[0].exit_code, 4);
+    assert_int_equal(run->containers[1].phase, CONTAINER_WAITING);
+    assert_int_equal(run->containers[2].phase, CONTAINER_WAITING);
+}
+
+static void containers_end_each_for_itself(void **state)
+{
+    struct fixture *f = *state;
+    const char *quick[] = {"/bin/sh", "-c", "setsid sleep 1000 & exit 5", NULL};
+    const char *slow[] = {"sleep", "1000", NULL};
+    struct container_start list[] = {
+        {.name = "quick", .argv = quick, .env = fixture_env, .cwd = "/"},
+        {.name = "slow", .argv = slow, .env = fixture_env, .cwd = "/"},
+    };
+
+    start_containers(f, "two", list, 2);
+    while (!find(f, "two")->known || find(f, "two")->containers[0].phase != CONTAINER_TERMINATED)
+        loop_run_once(f->loop);
+    assert_int_equal(find(f, "two")->containers[0].exit_code, 5);
+    assert_int_equal(find(f, "two")->containers[1].phase, CONTAINER_RUNNING);
+    assert_true(find(f, "two")->alive);
+    assert_int_equal(f->rt->ops->stop(f->rt, "two", 5, NULL), 0);
+    wait_dead(f, "two");
+    assert_int_equal(find(f, "two")->containers[1].exit_code, 143);
+}
+
+static int run_supervisor(struct fixture *f, const char *uid)
+{
+    char dir[256];
+    int status;
+    pid_t pid;
+
+    (void)snprintf(dir, sizeof(dir), "%s/%s", f->pods, uid);
+    pid = fork();
+    if (pid == 0) {
+        (void)execl(f->program, f->program, SUPERVISOR_COMMAND, dir, (char *)NULL);
+        _exit(99);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void a_second_start_is_refused(void **state)
+{
+    struct fixture *f = *state;
+
+    start_shell(f, "once", "echo started; sleep 1000");
+    wait_running(f, "once");
+    assert_int_equal(run_supervisor(f, "once"), 3); /* the lock is held */
+    assert_int_equal(f->rt->ops->stop(f->rt, "once", 0, NULL), 0);
+    wait_dead(f, "once");
+    assert_int_equal(run_supervisor(f, "once"), 3); /* the marker is there */
+    assert_log(f, "once", &log_all, "started\n");
+}
+
+static void a_killed_supervisor_leaves_no_program(void **state)
+{
+    struct fixture *f = *state;
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct pod_record s;
+    const struct container_state *c;
+
+    start_shell(f, "lost", "setsid sleep 1000 & echo $!; exec sleep 1000");
+    wait_running(f, "lost");
+    { /* the grandchild has said its pid: it is there */
+        struct stream *log = open_log(f, "lost", "main", &log_follow);
+        struct buf text = BUF_INIT(100000);
+
+        drain_log(f, log, "\n", &text);
+        buf_release(&text);
+        log->ops->close(log);
+    }
+    s = stored_state(f, "lost", &a);
+    assert_int_equal(kill((pid_t)s.pid, SIGKILL), 0);
+    wait_dead(f, "lost");
+    c = &find(f, "lost")->containers[0];
+    assert_int_equal(c->exit_code, 137);
+    assert_string_equal(c->reason, "SupervisorLost");
+    assert_false(proc_has_env((pid_t)s.run.containers[0].pid, "MUSTER_POD_UID=lost"));
+    assert_false(proc_has_env(pid_in_log(f, "lost"), "MUSTER_POD_UID=lost"));
+    arena_reset(&a);
+    assert_true(stored_state(f, "lost", &a).final);
+    arena_release(&a);
+}
+
+static void the_exit_record_is_in_the_folder(void **state)
+{
+    struct fixture *f = *state;
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct pod_record s;
+
+    run_shell(f, "rec", "exit 9");
+    s = stored_state(f, "rec", &a);
+    assert_true(s.final);
+    assert_int_equal(s.run.containers[0].exit_code, 9);
+    assert_string_equal(s.run.ns, "default");
+    assert_string_equal(s.run.uid, "rec");
+    arena_release(&a);
+}
+
+static void names_resolve_in_the_pod_only(void **state)
+{
+    struct fixture *f = *state;
+    char hosts[128];
+    const char *argv[] = {"getent", "ahostsv4", "train-worker-0", NULL};
+    struct container_start c = {.name = "main", .argv = argv, .env = fixture_env, .cwd = "/"};
+    struct pod_start p = {.ns = "default",
+                          .name = "pod",
+                          .uid = "hosts",
+                          .containers = &c,
+                          .containers_len = 1,
+                          .hosts_path = hosts};
+    FILE *file;
+    char *text;
+
+    if (!f->rt->ops->has_mounts(f->rt))
+        skip();
+    (void)snprintf(hosts, sizeof(hosts), "%s/hosts", f->root);
+    file = fopen(hosts, "we");
+    assert_non_null(file);
+    (void)fputs("127.0.0.1 localhost\n127.0.0.7 train-worker-0\n", file);
+    (void)fclose(file);
+    assert_int_equal(f->rt->ops->start(f->rt, &p, NULL), 0);
+    wait_dead(f, "hosts");
+    assert_int_equal(find(f, "hosts")->containers[0].exit_code, 0);
+    text = read_log(f, "hosts", &log_all);
+    assert_non_null(strstr(text, "127.0.0.7"));
+    free(text);
+    assert_int_not_equal(system("getent ahostsv4 train-worker-0 > /dev/null"), 0);
+}
+
+static void a_start_record_that_is_broken_is_told(void **state)
+{
+    struct fixture *f = *state;
+    char path[256];
+    FILE *file;
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+
+    (void)snprintf(path, sizeof(path), "%s/broken", f->pods);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof(path), "%s/broken/run.json", f->pods);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    (void)fputs("{", file);
+    (void)fclose(file);
+    assert_int_equal(run_supervisor(f, "broken"), 0);
+    /* its end is told by the lock: taken until the state is written */
+    {
+        int fd = pod_dir_fd(f, "broken"), lock = open("/dev/null", O_RDONLY);
+        struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+        (void)close(lock);
+        lock = openat(fd, POD_FILE_LOCK, O_RDWR);
+        assert_int_equal(fcntl(lock, F_OFD_SETLKW, &l), 0);
+        (void)close(lock);
+        (void)close(fd);
+    }
+    assert_true(stored_state(f, "broken", &a).final);
+    arena_release(&a);
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, fixture_setup, fixture_teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        T(exit_codes_are_kept),
+        T(signals_become_128_and_more),
+        T(environment_and_folder_are_the_containers),
+        T(a_missing_command_says_its_name),
+        T(a_missing_folder_says_its_name),
+        T(term_ends_a_polite_program),
+        T(kill_follows_after_the_grace),
+        T(a_shorter_grace_counts),
+        T(whatever_a_pod_forks_is_gone_with_it),
+        T(output_of_a_background_child_is_not_waited_for),
+        T(init_containers_run_first_and_in_order),
+        T(a_failed_init_container_ends_the_pod),
+        T(containers_end_each_for_itself),
+        T(a_second_start_is_refused),
+        T(a_killed_supervisor_leaves_no_program),
+        T(the_exit_record_is_in_the_folder),
+        T(names_resolve_in_the_pod_only),
+        T(a_start_record_that_is_broken_is_told),
+    };
+    int ret;
+
+    if (fixture_main(argc, argv, &ret))
+        return ret;
+    return cmocka_run_group_tests_name("supervisor", tests, NULL, NULL);
+}
