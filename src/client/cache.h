@@ -28,6 +28,8 @@ struct cache_options {
     const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
     cache_fn *on_change; /* may be NULL */
     void (*on_synced)(void *arg); /* first complete list arrived; may be NULL */
+    /* List or watch failed and will be tried again; may be NULL. */
+    void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
 };
 
@@ -36,6 +38,8 @@ cache_new(const struct cache_options *options) must_check; /* starts at once; NU
 void cache_free(struct cache *c);
 bool cache_is_synced(const struct cache *c);
 size_t cache_count(const struct cache *c);
+/* Newest resourceVersion seen, as a number: every write of this kind up to it is in the cache. */
+int64_t cache_revision(const struct cache *c);
 
 const struct json *cache_get(const struct cache *c, const char *ns, const char *name);
 /* All objects, in key order; or those of one controller by UID (indexed, no scan). fn returns false

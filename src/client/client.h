@@ -9,8 +9,12 @@
 #include "port/transport.h"
 
 /* err is NULL on success; object is the answer (an object or Status), NULL when there is none. Both
- * live until the function returns. Called once, never from inside the call that asked. */
+ * live until the function returns. Called once, never from inside the call that asked, except when
+ * memory has run out: then there is no other way to answer at all. */
 typedef void client_fn(void *arg, const struct json *object, const struct err *err);
+
+/* Answers to calls made with this arg are dropped from now on: call it before arg goes away. */
+void client_forget(const void *arg);
 
 void client_get(struct transport *t, const struct kind *k, const char *ns, const char *name,
                 client_fn *fn, void *arg);

@@ -1,0 +1,220 @@
+/*
+ * client.c - builds calls from kinds and values, turns answers into values or errors. Keeps no
+ * state but the list of unanswered calls; retries nothing, caches nothing.
+ *
+ * Why a list of the whole process: a transport may be freed with calls unanswered, and whoever
+ * asked may go away before the answer. Either way the small record of the call must stay reachable
+ * for the one that is left, and nobody else outlives both.
+ */
+#include "client/client.h"
+
+#include <stdlib.h>
+
+#include "api/status.h"
+
+#define BODY_LIMIT_BYTES (64u * 1024u * 1024u)
+#define PATH_LIMIT_BYTES (64u * 1024u)
+#define REPLY_LIMIT_BYTES                                                                          \
+    ((size_t)1024u * 1024u * 1024u) /* a page of 500 large objects, parsed                         \
+                                     */
+
+struct request {
+    struct request *next, *prev;
+    client_fn *fn; /* NULL: nobody wants the answer any more */
+    void *arg;
+};
+
+static struct request unanswered = {.next = &unanswered, .prev = &unanswered};
+
+static struct request *request_new(client_fn *fn, void *arg)
+{
+    struct request *r = calloc(1, sizeof(*r));
+
+    if (!r)
+        return NULL;
+    r->fn = fn;
+    r->arg = arg;
+    r->prev = unanswered.prev;
+    r->next = &unanswered;
+    r->prev->next = r;
+    unanswered.prev = r;
+    return r;
+}
+
+static void request_free(struct request *r)
+{
+    r->next->prev = r->prev;
+    r->prev->next = r->next;
+    free(r);
+}
+
+void client_forget(const void *arg)
+{
+    for (struct request *r = unanswered.next; r != &unanswered; r = r->next)
+        if (r->arg == arg)
+            r->fn = NULL;
+}
+
+static void out_of_memory(client_fn *fn, void *arg)
+{
+    auto_err err = ERR_INIT;
+
+    err_set(&err, ERR_INTERNAL, "out of memory");
+    if (fn)
+        fn(arg, NULL, &err);
+}
+
+static const struct json *parse_reply(struct arena *a, const struct api_reply *reply,
+                                      struct err *err)
+{
+    const struct json *v = NULL;
+
+    if (reply->status == 0) {
+        err_set(err, ERR_UNAVAILABLE, "%.*s", (int)min_size(reply->body_len, 1024), reply->body);
+        return NULL;
+    }
+    if (reply->status < 200 || reply->status > 299)
+        status_to_err(reply->status, reply->body, reply->body_len, err);
+    if (reply->body_len == 0)
+        return NULL;
+    if (err_is_set(err)) /* the Status itself is a courtesy then; it may be any text */
+        return json_parse(a, reply->body, reply->body_len, NULL);
+    v = json_parse(a, reply->body, reply->body_len, err);
+    err_context(err, "answer of the API server");
+    return v;
+}
+
+static void on_reply(void *arg, const struct api_reply *reply)
+{
+    struct request *r = arg;
+    struct arena a = ARENA_INIT(REPLY_LIMIT_BYTES);
+    client_fn *fn = r->fn;
+    void *fn_arg = r->arg;
+    const struct json *v;
+    auto_err err = ERR_INIT;
+
+    request_free(r);
+    if (!fn)
+        return;
+    v = parse_reply(&a, reply, &err);
+    if (arena_failed(&a))
+        err_set(&err, ERR_INTERNAL, "the answer of the API server is too large");
+    fn(fn_arg, v, err_is_set(&err) ? &err : NULL);
+    arena_release(&a);
+}
+
+static void send(struct transport *t, const char *method, const char *path,
+                 const char *content_type, const struct json *body, client_fn *fn, void *arg)
+{
+    struct buf text = BUF_INIT(BODY_LIMIT_BYTES);
+    struct request *r = NULL;
+
+    if (body)
+        json_write(&text, body);
+    if (path && !text.failed)
+        r = request_new(fn, arg);
+    if (r)
+        transport_call(t,
+                       &(struct api_call){.method = method,
+                                          .path = path,
+                                          .content_type = body ? content_type : NULL,
+                                          .body = text.data,
+                                          .body_len = text.len},
+                       on_reply, r);
+    else
+        out_of_memory(fn, arg);
+    buf_release(&text);
+}
+
+static const char *object_path(struct arena *a, const struct kind *k, const struct json *object,
+                               const char *suffix)
+{
+    const struct json *meta = json_get(object, "metadata");
+    const char *path = kind_path(a, k, json_get_string(meta, "namespace", ""),
+                                 json_get_string(meta, "name", ""));
+
+    return path ? arena_printf(a, "%s%s", path, suffix) : NULL;
+}
+
+void client_get(struct transport *t, const struct kind *k, const char *ns, const char *name,
+                client_fn *fn, void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+
+    send(t, "GET", kind_path(&a, k, ns, name), NULL, NULL, fn, arg);
+    arena_release(&a);
+}
+
+void client_list(struct transport *t, const struct kind *k, const char *ns, const char *query,
+                 client_fn *fn, void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+    const char *path = kind_path(&a, k, ns, NULL);
+
+    if (path && query && *query)
+        path = arena_printf(&a, "%s?%s", path, query);
+    send(t, "GET", path, NULL, NULL, fn, arg);
+    arena_release(&a);
+}
+
+void client_create(struct transport *t, const struct kind *k, const struct json *object,
+                   client_fn *fn, void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+    const char *ns = json_get_string(json_get(object, "metadata"), "namespace", "");
+
+    send(t, "POST", kind_path(&a, k, ns, NULL), "application/json", object, fn, arg);
+    arena_release(&a);
+}
+
+static void put(struct transport *t, const struct kind *k, const struct json *object,
+                const char *suffix, client_fn *fn, void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+
+    send(t, "PUT", object_path(&a, k, object, suffix), "application/json", object, fn, arg);
+    arena_release(&a);
+}
+
+void client_update(struct transport *t, const struct kind *k, const struct json *object,
+                   client_fn *fn, void *arg)
+{
+    put(t, k, object, "", fn, arg);
+}
+
+void client_update_status(struct transport *t, const struct kind *k, const struct json *object,
+                          client_fn *fn, void *arg)
+{
+    put(t, k, object, "/status", fn, arg);
+}
+
+void client_patch(struct transport *t, const struct kind *k, const char *ns, const char *name,
+                  const char *subresource, const struct json *patch, client_fn *fn, void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+    const char *path = kind_path(&a, k, ns, name);
+
+    if (path && *subresource)
+        path = arena_printf(&a, "%s/%s", path, subresource);
+    send(t, "PATCH", path, "application/merge-patch+json", patch, fn, arg);
+    arena_release(&a);
+}
+
+void client_delete(struct transport *t, const struct kind *k, const char *ns, const char *name,
+                   const char *uid, int64_t grace_seconds, const char *propagation, client_fn *fn,
+                   void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+    struct json *options = json_new_object(&a);
+
+    json_set_string(&a, options, "kind", "DeleteOptions");
+    json_set_string(&a, options, "apiVersion", "v1");
+    json_set_string(&a, options, "propagationPolicy", propagation);
+    if (grace_seconds >= 0)
+        json_set_int(&a, options, "gracePeriodSeconds", grace_seconds);
+    if (uid)
+        json_set_string(&a, json_make_object(&a, options, "preconditions"), "uid", uid);
+    send(t, "DELETE", arena_failed(&a) ? NULL : kind_path(&a, k, ns, name), "application/json",
+         options, fn, arg);
+    arena_release(&a);
+}

@@ -1,0 +1,266 @@
+/*
+ * http_transport.c - see http_transport.h. Adds the server's address, who we are and time limits;
+ * knows nothing of objects.
+ */
+#include "client/http_transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/http_client.h"
+
+#define CALL_TIMEOUT_MS 60000
+#define REPLY_LIMIT_BYTES (256u * 1024u * 1024u)
+#define REFUSAL_LIMIT_BYTES (1024u * 1024u) /* of a stream that was refused */
+#define URL_LIMIT_BYTES (64u * 1024u)
+#define USER_AGENT "User-Agent: muster"
+
+struct http_transport {
+    struct transport transport;
+    struct http_client *http;
+    struct arena arena;        /* of what follows */
+    const char *server;        /* "https://host:port" */
+    const char *authorization; /* a whole header, or NULL */
+    struct api_stream *calls;  /* everything under way, calls and streams */
+};
+
+/* One call or stream. */
+struct api_stream {
+    struct api_stream *next, **at;
+    struct http_transport *transport;
+    struct http_exchange *exchange;
+    api_reply_fn *fn; /* of a call */
+    void *fn_arg;
+    struct api_stream_handler handler; /* of a stream */
+};
+
+static struct api_stream *item_new(struct http_transport *t)
+{
+    struct api_stream *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->transport = t;
+    s->next = t->calls;
+    s->at = &t->calls;
+    if (s->next)
+        s->next->at = &s->next;
+    t->calls = s;
+    return s;
+}
+
+static void item_free(struct api_stream *s)
+{
+    *s->at = s->next;
+    if (s->next)
+        s->next->at = s->at;
+    free(s);
+}
+
+static void answer(struct api_stream *s, const struct api_reply *reply)
+{
+    api_reply_fn *fn = s->fn ? s->fn : s->handler.on_end;
+    void *arg = s->fn ? s->fn_arg : s->handler.arg;
+
+    item_free(s);
+    fn(arg, reply);
+}
+
+static void on_end(void *arg, const struct http_result *result)
+{
+    struct api_stream *s = arg;
+    struct api_reply reply = {
+        .status = result->status, .body = result->body, .body_len = result->body_len};
+    struct buf why = BUF_INIT(URL_LIMIT_BYTES);
+
+    if (result->status == 0) {
+        buf_addf(&why, "cannot reach %s: %s", s->transport->server, result->error);
+        reply.body = why.failed ? "cannot reach the API server" : why.data;
+        reply.body_len = strlen(reply.body);
+    }
+    answer(s, &reply);
+    buf_release(&why);
+}
+
+static void on_data(void *arg, const char *data, size_t len)
+{
+    struct api_stream *s = arg;
+
+    s->handler.on_data(s->handler.arg, data, len);
+}
+
+static bool start(struct api_stream *s, const struct api_call *call)
+{
+    struct http_transport *t = s->transport;
+    struct buf url = BUF_INIT(URL_LIMIT_BYTES), accept = BUF_INIT(URL_LIMIT_BYTES),
+               type = BUF_INIT(URL_LIMIT_BYTES);
+    const char *headers[5] = {USER_AGENT};
+    size_t n = 1;
+
+    buf_addf(&url, "%s%s", t->server, call->path);
+    buf_addf(&accept, "Accept: %s", call->accept ? call->accept : "application/json");
+    headers[n++] = accept.data;
+    if (t->authorization)
+        headers[n++] = t->authorization;
+    if (call->content_type) {
+        buf_addf(&type, "Content-Type: %s", call->content_type);
+        headers[n++] = type.data;
+    }
+    if (!url.failed && !accept.failed && !type.failed)
+        s->exchange = http_client_start(
+            t->http,
+            &(struct http_request){.method = call->method,
+                                   .url = url.data,
+                                   .headers = headers,
+                                   .body = call->body,
+                                   .body_len = call->body_len,
+                                   .timeout_ms = s->fn ? CALL_TIMEOUT_MS : 0,
+                                   .body_limit_bytes = s->fn ? REPLY_LIMIT_BYTES
+                                                             : REFUSAL_LIMIT_BYTES},
+            &(struct http_handler){.on_data = s->fn ? NULL : on_data, .on_end = on_end, .arg = s});
+    buf_release(&url);
+    buf_release(&accept);
+    buf_release(&type);
+    return s->exchange;
+}
+
+/* Without memory there is no other moment to say so than now: an answer too early is better than
+ * none at all. */
+static void no_memory(api_reply_fn *fn, void *arg)
+{
+    static const char why[] = "out of memory";
+
+    fn(arg, &(struct api_reply){.status = 0, .body = why, .body_len = sizeof(why) - 1});
+}
+
+static void transport_start_call(struct transport *base, const struct api_call *call,
+                                 api_reply_fn *fn, void *arg)
+{
+    struct http_transport *t = container_of(base, struct http_transport, transport);
+    struct api_stream *s = item_new(t);
+
+    if (s) {
+        s->fn = fn;
+        s->fn_arg = arg;
+        if (start(s, call))
+            return;
+        item_free(s);
+    }
+    no_memory(fn, arg);
+}
+
+static struct api_stream *transport_open_stream(struct transport *base, const char *path,
+                                                const struct api_stream_handler *handler)
+{
+    struct http_transport *t = container_of(base, struct http_transport, transport);
+    struct api_stream *s = item_new(t);
+
+    if (!s)
+        return NULL;
+    s->handler = *handler;
+    if (start(s, &(struct api_call){.method = "GET", .path = path}))
+        return s;
+    item_free(s);
+    return NULL;
+}
+
+static void transport_close_stream(struct transport *base, struct api_stream *s)
+{
+    (void)base;
+    http_exchange_cancel(s->exchange);
+    item_free(s);
+}
+
+static void http_transport_free(struct transport *base)
+{
+    struct http_transport *t = container_of(base, struct http_transport, transport);
+
+    http_client_free(t->http);
+    while (t->calls)
+        item_free(t->calls);
+    arena_release(&t->arena);
+    free(t);
+}
+
+static const struct transport_ops http_transport_ops = {
+    .call = transport_start_call,
+    .open = transport_open_stream,
+    .close = transport_close_stream,
+    .free = http_transport_free,
+};
+
+/* --- life
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void write_base64(struct buf *out, const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *u = (const unsigned char *)text;
+
+    for (size_t left = strlen(text); left; u += 3, left -= min_size(left, 3)) {
+        unsigned bits = (unsigned)u[0] << 16 | (left > 1 ? (unsigned)u[1] << 8 : 0) |
+                        (left > 2 ? (unsigned)u[2] : 0);
+
+        buf_addc(out, digits[bits >> 18]);
+        buf_addc(out, digits[bits >> 12 & 63]);
+        buf_addc(out, left > 1 ? digits[bits >> 6 & 63] : '=');
+        buf_addc(out, left > 2 ? digits[bits & 63] : '=');
+    }
+}
+
+static void write_authorization(struct buf *out, const struct client_config *config)
+{
+    struct buf pair = BUF_INIT(URL_LIMIT_BYTES);
+
+    if (config->token) {
+        buf_addf(out, "Authorization: Bearer %s", config->token);
+    } else if (config->username) {
+        buf_addf(&pair, "%s:%s", config->username, config->password ? config->password : "");
+        buf_adds(out, "Authorization: Basic ");
+        write_base64(out, pair.failed ? "" : pair.data);
+    }
+    buf_release(&pair);
+}
+
+static int copy_config(struct http_transport *t, const struct client_config *config,
+                       struct err *err)
+{
+    struct buf authorization = BUF_INIT(URL_LIMIT_BYTES);
+
+    write_authorization(&authorization, config);
+    t->server = arena_strdup(&t->arena, config->server);
+    if (authorization.len)
+        t->authorization = arena_strndup(&t->arena, authorization.data, authorization.len);
+    if (authorization.failed)
+        err_set(err, ERR_INVALID, "the token is too long");
+    else if (arena_failed(&t->arena))
+        err_set(err, ERR_INTERNAL, "out of memory");
+    buf_release(&authorization);
+    return err_is_set(err) ? -1 : 0;
+}
+
+struct transport *http_transport_new(struct loop *l, const struct client_config *config,
+                                     struct err *err)
+{
+    struct http_transport *t = calloc(1, sizeof(*t));
+
+    if (!t) {
+        err_set(err, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    t->transport.ops = &http_transport_ops;
+    arena_init(&t->arena, 4 * URL_LIMIT_BYTES);
+    if (copy_config(t, config, err) == 0)
+        t->http = http_client_new(l,
+                                  &(struct http_client_options){.ca_pem = config->ca_pem,
+                                                                .cert_pem = config->cert_pem,
+                                                                .key_pem = config->key_pem,
+                                                                .insecure = config->insecure},
+                                  err);
+    if (t->http)
+        return &t->transport;
+    http_transport_free(&t->transport);
+    return NULL;
+}

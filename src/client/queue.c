@@ -1,0 +1,223 @@
+/*
+ * queue.c - see queue.h. One record per key that is waiting, in work or delayed; idle keys cost
+ * nothing. A key has one due time, so the earliest wish counts. Work starts from a timer, never
+ * from inside queue_add, and a key added during a round waits for the next one: a key that adds
+ * itself cannot starve the loop.
+ */
+#include "client/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define FIRST_BACKOFF_MS 5
+#define LONGEST_BACKOFF_MS 60000
+
+struct item {
+    struct queue *queue;
+    struct item *next_ready;
+    struct clock_timer *delay;
+    int64_t due_ms; /* while delay is set */
+    unsigned failures;
+    bool ready, in_work, again;
+    char key[];
+};
+
+struct queue {
+    struct clock *clock;
+    queue_work_fn *work;
+    void *arg;
+    unsigned max_in_work, in_work;
+    struct map items;
+    struct item *first_ready, *last_ready;
+    size_t ready;
+    struct clock_timer *round;
+};
+
+static void run_round(void *arg);
+
+struct queue *queue_new(struct clock *clock, unsigned max_in_work, queue_work_fn *work, void *arg)
+{
+    struct queue *q = calloc(1, sizeof(*q));
+
+    if (!q)
+        return NULL;
+    q->clock = clock;
+    q->max_in_work = max_in_work;
+    q->work = work;
+    q->arg = arg;
+    return q;
+}
+
+static void item_free(void *value)
+{
+    struct item *i = value;
+
+    clock_stop(i->queue->clock, i->delay);
+    free(i);
+}
+
+void queue_free(struct queue *q)
+{
+    if (!q)
+        return;
+    map_release(&q->items, item_free);
+    clock_stop(q->clock, q->round);
+    free(q);
+}
+
+size_t queue_len(const struct queue *q)
+{
+    return q->items.count;
+}
+
+static struct item *item_of(struct queue *q, const char *key)
+{
+    struct item *i = map_gets(&q->items, key);
+    size_t size = strlen(key) + 1;
+
+    if (i)
+        return i;
+    i = calloc(1, sizeof(*i) + size);
+    if (!i)
+        return NULL;
+    i->queue = q;
+    memcpy(i->key, key, size);
+    if (map_puts(&q->items, key, i, NULL) < 0) {
+        free(i);
+        return NULL;
+    }
+    return i;
+}
+
+static void plan_round(struct queue *q)
+{
+    if (!q->round && q->first_ready && q->in_work < q->max_in_work)
+        q->round = clock_start(q->clock, 0, run_round, q);
+}
+
+static void make_ready(struct item *i)
+{
+    struct queue *q = i->queue;
+
+    clock_stop(q->clock, i->delay);
+    i->delay = NULL;
+    if (i->in_work) {
+        i->again = true;
+        return;
+    }
+    if (!i->ready) {
+        i->ready = true;
+        i->next_ready = NULL;
+        if (q->last_ready)
+            q->last_ready->next_ready = i;
+        else
+            q->first_ready = i;
+        q->last_ready = i;
+        q->ready++;
+    }
+    plan_round(q);
+}
+
+static struct item *take_ready(struct queue *q)
+{
+    struct item *i = q->first_ready;
+
+    q->first_ready = i->next_ready;
+    if (!q->first_ready)
+        q->last_ready = NULL;
+    q->ready--;
+    i->ready = false;
+    return i;
+}
+
+static void run_round(void *arg)
+{
+    struct queue *q = arg;
+    size_t left = q->ready;
+
+    q->round = NULL;
+    while (left-- && q->first_ready && q->in_work < q->max_in_work) {
+        struct item *i = take_ready(q);
+
+        i->in_work = true;
+        q->in_work++;
+        q->work(q->arg, i->key);
+    }
+    plan_round(q);
+}
+
+void queue_add(struct queue *q, const char *key)
+{
+    struct item *i = item_of(q, key);
+
+    if (i)
+        make_ready(i);
+}
+
+static void on_due(void *arg)
+{
+    struct item *i = arg;
+
+    i->delay = NULL;
+    make_ready(i);
+}
+
+static void delay(struct item *i, int64_t delay_ms)
+{
+    struct queue *q = i->queue;
+    int64_t due = clock_now_ms(q->clock) + delay_ms;
+
+    if (i->ready || i->again || (i->delay && i->due_ms <= due))
+        return;
+    clock_stop(q->clock, i->delay);
+    i->due_ms = due;
+    i->delay = clock_start(q->clock, delay_ms, on_due, i);
+    if (!i->delay)
+        make_ready(i); /* no memory for a timer: rather too early than never */
+}
+
+void queue_add_after(struct queue *q, const char *key, int64_t delay_ms)
+{
+    struct item *i;
+
+    if (delay_ms <= 0) {
+        queue_add(q, key);
+        return;
+    }
+    i = item_of(q, key);
+    if (i)
+        delay(i, delay_ms);
+}
+
+static int64_t backoff_ms(unsigned failures)
+{
+    int64_t ms = FIRST_BACKOFF_MS;
+
+    while (--failures && ms < LONGEST_BACKOFF_MS)
+        ms *= 2;
+    return min_i64(ms, LONGEST_BACKOFF_MS);
+}
+
+void queue_done(struct queue *q, const char *key, enum queue_result result)
+{
+    struct item *i = map_gets(&q->items, key);
+
+    if (!i || !i->in_work)
+        return;
+    i->in_work = false;
+    q->in_work--;
+    i->failures = result == QUEUE_RETRY ? i->failures + 1 : 0;
+    if (i->again) {
+        i->again = false;
+        make_ready(i);
+    } else if (i->failures) {
+        delay(i, backoff_ms(i->failures));
+    }
+    if (!i->ready && !i->delay) {
+        map_removes(&q->items, i->key);
+        item_free(i);
+    }
+    plan_round(q);
+}

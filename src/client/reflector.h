@@ -1,0 +1,45 @@
+/*
+ * reflector.h - follows one resource by list and watch and tells its changes in order. It keeps no
+ * objects: client/cache.h does, and the garbage collector keeps its own small records.
+ *
+ * A list is told as list_begin, put (REFLECTOR_LIST) for each object, list_end; what was not put in
+ * between is gone. A list that breaks off begins anew with list_begin. After a list come watch
+ * events: newer than the list, each newer than the one before, nothing twice.
+ */
+#ifndef MUSTER_CLIENT_REFLECTOR_H
+#define MUSTER_CLIENT_REFLECTOR_H
+
+#include "api/kind.h"
+#include "port/clock.h"
+#include "port/transport.h"
+
+struct reflector;
+
+enum reflector_source { REFLECTOR_LIST, REFLECTOR_WATCH };
+
+/* No function may free the reflector. Objects live until the function returns. */
+struct reflector_handler {
+    void (*list_begin)(void *arg);
+    /* Negative errno when it could not be kept: the resource is listed again, later. */
+    int (*put)(void *arg, enum reflector_source source, const struct json *object);
+    void (*remove)(void *arg, const struct json *object);
+    void (*list_end)(void *arg);
+    void (*on_trouble)(void *arg, const struct err *err); /* will be retried; may be NULL */
+    void *arg;
+};
+
+struct reflector_options {
+    struct transport *transport;
+    struct clock *clock;
+    const struct kind *kind;
+    const char *ns;    /* NULL: all namespaces */
+    const char *query; /* extra selectors, escaped; or NULL */
+    struct reflector_handler handler;
+};
+
+struct reflector *reflector_new(const struct reflector_options *options) must_check;
+void reflector_free(struct reflector *r);
+/* Newest revision told, as a number; 0 before the first list or when revisions are not numbers. */
+int64_t reflector_revision(const struct reflector *r);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * apply.h - carries out plans (core/plan.h) through the API: the steps of a stage together, stages
+ * in order, a bounded number of calls under way over all plans.
+ */
+#ifndef MUSTER_CONTROL_APPLY_H
+#define MUSTER_CONTROL_APPLY_H
+
+#include "control/events.h"
+#include "core/plan.h"
+#include "port/clock.h"
+#include "port/transport.h"
+
+struct applier;
+
+struct applier *applier_new(struct transport *t, struct clock *clock,
+                            struct event_recorder *events) must_check;
+void applier_free(struct applier *a); /* plans under way are dropped without a word */
+
+enum apply_outcome {
+    APPLY_DONE,
+    APPLY_AGAIN,  /* the world was not as the plan thought; the rest was dropped: look again */
+    APPLY_FAILED, /* the API refused or could not be reached; the rest was dropped */
+};
+
+#define APPLY_KINDS_LIMIT 8
+
+struct apply_result {
+    enum apply_outcome outcome;
+    const struct err *err; /* why not APPLY_DONE; else NULL */
+    /* Newest revision written of each kind: a cache that has it has seen the plan's writes. */
+    struct {
+        const struct kind *kind;
+        int64_t revision;
+    } written[APPLY_KINDS_LIMIT];
+    size_t written_len;
+};
+
+typedef void apply_done_fn(void *arg, const struct apply_result *result);
+
+/* The plan is copied. done is called once, never from inside. -ENOMEM: it will not be called. */
+int apply_plan(struct applier *a, const struct plan *plan, apply_done_fn *done,
+               void *arg) must_check;
+
+#endif

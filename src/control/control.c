@@ -1,0 +1,119 @@
+/* control.c - see control.h. Joins the parts: what is shared is made and freed here. */
+#include "control/control.h"
+
+#include <stdlib.h>
+
+#include "client/cache.h"
+#include "control/apply.h"
+#include "control/gc.h"
+#include "control/jobs.h"
+#include "control/scheduler.h"
+#include "control/trouble.h"
+
+struct control {
+    struct event_recorder *events;
+    struct applier *applier;
+    struct cache *pods;
+    struct trouble trouble;
+    struct jobs *jobs;
+    struct scheduler *scheduler;
+    struct gc *gc;
+};
+
+static void on_pod(void *arg, enum cache_event event, const struct json *pod,
+                   const struct json *old)
+{
+    struct control *c = arg;
+
+    (void)old;
+    if (c->jobs)
+        jobs_on_pod(c->jobs, event, pod);
+    if (c->scheduler)
+        scheduler_on_pods(c->scheduler);
+}
+
+static void on_pods_synced(void *arg)
+{
+    struct control *c = arg;
+
+    if (c->jobs)
+        jobs_on_pods_synced(c->jobs);
+    if (c->scheduler)
+        scheduler_on_pods(c->scheduler);
+}
+
+static void on_trouble(void *arg, const struct err *err)
+{
+    struct control *c = arg;
+
+    trouble_say(&c->trouble, &kind_pod, err);
+}
+
+static bool open_pods(struct control *c, const struct control_options *o)
+{
+    c->events = event_recorder_new(o->transport, o->clock, "muster");
+    if (c->events)
+        c->applier = applier_new(o->transport, o->clock, c->events);
+    if (c->applier)
+        c->pods = cache_new(&(struct cache_options){.transport = o->transport,
+                                                    .clock = o->clock,
+                                                    .kind = &kind_pod,
+                                                    .on_change = on_pod,
+                                                    .on_synced = on_pods_synced,
+                                                    .on_trouble = on_trouble,
+                                                    .arg = c});
+    return c->pods;
+}
+
+static bool open_jobs(struct control *c, const struct control_options *o)
+{
+    c->jobs = jobs_new(&(struct jobs_options){.transport = o->transport,
+                                              .clock = o->clock,
+                                              .applier = c->applier,
+                                              .pods = c->pods,
+                                              .shared_network = o->shared_network});
+    return c->jobs;
+}
+
+static bool open_scheduler(struct control *c, const struct control_options *o)
+{
+    c->scheduler = scheduler_new(&(struct scheduler_options){.transport = o->transport,
+                                                             .clock = o->clock,
+                                                             .applier = c->applier,
+                                                             .pods = c->pods,
+                                                             .overcommit = o->overcommit});
+    return c->scheduler;
+}
+
+struct control *control_new(const struct control_options *o, struct err *err)
+{
+    struct control *c = calloc(1, sizeof(*c));
+    bool ok = c;
+
+    if (ok && o->parts & (CONTROL_JOBS | CONTROL_SCHEDULER))
+        ok = open_pods(c, o);
+    if (ok && o->parts & CONTROL_JOBS)
+        ok = open_jobs(c, o);
+    if (ok && o->parts & CONTROL_SCHEDULER)
+        ok = open_scheduler(c, o);
+    if (ok && o->parts & CONTROL_GC)
+        ok = (c->gc = gc_new(o->transport, o->clock)) != NULL;
+    if (ok)
+        return c;
+    err_set(err, ERR_INTERNAL, "out of memory");
+    control_free(c);
+    return NULL;
+}
+
+void control_free(struct control *c)
+{
+    if (!c)
+        return;
+    applier_free(c->applier); /* first: its plans call back into the parts */
+    jobs_free(c->jobs);
+    scheduler_free(c->scheduler);
+    gc_free(c->gc);
+    cache_free(c->pods);
+    event_recorder_free(c->events);
+    free(c);
+}

@@ -1,0 +1,33 @@
+/*
+ * control.h - the controllers of one process, over one transport: jobs, scheduler, garbage
+ * collector. Clients of the API like any other; they share the cache of pods and nothing else.
+ */
+#ifndef MUSTER_CONTROL_CONTROL_H
+#define MUSTER_CONTROL_CONTROL_H
+
+#include "base/err.h"
+#include "port/clock.h"
+#include "port/transport.h"
+
+enum control_part {
+    CONTROL_JOBS = 1u << 0,
+    CONTROL_SCHEDULER = 1u << 1,
+    CONTROL_GC = 1u << 2,
+    CONTROL_ALL = CONTROL_JOBS | CONTROL_SCHEDULER | CONTROL_GC,
+};
+
+struct control_options {
+    struct transport *transport;
+    struct clock *clock;
+    unsigned parts;      /* of enum control_part */
+    bool overcommit;     /* see core/schedule.h */
+    bool shared_network; /* see core/job.h */
+};
+
+struct control;
+
+/* Starts at once and goes on by itself, also while the API cannot be reached. */
+struct control *control_new(const struct control_options *options, struct err *err) must_check;
+void control_free(struct control *c); /* before the transport; not from inside one of its calls */
+
+#endif

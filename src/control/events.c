@@ -1,0 +1,268 @@
+/*
+ * events.c - see events.h. One entry per thing said; an entry has at most one call under way, and
+ * what is said meanwhile is written when it is over.
+ */
+#include "control/events.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/timefmt.h"
+#include "client/client.h"
+
+#define SAID_LIMIT 1024
+#define SAME_EVENT_MS (60 * 60 * 1000)
+#define EVENT_LIMIT_BYTES (64u * 1024u)
+#define NAME_SIZE 300 /* a name of 253, a dot, 16 digits */
+
+struct said {
+    struct event_recorder *recorder;
+    struct said *older, *newer;
+    uint64_t hash;
+    struct arena arena;
+    struct json *event; /* as it was created, without counts */
+    char name[NAME_SIZE];
+    int64_t count, first_ms, last_ms;
+    bool created; /* it is on the server */
+    bool busy;    /* a call is under way */
+    bool behind;  /* said again since */
+};
+
+struct event_recorder {
+    struct transport *transport;
+    struct clock *clock;
+    const char *component;
+    uint64_t made;
+    struct map by_hash;
+    struct said ends; /* ring: ends.newer is the oldest */
+};
+
+struct event_recorder *event_recorder_new(struct transport *t, struct clock *clock,
+                                          const char *component)
+{
+    struct event_recorder *r = calloc(1, sizeof(*r));
+
+    if (!r)
+        return NULL;
+    r->transport = t;
+    r->clock = clock;
+    r->component = component;
+    r->ends.older = r->ends.newer = &r->ends;
+    return r;
+}
+
+static void unlink_said(struct said *s)
+{
+    s->older->newer = s->newer;
+    s->newer->older = s->older;
+}
+
+static void make_newest(struct said *s)
+{
+    struct event_recorder *r = s->recorder;
+
+    s->older = r->ends.older;
+    s->newer = &r->ends;
+    s->older->newer = s;
+    r->ends.older = s;
+}
+
+static void said_free(struct said *s)
+{
+    map_remove(&s->recorder->by_hash, &s->hash, sizeof(s->hash));
+    unlink_said(s);
+    client_forget(s);
+    arena_release(&s->arena);
+    free(s);
+}
+
+void event_recorder_free(struct event_recorder *r)
+{
+    if (!r)
+        return;
+    while (r->ends.newer != &r->ends)
+        said_free(r->ends.newer);
+    map_release(&r->by_hash, NULL);
+    free(r);
+}
+
+/* --- what is the same
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t add_text(uint64_t hash, const char *text)
+{
+    return fnv1a_64(hash, text, strlen(text) + 1);
+}
+
+static uint64_t hash_of(const struct json *event)
+{
+    uint64_t h = FNV1A_64_START;
+
+    h = add_text(h, json_get_string(json_get(event, "involvedObject"), "uid", ""));
+    h = add_text(h, json_get_string(json_get(event, "involvedObject"), "name", ""));
+    h = add_text(h, json_get_string(event, "type", ""));
+    h = add_text(h, json_get_string(event, "reason", ""));
+    return add_text(h, json_get_string(event, "message", ""));
+}
+
+/* --- writing
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void write_said(struct said *s);
+
+static void set_times(struct arena *a, struct json *event, const struct said *s)
+{
+    char text[TIME_TEXT_SIZE];
+
+    json_set_string(a, event, "lastTimestamp", time_format(s->last_ms, text));
+    json_set_int(a, event, "count", s->count);
+}
+
+static struct json *whole_event(struct arena *a, const struct said *s)
+{
+    struct json *event = json_clone(a, s->event);
+    struct json *metadata = json_make_object(a, event, "metadata");
+    char text[TIME_TEXT_SIZE];
+
+    json_set_string(a, event, "apiVersion", "v1");
+    json_set_string(a, event, "kind", kind_event.name);
+    json_set_string(a, metadata, "name", s->name);
+    if (!*json_get_string(metadata, "namespace", ""))
+        json_set_string(a, metadata, "namespace", "default");
+    json_set_string(a, event, "firstTimestamp", time_format(s->first_ms, text));
+    set_times(a, event, s);
+    if (!json_get(event, "source"))
+        json_set_string(a, json_make_object(a, event, "source"), "component",
+                        s->recorder->component);
+    if (!json_get(event, "reportingComponent"))
+        json_set_string(a, event, "reportingComponent", s->recorder->component);
+    return event;
+}
+
+static void on_written(void *arg, const struct json *object, const struct err *err)
+{
+    struct said *s = arg;
+
+    (void)object;
+    s->busy = false;
+    if (!err) {
+        s->created = true;
+    } else if (err->reason == ERR_NOT_FOUND && s->created) {
+        s->created = false; /* it was deleted meanwhile: make it again, once */
+        s->behind = true;
+    } else {
+        said_free(s);
+        return;
+    }
+    if (s->behind)
+        write_said(s);
+}
+
+static void create(struct said *s)
+{
+    struct arena a = ARENA_INIT(EVENT_LIMIT_BYTES);
+    const struct json *event;
+
+    (void)snprintf(s->name, sizeof(s->name), "%.253s.%016" PRIx64,
+                   json_get_string(json_get(s->event, "involvedObject"), "name", "unknown"),
+                   fnv1a_64(s->hash ^ ++s->recorder->made, &s->first_ms, sizeof(s->first_ms)));
+    event = whole_event(&a, s);
+    s->busy = true;
+    if (!arena_failed(&a))
+        client_create(s->recorder->transport, &kind_event, event, on_written, s);
+    else
+        said_free(s);
+    arena_release(&a);
+}
+
+static void count_up(struct said *s)
+{
+    struct arena a = ARENA_INIT(EVENT_LIMIT_BYTES);
+    struct json *patch = json_new_object(&a);
+    const char *ns = object_namespace(s->event);
+
+    set_times(&a, patch, s);
+    s->busy = true;
+    if (!arena_failed(&a))
+        client_patch(s->recorder->transport, &kind_event, *ns ? ns : "default", s->name, "", patch,
+                     on_written, s);
+    else
+        said_free(s);
+    arena_release(&a);
+}
+
+static void write_said(struct said *s)
+{
+    s->behind = false;
+    if (s->created)
+        count_up(s);
+    else
+        create(s);
+}
+
+/* --- saying
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static bool make_room(struct event_recorder *r)
+{
+    for (struct said *s = r->ends.newer; r->by_hash.count >= SAID_LIMIT && s != &r->ends;) {
+        struct said *next = s->newer;
+
+        if (!s->busy)
+            said_free(s);
+        s = next;
+    }
+    return r->by_hash.count < SAID_LIMIT;
+}
+
+static struct said *said_new(struct event_recorder *r, const struct json *event, uint64_t hash)
+{
+    struct said *s = make_room(r) ? calloc(1, sizeof(*s)) : NULL;
+
+    if (!s)
+        return NULL;
+    s->recorder = r;
+    s->hash = hash;
+    s->first_ms = clock_now_ms(r->clock);
+    arena_init(&s->arena, EVENT_LIMIT_BYTES);
+    s->event = json_clone(&s->arena, event);
+    if (arena_failed(&s->arena) || map_put(&r->by_hash, &hash, sizeof(hash), s, NULL) < 0) {
+        arena_release(&s->arena);
+        free(s);
+        return NULL;
+    }
+    make_newest(s);
+    return s;
+}
+
+void event_record(struct event_recorder *r, const struct json *event)
+{
+    uint64_t hash = hash_of(event);
+    struct said *s = map_get(&r->by_hash, &hash, sizeof(hash));
+    int64_t now = clock_now_ms(r->clock);
+
+    if (s && !s->busy && (now - s->last_ms >= SAME_EVENT_MS || now < s->last_ms)) {
+        said_free(s);
+        s = NULL;
+    }
+    if (!s)
+        s = said_new(r, event, hash);
+    if (!s)
+        return;
+    s->count++;
+    s->last_ms = now;
+    unlink_said(s);
+    make_newest(s);
+    if (s->busy)
+        s->behind = true;
+    else
+        write_said(s);
+}

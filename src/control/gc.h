@@ -1,0 +1,17 @@
+/*
+ * gc.h - the garbage collector. Deletes what is left when all owners of an object are gone, and
+ * carries out the two finalizers that order a deletion: foregroundDeletion (dependents first) and
+ * orphan (dependents stay). For every kind marked collected in its table.
+ */
+#ifndef MUSTER_CONTROL_GC_H
+#define MUSTER_CONTROL_GC_H
+
+#include "port/clock.h"
+#include "port/transport.h"
+
+struct gc;
+
+struct gc *gc_new(struct transport *t, struct clock *clock) must_check;
+void gc_free(struct gc *gc);
+
+#endif

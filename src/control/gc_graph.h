@@ -1,0 +1,66 @@
+/*
+ * gc_graph.h - who owns whom: a small record per object (what it is, its owners, whether it is
+ * being deleted and how), found by UID, by name, and by the UID of an owner. No I/O.
+ */
+#ifndef MUSTER_CONTROL_GC_GRAPH_H
+#define MUSTER_CONTROL_GC_GRAPH_H
+
+#include "api/kind.h"
+#include "base/map.h"
+
+#define FINALIZER_FOREGROUND "foregroundDeletion"
+#define FINALIZER_ORPHAN "orphan"
+
+struct gc_owner {
+    const struct kind *kind; /* NULL: not one of ours */
+    const char *uid;
+};
+
+struct gc_node {
+    const struct kind *kind;
+    const char *ns, *name, *uid;
+    unsigned seen_in_list;
+    bool deleting;
+    bool foreground, orphan; /* has the finalizer */
+    size_t owners_len;
+    struct gc_owner owners[]; /* and the strings behind them */
+};
+
+struct gc_graph {
+    struct map by_uid;     /* uid -> node */
+    struct map by_name;    /* "plural.group ns/name" -> node */
+    struct map dependents; /* "owner uid\0uid" -> node */
+    struct map absent;     /* uids known to be gone, newest ABSENT_LIMIT of them */
+    char **absent_ring;
+    size_t absent_next;
+};
+
+void gc_graph_release(struct gc_graph *g);
+
+/* The object's new record, which replaces one of the same UID. NULL: out of memory. */
+struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object);
+void gc_graph_remove(struct gc_graph *g, struct gc_node *node); /* frees it */
+struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid);
+struct gc_node *gc_graph_find_name(const struct gc_graph *g, const struct kind *k, const char *ns,
+                                   const char *name);
+/* fn returns false to stop and must not change the graph. */
+void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,
+                             bool (*fn)(void *arg, const struct gc_node *node), void *arg);
+bool gc_graph_has_dependents(const struct gc_graph *g, const char *uid);
+
+/* An object of that UID was seen to be gone: it never comes back. */
+void gc_graph_mark_absent(struct gc_graph *g, const char *uid);
+bool gc_graph_is_absent(const struct gc_graph *g, const char *uid);
+
+enum gc_owner_state {
+    GC_OWNER_HOLDS,   /* is there, or is of a kind we cannot judge */
+    GC_OWNER_WAITS,   /* is being deleted and waits for its dependents */
+    GC_OWNER_GONE,    /* known to be gone, or in another namespace, which counts as gone */
+    GC_OWNER_UNKNOWN, /* not seen: ask the API */
+};
+
+/* Of an owner of an object in namespace ns, by what the graph knows. */
+enum gc_owner_state gc_graph_owner_state(const struct gc_graph *g, const struct kind *owner_kind,
+                                         const char *owner_uid, const char *ns);
+
+#endif

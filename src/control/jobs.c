@@ -1,0 +1,596 @@
+/*
+ * jobs.c - see jobs.h.
+ *
+ * A queue key is "Kind|namespace/name" of a job, or PORTS_KEY. Nothing is decided before every
+ * cache has been filled once. After a plan was carried out the caches lag behind it; deciding on
+ * the old picture would be harmless (creating again is refused, stale writes conflict) but noisy,
+ * so a job rests until the caches have seen what was written, or REST_MS have passed.
+ */
+#include "control/jobs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "client/queue.h"
+#include "control/object_list.h"
+#include "control/trouble.h"
+#include "core/job.h"
+#include "core/ports.h"
+
+#define IN_WORK_LIMIT 16
+#define REST_MS 5000
+#define FOREIGN_RECHECK_MS 10000 /* a name we want is held by an object that tells us nothing */
+#define RECONCILE_LIMIT_BYTES (256u * 1024u * 1024u)
+#define NAMESPACE_SIZE 256
+#define KEY_SIZE 640 /* kind 63, namespace 253, name 253 */
+#define PORTS_KEY "ports"
+
+/* The cache of one job kind. */
+struct source {
+    struct jobs *jobs;
+    const struct job_kind *kind;
+    struct cache *cache;
+    struct trouble trouble;
+};
+
+/* What the caches must have seen before a job is looked at again. */
+struct rest {
+    int64_t job, pods, services, leases; /* revisions */
+    int64_t until_ms;
+};
+
+/* A plan being carried out. */
+struct pass {
+    struct pass *next, **at;
+    struct jobs *jobs;
+    char key[KEY_SIZE];
+};
+
+struct jobs {
+    struct clock *clock;
+    struct applier *applier;
+    struct cache *pods, *services, *leases;
+    struct trouble services_trouble, leases_trouble;
+    bool shared_network, ready;
+    struct queue *queue;
+    struct map rests; /* key -> struct rest */
+    struct pass *passes;
+    size_t sources_len;
+    struct source sources[];
+};
+
+/* --- keys
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void write_key(char key[KEY_SIZE], const struct kind *k, const char *ns, const char *name)
+{
+    (void)snprintf(key, KEY_SIZE, "%s|%s/%s", k->name, ns, name);
+}
+
+static void add_job(struct source *s, const char *ns, const char *name)
+{
+    char key[KEY_SIZE];
+
+    write_key(key, s->kind->kind, ns, name);
+    queue_add(s->jobs->queue, key);
+}
+
+/* Finds the source and the job of a key; NULL when the job is not there. */
+static const struct json *find_job(struct jobs *j, const char *key, struct source **ret_source)
+{
+    const char *bar = strchr(key, '|');
+    const char *slash = bar ? strchr(bar, '/') : NULL;
+    char ns[NAMESPACE_SIZE];
+
+    if (!slash)
+        return NULL;
+    (void)snprintf(ns, sizeof(ns), "%.*s", (int)(slash - bar - 1), bar + 1);
+    for (size_t i = 0; i < j->sources_len; i++) {
+        struct source *s = &j->sources[i];
+        const char *name = s->kind->kind->name;
+
+        if (strlen(name) != (size_t)(bar - key) || strncmp(name, key, (size_t)(bar - key)) != 0)
+            continue;
+        *ret_source = s;
+        return cache_get(s->cache, ns, slash + 1);
+    }
+    return NULL;
+}
+
+/* --- resting
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void rest_end(struct jobs *j, const char *key)
+{
+    free(map_removes(&j->rests, key));
+}
+
+static bool has_seen(const struct jobs *j, const struct source *s, const struct rest *r)
+{
+    return cache_revision(s->cache) >= r->job && cache_revision(j->pods) >= r->pods &&
+           cache_revision(j->services) >= r->services && cache_revision(j->leases) >= r->leases;
+}
+
+/* True while the job should not be looked at; it will be when the time is up. */
+static bool rests(struct jobs *j, const struct source *s, const char *key)
+{
+    const struct rest *r = map_gets(&j->rests, key);
+    int64_t left;
+
+    if (!r)
+        return false;
+    left = r->until_ms - clock_now_ms(j->clock);
+    if (left <= 0 || left > REST_MS || has_seen(j, s, r)) {
+        rest_end(j, key);
+        return false;
+    }
+    queue_add_after(j->queue, key, left);
+    return true;
+}
+
+static void rest_begin(struct jobs *j, const struct source *s, const char *key,
+                       const struct apply_result *result)
+{
+    struct rest *r = calloc(1, sizeof(*r));
+    void *old = NULL;
+
+    if (!r)
+        return;
+    r->until_ms = clock_now_ms(j->clock) + REST_MS;
+    for (size_t i = 0; i < result->written_len; i++) {
+        const struct kind *k = result->written[i].kind;
+        int64_t *at = k == s->kind->kind   ? &r->job
+                      : k == &kind_pod     ? &r->pods
+                      : k == &kind_service ? &r->services
+                      : k == &kind_lease   ? &r->leases
+                                           : NULL;
+
+        if (at)
+            *at = result->written[i].revision;
+    }
+    if (map_puts(&j->rests, key, r, &old) < 0)
+        free(r);
+    free(old);
+}
+
+/* --- carrying out
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void pass_free(struct pass *p)
+{
+    *p->at = p->next;
+    if (p->next)
+        p->next->at = p->at;
+    free(p);
+}
+
+static void on_applied(void *arg, const struct apply_result *result)
+{
+    struct pass *p = arg;
+    struct jobs *j = p->jobs;
+    struct source *s = NULL;
+
+    if (result->outcome == APPLY_FAILED)
+        log_warn("%s: %s", p->key, result->err->text);
+    else if (result->outcome == APPLY_AGAIN)
+        log_debug("%s: looking again: %s", p->key, result->err->text);
+    else if (find_job(j, p->key, &s))
+        rest_begin(j, s, p->key, result);
+    queue_done(j->queue, p->key, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
+    pass_free(p);
+}
+
+static enum queue_result start_pass(struct jobs *j, const char *key, const struct plan *plan)
+{
+    struct pass *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return QUEUE_RETRY;
+    p->jobs = j;
+    (void)snprintf(p->key, sizeof(p->key), "%s", key);
+    p->next = j->passes;
+    p->at = &j->passes;
+    if (p->next)
+        p->next->at = &p->next;
+    j->passes = p;
+    if (apply_plan(j->applier, plan, on_applied, p) == 0)
+        return QUEUE_OK;
+    pass_free(p);
+    return QUEUE_RETRY;
+}
+
+/* The plan is carried out, or there is nothing to carry out and the key is done. */
+static void carry_out(struct jobs *j, const char *key, const struct plan *plan)
+{
+    int64_t wake_in = plan->wake_at_ms - clock_now_ms(j->clock);
+
+    if (arena_failed(plan->arena)) {
+        log_error("%s: out of memory", key);
+        queue_done(j->queue, key, QUEUE_RETRY);
+        return;
+    }
+    if (plan->wake_at_ms)
+        queue_add_after(j->queue, key, max_i64(wake_in, 1));
+    if (plan_is_empty(plan))
+        queue_done(j->queue, key, QUEUE_OK);
+    else if (start_pass(j, key, plan) != QUEUE_OK)
+        queue_done(j->queue, key, QUEUE_RETRY);
+}
+
+/* --- deciding about a job
+ * ------------------------------------------------------------------------------------------------
+ */
+
+struct gathering {
+    struct jobs *jobs;
+    const struct json *job;
+    struct object_list pods, services, leases;
+    bool has_foreign;
+};
+
+static bool gather_child(struct object_list *list, const struct json *job, const struct json *child)
+{
+    if (strcmp(object_namespace(child), object_namespace(job)) == 0)
+        object_list_add(list, child);
+    return true;
+}
+
+static bool gather_pod(void *arg, const struct json *pod)
+{
+    struct gathering *g = arg;
+
+    return gather_child(&g->pods, g->job, pod);
+}
+
+static bool gather_service(void *arg, const struct json *service)
+{
+    struct gathering *g = arg;
+
+    return gather_child(&g->services, g->job, service);
+}
+
+static void gather_holder(struct gathering *g, struct object_list *list, const struct json *holder)
+{
+    if (!holder || object_is_controlled_by(holder, object_uid(g->job)))
+        return;
+    object_list_add(list, holder);
+    g->has_foreign = true;
+}
+
+static void gather_holders(void *arg, const char *name)
+{
+    struct gathering *g = arg;
+    const char *ns = object_namespace(g->job);
+
+    gather_holder(g, &g->pods, cache_get(g->jobs->pods, ns, name));
+    gather_holder(g, &g->services, cache_get(g->jobs->services, ns, name));
+}
+
+static void gather(struct gathering *g, struct arena *a, const struct job_kind *kind)
+{
+    const char *uid = object_uid(g->job);
+
+    g->pods.arena = g->services.arena = g->leases.arena = a;
+    cache_each_of_controller(g->jobs->pods, uid, gather_pod, g);
+    cache_each_of_controller(g->jobs->services, uid, gather_service, g);
+    kind->wanted_names(a, g->job, gather_holders, g);
+    cache_each(g->jobs->leases, object_list_collect, &g->leases);
+}
+
+static void reconcile(struct jobs *j, const struct source *s, const char *key,
+                      const struct json *job)
+{
+    struct arena a = ARENA_INIT(RECONCILE_LIMIT_BYTES);
+    struct gathering g = {.jobs = j, .job = job};
+    struct job_snapshot snapshot;
+    struct plan plan;
+
+    gather(&g, &a, s->kind);
+    snapshot = (struct job_snapshot){
+        .job = job,
+        .pods = g.pods.items,
+        .pods_len = g.pods.len,
+        .services = g.services.items,
+        .services_len = g.services.len,
+        .leases = g.leases.items,
+        .leases_len = g.leases.len,
+        .shared_network = j->shared_network,
+        .now_ms = clock_now_ms(j->clock),
+    };
+    plan_init(&plan, &a);
+    s->kind->reconcile(&snapshot, &plan);
+    if (g.has_foreign)
+        plan_wake_at(&plan, snapshot.now_ms + FOREIGN_RECHECK_MS);
+    carry_out(j, key, &plan);
+    arena_release(&a);
+}
+
+/* --- giving back ports
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static bool collect_uid(void *arg, const struct json *job)
+{
+    /* Out of memory: the job would look gone, so the whole pass is given up. */
+    return map_puts(arg, object_uid(job), (void *)job, NULL) == 0;
+}
+
+static bool uid_exists(void *arg, const char *uid)
+{
+    return map_gets(arg, uid);
+}
+
+static void release_ports(struct jobs *j)
+{
+    struct arena a = ARENA_INIT(RECONCILE_LIMIT_BYTES);
+    struct object_list leases = {.arena = &a};
+    struct map uids = MAP_INIT;
+    size_t jobs = 0;
+    struct plan plan;
+
+    plan_init(&plan, &a);
+    for (size_t i = 0; i < j->sources_len; i++) {
+        cache_each(j->sources[i].cache, collect_uid, &uids);
+        jobs += cache_count(j->sources[i].cache);
+    }
+    cache_each(j->leases, object_list_collect, &leases);
+    if (uids.count == jobs) {
+        job_release_ports(leases.items, leases.len, uid_exists, &uids, &plan);
+        carry_out(j, PORTS_KEY, &plan);
+    } else {
+        queue_done(j->queue, PORTS_KEY, QUEUE_RETRY);
+    }
+    map_release(&uids, NULL);
+    arena_release(&a);
+}
+
+/* --- work
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void work(void *arg, const char *key)
+{
+    struct jobs *j = arg;
+    struct source *s = NULL;
+    const struct json *job;
+
+    if (!j->ready) { /* everything is looked at once it is */
+        queue_done(j->queue, key, QUEUE_OK);
+        return;
+    }
+    if (strcmp(key, PORTS_KEY) == 0) {
+        release_ports(j);
+        return;
+    }
+    job = find_job(j, key, &s);
+    if (!job || object_is_deleting(job)) {
+        rest_end(j, key);
+        queue_done(j->queue, key, QUEUE_OK);
+    } else if (rests(j, s, key)) {
+        queue_done(j->queue, key, QUEUE_OK);
+    } else {
+        reconcile(j, s, key, job);
+    }
+}
+
+/* --- changes
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static bool add_each_job(void *arg, const struct json *job)
+{
+    add_job(arg, object_namespace(job), object_name(job));
+    return true;
+}
+
+static void check_ready(struct jobs *j)
+{
+    bool all = cache_is_synced(j->pods) && cache_is_synced(j->services) &&
+               cache_is_synced(j->leases);
+
+    for (size_t i = 0; i < j->sources_len; i++)
+        all = all && cache_is_synced(j->sources[i].cache);
+    if (!all || j->ready)
+        return;
+    j->ready = true;
+    queue_add(j->queue, PORTS_KEY);
+    for (size_t i = 0; i < j->sources_len; i++)
+        cache_each(j->sources[i].cache, add_each_job, &j->sources[i]);
+}
+
+void jobs_on_pods_synced(struct jobs *j)
+{
+    check_ready(j);
+}
+
+static void on_synced(void *arg)
+{
+    check_ready(arg);
+}
+
+static void on_job_synced(void *arg)
+{
+    struct source *s = arg;
+
+    check_ready(s->jobs);
+}
+
+static void on_job_trouble(void *arg, const struct err *err)
+{
+    struct source *s = arg;
+
+    trouble_say(&s->trouble, s->kind->kind, err);
+}
+
+static void on_job(void *arg, enum cache_event event, const struct json *job,
+                   const struct json *old)
+{
+    struct source *s = arg;
+
+    (void)old;
+    add_job(s, object_namespace(job), object_name(job));
+    if (event == CACHE_DELETED)
+        queue_add(s->jobs->queue, PORTS_KEY);
+}
+
+/* By the owner's name and not its UID: a job made anew under the same name waits for what is left
+ * of the old one to go. */
+static void add_owner(struct jobs *j, const struct json *child)
+{
+    const struct json *owner = object_controller(child);
+    const char *kind = json_get_string(owner, "kind", "");
+
+    for (size_t i = 0; i < j->sources_len; i++)
+        if (strcmp(j->sources[i].kind->kind->name, kind) == 0)
+            add_job(&j->sources[i], object_namespace(child), json_get_string(owner, "name", ""));
+}
+
+void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod)
+{
+    (void)event;
+    add_owner(j, pod);
+}
+
+static void on_service(void *arg, enum cache_event event, const struct json *service,
+                       const struct json *old)
+{
+    (void)event;
+    (void)old;
+    add_owner(arg, service);
+}
+
+/* The job that holds the lease, if it is one we know; a lease of nobody is given back. */
+static void on_lease(void *arg, enum cache_event event, const struct json *lease,
+                     const struct json *old)
+{
+    struct jobs *j = arg;
+    const char *holder = json_string(json_at(lease, "spec", "holderIdentity"), "");
+    const char *uid = object_label(lease, LABEL_JOB_UID);
+    const char *slash = strchr(holder, '/');
+    bool known = false;
+    char ns[NAMESPACE_SIZE];
+
+    (void)old;
+    if (!uid || !slash)
+        return;
+    (void)snprintf(ns, sizeof(ns), "%.*s", (int)(slash - holder), holder);
+    for (size_t i = 0; i < j->sources_len; i++) {
+        const struct json *job = cache_get(j->sources[i].cache, ns, slash + 1);
+
+        if (!job || strcmp(object_uid(job), uid) != 0)
+            continue;
+        known = true;
+        add_job(&j->sources[i], ns, slash + 1);
+    }
+    if (!known && event != CACHE_DELETED)
+        queue_add(j->queue, PORTS_KEY);
+}
+
+static void on_services_trouble(void *arg, const struct err *err)
+{
+    struct jobs *j = arg;
+
+    trouble_say(&j->services_trouble, &kind_service, err);
+}
+
+static void on_leases_trouble(void *arg, const struct err *err)
+{
+    struct jobs *j = arg;
+
+    trouble_say(&j->leases_trouble, &kind_lease, err);
+}
+
+/* --- life
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static bool open_caches(struct jobs *j, const struct jobs_options *o)
+{
+    struct cache_options services = {.transport = o->transport,
+                                     .clock = o->clock,
+                                     .kind = &kind_service,
+                                     .on_change = on_service,
+                                     .on_synced = on_synced,
+                                     .on_trouble = on_services_trouble,
+                                     .arg = j};
+    struct cache_options leases = {.transport = o->transport,
+                                   .clock = o->clock,
+                                   .kind = &kind_lease,
+                                   .ns = SYSTEM_NAMESPACE,
+                                   .on_change = on_lease,
+                                   .on_synced = on_synced,
+                                   .on_trouble = on_leases_trouble,
+                                   .arg = j};
+
+    j->services = cache_new(&services);
+    j->leases = cache_new(&leases);
+    return j->services && j->leases;
+}
+
+static bool open_source(struct jobs *j, const struct jobs_options *o, struct source *s)
+{
+    s->cache = cache_new(&(struct cache_options){.transport = o->transport,
+                                                 .clock = o->clock,
+                                                 .kind = s->kind->kind,
+                                                 .on_change = on_job,
+                                                 .on_synced = on_job_synced,
+                                                 .on_trouble = on_job_trouble,
+                                                 .arg = s});
+    s->jobs = j;
+    return s->cache;
+}
+
+static size_t count_kinds(void)
+{
+    size_t n = 0;
+
+    while (job_kinds[n])
+        n++;
+    return n;
+}
+
+struct jobs *jobs_new(const struct jobs_options *o)
+{
+    size_t kinds_len = count_kinds();
+    struct jobs *j = calloc(1, sizeof(*j) + kinds_len * sizeof(j->sources[0]));
+    bool ok;
+
+    if (!j)
+        return NULL;
+    j->clock = o->clock;
+    j->applier = o->applier;
+    j->pods = o->pods;
+    j->shared_network = o->shared_network;
+    j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);
+    ok = j->queue && open_caches(j, o);
+    for (; ok && j->sources_len < kinds_len; j->sources_len++) {
+        j->sources[j->sources_len].kind = job_kinds[j->sources_len];
+        ok = open_source(j, o, &j->sources[j->sources_len]);
+    }
+    if (ok)
+        return j;
+    jobs_free(j);
+    return NULL;
+}
+
+void jobs_free(struct jobs *j)
+{
+    if (!j)
+        return;
+    for (size_t i = 0; i < j->sources_len; i++)
+        cache_free(j->sources[i].cache);
+    cache_free(j->services);
+    cache_free(j->leases);
+    queue_free(j->queue);
+    while (j->passes)
+        pass_free(j->passes);
+    map_release(&j->rests, free);
+    free(j);
+}

@@ -1,0 +1,26 @@
+/*
+ * jobs.h - the controller of every job kind (core/job.h): looks when something changed, asks the
+ * core what to do, has it done. Knows no kind by name.
+ */
+#ifndef MUSTER_CONTROL_JOBS_H
+#define MUSTER_CONTROL_JOBS_H
+
+#include "client/cache.h"
+#include "control/apply.h"
+
+struct jobs;
+
+struct jobs_options {
+    struct transport *transport;
+    struct clock *clock;
+    struct applier *applier;
+    struct cache *pods;  /* of all namespaces; its events are told with jobs_on_pod */
+    bool shared_network; /* see core/job.h */
+};
+
+struct jobs *jobs_new(const struct jobs_options *options) must_check;
+void jobs_free(struct jobs *j); /* after the applier, before the cache of pods */
+void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod);
+void jobs_on_pods_synced(struct jobs *j);
+
+#endif

@@ -1,0 +1,209 @@
+/*
+ * scheduler.c - see scheduler.h.
+ *
+ * Binding twice from an old picture is prevented twice over: after a plan the next look waits until
+ * the cache has seen what was written, and a binding is a patch of the very version of the pod that
+ * was looked at, so that any other is refused.
+ */
+#include "control/scheduler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/log.h"
+#include "client/queue.h"
+#include "control/object_list.h"
+#include "control/trouble.h"
+#include "core/schedule.h"
+
+#define LOOK_KEY "schedule"
+#define REST_MS 5000
+#define SCHEDULE_LIMIT_BYTES (256u * 1024u * 1024u)
+
+struct scheduler {
+    struct clock *clock;
+    struct applier *applier;
+    struct cache *pods, *nodes;
+    struct trouble trouble;
+    struct queue *queue;
+    bool overcommit;
+    int64_t rest_revision, rest_until_ms; /* of pods; 0: not resting */
+};
+
+/* Pods that name another scheduler are not ours to place; once placed, by whomever, they count. */
+static bool is_ours(const struct json *pod)
+{
+    static const char *const names[] = {"", "default-scheduler", "t9k-scheduler", "muster"};
+    const struct json *spec = json_get(pod, "spec");
+    const char *scheduler = json_get_string(spec, "schedulerName", "");
+
+    if (*json_get_string(spec, "nodeName", ""))
+        return true;
+    for (size_t i = 0; i < ELEMS(names); i++)
+        if (strcmp(scheduler, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool collect_pod(void *arg, const struct json *pod)
+{
+    if (is_ours(pod))
+        object_list_add(arg, pod);
+    return true;
+}
+
+/* A binding holds for the pod as it was looked at. */
+static void pin_version(const struct scheduler *s, struct arena *a, struct plan_step *step)
+{
+    const struct json *pod = cache_get(s->pods, step->ns, step->name);
+    struct json *patch = json_clone(a, step->object);
+
+    if (pod)
+        json_set_string(a, json_make_object(a, patch, "metadata"), "resourceVersion",
+                        object_resource_version(pod));
+    step->object = patch;
+}
+
+static void on_applied(void *arg, const struct apply_result *result)
+{
+    struct scheduler *s = arg;
+
+    for (size_t i = 0; i < result->written_len; i++) {
+        if (result->written[i].kind != &kind_pod)
+            continue;
+        s->rest_revision = result->written[i].revision;
+        s->rest_until_ms = clock_now_ms(s->clock) + REST_MS;
+    }
+    if (result->outcome == APPLY_FAILED)
+        log_warn("scheduling: %s", result->err->text);
+    else if (result->outcome == APPLY_AGAIN)
+        log_debug("scheduling: looking again: %s", result->err->text);
+    queue_done(s->queue, LOOK_KEY, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
+}
+
+static bool rests(struct scheduler *s)
+{
+    int64_t left = s->rest_until_ms - clock_now_ms(s->clock);
+
+    if (!s->rest_until_ms)
+        return false;
+    if (left <= 0 || left > REST_MS || cache_revision(s->pods) >= s->rest_revision) {
+        s->rest_until_ms = 0;
+        return false;
+    }
+    queue_add_after(s->queue, LOOK_KEY, left);
+    return true;
+}
+
+static enum queue_result carry_out(struct scheduler *s, struct plan *plan)
+{
+    if (arena_failed(plan->arena)) {
+        log_error("scheduling: out of memory");
+        return QUEUE_RETRY;
+    }
+    return apply_plan(s->applier, plan, on_applied, s) == 0 ? QUEUE_OK : QUEUE_RETRY;
+}
+
+static void look(struct scheduler *s)
+{
+    struct arena a = ARENA_INIT(SCHEDULE_LIMIT_BYTES);
+    struct object_list pods = {.arena = &a}, nodes = {.arena = &a};
+    int64_t now = clock_now_ms(s->clock);
+    struct plan plan;
+
+    cache_each(s->pods, collect_pod, &pods);
+    cache_each(s->nodes, object_list_collect, &nodes);
+    plan_init(&plan, &a);
+    schedule(&(struct schedule_snapshot){.pods = pods.items,
+                                         .pods_len = pods.len,
+                                         .nodes = nodes.items,
+                                         .nodes_len = nodes.len,
+                                         .overcommit = s->overcommit,
+                                         .now_ms = now},
+             &plan);
+    for (struct plan_step *step = plan.first; step; step = step->next)
+        if (step->op == PLAN_BIND)
+            pin_version(s, &a, step);
+    if (plan.wake_at_ms)
+        queue_add_after(s->queue, LOOK_KEY, max_i64(plan.wake_at_ms - now, 1));
+    if (plan_is_empty(&plan) && !arena_failed(&a))
+        queue_done(s->queue, LOOK_KEY, QUEUE_OK);
+    else if (carry_out(s, &plan) != QUEUE_OK)
+        queue_done(s->queue, LOOK_KEY, QUEUE_RETRY);
+    arena_release(&a);
+}
+
+static void work(void *arg, const char *key)
+{
+    struct scheduler *s = arg;
+
+    if (!cache_is_synced(s->pods) || !cache_is_synced(s->nodes) || rests(s))
+        queue_done(s->queue, key, QUEUE_OK); /* comes again with the next change */
+    else
+        look(s);
+}
+
+void scheduler_on_pods(struct scheduler *s)
+{
+    queue_add(s->queue, LOOK_KEY);
+}
+
+static void on_node(void *arg, enum cache_event event, const struct json *node,
+                    const struct json *old)
+{
+    struct scheduler *s = arg;
+
+    (void)event;
+    (void)node;
+    (void)old;
+    queue_add(s->queue, LOOK_KEY);
+}
+
+static void on_nodes_synced(void *arg)
+{
+    struct scheduler *s = arg;
+
+    queue_add(s->queue, LOOK_KEY);
+}
+
+static void on_trouble(void *arg, const struct err *err)
+{
+    struct scheduler *s = arg;
+
+    trouble_say(&s->trouble, &kind_node, err);
+}
+
+struct scheduler *scheduler_new(const struct scheduler_options *o)
+{
+    struct scheduler *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->clock = o->clock;
+    s->applier = o->applier;
+    s->pods = o->pods;
+    s->overcommit = o->overcommit;
+    s->queue = queue_new(o->clock, 1, work, s);
+    if (s->queue)
+        s->nodes = cache_new(&(struct cache_options){.transport = o->transport,
+                                                     .clock = o->clock,
+                                                     .kind = &kind_node,
+                                                     .on_change = on_node,
+                                                     .on_synced = on_nodes_synced,
+                                                     .on_trouble = on_trouble,
+                                                     .arg = s});
+    if (s->nodes)
+        return s;
+    scheduler_free(s);
+    return NULL;
+}
+
+void scheduler_free(struct scheduler *s)
+{
+    if (!s)
+        return;
+    cache_free(s->nodes);
+    queue_free(s->queue);
+    free(s);
+}

@@ -1,0 +1,25 @@
+/*
+ * scheduler.h - gives waiting pods their node: looks when pods or nodes changed, asks
+ * core/schedule.h, has it done. At most one look per turn of the loop, never two at once.
+ */
+#ifndef MUSTER_CONTROL_SCHEDULER_H
+#define MUSTER_CONTROL_SCHEDULER_H
+
+#include "client/cache.h"
+#include "control/apply.h"
+
+struct scheduler;
+
+struct scheduler_options {
+    struct transport *transport;
+    struct clock *clock;
+    struct applier *applier;
+    struct cache *pods; /* of all namespaces; its events are told with scheduler_on_pods */
+    bool overcommit;    /* see core/schedule.h */
+};
+
+struct scheduler *scheduler_new(const struct scheduler_options *options) must_check;
+void scheduler_free(struct scheduler *s);    /* after the applier, before the cache of pods */
+void scheduler_on_pods(struct scheduler *s); /* changed, or known for the first time */
+
+#endif

@@ -1,0 +1,533 @@
+/*
+ * http_client.c - libcurl's multi interface on our loop. See http_client.h.
+ *
+ * libcurl must not be called again from inside its own callbacks. So an exchange that is started or
+ * cancelled while libcurl is on the stack only has its state changed, and settle() does the rest
+ * when libcurl has returned. The state of an exchange says what libcurl knows of it.
+ */
+#include "net/http_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "net/curl_library.h"
+
+#define CONNECT_TIMEOUT_MS 10000L
+#define KEEPALIVE_IDLE_S 30L
+#define KEEPALIVE_INTERVAL_S 10L
+#define IDLE_CONNECTIONS 32L
+#define PEM_FILES 3
+#define PEM_PATH_SIZE 32
+
+enum exchange_state {
+    EXCHANGE_NEW,       /* to be given to libcurl */
+    EXCHANGE_RUNNING,   /* libcurl has it */
+    EXCHANGE_FAILED,    /* never given to libcurl: on_end with an error is due */
+    EXCHANGE_CANCELLED, /* to be freed without a word */
+};
+
+struct http_exchange {
+    struct http_exchange *next, *prev;
+    struct http_client *client;
+    enum exchange_state state;
+    bool in_curl; /* added to the multi handle */
+    bool too_large;
+    struct http_handler handler;
+    CURL *easy;
+    struct curl_slist *headers;
+    char *request_body;
+    struct buf answer;
+    char error[CURL_ERROR_SIZE];
+};
+
+struct http_client {
+    const struct curl_library *curl;
+    struct loop *loop;
+    CURLM *multi;
+    struct clock_timer *timer;
+    struct clock_timer *settling;
+    bool inside; /* libcurl is on the stack */
+    struct http_exchange all;
+    bool insecure;
+    /* PEM texts as files without a name: this libcurl takes paths only. */
+    int pem_fds[PEM_FILES];
+    char pem_paths[PEM_FILES][PEM_PATH_SIZE];
+};
+
+enum { PEM_CA, PEM_CERT, PEM_KEY };
+
+static void settle(struct http_client *c);
+
+/* --- exchanges
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void exchange_free(struct http_exchange *x)
+{
+    const struct curl_library *curl = x->client->curl;
+
+    if (x->in_curl)
+        (void)curl->multi_remove_handle(x->client->multi, x->easy);
+    if (x->easy)
+        curl->easy_cleanup(x->easy);
+    curl->slist_free_all(x->headers);
+    x->prev->next = x->next;
+    x->next->prev = x->prev;
+    buf_release(&x->answer);
+    free(x->request_body);
+    free(x);
+}
+
+static const char *error_text(const struct http_exchange *x, CURLcode code)
+{
+    if (x->too_large)
+        return "the answer is too large";
+    return x->error[0] ? x->error : x->client->curl->easy_strerror(code);
+}
+
+/* Frees the exchange before the handler runs: the handler may do anything, also free the client. */
+static void finish(struct http_exchange *x, CURLcode code)
+{
+    struct http_result result = {.body = ""};
+    struct http_handler handler = x->handler;
+    struct buf answer = x->answer;
+    char error[CURL_ERROR_SIZE] = "";
+    long status = 0;
+
+    if (x->easy && code == CURLE_OK)
+        (void)x->client->curl->easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (code != CURLE_OK)
+        (void)snprintf(error, sizeof(error), "%s", error_text(x, code));
+    buf_init(&x->answer, 0);
+    exchange_free(x);
+    result.status = (int)status;
+    result.error = error;
+    if (code == CURLE_OK && answer.data) {
+        result.body = answer.data;
+        result.body_len = answer.len;
+    }
+    handler.on_end(handler.arg, &result);
+    buf_release(&answer);
+}
+
+static bool is_streamed(struct http_exchange *x)
+{
+    long status = 0;
+
+    if (!x->handler.on_data)
+        return false;
+    (void)x->client->curl->easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status >= 200 && status <= 299;
+}
+
+static size_t on_body(char *data, size_t size, size_t count, void *arg)
+{
+    struct http_exchange *x = arg;
+    size_t len = size * count;
+
+    if (x->state == EXCHANGE_CANCELLED)
+        return 0; /* tells libcurl to stop */
+    if (is_streamed(x)) {
+        x->handler.on_data(x->handler.arg, data, len);
+        return x->state == EXCHANGE_CANCELLED ? 0 : len;
+    }
+    buf_add(&x->answer, data, len);
+    x->too_large = x->answer.failed;
+    return x->too_large ? 0 : len;
+}
+
+/* --- libcurl's wishes: sockets and one timer
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void act(struct http_client *c, curl_socket_t fd, int events)
+{
+    int running;
+
+    c->inside = true;
+    (void)c->curl->multi_socket_action(c->multi, fd, events, &running);
+    c->inside = false;
+    settle(c);
+}
+
+struct socket_watch {
+    struct http_client *client;
+    curl_socket_t fd;
+    struct loop_fd *watch;
+};
+
+static void on_socket_ready(void *arg, unsigned events)
+{
+    struct socket_watch *s = arg;
+    int bits = 0;
+
+    if (events & (LOOP_READABLE | LOOP_HANGUP))
+        bits |= CURL_CSELECT_IN;
+    if (events & LOOP_WRITABLE)
+        bits |= CURL_CSELECT_OUT;
+    act(s->client, s->fd, bits);
+}
+
+static void socket_watch_free(struct socket_watch *s)
+{
+    loop_fd_stop(s->watch);
+    free(s);
+}
+
+static int watch_socket(struct http_client *c, curl_socket_t fd, unsigned events)
+{
+    struct socket_watch *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return -1;
+    s->client = c;
+    s->fd = fd;
+    s->watch = loop_fd_watch(c->loop, fd, events, on_socket_ready, s);
+    if (!s->watch || c->curl->multi_assign(c->multi, fd, s) != CURLM_OK) {
+        socket_watch_free(s);
+        return -1;
+    }
+    return 0;
+}
+
+static int on_socket_wish(CURL *easy, curl_socket_t fd, int what, void *arg, void *assigned)
+{
+    struct http_client *c = arg;
+    struct socket_watch *s = assigned;
+    unsigned events = 0;
+
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (s)
+            socket_watch_free(s);
+        (void)c->curl->multi_assign(c->multi, fd, NULL);
+        return 0;
+    }
+    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT)
+        events |= LOOP_READABLE;
+    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
+        events |= LOOP_WRITABLE;
+    if (!s)
+        return watch_socket(c, fd, events);
+    return loop_fd_change(s->watch, events) < 0 ? -1 : 0;
+}
+
+static void on_timer(void *arg)
+{
+    struct http_client *c = arg;
+
+    c->timer = NULL;
+    act(c, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_timer_wish(CURLM *multi, long delay_ms, void *arg)
+{
+    struct http_client *c = arg;
+
+    (void)multi;
+    clock_stop(loop_clock(c->loop), c->timer);
+    c->timer = delay_ms >= 0 ? clock_start(loop_clock(c->loop), delay_ms, on_timer, c) : NULL;
+    return delay_ms >= 0 && !c->timer ? -1 : 0;
+}
+
+/* --- settling: what had to wait until libcurl returned
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static struct http_exchange *next_finished(struct http_client *c, CURLcode *ret_code)
+{
+    CURLMsg *message;
+    int left;
+
+    while ((message = c->curl->multi_info_read(c->multi, &left))) {
+        void *found = NULL;
+
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        *ret_code = message->data.result;
+        (void)c->curl->easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &found);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static void give_to_curl(struct http_exchange *x)
+{
+    struct http_client *c = x->client;
+
+    c->inside = true;
+    if (c->curl->multi_add_handle(c->multi, x->easy) == CURLM_OK) {
+        x->in_curl = true;
+        x->state = EXCHANGE_RUNNING;
+    } else {
+        x->state = EXCHANGE_FAILED;
+    }
+    c->inside = false;
+}
+
+static void on_settle(void *arg)
+{
+    struct http_client *c = arg;
+
+    c->settling = NULL;
+    settle(c);
+}
+
+static void settle_later(struct http_client *c)
+{
+    if (!c->settling)
+        c->settling = clock_start(loop_clock(c->loop), 0, on_settle, c);
+}
+
+/* The first exchange that is not as libcurl should know it; NULL when all are. */
+static struct http_exchange *next_unsettled(struct http_client *c)
+{
+    for (struct http_exchange *x = c->all.next; x != &c->all; x = x->next)
+        if (x->state != EXCHANGE_RUNNING)
+            return x;
+    return NULL;
+}
+
+/* One at a time, looking anew after each: a handler may start, cancel and free. */
+static void settle(struct http_client *c)
+{
+    struct http_exchange *x;
+    CURLcode code;
+
+    x = next_unsettled(c);
+    if (x && x->state == EXCHANGE_CANCELLED) {
+        exchange_free(x);
+        settle_later(c);
+    } else if (x && x->state == EXCHANGE_NEW) {
+        give_to_curl(x);
+        settle_later(c);
+    } else if (x) {
+        settle_later(c);
+        finish(x, CURLE_FAILED_INIT);
+        return;
+    }
+    x = next_finished(c, &code);
+    if (!x)
+        return;
+    settle_later(c);
+    if (x->state == EXCHANGE_CANCELLED)
+        exchange_free(x);
+    else
+        finish(x, code);
+}
+
+/* --- life
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static int keep_pem(struct http_client *c, int which, const char *text, struct err *err)
+{
+    size_t len = text ? strlen(text) : 0;
+    int fd;
+
+    if (!text)
+        return 0;
+    fd = memfd_create("pem", MFD_CLOEXEC);
+    if (fd < 0 || write(fd, text, len) != (ssize_t)len) {
+        if (fd >= 0)
+            close(fd);
+        return err_set(err, ERR_INTERNAL, "certificates cannot be kept in memory");
+    }
+    c->pem_fds[which] = fd;
+    (void)snprintf(c->pem_paths[which], PEM_PATH_SIZE, "/proc/self/fd/%d", fd);
+    return 0;
+}
+
+static int set_up_multi(struct http_client *c, struct err *err)
+{
+    c->multi = c->curl->multi_init();
+    if (!c->multi)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    (void)c->curl->multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_socket_wish);
+    (void)c->curl->multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
+    (void)c->curl->multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer_wish);
+    (void)c->curl->multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
+    (void)c->curl->multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS);
+    return 0;
+}
+
+struct http_client *http_client_new(struct loop *l, const struct http_client_options *options,
+                                    struct err *err)
+{
+    const struct curl_library *curl = curl_library_load(err);
+    struct http_client *c = curl ? calloc(1, sizeof(*c)) : NULL;
+
+    if (!curl)
+        return NULL;
+    if (!c) {
+        err_set(err, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    c->curl = curl;
+    c->loop = l;
+    c->all.next = c->all.prev = &c->all;
+    c->insecure = options->insecure;
+    for (int i = 0; i < PEM_FILES; i++)
+        c->pem_fds[i] = -1;
+    if (set_up_multi(c, err) < 0 || keep_pem(c, PEM_CA, options->ca_pem, err) < 0 ||
+        keep_pem(c, PEM_CERT, options->cert_pem, err) < 0 ||
+        keep_pem(c, PEM_KEY, options->key_pem, err) < 0) {
+        http_client_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void http_client_free(struct http_client *c)
+{
+    if (!c)
+        return;
+    while (c->all.next != &c->all)
+        exchange_free(c->all.next);
+    if (c->multi)
+        (void)c->curl->multi_cleanup(c->multi);
+    clock_stop(loop_clock(c->loop), c->timer);
+    clock_stop(loop_clock(c->loop), c->settling);
+    for (int i = 0; i < PEM_FILES; i++)
+        if (c->pem_fds[i] >= 0)
+            close(c->pem_fds[i]);
+    free(c);
+}
+
+/* --- starting
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* A proxy named in the environment is for other machines, never for this one. */
+static bool is_loopback(const char *url)
+{
+    static const char *const hosts[] = {"127.", "localhost", "[::1]"};
+    const char *host = strstr(url, "://");
+
+    for (size_t i = 0; host && i < ELEMS(hosts); i++)
+        if (strncasecmp(host + 3, hosts[i], strlen(hosts[i])) == 0)
+            return true;
+    return false;
+}
+
+static void set_tls(struct http_exchange *x)
+{
+    const struct http_client *c = x->client;
+
+    if (c->pem_fds[PEM_CA] >= 0)
+        (void)c->curl->easy_setopt(x->easy, CURLOPT_CAINFO, c->pem_paths[PEM_CA]);
+    if (c->pem_fds[PEM_CERT] >= 0)
+        (void)c->curl->easy_setopt(x->easy, CURLOPT_SSLCERT, c->pem_paths[PEM_CERT]);
+    if (c->pem_fds[PEM_KEY] >= 0)
+        (void)c->curl->easy_setopt(x->easy, CURLOPT_SSLKEY, c->pem_paths[PEM_KEY]);
+    if (c->insecure) {
+        (void)c->curl->easy_setopt(x->easy, CURLOPT_SSL_VERIFYPEER, 0L);
+        (void)c->curl->easy_setopt(x->easy, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
+static int set_headers(struct http_exchange *x, const char *const *headers)
+{
+    const struct curl_library *curl = x->client->curl;
+    static const char *const none[] = {NULL};
+
+    /* Waiting for "100 Continue" costs a round trip and brings nothing here. */
+    x->headers = curl->slist_append(NULL, "Expect:");
+    for (headers = headers ? headers : none; x->headers && *headers; headers++) {
+        struct curl_slist *more = curl->slist_append(x->headers, *headers);
+
+        if (!more)
+            return -1;
+        x->headers = more;
+    }
+    if (!x->headers || curl->easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers) != CURLE_OK)
+        return -1;
+    return 0;
+}
+
+static int set_body(struct http_exchange *x, const struct http_request *request)
+{
+    const struct curl_library *curl = x->client->curl;
+
+    if (!request->body)
+        return curl->easy_setopt(x->easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK ? 0
+                                                                                              : -1;
+    x->request_body = malloc(request->body_len + 1);
+    if (!x->request_body)
+        return -1;
+    memcpy(x->request_body, request->body, request->body_len);
+    if (curl->easy_setopt(x->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len) !=
+            CURLE_OK ||
+        curl->easy_setopt(x->easy, CURLOPT_POSTFIELDS, x->request_body) != CURLE_OK ||
+        curl->easy_setopt(x->easy, CURLOPT_CUSTOMREQUEST, request->method) != CURLE_OK)
+        return -1;
+    return 0;
+}
+
+static int set_options(struct http_exchange *x, const struct http_request *request)
+{
+    const struct curl_library *curl = x->client->curl;
+
+    (void)curl->easy_setopt(x->easy, CURLOPT_PRIVATE, x);
+    (void)curl->easy_setopt(x->easy, CURLOPT_ERRORBUFFER, x->error);
+    (void)curl->easy_setopt(x->easy, CURLOPT_NOSIGNAL, 1L);
+    (void)curl->easy_setopt(x->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    (void)curl->easy_setopt(x->easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+    (void)curl->easy_setopt(x->easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+    (void)curl->easy_setopt(x->easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    (void)curl->easy_setopt(x->easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+    (void)curl->easy_setopt(x->easy, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+    (void)curl->easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);
+    (void)curl->easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
+    (void)curl->easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (is_loopback(request->url))
+        (void)curl->easy_setopt(x->easy, CURLOPT_PROXY, "");
+    set_tls(x);
+    if (curl->easy_setopt(x->easy, CURLOPT_URL, request->url) != CURLE_OK)
+        return -1;
+    return set_headers(x, request->headers) < 0 || set_body(x, request) < 0 ? -1 : 0;
+}
+
+struct http_exchange *http_client_start(struct http_client *c, const struct http_request *request,
+                                        const struct http_handler *handler)
+{
+    struct http_exchange *x = calloc(1, sizeof(*x));
+
+    if (!x)
+        return NULL;
+    x->client = c;
+    x->handler = *handler;
+    buf_init(&x->answer, request->body_limit_bytes);
+    x->prev = c->all.prev;
+    x->next = &c->all;
+    x->prev->next = x;
+    c->all.prev = x;
+    x->easy = c->curl->easy_init();
+    if (!x->easy || set_options(x, request) < 0) {
+        exchange_free(x);
+        return NULL;
+    }
+    if (c->inside)
+        settle_later(c);
+    else
+        give_to_curl(x);
+    if (x->state == EXCHANGE_FAILED)
+        settle_later(c);
+    return x;
+}
+
+void http_exchange_cancel(struct http_exchange *x)
+{
+    if (!x->client->inside) {
+        exchange_free(x);
+        return;
+    }
+    x->state = EXCHANGE_CANCELLED;
+    settle_later(x->client);
+}

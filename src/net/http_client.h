@@ -1,0 +1,59 @@
+/*
+ * http_client.h - HTTP/1.1 requests on the loop, plain or TLS, with kept-alive connections.
+ *
+ * libcurl does the protocol. It is loaded when the first client is made and not before: the daemon
+ * on one machine talks to itself without HTTP and should not carry a TLS library for nothing.
+ */
+#ifndef MUSTER_NET_HTTP_CLIENT_H
+#define MUSTER_NET_HTTP_CLIENT_H
+
+#include "base/err.h"
+#include "loop/loop.h"
+
+struct http_client;
+struct http_exchange;
+
+/* PEM texts. All are copied. */
+struct http_client_options {
+    const char *ca_pem;             /* NULL: the system's authorities */
+    const char *cert_pem, *key_pem; /* our own certificate, or both NULL */
+    bool insecure;                  /* the server's certificate is not checked */
+};
+
+/* Missing libcurl: an error that names the package to install. */
+struct http_client *http_client_new(struct loop *l, const struct http_client_options *options,
+                                    struct err *err) must_check;
+void http_client_free(struct http_client *c); /* drops exchanges without calling back */
+
+struct http_request {
+    const char *method;
+    const char *url;
+    const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
+    const char *body;
+    size_t body_len;
+    int64_t timeout_ms;      /* for the whole exchange; 0: none (streams) */
+    size_t body_limit_bytes; /* of an answer that is collected; a longer one is an error */
+};
+
+struct http_result {
+    int status;        /* 0: no answer, error says why */
+    const char *error; /* one sentence */
+    const char *body;  /* of what was collected; never NULL */
+    size_t body_len;
+};
+
+/* on_data NULL: the answer is collected. Otherwise a 2xx answer is given in pieces as they come and
+ * others are collected. on_end comes once, last. Neither is called from inside http_client_start or
+ * http_exchange_cancel; both may start and cancel exchanges, also their own. */
+struct http_handler {
+    void (*on_data)(void *arg, const char *data, size_t len);
+    void (*on_end)(void *arg, const struct http_result *result);
+    void *arg;
+};
+
+/* NULL when out of memory. The exchange is gone after on_end. */
+struct http_exchange *http_client_start(struct http_client *c, const struct http_request *request,
+                                        const struct http_handler *handler) must_check;
+void http_exchange_cancel(struct http_exchange *x); /* no call after it */
+
+#endif
