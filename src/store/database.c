@@ -99,10 +99,14 @@ static int open_error(struct database *d, int code, struct err *err)
         return r;
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
+    case SQLITE_DONE: /* a row that must be there is not */
         r = err_set(err, ERR_INTERNAL, "the database %s is damaged: %s", d->path,
                     sqlite3_errmsg(d->handle));
         err_hint(err, "restore the file from a copy, or move it away to start empty");
         return r;
+    case SQLITE_CANTOPEN:
+        return err_set(err, ERR_UNAVAILABLE, "cannot open the database %s: %s", d->path,
+                       strerror(sqlite3_system_errno(d->handle)));
     default:
         return err_set(err, reason_of(code), "cannot open the database %s: %s", d->path,
                        d->handle ? sqlite3_errmsg(d->handle) : sqlite3_errstr(code));
@@ -177,14 +181,17 @@ static int remember_log_length(void *arg, sqlite3 *handle, const char *name, int
     return SQLITE_OK;
 }
 
+/* SQLite would make it readable for others. One that is there is left to SQLite: closing another
+ * descriptor of it would give up the locks this process holds. */
 static int create_file(const char *path, struct err *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-    if (fd < 0)
+    if (fd < 0 && errno != EEXIST)
         return err_set(err, ERR_UNAVAILABLE, "cannot open the database %s: %s", path,
                        strerror(errno));
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     return 0;
 }
 

@@ -48,7 +48,8 @@ struct store_options {
 /* path: the database file, made if absent, mode 0600. The version of the layout is checked. */
 struct store *store_open(struct loop *l, const char *path, const struct store_options *options,
                          struct err *err) must_check;
-/* Commits what is queued, then closes. Done callbacks of writes that were queued are called. */
+/* Commits what is queued, then closes. Done callbacks of writes that were queued are called; what
+ * they write is refused. Watches still open see nothing more and may be freed later. */
 void store_close(struct store *s);
 
 struct store_collection *
@@ -75,7 +76,8 @@ typedef void store_done_fn(void *arg, const struct err *err);
 
 /* value is the whole object; for a deletion its last state. Both with revision
  * store_next_revision() inside. Preconditions are the caller's, checked against store_head on the
- * same turn. */
+ * same turn. done may be NULL. -ENOENT: nothing to delete; -ENAMETOOLONG: a key of more than 1024
+ * bytes; -ESHUTDOWN: closing; -ENOMEM. Nothing has happened then. */
 int store_put(struct store_collection *c, const char *key, struct blob *value, store_done_fn *done,
               void *arg) must_check;
 int store_delete(struct store_collection *c, const char *key, struct blob *last,
