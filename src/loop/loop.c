@@ -111,8 +111,10 @@ void loop_free(struct loop *l)
     } while (uv_loop_close(&l->uv) == UV_EBUSY);
     for (size_t i = 0; i < l->deferred.count; i++)
         loop_timers_drop(&l->deferred.items[i]);
-    while (l->hooks)
-        loop_hook_free(l->hooks);
+    for (struct loop_hook *h = l->hooks, *next; h; h = next) {
+        next = h->next;
+        free(h);
+    }
     free(l->deferred.items);
     free(l->running.items);
     free(l);

@@ -6,6 +6,7 @@
  */
 #include "store/window.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,9 +35,16 @@ int window_init(struct window *w, int64_t start_revision, size_t limit_events, s
     return w->ring ? 0 : -ENOMEM;
 }
 
+static size_t slot(const struct window *w, size_t index)
+{
+    size_t i = w->first + index;
+
+    return i < w->cap ? i : i - w->cap;
+}
+
 static struct change *at(const struct window *w, size_t index)
 {
-    return w->ring[(w->first + index) % w->cap];
+    return w->ring[slot(w, index)];
 }
 
 /* Both states, though a neighbour may share one: a true upper bound. */
@@ -51,7 +59,7 @@ static void drop_oldest(struct window *w)
 
     w->start_revision = c->revision;
     w->used_bytes -= bytes_of(c);
-    w->first = (w->first + 1) % w->cap;
+    w->first = slot(w, 1);
     w->first_number++;
     w->count--;
     change_unref(c);
@@ -60,8 +68,10 @@ static void drop_oldest(struct window *w)
 static void grow(struct window *w)
 {
     size_t cap = min_size(w->cap * 2, w->limit_events);
-    struct change **ring = calloc(cap, sizeof(struct change *));
+    struct change **ring;
 
+    assert(cap > w->cap);
+    ring = calloc(cap, sizeof(struct change *));
     if (!ring)
         return; /* a shorter window then */
     for (size_t i = 0; i < w->count; i++)
@@ -82,7 +92,7 @@ void window_add(struct window *w, struct change *c)
         grow(w);
     if (w->count == w->cap)
         drop_oldest(w);
-    w->ring[(w->first + w->count) % w->cap] = change_ref(c);
+    w->ring[slot(w, w->count)] = change_ref(c);
     w->count++;
     w->used_bytes += bytes;
 }
