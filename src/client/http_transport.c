@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "net/http_client.h"
 
 #define CALL_TIMEOUT_MS 60000
 #define REPLY_LIMIT_BYTES (256u * 1024u * 1024u)
 #define REFUSAL_LIMIT_BYTES (1024u * 1024u) /* of a stream that was refused */
 #define URL_LIMIT_BYTES (64u * 1024u)
+#define CONFIG_LIMIT_BYTES (1024u * 1024u)
 #define USER_AGENT "User-Agent: muster"
 
 struct http_transport {
@@ -194,51 +196,18 @@ static const struct transport_ops http_transport_ops = {
  * ------------------------------------------------------------------------------------------------
  */
 
-static void write_base64(struct buf *out, const char *text)
+static const char *authorization_of(struct arena *a, const struct client_config *config)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *u = (const unsigned char *)text;
+    const char *pair;
+    size_t len;
 
-    for (size_t left = strlen(text); left; u += 3, left -= min_size(left, 3)) {
-        unsigned bits = (unsigned)u[0] << 16 | (left > 1 ? (unsigned)u[1] << 8 : 0) |
-                        (left > 2 ? (unsigned)u[2] : 0);
-
-        buf_addc(out, digits[bits >> 18]);
-        buf_addc(out, digits[bits >> 12 & 63]);
-        buf_addc(out, left > 1 ? digits[bits >> 6 & 63] : '=');
-        buf_addc(out, left > 2 ? digits[bits & 63] : '=');
-    }
-}
-
-static void write_authorization(struct buf *out, const struct client_config *config)
-{
-    struct buf pair = BUF_INIT(URL_LIMIT_BYTES);
-
-    if (config->token) {
-        buf_addf(out, "Authorization: Bearer %s", config->token);
-    } else if (config->username) {
-        buf_addf(&pair, "%s:%s", config->username, config->password ? config->password : "");
-        buf_adds(out, "Authorization: Basic ");
-        write_base64(out, pair.failed ? "" : pair.data);
-    }
-    buf_release(&pair);
-}
-
-static int copy_config(struct http_transport *t, const struct client_config *config,
-                       struct err *err)
-{
-    struct buf authorization = BUF_INIT(URL_LIMIT_BYTES);
-
-    write_authorization(&authorization, config);
-    t->server = arena_strdup(&t->arena, config->server);
-    if (authorization.len)
-        t->authorization = arena_strndup(&t->arena, authorization.data, authorization.len);
-    if (authorization.failed)
-        err_set(err, ERR_INVALID, "the token is too long");
-    else if (arena_failed(&t->arena))
-        err_set(err, ERR_INTERNAL, "out of memory");
-    buf_release(&authorization);
-    return err_is_set(err) ? -1 : 0;
+    if (config->token)
+        return arena_printf(a, "Authorization: Bearer %s", config->token);
+    if (!config->username)
+        return NULL;
+    pair = arena_printf(a, "%s:%s", config->username, config->password ? config->password : "");
+    pair = pair ? base64_encode(a, pair, strlen(pair), &len) : NULL;
+    return pair ? arena_printf(a, "Authorization: Basic %s", pair) : NULL;
 }
 
 struct transport *http_transport_new(struct loop *l, const struct client_config *config,
@@ -251,8 +220,12 @@ struct transport *http_transport_new(struct loop *l, const struct client_config 
         return NULL;
     }
     t->transport.ops = &http_transport_ops;
-    arena_init(&t->arena, 4 * URL_LIMIT_BYTES);
-    if (copy_config(t, config, err) == 0)
+    arena_init(&t->arena, CONFIG_LIMIT_BYTES);
+    t->server = arena_strdup(&t->arena, config->server);
+    t->authorization = authorization_of(&t->arena, config);
+    if (arena_failed(&t->arena))
+        err_set(err, ERR_INTERNAL, "the server's address and the token do not fit into memory");
+    else
         t->http = http_client_new(l,
                                   &(struct http_client_options){.ca_pem = config->ca_pem,
                                                                 .cert_pem = config->cert_pem,

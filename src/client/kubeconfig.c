@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/yaml.h"
+#include "base/base64.h"
 #include "loop/file.h"
 
 #define FILE_LIMIT_BYTES (4u * 1024u * 1024u)
@@ -74,36 +75,13 @@ static int read_file(struct reader *r, const struct json *name, const char **ret
     return rc;
 }
 
-static int base64_digit(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
 static int decode_base64(struct reader *r, const struct json *v, const char **ret)
 {
-    const char *text = json_string(v, "");
-    char *out = arena_alloc(r->arena, strlen(text) / 4 * 3 + 4);
-    unsigned bits = 0, held = 0;
-    size_t n = 0;
+    size_t len;
 
-    for (; out && *text && *text != '='; text++) {
-        int digit = base64_digit(*text);
-
-        if (*text == '\n' || *text == '\r' || *text == ' ')
-            continue;
-        if (digit < 0)
-            return fail(r, v, "%s is not base64", v->key);
-        bits = (bits << 6 | (unsigned)digit) & 0xffffffu;
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            out[n++] = (char)(bits >> held & 0xffu);
-        }
-    }
-    *ret = out;
+    *ret = base64_decode(r->arena, json_string(v, ""), v->len, &len);
+    if (!*ret && !arena_failed(r->arena))
+        return fail(r, v, "%s is not base64", v->key);
     return 0;
 }
 

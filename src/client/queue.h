@@ -11,7 +11,8 @@
 
 struct queue;
 
-/* Begin work on key; call queue_done once when it is over, possibly later. */
+/* Begin work on key, which is valid until queue_done; call that once when it is over, possibly
+ * later. */
 typedef void queue_work_fn(void *arg, const char *key);
 
 struct queue *queue_new(struct clock *clock, unsigned max_in_work, queue_work_fn *work,

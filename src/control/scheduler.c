@@ -2,8 +2,8 @@
  * scheduler.c - see scheduler.h.
  *
  * Binding twice from an old picture is prevented twice over: after a plan the next look waits until
- * the cache has seen what was written, and a binding is a patch of the very version of the pod that
- * was looked at, so that any other is refused.
+ * the cache has seen what was written (else a GPU might be given to two pods), and a binding is a
+ * patch of the very version of the pod that was looked at, so that any other is refused.
  */
 #include "control/scheduler.h"
 
@@ -18,7 +18,8 @@
 #include "core/schedule.h"
 
 #define LOOK_KEY "schedule"
-#define REST_MS 5000
+#define RECHECK_MS 5000
+#define UNCLEAR_REST_MS 1000
 #define SCHEDULE_LIMIT_BYTES (256u * 1024u * 1024u)
 
 struct scheduler {
@@ -28,7 +29,9 @@ struct scheduler {
     struct trouble trouble;
     struct queue *queue;
     bool overcommit;
-    int64_t rest_revision, rest_until_ms; /* of pods; 0: not resting */
+    int64_t rest_revision; /* of pods: the next look needs it; 0: not resting */
+    int64_t last_revision; /* of pods, when last asked */
+    int64_t rest_until_ms; /* after a failure that may have written more than we know */
 };
 
 /* Pods that name another scheduler are not ours to place; once placed, by whomever, they count. */
@@ -69,31 +72,43 @@ static void on_applied(void *arg, const struct apply_result *result)
 {
     struct scheduler *s = arg;
 
-    for (size_t i = 0; i < result->written_len; i++) {
-        if (result->written[i].kind != &kind_pod)
-            continue;
-        s->rest_revision = result->written[i].revision;
-        s->rest_until_ms = clock_now_ms(s->clock) + REST_MS;
-    }
-    if (result->outcome == APPLY_FAILED)
+    for (size_t i = 0; i < result->written_len; i++)
+        if (result->written[i].kind == &kind_pod)
+            s->rest_revision = result->written[i].revision;
+    s->last_revision = cache_revision(s->pods);
+    if (result->outcome == APPLY_FAILED) {
+        s->rest_until_ms = clock_now_ms(s->clock) + UNCLEAR_REST_MS;
         log_warn("scheduling: %s", result->err->text);
-    else if (result->outcome == APPLY_AGAIN)
+    } else if (result->outcome == APPLY_AGAIN) {
         log_debug("scheduling: looking again: %s", result->err->text);
+    }
     queue_done(s->queue, LOOK_KEY, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
+}
+
+/* A revision that fell means another history (a restored server): waiting for ours would be
+ * waiting for ever. */
+static bool has_seen_writes(struct scheduler *s)
+{
+    int64_t revision = cache_revision(s->pods), before = s->last_revision;
+
+    s->last_revision = revision;
+    return revision >= s->rest_revision || revision < before;
 }
 
 static bool rests(struct scheduler *s)
 {
     int64_t left = s->rest_until_ms - clock_now_ms(s->clock);
 
-    if (!s->rest_until_ms)
-        return false;
-    if (left <= 0 || left > REST_MS || cache_revision(s->pods) >= s->rest_revision) {
-        s->rest_until_ms = 0;
-        return false;
+    if (left > 0 && left <= UNCLEAR_REST_MS) {
+        queue_add_after(s->queue, LOOK_KEY, left);
+        return true;
     }
-    queue_add_after(s->queue, LOOK_KEY, left);
-    return true;
+    if (s->rest_revision && !has_seen_writes(s)) {
+        queue_add_after(s->queue, LOOK_KEY, RECHECK_MS);
+        return true;
+    }
+    s->rest_until_ms = s->rest_revision = 0;
+    return false;
 }
 
 static enum queue_result carry_out(struct scheduler *s, struct plan *plan)
