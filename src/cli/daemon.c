@@ -11,7 +11,7 @@
 
 #include "agent/agent.h"
 #include "control/control.h"
-#include "runtime/podstate.h"
+#include "runtime/podfolder.h"
 #include "server/local.h"
 #include "server/server.h"
 #include "store/store.h"

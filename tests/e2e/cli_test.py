@@ -1,0 +1,245 @@
+#!/usr/bin/python3
+"""The command line: what it prints where, and how it ends."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+
+import harness
+from harness import Daemon, DaemonTest, job
+
+import unittest
+
+
+class WithoutDaemon(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon(start=False)
+
+    def tearDown(self):
+        self.assertEqual(self.daemon.close(), {})
+
+    def check(self, arguments, code, stderr, stdout=""):
+        done = self.daemon.cli(*arguments)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (code, stdout, stderr))
+
+    def test_usage(self):
+        self.check(["rnu"], 2, "error: unknown command 'rnu'\n  hint: did you mean 'muster run'?\n")
+        self.check(["up", "--detatch"], 2, "error: unknown option '--detatch'\n  hint: did you mean --detach?\n")
+        self.check(["run"], 2, "error: 'muster run' wants: FILE\n  hint: 'muster run -h' lists what it takes\n")
+        self.check(["ps", "x"], 2,
+                   "error: 'muster ps' does not know what to do with 'x'\n  hint: 'muster ps -h' lists what it takes\n")
+        self.check(["ps", "-o", "jsno"], 2,
+                   "error: --output cannot be 'jsno'\n  hint: did you mean json? Allowed: table|wide|json|yaml|name\n")
+        self.check(["controller"], 2, "error: --kubeconfig says where the API server is, and is needed\n")
+
+    def test_not_up(self):
+        wanted = f"error: muster is not up (data folder {self.daemon.folder})\n  hint: start it with: muster up --detach\n"
+        path = os.path.join(self.daemon.folder, "job.json")
+        pathlib.Path(path).write_text(json.dumps(job("x", ["true"])))
+        for arguments in (["ps"], ["logs", "x"], ["rm", "x"], ["run", path]):
+            self.check(arguments, 1, wanted)
+        self.check(["down"], 5, f"error: muster is not up (data folder {self.daemon.folder})\n")
+
+    def test_help(self):
+        for arguments in (["help"], ["-h"], [], ["--help"]):
+            done = self.daemon.cli(*arguments)
+            self.assertEqual(done.returncode, 0)
+            for word in ("up", "down", "run", "ps", "logs", "rm", "kubeconfig", "controller", "node", "version"):
+                self.assertIn(f"\n  {word} ", done.stdout)
+            self.assertNotIn("supervise", done.stdout)
+        self.assertEqual(self.daemon.cli("help", "run").stdout, self.daemon.cli("run", "-h").stdout)
+        codes = self.daemon.cli("help", "exit-codes").stdout
+        self.assertEqual([line.split()[0] for line in codes.splitlines()], "0 1 2 3 4 5 6 124 130".split())
+
+    def test_version(self):
+        self.assertRegex(self.daemon.cli("version").stdout, r"^muster \d+\.\d+\.\d+\n$")
+
+    def test_bad_listen(self):
+        done = self.daemon.cli("up", "--listen", "0.0.0.0:0")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("hint:", done.stderr)
+        done = self.daemon.cli("up", "--detach", "--listen", "nonsense")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("error: "), done.stderr)
+
+    def test_colour_is_asked_for(self):
+        plain = self.daemon.cli("rnu")
+        self.assertNotIn("\033", plain.stderr)
+        self.assertIn("\033[", self.daemon.cli("--color=always", "rnu").stderr)
+        self.assertIn("\033[", self.daemon.cli("rnu", environment={"CLICOLOR_FORCE": "1"}).stderr)
+        self.assertNotIn("\033", self.daemon.cli("rnu", environment={"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}).stderr)
+
+
+class Up(unittest.TestCase):
+    def setUp(self):
+        self.daemon = Daemon(start=False)
+
+    def tearDown(self):
+        self.daemon.cli("down")
+        self.assertEqual(self.daemon.close(), {})
+
+    def up(self, *options):
+        return self.daemon.cli("up", "--detach", "--listen", "127.0.0.1:0", *options)
+
+    def test_detach(self):
+        done = self.up()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        folder = pathlib.Path(self.daemon.folder)
+        lines = done.stdout.splitlines()
+        self.assertRegex(lines[0], r"^muster \S+ is up at http://127\.0\.0\.1:\d+$")
+        self.assertIn(f"export KUBECONFIG={folder}/kubeconfig", lines[1])
+        self.assertIn(f"{folder}/muster.log", lines[2])
+        for name, mode in (("", 0o700), ("token", 0o600), ("kubeconfig", 0o600), ("muster.db", 0o600), ("muster.log", 0o600)):
+            self.assertEqual((folder / name).stat().st_mode & 0o777, mode, name)
+        address = lines[0].split("http://")[1]
+        self.assertIn(f"@{address}", self.daemon.cli("kubeconfig").stdout)
+        self.assertEqual(self.daemon.cli("kubeconfig", "--path").stdout, f"{folder}/kubeconfig\n")
+        # a second one says who holds the folder
+        pid = (folder / "muster.pid").read_text().split()[0]
+        again = self.up()
+        self.assertEqual(again.returncode, 6, again.stderr)
+        self.assertIn(f"process {pid} at {address}", again.stderr)
+        # and a second folder that the port is taken
+        other = Daemon(start=False)
+        taken = other.cli("up", "--detach", "--listen", address)
+        other.close()
+        self.assertEqual(taken.returncode, 1)
+        self.assertTrue(taken.stderr.startswith(f"error: cannot listen on {address}: Address already in use\n"), taken.stderr)
+        self.assertIn("--listen", taken.stderr.splitlines()[1])
+        self.assertEqual(self.daemon.cli("down").stdout, "stopped\n")
+        self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
+
+    def test_token_stays_and_kubeconfig_follows_the_address(self):
+        self.up()
+        folder = pathlib.Path(self.daemon.folder)
+        token, first = (folder / "token").read_text(), (folder / "kubeconfig").read_text()
+        self.daemon.cli("down")
+        self.up()
+        self.assertEqual((folder / "token").read_text(), token)
+        second = (folder / "kubeconfig").read_text()
+        self.assertNotEqual(first, second)
+        self.assertEqual(self.daemon.cli("ps").returncode, 0)
+
+
+class Commands(DaemonTest):
+    def test_run_follows_and_succeeds(self):
+        path = self.write("hello.json", job("hello", ["sh", "-c", "echo hello from $RANK"], run_policy={"cleanUpPolicy": "None"}))
+        done = self.daemon.cli("run", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"worker-{i} | hello from {i}" for i in range(4)])
+        self.assertRegex(done.stderr, r"(?m)^hello: succeeded after \d+s$")
+        again = self.daemon.cli("run", path)
+        self.assertEqual(again.returncode, 6)
+        self.assertIn("job 'hello' exists already and has ended (Succeeded)", again.stderr)
+        self.assertIn("--replace", again.stderr)
+        replaced = self.daemon.cli("run", "--replace", path)
+        self.assertEqual(replaced.returncode, 0, replaced.stderr)
+        self.assertEqual(len(replaced.stdout.splitlines()), 4)
+        self.remove("hello")
+
+    def test_run_tells_failure(self):
+        path = self.write("bad.json", job("bad", ["sh", "-c", "echo oh no; exit 3"], replicas=1))
+        done = self.daemon.cli("run", path)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(done.stdout, "worker-0 | oh no\n")
+        self.assertRegex(done.stderr, r"(?m)^error: job 'bad' did not succeed: .*3")
+        self.remove("bad")
+
+    def test_run_shows_every_attempt(self):
+        """Three attempts of one replica: the lines of each, none lost, none doubled."""
+        flag = os.path.join(self.daemon.folder, "attempts")
+        script = f"echo x >> {flag}; n=$(wc -l < {flag}); echo attempt $n one; echo attempt $n two; [ $n -ge 3 ]"
+        path = self.write("again.json", job("again", ["sh", "-c", script], replicas=1, restart="OnFailure"))
+        done = self.daemon.cli("run", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), [f"worker-0 | attempt {n} {word}" for n in (1, 2, 3) for word in ("one", "two")])
+        self.assertIn("again: restart 1 of 3", done.stderr)
+        self.remove("again")
+
+    def test_interrupt_detaches(self):
+        path = self.write("long.json", job("long", ["sh", "-c", "echo started; exec sleep 1000"], replicas=1))
+        output = open(os.path.join(self.daemon.folder, "long.txt"), "w+b")
+        runner = subprocess.Popen([harness.BIN, "run", path], stdout=output, stderr=subprocess.PIPE,
+                                  env=self.daemon.environment)
+        self.daemon.wait_running("long", 1)
+        # the line has come through once it is in the runner's output
+        while b"started" not in pathlib.Path(output.name).read_bytes():
+            self.assertIsNone(runner.poll())
+        runner.send_signal(signal.SIGINT)
+        _, stderr = runner.communicate(timeout=harness.PATIENCE)
+        output.close()
+        self.assertEqual(runner.returncode, 130)
+        self.assertIn(b"the job goes on", stderr)
+        self.assertIn(b"muster logs -f long", stderr)
+        self.assertEqual(self.daemon.get_job("long")["status"]["phase"], "Running")
+        self.remove("long")
+
+    def test_detach_ps_logs_rm(self):
+        path = self.write("some.json", job("some", ["sh", "-c", "for i in 1 2 3; do echo $RANK says $i; done; exec sleep 1000"],
+                                           replicas=2))
+        done = self.daemon.cli("run", "--detach", path)
+        self.assertEqual((done.returncode, done.stdout),
+                         (0, "pytorchtrainingjob.batch.tensorstack.dev/some created\n"), done.stderr)
+        pods = self.daemon.wait_running("some", 2)
+        self.daemon.wait_phase("some", "Running")
+        for name in pods:
+            while self.daemon.log(name).count("\n") < 3:
+                pass
+        table = self.daemon.wait_for(
+            harness.JOBS.format(ns="default"),
+            lambda jobs: self.daemon.cli("ps").stdout if jobs["some"]["status"]["aggregate"].get("running") == 2 else None)
+        header, row = table.splitlines()
+        self.assertEqual(header.split(), "NAME KIND PHASE READY RESTARTS AGE WHY".split())
+        self.assertEqual(row.split()[:5], ["some", "PyTorchTrainingJob", "Running", "2/2", "0"])
+        self.assertEqual(self.daemon.cli("ps", "-A").stdout.splitlines()[1].split()[0], "default")
+        self.assertEqual(self.daemon.cli("ps", "-o", "name").stdout, "pytorchtrainingjob.batch.tensorstack.dev/some\n")
+        listed = json.loads(self.daemon.cli("ps", "-o", "json").stdout)
+        self.assertEqual((listed["kind"], listed["items"][0]["metadata"]["name"]), ("List", "some"))
+        self.assertIn("name: some", self.daemon.cli("ps", "-o", "yaml").stdout)
+        self.assertEqual(self.daemon.cli("ps", "-n", "elsewhere").stdout, "")
+        logs = self.daemon.cli("logs", "some")
+        self.assertEqual(logs.stdout.splitlines(), [f"worker-{r} | {r} says {i}" for r in range(2) for i in (1, 2, 3)])
+        self.assertEqual(self.daemon.cli("logs", "some", "--replica", "worker-1", "--tail", "1").stdout, "1 says 3\n")
+        stamped = self.daemon.cli("logs", "some", "--replica", "worker-0", "--timestamps").stdout
+        self.assertRegex(stamped.splitlines()[0], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z 0 says 1$")
+        self.assertEqual(self.daemon.cli("logs", sorted(pods)[0]).stdout.splitlines()[0], "0 says 1")
+        near = self.daemon.cli("logs", "somme")
+        self.assertEqual((near.returncode, near.stderr),
+                         (5, "error: no job 'somme' in namespace default\n  hint: did you mean 'some'?\n"))
+        self.assertEqual(self.daemon.cli("logs", "some", "--replica", "worker-9").returncode, 5)
+        running = self.daemon.cli("run", path)
+        self.assertEqual(running.returncode, 6)
+        self.assertIn("muster logs -f some", running.stderr)
+        dry = self.daemon.cli("rm", "--dry-run", "some")
+        self.assertEqual(dry.stdout, "pytorchtrainingjob.batch.tensorstack.dev/some would be removed\n")
+        gone = self.daemon.cli("rm", "some", "none")
+        self.assertEqual((gone.returncode, gone.stdout), (5, "pytorchtrainingjob.batch.tensorstack.dev/some removed\n"))
+        self.assertEqual(self.daemon.pods(), {})
+
+    def test_run_fills_the_working_folder(self):
+        folder = os.path.join(self.daemon.folder, "work")
+        os.mkdir(folder)
+        path = self.write("work/where.json", job("where", ["pwd"], replicas=1))
+        self.assertEqual(self.daemon.cli("run", path).stdout, f"worker-0 | {folder}\n")
+        self.remove("where")
+
+    def test_run_other_objects_and_standard_input(self):
+        text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: '1'}\n"
+        done = self.daemon.cli("run", "-", stdin=text)
+        self.assertEqual((done.returncode, done.stdout), (0, "configmap/settings created\n"), done.stderr)
+        done = self.daemon.cli("run", "-", stdin=text.replace("'1'", "'2'"))
+        self.assertEqual((done.returncode, done.stdout), (0, "configmap/settings updated\n"), done.stderr)
+        found = self.daemon.call("GET", "/api/v1/namespaces/default/configmaps/settings")
+        self.assertEqual(found["data"], {"a": "2"})
+
+    def test_logs_follow_a_finished_job(self):
+        self.daemon.create(job("done", ["echo", "only line"], replicas=1))
+        self.daemon.wait_phase("done", "Succeeded")
+        done = self.daemon.cli("logs", "-f", "done")
+        self.assertEqual((done.returncode, done.stdout), (0, "worker-0 | only line\n"))
+        self.remove("done")
+
+
+if __name__ == "__main__":
+    harness.main()

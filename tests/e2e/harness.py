@@ -1,0 +1,290 @@
+"""What the end-to-end tests share: a private daemon, its API, its processes.
+
+Everything is waited for by an event: a line of a watch, the end of a process, an answer of /readyz. Everything that
+was started is ended by its process id, and a test fails when anything is left.
+"""
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = str(pathlib.Path(os.environ.get("MUSTER_BIN", ROOT / "build/muster")).resolve())
+# Sanitized binaries and busy machines are slower; no test passes sooner because of it.
+PATIENCE = float(os.environ.get("MUSTER_TEST_PATIENCE", "60"))
+
+JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/{ns}/pytorchtrainingjobs"
+PODS = "/api/v1/namespaces/{ns}/pods"
+SERVICES = "/api/v1/namespaces/{ns}/services"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases"
+NODES = "/api/v1/nodes"
+
+
+class Timeout(AssertionError):
+    pass
+
+
+def job(name, command, replicas=4, restart="Never", cpu="10m", memory="8Mi", run_policy=None, grace=1, ns="default"):
+    """A PyTorchTrainingJob whose replicas all run command."""
+    return {
+        "apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",
+        "metadata": {"name": name, "namespace": ns},
+        "spec": {
+            **({"runPolicy": run_policy} if run_policy else {}),
+            "replicaSpecs": [{
+                "type": "worker", "replicas": replicas, "restartPolicy": restart,
+                "template": {"spec": {
+                    "terminationGracePeriodSeconds": grace,
+                    "containers": [{"name": "python", "image": "none", "command": command,
+                                    "resources": {"requests": {"cpu": cpu, "memory": memory}}}]}}}]}}
+
+
+class Daemon:
+    """One data folder and, most of the time, one `muster up` on it."""
+
+    def __init__(self, *options, environment=None, start=True):
+        self.folder = tempfile.mkdtemp(prefix="muster-e2e-")
+        self.options = options
+        self.environment = dict(os.environ, MUSTER_HOME=self.folder, **(environment or {}))
+        self.environment.pop("KUBECONFIG", None)
+        self.process = self.port = self.token = None
+        self.others = []
+        if start:
+            self.start()
+
+    # --- processes
+
+    def spawn(self, *arguments, **how):
+        """Another muster process of this data folder; it is ended with the daemon."""
+        log = open(os.path.join(self.folder, f"out-{len(self.others)}.txt"), "wb")
+        process = subprocess.Popen([BIN, *arguments], stdin=subprocess.DEVNULL,
+                                   stdout=how.pop("stdout", log), stderr=how.pop("stderr", log),
+                                   env=self.environment, **how)
+        log.close()
+        self.others.append(process)
+        return process
+
+    def start(self, *options):
+        with open(os.path.join(self.folder, "daemon.txt"), "ab") as log:
+            self.process = subprocess.Popen(
+                [BIN, "up", "--listen", f"127.0.0.1:{self.port or 0}", *self.options, *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment)
+        until = time.monotonic() + PATIENCE
+        while not self.is_ready():
+            if self.process.poll() is not None:
+                raise AssertionError(f"muster up ended with {self.process.returncode}:\n{self.output()}")
+            if time.monotonic() > until:
+                raise Timeout(f"not ready:\n{self.output()}")
+            time.sleep(0.005)
+
+    def output(self):
+        return pathlib.Path(self.folder, "daemon.txt").read_text(errors="replace")
+
+    def is_ready(self):
+        folder = pathlib.Path(self.folder)
+        # The process id in the lock file is written when the address is known: an old kubeconfig does not fool us.
+        with contextlib.suppress(FileNotFoundError, ValueError, IndexError, OSError):
+            pid, address = (folder / "muster.pid").read_text().split()
+            if int(pid) != self.process.pid:
+                return False
+            self.port = int(address.rsplit(":", 1)[1])
+            self.token = (folder / "token").read_text().strip()
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        return False
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+        return self.process.returncode
+
+    def close(self):
+        """Ends what was started; answers the pod processes that had to be killed."""
+        for process in [*self.others, self.process]:
+            if process and process.poll() is None:
+                process.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(PATIENCE)
+                if process.poll() is None:
+                    process.kill()
+                    process.wait()
+        left = self.pod_processes()
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return left
+
+    def pod_processes(self, uid=None, container=False):
+        """{pid: command line} of what runs for this data folder's pods, supervisors included."""
+        folder = self.folder.encode()
+        with contextlib.suppress(FileNotFoundError):
+            uids = [uid] if uid else os.listdir(os.path.join(self.folder, "pods"))
+            marks = [f"MUSTER_POD_UID={one}".encode() for one in uids]
+            found = {}
+            for entry in os.listdir("/proc"):
+                if not entry.isdigit():
+                    continue
+                with contextlib.suppress(OSError):
+                    line = pathlib.Path("/proc", entry, "cmdline").read_bytes()
+                    environ = pathlib.Path("/proc", entry, "environ").read_bytes().split(b"\0")
+                    state = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[0]
+                    if state == "Z":
+                        continue
+                    ours = any(mark in environ for mark in marks)
+                    supervisor = b"supervise" in line and folder in line and (not uid or uid.encode() in line)
+                    if container and not any(item.startswith(b"MUSTER_CONTAINER=") for item in environ):
+                        continue
+                    if ours or (supervisor and not container):
+                        found[int(entry)] = line.replace(b"\0", b" ").decode(errors="replace").strip()
+            return found
+        return {}
+
+    # --- the API
+
+    def request(self, method, path, body=None, content_type="application/json", headers=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            all_headers = {"Authorization": f"Bearer {self.token}", **(headers or {})}
+            if body is not None:
+                all_headers["Content-Type"] = content_type
+            connection.request(method, path, json.dumps(body) if body is not None else None, all_headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def call(self, method, path, body=None, expect=(200, 201), **how):
+        status, text = self.request(method, path, body, **how)
+        if status not in expect:
+            raise AssertionError(f"{method} {path} gave {status}: {text.decode(errors='replace')}")
+        return json.loads(text) if text else None
+
+    def create(self, what, ns="default"):
+        return self.call("POST", JOBS.format(ns=ns), what)
+
+    def get_job(self, name, ns="default"):
+        return self.call("GET", f"{JOBS.format(ns=ns)}/{name}")
+
+    def list(self, path):
+        return self.call("GET", path)["items"]
+
+    def pods(self, owner=None, ns="default"):
+        found = self.list(PODS.format(ns=ns))
+        return {pod["metadata"]["name"]: pod for pod in found
+                if not owner or pod["metadata"].get("labels", {}).get("tensorstack.dev/owner-name") == owner}
+
+    def log(self, pod, ns="default", query=""):
+        status, text = self.request("GET", f"{PODS.format(ns=ns)}/{pod}/log{query}")
+        if status != 200:
+            raise AssertionError(f"log of {pod} gave {status}: {text}")
+        return text.decode(errors="replace")
+
+    def wait_for(self, path, wanted, what="", patience=None):
+        """Until wanted({name: object}) is true of a collection; by list and watch. Answers its value."""
+        until = time.monotonic() + (patience or PATIENCE)
+        while True:
+            listed = self.call("GET", path)
+            objects = {item["metadata"]["name"]: item for item in listed["items"]}
+            value = wanted(objects)
+            if value:
+                return value
+            version = listed["metadata"]["resourceVersion"]
+            connection = http.client.HTTPConnection("127.0.0.1", self.port,
+                                                    timeout=max(0.1, until - time.monotonic()))
+            try:
+                connection.request("GET", f"{path}?watch=true&resourceVersion={version}",
+                                   headers={"Authorization": f"Bearer {self.token}"})
+                for line in connection.getresponse():
+                    event = json.loads(line)
+                    if event["type"] in ("ERROR", "BOOKMARK"):
+                        break
+                    name = event["object"]["metadata"]["name"]
+                    if event["type"] == "DELETED":
+                        objects.pop(name, None)
+                    else:
+                        objects[name] = event["object"]
+                    value = wanted(objects)
+                    if value:
+                        return value
+            except (TimeoutError, OSError):
+                pass
+            finally:
+                connection.close()
+            if time.monotonic() > until:
+                raise Timeout(f"waited in vain for {what or path}: " + json.dumps(
+                    {name: item.get("status") for name, item in objects.items()}, indent=1)[:6000] +
+                    "\n" + self.output()[-3000:])
+
+    def wait_phase(self, name, phase, ns="default", patience=None):
+        def reached(jobs):
+            status = jobs.get(name, {}).get("status", {})
+            if status.get("phase") in ("Succeeded", "Failed") and status["phase"] != phase:
+                raise AssertionError(f"{name} is {status['phase']}, not {phase}: {json.dumps(status, indent=1)}")
+            return jobs[name] if status.get("phase") == phase else None
+        return self.wait_for(JOBS.format(ns=ns), reached, f"{name} to be {phase}", patience)
+
+    def wait_running(self, name, count=4, ns="default", patience=None):
+        """Until count pods of the job run; answers them by name."""
+        def reached(pods):
+            running = {n: p for n, p in pods.items()
+                       if p["metadata"].get("labels", {}).get("tensorstack.dev/owner-name") == name
+                       and p.get("status", {}).get("phase") == "Running"
+                       and not p["metadata"].get("deletionTimestamp")}
+            return running if len(running) == count else None
+        return self.wait_for(PODS.format(ns=ns), reached, f"{count} pods of {name} to run", patience)
+
+    # --- the command line
+
+    def cli(self, *arguments, stdin=None, timeout=None, environment=None):
+        return subprocess.run([BIN, *arguments], input=stdin, capture_output=True, text=True,
+                              env={**self.environment, **(environment or {})}, timeout=timeout or PATIENCE)
+
+
+class DaemonTest(unittest.TestCase):
+    """A test with a daemon of its own per class."""
+
+    options = ()
+    environment = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(*cls.options, environment=cls.environment)
+
+    @classmethod
+    def tearDownClass(cls):
+        left = cls.daemon.close()
+        if left:
+            raise AssertionError(f"processes left behind: {left}")
+
+    def remove(self, *names):
+        """Removes jobs and everything of them, so that nothing is left for the next test."""
+        done = self.daemon.cli("rm", *names)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def write(self, name, text):
+        path = os.path.join(self.daemon.folder, name)
+        pathlib.Path(path).write_text(text if isinstance(text, str) else json.dumps(text))
+        return path
+
+
+def uids(pods):
+    return {name: pod["metadata"]["uid"] for name, pod in pods.items()}
+
+
+def main():
+    unittest.main(verbosity=2, argv=sys.argv[:1] + [a for a in sys.argv[1:] if not re.match("^-v$", a)])

@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""Jobs start whole, first come first served; a waiting one says in one sentence what is missing."""
+import harness
+from harness import DaemonTest, job
+
+
+def cpu_milli(text):
+    return int(text[:-1]) if text.endswith("m") else int(float(text) * 1000)
+
+
+class Scheduling(DaemonTest):
+    def setUp(self):
+        node = next(iter(self.daemon.wait_for(harness.NODES, lambda nodes: nodes, "the node").values()))
+        self.cpu = cpu_milli(node["status"]["allocatable"]["cpu"])
+
+    def wait_why(self, name, *words):
+        """Until the job waits with a message that has these words; answers the message."""
+        def reached(jobs):
+            status = jobs.get(name, {}).get("status", {})
+            message = status.get("message", "")
+            return message if status.get("phase") == "Pending" and all(w in message for w in words) else None
+        return self.daemon.wait_for(harness.JOBS.format(ns="default"), reached, f"{name} to say {words}")
+
+    def sleeper(self, name, milli, replicas=1):
+        self.daemon.create(job(name, ["sleep", "1000"], replicas=replicas, cpu=f"{milli}m"))
+
+    def scheduled(self, name):
+        return [pod for pod in self.daemon.pods(name).values() if pod["spec"].get("nodeName")]
+
+    def test_first_come_first_served(self):
+        self.sleeper("first", self.cpu * 6 // 10)
+        self.daemon.wait_running("first", 1)
+        self.sleeper("second", self.cpu * 3 // 10, replicas=2)  # one replica would fit, the gang does not
+        message = self.wait_why("second", "CPU")
+        self.assertNotIn("\n", message)
+        self.sleeper("third", self.cpu // 10)  # would fit, but came later
+        self.wait_why("third")
+        self.assertEqual(self.scheduled("second") + self.scheduled("third"), [])
+        shown = self.daemon.cli("ps")
+        self.assertIn(message, shown.stdout)
+        self.remove("first")
+        self.daemon.wait_running("second", 2)
+        self.daemon.wait_running("third", 1)
+        self.remove("second", "third")
+
+    def test_what_can_never_fit_blocks_nobody(self):
+        self.sleeper("giant", self.cpu, replicas=3)
+        self.wait_why("giant", "can never fit")
+        self.sleeper("small", 10)
+        self.daemon.wait_running("small", 1)
+        self.assertEqual(self.scheduled("giant"), [])
+        self.remove("giant", "small")
+
+    def test_ports_differ_and_are_given_back(self):
+        for name in ("one", "two"):
+            self.sleeper(name, 10, replicas=2)
+        ports = set()
+        for name in ("one", "two"):
+            for pod in self.daemon.wait_running(name, 2).values():
+                env = {e["name"]: e.get("value") for e in pod["spec"]["containers"][0]["env"]}
+                ports.add((name, env["MASTER_PORT"]))
+        self.assertEqual(len(ports), 2)
+        self.assertEqual(len({port for _, port in ports}), 2)
+        leases = {item["metadata"]["name"] for item in self.daemon.list(harness.LEASES)}
+        self.assertEqual(leases, {f"master-port-{port}" for _, port in ports})
+        self.remove("one", "two")
+        self.daemon.wait_for(harness.LEASES, lambda leases: not leases or None, "leases to be given back") \
+            if self.daemon.list(harness.LEASES) else None
+        self.assertEqual(self.daemon.list(harness.LEASES), [])
+
+
+class Overcommit(DaemonTest):
+    options = ("--overcommit",)
+
+    def test_overcommit_starts_what_does_not_fit(self):
+        self.daemon.create(job("big", ["sleep", "1000"], replicas=4, cpu="100"))
+        self.daemon.wait_running("big")
+        self.remove("big")
+
+
+if __name__ == "__main__":
+    harness.main()

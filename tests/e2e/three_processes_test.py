@@ -1,0 +1,48 @@
+#!/usr/bin/python3
+"""The API server, the controllers and the node agent as three processes: the same must hold as in one."""
+import os
+
+import harness
+from all_in_one_test import KillOneReplica
+from harness import DaemonTest
+
+
+class ThreeProcesses(KillOneReplica, DaemonTest):
+    options = ("--only", "api")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        kubeconfig = os.path.join(cls.daemon.folder, "kubeconfig")
+        cls.controller = cls.daemon.spawn("controller", "--kubeconfig", kubeconfig)
+        cls.node = cls.daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", cls.daemon.folder)
+        cls.daemon.wait_for(harness.NODES, lambda nodes: nodes, "a node to appear")
+
+    def test_killed_replica_is_replaced_alone(self):
+        self.check_kill_one()
+
+    def test_replicas_see_their_rank(self):
+        self.check_environment()
+
+    def test_each_process_may_be_killed(self):
+        """Controllers and agent are killed while a job runs; new ones go on with the same processes."""
+        daemon = self.daemon
+        kubeconfig = os.path.join(daemon.folder, "kubeconfig")
+        daemon.create(harness.job("steady", ["sleep", "1000"], restart="OnFailure"))
+        before = daemon.wait_running("steady")
+        processes = daemon.pod_processes(container=True)
+        for process in (type(self).controller, type(self).node):
+            process.kill()
+            process.wait()
+        self.assertEqual(daemon.pod_processes(container=True), processes)
+        type(self).controller = daemon.spawn("controller", "--kubeconfig", kubeconfig)
+        type(self).node = daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", daemon.folder)
+        daemon.create(harness.job("after", ["true"], replicas=1))
+        daemon.wait_phase("after", "Succeeded")
+        self.assertEqual(daemon.pod_processes(container=True), processes)
+        self.assertEqual(harness.uids(daemon.pods("steady")), harness.uids(before))
+        self.remove("steady", "after")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# run.sh - runs every test with the binary as users get it and with the sanitized one, and adds up.
+#
+# Prints one line per test program, the output of those that failed, and last `N passed, M failed`. Exits 1 when
+# anything failed or nothing ran. What it runs must be built before (`make test` does).
+#
+#   B=build              where the builds are: $B and $B/asan
+#   ONLY=e2e/cli         run only programs whose name holds this text
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+B=${B:-build}
+log=$(mktemp -d "${TMPDIR:-/tmp}/muster-test.XXXXXX")
+trap 'rm -rf "$log"' EXIT
+passed=0 failed=0
+export ASAN_OPTIONS=abort_on_error=0:detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+export PYTHONDONTWRITEBYTECODE=1
+
+# result NAME OK BAD SECONDS RC: a program that ended badly without a failed test counts as one.
+result() {
+    local name=$1 ok=$2 bad=$3 seconds=$4 rc=$5
+    if [ "$rc" != 0 ] && [ "$bad" = 0 ]; then bad=1; fi
+    if [ "$ok" = 0 ] && [ "$bad" = 0 ]; then bad=1; echo "no test ran" >>"$log/out"; fi
+    passed=$((passed + ok)) failed=$((failed + bad))
+    if [ "$bad" = 0 ]; then
+        printf '  ok    %-44s %4d  %3ds\n' "$name" "$ok" "$seconds"
+    else
+        printf '  FAIL  %-44s %4d passed, %d failed  %3ds\n' "$name" "$ok" "$bad" "$seconds"
+        sed 's/^/        /' "$log/out" | tail -n "${FAIL_LINES:-60}"
+    fi
+}
+
+wanted() { [ -z "${ONLY:-}" ] || [[ $1 == *"$ONLY"* ]]; }
+
+# cmocka: counts its own lines.
+unit() {
+    local name=$1 program=$2 start=$SECONDS rc ok bad
+    wanted "$name" || return 0
+    timeout 300 "$program" >"$log/out" 2>&1
+    rc=$?
+    ok=$(grep -c '^\[       OK \]' "$log/out")
+    bad=$(grep -c '^\[  FAILED  \] [^0-9]' "$log/out")
+    # cmocka names a failed test twice: where it fails and in the summary
+    [ "$bad" -le 1 ] || bad=$(grep '^\[  FAILED  \] [^0-9]' "$log/out" | sort -u | wc -l)
+    result "$name" "$ok" "$bad" $((SECONDS - start)) $rc
+}
+
+# unittest: "Ran N tests", then OK or FAILED (failures=.., errors=..). A skipped test is not a passed one.
+python() {
+    local name=$1 script=$2 start=$SECONDS rc ran bad=0 n what
+    wanted "$name" || return 0
+    timeout "${SCRIPT_TIMEOUT:-900}" /usr/bin/python3 "$script" >"$log/out" 2>&1
+    rc=$?
+    ran=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$log/out" | tail -n 1)
+    for what in failures errors skipped unexpected\ successes; do
+        n=$(sed -n "/^\(FAILED\|OK\) (/s/.*$what=\([0-9]*\).*/\1/p" "$log/out" | tail -n 1)
+        bad=$((bad + ${n:-0}))
+    done
+    ran=${ran:-0}
+    if [ "$bad" -gt "$ran" ]; then ran=$bad; fi
+    result "$name" $((ran - bad)) "$bad" $((SECONDS - start)) $rc
+}
+
+for build in "$B" "$B/asan"; do
+    [ -x "$build/muster" ] || { echo "run.sh: $build/muster is not built" >&2; failed=$((failed + 1)); continue; }
+    case $build in */asan) label="sanitized" ;; *) label="normal" ;; esac
+    echo "$label ($build)"
+    MUSTER_BIN=$PWD/$build/muster
+    export MUSTER_BIN
+    [ $label = normal ] || export MUSTER_TEST_PATIENCE=180
+    while IFS= read -r program; do
+        unit "$label unit/${program#"$build"/unit/}" "$program"
+    done < <(find "$build/unit" -type f -perm -u+x ! -name '*.o' ! -name '*.d' | sort)
+    for script in tests/api/*_test.py tests/api/test_*.py tests/kubectl/*_test.py tests/e2e/*_test.py tests/fault/*_test.py; do
+        [ -f "$script" ] || continue
+        short=${script#tests/}
+        python "$label ${short%.py}" "$script"
+    done
+done
+# These do not depend on the binary.
+for script in tests/examples/test_*.py tests/tools/*_test.py; do
+    [ -f "$script" ] || continue
+    short=${script#tests/}
+    python "${short%.py}" "$script"
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
