@@ -34,6 +34,8 @@ enum field_flag {
     FIELD_DNS_LABEL = 1u << 4,    /* RFC 1123 label, <= 63 characters */
     FIELD_DNS_NAME = 1u << 5,     /* RFC 1123 subdomain, <= 253 characters */
     FIELD_READ_ONLY = 1u << 6,    /* set by the system */
+    FIELD_NO_DEFAULTS = 1u << 7,  /* object: nothing below is defaulted (a template kept whole) */
+    FIELD_LABELS = 1u << 8,       /* map: keys and values follow the rules of labels */
 };
 
 struct field {
@@ -102,6 +104,13 @@ extern const struct kind *const kinds[];
 extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind_event,
     kind_config_map, kind_secret, kind_persistent_volume_claim, kind_lease,
     kind_pytorch_training_job;
+
+/* What every object has beside its kind's fields: apiVersion, kind, metadata; ends with {0}. */
+extern const struct field object_common_fields[];
+/* The field of that name, or of that older spelling; NULL when there is none. fields may be NULL.
+ */
+const struct field *field_find(const struct field *fields, const char *name, size_t len);
+const struct field *field_find_alias(const struct field *fields, const char *name, size_t len);
 
 const struct kind *kind_by_plural(const char *group, const char *version, const char *plural);
 const struct kind *kind_by_name(const char *group, const char *version, const char *name);

@@ -61,6 +61,11 @@ struct json *object_parse(struct arena *a, const char *content_type, const char 
 int object_decode(struct arena *a, const struct kind *k, struct json *object,
                   enum field_validation mode, warning_fn *warn, void *arg,
                   struct err *err) must_check;
+/* Renames old spellings only. For merge patches, before they are merged: a patch that says "enable"
+ * must not leave an object that says both. Works on whole objects too. */
+void object_rename_aliases(const struct kind *k, struct json *object_or_patch);
+/* Fills what is absent, also the status a new object starts with (Pod: Pending, Namespace: Active).
+ * Filling twice changes nothing. */
 void object_set_defaults(struct arena *a, const struct kind *k, struct json *object);
 /* Values: required, allowed, limits, names, cross-field checks, and with old immutability. Error
  * text is `PyTorchTrainingJob.batch.tensorstack.dev "x" is invalid: field: problem` with one cause
@@ -70,6 +75,8 @@ int object_validate(const struct kind *k, const struct json *object, const struc
 
 /* RFC 1123 checks; NULL when fine, else what is wrong and allowed. */
 const char *dns_label_problem(const char *text);
+/* RFC 1035: a label that starts with a letter, as Services need it. */
+const char *dns_1035_label_problem(const char *text);
 const char *dns_name_problem(const char *text);
 const char *label_key_problem(const char *text);
 const char *label_value_problem(const char *text);

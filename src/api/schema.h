@@ -14,4 +14,22 @@ void schema_openapi_v2(struct buf *out);
  */
 struct json *schema_openapi_v3(struct arena *a, const char *group, const char *version);
 
+/* --- for the files that make those documents ------------------------------------------------- */
+
+enum schema_style {
+    SCHEMA_CRD, /* structural; metadata is left to the server */
+    SCHEMA_V3,  /* whole, metadata by reference */
+    SCHEMA_V2,  /* as V3, but open wherever unknown members are kept: old clients check by it */
+};
+
+#define SCHEMA_META_NAME "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_style style);
+/* Of metadata, without its name. */
+struct json *schema_of_metadata(struct arena *a, enum schema_style style);
+/* "io.k8s.api.core.v1.Pod", "dev.tensorstack.batch.v1beta1.PyTorchTrainingJob". */
+const char *schema_definition_name(struct arena *a, const struct kind *k);
+/* {"group":..., "version":..., "kind":...} */
+struct json *schema_group_version_kind(struct arena *a, const struct kind *k);
+
 #endif

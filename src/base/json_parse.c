@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/json.h"
+#include "base/json_keys.h"
 #include "base/utf8.h"
 
 struct parser {
@@ -299,73 +299,20 @@ static void link_child(struct json *parent, struct json *child)
     parent->len++;
 }
 
-/*
- * Members seen so far, so that a repeated key is found without comparing all: objects of a few
- * members are searched in order, larger ones through an open hash table in the arena.
- */
-#define SMALL_OBJECT 16u
-
-struct members {
-    struct json *object;
-    struct json **slots; /* NULL while small */
-    size_t slots_len;    /* a power of two, at least twice the members */
-};
-
-static bool same_key(const struct json *a, const struct json *b)
+static bool add_member(struct parser *ps, struct json *object, struct json_keys *keys,
+                       struct json *member)
 {
-    return a->key_len == b->key_len && memcmp(a->key, b->key, a->key_len) == 0;
-}
+    struct json *old = json_keys_find(keys, object, member->key, member->key_len);
 
-static struct json **slot_for(struct members *ms, const struct json *member)
-{
-    size_t i = (size_t)fnv1a_64(FNV1A_64_START, member->key, member->key_len);
-
-    for (;; i++) {
-        struct json **slot = &ms->slots[i & (ms->slots_len - 1)];
-
-        if (!*slot || same_key(*slot, member))
-            return slot;
+    if (!old) {
+        link_child(object, member);
+        return json_keys_add(ps->arena, keys, object, member) ? true : fail_memory(ps);
     }
-}
-
-static bool grow_members(struct parser *ps, struct members *ms)
-{
-    if (ms->object->len < SMALL_OBJECT || ms->object->len * 2 <= ms->slots_len)
-        return true;
-    ms->slots_len = max_size(ms->slots_len * 4, 4 * SMALL_OBJECT);
-    ms->slots = arena_alloc(ps->arena, ms->slots_len * sizeof(struct json *));
-    if (!ms->slots)
-        return fail_memory(ps);
-    for (struct json *m = ms->object->u.list.first; m; m = m->next)
-        *slot_for(ms, m) = m;
+    if (ps->duplicate)
+        ps->duplicate(ps->duplicate_arg, member->key, member->line);
+    member->next = old->next;
+    *old = *member;
     return true;
-}
-
-static struct json *find_member(struct members *ms, const struct json *member)
-{
-    if (ms->slots)
-        return *slot_for(ms, member);
-    for (struct json *m = ms->object->u.list.first; m; m = m->next)
-        if (same_key(m, member))
-            return m;
-    return NULL;
-}
-
-static bool add_member(struct parser *ps, struct members *ms, struct json *member)
-{
-    struct json *old = find_member(ms, member);
-
-    if (old) {
-        if (ps->duplicate)
-            ps->duplicate(ps->duplicate_arg, member->key, member->line);
-        member->next = old->next;
-        *old = *member;
-        return true;
-    }
-    link_child(ms->object, member);
-    if (ms->slots)
-        *slot_for(ms, member) = member;
-    return grow_members(ps, ms);
 }
 
 static bool parse_array(struct parser *ps, struct json *v)
@@ -396,7 +343,7 @@ static bool parse_array(struct parser *ps, struct json *v)
     }
 }
 
-static bool parse_member(struct parser *ps, struct members *ms)
+static bool parse_member(struct parser *ps, struct json *object, struct json_keys *keys)
 {
     struct json *member = NULL;
     const char *key;
@@ -415,12 +362,12 @@ static bool parse_member(struct parser *ps, struct members *ms)
         return false;
     member->key = key;
     member->key_len = key_len;
-    return add_member(ps, ms, member);
+    return add_member(ps, object, keys, member);
 }
 
 static bool parse_object(struct parser *ps, struct json *v)
 {
-    struct members ms = {.object = v};
+    struct json_keys keys = {0};
 
     v->type = JSON_OBJECT;
     ps->p++;
@@ -430,7 +377,7 @@ static bool parse_object(struct parser *ps, struct json *v)
         return true;
     }
     for (;;) {
-        if (!parse_member(ps, &ms))
+        if (!parse_member(ps, v, &keys))
             return false;
         skip_space(ps);
         if (ps->p < ps->end && *ps->p == ',') {

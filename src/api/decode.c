@@ -1,0 +1,349 @@
+/*
+ * decode.c - is the structure what the kind's table says? Types, unknown members, old spellings.
+ *
+ * Changes the object in place into the form the rest of the program may rely on: no null members,
+ * one spelling, quantities as strings. Must not look at values beyond that (validate.c) nor fill
+ * anything in (defaults.c).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "api/problem.h"
+#include "api/quantity.h"
+#include "base/base64.h"
+#include "base/timefmt.h"
+
+#define UNKNOWN_TEXT_LIMIT 8192u
+
+struct decoder {
+    struct arena *arena;
+    enum field_validation mode;
+    warning_fn *warn;
+    void *warn_arg;
+    struct err *err;
+    struct buf unknown; /* strict: what to complain about, so far */
+    unsigned problems;
+};
+
+static void decode_object(struct decoder *d, const struct field *fields, const struct field *more,
+                          unsigned flags, struct json *object, const struct field_path *at);
+
+/* --- single values -------------------------------------------------------------------------- */
+
+static void wrong_type(struct decoder *d, const struct json *v, const struct field_path *at,
+                       const char *wanted)
+{
+    d->problems++;
+    problem_type(d->err, at, v, wanted);
+}
+
+static void decode_string(struct decoder *d, const struct json *v, const struct field_path *at)
+{
+    if (json_is(v, JSON_STRING))
+        return;
+    wrong_type(d, v, at,
+               json_type_of(v) < JSON_STRING ? "must be a string: put it in quotes"
+                                             : "must be a string");
+}
+
+static void decode_int(struct decoder *d, enum field_type type, const struct json *v,
+                       const struct field_path *at)
+{
+    if (!json_is(v, JSON_INT))
+        wrong_type(d, v, at,
+                   json_is(v, JSON_STRING) ? "must be an integer, not a string"
+                                           : "must be an integer");
+    else if (type == FIELD_INT32 && (v->u.integer < INT32_MIN || v->u.integer > INT32_MAX))
+        wrong_type(d, v, at, "must be an integer of 32 bits");
+}
+
+static void decode_quantity(struct decoder *d, struct json *v, const struct field_path *at)
+{
+    int64_t ignored;
+
+    if (json_is(v, JSON_INT)) {
+        const char *text = arena_printf(d->arena, "%lld", (long long)v->u.integer);
+
+        v->u.text = text ? text : "";
+        v->len = (uint32_t)strlen(v->u.text);
+        v->type = JSON_STRING;
+    } else if (json_is(v, JSON_REAL)) {
+        v->type = JSON_STRING; /* its text is as written already */
+    }
+    if (!json_is(v, JSON_STRING)) {
+        wrong_type(d, v, at, "must be a quantity like 500m, 2 or 4Gi");
+    } else if (strlen(v->u.text) != v->len || quantity_milli(v->u.text, &ignored) < 0) {
+        d->problems++;
+        problem_invalid(d->err, at, v, "must be a quantity like 500m, 2 or 4Gi");
+    }
+}
+
+static void decode_time(struct decoder *d, const struct json *v, const struct field_path *at)
+{
+    int64_t ms;
+
+    if (!json_is(v, JSON_STRING) || time_parse(v->u.text, &ms) < 0)
+        wrong_type(d, v, at, "must be a time like 2026-01-31T15:04:05Z");
+}
+
+static void decode_bytes(struct decoder *d, const struct json *v, const struct field_path *at)
+{
+    if (!json_is(v, JSON_STRING) || base64_decoded_len(v->u.text, v->len) < 0)
+        wrong_type(d, v, at, "must be base64");
+}
+
+/* --- lists, maps, objects ------------------------------------------------------------------- */
+
+static void decode_value(struct decoder *d, const struct field *f, enum field_type type,
+                         struct json *v, const struct field_path *at);
+
+static void decode_list(struct decoder *d, const struct field *f, struct json *v,
+                        const struct field_path *at)
+{
+    size_t i = 0;
+
+    if (!json_is(v, JSON_ARRAY)) {
+        wrong_type(d, v, at, "must be a list");
+        return;
+    }
+    for (struct json *item = json_first_mut(v); item; item = item->next, i++)
+        decode_value(d, f, f->item, item, PATH_INDEX(at, i));
+}
+
+static void decode_map(struct decoder *d, const struct field *f, struct json *v,
+                       const struct field_path *at)
+{
+    struct json *next;
+
+    if (!json_is(v, JSON_OBJECT)) {
+        wrong_type(d, v, at, "must be a map");
+        return;
+    }
+    for (struct json *m = json_first_mut(v); m; m = next) {
+        next = m->next;
+        if (json_is(m, JSON_NULL) && f->item != FIELD_ANY) {
+            json_remove_item(v, m);
+            continue;
+        }
+        decode_value(d, f, f->item, m, PATH_KEY(at, m->key));
+    }
+}
+
+static void decode_value(struct decoder *d, const struct field *f, enum field_type type,
+                         struct json *v, const struct field_path *at)
+{
+    switch (type) {
+    case FIELD_STRING:
+        decode_string(d, v, at);
+        return;
+    case FIELD_INT32:
+    case FIELD_INT64:
+        decode_int(d, type, v, at);
+        return;
+    case FIELD_BOOL:
+        if (!json_is(v, JSON_BOOL))
+            wrong_type(d, v, at,
+                       json_is(v, JSON_STRING) ? "must be true or false, without quotes"
+                                               : "must be true or false");
+        return;
+    case FIELD_QUANTITY:
+        decode_quantity(d, v, at);
+        return;
+    case FIELD_TIME:
+        decode_time(d, v, at);
+        return;
+    case FIELD_INT_OR_STRING:
+        if (!json_is(v, JSON_INT) && !json_is(v, JSON_STRING))
+            wrong_type(d, v, at, "must be an integer or a string");
+        return;
+    case FIELD_BYTES:
+        decode_bytes(d, v, at);
+        return;
+    case FIELD_LIST:
+        decode_list(d, f, v, at);
+        return;
+    case FIELD_MAP:
+        decode_map(d, f, v, at);
+        return;
+    case FIELD_OBJECT:
+        if (json_is(v, JSON_OBJECT))
+            decode_object(d, f->fields, NULL, f->flags, v, at);
+        else
+            wrong_type(d, v, at, "must be an object");
+        return;
+    case FIELD_ANY:
+        return;
+    }
+    unreachable();
+}
+
+static void unknown_member(struct decoder *d, const struct field_path *at)
+{
+    struct buf text = BUF_INIT(PATH_TEXT_LIMIT * 2);
+
+    if (d->mode == FIELD_VALIDATION_IGNORE)
+        return;
+    buf_adds(&text, "unknown field \"");
+    field_path_write(&text, at);
+    buf_adds(&text, "\"");
+    if (text.failed) {
+        buf_release(&text);
+        return;
+    }
+    if (d->mode == FIELD_VALIDATION_WARN) {
+        if (d->warn)
+            d->warn(d->warn_arg, text.data);
+    } else if (d->unknown.len + text.len + 2 < UNKNOWN_TEXT_LIMIT) {
+        buf_addf(&d->unknown, "%s%s", d->unknown.len ? ", " : "", text.data);
+    }
+    buf_release(&text);
+}
+
+/* An older spelling takes the written one's place. Both given and different is refused. Returns
+ * whether m is to be dropped. */
+static bool rename_alias(struct decoder *d, const struct field *f, const struct json *object,
+                         struct json *m, const struct field_path *parent)
+{
+    const struct json *written = json_get(object, f->name);
+
+    if (json_is_null(written) && !json_is(m, JSON_NULL)) {
+        m->key = f->name;
+        m->key_len = (uint32_t)strlen(f->name);
+        return false;
+    }
+    if (!json_is(m, JSON_NULL) && !json_equal(m, written)) {
+        d->problems++;
+        problem_invalid(d->err, PATH_MEMBER(parent, f->alias), m,
+                        "differs from %s, of which it is the older spelling: give one of them",
+                        f->name);
+    }
+    return true;
+}
+
+static void decode_object(struct decoder *d, const struct field *fields, const struct field *more,
+                          unsigned flags, struct json *object, const struct field_path *at)
+{
+    struct json *next;
+
+    for (struct json *m = json_first_mut(object); m; m = next) {
+        const struct field *f = field_find(fields, m->key, m->key_len);
+
+        next = m->next;
+        if (!f)
+            f = field_find(more, m->key, m->key_len);
+        if (!f) {
+            f = field_find_alias(fields, m->key, m->key_len);
+            if (f && rename_alias(d, f, object, m, at)) {
+                json_remove_item(object, m);
+                continue;
+            }
+        }
+        if (!f) {
+            if (!(flags & FIELD_KEEP_UNKNOWN))
+                unknown_member(d, PATH_MEMBER(at, m->key));
+            continue;
+        }
+        if (json_is(m, JSON_NULL) && f->type != FIELD_ANY)
+            json_remove_item(object, m);
+        else
+            decode_value(d, f, f->type, m, PATH_MEMBER(at, f->name));
+    }
+}
+
+/* --- the whole object ----------------------------------------------------------------------- */
+
+/* apiVersion and kind may be left out (the address says them) but may not say something else. */
+static void decode_type(struct decoder *d, const struct kind *k, struct json *object)
+{
+    const char *api_version = kind_api_version(d->arena, k);
+    const struct {
+        const char *key, *value;
+    } wanted[] = {{"apiVersion", api_version ? api_version : ""}, {"kind", k->name}};
+
+    for (size_t i = 0; i < ELEMS(wanted); i++) {
+        const struct json *v = json_get(object, wanted[i].key);
+
+        if (json_is_null(v) || (json_is(v, JSON_STRING) && v->len == 0)) {
+            json_set_string(d->arena, object, wanted[i].key, wanted[i].value);
+        } else if (json_is(v, JSON_STRING) && !json_string_is(v, wanted[i].value)) {
+            d->problems++;
+            problem_invalid(d->err, PATH_MEMBER(NULL, wanted[i].key), v, "must be %s",
+                            wanted[i].value);
+        }
+    }
+}
+
+static int decode_result(struct decoder *d, const struct kind *k, const struct json *object)
+{
+    int rc = 0;
+
+    if (d->problems) {
+        problem_summary(d->err, k, object);
+        rc = err_errno(ERR_INVALID);
+    } else if (d->unknown.len) {
+        rc = err_set(d->err, ERR_BAD_REQUEST,
+                     "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
+                     k->name, k->version, k->name, d->unknown.data);
+    } else if (arena_failed(d->arena)) {
+        rc = err_set(d->err, ERR_TOO_LARGE, "the object is too large");
+    }
+    buf_release(&d->unknown);
+    return rc;
+}
+
+int object_decode(struct arena *a, const struct kind *k, struct json *object,
+                  enum field_validation mode, warning_fn *warn, void *arg, struct err *err)
+{
+    struct decoder d = {.arena = a,
+                        .mode = mode,
+                        .warn = warn,
+                        .warn_arg = arg,
+                        .err = err,
+                        .unknown = BUF_INIT(UNKNOWN_TEXT_LIMIT)};
+
+    if (!json_is(object, JSON_OBJECT))
+        return err_set(err, ERR_BAD_REQUEST, "a %s object is expected here", k->name);
+    decode_type(&d, k, object);
+    decode_object(&d, k->fields, object_common_fields, 0, object, NULL);
+    return decode_result(&d, k, object);
+}
+
+/* --- old spellings only --------------------------------------------------------------------- */
+
+static void rename_in(const struct field *fields, struct json *object);
+
+static void rename_below(const struct field *f, struct json *v)
+{
+    if (!f->fields)
+        return;
+    if (f->type == FIELD_OBJECT)
+        rename_in(f->fields, v);
+    else if ((f->type == FIELD_LIST || f->type == FIELD_MAP) && f->item == FIELD_OBJECT)
+        for (struct json *item = json_first_mut(v); item; item = item->next)
+            rename_in(f->fields, item);
+}
+
+static void rename_in(const struct field *fields, struct json *object)
+{
+    if (!json_is(object, JSON_OBJECT))
+        return;
+    for (struct json *m = json_first_mut(object); m; m = m->next) {
+        const struct field *f = field_find(fields, m->key, m->key_len);
+
+        if (!f) {
+            f = field_find_alias(fields, m->key, m->key_len);
+            if (f && !json_get(object, f->name)) {
+                m->key = f->name;
+                m->key_len = (uint32_t)strlen(f->name);
+            }
+        }
+        if (f)
+            rename_below(f, m);
+    }
+}
+
+void object_rename_aliases(const struct kind *k, struct json *object_or_patch)
+{
+    rename_in(k->fields, object_or_patch);
+}

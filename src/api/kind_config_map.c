@@ -1,0 +1,45 @@
+/* kind_config_map.c - ConfigMap. */
+#include "api/columns.h"
+#include "api/data_keys.h"
+
+static const struct field fields[] = {
+    {.name = "data", .type = FIELD_MAP, .item = FIELD_STRING, .doc = "Keys and their text."},
+    {.name = "binaryData",
+     .type = FIELD_MAP,
+     .item = FIELD_BYTES,
+     .doc = "Keys and their bytes, in base64."},
+    {.name = "immutable", .type = FIELD_BOOL, .doc = "True: the data may not change any more."},
+    {0}};
+
+static void validate(const struct json *object, const struct json *old, struct err *err)
+{
+    static const char *const maps[] = {"data", "binaryData", NULL};
+
+    data_maps_validate(object, old, maps, err);
+}
+
+static struct json *render_data(struct arena *a, const struct json *object, int64_t now_ms)
+{
+    (void)now_ms;
+    return json_new_int(a, (int64_t)(json_len(json_get(object, "data")) +
+                                     json_len(json_get(object, "binaryData"))));
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Data", .type = "string", .doc = "Number of keys.", .render = render_data},
+    COLUMN_AGE,
+    {0}};
+
+const struct kind kind_config_map = {.group = "",
+                                     .version = "v1",
+                                     .name = "ConfigMap",
+                                     .plural = "configmaps",
+                                     .singular = "configmap",
+                                     .short_names = (const char *const[]){"cm", NULL},
+                                     .namespaced = true,
+                                     .collected = true,
+                                     .doc = "ConfigMap holds configuration for pods to use.",
+                                     .fields = fields,
+                                     .columns = columns,
+                                     .validate = validate};

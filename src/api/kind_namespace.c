@@ -1,0 +1,79 @@
+/* kind_namespace.c - Namespace. */
+#include "api/columns.h"
+#include "api/object.h"
+#include "api/pod_fields.h"
+#include "api/problem.h"
+
+static const char *const phases[] = {"Active", "Terminating", NULL};
+
+static const struct field spec_fields[] = {{.name = "finalizers",
+                                            .type = FIELD_LIST,
+                                            .item = FIELD_STRING,
+                                            .doc = "Kept while any is left."},
+                                           {0}};
+
+static const struct field status_fields[] = {
+    {.name = "phase", .type = FIELD_STRING, .values = phases, .doc = "Active or Terminating."},
+    {.name = "conditions",
+     .type = FIELD_LIST,
+     .item = FIELD_OBJECT,
+     .flags = FIELD_KEEP_UNKNOWN,
+     .fields = condition_fields,
+     .doc = "What holds up its deletion."},
+    {0}};
+
+static const struct field fields[] = {{.name = "spec",
+                                       .type = FIELD_OBJECT,
+                                       .fields = spec_fields,
+                                       .default_json = "{}",
+                                       .doc = "What is wanted."},
+                                      {.name = "status",
+                                       .type = FIELD_OBJECT,
+                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
+                                       .fields = status_fields,
+                                       .doc = "What is."},
+                                      {0}};
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Status", .type = "string", .doc = "Active or Terminating.", .path = ".status.phase"},
+    COLUMN_AGE,
+    {0}};
+
+static void set_defaults(struct arena *a, struct json *ns)
+{
+    struct json *meta = json_make_object(a, ns, "metadata");
+    struct json *status = json_make_object(a, ns, "status");
+
+    if (*object_name(ns) && !object_label(ns, "kubernetes.io/metadata.name"))
+        json_set_string(a, json_make_object(a, meta, "labels"), "kubernetes.io/metadata.name",
+                        object_name(ns));
+    if (!json_get(status, "phase"))
+        json_set_string(a, status, "phase", "Active");
+}
+
+static void validate(const struct json *ns, const struct json *old, struct err *err)
+{
+    const struct json *name = json_at(ns, "metadata", "name");
+    const char *problem = *json_string(name, "") ? dns_label_problem(name->u.text) : NULL;
+
+    (void)old;
+    if (problem)
+        problem_invalid(err, PATH_MEMBER(PATH_MEMBER(NULL, "metadata"), "name"), name, "%s",
+                        problem);
+}
+
+const struct kind kind_namespace = {
+    .group = "",
+    .version = "v1",
+    .name = "Namespace",
+    .plural = "namespaces",
+    .singular = "namespace",
+    .short_names = (const char *const[]){"ns", NULL},
+    .has_status = true,
+    .doc = "Namespace is a space for names: objects of different namespaces may be named alike.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate,
+    .set_defaults = set_defaults,
+    .field_selectors = (const char *const[]){"status.phase", NULL}};

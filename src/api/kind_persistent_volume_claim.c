@@ -1,0 +1,197 @@
+/* kind_persistent_volume_claim.c - PersistentVolumeClaim: on one machine, a folder. */
+#include <string.h>
+
+#include "api/columns.h"
+#include "api/object.h"
+#include "api/pod_fields.h"
+#include "api/problem.h"
+
+static const char *const phases[] = {"Pending", "Bound", "Lost", NULL};
+static const char *const modes[] = {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany",
+                                    "ReadWriteOncePod", NULL};
+static const char *const volume_modes[] = {"Filesystem", "Block", NULL};
+
+static const struct field spec_fields[] = {
+    {.name = "accessModes",
+     .type = FIELD_LIST,
+     .item = FIELD_STRING,
+     .flags = FIELD_REQUIRED | FIELD_NON_EMPTY | FIELD_IMMUTABLE,
+     .values = modes,
+     .doc = "How the volume may be mounted."},
+    {.name = "resources",
+     .type = FIELD_OBJECT,
+     .flags = FIELD_REQUIRED,
+     .fields = resource_fields,
+     .doc = "requests.storage says how much is wanted."},
+    {.name = "storageClassName",
+     .type = FIELD_STRING,
+     .doc = "Class of the storage; the cluster's default when not given."},
+    {.name = "volumeName", .type = FIELD_STRING, .doc = "The volume the claim got."},
+    {.name = "volumeMode",
+     .type = FIELD_STRING,
+     .values = volume_modes,
+     .default_json = "\"Filesystem\"",
+     .doc = "Filesystem or Block."},
+    {.name = "volumeAttributesClassName",
+     .type = FIELD_STRING,
+     .doc = "Class of the volume's attributes."},
+    {.name = "selector", .type = FIELD_ANY, .doc = "Labels of volumes that will do."},
+    {.name = "dataSource", .type = FIELD_ANY, .doc = "What the volume is filled with."},
+    {.name = "dataSourceRef", .type = FIELD_ANY, .doc = "What the volume is filled with."},
+    {0}};
+
+static const struct field status_fields[] = {
+    {.name = "phase", .type = FIELD_STRING, .values = phases, .doc = "Pending, Bound or Lost."},
+    {.name = "accessModes",
+     .type = FIELD_LIST,
+     .item = FIELD_STRING,
+     .doc = "How the volume can be mounted."},
+    {.name = "capacity",
+     .type = FIELD_MAP,
+     .item = FIELD_QUANTITY,
+     .doc = "What the volume holds."},
+    {.name = "conditions",
+     .type = FIELD_LIST,
+     .item = FIELD_OBJECT,
+     .flags = FIELD_KEEP_UNKNOWN,
+     .fields = condition_fields,
+     .doc = "What is happening to the volume."},
+    {0}};
+
+static const struct field fields[] = {{.name = "spec",
+                                       .type = FIELD_OBJECT,
+                                       .flags = FIELD_REQUIRED,
+                                       .fields = spec_fields,
+                                       .doc = "What is wanted."},
+                                      {.name = "status",
+                                       .type = FIELD_OBJECT,
+                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
+                                       .fields = status_fields,
+                                       .doc = "What is."},
+                                      {0}};
+
+static void set_defaults(struct arena *a, struct json *claim)
+{
+    struct json *status = json_make_object(a, claim, "status");
+
+    if (!json_get(status, "phase"))
+        json_set_string(a, status, "phase", "Pending");
+}
+
+static void validate(const struct json *claim, const struct json *old, struct err *err)
+{
+    const struct json *resources = json_at(claim, "spec", "resources");
+    const struct field_path *at = PATH_MEMBER(PATH_MEMBER(NULL, "spec"), "resources");
+
+    (void)old;
+    if (resources && !json_at(resources, "requests", "storage"))
+        problem_required(err, PATH_KEY(PATH_MEMBER(at, "requests"), "storage"), resources->line,
+                         NULL);
+}
+
+static struct json *render_status(struct arena *a, const struct json *claim, int64_t now_ms)
+{
+    (void)now_ms;
+    return json_new_string(a, object_is_deleting(claim)
+                                  ? "Terminating"
+                                  : json_string(json_at(claim, "status", "phase"), ""));
+}
+
+static bool is_bound(const struct json *claim)
+{
+    return *json_string(json_at(claim, "spec", "volumeName"), "");
+}
+
+static struct json *text_or_empty(struct arena *a, const struct json *v)
+{
+    return json_new_string(a, json_string(v, ""));
+}
+
+static struct json *render_volume(struct arena *a, const struct json *claim, int64_t now_ms)
+{
+    (void)now_ms;
+    return text_or_empty(a, json_at(claim, "spec", "volumeName"));
+}
+
+static struct json *render_capacity(struct arena *a, const struct json *claim, int64_t now_ms)
+{
+    (void)now_ms;
+    return text_or_empty(a,
+                         is_bound(claim) ? json_at(claim, "status", "capacity", "storage") : NULL);
+}
+
+static struct json *render_modes(struct arena *a, const struct json *claim, int64_t now_ms)
+{
+    static const char *const letters[] = {"RWO", "ROX", "RWX", "RWOP"};
+    struct buf out = BUF_INIT(256);
+    struct json *cell;
+
+    (void)now_ms;
+    json_each (mode, is_bound(claim) ? json_at(claim, "status", "accessModes") : NULL)
+        for (size_t i = 0; modes[i]; i++)
+            if (json_string_is(mode, modes[i]))
+                buf_addf(&out, "%s%s", out.len ? "," : "", letters[i]);
+    cell = json_new_string(a, out.data ? out.data : "");
+    buf_release(&out);
+    return cell;
+}
+
+static struct json *render_class(struct arena *a, const struct json *claim, int64_t now_ms)
+{
+    (void)now_ms;
+    return text_or_empty(a, json_at(claim, "spec", "storageClassName"));
+}
+
+static struct json *render_attributes(struct arena *a, const struct json *claim, int64_t now_ms)
+{
+    struct json *cell = column_string(a, json_at(claim, "spec", "volumeAttributesClassName"));
+
+    (void)now_ms;
+    return cell ? cell : json_new_string(a, "<unset>");
+}
+
+static struct json *render_volume_mode(struct arena *a, const struct json *claim, int64_t now_ms)
+{
+    struct json *cell = column_string(a, json_at(claim, "spec", "volumeMode"));
+
+    (void)now_ms;
+    return cell ? cell : json_new_string(a, "<unset>");
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Status", .type = "string", .doc = "Phase.", .render = render_status},
+    {.name = "Volume", .type = "string", .doc = "Volume it got.", .render = render_volume},
+    {.name = "Capacity", .type = "string", .doc = "What it holds.", .render = render_capacity},
+    {.name = "Access Modes",
+     .type = "string",
+     .doc = "How it can be mounted.",
+     .render = render_modes},
+    {.name = "StorageClass", .type = "string", .doc = "Class.", .render = render_class},
+    {.name = "VolumeAttributesClass",
+     .type = "string",
+     .doc = "Class of the volume's attributes.",
+     .render = render_attributes},
+    COLUMN_AGE,
+    {.name = "VolumeMode",
+     .type = "string",
+     .priority = 1,
+     .doc = "Filesystem or Block.",
+     .render = render_volume_mode},
+    {0}};
+
+const struct kind kind_persistent_volume_claim = {
+    .group = "",
+    .version = "v1",
+    .name = "PersistentVolumeClaim",
+    .plural = "persistentvolumeclaims",
+    .singular = "persistentvolumeclaim",
+    .short_names = (const char *const[]){"pvc", NULL},
+    .namespaced = true,
+    .has_status = true,
+    .collected = true,
+    .doc = "PersistentVolumeClaim is storage that outlives the pods that use it.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate,
+    .set_defaults = set_defaults};

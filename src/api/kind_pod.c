@@ -1,0 +1,235 @@
+/* kind_pod.c - Pod: its own table, defaults the table cannot say, and what may change later. */
+#include <string.h>
+
+#include "api/kind.h"
+#include "api/object.h"
+#include "api/pod_columns.h"
+#include "api/pod_fields.h"
+
+static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown", NULL};
+
+static const struct field container_status_fields[] = {
+    {.name = "name", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "Container."},
+    {.name = "ready", .type = FIELD_BOOL, .doc = "Whether it is ready."},
+    {.name = "started", .type = FIELD_BOOL, .doc = "Whether it has started."},
+    {.name = "restartCount", .type = FIELD_INT32, .doc = "How often it was started again."},
+    {.name = "image", .type = FIELD_STRING, .doc = "Image it runs."},
+    {.name = "imageID", .type = FIELD_STRING, .doc = "Digest of the image."},
+    {.name = "containerID", .type = FIELD_STRING, .doc = "ID given by what runs it."},
+    {.name = "state", .type = FIELD_ANY, .doc = "waiting, running or terminated, with details."},
+    {.name = "lastState", .type = FIELD_ANY, .doc = "State before the last restart."},
+    {0}};
+
+#define CONTAINER_STATUSES(n, d)                                                                   \
+    {                                                                                              \
+        .name = (n), .type = FIELD_LIST, .item = FIELD_OBJECT, .flags = FIELD_KEEP_UNKNOWN,        \
+        .fields = container_status_fields, .doc = (d)                                              \
+    }
+
+static const struct field status_fields[] = {
+    {.name = "phase",
+     .type = FIELD_STRING,
+     .values = phases,
+     .doc = "Where the pod is in its life."},
+    {.name = "conditions",
+     .type = FIELD_LIST,
+     .item = FIELD_OBJECT,
+     .flags = FIELD_KEEP_UNKNOWN,
+     .fields = condition_fields,
+     .list_key = "type",
+     .doc = "PodScheduled, Initialized, ContainersReady, Ready."},
+    {.name = "reason", .type = FIELD_STRING, .doc = "One word: why the pod is in this phase."},
+    {.name = "message", .type = FIELD_STRING, .doc = "A sentence: why the pod is in this phase."},
+    {.name = "nominatedNodeName", .type = FIELD_STRING, .doc = "Node being cleared for the pod."},
+    {.name = "hostIP", .type = FIELD_STRING, .doc = "Address of the node."},
+    {.name = "hostIPs", .type = FIELD_ANY, .doc = "Addresses of the node."},
+    {.name = "podIP", .type = FIELD_STRING, .doc = "Address of the pod."},
+    {.name = "podIPs", .type = FIELD_ANY, .doc = "Addresses of the pod."},
+    {.name = "startTime", .type = FIELD_TIME, .doc = "When the node took the pod."},
+    {.name = "qosClass", .type = FIELD_STRING, .doc = "Guaranteed, Burstable or BestEffort."},
+    CONTAINER_STATUSES("initContainerStatuses", "State of the init containers."),
+    CONTAINER_STATUSES("containerStatuses", "State of the containers."),
+    CONTAINER_STATUSES("ephemeralContainerStatuses", "State of containers added later."),
+    {0}};
+
+static const struct field fields[] = {{.name = "spec",
+                                       .type = FIELD_OBJECT,
+                                       .flags = FIELD_REQUIRED | FIELD_KEEP_UNKNOWN,
+                                       .fields = pod_spec_fields,
+                                       .doc = "What is wanted."},
+                                      {.name = "status",
+                                       .type = FIELD_OBJECT,
+                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
+                                       .fields = status_fields,
+                                       .doc = "What is."},
+                                      {0}};
+
+/* --- defaults ------------------------------------------------------------------------------- */
+
+static const char *pull_policy_of(const char *image)
+{
+    const char *name = strrchr(image, '/'), *tag = strrchr(name ? name : image, ':');
+
+    if (strchr(image, '@'))
+        return "IfNotPresent";
+    return !tag || strcmp(tag, ":latest") == 0 ? "Always" : "IfNotPresent";
+}
+
+/* What has a limit and no request is asked for in full. */
+static void default_requests(struct arena *a, struct json *resources)
+{
+    const struct json *limits = json_get(resources, "limits");
+    struct json *requests;
+
+    if (json_len(limits) == 0)
+        return;
+    requests = json_make_object(a, resources, "requests");
+    json_each (limit, limits)
+        if (!json_get(requests, limit->key))
+            json_set(a, requests, limit->key, json_clone(a, limit));
+}
+
+static void default_containers(struct arena *a, struct json *spec, const char *list)
+{
+    for (struct json *c = json_first_mut(json_get_mut(spec, list)); c; c = c->next) {
+        const char *image = json_get_string(c, "image", "");
+
+        if (*image && !*json_get_string(c, "imagePullPolicy", ""))
+            json_set_string(a, c, "imagePullPolicy", pull_policy_of(image));
+        default_requests(a, json_get_mut(c, "resources"));
+    }
+}
+
+static bool all_limited(const struct json *spec, const char *resource)
+{
+    json_each (c, json_get(spec, "containers")) {
+        const struct json *limit = json_at(c, "resources", "limits", resource);
+
+        if (!limit || !json_equal(limit, json_at(c, "resources", "requests", resource)))
+            return false;
+    }
+    return true;
+}
+
+static const char *qos_class(const struct json *spec)
+{
+    bool any = false;
+
+    json_each (c, json_get(spec, "containers"))
+        any = any || json_len(json_at(c, "resources", "requests")) ||
+              json_len(json_at(c, "resources", "limits"));
+    if (!any)
+        return "BestEffort";
+    return all_limited(spec, "cpu") && all_limited(spec, "memory") ? "Guaranteed" : "Burstable";
+}
+
+static void set_defaults(struct arena *a, struct json *pod)
+{
+    struct json *spec = json_get_mut(pod, "spec"), *status;
+
+    if (!spec)
+        return;
+    default_containers(a, spec, "initContainers");
+    default_containers(a, spec, "containers");
+    status = json_make_object(a, pod, "status");
+    if (!json_get(status, "phase"))
+        json_set_string(a, status, "phase", "Pending");
+    if (!json_get(status, "qosClass"))
+        json_set_string(a, status, "qosClass", qos_class(spec));
+}
+
+/* --- updates -------------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *const *names, const char *name)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+static bool same_but(const struct json *a, const struct json *b, const char *const *except)
+{
+    json_each (m, a)
+        if (!is_one_of(except, m->key) && !json_equal(m, json_get(b, m->key)))
+            return false;
+    json_each (m, b)
+        if (!is_one_of(except, m->key) && !json_get(a, m->key))
+            return false;
+    return true;
+}
+
+static bool same_containers(const struct json *a, const struct json *b)
+{
+    static const char *const image_only[] = {"image", "imagePullPolicy", NULL};
+    const struct json *other = json_first(b);
+
+    if (json_len(a) != json_len(b))
+        return false;
+    json_each (c, a) {
+        if (!same_but(c, other, image_only))
+            return false;
+        other = other->next;
+    }
+    return true;
+}
+
+static void check_update(const struct json *spec, const struct json *old, struct err *err)
+{
+    /* the first three are looked at below, the others may change */
+    static const char *const apart[] = {"containers",
+                                        "initContainers",
+                                        "nodeName",
+                                        "activeDeadlineSeconds",
+                                        "tolerations",
+                                        "terminationGracePeriodSeconds",
+                                        "schedulingGates",
+                                        "ephemeralContainers",
+                                        NULL};
+    const struct json *node = json_get(spec, "nodeName");
+    const char *before = json_get_string(old, "nodeName", "");
+    const struct field_path at = {.name = "spec"};
+
+    if (*before && !json_string_is(node, before))
+        problem_forbidden(err, PATH_MEMBER(&at, "nodeName"), node ? node->line : 0,
+                          "the pod is on node %.253s already", before);
+    if (!same_but(spec, old, apart) ||
+        !same_containers(json_get(spec, "containers"), json_get(old, "containers")) ||
+        !same_containers(json_get(spec, "initContainers"), json_get(old, "initContainers")))
+        problem_forbidden(err, &at, spec ? spec->line : 0,
+                          "pod updates may not change fields other than "
+                          "`spec.containers[*].image`,`spec.initContainers[*].image`,"
+                          "`spec.activeDeadlineSeconds`,`spec.tolerations`,"
+                          "`spec.terminationGracePeriodSeconds`");
+}
+
+static void validate(const struct json *pod, const struct json *old, struct err *err)
+{
+    const struct json *spec = json_get(pod, "spec");
+    const struct field_path at = {.name = "spec"};
+
+    pod_spec_validate(spec, &at, err);
+    if (old)
+        check_update(spec, json_get(old, "spec"), err);
+}
+
+const struct kind kind_pod = {.group = "",
+                              .version = "v1",
+                              .name = "Pod",
+                              .plural = "pods",
+                              .singular = "pod",
+                              .short_names = (const char *const[]){"po", NULL},
+                              .categories = (const char *const[]){"all", NULL},
+                              .namespaced = true,
+                              .has_status = true,
+                              .collected = true,
+                              .doc = "Pod is one or more programs that run together on one node.",
+                              .doc_zh = "Pod 是在同一节点上一起运行的一个或多个程序。",
+                              .fields = fields,
+                              .columns = pod_columns,
+                              .validate = validate,
+                              .set_defaults = set_defaults,
+                              .field_selectors = (const char *const[]){
+                                  "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
+                                  "spec.serviceAccountName", "spec.hostNetwork", "status.phase",
+                                  "status.podIP", "status.nominatedNodeName", NULL}};

@@ -1,0 +1,73 @@
+/* kind_secret.c - Secret. stringData is for writing only: it is moved into data. */
+#include "api/columns.h"
+#include "api/data_keys.h"
+#include "base/base64.h"
+
+static const struct field fields[] = {
+    {.name = "data",
+     .type = FIELD_MAP,
+     .item = FIELD_BYTES,
+     .doc = "Keys and their values, in base64."},
+    {.name = "stringData",
+     .type = FIELD_MAP,
+     .item = FIELD_STRING,
+     .doc = "Keys and their values as text; merged into data when written, never read back."},
+    {.name = "type",
+     .type = FIELD_STRING,
+     .flags = FIELD_IMMUTABLE,
+     .default_json = "\"Opaque\"",
+     .doc = "What the secret is for."},
+    {.name = "immutable", .type = FIELD_BOOL, .doc = "True: the data may not change any more."},
+    {0}};
+
+static void set_defaults(struct arena *a, struct json *secret)
+{
+    const struct json *text = json_get(secret, "stringData");
+    struct json *data;
+
+    if (!text)
+        return;
+    data = json_make_object(a, secret, "data");
+    json_each (m, text) {
+        size_t len;
+        char *encoded = json_is(m, JSON_STRING) ? base64_encode(a, m->u.text, m->len, &len) : NULL;
+
+        if (encoded)
+            json_set(a, data, m->key, json_new_string_len(a, encoded, len));
+    }
+    json_remove(secret, "stringData");
+}
+
+static void validate(const struct json *object, const struct json *old, struct err *err)
+{
+    static const char *const maps[] = {"data", NULL};
+
+    data_maps_validate(object, old, maps, err);
+}
+
+static struct json *render_data(struct arena *a, const struct json *object, int64_t now_ms)
+{
+    (void)now_ms;
+    return json_new_int(a, (int64_t)json_len(json_get(object, "data")));
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Type", .type = "string", .doc = "What it is for.", .path = ".type"},
+    {.name = "Data", .type = "string", .doc = "Number of keys.", .render = render_data},
+    COLUMN_AGE,
+    {0}};
+
+const struct kind kind_secret = {.group = "",
+                                 .version = "v1",
+                                 .name = "Secret",
+                                 .plural = "secrets",
+                                 .singular = "secret",
+                                 .namespaced = true,
+                                 .collected = true,
+                                 .doc = "Secret holds passwords, keys and the like for pods.",
+                                 .fields = fields,
+                                 .columns = columns,
+                                 .validate = validate,
+                                 .set_defaults = set_defaults,
+                                 .field_selectors = (const char *const[]){"type", NULL}};

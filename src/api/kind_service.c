@@ -1,0 +1,207 @@
+/* kind_service.c - Service. Job replicas get a headless one each; cluster addresses are not given
+ * out. */
+#include <string.h>
+
+#include "api/columns.h"
+#include "api/object.h"
+#include "api/problem.h"
+
+static const char *const types[] = {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort", NULL};
+static const char *const protocols[] = {"TCP", "UDP", "SCTP", NULL};
+static const char *const affinities[] = {"ClientIP", "None", NULL};
+
+static const struct field port_fields[] = {
+    {.name = "name", .type = FIELD_STRING, .flags = FIELD_DNS_LABEL, .doc = "Name of the port."},
+    {.name = "port",
+     .type = FIELD_INT32,
+     .flags = FIELD_REQUIRED,
+     .has_min = true,
+     .min = 1,
+     .has_max = true,
+     .max = 65535,
+     .doc = "Port of the service."},
+    {.name = "targetPort",
+     .type = FIELD_INT_OR_STRING,
+     .doc = "Port of the pods, by number or name; the same as port when not given."},
+    {.name = "protocol",
+     .type = FIELD_STRING,
+     .values = protocols,
+     .default_json = "\"TCP\"",
+     .doc = "TCP, UDP or SCTP."},
+    {.name = "nodePort", .type = FIELD_INT32, .doc = "Port on every node."},
+    {.name = "appProtocol", .type = FIELD_STRING, .doc = "Protocol spoken on the port."},
+    {0}};
+
+static const struct field spec_fields[] = {
+    {.name = "selector",
+     .type = FIELD_MAP,
+     .item = FIELD_STRING,
+     .flags = FIELD_LABELS,
+     .doc = "Labels of the pods behind the service."},
+    {.name = "ports",
+     .type = FIELD_LIST,
+     .item = FIELD_OBJECT,
+     .flags = FIELD_KEEP_UNKNOWN,
+     .fields = port_fields,
+     .doc = "Ports of the service."},
+    {.name = "clusterIP",
+     .type = FIELD_STRING,
+     .doc = "Address of the service; None for one without (names resolve to the pods)."},
+    {.name = "clusterIPs",
+     .type = FIELD_LIST,
+     .item = FIELD_STRING,
+     .doc = "Addresses of the service."},
+    {.name = "type",
+     .type = FIELD_STRING,
+     .values = types,
+     .default_json = "\"ClusterIP\"",
+     .doc = "How the service is made known."},
+    {.name = "sessionAffinity",
+     .type = FIELD_STRING,
+     .values = affinities,
+     .default_json = "\"None\"",
+     .doc = "Whether a client keeps its pod."},
+    {.name = "publishNotReadyAddresses",
+     .type = FIELD_BOOL,
+     .doc = "Whether pods that are not ready are behind the service too."},
+    {.name = "externalName",
+     .type = FIELD_STRING,
+     .doc = "Name an ExternalName service stands for."},
+    {.name = "externalIPs",
+     .type = FIELD_LIST,
+     .item = FIELD_STRING,
+     .doc = "More addresses the service answers on."},
+    {.name = "internalTrafficPolicy", .type = FIELD_STRING, .doc = "Cluster or Local."},
+    {.name = "externalTrafficPolicy", .type = FIELD_STRING, .doc = "Cluster or Local."},
+    {.name = "ipFamilies", .type = FIELD_LIST, .item = FIELD_STRING, .doc = "IPv4, IPv6 or both."},
+    {.name = "ipFamilyPolicy", .type = FIELD_STRING, .doc = "Whether one or both are wanted."},
+    {0}};
+
+static const struct field fields[] = {{.name = "spec",
+                                       .type = FIELD_OBJECT,
+                                       .flags = FIELD_KEEP_UNKNOWN,
+                                       .fields = spec_fields,
+                                       .default_json = "{}",
+                                       .doc = "What is wanted."},
+                                      {.name = "status",
+                                       .type = FIELD_OBJECT,
+                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
+                                       .default_json = "{\"loadBalancer\":{}}",
+                                       .doc = "What is."},
+                                      {0}};
+
+static void set_defaults(struct arena *a, struct json *service)
+{
+    struct json *ports = json_get_mut(json_get_mut(service, "spec"), "ports");
+
+    for (struct json *p = json_first_mut(ports); p; p = p->next)
+        if (!json_get(p, "targetPort") && json_get(p, "port"))
+            json_set_int(a, p, "targetPort", json_get_int(p, "port", 0));
+}
+
+static void check_ports(const struct json *spec, const struct field_path *at, struct err *err)
+{
+    const struct json *ports = json_get(spec, "ports");
+    bool headless = json_string_is(json_get(spec, "clusterIP"), "None");
+    size_t i = 0;
+
+    if (json_len(ports) == 0 && !headless &&
+        !json_string_is(json_get(spec, "type"), "ExternalName"))
+        problem_required(err, at, spec ? spec->line : 0, NULL);
+    if (json_len(ports) > 1)
+        json_each (p, ports) {
+            if (!*json_get_string(p, "name", ""))
+                problem_required(err, PATH_MEMBER(PATH_INDEX(at, i), "name"), p->line, NULL);
+            i++;
+        }
+}
+
+static void validate(const struct json *service, const struct json *old, struct err *err)
+{
+    const struct json *name = json_at(service, "metadata", "name");
+    const char *problem = *json_string(name, "") ? dns_1035_label_problem(name->u.text) : NULL;
+
+    (void)old;
+    if (problem)
+        problem_invalid(err, PATH_MEMBER(PATH_MEMBER(NULL, "metadata"), "name"), name, "%s",
+                        problem);
+    check_ports(json_get(service, "spec"), PATH_MEMBER(PATH_MEMBER(NULL, "spec"), "ports"), err);
+}
+
+static struct json *render_cluster_ip(struct arena *a, const struct json *service, int64_t now_ms)
+{
+    (void)now_ms;
+    return column_string(a, json_at(service, "spec", "clusterIP"));
+}
+
+static struct json *render_external_ip(struct arena *a, const struct json *service, int64_t now_ms)
+{
+    const struct json *spec = json_get(service, "spec");
+    const struct json *ips = json_get(spec, "externalIPs");
+
+    (void)now_ms;
+    if (json_string_is(json_get(spec, "type"), "ExternalName"))
+        return column_string(a, json_get(spec, "externalName"));
+    if (json_string_is(json_get(spec, "type"), "LoadBalancer") && json_len(ips) == 0)
+        return json_new_string(a, "<pending>");
+    return column_string(a, json_index(ips, 0));
+}
+
+static struct json *render_ports(struct arena *a, const struct json *service, int64_t now_ms)
+{
+    struct buf out = BUF_INIT(4096);
+    struct json *cell = NULL;
+
+    (void)now_ms;
+    json_each (p, json_at(service, "spec", "ports")) {
+        int64_t node_port = json_get_int(p, "nodePort", 0);
+
+        buf_addf(&out, "%s%lld", out.len ? "," : "", (long long)json_get_int(p, "port", 0));
+        if (node_port)
+            buf_addf(&out, ":%lld", (long long)node_port);
+        buf_addf(&out, "/%s", json_get_string(p, "protocol", "TCP"));
+    }
+    if (out.data)
+        cell = json_new_string_len(a, out.data, out.len);
+    buf_release(&out);
+    return cell;
+}
+
+static struct json *render_selector(struct arena *a, const struct json *service, int64_t now_ms)
+{
+    (void)now_ms;
+    return column_map(a, json_at(service, "spec", "selector"));
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Type", .type = "string", .doc = "How it is made known.", .path = ".spec.type"},
+    {.name = "Cluster-IP", .type = "string", .doc = "Address.", .render = render_cluster_ip},
+    {.name = "External-IP",
+     .type = "string",
+     .doc = "Addresses outside the cluster.",
+     .render = render_external_ip},
+    {.name = "Port(s)", .type = "string", .doc = "Ports.", .render = render_ports},
+    COLUMN_AGE,
+    {.name = "Selector",
+     .type = "string",
+     .priority = 1,
+     .doc = "Labels of the pods behind it.",
+     .render = render_selector},
+    {0}};
+
+const struct kind kind_service = {.group = "",
+                                  .version = "v1",
+                                  .name = "Service",
+                                  .plural = "services",
+                                  .singular = "service",
+                                  .short_names = (const char *const[]){"svc", NULL},
+                                  .categories = (const char *const[]){"all", NULL},
+                                  .namespaced = true,
+                                  .has_status = true,
+                                  .collected = true,
+                                  .doc = "Service is a name under which pods are reached.",
+                                  .fields = fields,
+                                  .columns = columns,
+                                  .validate = validate,
+                                  .set_defaults = set_defaults};

@@ -1,0 +1,271 @@
+/* metadata.c - the fields every object has, and their rules. */
+#include "api/metadata.h"
+
+#include <string.h>
+
+#include "api/object.h"
+
+#define ANNOTATIONS_LIMIT_BYTES (256u * 1024u)
+
+static const struct field owner_fields[] = {
+    {.name = "apiVersion",
+     .type = FIELD_STRING,
+     .flags = FIELD_REQUIRED,
+     .doc = "API version of the owner."},
+    {.name = "kind", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "Kind of the owner."},
+    {.name = "name", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "Name of the owner."},
+    {.name = "uid", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "UID of the owner."},
+    {.name = "controller",
+     .type = FIELD_BOOL,
+     .doc = "True for the one owner that manages this object."},
+    {.name = "blockOwnerDeletion",
+     .type = FIELD_BOOL,
+     .doc = "True when the owner may not be removed in the foreground before this object."},
+    {0}};
+
+static const struct field meta_fields[] = {
+    {.name = "name",
+     .type = FIELD_STRING,
+     .doc = "Name, unique in the namespace among objects of the kind. It cannot be changed."},
+    {.name = "generateName",
+     .type = FIELD_STRING,
+     .doc = "Prefix of a name the server makes when name is not given."},
+    {.name = "namespace", .type = FIELD_STRING, .doc = "Namespace the object is in."},
+    {.name = "labels",
+     .type = FIELD_MAP,
+     .item = FIELD_STRING,
+     .flags = FIELD_LABELS,
+     .doc = "Keys and values by which objects are selected."},
+    {.name = "annotations",
+     .type = FIELD_MAP,
+     .item = FIELD_STRING,
+     .doc = "Keys and values for tools and people; they are not used to select."},
+    {.name = "ownerReferences",
+     .type = FIELD_LIST,
+     .item = FIELD_OBJECT,
+     .fields = owner_fields,
+     .doc = "Objects this one depends on: it is removed when all of them are gone."},
+    {.name = "finalizers",
+     .type = FIELD_LIST,
+     .item = FIELD_STRING,
+     .doc = "While any is left a deleted object stays, marked as being deleted."},
+    {.name = "uid",
+     .type = FIELD_STRING,
+     .flags = FIELD_READ_ONLY,
+     .doc = "Unique in time and space. Set by the server."},
+    {.name = "resourceVersion",
+     .type = FIELD_STRING,
+     .flags = FIELD_READ_ONLY,
+     .doc = "Changes with every write. Set by the server; give it in an update to be sure nobody "
+            "else wrote in between."},
+    {.name = "generation",
+     .type = FIELD_INT64,
+     .flags = FIELD_READ_ONLY,
+     .doc = "Counts the changes of what is wanted. Set by the server."},
+    {.name = "creationTimestamp",
+     .type = FIELD_TIME,
+     .flags = FIELD_READ_ONLY,
+     .doc = "When the object was created. Set by the server."},
+    {.name = "deletionTimestamp",
+     .type = FIELD_TIME,
+     .flags = FIELD_READ_ONLY,
+     .doc = "When the object is to be gone, once deletion was asked for. Set by the server."},
+    {.name = "deletionGracePeriodSeconds",
+     .type = FIELD_INT64,
+     .flags = FIELD_READ_ONLY,
+     .doc = "Seconds given to end gracefully. Set by the server when deletion is asked for."},
+    {.name = "managedFields",
+     .type = FIELD_LIST,
+     .item = FIELD_ANY,
+     .flags = FIELD_READ_ONLY,
+     .doc = "Who set which fields, for server-side apply."},
+    {.name = "selfLink", .type = FIELD_STRING, .flags = FIELD_READ_ONLY, .doc = "Not used."},
+    {0}};
+
+const struct field object_common_fields[] = {
+    {.name = "apiVersion",
+     .type = FIELD_STRING,
+     .doc = "Group and version of this object's schema."},
+    {.name = "kind", .type = FIELD_STRING, .doc = "Kind of the object."},
+    {.name = "metadata",
+     .type = FIELD_OBJECT,
+     .fields = meta_fields,
+     .doc = "Name, namespace, labels and what else every object has."},
+    {0}};
+
+static bool has_nul(const struct json *v)
+{
+    return json_is(v, JSON_STRING) && strlen(v->u.text) != v->len;
+}
+
+static void check_name(const struct json *meta, unsigned line, const struct field_path *at,
+                       struct err *err)
+{
+    const struct json *name = json_get(meta, "name"), *prefix = json_get(meta, "generateName");
+    const char *text = json_string(name, ""), *problem = NULL;
+
+    if (!*text && !*json_string(prefix, "")) {
+        problem_required(err, PATH_MEMBER(at, "name"), line, "name or generateName is required");
+        return;
+    }
+    if (*text) {
+        problem = has_nul(name) ? "may not contain a NUL byte" : dns_name_problem(text);
+        if (problem)
+            problem_invalid(err, PATH_MEMBER(at, "name"), name, "%s", problem);
+    } else {
+        /* the prefix may end in '-' or '.': what comes after it makes it a name */
+        char whole[300];
+        size_t len = strlen(json_string(prefix, ""));
+
+        if (len < sizeof(whole) - 2) {
+            memcpy(whole, json_string(prefix, ""), len);
+            memcpy(whole + len, "x", 2);
+            problem = has_nul(prefix) ? "may not contain a NUL byte" : dns_name_problem(whole);
+        } else {
+            problem = "must be no more than 253 characters";
+        }
+        if (problem)
+            problem_invalid(err, PATH_MEMBER(at, "generateName"), prefix, "%s", problem);
+    }
+}
+
+static void check_namespace(const struct json *meta, const struct field_path *at, struct err *err)
+{
+    const struct json *ns = json_get(meta, "namespace");
+    const char *text = json_string(ns, "");
+    const char *problem = *text ? dns_label_problem(text) : NULL;
+
+    if (has_nul(ns))
+        problem = "may not contain a NUL byte";
+    if (problem)
+        problem_invalid(err, PATH_MEMBER(at, "namespace"), ns, "%s", problem);
+}
+
+/* Problems of a key are reported against the map, and quote the key. */
+static void bad_key(struct err *err, const struct field_path *at, const struct json *member,
+                    const char *problem)
+{
+    const struct json quoted = {
+        .type = JSON_STRING, .u.text = member->key, .len = member->key_len, .line = member->line};
+
+    problem_invalid(err, at, &quoted, "%s", problem);
+}
+
+void metadata_validate_labels(const struct json *labels, const struct field_path *at,
+                              struct err *err)
+{
+    json_each (m, labels) {
+        const char *problem = strlen(m->key) != m->key_len ? "may not contain a NUL byte"
+                                                           : label_key_problem(m->key);
+
+        if (problem)
+            bad_key(err, at, m, problem);
+        problem = has_nul(m) ? "may not contain a NUL byte"
+                             : label_value_problem(json_string(m, ""));
+        if (problem)
+            problem_invalid(err, PATH_KEY(at, m->key), m, "%s", problem);
+    }
+}
+
+/* Annotation keys may have capitals in their prefix, unlike those of labels. */
+static const char *annotation_key_problem(const struct json *m)
+{
+    char lower[400];
+
+    if (strlen(m->key) != m->key_len)
+        return "may not contain a NUL byte";
+    if (m->key_len >= sizeof(lower))
+        return "must be no more than 317 characters";
+    for (size_t i = 0; i <= m->key_len; i++)
+        lower[i] = (char)(m->key[i] >= 'A' && m->key[i] <= 'Z' ? m->key[i] + 32 : m->key[i]);
+    return label_key_problem(lower);
+}
+
+static void check_annotations(const struct json *annotations, const struct field_path *at,
+                              struct err *err)
+{
+    size_t total = 0;
+
+    json_each (m, annotations) {
+        const char *problem = annotation_key_problem(m);
+
+        if (problem)
+            bad_key(err, at, m, problem);
+        total += m->key_len + (json_is(m, JSON_STRING) ? m->len : 0);
+    }
+    if (total > ANNOTATIONS_LIMIT_BYTES)
+        problem_forbidden(err, at, annotations->line,
+                          "annotations may hold at most %u bytes together, these hold %zu",
+                          ANNOTATIONS_LIMIT_BYTES, total);
+}
+
+static void check_owners(const struct json *owners, const struct field_path *at, struct err *err)
+{
+    const struct json *controller = NULL;
+
+    json_each (owner, owners) {
+        if (!json_get_bool(owner, "controller", false))
+            continue;
+        if (controller)
+            problem_invalid(err, at, owner, "only one reference can have controller set to true");
+        controller = owner;
+    }
+}
+
+static bool has_string(const struct json *list, const char *text)
+{
+    json_each (item, list)
+        if (json_string_is(item, text))
+            return true;
+    return false;
+}
+
+static void check_finalizers(const struct json *meta, const struct json *old_meta,
+                             const struct field_path *at, struct err *err)
+{
+    const struct json *finalizers = json_get(meta, "finalizers");
+    bool deleting = !json_is_null(json_get(old_meta, "deletionTimestamp"));
+    size_t i = 0;
+
+    json_each (f, finalizers) {
+        const char *problem = has_nul(f) ? "may not contain a NUL byte"
+                                         : label_key_problem(json_string(f, ""));
+
+        if (problem)
+            problem_invalid(err, PATH_INDEX(at, i), f, "%s", problem);
+        if (deleting && !has_string(json_get(old_meta, "finalizers"), json_string(f, "")))
+            problem_forbidden(err, at, f->line,
+                              "no new finalizers can be added if the object is being deleted, "
+                              "found new finalizers []string{\"%.100s\"}",
+                              json_string(f, ""));
+        i++;
+    }
+}
+
+static void check_unchanged(const struct json *meta, const struct json *old_meta,
+                            const struct field_path *at, struct err *err)
+{
+    static const char *const names[] = {"name", "namespace", "uid", "creationTimestamp"};
+
+    for (size_t i = 0; i < ELEMS(names); i++) {
+        const struct json *now = json_get(meta, names[i]), *then = json_get(old_meta, names[i]);
+
+        if (now && then && !json_equal(now, then))
+            problem_invalid(err, PATH_MEMBER(at, names[i]), now, "field is immutable");
+    }
+}
+
+void metadata_validate(const struct json *object, const struct json *old, struct err *err)
+{
+    const struct json *meta = json_get(object, "metadata");
+    const struct json *old_meta = json_get(old, "metadata");
+    const struct field_path at = {.name = "metadata"};
+
+    check_name(meta, meta ? meta->line : object->line, &at, err);
+    check_namespace(meta, &at, err);
+    check_annotations(json_get(meta, "annotations"), PATH_MEMBER(&at, "annotations"), err);
+    check_owners(json_get(meta, "ownerReferences"), PATH_MEMBER(&at, "ownerReferences"), err);
+    check_finalizers(meta, old_meta, PATH_MEMBER(&at, "finalizers"), err);
+    if (old)
+        check_unchanged(meta, old_meta, &at, err);
+}

@@ -1,0 +1,13 @@
+/* metadata.h - what the metadata of any object must satisfy. */
+#ifndef MUSTER_API_METADATA_H
+#define MUSTER_API_METADATA_H
+
+#include "api/problem.h"
+
+/* Adds a cause per wrong field. old is NULL at creation. */
+void metadata_validate(const struct json *object, const struct json *old, struct err *err);
+/* Keys and values of a map of labels. */
+void metadata_validate_labels(const struct json *labels, const struct field_path *at,
+                              struct err *err);
+
+#endif

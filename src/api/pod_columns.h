@@ -1,0 +1,9 @@
+/* pod_columns.h - what `kubectl get pods` prints. */
+#ifndef MUSTER_API_POD_COLUMNS_H
+#define MUSTER_API_POD_COLUMNS_H
+
+#include "api/kind.h"
+
+extern const struct column pod_columns[];
+
+#endif

@@ -1,0 +1,288 @@
+/* pytorch_rules.c - checks across the fields of a PyTorchTrainingJob, and what deserves a warning.
+ */
+#include "api/pytorch_rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "api/pod_fields.h"
+#include "api/problem.h"
+
+#define SPEC PATH_MEMBER(NULL, "spec")
+#define NAME_LIMIT 63
+#define HASH_DIGITS 5
+
+static const struct json *replica_specs(const struct json *job)
+{
+    return json_at(job, "spec", "replicaSpecs");
+}
+
+static bool is_elastic(const struct json *job)
+{
+    return json_bool(json_at(job, "spec", "elastic", "enabled"), false);
+}
+
+static int64_t sum_of_replicas(const struct json *job)
+{
+    int64_t total = 0;
+
+    json_each (spec, replica_specs(job))
+        total += json_get_int(spec, "replicas", 1);
+    return total;
+}
+
+int64_t pytorch_total_replicas(const struct json *job)
+{
+    int64_t sum = sum_of_replicas(job);
+
+    return is_elastic(job) ? json_int(json_at(job, "spec", "elastic", "expectedReplicas"), sum)
+                           : sum;
+}
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+static int digits_of(int64_t n)
+{
+    int count = 1;
+
+    for (; n >= 10; n /= 10)
+        count++;
+    return count;
+}
+
+/* Pods and Services are named <job>-<hash5>-<type>-<index>: how much of 63 is left for the job. */
+static int64_t name_room(const struct json *job, const struct json *spec)
+{
+    int64_t replicas = json_get_int(spec, "replicas", 1);
+    const char *type = json_get_string(spec, "type", "");
+
+    if (is_elastic(job))
+        replicas = max_i64(replicas, json_int(json_at(job, "spec", "elastic", "maxReplicas"), 0));
+    return NAME_LIMIT -
+           (1 + HASH_DIGITS + 1 + (int64_t)strlen(type) + 1 + digits_of(max_i64(replicas - 1, 0)));
+}
+
+static void check_name(const struct json *job, struct err *err)
+{
+    const struct json *name = json_at(job, "metadata", "name");
+    const struct field_path *at = PATH_MEMBER(PATH_MEMBER(NULL, "metadata"), "name");
+    const char *text = json_string(name, ""), *tightest = "", *problem;
+    int64_t room = NAME_LIMIT;
+
+    if (!*text || dns_name_problem(text))
+        return; /* said already */
+    json_each (spec, replica_specs(job))
+        if (name_room(job, spec) < room) {
+            room = name_room(job, spec);
+            tightest = json_get_string(spec, "type", "");
+        }
+    problem = dns_1035_label_problem(text);
+    if ((int64_t)strlen(text) > room)
+        problem_invalid(err, at, name,
+                        "must be no more than %lld characters, it has %zu: pods and services are "
+                        "named NAME-HASH-%.63s-INDEX, which may have 63",
+                        (long long)max_i64(room, 0), strlen(text), tightest);
+    else if (problem)
+        problem_invalid(err, at, name, "services are named after the job: %s", problem);
+}
+
+/* --- replicas ------------------------------------------------------------------------------- */
+
+static void check_replicas(const struct json *job, struct err *err)
+{
+    const struct json *specs = replica_specs(job);
+    const struct field_path *at = PATH_MEMBER(SPEC, "replicaSpecs");
+    int64_t total = sum_of_replicas(job);
+    size_t i = 0;
+    bool negative = false;
+
+    json_each (spec, specs) {
+        const struct field_path *template = PATH_MEMBER(PATH_INDEX(at, i), "template");
+
+        negative = negative || json_get_int(spec, "replicas", 1) < 0;
+        pod_spec_validate(json_at(spec, "template", "spec"), PATH_MEMBER(template, "spec"), err);
+        i++;
+    }
+    if (negative || json_len(specs) == 0)
+        return; /* said already */
+    if (total < 1)
+        problem_required(err, at, specs->line, "a job needs at least one replica");
+    if (total > JOB_REPLICAS_LIMIT)
+        problem_invalid(err, at, NULL, "a job may have at most %d replicas, these are %lld",
+                        JOB_REPLICAS_LIMIT, (long long)total);
+}
+
+static void check_same_replicas(const struct json *job, const struct json *old, struct err *err)
+{
+    const struct json *specs = replica_specs(job), *before = json_first(replica_specs(old));
+    const struct field_path *at = PATH_MEMBER(SPEC, "replicaSpecs");
+    size_t i = 0;
+
+    if (json_len(specs) != json_len(replica_specs(old))) {
+        problem_forbidden(err, at, specs ? specs->line : 0,
+                          "replica types may not be added or removed after creation");
+        return;
+    }
+    json_each (spec, specs) {
+        const struct field_path *here = PATH_INDEX(at, i++);
+        const struct json *type = json_get(spec, "type"), *count = json_get(spec, "replicas");
+
+        if (!json_equal(type, json_get(before, "type")))
+            problem_invalid(err, PATH_MEMBER(here, "type"), type,
+                            "field is immutable: types and their order give replicas their ranks");
+        if (!is_elastic(job) && !json_equal(count, json_get(before, "replicas")))
+            problem_invalid(err, PATH_MEMBER(here, "replicas"), count,
+                            "field is immutable unless spec.elastic.enabled is true");
+        before = before->next;
+    }
+}
+
+/* --- elastic, torchrun ---------------------------------------------------------------------- */
+
+static void check_elastic(const struct json *job, struct err *err)
+{
+    const struct json *elastic = json_at(job, "spec", "elastic");
+    const struct field_path *at = PATH_MEMBER(SPEC, "elastic");
+    const struct json *least = json_get(elastic, "minReplicas");
+    const struct json *most = json_get(elastic, "maxReplicas");
+    const struct json *wanted = json_get(elastic, "expectedReplicas");
+
+    if (!is_elastic(job))
+        return;
+    if (!least)
+        problem_required(err, PATH_MEMBER(at, "minReplicas"), elastic->line,
+                         "elastic training needs it");
+    if (!most)
+        problem_required(err, PATH_MEMBER(at, "maxReplicas"), elastic->line,
+                         "elastic training needs it");
+    if (least && most && json_int(least, 0) > json_int(most, 0))
+        problem_invalid(err, PATH_MEMBER(at, "maxReplicas"), most,
+                        "must be greater than or equal to minReplicas, which is %lld",
+                        (long long)json_int(least, 0));
+    else if (wanted && (json_int(wanted, 0) < json_int(least, 0) ||
+                        json_int(wanted, 0) > json_int(most, INT64_MAX)))
+        problem_invalid(err, PATH_MEMBER(at, "expectedReplicas"), wanted,
+                        "must be between minReplicas and maxReplicas, %lld and %lld",
+                        (long long)json_int(least, 0), (long long)json_int(most, 0));
+}
+
+static void check_torchrun(const struct json *job, struct err *err)
+{
+    const struct json *per_node = json_at(job, "spec", "torchrunConfig", "procPerNode");
+    const char *text = json_string(per_node, "");
+
+    if (!*text || strcmp(text, "gpu") == 0)
+        return;
+    if (strspn(text, "0123456789") != strlen(text) || strlen(text) > 4 ||
+        strtol(text, NULL, 10) < 1)
+        problem_invalid(err, PATH_MEMBER(PATH_MEMBER(SPEC, "torchrunConfig"), "procPerNode"),
+                        per_node, "must be a number of processes (\"1\" to \"9999\") or \"gpu\"");
+}
+
+void pytorch_validate(const struct json *job, const struct json *old, struct err *err)
+{
+    if (!old)
+        check_name(job, err);
+    check_replicas(job, err);
+    check_elastic(job, err);
+    check_torchrun(job, err);
+    if (old)
+        check_same_replicas(job, old, err);
+}
+
+/* --- warnings ------------------------------------------------------------------------------- */
+
+struct speaker {
+    void (*say)(void *arg, const char *text);
+    void *arg;
+};
+
+static void say(const struct speaker *s, const char *fmt, ...) printf_like(2, 3);
+
+static void say(const struct speaker *s, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    s->say(s->arg, text);
+}
+
+static void warn_unmatched(const struct speaker *s, const struct json *job,
+                           const struct json *entries, const char *path)
+{
+    size_t i = 0;
+
+    json_each (entry, entries) {
+        const char *type = json_get_string(entry, "type", "");
+        bool found = false;
+
+        json_each (spec, replica_specs(job))
+            found = found || json_string_is(json_get(spec, "type"), type);
+        if (!found)
+            say(s, "%s[%zu].type: no replica type is named \"%.63s\", the entry has no effect",
+                path, i, type);
+        i++;
+    }
+}
+
+static const struct json *training_container(const struct json *pod_spec)
+{
+    const struct json *containers = json_get(pod_spec, "containers");
+
+    json_each (c, containers)
+        if (json_string_is(json_get(c, "name"), "python"))
+            return c;
+    return json_index(containers, 0);
+}
+
+/* The user's value wins over the one the group needs. */
+static void warn_env(const struct speaker *s, const struct json *pod_spec, size_t index)
+{
+    static const char *const ours[] = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
+
+    json_each (env, json_get(training_container(pod_spec), "env"))
+        for (size_t i = 0; i < ELEMS(ours); i++)
+            if (json_string_is(json_get(env, "name"), ours[i]))
+                say(s,
+                    "spec.replicaSpecs[%zu].template: %s is set by hand and not by the job, the "
+                    "replicas may not find each other",
+                    index, ours[i]);
+}
+
+static void warn_templates(const struct speaker *s, const struct json *job)
+{
+    size_t i = 0;
+
+    json_each (spec, replica_specs(job)) {
+        const struct json *pod_spec = json_at(spec, "template", "spec");
+        const char *policy = json_get_string(pod_spec, "restartPolicy", "Never");
+
+        if (*policy && strcmp(policy, "Never") != 0)
+            say(s,
+                "spec.replicaSpecs[%zu].template.spec.restartPolicy: \"%.20s\" is not used, "
+                "spec.replicaSpecs[%zu].restartPolicy decides (%s)",
+                i, policy, i, json_get_string(spec, "restartPolicy", "Never"));
+        warn_env(s, pod_spec, i);
+        i++;
+    }
+}
+
+void pytorch_warn(const struct json *job, void (*say_one)(void *arg, const char *text), void *arg)
+{
+    const struct speaker s = {.say = say_one, .arg = arg};
+    const struct json *mode = json_at(job, "spec", "runMode");
+
+    warn_unmatched(&s, job, json_at(mode, "debug", "replicaSpecs"),
+                   "spec.runMode.debug.replicaSpecs");
+    warn_unmatched(&s, job, json_at(mode, "pause", "resumeSpecs"),
+                   "spec.runMode.pause.resumeSpecs");
+    warn_templates(&s, job);
+    if (is_elastic(job) && !json_bool(json_at(job, "spec", "torchrunConfig", "enabled"), false))
+        say(&s, "spec.elastic.enabled: has no effect without spec.torchrunConfig.enabled");
+}

@@ -1,0 +1,295 @@
+/* schema.c - tables of fields to JSON schemas. One walk, three styles (schema.h). */
+#include "api/schema.h"
+
+#include <string.h>
+
+#define LABEL_PATTERN "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+#define NAME_PATTERN "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+#define QUANTITY_PATTERN                                                                           \
+    "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\" \
+    ".[0-9]*)?)|(\\.[0-9]+))))?$"
+
+struct styler {
+    struct arena *arena;
+    enum schema_style style;
+};
+
+static struct json *value_schema(const struct styler *s, const struct field *f,
+                                 enum field_type type, bool defaults);
+
+static void set_type(const struct styler *s, struct json *schema, const char *type,
+                     const char *format)
+{
+    json_set_string(s->arena, schema, "type", type);
+    json_set_string(s->arena, schema, "format", format);
+}
+
+static void string_limits(const struct styler *s, const struct field *f, struct json *schema)
+{
+    if (f->values) {
+        struct json *list = json_set(s->arena, schema, "enum", json_new_array(s->arena));
+
+        for (const char *const *v = f->values; *v; v++)
+            json_append_string(s->arena, list, *v);
+    }
+    if (f->type != FIELD_STRING)
+        return;
+    if (f->flags & FIELD_DNS_LABEL) {
+        json_set_string(s->arena, schema, "pattern", LABEL_PATTERN);
+        json_set_int(s->arena, schema, "maxLength", 63);
+    } else if (f->flags & FIELD_DNS_NAME) {
+        json_set_string(s->arena, schema, "pattern", NAME_PATTERN);
+        json_set_int(s->arena, schema, "maxLength", 253);
+    } else if (f->flags & FIELD_NON_EMPTY) {
+        json_set_int(s->arena, schema, "minLength", 1);
+    }
+}
+
+static void number_limits(const struct styler *s, const struct field *f, struct json *schema)
+{
+    if (f->has_min)
+        json_set_int(s->arena, schema, "minimum", f->min);
+    if (f->has_max)
+        json_set_int(s->arena, schema, "maximum", f->max);
+}
+
+static void int_or_string(const struct styler *s, struct json *schema)
+{
+    struct json *any;
+
+    if (s->style == SCHEMA_V2) { /* it has no "either": string with a format is how it is told */
+        set_type(s, schema, "string", "int-or-string");
+        return;
+    }
+    any = json_set(s->arena, schema, "anyOf", json_new_array(s->arena));
+    json_set_string(s->arena, json_append(any, json_new_object(s->arena)), "type", "integer");
+    json_set_string(s->arena, json_append(any, json_new_object(s->arena)), "type", "string");
+    json_set_bool(s->arena, schema, "x-kubernetes-int-or-string", true);
+}
+
+/* --- objects -------------------------------------------------------------------------------- */
+
+static void describe(const struct styler *s, const struct field *f, struct json *schema)
+{
+    struct json *first = json_new_string(s->arena, f->doc);
+
+    if (!first || !schema)
+        return;
+    first->key = "description";
+    first->key_len = (uint32_t)strlen(first->key);
+    json_append(schema, first);
+}
+
+static struct json *field_schema(const struct styler *s, const struct field *f, bool defaults)
+{
+    struct json *schema = value_schema(s, f, f->type, defaults);
+
+    /* A default beside an older spelling would look like a second, different answer. */
+    if (defaults && f->default_json && !f->alias)
+        json_set(s->arena, schema, "default",
+                 json_parse(s->arena, f->default_json, strlen(f->default_json), NULL));
+    return schema;
+}
+
+static void add_property(const struct styler *s, struct json *properties, const struct field *f,
+                         bool defaults)
+{
+    json_set(s->arena, properties, f->name, field_schema(s, f, defaults));
+    if (!f->alias)
+        return;
+    json_set(s->arena, properties, f->alias, field_schema(s, f, false));
+    json_set_stringf(s->arena, json_get_mut(properties, f->alias), "description",
+                     "Older spelling of %s.", f->name);
+}
+
+static void add_required(const struct styler *s, struct json *schema, const struct field *fields)
+{
+    struct json *required = json_new_array(s->arena);
+
+    for (const struct field *f = fields; f->name; f++)
+        if (f->flags & FIELD_REQUIRED)
+            json_append_string(s->arena, required, f->name);
+    if (json_len(required))
+        json_set(s->arena, schema, "required", required);
+}
+
+static void object_schema(const struct styler *s, const struct field *f, struct json *schema,
+                          bool defaults)
+{
+    bool open = f->flags & FIELD_KEEP_UNKNOWN;
+    struct json *properties;
+
+    json_set_string(s->arena, schema, "type", "object");
+    if (open && s->style != SCHEMA_V2)
+        json_set_bool(s->arena, schema, "x-kubernetes-preserve-unknown-fields", true);
+    if (!f->fields || (open && s->style == SCHEMA_V2))
+        return;
+    add_required(s, schema, f->fields);
+    properties = json_set(s->arena, schema, "properties", json_new_object(s->arena));
+    for (const struct field *m = f->fields; m->name; m++)
+        add_property(s, properties, m, defaults && !(f->flags & FIELD_NO_DEFAULTS));
+}
+
+static bool is_required(const struct field *fields, const char *name)
+{
+    const struct field *f = field_find(fields, name, strlen(name));
+
+    return f && f->flags & FIELD_REQUIRED;
+}
+
+/* A list keyed by a member that may be missing is no map to a real server. */
+static void list_schema(const struct styler *s, const struct field *f, struct json *schema,
+                        bool defaults)
+{
+    json_set_string(s->arena, schema, "type", "array");
+    json_set(s->arena, schema, "items", value_schema(s, f, f->item, defaults));
+    if (f->flags & FIELD_NON_EMPTY)
+        json_set_int(s->arena, schema, "minItems", 1);
+    if (f->list_key && s->style == SCHEMA_CRD && is_required(f->fields, f->list_key)) {
+        json_set_string(s->arena, schema, "x-kubernetes-list-type", "map");
+        json_append_string(
+            s->arena,
+            json_set(s->arena, schema, "x-kubernetes-list-map-keys", json_new_array(s->arena)),
+            f->list_key);
+    }
+}
+
+static void fill_schema(const struct styler *s, const struct field *f, enum field_type type,
+                        struct json *schema, bool defaults)
+{
+    switch (type) {
+    case FIELD_STRING:
+        json_set_string(s->arena, schema, "type", "string");
+        string_limits(s, f, schema);
+        return;
+    case FIELD_INT32:
+    case FIELD_INT64:
+        set_type(s, schema, "integer", type == FIELD_INT32 ? "int32" : "int64");
+        number_limits(s, f, schema);
+        return;
+    case FIELD_BOOL:
+        json_set_string(s->arena, schema, "type", "boolean");
+        return;
+    case FIELD_QUANTITY:
+        int_or_string(s, schema);
+        if (s->style != SCHEMA_V2)
+            json_set_string(s->arena, schema, "pattern", QUANTITY_PATTERN);
+        return;
+    case FIELD_INT_OR_STRING:
+        int_or_string(s, schema);
+        return;
+    case FIELD_TIME:
+        set_type(s, schema, "string", "date-time");
+        return;
+    case FIELD_BYTES:
+        set_type(s, schema, "string", "byte");
+        return;
+    case FIELD_LIST:
+        list_schema(s, f, schema, defaults);
+        return;
+    case FIELD_MAP:
+        json_set_string(s->arena, schema, "type", "object");
+        json_set(s->arena, schema, "additionalProperties", value_schema(s, f, f->item, defaults));
+        return;
+    case FIELD_OBJECT:
+        object_schema(s, f, schema, defaults);
+        return;
+    case FIELD_ANY:
+        if (s->style != SCHEMA_V2)
+            json_set_bool(s->arena, schema, "x-kubernetes-preserve-unknown-fields", true);
+        return;
+    }
+    unreachable();
+}
+
+/* Of the field itself when type is its own, else of one of its elements. */
+static struct json *value_schema(const struct styler *s, const struct field *f,
+                                 enum field_type type, bool defaults)
+{
+    struct json *schema = json_new_object(s->arena);
+    const struct field element = {.name = f->name,
+                                  .type = type,
+                                  .flags = f->flags & (FIELD_KEEP_UNKNOWN | FIELD_NO_DEFAULTS),
+                                  .fields = f->fields,
+                                  .values = f->values,
+                                  .has_min = f->has_min,
+                                  .has_max = f->has_max,
+                                  .min = f->min,
+                                  .max = f->max};
+
+    if (type == f->type)
+        describe(s, f, schema);
+    fill_schema(s, type == f->type ? f : &element, type, schema, defaults);
+    return schema;
+}
+
+/* --- kinds ---------------------------------------------------------------------------------- */
+
+struct json *schema_of_metadata(struct arena *a, enum schema_style style)
+{
+    const struct styler s = {.arena = a, .style = style};
+    const struct field *f = field_find(object_common_fields, "metadata", strlen("metadata"));
+
+    return value_schema(&s, f, FIELD_OBJECT, true);
+}
+
+static struct json *metadata_property(const struct styler *s)
+{
+    struct json *schema = json_new_object(s->arena);
+
+    if (s->style == SCHEMA_CRD)
+        json_set_string(s->arena, schema, "type", "object");
+    else
+        json_set_string(s->arena, schema, "$ref",
+                        s->style == SCHEMA_V2 ? "#/definitions/" SCHEMA_META_NAME
+                                              : "#/components/schemas/" SCHEMA_META_NAME);
+    return schema;
+}
+
+struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_style style)
+{
+    const struct styler s = {.arena = a, .style = style};
+    const struct field whole = {.type = FIELD_OBJECT, .doc = k->doc, .fields = k->fields};
+    struct json *schema = value_schema(&s, &whole, FIELD_OBJECT, true);
+    struct json *properties = json_make_object(a, schema, "properties");
+
+    for (const struct field *f = object_common_fields; f->name; f++)
+        if (f->type == FIELD_STRING)
+            add_property(&s, properties, f, false);
+    json_set(a, properties, "metadata", metadata_property(&s));
+    return schema;
+}
+
+struct json *schema_of_kind(struct arena *a, const struct kind *k)
+{
+    return schema_styled(a, k, SCHEMA_CRD);
+}
+
+struct json *schema_group_version_kind(struct arena *a, const struct kind *k)
+{
+    struct json *gvk = json_new_object(a);
+
+    json_set_string(a, gvk, "group", k->group);
+    json_set_string(a, gvk, "version", k->version);
+    json_set_string(a, gvk, "kind", k->name);
+    return gvk;
+}
+
+/* Groups of Kubernetes' own go by their package, others by their domain read backwards. */
+const char *schema_definition_name(struct arena *a, const struct kind *k)
+{
+    const char *end = k->group + strlen(k->group);
+    const char *name = "";
+
+    if (!*k->group)
+        return arena_printf(a, "io.k8s.api.core.%s.%s", k->version, k->name);
+    while (end > k->group && name) {
+        const char *start = end;
+
+        while (start > k->group && start[-1] != '.')
+            start--;
+        name = arena_printf(a, "%s%s%.*s", name, *name ? "." : "", (int)(end - start), start);
+        end = start > k->group ? start - 1 : start;
+    }
+    return name ? arena_printf(a, "%s.%s.%s", name, k->version, k->name) : NULL;
+}

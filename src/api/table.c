@@ -1,0 +1,123 @@
+/* table.c - see table.h. Cells come from a column's render function, or from its path. */
+#include "api/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/timefmt.h"
+
+static struct json *column_definitions(struct arena *a, const struct kind *k)
+{
+    struct json *list = json_new_array(a);
+
+    for (const struct column *c = k->columns; c && c->name; c++) {
+        struct json *d = json_append(list, json_new_object(a));
+
+        json_set_string(a, d, "name", c->name);
+        json_set_string(a, d, "type", c->type);
+        json_set_string(a, d, "format", c->format ? c->format : "");
+        json_set_string(a, d, "description", c->doc ? c->doc : "");
+        json_set_int(a, d, "priority", c->priority);
+    }
+    return list;
+}
+
+struct json *table_new(struct arena *a, const struct kind *k, bool with_columns)
+{
+    struct json *t = json_new_object(a);
+
+    json_set_string(a, t, "kind", "Table");
+    json_set_string(a, t, "apiVersion", "meta.k8s.io/v1");
+    json_set(a, t, "metadata", json_new_object(a));
+    json_set(a, t, "columnDefinitions", with_columns ? column_definitions(a, k) : json_new_null(a));
+    json_set(a, t, "rows", json_new_array(a));
+    return t;
+}
+
+static const struct json *at_path(const struct json *v, const char *path)
+{
+    while (v && *path == '.') {
+        size_t n = strcspn(++path, ".");
+        const struct json *found = NULL;
+
+        json_each (m, json_is(v, JSON_OBJECT) ? v : NULL)
+            if (m->key_len == n && memcmp(m->key, path, n) == 0)
+                found = m;
+        v = found;
+        path += n;
+    }
+    return v;
+}
+
+static struct json *age_cell(struct arena *a, const struct json *v, int64_t now_ms)
+{
+    char text[TIME_TEXT_SIZE];
+    int64_t ms;
+
+    if (!json_is(v, JSON_STRING))
+        return json_new_null(a);
+    if (time_parse(v->u.text, &ms) < 0)
+        return json_new_string(a, "<invalid>");
+    return json_new_string(a, time_age(now_ms - ms, text));
+}
+
+static struct json *cell(struct arena *a, const struct column *c, const struct json *object,
+                         int64_t now_ms)
+{
+    const struct json *v;
+    struct json *copy;
+
+    if (c->render) {
+        struct json *rendered = c->render(a, object, now_ms);
+
+        return rendered ? rendered : json_new_string(a, "<none>");
+    }
+    v = at_path(object, c->path);
+    if (strcmp(c->type, "date") == 0)
+        return age_cell(a, v, now_ms);
+    copy = json_clone(a, v);
+    return copy ? copy : json_new_null(a);
+}
+
+static struct json *row_object(struct arena *a, const struct json *object,
+                               enum table_include include)
+{
+    struct json *o;
+
+    if (include == TABLE_INCLUDE_OBJECT)
+        return json_clone(a, object);
+    o = json_new_object(a);
+    json_set_string(a, o, "kind", "PartialObjectMetadata");
+    json_set_string(a, o, "apiVersion", "meta.k8s.io/v1");
+    json_set(a, o, "metadata", json_clone(a, json_get(object, "metadata")));
+    return o;
+}
+
+void table_add_row(struct arena *a, struct json *table, const struct kind *k,
+                   const struct json *object, enum table_include include, int64_t now_ms)
+{
+    struct json *row = json_append(json_get_mut(table, "rows"), json_new_object(a));
+    struct json *cells = json_set(a, row, "cells", json_new_array(a));
+
+    for (const struct column *c = k->columns; c && c->name; c++)
+        json_append(cells, cell(a, c, object, now_ms));
+    if (include != TABLE_INCLUDE_NONE)
+        json_set(a, row, "object", row_object(a, object, include));
+}
+
+const char *table_cell_text(struct arena *a, const struct json *v)
+{
+    struct buf out = BUF_INIT(64u * 1024u);
+    const char *text = "";
+
+    if (json_is_null(v))
+        return "";
+    if (json_is(v, JSON_STRING))
+        return v->u.text;
+    json_write(&out, v);
+    if (!out.failed && out.data)
+        text = arena_strdup(a, out.data);
+    buf_release(&out);
+    return text ? text : "";
+}

@@ -1,0 +1,23 @@
+/*
+ * json_keys.h - finding members while an object is being built. Small objects are searched; from
+ * JSON_KEYS_FROM members on a hash table helps, so that a large map costs no quadratic time.
+ */
+#ifndef MUSTER_BASE_JSON_KEYS_H
+#define MUSTER_BASE_JSON_KEYS_H
+
+#include "base/json.h"
+
+#define JSON_KEYS_FROM 24u
+
+struct json_keys {
+    struct json **slots; /* NULL while the object is small */
+    uint32_t capacity, used;
+};
+
+struct json *json_keys_find(const struct json_keys *k, struct json *object, const char *key,
+                            uint32_t len);
+/* After member was appended to object. False when the arena failed. */
+bool json_keys_add(struct arena *a, struct json_keys *k, struct json *object,
+                   struct json *member) must_check;
+
+#endif
