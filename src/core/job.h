@@ -33,6 +33,8 @@ struct job_kind {
                          void (*say)(void *arg, const char *name), void *arg);
 };
 
+extern const struct job_kind job_kind_pytorch;
+
 extern const struct job_kind *const job_kinds[]; /* ends with NULL */
 
 /* Leases whose job is gone: the plan deletes them. job_uids: of all jobs that exist. */

@@ -16,7 +16,7 @@ enum plan_op {
                     done */
     PLAN_UPDATE_STATUS, /* object with resourceVersion: PUT to /status; a conflict drops the rest
                            and looks again */
-    PLAN_PATCH,         /* object is a merge patch */
+    PLAN_PATCH,         /* object is a merge patch; subresource says which part it is for */
     PLAN_BIND,          /* pod ns/name to a node: object is a merge patch setting spec.nodeName and
                            annotations */
     PLAN_EVENT, /* object: an Event without name; repeated ones are counted up by whoever carries it
@@ -29,8 +29,9 @@ struct plan_step {
     unsigned stage;
     const struct kind *kind;
     const char *ns, *name;
-    const char *uid;       /* PLAN_DELETE, PLAN_PATCH: precondition, or NULL */
-    int64_t grace_seconds; /* PLAN_DELETE: -1 the object's own */
+    const char *uid;         /* PLAN_DELETE, PLAN_PATCH, PLAN_BIND: precondition, or NULL */
+    const char *subresource; /* PLAN_PATCH: "status" when the patch has a status, else NULL */
+    int64_t grace_seconds;   /* PLAN_DELETE: -1 the object's own */
     const struct json *object;
 };
 
@@ -48,6 +49,7 @@ void plan_create(struct plan *p, const struct kind *k, const struct json *object
 void plan_delete(struct plan *p, const struct kind *k, const struct json *object,
                  int64_t grace_seconds);
 void plan_update_status(struct plan *p, const struct kind *k, const struct json *object);
+/* A patch that carries metadata.resourceVersion is meant for that version only (409 otherwise). */
 void plan_patch(struct plan *p, const struct kind *k, const struct json *target,
                 const struct json *patch);
 void plan_bind(struct plan *p, const struct json *pod, const struct json *patch);

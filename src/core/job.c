@@ -1,0 +1,7 @@
+/* job.c - the list of job kinds. Adding one is one line here. */
+#include "core/job.h"
+
+const struct job_kind *const job_kinds[] = {
+    &job_kind_pytorch,
+    NULL,
+};

@@ -1,0 +1,180 @@
+/*
+ * job_why.c - one sentence with numbers: why the job is not running, or why it failed.
+ *
+ * Sentences hold nothing that changes by itself (no "in 3 s"): each new text is a write to the API,
+ * and a job that waits must not write.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "core/job_status.h"
+
+static const char *const ending_reasons[] = {
+    [ENDING_NONE] = "",
+    [ENDING_SUCCEEDED] = "Succeeded",
+    [ENDING_FAILED] = "MasterFailed",
+    [ENDING_BUDGET] = "BackoffLimitExceeded",
+    [ENDING_DEADLINE] = "DeadlineExceeded",
+};
+
+const char *job_ending_reason(enum job_ending ending)
+{
+    return ending_reasons[ending];
+}
+
+/* What the status remembers of a failure whose pod is not to be seen any more. */
+static const char *remembered_failure(const struct job_view *v, const struct replica *r)
+{
+    struct pod_state s = {.exit_code = -1, .reason = "", .message = ""};
+
+    json_each (c, json_get(r->recorded, "containers"))
+        if (json_get_int(c, "exitCode", 0) != 0)
+            s.exit_code = (int)json_get_int(c, "exitCode", 0);
+    return pod_failure_text(v->arena, r->name, &s);
+}
+
+static const char *failure_of(const struct job_view *v, const struct replica *r)
+{
+    return r->pod && pod_is_finished(r->pod) ? pod_failure_text(v->arena, r->name, &r->state)
+                                             : remembered_failure(v, r);
+}
+
+const char *job_ending_text(const struct job_view *v, enum job_ending ending)
+{
+    const struct replica *master = v->replicas;
+    struct arena *a = v->arena;
+
+    switch (ending) {
+    case ENDING_SUCCEEDED:
+        return "The job has finished successfully.";
+    case ENDING_FAILED:
+        return arena_printf(a, "%s %s has failed: %s; restartPolicy %s does not restart it",
+                            v->kind->name, v->name, failure_of(v, master),
+                            restart_policy_name(master->policy));
+    case ENDING_BUDGET:
+        return arena_printf(
+            a, "%s %s has failed: %s; the restart budget is spent (%" PRId64 " of %" PRId64 ")",
+            v->kind->name, v->name, failure_of(v, master), v->backoff_count, v->backoff_limit);
+    case ENDING_DEADLINE:
+        return arena_printf(
+            a, "%s %s has failed: it ran longer than activeDeadlineSeconds (%" PRId64 " s)",
+            v->kind->name, v->name,
+            json_int(json_at(v->spec, "runPolicy", "activeDeadlineSeconds"), 0));
+    case ENDING_NONE:
+        break;
+    }
+    return "";
+}
+
+static void because(struct job_view *v, const char *reason, const char *message)
+{
+    v->why_reason = reason;
+    v->why_message = message ? message : "";
+}
+
+const char *job_failure_text(const struct job_view *v)
+{
+    int64_t others = v->counts[REPLICA_FAILED] - 1;
+    size_t i = 0;
+
+    while (v->replicas[i].phase != REPLICA_FAILED)
+        i++;
+    if (others == 0)
+        return failure_of(v, &v->replicas[i]);
+    return arena_printf(v->arena, "%s; %" PRId64 " more failed", failure_of(v, &v->replicas[i]),
+                        others);
+}
+
+static bool explain_obstacle(struct job_view *v)
+{
+    struct arena *a = v->arena;
+
+    if (v->len == 0) {
+        because(v, "NoReplicas", "the job has no replicas: every entry of replicaSpecs says 0");
+        return true;
+    }
+    if (v->clash) {
+        because(v, "NameClash",
+                arena_printf(a,
+                             "a %s \"%s\" exists and does not belong to this job: it is left "
+                             "alone, delete it to let the job go on",
+                             v->clash->taken_by, v->clash->name));
+        return true;
+    }
+    if (v->port.port == 0) {
+        because(v, "NoPortFree",
+                arena_printf(a, "waiting for a MASTER_PORT: all %d from %d on are leased to jobs",
+                             PORT_COUNT, PORT_FIRST));
+        return true;
+    }
+    return false;
+}
+
+static bool explain_restart(struct job_view *v)
+{
+    const char *when = "at once";
+    struct arena *a = v->arena;
+
+    for (size_t i = 0; i < v->len; i++) {
+        const struct replica *r = &v->replicas[i];
+
+        if (r->phase != REPLICA_FAILED || !replica_is_superseded(v, r))
+            continue;
+        if (r->restart_delay_s > 0)
+            when = arena_printf(a, "after %" PRId64 " s", r->restart_delay_s);
+        because(v, "Restarting",
+                arena_printf(a, "%s; restart %" PRId64 " of %" PRId64 " follows %s",
+                             failure_of(v, r), v->backoff_count, v->backoff_limit, when));
+        return true;
+    }
+    return false;
+}
+
+static bool explain_waiting(struct job_view *v)
+{
+    for (size_t i = 0; i < v->len; i++) {
+        const struct replica *r = &v->replicas[i];
+        const char *reason, *message;
+
+        if (r->phase != REPLICA_PENDING)
+            continue;
+        pod_waiting_for(r->pod, &reason, &message);
+        if (!reason[0])
+            continue;
+        because(v, reason,
+                strcmp(reason, "Unschedulable") == 0
+                    ? message
+                    : arena_printf(v->arena, "%s is waiting: %s", r->name, message));
+        return true;
+    }
+    return false;
+}
+
+static bool explain_failure(struct job_view *v)
+{
+    if (v->counts[REPLICA_FAILED] == 0)
+        return false;
+    because(v, "ReplicaFailed", job_failure_text(v));
+    return true;
+}
+
+void job_explain(struct job_view *v)
+{
+    int64_t well = v->counts[REPLICA_RUNNING] + v->counts[REPLICA_SUCCEEDED];
+
+    if (v->ending != ENDING_NONE) {
+        because(v, job_ending_reason(v->ending), v->ending_text);
+        return;
+    }
+    if (v->phase == JOB_PAUSED) {
+        because(v, "Paused", "the job is paused: runMode.pause.enabled is true");
+        return;
+    }
+    if (explain_obstacle(v) || explain_restart(v) || explain_waiting(v) || explain_failure(v))
+        return;
+    if (well < (int64_t)v->len || v->counts[REPLICA_RUNNING] == 0)
+        because(v, "Starting",
+                arena_printf(v->arena, "%" PRId64 " of %zu pods are running",
+                             v->counts[REPLICA_RUNNING], v->len));
+}

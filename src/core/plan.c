@@ -1,0 +1,146 @@
+/*
+ * plan.c - builds plans. Nothing here is carried out: see control/.
+ *
+ * A plan whose arena failed is not to be used; the builders then leave steps out, and whoever asked
+ * for the plan checks arena_failed() once.
+ */
+#include "core/plan.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "api/object.h"
+
+#define EVENT_TEXT_LIMIT 1024 /* Kubernetes refuses longer event messages */
+
+void plan_init(struct plan *p, struct arena *a)
+{
+    *p = (struct plan){.arena = a};
+}
+
+void plan_next_stage(struct plan *p)
+{
+    if (p->last && p->last->stage == p->stage)
+        p->stage++;
+}
+
+void plan_wake_at(struct plan *p, int64_t at_ms)
+{
+    if (at_ms > 0 && (p->wake_at_ms == 0 || at_ms < p->wake_at_ms))
+        p->wake_at_ms = at_ms;
+}
+
+bool plan_is_empty(const struct plan *p)
+{
+    return !p->first;
+}
+
+static struct plan_step *add_step(struct plan *p, enum plan_op op, const struct kind *k,
+                                  const struct json *about)
+{
+    struct plan_step *step = arena_alloc(p->arena, sizeof(*step));
+
+    if (!step)
+        return NULL;
+    step->op = op;
+    step->stage = p->stage;
+    step->kind = k;
+    step->ns = object_namespace(about);
+    step->name = object_name(about);
+    step->grace_seconds = -1;
+    if (p->last)
+        p->last->next = step;
+    else
+        p->first = step;
+    p->last = step;
+    return step;
+}
+
+void plan_create(struct plan *p, const struct kind *k, const struct json *object)
+{
+    struct plan_step *step = add_step(p, PLAN_CREATE, k, object);
+
+    if (step)
+        step->object = object;
+}
+
+void plan_delete(struct plan *p, const struct kind *k, const struct json *object,
+                 int64_t grace_seconds)
+{
+    struct plan_step *step = add_step(p, PLAN_DELETE, k, object);
+
+    if (!step)
+        return;
+    step->uid = object_uid(object);
+    step->grace_seconds = grace_seconds;
+}
+
+void plan_update_status(struct plan *p, const struct kind *k, const struct json *object)
+{
+    struct plan_step *step = add_step(p, PLAN_UPDATE_STATUS, k, object);
+
+    if (step)
+        step->object = object;
+}
+
+void plan_patch(struct plan *p, const struct kind *k, const struct json *target,
+                const struct json *patch)
+{
+    struct plan_step *step = add_step(p, PLAN_PATCH, k, target);
+
+    if (!step)
+        return;
+    step->uid = object_uid(target);
+    step->object = patch;
+    step->subresource = json_get(patch, "status") ? "status" : NULL;
+}
+
+void plan_bind(struct plan *p, const struct json *pod, const struct json *patch)
+{
+    struct plan_step *step = add_step(p, PLAN_BIND, &kind_pod, pod);
+
+    if (!step)
+        return;
+    step->uid = object_uid(pod);
+    step->object = patch;
+}
+
+static struct json *reference_to(struct arena *a, const struct kind *k, const struct json *about)
+{
+    struct json *ref = json_new_object(a);
+
+    json_set_string(a, ref, "apiVersion", kind_api_version(a, k));
+    json_set_string(a, ref, "kind", k->name);
+    if (k->namespaced)
+        json_set_string(a, ref, "namespace", object_namespace(about));
+    json_set_string(a, ref, "name", object_name(about));
+    json_set_string(a, ref, "uid", object_uid(about));
+    json_set_string(a, ref, "resourceVersion", object_resource_version(about));
+    return ref;
+}
+
+void plan_event(struct plan *p, const struct kind *k, const struct json *about, const char *type,
+                const char *reason, const char *fmt, ...)
+{
+    struct arena *a = p->arena;
+    struct json *event = json_new_object(a);
+    struct json *metadata = json_make_object(a, event, "metadata");
+    char text[EVENT_TEXT_LIMIT];
+    struct plan_step *step;
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    json_set_string(a, event, "apiVersion", "v1");
+    json_set_string(a, event, "kind", kind_event.name);
+    /* Events about things without a namespace live in "default", as in Kubernetes. */
+    json_set_string(a, metadata, "namespace", k->namespaced ? object_namespace(about) : "default");
+    json_set(a, event, "involvedObject", reference_to(a, k, about));
+    json_set_string(a, event, "type", type);
+    json_set_string(a, event, "reason", reason);
+    json_set_string(a, event, "message", text);
+    step = add_step(p, PLAN_EVENT, &kind_event, event);
+    if (step)
+        step->object = event;
+}

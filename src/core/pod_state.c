@@ -1,0 +1,185 @@
+/*
+ * pod_state.c - reads a pod's status.
+ *
+ * The exit code of a failed pod is that of its training container when that one failed, else of the
+ * first container that did: a crashed side-car fails the pod too, and its code then decides.
+ */
+#include "core/pod_state.h"
+
+#include <string.h>
+
+#include "api/object.h"
+#include "core/exit_words.h"
+
+#define MESSAGE_LIMIT 200 /* bytes of a container's last words that are passed on */
+
+static const char *const phase_names[] = {
+    [POD_PENDING] = "Pending", [POD_RUNNING] = "Running", [POD_SUCCEEDED] = "Succeeded",
+    [POD_FAILED] = "Failed",   [POD_UNKNOWN] = "Unknown",
+};
+
+/* The pod did nothing wrong: running it again is free. */
+static const char *const lost_reasons[] = {"NodeLost", "NodeShutdown", "Shutdown", "Preempting",
+                                           "Preempted"};
+
+static enum pod_phase phase_of(const struct json *pod)
+{
+    const char *word = json_string(json_at(pod, "status", "phase"), "Pending");
+
+    for (size_t i = 0; i < ELEMS(phase_names); i++)
+        if (strcmp(phase_names[i], word) == 0)
+            return (enum pod_phase)i;
+    return POD_UNKNOWN;
+}
+
+bool pod_is_finished(const struct json *pod)
+{
+    enum pod_phase phase = phase_of(pod);
+
+    return phase == POD_SUCCEEDED || phase == POD_FAILED;
+}
+
+static bool is_lost(const struct json *pod)
+{
+    const char *reason = json_string(json_at(pod, "status", "reason"), "");
+
+    for (size_t i = 0; i < ELEMS(lost_reasons); i++)
+        if (strcmp(lost_reasons[i], reason) == 0)
+            return true;
+    return false;
+}
+
+static const struct json *terminated(const struct json *container_status)
+{
+    return json_at(container_status, "state", "terminated");
+}
+
+static const struct json *first_failed(const struct json *statuses, const char *main_container)
+{
+    const struct json *found = NULL;
+
+    json_each (c, statuses) {
+        if (json_get_int(terminated(c), "exitCode", 0) == 0)
+            continue;
+        if (main_container && strcmp(json_get_string(c, "name", ""), main_container) == 0)
+            return c;
+        if (!found)
+            found = c;
+    }
+    return found;
+}
+
+static void blame(struct pod_state *s, const struct json *container_status)
+{
+    const struct json *end = terminated(container_status);
+    int64_t started = object_time(end, "startedAt"), finished = object_time(end, "finishedAt");
+
+    s->exit_code = (int)json_get_int(end, "exitCode", -1);
+    s->container = json_get_string(container_status, "name", "");
+    s->ran_ms = started > 0 && finished > started ? finished - started : 0;
+    s->reason = json_get_string(end, "reason", s->reason);
+    s->message = json_get_string(end, "message", s->message);
+}
+
+/* How long a pod ran that succeeded: as long as its longest container. */
+static int64_t longest_run_ms(const struct json *statuses)
+{
+    int64_t longest = 0;
+
+    json_each (c, statuses) {
+        struct pod_state s = {.reason = "", .message = ""};
+
+        blame(&s, c);
+        longest = max_i64(longest, s.ran_ms);
+    }
+    return longest;
+}
+
+struct pod_state pod_state_of(const struct json *pod, const char *main_container)
+{
+    const struct json *status = json_get(pod, "status");
+    const struct json *containers = json_get(status, "containerStatuses");
+    const struct json *failed = NULL;
+    struct pod_state s = {
+        .phase = phase_of(pod),
+        .deleting = object_is_deleting(pod),
+        .exit_code = -1,
+        .container = "",
+        .reason = json_get_string(status, "reason", ""),
+        .message = json_get_string(status, "message", ""),
+    };
+
+    if (s.phase == POD_SUCCEEDED) {
+        s.exit_code = 0;
+        s.ran_ms = longest_run_ms(containers);
+    }
+    if (s.phase != POD_FAILED)
+        return s;
+    s.lost = is_lost(pod);
+    failed = first_failed(containers, main_container);
+    if (!failed)
+        failed = first_failed(json_get(status, "initContainerStatuses"), NULL);
+    if (failed)
+        blame(&s, failed);
+    return s;
+}
+
+/* The first line of what the program left behind, as much of it as fits a sentence. */
+static const char *first_line(struct arena *a, const char *text)
+{
+    return arena_strndup(a, text, min_size(strcspn(text, "\r\n"), MESSAGE_LIMIT));
+}
+
+const char *pod_failure_text(struct arena *a, const char *pod_name, const struct pod_state *s)
+{
+    const char *words = exit_words(s->exit_code, s->reason);
+    const char *message = first_line(a, s->message);
+    const char *said = message && message[0] ? ": " : "";
+
+    if (!message)
+        message = "";
+    if (s->exit_code < 0)
+        return arena_printf(a, "%s failed without an exit code (%s)%s%s", pod_name,
+                            words          ? words
+                            : s->reason[0] ? s->reason
+                                           : "no reason given",
+                            said, message);
+    if (!words)
+        return arena_printf(a, "%s failed with exit code %d%s%s", pod_name, s->exit_code, said,
+                            message);
+    return arena_printf(a, "%s failed with exit code %d (%s)%s%s", pod_name, s->exit_code, words,
+                        said, message);
+}
+
+static bool waiting_in(const struct json *statuses, const char **ret_reason,
+                       const char **ret_message)
+{
+    json_each (c, statuses) {
+        const struct json *waiting = json_at(c, "state", "waiting");
+        const char *reason = json_get_string(waiting, "reason", "");
+
+        /* These two are the normal course of things. */
+        if (!reason[0] || strcmp(reason, "ContainerCreating") == 0 ||
+            strcmp(reason, "PodInitializing") == 0)
+            continue;
+        *ret_reason = reason;
+        *ret_message = json_get_string(waiting, "message", reason);
+        return true;
+    }
+    return false;
+}
+
+void pod_waiting_for(const struct json *pod, const char **ret_reason, const char **ret_message)
+{
+    const struct json *scheduled = object_condition(pod, "PodScheduled");
+    const struct json *status = json_get(pod, "status");
+
+    *ret_reason = *ret_message = "";
+    if (json_string_is(json_get(scheduled, "status"), "False")) {
+        *ret_reason = json_get_string(scheduled, "reason", "Unschedulable");
+        *ret_message = json_get_string(scheduled, "message", "");
+        return;
+    }
+    if (!waiting_in(json_get(status, "initContainerStatuses"), ret_reason, ret_message))
+        (void)waiting_in(json_get(status, "containerStatuses"), ret_reason, ret_message);
+}

@@ -1,0 +1,28 @@
+/* pod_state.h - what a pod's status says, in the few words decisions need. Pure. */
+#ifndef MUSTER_CORE_POD_STATE_H
+#define MUSTER_CORE_POD_STATE_H
+
+#include "base/json.h"
+
+enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
+
+struct pod_state {
+    enum pod_phase phase;
+    bool deleting;
+    bool lost; /* failed through no fault of its own: its node is gone, or it had to make room */
+    int exit_code;         /* of a failed pod's container at fault; 0 succeeded; -1 not known */
+    int64_t ran_ms;        /* how long that container ran; 0 when not known */
+    const char *container; /* at fault, "" when not known */
+    const char *reason;    /* its, else the pod's; "" when there is none */
+    const char *message;   /* likewise */
+};
+
+/* main_container: of several failed ones, the one that is to blame; may be NULL. */
+struct pod_state pod_state_of(const struct json *pod, const char *main_container);
+bool pod_is_finished(const struct json *pod);
+/* For people: `NAME failed with exit code 137 (killed ...)`. Only for failed pods. */
+const char *pod_failure_text(struct arena *a, const char *pod_name, const struct pod_state *s);
+/* Why a pod that should run does not: "" in both when nothing is known. */
+void pod_waiting_for(const struct json *pod, const char **ret_reason, const char **ret_message);
+
+#endif

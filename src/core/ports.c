@@ -1,0 +1,97 @@
+/* ports.c - see ports.h. */
+#include "core/ports.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/hash.h"
+#include "core/job.h"
+
+#define LEASE_PREFIX "master-port-"
+
+/* The port a lease is for, or 0: others may keep leases in the namespace too. */
+static int64_t port_of(const struct json *lease)
+{
+    const char *name = object_name(lease);
+    int64_t port = 0;
+
+    if (strncmp(name, LEASE_PREFIX, strlen(LEASE_PREFIX)) != 0)
+        return 0;
+    port = strtoll(name + strlen(LEASE_PREFIX), NULL, 10);
+    return port >= PORT_FIRST && port < PORT_FIRST + PORT_COUNT ? port : 0;
+}
+
+static bool is_held_by(const struct json *lease, const char *job_uid)
+{
+    const char *holder = object_label(lease, LABEL_JOB_UID);
+
+    return holder && strcmp(holder, job_uid) == 0;
+}
+
+static int64_t choose_free(const bool *taken, const char *job_uid)
+{
+    size_t start = (size_t)(fnv1a_64(FNV1A_64_START, job_uid, strlen(job_uid)) % PORT_COUNT);
+
+    for (size_t i = 0; i < PORT_COUNT; i++) {
+        size_t at = (start + i) % PORT_COUNT;
+
+        if (!taken[at])
+            return PORT_FIRST + (int64_t)at;
+    }
+    return 0;
+}
+
+struct port_claim port_claim_for(struct arena *a, const struct json *const *leases,
+                                 size_t leases_len, const char *job_uid, int64_t wanted)
+{
+    bool *taken = arena_alloc(a, PORT_COUNT * sizeof(*taken));
+    struct port_claim claim = {.port = wanted};
+
+    if (!taken)
+        return claim;
+    for (size_t i = 0; i < leases_len; i++) {
+        int64_t port = port_of(leases[i]);
+
+        if (port == 0)
+            continue;
+        if (!is_held_by(leases[i], job_uid)) {
+            taken[port - PORT_FIRST] = true;
+        } else if (port == wanted) {
+            claim.held = true;
+            claim.lease = leases[i];
+        }
+    }
+    if (wanted < PORT_FIRST || wanted >= PORT_FIRST + PORT_COUNT || taken[wanted - PORT_FIRST])
+        claim.port = choose_free(taken, job_uid);
+    return claim;
+}
+
+struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,
+                            const char *job_uid)
+{
+    struct json *lease = json_new_object(a);
+    struct json *metadata;
+
+    json_set_string(a, lease, "apiVersion", kind_api_version(a, &kind_lease));
+    json_set_string(a, lease, "kind", kind_lease.name);
+    metadata = json_make_object(a, lease, "metadata");
+    json_set_stringf(a, metadata, "name", LEASE_PREFIX "%" PRId64, port);
+    json_set_string(a, metadata, "namespace", SYSTEM_NAMESPACE);
+    json_set_string(a, json_make_object(a, metadata, "labels"), LABEL_JOB_UID, job_uid);
+    json_set_stringf(a, json_make_object(a, lease, "spec"), "holderIdentity", "%s/%s", job_ns,
+                     job_name);
+    return lease;
+}
+
+void job_release_ports(const struct json *const *leases, size_t leases_len,
+                       bool (*job_exists)(void *arg, const char *uid), void *arg, struct plan *plan)
+{
+    for (size_t i = 0; i < leases_len; i++) {
+        const char *uid = object_label(leases[i], LABEL_JOB_UID);
+
+        if (port_of(leases[i]) && uid && !object_is_deleting(leases[i]) && !job_exists(arg, uid))
+            plan_delete(plan, &kind_lease, leases[i], -1);
+    }
+}

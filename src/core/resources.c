@@ -1,0 +1,111 @@
+/* resources.c - what a pod asks for, in numbers, and those numbers in words. Pure. */
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "api/quantity.h"
+#include "core/schedule.h"
+
+static const struct {
+    const char *name;  /* in requests, limits and capacity */
+    const char *words; /* after the number */
+    size_t offset;
+} table[RESOURCE_COUNT] = {
+    [RESOURCE_CPU] = {"cpu", " CPU", offsetof(struct resources, cpu_milli)},
+    [RESOURCE_MEMORY] = {"memory", " memory", offsetof(struct resources, memory_bytes)},
+    [RESOURCE_GPU] = {"nvidia.com/gpu", " GPU", offsetof(struct resources, gpus)},
+};
+
+static int64_t *slot(struct resources *r, enum resource which)
+{
+    return (int64_t *)(void *)((char *)r + table[which].offset);
+}
+
+int64_t resources_get(const struct resources *r, enum resource which)
+{
+    return *(const int64_t *)(const void *)((const char *)r + table[which].offset);
+}
+
+/* Sums of users' numbers stay at the largest rather than wrap. */
+static int64_t add_saturating(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+void resources_add(struct resources *sum, const struct resources *r)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        *slot(sum, i) = add_saturating(*slot(sum, i), resources_get(r, i));
+}
+
+static int64_t amount_in(const struct json *map, enum resource which)
+{
+    const struct json *v = json_get(map, table[which].name);
+    int64_t amount = which == RESOURCE_CPU ? quantity_json_milli(v, 0) : quantity_json_value(v, 0);
+
+    return max_i64(amount, 0);
+}
+
+struct resources resources_of(const struct json *map)
+{
+    struct resources r = {0};
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        *slot(&r, i) = amount_in(map, i);
+    return r;
+}
+
+static struct resources container_requests(const struct json *container)
+{
+    const struct json *requests = json_at(container, "resources", "requests");
+    const struct json *limits = json_at(container, "resources", "limits");
+    struct resources r = {0};
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        *slot(&r, i) = amount_in(json_get(requests, table[i].name) ? requests : limits, i);
+    return r;
+}
+
+struct resources pod_requests(const struct json *pod_spec)
+{
+    struct resources sum = {0}, overhead = resources_of(json_get(pod_spec, "overhead"));
+
+    json_each (c, json_get(pod_spec, "containers")) {
+        struct resources r = container_requests(c);
+
+        resources_add(&sum, &r);
+    }
+    json_each (c, json_get(pod_spec, "initContainers")) {
+        struct resources r = container_requests(c);
+
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            *slot(&sum, i) = max_i64(*slot(&sum, i), resources_get(&r, i));
+    }
+    resources_add(&sum, &overhead);
+    return sum;
+}
+
+/* A machine's memory is never a round number: whole Mi are exact enough for a sentence. */
+static int64_t rounded_bytes(int64_t bytes)
+{
+    const int64_t mi = INT64_C(1) << 20;
+
+    return bytes >= mi ? bytes / mi * mi : bytes;
+}
+
+const char *resource_number(struct arena *a, enum resource which, int64_t amount)
+{
+    char text[QUANTITY_TEXT_SIZE];
+
+    if (which == RESOURCE_CPU)
+        return arena_strdup(a, quantity_format_milli(amount, text));
+    if (which == RESOURCE_MEMORY)
+        return arena_strdup(a, quantity_format_bytes(rounded_bytes(amount), text));
+    return arena_printf(a, "%" PRId64, amount);
+}
+
+const char *resource_text(struct arena *a, enum resource which, int64_t amount)
+{
+    return arena_printf(a, "%s%s", resource_number(a, which, amount), table[which].words);
+}

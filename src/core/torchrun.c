@@ -1,0 +1,78 @@
+/*
+ * torchrun.c - writes the torchrun command line. The container's own command is ignored; its args
+ * are the script and the script's arguments. Options that are not set are not passed.
+ *
+ * The master's address is left as $(MASTER_ADDR):$(MASTER_PORT): whoever starts the container
+ * expands it against the container's environment, where a user's own value or a node's substitute
+ * for the name counts too.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/quantity.h"
+#include "core/replica_pod.h"
+
+#define GPU_RESOURCE "nvidia.com/gpu"
+#define RDZV_BACKEND_DEFAULT "c10d"
+
+static void add_option(struct arena *a, struct json *args, const char *option, const char *value)
+{
+    json_append_string(a, args, option);
+    json_append_string(a, args, value);
+}
+
+static const char *node_range(const struct job_view *v, const struct json *config)
+{
+    const struct json *elastic = json_get(v->spec, "elastic");
+    int64_t most = (int64_t)v->len, least = json_get_int(config, "minNodes", most);
+
+    if (v->elastic) {
+        least = json_get_int(elastic, "minReplicas", least);
+        most = json_get_int(elastic, "maxReplicas", most);
+    }
+    if (least >= most)
+        return arena_printf(v->arena, "%" PRId64, most);
+    return arena_printf(v->arena, "%" PRId64 ":%" PRId64, least, most);
+}
+
+/* "gpu" counts the replica's GPUs; with none asked for, torchrun is left to count what it sees. */
+static const char *processes(const struct job_view *v, const struct json *config,
+                             const struct json *container)
+{
+    const struct json *wanted = json_get(config, "procPerNode");
+    const struct json *limits = json_at(container, "resources", "limits");
+    int64_t gpus = quantity_json_value(json_get(limits, GPU_RESOURCE), 0);
+
+    if (json_is(wanted, JSON_INT))
+        return arena_printf(v->arena, "%" PRId64, wanted->u.integer);
+    if (json_string_is(wanted, "gpu") && gpus > 0)
+        return arena_printf(v->arena, "%" PRId64, gpus);
+    return json_string(wanted, "");
+}
+
+void torchrun_wrap(const struct job_view *v, const struct replica *r, struct json *container)
+{
+    const struct json *config = json_get(v->spec, "torchrunConfig");
+    const char *per_node = processes(v, config, container);
+    struct arena *a = v->arena;
+    struct json *command = json_new_array(a), *args = json_new_array(a);
+
+    add_option(a, args, "--nnodes", node_range(v, config));
+    if (per_node[0])
+        add_option(a, args, "--nproc_per_node", per_node);
+    add_option(a, args, "--rdzv_id", arena_printf(a, "%s-%s", v->name, v->hash5));
+    add_option(a, args, "--rdzv_backend",
+               json_get_string(config, "rdzvBackend", RDZV_BACKEND_DEFAULT));
+    add_option(a, args, "--rdzv_endpoint", "$(MASTER_ADDR):$(MASTER_PORT)");
+    if (json_get(config, "maxRestarts"))
+        add_option(a, args, "--max_restarts",
+                   arena_printf(a, "%" PRId64, json_get_int(config, "maxRestarts", 0)));
+    add_option(a, args, "--role", r->type);
+    json_each (option, json_get(config, "extraOptions"))
+        json_append(args, json_clone(a, option));
+    json_each (arg, json_get(container, "args"))
+        json_append(args, json_clone(a, arg));
+    json_append_string(a, command, "torchrun");
+    json_set(a, container, "command", command);
+    json_set(a, container, "args", args);
+}
