@@ -57,7 +57,7 @@ stanza_files=("$etc"/sources.list.d/*.sources)
 for file in "${stanza_files[@]}"; do stanzas "$file"; done >"$work/parts/release.sources"
 find "$work/parts" -empty -type f -delete
 [ -n "$(ls "$work/parts")" ] ||
-    { echo "fetch: no entry for Debian ${own:-(unknown release)} main in $etc, so nothing to derive $suite from" >&2; exit 1; }
+    { echo "fetch: $etc has no entry for main of Debian ${own:-(unknown)}, to derive $suite from" >&2; exit 1; }
 [ -z "${FETCH_SHOW_SOURCES:-}" ] || { cat "$work"/parts/*; exit; }
 
 apt=(apt-get -q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/parts"

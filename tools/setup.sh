@@ -145,7 +145,8 @@ kubectl_from() {
     if ! build/bin/kubectl-"$version" version --client >/dev/null 2>&1; then
         say "test: fetching kubectl $version (package $package of Debian $suite)"
         tools/fetch-from-release.sh "$suite" "$package" "$into" >>"$log" 2>&1 ||
-            { tail -n 15 "$log" >&2; die "test: no kubectl $version; any copy put at build/bin/kubectl-$version will do"; }
+            { tail -n 15 "$log" >&2
+              die "test: no kubectl $version; any copy put at build/bin/kubectl-$version will do"; }
         mkdir -p build/bin
         ln -sfn "../kubectl-$version/usr/bin/kubectl" build/bin/kubectl-"$version"
         build/bin/kubectl-"$version" version --client >>"$log" 2>&1 ||
