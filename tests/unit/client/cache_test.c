@@ -78,8 +78,7 @@ static void tear_down(struct fixture *f)
 #define OWNED_POD(name, uid, rv, owner)                                                            \
     "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"d\",\"uid\":\"" uid                      \
     "\",\"resourceVersion\":\"" rv "\",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":"      \
-                                   "\"X\",\"name\":\"x\",\"uid\":\"" owner                         \
-    "\",\"controller\":true}]}}"
+    "\"X\",\"name\":\"x\",\"uid\":\"" owner "\",\"controller\":true}]}}"
 #define LIST(rv, items)                                                                            \
     "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"" rv "\"},\"items\":[" items "]}"
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
