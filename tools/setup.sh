@@ -24,6 +24,9 @@ test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq procps pytho
 lint_packages=(clang-tidy clang-format cppcheck shellcheck)
 bench_packages=(wrk curl)
 
+# torchrun looks "localhost" up. A minimal system has no /etc/hosts that would say it.
+getent hosts localhost >/dev/null || demo_packages+=(libnss-myhostname)
+
 # Of the packages named, those that are not installed.
 missing_of() {
     local installed
