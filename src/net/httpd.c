@@ -78,7 +78,7 @@ struct httpd {
     int64_t header_limit_ms, body_limit_ms;
 };
 
-/* --- running the library ----------------------------------------------------------------------*/
+/* --- running the library --------------------------------------------------------------- */
 
 static void timer_fired(void *arg);
 
@@ -146,7 +146,7 @@ static void suspend(struct conn *c)
     c->suspended = true;
 }
 
-/* --- slow clients -----------------------------------------------------------------------------*/
+/* --- slow clients ---------------------------------------------------------------------- */
 
 static int conn_fd(const struct conn *c)
 {
@@ -176,7 +176,7 @@ static void sweep(void *arg)
                                      sweep, h);
 }
 
-/* --- connections ------------------------------------------------------------------------------*/
+/* --- connections ----------------------------------------------------------------------- */
 
 static void set_state(struct conn *c, enum conn_state state)
 {
@@ -300,7 +300,7 @@ static void request_ends(void *cls, struct MHD_Connection *mhd, void **context,
     set_state(c, CONN_IDLE);
 }
 
-/* --- receiving --------------------------------------------------------------------------------*/
+/* --- receiving ------------------------------------------------------------------------- */
 
 static enum MHD_Result give_answer(struct conn *c)
 {
@@ -400,7 +400,7 @@ const char *httpd_header(const struct httpd_request *r, const char *name)
     return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
 }
 
-/* --- answering --------------------------------------------------------------------------------*/
+/* --- answering ------------------------------------------------------------------------- */
 
 /* True when nobody waits for the answer any more; the request is then freed. */
 static bool abandoned(struct conn *c)
@@ -538,7 +538,7 @@ void httpd_stream(struct httpd_request *r, int code, const char *content_type,
     answer(c, (unsigned)code, response);
 }
 
-/* --- start and end ----------------------------------------------------------------------------*/
+/* --- start and end --------------------------------------------------------------------- */
 
 printf_like(2, 0) static void library_says(void *cls, const char *fmt, va_list args)
 {

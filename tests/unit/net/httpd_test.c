@@ -15,7 +15,7 @@
 
 #include "net/httpd.h"
 
-/* --- a client driven by the same loop ---------------------------------------------------------*/
+/* --- a client driven by the same loop -------------------------------------------------- */
 
 struct client {
     int fd;
@@ -93,7 +93,7 @@ static void client_wait(struct fixture *f, struct client *c, const char *text)
     }
 }
 
-/* --- what is served ---------------------------------------------------------------------------*/
+/* --- what is served -------------------------------------------------------------------- */
 
 static ssize_t pipe_read(struct stream *s, char *out, size_t cap)
 {
@@ -187,7 +187,7 @@ static void stop(struct fixture *f)
     loop_free(f->loop);
 }
 
-/* --- tests ------------------------------------------------------------------------------------*/
+/* --- tests ----------------------------------------------------------------------------- */
 
 static void answers_get_and_post_on_one_connection(void **state)
 {

@@ -1,0 +1,145 @@
+/*
+ * change.c - what update, patch and binding have in common: an old state, a new one, and the rules
+ * between them. A change that changes nothing is answered with what is there and writes nothing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "server/internal.h"
+
+static int conflict(struct server_request *r, const char *why, struct err *err)
+{
+    return err_set(err, ERR_CONFLICT, "Operation cannot be fulfilled on %s \"%s\": %s",
+                   resource_name(r->arena, r->route.kind), r->route.name, why);
+}
+
+static int check_version(struct server_request *r, const struct json *old, const struct json *next,
+                         struct err *err)
+{
+    const char *version = object_resource_version(next), *uid = object_uid(next);
+
+    if (*uid && strcmp(uid, object_uid(old)) != 0)
+        return conflict(r,
+                        arena_printf(r->arena,
+                                     "Precondition failed: UID in precondition: %s, UID in object "
+                                     "meta: %s",
+                                     uid, object_uid(old)),
+                        err);
+    if (*version && strcmp(version, object_resource_version(old)) != 0)
+        return conflict(r,
+                        "the object has been modified; please apply your changes to the latest "
+                        "version and try again",
+                        err);
+    return 0;
+}
+
+/* Members only the server sets keep their old value, or stay absent. */
+static void keep_members(struct arena *a, struct json *next, const struct json *old,
+                         const char *const *names)
+{
+    for (; *names; names++) {
+        const struct json *was = json_get(old, *names);
+
+        if (was)
+            json_set(a, next, *names, json_clone(a, was));
+        else
+            json_remove(next, *names);
+    }
+}
+
+static void keep_metadata(struct arena *a, struct json *next, const struct json *old)
+{
+    static const char *const owned[] = {"name",
+                                        "namespace",
+                                        "generateName",
+                                        "uid",
+                                        "creationTimestamp",
+                                        "generation",
+                                        "deletionTimestamp",
+                                        "deletionGracePeriodSeconds",
+                                        "resourceVersion",
+                                        "selfLink",
+                                        "managedFields",
+                                        NULL};
+
+    keep_members(a, json_make_object(a, next, "metadata"), json_get(old, "metadata"), owned);
+}
+
+/* The main endpoint leaves status alone; /status leaves everything else alone. */
+static struct json *keep_other_half(struct server_request *r, const struct json *old,
+                                    struct json *next)
+{
+    static const char *const status[] = {"status", NULL};
+    struct json *whole;
+
+    if (strcmp(r->route.subresource, "status") != 0) {
+        if (r->route.kind->has_status)
+            keep_members(r->arena, next, old, status);
+        return next;
+    }
+    whole = json_clone(r->arena, old);
+    keep_members(r->arena, whole, next, status);
+    return whole;
+}
+
+static bool spec_changed(const struct json *old, const struct json *next)
+{
+    json_each (m, next)
+        if (strcmp(m->key, "metadata") != 0 && strcmp(m->key, "status") != 0 &&
+            !json_equal(m, json_get(old, m->key)))
+            return true;
+    json_each (m, old)
+        if (strcmp(m->key, "metadata") != 0 && strcmp(m->key, "status") != 0 &&
+            !json_get(next, m->key))
+            return true;
+    return false;
+}
+
+static void raise_generation(struct arena *a, const struct json *old, struct json *next)
+{
+    struct json *meta = json_get_mut(next, "metadata");
+
+    if (json_get(meta, "generation") && spec_changed(old, next))
+        json_set_int(a, meta, "generation", json_get_int(meta, "generation", 0) + 1);
+}
+
+/* Deleted, its time over, and the last finalizer gone: now it goes. */
+static bool is_finished(const struct json *object)
+{
+    const struct json *meta = json_get(object, "metadata");
+
+    return object_is_deleting(object) &&
+           json_get_int(meta, "deletionGracePeriodSeconds", -1) == 0 &&
+           json_len(json_get(meta, "finalizers")) == 0;
+}
+
+int change_object(struct server_request *r, const char *key, const struct store_item *item,
+                  const struct json *old, struct json *next, int code, const struct json *instead,
+                  struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    bool dry_run;
+    int rc = query_dry_run(r, &dry_run, err);
+
+    if (rc == 0)
+        rc = check_version(r, old, next, err);
+    if (rc < 0)
+        return rc;
+    keep_metadata(r->arena, next, old);
+    next = keep_other_half(r, old, next);
+    object_set_defaults(r->arena, k, next);
+    habits_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
+    if (arena_failed(r->arena))
+        return out_of_memory(err);
+    rc = object_validate(k, next, old, err);
+    if (rc < 0)
+        return rc;
+    raise_generation(r->arena, old, next);
+    if (k->warn && !*r->route.subresource)
+        k->warn(next, request_warn, r);
+    if (is_finished(next) && k != &kind_namespace)
+        return request_write(r, key, next, WRITE_DELETE, code, instead, dry_run, err);
+    if (json_equal(old, next) && !instead)
+        return request_unchanged(r, item, err);
+    return request_write(r, key, next, WRITE_PUT, code, instead, dry_run, err);
+}

@@ -1,0 +1,101 @@
+/* create.c - POST to a collection. */
+#include <string.h>
+
+#include "base/timefmt.h"
+#include "loop/random.h"
+#include "server/internal.h"
+
+/* What only the server may say about an object. */
+static const char *const server_owned[] = {"selfLink", "managedFields", "deletionTimestamp",
+                                           "deletionGracePeriodSeconds", "resourceVersion"};
+
+static void make_name(struct arena *a, struct json *meta)
+{
+    const char *prefix = json_get_string(meta, "generateName", "");
+    char suffix[RANDOM_SUFFIX_SIZE];
+
+    if (*json_get_string(meta, "name", "") || !*prefix)
+        return;
+    random_suffix(suffix);
+    json_set_stringf(a, meta, "name", "%s%s", prefix, suffix);
+}
+
+static void stamp(struct server_request *r, struct json *object)
+{
+    struct json *meta = json_make_object(r->arena, object, "metadata");
+    char uid[RANDOM_UID_SIZE], now[TIME_TEXT_SIZE];
+
+    for (size_t i = 0; i < ELEMS(server_owned); i++)
+        json_remove(meta, server_owned[i]);
+    json_remove(meta, "generation");
+    make_name(r->arena, meta);
+    if (r->route.kind->namespaced)
+        json_set_string(r->arena, meta, "namespace", r->route.ns);
+    random_uid(uid);
+    json_set_string(r->arena, meta, "uid", uid);
+    json_set_string(r->arena, meta, "creationTimestamp",
+                    time_format(clock_now_ms(r->server->clock), now));
+    if (r->route.kind->custom)
+        json_set_int(r->arena, meta, "generation", 1);
+}
+
+static int prepare(struct server_request *r, struct json *object, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    int rc = body_matches_path(r, object, err);
+
+    if (rc == 0 && *object_resource_version(object))
+        rc = err_set(err, ERR_BAD_REQUEST,
+                     "resourceVersion should not be set on objects to be created");
+    if (rc < 0)
+        return rc;
+    habits_prepare_create(r->arena, k, object);
+    stamp(r, object);
+    object_set_defaults(r->arena, k, object);
+    habits_finish_create(r->arena, k, object);
+    if (arena_failed(r->arena))
+        return out_of_memory(err);
+    rc = object_validate(k, object, NULL, err);
+    if (rc == 0 && k->warn)
+        k->warn(object, request_warn, r);
+    return rc;
+}
+
+static int check_absent(struct server_request *r, const char *key, const char *name,
+                        struct err *err)
+{
+    const struct kind *k = r->route.kind;
+
+    if (!store_head(server_collection(r->server, k), key))
+        return 0;
+    r->route.name = name; /* for the details of the Status */
+    return err_set(err, ERR_ALREADY_EXISTS, "%s \"%s\" already exists", resource_name(r->arena, k),
+                   name);
+}
+
+int verb_create(struct server_request *r, struct err *err)
+{
+    struct json *object;
+    const char *key;
+    bool dry_run;
+    int rc = query_dry_run(r, &dry_run, err);
+
+    if (rc < 0)
+        return rc;
+    object = body_object(r, err);
+    if (!object)
+        return -1;
+    rc = namespace_check(r, object_name(object), err);
+    if (rc < 0)
+        return rc;
+    rc = prepare(r, object, err);
+    if (rc < 0) {
+        r->route.name = *object_name(object) ? object_name(object) : NULL;
+        return rc;
+    }
+    key = object_key(r->arena, r->route.kind, r->route.ns, object_name(object));
+    if (!key)
+        return out_of_memory(err);
+    rc = check_absent(r, key, object_name(object), err);
+    return rc < 0 ? rc : request_write(r, key, object, WRITE_PUT, 201, NULL, dry_run, err);
+}

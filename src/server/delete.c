@@ -1,0 +1,164 @@
+/* delete.c - DELETE of one object, of a collection's selected objects, and eviction. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/internal.h"
+#include "server/list.h"
+
+static int check_protected(const struct server_request *r, struct err *err)
+{
+    if (r->route.kind != &kind_namespace || !namespace_is_protected(r->route.name))
+        return 0;
+    return err_set(err, ERR_FORBIDDEN,
+                   "namespaces \"%s\" is forbidden: this namespace may not be deleted",
+                   r->route.name);
+}
+
+/* instead NULL: the object, or a Status for kinds whose deleted objects are not shown. */
+static int delete_one(struct server_request *r, const struct removal *removal, bool dry_run,
+                      int code, const struct json *instead, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    const struct store_item *item;
+    enum removal_result result;
+    const char *key;
+    struct json *object = request_load(r, &key, &item, err);
+    int rc;
+
+    if (!object)
+        return -1;
+    rc = removal_plan(r->arena, k, object, removal, clock_now_ms(r->server->clock), &result, err);
+    if (rc < 0)
+        return rc;
+    if (result == REMOVAL_NONE && !instead)
+        return request_unchanged(r, item, err);
+    if (result == REMOVAL_NONE) {
+        reply_json(r, code, instead);
+        return 0;
+    }
+    if (result == REMOVAL_DELETE && !instead && !habits_show_deleted(k))
+        instead = success_status(r, object_uid(object));
+    rc = request_write(r, key, object, result == REMOVAL_DELETE ? WRITE_DELETE : WRITE_PUT, code,
+                       instead, dry_run, err);
+    if (rc == 0 && k == &kind_namespace)
+        namespaces_sweep_soon(r->server);
+    return rc;
+}
+
+int verb_delete(struct server_request *r, struct err *err)
+{
+    struct removal removal;
+    bool dry_run;
+    int rc = removal_options(r, &removal, &dry_run, err);
+
+    if (rc == 0)
+        rc = check_protected(r, err);
+    return rc < 0 ? rc : delete_one(r, &removal, dry_run, 200, NULL, err);
+}
+
+int verb_evict(struct server_request *r, struct err *err)
+{
+    struct json *eviction = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL,
+                                         NULL, err);
+    const struct json *options = json_get(eviction, "deleteOptions");
+    struct removal removal = {
+        .grace_seconds = max_i64(json_get_int(options, "gracePeriodSeconds", -1), -1),
+        .uid = json_string(json_at(options, "preconditions", "uid"), NULL)};
+    bool dry_run;
+    int rc = eviction ? query_dry_run(r, &dry_run, err) : -1;
+
+    return rc < 0 ? rc : delete_one(r, &removal, dry_run, 201, success_status(r, NULL), err);
+}
+
+/* --- collections ----------------------------------------------------------------------- */
+
+struct sweep {
+    struct server_request *request;
+    struct selection selection;
+    struct arena scratch;
+    const char **keys;
+    size_t count, next;
+};
+
+static bool take_key(void *arg, const struct store_item *item)
+{
+    struct sweep *s = arg;
+    struct json *object;
+
+    arena_reset(&s->scratch);
+    object = blob_parse(&s->scratch, item->value, NULL);
+    if (object && selection_matches(&s->selection, object))
+        s->keys[s->count++] = arena_strdup(s->request->arena, item->key);
+    return !arena_failed(s->request->arena);
+}
+
+static int sweep_keys(struct sweep *s, const struct removal *removal, struct err *err)
+{
+    struct server_request *r = s->request;
+    int rc = 0;
+
+    for (size_t i = 0; i < s->count && rc == 0; i++) {
+        bool gone;
+
+        rc = removal_sweep(r->server, r->route.kind, s->keys[i], removal->grace_seconds, &gone,
+                           err);
+    }
+    return rc;
+}
+
+static void collection_deleted(void *arg, bool reached)
+{
+    struct server_request *r = arg;
+    auto_err err = ERR_INIT;
+
+    if (reached) {
+        reply_json(r, 200, success_status(r, NULL));
+        return;
+    }
+    err_set(&err, ERR_TIMEOUT, "the deletion did not finish in time");
+    reply_err(r, &err);
+}
+
+#define COLLECTION_WAIT_MS 30000
+
+/* Answered when the last of the writes is on disk. */
+static int answer_collection(struct server_request *r, int64_t before, struct err *err)
+{
+    int64_t last = store_next_revision(r->server->store) - 1;
+
+    if (last == before) {
+        collection_deleted(r, true);
+        return 0;
+    }
+    return wait_for_revision(r->server, server_collection(r->server, r->route.kind), last,
+                             COLLECTION_WAIT_MS, collection_deleted, r) < 0
+               ? out_of_memory(err)
+               : 0;
+}
+
+int verb_delete_collection(struct server_request *r, struct err *err)
+{
+    struct store_collection *c = server_collection(r->server, r->route.kind);
+    struct sweep s = {.request = r, .scratch = ARENA_INIT(OBJECT_LIMIT_BYTES * 16)};
+    int64_t before = store_next_revision(r->server->store) - 1;
+    struct removal removal;
+    bool dry_run;
+    int rc = removal_options(r, &removal, &dry_run, err);
+
+    if (rc == 0 && (!r->route.kind->namespaced || !*r->route.ns))
+        rc = err_set(err, ERR_METHOD_NOT_ALLOWED,
+                     "the server does not allow this method on the requested resource");
+    if (rc == 0)
+        rc = selection_init(&s.selection, r, r->arena, err);
+    if (rc < 0)
+        return rc;
+    s.keys = arena_alloc(r->arena, (store_count(c) + 1) * sizeof(*s.keys));
+    if (s.keys)
+        store_list(c, s.selection.prefix, NULL, take_key, &s);
+    arena_release(&s.scratch);
+    if (arena_failed(r->arena))
+        return out_of_memory(err);
+    if (!dry_run)
+        rc = sweep_keys(&s, &removal, err);
+    return rc < 0 ? rc : answer_collection(r, before, err);
+}

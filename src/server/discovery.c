@@ -1,0 +1,310 @@
+/*
+ * discovery.c - what is served, derived from the list of kinds: the old form, one document per
+ * group and version, and the aggregated one, all in one. Accept decides.
+ */
+#include <string.h>
+
+#include "server/internal.h"
+#include "server/media.h"
+
+static const char *const object_verbs[] = {"create", "delete", "deletecollection", "get",
+                                           "list",   "patch",  "update",           "watch"};
+static const char *const status_verbs[] = {"get", "patch", "update"};
+static const char *const get_verb[] = {"get"};
+static const char *const create_verb[] = {"create"};
+
+struct subresource {
+    const char *name;
+    const char *kind; /* NULL: the kind's own */
+    const char *group, *version;
+    const char *const *verbs;
+    size_t verb_count;
+    const struct kind *only; /* NULL: kinds that have a status */
+};
+
+static const struct subresource subresources[] = {
+    {"binding", "Binding", "", "v1", create_verb, ELEMS(create_verb), &kind_pod},
+    {"eviction", "Eviction", "policy", "v1", create_verb, ELEMS(create_verb), &kind_pod},
+    {"log", NULL, NULL, NULL, get_verb, ELEMS(get_verb), &kind_pod},
+    {"status", NULL, NULL, NULL, status_verbs, ELEMS(status_verbs), NULL},
+};
+
+static bool has_subresource(const struct kind *k, const struct subresource *s)
+{
+    return s->only ? s->only == k : k->has_status;
+}
+
+/* The first kind of its group, or of its group and version. */
+static bool is_first(size_t at, bool of_version)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(kinds[i]->group, kinds[at]->group) == 0 &&
+            (!of_version || strcmp(kinds[i]->version, kinds[at]->version) == 0))
+            return false;
+    return true;
+}
+
+static bool in_version(const struct kind *k, const char *group, const char *version)
+{
+    return strcmp(k->group, group) == 0 && strcmp(k->version, version) == 0;
+}
+
+static void add_strings(struct arena *a, struct json *object, const char *name,
+                        const char *const *list, size_t count)
+{
+    struct json *array = json_make_array(a, object, name);
+
+    for (size_t i = 0; i < count; i++)
+        json_append_string(a, array, list[i]);
+}
+
+static size_t count_strings(const char *const *list)
+{
+    size_t n = 0;
+
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+static void add_names(struct arena *a, struct json *object, const struct kind *k)
+{
+    if (count_strings(k->short_names))
+        add_strings(a, object, "shortNames", k->short_names, count_strings(k->short_names));
+    if (count_strings(k->categories))
+        add_strings(a, object, "categories", k->categories, count_strings(k->categories));
+}
+
+/* --- one document per version ---------------------------------------------------------- */
+
+static void add_resource(struct arena *a, struct json *list, const struct kind *k)
+{
+    struct json *r = json_append(list, json_new_object(a));
+
+    json_set_string(a, r, "name", k->plural);
+    json_set_string(a, r, "singularName", k->singular);
+    json_set_bool(a, r, "namespaced", k->namespaced);
+    json_set_string(a, r, "kind", k->name);
+    add_strings(a, r, "verbs", object_verbs, ELEMS(object_verbs));
+    add_names(a, r, k);
+    for (size_t i = 0; i < ELEMS(subresources); i++) {
+        const struct subresource *s = &subresources[i];
+
+        if (!has_subresource(k, s))
+            continue;
+        r = json_append(list, json_new_object(a));
+        json_set_stringf(a, r, "name", "%s/%s", k->plural, s->name);
+        json_set_string(a, r, "singularName", "");
+        json_set_bool(a, r, "namespaced", k->namespaced);
+        if (s->group && *s->group) {
+            json_set_string(a, r, "group", s->group);
+            json_set_string(a, r, "version", s->version);
+        }
+        json_set_string(a, r, "kind", s->kind ? s->kind : k->name);
+        add_strings(a, r, "verbs", s->verbs, s->verb_count);
+    }
+}
+
+static int reply_version(struct server_request *r, const char *group, const char *version,
+                         struct err *err)
+{
+    struct json *d = json_new_object(r->arena), *list;
+    bool found = false;
+
+    json_set_string(r->arena, d, "kind", "APIResourceList");
+    json_set_string(r->arena, d, "apiVersion", "v1");
+    json_set_stringf(r->arena, d, "groupVersion", "%s%s%s", group, *group ? "/" : "", version);
+    list = json_make_array(r->arena, d, "resources");
+    for (size_t i = 0; kinds[i]; i++)
+        if (in_version(kinds[i], group, version)) {
+            found = true;
+            add_resource(r->arena, list, kinds[i]);
+        }
+    if (!found)
+        return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
+    reply_json(r, 200, d);
+    return 0;
+}
+
+static struct json *version_entry(struct arena *a, const struct kind *k)
+{
+    struct json *v = json_new_object(a);
+
+    json_set_stringf(a, v, "groupVersion", "%s/%s", k->group, k->version);
+    json_set_string(a, v, "version", k->version);
+    return v;
+}
+
+static struct json *group_entry(struct arena *a, const char *group)
+{
+    struct json *g = json_new_object(a), *versions;
+
+    json_set_string(a, g, "name", group);
+    versions = json_make_array(a, g, "versions");
+    for (size_t i = 0; kinds[i]; i++) {
+        if (strcmp(kinds[i]->group, group) != 0 || !is_first(i, true))
+            continue;
+        json_append(versions, version_entry(a, kinds[i]));
+        if (!json_get(g, "preferredVersion"))
+            json_set(a, g, "preferredVersion", version_entry(a, kinds[i]));
+    }
+    return g;
+}
+
+static int reply_group(struct server_request *r, const char *group, struct err *err)
+{
+    struct json *g = group_entry(r->arena, group);
+
+    if (!*group || !json_len(json_get(g, "versions")))
+        return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
+    json_set_string(r->arena, g, "kind", "APIGroup");
+    json_set_string(r->arena, g, "apiVersion", "v1");
+    reply_json(r, 200, g);
+    return 0;
+}
+
+int discover_group(struct server_request *r, const char *group, const char *version,
+                   struct err *err)
+{
+    return version ? reply_version(r, group, version, err) : reply_group(r, group, err);
+}
+
+/* --- all in one ------------------------------------------------------------------------ */
+
+static void add_response_kind(struct arena *a, struct json *object, const struct kind *k,
+                              const struct subresource *s)
+{
+    struct json *r = json_make_object(a, object, "responseKind");
+
+    json_set_string(a, r, "group", s && s->group ? s->group : k->group);
+    json_set_string(a, r, "version", s && s->version ? s->version : k->version);
+    json_set_string(a, r, "kind", s && s->kind ? s->kind : k->name);
+}
+
+static void add_aggregated_resource(struct arena *a, struct json *list, const struct kind *k)
+{
+    struct json *r = json_append(list, json_new_object(a)), *subs;
+
+    json_set_string(a, r, "resource", k->plural);
+    add_response_kind(a, r, k, NULL);
+    json_set_string(a, r, "scope", k->namespaced ? "Namespaced" : "Cluster");
+    json_set_string(a, r, "singularResource", k->singular);
+    add_strings(a, r, "verbs", object_verbs, ELEMS(object_verbs));
+    add_names(a, r, k);
+    for (size_t i = 0; i < ELEMS(subresources); i++) {
+        if (!has_subresource(k, &subresources[i]))
+            continue;
+        subs = json_append(json_make_array(a, r, "subresources"), json_new_object(a));
+        json_set_string(a, subs, "subresource", subresources[i].name);
+        add_response_kind(a, subs, k, &subresources[i]);
+        add_strings(a, subs, "verbs", subresources[i].verbs, subresources[i].verb_count);
+    }
+}
+
+static void add_aggregated_version(struct arena *a, struct json *versions, const struct kind *first)
+{
+    struct json *v = json_append(versions, json_new_object(a)), *list;
+
+    json_set_string(a, v, "version", first->version);
+    json_set_string(a, v, "freshness", "Current");
+    list = json_make_array(a, v, "resources");
+    for (size_t i = 0; kinds[i]; i++)
+        if (in_version(kinds[i], first->group, first->version))
+            add_aggregated_resource(a, list, kinds[i]);
+}
+
+static void add_aggregated_group(struct arena *a, struct json *items, const char *group)
+{
+    struct json *g = json_append(items, json_new_object(a));
+    struct json *meta = json_make_object(a, g, "metadata"), *versions;
+
+    if (*group)
+        json_set_string(a, meta, "name", group);
+    json_set(a, meta, "creationTimestamp", json_new_null(a));
+    versions = json_make_array(a, g, "versions");
+    for (size_t i = 0; kinds[i]; i++)
+        if (strcmp(kinds[i]->group, group) == 0 && is_first(i, true))
+            add_aggregated_version(a, versions, kinds[i]);
+}
+
+static void reply_aggregated(struct server_request *r, bool core, const char *version)
+{
+    struct json *d = json_new_object(r->arena), *items;
+    struct buf b = BUF_INIT(OBJECT_LIMIT_BYTES);
+    const char *type;
+
+    json_set_string(r->arena, d, "kind", "APIGroupDiscoveryList");
+    json_set_stringf(r->arena, d, "apiVersion", "apidiscovery.k8s.io/%s", version);
+    (void)json_make_object(r->arena, d, "metadata");
+    items = json_make_array(r->arena, d, "items");
+    for (size_t i = 0; kinds[i]; i++)
+        if (is_first(i, false) && !*kinds[i]->group == core)
+            add_aggregated_group(r->arena, items, kinds[i]->group);
+    type = arena_printf(
+        r->arena, "application/json;g=apidiscovery.k8s.io;v=%s;as=APIGroupDiscoveryList", version);
+    if (type && !arena_failed(r->arena))
+        json_write(&b, d);
+    else
+        b.failed = true;
+    reply_buf(r, 200, type ? type : JSON_TYPE, &b);
+}
+
+/* The version of the aggregated form the client wants before the plain one, or NULL. */
+static const char *aggregated_version(const struct server_request *r)
+{
+    static const char *const served[] = {"v2", "v2beta1"};
+    const char *at = r->accept ? r->accept : "";
+    struct media m;
+
+    while (media_next(r->arena, &at, &m)) {
+        if (!media_is_json(&m))
+            continue;
+        if (!*m.as)
+            return NULL;
+        if (strcmp(m.as, "APIGroupDiscoveryList") != 0 ||
+            strcmp(m.group, "apidiscovery.k8s.io") != 0)
+            continue;
+        for (size_t i = 0; i < ELEMS(served); i++)
+            if (strcmp(m.version, served[i]) == 0)
+                return served[i];
+    }
+    return NULL;
+}
+
+int verb_discover_core(struct server_request *r, struct err *err)
+{
+    const char *version = aggregated_version(r);
+    struct json *d;
+
+    (void)err;
+    if (version) {
+        reply_aggregated(r, true, version);
+        return 0;
+    }
+    d = json_new_object(r->arena);
+    json_set_string(r->arena, d, "kind", "APIVersions");
+    json_append_string(r->arena, json_make_array(r->arena, d, "versions"), "v1");
+    reply_json(r, 200, d);
+    return 0;
+}
+
+int verb_discover_groups(struct server_request *r, struct err *err)
+{
+    const char *version = aggregated_version(r);
+    struct json *d, *groups;
+
+    (void)err;
+    if (version) {
+        reply_aggregated(r, false, version);
+        return 0;
+    }
+    d = json_new_object(r->arena);
+    json_set_string(r->arena, d, "kind", "APIGroupList");
+    json_set_string(r->arena, d, "apiVersion", "v1");
+    groups = json_make_array(r->arena, d, "groups");
+    for (size_t i = 0; kinds[i]; i++)
+        if (*kinds[i]->group && is_first(i, false))
+            json_append(groups, group_entry(r->arena, kinds[i]->group));
+    reply_json(r, 200, d);
+    return 0;
+}

@@ -1,0 +1,230 @@
+/*
+ * front.c - the HTTP front: who may ask, and HTTP's words for what the core says.
+ *
+ * A page in the user's browser can reach a loopback port. It cannot read the token, but it need not
+ * get that far: a Host that is not this machine's (DNS rebinding) and an Origin that is not ours
+ * are refused first.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/base64.h"
+#include "net/httpd.h"
+#include "server/internal.h"
+
+struct http_request {
+    struct server_request base;
+    struct httpd_request *http;
+};
+
+/* --- answers --------------------------------------------------------------------------- */
+
+static const char *warning_value(struct arena *a, const char *text)
+{
+    struct buf b = BUF_INIT(8192);
+    const char *value = NULL;
+
+    buf_adds(&b, "299 - \"");
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            buf_addc(&b, '\\');
+        buf_addc(&b, (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c); /* no header injection */
+    }
+    buf_addc(&b, '"');
+    if (!b.failed)
+        value = arena_strdup(a, b.data);
+    buf_release(&b);
+    return value;
+}
+
+static void http_reply(struct server_request *r, const struct server_reply *reply)
+{
+    struct http_request *h = container_of(r, struct http_request, base);
+    struct httpd_header headers[WARNINGS_LIMIT + 1];
+    char seconds[16];
+    size_t n = 0;
+
+    for (const struct warning *w = reply->warnings; w && n < WARNINGS_LIMIT; w = w->next) {
+        const char *value = warning_value(r->arena, w->text);
+
+        if (value)
+            headers[n++] = (struct httpd_header){"Warning", value};
+    }
+    if (reply->retry_after_s) {
+        (void)snprintf(seconds, sizeof(seconds), "%d", reply->retry_after_s);
+        headers[n++] = (struct httpd_header){"Retry-After", seconds};
+    }
+    httpd_reply(h->http, reply->code, reply->content_type, headers, n, reply->body);
+}
+
+static void http_stream(struct server_request *r, const char *content_type, struct stream *stream)
+{
+    httpd_stream(container_of(r, struct http_request, base)->http, 200, content_type, stream);
+}
+
+static const struct server_front http_front = {.reply = http_reply, .stream = http_stream};
+
+/* --- who may ask ----------------------------------------------------------------------- */
+
+static bool is_port(const char *text)
+{
+    return !*text ||
+           (text[0] == ':' && text[1] && strspn(text + 1, "0123456789") == strlen(text + 1));
+}
+
+static int check_host(const char *host, struct err *err)
+{
+    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+
+    for (size_t i = 0; host && i < ELEMS(names); i++) {
+        size_t len = strlen(names[i]);
+
+        if (strncasecmp(host, names[i], len) == 0 && is_port(host + len))
+            return 0;
+    }
+    return err_set(err, ERR_FORBIDDEN,
+                   "the request is for the host \"%.100s\", which is not this machine: use "
+                   "127.0.0.1, localhost or [::1]",
+                   host ? host : "");
+}
+
+static int check_origin(const char *origin, const char *host, struct err *err)
+{
+    static const char scheme[] = "http://";
+
+    if (!origin)
+        return 0;
+    if (strncasecmp(origin, scheme, strlen(scheme)) == 0 &&
+        strcasecmp(origin + strlen(scheme), host) == 0)
+        return 0;
+    return err_set(err, ERR_FORBIDDEN, "a page of \"%.100s\" may not use this server", origin);
+}
+
+/* Takes as long for a wrong token as for the right one. */
+static bool token_is(const char *given, const char *token)
+{
+    size_t len = strlen(token), given_len = strlen(given);
+    unsigned char different = given_len != len;
+
+    for (size_t i = 0; i < len; i++)
+        different |= (unsigned char)(token[i] ^ (given_len ? given[i % given_len] : 0));
+    return !different;
+}
+
+/* The password of "user:password" in base64, or NULL. */
+static const char *basic_password(struct arena *a, const char *text)
+{
+    size_t len;
+    const char *plain = base64_decode(a, text, strlen(text), &len);
+    const char *colon = plain ? memchr(plain, ':', len) : NULL;
+
+    return colon ? colon + 1 : NULL;
+}
+
+/*
+ * The token comes as a bearer token, or as the password of basic authentication whoever the user:
+ * kubectl sends no bearer token over plain HTTP, but it does send what its server's address holds.
+ */
+static int check_token(const struct server *s, struct arena *a, const char *authorization,
+                       struct err *err)
+{
+    static const char bearer[] = "Bearer ", basic[] = "Basic ";
+    const char *given = NULL;
+
+    if (authorization && strncasecmp(authorization, bearer, strlen(bearer)) == 0)
+        given = authorization + strlen(bearer);
+    else if (authorization && strncasecmp(authorization, basic, strlen(basic)) == 0)
+        given = basic_password(a, authorization + strlen(basic));
+    if (given && token_is(given, s->token))
+        return 0;
+    return err_set(err, ERR_UNAUTHORIZED, "Unauthorized");
+}
+
+/* As on a real cluster anybody may ask whether it is well, and its version. */
+static bool is_public(const struct httpd_request *http)
+{
+    static const char *const paths[] = {"/healthz", "/livez", "/readyz", "/version"};
+
+    for (size_t i = 0; i < ELEMS(paths); i++)
+        if (strcmp(http->path, paths[i]) == 0)
+            return strcmp(http->method, "GET") == 0;
+    return false;
+}
+
+static int check_access(const struct server *s, struct httpd_request *http, struct err *err)
+{
+    const char *host = httpd_header(http, "Host");
+    int rc = check_host(host, err);
+
+    if (rc == 0)
+        rc = check_origin(httpd_header(http, "Origin"), host, err);
+    if (rc == 0 && !is_public(http))
+        rc = check_token(s, &http->arena, httpd_header(http, "Authorization"), err);
+    return rc;
+}
+
+static const char *copied_header(struct httpd_request *http, const char *name)
+{
+    const char *value = httpd_header(http, name);
+
+    return value ? arena_strdup(&http->arena, value) : NULL;
+}
+
+static void handle(void *arg, struct httpd_request *http)
+{
+    struct server *s = arg;
+    struct http_request *h = arena_alloc(&http->arena, sizeof(*h));
+    auto_err err = ERR_INIT;
+
+    if (!h) {
+        httpd_reply(http, 503, NULL, NULL, 0, NULL);
+        return;
+    }
+    h->http = http;
+    h->base = (struct server_request){.front = &http_front,
+                                      .method = http->method,
+                                      .path = http->path,
+                                      .query = http->query,
+                                      .accept = copied_header(http, "Accept"),
+                                      .content_type = copied_header(http, "Content-Type"),
+                                      .body = http->body,
+                                      .body_len = http->body_len,
+                                      .too_large = http->too_large,
+                                      .arena = &http->arena};
+    if (check_access(s, http, &err) < 0)
+        reply_err(&h->base, &err);
+    else
+        server_handle(s, &h->base);
+}
+
+/* --- start and end --------------------------------------------------------------------- */
+
+int server_listen(struct server *s, const char *address, const char *token, struct err *err)
+{
+    struct httpd_options o = {
+        .loop = s->loop, .address = address, .loopback_only = true, .handle = handle, .arg = s};
+
+    if (!token || !*token)
+        return err_set(err, ERR_BAD_REQUEST, "a server without a token would be open to everybody");
+    front_close(s);
+    s->token = strdup(token);
+    if (!s->token)
+        return out_of_memory(err);
+    s->httpd = httpd_new(&o, err);
+    return s->httpd ? 0 : -1;
+}
+
+unsigned server_port(const struct server *s)
+{
+    return s->httpd ? httpd_port(s->httpd) : 0;
+}
+
+void front_close(struct server *s)
+{
+    httpd_free(s->httpd);
+    s->httpd = NULL;
+    free(s->token);
+    s->token = NULL;
+}

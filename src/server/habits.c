@@ -1,0 +1,153 @@
+/*
+ * habits.c - what the real server does with its built-in kinds beside storing them: a Node brings
+ * its status along, a Service gets an address, a Pod that gets a node is scheduled. One table;
+ * kinds of jobs have no business here.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/timefmt.h"
+#include "server/internal.h"
+
+#define DEFAULT_GRACE_SECONDS 30
+
+/* --- pods ------------------------------------------------------------------------------ */
+
+static struct json *condition_make(struct arena *a, struct json *status, const char *type)
+{
+    struct json *conditions = json_make_array(a, status, "conditions"), *c;
+
+    for (c = json_first_mut(conditions); c; c = c->next)
+        if (json_string_is(json_get(c, "type"), type))
+            return c;
+    c = json_append(conditions, json_new_object(a));
+    json_set_string(a, c, "type", type);
+    return c;
+}
+
+static void pod_set_scheduled(struct arena *a, struct json *pod, int64_t now_ms)
+{
+    struct json *c = condition_make(a, json_make_object(a, pod, "status"), "PodScheduled");
+    char now[TIME_TEXT_SIZE];
+
+    if (json_string_is(json_get(c, "status"), "True"))
+        return;
+    json_set_string(a, c, "status", "True");
+    json_set_string(a, c, "lastTransitionTime", time_format(now_ms, now));
+    json_remove(c, "reason");
+    json_remove(c, "message");
+}
+
+static const char *node_name(const struct json *pod)
+{
+    return json_string(json_at(pod, "spec", "nodeName"), "");
+}
+
+static void pod_update(struct arena *a, const struct json *old, struct json *next, int64_t now_ms)
+{
+    if (!*node_name(old) && *node_name(next))
+        pod_set_scheduled(a, next, now_ms);
+}
+
+/* Nobody has to end a pod that no node has, or that has ended. */
+static int64_t pod_grace(const struct json *pod, int64_t asked)
+{
+    const struct json *phase = json_at(pod, "status", "phase");
+
+    if (!*node_name(pod) || json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed"))
+        return 0;
+    if (asked < 0)
+        asked = json_int(json_at(pod, "spec", "terminationGracePeriodSeconds"),
+                         DEFAULT_GRACE_SECONDS);
+    return asked < 0 ? 1 : asked;
+}
+
+/* --- others ---------------------------------------------------------------------------- */
+
+/* An address nobody listens on, but clients expect one. Derived, not allocated: it need not be
+ * unique for anything we do. */
+static void service_finish(struct arena *a, struct json *service)
+{
+    struct json *spec = json_make_object(a, service, "spec");
+    const char *uid = object_uid(service);
+    uint64_t h = fnv1a_64(FNV1A_64_START, uid, strlen(uid));
+    char address[32];
+
+    if (*json_get_string(spec, "clusterIP", "") ||
+        json_string_is(json_get(spec, "type"), "ExternalName"))
+        return;
+    (void)snprintf(address, sizeof(address), "10.43.%u.%u", (unsigned)(h % 255),
+                   (unsigned)(h / 255 % 254 + 1));
+    json_set_string(a, spec, "clusterIP", address);
+}
+
+/* Left out of an update it stays, as the real server has it. */
+static void service_update(struct arena *a, const struct json *old, struct json *next,
+                           int64_t now_ms)
+{
+    const char *address = json_string(json_at(old, "spec", "clusterIP"), "");
+
+    (void)now_ms;
+    if (*address && !*json_string(json_at(next, "spec", "clusterIP"), ""))
+        json_set_string(a, json_make_object(a, next, "spec"), "clusterIP", address);
+}
+
+/* --- the table ------------------------------------------------------------------------- */
+
+static const struct habits {
+    const struct kind *kind;
+    bool keeps_status; /* at creation */
+    bool shows_deleted;
+    void (*finish_create)(struct arena *a, struct json *object);
+    void (*update)(struct arena *a, const struct json *old, struct json *next, int64_t now_ms);
+    int64_t (*grace)(const struct json *object, int64_t asked);
+} table[] = {
+    {.kind = &kind_pod, .shows_deleted = true, .update = pod_update, .grace = pod_grace},
+    {.kind = &kind_node, .keeps_status = true},
+    {.kind = &kind_service,
+     .shows_deleted = true,
+     .finish_create = service_finish,
+     .update = service_update},
+    {.kind = &kind_persistent_volume_claim, .shows_deleted = true},
+};
+
+static const struct habits none;
+
+static const struct habits *habits_of(const struct kind *k)
+{
+    for (size_t i = 0; i < ELEMS(table); i++)
+        if (table[i].kind == k)
+            return &table[i];
+    return &none;
+}
+
+void habits_prepare_create(struct arena *a, const struct kind *k, struct json *object)
+{
+    (void)a;
+    if (k->has_status && !habits_of(k)->keeps_status)
+        json_remove(object, "status");
+}
+
+void habits_finish_create(struct arena *a, const struct kind *k, struct json *object)
+{
+    if (habits_of(k)->finish_create)
+        habits_of(k)->finish_create(a, object);
+}
+
+void habits_update(struct arena *a, const struct kind *k, const struct json *old, struct json *next,
+                   int64_t now_ms)
+{
+    if (habits_of(k)->update)
+        habits_of(k)->update(a, old, next, now_ms);
+}
+
+int64_t habits_grace_seconds(const struct kind *k, const struct json *object, int64_t asked)
+{
+    return habits_of(k)->grace ? habits_of(k)->grace(object, asked) : 0;
+}
+
+bool habits_show_deleted(const struct kind *k)
+{
+    return habits_of(k)->shows_deleted;
+}

@@ -1,0 +1,160 @@
+/* internal.h - the server itself, for the files of this folder. */
+#ifndef MUSTER_SERVER_INTERNAL_H
+#define MUSTER_SERVER_INTERNAL_H
+
+#include "api/object.h"
+#include "server/request.h"
+#include "server/server.h"
+
+#define OBJECT_LIMIT_BYTES (3u * 1024u * 1024u) /* encoded */
+
+struct httpd;
+struct wait;
+
+struct server {
+    struct loop *loop;
+    struct store *store;
+    struct clock *clock;
+    struct store_collection **collections; /* as kinds[] */
+    struct buf scratch;                    /* where objects are encoded, memory kept */
+    struct wait *waits;
+
+    struct httpd *httpd; /* front.c */
+    char *token;
+
+    struct clock_timer *event_timer; /* expiry.c */
+    char *event_cursor;
+    struct clock_timer *namespace_timer; /* namespace.c */
+    int64_t namespace_delay_ms;
+
+    uint64_t *openapi_hashes; /* as kinds[], filled on first use */
+};
+
+struct store_collection *server_collection(const struct server *s, const struct kind *k);
+
+/* --- objects (write.c) ----------------------------------------------------------------- */
+
+const char *object_key(struct arena *a, const struct kind *k, const char *ns, const char *name);
+struct json *blob_parse(struct arena *a, const struct blob *b, struct err *err) must_check;
+
+enum write_type { WRITE_PUT, WRITE_DELETE };
+
+/* Stamps the next revision into object, encodes it once and queues it. *ret (may be NULL) gets a
+ * reference to what was encoded. */
+int object_write(struct server *s, struct arena *a, const struct kind *k, const char *key,
+                 struct json *object, enum write_type type, store_done_fn *done, void *arg,
+                 struct blob **ret, struct err *err) must_check;
+/* The same for a request: it is answered when the write is on disk, with the object, or with
+ * instead when given. A dry run is answered at once. */
+int request_write(struct server_request *r, const char *key, struct json *object,
+                  enum write_type type, int code, const struct json *instead, bool dry_run,
+                  struct err *err) must_check;
+/* Answers with the object as it is, once it is on disk. */
+int request_unchanged(struct server_request *r, const struct store_item *item,
+                      struct err *err) must_check;
+
+/* The object the path names, as writes see it (store_head), parsed; 404 when it is not there. */
+struct json *request_load(struct server_request *r, const char **ret_key,
+                          const struct store_item **ret_item, struct err *err) must_check;
+
+/* --- logs of one attempt (attempt_log.c) ----------------------------------------------- */
+
+struct podlog_options;
+int attempt_log(struct server_request *r, const char *uid, const struct podlog_options *options,
+                struct err *err) must_check;
+
+/* --- bodies (body.c) ------------------------------------------------------------------- */
+
+/* The request's body as an object of the route's kind, checked against its table. */
+struct json *body_object(struct server_request *r, struct err *err) must_check;
+int field_validation(const struct server_request *r, enum field_validation *ret,
+                     struct err *err) must_check;
+/* Metadata and names in the body may not contradict the path. */
+int body_matches_path(struct server_request *r, const struct json *object,
+                      struct err *err) must_check;
+
+/* --- changing (change.c) --------------------------------------------------------------- */
+
+/* Everything an update, a patch or a binding has in common: what may not change stays, rules are
+ * checked, and what differs is written. next is changed. */
+int change_object(struct server_request *r, const char *key, const struct store_item *item,
+                  const struct json *old, struct json *next, int code, const struct json *instead,
+                  struct err *err) must_check;
+
+/* --- built-in kinds have habits (habits.c) --------------------------------------------- */
+
+/* Before a new object gets its defaults. */
+void habits_prepare_create(struct arena *a, const struct kind *k, struct json *object);
+/* After them, when uid is known. */
+void habits_finish_create(struct arena *a, const struct kind *k, struct json *object);
+/* What else happens when old becomes next. */
+void habits_update(struct arena *a, const struct kind *k, const struct json *old, struct json *next,
+                   int64_t now_ms);
+/* Seconds a deletion waits for somebody to end the object; 0: it can go at once. asked: -1 when not
+ * said. */
+int64_t habits_grace_seconds(const struct kind *k, const struct json *object, int64_t asked);
+/* Whether a deletion answers with the object that is gone, not with a Status. */
+bool habits_show_deleted(const struct kind *k);
+
+/* --- deletion (removal.c) -------------------------------------------------------------- */
+
+struct removal {
+    int64_t grace_seconds;              /* -1: the object's own */
+    const char *uid, *resource_version; /* preconditions, NULL: none */
+};
+
+enum removal_result {
+    REMOVAL_DELETE, /* object is the last state: delete it */
+    REMOVAL_MARK,   /* object is changed: write it */
+    REMOVAL_NONE,   /* nothing to do: it is on its way already */
+};
+
+/* What a deletion does to object, which is changed in place. Negative: refused. */
+int removal_plan(struct arena *a, const struct kind *k, struct json *object,
+                 const struct removal *removal, int64_t now_ms, enum removal_result *ret,
+                 struct err *err) must_check;
+/* DeleteOptions from the body and the query. */
+int removal_options(struct server_request *r, struct removal *ret, bool *ret_dry_run,
+                    struct err *err) must_check;
+/* For the server's own sweeps: deletes what has the key, without an answer. *ret_gone: no trace is
+ * left of it. */
+int removal_sweep(struct server *s, const struct kind *k, const char *key, int64_t grace_seconds,
+                  bool *ret_gone, struct err *err) must_check;
+
+/* --- waiting (wait.c) ------------------------------------------------------------------ */
+
+typedef void wait_fn(void *arg, bool reached);
+/* Calls fn when the store has committed revision (seen at a write in c), or not within limit_ms.
+ * Never from inside. */
+int wait_for_revision(struct server *s, struct store_collection *c, int64_t revision,
+                      int64_t limit_ms, wait_fn *fn, void *arg) must_check;
+void wait_free_all(struct server *s); /* all are told they were not reached */
+
+/* --- namespaces and old events --------------------------------------------------------- */
+
+int namespaces_make(struct server *s, struct err *err) must_check;
+/* May something named name be created in the route's namespace? */
+int namespace_check(struct server_request *r, const char *name, struct err *err) must_check;
+bool namespace_is_protected(const char *name);
+/* Empties namespaces that are being deleted, until they are gone. Call when one starts to be. */
+void namespaces_sweep_soon(struct server *s);
+void events_expire_soon(struct server *s);
+
+/* --- front (front.c) ------------------------------------------------------------------- */
+
+void front_close(struct server *s);
+
+/* --- verbs ----------------------------------------------------------------------------- */
+
+verb_fn verb_list, verb_watch, verb_get, verb_create, verb_update, verb_patch, verb_delete,
+    verb_delete_collection, verb_log, verb_bind, verb_evict;
+/* Not of one kind: */
+verb_fn verb_version, verb_health, verb_discover_core, verb_discover_groups, verb_openapi_v2,
+    verb_openapi_v3;
+/* /apis/G and /apis/G/V, /api/v1; version NULL for a group. */
+int discover_group(struct server_request *r, const char *group, const char *version,
+                   struct err *err) must_check;
+/* /openapi/v3/PATH */
+int openapi_v3_document(struct server_request *r, const char *path, struct err *err) must_check;
+
+#endif

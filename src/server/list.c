@@ -1,0 +1,270 @@
+/*
+ * list.c - GET of a collection: selectors, pages, tables.
+ *
+ * Pages after the first show the collection as it was when the first was read (snapshot.c); a token
+ * too old for that gets 410, and the client starts again.
+ */
+#include "server/list.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "server/internal.h"
+#include "server/snapshot.h"
+
+#define LIST_LIMIT_BYTES (256u * 1024u * 1024u)
+#define FUTURE_WAIT_MS 3000
+
+int selection_init(struct selection *s, const struct server_request *r, struct arena *a,
+                   struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    const char *labels = query_get(r, "labelSelector"), *fields = query_get(r, "fieldSelector");
+    int rc;
+
+    s->kind = k;
+    s->has_labels = labels && *labels;
+    s->has_fields = fields && *fields;
+    labels = s->has_labels ? arena_strdup(a, labels) : NULL; /* a may outlive the request */
+    fields = s->has_fields ? arena_strdup(a, fields) : NULL;
+    if (arena_failed(a))
+        return out_of_memory(err);
+    rc = label_selector_parse(a, labels, &s->labels, err);
+    if (rc == 0)
+        rc = field_selector_parse(a, k, fields, &s->fields, err);
+    if (rc < 0)
+        return rc;
+    s->prefix = k->namespaced && *r->route.ns ? arena_printf(a, "%s/", r->route.ns) : NULL;
+    return arena_failed(a) ? out_of_memory(err) : 0;
+}
+
+bool selection_matches(const struct selection *s, const struct json *object)
+{
+    return (!s->has_labels || label_selector_matches(s->labels, object_labels(object))) &&
+           (!s->has_fields || field_selector_matches(s->fields, object));
+}
+
+int revision_parse(const char *text, int64_t *ret, struct err *err)
+{
+    char *end;
+
+    *ret = 0;
+    if (!text || !*text)
+        return 0;
+    errno = 0;
+    *ret = strtoll(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno)
+        return 0;
+    return err_set(err, ERR_BAD_REQUEST,
+                   "resourceVersion: Invalid value: \"%s\": must be a number a server gave", text);
+}
+
+/* --- pages ----------------------------------------------------------------------------- */
+
+struct list {
+    struct server_request *request;
+    struct store_collection *collection;
+    struct selection selection;
+    struct shape shape;
+    struct buf out;
+    int64_t limit, count; /* limit 0: none */
+    int64_t revision;
+    const char *after, *last_key;
+    bool more, exact;
+    struct err *err;
+    int rc;
+};
+
+/* "REVISION KEY" in the alphabet that needs no escaping in a URL. */
+static char *token_make(struct list *l)
+{
+    struct arena *a = l->request->arena;
+    const char *text = arena_printf(a, "%" PRId64 " %s", l->revision, l->last_key);
+    char *token = text ? base64_encode(a, text, strlen(text), &(size_t){0}) : NULL;
+
+    for (char *c = token; c && *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c == '=' ? '.' : *c;
+    return token;
+}
+
+static int token_read(struct list *l, const char *token, struct err *err)
+{
+    struct arena *a = l->request->arena;
+    char *copy = arena_strdup(a, token), *text, *space;
+    size_t len;
+
+    if (!copy)
+        return out_of_memory(err);
+    for (char *c = copy; *c; c++)
+        *c = *c == '-' ? '+' : *c == '_' ? '/' : *c == '.' ? '=' : *c;
+    text = base64_decode(a, copy, strlen(copy), &len);
+    space = text ? strchr(text, ' ') : NULL;
+    if (space)
+        *space = '\0';
+    if (!space || revision_parse(text, &l->revision, NULL) < 0)
+        return err_set(err, ERR_BAD_REQUEST, "continue key is not valid");
+    l->after = space + 1;
+    l->exact = true;
+    return 0;
+}
+
+static bool needs_object(const struct list *l)
+{
+    return l->selection.has_labels || l->selection.has_fields || l->shape.format != FORMAT_PLAIN;
+}
+
+/* False to stop: the page is full, or something failed. */
+static bool add_item(struct list *l, const char *key, const struct blob *value)
+{
+    const struct json *object = NULL;
+
+    if (needs_object(l)) {
+        object = shape_parse(&l->shape, value, l->err);
+        if (!object) {
+            l->rc = -EIO;
+            return false;
+        }
+        if (!selection_matches(&l->selection, object))
+            return true;
+    }
+    if (l->limit && l->count == l->limit) {
+        l->more = true;
+        return false;
+    }
+    if (l->count++)
+        buf_addc(&l->out, ',');
+    l->last_key = key;
+    l->rc = shape_item(&l->shape, value, object, &l->out, l->err);
+    return l->rc == 0 && !l->out.failed;
+}
+
+static bool visit(void *arg, const struct store_item *item)
+{
+    return add_item(arg, item->key, item->value);
+}
+
+static void list_snapshot(struct list *l)
+{
+    struct map items;
+
+    l->rc = snapshot_take(l->collection, l->revision, l->selection.prefix, l->after, &items,
+                          l->err);
+    if (l->rc < 0)
+        return;
+    map_for_each (node, &items)
+        if (!add_item(l, node->key, node->value))
+            break;
+    if (l->last_key)
+        l->last_key = arena_strdup(l->request->arena, l->last_key);
+    snapshot_release(&items);
+}
+
+/* metadata.name= of a known namespace is a lookup, not a search: kubectl asks it all the time. */
+static bool list_one(struct list *l)
+{
+    const char *name = field_selector_name(l->selection.fields);
+    const struct kind *k = l->request->route.kind;
+    const struct store_item *item;
+    const char *key;
+
+    if (!l->selection.has_fields || !name || (k->namespaced && !l->selection.prefix))
+        return false;
+    key = object_key(l->request->arena, k, l->request->route.ns, name);
+    item = key ? store_get(l->collection, key) : NULL;
+    if (item)
+        (void)visit(l, item);
+    return true;
+}
+
+static void run(struct list *l)
+{
+    shape_list_begin(&l->shape, &l->out);
+    if (l->exact && l->revision != store_revision(l->request->server->store))
+        list_snapshot(l);
+    else if (!list_one(l))
+        store_list(l->collection, l->selection.prefix, l->after, visit, l);
+}
+
+static int finish(struct list *l)
+{
+    const char *token = NULL;
+
+    if (l->rc < 0)
+        return l->rc;
+    if (l->more && !(token = token_make(l)))
+        return out_of_memory(l->err);
+    shape_list_end(&l->shape, l->revision, token, &l->out);
+    if (!l->out.failed)
+        return 0;
+    (void)err_set(l->err, ERR_UNAVAILABLE, "the list is too large to be answered at once");
+    err_hint(l->err, "ask for it in pages with limit");
+    return -ENOMEM;
+}
+
+/* --- revisions ------------------------------------------------------------------------- */
+
+static int list_now(struct server_request *r, struct err *err)
+{
+    struct list l = {.request = r,
+                     .collection = server_collection(r->server, r->route.kind),
+                     .revision = store_revision(r->server->store),
+                     .out = BUF_INIT(LIST_LIMIT_BYTES),
+                     .err = err};
+    const char *token = query_get(r, "continue"), *match = query_get(r, "resourceVersionMatch");
+    int rc = shape_init(&l.shape, r, err);
+
+    if (rc == 0)
+        rc = selection_init(&l.selection, r, r->arena, err);
+    if (rc == 0)
+        rc = query_int(r, "limit", 0, &l.limit, err);
+    if (rc == 0 && token && *token) {
+        rc = token_read(&l, token, err);
+    } else if (rc == 0 && match && strcmp(match, "Exact") == 0) {
+        rc = revision_parse(query_get(r, "resourceVersion"), &l.revision, err);
+        l.exact = true;
+    }
+    if (rc == 0) {
+        run(&l);
+        rc = finish(&l);
+    }
+    if (rc == 0)
+        reply_buf(r, 200, JSON_TYPE, &l.out);
+    buf_release(&l.out);
+    shape_release(&l.shape);
+    return rc;
+}
+
+static void revision_came(void *arg, bool reached)
+{
+    struct server_request *r = arg;
+    auto_err err = ERR_INIT;
+    int rc;
+
+    if (reached) {
+        rc = list_now(r, &err);
+    } else {
+        rc = err_set(&err, ERR_TIMEOUT, "Too large resource version: %s, current: %" PRId64,
+                     query_get(r, "resourceVersion"), store_revision(r->server->store));
+        err_cause(&err, "ResourceVersionTooLarge", "", 0, "Too large resource version");
+    }
+    if (rc < 0)
+        reply_err(r, &err);
+}
+
+int verb_list(struct server_request *r, struct err *err)
+{
+    struct server *s = r->server;
+    int64_t asked;
+    int rc = revision_parse(query_get(r, "resourceVersion"), &asked, err);
+
+    if (rc < 0)
+        return rc;
+    if (asked <= store_revision(s->store))
+        return list_now(r, err);
+    rc = wait_for_revision(s, server_collection(s, r->route.kind), asked, FUTURE_WAIT_MS,
+                           revision_came, r);
+    return rc < 0 ? out_of_memory(err) : 0;
+}

@@ -1,0 +1,192 @@
+/*
+ * namespace.c - namespaces: those every cluster has, what may be created in them, and their end.
+ *
+ * A deleted namespace is marked Terminating; its content is deleted like anything else (pods that
+ * run get their grace), and when nothing is left it goes too. The sweep looks only at marks that
+ * are committed: every object created before the mark is committed then as well, and none can come
+ * after it, so that none is left behind.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "loop/random.h"
+#include "server/internal.h"
+
+#define FIRST_SWEEP_MS 5
+#define SLOWEST_SWEEP_MS 1000
+#define SWEEP_MEMORY_BYTES (64u * 1024u * 1024u)
+
+static const char *const protected[] = {"default", "kube-system", SYSTEM_NAMESPACE};
+
+bool namespace_is_protected(const char *name)
+{
+    for (size_t i = 0; i < ELEMS(protected); i++)
+        if (strcmp(name, protected[i]) == 0)
+            return true;
+    return false;
+}
+
+static int make_one(struct server *s, struct arena *a, const char *name, struct err *err)
+{
+    char uid[RANDOM_UID_SIZE], now[TIME_TEXT_SIZE];
+    struct json *object = json_new_object(a), *meta;
+
+    json_set_string(a, object, "apiVersion", "v1");
+    json_set_string(a, object, "kind", "Namespace");
+    meta = json_make_object(a, object, "metadata");
+    random_uid(uid);
+    json_set_string(a, meta, "name", name);
+    json_set_string(a, meta, "uid", uid);
+    json_set_string(a, meta, "creationTimestamp", time_format(clock_now_ms(s->clock), now));
+    object_set_defaults(a, &kind_namespace, object);
+    habits_finish_create(a, &kind_namespace, object);
+    return object_write(s, a, &kind_namespace, name, object, WRITE_PUT, NULL, NULL, NULL, err);
+}
+
+int namespaces_make(struct server *s, struct err *err)
+{
+    struct store_collection *c = server_collection(s, &kind_namespace);
+    struct arena a = ARENA_INIT(SWEEP_MEMORY_BYTES);
+    int rc = 0;
+
+    for (size_t i = 0; i < ELEMS(protected) && rc == 0; i++)
+        if (!store_head(c, protected[i]))
+            rc = make_one(s, &a, protected[i], err);
+    arena_release(&a);
+    return rc;
+}
+
+/* Parsed only when it could matter: every create asks. */
+static bool is_terminating(struct arena *a, const struct blob *value)
+{
+    return strstr(value->data, "\"deletionTimestamp\"") &&
+           object_is_deleting(blob_parse(a, value, NULL));
+}
+
+int namespace_check(struct server_request *r, const char *name, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    const struct store_item *item;
+
+    if (!k->namespaced)
+        return 0;
+    item = store_head(server_collection(r->server, &kind_namespace), r->route.ns);
+    if (!item) {
+        r->route.kind = &kind_namespace; /* the Status is about the namespace */
+        r->route.name = r->route.ns;
+        return not_found(err, &kind_namespace, r->route.ns);
+    }
+    if (!is_terminating(r->arena, item->value))
+        return 0;
+    r->route.name = name;
+    err_set(err, ERR_FORBIDDEN,
+            "%s \"%s\" is forbidden: unable to create new content in namespace %s because it is "
+            "being terminated",
+            resource_name(r->arena, k), name, r->route.ns);
+    err_cause(err, "NamespaceTerminating", "metadata.namespace", 0,
+              "namespace %s is being terminated", r->route.ns);
+    return err_errno(ERR_FORBIDDEN);
+}
+
+/* --- the end of a namespace ------------------------------------------------------------ */
+
+struct names {
+    struct arena *arena;
+    const char **text;
+    size_t count;
+    bool terminating_only;
+};
+
+static bool take_name(void *arg, const struct store_item *item)
+{
+    struct names *n = arg;
+
+    if (!n->terminating_only || is_terminating(n->arena, item->value))
+        n->text[n->count++] = arena_strdup(n->arena, item->key);
+    return !arena_failed(n->arena);
+}
+
+static struct names list_names(struct store_collection *c, struct arena *a, const char *prefix,
+                               bool terminating_only)
+{
+    struct names n = {.arena = a, .terminating_only = terminating_only};
+
+    n.text = arena_alloc(a, (store_count(c) + 1) * sizeof(*n.text));
+    if (n.text)
+        store_list(c, prefix, NULL, take_name, &n);
+    return n;
+}
+
+/* Deletes what is in it; true when nothing is left, not even on its way out. */
+static bool empty_namespace(struct server *s, struct arena *a, const char *ns, struct err *err)
+{
+    const char *prefix = arena_printf(a, "%s/", ns);
+    bool empty = prefix != NULL;
+
+    for (size_t i = 0; kinds[i] && prefix; i++) {
+        struct names n;
+
+        if (!kinds[i]->namespaced)
+            continue;
+        n = list_names(server_collection(s, kinds[i]), a, prefix, false);
+        for (size_t j = 0; j < n.count && n.text[j]; j++) {
+            bool gone;
+
+            if (removal_sweep(s, kinds[i], n.text[j], -1, &gone, err) < 0 || !gone)
+                empty = false;
+        }
+    }
+    return empty && !arena_failed(a);
+}
+
+static void end_namespace(struct server *s, struct arena *a, const char *ns, struct err *err)
+{
+    const struct store_item *item = store_head(server_collection(s, &kind_namespace), ns);
+    struct json *object = item ? blob_parse(a, item->value, err) : NULL;
+
+    if (!object || json_len(json_at(object, "metadata", "finalizers")) > 0)
+        return;
+    if (object_write(s, a, &kind_namespace, ns, object, WRITE_DELETE, NULL, NULL, NULL, err) < 0)
+        return; /* the next sweep tries again */
+}
+
+static void sweep(void *arg)
+{
+    struct server *s = arg;
+    struct arena a = ARENA_INIT(SWEEP_MEMORY_BYTES);
+    struct store_collection *c = server_collection(s, &kind_namespace);
+    struct names n = list_names(c, &a, NULL, true);
+    auto_err err = ERR_INIT;
+
+    s->namespace_timer = NULL;
+    for (size_t i = 0; i < n.count && n.text[i]; i++)
+        if (empty_namespace(s, &a, n.text[i], &err))
+            end_namespace(s, &a, n.text[i], &err);
+    if (err_is_set(&err))
+        log_warn("emptying a namespace: %s", err.text);
+    arena_release(&a);
+    if (n.count == 0)
+        return;
+    s->namespace_delay_ms = min_i64(s->namespace_delay_ms * 2, SLOWEST_SWEEP_MS);
+    s->namespace_timer = clock_start(s->clock, s->namespace_delay_ms, sweep, s);
+}
+
+static void sweep_after_commit(void *arg, bool reached)
+{
+    struct server *s = arg;
+
+    (void)reached;
+    s->namespace_delay_ms = FIRST_SWEEP_MS;
+    if (!s->namespace_timer)
+        s->namespace_timer = clock_start(s->clock, 0, sweep, s);
+}
+
+void namespaces_sweep_soon(struct server *s)
+{
+    struct store_collection *c = server_collection(s, &kind_namespace);
+    int64_t last = store_next_revision(s->store) - 1;
+
+    if (wait_for_revision(s, c, last, SLOWEST_SWEEP_MS, sweep_after_commit, s) < 0)
+        sweep_after_commit(s, false);
+}

@@ -1,0 +1,129 @@
+/* query.c - the part after '?': unescaped once, looked up by name. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/request.h"
+
+#define PARAMS_LIMIT 64
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+char *unescape(struct arena *a, const char *text, size_t len, bool plus_is_space)
+{
+    char *out = arena_alloc(a, len + 1);
+    size_t n = 0;
+
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+
+        if (c == '%') {
+            int high = i + 2 < len ? hex(text[i + 1]) : -1;
+            int low = i + 2 < len ? hex(text[i + 2]) : -1;
+
+            if (high < 0 || low < 0)
+                return NULL;
+            c = (char)(high * 16 + low);
+            i += 2;
+        } else if (c == '+' && plus_is_space) {
+            c = ' ';
+        }
+        if (c == '\0')
+            return NULL;
+        out[n++] = c;
+    }
+    out[n] = '\0';
+    return out;
+}
+
+static int add_param(struct server_request *r, struct param ***end, const char *text, size_t len,
+                     struct err *err)
+{
+    const char *equals = memchr(text, '=', len);
+    size_t name_len = equals ? (size_t)(equals - text) : len;
+    struct param *p = arena_alloc(r->arena, sizeof(*p));
+
+    if (!p)
+        return out_of_memory(err);
+    p->name = unescape(r->arena, text, name_len, true);
+    p->value = equals ? unescape(r->arena, equals + 1, len - name_len - 1, true) : "";
+    if (!p->name || !p->value)
+        return err_set(err, ERR_BAD_REQUEST, "the query of the request is malformed");
+    **end = p;
+    *end = &p->next;
+    return 0;
+}
+
+int query_parse(struct server_request *r, struct err *err)
+{
+    struct param **end = &r->params;
+    const char *at = r->query ? r->query : "";
+    int rc = 0;
+
+    for (int i = 0; *at && rc == 0; i++) {
+        size_t len = strcspn(at, "&");
+
+        if (i == PARAMS_LIMIT)
+            return err_set(err, ERR_BAD_REQUEST, "the query has more than %d parameters",
+                           PARAMS_LIMIT);
+        if (len)
+            rc = add_param(r, &end, at, len, err);
+        at += len + (at[len] == '&');
+    }
+    return rc;
+}
+
+const char *query_get(const struct server_request *r, const char *name)
+{
+    for (const struct param *p = r->params; p; p = p->next)
+        if (strcmp(p->name, name) == 0)
+            return p->value;
+    return NULL;
+}
+
+bool query_is_true(const struct server_request *r, const char *name)
+{
+    const char *value = query_get(r, name);
+
+    return value && strcmp(value, "false") != 0 && strcmp(value, "0") != 0;
+}
+
+int query_int(const struct server_request *r, const char *name, int64_t otherwise, int64_t *ret,
+              struct err *err)
+{
+    const char *text = query_get(r, name);
+    long long n;
+    char *end;
+
+    if (!text || !*text) {
+        *ret = otherwise;
+        return 0;
+    }
+    errno = 0;
+    n = strtoll(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "%s: Invalid value: \"%s\": must be a whole number, 0 or more", name, text);
+    *ret = n;
+    return 0;
+}
+
+int query_dry_run(const struct server_request *r, bool *ret, struct err *err)
+{
+    const char *value = query_get(r, "dryRun");
+
+    *ret = value && strcmp(value, "All") == 0;
+    if (value && *value && !*ret)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "dryRun: Unsupported value: \"%s\": supported: \"All\"", value);
+    return 0;
+}

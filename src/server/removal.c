@@ -1,0 +1,184 @@
+/*
+ * removal.c - what a deletion does to an object: it goes at once, or it is marked and goes when its
+ * grace is over and its finalizers are gone. Decides, and carries out the server's own sweeps.
+ */
+#include <string.h>
+
+#include "base/timefmt.h"
+#include "server/internal.h"
+
+#define SWEEP_MEMORY_BYTES (64u * 1024u * 1024u)
+
+static int check_preconditions(struct arena *a, const struct kind *k, const struct json *object,
+                               const struct removal *removal, struct err *err)
+{
+    const struct {
+        const char *label, *wanted, *is;
+    } checks[] = {
+        {"UID", removal->uid, object_uid(object)},
+        {"ResourceVersion", removal->resource_version, object_resource_version(object)},
+    };
+
+    for (size_t i = 0; i < ELEMS(checks); i++)
+        if (checks[i].wanted && strcmp(checks[i].wanted, checks[i].is) != 0)
+            return err_set(err, ERR_CONFLICT,
+                           "Operation cannot be fulfilled on %s \"%s\": Precondition failed: %s in "
+                           "precondition: %s, %s in object meta: %s",
+                           resource_name(a, k), object_name(object), checks[i].label,
+                           checks[i].wanted, checks[i].label, checks[i].is);
+    return 0;
+}
+
+static void mark(struct arena *a, struct json *object, int64_t at_ms, int64_t grace_seconds)
+{
+    struct json *meta = json_make_object(a, object, "metadata");
+    bool first = !object_is_deleting(object);
+    char text[TIME_TEXT_SIZE];
+
+    json_set_string(a, meta, "deletionTimestamp", time_format(at_ms, text));
+    json_set_int(a, meta, "deletionGracePeriodSeconds", grace_seconds);
+    if (first && json_get(meta, "generation"))
+        json_set_int(a, meta, "generation", json_get_int(meta, "generation", 0) + 1);
+}
+
+/* Of an object that is being deleted already: the grace can only become shorter. */
+static enum removal_result again(struct arena *a, const struct kind *k, struct json *object,
+                                 int64_t asked, int64_t now_ms)
+{
+    const struct json *meta = json_get(object, "metadata");
+    int64_t had = json_get_int(meta, "deletionGracePeriodSeconds", 0);
+    int64_t was_at = object_time(meta, "deletionTimestamp");
+    int64_t grace = habits_grace_seconds(k, object, asked);
+
+    if (asked < 0 && grace > 0)
+        return REMOVAL_NONE;
+    if (grace == 0 && json_len(json_get(meta, "finalizers")) == 0)
+        return REMOVAL_DELETE;
+    if (grace >= had)
+        return REMOVAL_NONE;
+    mark(a, object, grace ? was_at - (had - grace) * 1000 : now_ms, grace);
+    return REMOVAL_MARK;
+}
+
+int removal_plan(struct arena *a, const struct kind *k, struct json *object,
+                 const struct removal *removal, int64_t now_ms, enum removal_result *ret,
+                 struct err *err)
+{
+    int64_t grace;
+    int rc = check_preconditions(a, k, object, removal, err);
+
+    if (rc < 0)
+        return rc;
+    if (k == &kind_namespace) { /* its content first: namespace.c */
+        *ret = object_is_deleting(object) ? REMOVAL_NONE : REMOVAL_MARK;
+        if (*ret == REMOVAL_MARK)
+            mark(a, object, now_ms, 0);
+        json_set_string(a, json_make_object(a, object, "status"), "phase", "Terminating");
+    } else if (object_is_deleting(object)) {
+        *ret = again(a, k, object, removal->grace_seconds, now_ms);
+    } else {
+        grace = habits_grace_seconds(k, object, removal->grace_seconds);
+        *ret = grace > 0 || json_len(json_at(object, "metadata", "finalizers")) > 0
+                   ? REMOVAL_MARK
+                   : REMOVAL_DELETE;
+        if (*ret == REMOVAL_MARK)
+            mark(a, object, now_ms + grace * 1000, grace);
+    }
+    return arena_failed(a) ? out_of_memory(err) : 0;
+}
+
+/* --- options --------------------------------------------------------------------------- */
+
+static int check_propagation(const struct server_request *r, const char *policy, bool orphan,
+                             struct err *err)
+{
+    static const char *const known[] = {"Background", "Foreground", "Orphan"};
+    bool found = !*policy;
+
+    for (size_t i = 0; i < ELEMS(known); i++)
+        found = found || strcmp(policy, known[i]) == 0;
+    if (!found)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "propagationPolicy: Unsupported value: \"%s\": supported: \"Background\", "
+                       "\"Foreground\", \"Orphan\"",
+                       policy);
+    if ((orphan || strcmp(policy, "Orphan") == 0) && r->route.kind->custom)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "leaving the pods of a deleted %s behind (Orphan) is not served yet",
+                       r->route.kind->name);
+    return 0;
+}
+
+static int read_body(struct server_request *r, const struct json **ret, struct err *err)
+{
+    *ret = NULL;
+    if (r->body_len == 0)
+        return 0;
+    *ret = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL, NULL, err);
+    return *ret ? 0 : -1;
+}
+
+static int read_grace(const struct server_request *r, const struct json *options, int64_t *ret,
+                      struct err *err)
+{
+    const struct json *given = json_get(options, "gracePeriodSeconds");
+    int rc = query_int(r, "gracePeriodSeconds", json_int(given, -1), ret, err);
+
+    if (rc == 0 && !json_is_null(given) && (!json_is(given, JSON_INT) || json_int(given, 0) < 0))
+        rc = err_set(err, ERR_BAD_REQUEST,
+                     "gracePeriodSeconds: Invalid value: must be a whole number, 0 or more");
+    return rc;
+}
+
+int removal_options(struct server_request *r, struct removal *ret, bool *ret_dry_run,
+                    struct err *err)
+{
+    const char *policy = query_get(r, "propagationPolicy");
+    const struct json *options, *preconditions;
+    int rc = read_body(r, &options, err);
+
+    if (rc == 0)
+        rc = query_dry_run(r, ret_dry_run, err);
+    if (rc == 0)
+        rc = read_grace(r, options, &ret->grace_seconds, err);
+    if (rc < 0)
+        return rc;
+    json_each (item, json_get(options, "dryRun"))
+        *ret_dry_run = *ret_dry_run || json_string_is(item, "All");
+    preconditions = json_get(options, "preconditions");
+    ret->uid = json_get_string(preconditions, "uid", NULL);
+    ret->resource_version = json_get_string(preconditions, "resourceVersion", NULL);
+    return check_propagation(r, json_get_string(options, "propagationPolicy", policy ? policy : ""),
+                             json_get_bool(options, "orphanDependents", false), err);
+}
+
+/* --- sweeps ---------------------------------------------------------------------------- */
+
+static int sweep_object(struct server *s, struct arena *a, const struct kind *k, const char *key,
+                        const struct store_item *item, int64_t grace_seconds, struct err *err)
+{
+    const struct removal removal = {.grace_seconds = grace_seconds};
+    struct json *object = blob_parse(a, item->value, err);
+    enum removal_result result;
+    int rc;
+
+    if (!object)
+        return -1;
+    rc = removal_plan(a, k, object, &removal, clock_now_ms(s->clock), &result, err);
+    if (rc < 0 || result == REMOVAL_NONE)
+        return rc;
+    return object_write(s, a, k, key, object, result == REMOVAL_DELETE ? WRITE_DELETE : WRITE_PUT,
+                        NULL, NULL, NULL, err);
+}
+
+int removal_sweep(struct server *s, const struct kind *k, const char *key, int64_t grace_seconds,
+                  bool *ret_gone, struct err *err)
+{
+    const struct store_item *item = store_head(server_collection(s, k), key);
+    struct arena a = ARENA_INIT(SWEEP_MEMORY_BYTES);
+    int rc = item ? sweep_object(s, &a, k, key, item, grace_seconds, err) : 0;
+
+    arena_release(&a);
+    *ret_gone = !store_head(server_collection(s, k), key);
+    return rc;
+}

@@ -1,0 +1,106 @@
+/*
+ * request.h - one request inside the server: what a front hands over, what the core works out, and
+ * the one answer it gets.
+ */
+#ifndef MUSTER_SERVER_REQUEST_H
+#define MUSTER_SERVER_REQUEST_H
+
+#include "api/kind.h"
+#include "base/blob.h"
+#include "port/stream.h"
+#include "store/store.h"
+
+#define JSON_TYPE "application/json"
+#define WARNINGS_LIMIT 32 /* per answer */
+
+struct server;
+struct server_request;
+
+struct warning {
+    struct warning *next;
+    const char *text;
+};
+
+struct server_reply {
+    int code;
+    const char *content_type;
+    struct blob *body; /* the front takes its own reference; may be NULL */
+    const struct warning *warnings;
+    int retry_after_s; /* 0: not said */
+};
+
+/* Called once, with the request's answer; the request is the front's again, and gone. */
+struct server_front {
+    void (*reply)(struct server_request *r, const struct server_reply *reply);
+    void (*stream)(struct server_request *r, const char *content_type, struct stream *stream);
+};
+
+struct param {
+    struct param *next;
+    const char *name, *value;
+};
+
+/* What the path says. */
+struct route {
+    const struct kind *kind;
+    const char *ns;          /* "" for cluster kinds and for all namespaces */
+    const char *name;        /* NULL: the collection */
+    const char *subresource; /* "" without one */
+};
+
+struct server_request {
+    /* from the front; it owns the strings and the arena until it was answered */
+    const struct server_front *front;
+    const char *method, *path, *query; /* path and query still escaped */
+    const char *accept, *content_type; /* NULL when not given */
+    const char *body;
+    size_t body_len;
+    bool too_large; /* the body was not kept */
+    struct arena *arena;
+
+    /* from the core */
+    struct server *server;
+    struct route route;
+    struct param *params;
+    struct warning *warnings, *last_warning;
+    unsigned warning_count;
+};
+
+/* The whole core: answers r, now or later. */
+void server_handle(struct server *s, struct server_request *r);
+
+/* A verb answers the request, now or later, and returns 0; or returns negative with err set, and
+ * has not answered. */
+typedef int verb_fn(struct server_request *r, struct err *err);
+
+/* --- query ----------------------------------------------------------------------------- */
+
+int query_parse(struct server_request *r, struct err *err) must_check;
+const char *query_get(const struct server_request *r, const char *name); /* NULL when absent */
+bool query_is_true(const struct server_request *r, const char *name); /* "true", "1", "" present */
+/* Whole number >= 0 of a parameter, otherwise when it is absent; anything else is an error. */
+int query_int(const struct server_request *r, const char *name, int64_t otherwise, int64_t *ret,
+              struct err *err) must_check;
+/* dryRun=All, here or in the options of a deletion; other values are refused. */
+int query_dry_run(const struct server_request *r, bool *ret, struct err *err) must_check;
+/* In the arena, %XX and (in a query) + undone; NULL when malformed, holding NUL, or no memory. */
+char *unescape(struct arena *a, const char *text, size_t len, bool plus_is_space);
+
+/* --- answers --------------------------------------------------------------------------- */
+
+void reply_blob(struct server_request *r, int code, struct blob *body);
+void reply_json(struct server_request *r, int code, const struct json *body);
+/* Takes what is in body. */
+void reply_buf(struct server_request *r, int code, const char *content_type, struct buf *body);
+void reply_err(struct server_request *r, const struct err *err);
+void reply_stream(struct server_request *r, const char *content_type, struct stream *stream);
+void request_warn(void *request, const char *text); /* a warning_fn */
+/* Status of a success that has no object to show: a deletion, a binding. */
+struct json *success_status(const struct server_request *r, const char *uid);
+int out_of_memory(struct err *err); /* 503 */
+/* 404 `pods "x" not found` */
+int not_found(struct err *err, const struct kind *k, const char *name);
+/* "pods", "pytorchtrainingjobs.batch.tensorstack.dev": how messages name a resource */
+const char *resource_name(struct arena *a, const struct kind *k);
+
+#endif

@@ -1,0 +1,210 @@
+/*
+ * route.c - from method and path to the verb that answers. The table below is the list of what the
+ * server does; a verb is one file in this folder.
+ *
+ * Names in paths become keys of the store: a segment that would unescape to something with a slash
+ * is refused here, before anything looks it up.
+ */
+#include <string.h>
+
+#include "base/log.h"
+#include "server/internal.h"
+
+#define SEGMENTS_LIMIT 9
+
+enum target { TARGET_COLLECTION, TARGET_OBJECT };
+
+struct verb {
+    const char *method;
+    enum target target;
+    const char *subresource;
+    const struct kind *only; /* NULL: every kind (status: those that have one) */
+    verb_fn *run;
+};
+
+static const struct verb verbs[] = {
+    {"GET", TARGET_COLLECTION, "", NULL, verb_list}, /* and verb_watch: watch=true */
+    {"POST", TARGET_COLLECTION, "", NULL, verb_create},
+    {"DELETE", TARGET_COLLECTION, "", NULL, verb_delete_collection},
+    {"GET", TARGET_OBJECT, "", NULL, verb_get},
+    {"PUT", TARGET_OBJECT, "", NULL, verb_update},
+    {"PATCH", TARGET_OBJECT, "", NULL, verb_patch},
+    {"DELETE", TARGET_OBJECT, "", NULL, verb_delete},
+    {"GET", TARGET_OBJECT, "status", NULL, verb_get},
+    {"PUT", TARGET_OBJECT, "status", NULL, verb_update},
+    {"PATCH", TARGET_OBJECT, "status", NULL, verb_patch},
+    {"GET", TARGET_OBJECT, "log", &kind_pod, verb_log},
+    {"POST", TARGET_OBJECT, "binding", &kind_pod, verb_bind},
+    {"POST", TARGET_OBJECT, "eviction", &kind_pod, verb_evict},
+};
+
+static const struct {
+    const char *path;
+    bool below; /* paths below it too */
+    verb_fn *run;
+} fixed[] = {
+    {"healthz", true, verb_health},         {"livez", true, verb_health},
+    {"readyz", true, verb_health},          {"version", false, verb_version},
+    {"api", false, verb_discover_core},     {"apis", false, verb_discover_groups},
+    {"openapi/v2", false, verb_openapi_v2}, {"openapi/v3", false, verb_openapi_v3},
+};
+
+struct segments {
+    char *text[SEGMENTS_LIMIT];
+    size_t count;
+};
+
+static int unknown_path(struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
+}
+
+static int split_path(struct server_request *r, struct segments *s, struct err *err)
+{
+    const char *at = r->path;
+
+    while (*at) {
+        size_t len;
+        char *text;
+
+        at += strspn(at, "/");
+        len = strcspn(at, "/");
+        if (!len)
+            break;
+        text = unescape(r->arena, at, len, false);
+        if (arena_failed(r->arena))
+            return out_of_memory(err);
+        if (!text || strchr(text, '/') || s->count == SEGMENTS_LIMIT)
+            return unknown_path(err);
+        s->text[s->count++] = text;
+        at += len;
+    }
+    return 0;
+}
+
+static bool method_is(const struct server_request *r, const char *method)
+{
+    return strcmp(r->method, method) == 0;
+}
+
+/* PLURAL[/NAME[/SUBRESOURCE]] of one group and version, with or without namespaces/NS before. */
+static int route_kind(struct server_request *r, const char *group, const char *version,
+                      char *const *text, size_t count, struct err *err)
+{
+    struct route *route = &r->route;
+    bool in_namespace = false;
+
+    *route = (struct route){.ns = "", .subresource = ""};
+    if (count >= 3 && strcmp(text[0], "namespaces") == 0 &&
+        kind_by_plural(group, version, text[2])) {
+        route->ns = text[1];
+        in_namespace = true;
+        text += 2;
+        count -= 2;
+    }
+    route->kind = kind_by_plural(group, version, text[0]);
+    if (!route->kind || count > 3 || in_namespace > route->kind->namespaced) {
+        route->kind = NULL;
+        return unknown_path(err);
+    }
+    if (count > 1)
+        route->name = text[1];
+    if (count > 2)
+        route->subresource = text[2];
+    if (route->name && route->kind->namespaced && !in_namespace) {
+        route->kind = NULL;
+        return unknown_path(err);
+    }
+    return 0;
+}
+
+static int run_verb(struct server_request *r, struct err *err)
+{
+    enum target target = r->route.name ? TARGET_OBJECT : TARGET_COLLECTION;
+    const struct kind *k = r->route.kind;
+    bool known = false;
+
+    for (size_t i = 0; i < ELEMS(verbs); i++) {
+        const struct verb *v = &verbs[i];
+
+        if (v->target != target || strcmp(v->subresource, r->route.subresource) != 0 ||
+            (v->only && v->only != k) || (strcmp(v->subresource, "status") == 0 && !k->has_status))
+            continue;
+        known = true;
+        if (!method_is(r, v->method))
+            continue;
+        if (v->run == verb_create && k->namespaced && !*r->route.ns)
+            break;
+        return v->run == verb_list && query_is_true(r, "watch") ? verb_watch(r, err)
+                                                                : v->run(r, err);
+    }
+    if (!known)
+        return unknown_path(err);
+    return err_set(err, ERR_METHOD_NOT_ALLOWED,
+                   "the server does not allow this method on the requested resource");
+}
+
+/* /api/v1/... and /apis/G/V/... */
+static int route_group(struct server_request *r, const struct segments *s, struct err *err)
+{
+    bool core = strcmp(s->text[0], "api") == 0;
+    size_t used = core ? 2 : 3;
+    const char *group = core ? "" : s->text[1];
+    const char *version = s->count >= used ? s->text[used - 1] : NULL;
+    int rc;
+
+    if (s->count <= used) {
+        if (!method_is(r, "GET"))
+            return err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET is allowed here");
+        return discover_group(r, group, version, err);
+    }
+    rc = route_kind(r, group, version, s->text + used, s->count - used, err);
+    return rc < 0 ? rc : run_verb(r, err);
+}
+
+static bool under(const char *path, const char *prefix, bool below)
+{
+    size_t len = strlen(prefix);
+
+    return strncmp(path, prefix, len) == 0 &&
+           (!path[len] || strcmp(path + len, "/") == 0 || (below && path[len] == '/'));
+}
+
+static int route_request(struct server_request *r, struct err *err)
+{
+    const char *path = r->path + strspn(r->path, "/");
+    struct segments s = {.count = 0};
+    int rc;
+
+    for (size_t i = 0; i < ELEMS(fixed); i++)
+        if (under(path, fixed[i].path, fixed[i].below)) {
+            if (!method_is(r, "GET"))
+                return err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET is allowed here");
+            return fixed[i].run(r, err);
+        }
+    if (strncmp(path, "openapi/v3/", 11) == 0)
+        return openapi_v3_document(r, path + 11, err);
+    rc = split_path(r, &s, err);
+    if (rc < 0)
+        return rc;
+    if (s.count >= 2 && (strcmp(s.text[0], "api") == 0 || strcmp(s.text[0], "apis") == 0))
+        return route_group(r, &s, err);
+    return unknown_path(err);
+}
+
+void server_handle(struct server *s, struct server_request *r)
+{
+    auto_err err = ERR_INIT;
+    int rc;
+
+    r->server = s;
+    if (r->too_large)
+        rc = err_set(&err, ERR_TOO_LARGE, "Request entity too large: limit is %u",
+                     OBJECT_LIMIT_BYTES);
+    else
+        rc = query_parse(r, &err);
+    if (rc == 0)
+        rc = route_request(r, &err);
+    if (rc < 0)
+        reply_err(r, &err);
+}

@@ -1,0 +1,34 @@
+/*
+ * server.h - a Kubernetes-compatible API server on a store.
+ *
+ * The core answers requests whatever front they come through: HTTP (server_listen) or calls from
+ * the same process (server/local.h). All on the loop's thread.
+ */
+#ifndef MUSTER_SERVER_SERVER_H
+#define MUSTER_SERVER_SERVER_H
+
+#include "loop/loop.h"
+#include "store/store.h"
+
+struct server;
+
+struct server_options {
+    struct loop *loop;
+    struct store *store;
+    struct clock *clock; /* NULL: the loop's */
+};
+
+/* Makes the namespaces every cluster has, if they are not there. The store must outlive the server.
+ * NULL with err set. */
+struct server *server_new(const struct server_options *options, struct err *err) must_check;
+/* Closes connections and streams; local transports must be freed before. Requests whose write is
+ * still on its way are finished by store_close, which comes afterwards. */
+void server_free(struct server *s);
+
+/* Serves HTTP on a loopback address ("127.0.0.1:7447", "[::1]:0"); anything else is refused. Who
+ * asks must show the token. At most one address. */
+int server_listen(struct server *s, const char *address, const char *token,
+                  struct err *err) must_check;
+unsigned server_port(const struct server *s); /* 0 when not listening */
+
+#endif

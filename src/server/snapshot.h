@@ -1,0 +1,17 @@
+/*
+ * snapshot.h - a collection as it was at an earlier revision, worked out from what is there now and
+ * the watch window. It keeps a list that is read in pages one list.
+ */
+#ifndef MUSTER_SERVER_SNAPSHOT_H
+#define MUSTER_SERVER_SNAPSHOT_H
+
+#include "base/map.h"
+#include "store/store.h"
+
+/* Items whose key begins with prefix and comes after after (NULL: all), as of revision. -ESTALE
+ * with ERR_EXPIRED when the window does not reach back that far. Values are references to blobs. */
+int snapshot_take(struct store_collection *c, int64_t revision, const char *prefix,
+                  const char *after, struct map *ret, struct err *err) must_check;
+void snapshot_release(struct map *m);
+
+#endif

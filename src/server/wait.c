@@ -1,0 +1,81 @@
+/* wait.c - requests that wait for a revision: told at a commit, or when their time is over. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "server/internal.h"
+
+struct wait {
+    struct server *server;
+    struct wait *next, **link;
+    struct store_watch *watch;
+    struct clock_timer *timer;
+    int64_t revision;
+    wait_fn *fn;
+    void *arg;
+};
+
+static void finish(struct wait *w)
+{
+    struct server *s = w->server;
+    bool reached = store_revision(s->store) >= w->revision;
+    wait_fn *fn = w->fn;
+    void *arg = w->arg;
+
+    store_watch_free(w->watch);
+    clock_stop(s->clock, w->timer);
+    *w->link = w->next;
+    if (w->next)
+        w->next->link = w->link;
+    free(w);
+    fn(arg, reached);
+}
+
+static void time_is_over(void *arg)
+{
+    struct wait *w = arg;
+
+    w->timer = NULL;
+    finish(w);
+}
+
+static void something_committed(void *arg)
+{
+    struct wait *w = arg;
+    struct store_event ignored;
+
+    if (store_revision(w->server->store) >= w->revision) {
+        finish(w);
+        return;
+    }
+    while (store_watch_next(w->watch, &ignored) > 0)
+        ; /* only at the end is the next commit told */
+}
+
+int wait_for_revision(struct server *s, struct store_collection *c, int64_t revision,
+                      int64_t limit_ms, wait_fn *fn, void *arg)
+{
+    struct wait *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return -ENOMEM;
+    *w = (struct wait){.server = s, .revision = revision, .fn = fn, .arg = arg};
+    w->timer = clock_start(s->clock, limit_ms, time_is_over, w);
+    if (!w->timer || store_watch_open(c, store_revision(s->store), something_committed, w,
+                                      &w->watch, NULL) < 0) {
+        clock_stop(s->clock, w->timer);
+        free(w);
+        return -ENOMEM;
+    }
+    w->next = s->waits;
+    w->link = &s->waits;
+    if (w->next)
+        w->next->link = &w->next;
+    s->waits = w;
+    return 0;
+}
+
+void wait_free_all(struct server *s)
+{
+    while (s->waits)
+        finish(s->waits);
+}

@@ -1,0 +1,425 @@
+/*
+ * watch.c - GET of a collection with watch=true: one JSON object per line, for as long as the
+ * client stays.
+ *
+ * Without a revision (or 0) the collection as it is comes first, each object as ADDED. Objects are
+ * not encoded again for a client that takes them as they are: what is sent is
+ * {"type":...,"object":<the stored bytes>}. Nothing is kept per watcher but its place in the
+ * window; one that is too slow is told 410. A bookmark is sent only when everything up to its
+ * revision has been.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/status.h"
+#include "server/internal.h"
+#include "server/list.h"
+
+#define BOOKMARK_MS 60000
+#define LONGEST_WATCH_S 3600 /* of a client that names no end */
+#define EVENT_LIMIT_BYTES (16u * 1024u * 1024u)
+#define STREAM_MEMORY_BYTES (256u * 1024u) /* selectors */
+
+enum initial { INITIAL_NONE, INITIAL_ADDED };
+
+struct watch {
+    struct stream base;
+    struct server *server;
+    struct store_collection *collection;
+    struct arena arena;
+    struct selection selection;
+    struct shape shape;
+    struct store_watch *events;
+    struct clock_timer *end_timer, *bookmark_timer;
+    int64_t sent_revision; /* everything up to it was sent */
+
+    struct blob **initial; /* what comes first; references */
+    size_t initial_count, initial_next, initial_cap;
+
+    bool bookmarks, bookmark_due, mark_initial_end;
+    bool columns_sent, ending;
+
+    /* what is being sent: head, then shared bytes of body, then tail */
+    struct buf head;
+    struct blob *body;
+    size_t sent;
+};
+
+static const char *const type_names[] = {
+    [STORE_ADDED] = "ADDED", [STORE_MODIFIED] = "MODIFIED", [STORE_DELETED] = "DELETED"};
+
+#define TAIL "}\n"
+
+/* --- what is being sent ---------------------------------------------------------------- */
+
+static size_t piece_len(const struct watch *w)
+{
+    return w->head.len + (w->body ? w->body->len + strlen(TAIL) : 0);
+}
+
+static bool piece_pending(const struct watch *w)
+{
+    return w->sent < piece_len(w);
+}
+
+static void piece_clear(struct watch *w)
+{
+    buf_clear(&w->head);
+    blob_unref(w->body);
+    w->body = NULL;
+    w->sent = 0;
+}
+
+static size_t copy_from(char *out, size_t cap, const char *data, size_t len, size_t *skip)
+{
+    size_t n;
+
+    if (*skip >= len) {
+        *skip -= len;
+        return 0;
+    }
+    n = min_size(cap, len - *skip);
+    memcpy(out, data + *skip, n);
+    *skip = 0;
+    return n;
+}
+
+static size_t piece_read(struct watch *w, char *out, size_t cap)
+{
+    size_t skip = w->sent, n = 0;
+
+    if (w->head.len)
+        n += copy_from(out, cap, w->head.data, w->head.len, &skip);
+    if (w->body) {
+        n += copy_from(out + n, cap - n, w->body->data, w->body->len, &skip);
+        n += copy_from(out + n, cap - n, TAIL, strlen(TAIL), &skip);
+    }
+    w->sent += n;
+    return n;
+}
+
+/* --- events ---------------------------------------------------------------------------- */
+
+static void put_error(struct watch *w, const struct err *err)
+{
+    struct json *status;
+
+    arena_reset(&w->shape.scratch);
+    status = status_from_err(&w->shape.scratch, err, NULL, NULL);
+    piece_clear(w);
+    buf_adds(&w->head, "{\"type\":\"ERROR\",\"object\":");
+    json_write(&w->head, status);
+    buf_adds(&w->head, TAIL);
+    w->ending = true;
+}
+
+static void put_event(struct watch *w, enum store_event_type type, struct blob *value,
+                      const struct json *object)
+{
+    auto_err err = ERR_INIT;
+
+    piece_clear(w);
+    buf_addf(&w->head, "{\"type\":\"%s\",\"object\":", type_names[type]);
+    if (w->shape.format == FORMAT_PLAIN) {
+        w->body = blob_ref(value);
+        return;
+    }
+    if (shape_event(&w->shape, value, object, !w->columns_sent, &w->head, &err) < 0) {
+        put_error(w, &err);
+        return;
+    }
+    w->columns_sent = true;
+    buf_adds(&w->head, TAIL);
+}
+
+static bool selects(const struct watch *w)
+{
+    return w->selection.has_labels || w->selection.has_fields;
+}
+
+static bool matches(struct watch *w, const struct blob *value)
+{
+    const struct json *object = value ? shape_parse(&w->shape, value, NULL) : NULL;
+
+    return object && selection_matches(&w->selection, object);
+}
+
+/* An object that stops matching is gone for this client: its last matching state, with the revision
+ * of the change. */
+static struct blob *last_match(struct watch *w, const struct store_event *e)
+{
+    struct json *object = shape_parse(&w->shape, e->previous, NULL);
+    struct buf b = BUF_INIT(EVENT_LIMIT_BYTES);
+    struct blob *blob = NULL;
+
+    if (object) {
+        json_set_stringf(&w->shape.scratch, json_make_object(&w->shape.scratch, object, "metadata"),
+                         "resourceVersion", "%" PRId64, e->revision);
+        if (!arena_failed(&w->shape.scratch)) {
+            json_write(&b, object);
+            blob = blob_from_buf(&b);
+        }
+    }
+    buf_release(&b);
+    return blob;
+}
+
+static void put_left(struct watch *w, const struct store_event *e)
+{
+    struct blob *last = last_match(w, e);
+    auto_err err = ERR_INIT;
+
+    if (last) {
+        put_event(w, STORE_DELETED, last, NULL);
+    } else {
+        out_of_memory(&err);
+        put_error(w, &err);
+    }
+    blob_unref(last);
+}
+
+/* [matched before][matches now] of a change, for a client with selectors. */
+static void put_change(struct watch *w, const struct store_event *e)
+{
+    bool was, is;
+
+    if (w->selection.prefix && strncmp(e->key, w->selection.prefix, strlen(w->selection.prefix)))
+        return;
+    if (!selects(w)) {
+        put_event(w, e->type, e->value, NULL);
+        return;
+    }
+    was = matches(w, e->previous);
+    is = e->type != STORE_DELETED && matches(w, e->value);
+    if (is)
+        put_event(w, was ? STORE_MODIFIED : STORE_ADDED, e->value, NULL);
+    else if (was && e->type == STORE_DELETED)
+        put_event(w, STORE_DELETED, e->value, NULL);
+    else if (was)
+        put_left(w, e);
+}
+
+static void put_bookmark(struct watch *w)
+{
+    const struct kind *k = w->selection.kind;
+    int64_t now = store_revision(w->server->store);
+
+    w->bookmark_due = false;
+    if (now < w->sent_revision)
+        return; /* it waits for a revision to come: nothing to say yet */
+    w->sent_revision = now;
+    piece_clear(w);
+    buf_addf(&w->head,
+             "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\","
+             "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\",\"creationTimestamp\":null%s}}}\n",
+             k->name, k->group, *k->group ? "/" : "", k->version, w->sent_revision,
+             w->mark_initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
+                                 : "");
+    w->mark_initial_end = false;
+}
+
+/* --- the stream ------------------------------------------------------------------------ */
+
+static bool put_initial(struct watch *w)
+{
+    struct blob *value;
+
+    if (w->initial_next == w->initial_count)
+        return false;
+    value = w->initial[w->initial_next];
+    w->initial[w->initial_next++] = NULL;
+    put_event(w, STORE_ADDED, value, NULL);
+    blob_unref(value);
+    return true;
+}
+
+/* Prepares the next piece; false when there is none now. */
+static bool next_piece(struct watch *w)
+{
+    struct store_event e;
+    auto_err err = ERR_INIT;
+    int rc;
+
+    piece_clear(w);
+    if (put_initial(w))
+        return true;
+    while (!w->ending && !piece_pending(w) && w->events) {
+        rc = store_watch_next(w->events, &e);
+        if (rc == 0)
+            break;
+        if (rc < 0) {
+            err_set(&err, ERR_EXPIRED, "too old resource version: %" PRId64 " (%" PRId64 ")",
+                    w->sent_revision, store_revision(w->server->store));
+            put_error(w, &err);
+            return true;
+        }
+        w->sent_revision = e.revision;
+        put_change(w, &e);
+    }
+    if (!piece_pending(w) && !w->ending && (w->bookmark_due || w->mark_initial_end))
+        put_bookmark(w);
+    return piece_pending(w);
+}
+
+static ssize_t watch_read(struct stream *s, char *out, size_t cap)
+{
+    struct watch *w = container_of(s, struct watch, base);
+    size_t n = 0;
+
+    while (n < cap) {
+        if (piece_pending(w))
+            n += piece_read(w, out + n, cap - n);
+        else if (w->head.failed || w->ending || !next_piece(w))
+            break;
+    }
+    if (n)
+        return (ssize_t)n;
+    return w->ending || w->head.failed ? STREAM_END : 0;
+}
+
+static void watch_close(struct stream *s)
+{
+    struct watch *w = container_of(s, struct watch, base);
+
+    clock_stop(w->server->clock, w->end_timer);
+    clock_stop(w->server->clock, w->bookmark_timer);
+    store_watch_free(w->events);
+    for (size_t i = w->initial_next; i < w->initial_count; i++)
+        blob_unref(w->initial[i]);
+    free(w->initial);
+    piece_clear(w);
+    buf_release(&w->head);
+    shape_release(&w->shape);
+    arena_release(&w->arena);
+    free(w);
+}
+
+static const struct stream_ops watch_ops = {.read = watch_read, .close = watch_close};
+
+static void events_came(void *arg)
+{
+    struct watch *w = arg;
+
+    stream_ready(&w->base);
+}
+
+static void time_is_over(void *arg)
+{
+    struct watch *w = arg;
+
+    w->end_timer = NULL;
+    w->ending = true; /* what was begun is sent whole */
+    stream_ready(&w->base);
+}
+
+static void bookmark_time(void *arg)
+{
+    struct watch *w = arg;
+
+    w->bookmark_due = true;
+    w->bookmark_timer = clock_start(w->server->clock, BOOKMARK_MS, bookmark_time, w);
+    stream_ready(&w->base);
+}
+
+/* --- opening --------------------------------------------------------------------------- */
+
+static bool take_initial(void *arg, const struct store_item *item)
+{
+    struct watch *w = arg;
+
+    if (selects(w) && !matches(w, item->value))
+        return true;
+    if (w->initial_count == w->initial_cap) {
+        size_t cap = w->initial_cap ? w->initial_cap * 2 : 16;
+        struct blob **more = reallocarray(w->initial, cap, sizeof(struct blob *));
+
+        if (!more) {
+            w->arena.failed = true;
+            return false;
+        }
+        w->initial = more;
+        w->initial_cap = cap;
+    }
+    w->initial[w->initial_count++] = blob_ref(item->value);
+    return true;
+}
+
+static int start_timers(struct watch *w, const struct server_request *r, struct err *err)
+{
+    int64_t seconds;
+    int rc = query_int(r, "timeoutSeconds", LONGEST_WATCH_S, &seconds, err);
+
+    if (rc < 0)
+        return rc;
+    if (seconds == 0 || seconds > LONGEST_WATCH_S)
+        seconds = LONGEST_WATCH_S;
+    w->end_timer = clock_start(w->server->clock, seconds * 1000, time_is_over, w);
+    if (w->bookmarks)
+        w->bookmark_timer = clock_start(w->server->clock, BOOKMARK_MS, bookmark_time, w);
+    return w->end_timer && (w->bookmark_timer || !w->bookmarks) ? 0 : out_of_memory(err);
+}
+
+/* From now, or from a revision; one that is too old is the stream's only event. */
+static int open_events(struct watch *w, int64_t from, enum initial initial, struct err *err)
+{
+    auto_err refused = ERR_INIT;
+    int rc;
+
+    if (initial == INITIAL_ADDED) {
+        from = store_revision(w->server->store);
+        store_list(w->collection, w->selection.prefix, NULL, take_initial, w);
+    }
+    w->sent_revision = from;
+    rc = store_watch_open(w->collection, from, events_came, w, &w->events, &refused);
+    if (rc == -ESTALE)
+        put_error(w, &refused);
+    else if (rc < 0 || arena_failed(&w->arena))
+        return out_of_memory(err);
+    return 0;
+}
+
+static int open_watch(struct watch *w, const struct server_request *r, struct err *err)
+{
+    const char *send_initial = query_get(r, "sendInitialEvents");
+    enum initial initial;
+    int64_t from;
+    int rc = shape_init(&w->shape, r, err);
+
+    if (rc == 0)
+        rc = selection_init(&w->selection, r, &w->arena, err);
+    if (rc == 0)
+        rc = revision_parse(query_get(r, "resourceVersion"), &from, err);
+    if (rc < 0)
+        return rc;
+    w->bookmarks = query_is_true(r, "allowWatchBookmarks");
+    w->mark_initial_end = w->bookmarks && send_initial && query_is_true(r, "sendInitialEvents");
+    initial = from == 0 || w->mark_initial_end ? INITIAL_ADDED : INITIAL_NONE;
+    if (send_initial && !query_is_true(r, "sendInitialEvents")) {
+        initial = INITIAL_NONE;
+        from = from ? from : store_revision(w->server->store);
+    }
+    rc = start_timers(w, r, err);
+    return rc < 0 ? rc : open_events(w, from, initial, err);
+}
+
+int verb_watch(struct server_request *r, struct err *err)
+{
+    struct watch *w = calloc(1, sizeof(*w));
+    int rc;
+
+    if (!w)
+        return out_of_memory(err);
+    w->base.ops = &watch_ops;
+    w->server = r->server;
+    w->collection = server_collection(r->server, r->route.kind);
+    arena_init(&w->arena, STREAM_MEMORY_BYTES);
+    buf_init(&w->head, EVENT_LIMIT_BYTES);
+    rc = open_watch(w, r, err);
+    if (rc < 0)
+        watch_close(&w->base);
+    else
+        reply_stream(r, JSON_TYPE, &w->base);
+    return rc;
+}

@@ -1,0 +1,560 @@
+/* objects_test.c - create, get, list, update, patch, delete: what is stored and what is refused. */
+#include "fixture.h"
+
+#define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
+#define PODS "/api/v1/namespaces/default/pods"
+#define JOBS "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
+
+#define CONFIG_MAP(name, value)                                                                    \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name                 \
+    "\",\"labels\":{\"app\":\"" value "\"}},\"data\":{\"k\":\"" value "\"}}"
+#define POD(name)                                                                                  \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                       \
+    "\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+#define JOB(name)                                                                                  \
+    "{\"apiVersion\":\"batch.tensorstack.dev/v1beta1\",\"kind\":\"PyTorchTrainingJob\","           \
+    "\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"replicaSpecs\":[{\"type\":\"worker\","       \
+    "\"replicas\":1,\"template\":{\"spec\":{\"containers\":[{\"name\":\"pytorch\",\"image\":"      \
+    "\"i\",\"command\":[\"true\"]}]}}}]}}"
+
+static void creates_and_reads_back(void **state)
+{
+    struct fixture *f = *state;
+    struct answer made = expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201);
+    struct answer got = expect(f, "GET", CONFIG_MAPS "/a", NULL, 200);
+
+    assert_string_equal(made.body, got.body); /* the very bytes */
+    assert_int_equal(strlen(object_uid(got.object)), 36);
+    assert_string_equal(object_namespace(got.object), "default");
+    assert_string_equal(json_string(json_at(got.object, "metadata", "creationTimestamp"), ""),
+                        "2025-11-15T08:00:00Z");
+    assert_true(atoll(object_resource_version(got.object)) > 0);
+    assert_says(expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 409), "AlreadyExists",
+                "configmaps \"a\" already exists");
+    assert_says(expect(f, "GET", CONFIG_MAPS "/b", NULL, 404), "NotFound",
+                "configmaps \"b\" not found");
+}
+
+static void drops_what_only_the_server_says(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(
+        f, "POST", JOBS "?dryRun=All",
+        "{\"metadata\":{\"name\":\"j\",\"uid\":\"mine\",\"generation\":7,\"selfLink\":\"x\","
+        "\"managedFields\":[{}],\"deletionTimestamp\":null,\"creationTimestamp\":null},"
+        "\"spec\":{\"replicaSpecs\":[{\"type\":\"worker\",\"replicas\":1,\"template\":{\"spec\":"
+        "{\"containers\":[{\"name\":\"pytorch\",\"image\":\"i\"}]}}}]},"
+        "\"status\":{\"phase\":\"Succeeded\"}}",
+        201);
+    const struct json *meta = json_get(a.object, "metadata");
+
+    assert_int_equal(strlen(object_uid(a.object)), 36);
+    assert_int_equal(json_get_int(meta, "generation", 0), 1);
+    assert_null(json_get(meta, "selfLink"));
+    assert_null(json_get(meta, "managedFields"));
+    assert_string_not_equal(json_string(json_at(a.object, "status", "phase"), ""), "Succeeded");
+    expect(f, "GET", JOBS "/j", NULL, 404); /* a dry run */
+}
+
+static void makes_names(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"generateName\":\"g-\"}}",
+                             201);
+
+    assert_int_equal(strlen(object_name(a.object)), 7);
+    assert_int_equal(strncmp(object_name(a.object), "g-", 2), 0);
+}
+
+static void refuses_bad_creations(void **state)
+{
+    static const struct {
+        const char *path, *body;
+        int code;
+        const char *reason, *says;
+    } cases[] = {
+        {CONFIG_MAPS, "{", 400, "BadRequest", "line 1"},
+        {CONFIG_MAPS, "{\"metadata\":{}}", 422, "Invalid", "name or generateName is required"},
+        {CONFIG_MAPS, "{\"metadata\":{\"name\":\"B_\"}}", 422, "Invalid", "metadata.name"},
+        {CONFIG_MAPS, "{\"metadata\":{\"name\":\"x\",\"namespace\":\"other\"}}", 400, "BadRequest",
+         "the namespace of the provided object does not match"},
+        {CONFIG_MAPS, "{\"metadata\":{\"name\":\"x\",\"resourceVersion\":\"5\"}}", 400,
+         "BadRequest", "resourceVersion should not be set"},
+        {CONFIG_MAPS "?fieldValidation=Strict", "{\"metadata\":{\"name\":\"x\"},\"bogus\":1}", 400,
+         "BadRequest", "unknown field \"bogus\""},
+        {CONFIG_MAPS "?dryRun=Some", "{\"metadata\":{\"name\":\"x\"}}", 400, "BadRequest",
+         "dryRun"},
+        {"/api/v1/namespaces/nons/configmaps", "{\"metadata\":{\"name\":\"x\"}}", 404, "NotFound",
+         "namespaces \"nons\" not found"},
+        {"/api/v1/configmaps", "{\"metadata\":{\"name\":\"x\"}}", 405, "MethodNotAllowed",
+         "does not allow this method"},
+        {"/api/v1/namespaces/default/nothings", "{}", 404, "NotFound", "could not find"},
+        {"/api/v1/namespaces/default/nodes", "{}", 404, "NotFound", "could not find"},
+        {"/api/v1/namespaces/default/configmaps%2Fx", "{}", 404, "NotFound", "could not find"},
+    };
+    struct fixture *f = *state;
+    int64_t before = store_revision(f->store);
+
+    for (size_t i = 0; i < ELEMS(cases); i++)
+        assert_says(expect(f, "POST", cases[i].path, cases[i].body, cases[i].code), cases[i].reason,
+                    cases[i].says);
+    assert_true(store_revision(f->store) <= before + 3); /* the namespaces of the start */
+    assert_string_equal(json_string(json_at(expect(f, "POST", "/api/v1/namespaces/nons/configmaps",
+                                                   "{\"metadata\":{\"name\":\"x\"}}", 404)
+                                                .object,
+                                            "details", "kind"),
+                                    ""),
+                        "namespaces");
+}
+
+static void refuses_names_with_slashes(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201);
+    expect(f, "GET", "/api/v1/namespaces/x%2F..%2Fdefault/configmaps/a", NULL, 404);
+    expect(f, "GET", "/api/v1/namespaces/default/configmaps/..%2Fa", NULL, 404);
+    expect(f, "GET", "/api/v1/namespaces/default/configmaps/a%00", NULL, 404);
+    expect(f, "GET", "/api/v1/namespaces/default/configmaps/%61", NULL, 200);
+}
+
+static void lists_with_selectors(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "x"), 201);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("b", "y"), 201);
+    expect(f, "POST", "/api/v1/namespaces/kube-system/configmaps", CONFIG_MAP("a", "x"), 201);
+    a = expect(f, "GET", CONFIG_MAPS, NULL, 200);
+    assert_string_equal(json_get_string(a.object, "kind", ""), "ConfigMapList");
+    assert_int_equal(json_len(json_get(a.object, "items")), 2);
+    assert_int_equal(atoll(object_resource_version(a.object)), store_revision(f->store));
+    a = expect(f, "GET", "/api/v1/configmaps", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 3);
+    a = expect(f, "GET", "/api/v1/configmaps?labelSelector=app%3Dx", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 2);
+    a = expect(f, "GET", CONFIG_MAPS "?fieldSelector=metadata.name%3Db", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 1);
+    assert_string_equal(object_name(json_first(json_get(a.object, "items"))), "b");
+    a = expect(f, "GET", "/api/v1/configmaps?fieldSelector=metadata.name%3Da", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 2);
+    a = expect(f, "GET", CONFIG_MAPS "?fieldSelector=metadata.name%3Dzz", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 0);
+    assert_says(expect(f, "GET", CONFIG_MAPS "?fieldSelector=spec.x%3D1", NULL, 400), "BadRequest",
+                "field label not supported: spec.x");
+    expect(f, "GET", CONFIG_MAPS "?labelSelector=a%20b%20c", NULL, 400);
+    expect(f, "GET", CONFIG_MAPS "?resourceVersion=abc", NULL, 400);
+}
+
+static void pages_show_one_moment(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+    char path[512];
+
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("c", "1"), 201);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("d", "1"), 201);
+    a = expect(f, "GET", CONFIG_MAPS "?limit=1", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 1);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("b", "late"), 201);
+    expect(f, "DELETE", CONFIG_MAPS "/c", NULL, 200);
+    expect(f, "PATCH", CONFIG_MAPS "/d", "{\"data\":{\"k\":\"late\"}}", 200);
+    (void)snprintf(path, sizeof(path), CONFIG_MAPS "?limit=5&continue=%s",
+                   json_string(json_at(a.object, "metadata", "continue"), ""));
+    {
+        struct answer rest = expect(f, "GET", path, NULL, 200);
+        const struct json *items = json_get(rest.object, "items");
+
+        assert_int_equal(json_len(items), 2);
+        assert_string_equal(object_name(json_index(items, 0)), "c");
+        assert_string_equal(object_name(json_index(items, 1)), "d");
+        assert_string_equal(json_string(json_at(json_index(items, 1), "data", "k"), ""), "1");
+        assert_string_equal(object_resource_version(rest.object),
+                            object_resource_version(a.object));
+        assert_null(json_at(rest.object, "metadata", "continue"));
+    }
+    expect(f, "GET", CONFIG_MAPS "?continue=nonsense", NULL, 400);
+}
+
+static void tells_a_page_that_is_too_old(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+    char path[512];
+
+    fixture_close(f);
+    f->options.window_events = 2;
+    fixture_open(f);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("b", "1"), 201);
+    a = expect(f, "GET", CONFIG_MAPS "?limit=1", NULL, 200);
+    for (int i = 0; i < 4; i++)
+        expect(f, "PATCH", CONFIG_MAPS "/a", i % 2 ? "{\"data\":{}}" : "{\"data\":{\"n\":\"1\"}}",
+               200);
+    (void)snprintf(path, sizeof(path), CONFIG_MAPS "?continue=%s",
+                   json_string(json_at(a.object, "metadata", "continue"), ""));
+    expect(f, "PATCH", CONFIG_MAPS "/a", "{\"data\":{\"k\":\"3\"}}", 200);
+    expect(f, "PATCH", CONFIG_MAPS "/a", "{\"data\":{\"k\":\"4\"}}", 200);
+    assert_string_equal(reason_of(expect(f, "GET", path, NULL, 410)), "Expired");
+}
+
+static void waits_for_a_revision_to_come(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a, late;
+    char path[256];
+
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201);
+    (void)snprintf(path, sizeof(path), CONFIG_MAPS "?resourceVersion=%" PRId64,
+                   store_revision(f->store) + 1);
+    ask_with(f, &a, "GET", path, NULL, NULL, NULL);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("b", "1"), 201);
+    a = wait_for(f, &a);
+    assert_int_equal(a.status, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 2);
+    (void)snprintf(path, sizeof(path), CONFIG_MAPS "?resourceVersion=%" PRId64,
+                   store_revision(f->store) + 99);
+    ask_with(f, &late, "GET", path, NULL, NULL, NULL);
+    expect(f, "GET", "/version", NULL, 200); /* behind it in the queue: it waits now */
+    assert_false(late.came);
+    fake_clock_advance(&f->clock, 3000);
+    late = wait_for(f, &late);
+    assert_int_equal(late.status, 504);
+    assert_string_equal(reason_of(late), "Timeout");
+    assert_non_null(strstr(late.body, "ResourceVersionTooLarge"));
+    assert_int_equal(json_int(json_at(late.object, "details", "retryAfterSeconds"), 0), 1);
+}
+
+static void shows_tables(void **state)
+{
+    static const char table_accept[] =
+        "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;"
+        "g=meta.k8s.io,application/json";
+    struct fixture *f = *state;
+    struct answer a;
+    const struct json *row;
+
+    expect(f, "POST", PODS, POD("p"), 201);
+    ask_with(f, &a, "GET", PODS "?limit=500", NULL, table_accept, NULL);
+    a = wait_for(f, &a);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(json_get_string(a.object, "kind", ""), "Table");
+    assert_string_equal(json_get_string(a.object, "apiVersion", ""), "meta.k8s.io/v1");
+    assert_true(json_len(json_get(a.object, "columnDefinitions")) >= 5);
+    row = json_first(json_get(a.object, "rows"));
+    assert_string_equal(json_string(json_first(json_get(row, "cells")), ""), "p");
+    assert_string_equal(json_get_string(json_get(row, "object"), "kind", ""),
+                        "PartialObjectMetadata");
+    assert_true(atoll(object_resource_version(a.object)) > 0);
+    ask_with(f, &a, "GET", PODS "/p?includeObject=Object", NULL, table_accept, NULL);
+    a = wait_for(f, &a);
+    assert_int_equal(json_len(json_get(a.object, "rows")), 1);
+    assert_string_equal(
+        json_string(json_at(json_first(json_get(a.object, "rows")), "object", "kind"), ""), "Pod");
+    ask_with(f, &a, "GET", PODS, NULL, "application/vnd.kubernetes.protobuf", NULL);
+    assert_int_equal(wait_for(f, &a).status, 406);
+    ask_with(f, &a, "GET", PODS, NULL, "application/vnd.kubernetes.protobuf,application/json",
+             NULL);
+    assert_int_equal(wait_for(f, &a).status, 200);
+    ask_with(f, &a, "GET", PODS, NULL,
+             "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", NULL);
+    a = wait_for(f, &a);
+    assert_string_equal(json_get_string(a.object, "kind", ""), "PartialObjectMetadataList");
+    assert_null(json_get(json_first(json_get(a.object, "items")), "spec"));
+}
+
+static void updates_with_the_right_version(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201), b;
+    char body[512];
+
+    (void)snprintf(body, sizeof(body),
+                   "{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"%s\"},"
+                   "\"data\":{\"k\":\"2\"}}",
+                   object_resource_version(a.object));
+    b = expect(f, "PUT", CONFIG_MAPS "/a", body, 200);
+    assert_string_equal(object_uid(a.object), object_uid(b.object));
+    assert_string_equal(json_string(json_at(b.object, "data", "k"), ""), "2");
+    assert_null(json_at(b.object, "metadata", "labels"));
+    assert_says(expect(f, "PUT", CONFIG_MAPS "/a", body, 409), "Conflict",
+                "Operation cannot be fulfilled on configmaps \"a\": the object has been modified");
+    expect(f, "PUT", CONFIG_MAPS "/a", "{\"metadata\":{\"name\":\"a\"}}", 200); /* built in */
+    assert_says(expect(f, "PUT", CONFIG_MAPS "/a", CONFIG_MAP("zz", "1"), 400), "BadRequest",
+                "the name of the object (zz) does not match the name on the URL (a)");
+    expect(f, "PUT", CONFIG_MAPS "/absent", CONFIG_MAP("absent", "1"), 404);
+    expect(f, "POST", JOBS, JOB("j"), 201);
+    assert_says(expect(f, "PUT", JOBS "/j", JOB("j"), 422), "Invalid",
+                "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update");
+}
+
+static void writes_nothing_when_nothing_changes(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201);
+    int64_t before = store_revision(f->store);
+    struct answer first, second;
+
+    assert_string_equal(expect(f, "PUT", CONFIG_MAPS "/a", a.body, 200).body, a.body);
+    assert_string_equal(expect(f, "PATCH", CONFIG_MAPS "/a", "{}", 200).body, a.body);
+    assert_int_equal(store_revision(f->store), before);
+    /* the second repeats the first while that is still on its way to the disk */
+    ask_with(f, &first, "PATCH", CONFIG_MAPS "/a", "application/merge-patch+json", NULL,
+             "{\"data\":{\"k\":\"2\"}}");
+    ask_with(f, &second, "PATCH", CONFIG_MAPS "/a", "application/merge-patch+json", NULL,
+             "{\"data\":{\"k\":\"2\"}}");
+    first = wait_for(f, &first);
+    second = wait_for(f, &second);
+    assert_string_equal(first.body, second.body);
+    assert_int_equal(store_revision(f->store), before + 1);
+}
+
+static void counts_generations(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "POST", JOBS, JOB("j"), 201);
+
+#define GENERATION(a) json_int(json_at((a).object, "metadata", "generation"), 0)
+    assert_int_equal(GENERATION(a), 1);
+    a = expect(f, "PATCH", JOBS "/j", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", 200);
+    assert_int_equal(GENERATION(a), 1);
+    a = expect(f, "PATCH", JOBS "/j/status", "{\"status\":{\"phase\":\"Running\"}}", 200);
+    assert_int_equal(GENERATION(a), 1);
+    a = expect(f, "PATCH", JOBS "/j", "{\"spec\":{\"runPolicy\":{\"backoffLimit\":5}}}", 200);
+    assert_int_equal(GENERATION(a), 2);
+    a = expect(f, "PATCH", JOBS "/j", "{\"metadata\":{\"finalizers\":[\"a.b/c\"]}}", 200);
+    a = expect(f, "DELETE", JOBS "/j", NULL, 200);
+    assert_int_equal(GENERATION(a), 3);
+}
+
+static void keeps_status_apart(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    expect(f, "POST", JOBS, JOB("j"), 201);
+    a = expect(f, "PATCH", JOBS "/j", "{\"status\":{\"phase\":\"Running\"}}", 200);
+    assert_string_not_equal(json_string(json_at(a.object, "status", "phase"), ""), "Running");
+    a = expect(f, "PATCH", JOBS "/j/status",
+               "{\"metadata\":{\"labels\":{\"x\":\"y\"}},\"spec\":{\"runPolicy\":{\"backoffLimit\":"
+               "9}},\"status\":{\"phase\":\"Running\"}}",
+               200);
+    assert_string_equal(json_string(json_at(a.object, "status", "phase"), ""), "Running");
+    assert_null(object_label(a.object, "x"));
+    assert_int_not_equal(json_int(json_at(a.object, "spec", "runPolicy", "backoffLimit"), 0), 9);
+    expect(f, "GET", JOBS "/j/status", NULL, 200);
+    expect(f, "GET", CONFIG_MAPS "/a/status", NULL, 404);
+}
+
+static void takes_merge_patches(void **state)
+{
+    static const struct {
+        const char *path, *type, *body;
+        int code;
+    } cases[] = {
+        {CONFIG_MAPS "/a", "application/merge-patch+json", "{\"data\":{\"k\":null}}", 200},
+        {CONFIG_MAPS "/a", "application/strategic-merge-patch+json", "{\"data\":{\"n\":\"1\"}}",
+         200},
+        {CONFIG_MAPS "/a", "application/strategic-merge-patch+json", "{\"$patch\":\"replace\"}",
+         415},
+        {CONFIG_MAPS "/a", "application/strategic-merge-patch+json", "{\"x\":[{\"name\":\"n\"}]}",
+         415},
+        {CONFIG_MAPS "/a", "application/json-patch+json", "[]", 415},
+        {CONFIG_MAPS "/a", "application/apply-patch+yaml", "{}", 415},
+        {CONFIG_MAPS "/a", "text/plain", "{}", 415},
+        {CONFIG_MAPS "/a", "application/merge-patch+json", "[1]", 400},
+        {CONFIG_MAPS "/a", "application/merge-patch+json",
+         "{\"metadata\":{\"resourceVersion\":\"1\"}}", 409},
+        {CONFIG_MAPS "/a", "application/merge-patch+json", "{\"metadata\":{\"name\":\"b\"}}", 400},
+        {CONFIG_MAPS "/a?fieldValidation=Strict", "application/merge-patch+json", "{\"bogus\":1}",
+         400},
+        {CONFIG_MAPS "/zz", "application/merge-patch+json", "{}", 404},
+        {JOBS "/j", "application/strategic-merge-patch+json", "{}", 415},
+    };
+    struct fixture *f = *state;
+
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201);
+    expect(f, "POST", JOBS, JOB("j"), 201);
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        struct answer a;
+
+        ask_with(f, &a, "PATCH", cases[i].path, cases[i].type, NULL, cases[i].body);
+        a = wait_for(f, &a);
+        if (a.status != cases[i].code)
+            fail_msg("case %zu: %d %s", i, a.status, a.body);
+    }
+}
+
+static void deletes(void **state)
+{
+    struct fixture *f = *state;
+    struct answer made = expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201), a;
+
+    assert_says(
+        expect(f, "DELETE", CONFIG_MAPS "/a", "{\"preconditions\":{\"uid\":\"another\"}}", 409),
+        "Conflict", "Precondition failed: UID in precondition: another");
+    expect(f, "DELETE", CONFIG_MAPS "/a", "{\"preconditions\":{\"resourceVersion\":\"1\"}}", 409);
+    expect(f, "DELETE", CONFIG_MAPS "/a", "{\"propagationPolicy\":\"Sideways\"}", 400);
+    expect(f, "DELETE", CONFIG_MAPS "/a", "{\"gracePeriodSeconds\":-1}", 400);
+    a = expect(f, "DELETE", CONFIG_MAPS "/a", "{\"dryRun\":[\"All\"]}", 200);
+    expect(f, "GET", CONFIG_MAPS "/a", NULL, 200);
+    a = expect(f, "DELETE", CONFIG_MAPS "/a", "{\"propagationPolicy\":\"Background\"}", 200);
+    assert_string_equal(json_get_string(a.object, "kind", ""), "Status");
+    assert_string_equal(json_get_string(a.object, "status", ""), "Success");
+    assert_string_equal(json_string(json_at(a.object, "details", "uid"), ""),
+                        object_uid(made.object));
+    expect(f, "GET", CONFIG_MAPS "/a", NULL, 404);
+    expect(f, "DELETE", CONFIG_MAPS "/a", NULL, 404);
+}
+
+static void finalizers_hold_the_object(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a, b;
+
+    expect(f, "POST", CONFIG_MAPS,
+           "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x.y/z\"]},\"data\":{}}", 201);
+    a = expect(f, "DELETE", CONFIG_MAPS "/a", NULL, 200);
+    assert_true(object_is_deleting(a.object));
+    assert_int_equal(json_int(json_at(a.object, "metadata", "deletionGracePeriodSeconds"), -1), 0);
+    b = expect(f, "DELETE", CONFIG_MAPS "/a", NULL, 200);
+    assert_string_equal(a.body, b.body);
+    assert_says(expect(f, "PATCH", CONFIG_MAPS "/a",
+                       "{\"metadata\":{\"finalizers\":[\"x.y/z\",\"new.one/z\"]}}", 422),
+                "Invalid", "no new finalizers can be added if the object is being deleted");
+    expect(f, "PATCH", CONFIG_MAPS "/a", "{\"metadata\":{\"finalizers\":null}}", 200);
+    expect(f, "GET", CONFIG_MAPS "/a", NULL, 404);
+}
+
+static void pods_get_their_grace(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+#define GRACE(a) json_int(json_at((a).object, "metadata", "deletionGracePeriodSeconds"), -1)
+    expect(f, "POST", PODS, POD("unbound"), 201);
+    a = expect(f, "DELETE", PODS "/unbound", NULL, 200);
+    assert_string_equal(json_get_string(a.object, "kind", ""), "Pod");
+    expect(f, "GET", PODS "/unbound", NULL, 404);
+
+    expect(f, "POST", PODS, POD("p"), 201);
+    a = expect(f, "PATCH", PODS "/p", "{\"spec\":{\"nodeName\":\"n1\"}}", 200);
+    assert_string_equal(json_get_string(object_condition(a.object, "PodScheduled"), "status", ""),
+                        "True");
+    expect(f, "PATCH", PODS "/p", "{\"spec\":{\"nodeName\":\"n2\"}}", 422);
+    expect(f, "PATCH", PODS "/p", "{\"spec\":{\"hostname\":\"x\"}}", 422);
+    a = expect(f, "DELETE", PODS "/p", NULL, 200);
+    assert_int_equal(GRACE(a), 30);
+    assert_string_equal(json_string(json_at(a.object, "metadata", "deletionTimestamp"), ""),
+                        "2025-11-15T08:00:30Z");
+    a = expect(f, "DELETE", PODS "/p", "{\"gracePeriodSeconds\":60}", 200);
+    assert_int_equal(GRACE(a), 30); /* only shorter */
+    a = expect(f, "DELETE", PODS "/p", "{\"gracePeriodSeconds\":5}", 200);
+    assert_int_equal(GRACE(a), 5);
+    assert_string_equal(json_string(json_at(a.object, "metadata", "deletionTimestamp"), ""),
+                        "2025-11-15T08:00:05Z");
+    a = expect(f, "PATCH", PODS "/p/status", "{\"status\":{\"phase\":\"Running\"}}", 200);
+    expect(f, "GET", PODS "/p", NULL, 200); /* a write does not end it */
+    expect(f, "DELETE", PODS "/p", "{\"gracePeriodSeconds\":0}", 200);
+    expect(f, "GET", PODS "/p", NULL, 404);
+
+    expect(f, "POST", PODS, POD("done"), 201);
+    expect(f, "PATCH", PODS "/done", "{\"spec\":{\"nodeName\":\"n1\"}}", 200);
+    expect(f, "PATCH", PODS "/done/status", "{\"status\":{\"phase\":\"Succeeded\"}}", 200);
+    expect(f, "DELETE", PODS "/done", NULL, 200);
+    expect(f, "GET", PODS "/done", NULL, 404);
+}
+
+static void binds_and_evicts_pods(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    expect(f, "POST", PODS, POD("p"), 201);
+    expect(f, "POST", PODS "/p/binding", "{\"target\":{\"kind\":\"Node\"}}", 422);
+    a = expect(f, "POST", PODS "/p/binding", "{\"target\":{\"kind\":\"Node\",\"name\":\"n1\"}}",
+               201);
+    assert_string_equal(json_get_string(a.object, "status", ""), "Success");
+    a = expect(f, "GET", PODS "/p", NULL, 200);
+    assert_string_equal(json_string(json_at(a.object, "spec", "nodeName"), ""), "n1");
+    assert_string_equal(json_get_string(object_condition(a.object, "PodScheduled"), "status", ""),
+                        "True");
+    assert_says(expect(f, "POST", PODS "/p/binding", "{\"target\":{\"name\":\"n2\"}}", 409),
+                "Conflict", "already assigned to node \"n1\"");
+    expect(f, "POST", PODS "/p/eviction", "{\"deleteOptions\":{\"gracePeriodSeconds\":0}}", 201);
+    expect(f, "GET", PODS "/p", NULL, 404);
+    expect(f, "POST", PODS "/p/eviction", "{}", 404);
+}
+
+static void deletes_collections(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "x"), 201);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("b", "x"), 201);
+    expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("c", "y"), 201);
+    expect(f, "DELETE", CONFIG_MAPS "?labelSelector=app%3Dx", NULL, 200);
+    a = expect(f, "GET", CONFIG_MAPS, NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 1);
+    expect(f, "DELETE", "/api/v1/configmaps", NULL, 405);
+}
+
+static void survives_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "POST", CONFIG_MAPS, CONFIG_MAP("a", "1"), 201), b, ns;
+
+    ns = expect(f, "GET", "/api/v1/namespaces/default", NULL, 200);
+    fixture_close(f);
+    fixture_open(f);
+    b = expect(f, "GET", CONFIG_MAPS "/a", NULL, 200);
+    assert_string_equal(a.body, b.body);
+    assert_string_equal(ns.body, expect(f, "GET", "/api/v1/namespaces/default", NULL, 200).body);
+}
+
+static void stops_with_a_write_on_its_way(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    ask_with(f, &a, "POST", CONFIG_MAPS, "application/json", NULL, CONFIG_MAP("a", "1"));
+    ask_with(f, &a, "GET", CONFIG_MAPS "?resourceVersion=99", NULL, NULL, NULL);
+    loop_run_once(f->loop);
+    fixture_close(f); /* nothing is called back, nothing leaks */
+    assert_false(a.came);
+}
+
+#define test(fn) cmocka_unit_test_setup_teardown(fn, fixture_set_up, fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(creates_and_reads_back),
+        test(drops_what_only_the_server_says),
+        test(makes_names),
+        test(refuses_bad_creations),
+        test(refuses_names_with_slashes),
+        test(lists_with_selectors),
+        test(pages_show_one_moment),
+        test(tells_a_page_that_is_too_old),
+        test(waits_for_a_revision_to_come),
+        test(shows_tables),
+        test(updates_with_the_right_version),
+        test(writes_nothing_when_nothing_changes),
+        test(counts_generations),
+        test(keeps_status_apart),
+        test(takes_merge_patches),
+        test(deletes),
+        test(finalizers_hold_the_object),
+        test(pods_get_their_grace),
+        test(binds_and_evicts_pods),
+        test(deletes_collections),
+        test(survives_a_restart),
+        test(stops_with_a_write_on_its_way),
+    };
+
+    return cmocka_run_group_tests_name("objects", tests, NULL, NULL);
+}
