@@ -40,11 +40,17 @@ static const struct option_spec options[] = {
     {0},
 };
 
+/* Sorted by place of its type in the job, then by number. */
+struct ranked_pod {
+    unsigned long type, index;
+    const struct json *pod;
+};
+
 /* What was named on the command line: a job, or a pod of any origin. */
 struct subject {
     struct follow_target target;
-    struct json *job;         /* NULL for a pod */
-    const struct json **pods; /* in order of rank */
+    struct json *job; /* NULL for a pod */
+    struct ranked_pod *pods;
     size_t pods_len;
 };
 
@@ -71,16 +77,13 @@ static unsigned long index_order(const struct json *pod)
     return index ? strtoul(index, NULL, 10) : 0;
 }
 
-static int compare_ranks(const void *a, const void *b, void *job)
+static int compare_ranks(const void *a, const void *b)
 {
-    const struct json *const *x = a, *const *y = b;
-    unsigned long left = type_order(job, *x), right = type_order(job, *y);
+    const struct ranked_pod *x = a, *y = b;
 
-    if (left == right) {
-        left = index_order(*x);
-        right = index_order(*y);
-    }
-    return left < right ? -1 : left > right;
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
 }
 
 static int find_pods(struct session *s, struct subject *subject, struct err *err)
@@ -99,8 +102,9 @@ static int find_pods(struct session *s, struct subject *subject, struct err *err
         return err_set(err, ERR_INTERNAL, "out of memory");
     json_each (pod, json_get(list, "items"))
         if (object_is_controlled_by(pod, subject->target.uid))
-            subject->pods[subject->pods_len++] = pod;
-    qsort_r(subject->pods, subject->pods_len, sizeof(*subject->pods), compare_ranks, subject->job);
+            subject->pods[subject->pods_len++] = (struct ranked_pod){
+                .type = type_order(subject->job, pod), .index = index_order(pod), .pod = pod};
+    qsort(subject->pods, subject->pods_len, sizeof(*subject->pods), compare_ranks);
     return 0;
 }
 
@@ -114,7 +118,7 @@ static int find_pod(struct session *s, const char *name, struct subject *subject
     subject->pods = arena_alloc(s->arena, sizeof(*subject->pods));
     if (!subject->pods)
         return -ENOMEM;
-    subject->pods[subject->pods_len++] = pod;
+    subject->pods[subject->pods_len++].pod = pod;
     subject->target = (struct follow_target){.kind = &kind_pod,
                                              .ns = object_namespace(pod),
                                              .name = object_name(pod),
@@ -211,7 +215,7 @@ static int print_logs(struct cli *cli, struct session *s, const struct logs_opti
     bool prefixed = subject->job && !o->replica;
 
     for (size_t i = 0; i < subject->pods_len; i++) {
-        const struct json *pod = subject->pods[i];
+        const struct json *pod = subject->pods[i].pod;
 
         if (!follow_wanted(pod, o->replica))
             continue;
@@ -234,7 +238,7 @@ static int check_replica(const struct subject *subject, const char *replica, str
     if (!replica || !subject->job)
         return 0;
     for (size_t i = 0; i < subject->pods_len; i++)
-        if (follow_wanted(subject->pods[i], replica))
+        if (follow_wanted(subject->pods[i].pod, replica))
             return 0;
     err_set(err, ERR_NOT_FOUND, "job '%s' has no replica '%s' now", subject->target.name, replica);
     err_hint(

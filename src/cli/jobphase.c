@@ -60,13 +60,14 @@ const char *jobphase_news(struct jobphase *last, struct arena *a, const struct j
             a, "restart %lld of %lld%s%s", (long long)now.restarts,
             (long long)json_int(json_at(job, "spec", "runPolicy", "backoffLimit"), 3),
             *why ? ": " : "", why);
-    if (running && (now.running != before.running || strcmp(before.phase, phase) != 0))
+    /* Replicas that have done their part are no news, those that start are. */
+    if (running && (now.running > before.running || strcmp(before.phase, phase) != 0))
         return arena_printf(a, "running %lld/%lld", (long long)now.running,
                             (long long)job_replicas(job));
     if (running ||
         (before.any && strcmp(before.phase, phase) == 0 && strcmp(before.why, now.why) == 0))
         return NULL;
     if (strcmp(phase, "Pending") == 0)
-        return *why ? arena_printf(a, "waiting: %s", why) : "queued";
+        return *why ? arena_printf(a, "waiting: %s", why) : NULL;
     return arena_printf(a, "%s%s%s", phase, *why ? ": " : "", why);
 }

@@ -55,8 +55,8 @@ void talk_init(struct talk *t, enum talk_color mode)
         t->columns = size.ws_col;
 }
 
-static void write_line(const struct talk *t, const char *color, const char *word, const char *fmt,
-                       va_list args)
+printf_like(4, 0) static void write_line(const struct talk *t, const char *color, const char *word,
+                                         const char *fmt, va_list args)
 {
     char line[TALK_LINE_LIMIT];
 

@@ -108,7 +108,7 @@ class Up(unittest.TestCase):
         self.assertTrue(taken.stderr.startswith(f"error: cannot listen on {address}: Address already in use\n"), taken.stderr)
         self.assertIn("--listen", taken.stderr.splitlines()[1])
         self.assertEqual(self.daemon.cli("down").stdout, "stopped\n")
-        self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
+        self.assertFalse(harness.is_alive(pid))
 
     def test_token_stays_and_kubeconfig_follows_the_address(self):
         self.up()

@@ -99,8 +99,11 @@ class Daemon:
             self.port = int(address.rsplit(":", 1)[1])
             self.token = (folder / "token").read_text().strip()
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
+            try:
+                connection.request("GET", "/readyz")
+                return connection.getresponse().status == 200
+            finally:
+                connection.close()
         return False
 
     def kill(self):
@@ -142,8 +145,7 @@ class Daemon:
                 with contextlib.suppress(OSError):
                     line = pathlib.Path("/proc", entry, "cmdline").read_bytes()
                     environ = pathlib.Path("/proc", entry, "environ").read_bytes().split(b"\0")
-                    state = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[0]
-                    if state == "Z":
+                    if not is_alive(entry):
                         continue
                     ours = any(mark in environ for mark in marks)
                     supervisor = b"supervise" in line and folder in line and (not uid or uid.encode() in line)
@@ -271,8 +273,15 @@ class DaemonTest(unittest.TestCase):
         if left:
             raise AssertionError(f"processes left behind: {left}")
 
+    def tearDown(self):
+        """Whatever a test leaves in the namespace, above all a failed one, is gone before the next begins."""
+        names = [item["metadata"]["name"] for item in self.daemon.list(JOBS.format(ns="default"))]
+        if names:
+            self.daemon.cli("rm", *names)
+        self.daemon.wait_for(PODS.format(ns="default"), lambda pods: True if not pods else None, "pods to be gone")
+
     def remove(self, *names):
-        """Removes jobs and everything of them, so that nothing is left for the next test."""
+        """Removes jobs and waits until everything of them is gone."""
         done = self.daemon.cli("rm", *names)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -280,6 +289,13 @@ class DaemonTest(unittest.TestCase):
         path = os.path.join(self.daemon.folder, name)
         pathlib.Path(path).write_text(text if isinstance(text, str) else json.dumps(text))
         return path
+
+
+def is_alive(pid):
+    """A zombie is dead: who reaps it is not our affair."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return False
 
 
 def uids(pods):

@@ -185,7 +185,7 @@ class Kubectl:
         both = self.kubectl("logs", "-l", "tensorstack.dev/owner-name=logged", "--tail=-1").stdout
         self.assertEqual(sorted(both.split()), ["one", "one", "three", "three", "two", "two"])
         missing = self.kubectl("logs", "no-such-pod", code=1)
-        self.assertEqual(missing.stderr, 'Error from server (NotFound): pods "no-such-pod" not found\n')
+        self.assertIn('(NotFound): pods "no-such-pod" not found', missing.stderr)
         self.kubectl("delete", "pj", "logged")
 
     def test_delete(self):
@@ -250,7 +250,7 @@ class Kubectl:
         self.kubectl("get", "nonsense", code=1)
         text = MANIFEST.format(name="errors", script="true").replace("OnFailure", "Sometimes")
         done = self.kubectl("create", "-f", self.write("errors.yaml", text), code=1)
-        self.assertIn('PyTorchTrainingJob.batch.tensorstack.dev "errors" is invalid', done.stderr)
+        self.assertIn('The PyTorchTrainingJob "errors" is invalid', done.stderr)
         self.assertIn("restartPolicy", done.stderr)
         other = self.kubectl("apply", "-n", "nowhere", "-f", "-", stdin=MANIFEST.format(name="lost", script="true"), code=1)
         self.assertIn('namespaces "nowhere" not found', other.stderr)

@@ -141,7 +141,6 @@ static void only_news_is_said(void **state)
     static const struct {
         const char *status, *said;
     } steps[] = {
-        {"{}", "queued"},
         {"{}", NULL},
         {"{\"phase\":\"Pending\",\"message\":\"needs 8 CPU\"}", "waiting: needs 8 CPU"},
         {"{\"phase\":\"Pending\",\"message\":\"needs 8 CPU\"}", NULL},
@@ -152,6 +151,7 @@ static void only_news_is_said(void **state)
          "\"worker-1 was killed\"}",
          "restart 1 of 3: worker-1 was killed"},
         {"{\"phase\":\"Running\",\"aggregate\":{\"running\":4},\"backoffCount\":1}", "running 4/4"},
+        {"{\"phase\":\"Running\",\"aggregate\":{\"running\":2},\"backoffCount\":1}", NULL},
         {"{\"phase\":\"Succeeded\",\"backoffCount\":1}", NULL},
     };
     struct jobphase last = {0};
