@@ -1,0 +1,238 @@
+/* jobs_test.c - the job controller with its real core on an API in memory. */
+#include <stdio.h>
+#include <string.h>
+
+#include "control/world.h"
+
+static void job_gets_its_children_and_then_there_is_peace(void **state)
+{
+    struct world *w = *state;
+    unsigned writes;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 4, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 4);
+    assert_int_equal(fake_api_count(&w->api, &kind_service), 4);
+    assert_int_equal(fake_api_count(&w->api, &kind_lease), 1);
+    assert_string_equal(world_phase(w, "j"), "Pending");
+    assert_true(object_is_controlled_by(world_pod(w, 0), object_uid(world_job(w, "j"))));
+    assert_int_equal(w->pod_posts, 4);
+    writes = w->api.writes;
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(w->api.writes, writes);
+}
+
+static void pods_are_followed(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    world_pod_phase(w, 0, "Running", 0);
+    world_pod_phase(w, 1, "Running", 0);
+    fake_clock_advance(&w->clock, 1000);
+    assert_string_equal(world_phase(w, "j"), "Running");
+    world_pod_phase(w, 0, "Succeeded", 0);
+    fake_clock_advance(&w->clock, 1000);
+    assert_string_equal(world_phase(w, "j"), "Succeeded");
+}
+
+static void failed_pod_is_replaced_once(void **state)
+{
+    struct world *w = *state;
+    const char *old;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "OnFailure");
+    fake_clock_advance(&w->clock, 1000);
+    world_pod_phase(w, 0, "Running", 0);
+    world_pod_phase(w, 1, "Running", 0);
+    fake_clock_advance(&w->clock, 1000);
+    old = object_uid(world_pod(w, 1));
+    world_pod_phase(w, 1, "Failed", 137);
+    fake_clock_advance(&w->clock, 5000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+    assert_string_not_equal(object_uid(world_pod(w, 1)), old);
+    assert_int_equal(w->pod_posts, 3);
+    assert_int_equal(json_int(json_at(world_job(w, "j"), "status", "backoffCount"), 0), 1);
+}
+
+static void nothing_is_decided_before_everything_is_known(void **state)
+{
+    struct world *w = *state;
+
+    world_add_job(w, "j", 2, "Never");
+    strcpy(w->refused, "GET /services");
+    w->refusal = 503;
+    world_start(w, CONTROL_JOBS);
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 0);
+    w->refused[0] = '\0';
+    fake_clock_advance(&w->clock, 30000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+}
+
+static void late_cache_does_not_make_it_create_again(void **state)
+{
+    struct world *w = *state;
+    unsigned writes;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "Never");
+    while (fake_api_count(&w->api, &kind_pod) == 0)
+        assert_true(fake_clock_turn(&w->clock));
+    w->api.hold_watches = true; /* the pods are made; nobody hears of them */
+    fake_clock_settle(&w->clock);
+    assert_int_equal(w->pod_posts, 2);
+    writes = w->api.writes;
+    fake_clock_advance(&w->clock, 4000);
+    assert_int_equal(w->pod_posts, 2);
+    fake_clock_advance(&w->clock, 60000); /* it tries in vain: they exist, and are its own */
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+    assert_in_range(w->api.writes, writes, writes + 4); /* events at most */
+    fake_api_release_watches(&w->api);
+    fake_clock_advance(&w->clock, 10000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+    world_pod_phase(w, 0, "Running", 0);
+    world_pod_phase(w, 1, "Running", 0);
+    fake_clock_advance(&w->clock, 1000);
+    assert_string_equal(world_phase(w, "j"), "Running");
+}
+
+static void two_jobs_have_two_ports_and_give_them_back(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "a", 1, "Never");
+    world_add_job(w, "b", 1, "Never");
+    fake_clock_advance(&w->clock, 30000);
+    assert_int_equal(fake_api_count(&w->api, &kind_lease), 2);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+    assert_int_equal(fake_api_do(&w->api, "DELETE", JOBS_PATH "/a", NULL), 200);
+    fake_clock_settle(&w->clock);
+    assert_int_equal(fake_api_count(&w->api, &kind_lease), 1);
+}
+
+static void port_of_a_job_deleted_while_nobody_looked(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "a", 1, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    control_free(w->control);
+    w->control = NULL;
+    assert_int_equal(fake_api_do(&w->api, "DELETE", JOBS_PATH "/a", NULL), 200);
+    assert_int_equal(fake_api_count(&w->api, &kind_lease), 1);
+    world_start(w, CONTROL_JOBS);
+    fake_clock_settle(&w->clock);
+    assert_int_equal(fake_api_count(&w->api, &kind_lease), 0);
+}
+
+static void deadline_is_kept_without_any_event(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 1, "Never");
+    assert_int_equal(fake_api_do(&w->api, "PATCH", JOBS_PATH "/j",
+                                 "{\"spec\":{\"runPolicy\":{\"activeDeadlineSeconds\":20}}}"),
+                     200);
+    fake_clock_advance(&w->clock, 1000);
+    world_pod_phase(w, 0, "Running", 0);
+    fake_clock_advance(&w->clock, 15000);
+    assert_string_equal(world_phase(w, "j"), "Running");
+    fake_clock_advance(&w->clock, 10000);
+    assert_string_equal(world_phase(w, "j"), "Failed");
+}
+
+static void foreign_pod_with_our_name_is_left_alone(void **state)
+{
+    struct world *w = *state;
+    char *name, *path;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 1, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    name = arena_strdup(&w->arena, object_name(world_pod(w, 0)));
+    path = arena_printf(&w->arena, "/api/v1/namespaces/d/pods/%s", name);
+    control_free(w->control);
+    w->control = NULL;
+    assert_int_equal(fake_api_do(&w->api, "DELETE", path, NULL), 200);
+    assert_int_equal(
+        fake_api_do(&w->api, "POST", "/api/v1/namespaces/d/pods",
+                    arena_printf(&w->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{}}", name)),
+        201);
+    world_start(w, CONTROL_JOBS);
+    fake_clock_advance(&w->clock, 60000);
+    assert_null(object_controller(world_pod(w, 0)));
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 1);
+    /* Once it is gone the job goes on, though nobody tells it. */
+    assert_int_equal(fake_api_do(&w->api, "DELETE", path, NULL), 200);
+    fake_clock_advance(&w->clock, 30000);
+    assert_true(object_is_controlled_by(world_pod(w, 0), object_uid(world_job(w, "j"))));
+}
+
+static void refused_writes_are_tried_again_with_patience(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    strcpy(w->refused, "POST /pods");
+    w->refusal = 429;
+    world_add_job(w, "j", 1, "Never");
+    fake_clock_advance(&w->clock, 60000);
+    assert_in_range(w->pod_posts, 5, 40);
+    w->refused[0] = '\0';
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 1);
+}
+
+/* Every turn of the controllers' work may be their last. */
+static void killed_at_any_moment_it_never_charges_twice(void **state)
+{
+    (void)state;
+    for (int turns = 1; turns < 60; turns++) {
+        struct world *w;
+        void *fresh;
+
+        world_set_up(&fresh);
+        w = fresh;
+        world_start(w, CONTROL_JOBS);
+        world_add_job(w, "j", 2, "OnFailure");
+        fake_clock_advance(&w->clock, 1000);
+        world_pod_phase(w, 0, "Running", 0);
+        world_pod_phase(w, 1, "Failed", 1);
+        for (int i = 0; i < turns && fake_clock_turn(&w->clock); i++)
+            ;
+        world_restart(w, CONTROL_JOBS);
+        fake_clock_advance(&w->clock, 20000);
+        assert_int_equal(json_int(json_at(world_job(w, "j"), "status", "backoffCount"), 0), 1);
+        assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+        assert_string_equal(json_string(json_at(world_pod(w, 1), "status", "phase"), ""),
+                            "Pending");
+        world_tear_down(&fresh);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(job_gets_its_children_and_then_there_is_peace),
+        WORLD_TEST(pods_are_followed),
+        WORLD_TEST(failed_pod_is_replaced_once),
+        WORLD_TEST(nothing_is_decided_before_everything_is_known),
+        WORLD_TEST(late_cache_does_not_make_it_create_again),
+        WORLD_TEST(two_jobs_have_two_ports_and_give_them_back),
+        WORLD_TEST(port_of_a_job_deleted_while_nobody_looked),
+        WORLD_TEST(deadline_is_kept_without_any_event),
+        WORLD_TEST(foreign_pod_with_our_name_is_left_alone),
+        WORLD_TEST(refused_writes_are_tried_again_with_patience),
+        cmocka_unit_test(killed_at_any_moment_it_never_charges_twice),
+    };
+
+    return cmocka_run_group_tests_name("control/jobs", tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+/* scheduler_test.c - binding pods from pictures that may be old. */
+#include <stdio.h>
+#include <string.h>
+
+#include "control/world.h"
+
+static void add_pod(struct world *w, const char *name, const char *extra)
+{
+    const char *body = arena_printf(
+        &w->arena,
+        "{\"metadata\":{\"name\":\"%s\"},\"spec\":{%s\"containers\":[{\"name\":\"c\","
+        "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+        name, extra);
+
+    assert_int_equal(fake_api_do(&w->api, "POST", "/api/v1/namespaces/d/pods", body), 201);
+}
+
+static const char *node_of(struct world *w, const char *name)
+{
+    return json_string(
+        json_at(fake_api_get(&w->api, &w->arena, &kind_pod, "d", name), "spec", "nodeName"), "");
+}
+
+static size_t bound(struct world *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < fake_api_count(&w->api, &kind_pod); i++)
+        n += *json_string(json_at(world_pod(w, i), "spec", "nodeName"), "") != '\0';
+    return n;
+}
+
+static void pods_are_bound(void **state)
+{
+    struct world *w = *state;
+    unsigned writes;
+
+    world_add_node(w, "n1", 4);
+    world_start(w, CONTROL_SCHEDULER);
+    add_pod(w, "a", "");
+    add_pod(w, "b", "\"schedulerName\":\"default-scheduler\",");
+    add_pod(w, "c", "\"schedulerName\":\"t9k-scheduler\",");
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "a"), "n1");
+    assert_int_equal(bound(w), 3);
+    writes = w->api.writes;
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(w->api.writes, writes);
+}
+
+static void other_schedulers_pods_are_theirs(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 2);
+    world_start(w, CONTROL_SCHEDULER);
+    add_pod(w, "theirs", "\"schedulerName\":\"volcano\",");
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "theirs"), "");
+    assert_null(object_condition(fake_api_get(&w->api, &w->arena, &kind_pod, "d", "theirs"),
+                                 "PodScheduled"));
+    /* Once placed it takes room. */
+    assert_int_equal(fake_api_do(&w->api, "PATCH", "/api/v1/namespaces/d/pods/theirs",
+                                 "{\"spec\":{\"nodeName\":\"n1\"}}"),
+                     200);
+    add_pod(w, "a", "");
+    add_pod(w, "b", "");
+    fake_clock_settle(&w->clock);
+    assert_int_equal(bound(w), 2);
+}
+
+static void one_look_for_many_changes(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 1);
+    world_start(w, CONTROL_SCHEDULER);
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "p%02d", i);
+        add_pod(w, name, "");
+    }
+    fake_clock_settle(&w->clock);
+    assert_int_equal(bound(w), 1);
+    assert_int_equal(w->binds, 1);
+}
+
+static void waiting_pod_says_why_and_starts_when_there_is_room(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 1);
+    world_start(w, CONTROL_SCHEDULER);
+    add_pod(w, "a", "");
+    fake_clock_settle(&w->clock);
+    add_pod(w, "b", "");
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "b"), "");
+    assert_string_equal(
+        json_get_string(
+            object_condition(fake_api_get(&w->api, &w->arena, &kind_pod, "d", "b"), "PodScheduled"),
+            "reason", ""),
+        "Unschedulable");
+    fake_api_pod_phase(&w->api, "d", "a", "Succeeded", 0);
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "b"), "n1");
+}
+
+static void no_room_is_given_twice_from_an_old_picture(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 1);
+    world_start(w, CONTROL_SCHEDULER);
+    add_pod(w, "b", "");
+    while (bound(w) == 0)
+        assert_true(fake_clock_turn(&w->clock));
+    w->api.hold_watches = true; /* nobody hears that b is bound */
+    add_pod(w, "a", "");
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(bound(w), 1);
+    assert_int_equal(w->binds, 1);
+    fake_api_release_watches(&w->api);
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(bound(w), 1);
+}
+
+static void pod_that_changed_meanwhile_is_not_bound_blindly(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 1);
+    world_start(w, CONTROL_SCHEDULER);
+    w->api.latency_ms = 50;
+    add_pod(w, "a", "");
+    fake_clock_settle(&w->clock); /* the binding is under way */
+    assert_int_equal(fake_api_do(&w->api, "PATCH", "/api/v1/namespaces/d/pods/a",
+                                 "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}"),
+                     200);
+    fake_clock_advance(&w->clock, 50);
+    assert_string_equal(node_of(w, "a"), "");
+    fake_clock_advance(&w->clock, 200);
+    assert_string_equal(node_of(w, "a"), "n1"); /* looked at again, as it is now */
+}
+
+static void failed_binding_is_tried_again(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 1);
+    world_start(w, CONTROL_SCHEDULER);
+    strcpy(w->refused, "PATCH /pods/a");
+    w->refusal = 500;
+    add_pod(w, "a", "");
+    fake_clock_advance(&w->clock, 3000);
+    assert_in_range(w->binds, 1, 5);
+    w->refused[0] = '\0';
+    fake_clock_advance(&w->clock, 60000);
+    assert_string_equal(node_of(w, "a"), "n1");
+}
+
+static void nodes_that_come_later_are_used(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_SCHEDULER);
+    add_pod(w, "a", "");
+    fake_clock_advance(&w->clock, 1000);
+    assert_string_equal(node_of(w, "a"), "");
+    world_add_node(w, "n1", 1);
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "a"), "n1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(pods_are_bound),
+        WORLD_TEST(other_schedulers_pods_are_theirs),
+        WORLD_TEST(one_look_for_many_changes),
+        WORLD_TEST(waiting_pod_says_why_and_starts_when_there_is_room),
+        WORLD_TEST(no_room_is_given_twice_from_an_old_picture),
+        WORLD_TEST(pod_that_changed_meanwhile_is_not_bound_blindly),
+        WORLD_TEST(failed_binding_is_tried_again),
+        WORLD_TEST(nodes_that_come_later_are_used),
+    };
+
+    return cmocka_run_group_tests_name("control/scheduler", tests, NULL, NULL);
+}
