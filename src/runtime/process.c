@@ -330,7 +330,7 @@ static void on_spawned(void *arg, unsigned events)
 
 static int spawn(struct process_pod *p, struct err *err)
 {
-    char *const argv[] = {p->owner->program, (char[]){SUPERVISOR_COMMAND}, p->dir, NULL};
+    char *const argv[] = {(char[]){"muster"}, (char[]){SUPERVISOR_COMMAND}, p->dir, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     pid_t pid;

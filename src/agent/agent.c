@@ -1,0 +1,295 @@
+/*
+ * agent.c - see agent.h. Joins the parts: what the caches and the runtime tell becomes keys in a
+ * queue, and each key is looked at afresh (pod_work.c). It decides nothing itself.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/agent_internal.h"
+#include "api/object.h"
+#include "base/log.h"
+#include "client/client.h"
+#include "loop/file.h"
+#include "runtime/process.h"
+
+#define PODS_IN_WORK 256
+#define THIS_PROGRAM "/proc/self/exe" /* also when the file was replaced by a newer one */
+
+/* --- keys --- */
+
+static struct pod_work *work_new(struct agent *a, const char *ns, const char *name, const char *uid)
+{
+    struct pod_work *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return NULL;
+    w->agent = a;
+    w->stop_grace = -1;
+    w->seen_ms = clock_now_ms(a->clock);
+    arena_init(&w->refs_arena, 64u * 1024 * 1024);
+    w->ns = strdup(ns);
+    w->name = strdup(name);
+    w->uid = strdup(uid);
+    if (asprintf(&w->key, "%s/%s/%s", ns, name, uid) < 0)
+        w->key = NULL;
+    if (!w->ns || !w->name || !w->uid || !w->key || map_puts(&a->works, w->key, w, NULL) != 0) {
+        pod_work_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void agent_queue_pod(struct agent *a, const char *ns, const char *name, const char *uid)
+{
+    struct pod_work *w = NULL;
+    char *key;
+
+    if (asprintf(&key, "%s/%s/%s", ns, name, uid) >= 0) {
+        w = map_gets(&a->works, key);
+        free(key);
+    }
+    if (!w)
+        w = work_new(a, ns, name, uid);
+    if (w)
+        queue_add(a->queue, w->key);
+    else
+        log_error("pod %s/%s: out of memory", ns, name);
+}
+
+void agent_forget_pod(struct pod_work *w)
+{
+    (void)map_removes(&w->agent->works, w->key);
+    pod_work_free(w);
+}
+
+static void on_work(void *arg, const char *key)
+{
+    struct agent *a = arg;
+    struct pod_work *w = map_gets(&a->works, key);
+
+    if (w)
+        pod_work_begin(w);
+    else
+        queue_done(a->queue, key, QUEUE_OK);
+}
+
+/* --- what happens --- */
+
+static void queue_object(struct agent *a, const struct json *pod)
+{
+    agent_queue_pod(a, object_namespace(pod), object_name(pod), object_uid(pod));
+}
+
+static void on_pod(void *arg, enum cache_event event, const struct json *object,
+                   const struct json *old)
+{
+    struct agent *a = arg;
+
+    (void)event;
+    if (old && strcmp(object_uid(old), object_uid(object)) != 0)
+        queue_object(a, old); /* replaced under the same name, unseen */
+    queue_object(a, object);
+}
+
+static void queue_run(void *arg, const struct pod_run *run)
+{
+    agent_queue_pod(arg, run->ns, run->name, run->uid);
+}
+
+static void on_pods_synced(void *arg)
+{
+    struct agent *a = arg;
+
+    a->runtime->ops->each(a->runtime, queue_run, a);
+}
+
+static void on_run(void *arg, const char *uid)
+{
+    struct agent *a = arg;
+    const struct pod_run *run = a->runtime->ops->find(a->runtime, uid);
+
+    if (run)
+        queue_run(a, run);
+}
+
+static void on_service(void *arg, enum cache_event event, const struct json *object,
+                       const struct json *old)
+{
+    struct agent *a = arg;
+
+    (void)old;
+    if (event != CACHE_ADDED)
+        return;
+    if (hosts_add(a->hosts, object_namespace(object), object_name(object)) != 0)
+        log_warn("service %s/%s: cannot be put into the hosts file", object_namespace(object),
+                 object_name(object));
+    map_for_each (node, &a->works) {
+        const struct pod_work *w = node->value;
+
+        if (w->awaits_service && strcmp(w->ns, object_namespace(object)) == 0)
+            queue_add(a->queue, w->key);
+    }
+}
+
+static void on_trouble(void *arg, const struct err *err)
+{
+    (void)arg;
+    log_warn("node agent: %s", err->text);
+}
+
+/* --- making and freeing --- */
+
+static char *beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    char *out;
+
+    if (asprintf(&out, "%.*s/%s", slash ? (int)(slash - path) : 0, path, name) < 0)
+        return NULL;
+    return out;
+}
+
+/* Where a program starts that names no workingDir. In a container that is the image's; here it is
+ * the user's home rather than wherever the daemon was started. */
+static char *home_folder(void)
+{
+    const char *home = getenv("HOME");
+    struct stat st;
+
+    return strdup(home && home[0] == '/' && stat(home, &st) == 0 && S_ISDIR(st.st_mode) ? home
+                                                                                        : "/");
+}
+
+static int set_names(struct agent *a, const struct agent_options *o, struct err *err)
+{
+    int rc = file_make_dirs(o->pod_root, 0700);
+
+    if (rc != 0)
+        return err_set(err, ERR_INTERNAL, "%s: %s", o->pod_root, strerror(-rc));
+    machine_read(&a->machine);
+    a->pod_root = realpath(o->pod_root, NULL);
+    a->node_name = strdup(o->node_name && *o->node_name ? o->node_name : a->machine.host_name);
+    a->home = home_folder();
+    if (!a->pod_root || !a->node_name || !a->home ||
+        asprintf(&a->pods_query, "fieldSelector=spec.nodeName%%3D%s", a->node_name) < 0)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    if (dns_name_problem(a->node_name))
+        return err_set(err, ERR_INVALID, "node name \"%s\": %s", a->node_name,
+                       dns_name_problem(a->node_name));
+    return 0;
+}
+
+static int open_runtime(struct agent *a, const struct agent_options *o, struct err *err)
+{
+    char *hosts_dir = beside(a->pod_root, "hosts"), *log_root = beside(a->pod_root, "logs");
+    struct process_options p = {.loop = a->loop,
+                                .pod_root = a->pod_root,
+                                .log_root = log_root,
+                                .program = o->program ? o->program : THIS_PROGRAM};
+    int rc = 0;
+
+    if (!hosts_dir || !log_root)
+        rc = err_set(err, ERR_INTERNAL, "out of memory");
+    if (rc == 0) {
+        a->hosts = hosts_new(hosts_dir, err);
+        rc = a->hosts ? 0 : -EIO;
+    }
+    if (rc == 0 && !o->runtime) {
+        rc = process_runtime_new(&p, &a->runtime, err);
+        a->owns_runtime = rc == 0;
+    } else if (rc == 0) {
+        a->runtime = o->runtime;
+    }
+    free(hosts_dir);
+    free(log_root);
+    return rc;
+}
+
+static int start_clients(struct agent *a, struct err *err)
+{
+    struct node_options node = {.transport = a->transport,
+                                .clock = a->clock,
+                                .name = a->node_name,
+                                .pod_root = a->pod_root,
+                                .machine = &a->machine};
+    struct cache_options pods = {.transport = a->transport,
+                                 .clock = a->clock,
+                                 .kind = &kind_pod,
+                                 .query = a->pods_query,
+                                 .on_change = on_pod,
+                                 .on_synced = on_pods_synced,
+                                 .on_trouble = on_trouble,
+                                 .arg = a};
+    struct cache_options services = {.transport = a->transport,
+                                     .clock = a->clock,
+                                     .kind = &kind_service,
+                                     .on_change = on_service,
+                                     .on_trouble = on_trouble,
+                                     .arg = a};
+
+    a->runtime->on_change = on_run;
+    a->runtime->on_change_arg = a;
+    a->queue = queue_new(a->clock, PODS_IN_WORK, on_work, a);
+    a->services = cache_new(&services);
+    a->pods = cache_new(&pods);
+    a->node = node_keeper_new(&node);
+    if (!a->queue || !a->services || !a->pods || !a->node)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    return 0;
+}
+
+struct agent *agent_new(const struct agent_options *options, struct err *err)
+{
+    struct agent *a = calloc(1, sizeof(*a));
+    int rc;
+
+    if (!a) {
+        (void)err_set(err, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    a->loop = options->loop;
+    a->clock = loop_clock(options->loop);
+    a->transport = options->transport;
+    rc = set_names(a, options, err);
+    if (rc == 0)
+        rc = open_runtime(a, options, err);
+    if (rc == 0)
+        rc = start_clients(a, err);
+    if (rc != 0) {
+        agent_free(a);
+        return NULL;
+    }
+    return a;
+}
+
+static void free_work(void *value)
+{
+    pod_work_free(value);
+}
+
+void agent_free(struct agent *a)
+{
+    if (!a)
+        return;
+    client_forget(a);
+    node_keeper_free(a->node);
+    cache_free(a->pods);
+    cache_free(a->services);
+    queue_free(a->queue);
+    map_release(&a->works, free_work);
+    hosts_free(a->hosts);
+    if (a->owns_runtime)
+        a->runtime->ops->free(a->runtime);
+    else if (a->runtime)
+        a->runtime->on_change = NULL;
+    free(a->node_name);
+    free(a->pod_root);
+    free(a->pods_query);
+    free(a->home);
+    free(a);
+}

@@ -1,0 +1,29 @@
+/*
+ * agent.h - the node agent: makes this machine a Node and runs the pods bound to it. A client of
+ * the API and of nothing else; killed and started again it goes on with the processes that are
+ * there.
+ */
+#ifndef MUSTER_AGENT_AGENT_H
+#define MUSTER_AGENT_AGENT_H
+
+#include "loop/loop.h"
+#include "port/runtime.h"
+#include "port/transport.h"
+
+struct agent_options {
+    struct loop *loop;
+    struct transport *transport;
+    const char *pod_root;    /* one folder per pod; hosts/ and logs/ are made beside it */
+    const char *node_name;   /* NULL: the host's name */
+    const char *program;     /* run as `program supervise <folder>`; NULL: this program */
+    struct runtime *runtime; /* NULL: host processes. One given is not freed by the agent */
+};
+
+struct agent;
+
+/* Starts at once and goes on by itself, also while the API cannot be reached. */
+struct agent *agent_new(const struct agent_options *options, struct err *err) must_check;
+/* Before the transport; not from inside one of its calls. Pods go on running. */
+void agent_free(struct agent *a);
+
+#endif

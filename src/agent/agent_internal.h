@@ -1,0 +1,55 @@
+/* agent_internal.h - what the agent's own files share: the agent and its work on one pod. */
+#ifndef MUSTER_AGENT_AGENT_INTERNAL_H
+#define MUSTER_AGENT_AGENT_INTERNAL_H
+
+#include "agent/agent.h"
+#include "agent/hosts.h"
+#include "agent/node.h"
+#include "agent/pod_env.h"
+#include "agent/pod_sync.h"
+#include "base/map.h"
+#include "client/cache.h"
+#include "client/queue.h"
+
+#define AGENT_COMPONENT "muster-agent"
+
+struct agent {
+    struct loop *loop;
+    struct clock *clock;
+    struct transport *transport;
+    struct machine machine;
+    char *node_name, *pod_root, *pods_query, *home;
+    struct runtime *runtime;
+    bool owns_runtime;
+    struct hosts *hosts;
+    struct node_keeper *node;
+    struct cache *pods, *services;
+    struct queue *queue;
+    struct map works; /* "namespace/name/uid" -> pod_work */
+};
+
+/* What the agent knows of a pod beside the cache and the runtime; kept while either has it. */
+struct pod_work {
+    struct agent *agent;
+    char *key; /* "namespace/name/uid" */
+    char *ns, *name, *uid;
+    int64_t seen_ms;
+    int64_t stop_grace; /* last asked of the runtime; -1: not asked */
+    bool gone;          /* the API said so */
+    bool awaits_service;
+    bool said_started;
+    bool delete_next; /* after the status that is on its way */
+    struct arena refs_arena;
+    struct pod_ref *refs; /* fetched for the start that is under way */
+    bool refs_known;
+};
+
+/* pod_work.c: takes the pod one step further; calls queue_done when that step is over. */
+void pod_work_begin(struct pod_work *w);
+void pod_work_free(struct pod_work *w);
+
+/* agent.c */
+void agent_queue_pod(struct agent *a, const char *ns, const char *name, const char *uid);
+void agent_forget_pod(struct pod_work *w); /* frees it */
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * hosts.h - one hosts file per namespace, which its pods see as /etc/hosts: the machine's own
+ * entries and every Service by its names. A file in use only grows: pods hold the very file, and a
+ * reader must never meet a line half moved.
+ */
+#ifndef MUSTER_AGENT_HOSTS_H
+#define MUSTER_AGENT_HOSTS_H
+
+#include "base/err.h"
+
+struct hosts;
+
+struct hosts *hosts_new(const char *dir, struct err *err) must_check; /* dir is made if missing */
+void hosts_free(struct hosts *h);                                     /* NULL-safe */
+
+enum hosts_use { HOSTS_IN_USE, HOSTS_UNUSED };
+/* The namespace's file; made anew (without what is gone meanwhile) when no pod uses it. */
+int hosts_open(struct hosts *h, const char *ns, enum hosts_use use, const char **ret_path,
+               struct err *err) must_check;
+bool hosts_is_open(const struct hosts *h, const char *ns);
+/* A name that resolves to this machine in the namespace's pods. No-op when it is there. */
+int hosts_add(struct hosts *h, const char *ns, const char *name) must_check;
+
+#endif

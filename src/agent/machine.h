@@ -1,0 +1,19 @@
+/* machine.h - what this machine is and has, as a Node tells it. */
+#ifndef MUSTER_AGENT_MACHINE_H
+#define MUSTER_AGENT_MACHINE_H
+
+#include "base/base.h"
+
+struct machine {
+    int64_t cpus;
+    int64_t memory_bytes; /* what we may use of it, if a cgroup limits us */
+    int64_t gpus;         /* NVIDIA */
+    char host_name[256];
+    char machine_id[64], boot_id[64];
+    char kernel[256], os_image[256];
+    const char *arch; /* as Go calls it: amd64, arm64 */
+};
+
+void machine_read(struct machine *m);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * node.c - see node.h. Create, on conflict patch what is ours, then the status; the status again
+ * every few minutes, all of it again after an error. A watcher of nodes is not woken for heartbeats
+ * more often than that.
+ */
+#include "agent/node.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "api/object.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "client/client.h"
+
+#define HEARTBEAT_MS (5 * 60 * 1000)
+#define RETRY_FIRST_MS 200
+#define RETRY_LAST_MS 30000
+#define NODE_ARENA_LIMIT_BYTES (1024u * 1024u)
+#define PODS_LIMIT 500
+#define VERSION "v1.32.0+muster"
+
+struct node_keeper {
+    struct node_options o;
+    struct clock_timer *timer;
+    int64_t retry_ms;
+    bool exists;
+};
+
+static void begin(void *arg);
+
+static const struct {
+    const char *type, *status, *reason, *message;
+} node_conditions[] = {
+    {"MemoryPressure", "False", "MusterHasSufficientMemory", "not measured"},
+    {"DiskPressure", "False", "MusterHasNoDiskPressure", "not measured"},
+    {"PIDPressure", "False", "MusterHasSufficientPID", "not measured"},
+    {"Ready", "True", "MusterReady", "muster runs pods on this machine"},
+};
+
+struct json *node_object(struct arena *a, const struct node_options *o)
+{
+    struct json *v = json_new_object(a), *meta, *labels;
+
+    json_set_string(a, v, "apiVersion", "v1");
+    json_set_string(a, v, "kind", "Node");
+    meta = json_make_object(a, v, "metadata");
+    json_set_string(a, meta, "name", o->name);
+    labels = json_make_object(a, meta, "labels");
+    json_set_string(a, labels, "kubernetes.io/hostname", o->name);
+    json_set_string(a, labels, "kubernetes.io/os", "linux");
+    json_set_string(a, labels, "kubernetes.io/arch", o->machine->arch);
+    json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_POD_ROOT, o->pod_root);
+    return v;
+}
+
+static struct json *resources(struct arena *a, const struct machine *m)
+{
+    struct json *v = json_new_object(a);
+
+    json_set_stringf(a, v, "cpu", "%" PRId64, m->cpus);
+    json_set_stringf(a, v, "memory", "%" PRId64 "Ki", m->memory_bytes / 1024);
+    json_set_stringf(a, v, "pods", "%d", PODS_LIMIT);
+    json_set_stringf(a, v, "nvidia.com/gpu", "%" PRId64, m->gpus);
+    return v;
+}
+
+static struct json *node_info(struct arena *a, const struct machine *m)
+{
+    struct json *v = json_new_object(a);
+
+    json_set_string(a, v, "machineID", m->machine_id);
+    json_set_string(a, v, "systemUUID", m->machine_id);
+    json_set_string(a, v, "bootID", m->boot_id);
+    json_set_string(a, v, "kernelVersion", m->kernel);
+    json_set_string(a, v, "osImage", m->os_image);
+    json_set_string(a, v, "containerRuntimeVersion", "process://1.0");
+    json_set_string(a, v, "kubeletVersion", VERSION);
+    json_set_string(a, v, "kubeProxyVersion", "");
+    json_set_string(a, v, "operatingSystem", "linux");
+    json_set_string(a, v, "architecture", m->arch);
+    return v;
+}
+
+static struct json *addresses(struct arena *a, const struct node_options *o)
+{
+    const struct {
+        const char *type, *address;
+    } list[] = {{"InternalIP", "127.0.0.1"}, {"Hostname", o->machine->host_name}};
+    struct json *v = json_new_array(a);
+
+    for (size_t i = 0; i < ELEMS(list); i++) {
+        struct json *item = json_append(v, json_new_object(a));
+
+        json_set_string(a, item, "type", list[i].type);
+        json_set_string(a, item, "address", list[i].address);
+    }
+    return v;
+}
+
+static struct json *conditions(struct arena *a, int64_t now_ms)
+{
+    struct json *v = json_new_array(a);
+    char now[TIME_TEXT_SIZE];
+
+    (void)time_format(now_ms, now);
+    for (size_t i = 0; i < ELEMS(node_conditions); i++) {
+        struct json *c = json_append(v, json_new_object(a));
+
+        json_set_string(a, c, "type", node_conditions[i].type);
+        json_set_string(a, c, "status", node_conditions[i].status);
+        json_set_string(a, c, "reason", node_conditions[i].reason);
+        json_set_string(a, c, "message", node_conditions[i].message);
+        json_set_string(a, c, "lastHeartbeatTime", now);
+        json_set_string(a, c, "lastTransitionTime", now);
+    }
+    return v;
+}
+
+struct json *node_status_patch(struct arena *a, const struct node_options *o, int64_t now_ms)
+{
+    struct json *v = json_new_object(a), *status = json_make_object(a, v, "status");
+
+    (void)json_set(a, status, "capacity", resources(a, o->machine));
+    (void)json_set(a, status, "allocatable", resources(a, o->machine));
+    (void)json_set(a, status, "nodeInfo", node_info(a, o->machine));
+    (void)json_set(a, status, "addresses", addresses(a, o));
+    (void)json_set(a, status, "conditions", conditions(a, now_ms));
+    return v;
+}
+
+static void again_after(struct node_keeper *n, int64_t delay_ms)
+{
+    clock_stop(n->o.clock, n->timer);
+    n->timer = clock_start(n->o.clock, delay_ms, begin, n);
+}
+
+static void retry(struct node_keeper *n, const struct err *err)
+{
+    log_warn("node %s: %s", n->o.name, err->text);
+    n->exists = false;
+    again_after(n, n->retry_ms);
+    n->retry_ms = min_i64(n->retry_ms * 2, RETRY_LAST_MS);
+}
+
+static void on_status(void *arg, const struct json *object, const struct err *err)
+{
+    struct node_keeper *n = arg;
+
+    (void)object;
+    if (err) {
+        retry(n, err);
+        return;
+    }
+    n->retry_ms = RETRY_FIRST_MS;
+    again_after(n, HEARTBEAT_MS);
+}
+
+static void send_status(struct node_keeper *n)
+{
+    struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
+
+    client_patch(n->o.transport, &kind_node, NULL, n->o.name, "status",
+                 node_status_patch(&a, &n->o, clock_now_ms(n->o.clock)), on_status, n);
+    arena_release(&a);
+}
+
+static void on_patched(void *arg, const struct json *object, const struct err *err)
+{
+    struct node_keeper *n = arg;
+
+    (void)object;
+    if (err) {
+        retry(n, err);
+        return;
+    }
+    n->exists = true;
+    send_status(n);
+}
+
+static void on_created(void *arg, const struct json *object, const struct err *err)
+{
+    struct node_keeper *n = arg;
+
+    if (err && err->reason == ERR_ALREADY_EXISTS) {
+        struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
+
+        client_patch(n->o.transport, &kind_node, NULL, n->o.name, "", node_object(&a, &n->o),
+                     on_patched, n);
+        arena_release(&a);
+        return;
+    }
+    on_patched(arg, object, err);
+}
+
+static void begin(void *arg)
+{
+    struct node_keeper *n = arg;
+    struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
+
+    n->timer = NULL;
+    if (n->exists)
+        send_status(n);
+    else
+        client_create(n->o.transport, &kind_node, node_object(&a, &n->o), on_created, n);
+    arena_release(&a);
+}
+
+struct node_keeper *node_keeper_new(const struct node_options *options)
+{
+    struct node_keeper *n = calloc(1, sizeof(*n));
+
+    if (!n)
+        return NULL;
+    n->o = *options;
+    n->retry_ms = RETRY_FIRST_MS;
+    begin(n);
+    return n;
+}
+
+void node_keeper_free(struct node_keeper *n)
+{
+    if (!n)
+        return;
+    client_forget(n);
+    clock_stop(n->o.clock, n->timer);
+    free(n);
+}

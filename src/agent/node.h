@@ -1,0 +1,29 @@
+/* node.h - keeps this machine's Node object: made once, its status renewed. */
+#ifndef MUSTER_AGENT_NODE_H
+#define MUSTER_AGENT_NODE_H
+
+#include "agent/machine.h"
+#include "base/json.h"
+#include "port/clock.h"
+#include "port/transport.h"
+
+struct node_keeper;
+
+struct node_options {
+    struct transport *transport;
+    struct clock *clock;
+    const char *name;
+    const char *pod_root;
+    const struct machine *machine;
+};
+
+/* Strings and machine stay the caller's and must outlive it. */
+struct node_keeper *node_keeper_new(const struct node_options *options) must_check;
+void node_keeper_free(struct node_keeper *n); /* NULL-safe */
+
+/* The object as it is created; without status. */
+struct json *node_object(struct arena *a, const struct node_options *o);
+/* The merge patch of its status. */
+struct json *node_status_patch(struct arena *a, const struct node_options *o, int64_t now_ms);
+
+#endif

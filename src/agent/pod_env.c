@@ -1,0 +1,450 @@
+/*
+ * pod_env.c - see pod_env.h.
+ *
+ * The environment, later ones winning: a few variables of the daemon's own (the image that would
+ * bring PATH and HOME is not used), what the machine says (host name, GPUs), envFrom, env. $(VAR)
+ * refers to envFrom and earlier env entries only, as in Kubernetes, so that a manifest means the
+ * same there.
+ */
+#include "agent/pod_env.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "api/quantity.h"
+#include "base/base64.h"
+#include "core/expand.h"
+
+#define GPU_RESOURCE "nvidia.com/gpu"
+#define ENV_LIMIT 10000u
+#define DEFAULT_GRACE_SECONDS 30
+
+/* Handed on from the daemon's environment; a name that ends with * is a prefix. */
+static const char *const inherited[] = {
+    "PATH",         "HOME",
+    "USER",         "LOGNAME",
+    "SHELL",        "LANG",
+    "LC_*",         "TZ",
+    "TMPDIR",       "VIRTUAL_ENV",
+    "CONDA_*",      "PYTHONPATH",
+    "PYTHONHOME",   "LD_LIBRARY_PATH",
+    "CUDA_HOME",    "CUDA_PATH",
+    "XDG_*",        "SSL_CERT_FILE",
+    "SSL_CERT_DIR", "http_proxy",
+    "https_proxy",  "no_proxy",
+    "HTTP_PROXY",   "HTTPS_PROXY",
+    "NO_PROXY",
+};
+
+/* Variables whose value may be a Service's name that has to be replaced by an address. */
+static const char *const address_variables[] = {"MASTER_ADDR"};
+
+struct variable {
+    struct variable *next;
+    const char *name, *value;
+    bool own; /* from the pod: $(NAME) may refer to it */
+};
+
+struct builder {
+    struct arena *arena;
+    const struct json *pod;
+    const struct pod_ref *refs;
+    const struct pod_machine *machine;
+    struct variable *first, *last;
+    size_t count;
+    size_t gpus_taken; /* of the pod's list, by the containers before this one */
+};
+
+/* --- what it refers to --- */
+
+static void add_ref(struct arena *a, struct pod_ref **list, const struct kind *k,
+                    const struct json *ref)
+{
+    const char *name = json_get_string(ref, "name", "");
+    struct pod_ref *r;
+
+    if (!*name)
+        return;
+    for (r = *list; r; r = r->next)
+        if (r->kind == k && strcmp(r->name, name) == 0)
+            return;
+    r = arena_alloc(a, sizeof(*r));
+    if (!r)
+        return;
+    r->kind = k;
+    r->name = name;
+    r->next = *list;
+    *list = r;
+}
+
+static void container_refs(struct arena *a, const struct json *c, struct pod_ref **list)
+{
+    json_each (e, json_get(c, "envFrom")) {
+        add_ref(a, list, &kind_config_map, json_get(e, "configMapRef"));
+        add_ref(a, list, &kind_secret, json_get(e, "secretRef"));
+    }
+    json_each (e, json_get(c, "env")) {
+        add_ref(a, list, &kind_config_map, json_at(e, "valueFrom", "configMapKeyRef"));
+        add_ref(a, list, &kind_secret, json_at(e, "valueFrom", "secretKeyRef"));
+    }
+}
+
+struct pod_ref *pod_refs(struct arena *a, const struct json *pod)
+{
+    struct pod_ref *list = NULL;
+
+    json_each (c, json_at(pod, "spec", "initContainers"))
+        container_refs(a, c, &list);
+    json_each (c, json_at(pod, "spec", "containers"))
+        container_refs(a, c, &list);
+    return list;
+}
+
+static const struct json *find_ref(const struct builder *b, const struct kind *k, const char *name)
+{
+    for (const struct pod_ref *r = b->refs; r; r = r->next)
+        if (r->kind == k && strcmp(r->name, name) == 0)
+            return r->object;
+    return NULL;
+}
+
+/* --- variables --- */
+
+static struct variable *find_variable(const struct builder *b, const char *name, size_t len)
+{
+    for (struct variable *v = b->first; v; v = v->next)
+        if (strlen(v->name) == len && memcmp(v->name, name, len) == 0)
+            return v;
+    return NULL;
+}
+
+static void set_variable(struct builder *b, const char *name, const char *value, bool own)
+{
+    struct variable *v = find_variable(b, name, strlen(name));
+
+    if (!name[0] || strchr(name, '=') || !value)
+        return;
+    if (!v) {
+        if (b->count >= ENV_LIMIT)
+            return;
+        v = arena_alloc(b->arena, sizeof(*v));
+        if (!v)
+            return;
+        v->name = name;
+        if (b->last)
+            b->last->next = v;
+        else
+            b->first = v;
+        b->last = v;
+        b->count++;
+    }
+    v->value = value;
+    v->own = v->own || own;
+}
+
+static const char *lookup(void *arg, const char *name, size_t len)
+{
+    const struct variable *v = find_variable(arg, name, len);
+
+    return v && v->own ? v->value : NULL;
+}
+
+static bool is_inherited(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ELEMS(inherited); i++) {
+        size_t n = strlen(inherited[i]);
+
+        if (inherited[i][n - 1] == '*' ? len > n - 1 && memcmp(name, inherited[i], n - 1) == 0
+                                       : len == n && memcmp(name, inherited[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_inherited(struct builder *b)
+{
+    for (char *const *e = b->machine->env; *e; e++) {
+        const char *equals = strchr(*e, '=');
+
+        if (equals && is_inherited(*e, (size_t)(equals - *e)))
+            set_variable(b, arena_strndup(b->arena, *e, (size_t)(equals - *e)), equals + 1, false);
+    }
+}
+
+/* "3,5" out of "2,3,5" for skip 1, take 2; what is not there is left out. */
+static const char *cut_list(struct arena *a, const char *list, size_t skip, size_t take)
+{
+    const char *from = list, *to;
+
+    for (; skip > 0 && *from; skip--) {
+        from += strcspn(from, ",");
+        from += *from == ',';
+    }
+    to = from;
+    for (; take > 0 && *to; take--) {
+        to += strcspn(to, ",");
+        if (take > 1)
+            to += *to == ',';
+    }
+    return arena_strndup(a, from, (size_t)(to - from));
+}
+
+/* A container sees the GPUs it asked for and, on a machine that has some, no others. */
+static void add_gpus(struct builder *b, const struct json *c)
+{
+    const char *list = object_annotation(b->pod, ANNOTATION_GPUS);
+    int64_t wanted = quantity_json_value(json_get(json_at(c, "resources", "limits"), GPU_RESOURCE),
+                                         0);
+    const char *mine;
+
+    if (wanted > 0 && list) {
+        mine = cut_list(b->arena, list, b->gpus_taken, (size_t)wanted);
+        b->gpus_taken += (size_t)wanted;
+        set_variable(b, "CUDA_VISIBLE_DEVICES", mine, false);
+        set_variable(b, "NVIDIA_VISIBLE_DEVICES", mine, false);
+    } else if (b->machine->has_gpus) {
+        set_variable(b, "CUDA_VISIBLE_DEVICES", "", false);
+        set_variable(b, "NVIDIA_VISIBLE_DEVICES", "void", false);
+    }
+}
+
+static const char *secret_text(struct builder *b, const struct json *v)
+{
+    size_t len;
+
+    return json_is(v, JSON_STRING) ? base64_decode(b->arena, v->u.text, v->len, &len) : NULL;
+}
+
+static int add_all_from(struct builder *b, const struct json *source, const char *member,
+                        const struct kind *k, struct err *err)
+{
+    const struct json *ref = json_get(source, member);
+    const char *name = json_get_string(ref, "name", "");
+    const char *prefix = json_get_string(source, "prefix", "");
+    const struct json *object;
+
+    if (!ref)
+        return 0;
+    object = find_ref(b, k, name);
+    if (!object)
+        return json_get_bool(ref, "optional", false)
+                   ? 0
+                   : err_set(err, ERR_NOT_FOUND, "%s \"%s\" not found", k->singular, name);
+    json_each (d, json_get(object, "data"))
+        set_variable(b, arena_printf(b->arena, "%s%s", prefix, d->key),
+                     k == &kind_secret ? secret_text(b, d) : json_string(d, NULL), true);
+    return 0;
+}
+
+/* --- valueFrom --- */
+
+static int key_value(struct builder *b, const struct json *ref, const struct kind *k,
+                     const char **ret, struct err *err)
+{
+    const char *name = json_get_string(ref, "name", ""), *key = json_get_string(ref, "key", "");
+    const struct json *object = find_ref(b, k, name);
+    const struct json *v = json_get(json_get(object, "data"), key);
+
+    *ret = k == &kind_secret ? secret_text(b, v) : json_string(v, NULL);
+    if (*ret || json_get_bool(ref, "optional", false))
+        return 0;
+    if (!object)
+        return err_set(err, ERR_NOT_FOUND, "%s \"%s\" not found", k->singular, name);
+    return err_set(err, ERR_NOT_FOUND, "key \"%s\" not found in %s \"%s\"", key, k->singular, name);
+}
+
+/* metadata.labels['key'] */
+static const char *map_entry(struct builder *b, const char *path, const char *prefix,
+                             const struct json *map)
+{
+    size_t n = strlen(prefix), len = strlen(path);
+
+    if (strncmp(path, prefix, n) != 0 || len < n + 4 || strncmp(path + n, "['", 2) != 0 ||
+        strcmp(path + len - 2, "']") != 0)
+        return NULL;
+    return json_get_string(map, arena_strndup(b->arena, path + n + 2, len - n - 4), "");
+}
+
+static const char *field_value(struct builder *b, const char *path)
+{
+    const struct json *pod = b->pod;
+    const struct {
+        const char *path, *value;
+    } fields[] = {
+        {"metadata.name", object_name(pod)},
+        {"metadata.namespace", object_namespace(pod)},
+        {"metadata.uid", object_uid(pod)},
+        {"spec.nodeName", json_string(json_at(pod, "spec", "nodeName"), "")},
+        {"spec.serviceAccountName", json_string(json_at(pod, "spec", "serviceAccountName"), "")},
+        {"status.podIP", "127.0.0.1"},
+        {"status.podIPs", "127.0.0.1"},
+        {"status.hostIP", "127.0.0.1"},
+        {"status.hostIPs", "127.0.0.1"},
+    };
+    const char *v;
+
+    for (size_t i = 0; i < ELEMS(fields); i++)
+        if (strcmp(path, fields[i].path) == 0)
+            return fields[i].value;
+    v = map_entry(b, path, "metadata.labels", json_at(pod, "metadata", "labels"));
+    if (!v)
+        v = map_entry(b, path, "metadata.annotations", json_at(pod, "metadata", "annotations"));
+    return v;
+}
+
+static int value_from(struct builder *b, const struct json *from, const char **ret, struct err *err)
+{
+    const struct json *ref;
+    const char *path;
+
+    if ((ref = json_get(from, "configMapKeyRef")) != NULL)
+        return key_value(b, ref, &kind_config_map, ret, err);
+    if ((ref = json_get(from, "secretKeyRef")) != NULL)
+        return key_value(b, ref, &kind_secret, ret, err);
+    if ((ref = json_get(from, "fieldRef")) != NULL) {
+        path = json_get_string(ref, "fieldPath", "");
+        *ret = field_value(b, path);
+        return *ret ? 0 : err_set(err, ERR_INVALID, "fieldRef \"%s\" is not supported", path);
+    }
+    return err_set(err, ERR_INVALID, "this kind of valueFrom is not supported yet");
+}
+
+static const char *address_for(const struct builder *b, const char *name, const char *value)
+{
+    struct arena *a = b->arena;
+
+    for (size_t i = 0; b->machine->host_address && i < ELEMS(address_variables); i++)
+        if (strcmp(name, address_variables[i]) == 0 && *value && strcmp(value, "localhost") != 0 &&
+            !dns_label_problem(arena_strndup(a, value, strcspn(value, "."))) &&
+            (value[0] < '0' || value[0] > '9'))
+            return b->machine->host_address;
+    return value;
+}
+
+static int add_env(struct builder *b, const struct json *e, struct err *err)
+{
+    const char *name = json_get_string(e, "name", "");
+    const struct json *from = json_get(e, "valueFrom");
+    const char *value = NULL;
+    int rc;
+
+    if (json_is(from, JSON_OBJECT)) {
+        rc = value_from(b, from, &value, err);
+        if (rc != 0) {
+            err_context(err, "env %s", name);
+            return rc;
+        }
+    } else {
+        value = expand_vars(b->arena, json_get_string(e, "value", ""), lookup, b);
+        value = value ? address_for(b, name, value) : NULL;
+    }
+    set_variable(b, name, value, true);
+    return 0;
+}
+
+static int build_env(struct builder *b, const struct json *c, struct err *err)
+{
+    int rc = 0;
+
+    b->first = b->last = NULL;
+    b->count = 0;
+    add_inherited(b);
+    set_variable(b, "HOSTNAME", object_name(b->pod), false);
+    add_gpus(b, c);
+    json_each (e, json_get(c, "envFrom")) {
+        rc = add_all_from(b, e, "configMapRef", &kind_config_map, err);
+        if (rc == 0)
+            rc = add_all_from(b, e, "secretRef", &kind_secret, err);
+        if (rc != 0)
+            return rc;
+    }
+    json_each (e, json_get(c, "env")) {
+        rc = add_env(b, e, err);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}
+
+/* --- containers --- */
+
+static const char *const *env_list(struct builder *b)
+{
+    const char **list = arena_alloc(b->arena, (b->count + 1) * sizeof(*list));
+    size_t n = 0;
+
+    for (const struct variable *v = b->first; list && v; v = v->next)
+        list[n++] = arena_printf(b->arena, "%s=%s", v->name, v->value);
+    return list;
+}
+
+static const char *const *arguments(struct builder *b, const struct json *c)
+{
+    const struct json *parts[] = {json_get(c, "command"), json_get(c, "args")};
+    const char **list = arena_alloc(b->arena,
+                                    (json_len(parts[0]) + json_len(parts[1]) + 1) * sizeof(*list));
+    size_t n = 0;
+
+    for (size_t i = 0; list && i < ELEMS(parts); i++)
+        json_each (word, parts[i])
+            list[n++] = expand_vars(b->arena, json_string(word, ""), lookup, b);
+    return list;
+}
+
+static int build_container(struct builder *b, const struct json *c, bool init,
+                           struct container_start *ret, struct err *err)
+{
+    int rc = build_env(b, c, err);
+
+    if (rc != 0) {
+        err_context(err, "container %s", json_get_string(c, "name", ""));
+        return rc;
+    }
+    *ret = (struct container_start){.name = json_get_string(c, "name", ""),
+                                    .init = init,
+                                    .argv = arguments(b, c),
+                                    .env = env_list(b),
+                                    .cwd = json_get_string(c, "workingDir", "")};
+    if (!*ret->cwd)
+        ret->cwd = b->machine->home;
+    return 0;
+}
+
+int pod_start_build(struct arena *a, const struct json *pod, const struct pod_ref *refs,
+                    const struct pod_machine *machine, struct pod_start *ret, struct err *err)
+{
+    const struct json *init = json_at(pod, "spec", "initContainers");
+    const struct json *main = json_at(pod, "spec", "containers");
+    struct builder b = {.arena = a, .pod = pod, .refs = refs, .machine = machine};
+    size_t n = 0, total = json_len(init) + json_len(main);
+    struct container_start *list = arena_alloc(a, max_size(total, 1) * sizeof(*list));
+    int rc = 0;
+
+    if (!list)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    json_each (c, init) {
+        b.gpus_taken = 0; /* init containers run before the others, with the same GPUs */
+        rc = build_container(&b, c, true, &list[n++], err);
+        if (rc != 0)
+            return rc;
+    }
+    b.gpus_taken = 0;
+    json_each (c, main) {
+        rc = build_container(&b, c, false, &list[n++], err);
+        if (rc != 0)
+            return rc;
+    }
+    if (arena_failed(a))
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    *ret = (struct pod_start){
+        .ns = object_namespace(pod),
+        .name = object_name(pod),
+        .uid = object_uid(pod),
+        .containers = list,
+        .containers_len = n,
+        .grace_seconds = json_int(json_at(pod, "spec", "terminationGracePeriodSeconds"),
+                                  DEFAULT_GRACE_SECONDS),
+    };
+    return 0;
+}

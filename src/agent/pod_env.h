@@ -1,0 +1,37 @@
+/*
+ * pod_env.h - from a pod's spec to what is run: arguments, environment, folder. Pure: what it needs
+ * of the machine and of the API is handed to it.
+ */
+#ifndef MUSTER_AGENT_POD_ENV_H
+#define MUSTER_AGENT_POD_ENV_H
+
+#include "api/kind.h"
+#include "port/runtime.h"
+
+/* A ConfigMap or Secret that a pod's environment is made of. */
+struct pod_ref {
+    struct pod_ref *next;
+    const struct kind *kind;
+    const char *name;
+    bool asked;                /* the API has answered */
+    const struct json *object; /* NULL: there is none */
+};
+
+/* Every one once, in the arena. */
+struct pod_ref *pod_refs(struct arena *a, const struct json *pod);
+
+struct pod_machine {
+    char *const *env;         /* the daemon's own environment */
+    const char *home;         /* default working folder: the user's, not the daemon's */
+    const char *host_address; /* put in place of Service names where pods cannot resolve them; NULL:
+                                 they can */
+    bool has_gpus;
+};
+
+/* Everything is in the arena or the pod. An error is about the pod's configuration and may pass
+ * (a ConfigMap can still come). hosts_path is left NULL. */
+int pod_start_build(struct arena *a, const struct json *pod, const struct pod_ref *refs,
+                    const struct pod_machine *machine, struct pod_start *ret,
+                    struct err *err) must_check;
+
+#endif

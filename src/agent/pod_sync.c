@@ -1,0 +1,162 @@
+/*
+ * pod_sync.c - see pod_sync.h.
+ *
+ * Two rules carry the rest: a pod whose status says it ran is never started again (its folder may
+ * have been lost, and a second copy of a replica corrupts a training), and nothing is stopped or
+ * removed because a cache does not have it: the API is asked first.
+ */
+#include "agent/pod_sync.h"
+
+#include <string.h>
+
+#include "api/object.h"
+
+/* Volume mounts that host processes need not have made for them. */
+static const char *const harmless_mounts[] = {
+    "/dev/shm", /* the machine's own is there, and is what the usual emptyDir stands in for */
+    "/var/run/secrets/kubernetes.io/serviceaccount", /* put into every pod by a cluster */
+};
+
+static bool is_harmless_mount(const char *path)
+{
+    for (size_t i = 0; i < ELEMS(harmless_mounts); i++)
+        if (strcmp(path, harmless_mounts[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *container_problem(const struct json *c)
+{
+    if (json_len(json_get(c, "command")) == 0 && json_len(json_get(c, "args")) == 0)
+        return "no command: images are not used on this machine; give command or args";
+    json_each (m, json_get(c, "volumeMounts"))
+        if (!is_harmless_mount(json_get_string(m, "mountPath", "")))
+            return "volumes are not supported yet";
+    return NULL;
+}
+
+/* What makes it impossible to run the pod here, now or later. */
+static const char *pod_problem(const struct json *pod)
+{
+    static const char *const lists[] = {"initContainers", "containers"};
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        json_each (c, json_at(pod, "spec", lists[i])) {
+            const char *problem = container_problem(c);
+
+            if (problem)
+                return problem;
+            if (++n > POD_CONTAINERS_LIMIT)
+                return "too many containers";
+        }
+    return n == 0 ? "no containers" : NULL;
+}
+
+static bool is_finished(const struct json *pod)
+{
+    const char *phase = json_string(json_at(pod, "status", "phase"), "");
+
+    return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+static bool status_says_it_ran(const struct json *pod)
+{
+    static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
+
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        json_each (c, json_at(pod, "status", lists[i]))
+            if (*json_get_string(c, "containerID", ""))
+                return true;
+    return json_string_is(json_at(pod, "status", "phase"), "Running");
+}
+
+static bool has_running(const struct pod_run *run)
+{
+    for (size_t i = 0; i < run->containers_len; i++)
+        if (run->containers[i].phase == CONTAINER_RUNNING)
+            return true;
+    return false;
+}
+
+static const char *master_address(const struct json *pod)
+{
+    json_each (c, json_at(pod, "spec", "containers"))
+        json_each (e, json_get(c, "env"))
+            if (json_string_is(json_get(e, "name"), "MASTER_ADDR"))
+                return json_get_string(e, "value", NULL);
+    return NULL;
+}
+
+const char *pod_awaited_service(struct arena *a, const struct json *pod)
+{
+    const char *address = master_address(pod);
+    size_t n = address ? strcspn(address, ".") : 0;
+    const char *name;
+
+    if (n == 0 || strcmp(address, "localhost") == 0)
+        return NULL;
+    /* NAME, NAME.NAMESPACE or NAME.NAMESPACE.svc...; a bare IP address starts with a number that is
+     * no Service name, which must begin with a letter. */
+    name = arena_strndup(a, address, n);
+    return name && name[0] >= 'a' && name[0] <= 'z' && !dns_label_problem(name) ? name : NULL;
+}
+
+static struct pod_decision stop(int64_t grace_seconds)
+{
+    return (struct pod_decision){.step = POD_STEP_STOP, .grace_seconds = grace_seconds};
+}
+
+static struct pod_decision fail(int exit_code, const char *reason, const char *message)
+{
+    return (struct pod_decision){
+        .step = POD_STEP_FAIL,
+        .failure = {.exit_code = exit_code, .reason = reason, .message = message}};
+}
+
+static struct pod_decision decide_without_pod(const struct pod_view *v)
+{
+    if (!v->run || !v->synced)
+        return (struct pod_decision){.step = POD_STEP_NONE};
+    if (!v->gone)
+        return (struct pod_decision){.step = POD_STEP_VERIFY};
+    if (v->run->alive)
+        return stop(POD_ORPHAN_GRACE_SECONDS);
+    return (struct pod_decision){.step = POD_STEP_REMOVE};
+}
+
+static struct pod_decision decide_start(const struct pod_view *v)
+{
+    const char *problem = pod_problem(v->pod);
+    int64_t waited = v->now_ms - v->seen_ms;
+
+    if (status_says_it_ran(v->pod))
+        return fail(137, "ContainerStatusUnknown",
+                    "the pod was started before, but nothing of it is left on this machine");
+    if (problem)
+        return fail(128, "StartError", problem);
+    if (v->service_seen)
+        return (struct pod_decision){.step = POD_STEP_START};
+    if (waited >= 0 && waited < POD_SERVICE_WAIT_MS)
+        return (struct pod_decision){.step = POD_STEP_WAIT,
+                                     .wake_ms = POD_SERVICE_WAIT_MS - waited};
+    return (struct pod_decision){.step = POD_STEP_START, .service_missing = true};
+}
+
+struct pod_decision pod_decide(const struct pod_view *v)
+{
+    bool alive = v->run && v->run->alive;
+
+    if (!v->pod)
+        return decide_without_pod(v);
+    if (object_is_deleting(v->pod) && alive)
+        return stop(json_int(json_at(v->pod, "metadata", "deletionGracePeriodSeconds"), 30));
+    if (object_is_deleting(v->pod))
+        return (struct pod_decision){.step = POD_STEP_DELETE};
+    if (is_finished(v->pod))
+        return alive && has_running(v->run) ? stop(POD_ORPHAN_GRACE_SECONDS)
+                                            : (struct pod_decision){.step = POD_STEP_NONE};
+    if (!v->run)
+        return decide_start(v);
+    return (struct pod_decision){.step = POD_STEP_NONE};
+}

@@ -1,0 +1,54 @@
+/* pod_sync.h - what to do about one pod next. Pure: what the API says, what runs, and the time. */
+#ifndef MUSTER_AGENT_POD_SYNC_H
+#define MUSTER_AGENT_POD_SYNC_H
+
+#include "base/json.h"
+#include "port/runtime.h"
+
+/* How long a pod waits for the Service that its MASTER_ADDR names. */
+#define POD_SERVICE_WAIT_MS 10000
+/* What still runs of a pod that was deleted behind our back gets this long. */
+#define POD_ORPHAN_GRACE_SECONDS 2
+
+struct pod_view {
+    const struct json *pod;    /* with the right UID; NULL: the cache has none */
+    const struct pod_run *run; /* NULL: nothing was started here */
+    bool synced;               /* the cache was filled at least once */
+    bool gone;                 /* the API itself said so */
+    bool service_seen;         /* the one MASTER_ADDR names, if any */
+    int64_t seen_ms;           /* when the agent first saw the pod */
+    int64_t now_ms;
+};
+
+enum pod_step {
+    POD_STEP_NONE,
+    POD_STEP_VERIFY, /* ask the API whether the pod is really gone */
+    POD_STEP_WAIT,   /* for its Service; look again after wake_ms at the latest */
+    POD_STEP_START,
+    POD_STEP_FAIL, /* cannot run: failure says why */
+    POD_STEP_STOP,
+    POD_STEP_DELETE, /* over and asked to go: let the API forget it */
+    POD_STEP_REMOVE, /* the API has forgotten it: so do we */
+};
+
+/* A pod that ends, or does not begin, without its programs having said so. */
+struct pod_failure {
+    bool waiting; /* it may still begin: exit_code means nothing */
+    int exit_code;
+    const char *reason, *message;
+};
+
+struct pod_decision {
+    enum pod_step step;
+    int64_t grace_seconds; /* POD_STEP_STOP */
+    int64_t wake_ms;       /* POD_STEP_WAIT */
+    bool service_missing;  /* POD_STEP_START: waited long enough */
+    struct pod_failure failure;
+};
+
+struct pod_decision pod_decide(const struct pod_view *v);
+
+/* The Service that must be there before the pod starts, or NULL. */
+const char *pod_awaited_service(struct arena *a, const struct json *pod);
+
+#endif

@@ -1,0 +1,413 @@
+/*
+ * pod_work.c - carries out what pod_sync.c decides for one pod: through the runtime at once,
+ * through the API with an answer later. A pod is in work at most once (the queue sees to that), so
+ * its calls never overtake each other.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "agent/pod_events.h"
+#include "agent/pod_status.h"
+#include "api/object.h"
+#include "base/log.h"
+#include "client/client.h"
+
+#define WORK_ARENA_LIMIT_BYTES (64u * 1024u * 1024u)
+#define HOST_ADDRESS "127.0.0.1"
+
+static void look(struct pod_work *w);
+
+static const struct json *cached_pod(const struct pod_work *w)
+{
+    const struct json *pod = cache_get(w->agent->pods, w->ns, w->name);
+
+    return pod && strcmp(object_uid(pod), w->uid) == 0 ? pod : NULL;
+}
+
+static const struct pod_run *known_run(const struct pod_work *w)
+{
+    return w->agent->runtime->ops->find(w->agent->runtime, w->uid);
+}
+
+static void drop_refs(struct pod_work *w)
+{
+    arena_release(&w->refs_arena);
+    w->refs = NULL;
+    w->refs_known = false;
+}
+
+static void done(struct pod_work *w, enum queue_result result)
+{
+    bool over = result == QUEUE_OK && !cached_pod(w) && !known_run(w);
+
+    queue_done(w->agent->queue, w->key, result);
+    if (over)
+        agent_forget_pod(w);
+}
+
+static void complain(const struct pod_work *w, const char *what, const struct err *err)
+{
+    log_warn("pod %s/%s: %s: %s", w->ns, w->name, what, err->text ? err->text : "out of memory");
+}
+
+static void say(struct pod_work *w, const struct json *pod, const char *name, const char *type,
+                const char *reason, const char *message)
+{
+    struct pod_event e = {.about = pod,
+                          .type = type,
+                          .reason = reason,
+                          .message = message ? message : "out of memory",
+                          .component = AGENT_COMPONENT,
+                          .host = w->agent->node_name,
+                          .name = name,
+                          .now_ms = clock_now_ms(w->agent->clock)};
+
+    pod_event_send(w->agent->transport, &e, w->agent);
+}
+
+/* --- over --- */
+
+static void remove_run(struct pod_work *w)
+{
+    auto_err err = ERR_INIT;
+    int rc = w->agent->runtime->ops->remove(w->agent->runtime, w->uid, &err);
+
+    if (rc != 0)
+        complain(w, "cannot remove its folder", &err);
+    done(w, rc == 0 ? QUEUE_OK : QUEUE_RETRY);
+}
+
+static void on_deleted(void *arg, const struct json *object, const struct err *err)
+{
+    struct pod_work *w = arg;
+
+    (void)object;
+    if (err && err->reason != ERR_NOT_FOUND && err->reason != ERR_CONFLICT) {
+        complain(w, "cannot delete it", err);
+        done(w, QUEUE_RETRY);
+        return;
+    }
+    remove_run(w);
+}
+
+static void delete_pod(struct pod_work *w)
+{
+    client_delete(w->agent->transport, &kind_pod, w->ns, w->name, w->uid, 0, "Background",
+                  on_deleted, w);
+}
+
+static void on_verified(void *arg, const struct json *object, const struct err *err)
+{
+    struct pod_work *w = arg;
+
+    if (err && err->reason != ERR_NOT_FOUND) {
+        complain(w, "cannot be asked for", err);
+        done(w, QUEUE_RETRY);
+        return;
+    }
+    if (!err && strcmp(object_uid(object), w->uid) == 0) {
+        done(w, QUEUE_OK); /* it exists: the cache will learn of it */
+        return;
+    }
+    w->gone = true;
+    look(w);
+}
+
+static void stop_pod(struct pod_work *w, const struct json *pod, int64_t grace_seconds)
+{
+    auto_err err = ERR_INIT;
+
+    if (w->stop_grace >= 0 && grace_seconds >= w->stop_grace)
+        return;
+    if (w->agent->runtime->ops->stop(w->agent->runtime, w->uid, grace_seconds, &err) != 0) {
+        complain(w, "cannot be stopped", &err);
+        queue_add_after(w->agent->queue, w->key, 1000);
+        return;
+    }
+    if (w->stop_grace < 0 && pod)
+        say(w, pod, NULL, "Normal", "Killing", "Stopping the pod's programs");
+    w->stop_grace = grace_seconds;
+}
+
+/* --- status --- */
+
+static void on_status(void *arg, const struct json *object, const struct err *err)
+{
+    struct pod_work *w = arg;
+    bool refused = err && (err->reason == ERR_NOT_FOUND || err->reason == ERR_CONFLICT);
+
+    (void)object;
+    if (err && !refused) {
+        complain(w, "cannot write its status", err);
+        done(w, QUEUE_RETRY);
+    } else if (w->delete_next) {
+        delete_pod(w);
+    } else {
+        done(w, QUEUE_OK); /* refused: another pod has the name; the cache will tell */
+    }
+}
+
+/* true: a status is on its way, and on_status goes on from there. */
+static bool send_status(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
+{
+    struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+    struct json *patch = pod_status_patch(&a, pod, known_run(w), f, clock_now_ms(w->agent->clock));
+    bool sent = patch && !arena_failed(&a);
+
+    if (sent)
+        client_patch(w->agent->transport, &kind_pod, w->ns, w->name, "status", patch, on_status, w);
+    arena_release(&a);
+    return sent;
+}
+
+static void say_started(struct pod_work *w, const struct json *pod)
+{
+    const struct pod_run *run = known_run(w);
+    struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+
+    /* A status that says Running is of before a restart of the daemon: it was said then. */
+    for (size_t i = 0; run && i < run->containers_len && !w->said_started; i++)
+        if (run->containers[i].pid > 0 && !run->containers[i].init) {
+            w->said_started = true;
+            if (!json_string_is(json_at(pod, "status", "phase"), "Running"))
+                say(w, pod, NULL, "Normal", "Started",
+                    arena_printf(&a, "Started container %s as process %" PRId64,
+                                 run->containers[i].name, run->containers[i].pid));
+        }
+    arena_release(&a);
+}
+
+/* --- starting --- */
+
+static void on_ref(void *arg, const struct json *object, const struct err *err)
+{
+    struct pod_work *w = arg;
+    struct pod_ref *r = w->refs;
+
+    while (r && r->asked)
+        r = r->next;
+    if (!r || (err && err->reason != ERR_NOT_FOUND)) {
+        if (err)
+            complain(w, "cannot read what its environment refers to", err);
+        drop_refs(w);
+        done(w, QUEUE_RETRY);
+        return;
+    }
+    r->asked = true;
+    r->object = err ? NULL : json_clone(&w->refs_arena, object);
+    look(w);
+}
+
+/* true: all there. false: asked for the next, look() goes on. */
+static bool have_refs(struct pod_work *w, const struct json *pod)
+{
+    if (!w->refs_known) {
+        struct json *copy = json_clone(&w->refs_arena, pod); /* the refs point into it */
+
+        w->refs = pod_refs(&w->refs_arena, copy);
+        w->refs_known = true;
+    }
+    for (const struct pod_ref *r = w->refs; r; r = r->next)
+        if (!r->asked) {
+            client_get(w->agent->transport, r->kind, w->ns, r->name, on_ref, w);
+            return false;
+        }
+    return true;
+}
+
+struct in_namespace {
+    struct agent *agent;
+    const char *ns;
+    bool alive;
+};
+
+static void see_alive(void *arg, const struct pod_run *run)
+{
+    struct in_namespace *n = arg;
+
+    n->alive = n->alive || (run->alive && strcmp(run->ns, n->ns) == 0);
+}
+
+static bool add_service(void *arg, const struct json *service)
+{
+    const struct in_namespace *n = arg;
+
+    if (strcmp(object_namespace(service), n->ns) == 0 &&
+        hosts_add(n->agent->hosts, n->ns, object_name(service)) != 0)
+        log_warn("service %s/%s: cannot be put into the hosts file", n->ns, object_name(service));
+    return true;
+}
+
+static int prepare_hosts(struct pod_work *w, const char **ret_path, struct err *err)
+{
+    struct agent *a = w->agent;
+    struct in_namespace n = {.agent = a, .ns = w->ns};
+    bool was_open = hosts_is_open(a->hosts, w->ns);
+    int rc;
+
+    a->runtime->ops->each(a->runtime, see_alive, &n);
+    rc = hosts_open(a->hosts, w->ns, n.alive ? HOSTS_IN_USE : HOSTS_UNUSED, ret_path, err);
+    if (rc == 0 && (!was_open || !n.alive))
+        cache_each(a->services, add_service, &n);
+    if (rc == 0 && hosts_add(a->hosts, w->ns, w->name) != 0)
+        rc = err_set(err, ERR_INTERNAL, "cannot write %s", *ret_path);
+    return rc;
+}
+
+static int build_and_start(struct pod_work *w, const struct json *pod, struct arena *arena,
+                           struct err *err)
+{
+    struct agent *a = w->agent;
+    bool mounts = a->runtime->ops->has_mounts(a->runtime);
+    struct pod_machine machine = {.env = environ,
+                                  .home = a->home,
+                                  .host_address = mounts ? NULL : HOST_ADDRESS,
+                                  .has_gpus = a->machine.gpus > 0};
+    struct pod_start start;
+    int rc = pod_start_build(arena, pod, w->refs, &machine, &start, err);
+
+    if (rc == 0 && mounts)
+        rc = prepare_hosts(w, &start.hosts_path, err);
+    if (rc == 0)
+        rc = a->runtime->ops->start(a->runtime, &start, err);
+    return rc;
+}
+
+static void say_image_unused(struct pod_work *w, const struct json *pod, struct arena *arena)
+{
+    const struct json *owner = object_controller(pod);
+    const char *uid = json_get_string(owner, "uid", w->uid);
+
+    /* Named by its owner: a job's pods say it once. */
+    say(w, pod, arena_printf(arena, "%s.image-%.8s", json_get_string(owner, "name", w->name), uid),
+        "Normal", "ImageNotPulled",
+        "The image is not pulled: the program runs with this machine's own software");
+}
+
+static void start_pod(struct pod_work *w, const struct json *pod, bool service_missing)
+{
+    struct arena arena = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    struct pod_failure waiting = {.waiting = true, .reason = "CreateContainerConfigError"};
+    int rc;
+
+    if (!have_refs(w, pod))
+        return;
+    rc = build_and_start(w, pod, &arena, &err);
+    drop_refs(w);
+    w->awaits_service = false;
+    if (rc == 0) {
+        if (service_missing)
+            say(w, pod, NULL, "Warning", "ServiceNotFound",
+                "The Service named by MASTER_ADDR did not appear; started without it");
+        say_image_unused(w, pod, &arena);
+        arena_release(&arena);
+        done(w, QUEUE_OK);
+        return;
+    }
+    complain(w, "cannot be started", &err);
+    waiting.message = err.text ? err.text : "out of memory";
+    say(w, pod, arena_printf(&arena, "%s.start-%.8s", w->name, w->uid), "Warning", "Failed",
+        waiting.message);
+    arena_release(&arena);
+    queue_add_after(w->agent->queue, w->key, 1000); /* also when the status is written well */
+    if (!send_status(w, pod, &waiting))
+        done(w, QUEUE_RETRY);
+}
+
+/* --- one look --- */
+
+static struct pod_view view_of(struct pod_work *w, const struct json *pod)
+{
+    struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+    const char *service = pod ? pod_awaited_service(&a, pod) : NULL;
+    struct pod_view v = {
+        .pod = pod,
+        .run = known_run(w),
+        .synced = cache_is_synced(w->agent->pods),
+        .gone = w->gone,
+        .service_seen = !service || cache_get(w->agent->services, w->ns, service),
+        .seen_ms = w->seen_ms,
+        .now_ms = clock_now_ms(w->agent->clock),
+    };
+
+    arena_release(&a);
+    return v;
+}
+
+static void fail_pod(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
+{
+    log_info("pod %s/%s: %s", w->ns, w->name, f->message);
+    say(w, pod, NULL, "Warning", "Failed", f->message);
+    if (!send_status(w, pod, f))
+        done(w, QUEUE_OK);
+}
+
+static void report(struct pod_work *w, const struct json *pod)
+{
+    bool sent = pod && send_status(w, pod, NULL);
+
+    if (pod)
+        say_started(w, pod);
+    if (sent)
+        return;
+    if (w->delete_next)
+        delete_pod(w);
+    else
+        done(w, QUEUE_OK);
+}
+
+static void look(struct pod_work *w)
+{
+    const struct json *pod = cached_pod(w);
+    struct pod_view view = view_of(w, pod);
+    struct pod_decision d = pod_decide(&view);
+
+    w->awaits_service = d.step == POD_STEP_WAIT;
+    w->delete_next = d.step == POD_STEP_DELETE;
+    switch (d.step) {
+    case POD_STEP_VERIFY:
+        client_get(w->agent->transport, &kind_pod, w->ns, w->name, on_verified, w);
+        return;
+    case POD_STEP_START:
+        start_pod(w, pod, d.service_missing);
+        return;
+    case POD_STEP_FAIL:
+        fail_pod(w, pod, &d.failure);
+        return;
+    case POD_STEP_REMOVE:
+        remove_run(w);
+        return;
+    case POD_STEP_WAIT:
+        queue_add_after(w->agent->queue, w->key, d.wake_ms);
+        break;
+    case POD_STEP_STOP:
+        stop_pod(w, pod, d.grace_seconds);
+        break;
+    case POD_STEP_DELETE:
+    case POD_STEP_NONE:
+        break;
+    }
+    report(w, pod);
+}
+
+void pod_work_begin(struct pod_work *w)
+{
+    drop_refs(w);
+    look(w);
+}
+
+void pod_work_free(struct pod_work *w)
+{
+    client_forget(w);
+    arena_release(&w->refs_arena);
+    free(w->key);
+    free(w->ns);
+    free(w->name);
+    free(w->uid);
+    free(w);
+}

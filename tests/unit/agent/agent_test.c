@@ -1,0 +1,387 @@
+/* agent_test.c - the agent with real processes against a small API: start, report, stop, restart.
+ */
+#include "runtime/pod_fixture.h"
+
+#include "agent/agent.h"
+#include "small_api.h"
+
+struct world {
+    struct fixture f; /* root and program only: the agent has the runtime */
+    struct small_api api;
+    struct agent *agent;
+    struct arena arena;
+};
+
+#define POD_PATH "/api/v1/namespaces/default/pods/"
+
+static void start_agent(struct world *w)
+{
+    struct agent_options o = {.loop = w->f.loop,
+                              .transport = &w->api.base,
+                              .pod_root = w->f.pods,
+                              .node_name = "n1",
+                              .program = w->f.program};
+
+    w->agent = agent_new(&o, NULL);
+    assert_non_null(w->agent);
+}
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    ssize_t n;
+
+    assert_non_null(w);
+    strcpy(w->f.root, "/tmp/muster-test-XXXXXX");
+    assert_non_null(mkdtemp(w->f.root));
+    (void)snprintf(w->f.pods, sizeof(w->f.pods), "%s/pods", w->f.root);
+    n = readlink("/proc/self/exe", w->f.program, sizeof(w->f.program) - 1);
+    assert_true(n > 0);
+    w->f.loop = loop_new(NULL);
+    small_api_init(&w->api, w->f.loop);
+    arena_init(&w->arena, SMALL_API_ARENA);
+    start_agent(w);
+    *state = w;
+    return 0;
+}
+
+static const struct json *pod_now(struct world *w, const char *name)
+{
+    return small_api_get(&w->api, &w->arena, arena_printf(&w->arena, POD_PATH "%s", name));
+}
+
+/* Until the pod's phase is that, or (NULL) until the pod is gone. */
+static const struct json *wait_phase(struct world *w, const char *name, const char *phase)
+{
+    for (;;) {
+        const struct json *pod;
+
+        arena_reset(&w->arena);
+        pod = pod_now(w, name);
+        if (!pod && !phase)
+            return NULL;
+        if (phase && json_string_is(json_at(pod, "status", "phase"), phase))
+            return pod;
+        loop_run_once(w->f.loop);
+    }
+}
+
+static void put_pod(struct world *w, const char *name, const char *uid, const char *container)
+{
+    char *text = arena_printf(
+        &w->arena,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
+        "\"default\",\"uid\":\"%s\"},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":"
+        "\"main\",\"image\":\"img\",%s}]},\"status\":{\"phase\":\"Pending\"}}",
+        name, uid, container);
+
+    small_api_put(&w->api, &w->arena, arena_printf(&w->arena, POD_PATH "%s", name),
+                  json_parse(&w->arena, text, strlen(text), NULL));
+}
+
+static void put_shell(struct world *w, const char *name, const char *uid, const char *script)
+{
+    struct buf text = BUF_INIT(100000);
+
+    buf_adds(&text, "\"command\":[\"/bin/sh\",\"-c\",");
+    json_write_string(&text, script, strlen(script));
+    buf_adds(&text, "]");
+    put_pod(w, name, uid, text.data);
+    buf_release(&text);
+}
+
+static void mark_deleting(struct world *w, const char *name, int grace)
+{
+    struct json *pod = small_api_get(&w->api, &w->arena,
+                                     arena_printf(&w->arena, POD_PATH "%s", name));
+    struct json *meta = json_get_mut(pod, "metadata");
+
+    json_set_string(&w->arena, meta, "deletionTimestamp", "2026-11-15T08:00:00Z");
+    json_set_int(&w->arena, meta, "deletionGracePeriodSeconds", grace);
+    small_api_put(&w->api, &w->arena, arena_printf(&w->arena, POD_PATH "%s", name), pod);
+}
+
+static bool folder_exists(struct world *w, const char *uid)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", w->f.pods, uid);
+    return access(path, F_OK) == 0;
+}
+
+static bool exists(void *arg, const char *path)
+{
+    struct world *w = arg;
+
+    return map_gets(&w->api.objects, path) != NULL;
+}
+
+/* Every pod is deleted and waited for, so that a test leaves no process behind. */
+static int teardown(void **state)
+{
+    struct world *w = *state;
+    char command[256];
+
+    for (;;) {
+        struct map_node *n = map_seek(&w->api.objects, POD_PATH, strlen(POD_PATH));
+        char *name;
+
+        if (!n || strncmp(n->key, POD_PATH, strlen(POD_PATH)) != 0)
+            break;
+        name = strdup(n->key + strlen(POD_PATH));
+        mark_deleting(w, name, 0);
+        (void)wait_phase(w, name, NULL);
+        free(name);
+    }
+    agent_free(w->agent);
+    small_api_release(&w->api);
+    loop_free(w->f.loop);
+    arena_release(&w->arena);
+    (void)snprintf(command, sizeof(command), "rm -rf %s", w->f.root);
+    assert_int_equal(system(command), 0);
+    free(w);
+    return 0;
+}
+
+static const struct json *main_state(const struct json *pod)
+{
+    return json_get(json_index(json_at(pod, "status", "containerStatuses"), 0), "state");
+}
+
+static void the_machine_is_a_node(void **state)
+{
+    struct world *w = *state;
+    const struct json *node;
+
+    for (;;) {
+        arena_reset(&w->arena);
+        node = small_api_get(&w->api, &w->arena, "/api/v1/nodes/n1");
+        if (json_at(node, "status", "capacity"))
+            break;
+        loop_run_once(w->f.loop);
+    }
+    assert_true(json_string_is(object_condition(node, "Ready")
+                                   ? json_get(object_condition(node, "Ready"), "status")
+                                   : NULL,
+                               "True"));
+    assert_non_null(json_at(node, "status", "allocatable", "cpu"));
+    assert_non_null(json_at(node, "status", "allocatable", "memory"));
+    assert_string_equal(object_annotation(node, ANNOTATION_POD_ROOT), w->f.pods);
+}
+
+static void a_pod_runs_and_succeeds(void **state)
+{
+    struct world *w = *state;
+    const struct json *pod;
+
+    put_shell(w, "p", "u1", "exit 0");
+    pod = wait_phase(w, "p", "Succeeded");
+    assert_int_equal(json_get_int(json_get(main_state(pod), "terminated"), "exitCode", -1), 0);
+    assert_string_equal(json_string(json_at(pod, "status", "podIP"), ""), "127.0.0.1");
+    assert_true(json_string_is(json_get(object_condition(pod, "Ready"), "reason"), "PodCompleted"));
+}
+
+static void a_failed_pod_has_its_exit_code(void **state)
+{
+    struct world *w = *state;
+    const struct json *pod;
+
+    put_shell(w, "p", "u1", "exit 42");
+    pod = wait_phase(w, "p", "Failed");
+    assert_int_equal(json_get_int(json_get(main_state(pod), "terminated"), "exitCode", -1), 42);
+}
+
+static void a_pod_without_a_command_says_so(void **state)
+{
+    struct world *w = *state;
+    const struct json *pod;
+
+    put_pod(w, "p", "u1", "\"args\":[]");
+    pod = wait_phase(w, "p", "Failed");
+    assert_non_null(strstr(json_string(json_at(pod, "status", "message"), ""), "no command"));
+    assert_int_equal(json_get_int(json_get(main_state(pod), "terminated"), "exitCode", -1), 128);
+}
+
+static void a_missing_program_says_so(void **state)
+{
+    struct world *w = *state;
+    const struct json *pod;
+
+    put_pod(w, "p", "u1", "\"command\":[\"no-such-thing\"]");
+    pod = wait_phase(w, "p", "Failed");
+    assert_non_null(strstr(json_get_string(json_get(main_state(pod), "terminated"), "message", ""),
+                           "no-such-thing"));
+}
+
+static void a_deleted_pod_is_stopped_reported_and_forgotten(void **state)
+{
+    struct world *w = *state;
+
+    put_shell(w, "p", "u1", "sleep 1000");
+    (void)wait_phase(w, "p", "Running");
+    mark_deleting(w, "p", 30);
+    (void)wait_phase(w, "p", NULL);
+    while (folder_exists(w, "u1"))
+        loop_run_once(w->f.loop);
+}
+
+static void a_pod_deleted_behind_our_back_is_stopped(void **state)
+{
+    struct world *w = *state;
+
+    put_shell(w, "p", "u1", "trap '' TERM; while :; do sleep 1000 & wait; done");
+    (void)wait_phase(w, "p", "Running");
+    small_api_delete(&w->api, POD_PATH "p");
+    while (folder_exists(w, "u1"))
+        loop_run_once(w->f.loop);
+}
+
+static void a_restarted_agent_goes_on(void **state)
+{
+    struct world *w = *state;
+    const struct json *pod;
+    char *before;
+
+    put_shell(w, "p", "u1", "sleep 1000");
+    pod = wait_phase(w, "p", "Running");
+    before = strdup(json_get_string(json_index(json_at(pod, "status", "containerStatuses"), 0),
+                                    "containerID", ""));
+    assert_non_null(strstr(before, "process://u1/"));
+    agent_free(w->agent);
+    start_agent(w);
+    mark_deleting(w, "p", 30);
+    w->api.fail_next = 3; /* and the API is slow to come back */
+    (void)wait_phase(w, "p", NULL);
+    free(before);
+}
+
+static void a_replaced_pod_is_not_confused_with_the_old_one(void **state)
+{
+    struct world *w = *state;
+    const struct json *pod;
+
+    put_shell(w, "p", "u1", "sleep 1000");
+    (void)wait_phase(w, "p", "Running");
+    small_api_delete(&w->api, POD_PATH "p");
+    put_shell(w, "p", "u2", "exit 5");
+    pod = wait_phase(w, "p", "Failed");
+    assert_string_equal(object_uid(pod), "u2");
+    assert_int_equal(json_get_int(json_get(main_state(pod), "terminated"), "exitCode", -1), 5);
+    while (folder_exists(w, "u1"))
+        loop_run_once(w->f.loop);
+}
+
+static void a_pod_that_ran_and_is_lost_is_not_started_again(void **state)
+{
+    struct world *w = *state;
+    struct json *pod;
+    const struct json *end;
+    const char *text = "{\"metadata\":{\"name\":\"p\",\"namespace\":\"default\",\"uid\":\"u1\"},"
+                       "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"main\","
+                       "\"command\":[\"true\"]}]},\"status\":{\"phase\":\"Running\"}}";
+
+    pod = json_parse(&w->arena, text, strlen(text), NULL);
+    small_api_put(&w->api, &w->arena, POD_PATH "p", pod);
+    end = json_get(main_state(wait_phase(w, "p", "Failed")), "terminated");
+    assert_int_equal(json_get_int(end, "exitCode", -1), 137);
+    assert_false(folder_exists(w, "u1"));
+}
+
+static void a_pod_waits_for_its_masters_service(void **state)
+{
+    struct world *w = *state;
+    const char *service = "{\"metadata\":{\"name\":\"master\",\"namespace\":\"default\",\"uid\":"
+                          "\"s\"},\"spec\":{\"clusterIP\":\"None\"}}";
+    const struct json *pod;
+
+    put_pod(w, "p", "u1",
+            "\"command\":[\"getent\",\"ahostsv4\",\"$(MASTER_ADDR)\"],\"env\":[{\"name\":"
+            "\"MASTER_ADDR\",\"value\":\"master\"}]");
+    put_shell(w, "other", "u2", "exit 0");
+    (void)wait_phase(w, "other", "Succeeded"); /* so the first was looked at too */
+    assert_false(folder_exists(w, "u1"));
+    small_api_put(&w->api, &w->arena, "/api/v1/namespaces/default/services/master",
+                  json_parse(&w->arena, service, strlen(service), NULL));
+    pod = wait_phase(w, "p", "Succeeded"); /* the name resolves, or was replaced by the address */
+    assert_non_null(pod);
+}
+
+static void environment_comes_from_config_maps(void **state)
+{
+    struct world *w = *state;
+    const char *map = "{\"metadata\":{\"name\":\"cm\",\"namespace\":\"default\"},\"data\":{\"k\":"
+                      "\"17\"}}";
+
+    put_pod(
+        w, "p", "u1",
+        "\"command\":[\"sh\",\"-c\",\"exit $(CODE)\"],\"env\":[{\"name\":\"CODE\",\"valueFrom\":"
+        "{\"configMapKeyRef\":{\"name\":\"cm\",\"key\":\"k\"}}}]");
+    /* not there yet: it waits and says so */
+    while (!json_get(main_state(pod_now(w, "p")), "waiting"))
+        loop_run_once(w->f.loop);
+    assert_string_equal(
+        json_get_string(json_get(main_state(pod_now(w, "p")), "waiting"), "message", ""),
+        "container main: env CODE: configmap \"cm\" not found");
+    small_api_put(&w->api, &w->arena, "/api/v1/namespaces/default/configmaps/cm",
+                  json_parse(&w->arena, map, strlen(map), NULL));
+    assert_int_equal(json_get_int(json_get(main_state(wait_phase(w, "p", "Failed")), "terminated"),
+                                  "exitCode", 0),
+                     17);
+}
+
+static void a_jobs_pods_say_once_that_the_image_is_unused(void **state)
+{
+    struct world *w = *state;
+    unsigned n = 0;
+
+    put_shell(w, "p", "u1", "exit 0");
+    (void)wait_phase(w, "p", "Succeeded");
+    assert_true(exists(w, "/api/v1/namespaces/default/events/p.image-u1"));
+    map_for_each (node, &w->api.objects)
+        n += strstr(node->value, "\"reason\":\"Started\"") != NULL;
+    assert_int_equal(n, 1);
+}
+
+static void a_settled_status_is_not_written_again(void **state)
+{
+    struct world *w = *state;
+    unsigned before;
+
+    put_shell(w, "p", "u1", "exit 0");
+    (void)wait_phase(w, "p", "Succeeded");
+    put_shell(w, "q", "u2", "exit 0");
+    (void)wait_phase(w, "q", "Succeeded");
+    before = w->api.patches;
+    agent_free(w->agent);
+    start_agent(w); /* looks at everything again */
+    put_shell(w, "r", "u3", "sleep 1000");
+    (void)wait_phase(w, "r", "Running");
+    assert_int_equal(w->api.patches, before + 1);
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        T(the_machine_is_a_node),
+        T(a_pod_runs_and_succeeds),
+        T(a_failed_pod_has_its_exit_code),
+        T(a_pod_without_a_command_says_so),
+        T(a_missing_program_says_so),
+        T(a_deleted_pod_is_stopped_reported_and_forgotten),
+        T(a_pod_deleted_behind_our_back_is_stopped),
+        T(a_restarted_agent_goes_on),
+        T(a_replaced_pod_is_not_confused_with_the_old_one),
+        T(a_pod_that_ran_and_is_lost_is_not_started_again),
+        T(a_pod_waits_for_its_masters_service),
+        T(environment_comes_from_config_maps),
+        T(a_jobs_pods_say_once_that_the_image_is_unused),
+        T(a_settled_status_is_not_written_again),
+    };
+    int ret;
+
+    if (fixture_main(argc, argv, &ret))
+        return ret;
+    return cmocka_run_group_tests_name("agent", tests, NULL, NULL);
+}
