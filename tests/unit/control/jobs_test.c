@@ -83,9 +83,12 @@ static void late_cache_does_not_make_it_create_again(void **state)
     world_add_job(w, "j", 2, "Never");
     while (fake_api_count(&w->api, &kind_pod) == 0)
         assert_true(fake_clock_turn(&w->clock));
-    w->api.hold_watches = true; /* the pods are made; nobody hears of them */
+    w->api.held_kind = &kind_pod; /* the pods are made; nobody hears of them */
     fake_clock_settle(&w->clock);
     assert_int_equal(w->pod_posts, 2);
+    assert_int_equal(fake_api_do(&w->api, "PATCH", JOBS_PATH "/j",
+                                 "{\"metadata\":{\"labels\":{\"a\":\"reason-to-look\"}}}"),
+                     200);
     writes = w->api.writes;
     fake_clock_advance(&w->clock, 4000);
     assert_int_equal(w->pod_posts, 2);

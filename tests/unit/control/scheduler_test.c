@@ -116,14 +116,18 @@ static void no_room_is_given_twice_from_an_old_picture(void **state)
     add_pod(w, "b", "");
     while (bound(w) == 0)
         assert_true(fake_clock_turn(&w->clock));
-    w->api.hold_watches = true; /* nobody hears that b is bound */
+    w->api.held_kind = &kind_pod; /* nobody hears that b is bound */
     add_pod(w, "a", "");
+    fake_clock_settle(&w->clock);
+    world_add_node(w, "n2", 1); /* a reason to look */
     fake_clock_advance(&w->clock, 60000);
     assert_int_equal(bound(w), 1);
     assert_int_equal(w->binds, 1);
     fake_api_release_watches(&w->api);
     fake_clock_advance(&w->clock, 60000);
-    assert_int_equal(bound(w), 1);
+    assert_string_equal(node_of(w, "b"), "n1");
+    assert_string_equal(node_of(w, "a"), "n2");
+    assert_int_equal(w->binds, 2);
 }
 
 static void pod_that_changed_meanwhile_is_not_bound_blindly(void **state)
