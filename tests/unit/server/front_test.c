@@ -112,6 +112,11 @@ static void lets_in_who_may(void **state)
         {GET("/api/v1/pods", LOCAL "Authorization: Bearer s3cre\r\n"), 401, "Unauthorized"},
         {GET("/api/v1/pods", LOCAL "Authorization: Bearer s3crets3cret\r\n"), 401, "Unauthorized"},
         {GET("/api/v1/pods", LOCAL "Authorization: Basic czNjcmV0\r\n"), 401, "Unauthorized"},
+        {GET("/api/v1/pods", LOCAL "Authorization: Basic bXVzdGVyOnMzY3JldA==\r\n"), 200,
+         "PodList"}, /* muster:s3cret */
+        {GET("/api/v1/pods", LOCAL "Authorization: Basic bXVzdGVyOnMzY3Jlcg==\r\n"), 401,
+         "Unauthorized"},
+        {GET("/api/v1/pods", LOCAL "Authorization: Basic !!\r\n"), 401, "Unauthorized"},
         {GET("/api/v1/pods", "Host: evil.example\r\n" AUTH), 403, "not this machine"},
         {GET("/api/v1/pods", "Host: localhost.evil.example\r\n" AUTH), 403, "not this machine"},
         {GET("/api/v1/pods", "Host: 127.0.0.1:80@evil\r\n" AUTH), 403, "not this machine"},
