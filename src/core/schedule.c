@@ -50,6 +50,7 @@ static struct gang **line_up(struct board *b, size_t *ret_len)
 
 /* --- placing ---------------------------------------------------------------------------------- */
 
+/* Those of a gang that have no place. */
 static void tell(struct gang *g, const char *message)
 {
     for (struct waiting *w = g->first; w; w = w->next)
@@ -83,32 +84,53 @@ static void place_rest(struct board *b, struct gang *g)
             (void)board_place(b, w);
 }
 
-static void place_all(struct board *b)
+/* What was given now is held from now on: the next look must find nothing else to say. */
+static bool give(struct board *b, struct gang *g)
 {
-    const struct gang *head = NULL;
-    size_t len, position = 1;
-    struct gang **line = line_up(b, &len);
+    bool started = place_required(b, g);
+
+    if (started)
+        place_rest(b, g);
+    for (const struct waiting *w = g->first; w; w = w->next)
+        if (w->node)
+            resources_add(&g->held, &w->asks);
+    return started;
+}
+
+/* Words come last: they tell of what is left when all that fits has been placed. */
+static void tell_all(struct board *b, struct gang **line, size_t len, const struct gang *head)
+{
+    size_t position = 1;
+    bool past_head = false;
 
     for (size_t i = 0; i < len; i++) {
         struct gang *g = line[i];
 
         if (!is_complete(g))
             continue; /* its job is still making pods */
-        if (b->nodes_len == 0) {
+        if (b->nodes_len == 0)
             tell(g, words_no_node());
-        } else if (head) {
-            tell(g, board_could_hold(b, g, gang_required(g)) ? words_behind(b, head, ++position)
-                                                             : words_never(b, g));
-        } else if (place_required(b, g)) {
-            place_rest(b, g);
-            tell(g, words_lacking(b, g));
-        } else if (board_could_hold(b, g, gang_required(g))) {
-            head = g;
-            tell(g, words_lacking(b, g));
-        } else {
+        else if (!board_could_hold(b, g, gang_required(g)))
             tell(g, words_never(b, g));
-        }
+        else if (past_head)
+            tell(g, words_behind(b, head, ++position));
+        else
+            tell(g, words_lacking(b, g));
+        past_head = past_head || g == head;
     }
+}
+
+static void place_all(struct board *b)
+{
+    const struct gang *head = NULL;
+    size_t len;
+    struct gang **line = line_up(b, &len);
+
+    for (size_t i = 0; i < len && !head; i++)
+        if (is_complete(line[i]) && board_could_hold(b, line[i], gang_required(line[i])) &&
+            !give(b, line[i]))
+            head = line[i];
+    tell_all(b, line, len, head);
 }
 
 /* --- the plan --------------------------------------------------------------------------------- */

@@ -178,12 +178,21 @@ int64_t gang_required(const struct gang *g)
     return min_i64(g->waiting_len, max_i64(g->min_member - g->bound, 0));
 }
 
-struct resources gang_asks(const struct gang *g, int64_t members)
+struct resources gang_lacks(const struct gang *g)
 {
+    const struct waiting *w = g->first;
     struct resources sum = {0};
+    int64_t members = g->bound > 0 ? 1 : gang_required(g);
 
-    for (const struct waiting *w = g->first; w && members-- > 0; w = w->next)
+    for (; w; w = w->next)
+        if (w->node)
+            members = 1; /* it has started; who is left is placed one by one */
+    for (w = g->first; w && members > 0; w = w->next) {
+        if (w->node)
+            continue;
         resources_add(&sum, &w->asks);
+        members--;
+    }
     return sum;
 }
 

@@ -59,7 +59,8 @@ struct resources board_used(const struct board *b);
 
 /* The first members of a gang that must start together. */
 int64_t gang_required(const struct gang *g);
-struct resources gang_asks(const struct gang *g, int64_t members);
+/* What must be free for the gang to get on: of one that has not started, for all it requires. */
+struct resources gang_lacks(const struct gang *g);
 
 const char *words_no_node(void);
 const char *words_never(const struct board *b, const struct gang *g);

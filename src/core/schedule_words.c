@@ -41,7 +41,7 @@ static const char *largest_pod(const struct board *b, const struct gang *g)
 
 const char *words_never(const struct board *b, const struct gang *g)
 {
-    struct resources asks = gang_asks(g, gang_required(g)), total = board_total(b);
+    struct resources asks = gang_lacks(g), total = board_total(b);
 
     for (size_t i = 0; i < ELEMS(order); i++) {
         enum resource r = order[i];
@@ -82,7 +82,7 @@ static const char *holders(const struct board *b, enum resource which)
 
 const char *words_lacking(const struct board *b, const struct gang *g)
 {
-    struct resources asks = gang_asks(g, max_i64(gang_required(g), 1));
+    struct resources asks = gang_lacks(g);
     struct resources total = board_total(b), used = board_used(b);
 
     for (size_t i = 0; i < ELEMS(order); i++) {

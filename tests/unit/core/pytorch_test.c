@@ -1,0 +1,1135 @@
+/* pytorch_test.c - a PyTorchTrainingJob's life, told through the world of world.h. */
+#include "world.h"
+
+/* A job of n replicas that has been made and runs. */
+static void start(struct world *w, int replicas, const char *policy, const char *more)
+{
+    world_init(w);
+    world_submit(w, replicas, policy, more);
+    world_settle(w);
+    world_all_run(w);
+    world_settle(w);
+}
+
+static const char *env_value(const struct json *pod, const char *name)
+{
+    json_each (var, json_get(json_first(json_at(pod, "spec", "containers")), "env"))
+        if (json_string_is(json_get(var, "name"), name))
+            return json_get_string(var, "value", "");
+    return "absent";
+}
+
+/* --- creation --------------------------------------------------------------------------------- */
+
+static void four_replicas_make_four_pods(void **state)
+{
+    struct world w;
+    char rank[16];
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 4, "OnFailure", "");
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 4);
+    assert_int_equal(world_now(&w, WORLD_SERVICES)->len, 4);
+    assert_int_equal(world_now(&w, WORLD_LEASES)->len, 1);
+    for (int i = 0; i < 4; i++) {
+        const struct json *pod = world_pod(&w, "worker", i);
+
+        (void)snprintf(rank, sizeof(rank), "%d", i);
+        assert_string_equal(env_value(pod, "RANK"), rank);
+        assert_string_equal(env_value(pod, "WORLD_SIZE"), "4");
+        assert_string_equal(env_value(pod, "MASTER_ADDR"), world_name(&w, "worker", 0));
+        assert_string_equal(env_value(pod, "MASTER_PORT"),
+                            env_value(world_pod(&w, "worker", 0), "MASTER_PORT"));
+        assert_string_equal(env_value(pod, "PYTHONUNBUFFERED"), "1");
+        assert_true(object_is_controlled_by(pod, object_uid(world_job(&w))));
+    }
+    assert_string_equal(world_phase(&w), "Pending");
+    assert_string_equal(world_condition(&w, "Initialized", "status"), "True");
+    assert_string_equal(world_condition(&w, "Initialized", "reason"), "-");
+    assert_string_equal(world_condition(&w, "Initialized", "message"),
+                        "The job has been initialized successfully.");
+    assert_int_equal(world_events(&w, "Created"), 1);
+    assert_string_equal(world_event_text(&w, "Created"),
+                        "A PyTorchTrainingJob has been created: mnist");
+    assert_int_equal(world_events(&w, "NewReplica"), 4);
+    assert_string_equal(world_event_text(&w, "NewReplica"),
+                        "Create the replica[mnist-40c14-worker-3] for the first time.");
+    assert_int_equal(world_events(&w, "Start"), 1);
+    assert_int_equal(json_get_int(world_status(&w), "observedGeneration", 0), 1);
+    world_release(&w);
+}
+
+static void nothing_is_made_before_the_port_is_ours(void **state)
+{
+    struct plan plan;
+    struct world w;
+    int64_t port;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 2, "Never", "");
+    world_plan(&w, &plan);
+    world_apply(&w, &plan, 1); /* the status; the lease is lost on the way */
+    port = json_get_int(world_status(&w), "masterPort", 0);
+    assert_true(port >= PORT_FIRST && port < PORT_FIRST + PORT_COUNT);
+    assert_int_equal(world_now(&w, WORLD_LEASES)->len, 0);
+    /* another job was faster */
+    world_add(&w, WORLD_LEASES, port_lease_new(&w.arena, port, "ns", "other", "other-uid"));
+    world_plan(&w, &plan);
+    world_apply(&w, &plan, -1);
+    assert_int_equal(world_pods(&w), 0);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    assert_int_not_equal(json_get_int(world_status(&w), "masterPort", 0), port);
+    assert_int_equal(strtoll(env_value(world_pod(&w, "worker", 1), "MASTER_PORT"), NULL, 10),
+                     json_get_int(world_status(&w), "masterPort", 0));
+    world_release(&w);
+}
+
+static void on_a_cluster_the_port_is_constant(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    w.shared_network = false;
+    world_submit(&w, 1, "Never", "");
+    world_settle(&w);
+    assert_string_equal(env_value(world_pod(&w, "worker", 0), "MASTER_PORT"), "29500");
+    assert_int_equal(world_now(&w, WORLD_LEASES)->len, 0);
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    world_release(&w);
+}
+
+static void all_ports_taken_is_said(void **state)
+{
+    struct plan plan;
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 1, "Never", "");
+    {
+        struct world_state all = {.len = PORT_COUNT};
+
+        all.items = arena_alloc(&w.arena, PORT_COUNT * sizeof(*all.items));
+        for (int i = 0; i < PORT_COUNT; i++)
+            all.items[i] = port_lease_new(&w.arena, PORT_FIRST + i, "ns", "other", "other");
+        world_push(&w, WORLD_LEASES, all);
+    }
+    world_plan(&w, &plan);
+    world_apply(&w, &plan, -1);
+    world_plan(&w, &plan);
+    assert_true(plan_is_empty(&plan));
+    assert_true(plan.wake_at_ms > w.now_ms);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "NoPortFree");
+    assert_int_equal(world_events(&w, "NoPortFree"), 1);
+    world_release(&w);
+}
+
+static void a_foreign_pod_is_reported_and_left_alone(void **state)
+{
+    const struct json *foreign;
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 2, "Never", "");
+    foreign = world_add(&w, WORLD_PODS,
+                        parse(&w.arena, "{'metadata':{'name':'mnist-40c14-worker-1',"
+                                        "'namespace':'ns'},'status':{'phase':'Running'}}"));
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 1);
+    assert_ptr_equal(world_pod(&w, "worker", 1), foreign);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "NameClash");
+    assert_non_null(
+        strstr(json_get_string(world_status(&w), "message", ""), "\"mnist-40c14-worker-1\""));
+    assert_int_equal(world_events(&w, "NameClash"), 1);
+    assert_true(w.wake_at_ms > w.now_ms);
+    world_remove(&w, WORLD_PODS, "mnist-40c14-worker-1");
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    assert_int_equal(world_events(&w, "NameClash"), 1);
+    world_release(&w);
+}
+
+static void a_foreign_service_is_a_clash_too(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 1, "Never", "");
+    world_add(&w, WORLD_SERVICES, parse(&w.arena, "{'metadata':{'name':'mnist-40c14-worker-0'}}"));
+    world_add(&w, WORLD_SERVICES, parse(&w.arena, "{'metadata':{'name':'unrelated'}}"));
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 0);
+    assert_non_null(strstr(json_get_string(world_status(&w), "message", ""), "a service"));
+    world_release(&w);
+}
+
+static void a_job_of_the_same_name_adopts_nothing(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    {
+        const struct json *old = world_job(&w);
+        struct json *job = world_edit(&w, old);
+
+        json_set_string(&w.arena, json_make_object(&w.arena, job, "metadata"), "uid", "another");
+        json_remove(job, "status");
+        world_change(&w, WORLD_JOBS, old, job);
+    }
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 4);
+    assert_int_equal(w.deleted, 0);
+    for (int i = 0; i < 2; i++)
+        assert_true(object_is_controlled_by(world_pod(&w, "worker", i), "another"));
+    world_release(&w);
+}
+
+static void a_job_without_replicas_says_so(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 0, "Never", "");
+    world_settle(&w);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "NoReplicas");
+    assert_string_equal(world_phase(&w), "Pending");
+    world_release(&w);
+}
+
+/* --- running and ending ----------------------------------------------------------------------- */
+
+static void running_is_said_with_the_known_words(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(world_condition(&w, "Running", "status"), "True");
+    assert_string_equal(world_condition(&w, "Running", "reason"), "-");
+    assert_string_equal(world_condition(&w, "Running", "message"),
+                        "All pods are running normally or have completed successfully.");
+    assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "False");
+    assert_string_equal(world_condition(&w, "Completed", "reason"), "NotFinished");
+    assert_string_equal(world_condition(&w, "Completed", "message"), "The job is still running.");
+    assert_string_equal(world_condition(&w, "Failed", "status"), "absent");
+    assert_null(json_get(world_status(&w), "reason"));
+    assert_null(json_get(world_status(&w), "message"));
+    assert_int_equal(object_time(world_status(&w), "startTime"), w.now_ms);
+    assert_int_equal(world_events(&w, "Running"), 1);
+    assert_string_equal(world_event_text(&w, "Running"),
+                        "The job began running at 2027-01-15 08:00:00.00 UTC");
+    world_release(&w);
+}
+
+static void the_master_decides_success(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "Never", "");
+    w.now_ms += 5000;
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    assert_int_equal(object_time(world_status(&w), "completionTime"), w.now_ms);
+    assert_string_equal(world_condition(&w, "Running", "status"), "False");
+    assert_string_equal(world_condition(&w, "Failed", "status"), "False");
+    assert_string_equal(world_condition(&w, "Completed", "status"), "True");
+    assert_string_equal(world_condition(&w, "Completed", "reason"), "Succeeded");
+    assert_string_equal(world_condition(&w, "Completed", "message"),
+                        "The job has finished successfully.");
+    assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "False");
+    assert_int_equal(world_events(&w, "Succeeded"), 1);
+    /* Unfinished is the default: the master's pod stays, the others go */
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 1);
+    assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "succeeded"), 0), 1);
+    assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "deleted"), 0), 2);
+    assert_int_equal(world_now(&w, WORLD_LEASES)->len, 0);
+    world_release(&w);
+}
+
+static void the_master_decides_failure(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    world_pod_exits(&w, world_name(&w, "worker", 0), 137);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    for (int i = 0; i < 2; i++) {
+        const char *type = i ? "Completed" : "Failed";
+
+        assert_string_equal(world_condition(&w, type, "status"), "True");
+        assert_string_equal(world_condition(&w, type, "reason"), "Failed");
+        assert_string_equal(
+            world_condition(&w, type, "message"),
+            "PyTorchTrainingJob mnist has failed: mnist-40c14-worker-0 failed with exit code 137 "
+            "(killed, SIGKILL: perhaps out of memory); restartPolicy Never does not restart it");
+    }
+    assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "True");
+    assert_string_equal(world_condition(&w, "Running", "status"), "False");
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "MasterFailed");
+    assert_string_equal(json_get_string(world_status(&w), "message", ""),
+                        world_condition(&w, "Failed", "message"));
+    assert_int_equal(world_events(&w, "Failed"), 1);
+    assert_int_equal(world_events(&w, "ReplicaFailed"), 1);
+    world_release(&w);
+}
+
+static void workers_failures_do_not_end_the_job(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 4, "Never", "");
+    world_pod_exits(&w, world_name(&w, "worker", 2), 1);
+    world_pod_exits(&w, world_name(&w, "worker", 3), 139);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "True");
+    assert_string_equal(world_condition(&w, "ReplicaFailure", "message"),
+                        "mnist-40c14-worker-2 failed with exit code 1 (the program ended with an "
+                        "error); 1 more failed");
+    assert_string_equal(world_condition(&w, "Running", "message"), "2 of 4 pods are running.");
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "ReplicaFailed");
+    assert_int_equal(world_events(&w, "ReplicaFailed"), 2);
+    assert_int_equal(world_pods(&w), 4);
+    assert_int_equal(world_backoff(&w), 0);
+    /* and success is still the master's to decide */
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "True");
+    world_release(&w);
+}
+
+static void the_end_is_final(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runPolicy':{'cleanUpPolicy':'None'}");
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    world_pod_exits(&w, world_name(&w, "worker", 1), 1);
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 0));
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    assert_int_equal(world_pods(&w), 1);
+    assert_int_equal(world_backoff(&w), 0);
+    /* what became of the replicas is still told truly */
+    assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "succeeded"), 0), 1);
+    assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "failed"), 0), 1);
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
+    world_settle(&w);
+    assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "failed"), 0), 1);
+    assert_int_equal(world_now(&w, WORLD_LEASES)->len, 0);
+    world_release(&w);
+}
+
+/* --- restarts --------------------------------------------------------------------------------- */
+
+static void policy_and_exit_code_decide_replacement(void **state)
+{
+    static const struct {
+        const char *policy;
+        int code;
+        bool replaced;
+    } table[] = {
+        {"Always", 0, true},      {"Always", 1, true},      {"OnFailure", 1, true},
+        {"OnFailure", 0, false},  {"Never", 1, false},      {"Never", 0, false},
+        {"ExitCode", 1, false},   {"ExitCode", 0, false},   {"ExitCode", 130, true},
+        {"ExitCode", 137, true},  {"ExitCode", 138, true},  {"ExitCode", 143, true},
+        {"ExitCode", 139, false}, {"ExitCode", 134, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(table); i++)
+        for (int who = 0; who < 2; who++) {
+            const char *name, *uid;
+            struct world w;
+
+            start(&w, 2, table[i].policy, "");
+            name = world_name(&w, "worker", who);
+            uid = object_uid(world_get(&w, WORLD_PODS, name));
+            world_pod_exits(&w, name, table[i].code);
+            world_settle(&w);
+            assert_int_equal(strcmp(object_uid(world_get(&w, WORLD_PODS, name)), uid) != 0,
+                             table[i].replaced);
+            assert_int_equal(world_backoff(&w), table[i].replaced);
+            assert_int_equal(world_events(&w, "Restart"), table[i].replaced);
+            if (who == 0 && !table[i].replaced)
+                assert_string_equal(world_phase(&w), table[i].code ? "Failed" : "Succeeded");
+            else
+                assert_string_equal(world_phase(&w), "Running");
+            world_release(&w);
+        }
+}
+
+static void a_replacement_keeps_name_and_rank(void **state)
+{
+    const struct json *task;
+    struct world w;
+
+    (void)state;
+    start(&w, 4, "OnFailure", "");
+    world_pod_exits(&w, world_name(&w, "worker", 2), 137);
+    world_settle(&w);
+    assert_string_equal(env_value(world_pod(&w, "worker", 2), "RANK"), "2");
+    assert_string_equal(json_string(json_at(world_pod(&w, "worker", 2), "status", "phase"), ""),
+                        "Pending");
+    assert_int_equal(world_pods(&w), 4);
+    assert_int_equal(w.created, 5);
+    assert_int_equal(w.deleted, 1);
+    assert_int_equal(world_backoff(&w), 1);
+    task = json_first(json_get(world_status(&w), "tasks"));
+    assert_int_equal(json_get_int(task, "restartCount", 0), 1);
+    assert_string_equal(world_event_text(&w, "Restart"),
+                        "Replace the replica[mnist-40c14-worker-2]: 1 of 3 restarts are used.");
+    world_release(&w);
+}
+
+static void four_failures_share_a_budget_of_three(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 4, "OnFailure", "'runPolicy':{'backoffLimit':3}");
+    for (int i = 3; i >= 0; i--) {
+        world_pod_exits(&w, world_name(&w, "worker", i), 1);
+        world_settle(&w);
+    }
+    assert_int_equal(world_backoff(&w), 3);
+    assert_int_equal(w.created, 7);
+    assert_string_equal(world_phase(&w), "Failed");
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "BackoffLimitExceeded");
+    assert_non_null(strstr(world_condition(&w, "Failed", "message"),
+                           "failed with exit code 1 (the program ended with an error); the "
+                           "restart budget is spent (3 of 3)"));
+    world_release(&w);
+}
+
+static void four_failures_at_once_charge_three(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 4, "OnFailure", "");
+    for (int i = 0; i < 4; i++)
+        world_pod_exits(&w, world_name(&w, "worker", i), 1);
+    world_settle(&w);
+    assert_int_equal(world_backoff(&w), 3);
+    assert_int_equal(w.created, 7);
+    assert_string_equal(world_phase(&w), "Pending");
+    world_release(&w);
+}
+
+static void without_budget_the_first_failure_is_the_last(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Always", "'runPolicy':{'backoffLimit':0}");
+    world_pod_exits(&w, world_name(&w, "worker", 0), 1);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    assert_int_equal(world_backoff(&w), 0);
+    world_release(&w);
+}
+
+static void always_on_the_master_ends_with_its_last_exit(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Always", "'runPolicy':{'backoffLimit':2}");
+    for (int i = 0; i < 3; i++) {
+        world_pod_exits_after(&w, world_name(&w, "worker", 0), 0, RESTART_RESET_MS);
+        world_settle(&w);
+        world_all_run(&w);
+        world_settle(&w);
+    }
+    assert_string_equal(world_phase(&w), "Succeeded");
+    assert_int_equal(world_backoff(&w), 2);
+    assert_int_equal(w.created, 3);
+    world_release(&w);
+}
+
+static void replacements_wait_longer_each_time(void **state)
+{
+    static const int64_t delays_ms[] = {0, 1000, 2000, 4000};
+    const char *name;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runPolicy':{'backoffLimit':9}");
+    name = world_name(&w, "worker", 1);
+    for (size_t i = 0; i < ELEMS(delays_ms); i++) {
+        world_pod_exits(&w, name, 1);
+        world_settle(&w);
+        if (delays_ms[i]) {
+            /* it can be looked at until then */
+            assert_true(pod_is_finished(world_get(&w, WORLD_PODS, name)));
+            assert_int_equal(w.wake_at_ms, w.now_ms + delays_ms[i]);
+            assert_string_equal(json_get_string(world_status(&w), "reason", ""), "Restarting");
+            w.now_ms += delays_ms[i] - 1;
+            world_settle(&w);
+            assert_true(pod_is_finished(world_get(&w, WORLD_PODS, name)));
+            w.now_ms += 1;
+            world_settle(&w);
+        }
+        assert_false(pod_is_finished(world_get(&w, WORLD_PODS, name)));
+        world_pod_runs(&w, name);
+        world_settle(&w);
+    }
+    assert_int_equal(world_backoff(&w), 4);
+    /* a long run forgives */
+    world_pod_exits_after(&w, name, 1, RESTART_RESET_MS);
+    world_settle(&w);
+    assert_false(pod_is_finished(world_get(&w, WORLD_PODS, name)));
+    world_release(&w);
+}
+
+static void a_missing_pod_waits_for_its_turn_too(void **state)
+{
+    const char *name;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runPolicy':{'backoffLimit':9}");
+    name = world_name(&w, "worker", 1);
+    world_pod_exits(&w, name, 1);
+    world_settle(&w);
+    world_pod_exits(&w, name, 1);
+    world_settle(&w);
+    world_remove(&w, WORLD_PODS, name); /* somebody tidied up meanwhile */
+    world_settle(&w);
+    assert_null(world_get(&w, WORLD_PODS, name));
+    assert_int_equal(w.wake_at_ms, w.now_ms + 1000);
+    /* a clock set back does not make it wait for ever */
+    w.now_ms -= 3600000;
+    world_settle(&w);
+    assert_non_null(world_get(&w, WORLD_PODS, name));
+    world_release(&w);
+}
+
+static void job_scope_replaces_all_for_the_price_of_one(void **state)
+{
+    struct plan plan;
+    struct world w;
+
+    (void)state;
+    start(&w, 4, "OnFailure", "'runPolicy':{'restartScope':'Job'}");
+    world_pod_exits(&w, world_name(&w, "worker", 2), 137);
+    world_pod_exits(&w, world_name(&w, "worker", 3), 137);
+    world_settle(&w);
+    /* three are told to stop; nothing is made until they are gone */
+    assert_int_equal(world_pods(&w), 2);
+    assert_int_equal(w.created, 4);
+    world_plan(&w, &plan);
+    assert_true(plan_is_empty(&plan));
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 4);
+    assert_int_equal(w.created, 8);
+    assert_int_equal(world_backoff(&w), 1);
+    assert_int_equal(world_events(&w, "Restart"), 1);
+    assert_int_equal(
+        json_get_int(json_first(json_get(world_status(&w), "tasks")), "restartCount", 0), 4);
+    assert_string_equal(world_phase(&w), "Pending");
+    assert_string_equal(object_annotation(world_pod(&w, "worker", 1), ANNOTATION_MIN_MEMBER), "4");
+    world_all_run(&w);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_int_equal(world_events(&w, "Running"), 1);
+    world_release(&w);
+}
+
+static void job_scope_waits_before_the_second_round(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runPolicy':{'restartScope':'Job'}");
+    for (int i = 0; i < 2; i++) {
+        world_pod_exits(&w, world_name(&w, "worker", 1), 1);
+        world_settle(&w);
+        world_stop_deleted(&w);
+        world_settle(&w);
+    }
+    assert_int_equal(world_pods(&w), 0); /* stopped at once, started later */
+    assert_int_equal(w.wake_at_ms, w.now_ms + 1000);
+    w.now_ms += 1000;
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    world_release(&w);
+}
+
+static void job_scope_renews_what_had_succeeded(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "OnFailure", "'runPolicy':{'restartScope':'Job'}");
+    world_pod_exits(&w, world_name(&w, "worker", 1), 0);
+    world_settle(&w);
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    world_pod_exits(&w, world_name(&w, "worker", 2), 1);
+    world_settle(&w);
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 3);
+    world_release(&w);
+}
+
+static void a_pod_deleted_by_hand_is_replaced_for_free(void **state)
+{
+    const struct json *pod;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    pod = world_pod(&w, "worker", 1);
+    world_delete(&w, WORLD_PODS, pod);
+    world_settle(&w);
+    /* it is on its way out and may fail doing so: neither counts */
+    world_pod_exits(&w, world_name(&w, "worker", 1), 143);
+    world_settle(&w);
+    assert_int_equal(w.created, 2);
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(w.created, 3);
+    assert_string_equal(env_value(world_pod(&w, "worker", 1), "RANK"), "1");
+    assert_int_equal(world_backoff(&w), 0);
+    assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "False");
+    world_release(&w);
+}
+
+static void a_finished_worker_deleted_by_hand_stays_finished(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "OnFailure", "");
+    world_pod_exits(&w, world_name(&w, "worker", 1), 0);
+    world_settle(&w);
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
+    world_settle(&w);
+    assert_null(world_pod(&w, "worker", 1));
+    assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "succeeded"), 0), 1);
+    assert_string_equal(world_condition(&w, "Running", "message"),
+                        "All pods are running normally or have completed successfully.");
+    /* a replacement of another need not wait for it */
+    world_pod_exits(&w, world_name(&w, "worker", 2), 1);
+    world_settle(&w);
+    assert_string_equal(object_annotation(world_pod(&w, "worker", 2), ANNOTATION_MIN_MEMBER), "2");
+    world_release(&w);
+}
+
+static void a_pod_lost_with_its_node_is_replaced_for_free(void **state)
+{
+    const struct json *old;
+    struct json *pod;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    old = world_pod(&w, "worker", 0);
+    pod = world_edit(&w, old);
+    json_set(&w.arena, pod, "status", parse(&w.arena, "{'phase':'Failed','reason':'NodeLost'}"));
+    world_change(&w, WORLD_PODS, old, pod);
+    world_settle(&w);
+    assert_int_equal(w.created, 3);
+    assert_int_equal(world_backoff(&w), 0);
+    assert_string_equal(world_phase(&w), "Running");
+    world_release(&w);
+}
+
+/* --- deadline, clean-up, TTL ------------------------------------------------------------------ */
+
+static void the_deadline_is_never_early(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 2, "OnFailure", "'runPolicy':{'activeDeadlineSeconds':2}");
+    world_settle(&w);
+    w.now_ms += 60000; /* waiting in the queue does not count */
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Pending");
+    w.now_ms += 500;
+    world_all_run(&w);
+    world_settle(&w);
+    assert_int_equal(w.wake_at_ms, w.now_ms - 500 + 2999);
+    w.now_ms += 2000;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    w.now_ms = w.wake_at_ms;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    assert_string_equal(world_condition(&w, "Failed", "reason"), "DeadlineExceeded");
+    assert_string_equal(world_condition(&w, "Completed", "reason"), "Failed");
+    assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "False");
+    assert_string_equal(json_get_string(world_status(&w), "message", ""),
+                        "PyTorchTrainingJob mnist has failed: it ran longer than "
+                        "activeDeadlineSeconds (2 s)");
+    assert_int_equal(world_events(&w, "DeadlineExceeded"), 1);
+    world_release(&w);
+}
+
+static void success_beats_the_deadline(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Never", "'runPolicy':{'activeDeadlineSeconds':2}");
+    w.now_ms += 60000;
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    world_release(&w);
+}
+
+/* Four workers: the master (0), one running (1), one failed (2), one pending (3). */
+static void end_somehow(struct world *w, const char *policy, const char *ending)
+{
+    char more[200];
+
+    (void)snprintf(more, sizeof(more), "'runPolicy':{'cleanUpPolicy':'%s','backoffLimit':%d%s}",
+                   policy, strcmp(ending, "budget") == 0 ? 0 : 3,
+                   strcmp(ending, "deadline") == 0 ? ",'activeDeadlineSeconds':5" : "");
+    world_init(w);
+    world_submit(w, 4, strcmp(ending, "budget") == 0 ? "OnFailure" : "Never", more);
+    world_settle(w);
+    for (int i = 0; i < 3; i++)
+        world_pod_runs(w, world_name(w, "worker", i));
+    world_pod_exits(w, world_name(w, "worker", 2), 1);
+    world_settle(w);
+    if (strcmp(ending, "deadline") == 0)
+        w->now_ms += 6000;
+    else
+        world_pod_exits(w, world_name(w, "worker", 0), strcmp(ending, "success") == 0 ? 0 : 1);
+    world_settle(w);
+    world_stop_deleted(w);
+    world_settle(w);
+}
+
+static void clean_up_by_policy_and_ending(void **state)
+{
+    static const char *const endings[] = {"success", "failure", "budget", "deadline"};
+    static const struct {
+        const char *policy;
+        bool master, running, failed, pending; /* what stays when the master has finished */
+    } table[] = {
+        {"None", true, true, true, true},
+        {"All", false, false, false, false},
+        {"Unfinished", true, false, true, false},
+    };
+
+    (void)state;
+    for (size_t p = 0; p < ELEMS(table); p++)
+        for (size_t e = 0; e < ELEMS(endings); e++) {
+            bool deadline = strcmp(endings[e], "deadline") == 0;
+            bool none = strcmp(table[p].policy, "None") == 0;
+            struct world w;
+
+            end_somehow(&w, table[p].policy, endings[e]);
+            assert_string_equal(world_phase(&w), e == 0 ? "Succeeded" : "Failed");
+            /* at the deadline the master is one of those that run */
+            assert_int_equal(world_pod(&w, "worker", 0) != NULL,
+                             deadline ? table[p].running : table[p].master);
+            assert_int_equal(world_pod(&w, "worker", 1) != NULL, table[p].running);
+            assert_int_equal(world_pod(&w, "worker", 2) != NULL, table[p].failed);
+            assert_int_equal(world_pod(&w, "worker", 3) != NULL, table[p].pending);
+            /* the port is kept as long as somebody may be using it */
+            assert_int_equal(world_now(&w, WORLD_LEASES)->len, none);
+            world_release(&w);
+        }
+}
+
+static void the_job_goes_when_its_time_is_up(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Never", "'runPolicy':{'ttlSecondsAfterFinished':3}");
+    world_pod_exits(&w, world_name(&w, "worker", 0), 1);
+    world_settle(&w);
+    assert_int_equal(w.wake_at_ms, w.now_ms + 3999);
+    w.now_ms += 3998;
+    world_settle(&w);
+    assert_int_equal(world_now(&w, WORLD_JOBS)->len, 1);
+    w.now_ms += 1;
+    world_settle(&w);
+    assert_int_equal(world_now(&w, WORLD_JOBS)->len, 0);
+    world_release(&w);
+}
+
+/* --- pause ------------------------------------------------------------------------------------ */
+
+#define PAUSE(on) "{'pause':{'enabled':" on ",'resumeSpecs':[{'type':'worker','args':['r.py']}]}}"
+
+static void created_paused_makes_nothing(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 2, "Never", "'runMode':" PAUSE("true"));
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 0);
+    assert_string_equal(world_phase(&w), "Paused");
+    assert_string_equal(world_condition(&w, "Paused", "status"), "True");
+    assert_null(json_get(world_status(&w), "startTime"));
+    world_edit_spec(&w, "runMode", PAUSE("false"));
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    assert_string_equal(world_phase(&w), "Resuming");
+    world_all_run(&w);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(world_condition(&w, "Paused", "status"), "False");
+    world_release(&w);
+}
+
+static void pause_stops_and_resume_starts_anew(void **state)
+{
+    const struct json *container;
+    int64_t started;
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "OnFailure", "'runMode':" PAUSE("false"));
+    world_pod_exits(&w, world_name(&w, "worker", 2), 0);
+    world_settle(&w);
+    started = object_time(world_status(&w), "startTime");
+    w.now_ms += 10000;
+    world_edit_spec(&w, "runMode", PAUSE("true"));
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Paused");
+    assert_string_equal(world_condition(&w, "Running", "status"), "False");
+    assert_string_equal(world_condition(&w, "Completed", "message"), "The job is paused.");
+    assert_null(json_get(world_status(&w), "startTime"));
+    /* a master stopped by the pause ends neither well nor badly */
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_pod_exits(&w, world_name(&w, "worker", 1), 143);
+    world_settle(&w);
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 0);
+    assert_string_equal(world_phase(&w), "Paused");
+    assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "running"), -1), 0);
+    assert_int_equal(world_backoff(&w), 0);
+    /* resume: everybody is back, also who had finished */
+    world_edit_spec(&w, "runMode", PAUSE("false"));
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 3);
+    container = json_first(json_at(world_pod(&w, "worker", 0), "spec", "containers"));
+    assert_string_equal(json_string(json_first(json_get(container, "args")), ""), "r.py");
+    assert_string_equal(json_string(json_first(json_get(container, "command")), ""), "python");
+    world_all_run(&w);
+    world_settle(&w);
+    assert_true(object_time(world_status(&w), "startTime") > started);
+    assert_int_equal(world_events(&w, "Paused"), 1);
+    assert_int_equal(world_events(&w, "Resuming"), 1);
+    assert_int_equal(world_events(&w, "Running"), 2);
+    world_release(&w);
+}
+
+static void resume_waits_for_the_old_pods_to_go(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runMode':" PAUSE("false"));
+    world_edit_spec(&w, "runMode", PAUSE("true"));
+    world_settle(&w);
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 0));
+    world_edit_spec(&w, "runMode", PAUSE("false"));
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 1);
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    world_release(&w);
+}
+
+static void the_deadline_stops_while_paused(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Never", "'runPolicy':{'activeDeadlineSeconds':10},'runMode':" PAUSE("false"));
+    world_edit_spec(&w, "runMode", PAUSE("true"));
+    world_settle(&w);
+    w.now_ms += 60000;
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Paused");
+    world_edit_spec(&w, "runMode", PAUSE("false"));
+    world_settle(&w);
+    world_all_run(&w);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    w.now_ms += 11000;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    world_release(&w);
+}
+
+/* --- elastic ---------------------------------------------------------------------------------- */
+
+#define ELASTIC(n) "{'enabled':true,'minReplicas':1,'maxReplicas':4,'expectedReplicas':" n "}"
+
+static void scaling_touches_no_survivor(void **state)
+{
+    const char *uid0, *uid1;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'torchrunConfig':{'enabled':true},'elastic':" ELASTIC("2"));
+    assert_string_equal(object_annotation(world_pod(&w, "worker", 0), ANNOTATION_MIN_MEMBER), "1");
+    uid0 = object_uid(world_pod(&w, "worker", 0));
+    uid1 = object_uid(world_pod(&w, "worker", 1));
+    world_edit_spec(&w, "elastic", ELASTIC("4"));
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 4);
+    world_all_run(&w);
+    world_settle(&w);
+    world_edit_spec(&w, "elastic", ELASTIC("2"));
+    world_settle(&w);
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    assert_string_equal(object_uid(world_pod(&w, "worker", 0)), uid0);
+    assert_string_equal(object_uid(world_pod(&w, "worker", 1)), uid1);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_int_equal(world_backoff(&w), 0);
+    world_release(&w);
+}
+
+static void shares_follow_the_weights(void **state)
+{
+    static const struct {
+        const char *spec;
+        int64_t counts[3];
+    } table[] = {
+        {"{'replicaSpecs':[{'replicas':2},{}]}", {2, 1}},
+        {"{'replicaSpecs':[{'replicas':-5},{'replicas':99999999}]}", {0, REPLICAS_LIMIT}},
+        {"{'replicaSpecs':[{'replicas':2}],'elastic':{'enabled':true,'expectedReplicas':5}}", {2}},
+        {"{'torchrunConfig':{'enable':true},'elastic':{'enable':true,'minReplicas':1,"
+         "'maxReplicas':3,'expectedReplicas':9},'replicaSpecs':[{}]}",
+         {3}},
+        {"{'torchrunConfig':{'enabled':true},'elastic':{'enabled':true,'expectedReplicas':6},"
+         "'replicaSpecs':[{'scalingWeight':1},{'scalingWeight':2}]}",
+         {2, 4}},
+        {"{'torchrunConfig':{'enabled':true},'elastic':{'enabled':true,'expectedReplicas':5},"
+         "'replicaSpecs':[{'scalingWeight':0},{'scalingWeight':1},{'scalingWeight':1}]}",
+         {1, 2, 2}},
+        {"{'torchrunConfig':{'enabled':true},'elastic':{'enabled':true,'expectedReplicas':3},"
+         "'replicaSpecs':[{'scalingWeight':0},{'scalingWeight':0}]}",
+         {2, 1}},
+        {"{'torchrunConfig':{'enabled':true},'elastic':{'enabled':true,'expectedReplicas':5},"
+         "'replicaSpecs':[{},{}]}",
+         {3, 2}},
+        {"{'torchrunConfig':{'enabled':true},'elastic':{'enabled':true,'expectedReplicas':5},"
+         "'replicaSpecs':[{'scalingWeight':0},{'scalingWeight':2},{'scalingWeight':1}]}",
+         {1, 3, 1}},
+        {"{'torchrunConfig':{'enabled':true},'elastic':{'enabled':true},'replicaSpecs':[]}", {0}},
+    };
+    struct arena a = ARENA_INIT(1 << 16);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(table); i++) {
+        int64_t counts[4] = {0};
+
+        replica_counts(parse(&a, table[i].spec), counts);
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(counts[k], table[i].counts[k]);
+    }
+    arena_release(&a);
+}
+
+/* --- robustness ------------------------------------------------------------------------------- */
+
+struct seen_names {
+    struct world *world;
+    int count;
+};
+
+static void see_name(void *arg, const char *name)
+{
+    struct seen_names *s = arg;
+
+    assert_string_equal(name, world_name(s->world, "worker", s->count++));
+}
+
+static void the_names_wanted_are_the_names_made(void **state)
+{
+    struct seen_names s = {0};
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 3, "Never", "");
+    s.world = &w;
+    job_kinds[0]->wanted_names(&w.arena, world_job(&w), see_name, &s);
+    assert_int_equal(s.count, 3);
+    assert_null(job_kinds[1]);
+    world_release(&w);
+}
+
+static void an_old_cache_does_not_undo_what_is_recorded(void **state)
+{
+    size_t at[WORLD_SET_COUNT];
+    struct job_snapshot s;
+    struct plan plan;
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "Never", "");
+    at[WORLD_PODS] = w.past_len[WORLD_PODS] - 1; /* all running */
+    world_pod_exits(&w, world_name(&w, "worker", 1), 0);
+    world_pod_exits(&w, world_name(&w, "worker", 2), 1);
+    world_settle(&w);
+    at[WORLD_JOBS] = w.past_len[WORLD_JOBS] - 1;
+    at[WORLD_SERVICES] = w.past_len[WORLD_SERVICES] - 1;
+    at[WORLD_LEASES] = w.past_len[WORLD_LEASES] - 1;
+    world_snapshot(&w, at, &s);
+    plan_init(&plan, &w.arena);
+    job_kinds[0]->reconcile(&s, &plan);
+    assert_true(plan_is_empty(&plan));
+    world_release(&w);
+}
+
+static void an_old_job_makes_no_pods(void **state)
+{
+    size_t at[WORLD_SET_COUNT];
+    struct job_snapshot s;
+    struct plan plan;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runPolicy':{'cleanUpPolicy':'All'}");
+    at[WORLD_JOBS] = w.past_len[WORLD_JOBS] - 1;
+    at[WORLD_SERVICES] = w.past_len[WORLD_SERVICES] - 1;
+    at[WORLD_LEASES] = w.past_len[WORLD_LEASES] - 1;
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 0);
+    /* the job as it was when it ran, the pods as they are: all gone */
+    at[WORLD_PODS] = w.past_len[WORLD_PODS] - 1;
+    world_snapshot(&w, at, &s);
+    plan_init(&plan, &w.arena);
+    job_kinds[0]->reconcile(&s, &plan);
+    assert_false(plan_is_empty(&plan));
+    world_apply(&w, &plan, -1);
+    assert_int_equal(world_pods(&w), 0);
+    world_release(&w);
+}
+
+static void a_thousand_replicas_are_no_trouble(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 1000, "OnFailure", "");
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 1000);
+    world_release(&w);
+}
+
+static void out_of_memory_is_not_a_crash(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "OnFailure", "'torchrunConfig':{'enabled':true}");
+    world_pod_exits(&w, world_name(&w, "worker", 1), 1);
+    for (size_t limit = 0; limit < 200000; limit += limit < 4000 ? 64 : 1024) {
+        struct arena a = ARENA_INIT(limit);
+        size_t at[WORLD_SET_COUNT];
+        struct job_snapshot s;
+        struct plan plan;
+
+        for (int i = 0; i < WORLD_SET_COUNT; i++)
+            at[i] = w.past_len[i] - 1;
+        at[WORLD_PODS] = limit % 128 ? 0 : at[WORLD_PODS];
+        world_snapshot(&w, at, &s);
+        plan_init(&plan, &a);
+        job_kinds[0]->reconcile(&s, &plan);
+        arena_release(&a);
+    }
+    world_release(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(four_replicas_make_four_pods),
+        cmocka_unit_test(nothing_is_made_before_the_port_is_ours),
+        cmocka_unit_test(on_a_cluster_the_port_is_constant),
+        cmocka_unit_test(all_ports_taken_is_said),
+        cmocka_unit_test(a_foreign_pod_is_reported_and_left_alone),
+        cmocka_unit_test(a_foreign_service_is_a_clash_too),
+        cmocka_unit_test(a_job_of_the_same_name_adopts_nothing),
+        cmocka_unit_test(a_job_without_replicas_says_so),
+        cmocka_unit_test(running_is_said_with_the_known_words),
+        cmocka_unit_test(the_master_decides_success),
+        cmocka_unit_test(the_master_decides_failure),
+        cmocka_unit_test(workers_failures_do_not_end_the_job),
+        cmocka_unit_test(the_end_is_final),
+        cmocka_unit_test(policy_and_exit_code_decide_replacement),
+        cmocka_unit_test(a_replacement_keeps_name_and_rank),
+        cmocka_unit_test(four_failures_share_a_budget_of_three),
+        cmocka_unit_test(four_failures_at_once_charge_three),
+        cmocka_unit_test(without_budget_the_first_failure_is_the_last),
+        cmocka_unit_test(always_on_the_master_ends_with_its_last_exit),
+        cmocka_unit_test(replacements_wait_longer_each_time),
+        cmocka_unit_test(a_missing_pod_waits_for_its_turn_too),
+        cmocka_unit_test(job_scope_replaces_all_for_the_price_of_one),
+        cmocka_unit_test(job_scope_waits_before_the_second_round),
+        cmocka_unit_test(job_scope_renews_what_had_succeeded),
+        cmocka_unit_test(a_pod_deleted_by_hand_is_replaced_for_free),
+        cmocka_unit_test(a_finished_worker_deleted_by_hand_stays_finished),
+        cmocka_unit_test(a_pod_lost_with_its_node_is_replaced_for_free),
+        cmocka_unit_test(the_deadline_is_never_early),
+        cmocka_unit_test(success_beats_the_deadline),
+        cmocka_unit_test(clean_up_by_policy_and_ending),
+        cmocka_unit_test(the_job_goes_when_its_time_is_up),
+        cmocka_unit_test(created_paused_makes_nothing),
+        cmocka_unit_test(pause_stops_and_resume_starts_anew),
+        cmocka_unit_test(resume_waits_for_the_old_pods_to_go),
+        cmocka_unit_test(the_deadline_stops_while_paused),
+        cmocka_unit_test(scaling_touches_no_survivor),
+        cmocka_unit_test(shares_follow_the_weights),
+        cmocka_unit_test(the_names_wanted_are_the_names_made),
+        cmocka_unit_test(an_old_cache_does_not_undo_what_is_recorded),
+        cmocka_unit_test(an_old_job_makes_no_pods),
+        cmocka_unit_test(a_thousand_replicas_are_no_trouble),
+        cmocka_unit_test(out_of_memory_is_not_a_crash),
+    };
+
+    return cmocka_run_group_tests_name("core pytorch", tests, NULL, NULL);
+}
