@@ -59,9 +59,12 @@ void data_maps_validate(const struct json *object, const struct json *old, const
             problem_forbidden(err, &at, map ? map->line : 0,
                               "field is immutable when `immutable` is set");
     }
-    if (total > DATA_LIMIT_BYTES)
-        problem_invalid(err, PATH_MEMBER(NULL, "data"), NULL, "must have at most %u bytes",
-                        DATA_LIMIT_BYTES);
+    if (total > DATA_LIMIT_BYTES) {
+        const struct json sum = {.type = JSON_INT, .u.integer = (int64_t)total};
+
+        problem_invalid(err, PATH_MEMBER(NULL, "data"), &sum,
+                        "may hold at most %u bytes, all keys together", DATA_LIMIT_BYTES);
+    }
     if (frozen && !json_get_bool(object, "immutable", false))
         problem_forbidden(err, PATH_MEMBER(NULL, "immutable"), 0,
                           "field is immutable when `immutable` is set");

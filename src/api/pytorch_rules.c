@@ -110,9 +110,12 @@ static void check_replicas(const struct json *job, struct err *err)
         return; /* said already */
     if (total < 1)
         problem_required(err, at, specs->line, "a job needs at least one replica");
-    if (total > JOB_REPLICAS_LIMIT)
-        problem_invalid(err, at, NULL, "a job may have at most %d replicas, these are %lld",
-                        JOB_REPLICAS_LIMIT, (long long)total);
+    if (total > JOB_REPLICAS_LIMIT) {
+        const struct json sum = {.type = JSON_INT, .u.integer = total, .line = specs->line};
+
+        problem_invalid(err, at, &sum, "a job may have at most %d replicas, all types together",
+                        JOB_REPLICAS_LIMIT);
+    }
 }
 
 static void check_same_replicas(const struct json *job, const struct json *old, struct err *err)

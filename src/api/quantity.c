@@ -68,7 +68,7 @@ static bool parse_exponent(const char *p, struct parts *q)
 
 static bool parse_suffix(const char *p, struct parts *q)
 {
-    if ((*p == 'e' || *p == 'E') && p[1])
+    if ((*p == 'e' || *p == 'E') && p[1] && strchr("+-0123456789", p[1]))
         return parse_exponent(p + 1, q);
     for (size_t i = 0; i < ELEMS(suffixes); i++) {
         if (strcmp(p, suffixes[i].text) != 0)

@@ -1,0 +1,297 @@
+/* pod_test.c - Pod: defaults, rules, updates, and the columns of `kubectl get pods`. */
+#include "fixture.h"
+
+#include "api/table.h"
+
+#define NOW_MS 1767225600000 /* 2026-01-01T00:00:00Z */
+
+static void pods_get_the_defaults_of_the_real_server(void **state)
+{
+    const struct json *pod = admitted(
+        &kind_pod,
+        "metadata: {name: p}\nspec:\n  containers:\n  - name: a\n    image: x\n    ports: "
+        "[{containerPort: 80}]\n    readinessProbe: {tcpSocket: {port: 80}}\n  - name: b\n"
+        "    image: r:5000/x:1.2\n    env: [{name: V, valueFrom: {fieldRef: {fieldPath: "
+        "metadata.name}}}]\n");
+
+    (void)state;
+    assert_json(
+        pod,
+        "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"x\","
+        "\"ports\":[{\"containerPort\":80,\"protocol\":\"TCP\"}],\"readinessProbe\":{\"tcpSocket\":"
+        "{"
+        "\"port\":80},\"timeoutSeconds\":1,\"periodSeconds\":10,\"successThreshold\":1,"
+        "\"failureThreshold\":3},\"resources\":{},\"terminationMessagePath\":\"/dev/"
+        "termination-log\",\"terminationMessagePolicy\":\"File\",\"imagePullPolicy\":\"Always\"},{"
+        "\"name\":\"b\",\"image\":\"r:5000/"
+        "x:1.2\",\"env\":[{\"name\":\"V\",\"valueFrom\":{\"fieldRef\":"
+        "{\"fieldPath\":\"metadata.name\",\"apiVersion\":\"v1\"}}}],\"resources\":{},"
+        "\"terminationMessagePath\":\"/dev/termination-log\",\"terminationMessagePolicy\":\"File\","
+        "\"imagePullPolicy\":\"IfNotPresent\"}],\"restartPolicy\":\"Always\","
+        "\"terminationGracePeriodSeconds\":30,\"dnsPolicy\":\"ClusterFirst\",\"securityContext\":{}"
+        ","
+        "\"schedulerName\":\"default-scheduler\",\"enableServiceLinks\":true},\"apiVersion\":"
+        "\"v1\","
+        "\"kind\":\"Pod\",\"status\":{\"phase\":\"Pending\",\"qosClass\":\"BestEffort\"}}");
+}
+
+static void filling_twice_changes_nothing(void **state)
+{
+    struct json *pod = admitted(&kind_pod,
+                                "metadata: {name: p}\nspec: {containers: [{name: a, image: "
+                                "x:latest, resources: {limits: {cpu: 1}}}]}");
+    const char *once = as_json(pod);
+
+    (void)state;
+    object_set_defaults(&arena, &kind_pod, pod);
+    assert_json(pod, once);
+}
+
+static void requests_follow_limits_and_give_the_quality_of_service(void **state)
+{
+    static const struct {
+        const char *resources, *requests, *qos;
+    } cases[] = {
+        {"{}", NULL, "BestEffort"},
+        {"{limits: {cpu: 1, memory: 1Gi}}", "{\"cpu\":\"1\",\"memory\":\"1Gi\"}", "Guaranteed"},
+        {"{limits: {cpu: 1}}", "{\"cpu\":\"1\"}", "Burstable"},
+        {"{limits: {cpu: 2, memory: 1Gi}, requests: {cpu: 1}}",
+         "{\"cpu\":\"1\",\"memory\":\"1Gi\"}", "Burstable"},
+        {"{requests: {cpu: 1}}", "{\"cpu\":\"1\"}", "Burstable"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        char text[300];
+        const struct json *pod, *requests;
+
+        (void)snprintf(text, sizeof(text),
+                       "metadata: {name: p}\nspec: {containers: [{name: a, resources: %s}]}",
+                       cases[i].resources);
+        pod = admitted(&kind_pod, text);
+        requests = json_at(json_index(json_at(pod, "spec", "containers"), 0), "resources",
+                           "requests");
+        if (cases[i].requests)
+            assert_json(requests, cases[i].requests);
+        else
+            assert_null(requests);
+        assert_string_equal(json_string(json_at(pod, "status", "qosClass"), ""), cases[i].qos);
+    }
+}
+
+static void pod_rules(void **state)
+{
+    static const struct {
+        const char *spec, *causes;
+    } cases[] = {
+        {"{containers: [{name: a}]}", ""},
+        {"{containers: [{name: a}], unknownToUs: {x: 1}}", ""},
+        {"{}", "1 spec.containers: Required value\n"},
+        {"{containers: [{name: a}, {name: a}]}",
+         "1 spec.containers[1].name: Duplicate value: \"a\"\n"},
+        {"{containers: [{name: a}], initContainers: [{name: a}]}",
+         "1 spec.initContainers[0].name: Duplicate value: \"a\"\n"},
+        {"{containers: [{name: A_b}]}", "1 spec.containers[0].name: Invalid value: \"A_b\": a "
+                                        "lowercase RFC 1123 label"},
+        {"{containers: [{name: a, volumeMounts: [{name: v, mountPath: /x}]}]}",
+         "1 spec.containers[0].volumeMounts[0].name: Invalid value: \"v\": no volume of this name"},
+        {"{containers: [{name: a, volumeMounts: [{name: v, mountPath: /x}, {name: v, mountPath: "
+         "/x}]}], volumes: [{name: v, emptyDir: {medium: Memory}}]}",
+         "1 spec.containers[0].volumeMounts[1].mountPath: Duplicate value: \"/x\"\n"},
+        {"{containers: [{name: a, resources: {limits: {cpu: 1}, requests: {cpu: 2}}}]}",
+         "1 spec.containers[0].resources.requests[cpu]: Invalid value: \"2\": must be less than or "
+         "equal to cpu limit of 1\n"},
+        {"{containers: [{name: a, resources: {limits: {cpu: -1}}}]}",
+         "1 spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be greater"},
+        {"{containers: [{name: a, ports: [{containerPort: 0}]}]}",
+         "1 spec.containers[0].ports[0].containerPort: Invalid value: 0: must be between 1 and "
+         "65535"},
+        {"{containers: [{name: a, env: [{value: x}]}]}",
+         "1 spec.containers[0].env[0].name: Required value\n"},
+        {"{containers: [{name: a, env: [{name: X, value: z}, {name: X, value: w}]}]}", ""},
+        {"{containers: [{name: a}], restartPolicy: Sometimes}",
+         "1 spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", "
+         "\"OnFailure\", \"Never\"\n"},
+        {"{containers: [{name: a}], restartPolicy: \"\"}", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        auto_err err = ERR_INIT;
+        char text[512];
+
+        (void)snprintf(text, sizeof(text), "{metadata: {name: p}, spec: %s}", cases[i].spec);
+        (void)admit(&kind_pod, parse(text), NULL, FIELD_VALIDATION_STRICT, &err);
+        if (strncmp(causes_of(&err), cases[i].causes, strlen(cases[i].causes)) != 0 ||
+            (!*cases[i].causes && err_is_set(&err)))
+            fail_msg("%s: %s", cases[i].spec, err.text ? causes_of(&err) : "accepted");
+    }
+}
+
+static void only_a_few_fields_of_a_pod_may_change(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        bool accepted;
+    } cases[] = {
+        {"{containers: [{name: a}]}", "{containers: [{name: a}]}", true},
+        {"{containers: [{name: a}]}", "{containers: [{name: a}], nodeName: n1}", true},
+        {"{containers: [{name: a}], nodeName: n1}", "{containers: [{name: a}], nodeName: m}",
+         false},
+        {"{containers: [{name: a}], nodeName: n1}", "{containers: [{name: a}]}", false},
+        {"{containers: [{name: a, image: x}]}", "{containers: [{name: a, image: z}]}", true},
+        {"{containers: [{name: a}]}", "{containers: [{name: a, args: [x]}]}", false},
+        {"{containers: [{name: a}]}", "{containers: [{name: a}, {name: b}]}", false},
+        {"{containers: [{name: a}]}", "{containers: [{name: a}], activeDeadlineSeconds: 5}", true},
+        {"{containers: [{name: a}], hostNetwork: true}", "{containers: [{name: a}]}", false},
+        {"{containers: [{name: a}]}", "{containers: [{name: a}], restartPolicy: Never}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        auto_err err = ERR_INIT;
+        char from[256], to[256];
+        int rc;
+
+        (void)snprintf(from, sizeof(from), "{metadata: {name: p}, spec: %s}", cases[i].from);
+        (void)snprintf(to, sizeof(to), "{metadata: {name: p}, spec: %s}", cases[i].to);
+        rc = admit(&kind_pod, parse(to), admitted(&kind_pod, from), FIELD_VALIDATION_STRICT, &err);
+        if ((rc == 0) != cases[i].accepted)
+            fail_msg("case %zu: %s", i, err.text ? err.text : "accepted");
+    }
+}
+
+/* "READY STATUS RESTARTS" of a pod. */
+static const char *cells_of(const char *text)
+{
+    struct json *table = table_new(&arena, &kind_pod, false);
+    const struct json *cells;
+
+    table_add_row(&arena, table, &kind_pod, parse(text), TABLE_INCLUDE_NONE, NOW_MS);
+    cells = json_get(json_index(json_get(table, "rows"), 0), "cells");
+    return arena_printf(&arena, "%s %s %s", table_cell_text(&arena, json_index(cells, 1)),
+                        table_cell_text(&arena, json_index(cells, 2)),
+                        table_cell_text(&arena, json_index(cells, 3)));
+}
+
+static void pod_columns_say_what_the_real_server_says(void **state)
+{
+    static const struct {
+        const char *pod, *cells;
+    } cases[] = {
+        {"{spec: {containers: [{name: a}]}, status: {phase: Pending}}", "0/1 Pending 0"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Running, containerStatuses: [{name: a, "
+         "ready: true, state: {running: {}}}]}}",
+         "1/1 Running 0"},
+        {"{spec: {containers: [{name: a}, {name: b}]}, status: {phase: Running, containerStatuses: "
+         "[{name: a, ready: true, restartCount: 2, state: {running: {}}, lastState: {terminated: "
+         "{finishedAt: \"2025-12-31T23:55:00Z\"}}}, {name: b, ready: false, state: {waiting: "
+         "{reason: "
+         "CrashLoopBackOff}}}]}}",
+         "1/2 CrashLoopBackOff 2 (5m ago)"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Succeeded, containerStatuses: [{state: "
+         "{terminated: {exitCode: 0, reason: Completed}}}]}}",
+         "0/1 Completed 0"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Failed, containerStatuses: [{state: "
+         "{terminated: {exitCode: 1, reason: Error}}}]}}",
+         "0/1 Error 0"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Failed, containerStatuses: [{state: "
+         "{terminated: {exitCode: 137}}}]}}",
+         "0/1 ExitCode:137 0"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Failed, containerStatuses: [{state: "
+         "{terminated: {exitCode: 137, signal: 9}}}]}}",
+         "0/1 Signal:9 0"},
+        {"{spec: {containers: [{name: a}, {name: b}]}, status: {phase: Running, conditions: "
+         "[{type: "
+         "Ready, status: \"True\"}], containerStatuses: [{state: {terminated: {exitCode: 0, "
+         "reason: "
+         "Completed}}}, {ready: true, state: {running: {}}}]}}",
+         "1/2 Running 0"},
+        {"{spec: {containers: [{name: a}, {name: b}]}, status: {phase: Running, containerStatuses: "
+         "[{state: {terminated: {exitCode: 0, reason: Completed}}}, {ready: true, state: {running: "
+         "{}}}]}}",
+         "1/2 NotReady 0"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Failed, reason: Evicted}}",
+         "0/1 Evicted 0"},
+        {"{metadata: {deletionTimestamp: \"2026-01-01T00:00:00Z\"}, spec: {containers: [{name: "
+         "a}]}, "
+         "status: {phase: Running, containerStatuses: [{ready: true, state: {running: {}}}]}}",
+         "1/1 Terminating 0"},
+        {"{metadata: {deletionTimestamp: \"2026-01-01T00:00:00Z\"}, spec: {containers: [{name: "
+         "a}]}, "
+         "status: {phase: Running, reason: NodeLost}}",
+         "0/1 Unknown 0"},
+        {"{metadata: {deletionTimestamp: \"2026-01-01T00:00:00Z\"}, spec: {containers: [{name: "
+         "a}]}, "
+         "status: {phase: Succeeded, containerStatuses: [{state: {terminated: {reason: "
+         "Completed}}}]}}",
+         "0/1 Completed 0"},
+        {"{spec: {containers: [{name: a}], initContainers: [{name: i}, {name: j}]}, status: "
+         "{phase: "
+         "Pending, initContainerStatuses: [{state: {terminated: {exitCode: 0}}}, {state: {running: "
+         "{}}}], containerStatuses: [{state: {waiting: {reason: PodInitializing}}}]}}",
+         "0/1 Init:1/2 0"},
+        {"{spec: {containers: [{name: a}], initContainers: [{name: i}]}, status: {phase: Pending, "
+         "initContainerStatuses: [{restartCount: 3, state: {terminated: {exitCode: 2}}}]}}",
+         "0/1 Init:ExitCode:2 3"},
+        {"{spec: {containers: [{name: a}], initContainers: [{name: i}]}, status: {phase: Pending, "
+         "initContainerStatuses: [{state: {waiting: {reason: ImagePullBackOff}}}]}}",
+         "0/1 Init:ImagePullBackOff 0"},
+        {"{spec: {containers: [{name: a}], initContainers: [{name: s, restartPolicy: Always}]}, "
+         "status: {phase: Running, initContainerStatuses: [{name: s, started: true, ready: true, "
+         "restartCount: 1, state: {running: {}}}], containerStatuses: [{ready: true, state: "
+         "{running: {}}}]}}",
+         "2/2 Running 1"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Pending, conditions: [{type: "
+         "PodScheduled, status: \"False\", reason: SchedulingGated}]}}",
+         "0/1 SchedulingGated 0"},
+        {"{}", "0/0  0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++)
+        if (strcmp(cells_of(cases[i].pod), cases[i].cells) != 0)
+            fail_msg("case %zu: %s, wanted %s", i, cells_of(cases[i].pod), cases[i].cells);
+}
+
+static void a_row_has_all_columns_and_the_metadata(void **state)
+{
+    struct json *table = table_new(&arena, &kind_pod, true);
+    const struct json *columns = json_get(table, "columnDefinitions"), *row;
+    char names[200] = "";
+
+    (void)state;
+    json_each (c, columns) {
+        strcat(names, json_get_string(c, "name", "?"));
+        strcat(names, json_get_int(c, "priority", -1) == 1 ? "* " : " ");
+    }
+    assert_string_equal(names, "Name Ready Status Restarts Age IP* Node* Nominated Node* Readiness "
+                               "Gates* ");
+    table_add_row(&arena, table, &kind_pod,
+                  parse("{metadata: {name: p, creationTimestamp: \"2025-12-31T23:59:15Z\"}, spec: "
+                        "{nodeName: n1, readinessGates: [{conditionType: A}, {conditionType: B}]}, "
+                        "status: {podIP: 10.0.0.1, conditions: [{type: A, status: \"True\"}]}}"),
+                  TABLE_INCLUDE_METADATA, NOW_MS);
+    row = json_index(json_get(table, "rows"), 0);
+    assert_json(json_get(row, "cells"), "[\"p\",\"0/0\",\"\",\"0\",\"45s\",\"10.0.0.1\",\"n1\","
+                                        "\"<none>\",\"1/2\"]");
+    assert_json(
+        json_get(row, "object"),
+        "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"
+        "\"name\":\"p\",\"creationTimestamp\":\"2025-12-31T23:59:15Z\"}}");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(pods_get_the_defaults_of_the_real_server, reset),
+        cmocka_unit_test_setup(filling_twice_changes_nothing, reset),
+        cmocka_unit_test_setup(requests_follow_limits_and_give_the_quality_of_service, reset),
+        cmocka_unit_test_setup(pod_rules, reset),
+        cmocka_unit_test_setup(only_a_few_fields_of_a_pod_may_change, reset),
+        cmocka_unit_test_setup(pod_columns_say_what_the_real_server_says, reset),
+        cmocka_unit_test_setup(a_row_has_all_columns_and_the_metadata, reset),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, reset);
+}
