@@ -112,6 +112,49 @@ static const struct json *find_named(const struct json *list, const char *name, 
     return NULL;
 }
 
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)((at - digits) % 16) : -1;
+}
+
+static const char *unescape(struct arena *a, const char *text, size_t len)
+{
+    char *out = arena_alloc(a, len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; out && i < len; i++) {
+        bool escaped = text[i] == '%' && i + 2 < len && hex_digit(text[i + 1]) >= 0 &&
+                       hex_digit(text[i + 2]) >= 0;
+
+        out[n++] = escaped ? (char)(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
+        i += escaped ? 2 : 0;
+    }
+    return out;
+}
+
+/* "http://user:password@host" is taken apart: the address is for messages too, the password for
+ * nobody's eyes. */
+static void read_address(struct reader *r, const char *url, size_t len, struct client_config *ret)
+{
+    const char *host = strstr(url, "://") + 3, *end = url + len;
+    const char *at = memrchr(host, '@', strcspn(host, "/?#"));
+    const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
+
+    if (at) {
+        const char *name_end = colon ? colon : at;
+
+        ret->username = unescape(r->arena, host, (size_t)(name_end - host));
+        ret->password = colon ? unescape(r->arena, colon + 1, (size_t)(at - colon - 1)) : "";
+        ret->server = arena_printf(r->arena, "%.*s%.*s", (int)(host - url), url,
+                                   (int)(end - at - 1), at + 1);
+    } else {
+        ret->server = arena_strndup(r->arena, url, len);
+    }
+}
+
 static int read_cluster(struct reader *r, const struct json *cluster, struct client_config *ret)
 {
     const struct json *server = json_get(cluster, "server");
@@ -121,10 +164,10 @@ static int read_cluster(struct reader *r, const struct json *cluster, struct cli
     if (!len)
         return fail(r, cluster, "the cluster has no server");
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
-        return fail(r, server, "server \"%s\" must begin with http:// or https://", url);
+        return fail(r, server, "server must begin with http:// or https://");
     while (len && url[len - 1] == '/')
         len--;
-    ret->server = arena_strndup(r->arena, url, len);
+    read_address(r, url, len, ret);
     ret->insecure = json_get_bool(cluster, "insecure-skip-tls-verify", false);
     return read_pem(r, cluster, "certificate-authority", &ret->ca_pem);
 }

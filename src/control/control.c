@@ -8,7 +8,6 @@
 #include "control/gc.h"
 #include "control/jobs.h"
 #include "control/scheduler.h"
-#include "control/trouble.h"
 
 struct control {
     struct event_recorder *events;
@@ -70,6 +69,7 @@ static bool open_jobs(struct control *c, const struct control_options *o)
     c->jobs = jobs_new(&(struct jobs_options){.transport = o->transport,
                                               .clock = o->clock,
                                               .applier = c->applier,
+                                              .trouble = &c->trouble,
                                               .pods = c->pods,
                                               .shared_network = o->shared_network});
     return c->jobs;
@@ -80,6 +80,7 @@ static bool open_scheduler(struct control *c, const struct control_options *o)
     c->scheduler = scheduler_new(&(struct scheduler_options){.transport = o->transport,
                                                              .clock = o->clock,
                                                              .applier = c->applier,
+                                                             .trouble = &c->trouble,
                                                              .pods = c->pods,
                                                              .overcommit = o->overcommit});
     return c->scheduler;
@@ -90,6 +91,8 @@ struct control *control_new(const struct control_options *o, struct err *err)
     struct control *c = calloc(1, sizeof(*c));
     bool ok = c;
 
+    if (ok)
+        c->trouble.clock = o->clock;
     if (ok && o->parts & (CONTROL_JOBS | CONTROL_SCHEDULER))
         ok = open_pods(c, o);
     if (ok && o->parts & CONTROL_JOBS)
@@ -97,7 +100,7 @@ struct control *control_new(const struct control_options *o, struct err *err)
     if (ok && o->parts & CONTROL_SCHEDULER)
         ok = open_scheduler(c, o);
     if (ok && o->parts & CONTROL_GC)
-        ok = (c->gc = gc_new(o->transport, o->clock)) != NULL;
+        ok = (c->gc = gc_new(o->transport, o->clock, &c->trouble)) != NULL;
     if (ok)
         return c;
     err_set(err, ERR_INTERNAL, "out of memory");

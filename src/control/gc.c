@@ -17,7 +17,6 @@
 #include "client/queue.h"
 #include "client/reflector.h"
 #include "control/gc_graph.h"
-#include "control/trouble.h"
 
 #define IN_WORK_LIMIT 16
 #define TASK_LIMIT_BYTES (64u * 1024u * 1024u)
@@ -27,7 +26,6 @@ struct source {
     struct gc *gc;
     const struct kind *kind;
     struct reflector *reflector;
-    struct trouble trouble;
     unsigned lists;
     bool synced;
 };
@@ -49,6 +47,7 @@ struct task {
 struct gc {
     struct transport *transport;
     struct clock *clock;
+    struct trouble *trouble;
     struct queue *queue;
     struct gc_graph graph;
     struct task *tasks;
@@ -534,7 +533,7 @@ static void on_trouble(void *arg, const struct err *err)
 {
     struct source *s = arg;
 
-    trouble_say(&s->trouble, s->kind, err);
+    trouble_say(s->gc->trouble, s->kind, err);
 }
 
 /* --- life
@@ -570,7 +569,7 @@ static bool follow(struct gc *gc, const struct kind *k)
     return s->reflector;
 }
 
-struct gc *gc_new(struct transport *t, struct clock *clock)
+struct gc *gc_new(struct transport *t, struct clock *clock, struct trouble *trouble)
 {
     struct gc *gc = calloc(1, sizeof(*gc) + count_collected() * sizeof(gc->sources[0]));
     bool ok;
@@ -579,6 +578,7 @@ struct gc *gc_new(struct transport *t, struct clock *clock)
         return NULL;
     gc->transport = t;
     gc->clock = clock;
+    gc->trouble = trouble;
     gc->queue = queue_new(clock, IN_WORK_LIMIT, work, gc);
     ok = gc->queue;
     for (size_t i = 0; ok && kinds[i]; i++)

@@ -6,12 +6,13 @@
 #ifndef MUSTER_CONTROL_GC_H
 #define MUSTER_CONTROL_GC_H
 
+#include "control/trouble.h"
 #include "port/clock.h"
 #include "port/transport.h"
 
 struct gc;
 
-struct gc *gc_new(struct transport *t, struct clock *clock) must_check;
+struct gc *gc_new(struct transport *t, struct clock *clock, struct trouble *trouble) must_check;
 void gc_free(struct gc *gc);
 
 #endif

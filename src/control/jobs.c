@@ -17,7 +17,6 @@
 #include "base/map.h"
 #include "client/queue.h"
 #include "control/object_list.h"
-#include "control/trouble.h"
 #include "core/job.h"
 #include "core/ports.h"
 
@@ -34,7 +33,6 @@ struct source {
     struct jobs *jobs;
     const struct job_kind *kind;
     struct cache *cache;
-    struct trouble trouble;
 };
 
 /* What the caches must have seen before a job is looked at again. */
@@ -54,7 +52,7 @@ struct jobs {
     struct clock *clock;
     struct applier *applier;
     struct cache *pods, *services, *leases;
-    struct trouble services_trouble, leases_trouble;
+    struct trouble *trouble;
     bool shared_network, ready;
     struct queue *queue;
     struct map rests; /* key -> struct rest */
@@ -426,7 +424,7 @@ static void on_job_trouble(void *arg, const struct err *err)
 {
     struct source *s = arg;
 
-    trouble_say(&s->trouble, s->kind->kind, err);
+    trouble_say(s->jobs->trouble, s->kind->kind, err);
 }
 
 static void on_job(void *arg, enum cache_event event, const struct json *job,
@@ -497,14 +495,14 @@ static void on_services_trouble(void *arg, const struct err *err)
 {
     struct jobs *j = arg;
 
-    trouble_say(&j->services_trouble, &kind_service, err);
+    trouble_say(j->trouble, &kind_service, err);
 }
 
 static void on_leases_trouble(void *arg, const struct err *err)
 {
     struct jobs *j = arg;
 
-    trouble_say(&j->leases_trouble, &kind_lease, err);
+    trouble_say(j->trouble, &kind_lease, err);
 }
 
 /* --- life
@@ -567,6 +565,7 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->clock = o->clock;
     j->applier = o->applier;
     j->pods = o->pods;
+    j->trouble = o->trouble;
     j->shared_network = o->shared_network;
     j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);
     ok = j->queue && open_caches(j, o);

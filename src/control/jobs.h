@@ -7,6 +7,7 @@
 
 #include "client/cache.h"
 #include "control/apply.h"
+#include "control/trouble.h"
 
 struct jobs;
 
@@ -14,6 +15,7 @@ struct jobs_options {
     struct transport *transport;
     struct clock *clock;
     struct applier *applier;
+    struct trouble *trouble;
     struct cache *pods;  /* of all namespaces; its events are told with jobs_on_pod */
     bool shared_network; /* see core/job.h */
 };

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "client/queue.h"
 #include "control/object_list.h"
-#include "control/trouble.h"
 #include "core/schedule.h"
 
 #define LOOK_KEY "schedule"
@@ -26,7 +25,7 @@ struct scheduler {
     struct clock *clock;
     struct applier *applier;
     struct cache *pods, *nodes;
-    struct trouble trouble;
+    struct trouble *trouble;
     struct queue *queue;
     bool overcommit;
     int64_t rest_revision; /* of pods: the next look needs it; 0: not resting */
@@ -186,7 +185,7 @@ static void on_trouble(void *arg, const struct err *err)
 {
     struct scheduler *s = arg;
 
-    trouble_say(&s->trouble, &kind_node, err);
+    trouble_say(s->trouble, &kind_node, err);
 }
 
 struct scheduler *scheduler_new(const struct scheduler_options *o)
@@ -198,6 +197,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
     s->clock = o->clock;
     s->applier = o->applier;
     s->pods = o->pods;
+    s->trouble = o->trouble;
     s->overcommit = o->overcommit;
     s->queue = queue_new(o->clock, 1, work, s);
     if (s->queue)

@@ -7,6 +7,7 @@
 
 #include "client/cache.h"
 #include "control/apply.h"
+#include "control/trouble.h"
 
 struct scheduler;
 
@@ -14,6 +15,7 @@ struct scheduler_options {
     struct transport *transport;
     struct clock *clock;
     struct applier *applier;
+    struct trouble *trouble;
     struct cache *pods; /* of all namespaces; its events are told with scheduler_on_pods */
     bool overcommit;    /* see core/schedule.h */
 };

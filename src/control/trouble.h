@@ -1,25 +1,24 @@
-/* trouble.h - says once, not every few seconds, that a resource cannot be followed. */
+/*
+ * trouble.h - says that a resource cannot be followed: once, not every few seconds and not for each
+ * of ten resources when it is the server that is away.
+ */
 #ifndef MUSTER_CONTROL_TROUBLE_H
 #define MUSTER_CONTROL_TROUBLE_H
 
-#include <string.h>
-
 #include "api/kind.h"
-#include "base/hash.h"
-#include "base/log.h"
+#include "port/clock.h"
+
+#define TROUBLE_REMEMBERED 16
 
 struct trouble {
-    uint64_t last; /* hash of what was said last */
+    struct clock *clock;
+    struct {
+        uint64_t hash; /* of what was said */
+        int64_t at_ms;
+    } said[TROUBLE_REMEMBERED];
+    size_t next;
 };
 
-static inline void trouble_say(struct trouble *t, const struct kind *k, const struct err *err)
-{
-    uint64_t hash = fnv1a_64(FNV1A_64_START, err->text, strlen(err->text));
-
-    if (err->reason == ERR_EXPIRED || hash == t->last)
-        return; /* expiring is a watch's ordinary end */
-    t->last = hash;
-    log_warn("cannot follow %s, will go on trying: %s", k->plural, err->text);
-}
+void trouble_say(struct trouble *t, const struct kind *k, const struct err *err);
 
 #endif

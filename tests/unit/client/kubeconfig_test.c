@@ -115,6 +115,26 @@ static void reads_files_beside_it(void **state)
     arena_release(&a);
 }
 
+static void password_in_the_address_is_taken_out(void **state)
+{
+    struct arena a = ARENA_INIT(1 << 20);
+    struct client_config c;
+    auto_err err = ERR_INIT;
+    static const char text[] = HEAD CONTEXT "clusters:\n"
+                                            "- name: k\n"
+                                            "  cluster: {server: 'http://me:p%40ss@h:80/'}\n"
+                                            "users:\n"
+                                            "- name: u\n"
+                                            "  user: {}\n";
+
+    (void)state;
+    assert_int_equal(parse(&a, text, &c, &err), 0);
+    assert_string_equal(c.server, "http://h:80");
+    assert_string_equal(c.username, "me");
+    assert_string_equal(c.password, "p@ss");
+    arena_release(&a);
+}
+
 #define CLUSTER "clusters:\n- name: k\n  cluster: {server: 'http://h'}\n"
 
 static void mistakes_are_told_with_file_and_line(void **state)
@@ -131,7 +151,7 @@ static void mistakes_are_told_with_file_and_line(void **state)
         {HEAD CONTEXT CLUSTER, "/etc/kube/config:10: user \"u\" is not in the file"},
         {HEAD CONTEXT "clusters:\n- name: k\n  cluster: {server: 'h:80'}\n"
                       "users:\n- name: u\n  user: {}\n",
-         "/etc/kube/config:13: server \"h:80\" must begin with http:// or https://"},
+         "/etc/kube/config:13: server must begin with http:// or https://"},
         {HEAD CONTEXT CLUSTER "users:\n- name: u\n  user:\n    exec: {command: gke}\n",
          "/etc/kube/config:17: users that log in with exec are not supported"},
         {HEAD CONTEXT CLUSTER "users:\n- name: u\n  user: {client-certificate-data: QQ==}\n",
@@ -182,6 +202,7 @@ int main(void)
         cmocka_unit_test(reads_server_token_and_namespace),
         cmocka_unit_test(reads_certificates_given_as_data),
         cmocka_unit_test(reads_files_beside_it),
+        cmocka_unit_test(password_in_the_address_is_taken_out),
         cmocka_unit_test(mistakes_are_told_with_file_and_line),
         cmocka_unit_test(what_we_write_we_read),
     };

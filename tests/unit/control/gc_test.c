@@ -9,12 +9,14 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "control/fake_api.h"
 
 struct fixture {
     struct fake_clock clock;
     struct fake_api api;
     struct gc *gc;
+    struct trouble trouble;
     struct arena arena;
     unsigned owner_gets;
     int refuse_deletes;
@@ -36,6 +38,8 @@ static int set_up(void **state)
     assert_non_null(f);
     fake_clock_init(&f->clock);
     fake_api_init(&f->api, &f->clock);
+    f->trouble.clock = &f->clock.clock;
+    log_set_level(LOG_LEVEL_ERROR);
     f->api.refuse = watch_calls;
     f->api.refuse_arg = f;
     arena_init(&f->arena, FAKE_LIMIT);
@@ -57,7 +61,7 @@ static int tear_down(void **state)
 
 static void start(struct fixture *f)
 {
-    f->gc = gc_new(&f->api.transport, &f->clock.clock);
+    f->gc = gc_new(&f->api.transport, &f->clock.clock, &f->trouble);
     assert_non_null(f->gc);
     fake_clock_settle(&f->clock);
 }

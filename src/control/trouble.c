@@ -1,0 +1,34 @@
+/* trouble.c - see trouble.h. Remembers the last few sentences; the same one is not said again for a
+ * while. */
+#include "control/trouble.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+
+#define SAY_AGAIN_MS (5 * 60 * 1000)
+
+static bool was_said(const struct trouble *t, uint64_t hash, int64_t now_ms)
+{
+    for (size_t i = 0; i < TROUBLE_REMEMBERED; i++) {
+        int64_t since_ms = now_ms - t->said[i].at_ms;
+
+        if (t->said[i].hash == hash && since_ms >= 0 && since_ms < SAY_AGAIN_MS)
+            return true;
+    }
+    return false;
+}
+
+void trouble_say(struct trouble *t, const struct kind *k, const struct err *err)
+{
+    uint64_t hash = fnv1a_64(FNV1A_64_START, err->text, strlen(err->text));
+    int64_t now_ms = clock_now_ms(t->clock);
+
+    if (err->reason == ERR_EXPIRED || was_said(t, hash, now_ms))
+        return; /* expiring is a watch's ordinary end */
+    t->said[t->next].hash = hash;
+    t->said[t->next].at_ms = now_ms;
+    t->next = (t->next + 1) % TROUBLE_REMEMBERED;
+    log_warn("cannot follow %s, will go on trying: %s", k->plural, err->text);
+}
