@@ -1,0 +1,214 @@
+#!/usr/bin/python3
+"""The API server as a process of its own (`muster up --only api`), over real HTTP: many clients at once, watchers that
+must see every write once and in order, and a server that is killed in the middle."""
+import http.client
+import json
+import pathlib
+import socket
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import harness  # noqa: E402
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+WATCHERS = 200
+
+
+def config_map(name, **data):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+class Watch:
+    """A watch read by a thread of its own until it has seen the object named end."""
+
+    def __init__(self, daemon, query, end):
+        self.connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=harness.PATIENCE)
+        self.connection.request("GET", f"{CONFIG_MAPS}?watch=true&{query}",
+                                headers={"Authorization": f"Bearer {daemon.token}"})
+        self.answer = self.connection.getresponse()
+        self.end = end
+        self.events = []
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        for line in self.answer:
+            event = json.loads(line)
+            self.events.append(event)
+            if event["type"] == "ERROR" or event["object"]["metadata"].get("name") == self.end:
+                break
+
+    def result(self):
+        self.thread.join(harness.PATIENCE)
+        alive = self.thread.is_alive()
+        self.connection.close()
+        if alive:
+            raise AssertionError(f"the watch did not end; it saw {len(self.events)} events")
+        return self.events
+
+
+class Http(unittest.TestCase):
+    def setUp(self):
+        self.daemon = harness.Daemon("--only", "api")
+        self.addCleanup(self.daemon.close)
+
+    def in_parallel(self, count, what):
+        """what(i) on count threads at once; answers the results in order."""
+        results = [None] * count
+        barrier = threading.Barrier(count)
+
+        def run(i):
+            barrier.wait()
+            results[i] = what(i)
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(harness.PATIENCE)
+        return results
+
+    def test_of_ten_clients_with_one_name_one_succeeds(self):
+        codes = self.in_parallel(10, lambda i: self.daemon.request("POST", CONFIG_MAPS, config_map("same"))[0])
+        self.assertEqual(sorted(codes), [201] + [409] * 9)
+
+    def test_of_ten_updates_of_one_version_one_succeeds(self):
+        made = self.daemon.call("POST", CONFIG_MAPS, config_map("same"))
+
+        def update(i):
+            return self.daemon.request("PUT", f"{CONFIG_MAPS}/same", dict(made, data={"writer": str(i)}))[0]
+        self.assertEqual(sorted(self.in_parallel(10, update)), [200] + [409] * 9)
+
+    def test_watchers_see_every_write_once_and_in_order(self):
+        start = self.daemon.call("GET", CONFIG_MAPS)["metadata"]["resourceVersion"]
+        watches = [Watch(self.daemon, f"resourceVersion={start}", "end") for _ in range(4)]
+
+        def write(i):
+            told = []
+            for n in range(40):
+                path = f"{CONFIG_MAPS}/w{i}-{n % 5}"
+                steps = [("POST", CONFIG_MAPS, config_map(f"w{i}-{n % 5}", n=str(n))),
+                         ("PATCH", path, {"data": {"n": f"{n}+"}}), ("DELETE", path, None)]
+                for method, where, body in steps:
+                    kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+                    answer = self.daemon.call(method, where, body, content_type=kind)
+                    if method != "DELETE":
+                        told.append(int(answer["metadata"]["resourceVersion"]))
+            return told
+
+        told = sorted(version for one in self.in_parallel(4, write) for version in one)
+        self.daemon.call("POST", CONFIG_MAPS, config_map("end"))
+        histories = [watch.result() for watch in watches]
+        for events in histories:
+            self.assertEqual(events, histories[0])
+        versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in histories[0]]
+        self.assertEqual(versions, list(range(int(start) + 1, int(start) + 1 + 4 * 40 * 3 + 1)))
+        self.assertLessEqual(set(told), set(versions))
+        alive = set()
+        for event in histories[0]:
+            name = event["object"]["metadata"]["name"]
+            self.assertEqual(event["type"] == "ADDED", name not in alive, event)
+            (alive.discard if event["type"] == "DELETED" else alive.add)(name)
+        self.assertEqual(alive, {"end"})
+
+    def test_many_watchers_share_one_event(self):
+        watches = [Watch(self.daemon, "", "end") for _ in range(WATCHERS)]
+        self.daemon.call("POST", CONFIG_MAPS, config_map("end"))
+        for watch in watches:
+            self.assertEqual([event["type"] for event in watch.result()], ["ADDED"])
+
+    def test_what_was_acknowledged_survives_a_kill(self):
+        told = {}
+        stop = threading.Event()
+
+        def write(i):
+            for n in range(10000):
+                if stop.is_set():
+                    return
+                try:
+                    answer = self.daemon.call("POST", CONFIG_MAPS, config_map(f"k{i}-{n}"))
+                except (OSError, http.client.HTTPException):
+                    return
+                told[answer["metadata"]["name"]] = answer["metadata"]["resourceVersion"]
+                if len(told) == 200:
+                    self.daemon.kill()
+
+        threads = [threading.Thread(target=write, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(harness.PATIENCE)
+        stop.set()
+        self.daemon.start()
+        listed = self.daemon.call("GET", CONFIG_MAPS)
+        found = {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in listed["items"]}
+        self.assertGreaterEqual(len(told), 200)
+        self.assertLessEqual(told.items(), found.items())
+        after = self.daemon.call("POST", CONFIG_MAPS, config_map("after"))
+        self.assertGreater(int(after["metadata"]["resourceVersion"]), max(map(int, found.values())))
+
+    def test_a_watch_from_before_the_restart_is_told_410(self):
+        self.daemon.call("POST", CONFIG_MAPS, config_map("a"))
+        self.daemon.terminate()
+        self.daemon.start()
+        self.daemon.call("POST", CONFIG_MAPS, config_map("b"))
+        event = Watch(self.daemon, "resourceVersion=1", "none").result()[0]
+        self.assertEqual((event["type"], event["object"]["code"]), ("ERROR", 410))
+
+    def test_pages_hold_everything_once(self):
+        names = [f"p{i:03}" for i in range(120)]
+        for name in names:
+            self.daemon.call("POST", CONFIG_MAPS, config_map(name))
+        seen, token = [], ""
+        while True:
+            page = self.daemon.call("GET", f"{CONFIG_MAPS}?limit=50&continue={token}")
+            seen += [item["metadata"]["name"] for item in page["items"]]
+            self.daemon.call("POST", CONFIG_MAPS, config_map(f"late-{len(seen)}"))
+            token = page["metadata"].get("continue", "")
+            if not token:
+                break
+        self.assertEqual(seen, names)
+
+    def test_bodies_of_any_shape(self):
+        big = config_map("big", text="x" * 1_000_000)
+        self.assertEqual(self.daemon.request("POST", CONFIG_MAPS, big)[0], 201)
+        self.assertEqual(len(self.daemon.call("GET", f"{CONFIG_MAPS}/big")["data"]["text"]), 1_000_000)
+        status, text = self.daemon.request("POST", CONFIG_MAPS, config_map("huge", text="x" * 3_500_000))
+        self.assertEqual((status, json.loads(text)["reason"]), (413, "RequestEntityTooLarge"))
+        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+        chunks = (piece.encode() for piece in ("apiVersion: v1\nkind: ConfigMap\n", "metadata:\n  na", "me: cut\n"))
+        connection.request("POST", CONFIG_MAPS, chunks, {"Authorization": f"Bearer {self.daemon.token}",
+                                                         "Content-Type": "application/yaml"}, encode_chunked=True)
+        answer = connection.getresponse()
+        self.assertEqual((answer.status, json.loads(answer.read())["metadata"]["name"]), (201, "cut"))
+        connection.request("GET", f"{CONFIG_MAPS}/cut", headers={"Authorization": f"Bearer {self.daemon.token}"})
+        self.assertEqual(connection.getresponse().status, 200)  # the same connection
+        connection.close()
+
+    def test_a_vanished_watcher_costs_nothing(self):
+        def descriptors():
+            return len(list(pathlib.Path(f"/proc/{self.daemon.process.pid}/fd").iterdir()))
+        before = descriptors()
+        for _ in range(3):
+            sockets = []
+            for _ in range(50):
+                one = socket.create_connection(("127.0.0.1", self.daemon.port))
+                one.sendall(f"GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: localhost\r\n"
+                            f"Authorization: Bearer {self.daemon.token}\r\n\r\n".encode())
+                self.assertIn(b"200 OK", one.recv(4096))
+                sockets.append(one)
+            for one in sockets:
+                one.close()
+        # each new request sees what earlier ones left behind; the last close may still be on its way
+        for _ in range(1000):
+            self.daemon.call("GET", "/api/v1/namespaces/default")
+            if descriptors() <= before + 2:
+                return
+        self.fail(f"{descriptors()} descriptors, {before} before")
+
+
+if __name__ == "__main__":
+    harness.main()
