@@ -127,6 +127,22 @@ static void something_happens(struct history *h)
 
 /* --- what must hold --------------------------------------------------------------------------- */
 
+/* A look that charges, ends or pauses writes that down and does nothing else. */
+static void check_commits(const struct job_snapshot *snapshot, const struct plan *plan)
+{
+    static const char *const committed[] = {"backoffCount", "pauseCount", "completionTime"};
+    const struct json *old = json_get(snapshot->job, "status");
+    const struct json *new = plan->first ? json_get(plan->first->object, "status") : NULL;
+    bool commits = false;
+
+    if (!plan->first || plan->first->op != PLAN_UPDATE_STATUS || !old)
+        return;
+    for (size_t i = 0; i < ELEMS(committed); i++)
+        commits = commits || !json_equal(json_get(old, committed[i]), json_get(new, committed[i]));
+    for (const struct plan_step *s = plan->first; commits && s; s = s->next)
+        assert_true(s->op == PLAN_UPDATE_STATUS || s->op == PLAN_EVENT);
+}
+
 static void check_plan(const struct plan *plan)
 {
     for (const struct plan_step *a = plan->first; a; a = a->next)
@@ -197,6 +213,7 @@ static void look(struct history *h)
     plan_init(&plan, &h->w.arena);
     job_kinds[0]->reconcile(&s, &plan);
     check_plan(&plan);
+    check_commits(&s, &plan);
     for (const struct plan_step *p = plan.first; p; p = p->next)
         steps++;
     world_apply(&h->w, &plan, chance(&h->dice, 20) ? (int)roll(&h->dice, (uint32_t)steps + 1) : -1);

@@ -1020,6 +1020,60 @@ static void an_old_cache_does_not_undo_what_is_recorded(void **state)
     world_release(&w);
 }
 
+static void the_failure_of_a_predecessor_comes_too_late(void **state)
+{
+    size_t at[WORLD_SET_COUNT], failed;
+    struct job_snapshot s;
+    struct plan plan;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "");
+    /* it fails, but is deleted by hand before anybody looks; its successor succeeds */
+    world_pod_exits(&w, world_name(&w, "worker", 1), 1);
+    failed = w.past_len[WORLD_PODS] - 1;
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
+    world_settle(&w);
+    world_pod_exits(&w, world_name(&w, "worker", 1), 0);
+    world_settle(&w);
+    for (int i = 0; i < WORLD_SET_COUNT; i++)
+        at[i] = w.past_len[i] - 1;
+    at[WORLD_PODS] = failed;
+    world_snapshot(&w, at, &s);
+    plan_init(&plan, &w.arena);
+    job_kinds[0]->reconcile(&s, &plan);
+    assert_true(plan_is_empty(&plan));
+    world_release(&w);
+}
+
+static void an_old_pause_stops_no_resumed_pods(void **state)
+{
+    size_t at[WORLD_SET_COUNT], paused;
+    struct job_snapshot s;
+    struct plan plan;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runMode':" PAUSE("false"));
+    world_edit_spec(&w, "runMode", PAUSE("true"));
+    world_settle(&w);
+    world_stop_deleted(&w);
+    world_settle(&w);
+    paused = w.past_len[WORLD_JOBS] - 1;
+    world_edit_spec(&w, "runMode", PAUSE("false"));
+    world_settle(&w);
+    world_all_run(&w);
+    for (int i = 0; i < WORLD_SET_COUNT; i++)
+        at[i] = w.past_len[i] - 1;
+    at[WORLD_JOBS] = paused;
+    world_snapshot(&w, at, &s);
+    plan_init(&plan, &w.arena);
+    job_kinds[0]->reconcile(&s, &plan);
+    for (const struct plan_step *step = plan.first; step; step = step->next)
+        assert_int_not_equal(step->op, PLAN_DELETE);
+    world_release(&w);
+}
+
 static void an_old_job_makes_no_pods(void **state)
 {
     size_t at[WORLD_SET_COUNT];
@@ -1126,6 +1180,8 @@ int main(void)
         cmocka_unit_test(shares_follow_the_weights),
         cmocka_unit_test(the_names_wanted_are_the_names_made),
         cmocka_unit_test(an_old_cache_does_not_undo_what_is_recorded),
+        cmocka_unit_test(the_failure_of_a_predecessor_comes_too_late),
+        cmocka_unit_test(an_old_pause_stops_no_resumed_pods),
         cmocka_unit_test(an_old_job_makes_no_pods),
         cmocka_unit_test(a_thousand_replicas_are_no_trouble),
         cmocka_unit_test(out_of_memory_is_not_a_crash),
