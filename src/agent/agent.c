@@ -169,8 +169,10 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
 {
     int rc = file_make_dirs(o->pod_root, 0700);
 
-    if (rc != 0)
-        return err_set(err, ERR_INTERNAL, "%s: %s", o->pod_root, strerror(-rc));
+    if (rc != 0) {
+        (void)err_set(err, ERR_INTERNAL, "%s: %s", o->pod_root, strerror(-rc));
+        return rc;
+    }
     machine_read(&a->machine);
     a->pod_root = realpath(o->pod_root, NULL);
     a->node_name = strdup(o->node_name && *o->node_name ? o->node_name : a->machine.host_name);
@@ -186,7 +188,8 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
 
 static int open_runtime(struct agent *a, const struct agent_options *o, struct err *err)
 {
-    char *hosts_dir = beside(a->pod_root, "hosts"), *log_root = beside(a->pod_root, "logs");
+    char *hosts_dir = beside(a->pod_root, "hosts");
+    char *log_root = beside(a->pod_root, "logs");
     struct process_options p = {.loop = a->loop,
                                 .pod_root = a->pod_root,
                                 .log_root = log_root,

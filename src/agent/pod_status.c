@@ -50,11 +50,9 @@ static struct summary summarize(const struct pod_run *run, const struct pod_fail
     }
     if (failure || !run || run->containers_len == 0)
         s.all_ready = false;
-    if (failure && failure->waiting)
-        s.phase = PENDING;
-    else if (running)
+    if (running)
         s.phase = RUNNING; /* until the last container has ended */
-    else if (waiting && run->alive && (s.initialized || !failed))
+    else if ((failure && failure->waiting) || (waiting && run->alive && (s.initialized || !failed)))
         s.phase = PENDING;
     else if (failed || waiting || !run || run->containers_len == 0)
         s.phase = FAILED;

@@ -119,24 +119,28 @@ static struct hub *hub_of(struct loop *l)
 int notify_watch(struct loop *l, const char *dir, uint32_t mask, notify_fn *fn, void *arg,
                  struct notify **ret)
 {
-    struct hub *h = hub_of(l);
     struct notify *n = calloc(1, sizeof(*n));
-    int rc = -ENOMEM;
+    struct hub *h;
 
-    if (h && n) {
-        *n = (struct notify){.hub = h, .mask = mask, .fn = fn, .arg = arg};
-        n->wd = inotify_add_watch(h->fd, dir, mask | IN_MASK_ADD);
-        rc = n->wd < 0 ? -errno : 0;
-    } else if (!h) {
-        rc = errno ? -errno : -ENOMEM;
-    }
-    if (rc != 0) {
+    if (!n)
+        return -ENOMEM;
+    h = hub_of(l);
+    if (!h) {
+        int rc = errno > 0 ? -errno : -ENOMEM;
+
         free(n);
-        if (h && !h->users && !h->dispatching)
+        return rc;
+    }
+    *n = (struct notify){.next = h->users, .hub = h, .mask = mask, .fn = fn, .arg = arg};
+    n->wd = inotify_add_watch(h->fd, dir, mask | IN_MASK_ADD);
+    if (n->wd < 0) {
+        int rc = -errno;
+
+        free(n);
+        if (!h->users && !h->dispatching)
             hub_free(h);
         return rc;
     }
-    n->next = h->users;
     h->users = n;
     *ret = n;
     return 0;

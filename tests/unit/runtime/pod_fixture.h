@@ -218,8 +218,10 @@ static inline void drain_log(struct fixture *f, struct stream *s, const char *un
             break;
         if (n > 0)
             continue;
-        for (ready = false; !ready;)
+        ready = false;
+        do
             loop_run_once(f->loop);
+        while (!ready);
     }
     s->on_ready = NULL;
 }

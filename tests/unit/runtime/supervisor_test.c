@@ -2,6 +2,7 @@
  */
 #include "pod_fixture.h"
 
+#include "runtime/mounts.h"
 #include "runtime/proc.h"
 
 static void exit_codes_are_kept(void **state)
@@ -346,6 +347,32 @@ static void names_resolve_in_the_pod_only(void **state)
     assert_int_not_equal(system("getent ahostsv4 train-worker-0 > /dev/null"), 0);
 }
 
+/* A user without rights maps himself in a user namespace; where the machine forbids that, the probe
+ * must say so rather than the pod fail. */
+static void the_probe_is_right_for_plain_users(void **state)
+{
+    int status;
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    pid = fork();
+    if (pid == 0) {
+        auto_err err = ERR_INIT;
+        bool promised, kept;
+
+        if (setgid(65534) != 0 || setuid(65534) != 0)
+            _exit(2);
+        promised = mounts_probe();
+        kept = mounts_enter("/etc/hosts", &err) == 0;
+        _exit(promised == kept ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void a_start_record_that_is_broken_is_told(void **state)
 {
     struct fixture *f = *state;
@@ -398,6 +425,7 @@ int main(int argc, char **argv)
         T(a_killed_supervisor_leaves_no_program),
         T(the_exit_record_is_in_the_folder),
         T(names_resolve_in_the_pod_only),
+        T(the_probe_is_right_for_plain_users),
         T(a_start_record_that_is_broken_is_told),
     };
     int ret;
