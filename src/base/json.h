@@ -84,7 +84,7 @@ const struct json *json_get(const struct json *object, const char *key);
 struct json *json_get_mut(struct json *object, const char *key);
 /* Walks members by name: json_at(job, "spec", "runPolicy", "backoffLimit"). */
 const struct json *json_walk(const struct json *v, ...) __attribute__((sentinel));
-#define json_at(v, ...) json_walk((v), __VA_ARGS__, NULL)
+#define json_at(v, ...) json_walk((v), __VA_ARGS__, (const char *)NULL)
 const struct json *json_index(const struct json *array, size_t index);
 
 static inline size_t json_len(const struct json *v)

@@ -179,8 +179,10 @@ static void http_transport_free(struct transport *base)
     struct http_transport *t = container_of(base, struct http_transport, transport);
 
     http_client_free(t->http);
-    while (t->calls)
-        item_free(t->calls);
+    for (struct api_stream *s = t->calls, *next; s; s = next) {
+        next = s->next;
+        item_free(s);
+    }
     arena_release(&t->arena);
     free(t);
 }

@@ -92,7 +92,7 @@ static int read_pem(struct reader *r, const struct json *object, const char *nam
     const struct json *data = data_name ? json_get(object, data_name) : NULL;
     const struct json *file = json_get(object, name);
 
-    if (*json_string(data, ""))
+    if (data && *json_string(data, ""))
         return decode_base64(r, data, ret);
     if (*json_string(file, ""))
         return read_file(r, file, ret);
@@ -231,20 +231,20 @@ static int read_user(struct reader *r, const struct json *user, struct client_co
 static int read_context(struct reader *r, const struct json *root, const struct json *context,
                         struct client_config *ret)
 {
-    const struct json *cluster_name = json_get(context, "cluster");
-    const struct json *user_name = json_get(context, "user");
-    const struct json *cluster = find_named(json_get(root, "clusters"),
-                                            json_string(cluster_name, ""), "cluster");
-    const struct json *user = find_named(json_get(root, "users"), json_string(user_name, ""),
-                                         "user");
+    const struct json *cluster_at = json_get(context, "cluster");
+    const struct json *user_at = json_get(context, "user");
+    const char *cluster_name = json_string(cluster_at, "");
+    const char *user_name = json_string(user_at, "");
+    const struct json *cluster = find_named(json_get(root, "clusters"), cluster_name, "cluster");
+    const struct json *user = find_named(json_get(root, "users"), user_name, "user");
     const char *ns = json_get_string(context, "namespace", NULL);
     int rc;
 
     if (!cluster)
-        return fail(r, cluster_name ? cluster_name : context, "cluster \"%s\" is not in the file",
-                    json_string(cluster_name, ""));
-    if (user_name && !user)
-        return fail(r, user_name, "user \"%s\" is not in the file", json_string(user_name, ""));
+        return fail(r, cluster_at ? cluster_at : context, "cluster \"%s\" is not in the file",
+                    cluster_name);
+    if (user_at && !user)
+        return fail(r, user_at, "user \"%s\" is not in the file", user_name);
     ret->ns = ns && *ns ? arena_strdup(r->arena, ns) : NULL;
     rc = read_cluster(r, cluster, ret);
     return rc < 0 ? rc : read_user(r, user, ret);

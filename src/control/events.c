@@ -85,8 +85,10 @@ void event_recorder_free(struct event_recorder *r)
 {
     if (!r)
         return;
-    while (r->ends.newer != &r->ends)
-        said_free(r->ends.newer);
+    for (struct said *s = r->ends.newer, *next; s != &r->ends; s = next) {
+        next = s->newer;
+        said_free(s);
+    }
     map_release(&r->by_hash, NULL);
     free(r);
 }

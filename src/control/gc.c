@@ -235,7 +235,7 @@ static void start_orphaning(struct task *t)
     t->dependents = arena_alloc(&t->arena, (n + 1) * sizeof(*t->dependents));
     if (t->dependents)
         gc_graph_each_dependent(&t->gc->graph, t->uid, note_dependent, t);
-    if (arena_failed(&t->arena))
+    if (!t->dependents || arena_failed(&t->arena))
         task_over(t, QUEUE_RETRY);
     else
         orphan_next(t);
@@ -596,8 +596,10 @@ void gc_free(struct gc *gc)
     for (size_t i = 0; i < gc->sources_len; i++)
         reflector_free(gc->sources[i].reflector);
     queue_free(gc->queue);
-    while (gc->tasks)
-        task_free(gc->tasks);
+    for (struct task *t = gc->tasks, *next; t; t = next) {
+        next = t->next;
+        task_free(t);
+    }
     gc_graph_release(&gc->graph);
     free(gc);
 }

@@ -53,10 +53,11 @@ static struct gc_node *node_new(const struct kind *k, const struct json *object)
     size_t owners_len = json_len(owners_of(object));
     size_t head = sizeof(struct gc_node) + owners_len * sizeof(struct gc_owner);
     struct gc_node *n = calloc(1, head + text_size(object));
-    char *text = (char *)n + head;
+    char *text;
 
     if (!n)
         return NULL;
+    text = (char *)n + head;
     n->kind = k;
     n->ns = put_text(&text, object_namespace(object));
     n->name = put_text(&text, object_name(object));

@@ -588,8 +588,10 @@ void jobs_free(struct jobs *j)
     cache_free(j->services);
     cache_free(j->leases);
     queue_free(j->queue);
-    while (j->passes)
-        pass_free(j->passes);
+    for (struct pass *p = j->passes, *next; p; p = next) {
+        next = p->next;
+        pass_free(p);
+    }
     map_release(&j->rests, free);
     free(j);
 }

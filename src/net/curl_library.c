@@ -37,7 +37,7 @@ const struct curl_library *curl_library_load_file(const char *file, struct err *
 {
     static struct curl_library library;
     static bool loaded;
-    struct curl_library found;
+    struct curl_library found = {0};
     void *handle;
 
     if (loaded && strcmp(file, LIBRARY_FILE) == 0)
@@ -53,7 +53,7 @@ const struct curl_library *curl_library_load_file(const char *file, struct err *
         dlclose(handle);
         return NULL;
     }
-    if (found.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    if (!found.global_init || found.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         err_set(err, ERR_INTERNAL, "libcurl could not be initialised");
         return NULL;
     }

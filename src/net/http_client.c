@@ -32,7 +32,7 @@ enum exchange_state {
 };
 
 struct http_exchange {
-    struct http_exchange *next, *prev;
+    struct http_exchange *next, **at;
     struct http_client *client;
     enum exchange_state state;
     bool in_curl; /* added to the multi handle */
@@ -52,7 +52,7 @@ struct http_client {
     struct clock_timer *timer;
     struct clock_timer *settling;
     bool inside; /* libcurl is on the stack */
-    struct http_exchange all;
+    struct http_exchange *all;
     bool insecure;
     /* PEM texts as files without a name: this libcurl takes paths only. */
     int pem_fds[PEM_FILES];
@@ -76,8 +76,9 @@ static void exchange_free(struct http_exchange *x)
     if (x->easy)
         curl->easy_cleanup(x->easy);
     curl->slist_free_all(x->headers);
-    x->prev->next = x->next;
-    x->next->prev = x->prev;
+    *x->at = x->next;
+    if (x->next)
+        x->next->at = x->at;
     buf_release(&x->answer);
     free(x->request_body);
     free(x);
@@ -288,7 +289,7 @@ static void settle_later(struct http_client *c)
 /* The first exchange that is not as libcurl should know it; NULL when all are. */
 static struct http_exchange *next_unsettled(struct http_client *c)
 {
-    for (struct http_exchange *x = c->all.next; x != &c->all; x = x->next)
+    for (struct http_exchange *x = c->all; x; x = x->next)
         if (x->state != EXCHANGE_RUNNING)
             return x;
     return NULL;
@@ -371,7 +372,6 @@ struct http_client *http_client_new(struct loop *l, const struct http_client_opt
     }
     c->curl = curl;
     c->loop = l;
-    c->all.next = c->all.prev = &c->all;
     c->insecure = options->insecure;
     for (int i = 0; i < PEM_FILES; i++)
         c->pem_fds[i] = -1;
@@ -388,8 +388,10 @@ void http_client_free(struct http_client *c)
 {
     if (!c)
         return;
-    while (c->all.next != &c->all)
-        exchange_free(c->all.next);
+    for (struct http_exchange *x = c->all, *next; x; x = next) {
+        next = x->next;
+        exchange_free(x);
+    }
     if (c->multi)
         (void)c->curl->multi_cleanup(c->multi);
     clock_stop(loop_clock(c->loop), c->timer);
@@ -504,10 +506,11 @@ struct http_exchange *http_client_start(struct http_client *c, const struct http
     x->client = c;
     x->handler = *handler;
     buf_init(&x->answer, request->body_limit_bytes);
-    x->prev = c->all.prev;
-    x->next = &c->all;
-    x->prev->next = x;
-    c->all.prev = x;
+    x->next = c->all;
+    x->at = &c->all;
+    if (x->next)
+        x->next->at = &x->next;
+    c->all = x;
     x->easy = c->curl->easy_init();
     if (!x->easy || set_options(x, request) < 0) {
         exchange_free(x);
