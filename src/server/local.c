@@ -262,15 +262,16 @@ static void deliver_stream(struct local *l, struct api_stream *c)
 
 static void work_on(struct local *l, struct api_stream *c)
 {
-    l->current = c;
     if (!c->asked) {
         c->asked = true;
-        server_handle(l->server, &c->request);
-    } else if (c->stream) {
-        deliver_stream(l, c);
-    } else {
-        deliver_reply(c);
+        server_handle(l->server, &c->request); /* calls nobody back: the answer is queued */
+        return;
     }
+    l->current = c;
+    if (c->stream)
+        deliver_stream(l, c);
+    else
+        deliver_reply(c);
     l->current = NULL;
     if (c->closed)
         call_drop(c);
@@ -285,8 +286,12 @@ static void local_destroy(struct local *l)
 
 static void drop_all(struct local *l)
 {
-    while (l->all)
-        call_drop(l->all);
+    struct api_stream *next;
+
+    for (struct api_stream *c = l->all; c; c = next) {
+        next = c->next;
+        call_drop(c);
+    }
 }
 
 /* What is queued now; what that queues comes with the next wake-up. */

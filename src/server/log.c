@@ -108,7 +108,7 @@ static const char *pod_root(struct server_request *r, const struct json *pod, st
 static int read_options(struct server_request *r, struct podlog_options *o, struct err *err)
 {
     const char *since = query_get(r, "sinceTime");
-    int64_t seconds;
+    int64_t seconds = -1;
     int rc = query_int(r, "tailLines", -1, &o->tail_lines, err);
 
     if (rc == 0)

@@ -159,7 +159,7 @@ static int route_group(struct server_request *r, const struct segments *s, struc
         return discover_group(r, group, version, err);
     }
     rc = route_kind(r, group, version, s->text + used, s->count - used, err);
-    return rc < 0 ? rc : run_verb(r, err);
+    return rc < 0 || !r->route.kind ? rc : run_verb(r, err);
 }
 
 static bool under(const char *path, const char *prefix, bool below)

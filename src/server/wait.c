@@ -76,6 +76,10 @@ int wait_for_revision(struct server *s, struct store_collection *c, int64_t revi
 
 void wait_free_all(struct server *s)
 {
-    while (s->waits)
-        finish(s->waits);
+    struct wait *next;
+
+    for (struct wait *w = s->waits; w; w = next) {
+        next = w->next;
+        finish(w);
+    }
 }

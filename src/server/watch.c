@@ -185,7 +185,8 @@ static void put_change(struct watch *w, const struct store_event *e)
 {
     bool was, is;
 
-    if (w->selection.prefix && strncmp(e->key, w->selection.prefix, strlen(w->selection.prefix)))
+    if (w->selection.prefix &&
+        strncmp(e->key, w->selection.prefix, strlen(w->selection.prefix)) != 0)
         return;
     if (!selects(w)) {
         put_event(w, e->type, e->value, NULL);
@@ -384,7 +385,7 @@ static int open_watch(struct watch *w, const struct server_request *r, struct er
 {
     const char *send_initial = query_get(r, "sendInitialEvents");
     enum initial initial;
-    int64_t from;
+    int64_t from = 0;
     int rc = shape_init(&w->shape, r, err);
 
     if (rc == 0)

@@ -100,7 +100,7 @@ int request_write(struct server_request *r, const char *key, struct json *object
                   struct err *err)
 {
     struct pending *p = arena_alloc(r->arena, sizeof(*p));
-    struct blob *stored;
+    struct blob *stored = NULL;
     int rc;
 
     if (!p || arena_failed(r->arena))
