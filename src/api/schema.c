@@ -119,10 +119,12 @@ static void object_schema(const struct styler *s, const struct field *f, struct 
     bool open = f->flags & FIELD_KEEP_UNKNOWN;
     struct json *properties;
 
+    if (open && s->style == SCHEMA_V2)
+        return; /* without a type anything goes: v2 has no other way to say it */
     json_set_string(s->arena, schema, "type", "object");
-    if (open && s->style != SCHEMA_V2)
+    if (open)
         json_set_bool(s->arena, schema, "x-kubernetes-preserve-unknown-fields", true);
-    if (!f->fields || (open && s->style == SCHEMA_V2))
+    if (!f->fields)
         return;
     add_required(s, schema, f->fields);
     properties = json_set(s->arena, schema, "properties", json_new_object(s->arena));
