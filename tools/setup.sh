@@ -24,9 +24,6 @@ test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq procps pytho
 lint_packages=(clang-tidy clang-format cppcheck shellcheck)
 bench_packages=(wrk curl)
 
-# torchrun looks "localhost" up. A minimal system has no /etc/hosts that would say it.
-getent hosts localhost >/dev/null || demo_packages+=(libnss-myhostname)
-
 # Of the packages named, those that are not installed.
 missing_of() {
     local installed
@@ -37,6 +34,13 @@ missing_of() {
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# A minimal system has no /etc/hosts: then nothing says what localhost is, and pods have no place for their names.
+hosts_file() {
+    if [ -e /etc/hosts ]; then return; fi
+    say "demo: writing /etc/hosts, which is missing"
+    printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' | as_root tee /etc/hosts >/dev/null
 }
 
 # packages PHASE NAME...: have these Debian packages installed.
@@ -61,6 +65,7 @@ packages() {
 # A Python environment that sees Debian's PyTorch, with `python` and `torchrun` in its bin folder.
 python_env() {
     local venv=build/venv site
+    hosts_file
     if [ ! -x $venv/bin/python ] || ! $venv/bin/python -c '' 2>/dev/null; then
         say "demo: making $venv"
         rm -rf $venv

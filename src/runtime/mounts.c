@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #define HOSTS "/etc/hosts"
+#define HOSTNAME_LIMIT 63
+#define OWN_NAMESPACES (CLONE_NEWNS | CLONE_NEWUTS)
 
 static bool write_file(const char *path, const char *text)
 {
@@ -30,7 +32,7 @@ static bool unshare_as_user(void)
 
     (void)snprintf(uids, sizeof(uids), "%u %u 1\n", uid, uid);
     (void)snprintf(gids, sizeof(gids), "%u %u 1\n", gid, gid);
-    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+    if (unshare(CLONE_NEWUSER | OWN_NAMESPACES) != 0)
         return false;
     /* Without "deny" the group map may not be written; kernels before 3.19 have no such file. */
     (void)write_file("/proc/self/setgroups", "deny");
@@ -39,9 +41,9 @@ static bool unshare_as_user(void)
 
 /* Async-signal-safe but for snprintf, which allocates nothing for these formats: it runs in a
  * forked child of a process with threads. */
-static const char *enter(const char *hosts_path)
+static const char *enter(const char *hosts_path, const char *hostname)
 {
-    if (unshare(CLONE_NEWNS) != 0 && !unshare_as_user())
+    if (unshare(OWN_NAMESPACES) != 0 && !unshare_as_user())
         return "no mount namespace";
     /* What the machine mounts or unmounts later still reaches the pod, nothing goes the other way.
      */
@@ -49,12 +51,14 @@ static const char *enter(const char *hosts_path)
         return "cannot detach from the machine's mounts";
     if (mount(hosts_path, HOSTS, NULL, MS_BIND, NULL) != 0)
         return "cannot mount the hosts file";
+    if (sethostname(hostname, min_size(strlen(hostname), HOSTNAME_LIMIT)) != 0)
+        return "cannot set the host name";
     return NULL;
 }
 
-int mounts_enter(const char *hosts_path, struct err *err)
+int mounts_enter(const char *hosts_path, const char *hostname, struct err *err)
 {
-    const char *problem = enter(hosts_path);
+    const char *problem = enter(hosts_path, hostname);
 
     if (!problem)
         return 0;
@@ -67,7 +71,7 @@ bool mounts_probe(void)
     pid_t pid = fork();
 
     if (pid == 0)
-        _exit(enter(HOSTS) == NULL ? 0 : 1);
+        _exit(enter(HOSTS, "probe") == NULL ? 0 : 1);
     if (pid < 0)
         return false;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -316,11 +316,12 @@ static void the_exit_record_is_in_the_folder(void **state)
     arena_release(&a);
 }
 
-static void names_resolve_in_the_pod_only(void **state)
+static void names_are_the_pods_own(void **state)
 {
     struct fixture *f = *state;
     char hosts[128];
-    const char *argv[] = {"getent", "ahostsv4", "train-worker-0", NULL};
+    const char *argv[] = {"sh", "-c",
+                          "getent ahostsv4 train-worker-0 && cat /proc/sys/kernel/hostname", NULL};
     struct container_start c = {.name = "main", .argv = argv, .env = fixture_env, .cwd = "/"};
     struct pod_start p = {.ns = "default",
                           .name = "pod",
@@ -343,6 +344,7 @@ static void names_resolve_in_the_pod_only(void **state)
     assert_int_equal(find(f, "hosts")->containers[0].exit_code, 0);
     text = read_log(f, "hosts", &log_all);
     assert_non_null(strstr(text, "127.0.0.7"));
+    assert_non_null(strstr(text, "\npod\n"));
     free(text);
     assert_int_not_equal(system("getent ahostsv4 train-worker-0 > /dev/null"), 0);
 }
@@ -365,7 +367,7 @@ static void the_probe_is_right_for_plain_users(void **state)
         if (setgid(65534) != 0 || setuid(65534) != 0)
             _exit(2);
         promised = mounts_probe();
-        kept = mounts_enter("/etc/hosts", &err) == 0;
+        kept = mounts_enter("/etc/hosts", "pod", &err) == 0;
         _exit(promised == kept ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -424,7 +426,7 @@ int main(int argc, char **argv)
         T(a_second_start_is_refused),
         T(a_killed_supervisor_leaves_no_program),
         T(the_exit_record_is_in_the_folder),
-        T(names_resolve_in_the_pod_only),
+        T(names_are_the_pods_own),
         T(the_probe_is_right_for_plain_users),
         T(a_start_record_that_is_broken_is_told),
     };
