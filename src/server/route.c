@@ -43,10 +43,15 @@ static const struct {
     bool below; /* paths below it too */
     verb_fn *run;
 } fixed[] = {
-    {"healthz", true, verb_health},         {"livez", true, verb_health},
-    {"readyz", true, verb_health},          {"version", false, verb_version},
-    {"api", false, verb_discover_core},     {"apis", false, verb_discover_groups},
-    {"openapi/v2", false, verb_openapi_v2}, {"openapi/v3", false, verb_openapi_v3},
+    {"healthz", true, verb_health},
+    {"livez", true, verb_health},
+    {"readyz", true, verb_health},
+    {"version", false, verb_version},
+    {"api", false, verb_discover_core},
+    {"apis", false, verb_discover_groups},
+    {"openapi/v2", false, verb_openapi_v2},
+    {"openapi/v3", false, verb_openapi_v3},
+    {"apis/apiextensions.k8s.io/v1/customresourcedefinitions", false, verb_list_crds},
 };
 
 struct segments {
