@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "client/client.h"
 #include "loop/file.h"
+#include "runtime/podfolder.h"
 #include "runtime/process.h"
 
 #define PODS_IN_WORK 256
@@ -189,7 +190,7 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
 static int open_runtime(struct agent *a, const struct agent_options *o, struct err *err)
 {
     char *hosts_dir = beside(a->pod_root, "hosts");
-    char *log_root = beside(a->pod_root, "logs");
+    char *log_root = beside(a->pod_root, POD_LOGS_FOLDER);
     struct process_options p = {.loop = a->loop,
                                 .pod_root = a->pod_root,
                                 .log_root = log_root,
