@@ -17,7 +17,7 @@ class WithoutDaemon(unittest.TestCase):
         self.daemon = Daemon(start=False)
 
     def tearDown(self):
-        self.assertEqual(self.daemon.close(), {})
+        self.assertEqual(self.daemon.close(), [])
 
     def check(self, arguments, code, stderr, stdout=""):
         done = self.daemon.cli(*arguments)
@@ -77,7 +77,7 @@ class Up(unittest.TestCase):
 
     def tearDown(self):
         self.daemon.cli("down")
-        self.assertEqual(self.daemon.close(), {})
+        self.assertEqual(self.daemon.close(), [])
 
     def up(self, *options):
         return self.daemon.cli("up", "--detach", "--listen", "127.0.0.1:0", *options)

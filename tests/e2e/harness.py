@@ -116,21 +116,34 @@ class Daemon:
         return self.process.returncode
 
     def close(self):
-        """Ends what was started; answers the pod processes that had to be killed."""
+        """Ends what was started; answers what was wrong with how it ended."""
+        wrong = []
         for process in [*self.others, self.process]:
-            if process and process.poll() is None:
-                process.terminate()
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(PATIENCE)
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
-        left = self.pod_processes()
-        for pid in left:
+            if not process or process.poll() is not None:
+                continue
+            process.terminate()
+            try:
+                if process.wait(PATIENCE) not in (0, 130):
+                    wrong.append(f"{process.args[1:]} ended with {process.returncode}")
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                wrong.append(f"{process.args[1:]} did not stop")
+        for pid, line in self.pod_processes().items():
+            wrong.append(f"left behind: {pid} {line}")
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        for path in self.output_files():
+            text = path.read_text(errors="replace")
+            if "Sanitizer" in text or "runtime error:" in text:
+                wrong.append(f"{path}:\n{text[-4000:]}")
         shutil.rmtree(self.folder, ignore_errors=True)
-        return left
+        return wrong
+
+    def output_files(self):
+        """What muster's own processes have said: daemons, clients, supervisors."""
+        folder = pathlib.Path(self.folder)
+        return [*folder.glob("*.txt"), *folder.glob("muster.log"), *folder.glob("**/.supervisor.log")]
 
     def pod_processes(self, uid=None, container=False):
         """{pid: command line} of what runs for this data folder's pods, supervisors included."""
@@ -269,9 +282,9 @@ class DaemonTest(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        left = cls.daemon.close()
-        if left:
-            raise AssertionError(f"processes left behind: {left}")
+        wrong = cls.daemon.close()
+        if wrong:
+            raise AssertionError("\n".join(wrong))
 
     def tearDown(self):
         """Whatever a test leaves in the namespace, above all a failed one, is gone before the next begins."""

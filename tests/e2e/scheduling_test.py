@@ -10,8 +10,9 @@ def cpu_milli(text):
 
 class Scheduling(DaemonTest):
     def setUp(self):
-        node = next(iter(self.daemon.wait_for(harness.NODES, lambda nodes: nodes, "the node").values()))
-        self.cpu = cpu_milli(node["status"]["allocatable"]["cpu"])
+        self.cpu = self.daemon.wait_for(
+            harness.NODES, lambda nodes: next((cpu_milli(node["status"]["allocatable"]["cpu"]) for node in nodes.values()
+                                               if node.get("status", {}).get("allocatable")), None), "the node")
 
     def wait_why(self, name, *words):
         """Until the job waits with a message that has these words; answers the message."""
