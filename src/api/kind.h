@@ -41,16 +41,16 @@ enum field_flag {
 struct field {
     const char *name;
     enum field_type type;
-    unsigned flags;
+    enum field_type item;       /* FIELD_LIST, FIELD_MAP: type of the elements */
+    unsigned flags;             /* enum field_flag */
+    bool has_min, has_max;      /* whether min and max count */
     const char *doc;            /* English, one or two sentences */
     const char *doc_zh;         /* Chinese, or NULL */
     const struct field *fields; /* FIELD_OBJECT, or the members of an object item; ends with {0} */
-    enum field_type item;       /* FIELD_LIST, FIELD_MAP: type of the elements */
     const char
         *default_json; /* NULL: none. Applied when the field is absent and its parent is present */
     const char *const *values; /* allowed strings, NULL-terminated; NULL: any */
-    bool has_min, has_max;
-    int64_t min, max;  /* numbers */
+    int64_t min, max;          /* numbers, and numbers that are elements of a list */
     const char *alias; /* an older spelling that is read too: both given and different is refused,
                           name is what is written ("enabled" with alias "enable") */
     const char

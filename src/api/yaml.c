@@ -314,7 +314,7 @@ static bool load_value(struct loader *l, yaml_event_t *event, struct json **ret)
 
     if (event->type == YAML_ALIAS_EVENT) {
         ok = load_alias(l, event, ret);
-        if (ok)
+        if (ok && *ret)
             (*ret)->line = line;
         return ok;
     }
@@ -337,7 +337,7 @@ static bool load_value(struct loader *l, yaml_event_t *event, struct json **ret)
         ok = mapping ? load_mapping(l, *ret) : load_sequence(l, *ret);
         l->depth--;
     }
-    if (ok)
+    if (ok && *ret)
         (*ret)->line = line;
     return ok && add_anchor(l, event, anchor, *ret);
 }

@@ -55,7 +55,7 @@ bool json_keys_add(struct arena *a, struct json_keys *k, struct json *object, st
     }
     while (capacity & (capacity - 1))
         capacity += capacity & -capacity;
-    k->slots = arena_alloc(a, capacity * sizeof(*k->slots));
+    k->slots = arena_alloc(a, capacity * sizeof(struct json *));
     k->capacity = capacity;
     k->used = 0;
     if (!k->slots)
