@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # lint.sh - format, layers, purity of the core, static analysis. Prints what is wrong and exits 1, or says it is clean.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 failed=0
 check() {
     local name=$1; shift

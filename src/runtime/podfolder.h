@@ -16,8 +16,8 @@
 #include "base/json.h"
 #include "port/runtime.h"
 
-/* Beside the folder that holds the pods: <POD_LOGS_FOLDER>/<namespace>/<name>/<uid>, of pods that are
- * gone. */
+/* Beside the folder that holds the pods: <POD_LOGS_FOLDER>/<namespace>/<name>/<uid>, of pods that
+ * are gone. */
 #define POD_LOGS_FOLDER "logs"
 
 #define POD_FILE_RUN "run.json"
