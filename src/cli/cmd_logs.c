@@ -5,7 +5,13 @@
 
 #include "api/object.h"
 #include "cli/follow.h"
+#include "cli/jobphase.h"
 #include "cli/logreader.h"
+
+/* Most replicas a job has whose logs are printed. */
+#define PODS_LIMIT 8192
+/* Phase of our own: what a job remembers of a pod that was cleaned up. */
+#define POD_GONE "Gone"
 
 struct logs_options {
     struct session_options session;
@@ -86,6 +92,55 @@ static int compare_ranks(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
+static bool is_listed(const struct subject *subject, const char *uid)
+{
+    for (size_t i = 0; i < subject->pods_len; i++)
+        if (strcmp(object_uid(subject->pods[i].pod), uid) == 0)
+            return true;
+    return false;
+}
+
+static void add_pod(struct subject *subject, const struct json *pod)
+{
+    if (subject->pods_len < PODS_LIMIT)
+        subject->pods[subject->pods_len++] = (struct ranked_pod){
+            .type = type_order(subject->job, pod), .index = index_order(pod), .pod = pod};
+}
+
+/* A pod that is gone, as far as the job remembers it: enough to ask for its log, which outlives it.
+ */
+static const struct json *gone_pod(struct arena *a, const struct json *job, const char *type,
+                                   const struct json *replica)
+{
+    const char *name = json_get_string(replica, "name", ""), *dash = strrchr(name, '-');
+    struct json *pod = json_new_object(a), *metadata = json_make_object(a, pod, "metadata");
+    struct json *labels = json_make_object(a, metadata, "labels");
+
+    json_set_string(a, metadata, "name", name);
+    json_set_string(a, metadata, "namespace", object_namespace(job));
+    json_set_string(a, metadata, "uid", json_get_string(replica, "uid", ""));
+    json_set_string(a, labels, LABEL_REPLICA_TYPE, type);
+    json_set_string(a, labels, LABEL_REPLICA_INDEX, dash ? dash + 1 : "0");
+    json_each (spec, json_at(job, "spec", "replicaSpecs"))
+        if (json_string_is(json_get(spec, "type"), type))
+            json_set(a, json_make_object(a, pod, "spec"), "containers",
+                     json_clone(a, json_at(spec, "template", "spec", "containers")));
+    json_set_string(a, json_make_object(a, pod, "status"), "phase", POD_GONE);
+    return pod;
+}
+
+static void add_gone_pods(struct arena *a, struct subject *subject)
+{
+    json_each (task, json_at(subject->job, "status", "tasks"))
+        json_each (replica, json_get(task, "replicas")) {
+            const char *uid = json_get_string(replica, "uid", "");
+
+            if (*uid && !is_listed(subject, uid))
+                add_pod(subject,
+                        gone_pod(a, subject->job, json_get_string(task, "type", ""), replica));
+        }
+}
+
 static int find_pods(struct session *s, struct subject *subject, struct err *err)
 {
     struct json *list = NULL;
@@ -96,16 +151,15 @@ static int find_pods(struct session *s, struct subject *subject, struct err *err
 
     if (r)
         return r;
-    subject->pods = arena_alloc(s->arena, sizeof(*subject->pods) *
-                                              max_size(json_len(json_get(list, "items")), 1));
+    subject->pods = arena_alloc(s->arena, sizeof(*subject->pods) * PODS_LIMIT);
     if (!subject->pods)
         return err_set(err, ERR_INTERNAL, "out of memory");
     json_each (pod, json_get(list, "items"))
         if (object_is_controlled_by(pod, subject->target.uid))
-            subject->pods[subject->pods_len++] = (struct ranked_pod){
-                .type = type_order(subject->job, pod), .index = index_order(pod), .pod = pod};
+            add_pod(subject, pod);
+    add_gone_pods(s->arena, subject);
     qsort(subject->pods, subject->pods_len, sizeof(*subject->pods), compare_ranks);
-    return 0;
+    return arena_failed(s->arena) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
 }
 
 static int find_pod(struct session *s, const char *name, struct subject *subject)
@@ -201,12 +255,34 @@ static int print_log(struct session *s, const struct logs_options *o, const stru
     return one.result;
 }
 
+static bool is_gone(const struct json *pod)
+{
+    return json_string_is(json_at(pod, "status", "phase"), POD_GONE);
+}
+
 static bool has_log(const struct json *pod, const char *container)
 {
+    if (is_gone(pod))
+        return true;
     json_each (status, json_at(pod, "status", "containerStatuses"))
         if (json_string_is(json_get(status, "name"), container))
             return json_at(status, "state", "running") || json_at(status, "state", "terminated");
     return false;
+}
+
+/* One container's; a pod that is gone may have left no log, which is no trouble. */
+static int print_container(struct cli *cli, struct session *s, const struct logs_options *o,
+                           const struct ranked_pod *p, const char *name, bool prefixed,
+                           struct err *err)
+{
+    auto_err attempt = ERR_INIT;
+    const char *prefix = prefixed ? prefix_of(cli, p->pod, name, p->index) : "";
+    int r = has_log(p->pod, name) ? print_log(s, o, p->pod, name, prefix, &attempt) : 0;
+
+    if (r == 0 || (is_gone(p->pod) && attempt.reason == ERR_NOT_FOUND))
+        return 0;
+    err_move(err, &attempt);
+    return r;
 }
 
 static int print_logs(struct cli *cli, struct session *s, const struct logs_options *o,
@@ -215,16 +291,12 @@ static int print_logs(struct cli *cli, struct session *s, const struct logs_opti
     bool prefixed = subject->job && !o->replica;
 
     for (size_t i = 0; i < subject->pods_len; i++) {
-        const struct json *pod = subject->pods[i].pod;
+        const struct ranked_pod *p = &subject->pods[i];
 
-        if (!follow_wanted(pod, o->replica))
+        if (!follow_wanted(p->pod, o->replica))
             continue;
-        json_each (c, json_at(pod, "spec", "containers")) {
-            const char *name = json_get_string(c, "name", "");
-            int r = has_log(pod, name)
-                        ? print_log(s, o, pod, name, prefixed ? prefix_of(cli, pod, name, i) : "",
-                                    err)
-                        : 0;
+        json_each (c, json_at(p->pod, "spec", "containers")) {
+            int r = print_container(cli, s, o, p, json_get_string(c, "name", ""), prefixed, err);
 
             if (r)
                 return r;
@@ -262,7 +334,7 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, const 
     if (session_open(cli, &o->session, s, err) || find_subject(s, name, &subject, err) ||
         check_replica(&subject, o->replica, err))
         return command_fail(cli, err);
-    if (!o->follow)
+    if (!o->follow || (subject.job && job_is_finished(subject.job)))
         return print_logs(cli, s, o, &subject, err) ? command_fail(cli, err) : EXIT_OK;
     how.prefix = subject.job && !o->replica;
     end = follow(cli, s, &subject.target, 1, &how, err);

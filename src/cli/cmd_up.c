@@ -165,8 +165,9 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
     else if (detach_from_terminal(home, &err) || tell_ready(ready_fd, d.address)) {
         daemon_stop(&d);
         return command_fail(cli, &err);
-    }
-    log_info("muster " MUSTER_VERSION " is up at http://%s, data folder %s", d.address, home->dir);
+    } else
+        log_info("muster " MUSTER_VERSION " is up at http://%s, data folder %s", d.address,
+                 home->dir);
     daemon_run(&d);
     daemon_stop(&d);
     say_stopped(home);

@@ -233,6 +233,16 @@ class Commands(DaemonTest):
         found = self.daemon.call("GET", "/api/v1/namespaces/default/configmaps/settings")
         self.assertEqual(found["data"], {"a": "2"})
 
+    def test_logs_outlive_pods(self):
+        path = self.write("clean.json", job("clean", ["sh", "-c", "echo $RANK was here"], replicas=2,
+                                            run_policy={"cleanUpPolicy": "All"}))
+        self.assertEqual(self.daemon.cli("run", path).returncode, 0)
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: True if not pods else None, "pods to be gone")
+        for arguments in (["logs", "clean"], ["logs", "-f", "clean"]):
+            done = self.daemon.cli(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(done.stdout.splitlines()[0], "worker-0 | 0 was here")
+
     def test_logs_follow_a_finished_job(self):
         self.daemon.create(job("done", ["echo", "only line"], replicas=1))
         self.daemon.wait_phase("done", "Succeeded")
