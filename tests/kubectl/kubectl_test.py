@@ -134,9 +134,16 @@ class Kubectl:
         self.kubectl("delete", "pj", "formats")
 
     def test_watch_pods(self):
+        # A pod nobody schedules: once kubectl has printed it, its watch shows whatever comes after.
+        self.kubectl("create", "-f", "-", stdin=json.dumps(
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "before"},
+             "spec": {"schedulerName": "nobody", "containers": [{"name": "c", "image": "none"}]}}))
         with self.background("get", "pods", "-w") as watcher:
-            self.apply("watched", "sleep 0.2")
             seen = []
+            for line in watcher.stdout:
+                if line.startswith("before "):
+                    break
+            self.apply("watched", "sleep 0.2")
             for line in watcher.stdout:
                 seen.append(line)
                 if sum("Completed" in one for one in seen) >= 2:
@@ -145,7 +152,7 @@ class Kubectl:
         for word in ("worker-0", "worker-1", "Pending", "Running", "Completed"):
             self.assertIn(word, text)
         self.daemon.wait_phase("watched", "Succeeded")
-        self.kubectl("delete", "pj", "watched")
+        self.kubectl("delete", "pj/watched", "pod/before")
 
     def test_watch_one_until_timeout(self):
         self.apply("timed", "true")
