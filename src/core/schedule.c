@@ -60,7 +60,7 @@ static void tell(struct gang *g, const char *message)
 
 static bool is_complete(const struct gang *g)
 {
-    return g->bound > 0 || g->waiting_len >= g->min_member;
+    return g->started || g->waiting_len >= g->min_member;
 }
 
 /* The members that must start together; all or, of a gang that has not started, none. */
@@ -70,7 +70,7 @@ static bool place_required(struct board *b, struct gang *g)
 
     for (struct waiting *w = g->first; w && left > 0; w = w->next)
         left -= board_place(b, w);
-    if (left > 0 && g->bound == 0)
+    if (left > 0 && !g->started)
         for (struct waiting *w = g->first; w; w = w->next)
             board_unplace(w);
     return left <= 0;

@@ -146,9 +146,12 @@ static void add_pod(struct board *b, const struct name_index *nodes, struct name
     struct resources asks = pod_requests(spec);
     struct node_room *room = name_index_get(nodes, node);
     bool deleting = object_is_deleting(pod);
-    struct gang *g = pod_is_finished(pod) ? NULL : gang_of(b, gangs, pod);
+    struct gang *g = gang_of(b, gangs, pod);
 
     if (!g)
+        return;
+    g->started = g->started || (node[0] && !deleting);
+    if (pod_is_finished(pod))
         return;
     g->since_ms = min_i64(g->since_ms, queued_since(pod));
     if (!node[0]) {
@@ -182,7 +185,7 @@ struct resources gang_lacks(const struct gang *g)
 {
     const struct waiting *w = g->first;
     struct resources sum = {0};
-    int64_t members = g->bound > 0 ? 1 : gang_required(g);
+    int64_t members = g->started ? 1 : gang_required(g);
 
     for (; w; w = w->next)
         if (w->node)

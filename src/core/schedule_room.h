@@ -33,6 +33,7 @@ struct gang {
     int64_t since_ms;
     int64_t min_member; /* the least any waiting pod asks for */
     int64_t bound, waiting_len;
+    bool started; /* some member has a node, be it that its part is over already */
     struct resources held;
     struct waiting *first, *last;
 };

@@ -282,6 +282,31 @@ static void a_started_gang_takes_its_missing_member_alone(void **state)
     arena_release(&c.arena);
 }
 
+/* Replacements were made when four were still to run together; then two failed for good. They must
+ * not wait for members that will never come. */
+static void members_that_are_over_are_not_waited_for(void **state)
+{
+    static const char *const names[] = {"a-0", "a-1", "a-2", "a-3"};
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 8, 0);
+    for (size_t i = 0; i < ELEMS(names); i++)
+        add_pod(&c, "a", names[i], 9, 4, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 4);
+    for (size_t i = 0; i < ELEMS(names); i++)
+        set_phase(&c, names[i], "Failed");
+    c.pods_len = 0; /* the first two are replaced, the others stay as they are */
+    add_pod(&c, "a", "a-0b", 9, 4, "{'cpu':'1'}");
+    add_pod(&c, "a", "a-1b", 9, 4, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    c.pods_len = 4;
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "a-0b"), "n");
+    arena_release(&c.arena);
+}
+
 static void an_elastic_job_takes_what_is_there(void **state)
 {
     struct cluster c;
@@ -623,6 +648,7 @@ int main(void)
         cmocka_unit_test(ties_go_by_name_and_namespace),
         cmocka_unit_test(a_restarted_job_keeps_its_place),
         cmocka_unit_test(a_started_gang_takes_its_missing_member_alone),
+        cmocka_unit_test(members_that_are_over_are_not_waited_for),
         cmocka_unit_test(an_elastic_job_takes_what_is_there),
         cmocka_unit_test(deleting_pods_hold_until_gone),
         cmocka_unit_test(memory_counts_too),
