@@ -169,6 +169,15 @@ class Daemon:
             return found
         return {}
 
+    def main_processes(self, uid=None):
+        """Only those the supervisors started themselves: a shell's children come and go."""
+        found = self.pod_processes(uid, container=True)
+        parents = {}
+        for pid in found:
+            with contextlib.suppress(OSError):
+                parents[pid] = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        return {pid: found[pid] for pid, parent in parents.items() if parent not in found}
+
     # --- the API
 
     def request(self, method, path, body=None, content_type="application/json", headers=None):
