@@ -2,7 +2,8 @@
 #
 #   make            build/muster            make demo    install what is missing, build, train the example
 #   make test       every test, sanitized   make lint    format, static analysis, layers
-#   make bench      the figures             make clean
+#   make bench      the figures             make coverage   branches of the core that tests take
+#   make clean
 #
 # B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands.
 
@@ -103,6 +104,17 @@ test:
 	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests
 	@$(MAKE) -j2 CC=clang B=$(B)/clang all
 	@tests/run.sh
+
+# Branches of src/core that its unit tests take; fails below 95 %.
+COVERAGE = build/coverage
+.PHONY: coverage
+coverage:
+	@tools/setup.sh test
+	@$(MAKE) -j2 B=$(COVERAGE) EXTRA_CFLAGS="--coverage -O0 -U_FORTIFY_SOURCE" coverage-tests
+	@tools/coverage.sh $(COVERAGE)
+
+.PHONY: coverage-tests
+coverage-tests: $(filter $(B)/unit/core/%,$(UNIT_TESTS))
 
 lint:
 	@tools/setup.sh lint
