@@ -10,7 +10,7 @@ out=$build/gcov
 
 find "$build" -name '*.gcda' -exec rm -f {} +
 for test in "$build"/unit/core/*; do
-    [ -f "$test" ] && [ -x "$test" ] || continue
+    if [ ! -f "$test" ] || [ ! -x "$test" ]; then continue; fi
     "$test" >"$test.out" 2>&1 || { cat "$test.out"; echo "coverage: $test failed" >&2; exit 1; }
 done
 mkdir -p "$out"

@@ -24,8 +24,10 @@
 #include <unistd.h>
 
 #include "runtime/cri.h"
+#include "runtime/last_words.h"
 #include "runtime/launch.h"
 #include "runtime/mounts.h"
+#include "runtime/oom.h"
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
 
@@ -41,7 +43,10 @@ struct container {
     struct container_state *state;
     int out[CRI_STREAMS]; /* -1: closed */
     struct cri_writer log;
-    bool exited; /* reaped; terminated only when its output is read */
+    struct last_words words;
+    struct oom_count oom; /* when it was started */
+    bool exited;          /* reaped; terminated only when its output is read */
+    bool killed;          /* by us */
     int64_t drain_until_ms;
 };
 
@@ -100,6 +105,8 @@ static bool read_output(struct container *c, enum cri_stream stream)
     }
     (void)clock_gettime(CLOCK_REALTIME, &now);
     cri_writer_feed(&c->log, stream, buffer, (size_t)n, now.tv_sec, now.tv_nsec);
+    if (stream == CRI_STDERR)
+        last_words_feed(&c->words, buffer, (size_t)n);
     return true;
 }
 
@@ -213,8 +220,24 @@ static void sweep(struct supervisor *s)
         }
 }
 
+/* Why it ended as it did, as far as can be known: of a SIGKILL the program could say nothing. */
+static void explain_end(struct supervisor *s, struct container *c, const char **ret_reason,
+                        const char **ret_message)
+{
+    *ret_reason = c->state->exit_code == 0 ? "Completed" : "Error";
+    *ret_message = "";
+    if (c->state->exit_code == 128 + SIGKILL && c->killed)
+        *ret_message = "it did not end in its grace period";
+    else if (c->state->exit_code == 128 + SIGKILL)
+        *ret_message = oom_words(&s->arena, c->oom, oom_count_read(""), ret_reason);
+    else if (c->state->exit_code != 0)
+        *ret_message = last_words_text(&c->words, &s->arena);
+}
+
 static void finish_container(struct supervisor *s, struct container *c, bool children_left)
 {
+    const char *reason, *message;
+
     if (output_is_open(c) && children_left && clock_ms(CLOCK_MONOTONIC) < c->drain_until_ms)
         return;
     for (int i = 0; i < CRI_STREAMS; i++) {
@@ -224,7 +247,8 @@ static void finish_container(struct supervisor *s, struct container *c, bool chi
         if (c->out[i] >= 0)
             close_output(c, (enum cri_stream)i);
     }
-    record_end(s, c, c->state->exit_code, c->state->exit_code == 0 ? "Completed" : "Error", "");
+    explain_end(s, c, &reason, &message);
+    record_end(s, c, c->state->exit_code, reason, message);
 }
 
 /* --- starts --- */
@@ -261,6 +285,7 @@ static void start_container(struct supervisor *s, struct container *c)
         r.message = arena_printf(&s->arena, "cannot write %s: %s", name, strerror(errno));
     } else {
         start.env = marked_env(s, c->start);
+        c->oom = oom_count_read("");
         launch(&start, &s->arena, &r);
     }
     c->state->started_ms = clock_ms(CLOCK_REALTIME);
@@ -310,10 +335,12 @@ static bool is_over(const struct supervisor *s)
 static void signal_containers(struct supervisor *s, int signum)
 {
     for (size_t i = 0; i < s->len; i++) {
-        const struct container *c = &s->containers[i];
+        struct container *c = &s->containers[i];
 
-        if (c->state->phase == CONTAINER_RUNNING && !c->exited)
-            (void)kill((pid_t)-c->state->pid, signum);
+        if (c->state->phase != CONTAINER_RUNNING || c->exited)
+            continue;
+        c->killed = signum == SIGKILL;
+        (void)kill((pid_t)-c->state->pid, signum);
     }
 }
 

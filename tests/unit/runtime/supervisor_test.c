@@ -3,6 +3,7 @@
 #include "pod_fixture.h"
 
 #include "runtime/mounts.h"
+#include "runtime/oom.h"
 #include "runtime/proc.h"
 
 static void exit_codes_are_kept(void **state)
@@ -29,6 +30,35 @@ static void signals_become_128_and_more(void **state)
     assert_int_equal(c->signal, 9);
     c = run_shell(f, "ended", "kill -15 $$");
     assert_int_equal(c->exit_code, 143);
+}
+
+static void a_failure_leaves_its_last_words(void **state)
+{
+    struct fixture *f = *state;
+    const struct container_state *c;
+
+    c = run_shell(f, "words", "echo out; echo first >&2; echo 'No such dataset' >&2; exit 1");
+    assert_string_equal(c->message, "No such dataset");
+    c = run_shell(f, "unended", "printf 'no newline' >&2; exit 2");
+    assert_string_equal(c->message, "no newline");
+    c = run_shell(f, "fine", "echo only a warning >&2");
+    assert_string_equal(c->message, "");
+    c = run_shell(f, "shell", "no-such-program");
+    assert_int_equal(c->exit_code, 127);
+    assert_non_null(strstr(c->message, "no-such-program"));
+}
+
+/* Where the kernel counts, a kill by hand is told from one for lack of memory. */
+static void a_kill_says_what_the_kernel_says(void **state)
+{
+    struct fixture *f = *state;
+    struct oom_count now = oom_count_read("");
+    const struct container_state *c = run_shell(f, "killed", "echo busy >&2; kill -9 $$");
+
+    assert_string_equal(c->reason, "Error");
+    assert_string_equal(c->message, now.machine < 0
+                                        ? ""
+                                        : "not for lack of memory: the kernel counts no such kill");
 }
 
 static void environment_and_folder_are_the_containers(void **state)
@@ -118,6 +148,8 @@ static void kill_follows_after_the_grace(void **state)
     assert_int_equal(f->rt->ops->stop(f->rt, "deaf", 1, NULL), 0);
     wait_dead(f, "deaf");
     assert_int_equal(find(f, "deaf")->containers[0].exit_code, 137);
+    assert_string_equal(find(f, "deaf")->containers[0].message,
+                        "it did not end in its grace period");
     buf_release(&text);
     log->ops->close(log);
 }
@@ -412,6 +444,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(exit_codes_are_kept),
         T(signals_become_128_and_more),
+        T(a_failure_leaves_its_last_words),
+        T(a_kill_says_what_the_kernel_says),
         T(environment_and_folder_are_the_containers),
         T(a_missing_command_says_its_name),
         T(a_missing_folder_says_its_name),

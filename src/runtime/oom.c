@@ -1,0 +1,101 @@
+/*
+ * oom.c - see oom.h. Both cgroup versions are read: memory.events of v2, memory.oom_control of v1.
+ * The machine's count (/proc/vmstat) includes those of all cgroups, so when it stands still nobody
+ * was killed for memory. As long as pods have no cgroup of their own, ours is shared with other
+ * pods.
+ */
+#include "runtime/oom.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_BYTES 4096
+#define LINE_BYTES 4096
+
+/* The number after "oom_kill " in a file of such lines; -1 when there is none. */
+static int64_t read_count(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char line[LINE_BYTES];
+    int64_t count = -1;
+
+    if (!f)
+        return -1;
+    while (fgets(line, sizeof(line), f))
+        if (strncmp(line, "oom_kill ", 9) == 0)
+            count = strtoll(line + 9, NULL, 10);
+    (void)fclose(f);
+    return count;
+}
+
+/* One line of /proc/self/cgroup, "7:memory:/path" or "0::/path": where its counter is. */
+static bool counter_path(const char *root, const char *line, char path[PATH_BYTES])
+{
+    const char *names = strchr(line, ':');
+    const char *folder = names ? strchr(names + 1, ':') : NULL;
+
+    if (!folder)
+        return false;
+    if (strncmp(names, "::", 2) == 0)
+        return snprintf(path, PATH_BYTES, "%s/sys/fs/cgroup%s/memory.events", root, folder + 1) <
+               PATH_BYTES;
+    if (strncmp(names, ":memory:", 8) == 0)
+        return snprintf(path, PATH_BYTES, "%s/sys/fs/cgroup/memory%s/memory.oom_control", root,
+                        folder + 1) < PATH_BYTES;
+    return false;
+}
+
+static int64_t read_cgroup_count(const char *root)
+{
+    char path[PATH_BYTES], line[LINE_BYTES];
+    int64_t count = -1;
+    FILE *f;
+
+    (void)snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+    f = fopen(path, "re");
+    if (!f)
+        return -1;
+    while (count < 0 && fgets(line, sizeof(line), f)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (counter_path(root, line, path))
+            count = read_count(path);
+    }
+    (void)fclose(f);
+    return count;
+}
+
+struct oom_count oom_count_read(const char *root)
+{
+    char path[PATH_BYTES];
+
+    (void)snprintf(path, sizeof(path), "%s/proc/vmstat", root);
+    return (struct oom_count){.cgroup = read_cgroup_count(root), .machine = read_count(path)};
+}
+
+static bool rose(int64_t before, int64_t after)
+{
+    return before >= 0 && after > before;
+}
+
+const char *oom_words(struct arena *a, struct oom_count before, struct oom_count after,
+                      const char **ret_reason)
+{
+    const char *text = "";
+
+    *ret_reason = "Error";
+    if (rose(before.cgroup, after.cgroup)) {
+        *ret_reason = OOM_REASON;
+        text = arena_printf(a, "its cgroup's oom_kill went from %" PRId64 " to %" PRId64,
+                            before.cgroup, after.cgroup);
+    } else if (rose(before.machine, after.machine)) {
+        text = arena_printf(a,
+                            "likely for lack of memory: the machine's oom_kill went from %" PRId64
+                            " to %" PRId64 " meanwhile",
+                            before.machine, after.machine);
+    } else if (before.machine >= 0 && after.machine >= 0) {
+        text = "not for lack of memory: the kernel counts no such kill";
+    }
+    return text ? text : "";
+}

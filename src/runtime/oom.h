@@ -1,0 +1,24 @@
+/*
+ * oom.h - did the kernel kill something for lack of memory? It counts such kills per cgroup and for
+ * the whole machine; a program that died of SIGKILL while a count rose was most likely it.
+ */
+#ifndef MUSTER_RUNTIME_OOM_H
+#define MUSTER_RUNTIME_OOM_H
+
+#include "base/arena.h"
+
+#define OOM_REASON "OOMKilled" /* as Kubernetes calls it */
+
+struct oom_count {
+    int64_t cgroup, machine; /* -1: the kernel does not say */
+};
+
+/* root is "" or, in tests, a folder with proc and sys in it. The cgroup is our own. */
+struct oom_count oom_count_read(const char *root);
+
+/* What can be said of a SIGKILL between two counts; "" when nothing. ret_reason is OOM_REASON when
+ * it was this cgroup, else "Error". */
+const char *oom_words(struct arena *a, struct oom_count before, struct oom_count after,
+                      const char **ret_reason);
+
+#endif
