@@ -172,7 +172,7 @@ class Commands(DaemonTest):
         self.assertEqual(runner.returncode, 130)
         self.assertIn(b"the job goes on", stderr)
         self.assertIn(b"muster logs -f long", stderr)
-        self.assertEqual(self.daemon.get_job("long")["status"]["phase"], "Running")
+        self.daemon.wait_phase("long", "Running")
         self.remove("long")
 
     def test_detach_ps_logs_rm(self):
