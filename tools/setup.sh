@@ -18,7 +18,7 @@ say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
 
 build_packages=(gcc libc6-dev make pkg-config libuv1-dev libmicrohttpd-dev libcurl4-gnutls-dev
-                libyaml-dev libsqlite3-dev)
+                libyaml-dev libsqlite3-dev zlib1g-dev)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
 test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq procps python3-minimal)
 lint_packages=(clang-tidy clang-format cppcheck shellcheck)
@@ -36,11 +36,13 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# A minimal system has no /etc/hosts: then nothing says what localhost is, and pods have no place for their names.
+# A minimal system has no /etc/hosts: then nothing says what localhost and this machine's name are (torchrun asks for
+# both), and pods have no place for their names. Debian's installer writes these lines.
 hosts_file() {
     if [ -e /etc/hosts ]; then return; fi
     say "demo: writing /etc/hosts, which is missing"
-    printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' | as_root tee /etc/hosts >/dev/null
+    printf '%s\n' "127.0.0.1 localhost" "127.0.1.1 $(uname -n)" "::1 localhost ip6-localhost ip6-loopback" |
+        as_root tee /etc/hosts >/dev/null
 }
 
 # packages PHASE NAME...: have these Debian packages installed.
