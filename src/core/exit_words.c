@@ -3,44 +3,70 @@
 
 #include <string.h>
 
+#define SIGNAL_BASE 128
+#define SIGNAL_LAST 64
+#define ASKED_FOR_RESTART 138 /* SIGUSR1 by number, the program's own request by agreement */
+
 static const struct {
     int code;
     const char *words;
+    const char *alone; /* instead of words, when nothing else is known */
 } meanings[] = {
-    {1, "the program ended with an error"},
-    {2, "the program was called wrongly or ended with an error"},
-    {126, "command found but not executable"},
-    {127, "command not found"},
-    {129, "hung up, SIGHUP"},
-    {130, "interrupted, SIGINT"},
-    {132, "illegal instruction, SIGILL: built for another CPU?"},
-    {134, "aborted, SIGABRT"},
-    {135, "bus error, SIGBUS: is /dev/shm too small?"},
-    {136, "arithmetic error, SIGFPE"},
-    {137, "killed, SIGKILL: perhaps out of memory"},
-    {138, "the program asked to be run again"},
-    {139, "segmentation fault, SIGSEGV"},
-    {141, "broken pipe, SIGPIPE"},
-    {143, "terminated, SIGTERM"},
+    {1, NULL, "the program ended with an error"},
+    {2, NULL, "the program was called wrongly or ended with an error"},
+    {126, "command found but not executable", NULL},
+    {127, "command not found", NULL},
+    {129, "hung up, SIGHUP", NULL},
+    {130, "interrupted, SIGINT", NULL},
+    {132, "illegal instruction, SIGILL: built for another CPU?", NULL},
+    {134, "aborted, SIGABRT", NULL},
+    {135, "bus error, SIGBUS: is /dev/shm too small?", NULL},
+    {136, "arithmetic error, SIGFPE", NULL},
+    {137, "killed, SIGKILL", "killed, SIGKILL: likely out of memory"},
+    {138, "the program asked to be run again", NULL},
+    {139, "segmentation fault, SIGSEGV", NULL},
+    {141, "broken pipe, SIGPIPE", NULL},
+    {143, "terminated, SIGTERM", NULL},
 };
 
 static const struct {
     const char *reason, *words;
 } reasons[] = {
-    {"OOMKilled", "out of memory: it used more than its memory limit"},
+    {"OOMKilled", "killed, SIGKILL: out of memory, says the kernel"},
     {"ContainerCannotRun", "the container could not be started"},
     {"StartError", "the container could not be started"},
+    {"SupervisorLost", "killed with its supervisor, which somebody or the kernel killed"},
     {"Evicted", "evicted by the node"},
     {"DeadlineExceeded", "the pod's own activeDeadlineSeconds passed"},
 };
 
-const char *exit_words(int code, const char *reason)
+bool exit_by_signal(int code)
+{
+    return code > SIGNAL_BASE && code <= SIGNAL_BASE + SIGNAL_LAST && code != ASKED_FOR_RESTART;
+}
+
+static const char *words_of_reason(const char *reason)
 {
     for (size_t i = 0; i < ELEMS(reasons); i++)
         if (strcmp(reasons[i].reason, reason) == 0)
             return reasons[i].words;
+    return NULL;
+}
+
+static const char *words_of_code(int code, bool explained)
+{
     for (size_t i = 0; i < ELEMS(meanings); i++)
         if (meanings[i].code == code)
-            return meanings[i].words;
+            return meanings[i].alone && !explained ? meanings[i].alone : meanings[i].words;
     return NULL;
+}
+
+const char *exit_words(int code, const char *reason, bool explained)
+{
+    const char *words = words_of_reason(reason);
+
+    /* A command that was not found says more than that its container did not start. */
+    if (words && strcmp(reason, "StartError") == 0 && words_of_code(code, explained))
+        return words_of_code(code, explained);
+    return words ? words : words_of_code(code, explained);
 }

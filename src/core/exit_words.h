@@ -4,8 +4,10 @@
 
 #include "base/base.h"
 
-/* reason is the container's (OOMKilled ...), "" when none. NULL when nothing is known of the code.
- */
-const char *exit_words(int code, const char *reason);
+/* reason is the container's (OOMKilled ...), "" when none; explained: more is known than the code,
+ * so guesses and empty words are left out. NULL when there is nothing to say of the code. */
+const char *exit_words(int code, const char *reason, bool explained);
+/* 128 plus a signal: nobody could say anything at the end. */
+bool exit_by_signal(int code);
 
 #endif

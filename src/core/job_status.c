@@ -147,7 +147,6 @@ static void set_times(const struct job_view *v, struct json *status)
 
 static void set_counters(const struct job_view *v, struct json *status)
 {
-    const struct json *generation = json_at(v->job, "metadata", "generation");
     struct arena *a = v->arena;
 
     json_set_int(a, status, "backoffCount", v->backoff_count);
@@ -155,7 +154,6 @@ static void set_counters(const struct job_view *v, struct json *status)
         json_set_int(a, status, "pauseCount", v->pause_count);
     if (v->snapshot->shared_network && v->port.port)
         json_set_int(a, status, "masterPort", v->port.port);
-    json_set(a, status, "observedGeneration", json_clone(a, generation));
 }
 
 struct json *job_status_new(const struct job_view *v)
@@ -172,6 +170,8 @@ struct json *job_status_new(const struct job_view *v)
         set_counters(v, status);
         job_conditions_set(v, status);
     }
+    json_set(a, status, "observedGeneration",
+             json_clone(a, json_at(v->job, "metadata", "generation")));
     set_tasks(v, status);
     set_aggregate(v, status);
     return status;

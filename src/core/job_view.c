@@ -226,8 +226,8 @@ void job_view_init(struct job_view *v, const struct kind *kind, const struct job
 
 bool replica_has_ended(const struct job_view *v, const struct replica *r)
 {
-    return r->pod && !r->outdated && !r->state.deleting && !r->state.lost &&
-           !replica_is_superseded(v, r) && pod_is_finished(r->pod);
+    return r->pod && !r->outdated && (!r->state.deleting || r->state.ended_first) &&
+           !r->state.lost && !replica_is_superseded(v, r) && pod_is_finished(r->pod);
 }
 
 int64_t replica_due_ms(const struct job_view *v, const struct replica *r)

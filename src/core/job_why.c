@@ -131,6 +131,24 @@ static bool explain_restart(struct job_view *v)
     return false;
 }
 
+static bool explain_unknown(struct job_view *v)
+{
+    for (size_t i = 0; i < v->len; i++) {
+        const struct replica *r = &v->replicas[i];
+
+        if (r->phase != REPLICA_UNKNOWN)
+            continue;
+        because(v, "NodeLost",
+                arena_printf(v->arena,
+                             r->state.lost
+                                 ? "%s was lost with its node: it is replaced and costs no restart"
+                                 : "nothing is known of %s: its node does not answer",
+                             r->name));
+        return true;
+    }
+    return false;
+}
+
 static bool explain_waiting(struct job_view *v)
 {
     for (size_t i = 0; i < v->len; i++) {
@@ -171,7 +189,8 @@ void job_explain(struct job_view *v)
         because(v, "Paused", "the job is paused: runMode.pause.enabled is true");
         return;
     }
-    if (explain_obstacle(v) || explain_restart(v) || explain_waiting(v) || explain_failure(v))
+    if (explain_obstacle(v) || explain_restart(v) || explain_unknown(v) || explain_waiting(v) ||
+        explain_failure(v))
         return;
     if (well < (int64_t)v->len || v->counts[REPLICA_RUNNING] == 0)
         because(v, "Starting",

@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "base/utf8.h"
 #include "core/exit_words.h"
 
-#define MESSAGE_LIMIT 200 /* bytes of a container's last words that are passed on */
+#define MESSAGE_LIMIT 400 /* bytes of a container's last words that are passed on */
+#define EXIT_KILLED 137
 
 static const char *const phase_names[] = {
     [POD_PENDING] = "Pending", [POD_RUNNING] = "Running", [POD_SUCCEEDED] = "Succeeded",
@@ -95,6 +97,23 @@ static int64_t longest_run_ms(const struct json *statuses)
     return longest;
 }
 
+/* What a container does while it is being stopped is not counted as its own end; what it did before
+ * is. Times are whole seconds: only an earlier second is surely before. */
+static bool ended_before_deletion(const struct json *pod, const struct json *statuses)
+{
+    const struct json *metadata = json_get(pod, "metadata");
+    int64_t grace_ms = json_get_int(metadata, "deletionGracePeriodSeconds", 0) * 1000;
+    int64_t asked_ms = object_time(metadata, "deletionTimestamp") - grace_ms;
+
+    json_each (c, statuses) {
+        int64_t finished = object_time(terminated(c), "finishedAt");
+
+        if (finished == 0 || finished >= asked_ms)
+            return false;
+    }
+    return json_len(statuses) > 0;
+}
+
 struct pod_state pod_state_of(const struct json *pod, const char *main_container)
 {
     const struct json *status = json_get(pod, "status");
@@ -109,6 +128,7 @@ struct pod_state pod_state_of(const struct json *pod, const char *main_container
         .message = json_get_string(status, "message", ""),
     };
 
+    s.ended_first = s.deleting && ended_before_deletion(pod, containers);
     if (s.phase == POD_SUCCEEDED) {
         s.exit_code = 0;
         s.ran_ms = longest_run_ms(containers);
@@ -121,23 +141,52 @@ struct pod_state pod_state_of(const struct json *pod, const char *main_container
         failed = first_failed(json_get(status, "initContainerStatuses"), NULL);
     if (failed)
         blame(&s, failed);
+    s.aside = failed && main_container && strcmp(s.container, main_container) != 0;
     return s;
 }
 
-/* The first line of what the program left behind, as much of it as fits a sentence. */
-static const char *first_line(struct arena *a, const char *text)
+/* The last line of what the program left behind: where a cluster puts the log's end there, the
+ * exception is in it. As much of it as fits a sentence, without what a terminal would act on. */
+static const char *last_line(struct arena *a, const char *text)
 {
-    return arena_strndup(a, text, min_size(strcspn(text, "\r\n"), MESSAGE_LIMIT));
+    size_t end = strlen(text), start, n = 0;
+    char *line;
+
+    while (end > 0 && (unsigned char)text[end - 1] <= ' ')
+        end--;
+    for (start = end; start > 0 && text[start - 1] != '\n' && text[start - 1] != '\r';)
+        start--;
+    while (n < end - start && n < MESSAGE_LIMIT) {
+        size_t whole = utf8_sequence(text + start + n, end - start - n);
+
+        if (whole == 0 || n + whole > MESSAGE_LIMIT)
+            break;
+        n += whole;
+    }
+    line = arena_strndup(a, text + start, n);
+    for (char *c = line; c && *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = ' ';
+    return line ? line : "";
+}
+
+static const char *separator(const struct pod_state *s, const char *message)
+{
+    if (!message[0])
+        return "";
+    /* Of a signal's victim the last line is a hint where it was, not the reason. The node's own
+     * words about a kill are one. */
+    return exit_by_signal(s->exit_code) && s->exit_code != EXIT_KILLED ? "; it last said: " : ": ";
 }
 
 const char *pod_failure_text(struct arena *a, const char *pod_name, const struct pod_state *s)
 {
-    const char *words = exit_words(s->exit_code, s->reason);
-    const char *message = first_line(a, s->message);
-    const char *said = message && message[0] ? ": " : "";
+    const char *message = last_line(a, s->message), *said = separator(s, message);
+    const char *words = exit_words(s->exit_code, s->reason, message[0]);
+    const char *where = s->aside ? arena_printf(a, " in container \"%s\"", s->container) : "";
 
-    if (!message)
-        message = "";
+    if (!where)
+        return NULL;
     if (s->exit_code < 0)
         return arena_printf(a, "%s failed without an exit code (%s)%s%s", pod_name,
                             words          ? words
@@ -145,10 +194,10 @@ const char *pod_failure_text(struct arena *a, const char *pod_name, const struct
                                            : "no reason given",
                             said, message);
     if (!words)
-        return arena_printf(a, "%s failed with exit code %d%s%s", pod_name, s->exit_code, said,
-                            message);
-    return arena_printf(a, "%s failed with exit code %d (%s)%s%s", pod_name, s->exit_code, words,
-                        said, message);
+        return arena_printf(a, "%s failed with exit code %d%s%s%s", pod_name, s->exit_code, where,
+                            said, message);
+    return arena_printf(a, "%s failed with exit code %d%s (%s)%s%s", pod_name, s->exit_code, where,
+                        words, said, message);
 }
 
 static bool waiting_in(const struct json *statuses, const char **ret_reason,

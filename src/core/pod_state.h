@@ -9,10 +9,12 @@ enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOW
 struct pod_state {
     enum pod_phase phase;
     bool deleting;
+    bool ended_first; /* deleting, but its containers had ended before anybody asked for that */
     bool lost; /* failed through no fault of its own: its node is gone, or it had to make room */
     int exit_code;         /* of a failed pod's container at fault; 0 succeeded; -1 not known */
     int64_t ran_ms;        /* how long that container ran; 0 when not known */
     const char *container; /* at fault, "" when not known */
+    bool aside;            /* that is not the training container */
     const char *reason;    /* its, else the pod's; "" when there is none */
     const char *message;   /* likewise */
 };

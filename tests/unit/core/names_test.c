@@ -85,12 +85,24 @@ static void an_index_without_memory_finds_nothing(void **state)
 static void exit_codes_have_words(void **state)
 {
     (void)state;
-    assert_non_null(strstr(exit_words(137, ""), "SIGKILL"));
-    assert_non_null(strstr(exit_words(139, ""), "segmentation fault"));
-    assert_string_equal(exit_words(127, ""), "command not found");
-    assert_non_null(strstr(exit_words(137, "OOMKilled"), "memory limit"));
-    assert_null(exit_words(77, ""));
-    assert_null(exit_words(77, "Error"));
+    assert_string_equal(exit_words(137, "", false), "killed, SIGKILL: likely out of memory");
+    assert_string_equal(exit_words(137, "Error", true), "killed, SIGKILL");
+    assert_string_equal(exit_words(137, "OOMKilled", true),
+                        "killed, SIGKILL: out of memory, says the kernel");
+    assert_string_equal(exit_words(139, "Error", true), "segmentation fault, SIGSEGV");
+    assert_string_equal(exit_words(134, "", false), "aborted, SIGABRT");
+    assert_string_equal(exit_words(127, "", false), "command not found");
+    assert_string_equal(exit_words(127, "StartError", true), "command not found");
+    assert_string_equal(exit_words(126, "StartError", true), "command found but not executable");
+    assert_string_equal(exit_words(128, "StartError", true), "the container could not be started");
+    assert_string_equal(exit_words(143, "", false), "terminated, SIGTERM");
+    assert_string_equal(exit_words(130, "", false), "interrupted, SIGINT");
+    assert_string_equal(exit_words(1, "", false), "the program ended with an error");
+    assert_null(exit_words(1, "Error", true)); /* its own words are better */
+    assert_null(exit_words(77, "", false));
+    assert_null(exit_words(77, "Error", false));
+    assert_true(exit_by_signal(139) && exit_by_signal(129) && exit_by_signal(192));
+    assert_false(exit_by_signal(128) || exit_by_signal(138) || exit_by_signal(193));
 }
 
 static const char *look_up(void *arg, const char *name, size_t len)

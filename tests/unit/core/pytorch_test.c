@@ -279,7 +279,7 @@ static void the_master_decides_failure(void **state)
         assert_string_equal(
             world_condition(&w, type, "message"),
             "PyTorchTrainingJob mnist has failed: mnist-40c14-worker-0 failed with exit code 137 "
-            "(killed, SIGKILL: perhaps out of memory); restartPolicy Never does not restart it");
+            "(killed, SIGKILL: likely out of memory); restartPolicy Never does not restart it");
     }
     assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "True");
     assert_string_equal(world_condition(&w, "Running", "status"), "False");
@@ -288,6 +288,33 @@ static void the_master_decides_failure(void **state)
                         world_condition(&w, "Failed", "message"));
     assert_int_equal(world_events(&w, "Failed"), 1);
     assert_int_equal(world_events(&w, "ReplicaFailed"), 1);
+    world_release(&w);
+}
+
+/* The program's last words are in every place that tells of a failure. */
+static void failures_are_told_with_the_last_words(void **state)
+{
+    static const char *const failed = "mnist-40c14-worker-0 failed with exit code 1: RuntimeError: "
+                                      "CUDA error: out of memory";
+    static const char *const types[] = {"Completed", "Failed", "ReplicaFailure", "Running"};
+    const char *sentence;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    world_pod_fails_saying(&w, world_name(&w, "worker", 0), 1,
+                           "RuntimeError: CUDA error: out of memory");
+    world_settle(&w);
+    sentence = arena_printf(
+        &w.arena,
+        "PyTorchTrainingJob mnist has failed: %s; restartPolicy Never does not restart it", failed);
+    assert_string_equal(json_get_string(world_status(&w), "message", ""), sentence);
+    for (size_t i = 0; i < ELEMS(types); i++) {
+        assert_string_equal(world_condition(&w, types[i], "message"), sentence);
+        assert_string_equal(world_condition(&w, types[i], "reason"), "Failed");
+    }
+    assert_string_equal(world_event_text(&w, "ReplicaFailed"), failed);
+    assert_string_equal(world_event_text(&w, "Failed"), sentence);
     world_release(&w);
 }
 
@@ -622,6 +649,34 @@ static void a_pod_deleted_by_hand_is_replaced_for_free(void **state)
     world_release(&w);
 }
 
+/* Deleting what has failed already does not undo its failure. */
+static void a_failure_before_the_deletion_still_counts(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "");
+    world_pod_exits(&w, world_name(&w, "worker", 1), 1);
+    w.now_ms += 2000;
+    world_mark_deleted(&w, "worker", 1);
+    world_settle(&w);
+    assert_int_equal(world_backoff(&w), 1);
+    assert_int_equal(w.created, 2); /* the name is still taken */
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(w.created, 3);
+    assert_int_equal(world_backoff(&w), 1);
+    world_release(&w);
+
+    start(&w, 2, "Never", "");
+    world_pod_exits(&w, world_name(&w, "worker", 0), 1);
+    w.now_ms += 2000;
+    world_mark_deleted(&w, "worker", 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    world_release(&w);
+}
+
 static void a_finished_worker_deleted_by_hand_stays_finished(void **state)
 {
     struct world w;
@@ -663,6 +718,26 @@ static void a_pod_lost_with_its_node_is_replaced_for_free(void **state)
 }
 
 /* --- deadline, clean-up, TTL ------------------------------------------------------------------ */
+
+static void a_silent_node_is_said(void **state)
+{
+    const struct json *old;
+    struct json *pod;
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Never", "");
+    old = world_pod(&w, "worker", 0);
+    pod = world_edit(&w, old);
+    json_set_string(&w.arena, json_make_object(&w.arena, pod, "status"), "phase", "Unknown");
+    world_change(&w, WORLD_PODS, old, pod);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Unknown");
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "NodeLost");
+    assert_string_equal(json_get_string(world_status(&w), "message", ""),
+                        "nothing is known of mnist-40c14-worker-0: its node does not answer");
+    world_release(&w);
+}
 
 static void the_deadline_is_never_early(void **state)
 {
@@ -1152,6 +1227,7 @@ int main(void)
         cmocka_unit_test(running_is_said_with_the_known_words),
         cmocka_unit_test(the_master_decides_success),
         cmocka_unit_test(the_master_decides_failure),
+        cmocka_unit_test(failures_are_told_with_the_last_words),
         cmocka_unit_test(workers_failures_do_not_end_the_job),
         cmocka_unit_test(the_end_is_final),
         cmocka_unit_test(policy_and_exit_code_decide_replacement),
@@ -1166,8 +1242,10 @@ int main(void)
         cmocka_unit_test(job_scope_waits_before_the_second_round),
         cmocka_unit_test(job_scope_renews_what_had_succeeded),
         cmocka_unit_test(a_pod_deleted_by_hand_is_replaced_for_free),
+        cmocka_unit_test(a_failure_before_the_deletion_still_counts),
         cmocka_unit_test(a_finished_worker_deleted_by_hand_stays_finished),
         cmocka_unit_test(a_pod_lost_with_its_node_is_replaced_for_free),
+        cmocka_unit_test(a_silent_node_is_said),
         cmocka_unit_test(the_deadline_is_never_early),
         cmocka_unit_test(success_beats_the_deadline),
         cmocka_unit_test(clean_up_by_policy_and_ending),

@@ -168,12 +168,22 @@ static void failures_are_told_in_words(void **state)
         "w-0 failed with exit code 127 (command not found)");
     assert_string_equal(
         failure(&a, "{'status':{'phase':'Failed','containerStatuses':[{'name':'x','state':{"
-                    "'terminated':{'exitCode':77,'message':'no such file\\nmore'}}}]}}"),
+                    "'terminated':{'exitCode':77,'message':'more\\nno such file\\n \\n'}}}]}}"),
         "w-0 failed with exit code 77: no such file");
     assert_string_equal(
         failure(&a, "{'status':{'phase':'Failed','containerStatuses':[{'name':'x','state':{"
                     "'terminated':{'exitCode':1,'message':'boom'}}}]}}"),
-        "w-0 failed with exit code 1 (the program ended with an error): boom");
+        "w-0 failed with exit code 1: boom");
+    assert_string_equal(
+        failure(&a,
+                "{'status':{'phase':'Failed','containerStatuses':[{'name':'x','state':{"
+                "'terminated':{'exitCode':137,'reason':'Error','message':'not for lack of memory'"
+                "}}}]}}"),
+        "w-0 failed with exit code 137 (killed, SIGKILL): not for lack of memory");
+    assert_string_equal(
+        failure(&a, "{'status':{'phase':'Failed','containerStatuses':[{'name':'x','state':{"
+                    "'terminated':{'exitCode':139,'message':'loading\\u001b[1m\\u007f'}}}]}}"),
+        "w-0 failed with exit code 139 (segmentation fault, SIGSEGV); it last said: loading [1m ");
     assert_string_equal(failure(&a, "{'status':{'phase':'Failed'}}"),
                         "w-0 failed without an exit code (no reason given)");
     assert_string_equal(failure(&a, "{'status':{'phase':'Failed','reason':'Odd'}}"),
@@ -184,9 +194,78 @@ static void failures_are_told_in_words(void **state)
     arena_release(&a);
 }
 
+static void another_containers_failure_names_it(void **state)
+{
+    struct arena a = ARENA_INIT(1 << 16), none = ARENA_INIT(0);
+    struct pod_state s = pod_state_of(
+        parse(&a, "{'status':{'phase':'Failed','containerStatuses':[" ENDED("main", "0") "," ENDED(
+                      "logs", "3") "]}}"),
+        "main");
+
+    (void)state;
+    assert_string_equal(pod_failure_text(&a, "w-0", &s),
+                        "w-0 failed with exit code 3 in container \"logs\"");
+    assert_null(pod_failure_text(&none, "w-0", &s));
+    s = pod_state_of(parse(&a, "{'status':{'phase':'Failed','initContainerStatuses':[" ENDED(
+                                   "fetch", "127") "]}}"),
+                     "main");
+    assert_string_equal(pod_failure_text(&a, "w-0", &s),
+                        "w-0 failed with exit code 127 in container \"fetch\" (command not found)");
+    arena_release(&a);
+}
+
+static void last_words_are_cut_between_characters(void **state)
+{
+    struct arena a = ARENA_INIT(1 << 16);
+    struct pod_state s = {.exit_code = 1, .reason = "", .message = "", .container = ""};
+    char *words = arena_alloc(&a, 4001);
+    const char *text;
+
+    (void)state;
+    for (size_t i = 0; i + 3 <= 4000; i += 3)
+        memcpy(words + i, "\xe4\xbd\xa0", 3);
+    s.message = words;
+    text = pod_failure_text(&a, "w-0", &s);
+    assert_true(strlen(text) < 450);
+    assert_int_equal(strlen(strrchr(text, ' ') + 1) % 3, 0);
+    s.message = "good \xff bad";
+    assert_string_equal(pod_failure_text(&a, "w-0", &s), "w-0 failed with exit code 1: good ");
+    arena_release(&a);
+}
+
+/* What ended before the deletion was asked for ended by itself. */
+static void an_end_before_the_deletion_counts(void **state)
+{
+    static const struct {
+        const char *finished;
+        bool first;
+    } table[] = {{"2026-01-01T00:00:59Z", true},
+                 {"2026-01-01T00:01:00Z", false},
+                 {"2026-01-01T00:01:20Z", false},
+                 {"", false}};
+    struct arena a = ARENA_INIT(1 << 16);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(table); i++) {
+        const char *text = arena_printf(
+            &a,
+            "{'metadata':{'deletionTimestamp':'2026-01-01T00:01:30Z',"
+            "'deletionGracePeriodSeconds':30},'status':{'phase':'Failed','containerStatuses':[{"
+            "'name':'x','state':{'terminated':{'exitCode':1,'finishedAt':'%s'}}}]}}",
+            table[i].finished);
+
+        assert_int_equal(pod_state_of(parse(&a, text), NULL).ended_first, table[i].first);
+    }
+    assert_false(pod_state_of(parse(&a, "{'metadata':{'deletionTimestamp':'2026-01-01T00:01:30Z'},"
+                                        "'status':{'phase':'Running'}}"),
+                              NULL)
+                     .ended_first);
+    arena_release(&a);
+}
+
 static void a_failure_without_memory_is_no_crash(void **state)
 {
-    struct pod_state s = {.exit_code = 1, .reason = "", .message = "x"};
+    struct pod_state s = {.exit_code = 1, .reason = "", .message = "x", .container = ""};
     struct arena a = ARENA_INIT(0);
 
     (void)state;
@@ -235,6 +314,9 @@ int main(void)
         cmocka_unit_test(a_success_knows_how_long_it_ran),
         cmocka_unit_test(lost_pods_did_nothing_wrong),
         cmocka_unit_test(failures_are_told_in_words),
+        cmocka_unit_test(another_containers_failure_names_it),
+        cmocka_unit_test(last_words_are_cut_between_characters),
+        cmocka_unit_test(an_end_before_the_deletion_counts),
         cmocka_unit_test(a_failure_without_memory_is_no_crash),
         cmocka_unit_test(waiting_pods_say_for_what),
     };

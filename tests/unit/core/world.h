@@ -236,6 +236,20 @@ static inline void world_pod_exits_after(struct world *w, const char *name, int 
     world_change(w, WORLD_PODS, old, pod);
 }
 
+/* As the agent reports it: with what the program said last. */
+static inline void world_pod_fails_saying(struct world *w, const char *name, int code,
+                                          const char *words)
+{
+    const struct json *old = world_get(w, WORLD_PODS, name);
+    struct json *pod = world_edit(w, old), *end;
+
+    end = json_make_object(&w->arena, world_pod_status(w, pod, "Failed"), "terminated");
+    json_set_int(&w->arena, end, "exitCode", code);
+    json_set_string(&w->arena, end, "reason", "Error");
+    json_set_string(&w->arena, end, "message", words);
+    world_change(w, WORLD_PODS, old, pod);
+}
+
 static inline void world_pod_exits(struct world *w, const char *name, int code)
 {
     world_pod_exits_after(w, name, code, 1000);
@@ -424,6 +438,18 @@ static inline const char *world_event_text(const struct world *w, const char *re
         if (json_string_is(json_get(w->events[i], "reason"), reason))
             return json_get_string(w->events[i], "message", "");
     return "";
+}
+
+/* Somebody has asked for the deletion; a finalizer, say, keeps the object for now. */
+static inline void world_mark_deleted(struct world *w, const char *type, int index)
+{
+    const struct json *old = world_pod(w, type, index);
+    struct json *pod = world_edit(w, old);
+    char time[TIME_TEXT_SIZE];
+
+    json_set_string(&w->arena, json_make_object(&w->arena, pod, "metadata"), "deletionTimestamp",
+                    time_format(w->now_ms, time));
+    world_change(w, WORLD_PODS, old, pod);
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
