@@ -67,9 +67,8 @@ static int list_jobs(struct session *s, const char *ns, struct json **ret, struc
 static void add_row(struct columns *c, const struct json *job, int64_t now_ms, bool all, bool wide)
 {
     char age[TIME_TEXT_SIZE];
-    const char *why = job_has_succeeded(job) || strcmp(job_phase(job), "Running") == 0
-                          ? ""
-                          : job_why(job);
+    /* A running job has a reason only when not all is well: a replica failed, or is missing. */
+    const char *why = job_has_succeeded(job) ? "" : job_why(job);
 
     if (all)
         columns_add(c, object_namespace(job));

@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""Why did it fail, why does it wait: one sentence, the same in the status, in `muster ps` and in `kubectl describe`."""
+import os
+import pathlib
+import subprocess
+
+import harness
+from harness import DaemonTest, job
+
+KUBECTL = str(harness.ROOT / "build/bin/kubectl-1.32")
+PYTHON = "/usr/bin/python3"
+TRACEBACK = """\
+import sys, warnings
+def load():
+    raise RuntimeError("CUDA error: out of memory\\nCompile with TORCH_USE_CUDA_DSA")
+print("epoch 1")
+load()
+"""
+
+
+class Why(DaemonTest):
+    def fails(self, name, command, **how):
+        """Runs a job of one replica to its failure; answers the job, its status having said why in all places."""
+        self.daemon.create(job(name, command, replicas=1, **how))
+        failed = self.daemon.wait_phase(name, "Failed")
+        status = failed["status"]
+        conditions = {c["type"]: c for c in status["conditions"]}
+        for kind in ("Completed", "Failed"):
+            self.assertEqual(conditions[kind]["status"], "True")
+            self.assertEqual(conditions[kind]["message"], status["message"])
+        self.assertEqual(conditions["Completed"]["reason"], "Failed")
+        self.assertTrue(status["message"].startswith(f"PyTorchTrainingJob {name} has failed: "), status["message"])
+        self.assertIn(status["message"], self.daemon.cli("ps").stdout)
+        self.assertIn(status["message"], self.describe("pytorchtrainingjob", name))
+        return status
+
+    def describe(self, kind, name):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.daemon.folder,
+                       "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
+        return subprocess.run([KUBECTL, "describe", kind, name], capture_output=True, text=True, check=True,
+                              env=environment, timeout=harness.PATIENCE).stdout
+
+    def pod_of(self, name):
+        return next(iter(self.daemon.pods(name)))
+
+    def test_a_traceback(self):
+        script = self.write("t.py", TRACEBACK)
+        status = self.fails("trace", [PYTHON, script])
+        self.assertIn("-worker-0 failed with exit code 1: RuntimeError: CUDA error: out of memory", status["message"])
+        self.assertIn("restartPolicy Never does not restart it", status["message"])
+        self.assertIn("RuntimeError: CUDA error: out of memory", self.describe("pod", self.pod_of("trace")))
+
+    def test_a_command_that_is_not_there(self):
+        message = self.fails("missing", ["no-such-trainer", "--fast"])["message"]
+        self.assertIn("failed with exit code 127 (command not found): ", message)
+        self.assertIn('"no-such-trainer"', message)
+        message = self.fails("in-shell", ["sh", "-c", "no-such-trainer"])["message"]
+        self.assertIn("failed with exit code 127 (command not found): ", message)
+        self.assertIn("no-such-trainer", message)
+
+    def test_a_file_that_is_no_program(self):
+        path = self.write("data.txt", "no program")
+        message = self.fails("data", [path])["message"]
+        self.assertIn("failed with exit code 126 (command found but not executable): ", message)
+
+    def test_a_segmentation_fault(self):
+        message = self.fails("segv", [PYTHON, "-c", "import ctypes; ctypes.string_at(0)"])["message"]
+        self.assertIn("failed with exit code 139 (segmentation fault, SIGSEGV)", message)
+
+    def test_an_abort(self):
+        message = self.fails("abort", [PYTHON, "-c", "import os; os.write(2, b'what():  bad\\n'); os.abort()"])["message"]
+        self.assertIn("failed with exit code 134 (aborted, SIGABRT); it last said: what():  bad", message)
+
+    def test_a_kill(self):
+        message = self.fails("killed", ["sh", "-c", "kill -9 $$$$"])["message"]
+        self.assertIn("failed with exit code 137 (killed, SIGKILL", message)
+        counts = pathlib.Path("/proc/vmstat").read_text() if os.path.exists("/proc/vmstat") else ""
+        if "oom_kill " in counts:  # the kernel counts: a kill by hand is not taken for one of its own
+            self.assertIn("not for lack of memory", message)
+        else:
+            self.assertIn("likely out of memory", message)
+
+    def test_the_budget(self):
+        message = self.fails("budget", ["sh", "-c", "echo bad luck >&2; exit 3"], restart="OnFailure",
+                             run_policy={"backoffLimit": 1})["message"]
+        self.assertIn("failed with exit code 3: bad luck; the restart budget is spent (1 of 1)", message)
+
+    def test_the_deadline(self):
+        status = self.fails("slow", ["sleep", "1000"], run_policy={"activeDeadlineSeconds": 1})
+        self.assertEqual(status["reason"], "DeadlineExceeded")
+        self.assertIn("it ran longer than activeDeadlineSeconds (1 s)", status["message"])
+
+    def test_a_workers_failure_in_a_running_job(self):
+        script = 'if [ "$RANK" = 1 ]; then echo "no data" >&2; exit 4; fi; exec sleep 1000'
+        self.daemon.create(job("partly", ["sh", "-c", script], replicas=2))
+
+        def told(jobs):
+            status = jobs["partly"].get("status", {})
+            return status if status.get("reason") == "ReplicaFailed" and status.get("phase") == "Running" else None
+        status = self.daemon.wait_for(harness.JOBS.format(ns="default"), told, "the failure to be told")
+        self.assertIn("-worker-1 failed with exit code 4: no data", status["message"])
+        self.assertIn(status["message"], self.daemon.cli("ps").stdout)
+
+    def test_a_name_that_is_taken(self):
+        paused = job("clash", ["sleep", "1000"], replicas=1)
+        paused["spec"]["runMode"] = {"pause": {"enabled": True}}
+        self.daemon.create(paused)
+        name = self.daemon.wait_phase("clash", "Paused")["status"]["tasks"][0]["replicas"][0]["name"]
+        self.daemon.call("POST", harness.PODS.format(ns="default"), {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"terminationGracePeriodSeconds": 0,
+                     "containers": [{"name": "x", "image": "none", "command": ["sleep", "1000"]}]}})
+        self.daemon.call("PATCH", f"{harness.JOBS.format(ns='default')}/clash",
+                         {"spec": {"runMode": {"pause": {"enabled": False}}}},
+                         content_type="application/merge-patch+json")
+
+        def told(jobs):
+            status = jobs["clash"].get("status", {})
+            return status if status.get("reason") == "NameClash" else None
+        status = self.daemon.wait_for(harness.JOBS.format(ns="default"), told, "the clash to be told")
+        self.assertIn(f'a pod "{name}" exists and does not belong to this job', status["message"])
+        self.assertIn(status["message"], self.daemon.cli("ps").stdout)
+        self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{name}", expect=(200, 202))
+        self.daemon.wait_running("clash", 1)
+
+    def test_waiting_for_room(self):
+        self.daemon.create(job("huge", ["true"], replicas=2, cpu="900"))
+
+        def told(jobs):
+            status = jobs["huge"].get("status", {})
+            return status if status.get("reason") == "Unschedulable" else None
+        status = self.daemon.wait_for(harness.JOBS.format(ns="default"), told, "the reason to be told")
+        self.assertIn("can never fit: asks 1800 CPU, the node has ", status["message"])
+        self.assertIn(status["message"], self.daemon.cli("ps").stdout)
+        self.assertIn(status["message"], self.describe("pytorchtrainingjob", "huge"))
+
+
+if __name__ == "__main__":
+    harness.main()
