@@ -154,6 +154,15 @@ static int pod_open(struct process_pod *p, struct err *err)
 
 /* --- the supervisor's life --- */
 
+/* Of a dead pod nothing changes any more. A user may keep thousands of them, but not thousands of
+ * descriptors and watches. */
+static void let_go(struct process_pod *p)
+{
+    notify_stop(p->notify);
+    p->notify = NULL;
+    close_fd(&p->dir_fd);
+}
+
 static void on_supervisor_gone(void *arg, unsigned events)
 {
     struct process_pod *p = arg;
@@ -308,6 +317,8 @@ static void look(struct process_pod *p)
                          "the pod's supervisor was killed or the machine went down; how the "
                          "program ended is not known");
     p->state.run.alive = !p->state.final;
+    if (!p->state.run.alive)
+        let_go(p);
 }
 
 /* --- starting --- */
@@ -479,6 +490,13 @@ static int process_remove(struct runtime *r, const char *uid, struct err *err)
 
     if (!p)
         return 0;
+    if (p->dir_fd < 0)
+        p->dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (p->dir_fd < 0 && errno == ENOENT) { /* somebody was quicker */
+        (void)map_removes(&self->pods, uid);
+        pod_free(p);
+        return 0;
+    }
     lock_fd = p->state.run.alive ? -EAGAIN : pod_lock_take(p->dir_fd);
     if (lock_fd < 0) {
         (void)err_set(err, ERR_CONFLICT, "pod %s is still running", uid);

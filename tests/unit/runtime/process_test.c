@@ -1,6 +1,8 @@
 /* process_test.c - the daemon's side: it may be killed at any point and finds everything again. */
 #include "pod_fixture.h"
 
+#include <dirent.h>
+
 /* A daemon in a process of its own, which starts one pod; says when, and is then killed. */
 static void start_in_killed_daemon(struct fixture *f, const char *uid, const char *script,
                                    bool wait_for_it)
@@ -53,6 +55,44 @@ static void a_killed_daemon_stops_nothing(void **state)
     wait_dead(f, "p");
     assert_int_equal(find(f, "p")->containers[0].exit_code, 6);
     arena_release(&a);
+}
+
+static size_t open_descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    assert_int_equal(closedir(d), 0);
+    return n;
+}
+
+/* Finished pods stay until somebody deletes them; they may be many. */
+static void dead_pods_hold_no_descriptors(void **state)
+{
+    struct fixture *f = *state;
+    char uid[16], path[256];
+    size_t before;
+
+    run_shell(f, "first", "true");
+    before = open_descriptors();
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(uid, sizeof(uid), "dead-%d", i);
+        run_shell(f, uid, "exit 3");
+    }
+    assert_int_equal(open_descriptors(), before);
+    restart(f);
+    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(find(f, "dead-4")->containers[0].exit_code, 3);
+    assert_int_equal(f->rt->ops->remove(f->rt, "dead-4", NULL), 0);
+    assert_null(find(f, "dead-4"));
+    (void)snprintf(path, sizeof(path), "rm -rf %s/dead-3", f->pods);
+    assert_int_equal(system(path), 0);
+    assert_int_equal(f->rt->ops->remove(f->rt, "dead-3", NULL), 0);
+    assert_null(find(f, "dead-3"));
+    assert_int_equal(open_descriptors(), before);
 }
 
 static void an_end_nobody_watched_is_known(void **state)
@@ -189,15 +229,11 @@ static void a_program_that_cannot_supervise_is_told(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        T(a_killed_daemon_stops_nothing),
-        T(an_end_nobody_watched_is_known),
-        T(no_log_line_is_lost_or_doubled),
-        T(no_replica_runs_twice),
-        T(a_start_that_was_cut_short_is_forgotten),
-        T(a_pod_is_started_once),
-        T(a_pod_stopped_while_it_starts_does_not_run),
-        T(a_removed_pod_leaves_its_logs),
-        T(a_program_that_cannot_supervise_is_told),
+        T(a_killed_daemon_stops_nothing),  T(dead_pods_hold_no_descriptors),
+        T(an_end_nobody_watched_is_known), T(no_log_line_is_lost_or_doubled),
+        T(no_replica_runs_twice),          T(a_start_that_was_cut_short_is_forgotten),
+        T(a_pod_is_started_once),          T(a_pod_stopped_while_it_starts_does_not_run),
+        T(a_removed_pod_leaves_its_logs),  T(a_program_that_cannot_supervise_is_told),
     };
     int ret;
 
