@@ -28,7 +28,7 @@ static void on_pod(void *arg, enum cache_event event, const struct json *pod,
     if (c->jobs)
         jobs_on_pod(c->jobs, event, pod);
     if (c->scheduler)
-        scheduler_on_pods(c->scheduler);
+        scheduler_on_pod(c->scheduler, event, pod);
 }
 
 static void on_pods_synced(void *arg)
@@ -38,7 +38,7 @@ static void on_pods_synced(void *arg)
     if (c->jobs)
         jobs_on_pods_synced(c->jobs);
     if (c->scheduler)
-        scheduler_on_pods(c->scheduler);
+        scheduler_on_pods_synced(c->scheduler);
 }
 
 static void on_trouble(void *arg, const struct err *err)

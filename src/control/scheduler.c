@@ -13,7 +13,7 @@
 #include "api/object.h"
 #include "base/log.h"
 #include "client/queue.h"
-#include "control/object_list.h"
+#include "control/active_pods.h"
 #include "core/schedule.h"
 
 #define LOOK_KEY "schedule"
@@ -27,33 +27,12 @@ struct scheduler {
     struct cache *pods, *nodes;
     struct trouble *trouble;
     struct queue *queue;
+    struct active_pods active;
     bool overcommit;
     int64_t rest_revision; /* of pods: the next look needs it; 0: not resting */
     int64_t last_revision; /* of pods, when last asked */
     int64_t rest_until_ms; /* after a failure that may have written more than we know */
 };
-
-/* Pods that name another scheduler are not ours to place; once placed, by whomever, they count. */
-static bool is_ours(const struct json *pod)
-{
-    static const char *const names[] = {"", "default-scheduler", "t9k-scheduler", "muster"};
-    const struct json *spec = json_get(pod, "spec");
-    const char *scheduler = json_get_string(spec, "schedulerName", "");
-
-    if (*json_get_string(spec, "nodeName", ""))
-        return true;
-    for (size_t i = 0; i < ELEMS(names); i++)
-        if (strcmp(scheduler, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool collect_pod(void *arg, const struct json *pod)
-{
-    if (is_ours(pod))
-        object_list_add(arg, pod);
-    return true;
-}
 
 /* A binding holds for the pod as it was looked at. */
 static void pin_version(const struct scheduler *s, struct arena *a, struct plan_step *step)
@@ -126,7 +105,7 @@ static void look(struct scheduler *s)
     int64_t now = clock_now_ms(s->clock);
     struct plan plan;
 
-    cache_each(s->pods, collect_pod, &pods);
+    active_pods_collect(&s->active, s->pods, &pods);
     cache_each(s->nodes, object_list_collect, &nodes);
     plan_init(&plan, &a);
     schedule(&(struct schedule_snapshot){.pods = pods.items,
@@ -152,13 +131,21 @@ static void work(void *arg, const char *key)
 {
     struct scheduler *s = arg;
 
-    if (!cache_is_synced(s->pods) || !cache_is_synced(s->nodes) || rests(s))
+    bool idle = s->active.waiting == 0 && !s->active.out_of_memory;
+
+    if (!cache_is_synced(s->pods) || !cache_is_synced(s->nodes) || idle || rests(s))
         queue_done(s->queue, key, QUEUE_OK); /* comes again with the next change */
     else
         look(s);
 }
 
-void scheduler_on_pods(struct scheduler *s)
+void scheduler_on_pod(struct scheduler *s, enum cache_event event, const struct json *pod)
+{
+    active_pods_note(&s->active, event, pod);
+    queue_add(s->queue, LOOK_KEY);
+}
+
+void scheduler_on_pods_synced(struct scheduler *s)
 {
     queue_add(s->queue, LOOK_KEY);
 }
@@ -220,5 +207,6 @@ void scheduler_free(struct scheduler *s)
         return;
     cache_free(s->nodes);
     queue_free(s->queue);
+    active_pods_release(&s->active);
     free(s);
 }

@@ -16,12 +16,13 @@ struct scheduler_options {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods; /* of all namespaces; its events are told with scheduler_on_pods */
+    struct cache *pods; /* of all namespaces; its events are told with scheduler_on_pod */
     bool overcommit;    /* see core/schedule.h */
 };
 
 struct scheduler *scheduler_new(const struct scheduler_options *options) must_check;
-void scheduler_free(struct scheduler *s);    /* after the applier, before the cache of pods */
-void scheduler_on_pods(struct scheduler *s); /* changed, or known for the first time */
+void scheduler_free(struct scheduler *s); /* after the applier, before the cache of pods */
+void scheduler_on_pod(struct scheduler *s, enum cache_event event, const struct json *pod);
+void scheduler_on_pods_synced(struct scheduler *s);
 
 #endif

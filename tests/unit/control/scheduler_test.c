@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "control/world.h"
+#include "core/schedule.h"
 
 static void add_pod(struct world *w, const char *name, const char *extra)
 {
@@ -84,6 +85,56 @@ static void one_look_for_many_changes(void **state)
     fake_clock_settle(&w->clock);
     assert_int_equal(bound(w), 1);
     assert_int_equal(w->binds, 1);
+}
+
+static void add_member(struct world *w, const char *name, const char *phase)
+{
+    const char *body = arena_printf(
+        &w->arena,
+        "{\"metadata\":{\"name\":\"%s\",\"annotations\":{\"" ANNOTATION_MIN_MEMBER
+        "\":\"3\"},\"ownerReferences\":[{\"apiVersion\":\"batch.tensorstack.dev/v1beta1\","
+        "\"kind\":\"PyTorchTrainingJob\",\"name\":\"j\",\"uid\":\"u\",\"controller\":true}]},"
+        "\"spec\":{%s\"containers\":[{\"name\":\"c\"}]}}",
+        name, phase ? "\"nodeName\":\"n1\"," : "");
+
+    assert_int_equal(fake_api_do(&w->api, "POST", "/api/v1/namespaces/d/pods", body), 201);
+    if (phase)
+        fake_api_pod_phase(&w->api, "d", name, phase, 0);
+}
+
+/* Members that are done are not looked at for themselves, but their gang has started. */
+static void a_gang_with_finished_members_takes_its_missing_one(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 4);
+    add_member(w, "j-0", "Succeeded");
+    add_member(w, "j-1", "Succeeded");
+    world_start(w, CONTROL_SCHEDULER);
+    add_member(w, "j-2", NULL);
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "j-2"), "n1");
+}
+
+static void room_comes_back_when_pods_end_or_go(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 1);
+    world_start(w, CONTROL_SCHEDULER);
+    add_pod(w, "a", "");
+    fake_clock_settle(&w->clock);
+    add_pod(w, "b", "");
+    add_pod(w, "c", "");
+    fake_clock_settle(&w->clock);
+    assert_int_equal(bound(w), 1);
+    fake_api_pod_phase(&w->api, "d", "a", "Succeeded", 0);
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "b"), "n1");
+    assert_string_equal(node_of(w, "c"), "");
+    fake_api_pod_gone(&w->api, "d", "b");
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "c"), "n1");
 }
 
 static void waiting_pod_says_why_and_starts_when_there_is_room(void **state)
@@ -183,6 +234,8 @@ int main(void)
         WORLD_TEST(pods_are_bound),
         WORLD_TEST(other_schedulers_pods_are_theirs),
         WORLD_TEST(one_look_for_many_changes),
+        WORLD_TEST(a_gang_with_finished_members_takes_its_missing_one),
+        WORLD_TEST(room_comes_back_when_pods_end_or_go),
         WORLD_TEST(waiting_pod_says_why_and_starts_when_there_is_room),
         WORLD_TEST(no_room_is_given_twice_from_an_old_picture),
         WORLD_TEST(pod_that_changed_meanwhile_is_not_bound_blindly),
