@@ -271,6 +271,18 @@ static void gather_holders(void *arg, const char *name)
     gather_holder(g, &g->services, cache_get(g->jobs->services, ns, name));
 }
 
+/* All leases only for a job that has to choose a port: the others know which is theirs. */
+static void gather_leases(struct gathering *g, struct arena *a)
+{
+    const char *name = port_lease_name(a, g->job);
+    const struct json *own = name ? cache_get(g->jobs->leases, SYSTEM_NAMESPACE, name) : NULL;
+
+    if (!port_lease_suffices(g->job, own))
+        cache_each(g->jobs->leases, object_list_collect, &g->leases);
+    else if (own)
+        object_list_add(&g->leases, own);
+}
+
 static void gather(struct gathering *g, struct arena *a, const struct job_kind *kind)
 {
     const char *uid = object_uid(g->job);
@@ -279,7 +291,7 @@ static void gather(struct gathering *g, struct arena *a, const struct job_kind *
     cache_each_of_controller(g->jobs->pods, uid, gather_pod, g);
     cache_each_of_controller(g->jobs->services, uid, gather_service, g);
     kind->wanted_names(a, g->job, gather_holders, g);
-    cache_each(g->jobs->leases, object_list_collect, &g->leases);
+    gather_leases(g, a);
 }
 
 static void reconcile(struct jobs *j, const struct source *s, const char *key,
@@ -314,38 +326,46 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
  * ------------------------------------------------------------------------------------------------
  */
 
-static bool collect_uid(void *arg, const struct json *job)
+/* Finds the job a lease names as its holder; NULL when there is none. */
+static const struct json *find_holder(struct jobs *j, const struct json *lease,
+                                      struct source **ret_source)
 {
-    /* Out of memory: the job would look gone, so the whole pass is given up. */
-    return map_puts(arg, object_uid(job), (void *)job, NULL) == 0;
+    const char *holder = json_string(json_at(lease, "spec", "holderIdentity"), "");
+    const char *uid = object_label(lease, LABEL_JOB_UID);
+    const char *slash = strchr(holder, '/');
+    char ns[NAMESPACE_SIZE];
+
+    if (!uid || !slash)
+        return NULL;
+    (void)snprintf(ns, sizeof(ns), "%.*s", (int)(slash - holder), holder);
+    for (size_t i = 0; i < j->sources_len; i++) {
+        const struct json *job = cache_get(j->sources[i].cache, ns, slash + 1);
+
+        *ret_source = &j->sources[i];
+        if (job && strcmp(object_uid(job), uid) == 0)
+            return job;
+    }
+    return NULL;
 }
 
-static bool uid_exists(void *arg, const char *uid)
+static bool holder_exists(void *arg, const struct json *lease, const char *uid)
 {
-    return map_gets(arg, uid);
+    struct source *s;
+
+    (void)uid;
+    return find_holder(arg, lease, &s);
 }
 
 static void release_ports(struct jobs *j)
 {
     struct arena a = ARENA_INIT(RECONCILE_LIMIT_BYTES);
     struct object_list leases = {.arena = &a};
-    struct map uids = MAP_INIT;
-    size_t jobs = 0;
     struct plan plan;
 
     plan_init(&plan, &a);
-    for (size_t i = 0; i < j->sources_len; i++) {
-        cache_each(j->sources[i].cache, collect_uid, &uids);
-        jobs += cache_count(j->sources[i].cache);
-    }
     cache_each(j->leases, object_list_collect, &leases);
-    if (uids.count == jobs) {
-        job_release_ports(leases.items, leases.len, uid_exists, &uids, &plan);
-        carry_out(j, PORTS_KEY, &plan);
-    } else {
-        queue_done(j->queue, PORTS_KEY, QUEUE_RETRY);
-    }
-    map_release(&uids, NULL);
+    job_release_ports(leases.items, leases.len, holder_exists, j, &plan);
+    carry_out(j, PORTS_KEY, &plan);
     arena_release(&a);
 }
 
@@ -469,25 +489,13 @@ static void on_lease(void *arg, enum cache_event event, const struct json *lease
                      const struct json *old)
 {
     struct jobs *j = arg;
-    const char *holder = json_string(json_at(lease, "spec", "holderIdentity"), "");
-    const char *uid = object_label(lease, LABEL_JOB_UID);
-    const char *slash = strchr(holder, '/');
-    bool known = false;
-    char ns[NAMESPACE_SIZE];
+    struct source *s;
+    const struct json *job = find_holder(j, lease, &s);
 
     (void)old;
-    if (!uid || !slash)
-        return;
-    (void)snprintf(ns, sizeof(ns), "%.*s", (int)(slash - holder), holder);
-    for (size_t i = 0; i < j->sources_len; i++) {
-        const struct json *job = cache_get(j->sources[i].cache, ns, slash + 1);
-
-        if (!job || strcmp(object_uid(job), uid) != 0)
-            continue;
-        known = true;
-        add_job(&j->sources[i], ns, slash + 1);
-    }
-    if (!known && event != CACHE_DELETED)
+    if (job)
+        add_job(s, object_namespace(job), object_name(job));
+    else if (object_label(lease, LABEL_JOB_UID) && event != CACHE_DELETED)
         queue_add(j->queue, PORTS_KEY);
 }
 

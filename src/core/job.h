@@ -15,7 +15,8 @@ struct job_snapshot {
     size_t pods_len;
     const struct json *const *services; /* likewise */
     size_t services_len;
-    const struct json *const *leases; /* every port lease of SYSTEM_NAMESPACE, all jobs */
+    /* Of SYSTEM_NAMESPACE: the one the job holds, if port_lease_suffices(), else all jobs'. */
+    const struct json *const *leases;
     size_t leases_len;
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
@@ -37,9 +38,9 @@ extern const struct job_kind job_kind_pytorch;
 
 extern const struct job_kind *const job_kinds[]; /* ends with NULL */
 
-/* Leases whose job is gone: the plan deletes them. job_uids: of all jobs that exist. */
+/* Leases whose job is gone: the plan deletes them. holder_exists: there is a job of that UID. */
 void job_release_ports(const struct json *const *leases, size_t leases_len,
-                       bool (*job_exists)(void *arg, const char *uid), void *arg,
-                       struct plan *plan);
+                       bool (*holder_exists)(void *arg, const struct json *lease, const char *uid),
+                       void *arg, struct plan *plan);
 
 #endif

@@ -68,6 +68,21 @@ struct port_claim port_claim_for(struct arena *a, const struct json *const *leas
     return claim;
 }
 
+const char *port_lease_name(struct arena *a, const struct json *job)
+{
+    int64_t port = json_int(json_at(job, "status", "masterPort"), 0);
+
+    return port ? arena_printf(a, LEASE_PREFIX "%" PRId64, port) : NULL;
+}
+
+bool port_lease_suffices(const struct json *job, const struct json *lease)
+{
+    const struct json *phase = json_at(job, "status", "phase");
+
+    return (lease && is_held_by(lease, object_uid(job))) || json_string_is(phase, "Succeeded") ||
+           json_string_is(phase, "Failed");
+}
+
 struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,
                             const char *job_uid)
 {
@@ -86,12 +101,14 @@ struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, c
 }
 
 void job_release_ports(const struct json *const *leases, size_t leases_len,
-                       bool (*job_exists)(void *arg, const char *uid), void *arg, struct plan *plan)
+                       bool (*holder_exists)(void *arg, const struct json *lease, const char *uid),
+                       void *arg, struct plan *plan)
 {
     for (size_t i = 0; i < leases_len; i++) {
         const char *uid = object_label(leases[i], LABEL_JOB_UID);
 
-        if (port_of(leases[i]) && uid && !object_is_deleting(leases[i]) && !job_exists(arg, uid))
+        if (port_of(leases[i]) && uid && !object_is_deleting(leases[i]) &&
+            !holder_exists(arg, leases[i], uid))
             plan_delete(plan, &kind_lease, leases[i], -1);
     }
 }

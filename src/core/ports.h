@@ -25,6 +25,11 @@ struct port_claim {
  * starting at a place that depends on the job so that new jobs seldom meet. */
 struct port_claim port_claim_for(struct arena *a, const struct json *const *leases,
                                  size_t leases_len, const char *job_uid, int64_t wanted);
+/* The name of the lease a job's status tells of; NULL when it tells of none. */
+const char *port_lease_name(struct arena *a, const struct json *job);
+/* Whether a decision about the job needs no other lease than this (which may be NULL): the job
+ * holds it, or has ended and will want none. */
+bool port_lease_suffices(const struct json *job, const struct json *lease);
 struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,
                             const char *job_uid);
 

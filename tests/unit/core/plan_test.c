@@ -135,9 +135,10 @@ static void ports_are_kept_or_chosen(void **state)
     assert_int_equal(port_claim_for(&a, NULL, 0, "x", 123).port, 123);
 }
 
-static bool only_a(void *arg, const char *uid)
+static bool only_a(void *arg, const struct json *lease, const char *uid)
 {
     (void)arg;
+    (void)lease;
     return strcmp(uid, "uid-a") == 0;
 }
 
@@ -166,6 +167,27 @@ static void ports_of_gone_jobs_are_released(void **state)
     arena_release(&a);
 }
 
+/* Ten thousand leases are read only by jobs that have to choose a port. */
+static void most_jobs_need_only_their_own_lease(void **state)
+{
+    struct arena a = ARENA_INIT(1 << 16);
+    const struct json *fresh = parse(&a, "{'metadata':{'uid':'u'}}");
+    const struct json *runs = parse(
+        &a, "{'metadata':{'uid':'u'},'status':{'phase':'Running','masterPort':20007}}");
+    const struct json *over = parse(&a, "{'metadata':{'uid':'u'},'status':{'phase':'Failed'}}");
+    const struct json *done = parse(&a, "{'metadata':{'uid':'u'},'status':{'phase':'Succeeded'}}");
+
+    (void)state;
+    assert_null(port_lease_name(&a, fresh));
+    assert_string_equal(port_lease_name(&a, runs), "master-port-20007");
+    assert_false(port_lease_suffices(fresh, NULL));
+    assert_false(port_lease_suffices(runs, NULL));
+    assert_false(port_lease_suffices(runs, port_lease_new(&a, 20007, "ns", "b", "other")));
+    assert_true(port_lease_suffices(runs, port_lease_new(&a, 20007, "ns", "a", "u")));
+    assert_true(port_lease_suffices(over, NULL) && port_lease_suffices(done, NULL));
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +198,7 @@ int main(void)
         cmocka_unit_test(without_memory_steps_are_left_out),
         cmocka_unit_test(ports_are_kept_or_chosen),
         cmocka_unit_test(ports_of_gone_jobs_are_released),
+        cmocka_unit_test(most_jobs_need_only_their_own_lease),
     };
 
     return cmocka_run_group_tests_name("core plan", tests, NULL, NULL);
