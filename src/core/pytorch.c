@@ -283,19 +283,35 @@ static void clean_up(const struct job_view *v, struct plan *plan)
     }
 }
 
-/* Ports are few: one is given back when nobody is left who could be using it. */
-static void give_back_port(const struct job_view *v, struct plan *plan)
+/* Nobody is left who could use the job's port or look for its names. */
+static bool is_deserted(const struct job_view *v)
 {
-    struct port_claim claim;
-
     for (size_t i = 0; i < v->snapshot->pods_len; i++)
         if (object_is_controlled_by(v->snapshot->pods[i], v->uid) &&
             !pod_is_finished(v->snapshot->pods[i]))
-            return;
-    claim = port_claim_for(v->arena, v->snapshot->leases, v->snapshot->leases_len, v->uid,
-                           json_get_int(v->status, "masterPort", 0));
+            return false;
+    return true;
+}
+
+/* Ports are few. */
+static void give_back_port(const struct job_view *v, struct plan *plan)
+{
+    struct port_claim claim = port_claim_for(v->arena, v->snapshot->leases, v->snapshot->leases_len,
+                                             v->uid, json_get_int(v->status, "masterPort", 0));
+
     if (claim.held && !object_is_deleting(claim.lease))
         plan_delete(plan, &kind_lease, claim.lease, -1);
+}
+
+/* Names are many, and every pod that runs is given all of them. */
+static void give_back_names(const struct job_view *v, struct plan *plan)
+{
+    for (size_t i = 0; i < v->snapshot->services_len; i++) {
+        const struct json *service = v->snapshot->services[i];
+
+        if (object_is_controlled_by(service, v->uid) && !object_is_deleting(service))
+            plan_delete(plan, &kind_service, service, -1);
+    }
 }
 
 static void expire(const struct job_view *v, struct plan *plan)
@@ -314,8 +330,10 @@ static void expire(const struct job_view *v, struct plan *plan)
 static void wind_up(const struct job_view *v, struct plan *plan)
 {
     clean_up(v, plan);
-    if (v->snapshot->shared_network)
+    if (is_deserted(v) && v->snapshot->shared_network)
         give_back_port(v, plan);
+    if (is_deserted(v))
+        give_back_names(v, plan);
     expire(v, plan);
 }
 

@@ -834,8 +834,9 @@ static void clean_up_by_policy_and_ending(void **state)
             assert_int_equal(world_pod(&w, "worker", 1) != NULL, table[p].running);
             assert_int_equal(world_pod(&w, "worker", 2) != NULL, table[p].failed);
             assert_int_equal(world_pod(&w, "worker", 3) != NULL, table[p].pending);
-            /* the port is kept as long as somebody may be using it */
+            /* port and names go when nobody is left who could use them */
             assert_int_equal(world_now(&w, WORLD_LEASES)->len, none);
+            assert_int_equal(world_now(&w, WORLD_SERVICES)->len, none ? 4 : 0);
             world_release(&w);
         }
 }
