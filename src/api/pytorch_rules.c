@@ -276,6 +276,27 @@ static void warn_templates(const struct speaker *s, const struct json *job)
     }
 }
 
+/* torchrun takes the command's place and runs what args say: a job that came with a command only
+ * would start it with nothing to run. */
+static void warn_torchrun(const struct speaker *s, const struct json *job)
+{
+    size_t i = 0;
+
+    if (!json_bool(json_at(job, "spec", "torchrunConfig", "enabled"), false) ||
+        json_bool(json_at(job, "spec", "runMode", "debug", "enabled"), false))
+        return;
+    json_each (spec, replica_specs(job)) {
+        const struct json *c = training_container(json_at(spec, "template", "spec"));
+
+        if (c && json_len(json_get(c, "args")) == 0)
+            say(s,
+                "spec.replicaSpecs[%zu].template: torchrun does not use the command of container "
+                "\"%.63s\", and it has no args: put the script and its arguments there",
+                i, json_get_string(c, "name", ""));
+        i++;
+    }
+}
+
 void pytorch_warn(const struct json *job, void (*say_one)(void *arg, const char *text), void *arg)
 {
     const struct speaker s = {.say = say_one, .arg = arg};
@@ -286,6 +307,7 @@ void pytorch_warn(const struct json *job, void (*say_one)(void *arg, const char 
     warn_unmatched(&s, job, json_at(mode, "pause", "resumeSpecs"),
                    "spec.runMode.pause.resumeSpecs");
     warn_templates(&s, job);
+    warn_torchrun(&s, job);
     if (is_elastic(job) && !json_bool(json_at(job, "spec", "torchrunConfig", "enabled"), false))
         say(&s, "spec.elastic.enabled: has no effect without spec.torchrunConfig.enabled");
 }

@@ -409,6 +409,22 @@ static void warnings_name_what_has_no_effect(void **state)
         "may not find each other\n");
 }
 
+static void torchrun_without_args_is_warned_about(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        warned(JOB("  torchrunConfig: {enable: true}\n")),
+        "spec.replicaSpecs[0].template: torchrun does not use the command of container "
+        "\"pytorch\", and it has no args: put the script and its arguments there\n");
+    assert_string_equal(
+        warned(JOB("  torchrunConfig: {enable: true}\n  runMode: {debug: {enable: true}}\n")), "");
+    assert_string_equal(
+        warned("metadata: {name: j}\nspec:\n  torchrunConfig: {enabled: true}\n  replicaSpecs:\n"
+               "  - type: w\n    template:\n      spec:\n        containers:\n"
+               "        - {name: a}\n        - {name: python, args: [x.py]}\n"),
+        "");
+}
+
 static void total_replicas_follow_elastic(void **state)
 {
     (void)state;
@@ -437,6 +453,7 @@ int main(void)
         cmocka_unit_test_setup(what_may_change_after_creation, reset),
         cmocka_unit_test_setup(replica_specs_may_not_change, reset),
         cmocka_unit_test_setup(warnings_name_what_has_no_effect, reset),
+        cmocka_unit_test_setup(torchrun_without_args_is_warned_about, reset),
         cmocka_unit_test_setup(total_replicas_follow_elastic, reset),
     };
 
