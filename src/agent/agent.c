@@ -68,6 +68,26 @@ void agent_forget_pod(struct pod_work *w)
     pod_work_free(w);
 }
 
+void agent_await_service(struct pod_work *w, bool awaits)
+{
+    struct agent *a = w->agent;
+
+    if (awaits == (w->at_awaiting != NULL))
+        return;
+    if (!awaits) {
+        *w->at_awaiting = w->next_awaiting;
+        if (w->next_awaiting)
+            w->next_awaiting->at_awaiting = w->at_awaiting;
+        w->at_awaiting = NULL;
+        return;
+    }
+    w->next_awaiting = a->awaiting;
+    w->at_awaiting = &a->awaiting;
+    if (w->next_awaiting)
+        w->next_awaiting->at_awaiting = &w->next_awaiting;
+    a->awaiting = w;
+}
+
 static void on_work(void *arg, const char *key)
 {
     struct agent *a = arg;
@@ -129,12 +149,9 @@ static void on_service(void *arg, enum cache_event event, const struct json *obj
     if (hosts_add(a->hosts, object_namespace(object), object_name(object)) != 0)
         log_warn("service %s/%s: cannot be put into the hosts file", object_namespace(object),
                  object_name(object));
-    map_for_each (node, &a->works) {
-        const struct pod_work *w = node->value;
-
-        if (w->awaits_service && strcmp(w->ns, object_namespace(object)) == 0)
+    for (const struct pod_work *w = a->awaiting; w; w = w->next_awaiting)
+        if (strcmp(w->ns, object_namespace(object)) == 0)
             queue_add(a->queue, w->key);
-    }
 }
 
 static void on_trouble(void *arg, const struct err *err)

@@ -25,7 +25,8 @@ struct agent {
     struct node_keeper *node;
     struct cache *pods, *services;
     struct queue *queue;
-    struct map works; /* "namespace/name/uid" -> pod_work */
+    struct map works;          /* "namespace/name/uid" -> pod_work */
+    struct pod_work *awaiting; /* those that wait for a service */
 };
 
 /* What the agent knows of a pod beside the cache and the runtime; kept while either has it. */
@@ -34,9 +35,9 @@ struct pod_work {
     char *key; /* "namespace/name/uid" */
     char *ns, *name, *uid;
     int64_t seen_ms;
-    int64_t stop_grace; /* last asked of the runtime; -1: not asked */
-    bool gone;          /* the API said so */
-    bool awaits_service;
+    int64_t stop_grace;                            /* last asked of the runtime; -1: not asked */
+    bool gone;                                     /* the API said so */
+    struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it waits for no service */
     bool said_started;
     bool delete_next; /* after the status that is on its way */
     struct arena refs_arena;
@@ -51,5 +52,7 @@ void pod_work_free(struct pod_work *w);
 /* agent.c */
 void agent_queue_pod(struct agent *a, const char *ns, const char *name, const char *uid);
 void agent_forget_pod(struct pod_work *w); /* frees it */
+/* Whether it is to be looked at when a service of its namespace appears. */
+void agent_await_service(struct pod_work *w, bool awaits);
 
 #endif

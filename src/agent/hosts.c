@@ -14,10 +14,12 @@
 
 #define HOSTS_LIMIT_BYTES (4u * 1024u * 1024u)
 #define ADDRESS "127.0.0.1"
+#define STALE_NAMES_ALLOWED 256
 
 struct hosts_file {
     char *path;
     struct map names; /* those in the file; the values mean nothing */
+    size_t asked_at;  /* how many there were when renewal was last thought of */
 };
 
 struct hosts {
@@ -156,6 +158,7 @@ int hosts_open(struct hosts *h, const char *ns, enum hosts_use use, const char *
     if (use == HOSTS_UNUSED) {
         map_release(&f->names, NULL);
         f->names = (struct map)MAP_INIT;
+        f->asked_at = 0;
         rc = write_new(f);
     } else if (is_new) {
         rc = load_old(f);
@@ -170,6 +173,18 @@ int hosts_open(struct hosts *h, const char *ns, enum hosts_use use, const char *
     }
     *ret_path = f->path;
     return 0;
+}
+
+bool hosts_wants_renewal(struct hosts *h, const char *ns, size_t live)
+{
+    struct hosts_file *f = map_gets(&h->files, ns);
+
+    if (!f)
+        return true;
+    if (f->names.count < 2 * live + STALE_NAMES_ALLOWED || f->names.count < 2 * f->asked_at)
+        return false;
+    f->asked_at = f->names.count;
+    return true;
 }
 
 bool hosts_is_open(const struct hosts *h, const char *ns)

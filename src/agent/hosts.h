@@ -17,6 +17,9 @@ enum hosts_use { HOSTS_IN_USE, HOSTS_UNUSED };
 /* The namespace's file; made anew (without what is gone meanwhile) when no pod uses it. */
 int hosts_open(struct hosts *h, const char *ns, enum hosts_use use, const char **ret_path,
                struct err *err) must_check;
+/* Whether it is worth finding out if the namespace's file may be made anew: it is not open yet, or
+ * has far more names than the live ones there are, and has grown much since this was last said. */
+bool hosts_wants_renewal(struct hosts *h, const char *ns, size_t live);
 bool hosts_is_open(const struct hosts *h, const char *ns);
 /* A name that resolves to this machine in the namespace's pods. No-op when it is there. */
 int hosts_add(struct hosts *h, const char *ns, const char *name) must_check;

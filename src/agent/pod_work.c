@@ -245,11 +245,15 @@ static bool add_service(void *arg, const struct json *service)
 static int prepare_hosts(struct pod_work *w, const char **ret_path, struct err *err)
 {
     struct agent *a = w->agent;
-    struct in_namespace n = {.agent = a, .ns = w->ns};
+    struct in_namespace n = {.agent = a, .ns = w->ns, .alive = true};
     bool was_open = hosts_is_open(a->hosts, w->ns);
     int rc;
 
-    a->runtime->ops->each(a->runtime, see_alive, &n);
+    /* Asking all pods, the dead ones too, is too dear to be done at every start. */
+    if (hosts_wants_renewal(a->hosts, w->ns, cache_count(a->services))) {
+        n.alive = false;
+        a->runtime->ops->each(a->runtime, see_alive, &n);
+    }
     rc = hosts_open(a->hosts, w->ns, n.alive ? HOSTS_IN_USE : HOSTS_UNUSED, ret_path, err);
     if (rc == 0 && (!was_open || !n.alive))
         cache_each(a->services, add_service, &n);
@@ -299,7 +303,7 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
         return;
     rc = build_and_start(w, pod, &arena, &err);
     drop_refs(w);
-    w->awaits_service = false;
+    agent_await_service(w, false);
     if (rc == 0) {
         if (service_missing)
             say(w, pod, NULL, "Warning", "ServiceNotFound",
@@ -367,7 +371,7 @@ static void look(struct pod_work *w)
     struct pod_view view = view_of(w, pod);
     struct pod_decision d = pod_decide(&view);
 
-    w->awaits_service = d.step == POD_STEP_WAIT;
+    agent_await_service(w, d.step == POD_STEP_WAIT);
     w->delete_next = d.step == POD_STEP_DELETE;
     switch (d.step) {
     case POD_STEP_VERIFY:
@@ -404,6 +408,7 @@ void pod_work_begin(struct pod_work *w)
 void pod_work_free(struct pod_work *w)
 {
     client_forget(w);
+    agent_await_service(w, false);
     arena_release(&w->refs_arena);
     free(w->key);
     free(w->ns);

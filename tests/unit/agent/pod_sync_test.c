@@ -263,6 +263,7 @@ static void hosts_files_grow_while_in_use(void **state)
 {
     char dir[] = "/tmp/muster-test-XXXXXX", command[64];
     struct hosts *h;
+    int renewals = 0;
     const char *path;
 
     (void)state;
@@ -287,6 +288,18 @@ static void hosts_files_grow_while_in_use(void **state)
     assert_int_equal(count(path, "other.ns.svc.cluster.local"), 1);
     assert_int_equal(hosts_open(h, "ns", HOSTS_UNUSED, &path, NULL), 0);
     assert_int_equal(count(path, "svc.cluster.local"), 0);
+    /* asking whether it may be renewed is rare: when new, or grown twice over */
+    assert_true(hosts_wants_renewal(h, "elsewhere", 0));
+    assert_false(hosts_wants_renewal(h, "ns", 0));
+    for (int k = 0; k < 600; k++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "n-%d", k);
+        assert_int_equal(hosts_add(h, "ns", name), 0);
+        if (hosts_wants_renewal(h, "ns", 10))
+            renewals++;
+    }
+    assert_int_equal(renewals, 2);
     assert_int_not_equal(hosts_open(h, "../x", HOSTS_UNUSED, &path, NULL), 0);
     hosts_free(h);
 
