@@ -24,7 +24,7 @@ SANITIZE = -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-
 CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(filter 1,$(SAN)),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
 LDFLAGS  = $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
            $(EXTRA_LDFLAGS)
-LDLIBS   = -luv -lmicrohttpd -lsqlite3 -lyaml -lpthread -ldl
+LDLIBS   = -luv -lmicrohttpd -lsqlite3 -lyaml -lz -lpthread -ldl
 comma    = ,
 
 # Lowest first. A folder may include its own headers and those of folders of a lower rank (tools/check-layers.sh).
@@ -91,6 +91,24 @@ $(foreach l,$(WITH_CODE),$(eval $(call unit_rules,$(l))))
 .PHONY: unit-tests
 unit-tests: $(UNIT_TESTS)
 
+# The simulator: the program's own objects below cli, with tests/sim in place of the real loop, writer thread and
+# machine. Objects come before the archives, so what they define is not taken from there.
+#   make sim SEEDS=10000    make sim SEED=42 (prints that run's timeline)
+SIM_OBJ := $(patsubst tests/sim/%.c,$(B)/sim/%.o,$(wildcard tests/sim/*.c))
+$(B)/sim/%.o: tests/sim/%.c Makefile
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(CFLAGS) -Itests/sim -MMD -MP -c $< -o $@
+
+$(B)/sim/sim: $(SIM_OBJ) $(foreach l,$(filter-out cli,$(WITH_CODE)),$(call lib,$(l)))
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SIM_OBJ) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -lm -o $@
+
+.PHONY: sim
+SEEDS ?= 1000
+sim: $(B)/sim/sim
+	@$(B)/sim/sim $(if $(SEED),--seed $(SEED),$(SEEDS))
+
 .PHONY: demo test lint bench
 demo:
 	@tools/setup.sh demo
@@ -129,4 +147,4 @@ bench:
 clean:
 	rm -rf $(B)
 
--include $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/unit $(B)/sim -name '*.d' 2>/dev/null)

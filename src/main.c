@@ -1,13 +1,16 @@
 /* main.c - chooses. A supervisor is started once per pod and must be small and quick: it is told
- * apart before anything else is set up. */
+ * apart before anything else is set up. So is the helper of a command that is run in a pod. */
 #include <string.h>
 
 #include "cli/command.h"
+#include "runtime/exec_helper.h"
 #include "runtime/supervisor.h"
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], SUPERVISOR_COMMAND) == 0)
         return supervisor_main(argc, argv);
+    if (argc > 1 && strcmp(argv[1], EXEC_HELPER_COMMAND) == 0)
+        return exec_helper_main();
     return (int)command_main(argc, argv);
 }

@@ -17,6 +17,7 @@ BEGIN {
     library["uv.h"] = "^loop/"
     library["microhttpd.h"] = "^net/"
     library["curl/"] = "^net/"
+    library["zlib.h"] = "^net/"
     library["sqlite3.h"] = "^store/"
     library["yaml.h"] = "^api/yaml[^/]*$"
     # lower, and still not to be known: these are clients of the API and of nothing else

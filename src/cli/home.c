@@ -215,16 +215,16 @@ int home_token(struct arena *a, const struct home *h, const char **ret, struct e
 }
 
 /*
- * The token stands in the address as well: kubectl sends no credentials of a kubeconfig's user over
- * plain HTTP, but it does send those of the address (as basic authentication, which the server
- * takes too).
+ * The token stands in the address as well, as a path the server knows: kubectl sends no credentials
+ * of a kubeconfig's user over plain HTTP. A user and password in the address it would send, but not
+ * when it opens a WebSocket (exec, port-forward): it refuses such addresses.
  */
 static void write_kubeconfig(struct buf *out, const char *address, const char *token)
 {
     char server[HOME_ADDRESS_SIZE + TOKEN_LIMIT_BYTES];
     struct client_config config = {.server = server, .token = token, .ns = "default"};
 
-    (void)snprintf(server, sizeof(server), "http://muster:%s@%s", token, address);
+    (void)snprintf(server, sizeof(server), "http://%s/token/%s", address, token);
     kubeconfig_write(out, &config);
 }
 

@@ -9,15 +9,21 @@
  *
  * A connection's struct lives from accept to close and is reused by all its requests, memory too.
  * It outlives the connection only while a handler still owes it an answer (httpd_free).
+ *
+ * An upgraded connection leaves the library at once: a duplicate of its socket goes to the new
+ * owner and the library closes its own. The library would panic if it were stopped with upgraded
+ * connections open.
  */
 #include "net/httpd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -59,7 +65,9 @@ struct conn {
     struct buf body_bytes;
     struct MHD_Response *response;
     unsigned code;
-    struct body *body; /* of the answer that is a stream */
+    struct body *body;          /* of the answer that is a stream */
+    httpd_upgrade_fn *upgraded; /* still to be called */
+    void *upgraded_arg;
 };
 
 struct httpd {
@@ -268,6 +276,17 @@ static void body_detach(struct body *b)
     b->hangup = NULL;
 }
 
+static void upgrade_over(struct conn *c, int fd, const char *early, size_t early_len)
+{
+    httpd_upgrade_fn *fn = c->upgraded;
+
+    c->upgraded = NULL;
+    if (fn)
+        fn(c->upgraded_arg, fd, early, early_len);
+    else if (fd >= 0)
+        (void)close(fd);
+}
+
 static void drop_response(struct conn *c)
 {
     if (c->response && c->response != c->httpd->no_memory)
@@ -289,6 +308,7 @@ static void request_ends(void *cls, struct MHD_Connection *mhd, void **context,
         body_detach(c->body);
     c->body = NULL;
     drop_response(c);
+    upgrade_over(c, -1, "", 0);
     if (c->state == CONN_HANDLING)
         return; /* only when the server stops: the handler still reads the request */
     arena_reset(&c->request.arena);
@@ -398,6 +418,35 @@ const char *httpd_header(const struct httpd_request *r, const char *name)
     const struct conn *c = (const struct conn *)r;
 
     return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
+}
+
+struct joined {
+    struct buf text;
+    const char *name;
+};
+
+static enum MHD_Result join_value(void *cls, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    struct joined *j = cls;
+
+    (void)kind;
+    if (strcasecmp(name, j->name) == 0)
+        buf_addf(&j->text, "%s%s", j->text.len ? ", " : "", value ? value : "");
+    return MHD_YES;
+}
+
+const char *httpd_header_joined(struct httpd_request *r, const char *name)
+{
+    const struct conn *c = (const struct conn *)r;
+    struct joined j = {.text = BUF_INIT(HTTPD_HEADER_JOIN_LIMIT_BYTES), .name = name};
+    const char *joined = NULL;
+
+    (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, join_value, &j);
+    if (!j.text.failed)
+        joined = j.text.data ? arena_strdup(&r->arena, j.text.data) : "";
+    buf_release(&j.text);
+    return joined;
 }
 
 /* --- answering ------------------------------------------------------------------------- */
@@ -536,6 +585,39 @@ void httpd_stream(struct httpd_request *r, int code, const char *content_type,
         response = NULL;
     }
     answer(c, (unsigned)code, response);
+}
+
+/* The 101 is on its way. The library's own socket is closed, not shut down: ours lives on. */
+static void hand_over(void *cls, struct MHD_Connection *mhd, void *context, const char *early,
+                      size_t early_len, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
+{
+    (void)mhd, (void)context;
+    upgrade_over(cls, fcntl(fd, F_DUPFD_CLOEXEC, 0), early, early_len);
+    (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+}
+
+void httpd_upgrade(struct httpd_request *r, const struct httpd_header *headers, size_t header_count,
+                   httpd_upgrade_fn *fn, void *arg)
+{
+    struct conn *c = (struct conn *)r;
+    struct MHD_Response *response;
+    bool fine;
+
+    if (abandoned(c)) {
+        fn(arg, -1, "", 0);
+        return;
+    }
+    response = MHD_create_response_for_upgrade(hand_over, c);
+    fine = response != NULL;
+    for (size_t i = 0; fine && i < header_count; i++)
+        fine = add_header(response, headers[i].name, headers[i].value);
+    if (response && !fine) {
+        MHD_destroy_response(response);
+        response = NULL;
+    }
+    c->upgraded = fn;
+    c->upgraded_arg = arg;
+    answer(c, 101, response);
 }
 
 /* --- start and end --------------------------------------------------------------------- */

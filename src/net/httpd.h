@@ -22,6 +22,7 @@
 #define HTTPD_IDLE_TIMEOUT_S 120u   /* nothing sent or received; idle streams are exempt */
 #define HTTPD_HEADER_TIMEOUT_S 150u /* to a whole header, since the connection was last free */
 #define HTTPD_BODY_TIMEOUT_S 60u    /* from the header to the end of the body */
+#define HTTPD_HEADER_JOIN_LIMIT_BYTES 4096u
 
 struct httpd;
 
@@ -43,7 +44,8 @@ struct httpd_options {
     struct loop *loop;
     const char *address; /* "127.0.0.1:7447", "[::1]:0", "localhost:0"; port 0: a free one */
     bool loopback_only;  /* refuse any other address with a sentence */
-    /* Called once per request. It must call httpd_reply or httpd_stream once, now or later. */
+    /* Called once per request. It must call httpd_reply, httpd_stream or
+     * httpd_upgrade once, now or later. */
     void (*handle)(void *arg, struct httpd_request *r);
     void *arg;
     unsigned header_timeout_s, body_timeout_s; /* 0: the named ceilings; less is for tests */
@@ -59,6 +61,9 @@ size_t httpd_connection_count(const struct httpd *h);
 
 /* A request header's first value or NULL; case of the name does not matter. Only inside handle. */
 const char *httpd_header(const struct httpd_request *r, const char *name);
+/* All values of a header, with ", " between them, in the request's arena; "" without any. NULL when
+ * they are too long. Only inside handle. */
+const char *httpd_header_joined(struct httpd_request *r, const char *name);
 
 /* The answer. r is gone afterwards. Headers are copied; body is referenced, not copied, and may be
  * NULL (empty). Out of memory becomes a bare 503. */
@@ -68,5 +73,14 @@ void httpd_reply(struct httpd_request *r, int code, const char *content_type,
  * the client is gone (noticed also while nothing is sent) and by httpd_free. */
 void httpd_stream(struct httpd_request *r, int code, const char *content_type,
                   struct stream *stream);
+
+/* Called once, with the socket of a connection that speaks something else from here on: the
+ * callee's now, not blocking. early: what the client sent beyond its request. fd is -1 when it did
+ * not come to that. */
+typedef void httpd_upgrade_fn(void *arg, int fd, const char *early, size_t early_len);
+/* Answers 101 with these headers and "Connection: Upgrade". fn is called from inside only
+ * when the client is gone already. */
+void httpd_upgrade(struct httpd_request *r, const struct httpd_header *headers, size_t header_count,
+                   httpd_upgrade_fn *fn, void *arg);
 
 #endif

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ struct plan {
     const struct container_start *c;
     const char *path; /* of the program */
     int std_in, std_out, std_err, report;
+    enum launch_terminal terminal;
     pid_t parent;
 };
 
@@ -98,6 +100,8 @@ static _Noreturn void become_program(const struct plan *p)
         _exit(137);
     if (dup2(p->std_in, 0) < 0 || dup2(p->std_out, 1) < 0 || dup2(p->std_err, 2) < 0)
         give_up(p, STAGE_SETUP);
+    if (p->terminal == LAUNCH_TERMINAL && ioctl(0, TIOCSCTTY, 0) != 0)
+        give_up(p, STAGE_SETUP);
     if (chdir(p->c->cwd) != 0)
         give_up(p, STAGE_CWD);
     (void)execve(p->path, (char *const *)(uintptr_t)p->c->argv,
@@ -141,15 +145,14 @@ static void close_all(int *fds, size_t n)
     }
 }
 
-/* fds: stdin, stdout read/write, stderr read/write, report read/write. */
-enum { IN, OUT_R, OUT_W, ERR_R, ERR_W, REPORT_R, REPORT_W, FDS };
+/* fds: stdin, stdout read/write, stderr read/write. */
+enum { IN, OUT_R, OUT_W, ERR_R, ERR_W, FDS };
 
 static int open_all(int fds[FDS])
 {
     memset(fds, -1, FDS * sizeof(*fds));
     fds[IN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fds[IN] < 0 || pipe2(fds + OUT_R, O_CLOEXEC) != 0 || pipe2(fds + ERR_R, O_CLOEXEC) != 0 ||
-        pipe2(fds + REPORT_R, O_CLOEXEC) != 0)
+    if (fds[IN] < 0 || pipe2(fds + OUT_R, O_CLOEXEC) != 0 || pipe2(fds + ERR_R, O_CLOEXEC) != 0)
         return -errno;
     /* Our ends only: the program's own must block. */
     if (fcntl(fds[OUT_R], F_SETFL, O_NONBLOCK) != 0 || fcntl(fds[ERR_R], F_SETFL, O_NONBLOCK) != 0)
@@ -157,56 +160,83 @@ static int open_all(int fds[FDS])
     return 0;
 }
 
-static void fork_program(const struct container_start *c, const char *path, struct arena *a,
-                         struct launch_result *ret)
+/* Sets ret->pid, or why there is none. */
+static void fork_program(struct plan *p, struct arena *a, struct launch_result *ret)
 {
     struct failure f = {.stage = STAGE_SETUP, .errnum = 0};
-    int fds[FDS];
+    int report[2] = {-1, -1};
     pid_t pid = -1;
 
-    f.errnum = -open_all(fds);
-    if (f.errnum == 0) {
-        struct plan p = {.c = c,
-                         .path = path,
-                         .std_in = fds[IN],
-                         .std_out = fds[OUT_W],
-                         .std_err = fds[ERR_W],
-                         .report = fds[REPORT_W],
-                         .parent = getpid()};
-
+    if (pipe2(report, O_CLOEXEC) == 0) {
+        p->report = report[1];
+        p->parent = getpid();
         pid = fork();
         if (pid == 0)
-            become_program(&p);
-        f.errnum = errno;
+            become_program(p);
     }
-    close_all(&fds[OUT_W], 1);
-    close_all(&fds[ERR_W], 1);
-    close_all(&fds[REPORT_W], 1);
-    if (pid > 0 && wait_for_exec(fds[REPORT_R], &f)) {
+    f.errnum = errno;
+    close_all(&report[1], 1);
+    if (pid > 0 && wait_for_exec(report[0], &f))
         ret->pid = pid;
+    else
+        explain(p->c, f, a, ret); /* the child, if any, is reaped with the others */
+    close_all(&report[0], 1);
+}
+
+static void fork_with_pipes(struct plan *p, struct arena *a, struct launch_result *ret)
+{
+    int fds[FDS];
+    int rc = open_all(fds);
+
+    if (rc < 0) {
+        explain(p->c, (struct failure){.stage = STAGE_SETUP, .errnum = -rc}, a, ret);
+    } else {
+        p->std_in = fds[IN];
+        p->std_out = fds[OUT_W];
+        p->std_err = fds[ERR_W];
+        fork_program(p, a, ret);
+    }
+    if (ret->pid > 0) {
         ret->out[0] = fds[OUT_R];
         ret->out[1] = fds[ERR_R];
         fds[OUT_R] = fds[ERR_R] = -1;
-    } else {
-        explain(c, f, a, ret); /* the child, if any, is reaped with the others */
     }
     close_all(fds, FDS);
 }
 
-void launch(const struct container_start *c, struct arena *a, struct launch_result *ret)
+/* The program, or in ret that there is none. */
+static bool find_or_explain(const struct container_start *c, const char **ret_path, struct arena *a,
+                            struct launch_result *ret)
 {
-    const char *path = find_program(c, a);
+    const char *dirs = env_value(c->env, "PATH");
 
     *ret = (struct launch_result){.pid = 0, .out = {-1, -1}};
-    if (path) {
-        fork_program(c, path, a, ret);
-    } else {
-        const char *dirs = env_value(c->env, "PATH");
+    *ret_path = find_program(c, a);
+    if (*ret_path)
+        return true;
+    ret->exit_code = 127;
+    ret->message = arena_printf(a, "command \"%s\" not found in PATH (%s)", c->argv[0],
+                                dirs ? dirs : DEFAULT_PATH);
+    return false;
+}
 
-        ret->exit_code = 127;
-        ret->message = arena_printf(a, "command \"%s\" not found in PATH (%s)", c->argv[0],
-                                    dirs ? dirs : DEFAULT_PATH);
-    }
+void launch(const struct container_start *c, struct arena *a, struct launch_result *ret)
+{
+    struct plan p = {.c = c};
+
+    if (find_or_explain(c, &p.path, a, ret))
+        fork_with_pipes(&p, a, ret);
+    if (ret->pid == 0 && !ret->message)
+        ret->message = "out of memory";
+}
+
+void launch_attached(const struct container_start *c, enum launch_terminal terminal,
+                     struct arena *a, struct launch_result *ret)
+{
+    struct plan p = {.c = c, .std_in = 0, .std_out = 1, .std_err = 2, .terminal = terminal};
+
+    if (find_or_explain(c, &p.path, a, ret))
+        fork_program(&p, a, ret);
     if (ret->pid == 0 && !ret->message)
         ret->message = "out of memory";
 }

@@ -16,4 +16,9 @@ struct launch_result {
 /* In a session of its own, killed when the caller dies. Returns when the program runs or cannot. */
 void launch(const struct container_start *c, struct arena *a, struct launch_result *ret);
 
+/* The same with descriptors 0, 1 and 2 as they are; out[] stays -1. */
+enum launch_terminal { LAUNCH_PLAIN, LAUNCH_TERMINAL /* 0 is to be the session's terminal */ };
+void launch_attached(const struct container_start *c, enum launch_terminal terminal,
+                     struct arena *a, struct launch_result *ret);
+
 #endif

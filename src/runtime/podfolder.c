@@ -354,3 +354,37 @@ bool pod_is_started(int dir_fd)
 {
     return faccessat(dir_fd, POD_FILE_STARTED, F_OK, 0) == 0;
 }
+
+int pod_mark_executed(int dir_fd)
+{
+    int fd = openat(dir_fd, POD_FILE_EXECUTED, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return -errno;
+    (void)close(fd);
+    return 0;
+}
+
+bool pod_is_executed(int dir_fd)
+{
+    return faccessat(dir_fd, POD_FILE_EXECUTED, F_OK, 0) == 0;
+}
+
+/* --- marks --- */
+
+const char *const *pod_marked_env(struct arena *a, const char *const *env, const char *uid,
+                                  const char *container)
+{
+    const char **marked;
+    size_t n = 0;
+
+    while (env[n])
+        n++;
+    marked = arena_alloc(a, (n + 3) * sizeof(*marked));
+    if (!marked)
+        return env;
+    memcpy(marked, env, n * sizeof(*marked));
+    marked[n] = arena_printf(a, POD_ENV_UID "=%s", uid);
+    marked[n + 1] = arena_printf(a, POD_ENV_CONTAINER "=%s", container);
+    return marked;
+}

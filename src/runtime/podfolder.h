@@ -7,6 +7,7 @@
  *   started         made once, under the lock: this pod was started and never will be again
  *   state.json      what became of it; replaced by rename at every change
  *   stop.json       how long the pod may take to end; read by the supervisor at SIGTERM
+ *   executed        made before the first command is run beside the pod's own (exec)
  *   NAME.log        a container's output, CRI format
  *   .supervisor.log what the supervisor had to say for itself
  */
@@ -25,6 +26,7 @@
 #define POD_FILE_STARTED "started"
 #define POD_FILE_STATE "state.json"
 #define POD_FILE_STOP "stop.json"
+#define POD_FILE_EXECUTED "executed"
 /* No container can have this name: theirs begin with a letter or digit. */
 #define POD_FILE_SUPERVISOR_LOG ".supervisor.log"
 
@@ -72,5 +74,12 @@ bool pod_lock_is_held(int dir_fd);
 /* Under the lock. -EEXIST when it was made before. */
 int pod_mark_started(int dir_fd) must_check;
 bool pod_is_started(int dir_fd);
+/* What runs beside the pod's own programs is not the supervisor's child: it must look for it. */
+int pod_mark_executed(int dir_fd) must_check;
+bool pod_is_executed(int dir_fd);
+
+/* The environment and the two marks by which a container's processes are known. */
+const char *const *pod_marked_env(struct arena *a, const char *const *env, const char *uid,
+                                  const char *container);
 
 #endif

@@ -253,23 +253,6 @@ static void finish_container(struct supervisor *s, struct container *c, bool chi
 
 /* --- starts --- */
 
-/* The program's environment and the two marks by which its descendants are known. */
-static const char *const *marked_env(struct supervisor *s, const struct container_start *c)
-{
-    const char **env;
-    size_t n = 0;
-
-    while (c->env[n])
-        n++;
-    env = arena_alloc(&s->arena, (n + 3) * sizeof(*env));
-    if (!env)
-        return c->env;
-    memcpy(env, c->env, n * sizeof(*env));
-    env[n] = arena_printf(&s->arena, POD_ENV_UID "=%s", s->pod.uid);
-    env[n + 1] = arena_printf(&s->arena, POD_ENV_CONTAINER "=%s", c->name);
-    return env;
-}
-
 static void start_container(struct supervisor *s, struct container *c)
 {
     struct container_start start = *c->start;
@@ -284,7 +267,7 @@ static void start_container(struct supervisor *s, struct container *c)
         c->log.fd = -1;
         r.message = arena_printf(&s->arena, "cannot write %s: %s", name, strerror(errno));
     } else {
-        start.env = marked_env(s, c->start);
+        start.env = pod_marked_env(&s->arena, c->start->env, s->pod.uid, c->start->name);
         c->oom = oom_count_read("");
         launch(&start, &s->arena, &r);
     }
@@ -420,6 +403,18 @@ static void wait_for_events(struct supervisor *s)
         handle_signals(s);
 }
 
+/* Commands that were run in the pod from outside are the children of others, who end them when
+ * their container ends; but the pod is not over before they are. */
+static void kill_executed(struct supervisor *s)
+{
+    char pair[128];
+
+    if (!pod_is_executed(s->dir_fd))
+        return;
+    (void)snprintf(pair, sizeof(pair), POD_ENV_UID "=%s", s->pod.uid);
+    (void)proc_kill_by_env(pair);
+}
+
 /* Everything that follows from what happened. Returns whether the pod is over. */
 static bool advance(struct supervisor *s)
 {
@@ -432,6 +427,7 @@ static bool advance(struct supervisor *s)
             finish_container(s, &s->containers[i], children_left);
     start_next(s);
     if (is_over(s) && !reap(s)) {
+        kill_executed(s);
         s->state.final = true;
         changed(s, POD_SYNCED);
     }

@@ -12,6 +12,7 @@ static const char *const object_verbs[] = {"create", "delete", "deletecollection
 static const char *const status_verbs[] = {"get", "patch", "update"};
 static const char *const get_verb[] = {"get"};
 static const char *const create_verb[] = {"create"};
+static const char *const upgrade_verbs[] = {"create", "get"};
 
 struct subresource {
     const char *name;
@@ -23,9 +24,13 @@ struct subresource {
 };
 
 static const struct subresource subresources[] = {
+    {"attach", "PodAttachOptions", "", "v1", upgrade_verbs, ELEMS(upgrade_verbs), &kind_pod},
     {"binding", "Binding", "", "v1", create_verb, ELEMS(create_verb), &kind_pod},
     {"eviction", "Eviction", "policy", "v1", create_verb, ELEMS(create_verb), &kind_pod},
+    {"exec", "PodExecOptions", "", "v1", upgrade_verbs, ELEMS(upgrade_verbs), &kind_pod},
     {"log", NULL, NULL, NULL, get_verb, ELEMS(get_verb), &kind_pod},
+    {"portforward", "PodPortForwardOptions", "", "v1", upgrade_verbs, ELEMS(upgrade_verbs),
+     &kind_pod},
     {"status", NULL, NULL, NULL, status_verbs, ELEMS(status_verbs), NULL},
 };
 

@@ -64,7 +64,19 @@ static void http_stream(struct server_request *r, const char *content_type, stru
     httpd_stream(container_of(r, struct http_request, base)->http, 200, content_type, stream);
 }
 
-static const struct server_front http_front = {.reply = http_reply, .stream = http_stream};
+static void http_upgrade(struct server_request *r, const struct httpd_header *headers, size_t count,
+                         httpd_upgrade_fn *fn, void *arg)
+{
+    httpd_upgrade(container_of(r, struct http_request, base)->http, headers, count, fn, arg);
+}
+
+static const char *http_header(struct server_request *r, const char *name)
+{
+    return httpd_header_joined(container_of(r, struct http_request, base)->http, name);
+}
+
+static const struct server_front http_front = {
+    .reply = http_reply, .stream = http_stream, .upgrade = http_upgrade, .header = http_header};
 
 /* --- who may ask ----------------------------------------------------------------------- */
 
@@ -124,8 +136,29 @@ static const char *basic_password(struct arena *a, const char *text)
 }
 
 /*
- * The token comes as a bearer token, or as the password of basic authentication whoever the user:
- * kubectl sends no bearer token over plain HTTP, but it does send what its server's address holds.
+ * Where the path begins when the token stands before it: /token/TOKEN/api/... NULL when it does not
+ * stand there, or is wrong.
+ */
+static const char *path_after_token(const struct server *s, struct arena *a, const char *path)
+{
+    static const char prefix[] = "/token/";
+    const char *given, *rest;
+    size_t len;
+
+    if (strncmp(path, prefix, strlen(prefix)) != 0)
+        return NULL;
+    given = path + strlen(prefix);
+    len = strcspn(given, "/");
+    rest = given + len;
+    given = arena_strndup(a, given, len);
+    return given && token_is(given, s->token) ? (*rest ? rest : "/") : NULL;
+}
+
+/*
+ * The token comes as a bearer token, as the password of basic authentication whoever the user, or
+ * in the path. kubectl sends no credentials of a kubeconfig over plain HTTP, only what its server's
+ * address holds; and of that, a current kubectl refuses a user and password when it opens a
+ * WebSocket. So its address holds the token as a path.
  */
 static int check_token(const struct server *s, struct arena *a, const char *authorization,
                        struct err *err)
@@ -160,6 +193,14 @@ static int check_access(const struct server *s, struct httpd_request *http, stru
 
     if (rc == 0)
         rc = check_origin(httpd_header(http, "Origin"), host, err);
+    if (rc == 0) {
+        const char *path = path_after_token(s, &http->arena, http->path);
+
+        if (path) {
+            http->path = path;
+            return 0;
+        }
+    }
     if (rc == 0 && !is_public(http))
         rc = check_token(s, &http->arena, httpd_header(http, "Authorization"), err);
     return rc;
@@ -177,11 +218,13 @@ static void handle(void *arg, struct httpd_request *http)
     struct server *s = arg;
     struct http_request *h = arena_alloc(&http->arena, sizeof(*h));
     auto_err err = ERR_INIT;
+    int rc;
 
     if (!h) {
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
         return;
     }
+    rc = check_access(s, http, &err);
     h->http = http;
     h->base = (struct server_request){.front = &http_front,
                                       .method = http->method,
@@ -193,7 +236,7 @@ static void handle(void *arg, struct httpd_request *http)
                                       .body_len = http->body_len,
                                       .too_large = http->too_large,
                                       .arena = &http->arena};
-    if (check_access(s, http, &err) < 0)
+    if (rc < 0)
         reply_err(&h->base, &err);
     else
         server_handle(s, &h->base);

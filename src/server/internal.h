@@ -10,6 +10,8 @@
 
 struct httpd;
 struct wait;
+struct session;
+struct exec_host;
 
 struct server {
     struct loop *loop;
@@ -21,6 +23,9 @@ struct server {
 
     struct httpd *httpd; /* front.c */
     char *token;
+    struct session *sessions; /* session.c */
+    size_t session_count;
+    struct exec_host *exec_host; /* exec.c, made on first use */
 
     struct clock_timer *event_timer; /* expiry.c */
     char *event_cursor;
@@ -56,6 +61,14 @@ int request_unchanged(struct server_request *r, const struct store_item *item,
 /* The object the path names, as writes see it (store_head), parsed; 404 when it is not there. */
 struct json *request_load(struct server_request *r, const char **ret_key,
                           const struct store_item **ret_item, struct err *err) must_check;
+
+/* --- pods (pod.c) ---------------------------------------------------------------------- */
+
+/* The container the query names, or the only one. */
+int pod_choose_container(const struct server_request *r, const struct json *pod, const char **ret,
+                         struct err *err) must_check;
+/* Where the pod's node keeps its pods; NULL with err set. */
+const char *pod_root(struct server_request *r, const struct json *pod, struct err *err) must_check;
 
 /* --- logs of one attempt (attempt_log.c) ----------------------------------------------- */
 
@@ -147,7 +160,7 @@ void front_close(struct server *s);
 /* --- verbs ----------------------------------------------------------------------------- */
 
 verb_fn verb_list, verb_watch, verb_get, verb_create, verb_update, verb_patch, verb_delete,
-    verb_delete_collection, verb_log, verb_bind, verb_evict;
+    verb_delete_collection, verb_log, verb_bind, verb_evict, verb_exec, verb_attach, verb_forward;
 /* Not of one kind: */
 verb_fn verb_version, verb_health, verb_list_crds, verb_discover_core, verb_discover_groups,
     verb_openapi_v2, verb_openapi_v3;

@@ -9,59 +9,6 @@
 #include "runtime/podlog.h"
 #include "server/internal.h"
 
-static bool has_container(const struct json *list, const char *name)
-{
-    json_each (c, list)
-        if (json_string_is(json_get(c, "name"), name))
-            return true;
-    return false;
-}
-
-static void name_containers(struct buf *out, const struct json *list)
-{
-    buf_addc(out, '[');
-    json_each (c, list)
-        buf_addf(out, "%s%s", c == json_first(list) ? "" : " ", json_get_string(c, "name", ""));
-    buf_addc(out, ']');
-}
-
-static int several(const struct server_request *r, const struct json *spec, struct err *err)
-{
-    struct buf b = BUF_INIT(8192);
-    int rc;
-
-    name_containers(&b, json_get(spec, "containers"));
-    if (json_len(json_get(spec, "initContainers"))) {
-        buf_adds(&b, " or one of the init containers: ");
-        name_containers(&b, json_get(spec, "initContainers"));
-    }
-    rc = err_set(err, ERR_BAD_REQUEST,
-                 "a container name must be specified for pod %s, choose one of: %s", r->route.name,
-                 b.failed ? "its containers" : b.data);
-    buf_release(&b);
-    return rc;
-}
-
-static int choose_container(const struct server_request *r, const struct json *pod,
-                            const char **ret, struct err *err)
-{
-    const struct json *spec = json_get(pod, "spec"), *containers = json_get(spec, "containers");
-    const char *asked = query_get(r, "container");
-
-    if (!asked || !*asked)
-        asked = object_annotation(pod, "kubectl.kubernetes.io/default-container");
-    if (!asked && json_len(containers) == 1)
-        asked = json_get_string(json_first(containers), "name", "");
-    if (!asked)
-        return several(r, spec, err);
-    if (!has_container(containers, asked) &&
-        !has_container(json_get(spec, "initContainers"), asked))
-        return err_set(err, ERR_BAD_REQUEST, "container %s is not valid for pod %s", asked,
-                       r->route.name);
-    *ret = asked;
-    return 0;
-}
-
 static const struct json *container_status(const struct json *pod, const char *container)
 {
     static const char *const lists[] = {"containerStatuses", "initContainerStatuses"};
@@ -89,20 +36,6 @@ static int check_started(const struct server_request *r, const struct json *pod,
     return err_set(err, ERR_BAD_REQUEST, "container \"%s\" in pod \"%s\" is waiting to start: %s",
                    container, r->route.name,
                    json_string(json_at(state, "waiting", "reason"), "ContainerCreating"));
-}
-
-/* Where the pod's node keeps its pods. */
-static const char *pod_root(struct server_request *r, const struct json *pod, struct err *err)
-{
-    const char *name = json_string(json_at(pod, "spec", "nodeName"), "");
-    const struct store_item *item = store_get(server_collection(r->server, &kind_node), name);
-    const struct json *node = item ? blob_parse(r->arena, item->value, err) : NULL;
-    const char *root = node ? object_annotation(node, ANNOTATION_POD_ROOT) : NULL;
-
-    if (!root)
-        err_set(err, ERR_INTERNAL, "the logs of node \"%s\" cannot be reached from this server",
-                name);
-    return root;
 }
 
 static int read_options(struct server_request *r, struct podlog_options *o, struct err *err)
@@ -144,7 +77,7 @@ int verb_log(struct server_request *r, struct err *err)
         return attempt_log(r, uid, &options, err);
     if (!pod)
         return -1;
-    rc = choose_container(r, pod, &container, err);
+    rc = pod_choose_container(r, pod, &container, err);
     if (rc == 0)
         rc = check_started(r, pod, container, err);
     if (rc < 0)

@@ -5,7 +5,7 @@
 
 #include "server/request.h"
 
-#define PARAMS_LIMIT 64
+#define PARAMS_LIMIT 1024 /* each word of a command to be run in a pod is one */
 
 static int hex(char c)
 {

@@ -7,6 +7,7 @@
 
 #include "api/kind.h"
 #include "base/blob.h"
+#include "net/httpd.h"
 #include "port/stream.h"
 #include "store/store.h"
 
@@ -33,6 +34,12 @@ struct server_reply {
 struct server_front {
     void (*reply)(struct server_request *r, const struct server_reply *reply);
     void (*stream)(struct server_request *r, const char *content_type, struct stream *stream);
+    /* NULL where there is no connection that could become another: */
+    void (*upgrade)(struct server_request *r, const struct httpd_header *headers, size_t count,
+                    httpd_upgrade_fn *fn, void *arg);
+    /* All values of a header, with ", " between them; "" without any, NULL when too long. Only
+     * before the answer, from within server_handle. */
+    const char *(*header)(struct server_request *r, const char *name);
 };
 
 struct param {

@@ -34,6 +34,12 @@ static const struct verb verbs[] = {
     {"PUT", TARGET_OBJECT, "status", NULL, verb_update},
     {"PATCH", TARGET_OBJECT, "status", NULL, verb_patch},
     {"GET", TARGET_OBJECT, "log", &kind_pod, verb_log},
+    {"GET", TARGET_OBJECT, "exec", &kind_pod, verb_exec},
+    {"POST", TARGET_OBJECT, "exec", &kind_pod, verb_exec},
+    {"GET", TARGET_OBJECT, "attach", &kind_pod, verb_attach},
+    {"POST", TARGET_OBJECT, "attach", &kind_pod, verb_attach},
+    {"GET", TARGET_OBJECT, "portforward", &kind_pod, verb_forward},
+    {"POST", TARGET_OBJECT, "portforward", &kind_pod, verb_forward},
     {"POST", TARGET_OBJECT, "binding", &kind_pod, verb_bind},
     {"POST", TARGET_OBJECT, "eviction", &kind_pod, verb_evict},
 };

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/exec.h"
 #include "server/internal.h"
+#include "server/session.h"
 
 static size_t kind_count(void)
 {
@@ -70,6 +72,8 @@ void server_free(struct server *s)
     if (!s)
         return;
     front_close(s);
+    sessions_close(s);
+    exec_host_free(s->exec_host);
     wait_free_all(s);
     clock_stop(s->clock, s->event_timer);
     clock_stop(s->clock, s->namespace_timer);

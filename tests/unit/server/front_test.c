@@ -117,6 +117,16 @@ static void lets_in_who_may(void **state)
         {GET("/api/v1/pods", LOCAL "Authorization: Basic bXVzdGVyOnMzY3Jlcg==\r\n"), 401,
          "Unauthorized"},
         {GET("/api/v1/pods", LOCAL "Authorization: Basic !!\r\n"), 401, "Unauthorized"},
+        {GET("/token/" TOKEN "/api/v1/pods", LOCAL), 200, "PodList"},
+        {GET("/token/" TOKEN "/token/" TOKEN "/api/v1/pods", LOCAL), 404, "could not find"},
+        {GET("/token/" TOKEN, LOCAL), 404, "could not find"},
+        {GET("/token/" TOKEN "x/api/v1/pods", LOCAL), 401, "Unauthorized"},
+        {GET("/token//api/v1/pods", LOCAL), 401, "Unauthorized"},
+        {GET("/token/wrong/api/v1/pods", LOCAL), 401, "Unauthorized"},
+        {GET("/token/wrong/healthz", LOCAL), 401, "Unauthorized"},
+        {GET("/token/" TOKEN "/api/v1/pods", "Host: evil.example\r\n"), 403, "not this machine"},
+        {GET("/token/" TOKEN "/api/v1/pods", LOCAL "Origin: http://evil.example\r\n"), 403,
+         "may not use"},
         {GET("/api/v1/pods", "Host: evil.example\r\n" AUTH), 403, "not this machine"},
         {GET("/api/v1/pods", "Host: localhost.evil.example\r\n" AUTH), 403, "not this machine"},
         {GET("/api/v1/pods", "Host: 127.0.0.1:80@evil\r\n" AUTH), 403, "not this machine"},
@@ -359,7 +369,7 @@ static void says_why_there_is_no_log(void **state)
            "{\"status\":{\"containerStatuses\":[{\"name\":\"a\",\"state\":{\"running\":{}}}]}}",
            200);
     assert_says(expect(f, "GET", "/api/v1/namespaces/default/pods/p/log?container=a", NULL, 500),
-                "InternalError", "the logs of node \"n\" cannot be reached");
+                "InternalError", "the pods of node \"n\" cannot be reached");
 }
 
 #define test(fn) cmocka_unit_test_setup_teardown(fn, listen_set_up, fixture_tear_down)

@@ -1,0 +1,383 @@
+/*
+ * forward.c - pods/NAME/portforward: each connection of the client is two streams, one for its
+ * bytes and one to say what went wrong, and one connection of ours to the port on the loopback,
+ * where the pods of this machine are.
+ *
+ * Streams have no flow control of their own: one that does not take its bytes holds up the others.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/session.h"
+#include "server/upgrade.h"
+
+#define PAIR_LIMIT 256u
+#define INPUT_LIMIT_BYTES (1024u * 1024u) /* one read of the connection fits many times */
+#define READ_BYTES (64u * 1024u)
+#define REQUEST_ID_SIZE 64
+
+/* One forwarded connection. */
+struct pair {
+    struct pair *prev, *next;
+    struct forward *forward;
+    char request_id[REQUEST_ID_SIZE];
+    unsigned port;
+    uint32_t error, data; /* streams; 0: not there yet */
+    int fd;               /* -1: not connected */
+    struct loop_fd *watch;
+    unsigned watched;
+    bool connecting;
+    struct buf input;             /* for the port */
+    bool input_ended, input_over; /* the client has said so; the port was told */
+    bool output_over;
+};
+
+struct forward {
+    struct session session;
+    struct mux *mux;
+    enum mux_kind kind;
+    char pod[512];
+    struct pair *pairs;
+    size_t pair_count;
+};
+
+/* --- one connection -------------------------------------------------------------------- */
+
+static void update_pause(struct forward *f)
+{
+    bool blocked = false;
+
+    for (const struct pair *p = f->pairs; p; p = p->next)
+        blocked = blocked || p->input.len > 0;
+    mux_pause(f->mux, blocked ? MUX_PAUSED : MUX_READING);
+}
+
+static void pair_free(struct pair *p)
+{
+    struct forward *f = p->forward;
+
+    if (p->next)
+        p->next->prev = p->prev;
+    if (p->prev)
+        p->prev->next = p->next;
+    else
+        f->pairs = p->next;
+    f->pair_count--;
+    loop_fd_stop(p->watch);
+    if (p->fd >= 0)
+        (void)close(p->fd);
+    buf_release(&p->input);
+    free(p);
+}
+
+/* Both streams are closed from our side, and it is forgotten. */
+static void pair_end(struct pair *p)
+{
+    struct forward *f = p->forward;
+
+    if (p->error)
+        mux_end(f->mux, p->error);
+    if (p->data)
+        mux_end(f->mux, p->data);
+    pair_free(p);
+    update_pause(f);
+}
+
+static void pair_fail(struct pair *p, const char *what, int errnum)
+{
+    struct forward *f = p->forward;
+    char text[1024];
+
+    (void)snprintf(text, sizeof(text), "error forwarding port %u to pod %s: %s: %s", p->port,
+                   f->pod, what, strerror(errnum));
+    if (p->error)
+        mux_send(f->mux, p->error, text, strlen(text));
+    pair_end(p);
+}
+
+static void update_watch(struct pair *p)
+{
+    unsigned events = 0;
+
+    if (p->connecting || p->input.len > 0)
+        events |= LOOP_WRITABLE;
+    if (!p->connecting && !p->output_over && mux_has_room(p->forward->mux))
+        events |= LOOP_READABLE;
+    if (p->watch && events != p->watched && loop_fd_change(p->watch, events) == 0)
+        p->watched = events;
+}
+
+/* False when the port is gone; the pair then is too. */
+static bool pump_input(struct pair *p)
+{
+    while (p->input.len > 0 && !p->connecting) {
+        ssize_t n = send(p->fd, p->input.data, p->input.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n < 0) {
+            pair_fail(p, "write", errno);
+            return false;
+        }
+        buf_consume(&p->input, (size_t)n);
+    }
+    if (p->input.len == 0 && p->input_ended && !p->input_over && !p->connecting) {
+        p->input_over = true;
+        (void)shutdown(p->fd, SHUT_WR);
+    }
+    update_pause(p->forward);
+    return true;
+}
+
+/* One read. False when the pair is gone. */
+static bool read_output(struct pair *p)
+{
+    static char bytes[READ_BYTES]; /* one thread, and never kept */
+    ssize_t n;
+
+    if (!mux_has_room(p->forward->mux))
+        return true;
+    n = recv(p->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+    if (n > 0) {
+        mux_send(p->forward->mux, p->data, bytes, (size_t)n);
+    } else if (n == 0) {
+        p->output_over = true;
+        mux_end(p->forward->mux, p->data);
+    } else if (errno != EAGAIN && errno != EINTR) {
+        pair_fail(p, "read", errno);
+        return false;
+    }
+    return true;
+}
+
+static bool connected(struct pair *p)
+{
+    int problem = 0;
+    socklen_t len = sizeof(problem);
+
+    if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &problem, &len) != 0)
+        problem = errno;
+    p->connecting = false;
+    if (problem != 0)
+        pair_fail(p, "connect", problem);
+    return problem == 0;
+}
+
+static void on_port(void *arg, unsigned events)
+{
+    struct pair *p = arg;
+
+    if (p->connecting && !connected(p))
+        return;
+    if (!pump_input(p))
+        return;
+    if (events & (LOOP_READABLE | LOOP_HANGUP) && !p->output_over && !read_output(p))
+        return;
+    if (p->output_over && p->input_over)
+        pair_end(p);
+    else
+        update_watch(p);
+}
+
+static void pair_connect(struct pair *p)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)p->port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int on = 1, problem = 0;
+
+    p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (p->fd < 0 ||
+        (connect(p->fd, (struct sockaddr *)&to, sizeof(to)) != 0 && errno != EINPROGRESS))
+        problem = errno;
+    if (problem == 0) {
+        (void)setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        p->connecting = true;
+        p->watched = LOOP_WRITABLE;
+        p->watch = loop_fd_watch(p->forward->session.server->loop, p->fd, p->watched, on_port, p);
+        problem = p->watch ? 0 : ENOMEM;
+    }
+    if (problem != 0)
+        pair_fail(p, "connect", problem);
+}
+
+/* --- the client's events --------------------------------------------------------------- */
+
+static const char *header(const struct spdy_header *headers, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(headers[i].name, name) == 0)
+            return headers[i].value;
+    return "";
+}
+
+static struct pair *find_request(const struct forward *f, const char *id)
+{
+    for (struct pair *p = f->pairs; p; p = p->next)
+        if (strcmp(p->request_id, id) == 0 && (!p->data || !p->error))
+            return p;
+    return NULL;
+}
+
+static struct pair *pair_new(struct forward *f, const char *id, unsigned port)
+{
+    struct pair *p = f->pair_count < PAIR_LIMIT ? calloc(1, sizeof(*p)) : NULL;
+
+    if (!p)
+        return NULL;
+    *p = (struct pair){.forward = f, .next = f->pairs, .port = port, .fd = -1};
+    (void)snprintf(p->request_id, sizeof(p->request_id), "%s", id);
+    buf_init(&p->input, INPUT_LIMIT_BYTES);
+    if (p->next)
+        p->next->prev = p;
+    f->pairs = p;
+    f->pair_count++;
+    return p;
+}
+
+static void on_opened(void *arg, uint32_t stream, const struct spdy_header *headers, size_t count)
+{
+    struct forward *f = arg;
+    const char *type = header(headers, count, "streamtype");
+    const char *id = header(headers, count, "requestid");
+    unsigned long port = strtoul(header(headers, count, "port"), NULL, 10);
+    bool is_error = strcmp(type, "error") == 0;
+    struct pair *p = strlen(id) < REQUEST_ID_SIZE ? find_request(f, id) : NULL;
+
+    if (!p && port > 0 && port <= 65535 && strlen(id) < REQUEST_ID_SIZE)
+        p = pair_new(f, id, (unsigned)port);
+    if (!p || (!is_error && strcmp(type, "data") != 0) || (is_error ? p->error : p->data)) {
+        mux_end(f->mux, stream);
+        return;
+    }
+    if (is_error)
+        p->error = stream;
+    else
+        p->data = stream;
+    if (p->error && p->data)
+        pair_connect(p);
+}
+
+static struct pair *find_data(const struct forward *f, uint32_t stream)
+{
+    for (struct pair *p = f->pairs; p; p = p->next)
+        if (p->data == stream)
+            return p;
+    return NULL;
+}
+
+static void on_data(void *arg, uint32_t stream, const char *data, size_t len)
+{
+    struct pair *p = find_data(arg, stream);
+
+    if (!p || p->input_ended)
+        return;
+    buf_add(&p->input, data, len);
+    if (p->input.failed)
+        pair_fail(p, "write", ENOMEM);
+    else if (pump_input(p))
+        update_watch(p);
+}
+
+static void on_ended(void *arg, uint32_t stream, enum spdy_end how)
+{
+    struct pair *p = find_data(arg, stream);
+
+    if (!p)
+        return; /* the error stream, which the client closes at once */
+    p->input_ended = true;
+    if (how == SPDY_RESET || (p->fd >= 0 && pump_input(p) && p->output_over && p->input_over))
+        pair_end(p);
+}
+
+static void on_drained(void *arg)
+{
+    struct forward *f = arg;
+
+    for (struct pair *p = f->pairs; p; p = p->next)
+        update_watch(p);
+}
+
+/* --- life ------------------------------------------------------------------------------ */
+
+static void free_forward(struct session *s)
+{
+    struct forward *f = container_of(s, struct forward, session);
+
+    while (f->pairs)
+        pair_free(f->pairs);
+    mux_free(f->mux);
+    session_remove(s);
+    free(f);
+}
+
+static void on_closed(void *arg)
+{
+    struct forward *f = arg;
+
+    free_forward(&f->session);
+}
+
+static const struct mux_handler events = {.opened = on_opened,
+                                          .data = on_data,
+                                          .ended = on_ended,
+                                          .drained = on_drained,
+                                          .closed = on_closed};
+
+static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
+{
+    struct forward *f = arg;
+
+    if (fd >= 0)
+        f->mux = mux_new(f->session.server->loop, fd, early, early_len, f->kind, &events, f);
+    if (!f->mux)
+        free_forward(&f->session);
+}
+
+static int check_running(struct server_request *r, struct err *err)
+{
+    const struct store_item *item;
+    const char *key;
+    const struct json *pod = request_load(r, &key, &item, err);
+    const char *phase = json_string(json_at(pod, "status", "phase"), "");
+
+    if (!pod)
+        return -1;
+    if (strcmp(phase, "Running") == 0)
+        return 0;
+    return err_set(err, ERR_BAD_REQUEST,
+                   "unable to forward port because pod is not running. Current status=%s", phase);
+}
+
+int verb_forward(struct server_request *r, struct err *err)
+{
+    struct upgrade u;
+    struct forward *f;
+    int rc = check_running(r, err);
+
+    if (rc == 0)
+        rc = upgrade_negotiate(r, UPGRADE_PORT_FORWARD, &u, err);
+    if (rc < 0)
+        return rc;
+    f = calloc(1, sizeof(*f));
+    if (!f)
+        return out_of_memory(err);
+    f->kind = u.kind;
+    (void)snprintf(f->pod, sizeof(f->pod), "%s/%s", r->route.ns, r->route.name);
+    rc = session_add(r->server, &f->session, free_forward, err);
+    if (rc < 0) {
+        free(f);
+        return rc;
+    }
+    r->front->upgrade(r, u.headers, u.header_count, on_upgraded, f);
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* pod.c - what log, exec, attach and port-forward ask of a pod: which container, and where its node
+ * keeps it. */
+#include <string.h>
+
+#include "server/internal.h"
+
+static bool has_container(const struct json *list, const char *name)
+{
+    json_each (c, list)
+        if (json_string_is(json_get(c, "name"), name))
+            return true;
+    return false;
+}
+
+static void name_containers(struct buf *out, const struct json *list)
+{
+    buf_addc(out, '[');
+    json_each (c, list)
+        buf_addf(out, "%s%s", c == json_first(list) ? "" : " ", json_get_string(c, "name", ""));
+    buf_addc(out, ']');
+}
+
+static int several(const struct server_request *r, const struct json *spec, struct err *err)
+{
+    struct buf b = BUF_INIT(8192);
+    int rc;
+
+    name_containers(&b, json_get(spec, "containers"));
+    if (json_len(json_get(spec, "initContainers"))) {
+        buf_adds(&b, " or one of the init containers: ");
+        name_containers(&b, json_get(spec, "initContainers"));
+    }
+    rc = err_set(err, ERR_BAD_REQUEST,
+                 "a container name must be specified for pod %s, choose one of: %s", r->route.name,
+                 b.failed ? "its containers" : b.data);
+    buf_release(&b);
+    return rc;
+}
+
+int pod_choose_container(const struct server_request *r, const struct json *pod, const char **ret,
+                         struct err *err)
+{
+    const struct json *spec = json_get(pod, "spec"), *containers = json_get(spec, "containers");
+    const char *asked = query_get(r, "container");
+
+    if (!asked || !*asked)
+        asked = object_annotation(pod, "kubectl.kubernetes.io/default-container");
+    if (!asked && json_len(containers) == 1)
+        asked = json_get_string(json_first(containers), "name", "");
+    if (!asked)
+        return several(r, spec, err);
+    if (!has_container(containers, asked) &&
+        !has_container(json_get(spec, "initContainers"), asked))
+        return err_set(err, ERR_BAD_REQUEST, "container %s is not valid for pod %s", asked,
+                       r->route.name);
+    *ret = asked;
+    return 0;
+}
+
+const char *pod_root(struct server_request *r, const struct json *pod, struct err *err)
+{
+    const char *name = json_string(json_at(pod, "spec", "nodeName"), "");
+    const struct store_item *item = store_get(server_collection(r->server, &kind_node), name);
+    const struct json *node = item ? blob_parse(r->arena, item->value, err) : NULL;
+    const char *root = node ? object_annotation(node, ANNOTATION_POD_ROOT) : NULL;
+
+    if (!root)
+        err_set(err, ERR_INTERNAL, "the pods of node \"%s\" cannot be reached from this server",
+                name);
+    return root;
+}

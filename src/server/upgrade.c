@@ -1,0 +1,101 @@
+/*
+ * upgrade.c - see upgrade.h. Over SPDY the protocol is always v4: every kubectl offers it, and
+ * kubectl 1.20 falls over a v5 it did not ask for. kubectl that cannot have its WebSocket tries
+ * SPDY next, whatever the refusal.
+ */
+#include "server/upgrade.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "net/websocket.h"
+
+#define WEBSOCKET_VERSION "13"
+#define WEBSOCKET_KEY_LIMIT 64u
+
+static const struct {
+    enum upgrade_use use;
+    const char *upgrade;  /* the Upgrade header */
+    const char *offer;    /* the header with the client's offers */
+    const char *protocol; /* best first */
+    enum mux_kind kind;
+} protocols[] = {
+    {UPGRADE_REMOTE_COMMAND, "websocket", "Sec-WebSocket-Protocol", "v5.channel.k8s.io",
+     MUX_CHANNELS},
+    {UPGRADE_REMOTE_COMMAND, "websocket", "Sec-WebSocket-Protocol", "v4.channel.k8s.io",
+     MUX_CHANNELS},
+    {UPGRADE_REMOTE_COMMAND, "SPDY/3.1", "X-Stream-Protocol-Version", "v4.channel.k8s.io",
+     MUX_SPDY},
+    {UPGRADE_PORT_FORWARD, "websocket", "Sec-WebSocket-Protocol", "SPDY/3.1+portforward.k8s.io",
+     MUX_TUNNEL_SPDY},
+    {UPGRADE_PORT_FORWARD, "SPDY/3.1", "X-Stream-Protocol-Version", "portforward.k8s.io", MUX_SPDY},
+};
+
+/* A word of a list with commas; case does not matter. */
+static bool list_has(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    while (list && *list) {
+        size_t n;
+
+        list += strspn(list, ", \t");
+        n = strcspn(list, ", \t");
+        if (n == len && strncasecmp(list, word, len) == 0)
+            return true;
+        list += n;
+    }
+    return false;
+}
+
+static int accept_websocket(struct server_request *r, struct upgrade *u, struct err *err)
+{
+    const char *key = r->front->header(r, "Sec-WebSocket-Key");
+    const char *version = r->front->header(r, "Sec-WebSocket-Version");
+    char *accept = arena_alloc(r->arena, WEBSOCKET_ACCEPT_SIZE);
+
+    if (!key || !*key || strlen(key) > WEBSOCKET_KEY_LIMIT || !version ||
+        strcmp(version, WEBSOCKET_VERSION) != 0 || strcmp(r->method, "GET") != 0)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "a WebSocket is opened with GET, version " WEBSOCKET_VERSION " and a key");
+    if (!accept)
+        return out_of_memory(err);
+    websocket_accept(key, accept);
+    u->headers[u->header_count++] = (struct httpd_header){"Sec-WebSocket-Accept", accept};
+    return 0;
+}
+
+static int nothing_offered(struct server_request *r, const char *upgrade, struct err *err)
+{
+    if (!*upgrade)
+        return err_set(err, ERR_BAD_REQUEST, "Upgrade request required");
+    return err_set(err, ERR_BAD_REQUEST,
+                   "unable to upgrade to \"%.40s\": the client offers \"%.200s\", which is not "
+                   "spoken here",
+                   upgrade,
+                   r->front->header(r, strcasecmp(upgrade, "websocket") == 0
+                                           ? "Sec-WebSocket-Protocol"
+                                           : "X-Stream-Protocol-Version"));
+}
+
+int upgrade_negotiate(struct server_request *r, enum upgrade_use use, struct upgrade *ret,
+                      struct err *err)
+{
+    const char *upgrade = r->front->header ? r->front->header(r, "Upgrade") : NULL;
+
+    if (!upgrade || !list_has(r->front->header(r, "Connection"), "Upgrade"))
+        upgrade = "";
+    for (size_t i = 0; i < ELEMS(protocols); i++) {
+        if (protocols[i].use != use || strcasecmp(protocols[i].upgrade, upgrade) != 0 ||
+            !list_has(r->front->header(r, protocols[i].offer), protocols[i].protocol))
+            continue;
+        *ret = (struct upgrade){
+            .kind = protocols[i].kind,
+            .headers = {{"Upgrade", protocols[i].upgrade},
+                        {protocols[i].offer, protocols[i].protocol}},
+            .header_count = 2,
+        };
+        return protocols[i].kind == MUX_SPDY ? 0 : accept_websocket(r, ret, err);
+    }
+    return nothing_offered(r, upgrade, err);
+}
