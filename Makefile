@@ -140,8 +140,14 @@ lint:
 
 bench:
 	@tools/setup.sh bench
-	@$(MAKE) $(B)/muster
+	@$(MAKE) $(B)/muster $(B)/bench/cost
 	@bench/bench.py --binary $(B)/muster $(BENCH)
+	@$(B)/bench/cost
+
+# What decisions cost, on the controllers' test API.
+$(B)/bench/cost: bench/cost.c $(foreach l,control $(filter-out port,$(below_control)),$(call lib,$(l)))
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -Itests/unit $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
 
 .PHONY: clean
 clean:

@@ -46,7 +46,8 @@ struct api_stream {
     struct api_stream *next;
     const struct kind *kind;
     char *ns;
-    int64_t revision; /* everything up to it was sent */
+    int64_t revision;                /* everything up to it was sent */
+    const struct fake_event *passed; /* the last one of no more interest; NULL: none yet */
     struct api_stream_handler handler;
 };
 
@@ -481,11 +482,15 @@ static inline void fake_close(struct transport *base, struct api_stream *s)
 }
 
 static inline const struct fake_event *fake_next_event(const struct fake_api *f,
-                                                       const struct api_stream *s)
+                                                       struct api_stream *s)
 {
-    for (const struct fake_event *e = f->first_event; e; e = e->next)
+    const struct fake_event *e = s->passed ? s->passed->next : f->first_event;
+
+    for (; e; e = e->next) {
         if (e->revision > s->revision && e->kind == s->kind && (!*s->ns || !strcmp(e->ns, s->ns)))
             return e;
+        s->passed = e;
+    }
     return NULL;
 }
 
