@@ -841,6 +841,31 @@ static void clean_up_by_policy_and_ending(void **state)
         }
 }
 
+/* Somebody else's pod and service under our names are not ours to clean up. */
+static void clean_up_leaves_what_is_not_ours(void **state)
+{
+    const char *name;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "'runPolicy':{'cleanUpPolicy':'All'}");
+    name = world_name(&w, "worker", 1);
+    world_remove(&w, WORLD_PODS, name);
+    world_remove(&w, WORLD_SERVICES, name);
+    world_add(&w, WORLD_PODS,
+              parse(&w.arena, arena_printf(&w.arena, "{'metadata':{'name':'%s'}}", name)));
+    world_add(&w, WORLD_SERVICES,
+              parse(&w.arena, arena_printf(&w.arena, "{'metadata':{'name':'%s'}}", name)));
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    assert_int_equal(world_pods(&w), 1);
+    assert_non_null(world_get(&w, WORLD_PODS, name));
+    assert_int_equal(world_now(&w, WORLD_SERVICES)->len, 1);
+    assert_int_equal(world_now(&w, WORLD_LEASES)->len, 0);
+    world_release(&w);
+}
+
 static void the_job_goes_when_its_time_is_up(void **state)
 {
     struct world w;
@@ -1250,6 +1275,7 @@ int main(void)
         cmocka_unit_test(the_deadline_is_never_early),
         cmocka_unit_test(success_beats_the_deadline),
         cmocka_unit_test(clean_up_by_policy_and_ending),
+        cmocka_unit_test(clean_up_leaves_what_is_not_ours),
         cmocka_unit_test(the_job_goes_when_its_time_is_up),
         cmocka_unit_test(created_paused_makes_nothing),
         cmocka_unit_test(pause_stops_and_resume_starts_anew),
