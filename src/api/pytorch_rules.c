@@ -20,9 +20,16 @@ static const struct json *replica_specs(const struct json *job)
     return json_at(job, "spec", "replicaSpecs");
 }
 
-static bool is_elastic(const struct json *job)
+static bool asks_for_elastic(const struct json *job)
 {
     return json_bool(json_at(job, "spec", "elastic", "enabled"), false);
+}
+
+/* Only torchrun can go on with another number of replicas. */
+static bool is_elastic(const struct json *job)
+{
+    return asks_for_elastic(job) &&
+           json_bool(json_at(job, "spec", "torchrunConfig", "enabled"), false);
 }
 
 static int64_t sum_of_replicas(const struct json *job)
@@ -59,7 +66,7 @@ static int64_t name_room(const struct json *job, const struct json *spec)
     int64_t replicas = json_get_int(spec, "replicas", 1);
     const char *type = json_get_string(spec, "type", "");
 
-    if (is_elastic(job))
+    if (asks_for_elastic(job))
         replicas = max_i64(replicas, json_int(json_at(job, "spec", "elastic", "maxReplicas"), 0));
     return NAME_LIMIT -
            (1 + HASH_DIGITS + 1 + (int64_t)strlen(type) + 1 + digits_of(max_i64(replicas - 1, 0)));
@@ -138,7 +145,8 @@ static void check_same_replicas(const struct json *job, const struct json *old, 
                             "field is immutable: types and their order give replicas their ranks");
         if (!is_elastic(job) && !json_equal(count, json_get(before, "replicas")))
             problem_invalid(err, PATH_MEMBER(here, "replicas"), count,
-                            "field is immutable unless spec.elastic.enabled is true");
+                            "field is immutable unless spec.elastic.enabled and "
+                            "spec.torchrunConfig.enabled are true");
         before = before->next;
     }
 }
@@ -153,7 +161,7 @@ static void check_elastic(const struct json *job, struct err *err)
     const struct json *most = json_get(elastic, "maxReplicas");
     const struct json *wanted = json_get(elastic, "expectedReplicas");
 
-    if (!is_elastic(job))
+    if (!asks_for_elastic(job))
         return;
     if (!least)
         problem_required(err, PATH_MEMBER(at, "minReplicas"), elastic->line,
@@ -308,6 +316,6 @@ void pytorch_warn(const struct json *job, void (*say_one)(void *arg, const char 
                    "spec.runMode.pause.resumeSpecs");
     warn_templates(&s, job);
     warn_torchrun(&s, job);
-    if (is_elastic(job) && !json_bool(json_at(job, "spec", "torchrunConfig", "enabled"), false))
+    if (asks_for_elastic(job) && !is_elastic(job))
         say(&s, "spec.elastic.enabled: has no effect without spec.torchrunConfig.enabled");
 }

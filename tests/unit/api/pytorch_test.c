@@ -373,6 +373,27 @@ static void replica_specs_may_not_change(void **state)
 #undef TWO
 }
 
+/* A plain job's ranks and WORLD_SIZE are fixed: asking for elastic without torchrun changes
+ * nothing. */
+static void replicas_change_only_under_torchrun(void **state)
+{
+#define SCALED(n, torchrun)                                                                        \
+    "metadata: {name: j}\nspec:\n  elastic: {enabled: true, minReplicas: 1, maxReplicas: 4}\n"     \
+    "  torchrunConfig: {enabled: " torchrun "}\n  replicaSpecs:\n"                                 \
+    "  - {type: w, replicas: " n ", template: {spec: {containers: [{name: c}]}}}\n"
+    auto_err err = ERR_INIT;
+    const struct json *old = admitted(KIND, SCALED("2", "true"));
+
+    (void)state;
+    (void)admit(KIND, parse(SCALED("3", "true")), old, FIELD_VALIDATION_STRICT, &err);
+    assert_false(err_is_set(&err));
+    old = admitted(KIND, SCALED("2", "false"));
+    (void)admit(KIND, parse(SCALED("3", "false")), old, FIELD_VALIDATION_STRICT, &err);
+    assert_non_null(strstr(err.text, "spec.replicaSpecs[0].replicas: Invalid value: 3: field is "
+                                     "immutable unless spec.elastic.enabled and"));
+#undef SCALED
+}
+
 /* --- warnings, columns ---------------------------------------------------------------------- */
 
 static const char *warned(const char *text)
@@ -427,14 +448,14 @@ static void torchrun_without_args_is_warned_about(void **state)
 
 static void total_replicas_follow_elastic(void **state)
 {
+#define ELASTIC "  elastic: {enabled: true, minReplicas: 1, maxReplicas: 8, expectedReplicas: 6}\n"
     (void)state;
     assert_int_equal(pytorch_total_replicas(admitted(KIND, JOB(""))), 4);
+    assert_int_equal(pytorch_total_replicas(admitted(KIND, JOB(ELASTIC))), 4);
     assert_int_equal(
-        pytorch_total_replicas(admitted(
-            KIND,
-            JOB("  elastic: {enabled: true, minReplicas: 1, maxReplicas: 8, expectedReplicas: "
-                "6}\n"))),
+        pytorch_total_replicas(admitted(KIND, JOB(ELASTIC "  torchrunConfig: {enabled: true}\n"))),
         6);
+#undef ELASTIC
 }
 
 int main(void)
@@ -452,6 +473,7 @@ int main(void)
         cmocka_unit_test_setup(names_that_no_service_could_have_are_refused, reset),
         cmocka_unit_test_setup(what_may_change_after_creation, reset),
         cmocka_unit_test_setup(replica_specs_may_not_change, reset),
+        cmocka_unit_test_setup(replicas_change_only_under_torchrun, reset),
         cmocka_unit_test_setup(warnings_name_what_has_no_effect, reset),
         cmocka_unit_test_setup(torchrun_without_args_is_warned_about, reset),
         cmocka_unit_test_setup(total_replicas_follow_elastic, reset),
