@@ -13,7 +13,7 @@
 #include "base/timefmt.h"
 #include "client/client.h"
 
-#define HEARTBEAT_MS (5 * 60 * 1000)
+#define HEARTBEAT_MS (2 * 60 * 1000) /* who is silent for five minutes is given up */
 #define RETRY_FIRST_MS 200
 #define RETRY_LAST_MS 30000
 #define NODE_ARENA_LIMIT_BYTES (1024u * 1024u)

@@ -135,6 +135,10 @@ static struct pod_decision decide_start(const struct pod_view *v)
                     "the pod was started before, but nothing of it is left on this machine");
     if (problem)
         return fail(128, "StartError", problem);
+    /* A pod deleted without grace is gone from the API before it is gone from the machine, and its
+     * name, GPUs and port are given to the next at once. */
+    if (v->room_held)
+        return (struct pod_decision){.step = POD_STEP_WAIT, .wake_ms = POD_ROOM_RECHECK_MS};
     if (v->service_seen)
         return (struct pod_decision){.step = POD_STEP_START};
     if (waited >= 0 && waited < POD_SERVICE_WAIT_MS)

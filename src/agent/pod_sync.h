@@ -9,6 +9,8 @@
 #define POD_SERVICE_WAIT_MS 10000
 /* What still runs of a pod that was deleted behind our back gets this long. */
 #define POD_ORPHAN_GRACE_SECONDS 2
+/* How often a pod that waits for that looks again. */
+#define POD_ROOM_RECHECK_MS 200
 
 struct pod_view {
     const struct json *pod;    /* with the right UID; NULL: the cache has none */
@@ -16,6 +18,7 @@ struct pod_view {
     bool synced;               /* the cache was filled at least once */
     bool gone;                 /* the API itself said so */
     bool service_seen;         /* the one MASTER_ADDR names, if any */
+    bool room_held;            /* something still runs here of a pod the API has forgotten */
     int64_t seen_ms;           /* when the agent first saw the pod */
     int64_t now_ms;
 };
@@ -23,7 +26,7 @@ struct pod_view {
 enum pod_step {
     POD_STEP_NONE,
     POD_STEP_VERIFY, /* ask the API whether the pod is really gone */
-    POD_STEP_WAIT,   /* for its Service; look again after wake_ms at the latest */
+    POD_STEP_WAIT,   /* for its Service or for room; look again after wake_ms at the latest */
     POD_STEP_START,
     POD_STEP_FAIL, /* cannot run: failure says why */
     POD_STEP_STOP,

@@ -146,8 +146,8 @@ static void on_status(void *arg, const struct json *object, const struct err *er
         done(w, QUEUE_RETRY);
     } else if (w->delete_next) {
         delete_pod(w);
-    } else {
-        done(w, QUEUE_OK); /* refused: another pod has the name; the cache will tell */
+    } else { /* refused: another pod has the name, as the cache will tell, or it was in a hurry */
+        done(w, refused && cached_pod(w) ? QUEUE_RETRY : QUEUE_OK);
     }
 }
 
@@ -325,6 +325,27 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
 
 /* --- one look --- */
 
+struct departed {
+    const struct agent *agent;
+    bool any;
+};
+
+static void see_departed(void *arg, const struct pod_run *run)
+{
+    struct departed *d = arg;
+    const struct json *pod = run->alive ? cache_get(d->agent->pods, run->ns, run->name) : NULL;
+
+    d->any |= run->alive && (!pod || strcmp(object_uid(pod), run->uid) != 0);
+}
+
+static bool room_is_held(const struct agent *a)
+{
+    struct departed d = {.agent = a};
+
+    a->runtime->ops->each(a->runtime, see_departed, &d);
+    return d.any;
+}
+
 static struct pod_view view_of(struct pod_work *w, const struct json *pod)
 {
     struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
@@ -335,6 +356,7 @@ static struct pod_view view_of(struct pod_work *w, const struct json *pod)
         .synced = cache_is_synced(w->agent->pods),
         .gone = w->gone,
         .service_seen = !service || cache_get(w->agent->services, w->ns, service),
+        .room_held = pod && !known_run(w) && room_is_held(w->agent),
         .seen_ms = w->seen_ms,
         .now_ms = clock_now_ms(w->agent->clock),
     };

@@ -31,7 +31,7 @@ static void *start(struct loop *l, struct transport *t, const void *values, stru
     const struct controller_options *o = values;
     const struct control_options how = {.transport = t,
                                         .clock = loop_clock(l),
-                                        .parts = CONTROL_ALL,
+                                        .parts = CONTROL_ALL | CONTROL_NODES,
                                         .overcommit = o->overcommit,
                                         .shared_network = true};
 

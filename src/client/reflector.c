@@ -329,7 +329,14 @@ static void finish_list(struct reflector *r, const struct json *list)
         return;
     }
     r->handler.list_end(r->handler.arg);
-    schedule_step(r, 0);
+    if (strcmp(r->revision, "0") != 0) {
+        schedule_step(r, 0);
+        return;
+    }
+    /* Nothing was ever written there. To a watch 0 means "whatever you have", in no order that
+     * could be followed: list again instead. */
+    set_string(&r->revision, NULL);
+    step_later(r);
 }
 
 static void on_page(void *arg, const struct json *list, const struct err *err)

@@ -7,6 +7,7 @@
 #include "control/apply.h"
 #include "control/gc.h"
 #include "control/jobs.h"
+#include "control/nodes.h"
 #include "control/scheduler.h"
 
 struct control {
@@ -16,6 +17,7 @@ struct control {
     struct trouble trouble;
     struct jobs *jobs;
     struct scheduler *scheduler;
+    struct nodes *nodes;
     struct gc *gc;
 };
 
@@ -86,6 +88,16 @@ static bool open_scheduler(struct control *c, const struct control_options *o)
     return c->scheduler;
 }
 
+static bool open_nodes(struct control *c, const struct control_options *o)
+{
+    c->nodes = nodes_new(&(struct nodes_options){.transport = o->transport,
+                                                 .clock = o->clock,
+                                                 .applier = c->applier,
+                                                 .trouble = &c->trouble,
+                                                 .pods = c->pods});
+    return c->nodes;
+}
+
 struct control *control_new(const struct control_options *o, struct err *err)
 {
     struct control *c = calloc(1, sizeof(*c));
@@ -93,12 +105,14 @@ struct control *control_new(const struct control_options *o, struct err *err)
 
     if (ok)
         c->trouble.clock = o->clock;
-    if (ok && o->parts & (CONTROL_JOBS | CONTROL_SCHEDULER))
+    if (ok && o->parts & (CONTROL_JOBS | CONTROL_SCHEDULER | CONTROL_NODES))
         ok = open_pods(c, o);
     if (ok && o->parts & CONTROL_JOBS)
         ok = open_jobs(c, o);
     if (ok && o->parts & CONTROL_SCHEDULER)
         ok = open_scheduler(c, o);
+    if (ok && o->parts & CONTROL_NODES)
+        ok = open_nodes(c, o);
     if (ok && o->parts & CONTROL_GC)
         ok = (c->gc = gc_new(o->transport, o->clock, &c->trouble)) != NULL;
     if (ok)
@@ -115,6 +129,7 @@ void control_free(struct control *c)
     applier_free(c->applier); /* first: its plans call back into the parts */
     jobs_free(c->jobs);
     scheduler_free(c->scheduler);
+    nodes_free(c->nodes);
     gc_free(c->gc);
     cache_free(c->pods);
     event_recorder_free(c->events);

@@ -14,6 +14,7 @@ enum control_part {
     CONTROL_SCHEDULER = 1u << 1,
     CONTROL_GC = 1u << 2,
     CONTROL_ALL = CONTROL_JOBS | CONTROL_SCHEDULER | CONTROL_GC,
+    CONTROL_NODES = 1u << 3, /* besides, where nobody else notices lost nodes: see nodes.h */
 };
 
 struct control_options {

@@ -288,7 +288,8 @@ static void on_owner(void *arg, const struct json *owner, const struct err *err)
     } else if (object_is_deleting(owner) && has_finalizer(owner, FINALIZER_FOREGROUND)) {
         t->owner_waits = true;
     } else {
-        task_over(t, QUEUE_OK);
+        /* One that our watch has not told of could go without it ever telling: come again. */
+        task_over(t, gc_graph_find(&t->gc->graph, uid) ? QUEUE_OK : QUEUE_RETRY);
         return;
     }
     t->next_owner = t->next_owner->next;

@@ -18,6 +18,7 @@
 #include "client/queue.h"
 #include "control/object_list.h"
 #include "core/job.h"
+#include "core/pod_state.h"
 #include "core/ports.h"
 
 #define IN_WORK_LIMIT 16
@@ -348,12 +349,24 @@ static const struct json *find_holder(struct jobs *j, const struct json *lease,
     return NULL;
 }
 
-static bool holder_exists(void *arg, const struct json *lease, const char *uid)
+static bool see_live_pod(void *arg, const struct json *pod)
 {
-    struct source *s;
+    bool *live = arg;
 
-    (void)uid;
-    return find_holder(arg, lease, &s);
+    *live = !pod_is_finished(pod);
+    return !*live;
+}
+
+/* The pods of a job that is gone go more slowly than it did. */
+static bool port_is_used(void *arg, const struct json *lease, const char *uid)
+{
+    struct jobs *j = arg;
+    struct source *s;
+    bool live = find_holder(j, lease, &s);
+
+    if (!live)
+        cache_each_of_controller(j->pods, uid, see_live_pod, &live);
+    return live;
 }
 
 static void release_ports(struct jobs *j)
@@ -364,7 +377,7 @@ static void release_ports(struct jobs *j)
 
     plan_init(&plan, &a);
     cache_each(j->leases, object_list_collect, &leases);
-    job_release_ports(leases.items, leases.len, holder_exists, j, &plan);
+    job_release_ports(leases.items, leases.len, port_is_used, j, &plan);
     carry_out(j, PORTS_KEY, &plan);
     arena_release(&a);
 }
@@ -470,10 +483,25 @@ static void add_owner(struct jobs *j, const struct json *child)
             add_job(&j->sources[i], object_namespace(child), json_get_string(owner, "name", ""));
 }
 
+static bool has_owner(struct jobs *j, const struct json *child)
+{
+    const struct json *owner = object_controller(child);
+
+    for (size_t i = 0; i < j->sources_len; i++) {
+        const struct json *job = cache_get(j->sources[i].cache, object_namespace(child),
+                                           json_get_string(owner, "name", ""));
+
+        if (job && strcmp(object_uid(job), json_get_string(owner, "uid", "")) == 0)
+            return true;
+    }
+    return false;
+}
+
 void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod)
 {
-    (void)event;
     add_owner(j, pod);
+    if ((event == CACHE_DELETED || pod_is_finished(pod)) && !has_owner(j, pod))
+        queue_add(j->queue, PORTS_KEY); /* perhaps it was the last to use a port */
 }
 
 static void on_service(void *arg, enum cache_event event, const struct json *service,

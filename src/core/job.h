@@ -38,9 +38,10 @@ extern const struct job_kind job_kind_pytorch;
 
 extern const struct job_kind *const job_kinds[]; /* ends with NULL */
 
-/* Leases whose job is gone: the plan deletes them. holder_exists: there is a job of that UID. */
+/* Leases nobody uses: the plan deletes them. A lease is used while its job exists, or any pod of it
+ * that may run. */
 void job_release_ports(const struct json *const *leases, size_t leases_len,
-                       bool (*holder_exists)(void *arg, const struct json *lease, const char *uid),
+                       bool (*is_used)(void *arg, const struct json *lease, const char *uid),
                        void *arg, struct plan *plan);
 
 #endif

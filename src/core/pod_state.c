@@ -21,8 +21,10 @@ static const char *const phase_names[] = {
 };
 
 /* The pod did nothing wrong: running it again is free. */
-static const char *const lost_reasons[] = {"NodeLost", "NodeShutdown", "Shutdown", "Preempting",
-                                           "Preempted"};
+static const char *const lost_reasons[] = {
+    "NodeLost",   "NodeShutdown", "Shutdown",
+    "Preempting", "Preempted",    "ContainerStatusUnknown", /* its machine came back without it */
+};
 
 static enum pod_phase phase_of(const struct json *pod)
 {

@@ -101,14 +101,14 @@ struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, c
 }
 
 void job_release_ports(const struct json *const *leases, size_t leases_len,
-                       bool (*holder_exists)(void *arg, const struct json *lease, const char *uid),
+                       bool (*is_used)(void *arg, const struct json *lease, const char *uid),
                        void *arg, struct plan *plan)
 {
     for (size_t i = 0; i < leases_len; i++) {
         const char *uid = object_label(leases[i], LABEL_JOB_UID);
 
         if (port_of(leases[i]) && uid && !object_is_deleting(leases[i]) &&
-            !holder_exists(arg, leases[i], uid))
+            !is_used(arg, leases[i], uid))
             plan_delete(plan, &kind_lease, leases[i], -1);
     }
 }

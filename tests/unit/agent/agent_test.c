@@ -2,7 +2,11 @@
  */
 #include "runtime/pod_fixture.h"
 
+#include <fcntl.h>
+
 #include "agent/agent.h"
+#include "loop/file.h"
+#include "runtime/podfolder.h"
 #include "small_api.h"
 
 struct world {
@@ -107,6 +111,20 @@ static bool folder_exists(struct world *w, const char *uid)
 
     (void)snprintf(path, sizeof(path), "%s/%s", w->f.pods, uid);
     return access(path, F_OK) == 0;
+}
+
+static bool runs(struct world *w, const char *uid)
+{
+    char path[256];
+    int dir_fd;
+    bool held;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", w->f.pods, uid);
+    dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    held = dir_fd >= 0 && pod_lock_is_held(dir_fd);
+    if (dir_fd >= 0)
+        (void)close(dir_fd);
+    return held;
 }
 
 static bool exists(void *arg, const char *path)
@@ -234,6 +252,36 @@ static void a_pod_deleted_behind_our_back_is_stopped(void **state)
     small_api_delete(&w->api, POD_PATH "p");
     while (folder_exists(w, "u1"))
         loop_run_once(w->f.loop);
+}
+
+/* Its name, GPUs and port are the new one's at once; its process is not gone yet. */
+static void a_pod_waits_for_the_process_of_a_forgotten_one(void **state)
+{
+    struct world *w = *state;
+
+    put_shell(w, "p", "u1", "trap '' TERM; while :; do sleep 1000 & wait; done");
+    (void)wait_phase(w, "p", "Running");
+    small_api_delete(&w->api, POD_PATH "p");
+    put_shell(w, "p", "u2", "sleep 1000");
+    while (!folder_exists(w, "u2"))
+        loop_run_once(w->f.loop);
+    assert_false(runs(w, "u1"));
+}
+
+static void a_status_refused_with_a_conflict_is_written_again(void **state)
+{
+    struct world *w = *state;
+
+    char go[256], script[512];
+
+    (void)snprintf(go, sizeof(go), "%s/go", w->f.root);
+    (void)snprintf(script, sizeof(script), "until [ -e %s ]; do sleep 0.05; done", go);
+    put_shell(w, "p", "u1", script);
+    (void)wait_phase(w, "p", "Running");
+    w->api.refuse_patches = 6;
+    assert_int_equal(file_make_dirs(go, 0700), 0);
+    (void)wait_phase(w, "p", "Succeeded");
+    assert_int_equal(w->api.refuse_patches, 0);
 }
 
 static void a_restarted_agent_goes_on(void **state)
@@ -371,6 +419,8 @@ int main(int argc, char **argv)
         T(a_missing_program_says_so),
         T(a_deleted_pod_is_stopped_reported_and_forgotten),
         T(a_pod_deleted_behind_our_back_is_stopped),
+        T(a_pod_waits_for_the_process_of_a_forgotten_one),
+        T(a_status_refused_with_a_conflict_is_written_again),
         T(a_restarted_agent_goes_on),
         T(a_replaced_pod_is_not_confused_with_the_old_one),
         T(a_pod_that_ran_and_is_lost_is_not_started_again),

@@ -57,7 +57,7 @@ static struct pod_run run_of(enum run kind, struct container_state *c)
 static const struct {
     const char *name, *pod;
     enum run run;
-    bool not_synced, gone, no_service;
+    bool not_synced, gone, no_service, room_held;
     int64_t waited_ms;
     enum pod_step step;
     int64_t grace;
@@ -73,6 +73,8 @@ static const struct {
      .step = POD_STEP_WAIT},
     {"waited enough", "{\"spec\":{" COMMAND "}}", NO_RUN, .no_service = true,
      .waited_ms = POD_SERVICE_WAIT_MS, .step = POD_STEP_START},
+    {"a forgotten pod still runs", "{\"spec\":{" COMMAND "}}", NO_RUN, .room_held = true,
+     .step = POD_STEP_WAIT},
     {"starting", "{\"spec\":{" COMMAND "}}", ALIVE, .step = POD_STEP_NONE},
     {"running", "{\"spec\":{" COMMAND "}}", RUNNING, .step = POD_STEP_NONE},
     {"no command", "{\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"i\"}]}}", NO_RUN,
@@ -114,6 +116,7 @@ static void decisions(void **state)
                              .synced = !cases[i].not_synced,
                              .gone = cases[i].gone,
                              .service_seen = !cases[i].no_service,
+                             .room_held = cases[i].room_held,
                              .seen_ms = 1000,
                              .now_ms = 1000 + cases[i].waited_ms};
         struct pod_decision d = pod_decide(&v);

@@ -42,8 +42,9 @@ struct small_api {
     struct map objects; /* path -> text */
     int64_t revision;
     struct api_stream *streams;
-    unsigned patches; /* of pod statuses */
-    int fail_next;    /* this many calls are answered 503 */
+    unsigned patches;   /* of pod statuses */
+    int fail_next;      /* this many calls are answered 503 */
+    int refuse_patches; /* this many patches of pods are answered 409 */
     int unanswered;
 };
 
@@ -250,6 +251,10 @@ static inline void small_api_call(struct transport *t, const struct api_call *ca
     if (api->fail_next > 0) {
         api->fail_next--;
         status_into(w, 503, "ServiceUnavailable");
+    } else if (api->refuse_patches > 0 && strcmp(call->method, "PATCH") == 0 &&
+               strstr(path, "/pods/")) {
+        api->refuse_patches--;
+        status_into(w, 409, "Conflict");
     } else if (strcmp(call->method, "POST") == 0) {
         create_into(api, w, path, call);
     } else if (strcmp(call->method, "PATCH") == 0) {

@@ -96,6 +96,25 @@ static void list_and_watch(struct fixture *f, const char *list)
     assert_non_null(f->script.streams);
 }
 
+/* A watch from 0 would tell what is there first, in the order of names: the second one would look
+ * old. */
+static void empty_server_is_listed_again_and_not_watched_from_0(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    script_answer(&f.script, 200, LIST("0", ""));
+    fake_clock_settle(&f.clock);
+    assert_int_equal(f.synced, 1);
+    assert_null(f.script.streams);
+    fake_clock_advance(&f.clock, 1000);
+    list_and_watch(&f, LIST("5", POD("a", "ua", "5") "," POD("b", "ub", "4")));
+    assert_string_equal(f.told, "+a@5 +b@4 ");
+    assert_int_equal(f.troubles, 0);
+    tear_down(&f);
+}
+
 static void lists_then_watches_from_the_lists_revision(void **state)
 {
     struct fixture f;
@@ -490,6 +509,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_then_watches_from_the_lists_revision),
+        cmocka_unit_test(empty_server_is_listed_again_and_not_watched_from_0),
         cmocka_unit_test(cached_objects_know_their_kind_and_not_who_managed_them),
         cmocka_unit_test(pages_are_followed),
         cmocka_unit_test(page_that_expired_starts_the_list_anew),

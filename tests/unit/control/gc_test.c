@@ -86,6 +86,22 @@ static bool exists(struct fixture *f, const char *name)
     return fake_api_get(&f->api, &f->arena, &kind_config_map, "d", name);
 }
 
+/* The owner came and went while the watch of its kind said nothing. */
+static void dependent_of_an_owner_the_watch_never_told_of_is_collected(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    f->api.held_kind = &kind_service;
+    make(f, "services", "d", "o", "uo", "");
+    make(f, "configmaps", "d", "c", "uc", OWNER("o", "uo"));
+    fake_clock_settle(&f->clock);
+    assert_true(exists(f, "c"));
+    assert_int_equal(fake_api_do(&f->api, "DELETE", "/api/v1/namespaces/d/services/o", NULL), 200);
+    fake_clock_advance(&f->clock, 120000);
+    assert_false(exists(f, "c"));
+}
+
 static const struct json *owner(struct fixture *f)
 {
     return fake_api_get(&f->api, &f->arena, &kind_service, "d", "o");
@@ -315,6 +331,7 @@ static void owner_that_went_while_the_watch_was_broken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(dependent_of_an_owner_the_watch_never_told_of_is_collected),
         TEST(dependents_go_with_their_owner),
         TEST(owner_that_holds_costs_no_calls),
         TEST(grandchildren_go_too),

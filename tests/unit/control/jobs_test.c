@@ -114,9 +114,31 @@ static void two_jobs_have_two_ports_and_give_them_back(void **state)
     fake_clock_advance(&w->clock, 30000);
     assert_int_equal(fake_api_count(&w->api, &kind_lease), 2);
     assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+    world_pod_phase(w, 0, "Succeeded", 0);
+    fake_clock_settle(&w->clock);
     assert_int_equal(fake_api_do(&w->api, "DELETE", JOBS_PATH "/a", NULL), 200);
     fake_clock_settle(&w->clock);
     assert_int_equal(fake_api_count(&w->api, &kind_lease), 1);
+}
+
+/* Else the next job could be given the port while the old one's programs still listen on it. */
+static void port_of_a_deleted_job_is_kept_while_its_pods_run(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "a", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    world_pod_phase(w, 0, "Running", 0);
+    world_pod_phase(w, 1, "Running", 0);
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(fake_api_do(&w->api, "DELETE", JOBS_PATH "/a", NULL), 200);
+    world_pod_phase(w, 0, "Failed", 143);
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(fake_api_count(&w->api, &kind_lease), 1);
+    world_pod_phase(w, 1, "Failed", 143);
+    fake_clock_settle(&w->clock);
+    assert_int_equal(fake_api_count(&w->api, &kind_lease), 0);
 }
 
 static void port_of_a_job_deleted_while_nobody_looked(void **state)
@@ -128,6 +150,7 @@ static void port_of_a_job_deleted_while_nobody_looked(void **state)
     fake_clock_advance(&w->clock, 1000);
     control_free(w->control);
     w->control = NULL;
+    world_pod_phase(w, 0, "Failed", 143);
     assert_int_equal(fake_api_do(&w->api, "DELETE", JOBS_PATH "/a", NULL), 200);
     assert_int_equal(fake_api_count(&w->api, &kind_lease), 1);
     world_start(w, CONTROL_JOBS);
@@ -230,6 +253,7 @@ int main(void)
         WORLD_TEST(nothing_is_decided_before_everything_is_known),
         WORLD_TEST(late_cache_does_not_make_it_create_again),
         WORLD_TEST(two_jobs_have_two_ports_and_give_them_back),
+        WORLD_TEST(port_of_a_deleted_job_is_kept_while_its_pods_run),
         WORLD_TEST(port_of_a_job_deleted_while_nobody_looked),
         WORLD_TEST(deadline_is_kept_without_any_event),
         WORLD_TEST(foreign_pod_with_our_name_is_left_alone),

@@ -717,6 +717,28 @@ static void a_pod_lost_with_its_node_is_replaced_for_free(void **state)
     world_release(&w);
 }
 
+/* What the agent says of a pod that its machine came back without. */
+static void a_pod_its_machine_came_back_without_is_replaced_for_free(void **state)
+{
+    const struct json *old;
+    struct json *pod;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "");
+    old = world_pod(&w, "worker", 1);
+    pod = world_edit(&w, old);
+    json_set(&w.arena, pod, "status",
+             parse(&w.arena, "{'phase':'Failed','reason':'ContainerStatusUnknown',"
+                             "'containerStatuses':[{'name':'python','state':{'terminated':"
+                             "{'exitCode':137,'reason':'ContainerStatusUnknown'}}}]}"));
+    world_change(&w, WORLD_PODS, old, pod);
+    world_settle(&w);
+    assert_int_equal(w.created, 3);
+    assert_int_equal(world_backoff(&w), 0);
+    world_release(&w);
+}
+
 /* --- deadline, clean-up, TTL ------------------------------------------------------------------ */
 
 static void a_silent_node_is_said(void **state)
@@ -1271,6 +1293,7 @@ int main(void)
         cmocka_unit_test(a_failure_before_the_deletion_still_counts),
         cmocka_unit_test(a_finished_worker_deleted_by_hand_stays_finished),
         cmocka_unit_test(a_pod_lost_with_its_node_is_replaced_for_free),
+        cmocka_unit_test(a_pod_its_machine_came_back_without_is_replaced_for_free),
         cmocka_unit_test(a_silent_node_is_said),
         cmocka_unit_test(the_deadline_is_never_early),
         cmocka_unit_test(success_beats_the_deadline),

@@ -1,0 +1,223 @@
+/*
+ * nodes.c - see nodes.h.
+ *
+ * How long a node has been silent is measured by a timer that each sign of life starts anew: from
+ * when we heard it, not from the times it writes, so that neither a clock that is set nor our own
+ * absence makes a node look lost. While it stays silent it is looked at again and again, for pods
+ * that were bound to it late.
+ */
+#include "control/nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "client/queue.h"
+#include "control/object_list.h"
+#include "core/node_loss.h"
+
+#define LOOK_AGAIN_MS 10000
+#define IN_WORK_LIMIT 4
+#define LOSS_LIMIT_BYTES (256u * 1024u * 1024u)
+
+struct watched {
+    struct nodes *nodes;
+    char *name, *heartbeat;
+    struct clock_timer *patience;
+    bool silent; /* for too long */
+};
+
+/* A plan being carried out. */
+struct loss {
+    struct loss *next, **at;
+    struct nodes *nodes;
+    char *name;
+};
+
+struct nodes {
+    struct clock *clock;
+    struct applier *applier;
+    struct trouble *trouble;
+    struct cache *pods, *nodes;
+    struct queue *queue;
+    struct map watched; /* name -> struct watched */
+    struct loss *losses;
+};
+
+/* --- signs of life --- */
+
+static void on_silence(void *arg)
+{
+    struct watched *w = arg;
+
+    w->patience = NULL;
+    w->silent = true;
+    log_warn("node %s has not reported for %lld s", w->name, NODE_LOST_AFTER_MS / 1000LL);
+    queue_add(w->nodes->queue, w->name);
+}
+
+static void watched_free(void *value)
+{
+    struct watched *w = value;
+
+    clock_stop(w->nodes->clock, w->patience);
+    free(w->name);
+    free(w->heartbeat);
+    free(w);
+}
+
+static struct watched *watched_new(struct nodes *n, const char *name)
+{
+    struct watched *w = calloc(1, sizeof(*w));
+
+    if (!w)
+        return NULL;
+    w->nodes = n;
+    w->name = strdup(name);
+    if (w->name && map_puts(&n->watched, name, w, NULL) == 0)
+        return w;
+    free(w->name);
+    free(w);
+    return NULL;
+}
+
+static void be_patient(struct watched *w, const char *heartbeat)
+{
+    free(w->heartbeat);
+    w->heartbeat = strdup(heartbeat);
+    w->silent = false;
+    clock_stop(w->nodes->clock, w->patience);
+    w->patience = clock_start(w->nodes->clock, NODE_LOST_AFTER_MS, on_silence, w);
+}
+
+static void on_node(void *arg, enum cache_event event, const struct json *node,
+                    const struct json *old)
+{
+    struct nodes *n = arg;
+    const char *name = object_name(node), *heartbeat = node_heartbeat(node);
+    struct watched *w = map_gets(&n->watched, name);
+
+    (void)old;
+    if (event == CACHE_DELETED) {
+        if (w)
+            watched_free(map_removes(&n->watched, name));
+        return;
+    }
+    if (!w)
+        w = watched_new(n, name);
+    if (w && (!w->heartbeat || strcmp(w->heartbeat, heartbeat) != 0))
+        be_patient(w, heartbeat);
+    else if (w && w->silent)
+        queue_add(n->queue, name);
+}
+
+/* --- loss --- */
+
+static void loss_free(struct loss *l)
+{
+    *l->at = l->next;
+    if (l->next)
+        l->next->at = l->at;
+    free(l->name);
+    free(l);
+}
+
+static void on_applied(void *arg, const struct apply_result *result)
+{
+    struct loss *l = arg;
+
+    if (result->outcome == APPLY_FAILED)
+        log_warn("node %s: %s", l->name, result->err->text);
+    queue_done(l->nodes->queue, l->name, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
+    loss_free(l);
+}
+
+static bool carry_out(struct nodes *n, const char *name, const struct plan *plan)
+{
+    struct loss *l = arena_failed(plan->arena) ? NULL : calloc(1, sizeof(*l));
+
+    if (!l)
+        return false;
+    l->nodes = n;
+    l->next = n->losses;
+    l->at = &n->losses;
+    if (l->next)
+        l->next->at = &l->next;
+    n->losses = l;
+    l->name = strdup(name);
+    if (l->name && apply_plan(n->applier, plan, on_applied, l) == 0)
+        return true;
+    loss_free(l);
+    return false;
+}
+
+static void work(void *arg, const char *name)
+{
+    struct nodes *n = arg;
+    const struct watched *w = map_gets(&n->watched, name);
+    const struct json *node = cache_get(n->nodes, NULL, name);
+    struct arena a = ARENA_INIT(LOSS_LIMIT_BYTES);
+    struct object_list pods = {.arena = &a};
+    struct plan plan;
+
+    if (!w || !w->silent || !node || !cache_is_synced(n->pods)) {
+        queue_done(n->queue, name, QUEUE_OK);
+        return;
+    }
+    queue_add_after(n->queue, name, LOOK_AGAIN_MS);
+    cache_each(n->pods, object_list_collect, &pods);
+    plan_init(&plan, &a);
+    node_loss_plan(node, pods.items, pods.len, clock_now_ms(n->clock), &plan);
+    if (plan_is_empty(&plan) && !arena_failed(&a))
+        queue_done(n->queue, name, QUEUE_OK);
+    else if (!carry_out(n, name, &plan))
+        queue_done(n->queue, name, QUEUE_RETRY);
+    arena_release(&a);
+}
+
+/* --- life --- */
+
+static void on_trouble(void *arg, const struct err *err)
+{
+    struct nodes *n = arg;
+
+    trouble_say(n->trouble, &kind_node, err);
+}
+
+struct nodes *nodes_new(const struct nodes_options *o)
+{
+    struct nodes *n = calloc(1, sizeof(*n));
+
+    if (!n)
+        return NULL;
+    n->clock = o->clock;
+    n->applier = o->applier;
+    n->trouble = o->trouble;
+    n->pods = o->pods;
+    n->queue = queue_new(o->clock, IN_WORK_LIMIT, work, n);
+    if (n->queue)
+        n->nodes = cache_new(&(struct cache_options){.transport = o->transport,
+                                                     .clock = o->clock,
+                                                     .kind = &kind_node,
+                                                     .on_change = on_node,
+                                                     .on_trouble = on_trouble,
+                                                     .arg = n});
+    if (n->nodes)
+        return n;
+    nodes_free(n);
+    return NULL;
+}
+
+void nodes_free(struct nodes *n)
+{
+    if (!n)
+        return;
+    cache_free(n->nodes);
+    queue_free(n->queue);
+    while (n->losses)
+        loss_free(n->losses);
+    map_release(&n->watched, watched_free);
+    free(n);
+}

@@ -1,0 +1,25 @@
+/*
+ * nodes.h - notices nodes that fall silent and has their pods given up (core/node_loss.h). Only for
+ * an API server of ours: a Kubernetes cluster does this itself.
+ */
+#ifndef MUSTER_CONTROL_NODES_H
+#define MUSTER_CONTROL_NODES_H
+
+#include "client/cache.h"
+#include "control/apply.h"
+#include "control/trouble.h"
+
+struct nodes;
+
+struct nodes_options {
+    struct transport *transport;
+    struct clock *clock;
+    struct applier *applier;
+    struct trouble *trouble;
+    struct cache *pods; /* of all namespaces */
+};
+
+struct nodes *nodes_new(const struct nodes_options *options) must_check;
+void nodes_free(struct nodes *n); /* after the applier, before the cache of pods */
+
+#endif

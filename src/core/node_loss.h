@@ -1,0 +1,24 @@
+/*
+ * node_loss.h - what follows when a node has not been heard of for too long: it is marked, and when
+ * that is written its pods are given up, so that their owners replace them elsewhere. Pure; how
+ * long is the caller's affair, by a clock that cannot be set.
+ */
+#ifndef MUSTER_CORE_NODE_LOSS_H
+#define MUSTER_CORE_NODE_LOSS_H
+
+#include "core/plan.h"
+
+#define NODE_LOST_AFTER_MS (5 * 60 * INT64_C(1000))
+
+/* When the node last reported, as it says itself; "" when it never did. Another text is a sign of
+ * life. */
+const char *node_heartbeat(const struct json *node);
+
+/* Whether it is marked as not answering. */
+bool node_is_silent(const struct json *node);
+
+/* A silent node's pods are given up; another is marked first. pods: all that may be its. */
+void node_loss_plan(const struct json *node, const struct json *const *pods, size_t pods_len,
+                    int64_t now_ms, struct plan *plan);
+
+#endif
