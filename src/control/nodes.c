@@ -100,11 +100,8 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
     struct watched *w = map_gets(&n->watched, name);
 
     (void)old;
-    if (event == CACHE_DELETED) {
-        if (w)
-            watched_free(map_removes(&n->watched, name));
-        return;
-    }
+    if (event == CACHE_DELETED)
+        heartbeat = ""; /* its agent, if there is one, makes it again */
     if (!w)
         w = watched_new(n, name);
     if (w && (!w->heartbeat || strcmp(w->heartbeat, heartbeat) != 0))
@@ -153,28 +150,49 @@ static bool carry_out(struct nodes *n, const char *name, const struct plan *plan
     return false;
 }
 
-static void work(void *arg, const char *name)
+/* A node whose object was deleted stands for itself: it cannot be marked any more. */
+static const struct json *deleted_node(struct arena *a, const char *name)
 {
-    struct nodes *n = arg;
-    const struct watched *w = map_gets(&n->watched, name);
+    struct json *node = json_new_object(a), *ready = json_new_object(a);
+
+    json_set_string(a, json_make_object(a, node, "metadata"), "name", name);
+    json_set_string(a, ready, "type", "Ready");
+    json_set_string(a, ready, "status", "Unknown");
+    json_append(json_make_array(a, json_make_object(a, node, "status"), "conditions"), ready);
+    return node;
+}
+
+static void give_up(struct nodes *n, const char *name)
+{
     const struct json *node = cache_get(n->nodes, NULL, name);
     struct arena a = ARENA_INIT(LOSS_LIMIT_BYTES);
     struct object_list pods = {.arena = &a};
     struct plan plan;
 
-    if (!w || !w->silent || !node || !cache_is_synced(n->pods)) {
-        queue_done(n->queue, name, QUEUE_OK);
-        return;
-    }
-    queue_add_after(n->queue, name, LOOK_AGAIN_MS);
     cache_each(n->pods, object_list_collect, &pods);
     plan_init(&plan, &a);
-    node_loss_plan(node, pods.items, pods.len, clock_now_ms(n->clock), &plan);
+    node_loss_plan(node ? node : deleted_node(&a, name), pods.items, pods.len,
+                   clock_now_ms(n->clock), &plan);
+    if (node || !plan_is_empty(&plan))
+        queue_add_after(n->queue, name, LOOK_AGAIN_MS);
+    else
+        watched_free(map_removes(&n->watched, name));
     if (plan_is_empty(&plan) && !arena_failed(&a))
         queue_done(n->queue, name, QUEUE_OK);
     else if (!carry_out(n, name, &plan))
         queue_done(n->queue, name, QUEUE_RETRY);
     arena_release(&a);
+}
+
+static void work(void *arg, const char *name)
+{
+    struct nodes *n = arg;
+    const struct watched *w = map_gets(&n->watched, name);
+
+    if (w && w->silent && cache_is_synced(n->pods))
+        give_up(n, name);
+    else
+        queue_done(n->queue, name, QUEUE_OK);
 }
 
 /* --- life --- */

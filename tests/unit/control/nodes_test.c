@@ -138,14 +138,18 @@ static void a_node_that_comes_back_takes_pods_again(void **state)
     assert_string_equal(ready(w, "n1"), "True");
 }
 
-static void a_node_that_is_deleted_is_forgotten(void **state)
+static void pods_of_a_deleted_node_are_replaced_too(void **state)
 {
     struct world *w = *state;
 
     start(w);
+    world_add_node(w, "n2", 2);
     assert_int_equal(fake_api_do(&w->api, "DELETE", "/api/v1/nodes/n1", NULL), 200);
-    pass(w, 10, NULL);
-    assert_string_equal(node_of(w, 0), "n1"); /* nobody knows better */
+    pass(w, 4, "n2");
+    assert_string_equal(node_of(w, 0), "n1"); /* it may come back */
+    pass(w, 3, "n2");
+    assert_string_equal(node_of(w, 0), "n2");
+    assert_string_equal(node_of(w, 1), "n2");
 }
 
 int main(void)
@@ -156,7 +160,7 @@ int main(void)
         WORLD_TEST(silence_is_measured_from_when_we_listen),
         WORLD_TEST(a_pod_that_should_stop_does_not_hang_on_a_lost_node),
         WORLD_TEST(a_node_that_comes_back_takes_pods_again),
-        WORLD_TEST(a_node_that_is_deleted_is_forgotten),
+        WORLD_TEST(pods_of_a_deleted_node_are_replaced_too),
     };
 
     return cmocka_run_group_tests_name("control nodes", tests, NULL, NULL);
