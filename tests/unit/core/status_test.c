@@ -229,6 +229,149 @@ static void transition_times_change_with_the_status_only(void **state)
     world_release(&w);
 }
 
+/* --- the table of conditions in docs/semantics.md --------------------------------------------- */
+
+static void is_new(struct world *w)
+{
+    struct plan plan;
+
+    world_init(w);
+    world_submit(w, 2, "Never", "'runPolicy':{'activeDeadlineSeconds':60}");
+    world_plan(w, &plan); /* one look: the status and the lease, no pods yet */
+    world_apply(w, &plan, -1);
+}
+
+static void is_made(struct world *w)
+{
+    is_new(w);
+    world_settle(w);
+}
+
+static void is_running(struct world *w)
+{
+    is_made(w);
+    world_all_run(w);
+    world_settle(w);
+}
+
+static void has_lost_a_worker(struct world *w)
+{
+    is_running(w);
+    world_pod_exits(w, world_name(w, "worker", 1), 1);
+    world_settle(w);
+}
+
+static void is_paused(struct world *w)
+{
+    is_running(w);
+    world_edit_spec(w, "runMode", "{'pause':{'enabled':true}}");
+    world_settle(w);
+    world_stop_deleted(w);
+    world_settle(w);
+}
+
+static void is_resumed(struct world *w)
+{
+    is_paused(w);
+    world_edit_spec(w, "runMode", "{'pause':{'enabled':false}}");
+    world_settle(w);
+    world_all_run(w);
+    world_settle(w);
+}
+
+static void has_succeeded(struct world *w)
+{
+    is_running(w);
+    world_pod_exits(w, world_name(w, "worker", 0), 0);
+    world_settle(w);
+}
+
+static void has_failed(struct world *w)
+{
+    is_running(w);
+    world_pod_exits(w, world_name(w, "worker", 0), 1);
+    world_settle(w);
+}
+
+static void is_over_time(struct world *w)
+{
+    is_running(w);
+    w->now_ms += 120000;
+    world_settle(w);
+}
+
+static void conditions_are_those_of_the_table(void **state)
+{
+    static const char *const types[] = {"Initialized", "Running", "ReplicaFailure",
+                                        "Completed",   "Failed",  "Paused"};
+    static const struct {
+        void (*come_to)(struct world *w);
+        const char *phase, *conditions[ELEMS(types)]; /* status and reason */
+    } table[] = {
+        {is_new, "Pending", {"", "False Pending", "False -", "", "", ""}},
+        {is_made, "Pending", {"True -", "False Pending", "False -", "", "", ""}},
+        {is_running, "Running", {"True -", "True -", "False -", "False NotFinished", "", ""}},
+        {has_lost_a_worker,
+         "Running",
+         {"True -", "True -", "True ReplicaFailed", "False NotFinished", "", ""}},
+        {is_paused,
+         "Paused",
+         {"True -", "False Paused", "False -", "False NotFinished", "", "True Paused"}},
+        {is_resumed,
+         "Running",
+         {"True -", "True -", "False -", "False NotFinished", "", "False Resumed"}},
+        {has_succeeded,
+         "Succeeded",
+         {"True -", "False Succeeded", "False -", "True Succeeded", "False Succeeded", ""}},
+        {has_failed,
+         "Failed",
+         {"True -", "False Failed", "True Failed", "True Failed", "True Failed", ""}},
+        {is_over_time,
+         "Failed",
+         {"True -", "False DeadlineExceeded", "False -", "True Failed", "True DeadlineExceeded",
+          ""}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(table); i++) {
+        struct world w;
+
+        table[i].come_to(&w);
+        assert_string_equal(world_phase(&w), table[i].phase);
+        for (size_t k = 0; k < ELEMS(types); k++) {
+            const struct json *c = object_condition(world_job(&w), types[k]);
+            const char *found = c ? arena_printf(&w.arena, "%s %s",
+                                                 json_get_string(c, "status", ""),
+                                                 json_get_string(c, "reason", ""))
+                                  : "";
+
+            if (strcmp(found, table[i].conditions[k]) != 0)
+                fail_msg("row %zu: %s is \"%s\", not \"%s\"", i, types[k], found,
+                         table[i].conditions[k]);
+        }
+        world_release(&w);
+    }
+}
+
+/* Also of a job that has ended: whoever changed its time to live sees that we know. */
+static void the_generation_is_observed_to_the_end(void **state)
+{
+    const struct json *old;
+    struct json *job;
+    struct world w;
+
+    (void)state;
+    has_succeeded(&w);
+    old = world_job(&w);
+    job = world_edit(&w, old);
+    json_set_int(&w.arena, json_get_mut(job, "metadata"), "generation", 2);
+    world_change(&w, WORLD_JOBS, old, job);
+    world_settle(&w);
+    assert_int_equal(json_get_int(world_status(&w), "observedGeneration", 0), 2);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    world_release(&w);
+}
+
 static void a_phase_nobody_knows_is_unknown(void **state)
 {
     const struct json *old;
@@ -257,6 +400,8 @@ int main(void)
         cmocka_unit_test(the_schedulers_sentence_is_passed_on),
         cmocka_unit_test(foreign_parts_of_the_status_are_kept),
         cmocka_unit_test(transition_times_change_with_the_status_only),
+        cmocka_unit_test(conditions_are_those_of_the_table),
+        cmocka_unit_test(the_generation_is_observed_to_the_end),
         cmocka_unit_test(a_phase_nobody_knows_is_unknown),
     };
 
