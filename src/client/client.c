@@ -204,6 +204,13 @@ void client_delete(struct transport *t, const struct kind *k, const char *ns, co
                    const char *uid, int64_t grace_seconds, const char *propagation, client_fn *fn,
                    void *arg)
 {
+    client_delete_version(t, k, ns, name, uid, NULL, grace_seconds, propagation, fn, arg);
+}
+
+void client_delete_version(struct transport *t, const struct kind *k, const char *ns,
+                           const char *name, const char *uid, const char *version,
+                           int64_t grace_seconds, const char *propagation, client_fn *fn, void *arg)
+{
     struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
     struct json *options = json_new_object(&a);
 
@@ -214,6 +221,9 @@ void client_delete(struct transport *t, const struct kind *k, const char *ns, co
         json_set_int(&a, options, "gracePeriodSeconds", grace_seconds);
     if (uid)
         json_set_string(&a, json_make_object(&a, options, "preconditions"), "uid", uid);
+    if (version)
+        json_set_string(&a, json_make_object(&a, options, "preconditions"), "resourceVersion",
+                        version);
     send(t, "DELETE", arena_failed(&a) ? NULL : kind_path(&a, k, ns, name), "application/json",
          options, fn, arg);
     arena_release(&a);

@@ -35,5 +35,10 @@ void client_patch(struct transport *t, const struct kind *k, const char *ns, con
 void client_delete(struct transport *t, const struct kind *k, const char *ns, const char *name,
                    const char *uid, int64_t grace_seconds, const char *propagation, client_fn *fn,
                    void *arg);
+/* version: of the object, another precondition; or NULL. */
+void client_delete_version(struct transport *t, const struct kind *k, const char *ns,
+                           const char *name, const char *uid, const char *version,
+                           int64_t grace_seconds, const char *propagation, client_fn *fn,
+                           void *arg);
 
 #endif

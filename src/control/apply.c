@@ -76,6 +76,7 @@ static void copy_step(struct arena *a, struct task *t, const struct plan_step *s
     t->step.ns = copy_text(a, step->ns);
     t->step.name = copy_text(a, step->name);
     t->step.uid = copy_text(a, step->uid);
+    t->step.version = copy_text(a, step->version);
     t->step.subresource = copy_text(a, step->subresource);
     t->step.object = json_clone(a, step->object);
 }
@@ -169,8 +170,8 @@ static void send_create(struct task *t, client_fn *fn)
 
 static void send_delete(struct task *t, client_fn *fn)
 {
-    client_delete(t->run->applier->transport, t->step.kind, t->step.ns, t->step.name, t->step.uid,
-                  t->step.grace_seconds, "Background", fn, t);
+    client_delete_version(t->run->applier->transport, t->step.kind, t->step.ns, t->step.name,
+                          t->step.uid, t->step.version, t->step.grace_seconds, "Background", fn, t);
 }
 
 static void send_status(struct task *t, client_fn *fn)

@@ -23,6 +23,8 @@
 
 #define IN_WORK_LIMIT 16
 #define REST_MS 5000
+/* What waits for a time of day is looked at this often at least: clocks are set. */
+#define LONGEST_SLEEP_MS (5 * 60 * 1000)
 #define FOREIGN_RECHECK_MS 10000 /* a name we want is held by an object that tells us nothing */
 #define RECONCILE_LIMIT_BYTES (256u * 1024u * 1024u)
 #define NAMESPACE_SIZE 256
@@ -216,7 +218,7 @@ static void carry_out(struct jobs *j, const char *key, const struct plan *plan)
         return;
     }
     if (plan->wake_at_ms)
-        queue_add_after(j->queue, key, max_i64(wake_in, 1));
+        queue_add_after(j->queue, key, min_i64(max_i64(wake_in, 1), LONGEST_SLEEP_MS));
     if (plan_is_empty(plan))
         queue_done(j->queue, key, QUEUE_OK);
     else if (start_pass(j, key, plan) != QUEUE_OK)

@@ -75,6 +75,14 @@ void plan_delete(struct plan *p, const struct kind *k, const struct json *object
     step->grace_seconds = grace_seconds;
 }
 
+void plan_delete_as_seen(struct plan *p, const struct kind *k, const struct json *object,
+                         int64_t grace_seconds)
+{
+    plan_delete(p, k, object, grace_seconds);
+    if (p->last)
+        p->last->version = object_resource_version(object);
+}
+
 void plan_update_status(struct plan *p, const struct kind *k, const struct json *object)
 {
     struct plan_step *step = add_step(p, PLAN_UPDATE_STATUS, k, object);

@@ -12,8 +12,8 @@
 
 enum plan_op {
     PLAN_CREATE, /* object; "already exists" counts as done */
-    PLAN_DELETE, /* kind, ns, name, uid as precondition; "not found" and a UID conflict count as
-                    done */
+    PLAN_DELETE, /* kind, ns, name, uid as precondition; "not found" and a conflict count as done:
+                    what was meant is not there any more */
     PLAN_UPDATE_STATUS, /* object with resourceVersion: PUT to /status; a conflict drops the rest
                            and looks again */
     PLAN_PATCH,         /* object is a merge patch; subresource says which part it is for */
@@ -30,6 +30,7 @@ struct plan_step {
     const struct kind *kind;
     const char *ns, *name;
     const char *uid;         /* PLAN_DELETE, PLAN_PATCH, PLAN_BIND: precondition, or NULL */
+    const char *version;     /* PLAN_DELETE: resourceVersion as precondition, or NULL */
     const char *subresource; /* PLAN_PATCH: "status" when the patch has a status, else NULL */
     int64_t grace_seconds;   /* PLAN_DELETE: -1 the object's own */
     const struct json *object;
@@ -48,6 +49,9 @@ void plan_wake_at(struct plan *p, int64_t at_ms); /* the earliest asked for wins
 void plan_create(struct plan *p, const struct kind *k, const struct json *object);
 void plan_delete(struct plan *p, const struct kind *k, const struct json *object,
                  int64_t grace_seconds);
+/* Only if it is still as it was looked at. */
+void plan_delete_as_seen(struct plan *p, const struct kind *k, const struct json *object,
+                         int64_t grace_seconds);
 void plan_update_status(struct plan *p, const struct kind *k, const struct json *object);
 /* A patch that carries metadata.resourceVersion is meant for that version only (409 otherwise). */
 void plan_patch(struct plan *p, const struct kind *k, const struct json *target,

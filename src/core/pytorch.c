@@ -145,6 +145,8 @@ static bool must_gather(const struct job_view *v)
 {
     if (v->scope != SCOPE_JOB && v->phase != JOB_RESUMING)
         return false;
+    if (v->surplus_len)
+        return true;
     for (size_t i = 0; i < v->len; i++)
         if (replica_is_superseded(v, &v->replicas[i]))
             return true;
@@ -277,9 +279,12 @@ static void clean_up(const struct job_view *v, struct plan *plan)
     for (size_t i = 0; i < v->snapshot->pods_len && policy != CLEAN_UP_NONE; i++) {
         const struct json *pod = v->snapshot->pods[i];
 
-        if (object_is_controlled_by(pod, v->uid) &&
-            (policy == CLEAN_UP_ALL || !pod_is_finished(pod)))
-            delete_pod(pod, plan);
+        if (!object_is_controlled_by(pod, v->uid) || object_is_deleting(pod))
+            continue;
+        if (policy == CLEAN_UP_ALL)
+            plan_delete(plan, &kind_pod, pod, -1);
+        else if (!pod_is_finished(pod)) /* it may have finished since, and then it stays */
+            plan_delete_as_seen(plan, &kind_pod, pod, -1);
     }
 }
 

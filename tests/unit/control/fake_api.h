@@ -334,6 +334,7 @@ static inline struct fake_answer fake_delete(struct fake_api *f, struct arena *a
 {
     struct json *object = fake_api_get(f, a, t->kind, t->ns, t->name), *metadata;
     const char *uid = json_string(json_at(options, "preconditions", "uid"), "");
+    const char *version = json_string(json_at(options, "preconditions", "resourceVersion"), "");
     const char *policy = json_get_string(options, "propagationPolicy", "Background");
     int64_t grace = json_get_int(options, "gracePeriodSeconds", 30);
     char stamp[TIME_TEXT_SIZE];
@@ -342,6 +343,8 @@ static inline struct fake_answer fake_delete(struct fake_api *f, struct arena *a
         return fake_fail(a, ERR_NOT_FOUND, t, "not found");
     if (*uid && strcmp(uid, object_uid(object)) != 0)
         return fake_fail(a, ERR_CONFLICT, t, "the UID is another");
+    if (*version && strcmp(version, object_resource_version(object)) != 0)
+        return fake_fail(a, ERR_CONFLICT, t, "the version is another");
     if (object_is_deleting(object) && grace > 0)
         return (struct fake_answer){200, object};
     metadata = json_get_mut(object, "metadata");

@@ -175,6 +175,57 @@ static void deadline_is_kept_without_any_event(void **state)
     assert_string_equal(world_phase(w, "j"), "Failed");
 }
 
+/* The wall clock is set; what waits goes on waiting as long as it would have. */
+static void set_clock(struct world *w, int64_t by_ms)
+{
+    w->clock.now_ms += by_ms;
+    for (struct clock_timer *t = w->clock.timers; t; t = t->next)
+        t->due_ms += by_ms;
+}
+
+static void deadline_is_kept_after_a_clock_was_set_back_and_right_again(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 1, "Never");
+    assert_int_equal(fake_api_do(&w->api, "PATCH", JOBS_PATH "/j",
+                                 "{\"spec\":{\"runPolicy\":{\"activeDeadlineSeconds\":60}}}"),
+                     200);
+    fake_clock_advance(&w->clock, 1000);
+    world_pod_phase(w, 0, "Running", 0);
+    fake_clock_advance(&w->clock, 1000);
+    set_clock(w, -7200 * 1000);
+    world_restart(w, CONTROL_JOBS); /* looks, and finds two hours left */
+    set_clock(w, 7200 * 1000);
+    fake_clock_advance(&w->clock, 10 * 60 * 1000);
+    assert_string_equal(world_phase(w, "j"), "Failed");
+}
+
+/* The cache says it runs; it has finished, and its end is not to be lost. */
+static void clean_up_of_the_unfinished_spares_a_pod_that_finished_unseen(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    world_pod_phase(w, 0, "Running", 0);
+    world_pod_phase(w, 1, "Running", 0);
+    fake_clock_advance(&w->clock, 10000);
+    assert_int_equal(fake_api_do(&w->api, "PATCH", JOBS_PATH "/j",
+                                 "{\"spec\":{\"runPolicy\":{\"activeDeadlineSeconds\":20}}}"),
+                     200);
+    w->api.held_kind = &kind_pod;
+    world_pod_phase(w, 1, "Failed", 3);
+    fake_clock_advance(&w->clock, 30000);
+    assert_string_equal(world_phase(w, "j"), "Failed");
+    fake_api_release_watches(&w->api);
+    fake_clock_advance(&w->clock, 30000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 1);
+    assert_string_equal(json_string(json_at(world_pod(w, 0), "status", "phase"), ""), "Failed");
+}
+
 static void foreign_pod_with_our_name_is_left_alone(void **state)
 {
     struct world *w = *state;
@@ -256,6 +307,8 @@ int main(void)
         WORLD_TEST(port_of_a_deleted_job_is_kept_while_its_pods_run),
         WORLD_TEST(port_of_a_job_deleted_while_nobody_looked),
         WORLD_TEST(deadline_is_kept_without_any_event),
+        WORLD_TEST(deadline_is_kept_after_a_clock_was_set_back_and_right_again),
+        WORLD_TEST(clean_up_of_the_unfinished_spares_a_pod_that_finished_unseen),
         WORLD_TEST(foreign_pod_with_our_name_is_left_alone),
         WORLD_TEST(refused_writes_are_tried_again_with_patience),
         cmocka_unit_test(killed_at_any_moment_it_never_charges_twice),

@@ -1049,6 +1049,27 @@ static void scaling_touches_no_survivor(void **state)
     world_release(&w);
 }
 
+/* A group that restarts as a whole meets none of its old members, not even one too many. */
+static void job_scope_waits_for_surplus_pods_to_be_gone(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure",
+          "'runPolicy':{'restartScope':'Job'},'torchrunConfig':{'enabled':true},'elastic':" ELASTIC(
+              "2"));
+    world_edit_spec(&w, "elastic", ELASTIC("1"));
+    world_settle(&w); /* worker-1 is told to stop */
+    world_pod_exits(&w, world_name(&w, "worker", 0), 1);
+    world_settle(&w);
+    assert_int_equal(world_backoff(&w), 1);
+    assert_int_equal(w.created, 2);
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(w.created, 3);
+    world_release(&w);
+}
+
 static void shares_follow_the_weights(void **state)
 {
     static const struct {
@@ -1305,6 +1326,7 @@ int main(void)
         cmocka_unit_test(resume_waits_for_the_old_pods_to_go),
         cmocka_unit_test(the_deadline_stops_while_paused),
         cmocka_unit_test(scaling_touches_no_survivor),
+        cmocka_unit_test(job_scope_waits_for_surplus_pods_to_be_gone),
         cmocka_unit_test(shares_follow_the_weights),
         cmocka_unit_test(the_names_wanted_are_the_names_made),
         cmocka_unit_test(an_old_cache_does_not_undo_what_is_recorded),
