@@ -38,6 +38,7 @@ static const struct {
     [FAULT_SERVER_KILLED] = {"server killed at any time", 120, 0.4},
     [FAULT_ALL_KILLED] = {"server, controller and agent killed", 120, 0.3},
     [FAULT_NODE_LOST] = {"node lost with its pods", 150, 0.35},
+    [FAULT_NODE_SILENT] = {"node silent for minutes, its pods run", 150, 0.2},
     [FAULT_CLOCK_FORWARD] = {"clock jumps forward", 100, 0.3},
     [FAULT_CLOCK_BACK] = {"clock jumps back", 100, 0.3},
     [FAULT_POD_DELETED] = {"pod deleted by hand", 40, 0.4},
@@ -122,6 +123,9 @@ static void happen(struct sim *s, enum fault f)
         break;
     case FAULT_NODE_LOST:
         world_lose_node(s);
+        break;
+    case FAULT_NODE_SILENT:
+        world_silence_node(s);
         break;
     case FAULT_CLOCK_FORWARD:
         jump(s, 1);

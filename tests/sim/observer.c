@@ -185,7 +185,7 @@ static void pod_finished(struct observer *o, struct pod_record *p, const struct 
         violate(o->sim, "%s is said to have succeeded, it was lost", p->key);
     if (p->process_ended && !p->lost && (succeeded ? 0 : code) != p->exit_code)
         violate(o->sim, "%s is said to have ended with %d, it was %d", p->key, code, p->exit_code);
-    if (p->started && !p->process_ended && !p->process_lost)
+    if (p->started && !p->process_ended && !p->lost)
         violate(o->sim, "%s is said to have ended, it runs", p->key);
     if (j && p->ended_by_itself && !p->lost)
         j->own_ends++;
@@ -218,6 +218,12 @@ static void pod_changed(struct observer *o, const char *key, const struct json *
     }
 }
 
+static bool node_is_given_up(struct observer *o)
+{
+    return json_string_is(
+        json_get(object_condition(observer_get(o, NODES, "node"), "Ready"), "status"), "Unknown");
+}
+
 static void pod_removed(struct observer *o, const char *key, const struct json *old)
 {
     struct pod_record *p = observer_pod(o, object_uid(old));
@@ -228,7 +234,8 @@ static void pod_removed(struct observer *o, const char *key, const struct json *
     p->gone = true;
     if (p->foreign && !p->by_hand)
         violate(o->sim, "the foreign pod %s was deleted", key);
-    if (p->started && !p->process_ended && !p->process_lost && !p->by_hand)
+    if (p->started && !p->process_ended && !p->process_lost && !p->lost && !p->by_hand &&
+        !node_is_given_up(o))
         violate(o->sim, "%s is gone from the API while its process runs", key);
     user_saw_gone(o->sim->user, old);
 }

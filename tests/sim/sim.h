@@ -69,6 +69,7 @@ enum fault {
     FAULT_SERVER_KILLED,
     FAULT_ALL_KILLED,
     FAULT_NODE_LOST,
+    FAULT_NODE_SILENT,
     FAULT_CLOCK_FORWARD,
     FAULT_CLOCK_BACK,
     FAULT_POD_DELETED,
@@ -244,6 +245,7 @@ void world_kill_controller(struct sim *s);
 void world_kill_agent(struct sim *s);
 void world_kill_server(struct sim *s);
 void world_lose_node(struct sim *s);
+void world_silence_node(struct sim *s);
 void soon(struct sim *s, void (*fn)(struct sim *s)); /* on the next turn, not inside a callback */
 
 /* Runs one seed. s->failed tells. */

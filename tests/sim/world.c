@@ -109,7 +109,7 @@ static void start_controller(void *arg)
     s->controller_link = network_link(s->network, CLIENT_CONTROLLER);
     s->control = control_new(&(struct control_options){.transport = s->controller_link,
                                                        .clock = s->clock,
-                                                       .parts = CONTROL_ALL,
+                                                       .parts = CONTROL_ALL | CONTROL_NODES,
                                                        .shared_network = true},
                              &err);
     assert(s->control);
@@ -168,6 +168,15 @@ void world_kill_agent(struct sim *s)
         return;
     say(s, "sim   agent killed");
     stop_agent(s, absence_ms());
+}
+
+/* Long enough for the controllers to give the node up, while its pods go on. */
+void world_silence_node(struct sim *s)
+{
+    if (!s->agent)
+        return;
+    say(s, "sim   node falls silent, its pods go on");
+    stop_agent(s, rand_range(200000, 420000));
 }
 
 void world_lose_node(struct sim *s)
