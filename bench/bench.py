@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 # A real kube-apiserver 1.32 with etcd 3.5 on 2 cores: ready, idle memory, creates/s and p99 by clients.
@@ -48,7 +49,7 @@ class Daemon:
             servers = [line.split()[-1].strip('"') for line in config.splitlines() if "server:" in line]
             if not servers:
                 return False
-            self.port = int(servers[0].rsplit(":", 1)[1])
+            self.port = urllib.parse.urlsplit(servers[0]).port
         try:
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
             connection.request("GET", "/readyz")
