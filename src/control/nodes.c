@@ -234,8 +234,10 @@ void nodes_free(struct nodes *n)
         return;
     cache_free(n->nodes);
     queue_free(n->queue);
-    while (n->losses)
-        loss_free(n->losses);
+    for (struct loss *l = n->losses, *next; l; l = next) {
+        next = l->next;
+        loss_free(l);
+    }
     map_release(&n->watched, watched_free);
     free(n);
 }
