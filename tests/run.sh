@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # run.sh - runs every test with the binary as users get it and with the sanitized one, and adds up.
 #
+# Training with real PyTorch (tests/e2e/torch_*, and the tutorial's snippets) is done with the first one only: it is
+# the training that takes the time, and what muster does in it other tests do with both.
+#
 # Prints one line per test program, the output of those that failed, and last `N passed, M failed`. Exits 1 when
 # anything failed or nothing ran. What it runs must be built before (`make test` does).
 #
@@ -60,6 +63,8 @@ python() {
     result "$name" $((ran - bad)) "$bad" $((SECONDS - start)) $rc
 }
 
+trains() { case $1 in e2e/torch_*|e2e/tutorial_*) true ;; *) false ;; esac; }
+
 for build in "$B" "$B/asan"; do
     [ -x "$build/muster" ] || { echo "run.sh: $build/muster is not built" >&2; failed=$((failed + 1)); continue; }
     case $build in */asan) label="sanitized" ;; *) label="normal" ;; esac
@@ -73,6 +78,7 @@ for build in "$B" "$B/asan"; do
     for script in tests/api/*_test.py tests/api/test_*.py tests/kubectl/*_test.py tests/e2e/*_test.py tests/fault/*_test.py; do
         [ -f "$script" ] || continue
         short=${script#tests/}
+        [ $label = normal ] || ! trains "$short" || continue
         python "$label ${short%.py}" "$script"
     done
 done
