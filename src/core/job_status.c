@@ -152,7 +152,9 @@ static void set_counters(const struct job_view *v, struct json *status)
     json_set_int(a, status, "backoffCount", v->backoff_count);
     if (v->pause_count > 0)
         json_set_int(a, status, "pauseCount", v->pause_count);
-    if (v->snapshot->shared_network && v->port.port)
+    /* A paused job asks for none: it would follow every other job that takes the one it thought of.
+     */
+    if (v->snapshot->shared_network && v->port.port && (v->phase != JOB_PAUSED || v->port.held))
         json_set_int(a, status, "masterPort", v->port.port);
 }
 

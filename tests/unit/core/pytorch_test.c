@@ -1018,6 +1018,24 @@ static void the_deadline_stops_while_paused(void **state)
     world_release(&w);
 }
 
+static void a_paused_job_does_not_follow_the_ports_of_others(void **state)
+{
+    struct plan plan;
+    struct world w;
+    int64_t port;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 1, "Never", "'runMode':{'pause':{'enabled':true}}");
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Paused");
+    port = port_claim_for(&w.arena, NULL, 0, object_uid(world_job(&w)), 0).port;
+    (void)world_add(&w, WORLD_LEASES, port_lease_new(&w.arena, port, "ns", "other", "other-uid"));
+    world_plan(&w, &plan);
+    assert_true(plan_is_empty(&plan));
+    world_release(&w);
+}
+
 /* --- elastic ---------------------------------------------------------------------------------- */
 
 #define ELASTIC(n) "{'enabled':true,'minReplicas':1,'maxReplicas':4,'expectedReplicas':" n "}"
@@ -1325,6 +1343,7 @@ int main(void)
         cmocka_unit_test(pause_stops_and_resume_starts_anew),
         cmocka_unit_test(resume_waits_for_the_old_pods_to_go),
         cmocka_unit_test(the_deadline_stops_while_paused),
+        cmocka_unit_test(a_paused_job_does_not_follow_the_ports_of_others),
         cmocka_unit_test(scaling_touches_no_survivor),
         cmocka_unit_test(job_scope_waits_for_surplus_pods_to_be_gone),
         cmocka_unit_test(shares_follow_the_weights),
