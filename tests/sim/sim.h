@@ -130,7 +130,7 @@ struct pod_record {
     char *uid, *key, *job_uid;
     int64_t attempt, epoch, generation;
     bool gone, deleting, finished, lost, by_hand, foreign;
-    bool ended_by_itself; /* finished before anybody asked it to go */
+    bool ended_by_itself; /* nobody asked it to */
     int exit_code;        /* of its process; -1: none yet */
     bool started, process_ended, process_lost, stopped;
     int64_t cpus;
