@@ -83,12 +83,35 @@ static void only_its_own_unfinished_pods_are_given_up(void **state)
     arena_release(&a);
 }
 
+static void out_of_memory_is_not_a_crash(void **state)
+{
+    struct arena a = ARENA_INIT(1 << 20);
+    const struct json *nodes[] = {parse(&a, NODE("True")), parse(&a, NODE("Unknown"))};
+    const struct json *pod = parse(&a, "{'metadata':{'name':'p'},'spec':{'nodeName':'n1'}}");
+    bool failed[] = {true, true};
+
+    (void)state;
+    for (size_t limit = 0; limit < 65536; limit += 64)
+        for (size_t i = 0; i < ELEMS(nodes); i++) {
+            struct arena small = ARENA_INIT(limit);
+            struct plan plan;
+
+            plan_init(&plan, &small);
+            node_loss_plan(nodes[i], &pod, 1, WORLD_START_MS, &plan);
+            failed[i] = arena_failed(&small);
+            arena_release(&small);
+        }
+    assert_false(failed[0] || failed[1]);
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_is_marked_before_anything_follows),
         cmocka_unit_test(a_node_that_never_reported_is_marked_too),
         cmocka_unit_test(only_its_own_unfinished_pods_are_given_up),
+        cmocka_unit_test(out_of_memory_is_not_a_crash),
     };
 
     return cmocka_run_group_tests_name("core node loss", tests, NULL, NULL);

@@ -560,6 +560,48 @@ static void enough_in_all_but_not_in_one_place(void **state)
     arena_release(&c.arena);
 }
 
+static void who_holds_most_is_named(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 8, 8, 0);
+    add_pod(&c, "small", "s-0", 9, 1, "{'cpu':'2'}");
+    add_pod(&c, "large", "l-0", 8, 1, "{'cpu':'4'}");
+    add_pod(&c, "tiny", "t-0", 7, 1, "{'cpu':'1'}");
+    add_pod(&c, "none", "n-0", 7, 1, "{'memory':'1Gi'}");
+    assert_int_equal(settle(&c), 4);
+    add_pod(&c, "late", "late-0", 6, 1, "{'cpu':'3'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "late-0"),
+                        "waiting for resources: needs 3 CPU, 1 of 8 CPU is "
+                        "free; job \"large\" holds 4 CPU, 2 more hold the rest");
+    arena_release(&c.arena);
+}
+
+/* With overcommit CPU and memory are no reason; GPUs still are, and the pod that asks for most is
+ * shown. */
+static void overcommit_can_still_be_too_little(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    c.overcommit = true;
+    add_node(&c, "one", 1, 1, 2);
+    add_node(&c, "two", 1, 1, 2);
+    add_pod(&c, "a", "a-0", 9, 2, "{'cpu':'64','nvidia.com/gpu':1}");
+    add_pod(&c, "a", "a-1", 9, 2, "{'cpu':'1','nvidia.com/gpu':3}");
+    add_pod(&c, "b", "b-0", 8, 2, "{'nvidia.com/gpu':4}");
+    add_pod(&c, "b", "b-1", 8, 2, "{'nvidia.com/gpu':4}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "a-0"),
+                        "can never fit: no node is made for a pod of 1 CPU, 0 memory, 3 GPU");
+    assert_string_equal(told(&c, "b-0"), "can never fit: asks 8 GPU, the 2 nodes together have 4");
+    arena_release(&c.arena);
+}
+
 /* --- telling ---------------------------------------------------------------------------------- */
 
 static void conditions_of_others_are_kept(void **state)
@@ -660,6 +702,8 @@ int main(void)
         cmocka_unit_test(only_ready_nodes_take_pods),
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(enough_in_all_but_not_in_one_place),
+        cmocka_unit_test(who_holds_most_is_named),
+        cmocka_unit_test(overcommit_can_still_be_too_little),
         cmocka_unit_test(conditions_of_others_are_kept),
         cmocka_unit_test(events_are_told_once),
         cmocka_unit_test(without_memory_nothing_is_decided),
