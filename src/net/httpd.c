@@ -164,6 +164,14 @@ static int conn_fd(const struct conn *c)
     return info ? info->connect_fd : -1;
 }
 
+/* The library does not see an end that comes together with less than a request. */
+static bool peer_left(const struct conn *c)
+{
+    char byte;
+
+    return recv(conn_fd(c), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* The library knows idle connections; one byte a minute is not idle to it. */
 static void sweep(void *arg)
 {
@@ -176,7 +184,7 @@ static void sweep(void *arg)
                         : c->state == CONN_READING ? h->body_limit_ms
                                                    : INT64_MAX;
 
-        if (now - c->since_ms > limit)
+        if (now - c->since_ms > limit || (limit < INT64_MAX && peer_left(c)))
             (void)shutdown(conn_fd(c), SHUT_RDWR); /* the library reads the end and closes */
     }
     if (h->conns)
@@ -530,8 +538,10 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *out, size_t cap)
     ssize_t n;
 
     (void)pos;
+    /* Not an error: where the end had come together with the request, the library would forget the
+     * connection until its time-out. Ended well, it goes back to reading and finds the end. */
     if (b->peer_gone || !b->conn)
-        return MHD_CONTENT_READER_END_WITH_ERROR;
+        return MHD_CONTENT_READER_END_OF_STREAM;
     b->ready = false;
     n = b->stream->ops->read(b->stream, out, cap);
     if (n > 0)

@@ -38,6 +38,9 @@ struct fixture {
     struct pipe_stream *stream;
     bool stream_closed;
     int handled;
+    int upgraded; /* how often */
+    int socket;   /* of the connection that was upgraded; -1 when it was not */
+    char early[64];
 };
 
 static void client_reads(void *arg, unsigned events)
@@ -143,6 +146,23 @@ static void echo(struct httpd_request *r)
     blob_unref(blob);
 }
 
+static void upgraded(void *arg, int fd, const char *early, size_t early_len)
+{
+    struct fixture *f = arg;
+
+    f->upgraded++;
+    f->socket = fd;
+    (void)snprintf(f->early, sizeof(f->early), "%.*s", (int)early_len, early);
+}
+
+static void upgrade(struct fixture *f, struct httpd_request *r)
+{
+    struct httpd_header headers[] = {{"Upgrade", "test"},
+                                     {"X-Offers", httpd_header_joined(r, "x-offer")}};
+
+    httpd_upgrade(r, headers, ELEMS(headers), upgraded, f);
+}
+
 static void handle(void *arg, struct httpd_request *r)
 {
     struct fixture *f = arg;
@@ -154,19 +174,21 @@ static void handle(void *arg, struct httpd_request *r)
         f->held = r;
     else if (strcmp(r->path, "/stream") == 0)
         open_pipe(f, r);
+    else if (strcmp(r->path, "/upgrade") == 0)
+        upgrade(f, r);
     else
         echo(r);
 }
 
-static void start_with_limit(struct fixture *f, unsigned limit_s)
+static void start_with_limits(struct fixture *f, unsigned header_s, unsigned body_s)
 {
     auto_err err = ERR_INIT;
     struct httpd_options o = {.address = "127.0.0.1:0",
                               .loopback_only = true,
                               .handle = handle,
                               .arg = f,
-                              .header_timeout_s = limit_s,
-                              .body_timeout_s = limit_s};
+                              .header_timeout_s = header_s,
+                              .body_timeout_s = body_s};
 
     *f = (struct fixture){.loop = loop_new(&err)};
     assert_non_null(f->loop);
@@ -178,7 +200,7 @@ static void start_with_limit(struct fixture *f, unsigned limit_s)
 
 static void start(struct fixture *f)
 {
-    start_with_limit(f, 0);
+    start_with_limits(f, 0, 0);
 }
 
 static void stop(struct fixture *f)
@@ -317,6 +339,33 @@ static void closes_an_idle_stream_when_the_client_goes(void **state)
     stop(&f);
 }
 
+static void closes_what_clients_left_together_with_their_request(void **state)
+{
+    static const char *const sent[] = {
+        "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n",
+        "POST /half HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(sent); i++) {
+        struct fixture f;
+        struct client c;
+        int64_t since;
+
+        start_with_limits(&f, i == 0 ? 0 : 1, 0); /* the header's limit is how often it looks */
+        since = loop_monotonic_ms(f.loop);
+        client_open(&f, &c);
+        client_send(&c, sent[i]);
+        client_close(&c);
+        do
+            loop_run_once(f.loop);
+        while (httpd_connection_count(f.httpd) > 0);
+        assert_true(loop_monotonic_ms(f.loop) - since < 30000); /* not by a time-out */
+        assert_int_equal(f.stream_closed, i == 0);
+        stop(&f);
+    }
+}
+
 static void marks_a_body_over_the_limit(void **state)
 {
     struct fixture f;
@@ -378,7 +427,7 @@ static void hangs_up_on_slow_headers_and_bodies(void **state)
     struct client header, body;
 
     (void)state;
-    start_with_limit(&f, 1);
+    start_with_limits(&f, 1, 1);
     client_open(&f, &header);
     client_open(&f, &body);
     client_send(&header, "GET /slow HTTP/1.1\r\nHo");
@@ -468,6 +517,63 @@ static void listens_only_where_it_may(void **state)
     loop_free(loop);
 }
 
+#define UPGRADE                                                                                    \
+    "POST /upgrade HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: test\r\n"                \
+    "X-Offer: one\r\nX-Offer: two\r\nContent-Length: 0\r\n\r\n"
+
+/* The socket outlives the library's connection, and the library itself. */
+static void hands_over_a_connection(void **state)
+{
+    struct fixture f;
+    struct client c;
+    char bytes[16];
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, UPGRADE "early");
+    client_wait(&f, &c, "\r\n\r\n");
+    assert_non_null(strstr(c.in.data, "HTTP/1.1 101 "));
+    assert_non_null(strstr(c.in.data, "Upgrade: test\r\n"));
+    assert_non_null(strstr(c.in.data, "X-Offers: one, two\r\n"));
+    assert_non_null(strstr(c.in.data, "Connection: Upgrade\r\n"));
+    while (f.upgraded == 0 || httpd_connection_count(f.httpd) > 0)
+        loop_run_once(f.loop);
+    assert_true(f.socket >= 0);
+    assert_string_equal(f.early, "early");
+    assert_false(c.closed);
+    httpd_free(f.httpd);
+    assert_int_equal(f.upgraded, 1);
+    assert_int_equal(send(f.socket, "theirs", 6, MSG_NOSIGNAL), 6);
+    client_wait(&f, &c, "theirs");
+    client_send(&c, "ours");
+    assert_int_equal(recv(f.socket, bytes, sizeof(bytes), 0), 4);
+    close(f.socket);
+    while (!c.closed)
+        loop_run_once(f.loop);
+    client_close(&c);
+    loop_free(f.loop);
+}
+
+static void says_when_there_was_nothing_to_hand_over(void **state)
+{
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "GET /later HTTP/1.1\r\nHost: h\r\n\r\n");
+    while (!f.held)
+        loop_run_once(f.loop);
+    httpd_free(f.httpd);
+    httpd_upgrade(f.held, NULL, 0, upgraded, &f);
+    assert_int_equal(f.upgraded, 1);
+    assert_int_equal(f.socket, -1);
+    client_close(&c);
+    loop_free(f.loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,10 +585,13 @@ int main(void)
         cmocka_unit_test(closes_an_idle_stream_when_the_client_goes),
         cmocka_unit_test(marks_a_body_over_the_limit),
         cmocka_unit_test(refuses_nonsense_and_goes_on),
+        cmocka_unit_test(closes_what_clients_left_together_with_their_request),
         cmocka_unit_test(hangs_up_on_slow_headers_and_bodies),
         cmocka_unit_test(stops_with_requests_and_streams_open),
         cmocka_unit_test(serves_many_connections),
         cmocka_unit_test(listens_only_where_it_may),
+        cmocka_unit_test(hands_over_a_connection),
+        cmocka_unit_test(says_when_there_was_nothing_to_hand_over),
     };
 
     return cmocka_run_group_tests_name("httpd", tests, NULL, NULL);
