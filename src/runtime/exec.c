@@ -344,6 +344,8 @@ static int start(struct exec *e, const struct exec_request *q, const struct targ
     if (rc == 0)
         rc = inherit(&in, EXEC_HELPER_PROGRAM, fcntl(t->pid_fd, F_DUPFD_CLOEXEC, SPAWN_FD_MIN));
     if (rc == 0)
+        rc = inherit(&in, EXEC_HELPER_LOG, fcntl(2, F_DUPFD_CLOEXEC, SPAWN_FD_MIN));
+    if (rc == 0)
         e->watch = loop_fd_watch(e->host->loop, e->control, LOOP_READABLE, on_control, e);
     if (rc == 0 && !e->watch)
         rc = -ENOMEM;

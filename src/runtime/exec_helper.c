@@ -278,8 +278,9 @@ static void let_go_of_stdio(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    for (int fd = 0; fd < 3 && null >= 0; fd++)
-        (void)dup2(null, fd);
+    (void)dup2(null, 0);
+    (void)dup2(null, 1);
+    (void)dup2(EXEC_HELPER_LOG, 2);
     if (null > 2)
         (void)close(null);
 }

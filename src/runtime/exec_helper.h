@@ -17,6 +17,7 @@ enum exec_helper_fd {
     EXEC_HELPER_PLAN = 3, /* a file with the plan as JSON */
     EXEC_HELPER_CONTROL,  /* one struct exec_report goes out; its other end's close means: stop */
     EXEC_HELPER_PROGRAM,  /* pidfd of the container's program */
+    EXEC_HELPER_LOG,      /* where it complains: the daemon's own standard error */
     EXEC_HELPER_FDS
 };
 

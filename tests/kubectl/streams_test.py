@@ -267,7 +267,7 @@ class Streams:
 
     def test_server_killed_during_exec(self):
         pod, uid = self.pod()
-        program = self.daemon.main_processes(uid)
+        program = self.daemon.main_processes(uid).keys()
         with self.background("exec", pod, "--", "sleep", "4324") as command:
             self.wait_until(lambda: self.marked(uid, "sleep 4324"), "the command")
             self.daemon.kill()
@@ -275,7 +275,7 @@ class Streams:
         self.wait_until(lambda: not self.marked(uid, "sleep 4324"), "its end")
         self.daemon.start()
         self.assertEqual(self.daemon.wait_running("streams", 1).keys(), {pod})
-        self.assertEqual(self.daemon.main_processes(uid), program)
+        self.assertEqual(self.daemon.main_processes(uid).keys(), program)
         self.assertEqual(self.kubectl("exec", pod, "--", "echo", "again").stdout, "again\n")
 
     def test_exec_errors(self):
