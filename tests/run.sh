@@ -71,7 +71,7 @@ for build in "$B" "$B/asan"; do
     echo "$label ($build)"
     MUSTER_BIN=$PWD/$build/muster
     export MUSTER_BIN
-    [ $label = normal ] || export MUSTER_TEST_PATIENCE=180
+    [ $label = normal ] || export MUSTER_TEST_PATIENCE=180 MUSTER_TEST_STRIDE=4
     while IFS= read -r program; do
         unit "$label unit/${program#"$build"/unit/}" "$program"
     done < <(find "$build/unit" -type f -perm -u+x ! -name '*.o' ! -name '*.d' | sort)

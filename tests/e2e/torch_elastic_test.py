@@ -37,83 +37,96 @@ spec:
 """
 
 
-class Elastic(TorchTest):
-    def start(self, name):
-        self.path = self.folder(name)
-        self.program("elastic.py", self.path)
+class Run:
+    """One elastic job that is followed."""
+
+    def __init__(self, test, name):
+        self.test, self.daemon, self.name = test, test.daemon, name
+        self.path = test.folder(name)
+        test.program("elastic.py", self.path)
         manifest = self.path / f"{name}.yaml"
         manifest.write_text(JOB.format(name=name))
-        self.runner, self.output = self.start_job(manifest)
+        self.runner, self.output = test.start_job(manifest)
+        self.seen = 0
 
-    def wait_group(self, size, after=0):
-        """Until a group of size trains that began behind that many characters of output; answers the step it goes on
-        from, and where to look from next."""
-        pattern = rf"group of {size}: rank \d+ goes on from step (\d+)"
+    def wait_group(self, size):
+        """Until a group of size has begun to train since the last look; answers the step it goes on from."""
         until = harness.time.monotonic() + PATIENCE
         while True:
             text = self.output.read_text()
-            found = re.findall(pattern, text[after:])
+            found = re.findall(rf"group of {size}: rank \d+ goes on from step (\d+)", text[self.seen:])
             if len(found) >= size:
-                return int(found[-1]), len(text)
-            self.assertIsNone(self.runner.poll(), text[-4000:])
-            self.assertLess(harness.time.monotonic(), until, f"no group of {size}:\n{text[after:][-4000:]}")
+                self.seen = len(text)
+                return int(found[-1])
+            self.test.assertIsNone(self.runner.poll(), text[-4000:])
+            self.test.assertLess(harness.time.monotonic(), until, f"no group of {size}:\n{text[self.seen:][-4000:]}")
             harness.time.sleep(0.05)
 
     def wait_checkpoint(self):
         while not (self.path / "checkpoint.pt").exists():
-            self.assertIsNone(self.runner.poll(), self.output.read_text()[-4000:])
+            self.test.assertIsNone(self.runner.poll(), self.output.read_text()[-4000:])
             harness.time.sleep(0.02)
 
-    def finish(self, name):
-        (self.path / "finish").touch()
-        self.assertEqual(self.runner.wait(PATIENCE), 0, self.output.read_text()[-3000:])
-        self.assertRegex(self.output.read_text(), r"finished with 3 after step \d+")
-        self.assertEqual(self.daemon.get_job(name)["status"]["phase"], "Succeeded")
-        self.remove(name)
+    def wait_pods(self, count):
+        return harness.uids(self.daemon.wait_running(self.name, count, patience=PATIENCE))
 
-    def test_killed_node_is_replaced_and_comes_back(self):
-        daemon = self.daemon
-        self.start("killed")
-        before = daemon.wait_running("killed", 3, patience=PATIENCE)
-        _, seen = self.wait_group(3)
-        self.wait_checkpoint()
-        victim = next(name for name in before if name.endswith("-node-2"))
-        for pid in daemon.main_processes(before[victim]["metadata"]["uid"]):
+    def kill(self, uid):
+        for pid in self.daemon.main_processes(uid):
             os.kill(pid, signal.SIGKILL)
-        step, _ = self.wait_group(3, seen)
-        self.assertGreater(step, 0)
-        after = daemon.wait_running("killed", 3)
-        old, new = harness.uids(before), harness.uids(after)
-        self.assertEqual({name for name in old if old[name] != new.get(name)}, {victim})
-        self.assertEqual(daemon.get_job("killed")["status"]["backoffCount"], 1)
-        self.finish("killed")
 
-    def test_scaled_down_and_up_again(self):
-        daemon = self.daemon
-        self.start("scaled")
-        before = daemon.wait_running("scaled", 3, patience=PATIENCE)
-        _, seen = self.wait_group(3)
-        self.wait_checkpoint()
-        self.scale("scaled", 2)
-        step, seen = self.wait_group(2, seen)
-        self.assertGreater(step, 0)
-        fewer = daemon.wait_running("scaled", 2)
-        self.assertEqual({n: u for n, u in harness.uids(before).items() if not n.endswith("-node-2")},
-                         harness.uids(fewer))
-        self.scale("scaled", 3)
-        self.assertGreater(self.wait_group(3, seen)[0], step)
-        after = daemon.wait_running("scaled", 3)
-        self.assertEqual(sorted(after), sorted(before))
-        for name, uid in harness.uids(fewer).items():
-            self.assertEqual(after[name]["metadata"]["uid"], uid)
-        # scaling is no failure
-        self.assertEqual(daemon.get_job("scaled")["status"].get("backoffCount", 0), 0)
-        self.finish("scaled")
-
-    def scale(self, name, count):
-        self.daemon.call("PATCH", f"{harness.JOBS.format(ns='default')}/{name}",
+    def scale(self, count):
+        self.daemon.call("PATCH", f"{harness.JOBS.format(ns='default')}/{self.name}",
                          {"spec": {"elastic": {"expectedReplicas": count}}},
                          content_type="application/merge-patch+json")
+
+    def restarts(self):
+        return self.daemon.get_job(self.name)["status"].get("backoffCount", 0)
+
+    def finish(self):
+        (self.path / "finish").touch()
+        self.test.assertEqual(self.runner.wait(PATIENCE), 0, self.output.read_text()[-3000:])
+        self.test.assertRegex(self.output.read_text(), r"finished with 3 after step \d+")
+        self.test.assertEqual(self.daemon.get_job(self.name)["status"]["phase"], "Succeeded")
+
+
+def last_of(pods):
+    return next(name for name in pods if name.endswith("-node-2"))
+
+
+class Elastic(TorchTest):
+    def test_a_node_is_lost_and_regained(self):
+        """Two jobs side by side, as they mostly wait: of one a node is killed and replaced, the other is scaled."""
+        killed, scaled = Run(self, "killed"), Run(self, "scaled")
+        before = {run: run.wait_pods(3) for run in (killed, scaled)}
+        for run in before:
+            run.wait_group(3)
+            run.wait_checkpoint()
+        killed.kill(before[killed][last_of(before[killed])])
+        scaled.scale(2)
+        self.check_killed(killed, before[killed])
+        self.check_scaled(scaled, before[scaled])
+        for run in before:
+            run.finish()
+
+    def check_killed(self, run, before):
+        """The job replaces the node for one restart, and torchrun takes it in again."""
+        self.assertGreater(run.wait_group(3), 0)
+        after = run.wait_pods(3)
+        self.assertEqual({name for name in before if before[name] != after.get(name)}, {last_of(before)})
+        self.assertEqual(run.restarts(), 1)
+
+    def check_scaled(self, run, before):
+        """Training goes on with two, then with three again; the other two pods are the same all the time."""
+        step = run.wait_group(2)
+        self.assertGreater(step, 0)
+        fewer = run.wait_pods(2)
+        self.assertEqual(fewer, {name: uid for name, uid in before.items() if name != last_of(before)})
+        run.scale(3)
+        self.assertGreater(run.wait_group(3), step)
+        after = run.wait_pods(3)
+        self.assertEqual(sorted(after), sorted(before))
+        self.assertEqual({name: after[name] for name in fewer}, fewer)
+        self.assertEqual(run.restarts(), 0)  # scaling is no failure
 
 
 if __name__ == "__main__":
