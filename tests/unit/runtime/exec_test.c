@@ -91,8 +91,12 @@ static char *read_text(struct run *r, enum exec_stream stream, const char *text)
             buf_add(&b, bytes, (size_t)n);
         if (n == 0 || (n < 0 && errno != EAGAIN) || (text && b.data && strstr(b.data, text)))
             break;
-        for (ready = n > 0; !ready;)
+        if (n > 0)
+            continue;
+        ready = false;
+        do
             loop_run_once(r->f->loop);
+        while (!ready);
     }
     loop_fd_stop(watch);
     buf_adds(&b, "");

@@ -73,7 +73,7 @@ static size_t open_descriptors(void)
 static void dead_pods_hold_no_descriptors(void **state)
 {
     struct fixture *f = *state;
-    char uid[16], path[256];
+    char uid[24], path[256];
     size_t before;
 
     run_shell(f, "first", "true");
