@@ -313,8 +313,10 @@ static void free_forward(struct session *s)
 {
     struct forward *f = container_of(s, struct forward, session);
 
-    while (f->pairs)
-        pair_free(f->pairs);
+    for (struct pair *p = f->pairs, *next; p; p = next) {
+        next = p->next;
+        pair_free(p);
+    }
     mux_free(f->mux);
     session_remove(s);
     free(f);
@@ -360,7 +362,7 @@ static int check_running(struct server_request *r, struct err *err)
 
 int verb_forward(struct server_request *r, struct err *err)
 {
-    struct upgrade u;
+    struct upgrade u = {.header_count = 0};
     struct forward *f;
     int rc = check_running(r, err);
 
