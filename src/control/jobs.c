@@ -158,6 +158,8 @@ static void rest_begin(struct jobs *j, const struct source *s, const char *key,
     if (map_puts(&j->rests, key, r, &old) < 0)
         free(r);
     free(old);
+    /* What was made may be gone again before a cache has seen it, and then nobody tells of it. */
+    queue_add_after(j->queue, key, REST_MS);
 }
 
 /* --- carrying out

@@ -101,7 +101,7 @@ static int find_program(const char *pod_root, const char *pod_uid, const char *c
     struct pod_record record;
     int dir_fd = -1, rc;
 
-    *t = (struct target){.pid_fd = -1};
+    t->pid_fd = -1;
     if (pod_name_is_safe(pod_uid) &&
         (size_t)snprintf(t->dir, sizeof(t->dir), "%s/%s", pod_root, pod_uid) < sizeof(t->dir))
         dir_fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -453,14 +453,10 @@ void exec_host_free(struct exec_host *h)
 {
     if (!h)
         return;
-    for (struct exec *e = h->sessions, *next; e; e = next) {
-        next = e->next;
-        exec_free(e);
-    }
-    for (struct child *c = h->children, *next; c; c = next) {
-        next = c->next;
-        child_free(c);
-    }
+    while (h->sessions)
+        exec_free(h->sessions);
+    while (h->children)
+        child_free(h->children);
     free(h->program);
     free(h);
 }

@@ -313,10 +313,8 @@ static void free_forward(struct session *s)
 {
     struct forward *f = container_of(s, struct forward, session);
 
-    for (struct pair *p = f->pairs, *next; p; p = next) {
-        next = p->next;
-        pair_free(p);
-    }
+    while (f->pairs)
+        pair_free(f->pairs);
     mux_free(f->mux);
     session_remove(s);
     free(f);
@@ -362,7 +360,7 @@ static int check_running(struct server_request *r, struct err *err)
 
 int verb_forward(struct server_request *r, struct err *err)
 {
-    struct upgrade u = {.header_count = 0};
+    struct upgrade u;
     struct forward *f;
     int rc = check_running(r, err);
 

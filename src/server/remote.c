@@ -142,7 +142,7 @@ static void free_session(struct session *s)
 int remote_open(struct server_request *q, struct remote *r, const struct remote_ops *ops,
                 struct err *err)
 {
-    struct upgrade u = {.header_count = 0};
+    struct upgrade u;
     int rc = upgrade_negotiate(q, UPGRADE_REMOTE_COMMAND, &u, err);
 
     if (rc == 0)

@@ -15,20 +15,20 @@
 
 static const struct {
     enum upgrade_use use;
-    enum mux_kind kind;
     const char *upgrade;  /* the Upgrade header */
     const char *offer;    /* the header with the client's offers */
     const char *protocol; /* best first */
+    enum mux_kind kind;
 } protocols[] = {
-    {UPGRADE_REMOTE_COMMAND, MUX_CHANNELS, "websocket", "Sec-WebSocket-Protocol",
-     "v5.channel.k8s.io"},
-    {UPGRADE_REMOTE_COMMAND, MUX_CHANNELS, "websocket", "Sec-WebSocket-Protocol",
-     "v4.channel.k8s.io"},
-    {UPGRADE_REMOTE_COMMAND, MUX_SPDY, "SPDY/3.1", "X-Stream-Protocol-Version",
-     "v4.channel.k8s.io"},
-    {UPGRADE_PORT_FORWARD, MUX_TUNNEL_SPDY, "websocket", "Sec-WebSocket-Protocol",
-     "SPDY/3.1+portforward.k8s.io"},
-    {UPGRADE_PORT_FORWARD, MUX_SPDY, "SPDY/3.1", "X-Stream-Protocol-Version", "portforward.k8s.io"},
+    {UPGRADE_REMOTE_COMMAND, "websocket", "Sec-WebSocket-Protocol", "v5.channel.k8s.io",
+     MUX_CHANNELS},
+    {UPGRADE_REMOTE_COMMAND, "websocket", "Sec-WebSocket-Protocol", "v4.channel.k8s.io",
+     MUX_CHANNELS},
+    {UPGRADE_REMOTE_COMMAND, "SPDY/3.1", "X-Stream-Protocol-Version", "v4.channel.k8s.io",
+     MUX_SPDY},
+    {UPGRADE_PORT_FORWARD, "websocket", "Sec-WebSocket-Protocol", "SPDY/3.1+portforward.k8s.io",
+     MUX_TUNNEL_SPDY},
+    {UPGRADE_PORT_FORWARD, "SPDY/3.1", "X-Stream-Protocol-Version", "portforward.k8s.io", MUX_SPDY},
 };
 
 /* A word of a list with commas; case does not matter. */
@@ -67,6 +67,8 @@ static int accept_websocket(struct server_request *r, struct upgrade *u, struct 
 
 static int nothing_offered(struct server_request *r, const char *upgrade, struct err *err)
 {
+    if (!*upgrade)
+        return err_set(err, ERR_BAD_REQUEST, "Upgrade request required");
     return err_set(err, ERR_BAD_REQUEST,
                    "unable to upgrade to \"%.40s\": the client offers \"%.200s\", which is not "
                    "spoken here",
@@ -79,13 +81,10 @@ static int nothing_offered(struct server_request *r, const char *upgrade, struct
 int upgrade_negotiate(struct server_request *r, enum upgrade_use use, struct upgrade *ret,
                       struct err *err)
 {
-    const char *upgrade;
+    const char *upgrade = r->front->header ? r->front->header(r, "Upgrade") : NULL;
 
-    if (!r->front->header || !list_has(r->front->header(r, "Connection"), "Upgrade"))
-        return err_set(err, ERR_BAD_REQUEST, "Upgrade request required");
-    upgrade = r->front->header(r, "Upgrade");
-    if (!upgrade || !*upgrade)
-        return err_set(err, ERR_BAD_REQUEST, "Upgrade request required");
+    if (!upgrade || !list_has(r->front->header(r, "Connection"), "Upgrade"))
+        upgrade = "";
     for (size_t i = 0; i < ELEMS(protocols); i++) {
         if (protocols[i].use != use || strcasecmp(protocols[i].upgrade, upgrade) != 0 ||
             !list_has(r->front->header(r, protocols[i].offer), protocols[i].protocol))

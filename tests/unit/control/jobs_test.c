@@ -104,6 +104,24 @@ static void late_cache_does_not_make_it_create_again(void **state)
     assert_string_equal(world_phase(w, "j"), "Running");
 }
 
+/* The watch stalls, is opened anew, and never tells of the pod at all. */
+static void pod_that_came_and_went_unseen_is_made_again(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    w->api.held_kind = &kind_pod;
+    world_add_job(w, "j", 1, "Never");
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 1);
+    fake_api_pod_gone(&w->api, "d", object_name(world_pod(w, 0)));
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 0);
+    fake_api_end_watches(&w->api, 0);
+    w->api.held_kind = NULL;
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 1);
+}
+
 static void two_jobs_have_two_ports_and_give_them_back(void **state)
 {
     struct world *w = *state;
@@ -303,6 +321,7 @@ int main(void)
         WORLD_TEST(failed_pod_is_replaced_once),
         WORLD_TEST(nothing_is_decided_before_everything_is_known),
         WORLD_TEST(late_cache_does_not_make_it_create_again),
+        WORLD_TEST(pod_that_came_and_went_unseen_is_made_again),
         WORLD_TEST(two_jobs_have_two_ports_and_give_them_back),
         WORLD_TEST(port_of_a_deleted_job_is_kept_while_its_pods_run),
         WORLD_TEST(port_of_a_job_deleted_while_nobody_looked),
