@@ -101,7 +101,8 @@ static const char *phase_of(const struct json *object)
 
 static bool is_lost(const struct json *pod)
 {
-    return json_string_is(json_at(pod, "status", "reason"), "NodeLost");
+    return json_string_is(json_at(pod, "status", "reason"), "NodeLost") ||
+           json_string_is(json_at(pod, "status", "reason"), "ContainerStatusUnknown");
 }
 
 static int reported_code(const struct json *pod)
@@ -184,17 +185,46 @@ static void pod_finished(struct observer *o, struct pod_record *p, const struct 
     struct job_record *j = observer_job(o, p->job_uid);
 
     p->finished = true;
-    p->lost = is_lost(pod) || (p->process_lost && !p->process_ended);
+    p->lost = is_lost(pod);
     p->ended_by_itself = !p->deleting || (p->process_ended && !p->stopped);
-    if (p->lost && succeeded)
-        violate(o->sim, "%s is said to have succeeded, it was lost", p->key);
-    if (p->process_ended && !p->lost && (succeeded ? 0 : code) != p->exit_code)
+    if (p->lost && !p->process_lost &&
+        !json_string_is(json_at(pod, "status", "reason"), "NodeLost"))
+        violate(o->sim, "%s is said to be lost, it is not", p->key);
+    if (!p->lost && p->process_ended && (succeeded ? 0 : code) != p->exit_code)
         violate(o->sim, "%s is said to have ended with %d, it was %d", p->key, code, p->exit_code);
-    if (p->started && !p->process_ended && !p->lost)
-        violate(o->sim, "%s is said to have ended, it runs", p->key);
+    if (!p->lost && p->started && !p->process_ended)
+        violate(o->sim, "%s is said to have ended, it %s", p->key,
+                p->process_lost ? "was lost" : "runs");
     /* With a clock that jumps nobody can tell which came first, the end or the deletion. */
     if (j && !p->lost && (p->ended_by_itself || (p->process_ended && clock_jumped(o->sim))))
         j->own_ends++;
+}
+
+/* How often the job's status says that the replica was restarted; -1: it is not one (any more). */
+static int64_t restarts_of(const struct json *job, const char *pod_name)
+{
+    json_each (task, json_at(job, "status", "tasks"))
+        json_each (r, json_get(task, "replicas"))
+            if (json_string_is(json_get(r, "name"), pod_name))
+                return json_get_int(r, "restartCount", 0);
+    return -1;
+}
+
+/* Of a job that goes on, only what was superseded, lost or is too many may go. */
+static void check_deletion(struct observer *o, const struct pod_record *p, const struct json *pod)
+{
+    const struct job_record *j = observer_job(o, p->job_uid);
+    const struct json *job = j ? observer_get(o, JOBS, j->key) : NULL;
+    int64_t restarts = restarts_of(job, object_name(pod));
+
+    if (p->foreign && !p->by_hand)
+        violate(o->sim, "the foreign pod %s is being deleted", p->key);
+    if (!job || strcmp(object_uid(job), j->uid) != 0 || object_is_deleting(job))
+        return;
+    if (p->by_hand || p->lost || j->final || restarts < 0 || p->attempt < restarts + j->pause_count)
+        return;
+    violate(o->sim, "%s (attempt %lld) is deleted, and there is no reason for it", p->key,
+            (long long)p->attempt);
 }
 
 static void pod_changed(struct observer *o, const char *key, const struct json *old,
@@ -219,8 +249,7 @@ static void pod_changed(struct observer *o, const char *key, const struct json *
     if (!p->deleting && object_is_deleting(pod)) {
         p->deleting = true;
         say(o->sim, "pod   %s is being deleted", key);
-        if (p->foreign && !p->by_hand)
-            violate(o->sim, "the foreign pod %s is being deleted", key);
+        check_deletion(o, p, pod);
     }
 }
 
@@ -238,8 +267,8 @@ static void pod_removed(struct observer *o, const char *key, const struct json *
     if (!p)
         return;
     p->gone = true;
-    if (p->foreign && !p->by_hand)
-        violate(o->sim, "the foreign pod %s was deleted", key);
+    if (!p->deleting)
+        check_deletion(o, p, old);
     if (p->started && !p->process_ended && !p->process_lost && !p->lost && !p->by_hand &&
         !node_is_given_up(o))
         violate(o->sim, "%s is gone from the API while its process runs", key);
@@ -676,7 +705,8 @@ void observer_started(struct observer *o, struct process *p)
     if (record->started && !record->process_lost)
         violate(o->sim, "%s (%s) is started twice", record->key, p->uid);
     record->started = true;
-    record->process_lost = false; /* lost with its machine before anybody heard of it */
+    record->process_lost = record->process_ended =
+        false; /* lost with its machine before anybody heard of it */
     sim_runtime_each(o->sim->runtime, see_neighbour, &st);
     if (st.cpus + record->cpus > sim_machine.cpus)
         violate(o->sim, "%s starts: %lld CPUs promised, there are %lld", record->key,
@@ -690,10 +720,13 @@ void observer_ended(struct observer *o, const struct process *p, bool lost)
 
     if (!record || (lost && record->finished)) /* its end was told before it was lost */
         return;
-    record->process_ended = !lost;
-    record->process_lost = lost;
+    if (lost) { /* how it had ended may be under way all the same */
+        record->process_lost = true;
+        return;
+    }
+    record->process_ended = true;
     record->exit_code = p->exit_code;
-    if (j && !lost && p->exit_code == 0 && p->rank && strcmp(p->rank, "0") == 0)
+    if (j && p->exit_code == 0 && p->rank && strcmp(p->rank, "0") == 0)
         j->master_succeeded = true;
 }
 
