@@ -93,7 +93,7 @@ class Up(unittest.TestCase):
         for name, mode in (("", 0o700), ("token", 0o600), ("kubeconfig", 0o600), ("muster.db", 0o600), ("muster.log", 0o600)):
             self.assertEqual((folder / name).stat().st_mode & 0o777, mode, name)
         address = lines[0].split("http://")[1]
-        self.assertIn(f"@{address}", self.daemon.cli("kubeconfig").stdout)
+        self.assertIn(f"http://{address}/token/", self.daemon.cli("kubeconfig").stdout)
         self.assertEqual(self.daemon.cli("kubeconfig", "--path").stdout, f"{folder}/kubeconfig\n")
         # a second one says who holds the folder
         pid = (folder / "muster.pid").read_text().split()[0]
