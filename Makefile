@@ -3,7 +3,7 @@
 #   make            build/muster            make demo    install what is missing, build, train the example
 #   make test       every test, sanitized   make lint    format, static analysis, layers
 #   make bench      the figures             make coverage   branches of the core that tests take
-#   make clean
+#   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)   make clean
 #
 # B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands.
 
@@ -104,7 +104,8 @@ $(B)/sim/sim: $(SIM_OBJ) $(foreach l,$(filter-out cli,$(WITH_CODE)),$(call lib,$
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(SIM_OBJ) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -lm -o $@
 
-.PHONY: sim
+.PHONY: sim sim-program
+sim-program: $(B)/sim/sim
 SEEDS ?= 1000
 sim: $(B)/sim/sim
 	@$(B)/sim/sim $(if $(SEED),--seed $(SEED),$(SEEDS))
@@ -118,8 +119,8 @@ demo:
 # Everything twice: as users get it, and sanitized. The last line is `N passed, M failed`.
 test:
 	@tools/setup.sh test
-	@$(MAKE) -j2 all unit-tests
-	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests
+	@$(MAKE) -j2 all unit-tests sim-program
+	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests sim-program
 	@$(MAKE) -j2 CC=clang B=$(B)/clang all
 	@tests/run.sh
 

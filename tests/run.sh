@@ -63,6 +63,15 @@ python() {
     result "$name" $((ran - bad)) "$bad" $((SECONDS - start)) $rc
 }
 
+# The simulator: so many seeds are one test, told apart by the seeds that failed.
+simulation() {
+    local name=$1 program=$2 seeds=$3 start=$SECONDS rc
+    wanted "$name" || return 0
+    timeout 600 "$program" "$seeds" >"$log/out" 2>&1
+    rc=$?
+    result "$name ($seeds seeds)" $((rc == 0)) $((rc != 0)) $((SECONDS - start)) $rc
+}
+
 trains() { case $1 in e2e/torch_*|e2e/tutorial_*) true ;; *) false ;; esac; }
 
 for build in "$B" "$B/asan"; do
@@ -75,6 +84,8 @@ for build in "$B" "$B/asan"; do
     while IFS= read -r program; do
         unit "$label unit/${program#"$build"/unit/}" "$program"
     done < <(find "$build/unit" -type f -perm -u+x ! -name '*.o' ! -name '*.d' | sort)
+    if [ $label = normal ]; then seeds=500; else seeds=100; fi
+    simulation "$label sim" "$build/sim/sim" "${SIM_SEEDS:-$seeds}"
     for script in tests/api/*_test.py tests/api/test_*.py tests/kubectl/*_test.py tests/e2e/*_test.py tests/fault/*_test.py; do
         [ -f "$script" ] || continue
         short=${script#tests/}
