@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "api/object.h"
+#include "api/protobuf.h"
 #include "api/yaml.h"
 
 struct duplicates {
@@ -85,8 +86,10 @@ struct json *object_parse(struct arena *a, const char *content_type, const char 
     for (size_t i = 0; i < ELEMS(yaml_types); i++)
         if (is_type(content_type, yaml_types[i]))
             return parse_yaml(a, text, len, &d, err);
+    if (is_type(content_type, PROTOBUF_TYPE))
+        return protobuf_parse(a, text, len, err);
     err_set(err, ERR_UNSUPPORTED_MEDIA,
             "the body of the request was in an unknown format - accepted media types include: "
-            "application/json, application/yaml");
+            "application/json, application/yaml, " PROTOBUF_TYPE);
     return NULL;
 }

@@ -30,22 +30,11 @@ int field_validation(const struct server_request *r, enum field_validation *ret,
                    asked);
 }
 
-static bool is_protobuf(const char *content_type)
-{
-    return content_type && strstr(content_type, "protobuf");
-}
-
 struct json *body_object(struct server_request *r, struct err *err)
 {
     enum field_validation mode;
     struct json *object;
 
-    if (is_protobuf(r->content_type)) {
-        err_set(err, ERR_UNSUPPORTED_MEDIA,
-                "the body of the request was in an unknown format - accepted media types include: "
-                "application/json, application/yaml");
-        return NULL;
-    }
     if (field_validation(r, &mode, err) < 0)
         return NULL;
     object = object_parse(r->arena, r->content_type, r->body, r->body_len, request_warn, r, err);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Stock kubectl, old and current, against `muster up`: what users type, and what they see."""
+import base64
 import contextlib
 import json
 import os
@@ -273,6 +274,27 @@ class Kubectl:
         self.environment["KUBECONFIG"] = "/dev/null"
         done = self.kubectl("-s", f"http://127.0.0.1:{self.daemon.port}", "get", "pods", code=1)
         self.assertRegex(done.stderr, "(?i)unauthorized|logged in")
+
+    def test_create_by_words(self):
+        """kubectl 1.32 sends these as protobuf."""
+        binary = self.write("binary", "")
+        pathlib.Path(binary).write_bytes(bytes(range(256)))
+        self.assertEqual(self.kubectl("create", "ns", "words").stdout, "namespace/words created\n")
+        self.kubectl("create", "cm", "settings", "-n", "words", "--from-literal=a=1", f"--from-file=b={binary}")
+        found = json.loads(self.kubectl("get", "cm", "settings", "-n", "words", "-o", "json").stdout)
+        self.assertEqual(found["data"], {"a": "1"})
+        self.assertEqual(base64.b64decode(found["binaryData"]["b"]), bytes(range(256)))
+        self.kubectl("create", "secret", "generic", "login", "-n", "words", "--from-literal=password=hunter2")
+        found = json.loads(self.kubectl("get", "secret", "login", "-n", "words", "-o", "json").stdout)
+        self.assertEqual((found["type"], base64.b64decode(found["data"]["password"])), ("Opaque", b"hunter2"))
+        again = self.kubectl("create", "cm", "settings", "-n", "words", code=1)
+        self.assertIn('configmaps "settings" already exists', again.stderr)
+        self.kubectl("delete", "ns", "words")
+
+    def test_auth_can_i(self):
+        self.assertEqual(self.kubectl("auth", "can-i", "delete", "pods").stdout, "yes\n")
+        self.assertEqual(self.kubectl("auth", "can-i", "get", "/healthz").stdout, "yes\n")
+        self.assertRegex(self.kubectl("auth", "can-i", "--list").stdout, r"(?m)^\*\.\*\s+\[\]\s+\[\]\s+\[\*\]")
 
     def test_other_kinds(self):
         text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: '1'}\n"
