@@ -36,6 +36,8 @@ enum field_flag {
     FIELD_READ_ONLY = 1u << 6,    /* set by the system */
     FIELD_NO_DEFAULTS = 1u << 7,  /* object: nothing below is defaulted (a template kept whole) */
     FIELD_LABELS = 1u << 8,       /* map: keys and values follow the rules of labels */
+    FIELD_MERGE_SET = 1u << 9,    /* list of plain values: patches add to it, as to a set */
+    FIELD_RETAIN_KEYS = 1u << 10, /* list of objects: clients say which members an element keeps */
 };
 
 struct field {
@@ -55,7 +57,14 @@ struct field {
                           name is what is written ("enabled" with alias "enable") */
     const char
         *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
+    const char *merge_key; /* the same where elements need not be unique: only patches use it */
 };
+
+/* By which member patches merge elements of this list of objects; NULL: it is replaced whole. */
+static inline const char *field_merge_key(const struct field *f)
+{
+    return f->merge_key ? f->merge_key : f->list_key;
+}
 
 struct column {
     const char *name;   /* "Phase" */

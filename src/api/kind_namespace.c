@@ -19,6 +19,7 @@ static const struct field status_fields[] = {
      .item = FIELD_OBJECT,
      .flags = FIELD_KEEP_UNKNOWN,
      .fields = condition_fields,
+     .merge_key = "type",
      .doc = "What holds up its deletion."},
     {0}};
 

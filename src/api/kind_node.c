@@ -73,6 +73,7 @@ static const struct field status_fields[] = {
      .type = FIELD_LIST,
      .item = FIELD_OBJECT,
      .fields = address_fields,
+     .merge_key = "type",
      .doc = "Addresses of the machine."},
     {.name = "nodeInfo",
      .type = FIELD_OBJECT,

@@ -55,6 +55,7 @@ static const struct field status_fields[] = {
      .item = FIELD_OBJECT,
      .flags = FIELD_KEEP_UNKNOWN,
      .fields = condition_fields,
+     .merge_key = "type",
      .doc = "What is happening to the volume."},
     {0}};
 

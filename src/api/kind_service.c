@@ -43,6 +43,7 @@ static const struct field spec_fields[] = {
      .item = FIELD_OBJECT,
      .flags = FIELD_KEEP_UNKNOWN,
      .fields = port_fields,
+     .merge_key = "port",
      .doc = "Ports of the service."},
     {.name = "clusterIP",
      .type = FIELD_STRING,

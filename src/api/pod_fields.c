@@ -44,6 +44,12 @@
         .name = (n), .type = FIELD_LIST, .item = FIELD_OBJECT, .flags = FIELD_KEEP_UNKNOWN,        \
         .fields = (f), .doc = (d)                                                                  \
     }
+/* Patches merge the elements by a member, which need not be unique. */
+#define KEYED(n, f, k, d)                                                                          \
+    {                                                                                              \
+        .name = (n), .type = FIELD_LIST, .item = FIELD_OBJECT, .flags = FIELD_KEEP_UNKNOWN,        \
+        .fields = (f), .merge_key = (k), .doc = (d)                                                \
+    }
 #define ANY(n, d)                                                                                  \
     {                                                                                              \
         .name = (n), .type = FIELD_ANY, .doc = (d)                                                 \
@@ -254,8 +260,8 @@ static const struct field container_fields[] = {
                        "container's environment."),
     STRINGS("args", "Arguments after the command. $(VAR) is replaced as in command."),
     STR("workingDir", "Folder the program starts in."),
-    OBJECTS("ports", container_port_fields, "Ports the program listens on."),
-    OBJECTS("env", env_fields, "Environment variables, in order."),
+    KEYED("ports", container_port_fields, "containerPort", "Ports the program listens on."),
+    KEYED("env", env_fields, "name", "Environment variables, in order."),
     OBJECTS("envFrom", env_from_fields, "Objects whose keys all become variables."),
     {.name = "resources",
      .type = FIELD_OBJECT,
@@ -270,7 +276,7 @@ static const struct field container_fields[] = {
      .fields = volume_mount_fields,
      .list_key = "mountPath",
      .doc = "Where volumes appear in the container."},
-    ANY("volumeDevices", "Block devices of the container."),
+    KEYED("volumeDevices", NULL, "devicePath", "Block devices of the container."),
     OBJECT("livenessProbe", probe_fields, "When it fails the container is restarted."),
     OBJECT("readinessProbe", probe_fields, "When it fails the container is not ready."),
     OBJECT("startupProbe", probe_fields, "The other probes wait until it has succeeded."),
@@ -393,7 +399,7 @@ const struct field pod_spec_fields[] = {
     {.name = "volumes",
      .type = FIELD_LIST,
      .item = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
+     .flags = FIELD_KEEP_UNKNOWN | FIELD_RETAIN_KEYS,
      .fields = volume_fields,
      .list_key = "name",
      .doc = "Storage the containers may mount."},
@@ -436,7 +442,7 @@ const struct field pod_spec_fields[] = {
      .fields = pod_security_fields,
      .default_json = "{}",
      .doc = "Rights of all containers."},
-    OBJECTS("imagePullSecrets", local_ref_fields, "Secrets used to fetch images."),
+    KEYED("imagePullSecrets", local_ref_fields, "name", "Secrets used to fetch images."),
     STR("hostname", "Host name of the pod."),
     STR("subdomain", "Domain of the host name."),
     ANY("affinity", "Preferences for nodes and other pods."),
@@ -445,7 +451,7 @@ const struct field pod_spec_fields[] = {
      .default_json = "\"default-scheduler\"",
      .doc = "Scheduler that places the pod."},
     OBJECTS("tolerations", toleration_fields, "Taints of nodes the pod tolerates."),
-    OBJECTS("hostAliases", host_alias_fields, "Lines for the pod's hosts file."),
+    KEYED("hostAliases", host_alias_fields, "ip", "Lines for the pod's hosts file."),
     STR("priorityClassName", "Class of the pod's priority."),
     INT32("priority", "The pod's priority."),
     ANY("dnsConfig", "More for the resolver's configuration."),
@@ -460,16 +466,14 @@ const struct field pod_spec_fields[] = {
      .type = FIELD_MAP,
      .item = FIELD_QUANTITY,
      .doc = "Resources used beside the containers."},
-    ANY("topologySpreadConstraints", "How pods spread over the cluster."),
+    KEYED("topologySpreadConstraints", NULL, "topologyKey", "How pods spread over the cluster."),
     BOOL("setHostnameAsFQDN", "Whether the host name holds the domain."),
     ANY("os", "Operating system of the containers."),
     BOOL("hostUsers", "Whether the machine's user IDs are used."),
-    ANY("schedulingGates", "What must be removed before the pod is scheduled."),
-    ANY("resourceClaims", "Resource claims of the pod."),
-    {.name = "ephemeralContainers",
-     .type = FIELD_LIST,
-     .item = FIELD_ANY,
-     .doc = "Containers added while the pod runs, to look into it."},
+    KEYED("schedulingGates", NULL, "name", "What must be removed before the pod is scheduled."),
+    KEYED("resourceClaims", NULL, "name", "Resource claims of the pod."),
+    KEYED("ephemeralContainers", NULL, "name",
+          "Containers added while the pod runs, to look into it."),
     {0}};
 
 static const struct field template_meta_fields[] = {

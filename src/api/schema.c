@@ -139,6 +139,16 @@ static bool is_required(const struct field *fields, const char *name)
     return f && f->flags & FIELD_REQUIRED;
 }
 
+/* How kubectl makes strategic merge patches of this list. */
+static void patch_strategy(const struct styler *s, const struct field *f, struct json *schema)
+{
+    if (field_merge_key(f))
+        json_set_string(s->arena, schema, "x-kubernetes-patch-merge-key", field_merge_key(f));
+    if (field_merge_key(f) || f->flags & FIELD_MERGE_SET)
+        json_set_string(s->arena, schema, "x-kubernetes-patch-strategy",
+                        f->flags & FIELD_RETAIN_KEYS ? "merge,retainKeys" : "merge");
+}
+
 /* A list keyed by a member that may be missing is no map to a real server. */
 static void list_schema(const struct styler *s, const struct field *f, struct json *schema,
                         bool defaults)
@@ -147,7 +157,9 @@ static void list_schema(const struct styler *s, const struct field *f, struct js
     json_set(s->arena, schema, "items", value_schema(s, f, f->item, defaults));
     if (f->flags & FIELD_NON_EMPTY)
         json_set_int(s->arena, schema, "minItems", 1);
-    if (f->list_key && s->style == SCHEMA_CRD && is_required(f->fields, f->list_key)) {
+    if (s->style != SCHEMA_CRD)
+        patch_strategy(s, f, schema);
+    else if (f->list_key && is_required(f->fields, f->list_key)) {
         json_set_string(s->arena, schema, "x-kubernetes-list-type", "map");
         json_append_string(
             s->arena,

@@ -113,9 +113,9 @@ static bool is_finished(const struct json *object)
            json_len(json_get(meta, "finalizers")) == 0;
 }
 
-int change_object(struct server_request *r, const char *key, const struct store_item *item,
-                  const struct json *old, struct json *next, int code, const struct json *instead,
-                  struct err *err)
+int change_managed(struct server_request *r, const char *key, const struct store_item *item,
+                   const struct json *old, struct json *next, struct json *managed, int code,
+                   const struct json *instead, struct err *err)
 {
     const struct kind *k = r->route.kind;
     bool dry_run;
@@ -127,6 +127,8 @@ int change_object(struct server_request *r, const char *key, const struct store_
         return rc;
     keep_metadata(r->arena, next, old);
     next = keep_other_half(r, old, next);
+    if (managed)
+        json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, next);
     habits_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
     if (arena_failed(r->arena))
@@ -142,4 +144,11 @@ int change_object(struct server_request *r, const char *key, const struct store_
     if (json_equal(old, next) && !instead)
         return request_unchanged(r, item, err);
     return request_write(r, key, next, WRITE_PUT, code, instead, dry_run, err);
+}
+
+int change_object(struct server_request *r, const char *key, const struct store_item *item,
+                  const struct json *old, struct json *next, int code, const struct json *instead,
+                  struct err *err)
+{
+    return change_managed(r, key, item, old, next, NULL, code, instead, err);
 }

@@ -39,7 +39,8 @@ static void stamp(struct server_request *r, struct json *object)
         json_set_int(r->arena, meta, "generation", 1);
 }
 
-static int prepare(struct server_request *r, struct json *object, struct err *err)
+static int prepare(struct server_request *r, struct json *object, struct json *managed,
+                   struct err *err)
 {
     const struct kind *k = r->route.kind;
     int rc = body_matches_path(r, object, err);
@@ -51,6 +52,8 @@ static int prepare(struct server_request *r, struct json *object, struct err *er
         return rc;
     habits_prepare_create(r->arena, k, object);
     stamp(r, object);
+    if (managed)
+        json_set(r->arena, json_get_mut(object, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, object);
     habits_finish_create(r->arena, k, object);
     if (arena_failed(r->arena))
@@ -73,22 +76,18 @@ static int check_absent(struct server_request *r, const char *key, const char *n
                    name);
 }
 
-int verb_create(struct server_request *r, struct err *err)
+int create_object(struct server_request *r, struct json *object, struct json *managed,
+                  struct err *err)
 {
-    struct json *object;
     const char *key;
     bool dry_run;
     int rc = query_dry_run(r, &dry_run, err);
 
+    if (rc == 0)
+        rc = namespace_check(r, object_name(object), err);
     if (rc < 0)
         return rc;
-    object = body_object(r, err);
-    if (!object)
-        return -1;
-    rc = namespace_check(r, object_name(object), err);
-    if (rc < 0)
-        return rc;
-    rc = prepare(r, object, err);
+    rc = prepare(r, object, managed, err);
     if (rc < 0) {
         r->route.name = *object_name(object) ? object_name(object) : NULL;
         return rc;
@@ -98,4 +97,11 @@ int verb_create(struct server_request *r, struct err *err)
         return out_of_memory(err);
     rc = check_absent(r, key, object_name(object), err);
     return rc < 0 ? rc : request_write(r, key, object, WRITE_PUT, 201, NULL, dry_run, err);
+}
+
+int verb_create(struct server_request *r, struct err *err)
+{
+    struct json *object = body_object(r, err);
+
+    return object ? create_object(r, object, NULL, err) : -1;
 }

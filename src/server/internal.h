@@ -94,6 +94,21 @@ int change_object(struct server_request *r, const char *key, const struct store_
                   const struct json *old, struct json *next, int code, const struct json *instead,
                   struct err *err) must_check;
 
+/* The same for a change that also says who set which fields (apply.c). */
+int change_managed(struct server_request *r, const char *key, const struct store_item *item,
+                   const struct json *old, struct json *next, struct json *managed, int code,
+                   const struct json *instead, struct err *err) must_check;
+
+/* --- creating (create.c) --------------------------------------------------------------- */
+
+/* Everything a creation does once there is an object. managed: its managedFields, or NULL. */
+int create_object(struct server_request *r, struct json *object, struct json *managed,
+                  struct err *err) must_check;
+
+/* --- server-side apply (apply.c) ------------------------------------------------------- */
+
+int apply_patch(struct server_request *r, enum field_validation mode, struct err *err) must_check;
+
 /* --- built-in kinds have habits (habits.c) --------------------------------------------- */
 
 /* Before a new object gets its defaults. */

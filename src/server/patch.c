@@ -1,11 +1,13 @@
 /*
- * patch.c - PATCH of one object, or of its status: RFC 7386 merge patches. A strategic merge patch
- * is the same thing as long as it says nothing about lists of objects, and then it is taken as one.
+ * patch.c - PATCH of one object, or of its status: JSON patch, merge patch and, for built-in kinds,
+ * strategic merge patch. How they work is in api/patch*.c; what the result must satisfy is in
+ * change.c. Server-side apply comes by the same method and goes its own way (apply.c).
  */
+#include "api/patch.h"
+
 #include <string.h>
 #include <strings.h>
 
-#include "api/patch.h"
 #include "server/internal.h"
 
 static bool type_is(const struct server_request *r, const char *type)
@@ -16,97 +18,117 @@ static bool type_is(const struct server_request *r, const char *type)
     return len == strlen(type) && strncasecmp(given, type, len) == 0;
 }
 
-/* What makes a strategic merge patch more than a merge patch: directives, and lists that are merged
- * by a key. */
-static bool is_strategic(const struct json *v)
+/* --- unknown fields ------------------------------------------------------------------------- */
+
+/* They are looked for in what the patch sets: those the object has already are not its fault. */
+static int check_members(struct server_request *r, struct json *members, enum field_validation mode,
+                         struct err *err)
 {
-    json_each (m, v) {
-        if (m->key && m->key[0] == '$')
-            return true;
-        if (json_is(v, JSON_ARRAY) && json_is(m, JSON_OBJECT))
-            return true;
-        if (is_strategic(m))
-            return true;
-    }
-    return false;
+    if (!members)
+        return out_of_memory(err);
+    return object_decode(r->arena, r->route.kind, members, mode, request_warn, r, err);
 }
 
-static int refuse_type(const struct server_request *r, struct err *err)
+/* --- the kinds of patches ------------------------------------------------------------------- */
+
+static struct json *run_merge(struct server_request *r, const struct json *old, struct json *patch,
+                              enum field_validation mode, struct err *err)
 {
-    static const struct {
-        const char *type, *says;
-    } later[] = {
-        {"application/json-patch+json", "JSON patches are not served yet; use a merge patch"},
-        {"application/apply-patch+yaml",
-         "server-side apply is not served yet; use apply without --server-side"},
-    };
-
-    for (size_t i = 0; i < ELEMS(later); i++)
-        if (type_is(r, later[i].type))
-            return err_set(err, ERR_UNSUPPORTED_MEDIA, "%s", later[i].says);
-    return err_set(err, ERR_UNSUPPORTED_MEDIA,
-                   "the body of the request was in an unknown format - accepted media types "
-                   "include: application/json-patch+json, application/merge-patch+json, "
-                   "application/apply-patch+yaml");
-}
-
-static struct json *parse_patch(struct server_request *r, struct err *err)
-{
-    bool strategic = type_is(r, "application/strategic-merge-patch+json");
-    struct json *patch;
-
-    if (!type_is(r, "application/merge-patch+json") && (!strategic || r->route.kind->custom)) {
-        refuse_type(r, err);
-        return NULL;
-    }
-    patch = object_parse(r->arena, r->content_type, r->body, r->body_len, request_warn, r, err);
-    if (patch && !json_is(patch, JSON_OBJECT)) {
+    if (!json_is(patch, JSON_OBJECT)) {
         err_set(err, ERR_BAD_REQUEST, "a merge patch must be an object");
         return NULL;
     }
-    if (patch && strategic && is_strategic(patch)) {
-        err_set(err, ERR_UNSUPPORTED_MEDIA,
-                "a strategic merge patch of lists is not served yet; use a merge patch "
-                "(application/merge-patch+json) with the whole list");
+    object_rename_aliases(r->route.kind, patch);
+    if (mode != FIELD_VALIDATION_IGNORE &&
+        check_members(r, json_clone(r->arena, patch), mode, err) < 0)
         return NULL;
-    }
-    return patch;
+    return patch_merge(r->arena, old, patch);
 }
 
-/* Unknown fields are looked for in the patch: those the object has already are not its fault. */
-static int check_fields(struct server_request *r, const struct json *patch, struct err *err)
+static struct json *run_strategic(struct server_request *r, const struct json *old,
+                                  struct json *patch, enum field_validation mode, struct err *err)
 {
-    enum field_validation mode;
-    int rc = field_validation(r, &mode, err);
-    struct json *copy;
+    struct json *next = patch_strategic(r->arena, r->route.kind, old, patch, err);
 
-    if (rc < 0 || mode == FIELD_VALIDATION_IGNORE)
-        return rc;
-    copy = json_clone(r->arena, patch);
-    if (!copy)
-        return out_of_memory(err);
-    return object_decode(r->arena, r->route.kind, copy, mode, request_warn, r, err);
+    if (next && mode != FIELD_VALIDATION_IGNORE &&
+        check_members(r, patch_strategic_members(r->arena, patch), mode, err) < 0)
+        return NULL;
+    return next;
+}
+
+/* Its operations name no object to look at: the whole result is, unless the old one had unknown
+ * fields already. */
+static struct json *run_json(struct server_request *r, const struct json *old, struct json *patch,
+                             enum field_validation mode, struct err *err)
+{
+    struct json *next = patch_json(r->arena, old, patch, err), *before;
+
+    if (!next || mode == FIELD_VALIDATION_IGNORE)
+        return next;
+    before = json_clone(r->arena, old);
+    if (before && object_decode(r->arena, r->route.kind, before, FIELD_VALIDATION_STRICT, NULL,
+                                NULL, NULL) < 0)
+        return next;
+    return check_members(r, json_clone(r->arena, next), mode, err) < 0 ? NULL : next;
+}
+
+static const struct patch_type {
+    const char *media;
+    bool builtin_only; /* custom kinds have no merge keys a client could know */
+    struct json *(*run)(struct server_request *r, const struct json *old, struct json *patch,
+                        enum field_validation mode, struct err *err); /* NULL: apply.c */
+} types[] = {
+    {"application/json-patch+json", false, run_json},
+    {"application/merge-patch+json", false, run_merge},
+    {"application/strategic-merge-patch+json", true, run_strategic},
+    {"application/apply-patch+yaml", false, NULL},
+};
+
+static const struct patch_type *find_type(const struct server_request *r, struct err *err)
+{
+    struct buf known = BUF_INIT(1024);
+
+    for (size_t i = 0; i < ELEMS(types); i++) {
+        if (types[i].builtin_only && r->route.kind->custom)
+            continue;
+        if (type_is(r, types[i].media)) {
+            buf_release(&known);
+            return &types[i];
+        }
+        buf_addf(&known, "%s%s", known.len ? ", " : "", types[i].media);
+    }
+    err_set(err, ERR_UNSUPPORTED_MEDIA,
+            "the body of the request was in an unknown format - accepted media types include: %s",
+            known.failed ? "" : known.data);
+    buf_release(&known);
+    return NULL;
 }
 
 int verb_patch(struct server_request *r, struct err *err)
 {
-    struct json *patch = parse_patch(r, err), *old, *next;
+    const struct patch_type *type = find_type(r, err);
     const struct store_item *item;
+    enum field_validation mode;
+    struct json *patch, *old, *next;
     const char *key;
     int rc;
 
+    if (!type)
+        return -1;
+    rc = field_validation(r, &mode, err);
+    if (rc < 0)
+        return rc;
+    if (!type->run)
+        return apply_patch(r, mode, err);
+    patch = object_parse(r->arena, r->content_type, r->body, r->body_len, request_warn, r, err);
     if (!patch)
         return -1;
     old = request_load(r, &key, &item, err);
     if (!old)
         return -1;
-    object_rename_aliases(r->route.kind, patch);
-    rc = check_fields(r, patch, err);
-    if (rc < 0)
-        return rc;
-    next = patch_merge(r->arena, old, patch);
+    next = type->run(r, old, patch, mode, err);
     if (!next)
-        return out_of_memory(err);
+        return err_is_set(err) ? -1 : out_of_memory(err);
     rc = object_decode(r->arena, r->route.kind, next, FIELD_VALIDATION_IGNORE, NULL, NULL, err);
     if (rc == 0)
         rc = body_matches_path(r, next, err);

@@ -1,0 +1,333 @@
+/*
+ * patch_json.c - RFC 6902: operations on places named by JSON pointers (RFC 6901), one after the
+ * other. Any that fails fails the whole patch, so the caller's object is never half changed.
+ */
+#include <string.h>
+
+#include "api/patch.h"
+
+#define POINTER_DEPTH_LIMIT JSON_DEPTH_LIMIT
+
+struct patcher {
+    struct arena *arena;
+    struct json *root;
+    struct err *err;
+    const char *op, *path; /* of the operation at hand, for its errors */
+    size_t index;
+};
+
+/* A place: parent and the name or number below it. The root has no parent. */
+struct place {
+    struct json *parent;
+    const char *name;   /* member; NULL in an array */
+    size_t index;       /* in an array; as long as it is: behind the last */
+    struct json *value; /* NULL: nothing is there */
+    unsigned depth;
+};
+
+static int refuse(const struct patcher *p, enum err_reason reason, const char *text)
+{
+    return err_set(p->err, reason, "JSON patch operation %zu (%s \"%.200s\"): %s", p->index, p->op,
+                   p->path, text);
+}
+
+static int does_not_fit(const struct patcher *p, const char *text)
+{
+    return refuse(p, ERR_INVALID, text);
+}
+
+/* --- pointers ------------------------------------------------------------------------------- */
+
+/* Undoes ~1 and ~0 in one token. NULL when another ~ is in it, or without memory. */
+static char *token_decode(struct arena *a, const char *text, size_t len)
+{
+    char *out = arena_alloc(a, len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; out && i < len; i++) {
+        char c = text[i];
+
+        if (c == '~') {
+            if (++i == len || (text[i] != '0' && text[i] != '1'))
+                return NULL;
+            c = text[i] == '0' ? '~' : '/';
+        }
+        out[n++] = c;
+    }
+    return out;
+}
+
+/* 0, 1, 12 but not 01 or +1. Returns false for anything else. */
+static bool parse_index(const char *text, size_t *ret)
+{
+    size_t value = 0;
+
+    if (!*text || (text[0] == '0' && text[1]) || strlen(text) > 9)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        value = value * 10 + (size_t)(*text - '0');
+    }
+    *ret = value;
+    return true;
+}
+
+static struct json *item_at(struct json *array, size_t index)
+{
+    struct json *item = json_first_mut(array);
+
+    while (item && index--)
+        item = item->next;
+    return item;
+}
+
+static int step_down(const struct patcher *p, struct json *parent, const char *token,
+                     struct place *ret)
+{
+    *ret = (struct place){.parent = parent};
+    if (json_is(parent, JSON_OBJECT)) {
+        ret->name = token;
+        ret->value = json_get_mut(parent, token);
+        return 0;
+    }
+    if (!json_is(parent, JSON_ARRAY))
+        return does_not_fit(p, "the path leads through a value that has no members");
+    if (strcmp(token, "-") == 0) {
+        ret->index = json_len(parent);
+        return 0;
+    }
+    if (!parse_index(token, &ret->index))
+        return does_not_fit(p, "an element of a list is named by its number, or - for a new last");
+    if (ret->index > json_len(parent))
+        return does_not_fit(p, "the list has fewer elements");
+    ret->value = item_at(parent, ret->index);
+    return 0;
+}
+
+/* The place a pointer names; all but its last step must exist. */
+static int find_place(const struct patcher *p, const char *pointer, struct place *ret)
+{
+    *ret = (struct place){.value = p->root};
+    if (!*pointer)
+        return 0;
+    if (*pointer != '/')
+        return refuse(p, ERR_BAD_REQUEST, "a path starts with /");
+    for (unsigned depth = 0; *pointer; depth++) {
+        size_t len = strcspn(pointer + 1, "/");
+        char *token = token_decode(p->arena, pointer + 1, len);
+        int rc;
+
+        if (arena_failed(p->arena))
+            return err_set(p->err, ERR_UNAVAILABLE, "out of memory");
+        if (!token)
+            return refuse(p, ERR_BAD_REQUEST, "in a path, ~ is followed by 0 or 1");
+        if (!ret->value)
+            return does_not_fit(p, "the path does not exist");
+        if (depth == POINTER_DEPTH_LIMIT)
+            return refuse(p, ERR_BAD_REQUEST, "the path is too deep");
+        rc = step_down(p, ret->value, token, ret);
+        if (rc < 0)
+            return rc;
+        ret->depth = depth + 1;
+        pointer += 1 + len;
+    }
+    return 0;
+}
+
+static int find_value(const struct patcher *p, const char *pointer, struct place *ret)
+{
+    int rc = find_place(p, pointer, ret);
+
+    if (rc == 0 && !ret->value)
+        rc = does_not_fit(p, "the path does not exist");
+    return rc;
+}
+
+/* --- operations ----------------------------------------------------------------------------- */
+
+static void insert_at(struct json *array, size_t index, struct json *value)
+{
+    struct json **at = &array->u.list.first;
+
+    if (index >= json_len(array)) {
+        json_append(array, value);
+        return;
+    }
+    while (index--)
+        at = &(*at)->next;
+    value->next = *at;
+    *at = value;
+    array->len++;
+}
+
+static void take_out(const struct place *place)
+{
+    json_remove_item(place->parent, place->value);
+}
+
+static unsigned depth_of(const struct json *v)
+{
+    unsigned deepest = 0;
+
+    json_each (child, v) {
+        unsigned depth = depth_of(child);
+
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return deepest + 1;
+}
+
+/* Copies of copies could nest deeper than any text we would read: then recursion had no bound. */
+static int put(struct patcher *p, const struct place *place, struct json *value)
+{
+    if (!value)
+        return 0; /* the arena failed: seen at the end */
+    if (place->depth + depth_of(value) > JSON_DEPTH_LIMIT)
+        return does_not_fit(p, "the result would be nested too deeply");
+    if (!place->parent)
+        p->root = value;
+    else if (place->name)
+        json_set(p->arena, place->parent, place->name, value);
+    else
+        insert_at(place->parent, place->index, value);
+    return 0;
+}
+
+static int run_add(struct patcher *p, const struct json *op)
+{
+    struct place place;
+    int rc = find_place(p, p->path, &place);
+
+    return rc < 0 ? rc : put(p, &place, json_clone(p->arena, json_get(op, "value")));
+}
+
+static int run_remove(struct patcher *p, const struct json *op)
+{
+    struct place place;
+    int rc = find_value(p, p->path, &place);
+
+    (void)op;
+    if (rc == 0 && !place.parent)
+        rc = does_not_fit(p, "the whole object cannot be removed");
+    if (rc == 0)
+        take_out(&place);
+    return rc;
+}
+
+static int run_replace(struct patcher *p, const struct json *op)
+{
+    struct place place;
+    int rc = find_value(p, p->path, &place);
+
+    if (rc < 0)
+        return rc;
+    if (place.parent && !place.name)
+        take_out(&place);
+    return put(p, &place, json_clone(p->arena, json_get(op, "value")));
+}
+
+static int run_move(struct patcher *p, const struct json *op)
+{
+    const char *from = json_get_string(op, "from", "");
+    size_t len = strlen(from);
+    struct place source, target;
+    struct json *value;
+    int rc = find_value(p, from, &source);
+
+    if (rc == 0 && strncmp(p->path, from, len) == 0 && p->path[len] == '/')
+        rc = does_not_fit(p, "a value cannot be moved into itself");
+    if (rc < 0 || strcmp(from, p->path) == 0)
+        return rc;
+    value = json_clone(p->arena, source.value);
+    if (source.parent)
+        take_out(&source);
+    rc = find_place(p, p->path, &target);
+    return rc < 0 ? rc : put(p, &target, value);
+}
+
+static int run_copy(struct patcher *p, const struct json *op)
+{
+    struct place source, target;
+    int rc = find_value(p, json_get_string(op, "from", ""), &source);
+
+    if (rc == 0)
+        rc = find_place(p, p->path, &target);
+    return rc < 0 ? rc : put(p, &target, json_clone(p->arena, source.value));
+}
+
+static int run_test(struct patcher *p, const struct json *op)
+{
+    struct place place;
+    int rc = find_value(p, p->path, &place);
+
+    if (rc == 0 && !json_equal(place.value, json_get(op, "value")))
+        rc = does_not_fit(p, "the test failed: the value there is another one");
+    return rc;
+}
+
+static const struct operation {
+    const char *name;
+    int (*run)(struct patcher *p, const struct json *op);
+    bool needs_value, needs_from;
+} operations_known[] = {
+    {"add", run_add, true, false},         {"remove", run_remove, false, false},
+    {"replace", run_replace, true, false}, {"move", run_move, false, true},
+    {"copy", run_copy, false, true},       {"test", run_test, true, false},
+};
+
+static const struct operation *find_operation(const char *name)
+{
+    for (size_t i = 0; i < ELEMS(operations_known); i++)
+        if (strcmp(operations_known[i].name, name) == 0)
+            return &operations_known[i];
+    return NULL;
+}
+
+/* A string without NUL in it: what a path or a name can be. */
+static bool is_plain(const struct json *v)
+{
+    return json_is(v, JSON_STRING) && strlen(v->u.text) == v->len;
+}
+
+static int run_operation(struct patcher *p, const struct json *op)
+{
+    const struct operation *known = find_operation(json_get_string(op, "op", ""));
+
+    p->op = json_get_string(op, "op", "?");
+    p->path = json_get_string(op, "path", "");
+    if (!known)
+        return refuse(p, ERR_BAD_REQUEST,
+                      "op must be one of add, remove, replace, move, copy, test");
+    if (!is_plain(json_get(op, "path")))
+        return refuse(p, ERR_BAD_REQUEST, "path must be a string");
+    if (known->needs_value && !json_get(op, "value"))
+        return refuse(p, ERR_BAD_REQUEST, "value is missing");
+    if (known->needs_from && !is_plain(json_get(op, "from")))
+        return refuse(p, ERR_BAD_REQUEST, "from must be a string");
+    return known->run(p, op);
+}
+
+struct json *patch_json(struct arena *a, const struct json *target, const struct json *operations,
+                        struct err *err)
+{
+    struct patcher p = {.arena = a, .root = json_clone(a, target), .err = err};
+
+    if (!json_is(operations, JSON_ARRAY)) {
+        err_set(err, ERR_BAD_REQUEST, "a JSON patch must be a list of operations");
+        return NULL;
+    }
+    if (json_len(operations) > PATCH_JSON_OPERATIONS_LIMIT) {
+        err_set(err, ERR_TOO_LARGE, "The allowed maximum operations in a JSON patch is %u, got %zu",
+                PATCH_JSON_OPERATIONS_LIMIT, json_len(operations));
+        return NULL;
+    }
+    json_each (op, operations) {
+        if (arena_failed(a))
+            return NULL;
+        if (run_operation(&p, op) < 0)
+            return NULL;
+        p.index++;
+    }
+    return arena_failed(a) ? NULL : p.root;
+}

@@ -1,0 +1,92 @@
+/*
+ * apply.c - PATCH with application/apply-patch+yaml: server-side apply. An object that is not there
+ * is created. The merging itself is api/apply.c.
+ */
+#include "api/apply.h"
+
+#include <string.h>
+
+#include "server/internal.h"
+
+#define MANAGER_LENGTH_LIMIT 128u
+
+static int bad_option(struct err *err, const char *type, const char *problem)
+{
+    err_set(err, ERR_INVALID, "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: %s",
+            problem);
+    err_cause(err, type, "fieldManager", 0, "%s", problem);
+    return err_errno(ERR_INVALID);
+}
+
+static int read_options(struct server_request *r, struct apply *ret, struct err *err)
+{
+    const char *manager = query_get(r, "fieldManager");
+
+    if (!manager || !*manager)
+        return bad_option(err, "FieldValueRequired", "Required value: is required for apply patch");
+    if (strlen(manager) > MANAGER_LENGTH_LIMIT)
+        return bad_option(err, "FieldValueTooLong", "Too long: may not be longer than 128");
+    *ret = (struct apply){.kind = r->route.kind,
+                          .manager = manager,
+                          .subresource = r->route.subresource,
+                          .force = query_is_true(r, "force"),
+                          .now_ms = clock_now_ms(r->server->clock)};
+    return 0;
+}
+
+static struct json *read_config(struct server_request *r, enum field_validation mode,
+                                struct err *err)
+{
+    struct json *config = object_parse(r->arena, r->content_type, r->body, r->body_len,
+                                       request_warn, r, err);
+
+    if (!config)
+        return NULL;
+    if (json_len(json_at(config, "metadata", "managedFields"))) {
+        err_set(err, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
+        return NULL;
+    }
+    if (object_decode(r->arena, r->route.kind, config, mode, request_warn, r, err) < 0 ||
+        body_matches_path(r, config, err) < 0)
+        return NULL;
+    json_set_string(r->arena, json_make_object(r->arena, config, "metadata"), "name",
+                    r->route.name);
+    return config;
+}
+
+static int apply_new(struct server_request *r, const struct apply *apply, const struct json *config,
+                     struct err *err)
+{
+    struct json *next, *managed;
+    int rc;
+
+    if (*r->route.subresource)
+        return not_found(err, r->route.kind, r->route.name);
+    rc = apply_merge(r->arena, apply, NULL, config, &next, &managed, err);
+    return rc < 0 ? rc : create_object(r, next, managed, err);
+}
+
+int apply_patch(struct server_request *r, enum field_validation mode, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    const struct store_item *item;
+    struct apply apply;
+    struct json *config, *old, *next, *managed;
+    const char *key;
+    int rc = read_options(r, &apply, err);
+
+    config = rc < 0 ? NULL : read_config(r, mode, err);
+    if (!config)
+        return -1;
+    key = object_key(r->arena, k, r->route.ns, r->route.name);
+    item = key ? store_head(server_collection(r->server, k), key) : NULL;
+    if (!item)
+        return key ? apply_new(r, &apply, config, err) : out_of_memory(err);
+    old = blob_parse(r->arena, item->value, err);
+    if (!old)
+        return -1;
+    rc = apply_merge(r->arena, &apply, old, config, &next, &managed, err);
+    if (rc == 0)
+        rc = object_decode(r->arena, k, next, FIELD_VALIDATION_IGNORE, NULL, NULL, err);
+    return rc < 0 ? rc : change_managed(r, key, item, old, next, managed, 200, NULL, err);
+}
