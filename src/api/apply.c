@@ -138,7 +138,11 @@ static void compare_node(struct conflicts *c, const struct json *node, struct js
     struct json *is = fields_v1_child(c->arena, node->key, live);
 
     if (!fields_v1_is_leaf(node)) {
+        bool was_leaf = fields_v1_is_leaf(other);
+
         find_conflicts(c, node, wanted, is, other);
+        if (fields_v1_is_leaf(other) && !was_leaf)
+            json_remove_item(other_parent, other); /* all below it was taken over */
         return;
     }
     if (!owns_node(other) || !is || !wanted || json_equal(wanted, is))

@@ -76,6 +76,18 @@ static const struct field spec_fields[] = {
     {.name = "externalTrafficPolicy", .type = FIELD_STRING, .doc = "Cluster or Local."},
     {.name = "ipFamilies", .type = FIELD_LIST, .item = FIELD_STRING, .doc = "IPv4, IPv6 or both."},
     {.name = "ipFamilyPolicy", .type = FIELD_STRING, .doc = "Whether one or both are wanted."},
+    {.name = "trafficDistribution", .type = FIELD_STRING, .doc = "Which pods are preferred."},
+    {.name = "sessionAffinityConfig", .type = FIELD_ANY, .doc = "How a client keeps its pod."},
+    {.name = "loadBalancerIP", .type = FIELD_STRING, .doc = "Address of the load balancer."},
+    {.name = "loadBalancerClass", .type = FIELD_STRING, .doc = "Which load balancer is meant."},
+    {.name = "loadBalancerSourceRanges",
+     .type = FIELD_LIST,
+     .item = FIELD_STRING,
+     .doc = "Addresses that may use the load balancer."},
+    {.name = "allocateLoadBalancerNodePorts",
+     .type = FIELD_BOOL,
+     .doc = "Whether a load balancer needs ports of nodes."},
+    {.name = "healthCheckNodePort", .type = FIELD_INT32, .doc = "Port asked for health."},
     {0}};
 
 static const struct field fields[] = {{.name = "spec",

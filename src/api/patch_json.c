@@ -31,9 +31,15 @@ static int refuse(const struct patcher *p, enum err_reason reason, const char *t
                    p->path, text);
 }
 
+/* With a cause besides: of an invalid object kubectl prints nothing else. */
 static int does_not_fit(const struct patcher *p, const char *text)
 {
-    return refuse(p, ERR_INVALID, text);
+    int rc = refuse(p, ERR_INVALID, text);
+    const char *field = arena_printf(p->arena, "patch[%zu]", p->index);
+
+    if (p->err && field)
+        err_cause(p->err, "FieldValueInvalid", field, 0, "%s", p->err->text);
+    return rc;
 }
 
 /* --- pointers ------------------------------------------------------------------------------- */

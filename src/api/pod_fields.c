@@ -248,6 +248,10 @@ static const struct field container_security_fields[] = {
     BOOL("allowPrivilegeEscalation", "Whether a process may gain more rights than its parent."),
     ANY("capabilities", "Capabilities added and dropped."),
     ANY("seccompProfile", "System calls allowed."),
+    ANY("seLinuxOptions", "SELinux context."),
+    ANY("appArmorProfile", "AppArmor profile."),
+    ANY("windowsOptions", "Not for Linux."),
+    STR("procMount", "How /proc is mounted."),
     {0}};
 
 static const struct field container_fields[] = {
@@ -355,6 +359,27 @@ static const struct field volume_fields[] = {
     ANY("projected", "Several sources in one folder."),
     ANY("nfs", "An NFS share."),
     ANY("csi", "A volume of a storage driver."),
+    ANY("ephemeral", "A claim made for the pod."),
+    ANY("image", "The content of an image."),
+    ANY("gitRepo", "A Git repository."),
+    ANY("iscsi", "An iSCSI disk."),
+    ANY("fc", "A Fibre Channel disk."),
+    ANY("glusterfs", "A Gluster volume."),
+    ANY("cephfs", "A Ceph file system."),
+    ANY("rbd", "A Ceph block device."),
+    ANY("flexVolume", "A volume of a plugin."),
+    ANY("flocker", "A Flocker volume."),
+    ANY("cinder", "An OpenStack volume."),
+    ANY("awsElasticBlockStore", "An AWS disk."),
+    ANY("gcePersistentDisk", "A GCE disk."),
+    ANY("azureDisk", "An Azure disk."),
+    ANY("azureFile", "An Azure file share."),
+    ANY("vsphereVolume", "A vSphere disk."),
+    ANY("photonPersistentDisk", "A Photon disk."),
+    ANY("portworxVolume", "A Portworx volume."),
+    ANY("quobyte", "A Quobyte volume."),
+    ANY("scaleIO", "A ScaleIO volume."),
+    ANY("storageos", "A StorageOS volume."),
     {0}};
 
 static const struct field pod_security_fields[] = {
@@ -366,6 +391,13 @@ static const struct field pod_security_fields[] = {
      .type = FIELD_LIST,
      .item = FIELD_INT64,
      .doc = "More groups of the processes."},
+    STR("supplementalGroupsPolicy", "Whether groups of the image count too."),
+    STR("fsGroupChangePolicy", "When the owner of volumes is changed."),
+    ANY("seLinuxOptions", "SELinux context of all containers."),
+    ANY("seccompProfile", "System calls allowed."),
+    ANY("appArmorProfile", "AppArmor profile of all containers."),
+    ANY("windowsOptions", "Not for Linux."),
+    ANY("sysctls", "Kernel settings of the pod."),
     {0}};
 
 static const struct field local_ref_fields[] = {STR("name", "Name of the object."), {0}};
@@ -469,6 +501,7 @@ const struct field pod_spec_fields[] = {
     KEYED("topologySpreadConstraints", NULL, "topologyKey", "How pods spread over the cluster."),
     BOOL("setHostnameAsFQDN", "Whether the host name holds the domain."),
     ANY("os", "Operating system of the containers."),
+    OBJECT("resources", resource_fields, "Resources of the pod as a whole."),
     BOOL("hostUsers", "Whether the machine's user IDs are used."),
     KEYED("schedulingGates", NULL, "name", "What must be removed before the pod is scheduled."),
     KEYED("resourceClaims", NULL, "name", "Resource claims of the pod."),

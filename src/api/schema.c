@@ -12,6 +12,7 @@
 struct styler {
     struct arena *arena;
     enum schema_style style;
+    bool open; /* V2: say nothing of objects that keep unknown members */
 };
 
 static struct json *value_schema(const struct styler *s, const struct field *f,
@@ -119,7 +120,7 @@ static void object_schema(const struct styler *s, const struct field *f, struct 
     bool open = f->flags & FIELD_KEEP_UNKNOWN;
     struct json *properties;
 
-    if (open && s->style == SCHEMA_V2)
+    if (open && s->style == SCHEMA_V2 && (s->open || !f->fields || f->flags & FIELD_READ_ONLY))
         return; /* without a type anything goes: v2 has no other way to say it */
     json_set_string(s->arena, schema, "type", "object");
     if (open)
@@ -262,7 +263,7 @@ static struct json *metadata_property(const struct styler *s)
 
 struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_style style)
 {
-    const struct styler s = {.arena = a, .style = style};
+    const struct styler s = {.arena = a, .style = style, .open = k->custom};
     const struct field whole = {.type = FIELD_OBJECT, .doc = k->doc, .fields = k->fields};
     struct json *schema = value_schema(&s, &whole, FIELD_OBJECT, true);
     struct json *properties = json_make_object(a, schema, "properties");

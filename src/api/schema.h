@@ -19,7 +19,8 @@ struct json *schema_openapi_v3(struct arena *a, const char *group, const char *v
 enum schema_style {
     SCHEMA_CRD, /* structural; metadata is left to the server */
     SCHEMA_V3,  /* whole, metadata by reference */
-    SCHEMA_V2,  /* as V3, but open wherever unknown members are kept: old clients check by it */
+    SCHEMA_V2,  /* as V3. Old clients check objects by it, so custom kinds are open wherever unknown
+                   members are kept; and they merge lists by it, so built-in ones are not */
 };
 
 #define SCHEMA_META_NAME "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"

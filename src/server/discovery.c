@@ -39,12 +39,27 @@ static bool has_subresource(const struct kind *k, const struct subresource *s)
     return s->only ? s->only == k : k->has_status;
 }
 
+/* All that is served, by number: what is stored, then what is only answered. NULL at the end. */
+static const struct kind *served(size_t i)
+{
+    size_t stored = 0;
+
+    while (kinds[stored])
+        stored++;
+    return i < stored ? kinds[i] : review_kinds[i - stored];
+}
+
+static bool is_stored(const struct kind *k)
+{
+    return !review_find(k->group, k->version, k->plural);
+}
+
 /* The first kind of its group, or of its group and version. */
 static bool is_first(size_t at, bool of_version)
 {
     for (size_t i = 0; i < at; i++)
-        if (strcmp(kinds[i]->group, kinds[at]->group) == 0 &&
-            (!of_version || strcmp(kinds[i]->version, kinds[at]->version) == 0))
+        if (strcmp(served(i)->group, served(at)->group) == 0 &&
+            (!of_version || strcmp(served(i)->version, served(at)->version) == 0))
             return false;
     return true;
 }
@@ -80,6 +95,14 @@ static void add_names(struct arena *a, struct json *object, const struct kind *k
         add_strings(a, object, "categories", k->categories, count_strings(k->categories));
 }
 
+static void add_verbs(struct arena *a, struct json *object, const struct kind *k)
+{
+    if (is_stored(k))
+        add_strings(a, object, "verbs", object_verbs, ELEMS(object_verbs));
+    else
+        add_strings(a, object, "verbs", create_verb, ELEMS(create_verb));
+}
+
 /* --- one document per version ---------------------------------------------------------- */
 
 static void add_resource(struct arena *a, struct json *list, const struct kind *k)
@@ -90,7 +113,7 @@ static void add_resource(struct arena *a, struct json *list, const struct kind *
     json_set_string(a, r, "singularName", k->singular);
     json_set_bool(a, r, "namespaced", k->namespaced);
     json_set_string(a, r, "kind", k->name);
-    add_strings(a, r, "verbs", object_verbs, ELEMS(object_verbs));
+    add_verbs(a, r, k);
     add_names(a, r, k);
     for (size_t i = 0; i < ELEMS(subresources); i++) {
         const struct subresource *s = &subresources[i];
@@ -120,10 +143,10 @@ static int reply_version(struct server_request *r, const char *group, const char
     json_set_string(r->arena, d, "apiVersion", "v1");
     json_set_stringf(r->arena, d, "groupVersion", "%s%s%s", group, *group ? "/" : "", version);
     list = json_make_array(r->arena, d, "resources");
-    for (size_t i = 0; kinds[i]; i++)
-        if (in_version(kinds[i], group, version)) {
+    for (size_t i = 0; served(i); i++)
+        if (in_version(served(i), group, version)) {
             found = true;
-            add_resource(r->arena, list, kinds[i]);
+            add_resource(r->arena, list, served(i));
         }
     if (!found)
         return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
@@ -146,12 +169,12 @@ static struct json *group_entry(struct arena *a, const char *group)
 
     json_set_string(a, g, "name", group);
     versions = json_make_array(a, g, "versions");
-    for (size_t i = 0; kinds[i]; i++) {
-        if (strcmp(kinds[i]->group, group) != 0 || !is_first(i, true))
+    for (size_t i = 0; served(i); i++) {
+        if (strcmp(served(i)->group, group) != 0 || !is_first(i, true))
             continue;
-        json_append(versions, version_entry(a, kinds[i]));
+        json_append(versions, version_entry(a, served(i)));
         if (!json_get(g, "preferredVersion"))
-            json_set(a, g, "preferredVersion", version_entry(a, kinds[i]));
+            json_set(a, g, "preferredVersion", version_entry(a, served(i)));
     }
     return g;
 }
@@ -194,7 +217,7 @@ static void add_aggregated_resource(struct arena *a, struct json *list, const st
     add_response_kind(a, r, k, NULL);
     json_set_string(a, r, "scope", k->namespaced ? "Namespaced" : "Cluster");
     json_set_string(a, r, "singularResource", k->singular);
-    add_strings(a, r, "verbs", object_verbs, ELEMS(object_verbs));
+    add_verbs(a, r, k);
     add_names(a, r, k);
     for (size_t i = 0; i < ELEMS(subresources); i++) {
         if (!has_subresource(k, &subresources[i]))
@@ -213,9 +236,9 @@ static void add_aggregated_version(struct arena *a, struct json *versions, const
     json_set_string(a, v, "version", first->version);
     json_set_string(a, v, "freshness", "Current");
     list = json_make_array(a, v, "resources");
-    for (size_t i = 0; kinds[i]; i++)
-        if (in_version(kinds[i], first->group, first->version))
-            add_aggregated_resource(a, list, kinds[i]);
+    for (size_t i = 0; served(i); i++)
+        if (in_version(served(i), first->group, first->version))
+            add_aggregated_resource(a, list, served(i));
 }
 
 static void add_aggregated_group(struct arena *a, struct json *items, const char *group)
@@ -227,9 +250,9 @@ static void add_aggregated_group(struct arena *a, struct json *items, const char
         json_set_string(a, meta, "name", group);
     json_set(a, meta, "creationTimestamp", json_new_null(a));
     versions = json_make_array(a, g, "versions");
-    for (size_t i = 0; kinds[i]; i++)
-        if (strcmp(kinds[i]->group, group) == 0 && is_first(i, true))
-            add_aggregated_version(a, versions, kinds[i]);
+    for (size_t i = 0; served(i); i++)
+        if (strcmp(served(i)->group, group) == 0 && is_first(i, true))
+            add_aggregated_version(a, versions, served(i));
 }
 
 static void reply_aggregated(struct server_request *r, bool core, const char *version)
@@ -242,9 +265,9 @@ static void reply_aggregated(struct server_request *r, bool core, const char *ve
     json_set_stringf(r->arena, d, "apiVersion", "apidiscovery.k8s.io/%s", version);
     (void)json_make_object(r->arena, d, "metadata");
     items = json_make_array(r->arena, d, "items");
-    for (size_t i = 0; kinds[i]; i++)
-        if (is_first(i, false) && !*kinds[i]->group == core)
-            add_aggregated_group(r->arena, items, kinds[i]->group);
+    for (size_t i = 0; served(i); i++)
+        if (is_first(i, false) && !*served(i)->group == core)
+            add_aggregated_group(r->arena, items, served(i)->group);
     type = arena_printf(
         r->arena, "application/json;g=apidiscovery.k8s.io;v=%s;as=APIGroupDiscoveryList", version);
     if (type && !arena_failed(r->arena))
@@ -307,9 +330,9 @@ int verb_discover_groups(struct server_request *r, struct err *err)
     json_set_string(r->arena, d, "kind", "APIGroupList");
     json_set_string(r->arena, d, "apiVersion", "v1");
     groups = json_make_array(r->arena, d, "groups");
-    for (size_t i = 0; kinds[i]; i++)
-        if (*kinds[i]->group && is_first(i, false))
-            json_append(groups, group_entry(r->arena, kinds[i]->group));
+    for (size_t i = 0; served(i); i++)
+        if (*served(i)->group && is_first(i, false))
+            json_append(groups, group_entry(r->arena, served(i)->group));
     reply_json(r, 200, d);
     return 0;
 }

@@ -168,6 +168,13 @@ bool namespace_is_protected(const char *name);
 void namespaces_sweep_soon(struct server *s);
 void events_expire_soon(struct server *s);
 
+/* --- questions about oneself (reviews.c) ------------------------------------------------ */
+
+/* Kinds that are answered and not stored: no list of kinds has them. Ends with NULL. */
+extern const struct kind *const review_kinds[];
+const struct kind *review_find(const char *group, const char *version, const char *plural);
+int review_answer(struct server_request *r, const struct kind *k, struct err *err) must_check;
+
 /* --- front (front.c) ------------------------------------------------------------------- */
 
 void front_close(struct server *s);

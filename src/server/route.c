@@ -172,6 +172,8 @@ static int route_group(struct server_request *r, const struct segments *s, struc
             return err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET is allowed here");
         return discover_group(r, group, version, err);
     }
+    if (s->count == used + 1 && review_find(group, version, s->text[used]))
+        return review_answer(r, review_find(group, version, s->text[used]), err);
     rc = route_kind(r, group, version, s->text + used, s->count - used, err);
     return rc < 0 || !r->route.kind ? rc : run_verb(r, err);
 }

@@ -1,0 +1,230 @@
+/* writes_test.c - patches, server-side apply and reviews, through the server. */
+#include "fixture.h"
+
+#define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
+#define PODS "/api/v1/namespaces/default/pods"
+#define JSON_PATCH "application/json-patch+json"
+#define MERGE_PATCH "application/merge-patch+json"
+#define STRATEGIC_PATCH "application/strategic-merge-patch+json"
+#define APPLY_PATCH "application/apply-patch+yaml"
+
+static struct answer send_as(struct fixture *f, const char *method, const char *path,
+                             const char *type, const char *body, int code)
+{
+    struct answer a;
+
+    ask_with(f, &a, method, path, type, NULL, body);
+    a = wait_for(f, &a);
+    if (a.status != code)
+        fail_msg("%s %s: %d %s", method, path, a.status, a.body);
+    return a;
+}
+
+static const char *version_of(struct answer a)
+{
+    return object_resource_version(a.object);
+}
+
+static void make_config_map(struct fixture *f)
+{
+    expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"c\"},\"data\":{\"a\":\"x\"}}", 201);
+}
+
+static void make_pod(struct fixture *f)
+{
+    expect(f, "POST", PODS,
+           "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":"
+           "\"i:1\"},{\"name\":\"b\",\"image\":\"j:1\"}]}}",
+           201);
+}
+
+static const char *image_of(struct answer a, size_t i)
+{
+    return json_get_string(json_index(json_at(a.object, "spec", "containers"), i), "image", "");
+}
+
+static void json_patches(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    make_config_map(f);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/c", JSON_PATCH,
+                "[{\"op\":\"add\",\"path\":\"/data/b\",\"value\":\"y\"},"
+                "{\"op\":\"test\",\"path\":\"/data/a\",\"value\":\"x\"}]",
+                200);
+    assert_string_equal(json_string(json_at(a.object, "data", "b"), ""), "y");
+    a = send_as(f, "PATCH", CONFIG_MAPS "/c", JSON_PATCH,
+                "[{\"op\":\"remove\",\"path\":\"/data/a\"},"
+                "{\"op\":\"test\",\"path\":\"/data/b\",\"value\":\"x\"}]",
+                422);
+    assert_says(a, "Invalid", "JSON patch operation 1 (test \"/data/b\"): the test failed");
+    a = expect(f, "GET", CONFIG_MAPS "/c", NULL, 200);
+    assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "x");
+    send_as(f, "PATCH", CONFIG_MAPS "/c", JSON_PATCH, "{\"data\":null}", 400);
+    send_as(f, "PATCH", CONFIG_MAPS "/c", JSON_PATCH, "[{\"op\":", 400);
+    /* the result is an object like any other */
+    send_as(f, "PATCH", CONFIG_MAPS "/c", JSON_PATCH,
+            "[{\"op\":\"replace\",\"path\":\"\",\"value\":5}]", 400);
+    send_as(f, "PATCH", CONFIG_MAPS "/c", JSON_PATCH,
+            "[{\"op\":\"replace\",\"path\":\"/data/a\",\"value\":5}]", 422);
+    send_as(f, "PATCH", CONFIG_MAPS "/c", JSON_PATCH,
+            "[{\"op\":\"replace\",\"path\":\"/metadata/name\",\"value\":\"d\"}]", 400);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/c?fieldValidation=Strict", JSON_PATCH,
+                "[{\"op\":\"add\",\"path\":\"/bogus\",\"value\":1}]", 400);
+    assert_says(a, "BadRequest", "unknown field \"bogus\"");
+}
+
+static void strategic_patches(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    make_pod(f);
+    a = send_as(f, "PATCH", PODS "/p?fieldValidation=Strict", STRATEGIC_PATCH,
+                "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"a\"},{\"name\":\"b\"}],"
+                "\"containers\":[{\"name\":\"b\",\"image\":\"j:2\"}]}}",
+                200);
+    assert_string_equal(image_of(a, 0), "i:1");
+    assert_string_equal(image_of(a, 1), "j:2");
+    a = send_as(f, "PATCH", PODS "/p?fieldValidation=Strict", STRATEGIC_PATCH, "{\"bogus\":{}}",
+                400);
+    assert_says(a, "BadRequest", "unknown field \"bogus\"");
+    a = send_as(f, "PATCH", PODS "/p", STRATEGIC_PATCH, "{\"spec\":{\"containers\":[{}]}}", 400);
+    assert_says(a, "BadRequest", "spec.containers[0]: the element has no name");
+}
+
+static void patches_that_change_nothing(void **state)
+{
+    static const struct {
+        const char *type, *body;
+    } cases[] = {
+        {JSON_PATCH, "[]"},
+        {JSON_PATCH, "[{\"op\":\"replace\",\"path\":\"/data/a\",\"value\":\"x\"}]"},
+        {MERGE_PATCH, "{\"data\":{\"a\":\"x\"}}"},
+        {STRATEGIC_PATCH, "{\"data\":{\"a\":\"x\",\"gone\":null}}"},
+    };
+    struct fixture *f = *state;
+    const char *version;
+
+    make_config_map(f);
+    version = version_of(expect(f, "GET", CONFIG_MAPS "/c", NULL, 200));
+    for (size_t i = 0; i < ELEMS(cases); i++)
+        assert_string_equal(
+            version_of(send_as(f, "PATCH", CONFIG_MAPS "/c", cases[i].type, cases[i].body, 200)),
+            version);
+}
+
+#define APPLY CONFIG_MAPS "/applied?fieldManager=one"
+
+static void apply_creates_and_changes(void **state)
+{
+    struct fixture *f = *state;
+    const char *version;
+    struct answer a;
+
+    a = send_as(f, "PATCH", APPLY "&dryRun=All", APPLY_PATCH, "data: {a: x}", 201);
+    expect(f, "GET", CONFIG_MAPS "/applied", NULL, 404);
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH,
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied}\ndata: {a: x, b: z}\n",
+                201);
+    assert_string_equal(object_name(a.object), "applied");
+    assert_string_equal(object_namespace(a.object), "default");
+    version = version_of(a);
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: x, b: z}", 200);
+    assert_string_equal(version_of(a), version);
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: q}", 200);
+    assert_string_not_equal(version_of(a), version);
+    assert_null(json_at(a.object, "data", "b"));
+    assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
+    /* other writes keep who set what */
+    a = expect(f, "PATCH", CONFIG_MAPS "/applied", "{\"metadata\":{\"managedFields\":null}}", 200);
+    assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
+}
+
+static void apply_conflicts(void **state)
+{
+    struct fixture *f = *state;
+    const struct json *cause;
+    struct answer a;
+
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: x}", 201);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=two", APPLY_PATCH, "data: {a: q}",
+                409);
+    assert_says(a, "Conflict", "Apply failed with 1 conflict: conflict with \"one\": .data.a");
+    cause = json_first(json_at(a.object, "details", "causes"));
+    assert_string_equal(json_get_string(cause, "reason", ""), "FieldManagerConflict");
+    assert_string_equal(json_get_string(cause, "field", ""), ".data.a");
+    assert_string_equal(json_get_string(cause, "message", ""), "conflict with \"one\"");
+    a = send_as(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=two&force=true", APPLY_PATCH,
+                "data: {a: q}", 200);
+    assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "q");
+    assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
+}
+
+static void apply_refuses(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    a = send_as(f, "PATCH", CONFIG_MAPS "/applied", APPLY_PATCH, "data: {}", 422);
+    assert_says(a, "Invalid", "fieldManager: Required value");
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, "metadata: {name: other}", 400);
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, "metadata: {managedFields: [{manager: x}]}", 400);
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, "kind: Secret", 422);
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, "[a", 400);
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, "- a", 400);
+    send_as(f, "PATCH", APPLY "&fieldValidation=Strict", APPLY_PATCH, "bogus: 1", 400);
+    a = send_as(f, "PATCH", "/api/v1/namespaces/nowhere/configmaps/c?fieldManager=m", APPLY_PATCH,
+                "data: {}", 404);
+    assert_says(a, "NotFound", "namespaces \"nowhere\" not found");
+    send_as(f, "PATCH", PODS "/none/status?fieldManager=m", APPLY_PATCH, "status: {}", 404);
+}
+
+#define ACCESS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+static void reviews(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    a = expect(f, "POST", ACCESS,
+               "{\"spec\":{\"resourceAttributes\":{\"verb\":\"get\",\"resource\":\"pods\"}}}", 201);
+    assert_true(json_bool(json_at(a.object, "status", "allowed"), false));
+    assert_string_equal(json_string(json_at(a.object, "spec", "resourceAttributes", "verb"), ""),
+                        "get");
+    assert_string_equal(json_get_string(a.object, "kind", ""), "SelfSubjectAccessReview");
+    expect(f, "POST", ACCESS, "{\"spec\":{}}", 422);
+    expect(f, "POST", ACCESS, "{\"kind\":\"Pod\"}", 400);
+    expect(f, "POST", ACCESS, "[]", 400);
+    expect(f, "GET", ACCESS, NULL, 405);
+    expect(f, "GET", ACCESS "/x", NULL, 404);
+    a = expect(f, "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+               "{\"spec\":{\"namespace\":\"default\"}}", 201);
+    assert_int_equal(json_len(json_at(a.object, "status", "resourceRules")), 1);
+    a = expect(f, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}", 201);
+    assert_string_equal(json_string(json_at(a.object, "status", "userInfo", "username"), ""),
+                        "muster:admin");
+    a = expect(f, "GET", "/apis/authorization.k8s.io/v1", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "resources")), 2);
+    json_each (r, json_get(a.object, "resources"))
+        assert_true(json_string_is(json_first(json_get(r, "verbs")), "create") &&
+                    json_len(json_get(r, "verbs")) == 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(json_patches, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(strategic_patches, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(patches_that_change_nothing, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(apply_creates_and_changes, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(apply_conflicts, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(apply_refuses, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(reviews, fixture_set_up, fixture_tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
