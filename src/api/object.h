@@ -49,8 +49,9 @@ enum field_validation { FIELD_VALIDATION_IGNORE, FIELD_VALIDATION_WARN, FIELD_VA
 
 typedef void warning_fn(void *arg, const char *text);
 
-/* Bytes of a request or file to a value. content_type may be NULL (JSON if it looks like it, else
- * YAML); duplicate keys are said to warn. Errors name line and column. */
+/* Bytes of a request or file to a value: JSON, YAML, protobuf (protobuf.h). content_type may be
+ * NULL (JSON if it looks like it, else YAML); duplicate keys are said to warn. Errors name line and
+ * column. */
 struct json *object_parse(struct arena *a, const char *content_type, const char *text, size_t len,
                           warning_fn *warn, void *arg, struct err *err) must_check;
 

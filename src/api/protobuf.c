@@ -20,6 +20,7 @@ enum proto_type {
     PROTO_BOOL,
     PROTO_TIME,
     PROTO_MICRO_TIME,
+    PROTO_INT_OR_STRING,
     PROTO_MESSAGE,
     PROTO_STRING_MAP,
     PROTO_BYTES_MAP, /* base64 in JSON */
@@ -110,6 +111,9 @@ static const struct proto_field object_reference[] = {
 static const struct proto_field event_source[] = {
     {1, PROTO_STRING, 0, "component", NULL}, {2, PROTO_STRING, 0, "host", NULL}, {0}};
 
+static const struct proto_field event_series[] = {
+    {1, PROTO_INT, 0, "count", NULL}, {2, PROTO_MICRO_TIME, 0, "lastObservedTime", NULL}, {0}};
+
 static const struct proto_field event[] = {
     METADATA,
     {2, PROTO_MESSAGE, 0, "involvedObject", object_reference},
@@ -121,12 +125,63 @@ static const struct proto_field event[] = {
     {8, PROTO_INT, 0, "count", NULL},
     {9, PROTO_STRING, 0, "type", NULL},
     {10, PROTO_MICRO_TIME, 0, "eventTime", NULL},
+    {11, PROTO_MESSAGE, 0, "series", event_series},
     {12, PROTO_STRING, 0, "action", NULL},
     {13, PROTO_MESSAGE, 0, "related", object_reference},
     {14, PROTO_STRING, 0, "reportingComponent", NULL},
     {15, PROTO_STRING, 0, "reportingInstance", NULL},
     {0},
 };
+
+static const struct proto_field service_port[] = {
+    {1, PROTO_STRING, 0, "name", NULL},
+    {2, PROTO_STRING, 0, "protocol", NULL},
+    {3, PROTO_INT, 0, "port", NULL},
+    {4, PROTO_INT_OR_STRING, 0, "targetPort", NULL},
+    {5, PROTO_INT, 0, "nodePort", NULL},
+    {6, PROTO_STRING, 0, "appProtocol", NULL},
+    {0},
+};
+
+static const struct proto_field service_spec[] = {
+    {1, PROTO_MESSAGE, PROTO_LIST, "ports", service_port},
+    {2, PROTO_STRING_MAP, 0, "selector", NULL},
+    {3, PROTO_STRING, 0, "clusterIP", NULL},
+    {4, PROTO_STRING, 0, "type", NULL},
+    {5, PROTO_STRING, PROTO_LIST, "externalIPs", NULL},
+    {7, PROTO_STRING, 0, "sessionAffinity", NULL},
+    {8, PROTO_STRING, 0, "loadBalancerIP", NULL},
+    {9, PROTO_STRING, PROTO_LIST, "loadBalancerSourceRanges", NULL},
+    {10, PROTO_STRING, 0, "externalName", NULL},
+    {11, PROTO_STRING, 0, "externalTrafficPolicy", NULL},
+    {12, PROTO_INT, 0, "healthCheckNodePort", NULL},
+    {13, PROTO_BOOL, 0, "publishNotReadyAddresses", NULL},
+    {17, PROTO_STRING, 0, "ipFamilyPolicy", NULL},
+    {18, PROTO_STRING, PROTO_LIST, "clusterIPs", NULL},
+    {19, PROTO_STRING, PROTO_LIST, "ipFamilies", NULL},
+    {20, PROTO_BOOL, 0, "allocateLoadBalancerNodePorts", NULL},
+    {21, PROTO_STRING, 0, "loadBalancerClass", NULL},
+    {22, PROTO_STRING, 0, "internalTrafficPolicy", NULL},
+    {23, PROTO_STRING, 0, "trafficDistribution", NULL},
+    {0},
+};
+
+static const struct proto_field service[] = {
+    METADATA, {2, PROTO_MESSAGE, 0, "spec", service_spec}, {0}};
+
+static const struct proto_field lease_spec[] = {
+    {1, PROTO_STRING, 0, "holderIdentity", NULL},
+    {2, PROTO_INT, PROTO_KEEP_ZERO, "leaseDurationSeconds", NULL},
+    {3, PROTO_MICRO_TIME, 0, "acquireTime", NULL},
+    {4, PROTO_MICRO_TIME, 0, "renewTime", NULL},
+    {5, PROTO_INT, PROTO_KEEP_ZERO, "leaseTransitions", NULL},
+    {6, PROTO_STRING, 0, "strategy", NULL},
+    {7, PROTO_STRING, 0, "preferredHolder", NULL},
+    {0},
+};
+
+static const struct proto_field lease[] = {
+    METADATA, {2, PROTO_MESSAGE, 0, "spec", lease_spec}, {0}};
 
 static const struct proto_field preconditions[] = {
     {1, PROTO_STRING, 0, "uid", NULL}, {2, PROTO_STRING, 0, "resourceVersion", NULL}, {0}};
@@ -168,15 +223,20 @@ static const struct proto_field rules_review_spec[] = {{1, PROTO_STRING, 0, "nam
 static const struct proto_field rules_review[] = {
     METADATA, {2, PROTO_MESSAGE, 0, "spec", rules_review_spec}, {0}};
 
+static const struct proto_field self_review[] = {METADATA, {0}};
+
 static const struct proto_kind proto_kinds[] = {
     {"Namespace", namespace_fields},
     {"ConfigMap", config_map},
     {"Secret", secret},
     {"Event", event},
+    {"Service", service},
+    {"Lease", lease},
     {"DeleteOptions", delete_options},
     {"Eviction", eviction},
     {"SelfSubjectAccessReview", access_review},
     {"SelfSubjectRulesReview", rules_review},
+    {"SelfSubjectReview", self_review},
 };
 
 /* Unknown{1 TypeMeta, 2 raw}: what is around every object. */
@@ -315,6 +375,31 @@ static bool decode_time(struct arena *a, struct reader r, const struct proto_fie
     return true;
 }
 
+/* IntOrString{1 type (0: int), 2 int, 3 string}; what says nothing is "not set". */
+static bool decode_int_or_string(struct arena *a, struct reader r, const struct proto_field *f,
+                                 struct json *into)
+{
+    struct reader text = {.at = r.at, .end = r.at};
+    uint64_t type = 0, number = 0;
+    struct value v;
+
+    while (r.at < r.end) {
+        if (!read_value(&r, &v))
+            return false;
+        if (v.type == WIRE_VARINT && v.number == 1)
+            type = v.integer;
+        if (v.type == WIRE_VARINT && v.number == 2)
+            number = v.integer;
+        if (v.type == WIRE_BYTES && v.number == 3)
+            text = v.bytes;
+    }
+    if (type == 0 && number)
+        json_set_int(a, into, f->name, (int32_t)number);
+    if (type == 1 && text.at < text.end)
+        (void)json_set(a, into, f->name, new_text(a, text));
+    return type <= 1;
+}
+
 static bool decode_sub(struct arena *a, struct reader r, const struct proto_field *f,
                        struct json *into)
 {
@@ -357,6 +442,8 @@ static bool decode_field(struct arena *a, const struct value *v, const struct pr
     case PROTO_TIME:
     case PROTO_MICRO_TIME:
         return decode_time(a, v->bytes, f, into);
+    case PROTO_INT_OR_STRING:
+        return decode_int_or_string(a, v->bytes, f, into);
     case PROTO_MESSAGE:
         return decode_sub(a, v->bytes, f, into);
     case PROTO_STRING_MAP:

@@ -185,7 +185,7 @@ verb_fn verb_list, verb_watch, verb_get, verb_create, verb_update, verb_patch, v
     verb_delete_collection, verb_log, verb_bind, verb_evict, verb_exec, verb_attach, verb_forward;
 /* Not of one kind: */
 verb_fn verb_version, verb_health, verb_list_crds, verb_discover_core, verb_discover_groups,
-    verb_openapi_v2, verb_openapi_v3, verb_access_review, verb_rules_review;
+    verb_openapi_v2, verb_openapi_v3;
 /* /apis/G and /apis/G/V, /api/v1; version NULL for a group. */
 int discover_group(struct server_request *r, const char *group, const char *version,
                    struct err *err) must_check;

@@ -48,19 +48,16 @@ static const struct {
     const char *path;
     bool below; /* paths below it too */
     verb_fn *run;
-    const char *method; /* NULL: GET */
 } fixed[] = {
-    {"healthz", true, verb_health, NULL},
-    {"livez", true, verb_health, NULL},
-    {"readyz", true, verb_health, NULL},
-    {"version", false, verb_version, NULL},
-    {"api", false, verb_discover_core, NULL},
-    {"apis", false, verb_discover_groups, NULL},
-    {"openapi/v2", false, verb_openapi_v2, NULL},
-    {"openapi/v3", false, verb_openapi_v3, NULL},
-    {"apis/apiextensions.k8s.io/v1/customresourcedefinitions", false, verb_list_crds, NULL},
-    {"apis/authorization.k8s.io/v1/selfsubjectaccessreviews", false, verb_access_review, "POST"},
-    {"apis/authorization.k8s.io/v1/selfsubjectrulesreviews", false, verb_rules_review, "POST"},
+    {"healthz", true, verb_health},
+    {"livez", true, verb_health},
+    {"readyz", true, verb_health},
+    {"version", false, verb_version},
+    {"api", false, verb_discover_core},
+    {"apis", false, verb_discover_groups},
+    {"openapi/v2", false, verb_openapi_v2},
+    {"openapi/v3", false, verb_openapi_v3},
+    {"apis/apiextensions.k8s.io/v1/customresourcedefinitions", false, verb_list_crds},
 };
 
 struct segments {
@@ -194,10 +191,8 @@ static int route_request(struct server_request *r, struct err *err)
 
     for (size_t i = 0; i < ELEMS(fixed); i++)
         if (under(path, fixed[i].path, fixed[i].below)) {
-            const char *method = fixed[i].method ? fixed[i].method : "GET";
-
-            if (!method_is(r, method))
-                return err_set(err, ERR_METHOD_NOT_ALLOWED, "only %s is allowed here", method);
+            if (!method_is(r, "GET"))
+                return err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET is allowed here");
             return fixed[i].run(r, err);
         }
     if (strncmp(path, "openapi/v3/", 11) == 0)

@@ -329,7 +329,7 @@ static void bodies_are_read_by_content_type(void **state)
         {NULL, "a: 1", ERR_NONE},
         {"", "a: 1", ERR_NONE},
         {"text/html", "{\"a\":1}", ERR_UNSUPPORTED_MEDIA},
-        {"application/vnd.kubernetes.protobuf", "k8s", ERR_UNSUPPORTED_MEDIA},
+        {"application/vnd.kubernetes.protobuf", "k8s", ERR_BAD_REQUEST},
     };
 
     (void)state;

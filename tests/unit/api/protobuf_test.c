@@ -155,6 +155,79 @@ static void times_are_written_out(void **state)
     buf_release(&sub);
 }
 
+static void ports_are_numbers_or_names(void **state)
+{
+    struct buf raw = BUF_INIT(4096), body = BUF_INIT(8192), spec = BUF_INIT(1024);
+    struct buf port = BUF_INIT(256), target = BUF_INIT(64);
+
+    (void)state;
+    add_int(&port, 3, 80);
+    add_int(&target, 1, 0);
+    add_int(&target, 2, 81);
+    add_text(&target, 3, "");
+    add_message(&port, 4, &target);
+    add_int(&port, 5, 0);
+    add_message(&spec, 1, &port);
+    add_int(&port, 3, 82);
+    add_int(&target, 1, 1);
+    add_text(&target, 3, "web");
+    add_message(&port, 4, &target);
+    add_message(&spec, 1, &port);
+    add_int(&port, 3, 83);
+    add_int(&target, 1, 0);
+    add_int(&target, 2, 0);
+    add_message(&port, 4, &target);
+    add_message(&spec, 1, &port);
+    add_message(&raw, 2, &spec);
+    wrap(&body, "v1", "Service", &raw);
+    expect(&body, "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"spec\":{\"ports\":[{\"port\":80,"
+                  "\"targetPort\":81},{\"port\":82,\"targetPort\":\"web\"},{\"port\":83}]}}");
+    buf_release(&raw);
+    buf_release(&spec);
+    buf_release(&port);
+    buf_release(&target);
+}
+
+/* A body kubectl sends, cut at every byte, and with bytes changed. */
+static void strange_bodies_do_no_harm(void **state)
+{
+    struct buf raw = BUF_INIT(4096), body = BUF_INIT(8192), meta = BUF_INIT(4096);
+    struct buf sub = BUF_INIT(256);
+    unsigned seed = 20261115;
+
+    (void)state;
+    add_text(&meta, 1, "name");
+    add_int(&sub, 1, 90);
+    add_message(&meta, 8, &sub);
+    add_entry(&meta, 11, "k", "v");
+    add_text(&sub, 1, "Pod");
+    add_int(&sub, 6, 1);
+    add_message(&meta, 13, &sub);
+    add_message(&raw, 1, &meta);
+    add_entry(&raw, 2, "a", "x");
+    add_entry(&raw, 3, "b", "y");
+    wrap(&body, "v1", "ConfigMap", &raw);
+    for (size_t i = 0; i < 40000; i++) {
+        struct arena a = ARENA_INIT(1u << 20);
+        auto_err err = ERR_INIT;
+        size_t len = i < body.len ? i : body.len;
+        char *exact = malloc(len ? len : 1);
+
+        assert_non_null(exact);
+        memcpy(exact, body.data, len);
+        for (size_t n = 0; i >= body.len && n < 1 + i % 4; n++)
+            exact[4 + (size_t)rand_r(&seed) % (len - 4)] = (char)rand_r(&seed);
+        if (!protobuf_parse(&a, exact, len, &err))
+            assert_true(err_is_set(&err));
+        free(exact);
+        arena_release(&a);
+    }
+    buf_release(&raw);
+    buf_release(&body);
+    buf_release(&meta);
+    buf_release(&sub);
+}
+
 static void refuse(const char *data, size_t len, enum err_reason reason)
 {
     struct arena a = ARENA_INIT(1u << 20);
@@ -234,9 +307,14 @@ static void maps_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metadata_without_what_is_not_set), cmocka_unit_test(bytes_become_base64),
-        cmocka_unit_test(zeros_that_were_said_stay),        cmocka_unit_test(times_are_written_out),
-        cmocka_unit_test(broken_bodies_are_refused),        cmocka_unit_test(maps_are_bounded),
+        cmocka_unit_test(metadata_without_what_is_not_set),
+        cmocka_unit_test(bytes_become_base64),
+        cmocka_unit_test(zeros_that_were_said_stay),
+        cmocka_unit_test(times_are_written_out),
+        cmocka_unit_test(broken_bodies_are_refused),
+        cmocka_unit_test(maps_are_bounded),
+        cmocka_unit_test(ports_are_numbers_or_names),
+        cmocka_unit_test(strange_bodies_do_no_harm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -357,8 +357,7 @@ static void takes_patches(void **state)
         {CONFIG_MAPS "/a", "application/merge-patch+json", "{\"data\":{\"k\":null}}", 200},
         {CONFIG_MAPS "/a", "application/strategic-merge-patch+json", "{\"data\":{\"n\":\"1\"}}",
          200},
-        {CONFIG_MAPS "/a", "application/strategic-merge-patch+json", "{\"$patch\":\"smash\"}",
-         400},
+        {CONFIG_MAPS "/a", "application/strategic-merge-patch+json", "{\"$patch\":\"smash\"}", 400},
         {CONFIG_MAPS "/a", "application/json-patch+json", "[]", 200},
         {CONFIG_MAPS "/a", "application/json-patch+json", "{}", 400},
         {CONFIG_MAPS "/a", "application/apply-patch+yaml", "{}", 422}, /* no manager */

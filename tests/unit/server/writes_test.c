@@ -1,4 +1,4 @@
-/* writes_test.c - patches, server-side apply and reviews, through the server. */
+/* writes_test.c - patches, server-side apply, protobuf bodies and reviews, through the server. */
 #include "fixture.h"
 
 #define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
@@ -7,6 +7,7 @@
 #define MERGE_PATCH "application/merge-patch+json"
 #define STRATEGIC_PATCH "application/strategic-merge-patch+json"
 #define APPLY_PATCH "application/apply-patch+yaml"
+#define PROTOBUF "application/vnd.kubernetes.protobuf"
 
 static struct answer send_as(struct fixture *f, const char *method, const char *path,
                              const char *type, const char *body, int code)
@@ -181,6 +182,44 @@ static void apply_refuses(void **state)
     send_as(f, "PATCH", PODS "/none/status?fieldManager=m", APPLY_PATCH, "status: {}", 404);
 }
 
+static void send_bytes(struct fixture *f, struct answer *a, const char *path, const char *body,
+                       size_t len)
+{
+    struct api_call call = {
+        .method = "POST", .path = path, .content_type = PROTOBUF, .body = body, .body_len = len};
+
+    *a = (struct answer){.fixture = f};
+    transport_call(f->transport, &call, answer_came, a);
+    *a = wait_for(f, a);
+}
+
+#define BYTES(text) text, sizeof(text) - 1
+
+static void protobuf_bodies(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    /* TypeMeta{v1, ConfigMap}, raw{metadata{name: pb}, data{k: v}} */
+    send_bytes(f, &a, CONFIG_MAPS,
+               BYTES("k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
+                     "ConfigMap\x12\x10\x0a\x04\x0a\x02pb\x12\x08\x0a\x01k\x12\x03val"));
+    assert_int_equal(a.status, 201);
+    assert_string_equal(json_string(json_at(a.object, "data", "k"), ""), "val");
+    assert_string_equal(object_name(a.object), "pb");
+    send_bytes(f, &a, CONFIG_MAPS, BYTES("k8s\0\x0a\x0f\x0a\x02v1\x12\x09ReplicaSe\x12\x00"));
+    assert_int_equal(a.status, 415);
+    send_bytes(f, &a, CONFIG_MAPS, BYTES("k8s\0\xff\xff"));
+    assert_int_equal(a.status, 400);
+    send_bytes(f, &a, CONFIG_MAPS, BYTES(""));
+    assert_int_equal(a.status, 400);
+    /* of another kind than the path's */
+    send_bytes(f, &a, PODS,
+               BYTES("k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
+                     "ConfigMap\x12\x00"));
+    assert_int_equal(a.status, 422);
+}
+
 #define ACCESS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 static void reviews(void **state)
@@ -223,6 +262,7 @@ int main(void)
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(apply_conflicts, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(apply_refuses, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(protobuf_bodies, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(reviews, fixture_set_up, fixture_tear_down),
     };
 
