@@ -14,22 +14,28 @@
 #define WEBSOCKET_KEY_LIMIT 64u
 
 static const struct {
-    enum upgrade_use use;
     const char *upgrade;  /* the Upgrade header */
     const char *offer;    /* the header with the client's offers */
     const char *protocol; /* best first */
+    enum upgrade_use use;
     enum mux_kind kind;
 } protocols[] = {
-    {UPGRADE_REMOTE_COMMAND, "websocket", "Sec-WebSocket-Protocol", "v5.channel.k8s.io",
+    {"websocket", "Sec-WebSocket-Protocol", "v5.channel.k8s.io", UPGRADE_REMOTE_COMMAND,
      MUX_CHANNELS},
-    {UPGRADE_REMOTE_COMMAND, "websocket", "Sec-WebSocket-Protocol", "v4.channel.k8s.io",
+    {"websocket", "Sec-WebSocket-Protocol", "v4.channel.k8s.io", UPGRADE_REMOTE_COMMAND,
      MUX_CHANNELS},
-    {UPGRADE_REMOTE_COMMAND, "SPDY/3.1", "X-Stream-Protocol-Version", "v4.channel.k8s.io",
+    {"SPDY/3.1", "X-Stream-Protocol-Version", "v4.channel.k8s.io", UPGRADE_REMOTE_COMMAND,
      MUX_SPDY},
-    {UPGRADE_PORT_FORWARD, "websocket", "Sec-WebSocket-Protocol", "SPDY/3.1+portforward.k8s.io",
+    {"websocket", "Sec-WebSocket-Protocol", "SPDY/3.1+portforward.k8s.io", UPGRADE_PORT_FORWARD,
      MUX_TUNNEL_SPDY},
-    {UPGRADE_PORT_FORWARD, "SPDY/3.1", "X-Stream-Protocol-Version", "portforward.k8s.io", MUX_SPDY},
+    {"SPDY/3.1", "X-Stream-Protocol-Version", "portforward.k8s.io", UPGRADE_PORT_FORWARD, MUX_SPDY},
 };
+
+/* NULL also where the front has none: the in-process transport upgrades nothing. */
+static const char *header(struct server_request *r, const char *name)
+{
+    return r->front->header ? r->front->header(r, name) : NULL;
+}
 
 /* A word of a list with commas; case does not matter. */
 static bool list_has(const char *list, const char *word)
@@ -50,8 +56,8 @@ static bool list_has(const char *list, const char *word)
 
 static int accept_websocket(struct server_request *r, struct upgrade *u, struct err *err)
 {
-    const char *key = r->front->header(r, "Sec-WebSocket-Key");
-    const char *version = r->front->header(r, "Sec-WebSocket-Version");
+    const char *key = header(r, "Sec-WebSocket-Key");
+    const char *version = header(r, "Sec-WebSocket-Version");
     char *accept = arena_alloc(r->arena, WEBSOCKET_ACCEPT_SIZE);
 
     if (!key || !*key || strlen(key) > WEBSOCKET_KEY_LIMIT || !version ||
@@ -67,27 +73,28 @@ static int accept_websocket(struct server_request *r, struct upgrade *u, struct 
 
 static int nothing_offered(struct server_request *r, const char *upgrade, struct err *err)
 {
+    bool websocket = strcasecmp(upgrade, "websocket") == 0;
+    const char *offers = header(r,
+                                websocket ? "Sec-WebSocket-Protocol" : "X-Stream-Protocol-Version");
+
     if (!*upgrade)
         return err_set(err, ERR_BAD_REQUEST, "Upgrade request required");
     return err_set(err, ERR_BAD_REQUEST,
                    "unable to upgrade to \"%.40s\": the client offers \"%.200s\", which is not "
                    "spoken here",
-                   upgrade,
-                   r->front->header(r, strcasecmp(upgrade, "websocket") == 0
-                                           ? "Sec-WebSocket-Protocol"
-                                           : "X-Stream-Protocol-Version"));
+                   upgrade, offers ? offers : "");
 }
 
 int upgrade_negotiate(struct server_request *r, enum upgrade_use use, struct upgrade *ret,
                       struct err *err)
 {
-    const char *upgrade = r->front->header ? r->front->header(r, "Upgrade") : NULL;
+    const char *upgrade = header(r, "Upgrade");
 
-    if (!upgrade || !list_has(r->front->header(r, "Connection"), "Upgrade"))
+    if (!upgrade || !list_has(header(r, "Connection"), "Upgrade"))
         upgrade = "";
     for (size_t i = 0; i < ELEMS(protocols); i++) {
         if (protocols[i].use != use || strcasecmp(protocols[i].upgrade, upgrade) != 0 ||
-            !list_has(r->front->header(r, protocols[i].offer), protocols[i].protocol))
+            !list_has(header(r, protocols[i].offer), protocols[i].protocol))
             continue;
         *ret = (struct upgrade){
             .kind = protocols[i].kind,
