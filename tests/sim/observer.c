@@ -62,11 +62,6 @@ void observer_each(struct observer *o, const char *collection,
         fn(arg, n->key, item_json(n->value));
 }
 
-int64_t observer_revision(const struct observer *o)
-{
-    return o->revision;
-}
-
 struct pod_record *observer_pod(struct observer *o, const char *uid)
 {
     return map_gets(&o->pods, uid);
@@ -167,7 +162,6 @@ static void pod_added(struct observer *o, const char *key, const struct json *po
         return;
     p->epoch = j->epoch;
     p->generation = j->generation;
-    j->pods_made++;
     if (map_puts(&j->last_pod, key, p, &old) < 0)
         abort();
     count_restart(o, j, p, old);

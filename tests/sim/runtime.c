@@ -160,7 +160,6 @@ static struct process *process_new(struct sim *s, const struct pod_start *pod)
     p->ns = strdup(pod->ns);
     p->name = strdup(pod->name);
     p->uid = strdup(pod->uid);
-    p->began_ms = sim_loop_now(s->loop);
     p->containers = calloc(pod->containers_len, sizeof(*p->containers));
     assert(p->containers);
     for (size_t i = 0; i < pod->containers_len; i++)
@@ -309,16 +308,4 @@ void sim_runtime_each(struct runtime *r, void (*fn)(void *arg, struct process *p
 {
     map_for_each (n, &runtime_of(r)->processes)
         fn(arg, n->value);
-}
-
-size_t sim_runtime_busy(struct runtime *r)
-{
-    size_t busy = 0;
-
-    map_for_each (n, &runtime_of(r)->processes) {
-        const struct process *p = n->value;
-
-        busy += p->run.alive && (p->stopping || !p->run.known);
-    }
-    return busy;
 }

@@ -103,7 +103,6 @@ void network_connect(struct network *n, struct server *server); /* the server is
 void network_break(struct network *n);                          /* it is gone */
 /* Freed by its user, or with everything else. What it has sent may still arrive. */
 struct transport *network_link(struct network *n, enum client who);
-bool network_is_idle(const struct network *n, enum client who);
 
 /* --- the runtime (runtime.c) ------------------------------------------------------------------ */
 
@@ -113,7 +112,6 @@ struct process {
     struct container_state *containers;
     struct sim *sim;
     struct clock_timer *begin, *end, *kill, *tell;
-    int64_t began_ms;
     int exit_code;
     bool ignores_term, stopping;
     char *port, *rank, *gpus; /* of its environment; NULL: not set */
@@ -122,7 +120,6 @@ struct process {
 struct runtime *sim_runtime_new(struct sim *s);
 void sim_runtime_lose_all(struct runtime *r); /* the machine is gone, and its disk */
 void sim_runtime_each(struct runtime *r, void (*fn)(void *arg, struct process *p), void *arg);
-size_t sim_runtime_busy(struct runtime *r); /* processes that are starting or stopping */
 
 /* --- the observer (observer.c, verdict.c) ----------------------------------------------------- */
 
@@ -143,7 +140,6 @@ struct job_record {
     char completion[40];
     int64_t backoff_count, pause_count, limit_max, charges, own_ends, epoch;
     int64_t generation; /* how often all replicas were restarted together */
-    int64_t pods_made;
     bool scope_job_ever, scope_job_now, master_succeeded;
     char clean_up[16]; /* cleanUpPolicy when it ended */
     bool pause_wanted, clean_up_edited;
@@ -168,7 +164,6 @@ void observer_job_deleted_by_user(struct observer *o, const char *uid);
 void observer_started(struct observer *o, struct process *p);
 void observer_ended(struct observer *o, const struct process *p, bool lost);
 void observer_stopped(struct observer *o, const struct process *p);
-int64_t observer_revision(const struct observer *o);
 const struct json *observer_get(struct observer *o, const char *collection, const char *key);
 /* All of a collection, in key order. */
 void observer_each(struct observer *o, const char *collection,
