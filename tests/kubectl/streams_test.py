@@ -278,6 +278,21 @@ class Streams:
         self.assertEqual(self.daemon.main_processes(uid).keys(), program)
         self.assertEqual(self.kubectl("exec", pod, "--", "echo", "again").stdout, "again\n")
 
+    def test_server_stopped_with_everything_open(self):
+        server = Echo()
+        self.addCleanup(server.close)
+        pod, uid = self.pod()
+        with self.background("exec", pod, "--", "sleep", "4326") as command, self.background("attach", pod), \
+                self.forwarded(pod, server.port) as (port, _), \
+                socket.create_connection(("127.0.0.1", port), timeout=harness.PATIENCE) as connection:
+            self.wait_until(lambda: self.marked(uid, "sleep 4326"), "the command")
+            connection.sendall(b"x")
+            self.assertEqual(connection.recv(1), b"x")
+            self.assertEqual(self.daemon.terminate(), 0)
+            command.wait(harness.PATIENCE)
+        self.wait_until(lambda: not self.marked(uid, "sleep 4326"), "its end")
+        self.daemon.start()
+
     def test_exec_errors(self):
         done = self.kubectl("exec", "absent", "--", "true", code=1)
         self.assertEqual(done.stderr, 'Error from server (NotFound): pods "absent" not found\n')
