@@ -257,8 +257,9 @@ static int run_copy(struct patcher *p, const struct json *op)
     struct place source, target;
     int rc = find_value(p, json_get_string(op, "from", ""), &source);
 
-    if (rc == 0)
-        rc = find_place(p, p->path, &target);
+    if (rc < 0)
+        return rc;
+    rc = find_place(p, p->path, &target);
     return rc < 0 ? rc : put(p, &target, json_clone(p->arena, source.value));
 }
 
