@@ -232,7 +232,7 @@ class Streams:
         terminal.type("typed\n")
         terminal.expect("typed\r\ntyped\r\n")
         terminal.type("\x03")  # interrupts cat, not the shell; and drops what was typed before
-        terminal.expect(r"\^C")
+        terminal.expect(r"\^C\r\n")  # the new line is the shell's: it is back in front
         terminal.type("echo after=$?.\n")
         terminal.expect(r"after=130\.")
         terminal.type("exit 5\n")
