@@ -34,7 +34,8 @@ struct cache {
     void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
     bool synced;
-    unsigned lists;
+    unsigned lists;           /* begun */
+    unsigned lists_done;      /* number of the last one that came to its end */
     struct map by_key;        /* "ns/name" -> entry */
     struct map by_controller; /* "uid\0ns/name" -> entry */
     struct entry *dead;
@@ -304,6 +305,7 @@ static void on_list_end(void *arg)
     struct cache *c = arg;
 
     drop_unseen(c);
+    c->lists_done = c->lists;
     if (c->synced)
         return;
     c->synced = true;
@@ -379,6 +381,17 @@ size_t cache_count(const struct cache *c)
 int64_t cache_revision(const struct cache *c)
 {
     return reflector_revision(c->reflector);
+}
+
+unsigned cache_refresh(struct cache *c)
+{
+    reflector_list_again(c->reflector);
+    return c->lists + 1;
+}
+
+bool cache_has_listed(const struct cache *c, unsigned number)
+{
+    return c->lists_done >= number;
 }
 
 const struct json *cache_get(const struct cache *c, const char *ns, const char *name)

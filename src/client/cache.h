@@ -41,6 +41,11 @@ size_t cache_count(const struct cache *c);
 /* Newest resourceVersion seen, as a number: every write of this kind up to it is in the cache. */
 int64_t cache_revision(const struct cache *c);
 
+/* Lists anew: the number of a list that begins after this call. Once cache_has_listed it, the cache
+ * holds whatever was written before the call, by whomever. */
+unsigned cache_refresh(struct cache *c);
+bool cache_has_listed(const struct cache *c, unsigned number);
+
 const struct json *cache_get(const struct cache *c, const char *ns, const char *name);
 /* All objects, in key order; or those of one controller by UID (indexed, no scan). fn returns false
  * to stop. */

@@ -444,6 +444,15 @@ void reflector_free(struct reflector *r)
     free(r);
 }
 
+void reflector_list_again(struct reflector *r)
+{
+    client_forget(r);
+    r->stream_dead = true;
+    set_string(&r->revision, NULL);
+    set_string(&r->next_page, NULL);
+    schedule_step(r, 0);
+}
+
 int64_t reflector_revision(const struct reflector *r)
 {
     return r->revision_number;

@@ -40,6 +40,8 @@ struct reflector_options {
 struct reflector *reflector_new(const struct reflector_options *options) must_check;
 void reflector_free(struct reflector *r);
 /* Newest revision told, as a number; 0 before the first list or when revisions are not numbers. */
+/* Drops what it is doing and lists at once. */
+void reflector_list_again(struct reflector *r);
 int64_t reflector_revision(const struct reflector *r);
 
 #endif

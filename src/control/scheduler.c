@@ -2,8 +2,9 @@
  * scheduler.c - see scheduler.h.
  *
  * Binding twice from an old picture is prevented twice over: after a plan the next look waits until
- * the cache has seen what was written (else a GPU might be given to two pods), and a binding is a
- * patch of the very version of the pod that was looked at, so that any other is refused.
+ * the cache has seen what was written (else a GPU might be given to two pods; after a failure,
+ * which may have written all the same, the cache lists anew), and a binding is a patch of the very
+ * version of the pod that was looked at, so that any other is refused.
  */
 #include "control/scheduler.h"
 
@@ -32,6 +33,7 @@ struct scheduler {
     int64_t rest_revision; /* of pods: the next look needs it; 0: not resting */
     int64_t last_revision; /* of pods, when last asked */
     int64_t rest_until_ms; /* after a failure that may have written more than we know */
+    unsigned refresh;      /* the list that will tell what it has written; 0: not waiting */
 };
 
 /* A binding holds for the pod as it was looked at. */
@@ -56,6 +58,7 @@ static void on_applied(void *arg, const struct apply_result *result)
     s->last_revision = cache_revision(s->pods);
     if (result->outcome == APPLY_FAILED) {
         s->rest_until_ms = clock_now_ms(s->clock) + UNCLEAR_REST_MS;
+        s->refresh = cache_refresh(s->pods);
         log_warn("scheduling: %s", result->err->text);
     } else if (result->outcome == APPLY_AGAIN) {
         log_debug("scheduling: looking again: %s", result->err->text);
@@ -81,11 +84,13 @@ static bool rests(struct scheduler *s)
         queue_add_after(s->queue, LOOK_KEY, left);
         return true;
     }
-    if (s->rest_revision && !has_seen_writes(s)) {
+    if ((s->refresh && !cache_has_listed(s->pods, s->refresh)) ||
+        (s->rest_revision && !has_seen_writes(s))) {
         queue_add_after(s->queue, LOOK_KEY, RECHECK_MS);
         return true;
     }
     s->rest_until_ms = s->rest_revision = 0;
+    s->refresh = 0;
     return false;
 }
 

@@ -78,8 +78,9 @@ static struct json *replica_entry(const struct job_view *v, const struct replica
     json_set_string(a, entry, "phase", replica_phase_name(r->phase));
     if (visible)
         set_containers(a, entry, r->pod);
-    if (r->restarts > 0) {
+    if (r->restarts > 0)
         json_set_int(a, entry, "restartCount", r->restarts);
+    if (r->restart_ms > 0) {
         json_set_string(a, entry, "restartTime", time_format_micro(r->restart_ms, time));
         json_set_int(a, entry, "restartDelaySeconds", r->restart_delay_s);
     }

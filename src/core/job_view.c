@@ -143,6 +143,16 @@ static void take_records(struct job_view *v, const struct name_index *by_name)
     }
 }
 
+/* A replica that an elastic job has given up and takes back may still have a pod of then, of which
+ * the status knows nothing any more. No pod was restarted more often than the job was charged: from
+ * there on its attempts are new. */
+static void number_newcomers(struct job_view *v)
+{
+    for (size_t i = 0; i < v->len; i++)
+        if (!v->replicas[i].recorded)
+            v->replicas[i].restarts = v->backoff_count;
+}
+
 static bool recorded_as(const struct replica *r, enum replica_phase phase)
 {
     return json_string_is(json_get(r->recorded, "phase"), replica_phase_names[phase]);
@@ -217,6 +227,7 @@ void job_view_init(struct job_view *v, const struct kind *kind, const struct job
     take_pods(v, &by_name);
     take_services(v, &by_name);
     take_records(v, &by_name);
+    number_newcomers(v);
     for (size_t i = v->len; i-- > 0;) {
         v->replicas[i].outdated = is_outdated(&v->replicas[i]);
         if (v->replicas[i].taken_by)

@@ -80,8 +80,8 @@ static void renew(struct job_view *v, struct replica *r, int64_t delay_s)
 
 static void charge(struct job_view *v, struct replica *failed)
 {
-    int64_t delay_s = restart_delay_seconds(failed->restarts, failed->restart_delay_s,
-                                            failed->state.ran_ms);
+    int64_t before = failed->restart_ms > 0 ? failed->restarts : 0;
+    int64_t delay_s = restart_delay_seconds(before, failed->restart_delay_s, failed->state.ran_ms);
 
     v->backoff_count++;
     if (v->scope == SCOPE_REPLICA) {

@@ -228,9 +228,36 @@ static void nodes_that_come_later_are_used(void **state)
     assert_string_equal(node_of(w, "a"), "n1");
 }
 
+/* The first binding is done, and the answer says that it failed; the watch is silent about it. */
+static int bind_and_fail(void *arg, const char *method, const char *path)
+{
+    struct world *w = arg;
+    unsigned before = w->binds;
+
+    (void)world_watch_calls(w, method, path);
+    if (before || w->binds == 0)
+        return 0;
+    w->api.held_kind = &kind_pod;
+    assert_int_equal(fake_api_do(&w->api, "PATCH", path, "{\"spec\":{\"nodeName\":\"n1\"}}"), 200);
+    return 503;
+}
+
+static void binding_of_unknown_outcome_is_looked_up_before_the_next(void **state)
+{
+    struct world *w = *state;
+
+    w->api.refuse = bind_and_fail;
+    world_start(w, CONTROL_JOBS | CONTROL_SCHEDULER);
+    world_add_node(w, "n1", 2);
+    world_add_job(w, "j", 1, "Never");
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(w->binds, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WORLD_TEST(binding_of_unknown_outcome_is_looked_up_before_the_next),
         WORLD_TEST(pods_are_bound),
         WORLD_TEST(other_schedulers_pods_are_theirs),
         WORLD_TEST(one_look_for_many_changes),

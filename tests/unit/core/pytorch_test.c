@@ -1088,6 +1088,44 @@ static void job_scope_waits_for_surplus_pods_to_be_gone(void **state)
     world_release(&w);
 }
 
+/* Its status was forgotten with it; its pod of then must not pass for the new one. */
+static void a_replica_taken_back_has_a_newer_attempt_than_its_old_pod(void **state)
+{
+    const char *old;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure",
+          "'runPolicy':{'restartScope':'Job'},'torchrunConfig':{'enabled':true},'elastic':" ELASTIC(
+              "2"));
+    for (int i = 0; i < 2; i++) { /* two restarts: attempt 2 */
+        world_pod_exits(&w, world_name(&w, "worker", 0), 1);
+        world_settle(&w);
+        world_stop_deleted(&w);
+        w.now_ms += 10000;
+        world_settle(&w);
+        world_all_run(&w);
+        world_settle(&w);
+    }
+    old = object_uid(world_pod(&w, "worker", 1));
+    world_edit_spec(&w, "elastic", ELASTIC("1"));
+    world_settle(&w); /* it is told to stop, and takes its time */
+    world_edit_spec(&w, "elastic", ELASTIC("2"));
+    world_settle(&w);
+    world_pod_exits(&w, world_name(&w, "worker", 0), 1);
+    world_settle(&w);
+    w.now_ms += 10000;
+    world_settle(&w);
+    assert_int_equal(world_backoff(&w), 3);
+    /* the third round waits for it */
+    assert_string_equal(object_uid(world_pod(&w, "worker", 1)), old);
+    assert_null(world_pod(&w, "worker", 0));
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    world_release(&w);
+}
+
 static void shares_follow_the_weights(void **state)
 {
     static const struct {
@@ -1345,6 +1383,7 @@ int main(void)
         cmocka_unit_test(the_deadline_stops_while_paused),
         cmocka_unit_test(a_paused_job_does_not_follow_the_ports_of_others),
         cmocka_unit_test(scaling_touches_no_survivor),
+        cmocka_unit_test(a_replica_taken_back_has_a_newer_attempt_than_its_old_pod),
         cmocka_unit_test(job_scope_waits_for_surplus_pods_to_be_gone),
         cmocka_unit_test(shares_follow_the_weights),
         cmocka_unit_test(the_names_wanted_are_the_names_made),
