@@ -57,6 +57,8 @@ struct api_stream {
     struct clock_timer *timer;
     struct piece *first, **last;
     struct buf partial;
+    char *again; /* a line to be told once more, behind the next */
+    size_t again_len;
     int64_t last_due, last_revision;
     bool asked, broken, delivering, closed;
 };
@@ -298,6 +300,7 @@ static void stream_free(struct api_stream *st)
         free(p);
     }
     buf_release(&st->partial);
+    free(st->again);
     free(st->path);
     free(st);
 }
@@ -405,8 +408,19 @@ static void take_line(struct api_stream *st, const char *line, size_t len)
     if (fault(s, FAULT_WATCH_LATE))
         delay = rand_range(50, LATE_MS);
     push(st, line, len, false, 0, delay);
-    if (fault(s, FAULT_WATCH_TWICE))
+    if (st->again) { /* behind a newer one */
+        push(st, st->again, st->again_len, false, 0, delay);
+        free(st->again);
+        st->again = NULL;
+    }
+    if (!fault(s, FAULT_WATCH_TWICE))
+        return;
+    if (rand_chance(0.5)) {
         push(st, line, len, false, 0, delay);
+        return;
+    }
+    st->again = strndup(line, len);
+    st->again_len = len;
 }
 
 static void inner_data(void *arg, const char *data, size_t len)

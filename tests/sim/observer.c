@@ -696,7 +696,8 @@ void observer_started(struct observer *o, struct process *p)
         violate(o->sim, "a process is started for no pod: %s", p->name);
         return;
     }
-    if (record->started && !record->process_lost)
+    if (record->started && (!record->process_lost ||
+                            strcmp(phase_of(observer_get(o, PODS, record->key)), "Pending") != 0))
         violate(o->sim, "%s (%s) is started twice", record->key, p->uid);
     record->started = true;
     record->process_lost = record->process_ended =
