@@ -366,7 +366,7 @@ int verb_forward(struct server_request *r, struct err *err)
 
     if (rc == 0)
         rc = upgrade_negotiate(r, UPGRADE_PORT_FORWARD, &u, err);
-    if (rc < 0)
+    if (rc != 0)
         return rc;
     f = calloc(1, sizeof(*f));
     if (!f)
