@@ -313,8 +313,10 @@ static void free_forward(struct session *s)
 {
     struct forward *f = container_of(s, struct forward, session);
 
-    while (f->pairs)
-        pair_free(f->pairs);
+    for (struct pair *p = f->pairs, *next; p; p = next) {
+        next = p->next;
+        pair_free(p);
+    }
     mux_free(f->mux);
     session_remove(s);
     free(f);
