@@ -601,9 +601,12 @@ void httpd_stream(struct httpd_request *r, int code, const char *content_type,
 static void hand_over(void *cls, struct MHD_Connection *mhd, void *context, const char *early,
                       size_t early_len, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
 {
+    struct conn *c = cls;
+
     (void)mhd, (void)context;
-    upgrade_over(cls, fcntl(fd, F_DUPFD_CLOEXEC, 0), early, early_len);
+    upgrade_over(c, fcntl(fd, F_DUPFD_CLOEXEC, 0), early, early_len);
     (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+    run_soon(c->httpd); /* it closes on its next run, and nothing else would bring that about */
 }
 
 void httpd_upgrade(struct httpd_request *r, const struct httpd_header *headers, size_t header_count,
