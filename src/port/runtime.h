@@ -37,12 +37,50 @@ struct pod_run {
 
 #define POD_CONTAINERS_LIMIT 64
 
+/* 0: not said. */
+struct container_limits {
+    int64_t cpu_milli, cpu_request_milli;
+    int64_t memory_bytes;
+};
+
+#define POD_MOUNTS_LIMIT 256 /* of one container */
+#define POD_GROUPS_LIMIT 64  /* of one container */
+
+/* What a container sees at a path of its own, in place of what the machine has there. */
+struct container_mount {
+    const char *source;   /* a folder or file of the machine, absolute */
+    const char *sub_path; /* only this of it, or NULL; made as a folder when it is missing */
+    const char *target;   /* absolute; need not exist on the machine, and is not made there */
+    const char *volume;   /* its name, for messages */
+    bool read_only;
+};
+
+/* A folder in memory that all containers of the pod find at path, itself a folder of the machine.
+ */
+struct pod_memory {
+    const char *path;
+    int64_t limit_bytes; /* 0: the kernel's own */
+};
+
+/* Who the program is. In a user namespace: as who it sees itself. */
+struct container_identity {
+    bool wanted; /* false: who the daemon is */
+    uint32_t uid, gid;
+    const uint32_t *groups;
+    size_t groups_len;
+};
+
 struct container_start {
     const char *name;
     bool init;
+    const struct container_mount *mounts;
+    size_t mounts_len;
+    struct container_identity identity;
     const char *const *argv; /* NULL-terminated, at least one */
     const char *const *env;  /* "NAME=value", NULL-terminated; all there is */
     const char *cwd;
+    struct container_limits limits;
+    const char *const *cgroups; /* the runtime's own: folders the program enters, or NULL */
 };
 
 struct pod_start {
@@ -51,6 +89,10 @@ struct pod_start {
     size_t containers_len;
     int64_t grace_seconds;  /* when something other than stop() asks the pod to end */
     const char *hosts_path; /* a file the pod sees as /etc/hosts, or NULL */
+    const char *hostname;   /* NULL: name */
+    const char *scratch;    /* an empty folder to build mounts in; NULL: there are none */
+    const struct pod_memory *memory;
+    size_t memory_len;
 };
 
 struct runtime_ops {
@@ -76,6 +118,7 @@ struct runtime {
     /* Set by the user before the loop runs. Called on the loop thread, never from inside an op. */
     void (*on_change)(void *arg, const char *uid);
     void *on_change_arg;
+    const char *limits_problem; /* why limits are not enforced; NULL: they are, or nobody can say */
 };
 
 #endif

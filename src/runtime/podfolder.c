@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/start_json.h"
+
 #define ARGV_LIMIT 65536u
 
 bool pod_name_is_safe(const char *name)
@@ -243,6 +245,7 @@ struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)
     json_set_string(a, v, "uid", p->uid);
     json_set_int(a, v, "graceSeconds", p->grace_seconds);
     json_set_string(a, v, "hosts", p->hosts_path);
+    start_json_add_pod(a, v, p);
     list = json_make_array(a, v, "containers");
     for (size_t i = 0; i < p->containers_len; i++) {
         const struct container_start *c = &p->containers[i];
@@ -253,6 +256,7 @@ struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)
         (void)json_set(a, item, "argv", strings_to_json(a, c->argv));
         (void)json_set(a, item, "env", strings_to_json(a, c->env));
         json_set_string(a, item, "cwd", c->cwd);
+        start_json_add_container(a, item, c);
     }
     return v;
 }
@@ -271,7 +275,7 @@ static int container_start_from_json(struct arena *a, const struct json *v,
         return err_set(err, ERR_INTERNAL, "%s: container %s has no command", POD_FILE_RUN, c->name);
     if (!pod_name_is_safe(c->name))
         return err_set(err, ERR_INTERNAL, "%s: bad container name", POD_FILE_RUN);
-    return 0;
+    return start_json_read_container(a, v, c, err);
 }
 
 int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start *ret,
@@ -302,7 +306,7 @@ int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start 
         .grace_seconds = json_get_int(v, "graceSeconds", 30),
         .hosts_path = json_get_string(v, "hosts", NULL),
     };
-    return 0;
+    return start_json_read_pod(a, v, ret, err);
 }
 
 /* --- lock and marker --- */
