@@ -20,7 +20,11 @@ die() { echo "setup: $*" >&2; exit 1; }
 build_packages=(gcc libc6-dev make pkg-config libuv1-dev libmicrohttpd-dev libcurl4-gnutls-dev
                 libyaml-dev libsqlite3-dev zlib1g-dev)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
-test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq procps python3-minimal)
+test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq procps python3-minimal python3-pip
+               openmpi-bin libopenmpi-dev python3-mpi4py)
+# What Horovod is built with, and what it imports.
+horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-setuptools python3-wheel
+                  python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)
 lint_packages=(clang-tidy clang-format cppcheck shellcheck)
 bench_packages=(wrk curl)
 
@@ -164,11 +168,40 @@ kubectl_from() {
     fi
 }
 
+# from_pypi: what tests use that Debian lacks, into build/venv, in the versions tools/requirements.txt names.
+from_pypi() {
+    local venv=build/venv stamp=build/venv/requirements.txt
+    if cmp -s tools/requirements.txt $stamp; then return; fi
+    say "test: installing $(grep -c '^[a-z]' tools/requirements.txt) packages from PyPI into $venv"
+    /usr/bin/python3 -m pip --python $venv/bin/python --disable-pip-version-check install -q \
+        -r tools/requirements.txt >>"$log" 2>&1 </dev/null ||
+        { tail -n 15 "$log" >&2; die "test: pip could not install what tools/requirements.txt names"; }
+    replace $stamp <tools/requirements.txt
+}
+
+# Horovod has no package that fits Debian's PyTorch: it is built here, once; pip keeps the result for later checkouts.
+horovod() {
+    local venv=build/venv version=0.28.1
+    if $venv/bin/python -c 'import horovod.torch' 2>/dev/null; then return; fi
+    packages test "${horovod_packages[@]}"
+    say "test: building Horovod $version for Debian's PyTorch (some minutes, unless pip has it still)"
+    env HOROVOD_WITH_PYTORCH=1 HOROVOD_WITH_MPI=1 HOROVOD_CPU_OPERATIONS=MPI HOROVOD_WITHOUT_GLOO=1 \
+        HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1 MAKEFLAGS="-j$(nproc)" \
+        /usr/bin/python3 -m pip --disable-pip-version-check wheel -q --no-deps --no-build-isolation \
+        -w build/wheels horovod==$version >>"$log" 2>&1 </dev/null ||
+        { grep -i 'error' "$log" | head -n 15 >&2; die "test: Horovod could not be built; $log says more"; }
+    /usr/bin/python3 -m pip --python $venv/bin/python --disable-pip-version-check install -q --no-deps \
+        build/wheels/horovod-$version-*.whl >>"$log" 2>&1 </dev/null ||
+        { tail -n 15 "$log" >&2; die "test: Horovod could not be installed"; }
+}
+
 phase() {
     case $1 in
     build) packages build "${build_packages[@]}" ;;
     demo)  packages demo "${build_packages[@]}" "${demo_packages[@]}"; python_env ;;
     test)  packages test "${build_packages[@]}" "${demo_packages[@]}" "${test_packages[@]}"; python_env
+           from_pypi
+           horovod
            kubectl_from 1.20 bookworm kubernetes-client
            kubectl_from 1.32 trixie kubectl ;;
     lint)  packages lint "${build_packages[@]}" "${lint_packages[@]}" ;;
