@@ -93,16 +93,16 @@ static void set_tasks(const struct job_view *v, struct json *status)
     struct json *tasks = json_set(a, status, "tasks", json_new_array(a));
     size_t i = 0;
 
-    json_each (spec, json_get(v->spec, "replicaSpecs")) {
+    for (size_t role = 0; role < v->roles_len; role++) {
         struct json *task = json_append(tasks, json_new_object(a));
         struct json *replicas = json_new_array(a);
         int64_t restarts = 0;
 
-        for (; i < v->len && v->replicas[i].spec == spec; i++) {
+        for (; i < v->len && v->replicas[i].role == &v->roles[role]; i++) {
             restarts += v->replicas[i].restarts;
             json_append(replicas, replica_entry(v, &v->replicas[i]));
         }
-        json_set_string(a, task, "type", json_get_string(spec, "type", "worker"));
+        json_set_string(a, task, "type", v->roles[role].type);
         if (restarts > 0)
             json_set_int(a, task, "restartCount", restarts);
         json_set(a, task, "replicas", replicas);
@@ -155,7 +155,8 @@ static void set_counters(const struct job_view *v, struct json *status)
         json_set_int(a, status, "pauseCount", v->pause_count);
     /* A paused job asks for none: it would follow every other job that takes the one it thought of.
      */
-    if (v->snapshot->shared_network && v->port.port && (v->phase != JOB_PAUSED || v->port.held))
+    if (v->rules->meets && v->snapshot->shared_network && v->port.port &&
+        (v->phase != JOB_PAUSED || v->port.held))
         json_set_int(a, status, "masterPort", v->port.port);
 }
 
@@ -199,7 +200,7 @@ struct json *job_with_status(const struct job_view *v, struct json *status)
     json_set_string(a, job, "apiVersion", kind_api_version(a, v->kind));
     json_set_string(a, job, "kind", v->kind->name);
     json_set(a, job, "metadata", shared(a, json_get(v->job, "metadata")));
-    json_set(a, job, "spec", shared(a, v->spec));
+    json_set(a, job, "spec", shared(a, json_get(v->job, "spec")));
     json_set(a, job, "status", status);
     return job;
 }

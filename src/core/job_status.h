@@ -9,7 +9,7 @@ enum job_phase job_phase_now(const struct job_view *v);
 
 /* After the phase is known: why_reason and why_message (job_why.c). */
 void job_explain(struct job_view *v);
-/* The sentence a job ends with (job_why.c). */
+/* The sentence a job ends with, by v->culprit (job_why.c). */
 const char *job_ending_text(const struct job_view *v, enum job_ending ending);
 const char *job_ending_reason(enum job_ending ending); /* DeadlineExceeded ... */
 /* Which replicas failed and how; only when some did (job_why.c). */

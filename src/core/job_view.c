@@ -39,52 +39,49 @@ static enum job_phase phase_of(const struct json *status)
     return JOB_UNKNOWN;
 }
 
-const struct json *training_container(const struct json *pod_spec)
+const struct json *main_container(const struct job_rules *rules, const struct json *pod_spec)
 {
     const struct json *containers = json_get(pod_spec, "containers");
 
-    json_each (c, containers)
-        if (json_string_is(json_get(c, "name"), "python"))
-            return c;
+    for (const char *const *name = rules->main_containers; *name; name++)
+        json_each (c, containers)
+            if (json_string_is(json_get(c, "name"), *name))
+                return c;
     return json_first(containers);
+}
+
+static void add_replica(struct job_view *v, const struct role *role, int64_t index)
+{
+    v->replicas[v->len] = (struct replica){
+        .role = role,
+        .type = role->type,
+        .name = role->single ? arena_printf(v->arena, "%s-%s-%s", v->name, v->hash5, role->type)
+                             : replica_name(v->arena, v->name, v->hash5, role->type, index),
+        .index = index,
+        .rank = (int64_t)v->len,
+    };
+    v->len++;
 }
 
 static void add_replicas(struct job_view *v)
 {
-    const struct json *entries = json_get(v->spec, "replicaSpecs");
-    int64_t *counts = arena_alloc(v->arena, (json_len(entries) + 1) * sizeof(*counts));
-    size_t total = 0, task = 0;
+    size_t total = 0;
 
-    if (!counts)
-        return;
-    replica_counts(v->spec, counts);
-    for (size_t i = 0; i < json_len(entries); i++)
-        total += (size_t)counts[i];
+    v->rules->cast(v);
+    for (size_t i = 0; i < v->roles_len; i++)
+        total += (size_t)v->roles[i].count;
     v->replicas = arena_alloc(v->arena, (total + 1) * sizeof(*v->replicas));
     if (!v->replicas)
         return;
-    json_each (entry, entries) {
-        const char *type = json_get_string(entry, "type", "worker");
-
-        for (int64_t i = 0; i < counts[task]; i++) {
-            v->replicas[v->len] = (struct replica){
-                .spec = entry,
-                .type = type,
-                .name = replica_name(v->arena, v->name, v->hash5, type, i),
-                .index = i,
-                .rank = (int64_t)v->len,
-                .policy = restart_policy_of(json_get_string(entry, "restartPolicy", "Never")),
-            };
-            v->len++;
-        }
-        task++;
-    }
+    for (size_t i = 0; i < v->roles_len; i++)
+        for (int64_t index = 0; index < v->roles[i].count; index++)
+            add_replica(v, &v->roles[i], index);
 }
 
 static void take_pod(struct job_view *v, struct replica *r, const struct json *pod)
 {
     const char *attempt = object_annotation(pod, ANNOTATION_ATTEMPT);
-    const struct json *main_container = training_container(json_get(pod, "spec"));
+    const struct json *works = main_container(v->rules, json_get(pod, "spec"));
 
     if (!object_is_controlled_by(pod, v->uid)) {
         r->taken_by = "pod";
@@ -92,7 +89,7 @@ static void take_pod(struct job_view *v, struct replica *r, const struct json *p
     }
     r->pod = pod;
     r->pod_attempt = attempt ? strtoll(attempt, NULL, 10) : 0;
-    r->state = pod_state_of(pod, json_get_string(main_container, "name", NULL));
+    r->state = pod_state_of(pod, json_get_string(works, "name", NULL));
 }
 
 static void take_pods(struct job_view *v, const struct name_index *by_name)
@@ -174,12 +171,20 @@ static bool is_outdated(const struct replica *r)
     return recorded_as(r, REPLICA_FAILED) && recorded_uid_is(r, r->pod) && !pod_is_finished(r->pod);
 }
 
+static enum restart_scope scope_of(const struct json *word, enum restart_scope otherwise)
+{
+    if (json_string_is(word, "Job"))
+        return SCOPE_JOB;
+    return json_string_is(word, "Replica") ? SCOPE_REPLICA : otherwise;
+}
+
 static void read_spec(struct job_view *v)
 {
     const struct json *policy = json_get(v->spec, "runPolicy");
 
-    v->scope = json_string_is(json_get(policy, "restartScope"), "Job") ? SCOPE_JOB : SCOPE_REPLICA;
-    v->backoff_limit = json_get_int(policy, "backoffLimit", BACKOFF_LIMIT_DEFAULT);
+    v->scope = scope_of(json_get(policy, "restartScope"), v->rules->scope);
+    v->backoff_limit = json_get_int(policy, "backoffLimit",
+                                    v->rules->budget ? v->rules->budget(v) : BACKOFF_LIMIT_DEFAULT);
     v->pause_wanted = switched_on(json_at(v->spec, "runMode", "pause"));
     v->elastic = switched_on(json_get(v->spec, "elastic")) &&
                  switched_on(json_get(v->spec, "torchrunConfig"));
@@ -193,12 +198,12 @@ static void read_status(struct job_view *v)
     v->start_ms = object_time(v->status, "startTime");
     v->resumed = v->pause_count > 0 && !v->pause_wanted;
     v->port = (struct port_claim){.port = PORT_ON_CLUSTER, .held = true};
-    if (v->snapshot->shared_network && !job_phase_is_final(v->was))
+    if (v->rules->meets && v->snapshot->shared_network && !job_phase_is_final(v->was))
         v->port = port_claim_for(v->arena, v->snapshot->leases, v->snapshot->leases_len, v->uid,
                                  json_get_int(v->status, "masterPort", 0));
 }
 
-void job_view_init(struct job_view *v, const struct kind *kind, const struct job_snapshot *s,
+void job_view_init(struct job_view *v, const struct job_rules *rules, const struct job_snapshot *s,
                    struct arena *a)
 {
     struct name_index by_name;
@@ -206,9 +211,10 @@ void job_view_init(struct job_view *v, const struct kind *kind, const struct job
     *v = (struct job_view){
         .snapshot = s,
         .arena = a,
-        .kind = kind,
+        .rules = rules,
+        .kind = rules->kind,
         .job = s->job,
-        .spec = json_get(s->job, "spec"),
+        .spec = rules->unify ? rules->unify(a, json_get(s->job, "spec")) : json_get(s->job, "spec"),
         .status = json_get(s->job, "status"),
         .ns = object_namespace(s->job),
         .name = object_name(s->job),

@@ -12,11 +12,10 @@
 #ifndef MUSTER_CORE_JOB_VIEW_H
 #define MUSTER_CORE_JOB_VIEW_H
 
-#include "core/job.h"
+#include "core/job_rules.h"
 #include "core/pod_state.h"
 #include "core/ports.h"
 #include "core/replica_names.h"
-#include "core/restart.h"
 
 #define ANNOTATION_ATTEMPT "batch.tensorstack.dev/attempt"
 /* When the pod's job came: the scheduler's order, so that a restarted job keeps its place. */
@@ -47,17 +46,12 @@ enum replica_phase {
     REPLICA_PHASE_COUNT
 };
 
-enum restart_scope { SCOPE_REPLICA, SCOPE_JOB };
-
 enum job_ending { ENDING_NONE, ENDING_SUCCEEDED, ENDING_FAILED, ENDING_BUDGET, ENDING_DEADLINE };
 
-enum clean_up_policy { CLEAN_UP_UNFINISHED, CLEAN_UP_ALL, CLEAN_UP_NONE };
-
 struct replica {
-    const struct json *spec; /* its entry of replicaSpecs */
+    const struct role *role;
     const char *type, *name;
     int64_t index, rank;
-    enum restart_policy policy;
 
     const struct json *pod;      /* ours, or NULL */
     const char *taken_by;        /* "pod" or "service": has the name and is not ours; or NULL */
@@ -78,12 +72,16 @@ struct replica {
 struct job_view {
     const struct job_snapshot *snapshot;
     struct arena *arena;
+    const struct job_rules *rules;
     const struct kind *kind;
-    const struct json *job, *spec, *status;
+    const struct json *job, *status;
+    const struct json *spec; /* in the layout the rules read */
     const char *ns, *name, *uid;
     char hash5[HASH5_SIZE];
     int64_t now_ms;
 
+    struct role *roles;
+    size_t roles_len;
     struct replica *replicas; /* [0] is the master */
     size_t len;
     const struct json **surplus; /* our pods that no replica wants */
@@ -101,14 +99,15 @@ struct job_view {
     int64_t backoff_count, pause_count, start_ms;
     struct port_claim port;
 
-    bool commits;            /* this look restarts or pauses: it only writes that down */
-    enum job_ending ending;  /* this look ends the job */
-    const char *ending_text; /* the whole sentence */
+    bool commits;                  /* this look restarts or pauses: it only writes that down */
+    enum job_ending ending;        /* this look ends the job */
+    const struct replica *culprit; /* by whose end; NULL: nobody's */
+    const char *ending_text;       /* the whole sentence */
     const char *why_reason, *why_message; /* "" when there is nothing to explain */
     int64_t counts[REPLICA_PHASE_COUNT];
 };
 
-void job_view_init(struct job_view *v, const struct kind *kind, const struct job_snapshot *s,
+void job_view_init(struct job_view *v, const struct job_rules *rules, const struct job_snapshot *s,
                    struct arena *a);
 
 const char *job_phase_name(enum job_phase phase);
@@ -145,8 +144,9 @@ void job_view_settle(struct job_view *v);
 
 /* spec.torchrunConfig, spec.elastic, ...: on? Both spellings are read. */
 bool switched_on(const struct json *config);
-/* The training container: called python, else the first. NULL when there is none. */
-const struct json *training_container(const struct json *pod_spec);
+/* The container that does the work: called as the rules say, else the first. NULL when there is
+ * none. */
+const struct json *main_container(const struct job_rules *rules, const struct json *pod_spec);
 /* How many replicas each entry of replicaSpecs has; counts has room for all entries. */
 void replica_counts(const struct json *spec, int64_t *counts);
 

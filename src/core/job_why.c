@@ -36,13 +36,17 @@ static const char *remembered_failure(const struct job_view *v, const struct rep
 
 static const char *failure_of(const struct job_view *v, const struct replica *r)
 {
-    return r->pod && pod_is_finished(r->pod) ? pod_failure_text(v->arena, r->name, &r->state)
-                                             : remembered_failure(v, r);
+    if (!r->pod || !pod_is_finished(r->pod))
+        return remembered_failure(v, r);
+    if (r->state.phase == POD_SUCCEEDED)
+        return arena_printf(v->arena, "%s ended with exit code 0 while %s still needed it", r->name,
+                            v->replicas[0].name);
+    return pod_failure_text(v->arena, r->name, &r->state);
 }
 
 const char *job_ending_text(const struct job_view *v, enum job_ending ending)
 {
-    const struct replica *master = v->replicas;
+    const struct replica *r = v->culprit;
     struct arena *a = v->arena;
 
     switch (ending) {
@@ -50,12 +54,12 @@ const char *job_ending_text(const struct job_view *v, enum job_ending ending)
         return "The job has finished successfully.";
     case ENDING_FAILED:
         return arena_printf(a, "%s %s has failed: %s; restartPolicy %s does not restart it",
-                            v->kind->name, v->name, failure_of(v, master),
-                            restart_policy_name(master->policy));
+                            v->kind->name, v->name, failure_of(v, r),
+                            restart_policy_name(r->role->policy));
     case ENDING_BUDGET:
         return arena_printf(
             a, "%s %s has failed: %s; the restart budget is spent (%" PRId64 " of %" PRId64 ")",
-            v->kind->name, v->name, failure_of(v, master), v->backoff_count, v->backoff_limit);
+            v->kind->name, v->name, failure_of(v, r), v->backoff_count, v->backoff_limit);
     case ENDING_DEADLINE:
         return arena_printf(
             a, "%s %s has failed: it ran longer than activeDeadlineSeconds (%" PRId64 " s)",
@@ -182,7 +186,11 @@ void job_explain(struct job_view *v)
     int64_t well = v->counts[REPLICA_RUNNING] + v->counts[REPLICA_SUCCEEDED];
 
     if (v->ending != ENDING_NONE) {
-        because(v, job_ending_reason(v->ending), v->ending_text);
+        because(v,
+                v->ending == ENDING_FAILED && v->culprit != v->replicas
+                    ? "ReplicaFailed"
+                    : job_ending_reason(v->ending),
+                v->ending_text);
         return;
     }
     if (v->phase == JOB_PAUSED) {

@@ -1,5 +1,6 @@
 /*
- * replica_pod.c - makes a replica's pod out of its template, and its service.
+ * replica_pod.c - makes a replica's pod out of its template, and its service; what the kinds' own
+ * code for it (job_rules.h: pod_spec) has in common.
  *
  * What we add never takes away what the user wrote: labels and annotations of the template stay,
  * and an environment variable the user sets himself wins (with a warning where that breaks the
@@ -38,8 +39,7 @@ static void set_identity(const struct job_view *v, const struct replica *r, stru
     json_set_stringf(a, labels, LABEL_REPLICA_INDEX, "%" PRId64, r->index);
 }
 
-static struct json *child_new(const struct job_view *v, const struct replica *r,
-                              const struct kind *kind)
+struct json *replica_child_new(const struct job_view *v, const struct kind *kind, const char *name)
 {
     struct arena *a = v->arena;
     struct json *child = json_new_object(a);
@@ -48,7 +48,7 @@ static struct json *child_new(const struct job_view *v, const struct replica *r,
     json_set_string(a, child, "apiVersion", kind_api_version(a, kind));
     json_set_string(a, child, "kind", kind->name);
     metadata = json_make_object(a, child, "metadata");
-    json_set_string(a, metadata, "name", r->name);
+    json_set_string(a, metadata, "name", name);
     json_set_string(a, metadata, "namespace", v->ns);
     json_append(json_make_array(a, metadata, "ownerReferences"), owner_reference(v));
     return child;
@@ -57,7 +57,7 @@ static struct json *child_new(const struct job_view *v, const struct replica *r,
 /* A clone of a map of the template's metadata, or an empty one. */
 static struct json *template_map(struct arena *a, const struct replica *r, const char *which)
 {
-    const struct json *map = json_at(r->spec, "template", "metadata", which);
+    const struct json *map = json_at(r->role->spec, "template", "metadata", which);
 
     return json_is(map, JSON_OBJECT) ? json_clone(a, map) : json_new_object(a);
 }
@@ -92,8 +92,8 @@ static const struct json *env_of(const struct json *container, const char *name)
     return NULL;
 }
 
-static void add_env(struct arena *a, struct json *env, const struct json *container,
-                    const char *name, const char *value)
+void replica_env_add(struct arena *a, struct json *env, const struct json *container,
+                     const char *name, const char *value)
 {
     struct json *var;
 
@@ -104,18 +104,8 @@ static void add_env(struct arena *a, struct json *env, const struct json *contai
     json_set_string(a, var, "value", value);
 }
 
-/* Ours come first, so that the user's variables and commands may refer to them. */
-static void set_environment(const struct job_view *v, const struct replica *r,
-                            struct json *container)
+void replica_env_set(struct arena *a, struct json *container, struct json *env)
 {
-    struct arena *a = v->arena;
-    struct json *env = json_new_array(a);
-
-    add_env(a, env, container, "MASTER_ADDR", v->replicas[0].name);
-    add_env(a, env, container, "MASTER_PORT", arena_printf(a, "%" PRId64, v->port.port));
-    add_env(a, env, container, "WORLD_SIZE", arena_printf(a, "%zu", v->len));
-    add_env(a, env, container, "RANK", arena_printf(a, "%" PRId64, r->rank));
-    add_env(a, env, container, "PYTHONUNBUFFERED", "1");
     json_each (var, json_get(container, "env"))
         json_append(env, json_clone(a, var));
     json_set(a, container, "env", env);
@@ -138,13 +128,15 @@ static void skip_init_containers(const struct json *entry, struct json *pod_spec
 }
 
 /* The environment is put up, the payload is not started: the user looks around himself. */
-static void apply_debug(const struct job_view *v, const struct replica *r, struct json *pod_spec)
+bool replica_debug(const struct job_view *v, const struct replica *r, struct json *pod_spec)
 {
     const struct json *debug = json_at(v->spec, "runMode", "debug");
     const struct json *entry = entry_of_type(json_get(debug, "replicaSpecs"), r->type);
     const struct json *command = json_get(entry, "command");
     struct arena *a = v->arena;
 
+    if (!switched_on(debug))
+        return false;
     skip_init_containers(entry, pod_spec);
     for (struct json *c = json_first_mut(json_get_mut(pod_spec, "containers")); c; c = c->next) {
         struct json *wait = json_new_array(a);
@@ -154,24 +146,30 @@ static void apply_debug(const struct job_view *v, const struct replica *r, struc
         json_remove(c, "args");
         json_set(a, c, "command", json_len(command) ? json_clone(a, command) : wait);
     }
+    return true;
 }
 
-static void apply_resume(const struct job_view *v, const struct replica *r, struct json *pod_spec,
-                         struct json *container)
+const struct json *replica_resume(const struct job_view *v, const struct replica *r,
+                                  struct json *pod_spec)
 {
     const struct json *pause = json_at(v->spec, "runMode", "pause");
     const struct json *entry = entry_of_type(json_get(pause, "resumeSpecs"), r->type);
 
     if (!v->resumed || !entry)
-        return;
+        return NULL;
     skip_init_containers(entry, pod_spec);
-    json_set(v->arena, container, "command", json_clone(v->arena, json_get(entry, "command")));
-    json_set(v->arena, container, "args", json_clone(v->arena, json_get(entry, "args")));
+    return entry;
 }
 
-static struct json *training_container_mut(struct json *pod_spec)
+void replica_resume_command(struct arena *a, const struct json *entry, struct json *container)
 {
-    const struct json *wanted = training_container(pod_spec);
+    json_set(a, container, "command", json_clone(a, json_get(entry, "command")));
+    json_set(a, container, "args", json_clone(a, json_get(entry, "args")));
+}
+
+struct json *main_container_mut(const struct job_rules *rules, struct json *pod_spec)
+{
+    const struct json *wanted = main_container(rules, pod_spec);
     struct json *c = json_first_mut(json_get_mut(pod_spec, "containers"));
 
     while (c && c != wanted)
@@ -179,28 +177,13 @@ static struct json *training_container_mut(struct json *pod_spec)
     return c;
 }
 
-static void set_payload(const struct job_view *v, const struct replica *r, struct json *pod_spec)
-{
-    struct json *container = training_container_mut(pod_spec);
-
-    set_environment(v, r, container);
-    if (switched_on(json_at(v->spec, "runMode", "debug"))) {
-        apply_debug(v, r, pod_spec);
-        return;
-    }
-    apply_resume(v, r, pod_spec, container);
-    if (switched_on(json_get(v->spec, "torchrunConfig")))
-        torchrun_wrap(v, r, container);
-}
-
 struct json *replica_pod_new(const struct job_view *v, const struct replica *r, int64_t min_member)
 {
     struct arena *a = v->arena;
-    struct json *pod = child_new(v, r, &kind_pod);
-    struct json *spec = json_clone(a, json_at(r->spec, "template", "spec"));
+    struct json *pod = replica_child_new(v, &kind_pod, r->name);
+    struct json *spec = v->rules->pod_spec(v, r);
 
     set_metadata(v, r, min_member, pod);
-    set_payload(v, r, spec);
     json_set_string(a, spec, "restartPolicy", "Never");
     json_set(a, pod, "spec", spec);
     return pod;
@@ -210,7 +193,7 @@ struct json *replica_pod_new(const struct job_view *v, const struct replica *r, 
 struct json *replica_service_new(const struct job_view *v, const struct replica *r)
 {
     struct arena *a = v->arena;
-    struct json *service = child_new(v, r, &kind_service);
+    struct json *service = replica_child_new(v, &kind_service, r->name);
     struct json *spec = json_make_object(a, service, "spec");
     struct json *port = json_new_object(a);
 
@@ -230,26 +213,31 @@ struct json *replica_service_new(const struct job_view *v, const struct replica 
 
 typedef void say_fn(void *arg, const char *reason, const char *text);
 
-static void warn_of_template(const struct job_view *v, const struct json *entry, say_fn *say,
+static void warn_of_template(const struct job_view *v, const struct role *role, say_fn *say,
                              void *arg)
 {
-    static const char *const group_variables[] = {"MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE",
-                                                  "RANK"};
-    const struct json *pod_spec = json_at(entry, "template", "spec");
+    const struct json *pod_spec = json_at(role->spec, "template", "spec");
     const char *policy = json_get_string(pod_spec, "restartPolicy", "Never");
-    const char *type = json_get_string(entry, "type", "worker");
 
     if (strcmp(policy, "Never") != 0)
         say(arg, "RestartPolicyIgnored",
             arena_printf(v->arena,
                          "The template's restartPolicy %s of %s is not used: pods are Never and "
                          "are replaced as replicaSpecs[].restartPolicy says.",
-                         policy, type));
-    for (size_t i = 0; i < ELEMS(group_variables); i++)
-        if (env_of(training_container(pod_spec), group_variables[i]))
+                         policy, role->type));
+    for (const char *const *name = v->rules->group_variables; *name; name++)
+        if (env_of(main_container(v->rules, pod_spec), *name))
             say(arg, "EnvOverridden",
                 arena_printf(v->arena, "%s sets %s itself: the replicas may not find each other.",
-                             type, group_variables[i]));
+                             role->type, *name));
+}
+
+static bool has_role(const struct job_view *v, const char *type)
+{
+    for (size_t i = 0; i < v->roles_len; i++)
+        if (strcmp(v->roles[i].type, type) == 0)
+            return true;
+    return false;
 }
 
 static void warn_of_unmatched(const struct job_view *v, const struct json *entries,
@@ -258,7 +246,7 @@ static void warn_of_unmatched(const struct job_view *v, const struct json *entri
     json_each (entry, entries) {
         const char *type = json_get_string(entry, "type", "");
 
-        if (!entry_of_type(json_get(v->spec, "replicaSpecs"), type))
+        if (!has_role(v, type))
             say(arg, "NoSuchReplicaType",
                 arena_printf(v->arena, "%s names the type \"%s\", which the job does not have.",
                              where, type));
@@ -269,8 +257,8 @@ void replica_pod_warnings(const struct job_view *v, say_fn *say, void *arg)
 {
     const struct json *mode = json_get(v->spec, "runMode");
 
-    json_each (entry, json_get(v->spec, "replicaSpecs"))
-        warn_of_template(v, entry, say, arg);
+    for (size_t i = 0; i < v->roles_len; i++)
+        warn_of_template(v, &v->roles[i], say, arg);
     warn_of_unmatched(v, json_at(mode, "debug", "replicaSpecs"), "runMode.debug.replicaSpecs", say,
                       arg);
     warn_of_unmatched(v, json_at(mode, "pause", "resumeSpecs"), "runMode.pause.resumeSpecs", say,

@@ -1,0 +1,191 @@
+/*
+ * job_act.c - makes and deletes the pods of a job that goes on, and what they need. Acts on what
+ * the status as cached allows; see job_run.c.
+ */
+#include "api/object.h"
+#include "core/job_run.h"
+#include "core/replica_pod.h"
+
+/* At what nobody tells us about: foreign pods, ports. */
+#define LOOK_AGAIN_MS (10 * INT64_C(1000))
+
+static void delete_pod(const struct json *pod, struct plan *plan)
+{
+    if (!object_is_deleting(pod))
+        plan_delete(plan, &kind_pod, pod, -1);
+}
+
+static void delete_surplus(const struct job_view *v, struct plan *plan)
+{
+    for (size_t i = 0; i < v->surplus_len; i++)
+        delete_pod(v->surplus[i], plan);
+}
+
+/* Old pods of a group that restarts as a whole must be gone before any new one comes: else old and
+ * new ranks would meet at the same address. */
+static bool must_gather(const struct job_view *v)
+{
+    if (v->scope != SCOPE_JOB && v->phase != JOB_RESUMING)
+        return false;
+    if (v->surplus_len)
+        return true;
+    for (size_t i = 0; i < v->len; i++)
+        if (replica_is_superseded(v, &v->replicas[i]))
+            return true;
+    return false;
+}
+
+/* How many pods must run together: those whose part is not done; an elastic job can do with less.
+ */
+static int64_t min_member(const struct job_view *v)
+{
+    int64_t least = (int64_t)v->len - v->counts[REPLICA_SUCCEEDED] - v->counts[REPLICA_FAILED];
+
+    /* A failed replica that waits for its replacement is not done. */
+    for (size_t i = 0; i < v->len; i++)
+        least += v->replicas[i].phase == REPLICA_FAILED &&
+                 replica_is_superseded(v, &v->replicas[i]);
+    if (v->elastic)
+        least = min_i64(least, json_int(json_at(v->spec, "elastic", "minReplicas"), least));
+    return max_i64(least, 1);
+}
+
+static bool may_create(const struct job_view *v)
+{
+    return !v->commits && !job_is_over(v) && v->phase != JOB_PAUSED && v->port.held && !v->clash &&
+           !must_gather(v);
+}
+
+static bool is_to_be_created(const struct job_view *v, const struct replica *r)
+{
+    return r->phase == REPLICA_CREATING && replica_due_ms(v, r) == 0;
+}
+
+bool job_makes_pods(const struct job_view *v)
+{
+    if (may_create(v))
+        for (size_t i = 0; i < v->len; i++)
+            if (is_to_be_created(v, &v->replicas[i]))
+                return true;
+    return false;
+}
+
+/* A master that leads cannot do without any of the others: one that was deleted or lost takes it
+ * along, and both are replaced without cost. It was made after them, so none of them is just not to
+ * be seen yet. */
+static bool lacks_others(const struct job_view *v)
+{
+    for (size_t i = 1; i < v->len && v->rules->led; i++) {
+        const struct replica *r = &v->replicas[i];
+
+        if (!r->outdated && (!r->pod || r->state.deleting || r->state.lost))
+            return true;
+    }
+    return false;
+}
+
+static void retire_pod(const struct job_view *v, const struct replica *r, struct plan *plan)
+{
+    int64_t due_ms = v->scope == SCOPE_REPLICA ? replica_due_ms(v, r) : 0;
+
+    if (!replica_is_superseded(v, r)) {
+        bool alone = r == v->replicas && !pod_is_finished(r->pod) && lacks_others(v);
+
+        if ((r->state.lost || alone) && !r->outdated)
+            delete_pod(r->pod, plan);
+        return;
+    }
+    /* A failed pod is kept to be looked at until its replacement is due. */
+    if (r->state.phase == POD_FAILED && due_ms)
+        plan_wake_at(plan, due_ms);
+    else
+        delete_pod(r->pod, plan);
+}
+
+static void make_pod(const struct job_view *v, const struct replica *r, int64_t together,
+                     struct plan *plan)
+{
+    if (is_to_be_created(v, r))
+        plan_create(plan, &kind_pod, replica_pod_new(v, r, together));
+    else if (r->phase == REPLICA_CREATING)
+        plan_wake_at(plan, replica_due_ms(v, r));
+}
+
+/* The others' pods are there, or are made before it. */
+static bool master_may_follow(const struct job_view *v)
+{
+    for (size_t i = 1; i < v->len; i++) {
+        const struct replica *r = &v->replicas[i];
+
+        if (!is_to_be_created(v, r) && (!r->pod || replica_is_superseded(v, r) ||
+                                        r->state.deleting || pod_is_finished(r->pod)))
+            return false;
+    }
+    return true;
+}
+
+static void make_pods(const struct job_view *v, struct plan *plan)
+{
+    int64_t together = min_member(v);
+    size_t first = v->rules->led ? 1 : 0;
+
+    for (size_t i = 0; i < v->len && v->rules->meets; i++)
+        if (!v->replicas[i].service)
+            plan_create(plan, &kind_service, replica_service_new(v, &v->replicas[i]));
+    if (v->rules->prepare && job_makes_pods(v)) {
+        v->rules->prepare(v, plan);
+        plan_next_stage(plan);
+    }
+    for (size_t i = first; i < v->len; i++)
+        make_pod(v, &v->replicas[i], together, plan);
+    if (first == 0 || v->len == 0 || !master_may_follow(v))
+        return;
+    plan_next_stage(plan);
+    make_pod(v, v->replicas, together, plan);
+}
+
+static void keep_going(const struct job_view *v, struct plan *plan)
+{
+    for (size_t i = 0; i < v->len; i++)
+        if (v->replicas[i].pod)
+            retire_pod(v, &v->replicas[i], plan);
+    delete_surplus(v, plan);
+    if (may_create(v))
+        make_pods(v, plan);
+}
+
+/* The lease alone: whether we or another job got it shows only when the cache has it. */
+static void lease_port(const struct job_view *v, struct plan *plan)
+{
+    if (v->port.held || v->len == 0)
+        return;
+    if (v->port.port)
+        plan_create(plan, &kind_lease,
+                    port_lease_new(v->arena, v->port.port, v->ns, v->name, v->uid));
+    plan_wake_at(plan, v->now_ms + LOOK_AGAIN_MS);
+}
+
+/* The pause superseded all pods there were. One that is not comes from a resume we have not heard
+ * of yet. */
+static void stop_all(const struct job_view *v, struct plan *plan)
+{
+    for (size_t i = 0; i < v->len; i++)
+        if (replica_is_superseded(v, &v->replicas[i]))
+            delete_pod(v->replicas[i].pod, plan);
+    delete_surplus(v, plan);
+}
+
+void job_act(const struct job_view *v, struct plan *plan)
+{
+    if (v->commits || v->ending != ENDING_NONE)
+        return;
+    if (v->phase == JOB_PAUSED) {
+        stop_all(v, plan);
+        return;
+    }
+    if (v->rules->meets)
+        lease_port(v, plan);
+    keep_going(v, plan);
+    if (v->clash)
+        plan_wake_at(plan, v->now_ms + LOOK_AGAIN_MS);
+}

@@ -1,0 +1,56 @@
+/*
+ * job_run.c - a look at a job of any kind: what to do next, given what is there. Pure.
+ *
+ * The order of every look: judge (has the job ended, what restarts, is it paused), write the status
+ * if it changed, then make and delete what the status *as cached* allows. A look that charges the
+ * restart budget, ends the job or pauses it does nothing but write that down: only when a later
+ * look finds it written does anything follow from it. So being killed anywhere forgets nothing and
+ * counts nothing twice. And pods are made only behind a status write, be it of what is there
+ * already: it fails on an old job, so a cache that has not heard of the end makes no pods.
+ */
+#include "core/job_run.h"
+
+#include "core/job_status.h"
+
+static void plan_status(const struct job_view *v, struct plan *plan)
+{
+    struct json *status = job_status_new(v);
+    bool changed = !json_equal(status, v->status);
+
+    if (!changed && !job_makes_pods(v))
+        return;
+    plan_update_status(plan, v->kind, job_with_status(v, status));
+    plan_next_stage(plan);
+    if (changed)
+        job_events_plan(v, plan);
+}
+
+void job_run_look(const struct job_rules *rules, const struct job_snapshot *s, struct plan *plan)
+{
+    struct job_view v;
+
+    job_view_init(&v, rules, s, plan->arena);
+    if (arena_failed(plan->arena))
+        return;
+    if (!job_phase_is_final(v.was))
+        job_judge(&v, plan);
+    job_view_settle(&v);
+    v.phase = job_phase_now(&v);
+    job_explain(&v);
+    plan_status(&v, plan);
+    if (job_phase_is_final(v.was))
+        job_wind_up(&v, plan);
+    else
+        job_act(&v, plan);
+}
+
+void job_run_names(const struct job_rules *rules, struct arena *a, const struct json *job,
+                   void (*say)(void *arg, const char *name), void *arg)
+{
+    struct job_snapshot s = {.job = job};
+    struct job_view v;
+
+    job_view_init(&v, rules, &s, a);
+    for (size_t i = 0; i < v.len; i++)
+        say(arg, v.replicas[i].name);
+}

@@ -1,0 +1,23 @@
+/* job_run.h - the parts of a look at a job, in their order. See job_run.c. Pure. */
+#ifndef MUSTER_CORE_JOB_RUN_H
+#define MUSTER_CORE_JOB_RUN_H
+
+#include "core/job_view.h"
+
+/* Ended, restarted, paused? (job_judge.c) */
+void job_judge(struct job_view *v, struct plan *plan);
+/* Whether this look makes pods, which is only done behind a status write. (job_act.c) */
+bool job_makes_pods(const struct job_view *v);
+/* Makes and deletes what a job that goes on needs. (job_act.c) */
+void job_act(const struct job_view *v, struct plan *plan);
+/* Clean-up, ports, names and the job itself after its end. (job_end.c) */
+void job_wind_up(const struct job_view *v, struct plan *plan);
+
+/* Times in the status are whole seconds, cut off: giving the rest back keeps us from being early.
+ */
+static inline int64_t job_seconds_after(int64_t time_ms, int64_t seconds)
+{
+    return time_ms + 999 + seconds * 1000;
+}
+
+#endif
