@@ -10,6 +10,10 @@
  * A connection's struct lives from accept to close and is reused by all its requests, memory too.
  * It outlives the connection only while a handler still owes it an answer (httpd_free).
  *
+ * Connections are cheap to open and a client that keeps them costs us, not itself: when most places
+ * are taken, those that have been idle longest are closed for those that come. What all bodies
+ * together hold in memory has a ceiling too, because a body arrives before we know whose it is.
+ *
  * An upgraded connection leaves the library at once: a duplicate of its socket goes to the new
  * owner and the library closes its own. The library would panic if it were stopped with upgraded
  * connections open.
@@ -36,6 +40,7 @@
 #define KEPT_BODY_BYTES (16u * 1024u)           /* of memory a connection keeps between requests */
 #define RUNS_PER_TURN 4
 #define SWEEP_MS 5000
+#define CROWDED(limit) ((limit) - (limit) / 8) /* from here on the idle make room */
 #define DESCRIPTORS_WANTED 16384u
 
 enum conn_state {
@@ -58,10 +63,14 @@ struct conn {
     struct httpd_request request; /* first: what the handler holds */
     struct httpd *httpd;
     struct conn *prev, *next;
+    struct conn *older, *newer; /* idle connections, see struct httpd */
     struct MHD_Connection *mhd; /* NULL: closed, but an answer is still owed */
     enum conn_state state;
     bool suspended, out_of_memory;
-    int64_t since_ms; /* of this state, for the slow-client limits */
+    bool queued, leaving; /* among the idle; told to go, and no longer among them */
+    int64_t since_ms;     /* of this state, for the slow-client limits */
+    size_t held_bytes;    /* of body, as counted in struct httpd */
+    size_t dropped_bytes; /* of a body that is too large */
     struct buf body_bytes;
     struct MHD_Response *response;
     unsigned code;
@@ -80,7 +89,9 @@ struct httpd {
     struct clock_timer *timer, *sweep_timer;
     struct MHD_Response *no_memory; /* made beforehand: there is always an answer */
     struct conn *conns;
-    size_t conn_count;
+    struct conn *oldest_idle, *newest_idle;
+    size_t conn_count, conn_limit;
+    size_t held_bytes, held_limit_bytes; /* of all bodies that arrive or are worked on */
     unsigned port;
     bool run_pending;
     int64_t header_limit_ms, body_limit_ms;
@@ -172,6 +183,54 @@ static bool peer_left(const struct conn *c)
     return recv(conn_fd(c), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
+/* --- connections ----------------------------------------------------------------------- */
+
+static void leave_idle(struct conn *c)
+{
+    if (!c->queued)
+        return;
+    *(c->older ? &c->older->newer : &c->httpd->oldest_idle) = c->newer;
+    *(c->newer ? &c->newer->older : &c->httpd->newest_idle) = c->older;
+    c->older = c->newer = NULL;
+    c->queued = false;
+}
+
+static void join_idle(struct conn *c)
+{
+    struct httpd *h = c->httpd;
+
+    if (c->leaving)
+        return;
+    c->older = h->newest_idle;
+    *(c->older ? &c->older->newer : &h->oldest_idle) = c;
+    h->newest_idle = c;
+    c->queued = true;
+}
+
+/* The library reads the end and closes. */
+static void send_away(struct conn *c)
+{
+    leave_idle(c);
+    c->leaving = true;
+    (void)shutdown(conn_fd(c), SHUT_RDWR);
+}
+
+/* One goes for each that comes: never the newest, which is the one that came. */
+static void make_room(struct httpd *h)
+{
+    if (h->conn_count > CROWDED(h->conn_limit) && h->oldest_idle != h->newest_idle)
+        send_away(h->oldest_idle);
+}
+
+static void set_state(struct conn *c, enum conn_state state)
+{
+    leave_idle(c);
+    if (state == CONN_IDLE)
+        join_idle(c);
+    c->state = state;
+    c->since_ms = loop_monotonic_ms(c->httpd->loop);
+}
+
 /* The library knows idle connections; one byte a minute is not idle to it. */
 static void sweep(void *arg)
 {
@@ -185,19 +244,11 @@ static void sweep(void *arg)
                                                    : INT64_MAX;
 
         if (now - c->since_ms > limit || (limit < INT64_MAX && peer_left(c)))
-            (void)shutdown(conn_fd(c), SHUT_RDWR); /* the library reads the end and closes */
+            send_away(c);
     }
     if (h->conns)
         h->sweep_timer = clock_start(loop_clock(h->loop), min_i64(SWEEP_MS, h->header_limit_ms),
                                      sweep, h);
-}
-
-/* --- connections ----------------------------------------------------------------------- */
-
-static void set_state(struct conn *c, enum conn_state state)
-{
-    c->state = state;
-    c->since_ms = loop_monotonic_ms(c->httpd->loop);
 }
 
 static struct conn *conn_new(struct httpd *h, struct MHD_Connection *mhd)
@@ -216,10 +267,50 @@ static struct conn *conn_new(struct httpd *h, struct MHD_Connection *mhd)
     h->conns = c;
     h->conn_count++;
     set_state(c, CONN_IDLE);
+    make_room(h);
     if (!h->sweep_timer)
         h->sweep_timer = clock_start(loop_clock(h->loop), min_i64(SWEEP_MS, h->header_limit_ms),
                                      sweep, h);
     return c;
+}
+
+static void release_body(struct conn *c)
+{
+    c->httpd->held_bytes -= c->held_bytes;
+    c->held_bytes = 0;
+}
+
+/* Whose body has been arriving longest, of those that hold memory. */
+static struct conn *slowest_sender(const struct httpd *h, const struct conn *but)
+{
+    struct conn *found = NULL;
+
+    for (struct conn *c = h->conns; c; c = c->next)
+        if (c != but && c->state == CONN_READING && c->held_bytes &&
+            (!found || c->since_ms < found->since_ms))
+            found = c;
+    return found;
+}
+
+/* Counts what a body holds. Where all together would hold too much the slowest make room: a sender
+ * that stalls must not be able to keep the others out. */
+static bool hold_body(struct conn *c, size_t bytes)
+{
+    struct httpd *h = c->httpd;
+
+    while (bytes > h->held_limit_bytes - h->held_bytes) {
+        struct conn *victim = slowest_sender(h, c);
+
+        if (!victim)
+            return false;
+        send_away(victim);
+        release_body(victim);
+        buf_release(&victim->body_bytes);
+        victim->out_of_memory = true;
+    }
+    h->held_bytes += bytes;
+    c->held_bytes += bytes;
+    return true;
 }
 
 static void conn_free(struct conn *c)
@@ -231,6 +322,8 @@ static void conn_free(struct conn *c)
 
 static void conn_unlink(struct conn *c)
 {
+    leave_idle(c);
+    release_body(c);
     if (c->next)
         c->next->prev = c->prev;
     if (c->prev)
@@ -251,6 +344,9 @@ static void connection_changed(void *cls, struct MHD_Connection *mhd, void **con
     if (*context) {
         struct conn *c = *context;
 
+        /* The library accepts again only on the run after the one that made room. */
+        if (c->httpd->conn_count >= CROWDED(c->httpd->conn_limit))
+            run_soon(c->httpd);
         conn_unlink(c);
         if (c->state != CONN_HANDLING)
             conn_free(c);
@@ -324,6 +420,8 @@ static void request_ends(void *cls, struct MHD_Connection *mhd, void **context,
         buf_release(&c->body_bytes);
     else
         buf_clear(&c->body_bytes);
+    release_body(c);
+    c->dropped_bytes = 0;
     c->request.too_large = c->out_of_memory = false;
     set_state(c, CONN_IDLE);
 }
@@ -376,19 +474,26 @@ static enum MHD_Result header_arrived(struct conn *c, const char *method)
     set_state(c, CONN_READING);
     if (n > HTTPD_BODY_LIMIT_BYTES)
         c->request.too_large = true;
-    else if (n > 0 && !buf_reserve(&c->body_bytes, (size_t)n))
+    else if (n > 0 && !buf_reserve(&c->body_bytes, min_size((size_t)n, KEPT_BODY_BYTES)))
         c->out_of_memory = true;
     return n > DRAIN_LIMIT_BYTES ? handle_request(c) : MHD_YES;
 }
 
 static enum MHD_Result body_arrived(struct conn *c, const char *data, size_t len)
 {
-    if (c->request.too_large || c->out_of_memory)
-        return MHD_YES;
-    if (len > HTTPD_BODY_LIMIT_BYTES - c->body_bytes.len)
+    if (c->request.too_large || c->out_of_memory) {
+        c->dropped_bytes += len;
+        return c->dropped_bytes > DRAIN_LIMIT_BYTES ? MHD_NO : MHD_YES;
+    }
+    if (len > HTTPD_BODY_LIMIT_BYTES - c->body_bytes.len) {
         c->request.too_large = true;
-    else
-        buf_add(&c->body_bytes, data, len);
+        return MHD_YES;
+    }
+    if (!hold_body(c, len)) {
+        c->out_of_memory = true;
+        return MHD_YES;
+    }
+    buf_add(&c->body_bytes, data, len);
     c->out_of_memory = c->body_bytes.failed;
     return MHD_YES;
 }
@@ -656,20 +761,29 @@ static void raise_descriptor_limit(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Half of the descriptors we may have: files, pods and streams need some as well. */
+static size_t connection_limit(unsigned asked)
+{
+    struct rlimit limit;
+    size_t n = asked ? asked : HTTPD_CONNECTION_LIMIT;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? n : min_size(n, limit.rlim_cur / 2);
+}
+
 static struct MHD_Daemon *start_daemon(struct httpd *h, int fd)
 {
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE |
                      MHD_USE_ERROR_LOG;
 
     return MHD_start_daemon(
-        flags, 0, NULL, NULL, on_access, h,                  /* */
-        MHD_OPTION_EXTERNAL_LOGGER, library_says, NULL,      /* first: covers the others */
-        MHD_OPTION_LISTEN_SOCKET, fd,                        /* */
-        MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h, /* */
-        MHD_OPTION_NOTIFY_COMPLETED, request_ends, h,        /* */
-        MHD_OPTION_URI_LOG_CALLBACK, request_begins, h,      /* */
-        MHD_OPTION_CONNECTION_LIMIT, HTTPD_CONNECTION_LIMIT, /* */
-        MHD_OPTION_CONNECTION_TIMEOUT, HTTPD_IDLE_TIMEOUT_S, /* */
+        flags, 0, NULL, NULL, on_access, h,                   /* */
+        MHD_OPTION_EXTERNAL_LOGGER, library_says, NULL,       /* first: covers the others */
+        MHD_OPTION_LISTEN_SOCKET, fd,                         /* */
+        MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h,  /* */
+        MHD_OPTION_NOTIFY_COMPLETED, request_ends, h,         /* */
+        MHD_OPTION_URI_LOG_CALLBACK, request_begins, h,       /* */
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)h->conn_limit, /* */
+        MHD_OPTION_CONNECTION_TIMEOUT, HTTPD_IDLE_TIMEOUT_S,  /* */
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES, /* */
         MHD_OPTION_END);
 }
@@ -711,7 +825,10 @@ struct httpd *httpd_new(const struct httpd_options *options, struct err *err)
     h->arg = options->arg;
     h->header_limit_ms = limit_ms(options->header_timeout_s, HTTPD_HEADER_TIMEOUT_S);
     h->body_limit_ms = limit_ms(options->body_timeout_s, HTTPD_BODY_TIMEOUT_S);
+    h->held_limit_bytes = options->bodies_limit_bytes ? options->bodies_limit_bytes
+                                                      : HTTPD_BODIES_LIMIT_BYTES;
     raise_descriptor_limit();
+    h->conn_limit = connection_limit(options->connection_limit);
     fd = listen_open(options->address, options->loopback_only, &h->port, err);
     if (fd < 0 || start(h, fd, err) < 0) {
         httpd_free(h);

@@ -18,10 +18,11 @@
 /* The ceilings. A body over the limit reaches the handler marked too_large, without its bytes. */
 #define HTTPD_BODY_LIMIT_BYTES (3u * 1024u * 1024u)
 #define HTTPD_REQUEST_MEMORY_BYTES (64u * 1024u * 1024u) /* the arena of one request */
-#define HTTPD_CONNECTION_LIMIT 4096u                     /* more wait in the kernel's queue */
-#define HTTPD_IDLE_TIMEOUT_S 120u   /* nothing sent or received; idle streams are exempt */
-#define HTTPD_HEADER_TIMEOUT_S 150u /* to a whole header, since the connection was last free */
-#define HTTPD_BODY_TIMEOUT_S 60u    /* from the header to the end of the body */
+#define HTTPD_BODIES_LIMIT_BYTES (128u * 1024u * 1024u)  /* of all requests together; then 503 */
+#define HTTPD_CONNECTION_LIMIT 4096u /* more wait in the kernel's queue; the idle make room */
+#define HTTPD_IDLE_TIMEOUT_S 120u    /* nothing sent or received; idle streams are exempt */
+#define HTTPD_HEADER_TIMEOUT_S 150u  /* to a whole header, since the connection was last free */
+#define HTTPD_BODY_TIMEOUT_S 60u     /* from the header to the end of the body */
 #define HTTPD_HEADER_JOIN_LIMIT_BYTES 4096u
 
 struct httpd;
@@ -48,7 +49,9 @@ struct httpd_options {
      * httpd_upgrade once, now or later. */
     void (*handle)(void *arg, struct httpd_request *r);
     void *arg;
-    unsigned header_timeout_s, body_timeout_s; /* 0: the named ceilings; less is for tests */
+    /* 0: the named ceilings; less is for tests */
+    unsigned header_timeout_s, body_timeout_s, connection_limit;
+    size_t bodies_limit_bytes;
 };
 
 struct httpd *httpd_new(const struct httpd_options *options, struct err *err) must_check;

@@ -180,19 +180,17 @@ static void handle(void *arg, struct httpd_request *r)
         echo(r);
 }
 
-static void start_with_limits(struct fixture *f, unsigned header_s, unsigned body_s)
+static void start_with(struct fixture *f, struct httpd_options o)
 {
     auto_err err = ERR_INIT;
-    struct httpd_options o = {.address = "127.0.0.1:0",
-                              .loopback_only = true,
-                              .handle = handle,
-                              .arg = f,
-                              .header_timeout_s = header_s,
-                              .body_timeout_s = body_s};
 
     *f = (struct fixture){.loop = loop_new(&err)};
     assert_non_null(f->loop);
     o.loop = f->loop;
+    o.address = "127.0.0.1:0";
+    o.loopback_only = true;
+    o.handle = handle;
+    o.arg = f;
     f->httpd = httpd_new(&o, &err);
     assert_non_null(f->httpd);
     assert_true(httpd_port(f->httpd) > 0);
@@ -200,7 +198,7 @@ static void start_with_limits(struct fixture *f, unsigned header_s, unsigned bod
 
 static void start(struct fixture *f)
 {
-    start_with_limits(f, 0, 0);
+    start_with(f, (struct httpd_options){0});
 }
 
 static void stop(struct fixture *f)
@@ -352,7 +350,8 @@ static void closes_what_clients_left_together_with_their_request(void **state)
         struct client c;
         int64_t since;
 
-        start_with_limits(&f, i == 0 ? 0 : 1, 0); /* the header's limit is how often it looks */
+        /* the header's limit is how often it looks */
+        start_with(&f, (struct httpd_options){.header_timeout_s = i == 0 ? 0 : 1});
         since = loop_monotonic_ms(f.loop);
         client_open(&f, &c);
         client_send(&c, sent[i]);
@@ -427,7 +426,7 @@ static void hangs_up_on_slow_headers_and_bodies(void **state)
     struct client header, body;
 
     (void)state;
-    start_with_limits(&f, 1, 1);
+    start_with(&f, (struct httpd_options){.header_timeout_s = 1, .body_timeout_s = 1});
     client_open(&f, &header);
     client_open(&f, &body);
     client_send(&header, "GET /slow HTTP/1.1\r\nHo");
@@ -437,6 +436,113 @@ static void hangs_up_on_slow_headers_and_bodies(void **state)
     assert_int_equal(f.handled, 0);
     client_close(&header);
     client_close(&body);
+    stop(&f);
+}
+
+/* Idle, or with half a header: who came first goes first, and requests are answered meanwhile. */
+static void the_idle_make_room(void **state)
+{
+    enum { LIMIT = 32, MANY = 100 };
+    static struct client c[MANY];
+    struct fixture f;
+    struct client busy, fresh;
+    int closed = 0;
+
+    (void)state;
+    start_with(&f, (struct httpd_options){.connection_limit = LIMIT});
+    client_open(&f, &busy);
+    client_send(&busy, "GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &busy, "\r\n\r\n");
+    for (int i = 0; i < MANY; i++) {
+        client_open(&f, &c[i]);
+        if (i % 2)
+            client_send(&c[i], "GET /half HTTP/1.1\r\nHo");
+    }
+    client_open(&f, &fresh);
+    client_send(&fresh, "GET /fresh HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &fresh, "GET /fresh");
+    assert_true(httpd_connection_count(f.httpd) <= LIMIT);
+    while (!c[0].closed)
+        loop_run_once(f.loop);
+    for (int i = 0; i < MANY; i++) {
+        closed += c[i].closed;
+        client_close(&c[i]);
+    }
+    assert_true(closed >= MANY - LIMIT);
+    assert_false(busy.closed);
+    client_close(&busy);
+    client_close(&fresh);
+    stop(&f);
+}
+
+static void send_part_of_a_body(struct client *c, size_t len)
+{
+    char *part = malloc(len);
+
+    assert_non_null(part);
+    memset(part, 'x', len);
+    client_send(c, "POST /part HTTP/1.1\r\nHost: h\r\nContent-Length: 2000000\r\n\r\n");
+    assert_int_equal(send(c->fd, part, len, MSG_NOSIGNAL), len);
+    free(part);
+}
+
+/* Senders that stall hold memory; all together only so much, and the others get through. */
+static void stalled_bodies_make_room(void **state)
+{
+    enum { MANY = 20, PART = 50000 };
+    static struct client c[MANY];
+    struct fixture f;
+    struct client fresh;
+
+    (void)state;
+    start_with(&f, (struct httpd_options){.bodies_limit_bytes = 4 * PART});
+    for (int i = 0; i < MANY; i++) {
+        client_open(&f, &c[i]);
+        send_part_of_a_body(&c[i], PART);
+    }
+    client_open(&f, &fresh);
+    client_send(&fresh, "POST /fresh HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
+    client_wait(&f, &fresh, "hello");
+    for (int closed = 0; closed < MANY - 4;) {
+        closed = 0;
+        for (int i = 0; i < MANY; i++)
+            closed += c[i].closed;
+        if (closed < MANY - 4)
+            loop_run_once(f.loop);
+    }
+    for (int i = 0; i < MANY; i++)
+        client_close(&c[i]);
+    client_close(&fresh);
+    stop(&f);
+}
+
+static void gives_up_on_an_endless_body(void **state)
+{
+    static char chunk[7 + 65536 + 2];
+    size_t at = 0, sent = 0;
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "POST /endless HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    memset(chunk, 'x', sizeof(chunk));
+    memcpy(chunk, "10000\r\n", 7);
+    memcpy(chunk + 7 + 65536, "\r\n", 2);
+    while (!c.closed) {
+        ssize_t n = send(c.fd, chunk + at, sizeof(chunk) - at, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0 && errno != EAGAIN)
+            break;
+        sent += n > 0 ? (size_t)n : 0;
+        at = sent % sizeof(chunk);
+        assert_true(sent < 64u << 20);
+        loop_run_once(f.loop);
+    }
+    assert_true(sent > HTTPD_BODY_LIMIT_BYTES);
+    assert_int_equal(f.handled, 0);
+    client_close(&c);
     stop(&f);
 }
 
@@ -587,6 +693,9 @@ int main(void)
         cmocka_unit_test(refuses_nonsense_and_goes_on),
         cmocka_unit_test(closes_what_clients_left_together_with_their_request),
         cmocka_unit_test(hangs_up_on_slow_headers_and_bodies),
+        cmocka_unit_test(the_idle_make_room),
+        cmocka_unit_test(stalled_bodies_make_room),
+        cmocka_unit_test(gives_up_on_an_endless_body),
         cmocka_unit_test(stops_with_requests_and_streams_open),
         cmocka_unit_test(serves_many_connections),
         cmocka_unit_test(listens_only_where_it_may),
