@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/job_fields.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/problem.h"

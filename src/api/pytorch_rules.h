@@ -4,9 +4,6 @@
 
 #include "api/kind.h"
 
-/* All replicas of a job together. */
-#define JOB_REPLICAS_LIMIT 1024
-
 void pytorch_validate(const struct json *job, const struct json *old, struct err *err);
 void pytorch_warn(const struct json *job, void (*say)(void *arg, const char *text), void *arg);
 /* All replicas wanted: the sum over types, or what elastic asks for. */
