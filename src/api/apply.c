@@ -242,6 +242,24 @@ static void mark_whole_lists(struct arena *a, const struct field_view *view, str
     }
 }
 
+/* Port 80 is port 80/TCP: a second key that is not given gets its default before it is compared. */
+static void fill_second_keys(struct arena *a, const struct field_view *view, struct json *v)
+{
+    const char *key = json_is(v, JSON_ARRAY) ? field_view_second_key(view) : NULL;
+    const struct field *f = key ? field_find(view->field->fields, key, strlen(key)) : NULL;
+    const char *text = f ? f->default_json : NULL;
+
+    for (struct json *m = json_first_mut(v); m; m = m->next) {
+        const struct field_view below = json_is(v, JSON_ARRAY)
+                                            ? field_view_item(view)
+                                            : field_view_member(view, m->key, m->key_len);
+
+        if (text && json_is(m, JSON_OBJECT) && !json_get(m, key))
+            json_set(a, m, key, json_parse(a, text, strlen(text), NULL));
+        fill_second_keys(a, &below, m);
+    }
+}
+
 static struct json *merge(struct arena *a, const struct kind *k, const struct json *live,
                           const struct json *config, struct err *err)
 {
@@ -251,7 +269,7 @@ static struct json *merge(struct arena *a, const struct kind *k, const struct js
     if (!patch)
         return NULL;
     mark_whole_lists(a, &view, patch);
-    return patch_strategic(a, k, live, patch, err);
+    return patch_by_all_keys(a, k, live, patch, err);
 }
 
 /* --- what is no longer wanted --------------------------------------------------------------- */
@@ -332,10 +350,13 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
                 struct err *err)
 {
     struct json *managed = managed_of(a, live), *wanted = own_half(a, apply, config);
-    struct json *is = live ? json_clone(a, live) : json_new_object(a), *next;
-    struct json *fields = apply_fields(a, apply->kind, wanted);
+    struct json *is = live ? json_clone(a, live) : json_new_object(a), *next, *fields;
+    const struct field_view view = field_view_of_kind(apply->kind);
     const struct json *had;
     int rc;
+
+    fill_second_keys(a, &view, wanted);
+    fields = apply_fields(a, apply->kind, wanted);
 
     if (arena_failed(a))
         return err_set(err, ERR_UNAVAILABLE, "out of memory");

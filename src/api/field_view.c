@@ -41,6 +41,11 @@ const char *field_view_merge_key(const struct field_view *v)
                                                                    : NULL;
 }
 
+const char *field_view_second_key(const struct field_view *v)
+{
+    return field_view_merge_key(v) ? v->field->merge_key_2 : NULL;
+}
+
 bool field_view_is_set(const struct field_view *v)
 {
     return v->type == FIELD_LIST && v->field->flags & FIELD_MERGE_SET;

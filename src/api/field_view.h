@@ -21,6 +21,8 @@ struct field_view field_view_item(const struct field_view *v);
 
 /* A list of objects whose elements patches merge by this member; NULL: it is not one. */
 const char *field_view_merge_key(const struct field_view *v);
+/* The other member server-side apply tells its elements apart by; NULL: there is none. */
+const char *field_view_second_key(const struct field_view *v);
 /* A list of plain values to which patches add. */
 bool field_view_is_set(const struct field_view *v);
 

@@ -7,6 +7,14 @@
 
 #define KEY_TEXT_LIMIT 8192u
 
+static bool same_second_key(const struct field_view *view, const struct json *a,
+                            const struct json *b)
+{
+    const char *key = field_view_second_key(view);
+
+    return !key || json_equal(json_get(a, key), json_get(b, key));
+}
+
 bool fields_v1_is_keyed(const struct field_view *view, const struct json *list)
 {
     const char *key = field_view_merge_key(view);
@@ -21,7 +29,7 @@ bool fields_v1_is_keyed(const struct field_view *view, const struct json *list)
         json_each (before, list) {
             if (before == item)
                 break;
-            if (json_equal(json_get(before, key), mine))
+            if (json_equal(json_get(before, key), mine) && same_second_key(view, before, item))
                 return false;
         }
     }
@@ -47,13 +55,15 @@ static void add_keyed(struct arena *a, const struct field_view *view, const stru
                       struct json *node)
 {
     const struct field_view below = field_view_item(view);
-    const char *name = field_view_merge_key(view);
+    const char *name = field_view_merge_key(view), *second = field_view_second_key(view);
 
     json_each (item, list) {
         struct json *keys = json_new_object(a), *entry = json_new_object(a), *inner;
         const char *key;
 
         json_set(a, keys, name, json_clone(a, json_get(item, name)));
+        if (second && json_get(item, second))
+            json_set(a, keys, second, json_clone(a, json_get(item, second)));
         key = keys ? value_key(a, "k:", keys) : NULL;
         if (!key || !json_set(a, entry, ".", json_new_object(a)))
             return;

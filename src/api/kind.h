@@ -58,6 +58,9 @@ struct field {
     const char
         *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
     const char *merge_key; /* the same where elements need not be unique: only patches use it */
+    const char *merge_key_2; /* server-side apply tells elements apart by this member too */
+    const char *schema_name; /* of the object, or of the elements, where several tables share it:
+                                OpenAPI defines it once ("io.k8s.api.core.v1.Container") */
 };
 
 /* By which member patches merge elements of this list of objects; NULL: it is replaced whole. */
@@ -111,7 +114,8 @@ struct kind {
 extern const struct kind *const kinds[];
 
 extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind_event,
-    kind_config_map, kind_secret, kind_persistent_volume_claim, kind_lease,
+    kind_config_map, kind_secret, kind_persistent_volume_claim, kind_lease, kind_service_account,
+    kind_role, kind_role_binding, kind_cluster_role, kind_cluster_role_binding,
     kind_pytorch_training_job;
 
 /* What every object has beside its kind's fields: apiVersion, kind, metadata; ends with {0}. */

@@ -1,12 +1,36 @@
 /* kind_pod.c - Pod: its own table, defaults the table cannot say, and what may change later. */
 #include <string.h>
 
+#include "api/field_macros.h"
 #include "api/kind.h"
 #include "api/object.h"
 #include "api/pod_columns.h"
 #include "api/pod_fields.h"
 
 static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown", NULL};
+
+static const struct field waiting_fields[] = {
+    F_STR("reason", "One word: why it does not run yet."),
+    F_STR("message", "A sentence: why it does not run yet."),
+    {0}};
+
+static const struct field running_fields[] = {F_TIME("startedAt", "When it was started."), {0}};
+
+static const struct field terminated_fields[] = {
+    F_INT32("exitCode", "Exit code of the program.", REQUIRED),
+    F_INT32("signal", "Signal that ended it."),
+    F_STR("reason", "One word: why it ended."),
+    F_STR("message", "Its last words."),
+    F_TIME("startedAt", "When it was started."),
+    F_TIME("finishedAt", "When it ended."),
+    F_STR("containerID", "ID given by what ran it."),
+    {0}};
+
+static const struct field state_fields[] = {
+    F_OBJ("waiting", waiting_fields, "It does not run yet.", CORE_TYPE("ContainerStateWaiting")),
+    F_OBJ("running", running_fields, "It runs.", CORE_TYPE("ContainerStateRunning")),
+    F_OBJ("terminated", terminated_fields, "It has ended.", CORE_TYPE("ContainerStateTerminated")),
+    {0}};
 
 static const struct field container_status_fields[] = {
     {.name = "name", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "Container."},
@@ -16,8 +40,12 @@ static const struct field container_status_fields[] = {
     {.name = "image", .type = FIELD_STRING, .doc = "Image it runs."},
     {.name = "imageID", .type = FIELD_STRING, .doc = "Digest of the image."},
     {.name = "containerID", .type = FIELD_STRING, .doc = "ID given by what runs it."},
-    {.name = "state", .type = FIELD_ANY, .doc = "waiting, running or terminated, with details."},
-    {.name = "lastState", .type = FIELD_ANY, .doc = "State before the last restart."},
+    F_OBJ("state", state_fields, "waiting, running or terminated, with details.",
+          .flags = FIELD_KEEP_UNKNOWN, CORE_TYPE("ContainerState")),
+    F_OBJ("lastState", state_fields, "State before the last restart.", .flags = FIELD_KEEP_UNKNOWN,
+          CORE_TYPE("ContainerState")),
+    F_OBJ("resources", resource_fields, "Resources it has.", CORE_TYPE("ResourceRequirements")),
+    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources set aside for it."),
     {0}};
 
 #define CONTAINER_STATUSES(n, d)                                                                   \
@@ -64,8 +92,9 @@ static const struct field status_fields[] = {
 
 static const struct field fields[] = {{.name = "spec",
                                        .type = FIELD_OBJECT,
-                                       .flags = FIELD_REQUIRED | FIELD_KEEP_UNKNOWN,
+                                       .flags = FIELD_REQUIRED,
                                        .fields = pod_spec_fields,
+                                       .schema_name = "io.k8s.api.core.v1.PodSpec",
                                        .doc = "What is wanted."},
                                       {.name = "status",
                                        .type = FIELD_OBJECT,
@@ -110,6 +139,36 @@ static void default_containers(struct arena *a, struct json *spec, const char *l
     }
 }
 
+/* Kubernetes gives a volume that says nothing an empty folder. */
+static void default_volumes(struct arena *a, struct json *spec)
+{
+    for (struct json *v = json_first_mut(json_get_mut(spec, "volumes")); v; v = v->next)
+        if (json_is(v, JSON_OBJECT) && json_len(v) == 1 && json_get(v, "name"))
+            (void)json_make_object(a, v, "emptyDir");
+}
+
+static void default_host_ports(struct arena *a, struct json *spec)
+{
+    if (!json_get_bool(spec, "hostNetwork", false))
+        return;
+    for (struct json *c = json_first_mut(json_get_mut(spec, "containers")); c; c = c->next)
+        for (struct json *p = json_first_mut(json_get_mut(c, "ports")); p; p = p->next)
+            if (!json_get(p, "hostPort"))
+                json_set_int(a, p, "hostPort", json_get_int(p, "containerPort", 0));
+}
+
+/* Two spellings of one thing. */
+static void default_account(struct arena *a, struct json *spec)
+{
+    const char *name = json_get_string(spec, "serviceAccountName", "");
+    const char *old = json_get_string(spec, "serviceAccount", "");
+
+    if (!*name && *old)
+        json_set_string(a, spec, "serviceAccountName", old);
+    else if (*name && !*old)
+        json_set_string(a, spec, "serviceAccount", name);
+}
+
 static bool all_limited(const struct json *spec, const char *resource)
 {
     json_each (c, json_get(spec, "containers")) {
@@ -141,6 +200,9 @@ static void set_defaults(struct arena *a, struct json *pod)
         return;
     default_containers(a, spec, "initContainers");
     default_containers(a, spec, "containers");
+    default_volumes(a, spec);
+    default_host_ports(a, spec);
+    default_account(a, spec);
     status = json_make_object(a, pod, "status");
     if (!json_get(status, "phase"))
         json_set_string(a, status, "phase", "Pending");

@@ -48,7 +48,7 @@ static const struct field replica_spec_fields[] = {
      .doc_zh = "弹性伸缩时该类型所占的权重。"},
     {.name = "template",
      .type = FIELD_OBJECT,
-     .flags = FIELD_REQUIRED | FIELD_KEEP_UNKNOWN | FIELD_NO_DEFAULTS | FIELD_IMMUTABLE,
+     .flags = FIELD_REQUIRED | FIELD_NO_DEFAULTS | FIELD_IMMUTABLE,
      .fields = pod_template_fields,
      .doc = "The pod of a replica. The container named python, else the first, is the training "
             "container. The pod's own restartPolicy is always Never.",

@@ -44,6 +44,7 @@ static const struct field spec_fields[] = {
      .flags = FIELD_KEEP_UNKNOWN,
      .fields = port_fields,
      .merge_key = "port",
+     .merge_key_2 = "protocol",
      .doc = "Ports of the service."},
     {.name = "clusterIP",
      .type = FIELD_STRING,

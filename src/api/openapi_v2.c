@@ -206,9 +206,10 @@ static void encode_path(struct buf *out, struct arena *a, const struct kind *k)
     add_message(out, PATHS_PATH, &named);
 }
 
-static void encode_definition(struct buf *out, struct arena *a, const struct kind *k)
+static void encode_definition(struct buf *out, struct arena *a, const struct kind *k,
+                              struct json *types)
 {
-    struct json *schema = schema_styled(a, k, SCHEMA_V2);
+    struct json *schema = schema_styled(a, k, SCHEMA_V2, types);
     const char *name = schema_definition_name(a, k);
 
     json_append(json_make_array(a, schema, "x-kubernetes-group-version-kind"),
@@ -229,6 +230,7 @@ void schema_openapi_v2(struct buf *out)
 {
     struct arena a = ARENA_INIT(DOCUMENT_LIMIT_BYTES);
     struct buf paths = BUF_INIT(DOCUMENT_LIMIT_BYTES), definitions = BUF_INIT(DOCUMENT_LIMIT_BYTES);
+    struct json *types = json_new_object(&a);
 
     add_string(out, DOC_SWAGGER, "2.0");
     encode_info(out);
@@ -237,7 +239,9 @@ void schema_openapi_v2(struct buf *out)
     encode_named_schema(&definitions, DEFINITIONS_SCHEMA, SCHEMA_META_NAME,
                         schema_of_metadata(&a, SCHEMA_V2));
     for (const struct kind *const *k = kinds; *k; k++)
-        encode_definition(&definitions, &a, *k);
+        encode_definition(&definitions, &a, *k, types);
+    json_each (type, types)
+        encode_named_schema(&definitions, DEFINITIONS_SCHEMA, type->key, type);
     add_message(out, DOC_PATHS, &paths);
     add_message(out, DOC_DEFINITIONS, &definitions);
     if (arena_failed(&a))

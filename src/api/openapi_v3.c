@@ -43,7 +43,7 @@ static void add_kind(struct arena *a, struct json *paths, struct json *schemas,
                      const struct kind *k)
 {
     const char *name = schema_definition_name(a, k), *path = object_path(a, k);
-    struct json *schema = schema_styled(a, k, SCHEMA_V3);
+    struct json *schema = schema_styled(a, k, SCHEMA_V3, schemas);
 
     if (!name || !path)
         return;

@@ -25,6 +25,9 @@ struct json *patch_json(struct arena *a, const struct json *target, const struct
  * $deleteFromPrimitiveList/LIST. patch must be an object. */
 struct json *patch_strategic(struct arena *a, const struct kind *k, const struct json *target,
                              const struct json *patch, struct err *err) must_check;
+/* The same for server-side apply, which tells elements of some lists apart by two members. */
+struct json *patch_by_all_keys(struct arena *a, const struct kind *k, const struct json *target,
+                               const struct json *patch, struct err *err) must_check;
 /* A patch without its directives: the members it sets, to be looked at by a kind's table. */
 struct json *patch_strategic_members(struct arena *a, const struct json *patch) must_check;
 

@@ -19,6 +19,7 @@
 struct merger {
     struct arena *arena;
     struct err *err;
+    bool second_keys; /* elements are told apart by these too (server-side apply) */
 };
 
 static int merge_object(const struct merger *m, const struct field_view *view, struct json *target,
@@ -88,7 +89,8 @@ struct item {
 struct items {
     struct item *all;
     size_t count;
-    const char *merge_key; /* NULL: a set of plain values */
+    const char *merge_key;  /* NULL: a set of plain values */
+    const char *second_key; /* NULL: the first is enough */
 };
 
 static const struct json *key_of(const struct items *items, const struct json *v)
@@ -103,10 +105,19 @@ static void add_item(struct items *items, struct json *value, size_t server)
             .value = value, .key = key_of(items, value), .server = server, .order = NOWHERE};
 }
 
-static struct item *find_item(const struct items *items, const struct json *key)
+static bool same_second_key(const struct items *items, const struct json *a, const struct json *b)
 {
+    return !items->second_key ||
+           json_equal(json_get(a, items->second_key), json_get(b, items->second_key));
+}
+
+static struct item *find_item(const struct items *items, const struct json *element)
+{
+    const struct json *key = key_of(items, element);
+
     for (size_t i = 0; i < items->count; i++)
-        if (items->all[i].key && json_equal(items->all[i].key, key))
+        if (items->all[i].key && json_equal(items->all[i].key, key) &&
+            same_second_key(items, items->all[i].value, element))
             return &items->all[i];
     return NULL;
 }
@@ -132,9 +143,9 @@ static int merge_element(const struct merger *m, const struct field_view *view, 
         return refuse(m, at,
                       arena_printf(m->arena, "the element has no %s, by which the list is merged",
                                    items->merge_key ? items->merge_key : "value"));
-    found = find_item(items, key);
+    found = find_item(items, element);
     if (json_string_is(json_get(element, "$patch"), "delete")) {
-        for (; found; found = find_item(items, key))
+        for (; found; found = find_item(items, element))
             drop_item(items, found);
         return 0;
     }
@@ -201,7 +212,7 @@ static void number_items(struct items *items, const struct json *order)
 
     json_each (element, order) {
         const struct json *key = key_of(items, element);
-        struct item *found = json_is_null(key) ? NULL : find_item(items, key);
+        struct item *found = json_is_null(key) ? NULL : find_item(items, element);
 
         if (found && found->order == NOWHERE)
             found->order = n;
@@ -256,7 +267,8 @@ static int merge_list(const struct merger *m, const struct field_view *view, str
                       const struct field_path *at)
 {
     size_t room = json_len(target) + json_len(patch), place = 0;
-    struct items items = {.merge_key = field_view_merge_key(view)};
+    struct items items = {.merge_key = field_view_merge_key(view),
+                          .second_key = m->second_keys ? field_view_second_key(view) : NULL};
     struct json *next;
     int rc;
 
@@ -429,18 +441,33 @@ static int merge_object(const struct merger *m, const struct field_view *view, s
     return rc;
 }
 
+static struct json *merge_whole(const struct merger *m, const struct kind *k,
+                                const struct json *target, const struct json *patch)
+{
+    const struct field_view view = field_view_of_kind(k);
+    struct json *result = json_clone(m->arena, target);
+
+    if (!json_is(patch, JSON_OBJECT)) {
+        refuse(m, NULL, "the patch must be an object");
+        return NULL;
+    }
+    if (!result || merge_object(m, &view, result, patch, NULL) < 0)
+        return NULL;
+    return arena_failed(m->arena) ? NULL : result;
+}
+
 struct json *patch_strategic(struct arena *a, const struct kind *k, const struct json *target,
                              const struct json *patch, struct err *err)
 {
     const struct merger m = {.arena = a, .err = err};
-    const struct field_view view = field_view_of_kind(k);
-    struct json *result = json_clone(a, target);
 
-    if (!json_is(patch, JSON_OBJECT)) {
-        refuse(&m, NULL, "the patch must be an object");
-        return NULL;
-    }
-    if (!result || merge_object(&m, &view, result, patch, NULL) < 0)
-        return NULL;
-    return arena_failed(a) ? NULL : result;
+    return merge_whole(&m, k, target, patch);
+}
+
+struct json *patch_by_all_keys(struct arena *a, const struct kind *k, const struct json *target,
+                               const struct json *patch, struct err *err)
+{
+    const struct merger m = {.arena = a, .err = err, .second_keys = true};
+
+    return merge_whole(&m, k, target, patch);
 }

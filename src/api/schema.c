@@ -12,7 +12,8 @@
 struct styler {
     struct arena *arena;
     enum schema_style style;
-    bool open; /* V2: say nothing of objects that keep unknown members */
+    bool open;                /* V2: say nothing of objects that keep unknown members */
+    struct json *definitions; /* V2, V3: where types with a name are defined, once */
 };
 
 static struct json *value_schema(const struct styler *s, const struct field *f,
@@ -72,7 +73,7 @@ static void int_or_string(const struct styler *s, struct json *schema)
 
 static void describe(const struct styler *s, const struct field *f, struct json *schema)
 {
-    struct json *first = json_new_string(s->arena, f->doc);
+    struct json *first = f->doc ? json_new_string(s->arena, f->doc) : NULL;
 
     if (!first || !schema)
         return;
@@ -217,11 +218,46 @@ static void fill_schema(const struct styler *s, const struct field *f, enum fiel
     unreachable();
 }
 
+static const char *reference_text(const struct styler *s, const char *name)
+{
+    return arena_printf(s->arena, "#/%s/%s",
+                        s->style == SCHEMA_V2 ? "definitions" : "components/schemas", name);
+}
+
+/* Named first, filled then: a type may hold itself. */
+static void define_type(const struct styler *s, const struct field *f)
+{
+    const struct field whole = {
+        .type = FIELD_OBJECT, .flags = f->flags & FIELD_KEEP_UNKNOWN, .fields = f->fields};
+    struct json *schema;
+
+    if (json_get(s->definitions, f->schema_name))
+        return;
+    schema = json_set(s->arena, s->definitions, f->schema_name, json_new_object(s->arena));
+    if (schema)
+        object_schema(s, &whole, schema, true);
+}
+
+/* v3 says nothing beside a reference but what is beside allOf. */
+static struct json *named_schema(const struct styler *s, const struct field *f,
+                                 enum field_type type)
+{
+    struct json *schema = json_new_object(s->arena), *holder = schema;
+
+    define_type(s, f);
+    if (type == f->type)
+        describe(s, f, schema);
+    if (s->style == SCHEMA_V3 && type == f->type)
+        holder = json_append(json_make_array(s->arena, schema, "allOf"), json_new_object(s->arena));
+    json_set_string(s->arena, holder, "$ref", reference_text(s, f->schema_name));
+    return schema;
+}
+
 /* Of the field itself when type is its own, else of one of its elements. */
 static struct json *value_schema(const struct styler *s, const struct field *f,
                                  enum field_type type, bool defaults)
 {
-    struct json *schema = json_new_object(s->arena);
+    struct json *schema;
     const struct field element = {.name = f->name,
                                   .type = type,
                                   .flags = f->flags & (FIELD_KEEP_UNKNOWN | FIELD_NO_DEFAULTS),
@@ -232,6 +268,9 @@ static struct json *value_schema(const struct styler *s, const struct field *f,
                                   .min = f->min,
                                   .max = f->max};
 
+    if (type == FIELD_OBJECT && f->schema_name && s->definitions)
+        return named_schema(s, f, type);
+    schema = json_new_object(s->arena);
     if (type == f->type)
         describe(s, f, schema);
     fill_schema(s, type == f->type ? f : &element, type, schema, defaults);
@@ -261,9 +300,11 @@ static struct json *metadata_property(const struct styler *s)
     return schema;
 }
 
-struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_style style)
+struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_style style,
+                           struct json *definitions)
 {
-    const struct styler s = {.arena = a, .style = style, .open = k->custom};
+    const struct styler s = {
+        .arena = a, .style = style, .open = k->custom, .definitions = definitions};
     const struct field whole = {.type = FIELD_OBJECT, .doc = k->doc, .fields = k->fields};
     struct json *schema = value_schema(&s, &whole, FIELD_OBJECT, true);
     struct json *properties = json_make_object(a, schema, "properties");
@@ -277,7 +318,7 @@ struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_st
 
 struct json *schema_of_kind(struct arena *a, const struct kind *k)
 {
-    return schema_styled(a, k, SCHEMA_CRD);
+    return schema_styled(a, k, SCHEMA_CRD, NULL);
 }
 
 struct json *schema_group_version_kind(struct arena *a, const struct kind *k)

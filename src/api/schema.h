@@ -25,7 +25,9 @@ enum schema_style {
 
 #define SCHEMA_META_NAME "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
-struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_style style);
+/* Types with a name are put into definitions and referred to; NULL: said in place. */
+struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_style style,
+                           struct json *definitions);
 /* Of metadata, without its name. */
 struct json *schema_of_metadata(struct arena *a, enum schema_style style);
 /* "io.k8s.api.core.v1.Pod", "dev.tensorstack.batch.v1beta1.PyTorchTrainingJob". */

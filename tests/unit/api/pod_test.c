@@ -85,7 +85,6 @@ static void pod_rules(void **state)
         const char *spec, *causes;
     } cases[] = {
         {"{containers: [{name: a}]}", ""},
-        {"{containers: [{name: a}], unknownToUs: {x: 1}}", ""},
         {"{}", "1 spec.containers: Required value\n"},
         {"{containers: [{name: a}, {name: a}]}",
          "1 spec.containers[1].name: Duplicate value: \"a\"\n"},
@@ -102,7 +101,7 @@ static void pod_rules(void **state)
          "1 spec.containers[0].resources.requests[cpu]: Invalid value: \"2\": must be less than or "
          "equal to cpu limit of 1\n"},
         {"{containers: [{name: a, resources: {limits: {cpu: -1}}}]}",
-         "1 spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be greater"},
+         "1 spec.containers[0].resources.limits[cpu]: Invalid value: \"-1\": must be greater"},
         {"{containers: [{name: a, ports: [{containerPort: 0}]}]}",
          "1 spec.containers[0].ports[0].containerPort: Invalid value: 0: must be between 1 and "
          "65535"},
@@ -111,7 +110,75 @@ static void pod_rules(void **state)
         {"{containers: [{name: a, env: [{name: X, value: z}, {name: X, value: w}]}]}", ""},
         {"{containers: [{name: a}], restartPolicy: Sometimes}",
          "1 spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", "
-         "\"OnFailure\", \"Never\"\n"},
+         "\"Never\", \"OnFailure\"\n"},
+#define C(members) "{containers: [{name: a, " members "}]}"
+        {C("volumeMounts: [{name: v, mountPath: x, subPath: /y}]"),
+         "1 spec.containers[0].volumeMounts[0].name: Invalid value: \"v\": no volume of this name "
+         "is in spec.volumes\n1 spec.containers[0].volumeMounts[0].mountPath: Invalid value: "
+         "\"x\": "
+         "must be an absolute path\n1 spec.containers[0].volumeMounts[0].subPath: Invalid value: "
+         "\"/y\": must be a relative path\n"},
+        {"{containers: [{name: a, volumeMounts: [{name: v, mountPath: /x, subPath: a/../b}]}], "
+         "volumes: [{name: v}]}",
+         "1 spec.containers[0].volumeMounts[0].subPath: Invalid value: \"a/../b\": must not "
+         "contain "
+         "'..'\n"},
+        {"{containers: [{name: a, volumeMounts: [{name: v, mountPath: /x, subPath: ..a/b..}]}], "
+         "volumes: [{name: v}]}",
+         ""},
+        {"{containers: [{name: a}], volumes: [{name: v, emptyDir: {}, hostPath: {path: /a/..}}]}",
+         "1 spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type\n"
+         "1 spec.volumes[0].hostPath.path: Invalid value: \"/a/..\": must not contain '..'\n"},
+        {"{containers: [{name: a}], volumes: [{name: v, secret: {items: [{key: k, path: ../x}]}}]}",
+         "1 spec.volumes[0].secret.items[0].path: Invalid value: \"../x\": must not contain"},
+        {C("livenessProbe: {periodSeconds: 3}"),
+         "1 spec.containers[0].livenessProbe: Required value: must specify a handler type\n"},
+        {C("readinessProbe: {exec: {command: [x]}, tcpSocket: {port: 80}}"),
+         "1 spec.containers[0].readinessProbe.tcpSocket: Forbidden: may not specify more than 1 "
+         "handler type\n"},
+        {C("livenessProbe: {httpGet: {port: 0}, successThreshold: 2}"),
+         "1 spec.containers[0].livenessProbe.httpGet.port: Invalid value: 0: must be between 1 and "
+         "65535, inclusive\n1 spec.containers[0].livenessProbe.successThreshold: Invalid value: 2: "
+         "must be 1\n"},
+        {C("startupProbe: {exec: {}}"),
+         "1 spec.containers[0].startupProbe.exec.command: Required value\n"},
+        {C("ports: [{containerPort: 1, name: web}, {containerPort: 2, name: web}]"),
+         "1 spec.containers[0].ports[1].name: Duplicate value: \"web\"\n"},
+        {C("ports: [{containerPort: 1, name: 8080}]"),
+         "1 spec.containers[0].ports[0].name: Invalid value: 8080: must be a string"},
+        {C("ports: [{containerPort: 1, name: \"8080\"}]"),
+         "1 spec.containers[0].ports[0].name: Invalid value: \"8080\": must contain at least one "
+         "letter (a-z)\n"},
+        {C("env: [{name: \"A=B\"}]"),
+         "1 spec.containers[0].env[0].name: Invalid value: \"A=B\": a valid environment variable"},
+        {C("env: [{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}]"),
+         "1 spec.containers[0].env[0].valueFrom: Invalid value: {\"fieldRef\":{"},
+        {C("env: [{name: A, valueFrom: {}}]"),
+         "1 spec.containers[0].env[0].valueFrom: Invalid value: {}: must specify one of"},
+        {C("envFrom: [{prefix: A}]"),
+         "1 spec.containers[0].envFrom[0]: Invalid value: {\"prefix\":\"A\"}: must specify one of"},
+        {C("resources: {limits: {nvidia.com/gpu: 0.5}}"),
+         "1 spec.containers[0].resources.limits[nvidia.com/gpu]: Invalid value: \"0.5\": must be "
+         "an "
+         "integer\n"},
+        {C("resources: {limits: {nvidia.com/gpu: 2}, requests: {nvidia.com/gpu: 1}}"),
+         "1 spec.containers[0].resources.requests[nvidia.com/gpu]: Invalid value: \"1\": must be "
+         "equal to nvidia.com/gpu limit of 2\n"},
+        {C("resources: {limits: {cpu: lots}}"),
+         "1 spec.containers[0].resources.limits[cpu]: Invalid value: \"lots\": must be a quantity"},
+        {C("lifecycle: {preStop: {}}"),
+         "1 spec.containers[0].lifecycle.preStop: Required value: must specify a handler type\n"},
+        {"{containers: [{name: a}], initContainers: [{name: b, livenessProbe: {grpc: {port: 1}}}]}",
+         "1 spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers"},
+        {"{containers: [{name: a}], tolerations: [{operator: Exists, value: x}]}",
+         "1 spec.tolerations[0].value: Invalid value: \"x\": value must be empty when"},
+        {"{containers: [{name: a}], affinity: {nodeAffinity: "
+         "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: "
+         "[{key: k, operator: Is}]}]}}}}",
+         "1 spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+         "nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported value: \"Is\""},
+        {"{containers: []}", "1 spec.containers: Required value: must have at least one element\n"},
+#undef C
         {"{containers: [{name: a}], restartPolicy: \"\"}", ""},
     };
 
@@ -125,6 +192,35 @@ static void pod_rules(void **state)
         if (strncmp(causes_of(&err), cases[i].causes, strlen(cases[i].causes)) != 0 ||
             (!*cases[i].causes && err_is_set(&err)))
             fail_msg("%s: %s", cases[i].spec, err.text ? causes_of(&err) : "accepted");
+    }
+}
+
+static void unknown_fields_of_a_pod_are_caught_at_any_depth(void **state)
+{
+    static const struct {
+        const char *spec, *path;
+    } cases[] = {
+        {"{containers: [{name: a}], unknownToUs: 1}", "spec.unknownToUs"},
+        {"{containers: [{name: a, imagePullpolicy: x}]}", "spec.containers[0].imagePullpolicy"},
+        {"{containers: [{name: a, livenessProbe: {exec: {cmd: [x]}}}]}",
+         "spec.containers[0].livenessProbe.exec.cmd"},
+        {"{containers: [{name: a}], volumes: [{name: v, emptydir: {}}]}",
+         "spec.volumes[0].emptydir"},
+        {"{containers: [{name: a}], affinity: {podAffinity: {required: []}}}",
+         "spec.affinity.podAffinity.required"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        auto_err err = ERR_INIT;
+        char text[512], says[256];
+
+        (void)snprintf(text, sizeof(text), "{metadata: {name: p}, spec: %s}", cases[i].spec);
+        (void)snprintf(says, sizeof(says), "strict decoding error: unknown field \"%s\"",
+                       cases[i].path);
+        assert_true(admit(&kind_pod, parse(text), NULL, FIELD_VALIDATION_STRICT, &err) < 0);
+        if (!strstr(err.text, says))
+            fail_msg("%s: %s", cases[i].spec, err.text);
     }
 }
 
@@ -288,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup(filling_twice_changes_nothing, reset),
         cmocka_unit_test_setup(requests_follow_limits_and_give_the_quality_of_service, reset),
         cmocka_unit_test_setup(pod_rules, reset),
+        cmocka_unit_test_setup(unknown_fields_of_a_pod_are_caught_at_any_depth, reset),
         cmocka_unit_test_setup(only_a_few_fields_of_a_pod_may_change, reset),
         cmocka_unit_test_setup(pod_columns_say_what_the_real_server_says, reset),
         cmocka_unit_test_setup(a_row_has_all_columns_and_the_metadata, reset),

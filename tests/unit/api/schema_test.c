@@ -43,9 +43,8 @@ static void a_schema_says_types_defaults_and_limits(void **state)
         {"spec.replicaSpecs", "x-kubernetes-list-map-keys", "[\"type\"]"},
         {"spec.replicaSpecs.[]", "required", "[\"type\",\"template\"]"},
         {"spec.replicaSpecs.[].type", "maxLength", "63"},
-        {"spec.replicaSpecs.[].template", "x-kubernetes-preserve-unknown-fields", "true"},
-        {"spec.replicaSpecs.[].template.spec.containers.[]", "x-kubernetes-preserve-unknown-fields",
-         "true"},
+        {"spec.replicaSpecs.[].template.spec.containers.[].livenessProbe.exec.command", "type",
+         "\"array\""},
         {"spec.replicaSpecs.[].template.spec.containers.[].resources.limits.*",
          "x-kubernetes-int-or-string", "true"},
         {"spec.torchrunConfig.enabled", "type", "\"boolean\""},
@@ -253,11 +252,15 @@ static void v2_is_the_protobuf_kubectl_reads(void **state)
     spec = v2_property(job, "spec");
     assert_true(is_text(field(field(spec, 22, 0), 1, 0), "object"));
     assert_true(is_text(field(spec, 19, 0), "replicaSpecs"));
-    /* items of the list, and in them the template: open, so that old clients let it pass */
+    /* items of the list, and in them the template, whose spec is said once for all kinds */
     spec = field(field(v2_property(spec, "replicaSpecs"), 23, 0), 1, 0);
     assert_non_null(v2_property(spec, "restartPolicy").p);
     assert_non_null(v2_property(spec, "template").p);
-    assert_null(field(v2_property(spec, "template"), 25, 0).p);
+    assert_true(is_text(field(v2_property(v2_property(spec, "template"), "spec"), 1, 0),
+                        "#/definitions/io.k8s.api.core.v1.PodSpec"));
+    spec = named(field(doc, 9, 0), 1, "io.k8s.api.core.v1.PodSpec");
+    assert_true(is_text(field(field(field(v2_property(spec, "containers"), 23, 0), 1, 0), 1, 0),
+                        "#/definitions/io.k8s.api.core.v1.Container"));
 
     op = field(named(field(doc, 8, 0), 2, "/api/v1/namespaces/{namespace}/pods/{name}"), 8, 0);
     assert_true(is_text(field(op, 5, 0), "patchNamespacedPod"));

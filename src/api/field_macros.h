@@ -1,0 +1,40 @@
+/*
+ * field_macros.h - short forms for large tables of fields: F_STR("name", "What it is.", REQUIRED).
+ * After the doc come any further members of struct field.
+ */
+#ifndef MUSTER_API_FIELD_MACROS_H
+#define MUSTER_API_FIELD_MACROS_H
+
+#include "api/kind.h"
+
+/* clang-format off */
+#define F_PLAIN(t, n, d, ...) {.name = (n), .type = (t), .doc = (d), ##__VA_ARGS__}
+#define F_LIST(t, n, d, ...) {.name = (n), .type = FIELD_LIST, .item = (t), .doc = (d), ##__VA_ARGS__}
+#define F_MAP(t, n, d, ...) {.name = (n), .type = FIELD_MAP, .item = (t), .doc = (d), ##__VA_ARGS__}
+#define F_STR(n, d, ...) F_PLAIN(FIELD_STRING, n, d, ##__VA_ARGS__)
+#define F_BOOL(n, d, ...) F_PLAIN(FIELD_BOOL, n, d, ##__VA_ARGS__)
+#define F_INT32(n, d, ...) F_PLAIN(FIELD_INT32, n, d, ##__VA_ARGS__)
+#define F_INT64(n, d, ...) F_PLAIN(FIELD_INT64, n, d, ##__VA_ARGS__)
+#define F_QUANTITY(n, d, ...) F_PLAIN(FIELD_QUANTITY, n, d, ##__VA_ARGS__)
+#define F_TIME(n, d, ...) F_PLAIN(FIELD_TIME, n, d, ##__VA_ARGS__)
+#define F_PORT(n, d, ...) F_PLAIN(FIELD_INT_OR_STRING, n, d, ##__VA_ARGS__)
+#define F_OBJ(n, f, d, ...) F_PLAIN(FIELD_OBJECT, n, d, .fields = (f), ##__VA_ARGS__)
+#define F_OBJS(n, f, d, ...) F_LIST(FIELD_OBJECT, n, d, .fields = (f), ##__VA_ARGS__)
+#define F_STRS(n, d, ...) F_LIST(FIELD_STRING, n, d, ##__VA_ARGS__)
+#define F_STR_MAP(n, d, ...) F_MAP(FIELD_STRING, n, d, ##__VA_ARGS__)
+/* clang-format on */
+
+#define REQUIRED .flags = FIELD_REQUIRED
+#define DEFAULT(text) .default_json = (text)
+#define ONE_OF(list) .values = (list)
+#define AT_LEAST(n) .has_min = true, .min = (n)
+#define BETWEEN(low, high) .has_min = true, .min = (low), .has_max = true, .max = (high)
+#define PORT_NUMBER BETWEEN(1, 65535)
+/* Patches merge the elements by a member, which need not be unique. */
+#define MERGED_BY(key) .merge_key = (key)
+/* The member is unique as well. */
+#define KEYED_BY(key) .list_key = (key)
+/* A type other tables use too: OpenAPI says it once, by this name. */
+#define CORE_TYPE(name) .schema_name = "io.k8s.api.core.v1." name
+
+#endif
