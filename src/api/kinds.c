@@ -14,7 +14,12 @@ const struct kind *const kinds[] = {&kind_namespace,
                                     &kind_secret,
                                     &kind_event,
                                     &kind_persistent_volume_claim,
+                                    &kind_service_account,
                                     &kind_lease,
+                                    &kind_role,
+                                    &kind_role_binding,
+                                    &kind_cluster_role,
+                                    &kind_cluster_role_binding,
                                     &kind_pytorch_training_job,
                                     NULL};
 

@@ -223,6 +223,68 @@ static const struct proto_field rules_review_spec[] = {{1, PROTO_STRING, 0, "nam
 static const struct proto_field rules_review[] = {
     METADATA, {2, PROTO_MESSAGE, 0, "spec", rules_review_spec}, {0}};
 
+static const struct proto_field local_reference[] = {{1, PROTO_STRING, 0, "name", NULL}, {0}};
+
+static const struct proto_field service_account[] = {
+    METADATA,
+    {2, PROTO_MESSAGE, PROTO_LIST, "secrets", object_reference},
+    {3, PROTO_MESSAGE, PROTO_LIST, "imagePullSecrets", local_reference},
+    {4, PROTO_BOOL, 0, "automountServiceAccountToken", NULL},
+    {0},
+};
+
+static const struct proto_field bound_object[] = {
+    {1, PROTO_STRING, 0, "kind", NULL},
+    {2, PROTO_STRING, 0, "apiVersion", NULL},
+    {3, PROTO_STRING, 0, "name", NULL},
+    {4, PROTO_STRING, 0, "uid", NULL},
+    {0},
+};
+
+static const struct proto_field token_request_spec[] = {
+    {1, PROTO_STRING, PROTO_LIST, "audiences", NULL},
+    {3, PROTO_MESSAGE, 0, "boundObjectRef", bound_object},
+    {4, PROTO_INT, 0, "expirationSeconds", NULL},
+    {0},
+};
+
+static const struct proto_field token_request[] = {
+    METADATA, {2, PROTO_MESSAGE, 0, "spec", token_request_spec}, {0}};
+
+static const struct proto_field policy_rule[] = {
+    {1, PROTO_STRING, PROTO_LIST, "verbs", NULL},
+    {2, PROTO_STRING, PROTO_LIST, "apiGroups", NULL},
+    {3, PROTO_STRING, PROTO_LIST, "resources", NULL},
+    {4, PROTO_STRING, PROTO_LIST, "resourceNames", NULL},
+    {5, PROTO_STRING, PROTO_LIST, "nonResourceURLs", NULL},
+    {0},
+};
+
+static const struct proto_field role[] = {
+    METADATA, {2, PROTO_MESSAGE, PROTO_LIST, "rules", policy_rule}, {0}};
+
+static const struct proto_field binding_subject[] = {
+    {1, PROTO_STRING, 0, "kind", NULL},
+    {2, PROTO_STRING, 0, "apiGroup", NULL},
+    {3, PROTO_STRING, 0, "name", NULL},
+    {4, PROTO_STRING, 0, "namespace", NULL},
+    {0},
+};
+
+static const struct proto_field role_ref[] = {
+    {1, PROTO_STRING, 0, "apiGroup", NULL},
+    {2, PROTO_STRING, 0, "kind", NULL},
+    {3, PROTO_STRING, 0, "name", NULL},
+    {0},
+};
+
+static const struct proto_field role_binding[] = {
+    METADATA,
+    {2, PROTO_MESSAGE, PROTO_LIST, "subjects", binding_subject},
+    {3, PROTO_MESSAGE, 0, "roleRef", role_ref},
+    {0},
+};
+
 static const struct proto_field self_review[] = {METADATA, {0}};
 
 static const struct proto_kind proto_kinds[] = {
@@ -234,6 +296,12 @@ static const struct proto_kind proto_kinds[] = {
     {"Lease", lease},
     {"DeleteOptions", delete_options},
     {"Eviction", eviction},
+    {"ServiceAccount", service_account},
+    {"TokenRequest", token_request},
+    {"Role", role},
+    {"ClusterRole", role},
+    {"RoleBinding", role_binding},
+    {"ClusterRoleBinding", role_binding},
     {"SelfSubjectAccessReview", access_review},
     {"SelfSubjectRulesReview", rules_review},
     {"SelfSubjectReview", self_review},

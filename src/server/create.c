@@ -1,6 +1,7 @@
 /* create.c - POST to a collection. */
 #include <string.h>
 
+#include "base/log.h"
 #include "base/timefmt.h"
 #include "loop/random.h"
 #include "server/internal.h"
@@ -96,7 +97,12 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (!key)
         return out_of_memory(err);
     rc = check_absent(r, key, object_name(object), err);
-    return rc < 0 ? rc : request_write(r, key, object, WRITE_PUT, 201, NULL, dry_run, err);
+    if (rc == 0)
+        rc = request_write(r, key, object, WRITE_PUT, 201, NULL, dry_run, err);
+    if (rc == 0 && !dry_run && r->route.kind == &kind_namespace &&
+        namespace_make_account(r->server, key, NULL) < 0)
+        log_warn("namespace %s has no default service account: out of memory", key);
+    return rc;
 }
 
 int verb_create(struct server_request *r, struct err *err)

@@ -31,6 +31,8 @@ static const struct subresource subresources[] = {
     {"log", NULL, NULL, NULL, get_verb, ELEMS(get_verb), &kind_pod},
     {"portforward", "PodPortForwardOptions", "", "v1", upgrade_verbs, ELEMS(upgrade_verbs),
      &kind_pod},
+    {"token", "TokenRequest", "authentication.k8s.io", "v1", create_verb, ELEMS(create_verb),
+     &kind_service_account},
     {"status", NULL, NULL, NULL, status_verbs, ELEMS(status_verbs), NULL},
 };
 

@@ -12,7 +12,7 @@
 
 #include "base/base64.h"
 #include "net/httpd.h"
-#include "server/internal.h"
+#include "server/tokens.h"
 
 struct http_request {
     struct server_request base;
@@ -125,6 +125,17 @@ static bool token_is(const char *given, const char *token)
     return !different;
 }
 
+/* The owner's token, for whom *ret is NULL, or one of a service account. */
+static bool knows_token(struct server *s, struct arena *a, const char *given,
+                        const struct identity **ret)
+{
+    *ret = NULL;
+    if (token_is(given, s->token))
+        return true;
+    *ret = token_identity(s, a, given);
+    return *ret != NULL;
+}
+
 /* The password of "user:password" in base64, or NULL. */
 static const char *basic_password(struct arena *a, const char *text)
 {
@@ -139,7 +150,8 @@ static const char *basic_password(struct arena *a, const char *text)
  * Where the path begins when the token stands before it: /token/TOKEN/api/... NULL when it does not
  * stand there, or is wrong.
  */
-static const char *path_after_token(const struct server *s, struct arena *a, const char *path)
+static const char *path_after_token(struct server *s, struct arena *a, const char *path,
+                                    const struct identity **ret)
 {
     static const char prefix[] = "/token/";
     const char *given, *rest;
@@ -151,7 +163,7 @@ static const char *path_after_token(const struct server *s, struct arena *a, con
     len = strcspn(given, "/");
     rest = given + len;
     given = arena_strndup(a, given, len);
-    return given && token_is(given, s->token) ? (*rest ? rest : "/") : NULL;
+    return given && knows_token(s, a, given, ret) ? (*rest ? rest : "/") : NULL;
 }
 
 /*
@@ -160,8 +172,8 @@ static const char *path_after_token(const struct server *s, struct arena *a, con
  * address holds; and of that, a current kubectl refuses a user and password when it opens a
  * WebSocket. So its address holds the token as a path.
  */
-static int check_token(const struct server *s, struct arena *a, const char *authorization,
-                       struct err *err)
+static int check_token(struct server *s, struct arena *a, const char *authorization,
+                       const struct identity **ret, struct err *err)
 {
     static const char bearer[] = "Bearer ", basic[] = "Basic ";
     const char *given = NULL;
@@ -170,7 +182,7 @@ static int check_token(const struct server *s, struct arena *a, const char *auth
         given = authorization + strlen(bearer);
     else if (authorization && strncasecmp(authorization, basic, strlen(basic)) == 0)
         given = basic_password(a, authorization + strlen(basic));
-    if (given && token_is(given, s->token))
+    if (given && knows_token(s, a, given, ret))
         return 0;
     return err_set(err, ERR_UNAUTHORIZED, "Unauthorized");
 }
@@ -186,7 +198,8 @@ static bool is_public(const struct httpd_request *http)
     return false;
 }
 
-static int check_access(const struct server *s, struct httpd_request *http, struct err *err)
+static int check_access(struct server *s, struct httpd_request *http, const struct identity **ret,
+                        struct err *err)
 {
     const char *host = httpd_header(http, "Host");
     int rc = check_host(host, err);
@@ -194,7 +207,7 @@ static int check_access(const struct server *s, struct httpd_request *http, stru
     if (rc == 0)
         rc = check_origin(httpd_header(http, "Origin"), host, err);
     if (rc == 0) {
-        const char *path = path_after_token(s, &http->arena, http->path);
+        const char *path = path_after_token(s, &http->arena, http->path, ret);
 
         if (path) {
             http->path = path;
@@ -202,7 +215,7 @@ static int check_access(const struct server *s, struct httpd_request *http, stru
         }
     }
     if (rc == 0 && !is_public(http))
-        rc = check_token(s, &http->arena, httpd_header(http, "Authorization"), err);
+        rc = check_token(s, &http->arena, httpd_header(http, "Authorization"), ret, err);
     return rc;
 }
 
@@ -217,6 +230,7 @@ static void handle(void *arg, struct httpd_request *http)
 {
     struct server *s = arg;
     struct http_request *h = arena_alloc(&http->arena, sizeof(*h));
+    const struct identity *identity = NULL;
     auto_err err = ERR_INIT;
     int rc;
 
@@ -224,7 +238,7 @@ static void handle(void *arg, struct httpd_request *http)
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
         return;
     }
-    rc = check_access(s, http, &err);
+    rc = check_access(s, http, &identity, &err);
     h->http = http;
     h->base = (struct server_request){.front = &http_front,
                                       .method = http->method,
@@ -235,7 +249,8 @@ static void handle(void *arg, struct httpd_request *http)
                                       .body = http->body,
                                       .body_len = http->body_len,
                                       .too_large = http->too_large,
-                                      .arena = &http->arena};
+                                      .arena = &http->arena,
+                                      .identity = identity};
     if (rc < 0)
         reply_err(&h->base, &err);
     else
@@ -255,6 +270,7 @@ int server_listen(struct server *s, const char *address, const char *token, stru
     s->token = strdup(token);
     if (!s->token)
         return out_of_memory(err);
+    tokens_set_secret(s, token);
     s->httpd = httpd_new(&o, err);
     return s->httpd ? 0 : -1;
 }

@@ -3,6 +3,7 @@
 #define MUSTER_SERVER_INTERNAL_H
 
 #include "api/object.h"
+#include "base/sha256.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -23,6 +24,8 @@ struct server {
 
     struct httpd *httpd; /* front.c */
     char *token;
+    unsigned char token_key[SHA256_BYTES]; /* tokens.c */
+    bool has_token_key;
     struct session *sessions; /* session.c */
     size_t session_count;
     struct exec_host *exec_host; /* exec.c, made on first use */
@@ -161,6 +164,7 @@ void wait_free_all(struct server *s); /* all are told they were not reached */
 /* --- namespaces and old events --------------------------------------------------------- */
 
 int namespaces_make(struct server *s, struct err *err) must_check;
+int namespace_make_account(struct server *s, const char *ns, struct err *err) must_check;
 /* May something named name be created in the route's namespace? */
 int namespace_check(struct server_request *r, const char *name, struct err *err) must_check;
 bool namespace_is_protected(const char *name);
@@ -182,7 +186,8 @@ void front_close(struct server *s);
 /* --- verbs ----------------------------------------------------------------------------- */
 
 verb_fn verb_list, verb_watch, verb_get, verb_create, verb_update, verb_patch, verb_delete,
-    verb_delete_collection, verb_log, verb_bind, verb_evict, verb_exec, verb_attach, verb_forward;
+    verb_delete_collection, verb_log, verb_bind, verb_evict, verb_exec, verb_attach, verb_forward,
+    verb_token;
 /* Not of one kind: */
 verb_fn verb_version, verb_health, verb_list_crds, verb_discover_core, verb_discover_groups,
     verb_openapi_v2, verb_openapi_v3;

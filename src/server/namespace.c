@@ -13,6 +13,7 @@
 #include "loop/random.h"
 #include "server/internal.h"
 
+#define DEFAULT_ACCOUNT "default"
 #define FIRST_SWEEP_MS 5
 #define SLOWEST_SWEEP_MS 1000
 #define SWEEP_MEMORY_BYTES (64u * 1024u * 1024u)
@@ -27,21 +28,40 @@ bool namespace_is_protected(const char *name)
     return false;
 }
 
-static int make_one(struct server *s, struct arena *a, const char *name, struct err *err)
+static int make_one(struct server *s, struct arena *a, const struct kind *k, const char *ns,
+                    const char *name, struct err *err)
 {
     char uid[RANDOM_UID_SIZE], now[TIME_TEXT_SIZE];
     struct json *object = json_new_object(a), *meta;
 
-    json_set_string(a, object, "apiVersion", "v1");
-    json_set_string(a, object, "kind", "Namespace");
+    json_set_string(a, object, "apiVersion", kind_api_version(a, k));
+    json_set_string(a, object, "kind", k->name);
     meta = json_make_object(a, object, "metadata");
     random_uid(uid);
     json_set_string(a, meta, "name", name);
+    if (k->namespaced)
+        json_set_string(a, meta, "namespace", ns);
     json_set_string(a, meta, "uid", uid);
     json_set_string(a, meta, "creationTimestamp", time_format(clock_now_ms(s->clock), now));
-    object_set_defaults(a, &kind_namespace, object);
-    habits_finish_create(a, &kind_namespace, object);
-    return object_write(s, a, &kind_namespace, name, object, WRITE_PUT, NULL, NULL, NULL, err);
+    object_set_defaults(a, k, object);
+    habits_finish_create(a, k, object);
+    return object_write(s, a, k, object_key(a, k, ns, name), object, WRITE_PUT, NULL, NULL, NULL,
+                        err);
+}
+
+/* Every namespace has an account for pods that name none. */
+int namespace_make_account(struct server *s, const char *ns, struct err *err)
+{
+    struct arena a = ARENA_INIT(SWEEP_MEMORY_BYTES);
+    const char *key = object_key(&a, &kind_service_account, ns, DEFAULT_ACCOUNT);
+    int rc = 0;
+
+    if (!key)
+        rc = out_of_memory(err);
+    else if (!store_head(server_collection(s, &kind_service_account), key))
+        rc = make_one(s, &a, &kind_service_account, ns, DEFAULT_ACCOUNT, err);
+    arena_release(&a);
+    return rc;
 }
 
 int namespaces_make(struct server *s, struct err *err)
@@ -52,7 +72,9 @@ int namespaces_make(struct server *s, struct err *err)
 
     for (size_t i = 0; i < ELEMS(protected) && rc == 0; i++)
         if (!store_head(c, protected[i]))
-            rc = make_one(s, &a, protected[i], err);
+            rc = make_one(s, &a, &kind_namespace, "", protected[i], err);
+    for (size_t i = 0; i < ELEMS(protected) && rc == 0; i++)
+        rc = namespace_make_account(s, protected[i], err);
     arena_release(&a);
     return rc;
 }

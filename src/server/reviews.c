@@ -1,15 +1,39 @@
 /*
  * reviews.c - questions about oneself: what may I do, who am I (authorization.k8s.io,
- * authentication.k8s.io). They are answered and not stored. Who has the token may do everything, so
- * there is little to find out.
+ * authentication.k8s.io). They are answered and not stored. The owner may do everything; for a
+ * service account its roles are looked up (rbac.h).
  */
 #include <string.h>
 
-#include "server/internal.h"
+#include "server/rbac.h"
 
 #define USER_NAME "muster:admin"
 
 /* --- answers --------------------------------------------------------------------------- */
+
+static bool may_access(struct server_request *r, const struct json *asked)
+{
+    const struct access what = {.verb = json_get_string(asked, "verb", ""),
+                                .group = json_get_string(asked, "group", ""),
+                                .resource = json_get_string(asked, "resource", ""),
+                                .subresource = json_get_string(asked, "subresource", ""),
+                                .ns = json_get_string(asked, "namespace", ""),
+                                .name = json_get_string(asked, "name", "")};
+
+    return rbac_allows(r->server, r->arena, r->identity, &what);
+}
+
+/* What is no resource - discovery, health, the version - everybody may read. */
+static bool may_ask(struct server_request *r, const struct json *spec)
+{
+    const struct json *resource = json_get(spec, "resourceAttributes");
+
+    if (!r->identity)
+        return true;
+    if (json_is(resource, JSON_OBJECT))
+        return may_access(r, resource);
+    return json_string_is(json_at(spec, "nonResourceAttributes", "verb"), "get");
+}
 
 static int fill_access(struct server_request *r, struct json *review, struct err *err)
 {
@@ -28,7 +52,8 @@ static int fill_access(struct server_request *r, struct json *review, struct err
                   says);
         return err_errno(ERR_INVALID);
     }
-    json_set_bool(r->arena, json_make_object(r->arena, review, "status"), "allowed", true);
+    json_set_bool(r->arena, json_make_object(r->arena, review, "status"), "allowed",
+                  may_ask(r, spec));
     return 0;
 }
 
@@ -42,6 +67,14 @@ static int fill_rules(struct server_request *r, struct json *review, struct err 
     struct json *status = json_make_object(r->arena, review, "status"), *rule;
 
     (void)err;
+    if (r->identity) {
+        rbac_list_rules(r->server, r->arena, r->identity,
+                        json_string(json_at(review, "spec", "namespace"), ""),
+                        json_make_array(r->arena, status, "resourceRules"));
+        (void)json_make_array(r->arena, status, "nonResourceRules");
+        json_set_bool(r->arena, status, "incomplete", false);
+        return 0;
+    }
     rule = json_append(json_make_array(r->arena, status, "resourceRules"),
                        json_new_object(r->arena));
     add_star(r->arena, rule, "verbs");
@@ -62,6 +95,15 @@ static int fill_self(struct server_request *r, struct json *review, struct err *
     struct json *groups = json_make_array(r->arena, user, "groups");
 
     (void)err;
+    if (r->identity) {
+        json_set_string(r->arena, user, "username", r->identity->user);
+        json_set_string(r->arena, user, "uid", r->identity->uid);
+        json_append_string(r->arena, groups, "system:serviceaccounts");
+        json_append_string(r->arena, groups,
+                           arena_printf(r->arena, "system:serviceaccounts:%s", r->identity->ns));
+        json_append_string(r->arena, groups, "system:authenticated");
+        return 0;
+    }
     json_set_string(r->arena, user, "username", USER_NAME);
     json_append_string(r->arena, groups, "system:masters");
     json_append_string(r->arena, groups, "system:authenticated");

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "server/internal.h"
+#include "server/rbac.h"
 
 #define SEGMENTS_LIMIT 9
 
@@ -42,6 +42,7 @@ static const struct verb verbs[] = {
     {"POST", TARGET_OBJECT, "portforward", &kind_pod, verb_forward},
     {"POST", TARGET_OBJECT, "binding", &kind_pod, verb_bind},
     {"POST", TARGET_OBJECT, "eviction", &kind_pod, verb_evict},
+    {"POST", TARGET_OBJECT, "token", &kind_service_account, verb_token},
 };
 
 static const struct {
@@ -172,6 +173,8 @@ static int route_group(struct server_request *r, const struct segments *s, struc
     if (s->count == used + 1 && review_find(group, version, s->text[used]))
         return review_answer(r, review_find(group, version, s->text[used]), err);
     rc = route_kind(r, group, version, s->text + used, s->count - used, err);
+    if (rc == 0 && r->route.kind)
+        rc = rbac_check(r, err);
     return rc < 0 || !r->route.kind ? rc : run_verb(r, err);
 }
 

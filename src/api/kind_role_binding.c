@@ -1,0 +1,193 @@
+/* kind_role_binding.c - RoleBinding and ClusterRoleBinding: who has a role. The role may be
+ * missing: a binding to it allows nothing until it is there. */
+#include <string.h>
+
+#include "api/columns.h"
+#include "api/problem.h"
+
+#define RBAC_GROUP "rbac.authorization.k8s.io"
+#define CELL_LIMIT_BYTES 4096u
+
+static const char *const role_kinds[] = {"Role", "ClusterRole", NULL};
+static const char *const cluster_role_kinds[] = {"ClusterRole", NULL};
+static const char *const subject_kinds[] = {"ServiceAccount", "User", "Group", NULL};
+
+static const struct field subject_fields[] = {
+    {.name = "kind",
+     .type = FIELD_STRING,
+     .flags = FIELD_REQUIRED,
+     .values = subject_kinds,
+     .doc = "ServiceAccount, User or Group."},
+    {.name = "apiGroup",
+     .type = FIELD_STRING,
+     .doc = "\"\" for a ServiceAccount, else " RBAC_GROUP "."},
+    {.name = "name",
+     .type = FIELD_STRING,
+     .flags = FIELD_REQUIRED | FIELD_NON_EMPTY,
+     .doc = "Name of the subject."},
+    {.name = "namespace", .type = FIELD_STRING, .doc = "Of a ServiceAccount: its namespace."},
+    {0}};
+
+static const struct field ref_fields[] = {
+    {.name = "apiGroup",
+     .type = FIELD_STRING,
+     .default_json = "\"" RBAC_GROUP "\"",
+     .doc = "Group of the role: " RBAC_GROUP "."},
+    {.name = "kind", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "Role or ClusterRole."},
+    {.name = "name",
+     .type = FIELD_STRING,
+     .flags = FIELD_REQUIRED | FIELD_NON_EMPTY,
+     .doc = "Name of the role."},
+    {0}};
+
+static const struct field fields[] = {
+    {.name = "subjects",
+     .type = FIELD_LIST,
+     .item = FIELD_OBJECT,
+     .fields = subject_fields,
+     .doc = "Who gets the role."},
+    {.name = "roleRef",
+     .type = FIELD_OBJECT,
+     .fields = ref_fields,
+     .flags = FIELD_REQUIRED | FIELD_IMMUTABLE,
+     .doc = "The role; it cannot change: delete the binding and make another."},
+    {0}};
+
+static bool is_account(const struct json *subject)
+{
+    return json_string_is(json_get(subject, "kind"), "ServiceAccount");
+}
+
+static void set_defaults(struct arena *a, struct json *binding)
+{
+    for (struct json *s = json_first_mut(json_get_mut(binding, "subjects")); s; s = s->next)
+        if (!is_account(s) && !*json_get_string(s, "apiGroup", ""))
+            json_set_string(a, s, "apiGroup", RBAC_GROUP);
+}
+
+static void check_subject(const struct json *subject, const struct field_path *at, struct err *err)
+{
+    const struct json *group = json_get(subject, "apiGroup");
+    const char *wanted = is_account(subject) ? "" : RBAC_GROUP;
+
+    if (strcmp(json_string(group, wanted), wanted) != 0)
+        problem_invalid(err, PATH_MEMBER(at, "apiGroup"), group, "must be \"%s\" for a %s", wanted,
+                        json_get_string(subject, "kind", ""));
+    if (is_account(subject) && !*json_get_string(subject, "namespace", ""))
+        problem_required(err, PATH_MEMBER(at, "namespace"), subject->line,
+                         "the ServiceAccount's namespace");
+}
+
+static void check(const struct json *binding, bool cluster, struct err *err)
+{
+    const struct json *ref = json_get(binding, "roleRef");
+    const struct field_path *at = PATH_MEMBER(NULL, "roleRef");
+    const struct field_path *subjects = PATH_MEMBER(NULL, "subjects");
+    const char *const *allowed = cluster ? cluster_role_kinds : role_kinds;
+    const char *const *k = allowed;
+    size_t i = 0;
+
+    while (*k && !json_string_is(json_get(ref, "kind"), *k))
+        k++;
+    if (!*k)
+        problem_not_supported(err, PATH_MEMBER(at, "kind"), json_get(ref, "kind"), allowed);
+    if (!json_string_is(json_get(ref, "apiGroup"), RBAC_GROUP))
+        problem_not_supported(err, PATH_MEMBER(at, "apiGroup"), json_get(ref, "apiGroup"),
+                              (const char *const[]){RBAC_GROUP, NULL});
+    json_each (s, json_get(binding, "subjects"))
+        check_subject(s, PATH_INDEX(subjects, i++), err);
+}
+
+static void validate(const struct json *object, const struct json *old, struct err *err)
+{
+    (void)old;
+    check(object, false, err);
+}
+
+static void validate_cluster(const struct json *object, const struct json *old, struct err *err)
+{
+    (void)old;
+    check(object, true, err);
+}
+
+/* --- columns --------------------------------------------------------------------------- */
+
+static struct json *render_role(struct arena *a, const struct json *object, int64_t now_ms)
+{
+    const struct json *ref = json_get(object, "roleRef");
+
+    (void)now_ms;
+    return json_new_stringf(a, "%s/%s", json_get_string(ref, "kind", ""),
+                            json_get_string(ref, "name", ""));
+}
+
+static struct json *render_subjects(struct arena *a, const struct json *object, const char *kind)
+{
+    struct buf out = BUF_INIT(CELL_LIMIT_BYTES);
+    struct json *cell;
+
+    json_each (s, json_get(object, "subjects"))
+        if (json_string_is(json_get(s, "kind"), kind))
+            buf_addf(&out, "%s%s%s%s", out.len ? ", " : "", json_get_string(s, "namespace", ""),
+                     is_account(s) ? "/" : "", json_get_string(s, "name", ""));
+    cell = json_new_string(a, out.len && !out.failed ? out.data : "");
+    buf_release(&out);
+    return cell;
+}
+
+static struct json *render_users(struct arena *a, const struct json *object, int64_t now_ms)
+{
+    (void)now_ms;
+    return render_subjects(a, object, "User");
+}
+
+static struct json *render_groups(struct arena *a, const struct json *object, int64_t now_ms)
+{
+    (void)now_ms;
+    return render_subjects(a, object, "Group");
+}
+
+static struct json *render_accounts(struct arena *a, const struct json *object, int64_t now_ms)
+{
+    (void)now_ms;
+    return render_subjects(a, object, "ServiceAccount");
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Role", .type = "string", .doc = "The role.", .render = render_role},
+    COLUMN_AGE,
+    {.name = "Users", .type = "string", .doc = "Users.", .priority = 1, .render = render_users},
+    {.name = "Groups", .type = "string", .doc = "Groups.", .priority = 1, .render = render_groups},
+    {.name = "ServiceAccounts",
+     .type = "string",
+     .doc = "Service accounts.",
+     .priority = 1,
+     .render = render_accounts},
+    {0}};
+
+const struct kind kind_role_binding = {
+    .group = RBAC_GROUP,
+    .version = "v1",
+    .name = "RoleBinding",
+    .plural = "rolebindings",
+    .singular = "rolebinding",
+    .namespaced = true,
+    .collected = true,
+    .doc = "RoleBinding grants a Role or ClusterRole in its namespace.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate,
+    .set_defaults = set_defaults};
+
+const struct kind kind_cluster_role_binding = {
+    .group = RBAC_GROUP,
+    .version = "v1",
+    .name = "ClusterRoleBinding",
+    .plural = "clusterrolebindings",
+    .singular = "clusterrolebinding",
+    .doc = "ClusterRoleBinding grants a ClusterRole everywhere.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate_cluster,
+    .set_defaults = set_defaults};

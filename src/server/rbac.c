@@ -1,0 +1,264 @@
+/*
+ * rbac.c - see rbac.h. Bindings are few and looked through for every question; a stored text that
+ * does not hold the account's name, nor "system:" as groups and users do, is not even parsed.
+ *
+ * Who may write roles could give itself everything. The real server compares rules; here a service
+ * account needs the verbs `escalate` (roles) and `bind` (bindings) for it, which is stricter.
+ */
+#include "server/rbac.h"
+
+#include <string.h>
+
+struct search {
+    struct server *server;
+    struct arena *arena;
+    const struct identity *who;
+    const struct access *what; /* looking for a rule that allows it ... */
+    struct json *rules;        /* ... or for all of them */
+    const char *ns;
+    bool allowed;
+};
+
+/* --- rules ----------------------------------------------------------------------------- */
+
+static bool list_has(const struct json *list, const char *word)
+{
+    json_each (item, list)
+        if (json_string_is(item, word) || json_string_is(item, "*"))
+            return true;
+    return false;
+}
+
+static bool names_resource(const struct json *list, const struct access *what)
+{
+    size_t len = strlen(what->resource);
+
+    json_each (item, list) {
+        const char *text = json_string(item, "");
+
+        if (strcmp(text, "*") == 0)
+            return true;
+        if (!*what->subresource) {
+            if (strcmp(text, what->resource) == 0)
+                return true;
+        } else if (strncmp(text, "*/", 2) == 0) {
+            if (strcmp(text + 2, what->subresource) == 0)
+                return true;
+        } else if (strncmp(text, what->resource, len) == 0 && text[len] == '/' &&
+                   strcmp(text + len + 1, what->subresource) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool names_object(const struct json *names, const char *name)
+{
+    json_each (item, names)
+        if (json_string_is(item, name))
+            return true;
+    return json_len(names) == 0;
+}
+
+static bool rule_allows(const struct json *rule, const struct access *what)
+{
+    return list_has(json_get(rule, "verbs"), what->verb) &&
+           list_has(json_get(rule, "apiGroups"), what->group) &&
+           names_resource(json_get(rule, "resources"), what) &&
+           names_object(json_get(rule, "resourceNames"), what->name);
+}
+
+/* --- bindings -------------------------------------------------------------------------- */
+
+static bool is_group_of(const struct identity *who, const char *group)
+{
+    static const char accounts[] = "system:serviceaccounts";
+    size_t len = strlen(accounts);
+
+    if (strcmp(group, "system:authenticated") == 0)
+        return true;
+    return strncmp(group, accounts, len) == 0 &&
+           (!group[len] || (group[len] == ':' && strcmp(group + len + 1, who->ns) == 0));
+}
+
+static bool is_subject(const struct json *subject, const struct identity *who)
+{
+    const char *name = json_get_string(subject, "name", "");
+    const struct json *kind = json_get(subject, "kind");
+
+    if (json_string_is(kind, "ServiceAccount"))
+        return strcmp(name, who->name) == 0 &&
+               json_string_is(json_get(subject, "namespace"), who->ns);
+    if (json_string_is(kind, "User"))
+        return strcmp(name, who->user) == 0;
+    return json_string_is(kind, "Group") && is_group_of(who, name);
+}
+
+static bool has_subject(const struct json *binding, const struct identity *who)
+{
+    json_each (subject, json_get(binding, "subjects"))
+        if (is_subject(subject, who))
+            return true;
+    return false;
+}
+
+static void use_role(struct search *q, const struct json *ref)
+{
+    bool cluster = json_string_is(json_get(ref, "kind"), "ClusterRole");
+    const struct kind *k = cluster ? &kind_cluster_role : &kind_role;
+    const char *key = object_key(q->arena, k, q->ns, json_get_string(ref, "name", ""));
+    const struct store_item *item = key ? store_head(server_collection(q->server, k), key) : NULL;
+    const struct json *role = item ? blob_parse(q->arena, item->value, NULL) : NULL;
+
+    json_each (rule, json_get(role, "rules")) {
+        if (q->rules)
+            (void)json_append(q->rules, json_clone(q->arena, rule));
+        else
+            q->allowed = q->allowed || rule_allows(rule, q->what);
+    }
+}
+
+static bool use_binding(void *arg, const struct store_item *item)
+{
+    struct search *q = arg;
+    const struct json *binding = NULL;
+
+    if (strstr(item->value->data, q->who->name) || strstr(item->value->data, "\"system:"))
+        binding = blob_parse(q->arena, item->value, NULL);
+    if (binding && has_subject(binding, q->who))
+        use_role(q, json_get(binding, "roleRef"));
+    return !q->allowed && !arena_failed(q->arena);
+}
+
+static void search(struct search *q)
+{
+    const char *prefix = *q->ns ? arena_printf(q->arena, "%s/", q->ns) : NULL;
+
+    store_list(server_collection(q->server, &kind_cluster_role_binding), NULL, NULL, use_binding,
+               q);
+    if (!q->allowed && prefix)
+        store_list(server_collection(q->server, &kind_role_binding), prefix, NULL, use_binding, q);
+}
+
+bool rbac_allows(struct server *s, struct arena *a, const struct identity *who,
+                 const struct access *what)
+{
+    struct search q = {.server = s, .arena = a, .who = who, .what = what, .ns = what->ns};
+
+    search(&q);
+    return q.allowed && !arena_failed(a);
+}
+
+void rbac_list_rules(struct server *s, struct arena *a, const struct identity *who, const char *ns,
+                     struct json *rules)
+{
+    struct search q = {.server = s, .arena = a, .who = who, .rules = rules, .ns = ns};
+
+    search(&q);
+}
+
+/* --- requests -------------------------------------------------------------------------- */
+
+/* The one object a list or watch is about: fieldSelector=metadata.name=X. */
+static const char *selected_name(const struct server_request *r)
+{
+    static const char field[] = "metadata.name=";
+    const char *at = query_get(r, "fieldSelector");
+
+    for (; at && *at; at += *at == ',') {
+        size_t len = strcspn(at, ",");
+
+        if (strncmp(at, field, strlen(field)) == 0) {
+            const char *value = at + strlen(field);
+
+            value += *value == '=';
+            return arena_strndup(r->arena, value, (size_t)(at + len - value));
+        }
+        at += len;
+    }
+    return "";
+}
+
+/* What is opened for both directions is a creation, however it is opened. */
+static bool is_upgrade(const char *subresource)
+{
+    static const char *const names[] = {"exec", "attach", "portforward"};
+
+    for (size_t i = 0; i < ELEMS(names); i++)
+        if (strcmp(subresource, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *verb_of(const struct server_request *r)
+{
+    static const struct {
+        const char *method, *object, *collection;
+    } verbs[] = {{"GET", "get", "list"},
+                 {"POST", "create", "create"},
+                 {"PUT", "update", "update"},
+                 {"PATCH", "patch", "patch"},
+                 {"DELETE", "delete", "deletecollection"}};
+
+    if (is_upgrade(r->route.subresource))
+        return "create";
+    if (strcmp(r->method, "GET") == 0 && !r->route.name && query_is_true(r, "watch"))
+        return "watch";
+    for (size_t i = 0; i < ELEMS(verbs); i++)
+        if (strcmp(r->method, verbs[i].method) == 0)
+            return r->route.name ? verbs[i].object : verbs[i].collection;
+    return r->method;
+}
+
+int rbac_check_access(struct server_request *r, const struct access *what, struct err *err)
+{
+    const char *slash = *what->subresource ? "/" : "", *dot = *what->group ? "." : "";
+    const char *where;
+
+    if (!r->identity || rbac_allows(r->server, r->arena, r->identity, what))
+        return 0;
+    where = *what->ns ? arena_printf(r->arena, "in the namespace \"%s\"", what->ns)
+                      : "at the cluster scope";
+    return err_set(err, ERR_FORBIDDEN,
+                   "%s%s%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s%s%s\" in API "
+                   "group \"%s\" %s",
+                   what->resource, dot, what->group, *what->name ? " \"" : "", what->name,
+                   *what->name ? "\"" : "", r->identity->user, what->verb, what->resource, slash,
+                   what->subresource, what->group, where ? where : "");
+}
+
+/* The verb that writing a kind needs beside the one for writing. */
+static const char *writing_needs(const struct kind *k)
+{
+    if (k == &kind_role || k == &kind_cluster_role)
+        return "escalate";
+    return k == &kind_role_binding || k == &kind_cluster_role_binding ? "bind" : NULL;
+}
+
+static bool is_reading(const char *verb)
+{
+    return strcmp(verb, "get") == 0 || strcmp(verb, "list") == 0 || strcmp(verb, "watch") == 0;
+}
+
+int rbac_check(struct server_request *r, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    struct access what = {.verb = verb_of(r),
+                          .group = k->group,
+                          .resource = k->plural,
+                          .subresource = r->route.subresource,
+                          .ns = r->route.ns,
+                          .name = r->route.name ? r->route.name : selected_name(r)};
+    int rc;
+
+    if (!r->identity)
+        return 0;
+    if (!what.name)
+        return out_of_memory(err);
+    rc = rbac_check_access(r, &what, err);
+    if (rc == 0 && writing_needs(k) && !is_reading(what.verb)) {
+        what.verb = writing_needs(k);
+        rc = rbac_check_access(r, &what, err);
+    }
+    return rc;
+}

@@ -1,0 +1,268 @@
+/*
+ * tokens.c - see tokens.h, and POST serviceaccounts/NAME/token. The text is a JWT (RFC 7519) signed
+ * with HMAC-SHA256, because clients like to look into theirs; we take only what we signed, so the
+ * header is compared and not read.
+ */
+#include "server/tokens.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/timefmt.h"
+
+#define HEADER "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" /* {"alg":"HS256","typ":"JWT"} */
+#define KEY_PURPOSE "muster service account tokens"
+#define ISSUER "muster"
+#define TOKEN_LIMIT_BYTES 8192u
+#define CLAIMS_MEMORY_BYTES (64u * 1024u)
+#define SECONDS_DEFAULT 3600
+#define SECONDS_MIN 600
+#define SECONDS_MAX ((int64_t)1 << 32)
+
+void tokens_set_secret(struct server *s, const char *secret)
+{
+    hmac_sha256(secret, strlen(secret), KEY_PURPOSE, strlen(KEY_PURPOSE), s->token_key);
+    s->has_token_key = true;
+}
+
+/* --- text ------------------------------------------------------------------------------ */
+
+/* base64 with the two letters of URLs, and no padding. */
+static char *encode_url(struct arena *a, const void *data, size_t len)
+{
+    size_t n = 0;
+    char *text = base64_encode(a, data, len, &n);
+
+    while (text && n > 0 && text[n - 1] == '=')
+        text[--n] = '\0';
+    for (char *c = text; c && *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+    return text;
+}
+
+static char *decode_url(struct arena *a, const char *text, size_t len, size_t *ret_len)
+{
+    char *copy = arena_alloc(a, len + 4);
+    size_t n = len;
+
+    if (!copy)
+        return NULL;
+    for (size_t i = 0; i < len; i++)
+        copy[i] = text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i];
+    while (n % 4 != 0)
+        copy[n++] = '=';
+    return base64_decode(a, copy, n, ret_len);
+}
+
+static char *sign(const struct server *s, struct arena *a, const char *text, size_t len)
+{
+    unsigned char mac[SHA256_BYTES];
+
+    hmac_sha256(s->token_key, sizeof(s->token_key), text, len, mac);
+    return encode_url(a, mac, sizeof(mac));
+}
+
+/* Takes as long for a wrong signature as for the right one. */
+static bool same_text(const char *a, const char *b)
+{
+    size_t len = strlen(a);
+    unsigned char different = strlen(b) != len;
+
+    for (size_t i = 0; i < len && !different; i++)
+        different |= (unsigned char)(a[i] ^ b[i]);
+    return !different;
+}
+
+/* --- reading --------------------------------------------------------------------------- */
+
+static const struct json *read_claims(struct server *s, struct arena *a, const char *token)
+{
+    const char *dot = strrchr(token, '.');
+    const char *begin = token + strlen(HEADER ".");
+    const char *signature;
+    size_t len;
+    char *text;
+
+    if (!s->has_token_key || strlen(token) > TOKEN_LIMIT_BYTES ||
+        strncmp(token, HEADER ".", strlen(HEADER ".")) != 0 || !dot || dot < begin)
+        return NULL;
+    signature = sign(s, a, token, (size_t)(dot - token));
+    if (!signature || !same_text(signature, dot + 1))
+        return NULL;
+    text = decode_url(a, begin, (size_t)(dot - begin), &len);
+    return text ? json_parse(a, text, len, NULL) : NULL;
+}
+
+/* Whether the object is still the one the token was made for. */
+static bool is_there(struct server *s, struct arena *a, const struct kind *k, const char *ns,
+                     const char *name, const char *uid)
+{
+    const char *key = object_key(a, k, ns, name);
+    const struct store_item *item = key ? store_head(server_collection(s, k), key) : NULL;
+    const struct json *object = item ? blob_parse(a, item->value, NULL) : NULL;
+
+    return object && strcmp(object_uid(object), uid) == 0;
+}
+
+const struct identity *token_identity(struct server *s, struct arena *a, const char *token)
+{
+    const struct json *claims = read_claims(s, a, token);
+    const struct json *about = json_get(claims, "kubernetes.io");
+    const struct json *account = json_get(about, "serviceaccount"), *pod = json_get(about, "pod");
+    struct identity *who = arena_alloc(a, sizeof(*who));
+
+    if (!claims || !who || json_get_int(claims, "exp", 0) * 1000 <= clock_now_ms(s->clock))
+        return NULL;
+    *who = (struct identity){.ns = json_get_string(about, "namespace", ""),
+                             .name = json_get_string(account, "name", ""),
+                             .uid = json_get_string(account, "uid", ""),
+                             .pod_name = json_get_string(pod, "name", ""),
+                             .pod_uid = json_get_string(pod, "uid", ""),
+                             .user = json_get_string(claims, "sub", "")};
+    if (!is_there(s, a, &kind_service_account, who->ns, who->name, who->uid))
+        return NULL;
+    if (pod && !is_there(s, a, &kind_pod, who->ns, who->pod_name, who->pod_uid))
+        return NULL;
+    return who;
+}
+
+/* --- making ---------------------------------------------------------------------------- */
+
+static void set_object(struct arena *a, struct json *about, const char *key, const char *name,
+                       const char *uid)
+{
+    struct json *v = json_make_object(a, about, key);
+
+    json_set_string(a, v, "name", name);
+    json_set_string(a, v, "uid", uid);
+}
+
+static const char *make_token(struct server_request *r, const struct json *account,
+                              const struct json *pod, int64_t seconds)
+{
+    int64_t now = clock_now_ms(r->server->clock) / 1000;
+    struct json *claims = json_new_object(r->arena), *about;
+    struct buf text = BUF_INIT(TOKEN_LIMIT_BYTES);
+    const char *body = NULL, *head, *signature;
+
+    json_set_string(r->arena, claims, "iss", ISSUER);
+    json_set_stringf(r->arena, claims, "sub", "system:serviceaccount:%s:%s", r->route.ns,
+                     r->route.name);
+    json_set_int(r->arena, claims, "iat", now);
+    json_set_int(r->arena, claims, "nbf", now);
+    json_set_int(r->arena, claims, "exp", now + seconds);
+    about = json_make_object(r->arena, claims, "kubernetes.io");
+    json_set_string(r->arena, about, "namespace", r->route.ns);
+    set_object(r->arena, about, "serviceaccount", r->route.name, object_uid(account));
+    if (pod)
+        set_object(r->arena, about, "pod", object_name(pod), object_uid(pod));
+    json_write(&text, claims);
+    if (!text.failed)
+        body = encode_url(r->arena, text.data, text.len);
+    buf_release(&text);
+    head = body ? arena_printf(r->arena, "%s.%s", HEADER, body) : NULL;
+    signature = head ? sign(r->server, r->arena, head, strlen(head)) : NULL;
+    return signature ? arena_printf(r->arena, "%s.%s", head, signature) : NULL;
+}
+
+static int invalid(struct err *err, const char *name, const char *field, const char *says)
+{
+    err_set(err, ERR_INVALID, "TokenRequest.authentication.k8s.io \"%s\" is invalid: %s: %s", name,
+            field, says);
+    err_cause(err, "FieldValueInvalid", field, 0, "%s", says);
+    return err_errno(ERR_INVALID);
+}
+
+static int read_seconds(struct server_request *r, const struct json *spec, int64_t *ret,
+                        struct err *err)
+{
+    *ret = json_get_int(spec, "expirationSeconds", SECONDS_DEFAULT);
+    if (*ret < SECONDS_MIN)
+        return invalid(err, r->route.name, "spec.expirationSeconds",
+                       "Invalid value: may not specify a duration less than 10 minutes");
+    if (*ret > SECONDS_MAX)
+        return invalid(err, r->route.name, "spec.expirationSeconds",
+                       "Invalid value: may not specify a duration larger than 2^32 seconds");
+    return 0;
+}
+
+static int find_pod(struct server_request *r, const struct json *ref, const struct json **ret,
+                    struct err *err)
+{
+    const char *name = json_get_string(ref, "name", ""), *uid = json_get_string(ref, "uid", "");
+    const char *key = object_key(r->arena, &kind_pod, r->route.ns, name);
+    const struct store_item *item;
+
+    if (!json_string_is(json_get(ref, "kind"), "Pod"))
+        return invalid(err, r->route.name, "spec.boundObjectRef.kind",
+                       "Unsupported value: tokens can be bound to a Pod");
+    item = key ? store_head(server_collection(r->server, &kind_pod), key) : NULL;
+    if (!item)
+        return not_found(err, &kind_pod, name);
+    *ret = blob_parse(r->arena, item->value, err);
+    if (!*ret)
+        return -1;
+    if (*uid && strcmp(uid, object_uid(*ret)) != 0)
+        return err_set(err, ERR_CONFLICT,
+                       "Operation cannot be fulfilled on pods \"%s\": the UID in the bound object "
+                       "reference (%s) does not match the UID in record",
+                       name, uid);
+    if (strcmp(json_string(json_at(*ret, "spec", "serviceAccountName"), "default"),
+               r->route.name) != 0)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "cannot bind token for serviceaccount \"%s\" to pod running with different "
+                       "serviceaccount name",
+                       r->route.name);
+    return 0;
+}
+
+static int answer(struct server_request *r, struct json *request, const char *token,
+                  int64_t seconds, struct err *err)
+{
+    struct json *status = json_make_object(r->arena, request, "status"), *meta;
+    char until[TIME_TEXT_SIZE];
+
+    if (!token)
+        return out_of_memory(err);
+    json_set_string(r->arena, request, "kind", "TokenRequest");
+    json_set_string(r->arena, request, "apiVersion", "authentication.k8s.io/v1");
+    meta = json_make_object(r->arena, request, "metadata");
+    json_set_string(r->arena, meta, "name", r->route.name);
+    json_set_string(r->arena, meta, "namespace", r->route.ns);
+    json_set_int(r->arena, json_make_object(r->arena, request, "spec"), "expirationSeconds",
+                 seconds);
+    json_set_string(r->arena, status, "token", token);
+    json_set_string(r->arena, status, "expirationTimestamp",
+                    time_format(clock_now_ms(r->server->clock) + seconds * 1000, until));
+    reply_json(r, 201, request);
+    return 0;
+}
+
+int verb_token(struct server_request *r, struct err *err)
+{
+    struct json *request = object_parse(r->arena, r->content_type, r->body, r->body_len,
+                                        request_warn, r, err);
+    const struct json *account, *pod = NULL, *spec, *ref;
+    const struct store_item *item;
+    const char *key;
+    int64_t seconds;
+    int rc;
+
+    if (!request)
+        return -1;
+    if (!json_is(request, JSON_OBJECT) ||
+        !json_string_is(json_get(request, "kind"), "TokenRequest"))
+        return err_set(err, ERR_BAD_REQUEST, "a TokenRequest object is expected here");
+    if (!r->server->has_token_key)
+        return err_set(err, ERR_UNAVAILABLE, "the server has no secret to sign tokens with");
+    account = request_load(r, &key, &item, err);
+    if (!account)
+        return -1;
+    spec = json_get(request, "spec");
+    ref = json_get(spec, "boundObjectRef");
+    rc = read_seconds(r, spec, &seconds, err);
+    if (rc == 0 && json_is(ref, JSON_OBJECT))
+        rc = find_pod(r, ref, &pod, err);
+    return rc < 0 ? rc : answer(r, request, make_token(r, account, pod, seconds), seconds, err);
+}

@@ -1,0 +1,258 @@
+#!/usr/bin/python3
+"""Service accounts, their tokens and what Roles allow them: over HTTP and with stock kubectl, old and current."""
+import base64
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import harness  # noqa: E402
+
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+PODS = harness.PODS.format(ns="default")
+ME = 'User "system:serviceaccount:default:launcher"'
+
+
+def pod(name, account=None):
+    spec = {"schedulerName": "nobody", "containers": [{"name": "main", "image": "none", "command": ["true"]}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {**spec, **({"serviceAccountName": account} if account else {})}}
+
+
+def role(name, *rules, kind="Role"):
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "rules": rules}
+
+
+def rule(verbs, resources, names=(), groups=("",)):
+    return {"verbs": verbs.split(), "resources": resources.split(), "apiGroups": list(groups),
+            **({"resourceNames": list(names)} if names else {})}
+
+
+def binding(name, role_name, account="launcher", kind="Role", binding_kind="RoleBinding"):
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": binding_kind, "metadata": {"name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": "default"}],
+            "roleRef": {"kind": kind, "name": role_name}}
+
+
+def account(name):
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}
+
+
+class Rbac(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = harness.Daemon("--only", "api")
+
+    @classmethod
+    def tearDownClass(cls):
+        wrong = cls.daemon.close()
+        if wrong:
+            raise AssertionError("\n".join(wrong))
+
+    def tearDown(self):
+        for path in (PODS, ROLES, BINDINGS):
+            self.daemon.call("DELETE", path)
+        self.daemon.call("DELETE", f"{ACCOUNTS}/launcher", expect=(200, 404))
+
+    def token(self, name="launcher", **spec):
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        return self.daemon.call("POST", f"{ACCOUNTS}/{name}/token", body)["status"]["token"]
+
+    def as_account(self, token, method, path, body=None):
+        status, text = self.daemon.request(method, path, body, headers={"Authorization": f"Bearer {token}"})
+        return status, json.loads(text)
+
+    def launcher(self, *rules):
+        self.daemon.call("POST", ACCOUNTS, account("launcher"))
+        self.daemon.call("POST", ROLES, role("launcher", *rules))
+        self.daemon.call("POST", BINDINGS, binding("launcher", "launcher"))
+        return self.token()
+
+    def test_a_role_allows_what_its_rules_say_and_nothing_else(self):
+        token = self.launcher(rule("get list watch", "pods", ["a", "b"]), rule("create", "pods/exec", ["a"]))
+        for name in "abc":
+            self.daemon.call("POST", PODS, pod(name))
+        for method, path, code in (
+                ("GET", f"{PODS}/a", 200), ("GET", f"{PODS}/c", 403), ("GET", PODS, 403),
+                ("GET", f"{PODS}?fieldSelector=metadata.name%3Da", 200),
+                ("GET", f"{PODS}?fieldSelector=metadata.name%3Dc", 403),
+                ("DELETE", f"{PODS}/a", 403), ("GET", f"{PODS}/a/log", 403), ("GET", f"{PODS}/a/status", 403),
+                ("GET", f"{PODS}/b/exec?command=true&stdout=1", 403),
+                ("GET", f"{PODS}/a/exec?command=true&stdout=1", 500),  # allowed, but the pod runs nowhere
+                ("GET", "/api/v1/namespaces/kube-system/pods/a", 403), ("GET", "/api/v1/nodes", 403),
+                ("GET", "/api/v1/pods", 403), ("GET", ROLES, 403), ("GET", "/apis", 200), ("GET", "/version", 200)):
+            with self.subTest(path=path, method=method):
+                status, answer = self.as_account(token, method, path)
+                self.assertEqual(status, code, answer)
+        self.assertEqual(self.as_account(token, "GET", f"{PODS}/c")[1]["message"],
+                         f'pods "c" is forbidden: {ME} cannot get resource "pods" in API group "" in the namespace '
+                         '"default"')
+        self.assertEqual(self.as_account(token, "GET", f"{PODS}/b/exec?command=true")[1]["message"],
+                         f'pods "b" is forbidden: {ME} cannot create resource "pods/exec" in API group "" in the '
+                         'namespace "default"')
+        self.assertEqual(self.as_account(token, "GET", "/api/v1/nodes")[1]["message"],
+                         f'nodes is forbidden: {ME} cannot list resource "nodes" in API group "" at the cluster scope')
+        self.assertEqual(self.as_account(token, "GET", ROLES)[1]["message"],
+                         f'roles.rbac.authorization.k8s.io is forbidden: {ME} cannot list resource "roles" in API '
+                         'group "rbac.authorization.k8s.io" in the namespace "default"')
+
+    def test_a_role_taken_back_counts_at_once(self):
+        token = self.launcher(rule("*", "*", groups=["*"]))
+        self.assertEqual(self.as_account(token, "GET", PODS)[0], 200)
+        self.daemon.call("DELETE", f"{BINDINGS}/launcher")
+        self.assertEqual(self.as_account(token, "GET", PODS)[0], 403)
+
+    def test_cluster_roles_here_and_everywhere(self):
+        self.daemon.call("POST", ACCOUNTS, account("launcher"))
+        cluster = ROLES.replace("namespaces/default/roles", "clusterroles")
+        self.daemon.call("POST", cluster, role("reader", rule("list", "pods nodes"), kind="ClusterRole"))
+        self.daemon.call("POST", BINDINGS, binding("reader", "reader", kind="ClusterRole"))
+        token = self.token()
+        self.assertEqual(self.as_account(token, "GET", PODS)[0], 200)
+        self.assertEqual(self.as_account(token, "GET", "/api/v1/nodes")[0], 403)
+        self.daemon.call("POST", BINDINGS.replace("namespaces/default/rolebindings", "clusterrolebindings"),
+                         binding("reader", "reader", kind="ClusterRole", binding_kind="ClusterRoleBinding"))
+        self.assertEqual(self.as_account(token, "GET", "/api/v1/nodes")[0], 200)
+        self.assertEqual(self.as_account(token, "GET", "/api/v1/pods")[0], 200)
+
+    def test_an_account_cannot_give_itself_more(self):
+        token = self.launcher(rule("get create update patch", "roles rolebindings",
+                                   groups=["rbac.authorization.k8s.io"]))
+        status, answer = self.as_account(token, "POST", ROLES, role("more", rule("*", "*", groups=["*"])))
+        self.assertEqual(status, 403)
+        self.assertIn("cannot escalate resource", answer["message"])
+        status, answer = self.as_account(token, "POST", BINDINGS, binding("more", "launcher"))
+        self.assertEqual(status, 403)
+        self.assertIn("cannot bind resource", answer["message"])
+
+    def test_a_token_ends_with_its_account_or_its_pod(self):
+        token = self.launcher(rule("get", "pods"))
+        self.daemon.call("POST", PODS, pod("p", "launcher"))
+        bound = self.token(boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "p"})
+        for one in (token, bound):
+            self.assertEqual(self.as_account(one, "GET", f"{PODS}/p")[0], 200)
+        self.daemon.call("DELETE", f"{PODS}/p")
+        self.daemon.call("POST", PODS, pod("p", "launcher"))
+        self.assertEqual(self.as_account(token, "GET", f"{PODS}/p")[0], 200)
+        self.assertEqual(self.as_account(bound, "GET", f"{PODS}/p")[0], 401)
+        self.daemon.call("DELETE", f"{ACCOUNTS}/launcher")
+        self.daemon.call("POST", ACCOUNTS, account("launcher"))
+        self.assertEqual(self.as_account(token, "GET", f"{PODS}/p")[0], 401)
+
+    def test_a_changed_token_is_refused(self):
+        token = self.launcher(rule("get", "pods"))
+        head, claims, signature = token.split(".")
+        text = base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)).replace(b"launcher", b"default1")
+        forged = base64.urlsafe_b64encode(text).decode().rstrip("=")
+        for wrong in (f"{head}.{forged}.{signature}", f"{head}.{claims}.", f"{head}.{claims}.{signature[:-2]}AA",
+                      f"{head}..{signature}", f"{head}.{claims}", "e30." + claims + "." + signature, ""):
+            with self.subTest(token=wrong):
+                self.assertEqual(self.as_account(wrong, "GET", f"{PODS}/p")[0], 401)
+
+    def test_what_is_wrong_is_said(self):
+        self.daemon.call("POST", ACCOUNTS, account("launcher"))
+        self.daemon.call("POST", PODS, pod("other"))
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+        for path, body, code, words in (
+                (f"{ACCOUNTS}/nobody/token", request, 404, 'serviceaccounts "nobody" not found'),
+                (f"{ACCOUNTS}/launcher/token", {**request, "spec": {"expirationSeconds": 5}}, 422,
+                 "spec.expirationSeconds: Invalid value: may not specify a duration less than 10 minutes"),
+                (f"{ACCOUNTS}/launcher/token", {**request, "spec": {"boundObjectRef": {"kind": "Pod", "name": "x"}}},
+                 404, 'pods "x" not found'),
+                (f"{ACCOUNTS}/launcher/token",
+                 {**request, "spec": {"boundObjectRef": {"kind": "Pod", "name": "other"}}}, 400,
+                 "cannot bind token for serviceaccount"),
+                (ROLES, role("r", {"verbs": [], "resources": ["pods"], "apiGroups": [""]}), 422,
+                 "rules[0].verbs: Required value: verbs must contain at least one value"),
+                (ROLES, role("r", {"verbs": ["get"], "resources": ["pods"]}), 422,
+                 "rules[0].apiGroups: Required value"),
+                (ROLES, role("r", {"verbs": ["get"], "nonResourceURLs": ["/x"]}), 422,
+                 "namespaced rules cannot apply to non-resource URLs"),
+                (BINDINGS, {**binding("b", "r"), "roleRef": {"kind": "Rolle", "name": "r"}}, 422,
+                 'roleRef.kind: Unsupported value: "Rolle"'),
+                (BINDINGS, {**binding("b", "r"), "subjects": [{"kind": "ServiceAccount", "name": "x"}]}, 422,
+                 "subjects[0].namespace: Required value")):
+            with self.subTest(words=words):
+                status, text = self.daemon.request("POST", path, body)
+                self.assertEqual(status, code, text)
+                self.assertIn(words, json.loads(text)["message"])
+
+    def test_every_namespace_has_a_default_account(self):
+        self.daemon.call("POST", "/api/v1/namespaces", {"metadata": {"name": "fresh"}})
+        for ns in ("default", "kube-system", "fresh"):
+            self.daemon.call("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default")
+        self.daemon.call("DELETE", "/api/v1/namespaces/fresh")
+        self.daemon.wait_for("/api/v1/namespaces", lambda found: "fresh" not in found, "the namespace to go")
+
+
+class Kubectl:
+    version = None
+
+    def setUp(self):
+        self.daemon = harness.Daemon("--only", "api")
+        self.addCleanup(self.daemon.close)
+        self.home = tempfile.mkdtemp(prefix="muster-kubectl-")
+        self.addCleanup(shutil.rmtree, self.home, True)
+
+    def kubectl(self, *arguments, code=0, server=None):
+        environment = {"HOME": self.home, "PATH": os.environ["PATH"],
+                       "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
+        done = subprocess.run([str(harness.ROOT / f"build/bin/kubectl-{self.version}"),
+                               *(["--server", server] if server else []), *arguments],
+                              capture_output=True, text=True, env=environment, timeout=harness.PATIENCE)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_accounts_roles_and_bindings(self):
+        self.kubectl("create", "sa", "launcher")
+        self.kubectl("create", "role", "launcher", "--verb=get,list", "--resource=pods,pods/exec",
+                     "--resource-name=a")
+        self.kubectl("create", "rolebinding", "launcher", "--role=launcher", "--serviceaccount=default:launcher")
+        self.assertIn("Role/launcher", self.kubectl("get", "rolebinding"))
+        self.assertIn("default/launcher", self.kubectl("get", "rolebinding", "-o", "wide"))
+        described = self.kubectl("describe", "role", "launcher")
+        self.assertIn("pods/exec", described)
+        self.assertIn("[get list]", described)
+        self.assertIn("ServiceAccount  launcher  default", self.kubectl("describe", "rolebinding", "launcher"))
+        self.assertIn("launcher", self.kubectl("describe", "sa", "launcher"))
+        self.assertIn("default", self.kubectl("get", "sa"))
+        token = self.account_token()
+        server = f"http://127.0.0.1:{self.daemon.port}/token/{token}"
+        self.assertIn("yes", self.kubectl("auth", "can-i", "get", "pods/a", server=server))
+        self.assertIn("no", self.kubectl("auth", "can-i", "get", "pods/b", server=server, code=1))
+        self.assertIn("no", self.kubectl("auth", "can-i", "delete", "pods", server=server, code=1))
+        self.assertIn("[get list]", self.kubectl("auth", "can-i", "--list", server=server))
+        refused = self.kubectl("get", "nodes", server=server, code=1)
+        self.assertIn('nodes is forbidden: User "system:serviceaccount:default:launcher" cannot list', refused)
+
+
+class KubectlOld(Kubectl, unittest.TestCase):
+    version = "1.20"
+
+    def account_token(self):
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+        return self.daemon.call("POST", f"{ACCOUNTS}/launcher/token", body)["status"]["token"]
+
+
+class KubectlNew(Kubectl, unittest.TestCase):
+    version = "1.32"
+
+    def account_token(self):
+        return self.kubectl("create", "token", "launcher", "--duration=1h").strip()
+
+    def test_who_am_i(self):
+        self.kubectl("create", "sa", "launcher")
+        server = f"http://127.0.0.1:{self.daemon.port}/token/{self.account_token()}"
+        self.assertIn("system:serviceaccount:default:launcher", self.kubectl("auth", "whoami", server=server))
+
+
+if __name__ == "__main__":
+    harness.main()
