@@ -19,6 +19,8 @@
 #define ANNOTATION_POD_ROOT "muster.dev/pod-root"
 /* On a pod, by the scheduler: indexes of the GPUs it may use, "0,1". */
 #define ANNOTATION_GPUS "muster.dev/gpus"
+/* On a PersistentVolumeClaim: the folder of this machine that holds its files. */
+#define ANNOTATION_CLAIM_PATH "muster.dev/path"
 /* Namespace of what belongs to no user: port leases. */
 #define SYSTEM_NAMESPACE "muster-system"
 
@@ -56,12 +58,16 @@ struct json *object_parse(struct arena *a, const char *content_type, const char 
                           warning_fn *warn, void *arg, struct err *err) must_check;
 
 /* Checks structure by the kind's table: types, unknown members (ignored or warned about, and kept;
- * strict: an error), old spellings renamed to the written one, null members dropped, numbers for
+ * strict: an error), old spellings and layouts rewritten, null members dropped, numbers for
  * quantities turned to strings. Changes object in place. Every problem is one cause with field path
  * and line. 0 or negative errno. */
 int object_decode(struct arena *a, const struct kind *k, struct json *object,
                   enum field_validation mode, warning_fn *warn, void *arg,
                   struct err *err) must_check;
+/* The same checks of values as object_validate, of one part of an object: at says where it is. */
+struct field_path;
+void object_validate_part(const struct field *fields, const struct json *part,
+                          const struct field_path *at, struct err *err);
 /* Renames old spellings only. For merge patches, before they are merged: a patch that says "enable"
  * must not leave an object that says both. Works on whole objects too. */
 void object_rename_aliases(const struct kind *k, struct json *object_or_patch);
