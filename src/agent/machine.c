@@ -11,6 +11,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "agent/nvml.h"
+#include "runtime/cgroup.h"
+
 static const struct {
     const char *kernel_name, *go_name;
 } architectures[] = {
@@ -34,7 +37,7 @@ static void read_line(const char *path, char *out, size_t size)
 static int64_t memory_total(void)
 {
     char line[256];
-    int64_t total = 0, limit;
+    int64_t total = 0;
     FILE *f = fopen("/proc/meminfo", "re");
 
     while (f && total == 0 && fgets(line, sizeof(line), f))
@@ -42,9 +45,19 @@ static int64_t memory_total(void)
             total = strtoll(line + 9, NULL, 10) * 1024;
     if (f)
         (void)fclose(f);
-    read_line("/sys/fs/cgroup/memory.max", line, sizeof(line)); /* absent at the root: no limit */
-    limit = strtoll(line, NULL, 10);
-    return limit > 0 && limit < total ? limit : total;
+    return total;
+}
+
+/* The machine as a container around us leaves it to us. */
+static void apply_limits(struct machine *m)
+{
+    int64_t cpu, memory;
+
+    cgroup_own_limits("", &cpu, &memory);
+    if (cpu > 0)
+        m->cpu_milli = min_i64(m->cpu_milli, cpu);
+    if (memory > 0)
+        m->memory_bytes = min_i64(m->memory_bytes, memory);
 }
 
 static int64_t cpu_count(void)
@@ -57,7 +70,7 @@ static int64_t cpu_count(void)
 }
 
 /* /dev/nvidia0, /dev/nvidia1 ...: there is one per GPU, and others beside them. */
-static int64_t gpu_count(void)
+static int64_t count_gpu_files(void)
 {
     DIR *d = opendir("/dev");
     const struct dirent *e;
@@ -73,6 +86,39 @@ static int64_t gpu_count(void)
     if (d)
         (void)closedir(d);
     return n;
+}
+
+/* A label's value holds letters, digits, dashes, dots and underscores. */
+static void set_product(struct machine *m, const char *name)
+{
+    size_t n = 0;
+
+    for (; *name && n < sizeof(m->gpu_product) - 1 && n < 63; name++)
+        m->gpu_product[n++] = isalnum((unsigned char)*name) || *name == '.' ? *name : '-';
+    while (n > 0 && !isalnum((unsigned char)m->gpu_product[n - 1]))
+        n--;
+    m->gpu_product[n] = '\0';
+}
+
+/* The driver's library says most; without it there are the device files. */
+static void read_gpus(struct machine *m)
+{
+    struct nvml *nvml = nvml_open(NULL);
+    struct nvml_device first = {.name = ""}, other;
+
+    if (!nvml) {
+        m->gpus = count_gpu_files();
+        return;
+    }
+    m->gpus = (int64_t)nvml_count(nvml);
+    if (m->gpus > 0 && nvml_device_read(nvml, 0, &first)) {
+        set_product(m, first.name);
+        m->gpu_memory_mib = first.memory_total_bytes >> 20;
+    }
+    for (size_t i = 1; i < (size_t)m->gpus; i++)
+        if (nvml_device_read(nvml, i, &other) && strcmp(first.name, other.name) != 0)
+            m->gpu_product[0] = '\0';
+    nvml_close(nvml);
 }
 
 static void read_os_image(char *out, size_t size)
@@ -110,10 +156,10 @@ void machine_read(struct machine *m)
 {
     struct utsname u;
 
-    *m = (struct machine){.cpus = cpu_count(),
-                          .memory_bytes = memory_total(),
-                          .gpus = gpu_count(),
-                          .arch = "unknown"};
+    *m = (struct machine){
+        .cpu_milli = cpu_count() * 1000, .memory_bytes = memory_total(), .arch = "unknown"};
+    apply_limits(m);
+    read_gpus(m);
     read_host_name(m->host_name, sizeof(m->host_name));
     read_line("/etc/machine-id", m->machine_id, sizeof(m->machine_id));
     read_line("/proc/sys/kernel/random/boot_id", m->boot_id, sizeof(m->boot_id));

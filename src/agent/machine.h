@@ -5,9 +5,11 @@
 #include "base/base.h"
 
 struct machine {
-    int64_t cpus;
-    int64_t memory_bytes; /* what we may use of it, if a cgroup limits us */
-    int64_t gpus;         /* NVIDIA */
+    int64_t cpu_milli;      /* what we may use of it, if a cgroup or an affinity limits us */
+    int64_t memory_bytes;   /* the same */
+    int64_t gpus;           /* NVIDIA */
+    char gpu_product[96];   /* as a label's value; "" when not known or not all the same */
+    int64_t gpu_memory_mib; /* of one; 0 when not known */
     char host_name[256];
     char machine_id[64], boot_id[64];
     char kernel[256], os_image[256];

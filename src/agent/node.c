@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "api/object.h"
+#include "api/quantity.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "client/client.h"
@@ -50,6 +51,12 @@ struct json *node_object(struct arena *a, const struct node_options *o)
     json_set_string(a, labels, "kubernetes.io/hostname", o->name);
     json_set_string(a, labels, "kubernetes.io/os", "linux");
     json_set_string(a, labels, "kubernetes.io/arch", o->machine->arch);
+    if (o->machine->gpu_product[0]) {
+        json_set_string(a, labels, "nvidia.com/gpu.product", o->machine->gpu_product);
+        json_set_stringf(a, labels, "nvidia.com/gpu.count", "%" PRId64, o->machine->gpus);
+        json_set_stringf(a, labels, "nvidia.com/gpu.memory", "%" PRId64,
+                         o->machine->gpu_memory_mib);
+    }
     json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_POD_ROOT, o->pod_root);
     return v;
 }
@@ -57,8 +64,9 @@ struct json *node_object(struct arena *a, const struct node_options *o)
 static struct json *resources(struct arena *a, const struct machine *m)
 {
     struct json *v = json_new_object(a);
+    char cpu[QUANTITY_TEXT_SIZE];
 
-    json_set_stringf(a, v, "cpu", "%" PRId64, m->cpus);
+    json_set_string(a, v, "cpu", quantity_format_milli(m->cpu_milli, cpu));
     json_set_stringf(a, v, "memory", "%" PRId64 "Ki", m->memory_bytes / 1024);
     json_set_stringf(a, v, "pods", "%d", PODS_LIMIT);
     json_set_stringf(a, v, "nvidia.com/gpu", "%" PRId64, m->gpus);

@@ -51,6 +51,7 @@ struct builder {
     const struct json *pod;
     const struct pod_ref *refs;
     const struct pod_machine *machine;
+    const struct json *container;
     struct variable *first, *last;
     size_t count;
     size_t gpus_taken; /* of the pod's list, by the containers before this one */
@@ -307,6 +308,9 @@ static int value_from(struct builder *b, const struct json *from, const char **r
         *ret = field_value(b, path);
         return *ret ? 0 : err_set(err, ERR_INVALID, "fieldRef \"%s\" is not supported", path);
     }
+    if ((ref = json_get(from, "resourceFieldRef")) != NULL)
+        return pod_resource_value(b->arena, b->pod, b->container, ref, &b->machine->allocatable,
+                                  ret, err);
     return err_set(err, ERR_INVALID, "this kind of valueFrom is not supported yet");
 }
 
@@ -347,6 +351,7 @@ static int build_env(struct builder *b, const struct json *c, struct err *err)
 {
     int rc = 0;
 
+    b->container = c;
     b->first = b->last = NULL;
     b->count = 0;
     add_inherited(b);
@@ -405,7 +410,8 @@ static int build_container(struct builder *b, const struct json *c, bool init,
                                     .init = init,
                                     .argv = arguments(b, c),
                                     .env = env_list(b),
-                                    .cwd = json_get_string(c, "workingDir", "")};
+                                    .cwd = json_get_string(c, "workingDir", ""),
+                                    .limits = pod_container_limits(c)};
     if (!*ret->cwd)
         ret->cwd = b->machine->home;
     return 0;

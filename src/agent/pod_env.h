@@ -5,6 +5,7 @@
 #ifndef MUSTER_AGENT_POD_ENV_H
 #define MUSTER_AGENT_POD_ENV_H
 
+#include "agent/pod_resources.h"
 #include "api/kind.h"
 #include "port/runtime.h"
 
@@ -26,6 +27,7 @@ struct pod_machine {
     const char *host_address; /* put in place of Service names where pods cannot resolve them; NULL:
                                  they can */
     bool has_gpus;
+    struct pod_allocatable allocatable; /* what limits that are not set mean */
 };
 
 /* Everything is in the arena or the pod. An error is about the pod's configuration and may pass

@@ -270,7 +270,9 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
     struct pod_machine machine = {.env = environ,
                                   .home = a->home,
                                   .host_address = mounts ? NULL : HOST_ADDRESS,
-                                  .has_gpus = a->machine.gpus > 0};
+                                  .has_gpus = a->machine.gpus > 0,
+                                  .allocatable = {.cpu_milli = a->machine.cpu_milli,
+                                                  .memory_bytes = a->machine.memory_bytes}};
     struct pod_start start;
     int rc = pod_start_build(arena, pod, w->refs, &machine, &start, err);
 
@@ -279,6 +281,17 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
     if (rc == 0)
         rc = a->runtime->ops->start(a->runtime, &start, err);
     return rc;
+}
+
+/* Once per pod, however often the daemon starts: the event's name is the pod's. */
+static void say_unlimited(struct pod_work *w, const struct json *pod, struct arena *arena)
+{
+    const char *problem = w->agent->runtime->limits_problem;
+
+    if (problem && pod_has_limits(pod))
+        say(w, pod, arena_printf(arena, "%s.limits-%.8s", w->name, w->uid), "Warning",
+            "LimitsNotEnforced",
+            arena_printf(arena, "The pod's limits are measured but not enforced: %s", problem));
 }
 
 static void say_image_unused(struct pod_work *w, const struct json *pod, struct arena *arena)
@@ -309,6 +322,7 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
             say(w, pod, NULL, "Warning", "ServiceNotFound",
                 "The Service named by MASTER_ADDR did not appear; started without it");
         say_image_unused(w, pod, &arena);
+        say_unlimited(w, pod, &arena);
         arena_release(&arena);
         done(w, QUEUE_OK);
         return;

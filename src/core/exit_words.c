@@ -5,6 +5,7 @@
 
 #define SIGNAL_BASE 128
 #define SIGNAL_LAST 64
+#define KILLED 137
 #define ASKED_FOR_RESTART 138 /* SIGUSR1 by number, the program's own request by agreement */
 
 static const struct {
@@ -65,6 +66,9 @@ const char *exit_words(int code, const char *reason, bool explained)
 {
     const char *words = words_of_reason(reason);
 
+    /* The victim was one of its children; what it made of that has a code of its own. */
+    if (strcmp(reason, "OOMKilled") == 0 && code != KILLED)
+        return "out of memory, says the kernel";
     /* A command that was not found says more than that its container did not start. */
     if (words && strcmp(reason, "StartError") == 0 && words_of_code(code, explained))
         return words_of_code(code, explained);

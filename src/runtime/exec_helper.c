@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/cgroup.h"
 #include "runtime/launch.h"
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
@@ -106,10 +107,15 @@ static int make_command(struct helper *h, struct err *err)
 {
     const char *container = json_get_string(h->plan, "container", "");
     const struct container_start *c = find_container(&h->pod, container);
-
+    int rc;
     if (!c)
         return err_set(err, ERR_NOT_FOUND, "there is no container \"%s\"", container);
     h->command = *c;
+    h->command.cgroups = NULL; /* entered by us, before we become another user */
+    rc = cgroup_enter(c->cgroups);
+    if (rc < 0)
+        return err_set(err, ERR_INTERNAL, "cannot enter the container's control group: %s",
+                       strerror(-rc));
     h->command.argv = read_argv(&h->arena, json_get(h->plan, "argv"));
     h->command.env = pod_marked_env(&h->arena, c->env, h->pod.uid, c->name);
     if (has_terminal(h))

@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/cgroup.h"
+
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC };
+enum stage { STAGE_SETUP, STAGE_CGROUP, STAGE_CWD, STAGE_EXEC };
 
 struct failure {
     enum stage stage;
@@ -94,6 +96,8 @@ static _Noreturn void become_program(const struct plan *p)
 {
     reset_signals();
     (void)umask(022);
+    if (cgroup_enter(p->c->cgroups) != 0) /* while we are still who may */
+        give_up(p, STAGE_CGROUP);
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         give_up(p, STAGE_SETUP);
     if (getppid() != p->parent) /* it died before the line above */
@@ -117,6 +121,8 @@ static void explain(const struct container_start *c, struct failure f, struct ar
     ret->exit_code = 128;
     if (f.stage == STAGE_CWD) {
         ret->message = arena_printf(a, "cannot enter working directory \"%s\": %s", c->cwd, why);
+    } else if (f.stage == STAGE_CGROUP) {
+        ret->message = arena_printf(a, "cannot enter the container's control group: %s", why);
     } else if (f.stage == STAGE_SETUP) {
         ret->message = arena_printf(a, "cannot start \"%s\": %s", c->argv[0], why);
     } else {

@@ -1,8 +1,8 @@
 /*
  * oom.c - see oom.h. Both cgroup versions are read: memory.events of v2, memory.oom_control of v1.
- * The machine's count (/proc/vmstat) includes those of all cgroups, so when it stands still nobody
- * was killed for memory. As long as pods have no cgroup of their own, ours is shared with other
- * pods.
+ * A container's own group answers for itself, and for its children too. Where pods have no groups
+ * of their own, ours is shared with other pods; the machine's count (/proc/vmstat) includes those
+ * of all cgroups, so when it stands still nobody was killed for memory.
  */
 #include "runtime/oom.h"
 
@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/quantity.h"
+
+#define EXIT_KILLED 137
 #define PATH_BYTES 4096
 #define LINE_BYTES 4096
 
@@ -98,4 +101,50 @@ const char *oom_words(struct arena *a, struct oom_count before, struct oom_count
         text = "not for lack of memory: the kernel counts no such kill";
     }
     return text ? text : "";
+}
+
+/* --- a container's own group --- */
+
+/* Kills in the container's groups; -1: no group counts them. */
+static int64_t group_kills(const char *const *folders)
+{
+    static const char *const files[] = {"memory.events", "memory.oom_control"};
+
+    for (; folders && *folders; folders++)
+        for (size_t i = 0; i < ELEMS(files); i++) {
+            char path[PATH_BYTES];
+            int64_t n;
+
+            if (snprintf(path, sizeof(path), "%s/%s", *folders, files[i]) >= PATH_BYTES)
+                continue;
+            n = read_count(path);
+            if (n >= 0)
+                return n;
+        }
+    return -1;
+}
+
+bool oom_explain_end(struct arena *a, const struct container_start *c, int exit_code,
+                     const char *said, const char **ret_reason, const char **ret_message)
+{
+    int64_t kills = exit_code == 0 ? -1 : group_kills(c->cgroups);
+    char limit[QUANTITY_TEXT_SIZE];
+    const char *which = "the machine's memory";
+
+    if (kills < 0 || (kills == 0 && exit_code != EXIT_KILLED))
+        return false;
+    if (kills == 0) {
+        *ret_message = "not for lack of memory: the kernel counts no such kill";
+        return true;
+    }
+    if (c->limits.memory_bytes > 0)
+        which = arena_printf(a, "limit %s", quantity_format_bytes(c->limits.memory_bytes, limit));
+    *ret_reason = OOM_REASON;
+    *ret_message = exit_code == EXIT_KILLED
+                       ? arena_printf(a, "ran out of memory: %s", which ? which : "")
+                       : arena_printf(a, "%s%sa process it had started ran out of memory: %s", said,
+                                      *said ? "; " : "", which ? which : "");
+    if (!*ret_message)
+        *ret_message = "";
+    return true;
 }

@@ -6,6 +6,7 @@
 #define MUSTER_RUNTIME_OOM_H
 
 #include "base/arena.h"
+#include "port/runtime.h"
 
 #define OOM_REASON "OOMKilled" /* as Kubernetes calls it */
 
@@ -20,5 +21,11 @@ struct oom_count oom_count_read(const char *root);
  * it was this cgroup, else "Error". */
 const char *oom_words(struct arena *a, struct oom_count before, struct oom_count after,
                       const char **ret_reason);
+
+/* What the container's own groups say of its end: that its program, or one that it had started
+ * (said is what the program said last), was killed for lack of memory, or that a SIGKILL was for
+ * something else. false: they say nothing about it, and the outputs are as they were. */
+bool oom_explain_end(struct arena *a, const struct container_start *c, int exit_code,
+                     const char *said, const char **ret_reason, const char **ret_message);
 
 #endif

@@ -256,6 +256,10 @@ struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)
         (void)json_set(a, item, "argv", strings_to_json(a, c->argv));
         (void)json_set(a, item, "env", strings_to_json(a, c->env));
         json_set_string(a, item, "cwd", c->cwd);
+        if (c->limits.memory_bytes > 0)
+            json_set_int(a, item, "memoryLimit", c->limits.memory_bytes);
+        if (c->cgroups)
+            (void)json_set(a, item, "cgroups", strings_to_json(a, c->cgroups));
         start_json_add_container(a, item, c);
     }
     return v;
@@ -270,6 +274,8 @@ static int container_start_from_json(struct arena *a, const struct json *v,
         .argv = strings_from_json(a, json_get(v, "argv")),
         .env = strings_from_json(a, json_get(v, "env")),
         .cwd = json_get_string(v, "cwd", "/"),
+        .limits = {.memory_bytes = json_get_int(v, "memoryLimit", 0)},
+        .cgroups = strings_from_json(a, json_get(v, "cgroups")),
     };
     if (!c->argv || !c->argv[0] || !c->env)
         return err_set(err, ERR_INTERNAL, "%s: container %s has no command", POD_FILE_RUN, c->name);

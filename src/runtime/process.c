@@ -20,9 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "loop/file.h"
+#include "runtime/cgroup.h"
 #include "runtime/mounts.h"
 #include "runtime/notify.h"
 #include "runtime/podfolder.h"
@@ -56,6 +58,7 @@ struct process_runtime {
     char *pod_root, *log_root, *program;
     struct map pods; /* uid -> process_pod */
     bool has_mounts;
+    struct cgroups cgroups;
 };
 
 static struct process_runtime *self_of(struct runtime *r)
@@ -161,6 +164,7 @@ static void let_go(struct process_pod *p)
     notify_stop(p->notify);
     p->notify = NULL;
     close_fd(&p->dir_fd);
+    cgroups_pod_remove(&p->owner->cgroups, p->uid);
 }
 
 static void on_supervisor_gone(void *arg, unsigned events)
@@ -368,13 +372,37 @@ static int spawn(struct process_pod *p, struct err *err)
     return 0;
 }
 
+/* The start with the groups its containers enter. One that cannot have them runs without. */
+static struct pod_start with_cgroups(struct process_pod *p, struct arena *a,
+                                     const struct pod_start *start)
+{
+    struct cgroups *g = &p->owner->cgroups;
+    struct container_start *list = arena_alloc(a, start->containers_len * sizeof(*list));
+    struct pod_start grouped = *start;
+    auto_err err = ERR_INIT;
+
+    if (!list)
+        return grouped;
+    if (cgroups_pod_make(g, p->uid, &err) != 0) {
+        log_warn("pod %s/%s: its limits are not enforced: %s", p->ns, p->name, err.text);
+        return grouped;
+    }
+    for (size_t i = 0; i < start->containers_len; i++) {
+        list[i] = start->containers[i];
+        list[i].cgroups = cgroups_container_make(g, a, p->uid, list[i].name, &list[i].limits);
+    }
+    grouped.containers = list;
+    return grouped;
+}
+
 static int write_start(struct process_pod *p, const struct pod_start *start, struct err *err)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct buf text = BUF_INIT(POD_FILE_LIMIT_BYTES);
+    struct pod_start grouped = with_cgroups(p, &a, start);
     int rc;
 
-    json_write(&text, pod_start_to_json(&a, start));
+    json_write(&text, pod_start_to_json(&a, &grouped));
     rc = arena_failed(&a) || text.failed
              ? -ENOMEM
              : pod_file_write(p->dir_fd, POD_FILE_RUN, text.data, text.len, POD_NOT_SYNCED);
@@ -628,6 +656,7 @@ static void process_free(struct runtime *r)
     struct process_runtime *self = self_of(r);
 
     map_release(&self->pods, free_value);
+    cgroups_release(&self->cgroups);
     free(self->pod_root);
     free(self->log_root);
     free(self->program);
@@ -643,6 +672,33 @@ static const struct runtime_ops process_ops = {
     .has_mounts = process_has_mounts,
     .free = process_free,
 };
+
+static bool is_alive(void *arg, const char *uid)
+{
+    struct process_runtime *r = arg;
+    const struct process_pod *p = map_gets(&r->pods, uid);
+
+    return p && p->state.run.alive;
+}
+
+/* Other daemons of this machine have other pod folders, hence other groups. */
+static int open_cgroups(struct process_runtime *r)
+{
+    uint64_t hash = fnv1a_64(FNV1A_64_START, r->pod_root, strlen(r->pod_root));
+    struct cgroups_options o = {.root = ""};
+    char name[32], *memory;
+    int rc;
+
+    (void)snprintf(name, sizeof(name), CGROUP_NAME_PREFIX "%08x", (unsigned)(hash ^ hash >> 32));
+    if (asprintf(&memory, "%s.cgroups", r->pod_root) < 0)
+        return -ENOMEM;
+    o.name = name;
+    o.memory = memory;
+    rc = cgroups_init(&r->cgroups, &o);
+    free(memory);
+    r->base.limits_problem = cgroups_problem(&r->cgroups);
+    return rc;
+}
 
 int process_runtime_new(const struct process_options *options, struct runtime **ret,
                         struct err *err)
@@ -662,8 +718,12 @@ int process_runtime_new(const struct process_options *options, struct runtime **
         rc = err_set(err, ERR_INTERNAL, "out of memory");
     else if ((rc = file_make_dirs(r->pod_root, 0700)) != 0)
         rc = err_set(err, ERR_INTERNAL, "%s: %s", r->pod_root, strerror(-rc));
+    else if (open_cgroups(r) != 0)
+        rc = err_set(err, ERR_INTERNAL, "out of memory");
     else
         rc = scan(r, err);
+    if (rc == 0)
+        cgroups_clean(&r->cgroups, is_alive, r);
     if (rc != 0) {
         process_free(&r->base);
         return rc;

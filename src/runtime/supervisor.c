@@ -228,6 +228,9 @@ static void explain_end(struct supervisor *s, struct container *c, const char **
     *ret_message = "";
     if (c->state->exit_code == 128 + SIGKILL && c->killed)
         *ret_message = "it did not end in its grace period";
+    else if (oom_explain_end(&s->arena, c->start, c->state->exit_code,
+                             last_words_text(&c->words, &s->arena), ret_reason, ret_message))
+        return;
     else if (c->state->exit_code == 128 + SIGKILL)
         *ret_message = oom_words(&s->arena, c->oom, oom_count_read(""), ret_reason);
     else if (c->state->exit_code != 0)

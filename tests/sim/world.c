@@ -26,7 +26,7 @@ struct machine_size sim_machine;
 /* In place of the agent's look at the real machine. */
 void machine_read(struct machine *m)
 {
-    *m = (struct machine){.cpus = sim_machine.cpus,
+    *m = (struct machine){.cpu_milli = sim_machine.cpus * 1000,
                           .memory_bytes = sim_machine.memory_bytes,
                           .gpus = sim_machine.gpus,
                           .host_name = "node",

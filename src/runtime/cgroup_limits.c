@@ -1,0 +1,122 @@
+/*
+ * cgroup_limits.c - from a container's limits to the files of its groups. The numbers are those the
+ * kubelet and its runtimes write, so that a share of the CPU here is one there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/cgroup.h"
+
+#define PERIOD_US 100000
+#define QUOTA_LEAST_US 1000 /* the kernel takes no less */
+#define SHARES_PER_CPU 1024
+#define SHARES_LEAST 2
+#define SHARES_MOST 262144
+
+int cgroup_file_write(const char *folder, const char *name, const char *text)
+{
+    char path[CGROUP_PATH_BYTES];
+    size_t len = strlen(text);
+    ssize_t n;
+    int fd, rc;
+
+    if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+        return -ENAMETOOLONG;
+    /* In a real hierarchy nothing can be created: a file that is not there is an error. */
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    n = write(fd, text, len);
+    rc = n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
+    (void)close(fd);
+    return rc;
+}
+
+int cgroup_file_read(const char *folder, const char *name, char *out, size_t size)
+{
+    char path[CGROUP_PATH_BYTES];
+    size_t len = 0;
+    ssize_t n;
+    int fd;
+
+    if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+        return -1;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    while (len < size - 1 && (n = read(fd, out + len, size - 1 - len)) > 0)
+        len += (size_t)n;
+    (void)close(fd);
+    out[len] = '\0';
+    return 0;
+}
+
+static int64_t shares_of(const struct container_limits *l)
+{
+    int64_t milli = l->cpu_request_milli;
+
+    return max_i64(SHARES_LEAST, min_i64(milli * SHARES_PER_CPU / 1000, SHARES_MOST));
+}
+
+/* 2 ... 262144 shares on 1 ... 10000 */
+static int64_t weight_of(const struct container_limits *l)
+{
+    return 1 + (shares_of(l) - SHARES_LEAST) * 9999 / (SHARES_MOST - SHARES_LEAST);
+}
+
+static int64_t quota_of(const struct container_limits *l)
+{
+    return l->cpu_milli > 0 ? max_i64(QUOTA_LEAST_US, l->cpu_milli * PERIOD_US / 1000) : 0;
+}
+
+static int64_t period_of(const struct container_limits *l)
+{
+    return l->cpu_milli > 0 ? PERIOD_US : 0;
+}
+
+static int64_t memory_of(const struct container_limits *l)
+{
+    return l->memory_bytes;
+}
+
+/* One file, its number (0: not written) and what stands around it. In this order: v1 wants the
+ * memory limit before the one of memory and swap together. */
+static const struct {
+    bool unified;
+    enum cgroup_controller controller;
+    const char *file;
+    int64_t (*number)(const struct container_limits *l);
+    const char *format;
+} files[] = {
+    {true, CGROUP_CPU, "cpu.weight", weight_of, "%" PRId64},
+    {true, CGROUP_CPU, "cpu.max", quota_of, "%" PRId64 " 100000"},
+    {true, CGROUP_MEMORY, "memory.swap.max", memory_of, "0"},
+    {true, CGROUP_MEMORY, "memory.max", memory_of, "%" PRId64},
+    {false, CGROUP_CPU, "cpu.shares", shares_of, "%" PRId64},
+    {false, CGROUP_CPU, "cpu.cfs_period_us", period_of, "%" PRId64},
+    {false, CGROUP_CPU, "cpu.cfs_quota_us", quota_of, "%" PRId64},
+    {false, CGROUP_MEMORY, "memory.limit_in_bytes", memory_of, "%" PRId64},
+    {false, CGROUP_MEMORY, "memory.memsw.limit_in_bytes", memory_of, "%" PRId64},
+};
+
+/* The table's formats are literals with at most one number. */
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+void cgroup_limits_write(const struct cgroup_place *place, const char *folder,
+                         const struct container_limits *limits)
+{
+    for (size_t i = 0; i < ELEMS(files); i++) {
+        int64_t number = files[i].number(limits);
+        char text[64];
+
+        if (files[i].unified != place->unified || !(files[i].controller & place->controllers) ||
+            number <= 0)
+            continue;
+        (void)snprintf(text, sizeof(text), files[i].format, number);
+        /* A kernel without swap accounting has no file for it, and nothing to limit. */
+        (void)!cgroup_file_write(folder, files[i].file, text);
+    }
+}
