@@ -71,6 +71,12 @@ static int unknown_path(struct err *err)
     return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
 }
 
+/* Not a name of anything, and whoever sends it means something else than we would understand. */
+static bool is_dots(const char *text)
+{
+    return strcmp(text, ".") == 0 || strcmp(text, "..") == 0;
+}
+
 static int split_path(struct server_request *r, struct segments *s, struct err *err)
 {
     const char *at = r->path;
@@ -86,7 +92,7 @@ static int split_path(struct server_request *r, struct segments *s, struct err *
         text = unescape(r->arena, at, len, false);
         if (arena_failed(r->arena))
             return out_of_memory(err);
-        if (!text || strchr(text, '/') || s->count == SEGMENTS_LIMIT)
+        if (!text || strchr(text, '/') || is_dots(text) || s->count == SEGMENTS_LIMIT)
             return unknown_path(err);
         s->text[s->count++] = text;
         at += len;

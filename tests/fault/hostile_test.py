@@ -1,0 +1,348 @@
+#!/usr/bin/python3
+"""Requests nobody should send: each gets a clean 4xx or a closed connection, others are served meanwhile, memory stays
+within bounds and the server stops cleanly afterwards."""
+import base64
+import contextlib
+import json
+import os
+import pathlib
+import resource
+import select
+import socket
+import struct
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import harness  # noqa: E402
+
+MEGABYTE = 1 << 20
+SANITIZED = "asan" in harness.BIN
+# The sanitizer keeps what was freed for a while; what is bounded is bounded there too, only higher.
+MEMORY_LIMIT = (900 if SANITIZED else 250) * MEGABYTE
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+IDLE = 5000
+
+
+class Hostile(unittest.TestCase):
+    options = ("--only", "api")
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = harness.Daemon(*cls.options)
+
+    @classmethod
+    def tearDownClass(cls):
+        wrong = cls.daemon.close()
+        if wrong:
+            raise AssertionError("\n".join(wrong))
+
+    def tearDown(self):
+        self.assertIsNone(self.daemon.process.poll(), "the server is gone")
+        self.assertEqual(self.daemon.request("GET", CONFIG_MAPS)[0], 200)
+        self.assertLess(self.memory(), MEMORY_LIMIT)
+
+    def memory(self):
+        status = pathlib.Path(f"/proc/{self.daemon.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.daemon.port), timeout=harness.PATIENCE)
+        self.addCleanup(connection.close)
+        return connection
+
+    def head(self, method, path, *lines, host=True, token=True):
+        text = [f"{method} {path} HTTP/1.1"]
+        text += [f"Host: 127.0.0.1:{self.daemon.port}"] if host else []
+        text += [f"Authorization: Bearer {self.daemon.token}"] if token else []
+        return "\r\n".join([*text, *lines, "", ""]).encode("latin-1")
+
+    @staticmethod
+    def answer(connection):
+        """The status of what comes back, 0 when the connection was closed without one; and all that came."""
+        got = b""
+        with contextlib.suppress(ConnectionError):
+            while b"\r\n\r\n" not in got:
+                piece = connection.recv(65536)
+                if not piece:
+                    break
+                got += piece
+        return (int(got.split()[1]) if got.startswith(b"HTTP/1.") else 0), got
+
+    def send(self, raw):
+        connection = self.connect()
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(raw)
+        status, got = self.answer(connection)
+        connection.close()
+        return status, got
+
+    def body(self, body, content_type="application/json", method="POST", path=CONFIG_MAPS):
+        body = body.encode() if isinstance(body, str) else body
+        lines = [f"Content-Length: {len(body)}", "Connection: close"]
+        lines += [f"Content-Type: {content_type}"] if content_type is not None else []
+        return self.send(self.head(method, path, *lines) + body)
+
+    def refused(self, status, got, what, allowed=range(400, 500)):
+        self.assertTrue(status == 0 or status in allowed, f"{what!r:.200}: {status} {got[:400]}")
+
+    # --- bodies
+
+    def test_broken_json(self):
+        for text in ("{", '{"a":', "nul", "[1,2", '{"a" 1}', '{"a":1}x', "'a'", "{a:1}", '"\x01"', '{"a":01}', "\0", "",
+                     '{"kind":"ConfigMap"}\0', "[]", '"ConfigMap"', "1e99999", "-", '{"a":"\\ud800"}' * 2):
+            self.refused(*self.body(text), text)
+        self.refused(*self.body(b'{"a":"\xff\xfe"}'), "not UTF-8")
+
+    def test_deep_nesting(self):
+        for text in ("[" * 100000, '{"a":' * 100000, "[" * 1000000 + "]" * 1000000):
+            self.refused(*self.body(text), text[:20])
+        deep = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"deep"},"spec":' + '{"a":' * 5000 + "1" + "}" * 5001
+        self.refused(*self.body(deep, path=PODS), "a deep pod")
+
+    def test_duplicate_keys(self):
+        text = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"twice"},"data":{"a":"1","a":"2"}}'
+        self.refused(*self.body(text), text, [201, *range(400, 500)])
+        self.refused(*self.body(text, path=CONFIG_MAPS + "?fieldValidation=Strict"), text)
+
+    def test_broken_yaml_and_protobuf(self):
+        laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+            f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n" for i in range(9))
+        for text in (laughs, "a: [", "a: b: c", "? ", "\t", "- " * 10000, "&a [*a]", "a: *nope", "%YAML 9.9\n---\n", "{" * 20000,
+                     "a: !!binary x", "kind: ConfigMap\nkind: Secret", "---\n---\n---\n"):
+            self.refused(*self.body(text, "application/yaml"), text)
+        magic = b"k8s\0"
+        for raw in (b"", magic, magic + b"\xff" * 100, magic + b"\x0a\xff\xff\xff\xff\x0f", magic + b"\x0a\x04\x0a\x02v1",
+                    b"nope", magic + b"\x12\x80\x80\x80\x80\x10", magic + bytes(range(256)) * 20):
+            self.refused(*self.body(raw, "application/vnd.kubernetes.protobuf"), raw)
+
+    def test_wrong_content_types(self):
+        good = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "typed"}})
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "image/png",
+                     "application/octet-stream", ";;;", "a" * 5000):
+            status, got = self.body(good, kind)
+            self.assertEqual(status, 415, f"{kind:.80} {got[:300]}")
+        for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded", None):
+            self.refused(*self.body("{}", kind, "PATCH", CONFIG_MAPS + "/typed"), kind)
+        for kind in ("json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"):
+            for text in ("", "[", "[]]", "null", '[{"op":"explode"}]', '[{"op":"move","path":"/a"}]', "7"):
+                self.refused(*self.body(text, f"application/{kind}", "PATCH", CONFIG_MAPS + "/typed"), (kind, text))
+
+    def test_large_bodies(self):
+        """Told to go before it is read: 413, and far less than 100 MB was taken."""
+        connection = self.connect()
+        size, sent = 100 * MEGABYTE, 0
+        connection.sendall(self.head("POST", CONFIG_MAPS, "Content-Type: application/json", f"Content-Length: {size}"))
+        piece = b"x" * 65536
+        with contextlib.suppress(ConnectionError):
+            while sent < size and not select.select([connection], [], [], 0)[0]:
+                sent += connection.send(piece)
+        status, got = self.answer(connection)
+        self.assertIn(status, (0, 413), got[:300])
+        self.assertLess(sent, 40 * MEGABYTE)
+        status, got = self.send(self.head("POST", CONFIG_MAPS, "Content-Type: application/json", f"Content-Length: {size}"))
+        self.assertEqual(status, 413, got[:300])
+        status, got = self.body("x" * 4 * MEGABYTE)
+        self.assertEqual(status, 413, got[:300])
+        self.assertIn(b'"reason":"RequestEntityTooLarge"', got)
+
+    def test_broken_lengths_and_chunks(self):
+        where = ("POST", CONFIG_MAPS, "Content-Type: application/json", "Connection: close")
+        for lines, body in ((["Content-Length: -1"], b"{}"), (["Content-Length: 99999999999999999999"], b"{}"),
+                            (["Content-Length: 2", "Content-Length: 3"], b"{}x"), (["Content-Length: two"], b"{}"),
+                            (["Transfer-Encoding: chunked"], b"zz\r\n{}\r\n0\r\n\r\n"),
+                            (["Transfer-Encoding: chunked"], b"-2\r\n{}\r\n0\r\n\r\n"),
+                            (["Transfer-Encoding: chunked"], b"ffffffffffffffffff\r\n{}"),
+                            (["Transfer-Encoding: chunked"], b"2\r\n{}XX0\r\n\r\n"),
+                            (["Transfer-Encoding: chunked", "Content-Length: 5"], b"0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n")):
+            connection = self.connect()
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(self.head(*where, *lines) + body)
+                connection.shutdown(socket.SHUT_WR)
+            self.refused(*self.answer(connection), (lines, body[:40]))
+
+    # --- request lines and headers
+
+    def test_paths(self):
+        for path in ("//", "/../", "/api/v1/../../etc/passwd", "/api/v1/%2e%2e/%2e%2e/etc/passwd", "/%00", "/api/v1/pods%00",
+                     "/api/v1/namespaces/../pods", f"{CONFIG_MAPS}/..", f"{CONFIG_MAPS}/%2e%2e",
+                     f"{CONFIG_MAPS}/..%2f..%2fsecrets", f"{CONFIG_MAPS}/a%00b", f"{CONFIG_MAPS}/%", f"{CONFIG_MAPS}/%zz",
+                     f"{CONFIG_MAPS}/" + "a" * 300, f"{CONFIG_MAPS}/" + "a" * 8000, "/" + "a/" * 4000, "/" + "%41" * 2000,
+                     "/api/v1/namespaces/%2e%2e/configmaps/x", "*", "http://evil.example/api/v1",
+                     "/token/", "/token/x", "/token//api/v1/pods", f"/token/{'a' * 5000}/api", "/api/v1/namespaces/default/pods/x/log/y",
+                     f"{PODS}/x/log?container=../../../etc/passwd", f"{PODS}/..%2f..%2fx/log", "/apis/x/y/z/w/v/u", "/\xff\xfe"):
+            self.refused(*self.send(self.head("GET", path, "Connection: close")), path)
+        for path in ("/api//v1/pods", "//api/v1/pods", "/api/v1/namespaces//configmaps", f"{CONFIG_MAPS}/"):
+            status, got = self.send(self.head("GET", path, "Connection: close"))  # what it looks like, or nothing
+            self.assertTrue(status == 404 or b'"items":[' in got, f"{path} {got[:200]}")
+        for length in (16000, 100000, 1000000):
+            self.refused(*self.send(self.head("GET", "/" + "a" * length)), length)
+
+    def test_queries(self):
+        for query in ("limit=-1", "limit=99999999999999999999999", "limit=x", "resourceVersion=x", "resourceVersion=-1",
+                      "resourceVersion=1.5", "continue=%%%", "continue=AAAA", "labelSelector=%28%28%28", "labelSelector=a%20in%20",
+                      "labelSelector=" + "a," * 2000, "fieldSelector=a", "fieldSelector=spec.nope%3Dx",
+                      "watch=true&timeoutSeconds=x", "watch=true&resourceVersion=%00", "resourceVersionMatch=Exact&resourceVersion=x"):
+            self.refused(*self.send(self.head("GET", f"{CONFIG_MAPS}?{query}", "Connection: close")), query)
+        for query in ("&&&===", "%", "a=%zz", "x" * 10000, "limit=1&limit=2", "limit=", "?" * 100):
+            status, got = self.send(self.head("GET", f"{CONFIG_MAPS}?{query}", "Connection: close"))
+            self.assertTrue(status in (0, 200) or 400 <= status < 500, f"{query:.100} {got[:200]}")
+
+    def test_methods(self):
+        for method in ("BREW", "TRACE", "CONNECT", "OPTIONS", "PROPFIND", "get", "G\0T", "A" * 5000, "PUT", ""):
+            self.refused(*self.send(self.head(method, CONFIG_MAPS, "Content-Length: 0", "Connection: close")), method)
+        for method, path in (("POST", CONFIG_MAPS + "/x"), ("PATCH", CONFIG_MAPS), ("DELETE", "/api/v1"), ("POST", "/version"),
+                             ("PUT", "/healthz"), ("DELETE", "/api/v1/nodes"), ("POST", f"{PODS}/x/log")):
+            self.refused(*self.send(self.head(method, path, "Content-Length: 0", "Connection: close")), (method, path))
+
+    def test_headers(self):
+        get = ("GET", CONFIG_MAPS, "Connection: close")
+        for lines in (["X: " + "a" * 100000], [f"X{i}: {i}" for i in range(5000)], ["no colon"],
+                      ["Accept: " + "application/x," * 1000], ["Accept: application/xml"]):
+            self.refused(*self.send(self.head(*get, *lines)), lines[0][:30])
+        for raw in (b"\x16\x03\x01\x02\0\x01\0", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
+                    b"\r\n" * 1000 + b"x\r\n\r\n", b"GET / HTTP/1.1\n\n", b"HELO x\r\n\r\n", os.urandom(20000)):
+            connection = self.connect()
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(raw)
+                connection.shutdown(socket.SHUT_WR)
+            self.refused(*self.answer(connection), raw[:30], [505, *range(400, 500)])
+
+    def test_pages_of_others(self):
+        """DNS rebinding and foreign pages: refused before the token is looked at."""
+        port = self.daemon.port
+        for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil", "", "0.0.0.0", "127.0.0.1:x",
+                     f"[::ffff:1.2.3.4]:{port}"):
+            status, got = self.send(self.head("GET", CONFIG_MAPS, f"Host: {host}", "Connection: close", host=False))
+            self.assertIn(status, (400, 403), f"{host} {got[:200]}")
+        self.refused(*self.send(self.head("GET", CONFIG_MAPS, "Connection: close", host=False)), "no host")
+        for origin in ("http://evil.example", "null", f"https://127.0.0.1:{port}", "http://127.0.0.1:1", f"http://localhost:{port}.evil"):
+            status, got = self.send(self.head("GET", CONFIG_MAPS, f"Origin: {origin}", "Connection: close"))
+            self.assertEqual(status, 403, f"{origin} {got[:200]}")
+        status, got = self.send(self.head("GET", CONFIG_MAPS, "Connection: close", token=False))
+        self.assertEqual(status, 401)
+
+    # --- clients that do not go on
+
+    def open_many(self, count):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, count + 200)), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        self.assertGreaterEqual(min(hard, count + 200), count, "too few descriptors for this test")
+        found = []
+        self.addCleanup(lambda: [connection.close() for connection in found])
+        return found
+
+    def test_thousands_of_idle_connections(self):
+        """A third says nothing, a third stops in the header, a third in the body."""
+        found = self.open_many(IDLE)
+        starts = (b"", self.head("GET", CONFIG_MAPS)[:60],
+                  self.head("POST", CONFIG_MAPS, "Content-Type: application/json", "Content-Length: 3000000") + b"{" * 2000)
+        slowest = 0
+        for number in range(IDLE):
+            connection = socket.create_connection(("127.0.0.1", self.daemon.port), timeout=harness.PATIENCE)
+            found.append(connection)
+            if starts[number % 3]:
+                connection.sendall(starts[number % 3])
+            if number % 500 == 499:
+                begin = time.monotonic()
+                self.assertEqual(self.daemon.request("GET", CONFIG_MAPS)[0], 200)
+                slowest = max(slowest, time.monotonic() - begin)
+        self.assertLess(slowest, harness.PATIENCE / 4, "others had to wait")
+        self.assertLess(self.memory(), MEMORY_LIMIT)
+        descriptors = len(os.listdir(f"/proc/{self.daemon.process.pid}/fd"))
+        self.assertLess(descriptors, 4400, "more connections than the ceiling")
+        self.assertEqual(self.daemon.call("GET", CONFIG_MAPS)["kind"], "ConfigMapList")
+
+    def test_watchers_that_never_read(self):
+        """What they do not take is not kept for them."""
+        name = CONFIG_MAPS + "/churned"
+        self.daemon.call("POST", CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "churned"},
+                                               "data": {"a": ""}})
+        found = self.open_many(300)
+        for _ in range(300):
+            connection = socket.create_connection(("127.0.0.1", self.daemon.port), timeout=harness.PATIENCE)
+            found.append(connection)
+            connection.sendall(self.head("GET", CONFIG_MAPS + "?watch=true"))
+        for number in range(100):
+            self.daemon.call("PATCH", name, {"data": {"a": f"{number}" + "x" * 200000}}, content_type="application/merge-patch+json")
+        self.assertLess(self.memory(), MEMORY_LIMIT)
+        self.daemon.call("DELETE", name)
+
+
+class Streams(Hostile):
+    """Broken frames on upgraded connections; a pod to exec in is needed."""
+
+    options = ()
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.daemon.create(harness.job("target", ["sleep", "1000"], replicas=1))
+        cls.pod = next(iter(cls.daemon.wait_running("target", 1)))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.cli("rm", "target")
+        super().tearDownClass()
+
+    def upgraded(self, what, *lines, method="GET"):
+        connection = self.connect()
+        connection.sendall(self.head(method, f"{PODS}/{self.pod}/{what}", "Connection: Upgrade", *lines))
+        status, got = self.answer(connection)
+        self.assertEqual(status, 101, got)
+        return connection
+
+    def is_over(self, connection):
+        """The other side ends it: by an end, a reset or a closing frame."""
+        with contextlib.suppress(ConnectionError):
+            while connection.recv(65536):
+                pass
+        connection.close()
+
+    def test_websocket_frames(self):
+        key = base64.b64encode(b"0123456789abcdef").decode()
+        mask = b"\1\2\3\4"
+        for raw in (b"\x82\x05hello",                                # not masked
+                    b"\xf2\x85" + mask + b"hello",                    # reserved bits
+                    b"\x83\x80" + mask,                               # no such opcode
+                    b"\x89\xfe\x01\x00" + mask + b"x" * 256,           # a ping too long
+                    b"\x09\x80" + mask,                               # a ping in pieces
+                    b"\x82\xff" + b"\xff" * 8 + mask,                 # 2^64 bytes
+                    b"\x80\x85" + mask + b"hello",                     # goes on with nothing
+                    os.urandom(5000)):
+            connection = self.upgraded(
+                "exec?command=cat&stdin=true&stdout=true", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+                f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Protocol: v5.channel.k8s.io")
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(raw)
+                connection.shutdown(socket.SHUT_WR)
+            self.is_over(connection)
+
+    def test_spdy_frames(self):
+        def control(kind, payload, flags=0, version=3):
+            return struct.pack(">HHI", 0x8000 | version, kind, flags << 24 | len(payload)) + payload
+
+        for raw in (control(1, b""), control(1, b"\0" * 10), control(1, b"\0\0\0\1\0\0\0\0\0\0" + b"\xff" * 50),
+                    control(1, b"\0" * 70000), control(1, b"\0\0\0\2\0\0\0\0\0\0"), control(6, b"\0"), control(3, b"\0" * 3),
+                    control(99, b"x" * 50), control(1, b"\0\0\0\1" + b"\0" * 6, version=2),
+                    struct.pack(">II", 7, 0x00ffffff), struct.pack(">II", 1, 5) + b"hello", b"\xff" * 4000, os.urandom(5000)):
+            for what in ("exec?command=cat&stdin=true&stdout=true", "portforward"):
+                offer = "v4.channel.k8s.io" if what.startswith("exec") else "portforward.k8s.io"
+                connection = self.upgraded(what, "Upgrade: SPDY/3.1", f"X-Stream-Protocol-Version: {offer}", "Content-Length: 0",
+                                           method="POST")
+                with contextlib.suppress(ConnectionError):
+                    connection.sendall(raw)
+                    connection.shutdown(socket.SHUT_WR)
+                self.is_over(connection)
+
+
+for inherited in [name for name in dir(Hostile) if name.startswith("test_")]:
+    setattr(Streams, inherited, None)  # once is enough
+
+
+if __name__ == "__main__":
+    harness.main()
