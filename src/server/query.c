@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "server/request.h"
 
@@ -94,7 +95,8 @@ bool query_is_true(const struct server_request *r, const char *name)
 {
     const char *value = query_get(r, name);
 
-    return value && strcmp(value, "false") != 0 && strcmp(value, "0") != 0;
+    /* Python's client writes False */
+    return value && strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0;
 }
 
 int query_int(const struct server_request *r, const char *name, int64_t otherwise, int64_t *ret,
