@@ -1,0 +1,125 @@
+// The frame around every page: header, navigation, where we are, and whether what is shown is live.
+import { useComputed } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Failure, signedOut } from "./data/api.ts";
+import { loadSession, session, signOut } from "./data/session.ts";
+import { link } from "./data/stream.ts";
+import { lang, setLang, tc } from "./i18n/index.ts";
+import { JobsPage } from "./pages/jobs/jobs.tsx";
+import { LoginPage } from "./pages/login.tsx";
+import { Palette } from "./palette.tsx";
+import { followLinks, match, navigate, path } from "./router.ts";
+import { lazy } from "./lazy.tsx";
+import { theme, type Theme } from "./theme.ts";
+import { Menu } from "./ui/menu.tsx";
+import { Empty, Loading, Problem } from "./ui/notice.tsx";
+import { Toasts } from "./ui/toast.tsx";
+
+const JobPage = lazy(() => import("./pages/job/job.tsx"));
+const CreatePage = lazy(() => import("./pages/create/create.tsx"));
+const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
+const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
+const SettingsPage = lazy(() => import("./pages/settings/settings.tsx"));
+
+interface Route {
+  pattern: string;
+  page(found: Record<string, string>): ComponentChildren;
+}
+
+const ROUTES: Route[] = [
+  { pattern: "/jobs", page: () => <JobsPage /> },
+  { pattern: "/jobs/new", page: () => <CreatePage /> },
+  { pattern: "/jobs/:ns/:kind/:name/*", page: (at) => <JobPage ns={at["ns"]!} kind={at["kind"]!} name={at["name"]!} rest={at["*"] ?? ""} /> },
+  { pattern: "/nodes/*", page: (at) => <NodesPage name={at["*"] ?? ""} /> },
+  { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
+  { pattern: "/settings", page: () => <SettingsPage /> },
+];
+
+function Page() {
+  for (const route of ROUTES) {
+    const found = match(route.pattern, path.value);
+    if (found) return <>{route.page(found)}</>;
+  }
+  return <Empty title={tc("notFound")}><a href="/jobs">{tc("jobs")}</a></Empty>;
+}
+
+function LinkLight() {
+  const state = link.value;
+  return (
+    <span class={`light light-${state}`} role="status">
+      <span aria-hidden="true">●</span> {state === "live" ? tc("live") : tc("reconnecting")}
+    </span>
+  );
+}
+
+function ThemeMenu() {
+  const choices: Theme[] = ["system", "light", "dark"];
+  return (
+    <Menu label="◐" name={`${tc("light")} / ${tc("dark")}`}
+      items={choices.map((one) => ({ label: tc(one), hint: theme.value === one ? "✓" : "", onSelect: () => { theme.value = one; } }))} />
+  );
+}
+
+function Header() {
+  const user = session.value?.user ?? "";
+  return (
+    <header class="top">
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>{tc("overview")}</a>
+      <a class="brand" href="/jobs">{tc("product")}</a>
+      <span class="grow" />
+      <LinkLight />
+      <button type="button" class="icon" onClick={() => setLang(lang.value === "zh" ? "en" : "zh")} lang={lang.value === "zh" ? "en" : "zh-CN"}>
+        {lang.value === "zh" ? "English" : "中文"}
+      </button>
+      <ThemeMenu />
+      <Menu label={user || "☺"} name={user || tc("settings")} items={[
+        { label: tc("settings"), href: "/settings" },
+        { label: tc("signOut"), onSelect: () => void signOut() },
+      ]} />
+    </header>
+  );
+}
+
+function Navigation() {
+  const entries: [string, string][] = [["/jobs", tc("jobs")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]];
+  return (
+    <nav class="side" aria-label={tc("product")}>
+      {entries.map(([href, label]) => (
+        <a key={href} href={href} aria-current={path.value === href || path.value.startsWith(`${href}/`) ? "page" : undefined}>{label}</a>
+      ))}
+    </nav>
+  );
+}
+
+function OfflineBanner() {
+  const lost = useComputed(() => link.value === "lost");
+  return lost.value ? <p class="banner" role="alert">{tc("offline")}</p> : null;
+}
+
+export function App() {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const start = (): void => {
+    setFailure(null);
+    loadSession().catch((error: Failure) => { if (error.code !== 401) setFailure(error); });
+  };
+  useEffect(start, []);
+  useEffect(() => {
+    if (path.value === "/") navigate("/jobs", { replace: true });
+  }, [path.value]);
+  if (signedOut.value) return <LoginPage />;
+  if (failure) return <Problem failure={failure} onRetry={start} />;
+  if (!session.value) return <Loading />;
+  return (
+    <div class="frame" onClick={followLinks}>
+      <Header />
+      <OfflineBanner />
+      <div class="below">
+        <Navigation />
+        <main id="main" tabIndex={-1}><Page /></main>
+      </div>
+      <Palette />
+      <Toasts />
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+// All jobs of all kinds as one live collection, and what can be done to one.
+import { useMemo } from "preact/hooks";
+import { Failure, merge, remove } from "./api.ts";
+import { JOB_KINDS, jobKind, jobPath, jobsPath, type JobKind } from "./kinds.ts";
+import { useLive, type Collection } from "./live.ts";
+import type { Job } from "./types.ts";
+
+/** The items of one kind with their kind put in: items of a list need not say it. */
+function named(kind: JobKind, items: Job[]): Job[] {
+  for (const item of items) item.kind ??= kind.kind;
+  return items;
+}
+
+export function useJobs(): Collection<Job> {
+  // The list of kinds is fixed, so the hooks are called in the same order every time.
+  const all = JOB_KINDS.map((kind) => ({ kind, live: useLive<Job>(jobsPath(kind)) }));
+  return useMemo(() => {
+    // A kind that this server does not have is no failure of the page.
+    const failure = all.map((one) => one.live.failure).find((one) => one && one.code !== 404) ?? null;
+    return {
+      items: all.flatMap((one) => named(one.kind, one.live.items)),
+      loaded: all.every((one) => one.live.loaded),
+      failure,
+    };
+  }, all.map((one) => one.live));
+}
+
+/** One job, live. null: it does not exist. */
+export function useJob(kindName: string, ns: string, name: string): { job: Job | null; loaded: boolean; failure: Failure | null } {
+  const kind = jobKind(kindName) ?? JOB_KINDS[0]!;
+  const live = useLive<Job>(jobsPath(kind, ns), `fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`);
+  return { job: named(kind, live.items)[0] ?? null, loaded: live.loaded, failure: live.failure };
+}
+
+function pathOf(job: Job): string {
+  const kind = jobKind(job.kind ?? "");
+  if (!kind) throw new Failure(`unknown kind ${job.kind}`, 0, "");
+  return jobPath(kind, job.metadata.namespace ?? "default", job.metadata.name);
+}
+
+export function deleteJob(job: Job): Promise<unknown> {
+  return remove(pathOf(job), { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background", preconditions: { uid: job.metadata.uid } });
+}
+
+export function setPaused(job: Job, paused: boolean): Promise<unknown> {
+  return merge(pathOf(job), { spec: { runMode: { pause: { enabled: paused } } } });
+}
+
+export { pathOf as jobApiPath };
+
+/** The line that does the same in a terminal. */
+export const cli = {
+  get: (job: Job): string => `kubectl -n ${job.metadata.namespace} get ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name} -o yaml`,
+  remove: (job: Job): string => `kubectl -n ${job.metadata.namespace} delete ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name}`,
+  logs: (job: Job): string => `muster logs ${job.metadata.name} -n ${job.metadata.namespace} -f`,
+  pause: (job: Job, on: boolean): string =>
+    `kubectl -n ${job.metadata.namespace} patch ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name} --type merge -p '{"spec":{"runMode":{"pause":{"enabled":${on}}}}}'`,
+};

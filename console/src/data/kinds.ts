@@ -1,0 +1,41 @@
+// The kinds the console knows by name, and where the API has them.
+export interface JobKind {
+  kind: string;
+  plural: string;
+  group: string;
+  version: string;
+  short: string; // in the menu of "create"
+}
+
+const group = "batch.tensorstack.dev";
+const version = "v1beta1";
+
+export const JOB_KINDS: readonly JobKind[] = [
+  { kind: "PyTorchTrainingJob", plural: "pytorchtrainingjobs", group, version, short: "PyTorch" },
+  { kind: "MPIJob", plural: "mpijobs", group, version, short: "MPI" },
+];
+
+export const TENSORBOARDS = { group: "tensorstack.dev", version: "v1beta1", plural: "tensorboards" };
+
+export function jobKind(kind: string): JobKind | undefined {
+  return JOB_KINDS.find((one) => one.kind === kind);
+}
+
+/** The collection of a job kind; without a namespace, of all. */
+export function jobsPath(kind: JobKind, ns?: string): string {
+  const base = `/apis/${kind.group}/${kind.version}`;
+  return ns ? `${base}/namespaces/${encodeURIComponent(ns)}/${kind.plural}` : `${base}/${kind.plural}`;
+}
+
+export function jobPath(kind: JobKind, ns: string, name: string): string {
+  return `${jobsPath(kind, ns)}/${encodeURIComponent(name)}`;
+}
+
+/** A collection of core/v1. */
+export function corePath(plural: string, ns?: string, name?: string): string {
+  const base = ns ? `/api/v1/namespaces/${encodeURIComponent(ns)}/${plural}` : `/api/v1/${plural}`;
+  return name ? `${base}/${encodeURIComponent(name)}` : base;
+}
+
+/** The label that says whose pod it is. */
+export const OWNER_LABEL = "tensorstack.dev/owner-name";

@@ -1,0 +1,144 @@
+// One WebSocket per tab (a browser has six connections for all tabs of a server): watches, logs, metrics and curves as
+// numbered subscriptions. After a break it comes back by itself and each subscription goes on at its cursor.
+//
+// Wire, both ways JSON texts. To the server:
+//   {id, op: "watch", path, query?, from?}      list, then changes; from: a resourceVersion to go on at
+//   {id, op: "logs", path, from?}               a followed log; from: bytes already seen
+//   {id, op: "poll", path, every}               GET again every so many seconds, told when it changed
+//   {id, op: "credit", bytes}                   that much more of a log may be sent
+//   {id, op: "stop"}                            and {op: "ping"}, answered by {t: "pong"}
+// From the server, each with the id of its subscription:
+//   {id, t: "list", items, cursor}   {id, t: "event", type, object, cursor}   {id, t: "lines", text, cursor}
+//   {id, t: "value", value}          {id, t: "end"}                           {id, t: "error", code, reason, message}
+import { signal } from "@preact/signals";
+import { signedOut } from "./api.ts";
+
+export type Link = "connecting" | "live" | "lost";
+export const link = signal<Link>("connecting");
+
+export interface ServerMessage {
+  id?: number;
+  t: "list" | "event" | "lines" | "value" | "end" | "error" | "pong";
+  items?: unknown[];
+  type?: "ADDED" | "MODIFIED" | "DELETED";
+  object?: unknown;
+  text?: string;
+  value?: unknown;
+  cursor?: string;
+  code?: number;
+  reason?: string;
+  message?: string;
+}
+
+export interface Subscription {
+  op: "watch" | "logs" | "poll";
+  path: string;
+  query?: string;
+  every?: number;
+  from?: string;
+  /** Bytes of a log the server may send before it must wait for credit. */
+  credit?: number;
+  onMessage(message: ServerMessage): void;
+}
+
+interface Entry {
+  id: number;
+  how: Subscription;
+  cursor: string | undefined;
+}
+
+const PING_MS = 20_000;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
+
+const entries = new Map<number, Entry>();
+let nextId = 1;
+let socket: WebSocket | null = null;
+let waits = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+let lastHeard = 0;
+
+function sendText(message: unknown): void {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
+
+function begin(entry: Entry): void {
+  const { op, path, query, every, credit } = entry.how;
+  sendText({ id: entry.id, op, path, query, every, credit, from: entry.cursor });
+}
+
+function take(message: ServerMessage): void {
+  const entry = message.id === undefined ? undefined : entries.get(message.id);
+  if (!entry) return;
+  if (message.cursor !== undefined) entry.cursor = message.cursor;
+  entry.how.onMessage(message);
+}
+
+/** Jittered, doubling: many tabs do not come back at the same moment. */
+export function waitBefore(attempt: number, random: number): number {
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt) * (0.5 + random / 2);
+}
+
+function reconnectLater(): void {
+  clearTimeout(timer);
+  timer = setTimeout(connect, waitBefore(waits++, Math.random()));
+}
+
+function connect(): void {
+  clearTimeout(timer);
+  if (signedOut.value || socket) return;
+  const scheme = window.location.protocol === "https:" ? "wss:" : "ws:";
+  const mine = new WebSocket(`${scheme}//${window.location.host}/console/v1/stream`);
+  socket = mine;
+  mine.onopen = () => {
+    waits = 0;
+    lastHeard = Date.now();
+    link.value = "live";
+    for (const entry of entries.values()) begin(entry);
+  };
+  mine.onmessage = (event) => {
+    lastHeard = Date.now();
+    take(JSON.parse(event.data as string) as ServerMessage);
+  };
+  mine.onclose = () => {
+    if (socket !== mine) return;
+    socket = null;
+    link.value = "lost";
+    reconnectLater();
+  };
+}
+
+setInterval(() => {
+  if (!socket || socket.readyState !== WebSocket.OPEN) return;
+  if (Date.now() - lastHeard > 2.5 * PING_MS) socket.close(); // the other side is gone without a word
+  else sendText({ op: "ping" });
+}, PING_MS);
+
+// Waiting half a minute is for servers that are down, not for a user who is back.
+function hurry(): void {
+  waits = 0;
+  if (!socket) connect();
+}
+window.addEventListener("online", hurry);
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) hurry();
+});
+signedOut.subscribe((out) => {
+  if (!out) hurry();
+});
+
+/** Begins; answers how to end and how to give a log more credit. */
+export function subscribe(how: Subscription): { stop(): void; credit(bytes: number): void } {
+  const entry: Entry = { id: nextId++, how, cursor: how.from };
+  entries.set(entry.id, entry);
+  if (socket?.readyState === WebSocket.OPEN) begin(entry);
+  else connect();
+  return {
+    stop() {
+      if (entries.delete(entry.id)) sendText({ id: entry.id, op: "stop" });
+    },
+    credit(bytes: number) {
+      sendText({ id: entry.id, op: "credit", bytes });
+    },
+  };
+}

@@ -1,0 +1,22 @@
+// Pages that come when they are first wanted.
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Loading, Problem } from "./ui/notice.tsx";
+
+export function lazy<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> {
+  let loaded: ComponentType<P> | null = null;
+  return function Lazy(props: P) {
+    const [failure, setFailure] = useState<Error | null>(null);
+    const [, again] = useState(0);
+    const fetchIt = (): void => {
+      setFailure(null);
+      load().then((module) => { loaded = module.default; again((n) => n + 1); }, (error: Error) => setFailure(error));
+    };
+    useEffect(() => { if (!loaded) fetchIt(); }, []);
+    if (loaded) {
+      const Page = loaded;
+      return <Page {...props} />;
+    }
+    return failure ? <Problem failure={failure} onRetry={fetchIt} /> : <Loading />;
+  };
+}

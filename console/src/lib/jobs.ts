@@ -1,0 +1,94 @@
+// What a list or a page says of a job, worked out from the object. Pure.
+import type { Job, PodSpec, Resources } from "../data/types.ts";
+import { formatQuantity, parseQuantity } from "./quantity.ts";
+import { millis } from "./time.ts";
+
+export interface Totals {
+  requests: Record<string, number>;
+  limits: Record<string, number>;
+}
+
+function add(into: Record<string, number>, from: Record<string, string> | undefined, times: number): void {
+  for (const [name, text] of Object.entries(from ?? {})) {
+    const n = parseQuantity(text);
+    if (n !== undefined) into[name] = (into[name] ?? 0) + n * times;
+  }
+}
+
+function addPod(totals: Totals, spec: PodSpec | undefined, times: number): void {
+  for (const container of spec?.containers ?? []) {
+    const resources: Resources = container.resources ?? {};
+    add(totals.requests, resources.requests ?? resources.limits, times); // as Kubernetes defaults requests
+    add(totals.limits, resources.limits, times);
+  }
+}
+
+/** Over all replicas; an MPI launcher is not counted. */
+export function totalsOf(job: Job): Totals {
+  const totals: Totals = { requests: {}, limits: {} };
+  for (const spec of job.spec?.replicaSpecs ?? [])
+    if (job.kind !== "MPIJob" || spec.type !== "launcher") addPod(totals, spec.template?.spec, spec.replicas ?? 1);
+  return totals;
+}
+
+/** "16.00 / 32.00": what is asked for, and the limit. */
+export function pair(resource: string, totals: Totals): string {
+  const show = (n: number | undefined): string => (n === undefined ? "-" : formatQuantity(resource, n));
+  return `${show(totals.requests[resource])} / ${show(totals.limits[resource])}`;
+}
+
+/** Resources other than CPU and memory that the job asks for: "nvidia.com/gpu". */
+export function extendedResources(totals: Totals): string[] {
+  return [...new Set([...Object.keys(totals.requests), ...Object.keys(totals.limits)])].filter((name) => name.includes("/")).sort();
+}
+
+export function replicasByRole(job: Job): { type: string; count: number }[] {
+  return (job.spec?.replicaSpecs ?? []).map((spec) => ({ type: spec.type, count: spec.replicas ?? 1 }));
+}
+
+export function replicaCounts(job: Job): { running: number; total: number } {
+  let running = 0;
+  for (const task of job.status?.tasks ?? []) for (const one of task.replicas ?? []) running += one.phase === "Running" ? 1 : 0;
+  return { running, total: replicasByRole(job).reduce((sum, one) => sum + one.count, 0) };
+}
+
+export function queueOf(job: Job): string {
+  return job.spec?.scheduler?.t9kScheduler?.queue ?? "default";
+}
+
+export function schedulerOf(job: Job): "default" | "t9k" {
+  return job.spec?.scheduler?.t9kScheduler ? "t9k" : "default";
+}
+
+export function priorityOf(job: Job): number | undefined {
+  return job.spec?.scheduler?.t9kScheduler?.priority;
+}
+
+/** How long it has run, or ran; undefined before it did. */
+export function ranMs(job: Job, now: number): number | undefined {
+  const start = millis(job.status?.startTime);
+  if (start === undefined) return undefined;
+  return Math.max(0, (millis(job.status?.completionTime) ?? now) - start);
+}
+
+export function isPaused(job: Job): boolean {
+  return job.spec?.runMode?.pause?.enabled === true;
+}
+
+export function isDebug(job: Job): boolean {
+  return job.spec?.runMode?.debug?.enabled === true;
+}
+
+export function claimsOf(job: Job): string[] {
+  const found = new Set<string>();
+  for (const spec of job.spec?.replicaSpecs ?? [])
+    for (const volume of spec.template?.spec?.volumes ?? [])
+      if (volume.persistentVolumeClaim) found.add(volume.persistentVolumeClaim.claimName);
+  return [...found];
+}
+
+/** The page of a job, or of one of its tabs. */
+export function jobHref(job: { kind?: string; metadata: { namespace?: string; name: string } }, tab = ""): string {
+  const parts = [job.metadata.namespace ?? "default", job.kind ?? "PyTorchTrainingJob", job.metadata.name].map(encodeURIComponent);
+  return `/jobs/${parts.join("/")}${tab ? `/${tab}` : ""}`;
+}

@@ -1,0 +1,31 @@
+// What state a job, a replica or a pod is in: one of few words, each with a shape of its own, so that colour is not needed.
+import type { Job, Pod } from "../data/types.ts";
+
+export type State = "queued" | "starting" | "running" | "paused" | "succeeded" | "failed" | "stopped" | "unknown";
+
+export const STATE_SHAPE: Record<State, string> = {
+  queued: "◷", starting: "◔", running: "▶", paused: "⏸", succeeded: "✓", failed: "✕", stopped: "■", unknown: "?",
+};
+
+const BY_PHASE: Record<string, State> = {
+  Pending: "queued", Creating: "starting", Running: "running", Paused: "paused", Resuming: "starting", Succeeded: "succeeded",
+  Failed: "failed", Unknown: "unknown", Deleted: "stopped", Completed: "succeeded", Error: "failed",
+};
+
+export function stateOfPhase(phase: string | undefined): State {
+  return phase ? (BY_PHASE[phase] ?? "unknown") : "queued";
+}
+
+export function stateOfJob(job: Job): State {
+  return stateOfPhase(job.status?.phase);
+}
+
+export function stateOfPod(pod: Pod): State {
+  if (pod.metadata.deletionTimestamp) return "stopped";
+  const phase = pod.status?.phase;
+  return phase === "Pending" && pod.spec?.nodeName ? "starting" : stateOfPhase(phase);
+}
+
+export function isOver(job: Job): boolean {
+  return job.status?.phase === "Succeeded" || job.status?.phase === "Failed";
+}

@@ -1,0 +1,42 @@
+// Times in words. One ticking clock for the whole page.
+import { signal } from "@preact/signals";
+import { lang } from "../i18n/index.ts";
+
+export const now = signal(Date.now());
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now();
+}, 1000);
+
+export function millis(time: string | undefined): number | undefined {
+  const ms = time ? Date.parse(time) : NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1],
+];
+
+/** "3 minutes ago", "3分钟前". */
+export function ago(ms: number, at: number): string {
+  const seconds = Math.min(0, Math.round((ms - at) / 1000)); // a clock that is ahead of ours is not the future
+  const format = new Intl.RelativeTimeFormat(lang.value === "zh" ? "zh-CN" : "en", { numeric: "auto" });
+  const [unit, size] = STEPS.find(([, one]) => Math.abs(seconds) >= one) ?? ["second", 1];
+  return format.format(Math.trunc(seconds / size), unit);
+}
+
+/** "1h 5m", "42s": how long something took. */
+export function duration(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  const parts = [Math.floor(s / 86_400), Math.floor(s / 3_600) % 24, Math.floor(s / 60) % 60, s % 60];
+  const units = ["d", "h", "m", "s"];
+  const first = parts.findIndex((one) => one > 0);
+  if (first < 0) return "0s";
+  return parts.slice(first, first + 2).map((one, i) => (one ? `${one}${units[first + i]}` : "")).filter(Boolean).join(" ");
+}
+
+/** The local time in full with its zone, for titles and tables. */
+export function exact(ms: number): string {
+  return new Intl.DateTimeFormat(lang.value === "zh" ? "zh-CN" : "en-GB", {
+    year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZoneName: "short",
+  }).format(ms);
+}

@@ -1,0 +1,165 @@
+// The list of jobs: live, searchable, every choice in the address.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Failure } from "../../data/api.ts";
+import { setPaused, useJobs } from "../../data/jobs.ts";
+import { JOB_KINDS } from "../../data/kinds.ts";
+import type { Job } from "../../data/types.ts";
+import { translator } from "../../i18n/index.ts";
+import { jobsTexts } from "../../i18n/jobs.ts";
+import { choose, offers, readChoice } from "../../lib/filter.ts";
+import { jobHref, replicasByRole } from "../../lib/jobs.ts";
+import { navigate, query } from "../../router.ts";
+import { Menu } from "../../ui/menu.tsx";
+import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { VirtualList } from "../../ui/virtual.tsx";
+import { Filters } from "./filters.tsx";
+import { RemoveDialog } from "./remove.tsx";
+import { COLUMNS, Row, type Column, type RowActions } from "./row.tsx";
+import "../../style/jobs.css";
+
+const t = translator(jobsTexts);
+const ROW_PX = 36;
+const DETAIL_PX = 108;
+const COLUMNS_KEY = "muster.columns";
+
+function keptColumns(): Column[] {
+  const kept = localStorage.getItem(COLUMNS_KEY);
+  return kept === null ? [...COLUMNS] : COLUMNS.filter((one) => kept.split(",").includes(one));
+}
+
+function Detail(props: { job: Job }) {
+  const { job } = props;
+  return (
+    <div class="detail" style={{ height: `${DETAIL_PX}px` }}>
+      <div>{replicasByRole(job).map((one) => <span key={one.type} class="chip">{one.type}: {one.count}</span>)}</div>
+      <div class="mono">{job.metadata.uid}</div>
+      <div>{[job.status?.reason, job.status?.message].filter(Boolean).join(": ") || "-"}</div>
+      <div><a href={jobHref(job, "logs")}>{t("logs")}</a> · <a href={jobHref(job, "yaml")}>{t("yaml")}</a></div>
+    </div>
+  );
+}
+
+function NoJobs() {
+  return (
+    <Empty title={t("noJobs")}>
+      <p>{t("noJobsHint")}</p>
+      <p><code>muster run examples/ddp/job.yaml</code></p>
+      <a class="button primary" href="/jobs/new?kind=PyTorchTrainingJob&example=1">{t("fromExample")}</a>
+    </Empty>
+  );
+}
+
+/** j and k move, Enter opens, l and y go to logs and YAML, / searches, x selects. */
+function useKeys(shown: Job[], current: number, setCurrent: (n: number) => void, actions: RowActions, selected: Set<string>): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const target = event.target as HTMLElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog,[role=menu]")) return;
+      const job = shown[current];
+      const todo: Record<string, () => void> = {
+        j: () => setCurrent(Math.min(shown.length - 1, current + 1)),
+        k: () => setCurrent(Math.max(0, current - 1)),
+        "/": () => document.getElementById("search")?.focus(),
+        l: () => job && navigate(jobHref(job, "logs")),
+        y: () => job && navigate(jobHref(job, "yaml")),
+        x: () => job && actions.select(job, !selected.has(job.metadata.uid)),
+        ...(target.tagName === "BODY" || target.id === "main" || target.classList.contains("virtual") ? { Enter: () => job && navigate(jobHref(job)) } : {}),
+      };
+      const act = todo[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [shown, current, actions, selected]);
+}
+
+export function JobsPage() {
+  const { items, loaded, failure } = useJobs();
+  const choice = readChoice(query.value);
+  const shown = useMemo(() => choose(items, choice), [items, query.value]);
+  const offered = useMemo(() => offers(items), [items]);
+  const [columns, setColumns] = useState(keptColumns);
+  const [selected, setSelected] = useState<Set<string>>(new Set());
+  const [expanded, setExpanded] = useState<string | null>(null);
+  const [removing, setRemoving] = useState<Job[] | null>(null);
+  const [current, setCurrent] = useState(-1);
+  const box = useRef<HTMLDivElement>(null);
+
+  const actions = useMemo<RowActions>(() => ({
+    remove: (job) => setRemoving([job]),
+    pause: (job, on) => {
+      setPaused(job, on).then(
+        () => toast(t(on ? "paused" : "resumed", { name: job.metadata.name })),
+        (error: Failure) => toast(t("failed", { message: error.message }), { kind: "error" }));
+    },
+    select: (job, on) => setSelected((before) => {
+      const next = new Set(before);
+      if (on) next.add(job.metadata.uid);
+      else next.delete(job.metadata.uid);
+      return next;
+    }),
+    expand: (job) => setExpanded((before) => (before === job.metadata.uid ? null : job.metadata.uid)),
+  }), []);
+  useKeys(shown, current, setCurrent, actions, selected);
+  useEffect(() => {
+    const list = box.current?.querySelector(".virtual");
+    if (!list || current < 0) return;
+    const top = current * ROW_PX;
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (top + ROW_PX > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_PX - list.clientHeight;
+  }, [current]);
+
+  const chosen = shown.filter((job) => selected.has(job.metadata.uid));
+  const open = shown.findIndex((job) => job.metadata.uid === expanded);
+  const changeColumns = (next: Column[]): void => {
+    setColumns(next);
+    localStorage.setItem(COLUMNS_KEY, next.join(","));
+  };
+
+  return (
+    <section class="jobs" ref={box}>
+      <div class="page-head">
+        <h1>{t("title")}</h1>
+        <Menu class="create" align="left" label={<>{t("createJob")} ▾</>} name={t("createJob")} items={JOB_KINDS.map((one) => ({ label: one.short, href: `/jobs/new?kind=${one.kind}` }))} />
+        <span class="grow" />
+        {chosen.length ? <>
+          <span>{t("selected", { count: chosen.length })}</span>
+          <button type="button" class="danger" onClick={() => setRemoving(chosen)}>{t("remove")}</button>
+        </> : null}
+        <span class="dim num" role="status">{t("count", { shown: shown.length, total: items.length })}</span>
+      </div>
+      <Filters choice={choice} offers={offered} columns={columns} onColumns={changeColumns} />
+      {failure ? <Problem failure={failure} /> : null}
+      {!loaded ? <Loading /> : !items.length ? (failure ? null : <NoJobs />) : !shown.length ? (
+        <Empty title={t("noMatch")}><a href="/jobs">{t("clear")}</a></Empty>
+      ) : (
+        <div role="table" aria-label={t("title")} aria-rowcount={shown.length} class="job-table">
+          <div class="row head" role="row">
+            <span role="columnheader" class="cell-check">
+              <input type="checkbox" aria-label={t("selectAll")} checked={chosen.length === shown.length} onChange={(event) => setSelected(new Set(event.currentTarget.checked ? shown.map((job) => job.metadata.uid) : []))} />
+            </span>
+            <span role="columnheader" class="cell-state">{t("state")}</span>
+            <span role="columnheader" class="cell-name">{t("name")}</span>
+            {columns.map((one) => <span role="columnheader" key={one} class={`cell-${one}`}>{one === "labels" ? t("label") : t(one)}</span>)}
+            <span role="columnheader" class="cell-menu"><span class="sr-only">{t("actions")}</span></span>
+          </div>
+          <VirtualList count={shown.length} rowHeight={ROW_PX} label={t("title")} class="job-rows"
+            extra={open >= 0 ? { after: open, height: DETAIL_PX } : undefined}
+            render={(i) => {
+              const job = shown[i]!;
+              return (
+                <div key={job.metadata.uid} role="presentation">
+                  <Row job={job} columns={columns} selected={selected.has(job.metadata.uid)} current={i === current} expanded={i === open} actions={actions} />
+                  {i === open ? <Detail job={job} /> : null}
+                </div>
+              );
+            }} />
+        </div>
+      )}
+      {removing ? <RemoveDialog jobs={removing} onClose={() => setRemoving(null)} onDone={() => setSelected(new Set())} /> : null}
+    </section>
+  );
+}

@@ -1,0 +1,93 @@
+// One job in the list. All rows have one height; what does not fit is in the row's title or on the job's page.
+import { memo } from "../../ui/memo.ts";
+import type { Job } from "../../data/types.ts";
+import { translator } from "../../i18n/index.ts";
+import { jobsTexts } from "../../i18n/jobs.ts";
+import { extendedResources, isPaused, jobHref, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
+import { isOver, stateOfJob } from "../../lib/state.ts";
+import { duration, now } from "../../lib/time.ts";
+import { Menu, type MenuItem } from "../../ui/menu.tsx";
+import { StateMark } from "../../ui/state.tsx";
+import { Ago } from "../../ui/time.tsx";
+
+const t = translator(jobsTexts);
+
+export type Column = "labels" | "project" | "kind" | "replicas" | "cpu" | "memory" | "progress" | "duration" | "created";
+export const COLUMNS: readonly Column[] = ["labels", "project", "kind", "replicas", "cpu", "memory", "progress", "duration", "created"];
+
+function Duration(props: { job: Job }) {
+  const ms = ranMs(props.job, isOver(props.job) ? 0 : now.value);
+  return <>{ms === undefined ? "-" : duration(ms)}</>;
+}
+
+function ProgressCell(props: { job: Job }) {
+  const p = props.job.status?.progress;
+  if (!p) return <span class="dim">-</span>;
+  const words = [];
+  if (p.step !== undefined && p.loss !== undefined) words.push(t("stepLoss", { step: p.step, loss: p.loss.toPrecision(4) }));
+  if (p.secondsLeft !== undefined && !isOver(props.job)) words.push(t("timeLeft", { time: duration(p.secondsLeft * 1000) }));
+  return (
+    <span title={[p.message, ...words].filter(Boolean).join(" · ")}>
+      {p.fraction !== undefined ? <progress max={1} value={p.fraction} aria-label={t("progress")} /> : null} {words[0] ?? ""}
+    </span>
+  );
+}
+
+const CELLS: Record<Column, (job: Job) => preact.ComponentChildren> = {
+  labels: (job) => Object.entries(job.metadata.labels ?? {}).slice(0, 2).map(([name, value]) => <span key={name} class="chip" title={`${name}=${value}`}>{name}={value}</span>),
+  project: (job) => job.metadata.namespace,
+  kind: (job) => job.kind,
+  replicas: (job) => { const { running, total } = replicaCounts(job); return isOver(job) ? total : `${running}/${total}`; },
+  cpu: (job) => pair("cpu", totalsOf(job)),
+  memory: (job) => {
+    const totals = totalsOf(job);
+    const others = extendedResources(totals).map((name) => `${name}: ${totals.limits[name] ?? totals.requests[name]}`).join(", ");
+    return <span title={others}>{pair("memory", totals)}{others ? " ⁺" : ""}</span>;
+  },
+  progress: (job) => <ProgressCell job={job} />,
+  duration: (job) => <Duration job={job} />,
+  created: (job) => <Ago time={job.metadata.creationTimestamp} />,
+};
+
+export interface RowActions {
+  remove(job: Job): void;
+  pause(job: Job, on: boolean): void;
+  select(job: Job, on: boolean): void;
+  expand(job: Job): void;
+}
+
+function menuOf(job: Job, actions: RowActions): MenuItem[] {
+  return [
+    { label: t("logs"), href: jobHref(job, "logs"), hint: "l" },
+    { label: t("yaml"), href: jobHref(job, "yaml"), hint: "y" },
+    { label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}` },
+    ...(isOver(job) ? [] : [{ label: t(isPaused(job) ? "resume" : "pause"), onSelect: () => actions.pause(job, !isPaused(job)) }]),
+    { label: t("remove"), danger: true, onSelect: () => actions.remove(job) },
+  ];
+}
+
+interface RowProps {
+  job: Job;
+  columns: Column[];
+  selected: boolean;
+  current: boolean;
+  expanded: boolean;
+  actions: RowActions;
+}
+
+export const Row = memo(function Row({ job, columns, selected, current, expanded, actions }: RowProps) {
+  const name = job.metadata.name;
+  const why = [job.status?.reason, job.status?.message].filter(Boolean).join(": ");
+  return (
+    <div class={`row ${current ? "current" : ""}`} role="row" data-uid={job.metadata.uid}>
+      <span role="cell" class="cell-check">
+        <input type="checkbox" checked={selected} aria-label={t("select", { name })} onChange={(event) => actions.select(job, event.currentTarget.checked)} />
+        <button type="button" class="icon" aria-expanded={expanded} aria-label={t(expanded ? "collapse" : "expand", { name })} onClick={() => actions.expand(job)}>{expanded ? "▾" : "▸"}</button>
+      </span>
+      <span role="cell" class="cell-state"><StateMark state={stateOfJob(job)} title={why} /></span>
+      <span role="cell" class="cell-name"><a href={jobHref(job)} title={why}>{name}</a>{why && !isOver(job) ? <span class="dim why"> {job.status?.message}</span> : null}</span>
+      {columns.map((one) => <span role="cell" key={one} class={`cell-${one} num`}>{CELLS[one](job)}</span>)}
+      <span role="cell" class="cell-menu"><Menu label="⋮" name={`${t("actions")} ${name}`} items={menuOf(job, actions)} /></span>
+    </div>
+  );
+});

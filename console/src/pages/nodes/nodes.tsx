@@ -1,0 +1,78 @@
+// The machines: what they have, what of it is taken and by whom.
+import { useMemo } from "preact/hooks";
+import { corePath } from "../../data/kinds.ts";
+import { useLive } from "../../data/live.ts";
+import type { Node, Pod } from "../../data/types.ts";
+import { tc, texts, translator } from "../../i18n/index.ts";
+import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
+import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { Ago } from "../../ui/time.tsx";
+
+const t = translator(texts({
+  zh: { title: "节点", ready: "就绪", notReady: "未就绪", resource: "资源", used: "已分配", allocatable: "可分配", free: "空闲", pods: "正在使用资源的 Pod", gpu: "GPU", none: "没有节点" },
+  en: { title: "Nodes", ready: "Ready", notReady: "Not ready", resource: "Resource", used: "Allocated", allocatable: "Allocatable", free: "Free", pods: "Pods that hold resources", gpu: "GPU", none: "No nodes" },
+}));
+
+function asked(pods: Pod[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const pod of pods)
+    for (const container of pod.spec?.containers ?? [])
+      for (const [name, text] of Object.entries({ ...container.resources?.limits, ...container.resources?.requests }))
+        sum[name] = (sum[name] ?? 0) + (parseQuantity(text) ?? 0);
+  return sum;
+}
+
+function isHolding(pod: Pod): boolean {
+  return pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
+}
+
+function NodeCard(props: { node: Node; pods: Pod[] }) {
+  const { node } = props;
+  const used = asked(props.pods);
+  const ready = node.status?.conditions?.find((one) => one.type === "Ready");
+  return (
+    <article class="card">
+      <h2>{node.metadata.name} <span class={ready?.status === "True" ? "state state-succeeded" : "state state-failed"}>{ready?.status === "True" ? `✓ ${t("ready")}` : `✕ ${t("notReady")}`}</span></h2>
+      <p class="dim">{node.status?.nodeInfo?.["kernelVersion"]} · {node.status?.nodeInfo?.["osImage"]} · <Ago time={node.metadata.creationTimestamp} /></p>
+      <table>
+        <thead><tr><th scope="col">{t("resource")}</th><th scope="col">{t("used")}</th><th scope="col">{t("allocatable")}</th><th scope="col"><span class="sr-only">%</span></th></tr></thead>
+        <tbody>
+          {Object.entries(node.status?.allocatable ?? {}).filter(([name]) => name !== "pods").map(([name, text]) => {
+            const all = parseQuantity(text) ?? 0;
+            const taken = used[name] ?? 0;
+            return (
+              <tr key={name}>
+                <th scope="row">{name}</th><td class="num">{formatQuantity(name, taken)}</td><td class="num">{formatQuantity(name, all)}</td>
+                <td><meter min={0} max={all || 1} value={taken} aria-label={`${name} ${t("used")}`} /></td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      <h3>{t("pods")}</h3>
+      {props.pods.length ? <ul>{props.pods.map((pod) => <li key={pod.metadata.uid} class="mono">{pod.metadata.namespace}/{pod.metadata.name}</li>)}</ul> : <p class="dim">{tc("none")}</p>}
+    </article>
+  );
+}
+
+export default function NodesPage(props: { name: string }) {
+  const nodes = useLive<Node>(corePath("nodes"));
+  const pods = useLive<Pod>(corePath("pods"));
+  const byNode = useMemo(() => {
+    const map = new Map<string, Pod[]>();
+    for (const pod of pods.items) {
+      const name = pod.spec?.nodeName;
+      if (name && isHolding(pod)) map.set(name, [...(map.get(name) ?? []), pod]);
+    }
+    return map;
+  }, [pods.items]);
+  const shown = nodes.items.filter((node) => !props.name || node.metadata.name === props.name);
+  return (
+    <section>
+      <div class="page-head"><h1>{t("title")}</h1></div>
+      {nodes.failure ? <Problem failure={nodes.failure} /> : !nodes.loaded ? <Loading /> : !shown.length ? <Empty title={t("none")} /> : (
+        <div class="cards">{shown.map((node) => <NodeCard key={node.metadata.uid} node={node} pods={byNode.get(node.metadata.name) ?? []} />)}</div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,24 @@
+// A modal dialog: the browser's own, with its focus trap and Escape.
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { tc } from "../i18n/index.ts";
+
+export function Dialog(props: { title: string; onClose(): void; wide?: boolean; actions?: ComponentChildren; children?: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog ref={ref} class={props.wide ? "dialog wide" : "dialog"} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); props.onClose(); }}>
+      <header>
+        <h2 id={id}>{props.title}</h2>
+        <button type="button" class="icon" aria-label={tc("close")} onClick={props.onClose}>×</button>
+      </header>
+      <div class="dialog-body">{props.children}</div>
+      {props.actions ? <footer>{props.actions}</footer> : null}
+    </dialog>
+  );
+}

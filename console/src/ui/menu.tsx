@@ -1,0 +1,75 @@
+// A button with a menu, by mouse and by keys (arrows, Home, End, Escape, first letters).
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export interface MenuItem {
+  label: string;
+  onSelect?: () => void;
+  href?: string;
+  danger?: boolean;
+  disabled?: boolean;
+  /** Shown at the right, such as a key. */
+  hint?: string;
+}
+
+export function Menu(props: { label: ComponentChildren; name: string; items: MenuItem[]; class?: string; align?: "left" | "right" }) {
+  const [open, setOpen] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const entries = (): HTMLElement[] => [...(box.current?.querySelectorAll<HTMLElement>('[role="menuitem"]:not([aria-disabled="true"])') ?? [])];
+
+  useEffect(() => {
+    if (!open) return;
+    entries()[0]?.focus();
+    const outside = (event: Event): void => {
+      if (!box.current?.contains(event.target as Node)) setOpen(false);
+    };
+    document.addEventListener("pointerdown", outside);
+    return () => document.removeEventListener("pointerdown", outside);
+  }, [open]);
+
+  const close = (): void => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const move = (event: KeyboardEvent): void => {
+    const all = entries();
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    const to: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 };
+    const next = to[event.key];
+    if (next !== undefined && all.length) all[next % all.length]?.focus();
+    else if (event.key === "Escape" || event.key === "Tab") close();
+    else if (event.key.length === 1) all.find((one) => one.textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
+    else return;
+    if (event.key !== "Tab") event.preventDefault();
+    event.stopPropagation();
+  };
+  const choose = (item: MenuItem): void => {
+    if (item.disabled) return;
+    close();
+    item.onSelect?.();
+  };
+
+  return (
+    <div class={`menu ${props.class ?? ""}`} ref={box}>
+      <button type="button" ref={button} class="menu-button" aria-haspopup="menu" aria-expanded={open} aria-label={props.name} title={props.name} onClick={() => setOpen(!open)}>
+        {props.label}
+      </button>
+      {open ? (
+        <div role="menu" class={`menu-list ${props.align ?? "right"}`} aria-label={props.name} onKeyDown={move}>
+          {props.items.map((item) =>
+            item.href ? (
+              <a key={item.label} role="menuitem" tabIndex={-1} href={item.href} class={item.danger ? "danger" : ""} onClick={() => setOpen(false)}>
+                {item.label}{item.hint ? <kbd>{item.hint}</kbd> : null}
+              </a>
+            ) : (
+              <button key={item.label} type="button" role="menuitem" tabIndex={-1} aria-disabled={item.disabled ? "true" : undefined} class={item.danger ? "danger" : ""} onClick={() => choose(item)}>
+                {item.label}{item.hint ? <kbd>{item.hint}</kbd> : null}
+              </button>
+            ),
+          )}
+        </div>
+      ) : null}
+    </div>
+  );
+}
