@@ -24,7 +24,7 @@ SANITIZE = -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-
 CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(filter 1,$(SAN)),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
 LDFLAGS  = $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
            $(EXTRA_LDFLAGS)
-LDLIBS   = -luv -lmicrohttpd -lsqlite3 -lyaml -lz -lpthread -ldl
+LDLIBS   = -luv -lmicrohttpd -lsqlite3 -lyaml -lz -lpthread -ldl -lm
 comma    = ,
 
 # Lowest first. A folder may include its own headers and those of folders of a lower rank (tools/check-layers.sh).
@@ -32,8 +32,8 @@ RANK0 = base
 RANK1 = api
 RANK2 = core port
 RANK3 = loop net
-RANK4 = store client runtime
-RANK5 = server control agent
+RANK4 = store client runtime board
+RANK5 = server control agent console
 RANK6 = cli
 LAYERS = $(RANK0) $(RANK1) $(RANK2) $(RANK3) $(RANK4) $(RANK5) $(RANK6)
 lib    = $(B)/lib/$(1).a
@@ -46,9 +46,11 @@ below_net = $(below_loop) loop
 below_store = $(below_loop) $(RANK3)
 below_client = $(below_store)
 below_runtime = $(below_store)
+below_board = $(below_store)
 below_server = $(below_store) $(RANK4)
 below_control = $(below_server)
 below_agent = $(below_server)
+below_console = $(below_server)
 below_cli = $(below_server) $(RANK5)
 WITH_CODE = $(filter-out port,$(LAYERS))
 
@@ -147,6 +149,11 @@ bench:
 
 # What decisions cost, on the controllers' test API.
 $(B)/bench/cost: bench/cost.c $(foreach l,control $(filter-out port,$(below_control)),$(call lib,$(l)))
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -Itests/unit $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
+
+# Event files to measure readers with, and our reader alone (bench/board_bench.py compares it with TensorBoard's).
+$(B)/bench/board_%: bench/board_%.c $(foreach l,board $(filter-out port,$(below_board)),$(call lib,$(l)))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Itests/unit $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
 

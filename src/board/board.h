@@ -1,0 +1,65 @@
+/*
+ * board.h - the event files of some folders, read once and then only what was added to them. It is
+ * used by one thread at a time and does blocking I/O: not on the loop's thread.
+ *
+ * A folder with event files is a run, named by its path; a run's files are read in the order of
+ * their names, which is the order they were made in. A record that is damaged is left out; a file
+ * whose record lengths are damaged is read no further unless it changes.
+ */
+#ifndef MUSTER_BOARD_BOARD_H
+#define MUSTER_BOARD_BOARD_H
+
+#include "base/err.h"
+#include "base/map.h"
+#include "board/folder.h"
+#include "board/run.h"
+
+#define BOARD_ROOTS_LIMIT 8u
+#define BOARD_RUNS_LIMIT 4096u
+#define BOARD_FILES_LIMIT 16384u
+#define BOARD_TAGS_LIMIT 16384u
+#define BOARD_POINTS_LIMIT_BYTES (24u * 1024u * 1024u)
+
+/* Where to look: relative below base, which is trusted. */
+struct board_root {
+    const char *base, *relative;
+    const char *name; /* before the names of its runs; "" when there is one root only */
+    enum folder_scope scope;
+};
+
+struct board_options {
+    const struct board_root *roots;
+    size_t roots_len;
+    /* Which files count; NULL: all. Called while looking, with arg. */
+    bool (*wants)(void *arg, const char *file_name);
+    void *arg;
+    uint32_t capacity;  /* points per tag; 0: SERIES_CAPACITY_DEFAULT */
+    size_t limit_bytes; /* of points; 0: BOARD_POINTS_LIMIT_BYTES */
+};
+
+struct board_totals {
+    uint64_t files, bytes, bytes_read;
+    uint64_t records, bad_records, long_records; /* read; left out as damaged, as too long */
+    uint64_t ended_files;                        /* given up at a damaged length */
+    bool limited;                                /* there is more than the ceilings let in */
+};
+
+struct board;
+
+struct board *board_new(const struct board_options *options) must_check; /* NULL: no memory */
+void board_free(struct board *b);
+
+/* Looks which files there are and how long. A root that is not there (yet) is no error; one that
+ * may not be read is. */
+int board_look(struct board *b, struct err *err) must_check;
+/* Reads about budget_bytes of what board_look found. True when there is more to read. */
+bool board_read(struct board *b, uint64_t budget_bytes);
+
+/* name -> struct run, in order. */
+const struct map *board_runs(const struct board *b);
+const struct run *board_run(const struct board *b, const char *name);
+void board_totals(const struct board *b, struct board_totals *ret);
+/* Changes whenever points were added. */
+uint64_t board_version(const struct board *b);
+
+#endif

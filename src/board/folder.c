@@ -1,0 +1,168 @@
+/* folder.c - see folder.h. */
+#include "board/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define FILE_FLAGS (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+/* --- opening ---------------------------------------------------------------------------- */
+
+/* One component at a time: that is what makes O_NOFOLLOW count for all of them. Takes fd. */
+static int descend(int fd, const char *relative, int last_flags)
+{
+    char name[NAME_MAX + 1];
+
+    relative += strspn(relative, "/");
+    while (fd >= 0 && *relative) {
+        size_t len = strcspn(relative, "/");
+        const char *rest = relative + len + strspn(relative + len, "/");
+        int next;
+
+        if (len > NAME_MAX || strncmp(relative, "..", max_size(len, 2)) == 0) {
+            (void)close(fd);
+            return len > NAME_MAX ? -ENAMETOOLONG : -EINVAL;
+        }
+        (void)snprintf(name, sizeof(name), "%.*s", (int)len, relative);
+        next = openat(fd, name, *rest ? FOLDER_FLAGS : last_flags);
+        if (next < 0)
+            next = -errno;
+        (void)close(fd);
+        fd = next;
+        relative = rest;
+    }
+    return fd;
+}
+
+int folder_open(const char *base, const char *relative)
+{
+    int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? -errno : descend(fd, relative, FOLDER_FLAGS);
+}
+
+int folder_open_file(int folder_fd, const char *relative)
+{
+    int fd = fcntl(folder_fd, F_DUPFD_CLOEXEC, 0);
+    struct stat st;
+
+    if (fd < 0)
+        return -errno;
+    fd = descend(fd, relative, FILE_FLAGS);
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+        (void)close(fd);
+        return -EINVAL;
+    }
+    return fd;
+}
+
+/* --- walking ---------------------------------------------------------------------------- */
+
+struct walk {
+    enum folder_scope scope;
+    folder_file_fn *fn;
+    void *arg;
+    size_t entries;
+    bool whole;
+    char path[FOLDER_PATH_LIMIT];
+};
+
+/* TensorBoard's own rule, and its one exception. */
+static bool is_event_file(const char *name)
+{
+    static const char not_one[] = ".profile-empty";
+    size_t len = strlen(name);
+
+    return strstr(name, "tfevents") &&
+           (len < strlen(not_one) || strcmp(name + len - strlen(not_one), not_one) != 0);
+}
+
+static bool is_left_out(const struct walk *w, const char *name)
+{
+    static const char *const names[] = {"__pycache__", "node_modules", "site-packages", "venv"};
+
+    if (w->scope != FOLDER_WORKING)
+        return false;
+    for (size_t i = 0; i < ELEMS(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return name[0] == '.';
+}
+
+static void walk_folder(struct walk *w, int fd, unsigned depth);
+
+static void enter(struct walk *w, int parent, const char *name, unsigned depth)
+{
+    size_t len = strlen(w->path), name_len = strlen(name);
+    int fd;
+
+    if (is_left_out(w, name))
+        return;
+    if (depth + 1 >= FOLDER_DEPTH_LIMIT || len + 1 + name_len >= sizeof(w->path)) {
+        w->whole = false;
+        return;
+    }
+    fd = openat(parent, name, FOLDER_FLAGS);
+    if (fd < 0)
+        return; /* a link, not ours to read, or gone */
+    (void)snprintf(w->path + len, sizeof(w->path) - len, "%s%s", len ? "/" : "", name);
+    walk_folder(w, fd, depth + 1);
+    w->path[len] = '\0';
+}
+
+static void visit(struct walk *w, int fd, const struct dirent *entry, unsigned depth)
+{
+    const char *name = entry->d_name;
+    unsigned char type = entry->d_type;
+    bool event_file = is_event_file(name);
+    struct stat st;
+
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return;
+    if (type == DT_UNKNOWN || event_file) {
+        if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return;
+        type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_LNK;
+    }
+    if (type == DT_DIR)
+        enter(w, fd, name, depth);
+    else if (type == DT_REG && event_file)
+        w->fn(w->arg, w->path, name, &st);
+}
+
+/* Takes fd. */
+static void walk_folder(struct walk *w, int fd, unsigned depth)
+{
+    DIR *dir = fdopendir(fd);
+    struct dirent *entry;
+
+    if (!dir) {
+        (void)close(fd);
+        w->whole = false;
+        return;
+    }
+    while ((entry = readdir(dir))) {
+        if (w->entries++ >= FOLDER_ENTRIES_LIMIT) {
+            w->whole = false;
+            break;
+        }
+        visit(w, dirfd(dir), entry, depth);
+    }
+    (void)closedir(dir);
+}
+
+bool folder_walk(int folder_fd, enum folder_scope scope, folder_file_fn *fn, void *arg)
+{
+    struct walk w = {.scope = scope, .fn = fn, .arg = arg, .whole = true};
+    int fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with a reading position of its own */
+
+    if (fd < 0)
+        return false;
+    walk_folder(&w, fd, 0);
+    return w.whole;
+}

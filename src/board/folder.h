@@ -1,0 +1,35 @@
+/*
+ * folder.h - finds event files below a folder, and opens what is there without leaving it: no
+ * symbolic link below the folder is followed, and ".." is refused.
+ */
+#ifndef MUSTER_BOARD_FOLDER_H
+#define MUSTER_BOARD_FOLDER_H
+
+#include <sys/stat.h>
+
+#include "base/base.h"
+
+/* Of one walk. What is beyond them is not found. */
+#define FOLDER_DEPTH_LIMIT 16u
+#define FOLDER_ENTRIES_LIMIT 200000u
+#define FOLDER_PATH_LIMIT 4096u
+
+/* base is trusted and may hold links; relative ("" is base itself) is not. A descriptor or a
+ * negative errno: -ELOOP for a link, -EINVAL for "..". */
+int folder_open(const char *base, const char *relative) must_check;
+/* A plain file below the folder. Never waits, as for a pipe without a writer. */
+int folder_open_file(int folder_fd, const char *relative) must_check;
+
+enum folder_scope {
+    FOLDER_ALL,
+    FOLDER_WORKING, /* somebody's working folder: hidden folders and those of packages are left out
+                     */
+};
+
+/* path: of the file's folder, relative; "" is the folder itself. */
+typedef void folder_file_fn(void *arg, const char *path, const char *name, const struct stat *st);
+/* Calls fn for each plain file that could be an event file, in no order. False when limits were
+ * reached. */
+bool folder_walk(int folder_fd, enum folder_scope scope, folder_file_fn *fn, void *arg);
+
+#endif

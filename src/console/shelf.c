@@ -1,0 +1,273 @@
+/*
+ * shelf.c - see shelf.h.
+ *
+ * A turn on the pool looks for new files (not more often than LOOK_AGAIN_MS), reads some, and
+ * answers the questions that waited. What is left to read is read in further turns, so that first
+ * answers come early however long the files are.
+ */
+#include "console/shelf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define LOOK_AGAIN_MS 400
+#define TURN_BYTES (192u * 1024u * 1024u) /* about a quarter of a second */
+#define WORKERS_LIMIT 2u                  /* of the pool's threads */
+
+struct shelf_board {
+    struct shelf *shelf; /* NULL: the shelf is gone */
+    char *uid;
+    struct log_rule rule;
+    struct board *board;
+    struct shelf_question *first, **last; /* waiting */
+    struct shelf_question *asked;         /* being answered */
+    bool busy, more, look;
+    int64_t used_ms, looked_ms;
+    struct err err; /* of the last look */
+};
+
+struct shelf {
+    struct loop *loop;
+    struct map boards; /* UID of the job -> struct shelf_board */
+    size_t workers, waiting;
+    struct clock_timer *timer;
+};
+
+static void start_turns(struct shelf *s);
+
+/* --- boards ----------------------------------------------------------------------------- */
+
+static bool wants(void *arg, const char *file_name)
+{
+    const struct shelf_board *sb = arg;
+
+    return log_rule_wants(&sb->rule, file_name);
+}
+
+static void shelf_board_free(struct shelf_board *sb)
+{
+    board_free(sb->board);
+    err_release(&sb->err);
+    free(sb->uid);
+    free(sb);
+}
+
+static struct shelf_board *shelf_board_new(struct shelf *s, const char *uid,
+                                           const struct log_folder *folder)
+{
+    struct shelf_board *sb = calloc(1, sizeof(*sb));
+
+    if (!sb)
+        return NULL;
+    sb->shelf = s;
+    sb->rule = folder->rule;
+    sb->last = &sb->first;
+    sb->looked_ms = INT64_MIN / 2;
+    sb->err = (struct err)ERR_INIT;
+    sb->uid = strdup(uid);
+    sb->board = board_new(&(struct board_options){.roots = folder->roots,
+                                                  .roots_len = folder->roots_len,
+                                                  .wants = wants,
+                                                  .arg = sb,
+                                                  .limit_bytes = SHELF_POINTS_LIMIT_BYTES});
+    if (sb->uid && sb->board && map_puts(&s->boards, uid, sb, NULL) == 0)
+        return sb;
+    shelf_board_free(sb);
+    return NULL;
+}
+
+/* The one that was not used for longest, of those that rest. */
+static struct shelf_board *oldest(const struct shelf *s)
+{
+    struct shelf_board *found = NULL;
+
+    map_for_each (node, &s->boards) {
+        struct shelf_board *sb = node->value;
+
+        if (!sb->busy && !sb->first && (!found || sb->used_ms < found->used_ms))
+            found = sb;
+    }
+    return found;
+}
+
+static void put_away(struct shelf *s, struct shelf_board *sb)
+{
+    (void)map_removes(&s->boards, sb->uid);
+    shelf_board_free(sb);
+}
+
+static void put_away_idle(void *arg)
+{
+    struct shelf *s = arg;
+    int64_t now = loop_monotonic_ms(s->loop);
+    struct shelf_board *sb = oldest(s);
+
+    s->timer = NULL;
+    while (sb && now - sb->used_ms >= SHELF_IDLE_MS) {
+        put_away(s, sb);
+        sb = oldest(s);
+    }
+    if (s->boards.count)
+        s->timer = clock_start(loop_clock(s->loop), SHELF_IDLE_MS, put_away_idle, s);
+}
+
+static struct shelf_board *find_or_make(struct shelf *s, const char *uid,
+                                        const struct log_folder *folder)
+{
+    struct shelf_board *sb = map_gets(&s->boards, uid), *old;
+
+    if (sb || !folder)
+        return sb;
+    old = s->boards.count >= SHELF_BOARDS_LIMIT ? oldest(s) : NULL;
+    if (old)
+        put_away(s, old);
+    if (s->boards.count >= SHELF_BOARDS_LIMIT)
+        return NULL;
+    sb = shelf_board_new(s, uid, folder);
+    if (sb && !s->timer)
+        s->timer = clock_start(loop_clock(s->loop), SHELF_IDLE_MS, put_away_idle, s);
+    return sb;
+}
+
+/* --- turns ------------------------------------------------------------------------------ */
+
+/* On the pool. */
+static void turn(void *arg)
+{
+    struct shelf_board *sb = arg;
+
+    bool ok = !err_is_set(&sb->err);
+
+    if (sb->look) {
+        err_release(&sb->err);
+        sb->err = (struct err)ERR_INIT;
+        ok = board_look(sb->board, &sb->err) == 0;
+    }
+    sb->more = board_read(sb->board, TURN_BYTES);
+    if (ok)
+        for (struct shelf_question *q = sb->asked; q; q = q->next)
+            q->work(q, sb->board, sb->more);
+}
+
+static void answer_all(struct shelf_question *q, const struct err *failed)
+{
+    struct shelf_question *next;
+
+    for (; q; q = next) {
+        next = q->next;
+        q->done(q, failed);
+    }
+}
+
+static void turn_done(void *arg)
+{
+    struct shelf_board *sb = arg;
+    struct shelf *s = sb->shelf;
+    struct shelf_question *asked = sb->asked;
+
+    sb->asked = NULL;
+    sb->busy = false;
+    if (!s) {
+        auto_err gone = ERR_INIT;
+
+        err_set(&gone, ERR_UNAVAILABLE, "the server is stopping");
+        answer_all(asked, &gone);
+        shelf_board_free(sb);
+        return;
+    }
+    s->workers--;
+    answer_all(asked, err_is_set(&sb->err) ? &sb->err : NULL);
+    start_turns(s);
+}
+
+static bool start_turn(struct shelf *s, struct shelf_board *sb)
+{
+    int64_t now = loop_monotonic_ms(s->loop);
+
+    sb->look = now - sb->looked_ms >= LOOK_AGAIN_MS;
+    if (loop_work(s->loop, turn, turn_done, sb) < 0)
+        return false;
+    if (sb->look)
+        sb->looked_ms = now;
+    sb->busy = true;
+    s->workers++;
+    sb->asked = sb->first;
+    for (struct shelf_question *q = sb->asked; q; q = q->next)
+        s->waiting--;
+    sb->first = NULL;
+    sb->last = &sb->first;
+    return true;
+}
+
+/* Questions first, then what is left to read. */
+static void start_turns(struct shelf *s)
+{
+    for (int pass = 0; pass < 2; pass++)
+        map_for_each (node, &s->boards) {
+            struct shelf_board *sb = node->value;
+
+            if (s->workers >= WORKERS_LIMIT)
+                return;
+            if (!sb->busy && (pass == 0 ? sb->first != NULL : sb->more) && !start_turn(s, sb))
+                return;
+        }
+}
+
+/* --- the shelf -------------------------------------------------------------------------- */
+
+struct shelf *shelf_new(struct loop *loop)
+{
+    struct shelf *s = calloc(1, sizeof(*s));
+
+    if (s)
+        s->loop = loop;
+    return s;
+}
+
+void shelf_free(struct shelf *s)
+{
+    auto_err gone = ERR_INIT;
+    struct map_node *node;
+
+    if (!s)
+        return;
+    clock_stop(loop_clock(s->loop), s->timer);
+    err_set(&gone, ERR_UNAVAILABLE, "the server is stopping");
+    while ((node = map_first(&s->boards))) {
+        struct shelf_board *sb = node->value;
+        struct shelf_question *waiting = sb->first;
+
+        sb->first = NULL;
+        sb->shelf = NULL;
+        (void)map_removes(&s->boards, sb->uid);
+        answer_all(waiting, &gone);
+        if (!sb->busy)
+            shelf_board_free(sb);
+    }
+    free(s);
+}
+
+bool shelf_has(const struct shelf *s, const char *uid)
+{
+    return map_gets(&s->boards, uid) != NULL;
+}
+
+int shelf_ask(struct shelf *s, const char *uid, const struct log_folder *folder,
+              struct shelf_question *q, struct err *err)
+{
+    struct shelf_board *sb = s->waiting < SHELF_QUESTIONS_LIMIT ? find_or_make(s, uid, folder)
+                                                                : NULL;
+
+    if (!sb)
+        return err_set(err, ERR_TOO_MANY_REQUESTS,
+                       "the curves of too many jobs are being looked at: try again");
+    q->next = NULL;
+    *sb->last = q;
+    sb->last = &q->next;
+    s->waiting++;
+    sb->used_ms = loop_monotonic_ms(s->loop);
+    start_turns(s);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * shelf.h - the boards that are being looked at, one per job. A board is read and asked on a pool
+ * thread, by one at a time; questions wait for their turn. Boards nobody asks for are put away.
+ */
+#ifndef MUSTER_CONSOLE_SHELF_H
+#define MUSTER_CONSOLE_SHELF_H
+
+#include "board/board.h"
+#include "console/log_folder.h"
+#include "loop/loop.h"
+
+#define SHELF_BOARDS_LIMIT 8u
+#define SHELF_QUESTIONS_LIMIT 256u                    /* waiting, all together */
+#define SHELF_POINTS_LIMIT_BYTES (8u * 1024u * 1024u) /* of one board */
+#define SHELF_IDLE_MS (5 * 60 * 1000)
+
+struct shelf;
+
+struct shelf_question {
+    struct shelf_question *next;
+    /* On a pool thread. more: not all files are read yet. err: set when the folder cannot be read.
+     */
+    void (*work)(struct shelf_question *q, const struct board *b, bool more);
+    /* On the loop. failed: work was not called, err says why. */
+    void (*done)(struct shelf_question *q, const struct err *failed);
+};
+
+struct shelf *shelf_new(struct loop *loop) must_check;
+/* Questions that wait are done with an error; one that is being worked on, too, but later. */
+void shelf_free(struct shelf *s);
+
+bool shelf_has(const struct shelf *s, const char *uid);
+/* folder may be NULL when the shelf has the job's board. Copied. done is never called from inside;
+ * negative: it is not called at all. */
+int shelf_ask(struct shelf *s, const char *uid, const struct log_folder *folder,
+              struct shelf_question *q, struct err *err) must_check;
+
+#endif
