@@ -274,6 +274,17 @@ static void decode_type(struct decoder *d, const struct kind *k, struct json *ob
     }
 }
 
+static void unify(struct decoder *d, const struct kind *k, struct json *object)
+{
+    auto_err own = ERR_INIT;
+    struct err *e = d->err ? d->err : &own;
+
+    if (d->problems || !k->unify)
+        return;
+    k->unify(d->arena, object, d->warn, d->warn_arg, e);
+    d->problems += e->causes != NULL;
+}
+
 static int decode_result(struct decoder *d, const struct kind *k, const struct json *object)
 {
     int rc = 0;
@@ -306,6 +317,7 @@ int object_decode(struct arena *a, const struct kind *k, struct json *object,
         return err_set(err, ERR_BAD_REQUEST, "a %s object is expected here", k->name);
     decode_type(&d, k, object);
     decode_object(&d, k->fields, object_common_fields, 0, object, NULL);
+    unify(&d, k, object);
     return decode_result(&d, k, object);
 }
 

@@ -103,6 +103,11 @@ struct kind {
     void (*validate)(const struct json *object, const struct json *old, struct err *err);
     /* Defaults a table cannot say. */
     void (*set_defaults)(struct arena *a, struct json *object);
+    /* Rewrites older layouts of the kind into the one that is written, in place: of whole objects,
+     * of what a merge patch made of one, of the members a patch sets. Adds causes to err that name
+     * the layout it found. NULL: there is only one. */
+    void (*unify)(struct arena *a, struct json *object, void (*say)(void *arg, const char *text),
+                  void *arg, struct err *err);
     /* Text for Warning: headers, one call each. */
     void (*warn)(const struct json *object, void (*say)(void *arg, const char *text), void *arg);
     /* Extra field selectors beside metadata.name and metadata.namespace: NULL-terminated paths,
@@ -116,7 +121,7 @@ extern const struct kind *const kinds[];
 extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind_event,
     kind_config_map, kind_secret, kind_persistent_volume_claim, kind_lease, kind_service_account,
     kind_role, kind_role_binding, kind_cluster_role, kind_cluster_role_binding,
-    kind_pytorch_training_job;
+    kind_pytorch_training_job, kind_mpi_job;
 
 /* What every object has beside its kind's fields: apiVersion, kind, metadata; ends with {0}. */
 extern const struct field object_common_fields[];

@@ -21,6 +21,7 @@ const struct kind *const kinds[] = {&kind_namespace,
                                     &kind_cluster_role,
                                     &kind_cluster_role_binding,
                                     &kind_pytorch_training_job,
+                                    &kind_mpi_job,
                                     NULL};
 
 static bool same(const char *a, const char *b, size_t len)

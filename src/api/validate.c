@@ -166,6 +166,12 @@ static void validate_object(const struct field *fields, const struct field *more
             problem_required(err, PATH_MEMBER(at, f->name), object->line, NULL);
 }
 
+void object_validate_part(const struct field *fields, const struct json *part,
+                          const struct field_path *at, struct err *err)
+{
+    validate_object(fields, NULL, part, at, err);
+}
+
 /* --- what may not change -------------------------------------------------------------------- */
 
 static void check_immutable(const struct field *fields, const struct json *object,

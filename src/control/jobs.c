@@ -296,7 +296,8 @@ static void gather(struct gathering *g, struct arena *a, const struct job_kind *
     cache_each_of_controller(g->jobs->pods, uid, gather_pod, g);
     cache_each_of_controller(g->jobs->services, uid, gather_service, g);
     kind->wanted_names(a, g->job, gather_holders, g);
-    gather_leases(g, a);
+    if (!kind->without_port)
+        gather_leases(g, a);
 }
 
 static void reconcile(struct jobs *j, const struct source *s, const char *key,

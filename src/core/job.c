@@ -3,5 +3,6 @@
 
 const struct job_kind *const job_kinds[] = {
     &job_kind_pytorch,
+    &job_kind_mpi,
     NULL,
 };

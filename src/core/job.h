@@ -26,6 +26,7 @@ struct job_snapshot {
 
 struct job_kind {
     const struct kind *kind;
+    bool without_port; /* needs no leases in the snapshot */
     /* Fills plan. The job is not being deleted. Cannot fail but for memory (the plan's arena). */
     void (*reconcile)(const struct job_snapshot *s, struct plan *plan);
     /* Names of pods and services the job would use: the controller puts foreign holders of them
@@ -34,7 +35,7 @@ struct job_kind {
                          void (*say)(void *arg, const char *name), void *arg);
 };
 
-extern const struct job_kind job_kind_pytorch;
+extern const struct job_kind job_kind_pytorch, job_kind_mpi;
 
 extern const struct job_kind *const job_kinds[]; /* ends with NULL */
 

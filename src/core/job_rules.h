@@ -36,6 +36,8 @@ struct job_rules {
     enum restart_scope scope; /* when runPolicy.restartScope says nothing */
     /* Names of the container that does the work; else it is the first. Ends with NULL. */
     const char *const *main_containers;
+    /* A label of pods that has the job's name, beside those all kinds have; may be NULL. */
+    const char *name_label;
     /* Variables that make the replicas a group: a user who sets one is warned. Ends with NULL. */
     const char *const *group_variables;
 

@@ -73,6 +73,8 @@ static void set_metadata(const struct job_view *v, const struct replica *r, int6
     char since[TIME_TEXT_SIZE];
 
     set_identity(v, r, labels);
+    if (v->rules->name_label)
+        json_set_string(a, labels, v->rules->name_label, v->name);
     if (r->rank == 0)
         json_set_string(a, labels, LABEL_JOB_ROLE, "master");
     json_set_stringf(a, annotations, ANNOTATION_MIN_MEMBER, "%" PRId64, min_member);

@@ -25,7 +25,14 @@
 #define WORLD_OBJECTS 2500
 #define WORLD_START_MS INT64_C(1800000000000)
 
-enum world_set { WORLD_JOBS, WORLD_PODS, WORLD_SERVICES, WORLD_LEASES, WORLD_SET_COUNT };
+enum world_set {
+    WORLD_JOBS,
+    WORLD_PODS,
+    WORLD_SERVICES,
+    WORLD_LEASES,
+    WORLD_OTHERS, /* what no decision looks at */
+    WORLD_SET_COUNT
+};
 
 struct world_state {
     const struct json **items;
@@ -128,7 +135,8 @@ static inline enum world_set world_set_of(const struct kind *k)
     return k == &kind_pod       ? WORLD_PODS
            : k == &kind_service ? WORLD_SERVICES
            : k == &kind_lease   ? WORLD_LEASES
-                                : WORLD_JOBS;
+           : k->has_status      ? WORLD_JOBS
+                                : WORLD_OTHERS;
 }
 
 static inline const struct json *world_add(struct world *w, enum world_set set,
@@ -288,6 +296,8 @@ static inline bool world_step(struct world *w, const struct plan_step *step)
     enum world_set set = world_set_of(step->kind);
     const struct json *there = step->name ? world_get(w, set, step->name) : NULL;
 
+    if (set == WORLD_OTHERS && there && kind_of_object(there) != step->kind)
+        there = NULL; /* several kinds, one name */
     switch (step->op) {
     case PLAN_CREATE:
         if (there)
@@ -343,6 +353,15 @@ static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COU
     };
 }
 
+/* The first, of a job that does not say what it is. */
+static inline const struct job_kind *world_kind(const struct json *job)
+{
+    for (size_t i = 0; job_kinds[i]; i++)
+        if (kind_of_object(job) == job_kinds[i]->kind)
+            return job_kinds[i];
+    return job_kinds[0];
+}
+
 /* Plans over what is there now. */
 static inline void world_plan(struct world *w, struct plan *plan)
 {
@@ -353,7 +372,7 @@ static inline void world_plan(struct world *w, struct plan *plan)
         at[i] = w->past_len[i] - 1;
     world_snapshot(w, at, &s);
     plan_init(plan, &w->arena);
-    job_kinds[0]->reconcile(&s, plan);
+    world_kind(s.job)->reconcile(&s, plan);
     assert_false(arena_failed(&w->arena));
     w->wake_at_ms = plan->wake_at_ms;
 }
@@ -453,6 +472,12 @@ static inline void world_mark_deleted(struct world *w, const char *type, int ind
 }
 
 /* --- jobs ------------------------------------------------------------------------------------- */
+
+/* A job of any kind. */
+static inline void world_submit_text(struct world *w, const char *text)
+{
+    world_add(w, WORLD_JOBS, parse(&w->arena, text));
+}
 
 /* One type "worker" with a plain template; more is members to add to spec, or "". */
 static inline void world_submit(struct world *w, int replicas, const char *policy, const char *more)

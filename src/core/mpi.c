@@ -1,0 +1,328 @@
+/*
+ * mpi.c - MPIJob: workers that wait, and a launcher whose mpirun starts the program in them. What
+ * all jobs do is in job_run.c.
+ *
+ * Launcher and workers are one gang and are made together, the launcher last; it waits for the
+ * workers itself (mpi.h), so that no scheduler ever has to choose between a launcher without
+ * workers and workers without a launcher. An attempt is over when the launcher ends or a worker
+ * does; the launcher's end is the job's.
+ */
+#include "core/mpi.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/mpi_rules.h"
+#include "api/object.h"
+#include "core/replica_pod.h"
+
+#define RBAC_GROUP "rbac.authorization.k8s.io"
+
+/* --- roles ------------------------------------------------------------------------------------ */
+
+static struct role role_of(const struct json *spec, const char *type)
+{
+    const struct json *entry = mpi_replica_spec(spec, type);
+
+    return (struct role){
+        .spec = entry,
+        .type = type,
+        .count = 1,
+        .policy = restart_policy_of(
+            json_string(json_at(entry, "restartPolicy", "policy"), "OnFailure")),
+    };
+}
+
+static void cast(struct job_view *v)
+{
+    v->roles = arena_alloc(v->arena, 2 * sizeof(*v->roles));
+    if (!v->roles)
+        return;
+    v->roles[0] = role_of(v->spec, MPI_LAUNCHER);
+    v->roles[0].single = true;
+    v->roles[1] = role_of(v->spec, MPI_WORKER);
+    v->roles[1].count = min_i64(max_i64(mpi_workers(v->spec), 0), REPLICAS_LIMIT - 1);
+    v->roles_len = 2;
+}
+
+/* T9k counts restarts by type; an attempt here is one of all, so the highest limit counts. */
+static int64_t budget(const struct job_view *v)
+{
+    int64_t limit = 0;
+
+    json_each (entry, json_get(v->spec, "replicaSpecs"))
+        limit = max_i64(limit, json_int(json_at(entry, "restartPolicy", "limit"), 0));
+    return limit;
+}
+
+/* --- workers ---------------------------------------------------------------------------------- */
+
+static void set_command(struct arena *a, struct json *container, const char *command)
+{
+    struct json *words = json_new_array(a);
+
+    json_append_string(a, words, MPI_EXE);
+    json_append_string(a, words, command);
+    json_set(a, container, "command", words);
+}
+
+static struct json *worker_pod_spec(const struct job_view *v, const struct replica *r)
+{
+    struct json *spec = json_clone(v->arena, json_at(r->role->spec, "template", "spec"));
+    struct json *container = main_container_mut(v->rules, spec);
+    const struct json *resume;
+
+    if (replica_debug(v, r, spec))
+        return spec;
+    resume = replica_resume(v, r, spec);
+    if (resume)
+        replica_resume_command(v->arena, resume, container);
+    if (json_len(json_get(container, "command")) == 0)
+        set_command(v->arena, container, MPI_WORKER_COMMAND);
+    return spec;
+}
+
+/* --- the launcher ----------------------------------------------------------------------------- */
+
+static const struct json *worker_template(const struct job_view *v)
+{
+    return json_at(mpi_replica_spec(v->spec, MPI_WORKER), "template", "spec");
+}
+
+static void set_resources(struct arena *a, struct json *container)
+{
+    struct json *resources = json_make_object(a, container, "resources");
+    struct json *requests = json_make_object(a, resources, "requests");
+    struct json *limits = json_make_object(a, resources, "limits");
+
+    json_set_string(a, requests, "cpu", "100m");
+    json_set_string(a, requests, "memory", "100Mi");
+    json_set_string(a, limits, "cpu", "200m");
+    json_set_string(a, limits, "memory", "200Mi");
+}
+
+static void copy_absent(struct arena *a, struct json *to, const struct json *from,
+                        const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (!json_get(to, *keys))
+            json_set(a, to, *keys, json_clone(a, json_get(from, *keys)));
+}
+
+static struct json *find_launcher(struct json *pod_spec)
+{
+    for (struct json *c = json_first_mut(json_get_mut(pod_spec, "containers")); c; c = c->next)
+        if (json_string_is(json_get(c, "name"), MPI_LAUNCHER))
+            return c;
+    return NULL;
+}
+
+/* mpirun must find the same files in the same place as the program it starts. */
+static const char *const from_worker[] = {"image", "imagePullPolicy", "workingDir", NULL};
+static const char *const from_worker_too[] = {"env", "envFrom", "volumeMounts", "securityContext",
+                                              NULL};
+
+/* The launcher's own template, else the workers' pod with nothing in it. */
+static struct json *launcher_base(const struct job_view *v, const struct json *own,
+                                  struct json **ret_container)
+{
+    const struct json *worker = mpi_worker_container(worker_template(v));
+    struct arena *a = v->arena;
+    struct json *spec = json_clone(a, own ? own : worker_template(v));
+    struct json *container = own ? find_launcher(spec) : NULL;
+
+    if (!own) {
+        json_remove(spec, "initContainers");
+        json_remove(spec, "containers");
+    }
+    if (!container) {
+        container = json_append(json_make_array(a, spec, "containers"), json_new_object(a));
+        json_set_string(a, container, "name", MPI_LAUNCHER);
+    }
+    copy_absent(a, container, worker, from_worker);
+    if (!own)
+        copy_absent(a, container, worker, from_worker_too);
+    if (!json_get(container, "resources"))
+        set_resources(a, container);
+    *ret_container = container;
+    return spec;
+}
+
+static void add_option(struct arena *a, struct json *args, const char *option, const char *value)
+{
+    json_append(args, json_new_stringf(a, "%s%s", option, value));
+}
+
+static void add_number(struct arena *a, struct json *args, const char *option, int64_t value)
+{
+    json_append(args, json_new_stringf(a, "%s%" PRId64, option, value));
+}
+
+static void add_program(const struct job_view *v, struct json *args, const struct json *resume)
+{
+    struct arena *a = v->arena;
+    bool resumed = json_len(json_get(resume, "command")) + json_len(json_get(resume, "args")) > 0;
+
+    json_append_string(a, args, "--");
+    if (!resumed)
+        json_each (word, json_at(v->spec, "mpiConfig", "script"))
+            json_append(args, json_clone(a, word));
+    json_each (word, json_get(resume, "command"))
+        json_append(args, json_clone(a, word));
+    json_each (word, json_get(resume, "args"))
+        json_append(args, json_clone(a, word));
+}
+
+static struct json *launch_args(const struct job_view *v, const struct json *resume)
+{
+    const struct json *config = json_get(v->spec, "mpiConfig");
+    const char *home = json_get_string(config, "home", "");
+    struct arena *a = v->arena;
+    struct json *args = json_new_array(a);
+
+    add_option(a, args, MPI_OPTION_NAMESPACE, v->ns);
+    add_number(a, args, MPI_OPTION_SLOTS, mpi_slots(v->spec));
+    add_option(a, args, MPI_OPTION_IMPLEMENTATION,
+               json_get_string(config, "implementation", "openmpi"));
+    add_number(a, args, MPI_OPTION_TIMEOUT,
+               json_get_int(config, "readyTimeoutSeconds", MPI_READY_TIMEOUT_SECONDS));
+    if (home[0])
+        add_option(a, args, MPI_OPTION_HOME, home);
+    json_each (m, json_get(config, "mca"))
+        json_append(args, json_new_stringf(a, MPI_OPTION_MCA "%s=%s", m->key, json_string(m, "")));
+    json_each (arg, json_get(config, "extraArgs"))
+        add_option(a, args, MPI_OPTION_EXTRA, json_string(arg, ""));
+    for (size_t i = 1; i < v->len; i++)
+        add_option(a, args, MPI_OPTION_WORKER, v->replicas[i].name);
+    add_program(v, args, resume);
+    return args;
+}
+
+/* A resumeSpecs entry for the launcher says what mpirun starts after a pause. */
+static struct json *launcher_pod_spec(const struct job_view *v, const struct replica *r)
+{
+    const struct json *own = json_at(r->role->spec, "template", "spec");
+    struct arena *a = v->arena;
+    struct json *container, *spec = launcher_base(v, own, &container);
+
+    if (!json_get(own, "serviceAccountName"))
+        json_set_string(a, spec, "serviceAccountName", r->name);
+    if (replica_debug(v, r, spec))
+        return spec;
+    set_command(a, container, MPI_LAUNCH_COMMAND);
+    json_set(a, container, "args", launch_args(v, replica_resume(v, r, spec)));
+    return spec;
+}
+
+static struct json *pod_spec(const struct job_view *v, const struct replica *r)
+{
+    return r->rank == 0 ? launcher_pod_spec(v, r) : worker_pod_spec(v, r);
+}
+
+/* --- what the launcher may do ----------------------------------------------------------------- */
+
+static void add_rule(const struct job_view *v, struct json *rules, const char *resource,
+                     const char *const *verbs)
+{
+    struct arena *a = v->arena;
+    struct json *rule = json_append(rules, json_new_object(a)), *names;
+
+    json_append_string(a, json_make_array(a, rule, "apiGroups"), "");
+    json_append_string(a, json_make_array(a, rule, "resources"), resource);
+    for (struct json *list = json_make_array(a, rule, "verbs"); *verbs; verbs++)
+        json_append_string(a, list, *verbs);
+    names = json_make_array(a, rule, "resourceNames");
+    for (size_t i = 1; i < v->len; i++)
+        json_append_string(a, names, v->replicas[i].name);
+}
+
+static struct json *role_new(const struct job_view *v, const char *name)
+{
+    static const char *const look[] = {"get", "list", "watch", NULL};
+    static const char *const start[] = {"create", "get", NULL}; /* a WebSocket comes as GET */
+    struct json *role = replica_child_new(v, &kind_role, name);
+    struct json *rules = json_make_array(v->arena, role, "rules");
+
+    add_rule(v, rules, "pods", look);
+    add_rule(v, rules, "pods/exec", start);
+    return role;
+}
+
+static struct json *binding_new(const struct job_view *v, const char *name, const char *account)
+{
+    struct arena *a = v->arena;
+    struct json *binding = replica_child_new(v, &kind_role_binding, name);
+    struct json *ref = json_make_object(a, binding, "roleRef"), *subject;
+
+    json_set_string(a, ref, "apiGroup", RBAC_GROUP);
+    json_set_string(a, ref, "kind", kind_role.name);
+    json_set_string(a, ref, "name", name);
+    subject = json_append(json_make_array(a, binding, "subjects"), json_new_object(a));
+    json_set_string(a, subject, "kind", kind_service_account.name);
+    json_set_string(a, subject, "name", account);
+    json_set_string(a, subject, "namespace", v->ns);
+    return binding;
+}
+
+/* The launcher starts programs in this job's workers and nowhere else. All three are made with
+ * every attempt: those that are there count as made, and go with the job. */
+static void prepare(const struct job_view *v, struct plan *plan)
+{
+    const char *name = v->replicas[0].name;
+    const char *account = json_string(
+        json_at(v->roles[0].spec, "template", "spec", "serviceAccountName"), name);
+
+    if (strcmp(account, name) == 0)
+        plan_create(plan, &kind_service_account, replica_child_new(v, &kind_service_account, name));
+    plan_create(plan, &kind_role, role_new(v, name));
+    plan_create(plan, &kind_role_binding, binding_new(v, name, account));
+}
+
+/* --- the kind --------------------------------------------------------------------------------- */
+
+static enum clean_up_policy clean_up(const struct job_view *v, const struct json *pod,
+                                     enum clean_up_policy of_all)
+{
+    const struct json *policy = json_get(v->spec, "runPolicy");
+    const struct json *workers = json_get(policy, "cleanUpWorkers");
+    const char *type = object_label(pod, LABEL_REPLICA_TYPE);
+
+    if (!json_is(workers, JSON_BOOL) || !type || strcmp(type, MPI_WORKER) != 0)
+        return of_all;
+    if (json_bool(workers, false))
+        return CLEAN_UP_ALL;
+    return json_get(policy, "cleanUpPolicy") ? of_all : CLEAN_UP_NONE;
+}
+
+static const struct job_rules rules = {
+    .kind = &kind_mpi_job,
+    .led = true,
+    .scope = SCOPE_JOB,
+    .main_containers = (const char *const[]){"launcher", "worker", "mpi-worker", NULL},
+    .group_variables = (const char *const[]){NULL},
+    .name_label = "mpi-job",
+    .unify = mpi_unified_spec,
+    .cast = cast,
+    .budget = budget,
+    .pod_spec = pod_spec,
+    .prepare = prepare,
+    .clean_up = clean_up,
+};
+
+static void reconcile(const struct job_snapshot *s, struct plan *plan)
+{
+    job_run_look(&rules, s, plan);
+}
+
+static void wanted_names(struct arena *a, const struct json *job,
+                         void (*say)(void *arg, const char *name), void *arg)
+{
+    job_run_names(&rules, a, job, say, arg);
+}
+
+const struct job_kind job_kind_mpi = {
+    .kind = &kind_mpi_job,
+    .without_port = true,
+    .reconcile = reconcile,
+    .wanted_names = wanted_names,
+};

@@ -1,0 +1,43 @@
+/*
+ * mpi.h - what the pods of an MPIJob run, agreed between the controller (mpi.c), which writes it
+ * into them, and the commands that are run (`muster mpi-launch`, `muster mpi-worker`).
+ *
+ * The launcher:
+ *
+ *   $(MUSTER_EXE) mpi-launch --namespace=NS --worker=POD ... --slots=N --implementation=NAME
+ *       --timeout=SECONDS [--home=DIR] [--mca=KEY=VALUE ...] [--extra=ARG ...] -- PROGRAM [ARG ...]
+ *
+ *   --worker, --mca and --extra are repeated, in order; values follow an equals sign, since many
+ *   begin with a dash. It waits until every worker's pod is Ready, at most --timeout seconds, and
+ *   then says which is not and why, as its last line on stderr, and exits with MPI_EXIT_NOT_READY.
+ *   When all are, it prints `services are ready!`, writes a hostfile with --slots of each worker,
+ *   and becomes mpirun (of --home/bin, else of the PATH) with -mca KEY VALUE, the extra args and
+ *   the program. It talks to the API with the service account's token of its pod (MUSTER_SERVER,
+ *   MUSTER_TOKEN), which may get, list and watch the workers' pods by name and exec in them.
+ *
+ * A worker whose template has no command:
+ *
+ *   $(MUSTER_EXE) mpi-worker
+ *
+ *   It does nothing until TERM, then exits with 0.
+ */
+#ifndef MUSTER_CORE_MPI_H
+#define MUSTER_CORE_MPI_H
+
+#define MPI_EXE "$(MUSTER_EXE)"
+#define MPI_LAUNCH_COMMAND "mpi-launch"
+#define MPI_WORKER_COMMAND "mpi-worker"
+
+#define MPI_OPTION_NAMESPACE "--namespace="
+#define MPI_OPTION_WORKER "--worker="
+#define MPI_OPTION_SLOTS "--slots="
+#define MPI_OPTION_IMPLEMENTATION "--implementation="
+#define MPI_OPTION_TIMEOUT "--timeout="
+#define MPI_OPTION_HOME "--home="
+#define MPI_OPTION_MCA "--mca="
+#define MPI_OPTION_EXTRA "--extra="
+
+#define MPI_READY_TIMEOUT_SECONDS 300 /* when mpiConfig.readyTimeoutSeconds says nothing */
+#define MPI_EXIT_NOT_READY 64
+
+#endif
