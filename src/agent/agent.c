@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "agent/agent_internal.h"
+#include "agent/samples.h"
 #include "api/object.h"
 #include "base/log.h"
 #include "client/client.h"
@@ -231,6 +232,30 @@ static int open_runtime(struct agent *a, const struct agent_options *o, struct e
     return rc;
 }
 
+static const char *leased_gpus(void *arg, const struct pod_run *run)
+{
+    const struct agent *a = arg;
+    const struct json *pod = cache_get(a->pods, run->ns, run->name);
+    const char *list = pod ? object_annotation(pod, ANNOTATION_GPUS) : NULL;
+
+    return list && strcmp(object_uid(pod), run->uid) == 0 ? list : "";
+}
+
+static int start_samples(struct agent *a, struct err *err)
+{
+    struct samples_options o = {.loop = a->loop,
+                                .runtime = a->runtime,
+                                .pod_root = a->pod_root,
+                                .gpus = (size_t)a->machine.gpus,
+                                .leased_gpus = leased_gpus,
+                                .arg = a};
+
+    if (!a->owns_runtime)
+        return 0; /* its pods are nobody's processes */
+    a->samples = samples_new(&o);
+    return a->samples ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
+}
+
 static int start_clients(struct agent *a, struct err *err)
 {
     struct node_options node = {.transport = a->transport,
@@ -281,6 +306,8 @@ struct agent *agent_new(const struct agent_options *options, struct err *err)
         rc = open_runtime(a, options, err);
     if (rc == 0)
         rc = start_clients(a, err);
+    if (rc == 0)
+        rc = start_samples(a, err);
     if (rc != 0) {
         agent_free(a);
         return NULL;
@@ -298,6 +325,7 @@ void agent_free(struct agent *a)
     if (!a)
         return;
     client_forget(a);
+    samples_free(a->samples);
     node_keeper_free(a->node);
     cache_free(a->pods);
     cache_free(a->services);

@@ -22,6 +22,7 @@ struct agent {
     struct runtime *runtime;
     bool owns_runtime;
     struct hosts *hosts;
+    struct samples *samples; /* of a runtime of our own; NULL else */
     struct node_keeper *node;
     struct cache *pods, *services;
     struct queue *queue;

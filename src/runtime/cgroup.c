@@ -79,10 +79,9 @@ static int hand_down(const char *folder, unsigned controllers)
 
     if (!controllers)
         return 0;
-    (void)snprintf(text, sizeof(text), "%s%s%s%s", controllers & CGROUP_CPU ? "+cpu " : "",
+    (void)snprintf(text, sizeof(text), "%s%s%s", controllers & CGROUP_CPU ? "+cpu " : "",
                    controllers & CGROUP_MEMORY ? "+memory " : "",
-                   controllers & CGROUP_PIDS ? "+pids " : "",
-                   controllers & CGROUP_IO ? "+io " : "");
+                   controllers & CGROUP_PIDS ? "+pids " : "");
     text[strlen(text) - 1] = '\0';
     return cgroup_file_write(folder, "cgroup.subtree_control", text);
 }

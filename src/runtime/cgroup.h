@@ -17,7 +17,6 @@ enum cgroup_controller {
     CGROUP_MEMORY = 2,
     CGROUP_PIDS = 4,
     CGROUP_CPUACCT = 8, /* v1 only: v2 counts CPU time everywhere */
-    CGROUP_IO = 16,     /* v2 only: v1 does not know who wrote what is written back later */
 };
 
 #define CGROUP_NAME_PREFIX "muster-" /* of the names of daemons' folders */

@@ -20,8 +20,7 @@ static const struct {
 } controllers[] = {{"cpu", CGROUP_CPU},
                    {"memory", CGROUP_MEMORY},
                    {"pids", CGROUP_PIDS},
-                   {"cpuacct", CGROUP_CPUACCT},
-                   {"io", CGROUP_IO}};
+                   {"cpuacct", CGROUP_CPUACCT}};
 
 unsigned cgroup_controllers_parse(const char *list)
 {

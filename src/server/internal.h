@@ -179,6 +179,18 @@ extern const struct kind *const review_kinds[];
 const struct kind *review_find(const char *group, const char *version, const char *plural);
 int review_answer(struct server_request *r, const struct kind *k, struct err *err) must_check;
 
+/* --- what pods and nodes use (metrics.c, samples.c) ------------------------------------- */
+
+#define METRICS_GROUP "metrics.k8s.io"
+extern const struct kind kind_pod_metrics, kind_node_metrics; /* answered, not stored */
+/* text: the path behind group and version. */
+int metrics_answer(struct server_request *r, const char *version, char *const *text, size_t count,
+                   struct err *err) must_check;
+/* Where the samples are kept; NULL when that is not known here. */
+const char *pod_samples_path(struct server_request *r, const struct json *pod);
+const char *node_samples_path(struct server_request *r, const struct json *node);
+verb_fn verb_samples;
+
 /* --- front (front.c) ------------------------------------------------------------------- */
 
 void front_close(struct server *s);

@@ -34,6 +34,8 @@ static const struct verb verbs[] = {
     {"PUT", TARGET_OBJECT, "status", NULL, verb_update},
     {"PATCH", TARGET_OBJECT, "status", NULL, verb_patch},
     {"GET", TARGET_OBJECT, "log", &kind_pod, verb_log},
+    {"GET", TARGET_OBJECT, "samples", &kind_pod, verb_samples},
+    {"GET", TARGET_OBJECT, "samples", &kind_node, verb_samples},
     {"GET", TARGET_OBJECT, "exec", &kind_pod, verb_exec},
     {"POST", TARGET_OBJECT, "exec", &kind_pod, verb_exec},
     {"GET", TARGET_OBJECT, "attach", &kind_pod, verb_attach},
@@ -176,6 +178,8 @@ static int route_group(struct server_request *r, const struct segments *s, struc
             return err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET is allowed here");
         return discover_group(r, group, version, err);
     }
+    if (strcmp(group, METRICS_GROUP) == 0)
+        return metrics_answer(r, version, s->text + used, s->count - used, err);
     if (s->count == used + 1 && review_find(group, version, s->text[used]))
         return review_answer(r, review_find(group, version, s->text[used]), err);
     rc = route_kind(r, group, version, s->text + used, s->count - used, err);

@@ -171,10 +171,10 @@ static void version_2_goes_up_to_what_can_be_divided(void **state)
                      0);
     init(&g, t);
     assert_null(cgroups_problem(&g));
-    assert_file(t, "cg/app.slice/cgroup.subtree_control", "+cpu +memory +pids +io");
-    assert_file(t, "cg/app.slice/muster-1/cgroup.subtree_control", "+cpu +memory +pids +io");
+    assert_file(t, "cg/app.slice/cgroup.subtree_control", "+cpu +memory +pids");
+    assert_file(t, "cg/app.slice/muster-1/cgroup.subtree_control", "+cpu +memory +pids");
     assert_int_equal(cgroups_pod_make(&g, "u1", NULL), 0);
-    assert_file(t, "cg/app.slice/muster-1/u1/cgroup.subtree_control", "+cpu +memory +pids +io");
+    assert_file(t, "cg/app.slice/muster-1/u1/cgroup.subtree_control", "+cpu +memory +pids");
     assert_file(t, "cg/app.slice/muster-1/u1/pids.max", "32768");
     assert_non_null(cgroups_container_make(&g, &a, "u1", "main", &half));
     assert_file(t, "cg/app.slice/muster-1/u1/main/cpu.max", "50000 100000");

@@ -1,0 +1,44 @@
+/*
+ * usage_file.h - the samples of one pod (or the node) on disk: a file of fixed size with rings of
+ * three resolutions, that outlives the daemon and moves with the pod's logs.
+ *
+ *   2 s for the last 10 minutes, 30 s for 3 hours, 5 minutes for 7 days: 137 KB at most
+ *
+ * Every record stands for itself, with its time and a checksum, in the place its time gives it: a
+ * torn write loses one record, and there is no state that could be wrong. Coarser records are made
+ * from the finer ones on disk, so a killed daemon's successor makes the same.
+ */
+#ifndef MUSTER_RUNTIME_USAGE_FILE_H
+#define MUSTER_RUNTIME_USAGE_FILE_H
+
+#include "runtime/usage.h"
+
+#define USAGE_STEP_MS 2000         /* between samples */
+#define POD_FILE_SAMPLES "samples" /* in the pod's folder */
+
+struct usage_file {
+    int fd;
+    int64_t last_ms; /* the newest record */
+};
+
+/* Makes the file if there is none; one that is not ours or of another format is begun anew. */
+int usage_file_open(struct usage_file *f, const char *path) must_check;
+void usage_file_close(struct usage_file *f);
+int usage_file_add(struct usage_file *f, const struct usage_sample *s, int64_t window_ms,
+                   const struct usage_container *containers, size_t len) must_check;
+
+/* The newest sample and what the containers used then. -ENOENT when there is none. */
+struct usage_latest {
+    struct usage_sample sample;
+    int64_t window_ms; /* its rates are of this long */
+    uint32_t containers_len;
+    struct usage_container containers[POD_CONTAINERS_LIMIT];
+};
+int usage_file_read_latest(const char *path, struct usage_latest *ret) must_check;
+
+/* What there is from since_ms on, oldest first, the finest there is of each time; with step_ms > 0
+ * brought together to one per step. In the arena. */
+int usage_file_read(const char *path, int64_t since_ms, int64_t step_ms, struct arena *a,
+                    struct usage_sample **ret, size_t *ret_len) must_check;
+
+#endif
