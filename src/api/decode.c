@@ -11,6 +11,7 @@
 #include "api/object.h"
 #include "api/problem.h"
 #include "api/quantity.h"
+#include "api/structural.h"
 #include "base/base64.h"
 #include "base/timefmt.h"
 
@@ -285,6 +286,23 @@ static void unify(struct decoder *d, const struct kind *k, struct json *object)
     d->problems += e->causes != NULL;
 }
 
+static void unknown_of_schema(void *arg, const struct field_path *at)
+{
+    unknown_member(arg, at);
+}
+
+/* An installed kind: metadata by our table, the rest by its schema. */
+static void decode_by_schema(struct decoder *d, const struct kind *k, struct json *object)
+{
+    for (struct json *m = json_first_mut(object); m; m = m->next) {
+        const struct field *f = field_find(object_common_fields, m->key, m->key_len);
+
+        if (f && !json_is(m, JSON_NULL))
+            decode_value(d, f, f->type, m, PATH_MEMBER(NULL, f->name));
+    }
+    structural_prune(k->schema, object, unknown_of_schema, d);
+}
+
 static int decode_result(struct decoder *d, const struct kind *k, const struct json *object)
 {
     int rc = 0;
@@ -316,7 +334,10 @@ int object_decode(struct arena *a, const struct kind *k, struct json *object,
     if (!json_is(object, JSON_OBJECT))
         return err_set(err, ERR_BAD_REQUEST, "a %s object is expected here", k->name);
     decode_type(&d, k, object);
-    decode_object(&d, k->fields, object_common_fields, 0, object, NULL);
+    if (k->schema)
+        decode_by_schema(&d, k, object);
+    else
+        decode_object(&d, k->fields, object_common_fields, 0, object, NULL);
     unify(&d, k, object);
     return decode_result(&d, k, object);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "api/structural.h"
 
 static void default_object(struct arena *a, const struct field *fields, struct json *object);
 
@@ -57,6 +58,8 @@ static void default_object(struct arena *a, const struct field *fields, struct j
 
 void object_set_defaults(struct arena *a, const struct kind *k, struct json *object)
 {
+    if (k->schema)
+        structural_set_defaults(a, k->schema, object);
     if (k->fields)
         default_object(a, k->fields, object);
     if (k->set_defaults)

@@ -57,7 +57,7 @@ struct field {
                           name is what is written ("enabled" with alias "enable") */
     const char
         *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
-    const char *merge_key; /* the same where elements need not be unique: only patches use it */
+    const char *merge_key;   /* the same where elements need not be unique: only patches use it */
     const char *merge_key_2; /* server-side apply tells elements apart by this member too */
     const char *schema_name; /* of the object, or of the elements, where several tables share it:
                                 OpenAPI defines it once ("io.k8s.api.core.v1.Container") */
@@ -79,6 +79,11 @@ struct column {
                          is NULL */
     /* For what a path cannot say. NULL result prints <none>. */
     struct json *(*render)(struct arena *a, const struct json *object, int64_t now_ms);
+};
+
+/* Where an installed kind keeps its number of replicas: JSONPaths. */
+struct kind_scale {
+    const char *spec_path, *status_path, *selector_path;
 };
 
 struct kind {
@@ -113,6 +118,17 @@ struct kind {
     /* Extra field selectors beside metadata.name and metadata.namespace: NULL-terminated paths,
      * "status.phase". */
     const char *const *field_selectors;
+
+    /* Kinds installed at run time by a CustomResourceDefinition (crd_kind.h); no fields then: */
+    const struct json *schema; /* structural OpenAPI v3 */
+    const struct kind_scale *scale;
+    const char *deprecation; /* told to who uses it; NULL: it is not deprecated */
+    bool ending;             /* being uninstalled: nothing new may be made */
+
+    /* Another face of stored objects: another version, or a group of its own. */
+    const struct kind *stored_as; /* whose objects they are; NULL: its own */
+    void (*from_stored)(struct arena *a, const struct kind *k, struct json *object);
+    void (*to_stored)(struct arena *a, const struct kind *k, struct json *object);
 };
 
 /* Every kind, in order of discovery; ends with NULL. The one list of kinds. */
@@ -120,7 +136,7 @@ extern const struct kind *const kinds[];
 
 extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind_event,
     kind_config_map, kind_secret, kind_persistent_volume_claim, kind_lease, kind_service_account,
-    kind_role, kind_role_binding, kind_cluster_role, kind_cluster_role_binding,
+    kind_role, kind_role_binding, kind_cluster_role, kind_cluster_role_binding, kind_crd,
     kind_pytorch_training_job, kind_mpi_job;
 
 /* What every object has beside its kind's fields: apiVersion, kind, metadata; ends with {0}. */

@@ -20,6 +20,7 @@ const struct kind *const kinds[] = {&kind_namespace,
                                     &kind_role_binding,
                                     &kind_cluster_role,
                                     &kind_cluster_role_binding,
+                                    &kind_crd,
                                     &kind_pytorch_training_job,
                                     &kind_mpi_job,
                                     NULL};

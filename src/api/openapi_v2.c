@@ -226,7 +226,7 @@ static void encode_info(struct buf *out)
     add_message(out, DOC_INFO, &info);
 }
 
-void schema_openapi_v2(struct buf *out)
+void schema_openapi_v2(const struct kind *const *all, struct buf *out)
 {
     struct arena a = ARENA_INIT(DOCUMENT_LIMIT_BYTES);
     struct buf paths = BUF_INIT(DOCUMENT_LIMIT_BYTES), definitions = BUF_INIT(DOCUMENT_LIMIT_BYTES);
@@ -234,11 +234,11 @@ void schema_openapi_v2(struct buf *out)
 
     add_string(out, DOC_SWAGGER, "2.0");
     encode_info(out);
-    for (const struct kind *const *k = kinds; *k; k++)
+    for (const struct kind *const *k = all; *k; k++)
         encode_path(&paths, &a, *k);
     encode_named_schema(&definitions, DEFINITIONS_SCHEMA, SCHEMA_META_NAME,
                         schema_of_metadata(&a, SCHEMA_V2));
-    for (const struct kind *const *k = kinds; *k; k++)
+    for (const struct kind *const *k = all; *k; k++)
         encode_definition(&definitions, &a, *k, types);
     json_each (type, types)
         encode_named_schema(&definitions, DEFINITIONS_SCHEMA, type->key, type);

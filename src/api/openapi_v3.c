@@ -53,7 +53,8 @@ static void add_kind(struct arena *a, struct json *paths, struct json *schemas,
     json_set(a, json_make_object(a, paths, path), "patch", patch_operation(a, k));
 }
 
-struct json *schema_openapi_v3(struct arena *a, const char *group, const char *version)
+struct json *schema_openapi_v3(struct arena *a, const struct kind *const *all, const char *group,
+                               const char *version)
 {
     struct json *doc = json_new_object(a), *info, *paths, *schemas;
     bool any = false;
@@ -65,7 +66,7 @@ struct json *schema_openapi_v3(struct arena *a, const char *group, const char *v
     paths = json_make_object(a, doc, "paths");
     schemas = json_make_object(a, json_make_object(a, doc, "components"), "schemas");
     json_set(a, schemas, SCHEMA_META_NAME, schema_of_metadata(a, SCHEMA_V3));
-    for (const struct kind *const *k = kinds; *k; k++) {
+    for (const struct kind *const *k = all; *k; k++) {
         if (strcmp((*k)->group, group) != 0 || strcmp((*k)->version, version) != 0)
             continue;
         any = true;

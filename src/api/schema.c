@@ -300,13 +300,44 @@ static struct json *metadata_property(const struct styler *s)
     return schema;
 }
 
+/* v2 cannot say that anything goes, or that null does: it says nothing then, as the real server. */
+static void open_up(struct json *schema)
+{
+    static const char *const limits[] = {"type", "properties", "items", "additionalProperties",
+                                         "required"};
+    bool open = json_get_bool(schema, "x-kubernetes-preserve-unknown-fields", false) ||
+                json_get_bool(schema, "nullable", false) ||
+                json_get_bool(schema, "x-kubernetes-int-or-string", false);
+
+    for (size_t i = 0; open && i < ELEMS(limits); i++)
+        json_remove(schema, limits[i]);
+    for (struct json *p = json_first_mut(json_get_mut(schema, "properties")); p; p = p->next)
+        open_up(p);
+    if (json_get(schema, "items"))
+        open_up(json_get_mut(schema, "items"));
+    if (json_is(json_get(schema, "additionalProperties"), JSON_OBJECT))
+        open_up(json_get_mut(schema, "additionalProperties"));
+}
+
+static struct json *installed_schema(struct arena *a, const struct kind *k, enum schema_style style)
+{
+    struct json *schema = json_clone(a, k->schema);
+
+    if (style == SCHEMA_V2 && schema) {
+        open_up(schema);
+        json_set_string(a, schema, "type", "object");
+    }
+    return schema;
+}
+
 struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_style style,
                            struct json *definitions)
 {
     const struct styler s = {
         .arena = a, .style = style, .open = k->custom, .definitions = definitions};
     const struct field whole = {.type = FIELD_OBJECT, .doc = k->doc, .fields = k->fields};
-    struct json *schema = value_schema(&s, &whole, FIELD_OBJECT, true);
+    struct json *schema = k->schema ? installed_schema(a, k, style)
+                                    : value_schema(&s, &whole, FIELD_OBJECT, true);
     struct json *properties = json_make_object(a, schema, "properties");
 
     for (const struct field *f = object_common_fields; f->name; f++)

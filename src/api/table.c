@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json_path.h"
 #include "api/object.h"
 #include "base/timefmt.h"
 
@@ -35,21 +36,6 @@ struct json *table_new(struct arena *a, const struct kind *k, bool with_columns)
     return t;
 }
 
-static const struct json *at_path(const struct json *v, const char *path)
-{
-    while (v && *path == '.') {
-        size_t n = strcspn(++path, ".");
-        const struct json *found = NULL;
-
-        json_each (m, json_is(v, JSON_OBJECT) ? v : NULL)
-            if (m->key_len == n && memcmp(m->key, path, n) == 0)
-                found = m;
-        v = found;
-        path += n;
-    }
-    return v;
-}
-
 static struct json *age_cell(struct arena *a, const struct json *v, int64_t now_ms)
 {
     char text[TIME_TEXT_SIZE];
@@ -73,7 +59,7 @@ static struct json *cell(struct arena *a, const struct column *c, const struct j
 
         return rendered ? rendered : json_new_string(a, "<none>");
     }
-    v = at_path(object, c->path);
+    v = json_path_first(object, c->path);
     if (strcmp(c->type, "date") == 0)
         return age_cell(a, v, now_ms);
     copy = json_clone(a, v);

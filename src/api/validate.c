@@ -9,6 +9,7 @@
 #include "api/metadata.h"
 #include "api/object.h"
 #include "api/problem.h"
+#include "api/structural.h"
 
 /* Uniqueness is checked pair by pair: a longer list is refused. */
 #define KEYED_LIST_LIMIT 1024u
@@ -232,6 +233,8 @@ int object_validate(const struct kind *k, const struct json *object, const struc
 
     validate_object(k->fields, object_common_fields, object, NULL, e);
     metadata_validate(object, old, e);
+    if (k->schema)
+        structural_validate(k->schema, object, e);
     if (old && k->fields)
         check_immutable(k->fields, object, old, NULL, e);
     if (k->validate)

@@ -82,7 +82,7 @@ int apply_patch(struct server_request *r, enum field_validation mode, struct err
     item = key ? store_head(server_collection(r->server, k), key) : NULL;
     if (!item)
         return key ? apply_new(r, &apply, config, err) : out_of_memory(err);
-    old = blob_parse(r->arena, item->value, err);
+    old = stored_parse(r->arena, k, item->value, err);
     if (!old)
         return -1;
     rc = apply_merge(r->arena, &apply, old, config, &next, &managed, err);

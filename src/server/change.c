@@ -131,6 +131,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
         json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, next);
     habits_update(r->arena, k, old, next, clock_now_ms(r->server->clock));
+    if (k == &kind_crd && !object_is_deleting(old) && !*r->route.subresource)
+        definition_prepare(r->server, r->arena, next);
     if (arena_failed(r->arena))
         return out_of_memory(err);
     rc = object_validate(k, next, old, err);

@@ -57,12 +57,32 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
         json_set(r->arena, json_get_mut(object, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, object);
     habits_finish_create(r->arena, k, object);
+    if (k == &kind_crd)
+        definition_prepare(r->server, r->arena, object);
     if (arena_failed(r->arena))
         return out_of_memory(err);
     rc = object_validate(k, object, NULL, err);
     if (rc == 0 && k->warn)
         k->warn(object, request_warn, r);
     return rc;
+}
+
+/* What must hold of the kind itself before anything of it is made. */
+static int check_kind(struct server_request *r, const struct json *object, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+
+    if (k->ending)
+        return err_set(err, ERR_METHOD_NOT_ALLOWED,
+                       "create not allowed while custom resource definition is terminating");
+    if (k != &kind_crd)
+        return 0;
+    if (crd_builtin(r->server, r->arena, object_name(object))) {
+        r->route.name = object_name(object);
+        return err_set(err, ERR_ALREADY_EXISTS, "%s \"%s\" already exists",
+                       resource_name(r->arena, k), object_name(object));
+    }
+    return definition_check_room(r->server, err);
 }
 
 static int check_absent(struct server_request *r, const char *key, const char *name,
@@ -86,6 +106,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
 
     if (rc == 0)
         rc = namespace_check(r, object_name(object), err);
+    if (rc == 0)
+        rc = check_kind(r, object, err);
     if (rc < 0)
         return rc;
     rc = prepare(r, object, managed, err);

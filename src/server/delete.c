@@ -104,8 +104,7 @@ static int sweep_keys(struct sweep *s, const struct removal *removal, struct err
     for (size_t i = 0; i < s->count && rc == 0; i++) {
         bool gone;
 
-        rc = removal_sweep(r->server, r->route.kind, s->keys[i], removal->grace_seconds, &gone,
-                           err);
+        rc = removal_sweep(r->server, r->route.kind, s->keys[i], removal, &gone, err);
     }
     return rc;
 }

@@ -21,7 +21,7 @@ struct subresource {
     const char *group, *version;
     const char *const *verbs;
     size_t verb_count;
-    const struct kind *only; /* NULL: kinds that have a status */
+    const struct kind *only; /* NULL: kinds that have a status, or can be scaled */
 };
 
 static const struct subresource subresources[] = {
@@ -34,22 +34,25 @@ static const struct subresource subresources[] = {
      &kind_pod},
     {"token", "TokenRequest", "authentication.k8s.io", "v1", create_verb, ELEMS(create_verb),
      &kind_service_account},
+    {"scale", "Scale", "autoscaling", "v1", status_verbs, ELEMS(status_verbs), NULL},
     {"status", NULL, NULL, NULL, status_verbs, ELEMS(status_verbs), NULL},
 };
 
 static bool has_subresource(const struct kind *k, const struct subresource *s)
 {
-    return s->only ? s->only == k : k->has_status;
+    if (s->only)
+        return s->only == k;
+    return strcmp(s->name, "scale") == 0 ? k->scale != NULL : k->has_status;
 }
 
 /* All that is served, by number: what is stored, then what is only answered. NULL at the end. */
-static const struct kind *served(size_t i)
+static const struct kind *served(const struct server *s, size_t i)
 {
     size_t stored = 0;
 
-    while (kinds[stored])
+    while (s->kinds[stored])
         stored++;
-    return i < stored ? kinds[i] : review_kinds[i - stored];
+    return i < stored ? s->kinds[i] : review_kinds[i - stored];
 }
 
 static bool is_stored(const struct kind *k)
@@ -58,11 +61,11 @@ static bool is_stored(const struct kind *k)
 }
 
 /* The first kind of its group, or of its group and version. */
-static bool is_first(size_t at, bool of_version)
+static bool is_first(const struct server *s, size_t at, bool of_version)
 {
     for (size_t i = 0; i < at; i++)
-        if (strcmp(served(i)->group, served(at)->group) == 0 &&
-            (!of_version || strcmp(served(i)->version, served(at)->version) == 0))
+        if (strcmp(served(s, i)->group, served(s, at)->group) == 0 &&
+            (!of_version || strcmp(served(s, i)->version, served(s, at)->version) == 0))
             return false;
     return true;
 }
@@ -148,10 +151,10 @@ static int reply_version(struct server_request *r, const char *group, const char
     json_set_string(r->arena, d, "apiVersion", "v1");
     json_set_stringf(r->arena, d, "groupVersion", "%s%s%s", group, *group ? "/" : "", version);
     list = json_make_array(r->arena, d, "resources");
-    for (size_t i = 0; served(i); i++)
-        if (in_version(served(i), group, version)) {
+    for (size_t i = 0; served(r->server, i); i++)
+        if (in_version(served(r->server, i), group, version)) {
             found = true;
-            add_resource(r->arena, list, served(i));
+            add_resource(r->arena, list, served(r->server, i));
         }
     if (!found)
         return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
@@ -168,25 +171,26 @@ static struct json *version_entry(struct arena *a, const struct kind *k)
     return v;
 }
 
-static struct json *group_entry(struct arena *a, const char *group)
+static struct json *group_entry(const struct server_request *r, const char *group)
 {
+    struct arena *a = r->arena;
     struct json *g = json_new_object(a), *versions;
 
     json_set_string(a, g, "name", group);
     versions = json_make_array(a, g, "versions");
-    for (size_t i = 0; served(i); i++) {
-        if (strcmp(served(i)->group, group) != 0 || !is_first(i, true))
+    for (size_t i = 0; served(r->server, i); i++) {
+        if (strcmp(served(r->server, i)->group, group) != 0 || !is_first(r->server, i, true))
             continue;
-        json_append(versions, version_entry(a, served(i)));
+        json_append(versions, version_entry(a, served(r->server, i)));
         if (!json_get(g, "preferredVersion"))
-            json_set(a, g, "preferredVersion", version_entry(a, served(i)));
+            json_set(a, g, "preferredVersion", version_entry(a, served(r->server, i)));
     }
     return g;
 }
 
 static int reply_group(struct server_request *r, const char *group, struct err *err)
 {
-    struct json *g = group_entry(r->arena, group);
+    struct json *g = group_entry(r, group);
 
     if (!*group || !json_len(json_get(g, "versions")))
         return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
@@ -234,20 +238,24 @@ static void add_aggregated_resource(struct arena *a, struct json *list, const st
     }
 }
 
-static void add_aggregated_version(struct arena *a, struct json *versions, const struct kind *first)
+static void add_aggregated_version(const struct server_request *r, struct json *versions,
+                                   const struct kind *first)
 {
+    struct arena *a = r->arena;
     struct json *v = json_append(versions, json_new_object(a)), *list;
 
     json_set_string(a, v, "version", first->version);
     json_set_string(a, v, "freshness", "Current");
     list = json_make_array(a, v, "resources");
-    for (size_t i = 0; served(i); i++)
-        if (in_version(served(i), first->group, first->version))
-            add_aggregated_resource(a, list, served(i));
+    for (size_t i = 0; served(r->server, i); i++)
+        if (in_version(served(r->server, i), first->group, first->version))
+            add_aggregated_resource(a, list, served(r->server, i));
 }
 
-static void add_aggregated_group(struct arena *a, struct json *items, const char *group)
+static void add_aggregated_group(const struct server_request *r, struct json *items,
+                                 const char *group)
 {
+    struct arena *a = r->arena;
     struct json *g = json_append(items, json_new_object(a));
     struct json *meta = json_make_object(a, g, "metadata"), *versions;
 
@@ -255,9 +263,9 @@ static void add_aggregated_group(struct arena *a, struct json *items, const char
         json_set_string(a, meta, "name", group);
     json_set(a, meta, "creationTimestamp", json_new_null(a));
     versions = json_make_array(a, g, "versions");
-    for (size_t i = 0; served(i); i++)
-        if (strcmp(served(i)->group, group) == 0 && is_first(i, true))
-            add_aggregated_version(a, versions, served(i));
+    for (size_t i = 0; served(r->server, i); i++)
+        if (strcmp(served(r->server, i)->group, group) == 0 && is_first(r->server, i, true))
+            add_aggregated_version(r, versions, served(r->server, i));
 }
 
 static void reply_aggregated(struct server_request *r, bool core, const char *version)
@@ -270,9 +278,9 @@ static void reply_aggregated(struct server_request *r, bool core, const char *ve
     json_set_stringf(r->arena, d, "apiVersion", "apidiscovery.k8s.io/%s", version);
     (void)json_make_object(r->arena, d, "metadata");
     items = json_make_array(r->arena, d, "items");
-    for (size_t i = 0; served(i); i++)
-        if (is_first(i, false) && !*served(i)->group == core)
-            add_aggregated_group(r->arena, items, served(i)->group);
+    for (size_t i = 0; served(r->server, i); i++)
+        if (is_first(r->server, i, false) && !*served(r->server, i)->group == core)
+            add_aggregated_group(r, items, served(r->server, i)->group);
     type = arena_printf(
         r->arena, "application/json;g=apidiscovery.k8s.io;v=%s;as=APIGroupDiscoveryList", version);
     if (type && !arena_failed(r->arena))
@@ -337,9 +345,9 @@ int verb_discover_groups(struct server_request *r, struct err *err)
     json_set_string(r->arena, d, "kind", "APIGroupList");
     json_set_string(r->arena, d, "apiVersion", "v1");
     groups = json_make_array(r->arena, d, "groups");
-    for (size_t i = 0; served(i); i++)
-        if (*served(i)->group && is_first(i, false))
-            json_append(groups, group_entry(r->arena, served(i)->group));
+    for (size_t i = 0; served(r->server, i); i++)
+        if (*served(r->server, i)->group && is_first(r->server, i, false))
+            json_append(groups, group_entry(r, served(r->server, i)->group));
     reply_json(r, 200, d);
     return 0;
 }

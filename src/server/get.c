@@ -2,6 +2,23 @@
 #include "server/internal.h"
 #include "server/shape.h"
 
+/* The definition of a kind that is compiled in is in no store. */
+static int get_builtin(struct server_request *r, struct shape *shape, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    struct json *crd = k == &kind_crd ? crd_builtin(r->server, r->arena, r->route.name) : NULL;
+    struct buf b = BUF_INIT(OBJECT_LIMIT_BYTES * 2);
+    int rc;
+
+    if (!crd)
+        return not_found(err, k, r->route.name);
+    rc = arena_failed(r->arena) ? out_of_memory(err) : shape_event(shape, NULL, crd, true, &b, err);
+    if (rc == 0)
+        reply_buf(r, 200, JSON_TYPE, &b);
+    buf_release(&b);
+    return rc;
+}
+
 int verb_get(struct server_request *r, struct err *err)
 {
     const struct kind *k = r->route.kind;
@@ -16,8 +33,8 @@ int verb_get(struct server_request *r, struct err *err)
     if (!key)
         rc = out_of_memory(err);
     else if (!item)
-        rc = not_found(err, k, r->route.name);
-    else if (shape.format == FORMAT_PLAIN)
+        rc = get_builtin(r, &shape, err);
+    else if (shape_copies(&shape))
         reply_blob(r, 200, item->value);
     else if ((rc = shape_single(&shape, item->value, &b, err)) == 0)
         reply_buf(r, 200, JSON_TYPE, &b);

@@ -18,7 +18,8 @@ struct server {
     struct loop *loop;
     struct store *store;
     struct clock *clock;
-    struct store_collection **collections; /* as kinds[] */
+    const struct kind **kinds;             /* compiled in, then installed; ends with NULL */
+    struct store_collection **collections; /* as kinds */
     struct buf scratch;                    /* where objects are encoded, memory kept */
     struct wait *waits;
 
@@ -35,15 +36,39 @@ struct server {
     struct clock_timer *namespace_timer; /* namespace.c */
     int64_t namespace_delay_ms;
 
-    uint64_t *openapi_hashes; /* as kinds[], filled on first use */
+    uint64_t *openapi_hashes; /* as kinds, filled on first use */
+
+    struct definitions *definitions; /* definitions.c */
 };
 
+/* --- kinds (definitions.c) ------------------------------------------------------------- */
+
 struct store_collection *server_collection(const struct server *s, const struct kind *k);
+const struct kind *server_kind(const struct server *s, const char *group, const char *version,
+                               const char *plural);
+int server_list_kinds(struct server *s, struct err *err) must_check;
+int definitions_start(struct server *s, struct err *err) must_check;
+void definitions_free(struct server *s);
+/* Before one is written: its status says whether its names are free, a finalizer holds it. */
+void definition_prepare(const struct server *s, struct arena *a, struct json *crd);
+int definition_check_room(const struct server *s, struct err *err) must_check;
+
+/* --- definitions of what is compiled in (crds.c) --------------------------------------- */
+
+struct json *crd_builtin(struct server *s, struct arena *a, const char *name); /* or NULL */
+void crd_builtin_each(struct server *s, struct arena *a,
+                      bool (*fn)(void *arg, const struct json *crd), void *arg);
+/* 403 for a write to one of them. */
+int crd_check_builtin(const struct server_request *r, const char *name, struct err *err) must_check;
 
 /* --- objects (write.c) ----------------------------------------------------------------- */
 
 const char *object_key(struct arena *a, const struct kind *k, const char *ns, const char *name);
 struct json *blob_parse(struct arena *a, const struct blob *b, struct err *err) must_check;
+
+/* As the kind shows it. */
+struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b,
+                          struct err *err) must_check;
 
 enum write_type { WRITE_PUT, WRITE_DELETE };
 
@@ -129,7 +154,11 @@ bool habits_show_deleted(const struct kind *k);
 
 /* --- deletion (removal.c) -------------------------------------------------------------- */
 
+/* What becomes of the objects it owns. The garbage collector does it; a finalizer tells it. */
+enum propagation { PROPAGATION_DEFAULT, BACKGROUND, FOREGROUND, ORPHAN };
+
 struct removal {
+    enum propagation propagation;
     int64_t grace_seconds;              /* -1: the object's own */
     const char *uid, *resource_version; /* preconditions, NULL: none */
 };
@@ -149,8 +178,9 @@ int removal_options(struct server_request *r, struct removal *ret, bool *ret_dry
                     struct err *err) must_check;
 /* For the server's own sweeps: deletes what has the key, without an answer. *ret_gone: no trace is
  * left of it. */
-int removal_sweep(struct server *s, const struct kind *k, const char *key, int64_t grace_seconds,
-                  bool *ret_gone, struct err *err) must_check;
+int removal_sweep(struct server *s, const struct kind *k, const char *key,
+                  const struct removal *removal, bool *ret_gone, struct err *err) must_check;
+extern const struct removal removal_plain; /* nothing special asked for */
 
 /* --- waiting (wait.c) ------------------------------------------------------------------ */
 
@@ -198,11 +228,11 @@ void front_close(struct server *s);
 /* --- verbs ----------------------------------------------------------------------------- */
 
 verb_fn verb_list, verb_watch, verb_get, verb_create, verb_update, verb_patch, verb_delete,
-    verb_delete_collection, verb_log, verb_bind, verb_evict, verb_exec, verb_attach, verb_forward,
-    verb_token;
+    verb_delete_collection, verb_log, verb_bind, verb_evict, verb_get_scale, verb_set_scale,
+    verb_exec, verb_attach, verb_forward, verb_token;
 /* Not of one kind: */
-verb_fn verb_version, verb_health, verb_list_crds, verb_discover_core, verb_discover_groups,
-    verb_openapi_v2, verb_openapi_v3;
+verb_fn verb_version, verb_health, verb_discover_core, verb_discover_groups, verb_openapi_v2,
+    verb_openapi_v3;
 /* /apis/G and /apis/G/V, /api/v1; version NULL for a group. */
 int discover_group(struct server_request *r, const char *group, const char *version,
                    struct err *err) must_check;

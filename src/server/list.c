@@ -113,7 +113,7 @@ static int token_read(struct list *l, const char *token, struct err *err)
 
 static bool needs_object(const struct list *l)
 {
-    return l->selection.has_labels || l->selection.has_fields || l->shape.format != FORMAT_PLAIN;
+    return l->selection.has_labels || l->selection.has_fields || !shape_copies(&l->shape);
 }
 
 /* False to stop: the page is full, or something failed. */
@@ -179,9 +179,36 @@ static bool list_one(struct list *l)
     return true;
 }
 
+static bool add_builtin(void *arg, const struct json *crd)
+{
+    struct list *l = arg;
+
+    if (!selection_matches(&l->selection, crd))
+        return true;
+    if (l->count++)
+        buf_addc(&l->out, ',');
+    l->rc = shape_item(&l->shape, NULL, crd, &l->out, l->err);
+    return l->rc == 0;
+}
+
+/* Definitions of what is compiled in come first, on the first page, beyond its limit. */
+static void list_builtin(struct list *l)
+{
+    struct server_request *r = l->request;
+
+    if (r->route.kind != &kind_crd || l->after)
+        return;
+    crd_builtin_each(r->server, r->arena, add_builtin, l);
+    if (l->limit)
+        l->limit += l->count;
+}
+
 static void run(struct list *l)
 {
     shape_list_begin(&l->shape, &l->out);
+    list_builtin(l);
+    if (l->rc < 0)
+        return;
     if (l->exact && l->revision != store_revision(l->request->server->store))
         list_snapshot(l);
     else if (!list_one(l))

@@ -146,16 +146,17 @@ static bool empty_namespace(struct server *s, struct arena *a, const char *ns, s
     const char *prefix = arena_printf(a, "%s/", ns);
     bool empty = prefix != NULL;
 
-    for (size_t i = 0; kinds[i] && prefix; i++) {
+    for (size_t i = 0; s->kinds[i] && prefix; i++) {
+        const struct kind *k = s->kinds[i];
         struct names n;
 
-        if (!kinds[i]->namespaced)
+        if (!k->namespaced || k->stored_as)
             continue;
-        n = list_names(server_collection(s, kinds[i]), a, prefix, false);
+        n = list_names(server_collection(s, k), a, prefix, false);
         for (size_t j = 0; j < n.count && n.text[j]; j++) {
             bool gone;
 
-            if (removal_sweep(s, kinds[i], n.text[j], -1, &gone, err) < 0 || !gone)
+            if (removal_sweep(s, k, n.text[j], &removal_plain, &gone, err) < 0 || !gone)
                 empty = false;
         }
     }

@@ -41,6 +41,15 @@ static void mark(struct arena *a, struct json *object, int64_t at_ms, int64_t gr
         json_set_int(a, meta, "generation", json_get_int(meta, "generation", 0) + 1);
 }
 
+/* Its time is up and nothing holds it. */
+static bool is_over(const struct json *object)
+{
+    const struct json *meta = json_get(object, "metadata");
+
+    return json_get_int(meta, "deletionGracePeriodSeconds", 0) == 0 &&
+           json_len(json_get(meta, "finalizers")) == 0;
+}
+
 /* Of an object that is being deleted already: the grace can only become shorter. */
 static enum removal_result again(struct arena *a, const struct kind *k, struct json *object,
                                  int64_t asked, int64_t now_ms)
@@ -60,15 +69,66 @@ static enum removal_result again(struct arena *a, const struct kind *k, struct j
     return REMOVAL_MARK;
 }
 
+/* --- dependents ------------------------------------------------------------------------ */
+
+#define FINALIZER_FOREGROUND "foregroundDeletion"
+#define FINALIZER_ORPHAN "orphan"
+
+static bool has_text(const struct json *list, const char *text)
+{
+    json_each (item, list)
+        if (json_string_is(item, text))
+            return true;
+    return false;
+}
+
+static bool drop_text(struct json *list, const char *text)
+{
+    json_each (item, list)
+        if (json_string_is(item, text))
+            return json_remove_item(list, item);
+    return false;
+}
+
+/* Nobody would take the finalizer away again from what the garbage collector does not follow. */
+static bool set_finalizers(struct arena *a, const struct kind *k, struct json *object,
+                           enum propagation wanted)
+{
+    static const struct {
+        enum propagation policy;
+        const char *name;
+    } finalizers[] = {{FOREGROUND, FINALIZER_FOREGROUND}, {ORPHAN, FINALIZER_ORPHAN}};
+    struct json *meta = json_make_object(a, object, "metadata");
+    bool changed = false;
+
+    if (wanted == PROPAGATION_DEFAULT || !k->collected)
+        return false;
+    for (size_t i = 0; i < ELEMS(finalizers); i++) {
+        struct json *list = json_get_mut(meta, "finalizers");
+
+        if (wanted != finalizers[i].policy) {
+            changed = drop_text(list, finalizers[i].name) || changed;
+        } else if (!has_text(list, finalizers[i].name)) {
+            json_append_string(a, json_make_array(a, meta, "finalizers"), finalizers[i].name);
+            changed = true;
+        }
+    }
+    if (json_get(meta, "finalizers") && json_len(json_get(meta, "finalizers")) == 0)
+        json_remove(meta, "finalizers");
+    return changed;
+}
+
 int removal_plan(struct arena *a, const struct kind *k, struct json *object,
                  const struct removal *removal, int64_t now_ms, enum removal_result *ret,
                  struct err *err)
 {
     int64_t grace;
+    bool changed;
     int rc = check_preconditions(a, k, object, removal, err);
 
     if (rc < 0)
         return rc;
+    changed = set_finalizers(a, k, object, removal->propagation);
     if (k == &kind_namespace) { /* its content first: namespace.c */
         *ret = object_is_deleting(object) ? REMOVAL_NONE : REMOVAL_MARK;
         if (*ret == REMOVAL_MARK)
@@ -76,6 +136,8 @@ int removal_plan(struct arena *a, const struct kind *k, struct json *object,
         json_set_string(a, json_make_object(a, object, "status"), "phase", "Terminating");
     } else if (object_is_deleting(object)) {
         *ret = again(a, k, object, removal->grace_seconds, now_ms);
+        if (*ret == REMOVAL_NONE && changed)
+            *ret = is_over(object) ? REMOVAL_DELETE : REMOVAL_MARK;
     } else {
         grace = habits_grace_seconds(k, object, removal->grace_seconds);
         *ret = grace > 0 || json_len(json_at(object, "metadata", "finalizers")) > 0
@@ -89,24 +151,34 @@ int removal_plan(struct arena *a, const struct kind *k, struct json *object,
 
 /* --- options --------------------------------------------------------------------------- */
 
-static int check_propagation(const struct server_request *r, const char *policy, bool orphan,
-                             struct err *err)
+static int read_propagation(const char *policy, const struct json *orphan, enum propagation *ret,
+                            struct err *err)
 {
-    static const char *const known[] = {"Background", "Foreground", "Orphan"};
-    bool found = !*policy;
+    static const struct {
+        const char *name;
+        enum propagation policy;
+    } known[] = {{"", PROPAGATION_DEFAULT},
+                 {"Background", BACKGROUND},
+                 {"Foreground", FOREGROUND},
+                 {"Orphan", ORPHAN}};
 
+    if (*policy && json_is(orphan, JSON_BOOL))
+        return err_set(
+            err, ERR_INVALID,
+            "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: "
+            "\"%s\": orphanDependents and deletionPropagation cannot be both set",
+            policy);
     for (size_t i = 0; i < ELEMS(known); i++)
-        found = found || strcmp(policy, known[i]) == 0;
-    if (!found)
-        return err_set(err, ERR_BAD_REQUEST,
-                       "propagationPolicy: Unsupported value: \"%s\": supported: \"Background\", "
-                       "\"Foreground\", \"Orphan\"",
-                       policy);
-    if ((orphan || strcmp(policy, "Orphan") == 0) && r->route.kind->custom)
-        return err_set(err, ERR_BAD_REQUEST,
-                       "leaving the pods of a deleted %s behind (Orphan) is not served yet",
-                       r->route.kind->name);
-    return 0;
+        if (strcmp(policy, known[i].name) == 0) {
+            *ret = json_is(orphan, JSON_BOOL) ? (json_bool(orphan, false) ? ORPHAN : BACKGROUND)
+                                              : known[i].policy;
+            return 0;
+        }
+    return err_set(
+        err, ERR_INVALID,
+        "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: "
+        "\"%s\": supported values: \"Background\", \"Foreground\", \"Orphan\"",
+        policy);
 }
 
 static int read_body(struct server_request *r, const struct json **ret, struct err *err)
@@ -148,35 +220,37 @@ int removal_options(struct server_request *r, struct removal *ret, bool *ret_dry
     preconditions = json_get(options, "preconditions");
     ret->uid = json_get_string(preconditions, "uid", NULL);
     ret->resource_version = json_get_string(preconditions, "resourceVersion", NULL);
-    return check_propagation(r, json_get_string(options, "propagationPolicy", policy ? policy : ""),
-                             json_get_bool(options, "orphanDependents", false), err);
+    return read_propagation(json_get_string(options, "propagationPolicy", policy ? policy : ""),
+                            json_get(options, "orphanDependents"), &ret->propagation, err);
 }
 
 /* --- sweeps ---------------------------------------------------------------------------- */
 
+const struct removal removal_plain = {.grace_seconds = -1};
+
 static int sweep_object(struct server *s, struct arena *a, const struct kind *k, const char *key,
-                        const struct store_item *item, int64_t grace_seconds, struct err *err)
+                        const struct store_item *item, const struct removal *removal,
+                        struct err *err)
 {
-    const struct removal removal = {.grace_seconds = grace_seconds};
-    struct json *object = blob_parse(a, item->value, err);
+    struct json *object = stored_parse(a, k, item->value, err);
     enum removal_result result;
     int rc;
 
     if (!object)
         return -1;
-    rc = removal_plan(a, k, object, &removal, clock_now_ms(s->clock), &result, err);
+    rc = removal_plan(a, k, object, removal, clock_now_ms(s->clock), &result, err);
     if (rc < 0 || result == REMOVAL_NONE)
         return rc;
     return object_write(s, a, k, key, object, result == REMOVAL_DELETE ? WRITE_DELETE : WRITE_PUT,
                         NULL, NULL, NULL, err);
 }
 
-int removal_sweep(struct server *s, const struct kind *k, const char *key, int64_t grace_seconds,
-                  bool *ret_gone, struct err *err)
+int removal_sweep(struct server *s, const struct kind *k, const char *key,
+                  const struct removal *removal, bool *ret_gone, struct err *err)
 {
     const struct store_item *item = store_head(server_collection(s, k), key);
     struct arena a = ARENA_INIT(SWEEP_MEMORY_BYTES);
-    int rc = item ? sweep_object(s, &a, k, key, item, grace_seconds, err) : 0;
+    int rc = item ? sweep_object(s, &a, k, key, item, removal, err) : 0;
 
     arena_release(&a);
     *ret_gone = !store_head(server_collection(s, k), key);

@@ -33,6 +33,9 @@ static const struct verb verbs[] = {
     {"GET", TARGET_OBJECT, "status", NULL, verb_get},
     {"PUT", TARGET_OBJECT, "status", NULL, verb_update},
     {"PATCH", TARGET_OBJECT, "status", NULL, verb_patch},
+    {"GET", TARGET_OBJECT, "scale", NULL, verb_get_scale},
+    {"PUT", TARGET_OBJECT, "scale", NULL, verb_set_scale},
+    {"PATCH", TARGET_OBJECT, "scale", NULL, verb_set_scale},
     {"GET", TARGET_OBJECT, "log", &kind_pod, verb_log},
     {"GET", TARGET_OBJECT, "samples", &kind_pod, verb_samples},
     {"GET", TARGET_OBJECT, "samples", &kind_node, verb_samples},
@@ -52,15 +55,10 @@ static const struct {
     bool below; /* paths below it too */
     verb_fn *run;
 } fixed[] = {
-    {"healthz", true, verb_health},
-    {"livez", true, verb_health},
-    {"readyz", true, verb_health},
-    {"version", false, verb_version},
-    {"api", false, verb_discover_core},
-    {"apis", false, verb_discover_groups},
-    {"openapi/v2", false, verb_openapi_v2},
-    {"openapi/v3", false, verb_openapi_v3},
-    {"apis/apiextensions.k8s.io/v1/customresourcedefinitions", false, verb_list_crds},
+    {"healthz", true, verb_health},         {"livez", true, verb_health},
+    {"readyz", true, verb_health},          {"version", false, verb_version},
+    {"api", false, verb_discover_core},     {"apis", false, verb_discover_groups},
+    {"openapi/v2", false, verb_openapi_v2}, {"openapi/v3", false, verb_openapi_v3},
 };
 
 struct segments {
@@ -116,13 +114,13 @@ static int route_kind(struct server_request *r, const char *group, const char *v
 
     *route = (struct route){.ns = "", .subresource = ""};
     if (count >= 3 && strcmp(text[0], "namespaces") == 0 &&
-        kind_by_plural(group, version, text[2])) {
+        server_kind(r->server, group, version, text[2])) {
         route->ns = text[1];
         in_namespace = true;
         text += 2;
         count -= 2;
     }
-    route->kind = kind_by_plural(group, version, text[0]);
+    route->kind = server_kind(r->server, group, version, text[0]);
     if (!route->kind || count > 3 || in_namespace > route->kind->namespaced) {
         route->kind = NULL;
         return unknown_path(err);
@@ -138,17 +136,28 @@ static int route_kind(struct server_request *r, const char *group, const char *v
     return 0;
 }
 
+/* Of those any kind may have. */
+static bool has_subresource(const struct kind *k, const char *name)
+{
+    if (strcmp(name, "status") == 0)
+        return k->has_status;
+    return strcmp(name, "scale") != 0 || k->scale;
+}
+
 static int run_verb(struct server_request *r, struct err *err)
 {
     enum target target = r->route.name ? TARGET_OBJECT : TARGET_COLLECTION;
     const struct kind *k = r->route.kind;
     bool known = false;
 
+    if (k->deprecation)
+        request_warn(r, k->deprecation);
+
     for (size_t i = 0; i < ELEMS(verbs); i++) {
         const struct verb *v = &verbs[i];
 
         if (v->target != target || strcmp(v->subresource, r->route.subresource) != 0 ||
-            (v->only && v->only != k) || (strcmp(v->subresource, "status") == 0 && !k->has_status))
+            (v->only && v->only != k) || !has_subresource(k, v->subresource))
             continue;
         known = true;
         if (!method_is(r, v->method))

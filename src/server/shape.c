@@ -54,8 +54,18 @@ void shape_release(struct shape *s)
 
 struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err)
 {
+    struct json *object;
+
     arena_reset(&s->scratch);
-    return blob_parse(&s->scratch, b, err);
+    object = blob_parse(&s->scratch, b, err);
+    if (object && s->kind->from_stored)
+        s->kind->from_stored(&s->scratch, s->kind, object);
+    return object;
+}
+
+bool shape_copies(const struct shape *s)
+{
+    return s->format == FORMAT_PLAIN && !s->kind->from_stored;
 }
 
 static struct json *table_of(struct shape *s, const struct json *object, bool with_columns)
@@ -95,13 +105,15 @@ static int write_checked(struct shape *s, const struct json *v, struct buf *out,
 int shape_item(struct shape *s, const struct blob *b, const struct json *object, struct buf *out,
                struct err *err)
 {
-    if (s->format == FORMAT_PLAIN) {
+    if (b && shape_copies(s)) {
         buf_add(out, b->data, b->len);
         return 0;
     }
     object = parsed(s, b, object, err);
     if (!object)
         return -1;
+    if (s->format == FORMAT_PLAIN)
+        return write_checked(s, object, out, err);
     if (s->format == FORMAT_PARTIAL)
         return write_checked(s, partial_of(s, object), out, err);
     return write_checked(s, json_first(json_get(table_of(s, object, false), "rows")), out, err);

@@ -21,6 +21,8 @@ struct shape {
 int shape_init(struct shape *s, const struct server_request *r, struct err *err) must_check;
 void shape_release(struct shape *s);
 
+/* Whether stored bytes are answered as they are. */
+bool shape_copies(const struct shape *s);
 /* The object of a blob, in scratch, until the next call. */
 struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err) must_check;
 

@@ -122,7 +122,7 @@ static void put_event(struct watch *w, enum store_event_type type, struct blob *
 
     piece_clear(w);
     buf_addf(&w->head, "{\"type\":\"%s\",\"object\":", type_names[type]);
-    if (w->shape.format == FORMAT_PLAIN) {
+    if (shape_copies(&w->shape)) {
         w->body = blob_ref(value);
         return;
     }

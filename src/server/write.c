@@ -20,6 +20,16 @@ struct json *blob_parse(struct arena *a, const struct blob *b, struct err *err)
     return json_parse(a, b->data, b->len, err);
 }
 
+struct json *stored_parse(struct arena *a, const struct kind *k, const struct blob *b,
+                          struct err *err)
+{
+    struct json *object = blob_parse(a, b, err);
+
+    if (object && k->from_stored)
+        k->from_stored(a, k, object);
+    return object;
+}
+
 static struct blob *encode(struct server *s, const struct json *object, struct err *err)
 {
     struct blob *b;
@@ -34,6 +44,21 @@ static struct blob *encode(struct server *s, const struct json *object, struct e
     if (!b)
         out_of_memory(err);
     return b;
+}
+
+/* As it is kept, which may be another form than the one it was written in. */
+static struct blob *encode_stored(struct server *s, struct arena *a, const struct kind *k,
+                                  struct json *object, struct err *err)
+{
+    struct json *stored = k->to_stored ? json_clone(a, object) : object;
+
+    if (k->to_stored && stored)
+        k->to_stored(a, k, stored);
+    if (arena_failed(a)) {
+        out_of_memory(err);
+        return NULL;
+    }
+    return encode(s, stored, err);
 }
 
 /* The store's errors as ours. */
@@ -51,19 +76,24 @@ int object_write(struct server *s, struct arena *a, const struct kind *k, const 
                  struct blob **ret, struct err *err)
 {
     struct store_collection *c = server_collection(s, k);
-    struct blob *b;
+    struct blob *b, *shown = NULL;
     int rc;
 
     json_set_stringf(a, json_make_object(a, object, "metadata"), "resourceVersion", "%" PRId64,
                      store_next_revision(s->store));
     if (!key || arena_failed(a))
         return out_of_memory(err);
-    b = encode(s, object, err);
-    if (!b)
+    b = encode_stored(s, a, k, object, err);
+    if (b && ret && k->to_stored)
+        shown = encode(s, object, err);
+    if (!b || (ret && k->to_stored && !shown)) {
+        blob_unref(b);
         return -ENOMEM;
+    }
     rc = type == WRITE_PUT ? store_put(c, key, b, done, arg) : store_delete(c, key, b, done, arg);
     if (rc == 0 && ret)
-        *ret = blob_ref(b);
+        *ret = blob_ref(shown ? shown : b);
+    blob_unref(shown);
     blob_unref(b);
     return rc < 0 ? store_refused(rc, err) : 0;
 }
@@ -134,20 +164,35 @@ static void unchanged_committed(void *arg, bool reached)
     written(arg, reached ? NULL : &err);
 }
 
+static struct blob *as_shown(struct server_request *r, const struct store_item *item,
+                             struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    struct json *object;
+
+    if (!k->from_stored)
+        return blob_ref(item->value);
+    object = stored_parse(r->arena, k, item->value, err);
+    return object ? encode(r->server, object, err) : NULL;
+}
+
 int request_unchanged(struct server_request *r, const struct store_item *item, struct err *err)
 {
     struct server *s = r->server;
-    struct pending *p;
+    struct blob *shown = as_shown(r, item, err);
+    struct pending *p = shown ? arena_alloc(r->arena, sizeof(*p)) : NULL;
 
+    if (!p) {
+        blob_unref(shown);
+        return out_of_memory(err);
+    }
     if (item->revision <= store_revision(s->store)) {
-        reply_blob(r, 200, item->value);
+        reply_blob(r, 200, shown);
+        blob_unref(shown);
         return 0;
     }
     /* equal to a write that is still on its way to the disk: it must not be told before it is */
-    p = arena_alloc(r->arena, sizeof(*p));
-    if (!p)
-        return out_of_memory(err);
-    *p = (struct pending){.request = r, .code = 200, .answer = blob_ref(item->value)};
+    *p = (struct pending){.request = r, .code = 200, .answer = shown};
     if (wait_for_revision(s, server_collection(s, r->route.kind), item->revision, UNCHANGED_WAIT_MS,
                           unchanged_committed, p) < 0) {
         blob_unref(p->answer);
@@ -167,11 +212,13 @@ struct json *request_load(struct server_request *r, const char **ret_key,
         out_of_memory(err);
         return NULL;
     }
+    if (crd_check_builtin(r, r->route.name, err) < 0)
+        return NULL;
     if (!item) {
         not_found(err, k, r->route.name);
         return NULL;
     }
     *ret_key = key;
     *ret_item = item;
-    return blob_parse(r->arena, item->value, err);
+    return stored_parse(r->arena, k, item->value, err);
 }

@@ -226,7 +226,7 @@ static void members_are_what_is_left_without_directives(void **state)
 /* Clients make their patches by what is published: it must be what we merge by. */
 static void merge_keys_are_published(void **state)
 {
-    const struct json *v3 = schema_openapi_v3(&arena, "", "v1");
+    const struct json *v3 = schema_openapi_v3(&arena, kinds, "", "v1");
     const struct json *spec = json_at(v3, "components", "schemas", "io.k8s.api.core.v1.PodSpec",
                                       "properties");
     const struct json *meta = json_at(v3, "components", "schemas", SCHEMA_META_NAME, "properties");
@@ -242,7 +242,7 @@ static void merge_keys_are_published(void **state)
     assert_null(json_at(spec, "tolerations", "x-kubernetes-patch-strategy"));
     assert_string_equal(json_string(json_at(meta, "finalizers", "x-kubernetes-patch-strategy"), ""),
                         "merge");
-    schema_openapi_v2(&v2);
+    schema_openapi_v2(kinds, &v2);
     assert_false(v2.failed);
     assert_non_null(memmem(v2.data, v2.len, "x-kubernetes-patch-merge-key",
                            strlen("x-kubernetes-patch-merge-key")));

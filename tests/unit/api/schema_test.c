@@ -135,7 +135,7 @@ static void the_crd_is_complete(void **state)
 
 static void v3_documents_tell_kubectl_that_the_server_validates(void **state)
 {
-    const struct json *doc = schema_openapi_v3(&arena, "batch.tensorstack.dev", "v1beta1");
+    const struct json *doc = schema_openapi_v3(&arena, kinds, "batch.tensorstack.dev", "v1beta1");
     const struct json *op = at(
         doc, "paths",
         "/apis/batch.tensorstack.dev/v1beta1/namespaces/{namespace}/pytorchtrainingjobs/{name}",
@@ -161,10 +161,10 @@ static void v3_documents_tell_kubectl_that_the_server_validates(void **state)
     assert_json(at(schema, "properties", "metadata"),
                 "{\"$ref\":\"#/components/schemas/" SCHEMA_META_NAME "\"}");
     assert_non_null(at(doc, "components", "schemas", SCHEMA_META_NAME, "properties", "labels"));
-    assert_null(schema_openapi_v3(&arena, "apps", "v1"));
+    assert_null(schema_openapi_v3(&arena, kinds, "apps", "v1"));
     assert_non_null(
-        at(schema_openapi_v3(&arena, "", "v1"), "components", "schemas", "io.k8s.api.core.v1.Pod"));
-    assert_non_null(at(schema_openapi_v3(&arena, "", "v1"), "paths", "/api/v1/nodes/{name}"));
+        at(schema_openapi_v3(&arena, kinds, "", "v1"), "components", "schemas", "io.k8s.api.core.v1.Pod"));
+    assert_non_null(at(schema_openapi_v3(&arena, kinds, "", "v1"), "paths", "/api/v1/nodes/{name}"));
 }
 
 /* --- protobuf ------------------------------------------------------------------------------- */
@@ -235,7 +235,7 @@ static void v2_is_the_protobuf_kubectl_reads(void **state)
     struct bytes doc, job, spec, op, dry_run;
 
     (void)state;
-    schema_openapi_v2(&out);
+    schema_openapi_v2(kinds, &out);
     assert_false(out.failed);
     doc = (struct bytes){(const unsigned char *)out.data, out.len};
     assert_true(is_text(field(doc, 1, 0), "2.0"));
@@ -276,7 +276,7 @@ static void a_document_that_does_not_fit_fails(void **state)
     struct buf out = BUF_INIT(1000);
 
     (void)state;
-    schema_openapi_v2(&out);
+    schema_openapi_v2(kinds, &out);
     assert_true(out.failed);
     buf_release(&out);
 }

@@ -394,7 +394,7 @@ static void deletes(void **state)
         expect(f, "DELETE", CONFIG_MAPS "/a", "{\"preconditions\":{\"uid\":\"another\"}}", 409),
         "Conflict", "Precondition failed: UID in precondition: another");
     expect(f, "DELETE", CONFIG_MAPS "/a", "{\"preconditions\":{\"resourceVersion\":\"1\"}}", 409);
-    expect(f, "DELETE", CONFIG_MAPS "/a", "{\"propagationPolicy\":\"Sideways\"}", 400);
+    expect(f, "DELETE", CONFIG_MAPS "/a", "{\"propagationPolicy\":\"Sideways\"}", 422);
     expect(f, "DELETE", CONFIG_MAPS "/a", "{\"gracePeriodSeconds\":-1}", 400);
     a = expect(f, "DELETE", CONFIG_MAPS "/a", "{\"dryRun\":[\"All\"]}", 200);
     expect(f, "GET", CONFIG_MAPS "/a", NULL, 200);

@@ -1,0 +1,12 @@
+/* json_path.h - the JSONPath of printer columns: .a.b, ['a'], .a\.b, [0], [*], [?(@.type=="X")]. */
+#ifndef MUSTER_API_JSON_PATH_H
+#define MUSTER_API_JSON_PATH_H
+
+#include "base/json.h"
+
+/* The first value the path leads to; NULL when there is none, or the path is not understood. */
+const struct json *json_path_first(const struct json *v, const char *path);
+/* Whether it is understood. */
+bool json_path_is_valid(const char *path);
+
+#endif
