@@ -1,8 +1,10 @@
 /* main.c - chooses. A supervisor is started once per pod and must be small and quick: it is told
- * apart before anything else is set up. So is the helper of a command that is run in a pod. */
+ * apart before anything else is set up. So is the helper of a command that is run in a pod, and
+ * what mpirun starts once per worker. */
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/mpi_rsh.h"
 #include "runtime/exec_helper.h"
 #include "runtime/supervisor.h"
 
@@ -12,5 +14,8 @@ int main(int argc, char **argv)
         return supervisor_main(argc, argv);
     if (argc > 1 && strcmp(argv[1], EXEC_HELPER_COMMAND) == 0)
         return exec_helper_main();
+    if (argc > 1 && (strcmp(argv[1], MPI_RSH_COMMAND) == 0 ||
+                     strcmp(argv[1], MPI_RSH_SSH_OPTION) == 0))
+        return mpi_rsh_main(argc - 2, argv + 2);
     return (int)command_main(argc, argv);
 }

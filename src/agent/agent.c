@@ -5,10 +5,12 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/agent_internal.h"
 #include "agent/samples.h"
@@ -184,6 +186,20 @@ static char *home_folder(void)
                                                                                         : "/");
 }
 
+/* Where our binary is; a newer one in its place is as good. NULL: out of memory. */
+static char *own_path(void)
+{
+    static const char gone[] = " (deleted)";
+    char path[PATH_MAX];
+    ssize_t n = readlink(THIS_PROGRAM, path, sizeof(path) - 1);
+    size_t len = n > 0 ? (size_t)n : 0;
+
+    path[len] = '\0';
+    if (len > strlen(gone) && strcmp(path + len - strlen(gone), gone) == 0)
+        path[len - strlen(gone)] = '\0';
+    return strdup(path);
+}
+
 static int set_names(struct agent *a, const struct agent_options *o, struct err *err)
 {
     int rc = file_make_dirs(o->pod_root, 0700);
@@ -196,7 +212,9 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
     a->pod_root = realpath(o->pod_root, NULL);
     a->node_name = strdup(o->node_name && *o->node_name ? o->node_name : a->machine.host_name);
     a->home = home_folder();
-    if (!a->pod_root || !a->node_name || !a->home ||
+    a->exe = own_path();
+    a->server = o->server ? strdup(o->server) : NULL;
+    if (!a->pod_root || !a->node_name || !a->home || !a->exe || (o->server && !a->server) ||
         asprintf(&a->pods_query, "fieldSelector=spec.nodeName%%3D%s", a->node_name) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
     if (dns_name_problem(a->node_name))
@@ -340,5 +358,7 @@ void agent_free(struct agent *a)
     free(a->pod_root);
     free(a->pods_query);
     free(a->home);
+    free(a->exe);
+    free(a->server);
     free(a);
 }

@@ -16,6 +16,7 @@ struct agent_options {
     const char *pod_root;    /* one folder per pod; hosts/ and logs/ are made beside it */
     const char *node_name;   /* NULL: the host's name */
     const char *program;     /* run as `program supervise <folder>`; NULL: this program */
+    const char *server; /* its address, for pods that have a service account; NULL: no tokens */
     struct runtime *runtime; /* NULL: host processes. One given is not freed by the agent */
 };
 

@@ -19,6 +19,8 @@ struct agent {
     struct transport *transport;
     struct machine machine;
     char *node_name, *pod_root, *pods_query, *home;
+    char *exe;    /* our own binary, for pods that run it */
+    char *server; /* NULL: pods get no tokens */
     struct runtime *runtime;
     bool owns_runtime;
     struct hosts *hosts;
@@ -44,6 +46,8 @@ struct pod_work {
     struct arena refs_arena;
     struct pod_ref *refs; /* fetched for the start that is under way */
     bool refs_known;
+    char *token; /* fetched for it too (pod_token.c) */
+    void (*on_token)(struct pod_work *w, const struct err *err);
 };
 
 /* pod_work.c: takes the pod one step further; calls queue_done when that step is over. */

@@ -347,6 +347,17 @@ static int add_env(struct builder *b, const struct json *e, struct err *err)
     return 0;
 }
 
+/* For programs that are muster itself; $(MUSTER_EXE) may stand in a command. */
+static void add_own(struct builder *b)
+{
+    set_variable(b, "MUSTER_EXE", b->machine->exe, true);
+    set_variable(b, "MUSTER_NAMESPACE", object_namespace(b->pod), true);
+    if (b->machine->token) {
+        set_variable(b, "MUSTER_SERVER", b->machine->server, true);
+        set_variable(b, "MUSTER_TOKEN", b->machine->token, true);
+    }
+}
+
 static int build_env(struct builder *b, const struct json *c, struct err *err)
 {
     int rc = 0;
@@ -356,6 +367,7 @@ static int build_env(struct builder *b, const struct json *c, struct err *err)
     b->count = 0;
     add_inherited(b);
     set_variable(b, "HOSTNAME", object_name(b->pod), false);
+    add_own(b);
     add_gpus(b, c);
     json_each (e, json_get(c, "envFrom")) {
         rc = add_all_from(b, e, "configMapRef", &kind_config_map, err);

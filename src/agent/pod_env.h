@@ -27,6 +27,8 @@ struct pod_machine {
     const char *host_address; /* put in place of Service names where pods cannot resolve them; NULL:
                                  they can */
     bool has_gpus;
+    const char *exe;            /* MUSTER_EXE, or NULL */
+    const char *server, *token; /* MUSTER_SERVER and MUSTER_TOKEN of the pod's account, or NULL */
     struct pod_allocatable allocatable; /* what limits that are not set mean */
 };
 

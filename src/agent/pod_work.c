@@ -12,6 +12,7 @@
 #include "agent/agent_internal.h"
 #include "agent/pod_events.h"
 #include "agent/pod_status.h"
+#include "agent/pod_token.h"
 #include "api/object.h"
 #include "base/log.h"
 #include "client/client.h"
@@ -38,6 +39,7 @@ static void drop_refs(struct pod_work *w)
     arena_release(&w->refs_arena);
     w->refs = NULL;
     w->refs_known = false;
+    pod_token_drop(w);
 }
 
 static void done(struct pod_work *w, enum queue_result result)
@@ -271,6 +273,9 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
                                   .home = a->home,
                                   .host_address = mounts ? NULL : HOST_ADDRESS,
                                   .has_gpus = a->machine.gpus > 0,
+                                  .exe = a->exe,
+                                  .server = a->server,
+                                  .token = w->token,
                                   .allocatable = {.cpu_milli = a->machine.cpu_milli,
                                                   .memory_bytes = a->machine.memory_bytes}};
     struct pod_start start;
@@ -305,6 +310,25 @@ static void say_image_unused(struct pod_work *w, const struct json *pod, struct 
         "The image is not pulled: the program runs with this machine's own software");
 }
 
+static void on_token(struct pod_work *w, const struct err *err)
+{
+    const struct json *pod = cached_pod(w);
+    struct arena arena = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+
+    if (!err) {
+        look(w);
+        return;
+    }
+    complain(w, "cannot get its service account's token", err);
+    if (pod)
+        say(w, pod, arena_printf(&arena, "%s.token-%.8s", w->name, w->uid), "Warning", "Failed",
+            arena_printf(&arena, "No token for service account %s: %s", pod_token_account(pod),
+                         err->text));
+    arena_release(&arena);
+    drop_refs(w);
+    done(w, QUEUE_RETRY);
+}
+
 static void start_pod(struct pod_work *w, const struct json *pod, bool service_missing)
 {
     struct arena arena = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
@@ -312,7 +336,7 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
     struct pod_failure waiting = {.waiting = true, .reason = "CreateContainerConfigError"};
     int rc;
 
-    if (!have_refs(w, pod))
+    if (!have_refs(w, pod) || !pod_token_have(w, pod, on_token))
         return;
     rc = build_and_start(w, pod, &arena, &err);
     drop_refs(w);
@@ -446,6 +470,7 @@ void pod_work_free(struct pod_work *w)
     client_forget(w);
     agent_await_service(w, false);
     arena_release(&w->refs_arena);
+    pod_token_drop(w);
     free(w->key);
     free(w->ns);
     free(w->name);

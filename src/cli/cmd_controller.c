@@ -26,7 +26,8 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void *start(struct loop *l, struct transport *t, const void *values, struct err *err)
+static void *start(struct loop *l, struct transport *t, const char *server, const void *values,
+                   struct err *err)
 {
     const struct controller_options *o = values;
     const struct control_options how = {.transport = t,
@@ -35,6 +36,7 @@ static void *start(struct loop *l, struct transport *t, const void *values, stru
                                         .overcommit = o->overcommit,
                                         .shared_network = true};
 
+    (void)server;
     return control_new(&how, err);
 }
 

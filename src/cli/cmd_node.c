@@ -33,11 +33,15 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void *start(struct loop *l, struct transport *t, const void *values, struct err *err)
+static void *start(struct loop *l, struct transport *t, const char *server, const void *values,
+                   struct err *err)
 {
     const struct node_options *o = values;
-    const struct agent_options how = {
-        .loop = l, .transport = t, .pod_root = o->pod_root, .node_name = o->node_name};
+    const struct agent_options how = {.loop = l,
+                                      .transport = t,
+                                      .pod_root = o->pod_root,
+                                      .node_name = o->node_name,
+                                      .server = server};
 
     return agent_new(&how, err);
 }

@@ -8,9 +8,11 @@
 #include "cli/suggest.h"
 
 const struct command *const commands[] = {
-    &command_up,   &command_down,    &command_run,        &command_ps,
-    &command_logs, &command_rm,      &command_kubeconfig, &command_controller,
-    &command_node, &command_version, &command_help,       NULL,
+    &command_up,      &command_down,       &command_run,
+    &command_ps,      &command_logs,       &command_exec,
+    &command_rm,      &command_kubeconfig, &command_controller,
+    &command_node,    &command_mpi_launch, &command_mpi_worker,
+    &command_version, &command_help,       NULL,
 };
 
 static const struct {
@@ -147,6 +149,11 @@ static int global_options(int argc, char **argv, enum talk_color *ret_color, str
     for (int i = 1; i < argc; i++) {
         size_t w = 0;
 
+        if (strcmp(argv[i], "--") == 0) { /* what follows is another program's */
+            while (i < argc)
+                argv[out++] = argv[i++];
+            break;
+        }
         while (w < ELEMS(words) && strcmp(argv[i], words[w].word) != 0)
             w++;
         if (w < ELEMS(words))

@@ -86,6 +86,7 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                       .shared_network = true};
     struct agent_options agent = {
         .loop = d->loop, .pod_root = o->home->pods_path, .node_name = o->node_name};
+    char server[sizeof(d->address) + sizeof("http://")];
 
     d->control_transport = server_local_transport(d->server);
     d->agent_transport = server_local_transport(d->server);
@@ -95,7 +96,9 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     d->control = control_new(&control, err);
     if (!d->control)
         return -EIO;
+    (void)snprintf(server, sizeof(server), "http://%s", d->address);
     agent.transport = d->agent_transport;
+    agent.server = server;
     d->agent = agent_new(&agent, err);
     return d->agent ? 0 : -EIO;
 }

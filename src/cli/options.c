@@ -77,6 +77,16 @@ static int set_int(const struct option_spec *s, int64_t *slot, const char *value
     return 0;
 }
 
+static int add_item(const struct option_spec *s, struct option_list *list, const char *value,
+                    struct err *err)
+{
+    if (list->len == OPTION_LIST_LIMIT)
+        return err_set(err, ERR_BAD_REQUEST, "--%s may be given at most %d times", s->name,
+                       OPTION_LIST_LIMIT);
+    list->items[list->len++] = value;
+    return 0;
+}
+
 static int set_value(const struct option_spec *s, void *values, const char *value, struct err *err)
 {
     void *slot = (char *)values + s->offset;
@@ -94,6 +104,8 @@ static int set_value(const struct option_spec *s, void *values, const char *valu
         return set_int(s, slot, value, err);
     case OPTION_CHOICE:
         return set_choice(s, slot, value, err);
+    case OPTION_LIST:
+        return add_item(s, slot, value, err);
     }
     unreachable();
 }

@@ -13,6 +13,14 @@ enum option_type {
     OPTION_TEXT,   /* const char * */
     OPTION_INT,    /* int64_t >= 0 */
     OPTION_CHOICE, /* const char *, one of values[] */
+    OPTION_LIST,   /* struct option_list: may be given several times */
+};
+
+#define OPTION_LIST_LIMIT 4096
+
+struct option_list {
+    const char *items[OPTION_LIST_LIMIT + 1]; /* NULL-terminated */
+    size_t len;
 };
 
 struct option_spec {

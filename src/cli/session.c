@@ -41,15 +41,23 @@ static int own_kubeconfig(struct cli *cli, const char *dir, const char **ret, st
     return 0;
 }
 
+int session_config(struct cli *cli, const struct session_options *options,
+                   struct client_config *ret, struct err *err)
+{
+    const char *path = options->kubeconfig;
+    int r = path ? 0 : own_kubeconfig(cli, options->dir, &path, err);
+
+    return r ? r : kubeconfig_load(&cli->arena, path, ret, err);
+}
+
 int session_open(struct cli *cli, const struct session_options *options, struct session *ret,
                  struct err *err)
 {
-    const char *path = options->kubeconfig;
     struct client_config config;
-    int r = path ? 0 : own_kubeconfig(cli, options->dir, &path, err);
+    int r = session_config(cli, options, &config, err);
 
     *ret = (struct session){.arena = &cli->arena, .own_daemon = !options->kubeconfig};
-    if (r || (r = kubeconfig_load(&cli->arena, path, &config, err)))
+    if (r)
         return r;
     ret->ns = options->ns ? options->ns : config.ns && *config.ns ? config.ns : "default";
     ret->loop = loop_new(err);

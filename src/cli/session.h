@@ -8,6 +8,7 @@
 
 #include "api/kind.h"
 #include "cli/command.h"
+#include "client/kubeconfig.h"
 #include "loop/loop.h"
 #include "port/transport.h"
 
@@ -41,6 +42,9 @@ struct session {
     bool own_daemon; /* the data folder's: programs run on this machine */
 };
 
+/* Where the API is and who we are there, without connecting. */
+int session_config(struct cli *cli, const struct session_options *options,
+                   struct client_config *ret, struct err *err) must_check;
 int session_open(struct cli *cli, const struct session_options *options, struct session *ret,
                  struct err *err) must_check;
 void session_close(struct session *s);

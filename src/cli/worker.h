@@ -10,9 +10,10 @@
 struct worker {
     const char *kubeconfig;
     bool verbose;
-    /* Makes the clients; NULL with err set. They go on until stop, which comes before the transport
-     * ends. */
-    void *(*start)(struct loop *l, struct transport *t, const void *options, struct err *err);
+    /* Makes the clients of the server at that address; NULL with err set. They go on until stop,
+     * which comes before the transport ends. */
+    void *(*start)(struct loop *l, struct transport *t, const char *server, const void *options,
+                   struct err *err);
     void (*stop)(void *clients);
     const void *options;
 };

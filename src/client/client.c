@@ -167,6 +167,18 @@ void client_create(struct transport *t, const struct kind *k, const struct json 
     arena_release(&a);
 }
 
+void client_create_sub(struct transport *t, const struct kind *k, const char *ns, const char *name,
+                       const char *subresource, const struct json *body, client_fn *fn, void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+    const char *path = body ? kind_path(&a, k, ns, name) : NULL;
+
+    if (path)
+        path = arena_printf(&a, "%s/%s", path, subresource);
+    send(t, "POST", path, "application/json", body, fn, arg);
+    arena_release(&a);
+}
+
 static void put(struct transport *t, const struct kind *k, const struct json *object,
                 const char *suffix, client_fn *fn, void *arg)
 {

@@ -16,6 +16,9 @@
     X(easy_setopt, curl_easy_setopt)                                                               \
     X(easy_getinfo, curl_easy_getinfo)                                                             \
     X(easy_strerror, curl_easy_strerror)                                                           \
+    X(easy_perform, curl_easy_perform)                                                             \
+    X(easy_send, curl_easy_send)                                                                   \
+    X(easy_recv, curl_easy_recv)                                                                   \
     X(multi_init, curl_multi_init)                                                                 \
     X(multi_cleanup, curl_multi_cleanup)                                                           \
     X(multi_setopt, curl_multi_setopt)                                                             \

@@ -9,7 +9,7 @@
 #define FIN 0x80u
 #define RESERVED 0x70u
 #define MASKED 0x80u
-#define MASK_BYTES 4u
+#define MASK_BYTES WEBSOCKET_MASK_BYTES
 
 /* --- the handshake --------------------------------------------------------------------- */
 
@@ -48,11 +48,28 @@ size_t websocket_head(unsigned char out[WEBSOCKET_HEAD_LIMIT_BYTES], enum websoc
     return 2 + bytes;
 }
 
+size_t websocket_head_masked(unsigned char out[WEBSOCKET_HEAD_LIMIT_BYTES],
+                             enum websocket_opcode opcode, size_t len,
+                             const unsigned char mask[WEBSOCKET_MASK_BYTES])
+{
+    size_t n = websocket_head(out, opcode, len);
+
+    out[1] |= MASKED;
+    memcpy(out + n, mask, MASK_BYTES);
+    return n + MASK_BYTES;
+}
+
 /* --- input ----------------------------------------------------------------------------- */
 
 void websocket_init(struct websocket *w, const struct websocket_handler *handler, void *arg)
 {
     *w = (struct websocket){.handler = *handler, .arg = arg};
+}
+
+void websocket_init_client(struct websocket *w, const struct websocket_handler *handler, void *arg)
+{
+    websocket_init(w, handler, arg);
+    w->is_client = true;
 }
 
 static enum websocket_opcode opcode_of(const struct websocket *w)
@@ -72,7 +89,7 @@ static size_t head_size(const struct websocket *w)
 
     if (w->head_len < 2)
         return 2;
-    return 2 + MASK_BYTES + (len == 126 ? 2 : len == 127 ? 8 : 0);
+    return 2 + (w->is_client ? 0 : MASK_BYTES) + (len == 126 ? 2 : len == 127 ? 8 : 0);
 }
 
 static uint64_t payload_length(const struct websocket *w)
@@ -90,7 +107,7 @@ static bool head_is_allowed(const struct websocket *w)
 {
     enum websocket_opcode opcode = opcode_of(w);
 
-    if (w->head[0] & RESERVED || !(w->head[1] & MASKED) || w->left > INT64_MAX)
+    if (w->head[0] & RESERVED || !(w->head[1] & MASKED) != w->is_client || w->left > INT64_MAX)
         return false;
     if (is_control(w))
         return opcode <= WEBSOCKET_PONG && w->head[0] & FIN &&
@@ -113,7 +130,7 @@ static int frame_begins(struct websocket *w)
     return 0;
 }
 
-static void frame_part(struct websocket *w, char *data, size_t len)
+static void unmask(struct websocket *w, char *data, size_t len)
 {
     const unsigned char *mask = w->head + head_size(w) - MASK_BYTES;
     unsigned at = w->mask_at;
@@ -121,6 +138,12 @@ static void frame_part(struct websocket *w, char *data, size_t len)
     for (size_t i = 0; i < len; i++, at = (at + 1) % MASK_BYTES)
         data[i] = (char)((unsigned char)data[i] ^ mask[at]);
     w->mask_at = at;
+}
+
+static void frame_part(struct websocket *w, char *data, size_t len)
+{
+    if (!w->is_client)
+        unmask(w, data, len);
     w->left -= len;
     if (is_control(w)) {
         memcpy(w->control + w->control_len, data, len);

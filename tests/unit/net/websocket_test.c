@@ -179,6 +179,24 @@ static void broken_frames_are_errors(void **state)
     buf_release(&in);
 }
 
+/* A server's frames are not masked; a client that gets one that is, or the other way round, stops.
+ */
+static void a_client_reads_what_a_server_sends(void **state)
+{
+    static const unsigned char mask[WEBSOCKET_MASK_BYTES] = {1, 2, 3, 4};
+    unsigned char head[WEBSOCKET_HEAD_LIMIT_BYTES];
+    char bytes[] = "\x02\x03one\x89\x02hi\x80\x04 two\x82\x01x", masked[] = "\x82\x81\0\0\0\0a";
+    struct fixture *f = *state;
+
+    websocket_init_client(&f->ws, &handler, f);
+    for (size_t i = 0; i < sizeof(bytes) - 1; i++)
+        assert_int_equal(websocket_feed(&f->ws, bytes + i, 1), 0);
+    assert_string_equal(f->said.data, "|one<9:hi> two|x");
+    assert_int_equal(websocket_feed(&f->ws, masked, sizeof(masked) - 1), -EPROTO);
+    assert_int_equal(websocket_head_masked(head, WEBSOCKET_BINARY, 300, mask), 8);
+    assert_memory_equal(head, "\x82\xfe\x01\x2c\x01\x02\x03\x04", 8);
+}
+
 static void keys_are_answered(void **state)
 {
     char accept[WEBSOCKET_ACCEPT_SIZE];
@@ -229,6 +247,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(long_frames_pass, set_up, tear_down),
         cmocka_unit_test(heads_have_three_lengths),
         cmocka_unit_test(broken_frames_are_errors),
+        cmocka_unit_test_setup_teardown(a_client_reads_what_a_server_sends, set_up, tear_down),
         cmocka_unit_test(keys_are_answered),
         cmocka_unit_test(hashes_are_right),
     };

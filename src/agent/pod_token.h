@@ -1,0 +1,15 @@
+/* pod_token.h - the token with which a pod proves to the API which service account it is. */
+#ifndef MUSTER_AGENT_POD_TOKEN_H
+#define MUSTER_AGENT_POD_TOKEN_H
+
+#include "agent/agent_internal.h"
+
+/* The account whose token the pod wants, or NULL: it names none, or wants no token. */
+const char *pod_token_account(const struct json *pod);
+/* True when w->token is there, or none is wanted. Otherwise asks for it; then calls one of both
+ * later, with err NULL when the token came. */
+bool pod_token_have(struct pod_work *w, const struct json *pod,
+                    void (*then)(struct pod_work *w, const struct err *err));
+void pod_token_drop(struct pod_work *w);
+
+#endif

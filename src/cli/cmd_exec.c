@@ -1,0 +1,132 @@
+/* cmd_exec.c - `muster exec`: a command in a pod, or in a replica of a job. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/object.h"
+#include "cli/exec_pump.h"
+#include "cli/session.h"
+
+struct exec_options {
+    struct session_options session;
+    const char *container, *replica;
+    bool input, tty;
+};
+
+static const struct option_spec options[] = {
+    {.name = "stdin",
+     .letter = 'i',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct exec_options, input),
+     .doc = "pass our standard input on"},
+    {.name = "tty",
+     .letter = 't',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct exec_options, tty),
+     .doc = "give it a terminal: ours"},
+    {.name = "container",
+     .letter = 'c',
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct exec_options, container),
+     .value_name = "NAME",
+     .doc = "of a pod that has several"},
+    {.name = "replica",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct exec_options, replica),
+     .value_name = "NAME",
+     .doc = "of a job: worker-1 (default: its first that runs)"},
+    SESSION_OPTIONS(struct exec_options, session),
+    {0},
+};
+
+static bool ends_with(const char *name, const char *replica)
+{
+    size_t n = strlen(name), m = strlen(replica);
+
+    return n > m && name[n - m - 1] == '-' && strcmp(name + n - m, replica) == 0;
+}
+
+static bool fits(const struct json *pod, const char *replica)
+{
+    return !object_is_deleting(pod) && json_string_is(json_at(pod, "status", "phase"), "Running") &&
+           (!replica || ends_with(object_name(pod), replica));
+}
+
+static int pick_replica(struct session *s, const struct json *job, const char *replica,
+                        const char **ret, struct err *err)
+{
+    struct json *pods = NULL;
+    int rc = session_list(s, &kind_pod, s->ns, NULL, &pods, err);
+
+    if (rc)
+        return rc;
+    json_each (pod, json_get(pods, "items"))
+        if (object_is_controlled_by(pod, object_uid(job)) && fits(pod, replica)) {
+            *ret = object_name(pod);
+            return 0;
+        }
+    rc = err_set(err, ERR_NOT_FOUND, "job '%s' has no replica%s%s that runs", object_name(job),
+                 replica ? " " : "", replica ? replica : "");
+    err_hint(err, "'muster ps' says why");
+    return rc;
+}
+
+/* The word names a pod, or else a job. */
+static int find_pod(struct session *s, const struct exec_options *o, const char *word,
+                    const char **ret, struct err *err)
+{
+    auto_err attempt = ERR_INIT;
+    const struct kind *k;
+    struct json *object = NULL;
+    int rc;
+
+    *ret = word;
+    if (!o->replica && session_get(s, &kind_pod, s->ns, word, &object, &attempt) == 0)
+        return 0;
+    if (err_is_set(&attempt) && attempt.reason != ERR_NOT_FOUND) {
+        err_move(err, &attempt);
+        return -EIO;
+    }
+    rc = session_find_job(s, word, &k, &object, err);
+    return rc ? rc : pick_replica(s, object, o->replica, ret, err);
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    const struct exec_options *o = values;
+    struct exec_client_options how = {
+        .container = o->container,
+        .argv = args->list + 1,
+        .wants_stdin = o->input || o->tty,
+        .tty = o->tty && isatty(STDIN_FILENO),
+    };
+    struct client_config config;
+    struct session s = {0};
+    auto_err err = ERR_INIT;
+    int code = -1;
+
+    if (session_config(cli, &o->session, &config, &err) == 0 &&
+        session_open(cli, &o->session, &s, &err) == 0 &&
+        find_pod(&s, o, args->list[0], &how.pod, &err) == 0) {
+        how.ns = s.ns;
+        how.config = &config;
+        code = exec_pump_run(&how, &err);
+    }
+    session_close(&s);
+    return code < 0 ? command_fail(cli, &err) : (enum exit_code)code;
+}
+
+const struct command command_exec = {
+    .name = "exec",
+    .args = "POD|JOB -- COMMAND [ARG...]",
+    .summary = "Run a command in a pod, or in a replica of a job",
+    .help = "  muster exec -it mnist -- bash\n"
+            "  muster exec mnist --replica worker-1 -- nvidia-smi\n"
+            "\n"
+            "Exits as the command does.\n",
+    .options = options,
+    .options_size = sizeof(struct exec_options),
+    .min_args = 2,
+    .max_args = ARGS_LIMIT - 1,
+    .run = run,
+};

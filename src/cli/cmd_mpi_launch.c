@@ -1,0 +1,328 @@
+/*
+ * cmd_mpi_launch.c - `muster mpi-launch`: what the launcher of an MPIJob runs (core/mpi.h). Waits
+ * for the workers, writes the hostfile and becomes mpirun, whose output and exit are the job's.
+ *
+ * On one machine all workers have its address. Open MPI must not conclude from it that they are
+ * here: names are not resolved, the loopback is what it may talk over, and nobody binds to
+ * processors as if he had them to himself.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/mpi_rsh.h"
+#include "cli/mpi_wait.h"
+#include "client/pod_config.h"
+#include "core/mpi.h"
+
+#define HOSTFILE_LIMIT_BYTES (4u * 1024u * 1024u)
+#define WORDS_LIMIT (4 * OPTION_LIST_LIMIT)
+#define EXIT_NO_MPIRUN 127
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+#define LOOPBACK_INTERFACE "lo"
+
+struct launch_options {
+    const char *ns, *implementation, *home;
+    struct option_list workers, mca, extra;
+    int64_t slots, timeout_s;
+};
+
+static const struct launch_options defaults = {
+    .slots = 1, .timeout_s = MPI_READY_TIMEOUT_SECONDS, .implementation = "openmpi"};
+
+static const char *const implementations[] = {"openmpi", "intel", "mpich", NULL};
+
+static const struct option_spec options[] = {
+    {.name = "namespace",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct launch_options, ns),
+     .value_name = "NAME",
+     .doc = "of the workers (default: the launcher's own)"},
+    {.name = "worker",
+     .type = OPTION_LIST,
+     .offset = offsetof(struct launch_options, workers),
+     .value_name = "POD",
+     .doc = "a worker's pod; once for each"},
+    {.name = "slots",
+     .type = OPTION_INT,
+     .offset = offsetof(struct launch_options, slots),
+     .value_name = "N",
+     .doc = "processes per worker (default: 1)"},
+    {.name = "implementation",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct launch_options, implementation),
+     .value_name = "openmpi|intel|mpich",
+     .doc = "whose mpirun it is (default: openmpi)",
+     .values = implementations},
+    {.name = "timeout",
+     .type = OPTION_INT,
+     .offset = offsetof(struct launch_options, timeout_s),
+     .value_name = "SECONDS",
+     .doc = "how long to wait for the workers (default: 300)"},
+    {.name = "home",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct launch_options, home),
+     .value_name = "DIR",
+     .doc = "where MPI is installed: DIR/bin/mpirun, else the one of PATH"},
+    {.name = "mca",
+     .type = OPTION_LIST,
+     .offset = offsetof(struct launch_options, mca),
+     .value_name = "KEY=VALUE",
+     .doc = "an Open MPI parameter; repeated"},
+    {.name = "extra",
+     .type = OPTION_LIST,
+     .offset = offsetof(struct launch_options, extra),
+     .value_name = "ARG",
+     .doc = "an argument for mpirun; repeated"},
+    {0},
+};
+
+/* mpirun's command line as it grows. */
+struct words {
+    struct arena *arena;
+    const char *list[WORDS_LIMIT + 1];
+    size_t len;
+};
+
+static void add(struct words *w, const char *word)
+{
+    if (!word || w->len == WORDS_LIMIT)
+        w->arena->failed = true;
+    else
+        w->list[w->len++] = word;
+}
+
+/* --- the hostfile ---------------------------------------------------------------------- */
+
+static bool is_openmpi(const struct launch_options *o)
+{
+    return strcmp(o->implementation, "openmpi") == 0;
+}
+
+/* A file without a name, which mpirun inherits: nothing is left of it. */
+static const char *write_hostfile(struct arena *a, const struct launch_options *o)
+{
+    struct buf text = BUF_INIT(HOSTFILE_LIMIT_BYTES);
+    int fd = memfd_create("hostfile", 0);
+    const char *path = NULL;
+
+    for (size_t i = 0; i < o->workers.len; i++)
+        buf_addf(&text, is_openmpi(o) ? "%s slots=%lld\n" : "%s:%lld\n", o->workers.items[i],
+                 (long long)o->slots);
+    if (fd >= 0 && !text.failed && write(fd, text.data, text.len) == (ssize_t)text.len)
+        path = arena_printf(a, "/proc/self/fd/%d", fd);
+    buf_release(&text);
+    return path;
+}
+
+/* --- mpirun ---------------------------------------------------------------------------- */
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+static const char *find_in_path(struct arena *a, const char *name)
+{
+    const char *dirs = getenv("PATH");
+
+    for (dirs = dirs ? dirs : DEFAULT_PATH; *dirs; dirs += *dirs == ':') {
+        size_t n = strcspn(dirs, ":");
+        const char *path = arena_printf(a, "%.*s/%s", (int)n, dirs, name);
+
+        if (n > 0 && is_program(path))
+            return path;
+        dirs += n;
+    }
+    return NULL;
+}
+
+/* Named by its whole path, Open MPI expects itself under the same prefix in the workers: that is
+ * for those who say where it is. */
+static const char *find_mpirun(struct cli *cli, const struct launch_options *o,
+                               const char **ret_name)
+{
+    const char *path = o->home ? arena_printf(&cli->arena, "%s/bin/mpirun", o->home) : NULL;
+
+    *ret_name = path;
+    if (is_program(path))
+        return path;
+    *ret_name = "mpirun";
+    path = find_in_path(&cli->arena, "mpirun");
+    if (path && o->home)
+        talk_note(&cli->talk, "there is no %s/bin/mpirun here: using %s", o->home, path);
+    if (path)
+        return path;
+    if (o->home)
+        talk_errorf(&cli->talk, "mpirun was not found: there is no %s/bin/mpirun, and none in PATH",
+                    o->home);
+    else
+        talk_errorf(&cli->talk, "mpirun was not found in PATH");
+    talk_hint(&cli->talk, "install MPI (Debian: openmpi-bin), or say where it is in "
+                          "spec.mpiConfig.home");
+    return NULL;
+}
+
+/* --- its command line ------------------------------------------------------------------ */
+
+static bool user_set(const struct launch_options *o, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (size_t i = 0; i < o->mca.len; i++)
+        if (strncmp(o->mca.items[i], key, len) == 0 && o->mca.items[i][len] == '=')
+            return true;
+    for (size_t i = 0; i < o->extra.len; i++)
+        if (strcmp(o->extra.items[i], key) == 0) /* -mca KEY VALUE, or an option */
+            return true;
+    return false;
+}
+
+static void add_mca(struct words *w, const struct launch_options *o, const char *key,
+                    const char *value)
+{
+    if (user_set(o, key))
+        return;
+    add(w, "-mca");
+    add(w, key);
+    add(w, value);
+}
+
+static void add_user_mca(struct words *w, const char *pair)
+{
+    size_t len = strcspn(pair, "=");
+
+    add(w, "-mca");
+    add(w, arena_strndup(w->arena, pair, len));
+    add(w, pair[len] ? pair + len + 1 : "");
+}
+
+static void add_one_machine(struct words *w, const struct launch_options *o)
+{
+    add_mca(w, o, "oob_tcp_if_include", LOOPBACK_INTERFACE);
+    if (!user_set(o, "btl_tcp_if_exclude"))
+        add_mca(w, o, "btl_tcp_if_include", LOOPBACK_INTERFACE);
+    /* No worker knows of the others' processes on the same processors. */
+    if ((int64_t)o->workers.len * o->slots > sysconf(_SC_NPROCESSORS_ONLN))
+        add_mca(w, o, "mpi_yield_when_idle", "1");
+    if (!user_set(o, "--bind-to") && !user_set(o, "-bind-to") && !user_set(o, "--bind-to-core")) {
+        add(w, "--bind-to");
+        add(w, "none");
+    }
+}
+
+static void add_openmpi(struct words *w, const struct launch_options *o, bool one_machine,
+                        const char *exe)
+{
+    add_mca(w, o, "plm_rsh_agent", arena_printf(w->arena, "%s %s", exe, MPI_RSH_COMMAND));
+    /* The launcher starts them all: only its pod has the token for it. */
+    add_mca(w, o, "plm_rsh_no_tree_spawn", "1");
+    add_mca(w, o, "if_base_do_not_resolve", "1");
+    add_mca(w, o, "orte_keep_fqdn_hostnames", "1"); /* pods' names may hold dots */
+    if (one_machine)
+        add_one_machine(w, o);
+    if (geteuid() == 0 && !user_set(o, "--allow-run-as-root"))
+        add(w, "--allow-run-as-root");
+    for (size_t i = 0; i < o->mca.len; i++)
+        add_user_mca(w, o->mca.items[i]);
+}
+
+/* Hydra takes these from the environment. */
+static void set_hydra(struct cli *cli, const struct launch_options *o, const char *exe)
+{
+    static const char *const launchers[] = {"HYDRA_LAUNCHER", "I_MPI_HYDRA_BOOTSTRAP"};
+    static const char *const programs[] = {"HYDRA_LAUNCHER_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"};
+
+    for (size_t i = 0; i < ELEMS(launchers); i++)
+        if (setenv(launchers[i], "ssh", 1) != 0 || setenv(programs[i], exe, 1) != 0)
+            talk_warn(&cli->talk, "out of memory");
+    if (o->mca.len > 0)
+        talk_warn(&cli->talk, "mca parameters are Open MPI's: they are left out for %s",
+                  o->implementation);
+}
+
+static enum exit_code become_mpirun(struct cli *cli, const struct launch_options *o,
+                                    const struct args *args, const struct mpi_workers *workers)
+{
+    struct words *w = arena_alloc(&cli->arena, sizeof(*w));
+    const char *hostfile = write_hostfile(&cli->arena, o), *exe = getenv("MUSTER_EXE");
+    const char *name, *path = find_mpirun(cli, o, &name);
+
+    if (!path)
+        return (enum exit_code)EXIT_NO_MPIRUN;
+    if (!w || !hostfile || !exe || !*exe) {
+        talk_errorf(&cli->talk, "the hostfile cannot be written, or MUSTER_EXE is not set");
+        return EXIT_FAILED;
+    }
+    w->arena = &cli->arena;
+    add(w, name);
+    add(w, is_openmpi(o) ? "--hostfile" : "-f");
+    add(w, hostfile);
+    if (is_openmpi(o))
+        add_openmpi(w, o, workers->one_machine, exe);
+    else
+        set_hydra(cli, o, exe);
+    for (size_t i = 0; i < o->extra.len; i++)
+        add(w, o->extra.items[i]);
+    for (size_t i = 0; i < args->len; i++)
+        add(w, args->list[i]);
+    if (arena_failed(&cli->arena)) {
+        talk_errorf(&cli->talk, "the command line is too long");
+        return EXIT_FAILED;
+    }
+    (void)execv(path, (char *const *)(uintptr_t)w->list);
+    talk_errorf(&cli->talk, "cannot run %s: %s", path, strerror(errno));
+    return (enum exit_code)EXIT_NO_MPIRUN;
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    const struct launch_options *o = values;
+    struct client_config config;
+    struct mpi_workers workers;
+    auto_err err = ERR_INIT;
+    struct mpi_wait wait = {.config = &config,
+                            .workers = o->workers.items,
+                            .workers_len = o->workers.len,
+                            .timeout_seconds = o->timeout_s};
+
+    if (o->workers.len == 0) {
+        talk_errorf(&cli->talk, "there is no worker: --worker=POD is needed");
+        return EXIT_USAGE;
+    }
+    if (pod_config_load(&cli->arena, &config, &err))
+        return command_fail(cli, &err);
+    wait.ns = o->ns ? o->ns : config.ns ? config.ns : "default";
+    if (mpi_wait_for_workers(&cli->arena, &wait, &workers, &err)) {
+        talk_error(&cli->talk, &err);
+        return (enum exit_code)MPI_EXIT_NOT_READY;
+    }
+    puts("services are ready!");
+    (void)fflush(stdout);
+    if (setenv("MUSTER_NAMESPACE", wait.ns, 1) != 0 ||
+        (workers.container && setenv(MPI_RSH_CONTAINER, workers.container, 1) != 0)) {
+        talk_errorf(&cli->talk, "out of memory");
+        return EXIT_FAILED;
+    }
+    return become_mpirun(cli, o, args, &workers);
+}
+
+const struct command command_mpi_launch = {
+    .name = MPI_LAUNCH_COMMAND,
+    .args = "-- PROGRAM [ARG...]",
+    .summary = "Wait for an MPIJob's workers and run mpirun: what its launcher runs",
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof(struct launch_options),
+    .min_args = 1,
+    .max_args = ARGS_LIMIT,
+    .hidden = true,
+    .run = run,
+};

@@ -1,0 +1,63 @@
+/*
+ * cmd_mpi_rsh.c - see mpi_rsh.h. The host is the name of a worker's pod; the words are put together
+ * for a shell, as rsh does (mpirun quotes them for one), and run there through pods/exec with the
+ * token of our own pod, which may do that in this job's workers and nowhere else.
+ *
+ * Open MPI's daemon detaches itself when it runs, and then we end: no process and no connection is
+ * left in the way of a job that runs for days, and the control plane may come and go. The daemon
+ * ends when it loses its mpirun.
+ */
+#include "cli/mpi_rsh.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/exec_pump.h"
+#include "client/pod_config.h"
+
+#define ARENA_LIMIT_BYTES (16u * 1024u * 1024u)
+#define COMMAND_LIMIT_BYTES (1024u * 1024u)
+#define EXIT_RSH_FAILED 255 /* as ssh does */
+
+static int run(struct arena *a, const char *host, char **words, struct err *err)
+{
+    struct buf command = BUF_INIT(COMMAND_LIMIT_BYTES);
+    const char *argv[] = {"/bin/sh", "-c", NULL, NULL};
+    struct client_config config;
+    struct exec_client_options how = {
+        .pod = host, .config = &config, .container = getenv(MPI_RSH_CONTAINER), .argv = argv};
+    int rc = pod_config_load(a, &config, err);
+
+    for (; rc == 0 && *words; words++)
+        buf_addf(&command, "%s%s", command.len ? " " : "", *words);
+    if (rc == 0 && (command.failed || command.len == 0))
+        rc = err_set(err, ERR_BAD_REQUEST, "there is no command, or it is too long");
+    if (rc == 0) {
+        argv[2] = command.data;
+        how.ns = config.ns ? config.ns : "default";
+        how.wants_stdin = true;
+        rc = exec_pump_run(&how, err);
+    }
+    buf_release(&command);
+    return rc;
+}
+
+int mpi_rsh_main(int argc, char **argv)
+{
+    struct arena a = ARENA_INIT(ARENA_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    int code;
+
+    if (argc < 2) {
+        fprintf(stderr, "error: muster mpi-rsh wants: HOST COMMAND [ARG...]\n");
+        return EXIT_RSH_FAILED;
+    }
+    code = run(&a, argv[0], argv + 1, &err);
+    if (code < 0) {
+        fprintf(stderr, "error: cannot start MPI in worker %s: %s\n", argv[0],
+                err.text ? err.text : "out of memory");
+        code = EXIT_RSH_FAILED;
+    }
+    arena_release(&a);
+    return code;
+}

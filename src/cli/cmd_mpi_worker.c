@@ -1,0 +1,30 @@
+/* cmd_mpi_worker.c - `muster mpi-worker`: a worker of an MPIJob does nothing by itself; what it
+ * computes is started in it from outside. */
+#include <signal.h>
+
+#include "cli/command.h"
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    sigset_t set;
+    int signum;
+
+    (void)cli;
+    (void)values;
+    (void)args;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    while (sigwait(&set, &signum) != 0)
+        ;
+    return EXIT_OK;
+}
+
+const struct command command_mpi_worker = {
+    .name = "mpi-worker",
+    .args = "",
+    .summary = "Wait until told to end: what a worker of an MPIJob runs",
+    .hidden = true,
+    .run = run,
+};

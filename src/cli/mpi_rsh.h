@@ -1,0 +1,15 @@
+/* mpi_rsh.h - `muster mpi-rsh HOST COMMAND...`, which mpirun runs as it would rsh or ssh. It is told
+ * apart before options are looked at: all of them are the command's. */
+#ifndef MUSTER_CLI_MPI_RSH_H
+#define MUSTER_CLI_MPI_RSH_H
+
+#define MPI_RSH_COMMAND "mpi-rsh"
+/* Hydra (MPICH, Intel MPI) can only name a program, and runs it as `PROGRAM -x HOST COMMAND...`. */
+#define MPI_RSH_SSH_OPTION "-x"
+/* From mpi-launch: the container of each worker's pod to run in; absent: the only one. */
+#define MPI_RSH_CONTAINER "MUSTER_MPI_CONTAINER"
+
+/* argv[0] is HOST. */
+int mpi_rsh_main(int argc, char **argv);
+
+#endif

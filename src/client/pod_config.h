@@ -1,0 +1,12 @@
+/* pod_config.h - how a program inside a pod reaches the API: with the token its service account has
+ * there, as muster's node agent or a kubelet hands it over. */
+#ifndef MUSTER_CLIENT_POD_CONFIG_H
+#define MUSTER_CLIENT_POD_CONFIG_H
+
+#include "client/kubeconfig.h"
+
+/* MUSTER_SERVER, MUSTER_TOKEN and MUSTER_NAMESPACE, else the files of
+ * /var/run/secrets/kubernetes.io/serviceaccount with KUBERNETES_SERVICE_HOST and _PORT. */
+int pod_config_load(struct arena *a, struct client_config *ret, struct err *err) must_check;
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * dial.h - a connection to the server of a URL as plain bytes, TLS under it or not, for protocols
+ * that HTTP is only the door to. Opening waits: it is for command lines, which have nothing else to
+ * do; reading and writing do not block.
+ *
+ * Plain TCP needs no library; for TLS libcurl is loaded (net/curl_library.h).
+ */
+#ifndef MUSTER_NET_DIAL_H
+#define MUSTER_NET_DIAL_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct dial;
+
+struct dial_options {
+    const char *url; /* "http://host[:port]..." or https; what follows the port is not looked at */
+    const char *ca_pem;             /* NULL: the system's authorities */
+    const char *cert_pem, *key_pem; /* our own certificate, or both NULL */
+    bool insecure;                  /* the server's certificate is not checked */
+};
+
+#define DIAL_TIMEOUT_MS 15000
+
+struct dial *dial_open(const struct dial_options *options, struct err *err) must_check;
+void dial_close(struct dial *d);   /* NULL-safe */
+int dial_fd(const struct dial *d); /* to watch; close-on-exec, not blocking */
+/* How many bytes, 0 at the end, -EAGAIN, or another negative errno. Read until -EAGAIN: bytes may
+ * wait above the socket. */
+ssize_t dial_read(struct dial *d, void *out, size_t len) must_check;
+ssize_t dial_write(struct dial *d, const void *data, size_t len) must_check;
+
+#endif
