@@ -64,7 +64,9 @@ const char *pod_root(struct server_request *r, const struct json *pod, struct er
     const struct json *node = item ? blob_parse(r->arena, item->value, err) : NULL;
     const char *root = node ? object_annotation(node, ANNOTATION_POD_ROOT) : NULL;
 
-    if (!root)
+    if (!*name)
+        err_set(err, ERR_BAD_REQUEST, "pod %s does not have a host assigned", r->route.name);
+    else if (!root)
         err_set(err, ERR_INTERNAL, "the pods of node \"%s\" cannot be reached from this server",
                 name);
     return root;
