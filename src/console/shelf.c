@@ -182,22 +182,34 @@ static void turn_done(void *arg)
     start_turns(s);
 }
 
+static void take_back(struct shelf *s, struct shelf_board *sb)
+{
+    sb->first = sb->asked;
+    sb->last = &sb->first;
+    for (; *sb->last; sb->last = &(*sb->last)->next)
+        s->waiting++;
+    sb->asked = NULL;
+}
+
+/* Everything the pool looks at is set before the work is handed over. */
 static bool start_turn(struct shelf *s, struct shelf_board *sb)
 {
     int64_t now = loop_monotonic_ms(s->loop);
 
     sb->look = now - sb->looked_ms >= LOOK_AGAIN_MS;
-    if (loop_work(s->loop, turn, turn_done, sb) < 0)
+    sb->asked = sb->first;
+    sb->first = NULL;
+    sb->last = &sb->first;
+    for (const struct shelf_question *q = sb->asked; q; q = q->next)
+        s->waiting--;
+    if (loop_work(s->loop, turn, turn_done, sb) < 0) {
+        take_back(s, sb);
         return false;
+    }
     if (sb->look)
         sb->looked_ms = now;
     sb->busy = true;
     s->workers++;
-    sb->asked = sb->first;
-    for (struct shelf_question *q = sb->asked; q; q = q->next)
-        s->waiting--;
-    sb->first = NULL;
-    sb->last = &sb->first;
     return true;
 }
 

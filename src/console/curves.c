@@ -1,0 +1,403 @@
+/*
+ * curves.c - see curves.h.
+ *
+ * A request goes through the job (it must exist, and the caller must be allowed to get it), then
+ * through the claims its filesets name, one after the other, to the job's board. The board is asked
+ * on a pool thread; the loop only carries messages.
+ */
+#include "console/curves.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "api/object.h"
+#include "api/status.h"
+#include "client/client.h"
+#include "console/curves_answer.h"
+#include "console/curves_live.h"
+#include "console/curves_page.h"
+#include "console/query.h"
+#include "console/shelf.h"
+#include "core/job.h"
+
+#define JSON_TYPE "application/json"
+#define LIVE_WIDTH 1000
+
+struct request;
+
+static const struct what {
+    const char *name, *content_type;
+    curves_answer_fn *answer; /* NULL: a stream */
+} whats[] = {
+    {"runs", JSON_TYPE, curves_answer_runs},
+    {"tags", JSON_TYPE, curves_answer_tags},
+    {"points", JSON_TYPE, curves_answer_points},
+    {"points.bin", "application/octet-stream", curves_answer_binary},
+    {"points.csv", "text/csv; charset=utf-8", curves_answer_csv},
+    {"live", "text/event-stream", NULL},
+};
+
+struct curves {
+    struct loop *loop;
+    struct transport *transport;
+    struct shelf *shelf;
+    struct live_set live;
+    struct request *requests;
+    size_t requests_len;
+    struct utsname machine;
+};
+
+struct request {
+    struct shelf_question question;
+    struct curves *curves; /* NULL: gone */
+    struct request *prev, *next;
+    struct httpd_request *http;
+    struct arena *arena; /* the HTTP request's */
+    const struct kind *kind;
+    const char *ns, *name, *uid;
+    const struct what *what;
+    struct curves_ask ask;
+    struct json *filesets; /* not yet looked up: the first is being */
+    size_t fileset;
+    struct log_folder folder;
+    struct buf out; /* filled on the pool */
+    struct err err;
+};
+
+/* --- answers ---------------------------------------------------------------------------- */
+
+static void request_free(struct request *r)
+{
+    if (r->curves) {
+        if (r->next)
+            r->next->prev = r->prev;
+        if (r->prev)
+            r->prev->next = r->next;
+        else
+            r->curves->requests = r->next;
+        r->curves->requests_len--;
+    }
+    buf_release(&r->out);
+    err_release(&r->err);
+    free(r);
+}
+
+static void reply_text(struct httpd_request *http, int code, const char *content_type,
+                       struct buf *body)
+{
+    static const struct httpd_header headers[] = {{"Cache-Control", "no-store"},
+                                                  {"X-Content-Type-Options", "nosniff"}};
+    struct blob *b = blob_from_buf(body);
+
+    httpd_reply(http, b || body->len == 0 ? code : 503, content_type, headers, ELEMS(headers), b);
+    blob_unref(b);
+}
+
+static void reply_err(struct httpd_request *http, const struct err *err)
+{
+    struct buf body = BUF_INIT(1u << 20);
+
+    json_write(&body, status_from_err(&http->arena, err, NULL, NULL));
+    reply_text(http, err_http_code(err->reason), JSON_TYPE, &body);
+    buf_release(&body);
+}
+
+static void fail(struct request *r, const struct err *err)
+{
+    reply_err(r->http, err);
+    request_free(r);
+}
+
+/* --- asking the board ------------------------------------------------------------------- */
+
+/* On the pool. */
+static void answer(struct shelf_question *q, const struct board *b, bool more)
+{
+    struct request *r = container_of(q, struct request, question);
+
+    if (r->what->answer && r->what->answer(b, more, &r->ask, &r->out, &r->err) < 0)
+        return;
+    if (r->out.failed)
+        err_set(&r->err, ERR_TOO_LARGE,
+                "the answer is longer than %u bytes: ask for one run or tag, or a smaller width",
+                CURVES_ANSWER_LIMIT_BYTES);
+}
+
+static void open_live(struct request *r)
+{
+    struct httpd_request *http = r->http;
+    struct stream *stream = NULL;
+
+    if (!r->curves)
+        err_set(&r->err, ERR_UNAVAILABLE, "the server is stopping");
+    else if (live_open(&r->curves->live, r->uid, &r->ask, &stream, &r->err) == 0) {
+        const char *type = r->what->content_type;
+
+        request_free(r);
+        httpd_stream(http, 200, type, stream);
+        return;
+    }
+    fail(r, &r->err);
+}
+
+static void answered(struct shelf_question *q, const struct err *failed)
+{
+    struct request *r = container_of(q, struct request, question);
+
+    if (failed || err_is_set(&r->err)) {
+        fail(r, failed ? failed : &r->err);
+    } else if (!r->what->answer) {
+        open_live(r);
+    } else {
+        reply_text(r->http, 200, r->what->content_type, &r->out);
+        request_free(r);
+    }
+}
+
+static void ask_board(struct request *r)
+{
+    r->question = (struct shelf_question){.work = answer, .done = answered};
+    if (shelf_ask(r->curves->shelf, r->uid, r->folder.roots_len ? &r->folder : NULL, &r->question,
+                  &r->err) < 0)
+        fail(r, &r->err);
+}
+
+/* --- where the files are ---------------------------------------------------------------- */
+
+static void next_fileset(struct request *r);
+
+static void got_claim(void *arg, const struct json *claim, const struct err *err)
+{
+    struct request *r = arg;
+    const char *base = err ? NULL : object_annotation(claim, ANNOTATION_CLAIM_PATH);
+    const struct json *fileset = json_index(r->filesets, r->fileset);
+    struct board_root *root = &r->folder.roots[r->folder.roots_len];
+    const char *name = NULL, *path = NULL;
+
+    if (err) {
+        fail(r, err);
+        return;
+    }
+    if (log_fileset_parse(r->arena, json_string(fileset, ""), &name, &path, &r->err) < 0) {
+        fail(r, &r->err);
+        return;
+    }
+    if (!base || *base != '/') {
+        err_set(&r->err, ERR_NOT_FOUND,
+                "persistentvolumeclaim \"%s\" has no folder on this machine yet", name);
+        err_hint(&r->err, "it gets one when a pod uses it");
+        fail(r, &r->err);
+        return;
+    }
+    *root = (struct board_root){
+        .base = arena_strdup(r->arena, base),
+        .relative = path,
+        .name = json_len(r->filesets) > 1 ? arena_printf(r->arena, "%s/%s", name, path) : ""};
+    r->folder.roots_len++;
+    r->fileset++;
+    next_fileset(r);
+}
+
+static void next_fileset(struct request *r)
+{
+    const struct json *fileset = json_index(r->filesets, r->fileset);
+    const char *claim, *path;
+
+    if (arena_failed(r->arena))
+        err_set(&r->err, ERR_UNAVAILABLE, "out of memory");
+    else if (!fileset || r->folder.roots_len == BOARD_ROOTS_LIMIT) {
+        ask_board(r);
+        return;
+    } else if (log_fileset_parse(r->arena, json_string(fileset, ""), &claim, &path, &r->err) == 0) {
+        client_get(r->curves->transport, &kind_persistent_volume_claim, r->ns, claim, got_claim, r);
+        return;
+    }
+    fail(r, &r->err);
+}
+
+static void got_job(void *arg, const struct json *job, const struct err *err)
+{
+    struct request *r = arg;
+    const struct json *filesets = json_at(job, "spec", "tensorboardSpec", "trainingLogFilesets");
+
+    if (err) {
+        fail(r, err);
+        return;
+    }
+    r->uid = arena_strdup(r->arena, object_uid(job));
+    if (!r->uid) {
+        err_set(&r->err, ERR_UNAVAILABLE, "out of memory");
+        fail(r, &r->err);
+    } else if (shelf_has(r->curves->shelf, r->uid)) {
+        ask_board(r);
+    } else if (json_len(filesets)) {
+        r->folder.rule.all = true;
+        r->filesets = json_clone(r->arena, filesets);
+        next_fileset(r);
+    } else if (log_folder_of(r->arena, job, r->curves->machine.nodename, &r->folder, &r->err) < 0) {
+        fail(r, &r->err);
+    } else {
+        ask_board(r);
+    }
+}
+
+/* --- requests --------------------------------------------------------------------------- */
+
+static const struct kind *job_kind_by_plural(const char *plural)
+{
+    for (size_t i = 0; job_kinds[i]; i++)
+        if (strcmp(job_kinds[i]->kind->plural, plural) == 0)
+            return job_kinds[i]->kind;
+    return NULL;
+}
+
+/* The next segment of a path, unescaped; NULL at its end. */
+static const char *segment(struct arena *a, const char **at)
+{
+    const char *start = *at + strspn(*at, "/");
+    size_t len = strcspn(start, "/");
+
+    *at = start + len;
+    return len ? query_unescape(a, start, len) : NULL;
+}
+
+static int parse_path(struct request *r, const char *path, struct err *err)
+{
+    const char *plural = segment(r->arena, &path), *ns = segment(r->arena, &path);
+    const char *name = segment(r->arena, &path), *what = segment(r->arena, &path);
+
+    r->kind = plural ? job_kind_by_plural(plural) : NULL;
+    r->ns = ns;
+    r->name = name;
+    for (size_t i = 0; what && i < ELEMS(whats); i++)
+        if (strcmp(what, whats[i].name) == 0)
+            r->what = &whats[i];
+    if (r->kind && r->what && !segment(r->arena, &path) && !strchr(ns, '/') && !strchr(name, '/'))
+        return 0;
+    return err_set(err, ERR_NOT_FOUND,
+                   "there is no such path: it is " CURVES_PREFIX
+                   "/api/KINDS/NAMESPACE/JOB/{runs,tags,points,points.bin,points.csv,live}");
+}
+
+static int parse_query(struct request *r, const char *query, struct err *err)
+{
+    int64_t width = 0;
+    int rc = query_number(r->arena, query, "from", INT64_MIN, INT64_MAX, INT64_MIN,
+                          &r->ask.range.from, err);
+
+    if (rc == 0)
+        rc = query_number(r->arena, query, "to", INT64_MIN, INT64_MAX, INT64_MAX, &r->ask.range.to,
+                          err);
+    if (rc == 0)
+        rc = query_number(r->arena, query, "width", 1, POINTS_WIDTH_LIMIT,
+                          r->what->answer ? 0 : LIVE_WIDTH, &width, err);
+    r->ask.range.width = (uint32_t)width;
+    r->ask.run = query_param(r->arena, query, "run");
+    r->ask.tag = query_param(r->arena, query, "tag");
+    return rc;
+}
+
+static struct request *request_new(struct curves *c, struct httpd_request *http)
+{
+    struct request *r = c->requests_len < CURVES_REQUESTS_LIMIT ? calloc(1, sizeof(*r)) : NULL;
+
+    if (!r)
+        return NULL;
+    r->curves = c;
+    r->http = http;
+    r->arena = &http->arena;
+    r->err = (struct err)ERR_INIT;
+    buf_init(&r->out, CURVES_ANSWER_LIMIT_BYTES);
+    r->next = c->requests;
+    if (r->next)
+        r->next->prev = r;
+    c->requests = r;
+    c->requests_len++;
+    return r;
+}
+
+static int begin(struct request *r, const struct mount_request *m, const char *path,
+                 struct err *err)
+{
+    int rc = parse_path(r, path, err);
+
+    if (rc == 0)
+        rc = parse_query(r, m->http->query, err);
+    if (rc == 0 && !m->may(m, "get", r->kind->group, r->kind->plural, r->ns, r->name))
+        rc = err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: who asks may not get it",
+                     r->kind->plural, r->kind->group, r->name);
+    return rc;
+}
+
+void curves_handle(void *arg, const struct mount_request *m)
+{
+    static const char api[] = CURVES_PREFIX "/api/";
+    struct curves *c = arg;
+    auto_err err = ERR_INIT;
+    struct request *r;
+
+    if (strcmp(m->http->method, "GET") != 0) {
+        err_set(&err, ERR_METHOD_NOT_ALLOWED, "only GET is allowed here");
+        reply_err(m->http, &err);
+        return;
+    }
+    if (strncmp(m->http->path, api, strlen(api)) != 0) {
+        curves_page_reply(m->http);
+        return;
+    }
+    r = request_new(c, m->http);
+    if (!r) {
+        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many questions about curves at a time");
+        reply_err(m->http, &err);
+    } else if (begin(r, m, m->http->path + strlen(api), &r->err) < 0) {
+        fail(r, &r->err);
+    } else {
+        client_get(c->transport, r->kind, r->ns, r->name, got_job, r);
+    }
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+struct curves *curves_new(struct loop *loop, struct transport *t)
+{
+    struct curves *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return NULL;
+    c->loop = loop;
+    c->transport = t;
+    (void)uname(&c->machine);
+    c->shelf = shelf_new(loop);
+    c->live = (struct live_set){.loop = loop, .shelf = c->shelf};
+    if (c->shelf)
+        return c;
+    free(c);
+    return NULL;
+}
+
+void curves_free(struct curves *c)
+{
+    auto_err gone = ERR_INIT;
+
+    if (!c)
+        return;
+    err_set(&gone, ERR_UNAVAILABLE, "the server is stopping");
+    live_end_all(&c->live);
+    shelf_free(c->shelf); /* answers what waits for a board; what is being worked on comes later */
+    while (c->requests) {
+        struct request *r = c->requests;
+        bool at_work = r->question.done != NULL;
+
+        c->requests = r->next;
+        if (r->next)
+            r->next->prev = NULL;
+        r->curves = NULL;
+        if (at_work)
+            continue;
+        client_forget(r);
+        fail(r, &gone);
+    }
+    free(c);
+}

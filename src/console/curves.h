@@ -1,0 +1,24 @@
+/*
+ * curves.h - serves the curves of jobs below /board/api: what their event files say, read on this
+ * machine, to whoever may get the job. A client of the API; docs/board.md describes the paths.
+ */
+#ifndef MUSTER_CONSOLE_CURVES_H
+#define MUSTER_CONSOLE_CURVES_H
+
+#include "loop/loop.h"
+#include "net/mount.h"
+#include "port/transport.h"
+
+#define CURVES_PREFIX "/board"
+#define CURVES_REQUESTS_LIMIT 256u /* at a time */
+
+struct curves;
+
+/* The transport is the daemon's own: what the caller may see is asked of the mount. */
+struct curves *curves_new(struct loop *loop, struct transport *t) must_check;
+/* Before the transport and before the server; requests under way are answered. */
+void curves_free(struct curves *c);
+/* A mount_fn; arg is the struct curves. */
+void curves_handle(void *arg, const struct mount_request *r);
+
+#endif

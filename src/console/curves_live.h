@@ -1,0 +1,29 @@
+/*
+ * curves_live.h - a stream of new points as server-sent events: first what there is, then what is
+ * added, looked for once a second. Nothing is kept for a client that does not read.
+ */
+#ifndef MUSTER_CONSOLE_CURVES_LIVE_H
+#define MUSTER_CONSOLE_CURVES_LIVE_H
+
+#include "console/curves_answer.h"
+#include "console/shelf.h"
+#include "port/stream.h"
+
+#define CURVES_LIVE_LIMIT 64u
+
+struct live;
+
+struct live_set {
+    struct loop *loop;
+    struct shelf *shelf;
+    struct live *all;
+    size_t count;
+};
+
+/* The stream frees itself by its close. The shelf must have the job's board. */
+int live_open(struct live_set *set, const char *uid, const struct curves_ask *ask,
+              struct stream **ret, struct err *err) must_check;
+/* Ends all streams; they are freed when their consumers close them. Before the shelf goes. */
+void live_end_all(struct live_set *set);
+
+#endif

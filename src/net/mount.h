@@ -1,0 +1,21 @@
+/*
+ * mount.h - paths served beside the API on the same port (curves, TensorBoard, the console). The
+ * front has checked host, origin and token already; what the caller may do is asked here.
+ */
+#ifndef MUSTER_NET_MOUNT_H
+#define MUSTER_NET_MOUNT_H
+
+#include "net/httpd.h"
+
+struct mount_request {
+    struct httpd_request *http; /* its path is whole, without a token before it */
+    /* As the API would decide for who asks; name "" for a collection. Only until the request is
+     * answered. */
+    bool (*may)(const struct mount_request *r, const char *verb, const char *group,
+                const char *plural, const char *ns, const char *name);
+};
+
+/* Must have http answered once, now or later. r itself is gone when the function returns. */
+typedef void mount_fn(void *arg, const struct mount_request *r);
+
+#endif
