@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "console/curves.h"
 #include "control/control.h"
 #include "runtime/podfolder.h"
 #include "server/local.h"
@@ -103,6 +104,15 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     return d->agent ? 0 : -EIO;
 }
 
+static int start_console(struct daemon *d, struct err *err)
+{
+    d->console_transport = server_local_transport(d->server);
+    d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
+    if (!d->curves || server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    return 0;
+}
+
 int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,
                  struct err *err)
 {
@@ -118,6 +128,8 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
         r = start_server(d, a, options, err);
     if (r == 0 && !options->only_api)
         r = start_clients(d, options, err);
+    if (r == 0 && !options->only_api)
+        r = start_console(d, err);
     if (r)
         daemon_stop(d);
     return r;
@@ -134,8 +146,10 @@ void daemon_stop(struct daemon *d)
         agent_free(d->agent);
     if (d->control)
         control_free(d->control);
+    curves_free(d->curves);
     transport_free(d->agent_transport);
     transport_free(d->control_transport);
+    transport_free(d->console_transport);
     if (d->server)
         server_free(d->server);
     if (d->store)

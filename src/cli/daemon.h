@@ -11,6 +11,7 @@
 
 struct agent;
 struct control;
+struct curves;
 struct server;
 struct store;
 
@@ -26,9 +27,10 @@ struct daemon {
     struct loop *loop;
     struct store *store;
     struct server *server;
-    struct transport *control_transport, *agent_transport;
+    struct transport *control_transport, *agent_transport, *console_transport;
     struct control *control;
     struct agent *agent;
+    struct curves *curves;
     int lock_fd;
     char address[HOME_ADDRESS_SIZE]; /* where it listens, with the port it got */
     struct loop_signal *signals[4];

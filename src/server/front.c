@@ -5,6 +5,7 @@
  * get that far: a Host that is not this machine's (DNS rebinding) and an Origin that is not ours
  * are refused first.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/base64.h"
 #include "net/httpd.h"
+#include "server/rbac.h"
 #include "server/tokens.h"
 
 struct http_request {
@@ -226,6 +228,55 @@ static const char *copied_header(struct httpd_request *http, const char *name)
     return value ? arena_strdup(&http->arena, value) : NULL;
 }
 
+/* --- what is served beside the API ------------------------------------------------------ */
+
+struct mounted {
+    struct mount_request request;
+    struct server *server;
+    const struct identity *identity;
+};
+
+static bool caller_may(const struct mount_request *r, const char *verb, const char *group,
+                       const char *plural, const char *ns, const char *name)
+{
+    const struct mounted *m = container_of(r, struct mounted, request);
+    const struct access what = {.verb = verb,
+                                .group = group,
+                                .resource = plural,
+                                .subresource = "",
+                                .ns = ns,
+                                .name = name};
+
+    return !m->identity || rbac_allows(m->server, &r->http->arena, m->identity, &what);
+}
+
+static bool is_mounted(struct server *s, struct httpd_request *http,
+                       const struct identity *identity)
+{
+    for (size_t i = 0; i < s->mounts_len; i++) {
+        const struct server_mount *mount = &s->mounts[i];
+        size_t len = strlen(mount->prefix);
+        struct mounted m = {.request = {.http = http, .may = caller_may},
+                            .server = s,
+                            .identity = identity};
+
+        if (strncmp(http->path, mount->prefix, len) != 0 ||
+            (http->path[len] && http->path[len] != '/'))
+            continue;
+        mount->fn(mount->arg, &m.request);
+        return true;
+    }
+    return false;
+}
+
+int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg)
+{
+    if (s->mounts_len == SERVER_MOUNTS_LIMIT)
+        return -ENOSPC;
+    s->mounts[s->mounts_len++] = (struct server_mount){.prefix = prefix, .fn = fn, .arg = arg};
+    return 0;
+}
+
 static void handle(void *arg, struct httpd_request *http)
 {
     struct server *s = arg;
@@ -253,7 +304,7 @@ static void handle(void *arg, struct httpd_request *http)
                                       .identity = identity};
     if (rc < 0)
         reply_err(&h->base, &err);
-    else
+    else if (!is_mounted(s, http, identity))
         server_handle(s, &h->base);
 }
 

@@ -14,6 +14,12 @@ struct wait;
 struct session;
 struct exec_host;
 
+struct server_mount {
+    const char *prefix;
+    mount_fn *fn;
+    void *arg;
+};
+
 struct server {
     struct loop *loop;
     struct store *store;
@@ -25,6 +31,8 @@ struct server {
 
     struct httpd *httpd; /* front.c */
     char *token;
+    struct server_mount mounts[SERVER_MOUNTS_LIMIT];
+    size_t mounts_len;
     unsigned char token_key[SHA256_BYTES]; /* tokens.c */
     bool has_token_key;
     struct session *sessions; /* session.c */

@@ -8,6 +8,7 @@
 #define MUSTER_SERVER_SERVER_H
 
 #include "loop/loop.h"
+#include "net/mount.h"
 #include "store/store.h"
 
 struct server;
@@ -30,5 +31,10 @@ void server_free(struct server *s);
 int server_listen(struct server *s, const char *address, const char *token,
                   struct err *err) must_check;
 unsigned server_port(const struct server *s); /* 0 when not listening */
+
+/* Serves the path prefix ("/board") and what is below it with fn: on the same port, behind the same
+ * checks. prefix must outlive the server. -ENOSPC when there are too many. */
+#define SERVER_MOUNTS_LIMIT 8u
+int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
 
 #endif
