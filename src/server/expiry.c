@@ -66,7 +66,7 @@ static void expire(void *arg)
     store_list(server_collection(s, &kind_event), NULL, s->event_cursor, look_at, &sweep);
     keep_place(s, &sweep);
     for (size_t i = 0; i < sweep.count && sweep.old[i]; i++)
-        if (removal_sweep(s, &kind_event, sweep.old[i], 0, &gone, &err) < 0)
+        if (removal_sweep(s, &kind_event, sweep.old[i], &removal_plain, &gone, &err) < 0)
             break;
     if (err_is_set(&err))
         log_warn("forgetting old events: %s", err.text);
