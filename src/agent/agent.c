@@ -14,6 +14,7 @@
 
 #include "agent/agent_internal.h"
 #include "agent/samples.h"
+#include "agent/scratch.h"
 #include "api/object.h"
 #include "base/log.h"
 #include "client/client.h"
@@ -223,6 +224,25 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
     return 0;
 }
 
+static int open_volumes(struct agent *a, const struct agent_options *o, struct err *err)
+{
+    char *root = beside(a->pod_root, "volumes");
+    struct claims_options claims = {
+        .transport = a->transport, .clock = a->clock, .root = root, .mapped = o->volumes};
+    int rc;
+
+    a->scratch = beside(a->pod_root, "scratch");
+    rc = root && a->scratch ? file_make_dirs(a->scratch, 0700) : -ENOMEM;
+    if (rc != 0)
+        (void)err_set(err, ERR_INTERNAL, "scratch folder: %s", strerror(-rc));
+    else if (!(a->claims = claims_new(&claims, err)))
+        rc = -EIO;
+    else
+        scratch_sweep(a->loop, a->scratch, a->runtime);
+    free(root);
+    return rc;
+}
+
 static int open_runtime(struct agent *a, const struct agent_options *o, struct err *err)
 {
     char *hosts_dir = beside(a->pod_root, "hosts");
@@ -323,6 +343,8 @@ struct agent *agent_new(const struct agent_options *options, struct err *err)
     if (rc == 0)
         rc = open_runtime(a, options, err);
     if (rc == 0)
+        rc = open_volumes(a, options, err);
+    if (rc == 0)
         rc = start_clients(a, err);
     if (rc == 0)
         rc = start_samples(a, err);
@@ -350,6 +372,7 @@ void agent_free(struct agent *a)
     queue_free(a->queue);
     map_release(&a->works, free_work);
     hosts_free(a->hosts);
+    claims_free(a->claims);
     if (a->owns_runtime)
         a->runtime->ops->free(a->runtime);
     else if (a->runtime)
@@ -358,6 +381,7 @@ void agent_free(struct agent *a)
     free(a->pod_root);
     free(a->pods_query);
     free(a->home);
+    free(a->scratch);
     free(a->exe);
     free(a->server);
     free(a);

@@ -13,9 +13,11 @@
 struct agent_options {
     struct loop *loop;
     struct transport *transport;
-    const char *pod_root;    /* one folder per pod; hosts/ and logs/ are made beside it */
-    const char *node_name;   /* NULL: the host's name */
-    const char *program;     /* run as `program supervise <folder>`; NULL: this program */
+    const char *pod_root;       /* one folder per pod; hosts/, logs/, volumes/ (claims) and scratch/
+                                   (what dies with a pod) are made beside it */
+    const char *const *volumes; /* claims and their folders (claims.h), or NULL */
+    const char *node_name;      /* NULL: the host's name */
+    const char *program;        /* run as `program supervise <folder>`; NULL: this program */
     const char *server; /* its address, for pods that have a service account; NULL: no tokens */
     struct runtime *runtime; /* NULL: host processes. One given is not freed by the agent */
 };

@@ -3,6 +3,7 @@
 #define MUSTER_AGENT_AGENT_INTERNAL_H
 
 #include "agent/agent.h"
+#include "agent/claims.h"
 #include "agent/hosts.h"
 #include "agent/node.h"
 #include "agent/pod_env.h"
@@ -25,6 +26,8 @@ struct agent {
     bool owns_runtime;
     struct hosts *hosts;
     struct samples *samples; /* of a runtime of our own; NULL else */
+    struct claims *claims;
+    char *scratch; /* one folder per pod: volumes that die with it */
     struct node_keeper *node;
     struct cache *pods, *services;
     struct queue *queue;

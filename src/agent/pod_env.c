@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/volumes.h"
 #include "api/object.h"
 #include "api/quantity.h"
 #include "base/base64.h"
@@ -55,14 +56,20 @@ struct builder {
     struct variable *first, *last;
     size_t count;
     size_t gpus_taken; /* of the pod's list, by the containers before this one */
+    struct identity who;
 };
+
+const char *pod_hostname(const struct json *pod)
+{
+    const char *name = json_string(json_at(pod, "spec", "hostname"), "");
+
+    return *name ? name : object_name(pod);
+}
 
 /* --- what it refers to --- */
 
-static void add_ref(struct arena *a, struct pod_ref **list, const struct kind *k,
-                    const struct json *ref)
+void pod_ref_add(struct arena *a, struct pod_ref **list, const struct kind *k, const char *name)
 {
-    const char *name = json_get_string(ref, "name", "");
     struct pod_ref *r;
 
     if (!*name)
@@ -77,6 +84,12 @@ static void add_ref(struct arena *a, struct pod_ref **list, const struct kind *k
     r->name = name;
     r->next = *list;
     *list = r;
+}
+
+static void add_ref(struct arena *a, struct pod_ref **list, const struct kind *k,
+                    const struct json *ref)
+{
+    pod_ref_add(a, list, k, json_get_string(ref, "name", ""));
 }
 
 static void container_refs(struct arena *a, const struct json *c, struct pod_ref **list)
@@ -99,6 +112,7 @@ struct pod_ref *pod_refs(struct arena *a, const struct json *pod)
         container_refs(a, c, &list);
     json_each (c, json_at(pod, "spec", "containers"))
         container_refs(a, c, &list);
+    volumes_add_refs(a, pod, &list);
     return list;
 }
 
@@ -358,15 +372,31 @@ static void add_own(struct builder *b)
     }
 }
 
+/* Somebody else has another home. */
+static int add_identity(struct builder *b, struct err *err)
+{
+    int rc = identity_of(b->arena, b->pod, b->container, &b->machine->users, &b->who, err);
+
+    if (rc == 0 && b->who.home) {
+        set_variable(b, "HOME", b->who.home, false);
+        set_variable(b, "USER", b->who.name, false);
+        set_variable(b, "LOGNAME", b->who.name, false);
+    }
+    return rc;
+}
+
 static int build_env(struct builder *b, const struct json *c, struct err *err)
 {
-    int rc = 0;
+    int rc;
 
     b->container = c;
     b->first = b->last = NULL;
     b->count = 0;
     add_inherited(b);
-    set_variable(b, "HOSTNAME", object_name(b->pod), false);
+    rc = add_identity(b, err);
+    if (rc != 0)
+        return rc;
+    set_variable(b, "HOSTNAME", pod_hostname(b->pod), false);
     add_own(b);
     add_gpus(b, c);
     json_each (e, json_get(c, "envFrom")) {
@@ -420,12 +450,13 @@ static int build_container(struct builder *b, const struct json *c, bool init,
     }
     *ret = (struct container_start){.name = json_get_string(c, "name", ""),
                                     .init = init,
+                                    .identity = b->who.id,
                                     .argv = arguments(b, c),
                                     .env = env_list(b),
                                     .cwd = json_get_string(c, "workingDir", ""),
                                     .limits = pod_container_limits(c)};
     if (!*ret->cwd)
-        ret->cwd = b->machine->home;
+        ret->cwd = b->who.home ? b->who.home : b->machine->home;
     return 0;
 }
 
@@ -463,6 +494,7 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
         .containers_len = n,
         .grace_seconds = json_int(json_at(pod, "spec", "terminationGracePeriodSeconds"),
                                   DEFAULT_GRACE_SECONDS),
+        .hostname = pod_hostname(pod),
     };
     return 0;
 }

@@ -5,11 +5,12 @@
 #ifndef MUSTER_AGENT_POD_ENV_H
 #define MUSTER_AGENT_POD_ENV_H
 
+#include "agent/identity.h"
 #include "agent/pod_resources.h"
 #include "api/kind.h"
 #include "port/runtime.h"
 
-/* A ConfigMap or Secret that a pod's environment is made of. */
+/* A ConfigMap, Secret or claim that a pod's environment and volumes are made of. */
 struct pod_ref {
     struct pod_ref *next;
     const struct kind *kind;
@@ -20,6 +21,11 @@ struct pod_ref {
 
 /* Every one once, in the arena. */
 struct pod_ref *pod_refs(struct arena *a, const struct json *pod);
+/* Unless it is there, or has no name. */
+void pod_ref_add(struct arena *a, struct pod_ref **list, const struct kind *k, const char *name);
+
+/* spec.hostname, or its name. */
+const char *pod_hostname(const struct json *pod);
 
 struct pod_machine {
     char *const *env;         /* the daemon's own environment */
@@ -27,6 +33,7 @@ struct pod_machine {
     const char *host_address; /* put in place of Service names where pods cannot resolve them; NULL:
                                  they can */
     bool has_gpus;
+    struct identity_machine users;
     const char *exe;            /* MUSTER_EXE, or NULL */
     const char *server, *token; /* MUSTER_SERVER and MUSTER_TOKEN of the pod's account, or NULL */
     struct pod_allocatable allocatable; /* what limits that are not set mean */

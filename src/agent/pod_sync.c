@@ -11,27 +11,10 @@
 
 #include "api/object.h"
 
-/* Volume mounts that host processes need not have made for them. */
-static const char *const harmless_mounts[] = {
-    "/dev/shm", /* the machine's own is there, and is what the usual emptyDir stands in for */
-    "/var/run/secrets/kubernetes.io/serviceaccount", /* put into every pod by a cluster */
-};
-
-static bool is_harmless_mount(const char *path)
-{
-    for (size_t i = 0; i < ELEMS(harmless_mounts); i++)
-        if (strcmp(path, harmless_mounts[i]) == 0)
-            return true;
-    return false;
-}
-
 static const char *container_problem(const struct json *c)
 {
     if (json_len(json_get(c, "command")) == 0 && json_len(json_get(c, "args")) == 0)
         return "no command: images are not used on this machine; give command or args";
-    json_each (m, json_get(c, "volumeMounts"))
-        if (!is_harmless_mount(json_get_string(m, "mountPath", "")))
-            return "volumes are not supported yet";
     return NULL;
 }
 

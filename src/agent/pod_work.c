@@ -13,9 +13,12 @@
 #include "agent/pod_events.h"
 #include "agent/pod_status.h"
 #include "agent/pod_token.h"
+#include "agent/scratch.h"
+#include "agent/volumes.h"
 #include "api/object.h"
 #include "base/log.h"
 #include "client/client.h"
+#include "runtime/mounts.h"
 
 #define WORK_ARENA_LIMIT_BYTES (64u * 1024u * 1024u)
 #define HOST_ADDRESS "127.0.0.1"
@@ -80,6 +83,8 @@ static void remove_run(struct pod_work *w)
 
     if (rc != 0)
         complain(w, "cannot remove its folder", &err);
+    else
+        scratch_remove(w->agent->loop, w->agent->scratch, w->uid);
     done(w, rc == 0 ? QUEUE_OK : QUEUE_RETRY);
 }
 
@@ -244,7 +249,8 @@ static bool add_service(void *arg, const struct json *service)
     return true;
 }
 
-static int prepare_hosts(struct pod_work *w, const char **ret_path, struct err *err)
+static int prepare_hosts(struct pod_work *w, const char *hostname, const char **ret_path,
+                         struct err *err)
 {
     struct agent *a = w->agent;
     struct in_namespace n = {.agent = a, .ns = w->ns, .alive = true};
@@ -259,8 +265,36 @@ static int prepare_hosts(struct pod_work *w, const char **ret_path, struct err *
     rc = hosts_open(a->hosts, w->ns, n.alive ? HOSTS_IN_USE : HOSTS_UNUSED, ret_path, err);
     if (rc == 0 && (!was_open || !n.alive))
         cache_each(a->services, add_service, &n);
-    if (rc == 0 && hosts_add(a->hosts, w->ns, w->name) != 0)
+    if (rc == 0 &&
+        (hosts_add(a->hosts, w->ns, w->name) != 0 || hosts_add(a->hosts, w->ns, hostname) != 0))
         rc = err_set(err, ERR_INTERNAL, "cannot write %s", *ret_path);
+    return rc;
+}
+
+static void say_notes(struct pod_work *w, const struct json *pod, struct arena *arena,
+                      const struct volume_note *notes)
+{
+    for (unsigned n = 0; notes; notes = notes->next, n++) {
+        say(w, pod, arena_printf(arena, "%s.volume-%u-%.8s", w->name, n, w->uid), "Normal",
+            notes->reason, notes->message);
+        if (notes->claim)
+            claims_create(w->agent->claims, w->ns, notes->claim);
+    }
+}
+
+static int prepare_volumes(struct pod_work *w, const struct json *pod, struct arena *arena,
+                           const struct pod_machine *machine, struct pod_start *start,
+                           struct err *err)
+{
+    struct volume_places places = {.claims = w->agent->claims,
+                                   .scratch = w->agent->scratch,
+                                   .obstacle = machine->users.obstacle,
+                                   .machine = &machine->users,
+                                   .token = machine->token};
+    const struct volume_note *notes = NULL;
+    int rc = volumes_prepare(arena, pod, w->refs, &places, start, &notes, err);
+
+    say_notes(w, pod, arena, notes);
     return rc;
 }
 
@@ -273,6 +307,10 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
                                   .home = a->home,
                                   .host_address = mounts ? NULL : HOST_ADDRESS,
                                   .has_gpus = a->machine.gpus > 0,
+                                  .users = {.uid = geteuid(),
+                                            .gid = getegid(),
+                                            .obstacle = mounts ? NULL : mounts_obstacle(),
+                                            .find_user = identity_find_user},
                                   .exe = a->exe,
                                   .server = a->server,
                                   .token = w->token,
@@ -282,7 +320,9 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
     int rc = pod_start_build(arena, pod, w->refs, &machine, &start, err);
 
     if (rc == 0 && mounts)
-        rc = prepare_hosts(w, &start.hosts_path, err);
+        rc = prepare_hosts(w, start.hostname, &start.hosts_path, err);
+    if (rc == 0)
+        rc = prepare_volumes(w, pod, arena, &machine, &start, err);
     if (rc == 0)
         rc = a->runtime->ops->start(a->runtime, &start, err);
     return rc;

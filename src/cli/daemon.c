@@ -85,8 +85,10 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                       .parts = CONTROL_ALL | CONTROL_NODES,
                                       .overcommit = o->overcommit,
                                       .shared_network = true};
-    struct agent_options agent = {
-        .loop = d->loop, .pod_root = o->home->pods_path, .node_name = o->node_name};
+    struct agent_options agent = {.loop = d->loop,
+                                  .pod_root = o->home->pods_path,
+                                  .node_name = o->node_name,
+                                  .volumes = o->volumes};
     char server[sizeof(d->address) + sizeof("http://")];
 
     d->control_transport = server_local_transport(d->server);

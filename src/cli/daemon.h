@@ -21,6 +21,7 @@ struct daemon_options {
     const char *node_name; /* NULL: the machine's name */
     bool only_api;         /* neither controllers nor agent */
     bool overcommit;
+    const char *const *volumes; /* claims and their folders: "NAME=DIR"; NULL-terminated, or NULL */
 };
 
 struct daemon {

@@ -60,6 +60,7 @@ struct container_mount {
 struct pod_memory {
     const char *path;
     int64_t limit_bytes; /* 0: the kernel's own */
+    uint32_t group;      /* new files belong to it; 0: to who makes them */
 };
 
 /* Who the program is. In a user namespace: as who it sees itself. */
@@ -75,6 +76,7 @@ struct container_start {
     bool init;
     const struct container_mount *mounts;
     size_t mounts_len;
+    const char *scratch; /* an empty folder to build them in; NULL: there are none */
     struct container_identity identity;
     const char *const *argv; /* NULL-terminated, at least one */
     const char *const *env;  /* "NAME=value", NULL-terminated; all there is */
@@ -90,7 +92,6 @@ struct pod_start {
     int64_t grace_seconds;  /* when something other than stop() asks the pod to end */
     const char *hosts_path; /* a file the pod sees as /etc/hosts, or NULL */
     const char *hostname;   /* NULL: name */
-    const char *scratch;    /* an empty folder to build mounts in; NULL: there are none */
     const struct pod_memory *memory;
     size_t memory_len;
 };

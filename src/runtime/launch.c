@@ -1,5 +1,5 @@
-/* launch.c - see launch.h. Between fork and exec there are only system calls; what fails there is
- * told through a pipe that a successful exec closes. */
+/* launch.c - see launch.h. What forks here has one thread. What fails between fork and exec is told
+ * through a pipe that a successful exec closes. */
 #include "runtime/launch.h"
 
 #include <errno.h>
@@ -13,19 +13,23 @@
 #include <unistd.h>
 
 #include "runtime/cgroup.h"
+#include "runtime/rootfs.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-enum stage { STAGE_SETUP, STAGE_CGROUP, STAGE_CWD, STAGE_EXEC };
+enum stage { STAGE_SETUP, STAGE_CGROUP, STAGE_ROOTFS, STAGE_CWD, STAGE_FIND, STAGE_EXEC };
 
+/* Small enough for a pipe to take it in one piece. */
 struct failure {
     enum stage stage;
     int errnum;
+    char text[1024]; /* of a stage that has more to say than its number */
 };
 
 struct plan {
     const struct container_start *c;
-    const char *path; /* of the program */
+    struct arena *arena;
+    bool enter_rootfs; /* false: it is there already */
     int std_in, std_out, std_err, report;
     enum launch_terminal terminal;
     pid_t parent;
@@ -48,7 +52,7 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* By the container's PATH, not by ours. NULL when there is none. */
+/* By the container's PATH and mounts, not by ours. NULL when there is none. */
 static const char *find_program(const struct container_start *c, struct arena *a)
 {
     const char *dirs = env_value(c->env, "PATH");
@@ -92,12 +96,28 @@ static _Noreturn void give_up(const struct plan *p, enum stage stage)
     _exit(126);
 }
 
+static void enter_rootfs(const struct plan *p)
+{
+    struct failure f = {.stage = STAGE_ROOTFS};
+    struct err err = ERR_INIT;
+
+    if (!p->enter_rootfs || rootfs_enter(p->c, &err) == 0)
+        return;
+    (void)snprintf(f.text, sizeof(f.text), "%s", err.text ? err.text : "out of memory");
+    if (write(p->report, &f, sizeof(f)) != (ssize_t)sizeof(f))
+        _exit(127);
+    _exit(126);
+}
+
 static _Noreturn void become_program(const struct plan *p)
 {
+    const char *path;
+
     reset_signals();
     (void)umask(022);
     if (cgroup_enter(p->c->cgroups) != 0) /* while we are still who may */
         give_up(p, STAGE_CGROUP);
+    enter_rootfs(p); /* before the line below: who becomes another user is forgotten there */
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         give_up(p, STAGE_SETUP);
     if (getppid() != p->parent) /* it died before the line above */
@@ -108,21 +128,29 @@ static _Noreturn void become_program(const struct plan *p)
         give_up(p, STAGE_SETUP);
     if (chdir(p->c->cwd) != 0)
         give_up(p, STAGE_CWD);
-    (void)execve(p->path, (char *const *)(uintptr_t)p->c->argv,
-                 (char *const *)(uintptr_t)p->c->env);
+    path = find_program(p->c, p->arena);
+    if (!path)
+        give_up(p, STAGE_FIND);
+    (void)execve(path, (char *const *)(uintptr_t)p->c->argv, (char *const *)(uintptr_t)p->c->env);
     give_up(p, STAGE_EXEC);
 }
 
 static void explain(const struct container_start *c, struct failure f, struct arena *a,
                     struct launch_result *ret)
 {
-    const char *why = strerror(f.errnum);
+    const char *why = strerror(f.errnum), *dirs = env_value(c->env, "PATH");
 
     ret->exit_code = 128;
     if (f.stage == STAGE_CWD) {
         ret->message = arena_printf(a, "cannot enter working directory \"%s\": %s", c->cwd, why);
     } else if (f.stage == STAGE_CGROUP) {
         ret->message = arena_printf(a, "cannot enter the container's control group: %s", why);
+    } else if (f.stage == STAGE_ROOTFS) {
+        ret->message = arena_strdup(a, f.text);
+    } else if (f.stage == STAGE_FIND) {
+        ret->exit_code = 127;
+        ret->message = arena_printf(a, "command \"%s\" not found in PATH (%s)", c->argv[0],
+                                    dirs ? dirs : DEFAULT_PATH);
     } else if (f.stage == STAGE_SETUP) {
         ret->message = arena_printf(a, "cannot start \"%s\": %s", c->argv[0], why);
     } else {
@@ -210,28 +238,12 @@ static void fork_with_pipes(struct plan *p, struct arena *a, struct launch_resul
     close_all(fds, FDS);
 }
 
-/* The program, or in ret that there is none. */
-static bool find_or_explain(const struct container_start *c, const char **ret_path, struct arena *a,
-                            struct launch_result *ret)
-{
-    const char *dirs = env_value(c->env, "PATH");
-
-    *ret = (struct launch_result){.pid = 0, .out = {-1, -1}};
-    *ret_path = find_program(c, a);
-    if (*ret_path)
-        return true;
-    ret->exit_code = 127;
-    ret->message = arena_printf(a, "command \"%s\" not found in PATH (%s)", c->argv[0],
-                                dirs ? dirs : DEFAULT_PATH);
-    return false;
-}
-
 void launch(const struct container_start *c, struct arena *a, struct launch_result *ret)
 {
-    struct plan p = {.c = c};
+    struct plan p = {.c = c, .arena = a, .enter_rootfs = true};
 
-    if (find_or_explain(c, &p.path, a, ret))
-        fork_with_pipes(&p, a, ret);
+    *ret = (struct launch_result){.pid = 0, .out = {-1, -1}};
+    fork_with_pipes(&p, a, ret);
     if (ret->pid == 0 && !ret->message)
         ret->message = "out of memory";
 }
@@ -239,10 +251,11 @@ void launch(const struct container_start *c, struct arena *a, struct launch_resu
 void launch_attached(const struct container_start *c, enum launch_terminal terminal,
                      struct arena *a, struct launch_result *ret)
 {
-    struct plan p = {.c = c, .std_in = 0, .std_out = 1, .std_err = 2, .terminal = terminal};
+    struct plan p = {
+        .c = c, .arena = a, .std_in = 0, .std_out = 1, .std_err = 2, .terminal = terminal};
 
-    if (find_or_explain(c, &p.path, a, ret))
-        fork_program(&p, a, ret);
+    *ret = (struct launch_result){.pid = 0, .out = {-1, -1}};
+    fork_program(&p, a, ret);
     if (ret->pid == 0 && !ret->message)
         ret->message = "out of memory";
 }

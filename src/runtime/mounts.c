@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -24,26 +25,27 @@ static bool write_file(const char *path, const char *text)
     return ok;
 }
 
-/* A user namespace in which the user is who he was. */
-static bool unshare_as_user(void)
+int mounts_unshare_as(uint32_t uid, uint32_t gid, int more)
 {
-    unsigned uid = geteuid(), gid = getegid();
     char uids[64], gids[64];
 
-    (void)snprintf(uids, sizeof(uids), "%u %u 1\n", uid, uid);
-    (void)snprintf(gids, sizeof(gids), "%u %u 1\n", gid, gid);
-    if (unshare(CLONE_NEWUSER | OWN_NAMESPACES) != 0)
-        return false;
+    (void)snprintf(uids, sizeof(uids), "%u %u 1\n", uid, geteuid());
+    (void)snprintf(gids, sizeof(gids), "%u %u 1\n", gid, getegid());
+    if (unshare(CLONE_NEWUSER | more) != 0)
+        return -errno;
     /* Without "deny" the group map may not be written; kernels before 3.19 have no such file. */
     (void)write_file("/proc/self/setgroups", "deny");
-    return write_file("/proc/self/uid_map", uids) && write_file("/proc/self/gid_map", gids);
+    if (!write_file("/proc/self/uid_map", uids) || !write_file("/proc/self/gid_map", gids))
+        return -errno;
+    return 0;
 }
 
 /* Async-signal-safe but for snprintf, which allocates nothing for these formats: it runs in a
  * forked child of a process with threads. */
 static const char *enter(const char *hosts_path, const char *hostname)
 {
-    if (unshare(OWN_NAMESPACES) != 0 && !unshare_as_user())
+    if (unshare(OWN_NAMESPACES) != 0 &&
+        mounts_unshare_as(geteuid(), getegid(), OWN_NAMESPACES) != 0)
         return "no mount namespace";
     /* What the machine mounts or unmounts later still reaches the pod, nothing goes the other way.
      */
@@ -56,10 +58,27 @@ static const char *enter(const char *hosts_path, const char *hostname)
     return NULL;
 }
 
-int mounts_enter(const char *hosts_path, const char *hostname, struct err *err)
+static const char *mount_memory(const struct pod_memory *m)
 {
-    const char *problem = enter(hosts_path, hostname);
+    char options[128];
+    size_t n = (size_t)snprintf(options, sizeof(options), "mode=%s", m->group ? "2777" : "0777");
 
+    if (m->limit_bytes > 0)
+        n += (size_t)snprintf(options + n, sizeof(options) - n, ",size=%lld",
+                              (long long)m->limit_bytes);
+    if (m->group)
+        (void)snprintf(options + n, sizeof(options) - n, ",gid=%u", m->group);
+    return mount("tmpfs", m->path, "tmpfs", MS_NOSUID | MS_NODEV, options) == 0
+               ? NULL
+               : "cannot mount a memory volume";
+}
+
+int mounts_enter(const struct pod_start *pod, struct err *err)
+{
+    const char *problem = enter(pod->hosts_path, pod->hostname ? pod->hostname : pod->name);
+
+    for (size_t i = 0; i < pod->memory_len && !problem; i++)
+        problem = mount_memory(&pod->memory[i]);
     if (!problem)
         return 0;
     return err_set(err, ERR_INTERNAL, "%s: %s", problem, strerror(errno));
@@ -77,4 +96,44 @@ bool mounts_probe(void)
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* --- why not --- */
+
+/* Where systems switch off user namespaces for ordinary users, and the value that does. */
+static const struct {
+    const char *path, *off, *words;
+} switches[] = {
+    {"/proc/sys/kernel/unprivileged_userns_clone", "0",
+     "this machine forbids user namespaces (sysctl kernel.unprivileged_userns_clone is 0); set it "
+     "to 1 or run muster as root"},
+    {"/proc/sys/user/max_user_namespaces", "0",
+     "this machine forbids user namespaces (sysctl user.max_user_namespaces is 0); raise it or run "
+     "muster as root"},
+    {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+     "this machine restricts user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns "
+     "is 1); set it to 0 or run muster as root"},
+};
+
+static bool file_says(const char *path, const char *value)
+{
+    char text[32] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (n <= 0)
+        return false;
+    text[strcspn(text, "\n")] = '\0';
+    return strcmp(text, value) == 0;
+}
+
+const char *mounts_obstacle(void)
+{
+    for (size_t i = 0; i < ELEMS(switches); i++)
+        if (file_says(switches[i].path, switches[i].off))
+            return switches[i].words;
+    return "this machine lets muster make no mount namespace (a container or seccomp filter may "
+           "forbid it); allow user namespaces or run muster as root";
 }

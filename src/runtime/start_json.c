@@ -18,6 +18,7 @@ static void add_mounts(struct arena *a, struct json *item, const struct containe
 {
     struct json *list = c->mounts_len > 0 ? json_make_array(a, item, "mounts") : NULL;
 
+    json_set_string(a, item, "scratch", c->scratch);
     for (size_t i = 0; i < c->mounts_len; i++) {
         const struct container_mount *m = &c->mounts[i];
         struct json *v = json_append(list, json_new_object(a));
@@ -50,6 +51,7 @@ static int read_mounts(struct arena *a, const struct json *item, struct containe
             .volume = json_get_string(v, "volume", ""),
             .read_only = json_get_bool(v, "readOnly", false),
         };
+    c->scratch = json_get_string(item, "scratch", NULL);
     c->mounts = mounts;
     c->mounts_len = n;
     return 0;
@@ -116,12 +118,12 @@ void start_json_add_pod(struct arena *a, struct json *v, const struct pod_start 
     struct json *list = p->memory_len > 0 ? json_make_array(a, v, "memory") : NULL;
 
     json_set_string(a, v, "hostname", p->hostname);
-    json_set_string(a, v, "scratch", p->scratch);
     for (size_t i = 0; i < p->memory_len; i++) {
         struct json *item = json_append(list, json_new_object(a));
 
         json_set_string(a, item, "path", p->memory[i].path);
         json_set_int(a, item, "limitBytes", p->memory[i].limit_bytes);
+        json_set_int(a, item, "group", p->memory[i].group);
     }
 }
 
@@ -138,9 +140,9 @@ int start_json_read_pod(struct arena *a, const struct json *v, struct pod_start 
         return no_memory(err);
     json_each (item, list)
         memory[n++] = (struct pod_memory){.path = json_get_string(item, "path", ""),
-                                          .limit_bytes = json_get_int(item, "limitBytes", 0)};
+                                          .limit_bytes = json_get_int(item, "limitBytes", 0),
+                                          .group = (uint32_t)json_get_int(item, "group", 0)};
     p->hostname = json_get_string(v, "hostname", NULL);
-    p->scratch = json_get_string(v, "scratch", NULL);
     p->memory = memory;
     p->memory_len = n;
     return 0;

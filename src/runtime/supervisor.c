@@ -557,7 +557,7 @@ static int prepare(struct supervisor *s, struct err *err)
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return err_set(err, ERR_INTERNAL, "child subreaper: %s", strerror(errno));
     if (s->pod.hosts_path)
-        return mounts_enter(s->pod.hosts_path, s->pod.name, err);
+        return mounts_enter(&s->pod, err);
     return 0;
 }
 

@@ -79,14 +79,6 @@ static const struct {
     {"running", "{\"spec\":{" COMMAND "}}", RUNNING, .step = POD_STEP_NONE},
     {"no command", "{\"spec\":{\"containers\":[{\"name\":\"main\",\"image\":\"i\"}]}}", NO_RUN,
      .step = POD_STEP_FAIL},
-    {"volumes",
-     "{\"spec\":{\"containers\":[{\"name\":\"main\",\"command\":[\"x\"],\"volumeMounts\":[{"
-     "\"name\":\"v\",\"mountPath\":\"/data\"}]}]}}",
-     NO_RUN, .step = POD_STEP_FAIL},
-    {"shared memory",
-     "{\"spec\":{\"containers\":[{\"name\":\"main\",\"command\":[\"x\"],\"volumeMounts\":[{"
-     "\"name\":\"v\",\"mountPath\":\"/dev/shm\"}]}]}}",
-     NO_RUN, .step = POD_STEP_START},
     {"ran, but its folder is lost", "{\"spec\":{" COMMAND "},\"status\":{\"phase\":\"Running\"}}",
      NO_RUN, .step = POD_STEP_FAIL},
     {"deleted before its start", "{" DELETING ",\"spec\":{" COMMAND "}}", NO_RUN,

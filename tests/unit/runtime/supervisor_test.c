@@ -403,13 +403,14 @@ static void the_probe_is_right_for_plain_users(void **state)
         skip();
     pid = fork();
     if (pid == 0) {
+        struct pod_start pod = {.name = "pod", .hosts_path = "/etc/hosts"};
         auto_err err = ERR_INIT;
         bool promised, kept;
 
         if (setgid(65534) != 0 || setuid(65534) != 0)
             _exit(2);
         promised = mounts_probe();
-        kept = mounts_enter("/etc/hosts", "pod", &err) == 0;
+        kept = mounts_enter(&pod, &err) == 0;
         _exit(promised == kept ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);

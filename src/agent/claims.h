@@ -1,0 +1,36 @@
+/*
+ * claims.h - PersistentVolumeClaims as folders of this machine: <root>/<namespace>/<name>, or where
+ * a link of that name leads (`muster up --volume`). A claim gets its folder when it is applied or
+ * when a pod first uses it, and says where it is (annotation muster.dev/path). Folders are never
+ * deleted: they hold what trainings left.
+ */
+#ifndef MUSTER_AGENT_CLAIMS_H
+#define MUSTER_AGENT_CLAIMS_H
+
+#include "base/json.h"
+#include "port/clock.h"
+#include "port/transport.h"
+
+struct claims;
+
+struct claims_options {
+    struct transport *transport;
+    struct clock *clock;
+    const char *root;
+    const char *const *mapped; /* "NAME=DIR" or "NAMESPACE/NAME=DIR", NULL-terminated; or NULL */
+};
+
+struct claims *claims_new(const struct claims_options *options, struct err *err) must_check;
+void claims_free(struct claims *c);
+
+/* The folder, made if need be; a path without links, in the arena. */
+int claims_folder(const struct claims *c, struct arena *a, const char *ns, const char *name,
+                  const char **ret, struct err *err) must_check;
+/* Makes the object too, for a pod that uses a claim nobody has applied. */
+void claims_create(struct claims *c, const char *ns, const char *name);
+
+/* Makes root/ns/name a link to an existing folder; remembered by being there. mapping: see above.
+ */
+int claims_map(const char *root, const char *mapping, struct err *err) must_check;
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * identity.c - see identity.h.
+ *
+ * Where no group is named, a cluster takes the image's word for it or group 0. There is no image
+ * here and group 0 is the machine's own, so it is the group the machine's passwd file gives the
+ * user, or else one of his number.
+ */
+#include "agent/identity.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <string.h>
+
+#define ID_LIMIT 2147483647 /* as in Kubernetes */
+#define PASSWD_ENTRY_LIMIT_BYTES 16384
+
+/* --- reading --- */
+
+struct wish {
+    const struct json *user, *group, *non_root, *volume_group, *more_groups;
+};
+
+static const struct json *either(const struct json *container, const struct json *pod,
+                                 const char *field)
+{
+    const struct json *v = json_at(container, "securityContext", field);
+
+    return json_is_null(v) ? json_at(pod, "spec", "securityContext", field) : v;
+}
+
+static struct wish wish_of(const struct json *pod, const struct json *container)
+{
+    const struct json *common = json_at(pod, "spec", "securityContext");
+
+    return (struct wish){.user = either(container, pod, "runAsUser"),
+                         .group = either(container, pod, "runAsGroup"),
+                         .non_root = either(container, pod, "runAsNonRoot"),
+                         .volume_group = json_get(common, "fsGroup"),
+                         .more_groups = json_get(common, "supplementalGroups")};
+}
+
+static int check_range(const struct json *v, const char *field, struct err *err)
+{
+    int64_t id = json_int(v, 0);
+
+    if (id >= 0 && id <= ID_LIMIT)
+        return 0;
+    return err_set(err, ERR_INVALID, "securityContext.%s must be between 0 and %d, not %lld", field,
+                   ID_LIMIT, (long long)id);
+}
+
+static int check_wish(const struct wish *w, struct err *err)
+{
+    int rc = check_range(w->user, "runAsUser", err);
+
+    if (rc == 0)
+        rc = check_range(w->group, "runAsGroup", err);
+    if (rc == 0)
+        rc = check_range(w->volume_group, "fsGroup", err);
+    json_each (g, w->more_groups)
+        if (rc == 0)
+            rc = check_range(g, "supplementalGroups", err);
+    if (rc == 0 && json_len(w->more_groups) > POD_GROUPS_LIMIT / 2)
+        rc = err_set(err, ERR_INVALID, "securityContext.supplementalGroups: at most %d groups",
+                     POD_GROUPS_LIMIT / 2);
+    return rc;
+}
+
+static int check_non_root(const struct wish *w, const struct identity_machine *m, struct err *err)
+{
+    if (!json_bool(w->non_root, false) || json_int(w->user, m->uid) != 0)
+        return 0;
+    return err_set(err, ERR_INVALID,
+                   "securityContext.runAsNonRoot is true, but the program would run as root: set "
+                   "securityContext.runAsUser");
+}
+
+/* --- as root --- */
+
+static void add_group(uint32_t *groups, size_t *n, uint32_t gid)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (groups[i] == gid)
+            return;
+    if (*n < POD_GROUPS_LIMIT)
+        groups[(*n)++] = gid;
+}
+
+static int by_root(struct arena *a, const struct wish *w, const struct identity_machine *m,
+                   struct identity *ret, struct err *err)
+{
+    uint32_t uid = (uint32_t)json_int(w->user, 0);
+    struct identity_user user = {.name = "", .home = "/", .gid = uid};
+    uint32_t *groups = arena_alloc(a, POD_GROUPS_LIMIT * sizeof(*groups));
+    size_t n = 0;
+
+    if (!groups)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    if (!w->user && !w->group && !w->volume_group && json_len(w->more_groups) == 0)
+        return 0;
+    if (w->user && m->find_user)
+        (void)m->find_user(a, uid, &user);
+    if (w->volume_group)
+        add_group(groups, &n, (uint32_t)json_int(w->volume_group, 0));
+    json_each (g, w->more_groups)
+        add_group(groups, &n, (uint32_t)json_int(g, 0));
+    for (size_t i = 0; i < user.groups_len; i++)
+        add_group(groups, &n, user.groups[i]);
+    ret->id = (struct container_identity){.wanted = true,
+                                          .uid = uid,
+                                          .gid = (uint32_t)json_int(w->group, user.gid),
+                                          .groups = groups,
+                                          .groups_len = n};
+    if (uid != 0) {
+        ret->name = user.name;
+        ret->home = user.home;
+    }
+    return 0;
+}
+
+/* --- as anybody else --- */
+
+/* fsGroup asks that volumes can be written: they belong to the user, whatever his number. More
+ * groups he cannot have. */
+static int by_user(const struct wish *w, const struct identity_machine *m, struct identity *ret,
+                   struct err *err)
+{
+    uint32_t uid = (uint32_t)json_int(w->user, m->uid), gid = (uint32_t)json_int(w->group, m->gid);
+
+    json_each (g, w->more_groups)
+        if (json_int(g, 0) != m->gid && json_int(g, 0) != gid)
+            return err_set(err, ERR_INVALID,
+                           "securityContext.supplementalGroups %lld cannot be given: only root "
+                           "can; run muster as root or leave it out",
+                           (long long)json_int(g, 0));
+    if (uid == m->uid && gid == m->gid)
+        return 0;
+    if (m->obstacle)
+        return err_set(err, ERR_INVALID,
+                       "securityContext.%s is %u, but muster runs as user %u, group %u: %s",
+                       uid != m->uid ? "runAsUser" : "runAsGroup", uid != m->uid ? uid : gid,
+                       m->uid, m->gid, m->obstacle);
+    ret->id = (struct container_identity){.wanted = true, .uid = uid, .gid = gid};
+    return 0;
+}
+
+int identity_of(struct arena *a, const struct json *pod, const struct json *container,
+                const struct identity_machine *m, struct identity *ret, struct err *err)
+{
+    struct wish w = wish_of(pod, container);
+    int rc = check_wish(&w, err);
+
+    *ret = (struct identity){.id = {.wanted = false}};
+    if (rc == 0)
+        rc = check_non_root(&w, m, err);
+    if (rc != 0)
+        return rc;
+    return m->uid == 0 ? by_root(a, &w, m, ret, err) : by_user(&w, m, ret, err);
+}
+
+uint32_t identity_volume_group(const struct json *pod, const struct identity_machine *m)
+{
+    int64_t group = json_int(json_at(pod, "spec", "securityContext", "fsGroup"), 0);
+
+    return m->uid == 0 && group > 0 && group <= ID_LIMIT ? (uint32_t)group : 0;
+}
+
+/* --- the machine's users --- */
+
+bool identity_find_user(struct arena *a, uint32_t uid, struct identity_user *ret)
+{
+    char text[PASSWD_ENTRY_LIMIT_BYTES];
+    struct passwd entry, *found = NULL;
+    gid_t groups[POD_GROUPS_LIMIT];
+    int n = POD_GROUPS_LIMIT;
+    uint32_t *list;
+
+    if (getpwuid_r(uid, &entry, text, sizeof(text), &found) != 0 || !found)
+        return false;
+    ret->name = arena_strdup(a, found->pw_name);
+    ret->home = arena_strdup(a, found->pw_dir[0] == '/' ? found->pw_dir : "/");
+    ret->gid = found->pw_gid;
+    if (getgrouplist(found->pw_name, found->pw_gid, groups, &n) < 0)
+        n = 0;
+    list = arena_alloc(a, (size_t)(n + 1) * sizeof(*list));
+    if (!list)
+        return false;
+    for (int i = 0; i < n; i++)
+        list[i] = groups[i];
+    ret->groups = list;
+    ret->groups_len = (size_t)n;
+    return true;
+}

@@ -1,0 +1,31 @@
+/*
+ * volume_content.h - the files of volumes that are made of API objects: ConfigMaps, Secrets, fields
+ * of the pod, the service account, and several of them in one folder (projected).
+ */
+#ifndef MUSTER_AGENT_VOLUME_CONTENT_H
+#define MUSTER_AGENT_VOLUME_CONTENT_H
+
+#include "agent/pod_env.h"
+
+struct volume_content {
+    struct arena *arena;
+    const struct json *pod;
+    const struct pod_ref *refs;
+    const char *token; /* of the service account, or NULL */
+    int dir_fd;        /* where the files go */
+    uint32_t group;    /* may read them; 0: nobody special */
+};
+
+/* kind: "configMap", "secret", "downwardAPI", "projected" (source is their value in the volume) or
+ * "serviceAccount". */
+int volume_content_write(const struct volume_content *c, const char *kind,
+                         const struct json *source, struct err *err) must_check;
+/* Objects it will need; nothing for kinds that need none. */
+void volume_content_refs(struct arena *a, const char *kind, const struct json *source,
+                         struct pod_ref **list);
+
+/* The object of a reference; NULL: there is none. */
+const struct json *volume_ref(const struct pod_ref *refs, const struct kind *kind,
+                              const char *name);
+
+#endif

@@ -1,0 +1,199 @@
+/* volume_files.c - see volume_files.h. */
+#include "agent/volume_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Deeper folders are first moved up: each level open costs a descriptor and some stack. */
+#define REMOVE_DEPTH_LIMIT 32
+
+bool volume_path_is_safe(const char *text)
+{
+    size_t n;
+
+    if (text[0] == '/' || !text[0] || strlen(text) >= PATH_MAX)
+        return false;
+    for (; *text; text += n + (text[n] == '/')) {
+        n = strcspn(text, "/");
+        if (n == 2 && text[0] == '.' && text[1] == '.')
+            return false;
+    }
+    return true;
+}
+
+/* --- writing --- */
+
+static int open_folder(int dir_fd, const char *name)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    return fd < 0 ? -errno : fd;
+}
+
+static int set_rights(int fd, mode_t mode, uint32_t group)
+{
+    if (group && fchown(fd, (uid_t)-1, group) != 0)
+        return -errno;
+    return fchmod(fd, mode) == 0 ? 0 : -errno;
+}
+
+static int write_one(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
+                     uint32_t group)
+{
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const char *at = data;
+    int rc;
+
+    if (fd < 0)
+        return -errno;
+    rc = set_rights(fd, group ? mode | 0440 : mode, group);
+    while (rc == 0 && len > 0) {
+        ssize_t n = write(fd, at, len);
+
+        if (n < 0 && errno != EINTR)
+            rc = -errno;
+        at += max_i64(n, 0);
+        len -= (size_t)max_i64(n, 0);
+    }
+    (void)close(fd);
+    return rc;
+}
+
+/* Makes and opens name below *fd, which is exchanged for it. */
+static int descend(int *fd, const char *name, uint32_t group)
+{
+    int below;
+
+    if (mkdirat(*fd, name, 0755) != 0 && errno != EEXIST)
+        return -errno;
+    below = open_folder(*fd, name);
+    if (below < 0)
+        return below;
+    (void)close(*fd);
+    *fd = below;
+    return set_rights(below, 0755, group);
+}
+
+int volume_file_write(int dir_fd, const char *path, const void *data, size_t len, mode_t mode,
+                      uint32_t group, struct err *err)
+{
+    char copy[PATH_MAX], *rest = copy, *name;
+    int fd, rc = 0;
+
+    if (!volume_path_is_safe(path))
+        return err_set(err, ERR_INVALID,
+                       "path \"%s\" must be relative and stay inside the volume (no ..)", path);
+    fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+        return err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(errno));
+    strcpy(copy, path);
+    while (rc == 0 && (name = strsep(&rest, "/")) != NULL) {
+        if (!*name || strcmp(name, ".") == 0)
+            continue;
+        rc = rest ? descend(&fd, name, group) : write_one(fd, name, data, len, mode, group);
+    }
+    (void)close(fd);
+    return rc == 0 ? 0 : err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(-rc));
+}
+
+/* --- folders --- */
+
+int volume_folder_make(const char *path, mode_t mode, uint32_t group)
+{
+    int fd, rc;
+
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return -errno;
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    rc = set_rights(fd, group ? mode | S_ISGID : mode, group);
+    if (rc == 0)
+        return fd;
+    (void)close(fd);
+    return rc;
+}
+
+int volume_folder_renew(const char *path, mode_t mode, uint32_t group)
+{
+    volume_tree_remove(path);
+    return volume_folder_make(path, mode, group);
+}
+
+/* --- removing --- */
+
+struct removal {
+    int top_fd;
+    unsigned long moved; /* folders moved up to top */
+};
+
+static void remove_entry(struct removal *r, int dir_fd, const char *name, unsigned depth);
+
+static void remove_entries(struct removal *r, int fd, unsigned depth)
+{
+    DIR *d = fdopendir(fd);
+    const struct dirent *e;
+
+    while (d && (e = readdir(d)) != NULL)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            remove_entry(r, fd, e->d_name, depth);
+    if (d)
+        (void)closedir(d);
+    else
+        (void)close(fd);
+}
+
+static void move_up(struct removal *r, int dir_fd, const char *name)
+{
+    char moved[64];
+
+    (void)snprintf(moved, sizeof(moved), ".moved-%lu", r->moved++);
+    (void)renameat(dir_fd, name, r->top_fd, moved);
+}
+
+static void remove_entry(struct removal *r, int dir_fd, const char *name, unsigned depth)
+{
+    int fd;
+
+    if (unlinkat(dir_fd, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+        return;
+    fd = open_folder(dir_fd, name);
+    if (fd == -EACCES && fchmodat(dir_fd, name, 0700, 0) == 0)
+        fd = open_folder(dir_fd, name);
+    if (fd < 0)
+        return;
+    (void)fchmod(fd, 0700);
+    if (depth >= REMOVE_DEPTH_LIMIT) {
+        (void)close(fd);
+        move_up(r, dir_fd, name);
+        return;
+    }
+    remove_entries(r, fd, depth + 1);
+    (void)unlinkat(dir_fd, name, AT_REMOVEDIR);
+}
+
+void volume_tree_remove(const char *path)
+{
+    struct removal r = {.top_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
+    unsigned long before;
+    int fd;
+
+    if (r.top_fd < 0) {
+        (void)unlink(path);
+        return;
+    }
+    do { /* again as long as something was moved up */
+        before = r.moved;
+        fd = open_folder(r.top_fd, ".");
+        if (fd >= 0)
+            remove_entries(&r, fd, 0);
+    } while (r.moved != before);
+    (void)close(r.top_fd);
+    (void)rmdir(path);
+}

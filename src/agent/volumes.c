@@ -1,0 +1,481 @@
+/*
+ * volumes.c - see volumes.h. One function per kind of volume makes its source; the table at the
+ * middle of the file names them all.
+ */
+#include "agent/volumes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/volume_content.h"
+#include "agent/volume_files.h"
+#include "api/object.h"
+#include "api/quantity.h"
+#include "core/expand.h"
+#include "loop/file.h"
+#include "runtime/podfolder.h"
+
+#define ACCOUNT_FOLDER "/var/run/secrets/kubernetes.io/serviceaccount"
+#define ACCOUNT_VOLUME "kube-api-access" /* no user's: it is not in spec.volumes */
+
+struct volume {
+    const char *name;
+    const char *source;
+    bool read_only;
+};
+
+struct preparation {
+    struct arena *arena;
+    const struct json *pod;
+    const struct pod_ref *refs;
+    const struct volume_places *places;
+    struct pod_start *start;
+    const char *folder; /* of the pod's own volumes */
+    uint32_t group;
+    struct volume *volumes;
+    size_t volumes_len;
+    struct pod_memory *memory;
+    const struct volume_note *notes;
+};
+
+static int no_memory(struct err *err)
+{
+    return err_set(err, ERR_INTERNAL, "out of memory");
+}
+
+static void note(struct preparation *p, const char *reason, const char *claim, const char *message)
+{
+    struct volume_note *n = arena_alloc(p->arena, sizeof(*n));
+
+    if (!n)
+        return;
+    *n = (struct volume_note){
+        .next = p->notes, .reason = reason, .message = message, .claim = claim};
+    p->notes = n;
+}
+
+static const char *own_path(const struct preparation *p, const char *name)
+{
+    return arena_printf(p->arena, "%s/%s", p->folder, name);
+}
+
+static int folder_failed(const char *path, int rc, struct err *err)
+{
+    return err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(-rc));
+}
+
+/* --- one function per kind --- */
+
+static int prepare_empty_dir(struct preparation *p, const struct json *source, struct volume *v,
+                             struct err *err)
+{
+    int64_t limit = quantity_json_value(json_get(source, "sizeLimit"), 0);
+    bool in_memory = json_string_is(json_get(source, "medium"), "Memory");
+    const char *path = own_path(p, v->name);
+    int fd = path ? volume_folder_make(path, 0777, p->group) : -ENOMEM;
+
+    if (fd < 0)
+        return folder_failed(v->name, fd, err);
+    (void)close(fd);
+    v->source = path;
+    if (in_memory)
+        p->memory[p->start->memory_len++] = (struct pod_memory){
+            .path = path, .limit_bytes = max_i64(limit, 0), .group = p->group};
+    else if (limit > 0)
+        note(p, "SizeLimitNotEnforced", NULL,
+             arena_printf(p->arena,
+                          "The sizeLimit of emptyDir \"%s\" is not enforced on this machine's "
+                          "disk; with medium: Memory it is",
+                          v->name));
+    return 0;
+}
+
+/* What hostPath.type asks for; "" takes anything that is there. */
+static const struct {
+    const char *type;
+    mode_t mode; /* S_IF...; 0: any */
+    bool create;
+    const char *words;
+} host_types[] = {
+    {"", 0, false, ""},
+    {"DirectoryOrCreate", S_IFDIR, true, "folder"},
+    {"Directory", S_IFDIR, false, "folder"},
+    {"FileOrCreate", S_IFREG, true, "file"},
+    {"File", S_IFREG, false, "file"},
+    {"Socket", S_IFSOCK, false, "socket"},
+    {"CharDevice", S_IFCHR, false, "character device"},
+    {"BlockDevice", S_IFBLK, false, "block device"},
+};
+
+static int create_host_path(const char *path, mode_t mode, struct err *err)
+{
+    int rc = mode == S_IFDIR ? file_make_dirs(path, 0755) : file_write_atomic(path, "", 0, 0644);
+
+    return rc == 0 ? 0 : folder_failed(path, rc, err);
+}
+
+static int check_host_path(const char *path, size_t type, struct err *err)
+{
+    struct stat st;
+    int rc = stat(path, &st) == 0 ? 0 : -errno;
+
+    if (rc == -ENOENT && host_types[type].create)
+        return create_host_path(path, host_types[type].mode, err);
+    if (rc == -ENOENT)
+        return err_set(err, ERR_INVALID,
+                       "hostPath %s does not exist; make it, or use type DirectoryOrCreate", path);
+    if (rc != 0)
+        return folder_failed(path, rc, err);
+    if (host_types[type].mode && (st.st_mode & S_IFMT) != host_types[type].mode)
+        return err_set(err, ERR_INVALID, "hostPath %s is not a %s, as its type %s asks for", path,
+                       host_types[type].words, host_types[type].type);
+    return 0;
+}
+
+static int prepare_host_path(struct preparation *p, const struct json *source, struct volume *v,
+                             struct err *err)
+{
+    const char *path = json_get_string(source, "path", "");
+    const char *type = json_get_string(source, "type", "");
+
+    (void)p;
+    v->source = path;
+    if (path[0] != '/' || (path[1] && !volume_path_is_safe(path + 1)))
+        return err_set(err, ERR_INVALID, "hostPath.path \"%s\" must be absolute, without ..", path);
+    for (size_t i = 0; i < ELEMS(host_types); i++)
+        if (strcmp(host_types[i].type, type) == 0)
+            return check_host_path(path, i, err);
+    return err_set(err, ERR_INVALID,
+                   "hostPath.type \"%s\" is not known; allowed: DirectoryOrCreate, Directory, "
+                   "FileOrCreate, File, Socket, CharDevice, BlockDevice",
+                   type);
+}
+
+static int prepare_claim(struct preparation *p, const struct json *source, struct volume *v,
+                         struct err *err)
+{
+    const char *name = json_get_string(source, "claimName", "");
+    const struct json *claim = volume_ref(p->refs, &kind_persistent_volume_claim, name);
+    int rc;
+
+    if (json_string_is(json_at(claim, "spec", "volumeMode"), "Block"))
+        return err_set(err, ERR_INVALID,
+                       "persistentvolumeclaim \"%s\" is a block device, which there is not here",
+                       name);
+    rc = claims_folder(p->places->claims, p->arena, p->start->ns, name, &v->source, err);
+    v->read_only = json_get_bool(source, "readOnly", false);
+    if (rc == 0 && !claim)
+        note(p, "ClaimCreated", name,
+             arena_printf(p->arena,
+                          "PersistentVolumeClaim \"%s\" was not there and has been made; its files "
+                          "are in %s",
+                          name, v->source));
+    return rc;
+}
+
+/* ConfigMaps, Secrets, fields of the pod, and several of them in one folder. */
+static int prepare_files(struct preparation *p, const struct json *source, const char *kind,
+                         struct volume *v, struct err *err)
+{
+    const char *path = own_path(p, v->name);
+    struct volume_content c = {.arena = p->arena,
+                               .pod = p->pod,
+                               .refs = p->refs,
+                               .token = p->places->token,
+                               .group = p->group};
+    int rc;
+
+    c.dir_fd = path ? volume_folder_renew(path, 0755, p->group) : -ENOMEM;
+    if (c.dir_fd < 0)
+        return folder_failed(v->name, c.dir_fd, err);
+    v->source = path;
+    v->read_only = true;
+    rc = volume_content_write(&c, kind, source, err);
+    (void)close(c.dir_fd);
+    return rc;
+}
+
+static int prepare_content(struct preparation *p, const struct json *source, struct volume *v,
+                           struct err *err)
+{
+    return prepare_files(p, source, source->key, v, err);
+}
+
+static const struct {
+    const char *member;
+    int (*prepare)(struct preparation *p, const struct json *source, struct volume *v,
+                   struct err *err);
+} volume_kinds[] = {
+    {"emptyDir", prepare_empty_dir},          {"hostPath", prepare_host_path},
+    {"configMap", prepare_content},           {"secret", prepare_content},
+    {"downwardAPI", prepare_content},         {"projected", prepare_content},
+    {"persistentVolumeClaim", prepare_claim},
+};
+
+static int prepare_volume(struct preparation *p, const struct json *spec, struct volume *v,
+                          struct err *err)
+{
+    const char *other = NULL;
+
+    v->name = json_get_string(spec, "name", "");
+    if (!pod_name_is_safe(v->name))
+        return err_set(err, ERR_INVALID, "bad volume name \"%s\"", v->name);
+    json_each (source, spec) {
+        if (json_is_null(source) || strcmp(source->key, "name") == 0)
+            continue;
+        for (size_t i = 0; i < ELEMS(volume_kinds); i++)
+            if (strcmp(source->key, volume_kinds[i].member) == 0)
+                return volume_kinds[i].prepare(p, source, v, err);
+        other = source->key;
+    }
+    if (!other)
+        return prepare_empty_dir(p, NULL, v, err);
+    return err_set(err, ERR_INVALID,
+                   "%s is not supported on this machine; use a persistentVolumeClaim (muster up "
+                   "--volume NAME=DIR gives it a folder) or a hostPath",
+                   other);
+}
+
+/* --- which are used --- */
+
+static const char *const container_lists[] = {"initContainers", "containers"};
+
+static bool is_mounted(const struct json *pod, const char *volume)
+{
+    for (size_t i = 0; i < ELEMS(container_lists); i++)
+        json_each (c, json_at(pod, "spec", container_lists[i]))
+            json_each (m, json_get(c, "volumeMounts"))
+                if (json_string_is(json_get(m, "name"), volume))
+                    return true;
+    return false;
+}
+
+void volumes_add_refs(struct arena *a, const struct json *pod, struct pod_ref **list)
+{
+    json_each (v, json_at(pod, "spec", "volumes")) {
+        const struct json *claim = json_get(v, "persistentVolumeClaim");
+
+        if (!is_mounted(pod, json_get_string(v, "name", "")))
+            continue;
+        if (claim)
+            pod_ref_add(a, list, &kind_persistent_volume_claim,
+                        json_get_string(claim, "claimName", ""));
+        json_each (source, v)
+            volume_content_refs(a, source->key, source, list);
+    }
+}
+
+static int prepare_all(struct preparation *p, struct err *err)
+{
+    int rc = 0;
+
+    json_each (spec, json_at(p->pod, "spec", "volumes")) {
+        if (rc != 0 || !is_mounted(p->pod, json_get_string(spec, "name", "")))
+            continue;
+        rc = prepare_volume(p, spec, &p->volumes[p->volumes_len++], err);
+        if (rc != 0)
+            err_context(err, "volume \"%s\"", json_get_string(spec, "name", ""));
+    }
+    return rc;
+}
+
+/* --- mounts --- */
+
+/* Where nothing can be mounted, these are done without: the machine's own /dev/shm serves as well,
+ * and the account's token is in the environment too. */
+static bool is_dispensable(const char *target)
+{
+    return strcmp(target, "/dev/shm") == 0 || strcmp(target, ACCOUNT_FOLDER) == 0;
+}
+
+static int check_target(const char *target, struct err *err)
+{
+    if (target[0] != '/' || !volume_path_is_safe(target + 1))
+        return err_set(err, ERR_INVALID,
+                       "mountPath \"%s\" must be an absolute path below /, without ..", target);
+    if (strncmp(target, "/proc", 5) == 0 && (target[5] == '/' || !target[5]))
+        return err_set(err, ERR_INVALID, "mountPath \"%s\": nothing can be mounted in /proc",
+                       target);
+    return 0;
+}
+
+static const char *env_lookup(void *arg, const char *name, size_t len)
+{
+    for (const char *const *e = arg; *e; e++)
+        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
+            return *e + len + 1;
+    return NULL;
+}
+
+static int sub_path_of(const struct preparation *p, const struct json *m,
+                       const struct container_start *c, const char **ret, struct err *err)
+{
+    const char *text = json_get_string(m, "subPath", "");
+    const char *expression = json_get_string(m, "subPathExpr", "");
+
+    if (*expression)
+        text = expand_vars(p->arena, expression, env_lookup, (void *)(uintptr_t)c->env);
+    *ret = text && *text ? text : NULL;
+    if (!*ret || volume_path_is_safe(*ret))
+        return 0;
+    return err_set(err, ERR_INVALID, "subPath \"%s\" must be relative and must not contain ..",
+                   *ret);
+}
+
+static const struct volume *find_volume(const struct preparation *p, const char *name)
+{
+    for (size_t i = 0; i < p->volumes_len; i++)
+        if (strcmp(p->volumes[i].name, name) == 0)
+            return &p->volumes[i];
+    return NULL;
+}
+
+static int build_mount(const struct preparation *p, const struct json *spec,
+                       const struct container_start *c, struct container_mount *ret,
+                       struct err *err)
+{
+    const char *name = json_get_string(spec, "name", "");
+    const struct volume *v = find_volume(p, name);
+    const char *target = json_get_string(spec, "mountPath", ""), *sub_path;
+    int rc = check_target(target, err);
+
+    if (rc == 0 && !v)
+        rc = err_set(err, ERR_INVALID, "volumeMounts: no volume \"%s\" is in spec.volumes", name);
+    if (rc == 0)
+        rc = sub_path_of(p, spec, c, &sub_path, err);
+    if (rc == 0)
+        *ret = (struct container_mount){.source = v->source,
+                                        .sub_path = sub_path,
+                                        .target = target,
+                                        .volume = name,
+                                        .read_only = v->read_only ||
+                                                     json_get_bool(spec, "readOnly", false)};
+    return rc;
+}
+
+static int build_mounts(const struct preparation *p, const struct json *spec,
+                        struct container_start *c, struct err *err)
+{
+    const struct json *list = json_get(spec, "volumeMounts");
+    struct container_mount *mounts;
+    size_t n = 0;
+    int rc = 0;
+
+    if (json_len(list) >= POD_MOUNTS_LIMIT)
+        return err_set(err, ERR_INVALID, "at most %d volumeMounts", POD_MOUNTS_LIMIT - 1);
+    mounts = arena_alloc(p->arena, (json_len(list) + 1) * sizeof(*mounts));
+    if (!mounts)
+        return no_memory(err);
+    json_each (m, list)
+        if (rc == 0)
+            rc = build_mount(p, m, c, &mounts[n++], err);
+    if (p->places->token)
+        mounts[n++] = (struct container_mount){.source = own_path(p, ACCOUNT_VOLUME),
+                                               .target = ACCOUNT_FOLDER,
+                                               .volume = ACCOUNT_VOLUME,
+                                               .read_only = true};
+    c->mounts = mounts;
+    c->mounts_len = n;
+    c->scratch = own_path(p, ".root");
+    return rc;
+}
+
+static int build_all_mounts(struct preparation *p, struct err *err)
+{
+    struct container_start *copy;
+    size_t n = 0;
+    int rc = 0;
+
+    copy = arena_alloc(p->arena, max_size(p->start->containers_len, 1) * sizeof(*copy));
+    if (!copy)
+        return no_memory(err);
+    memcpy(copy, p->start->containers, p->start->containers_len * sizeof(*copy));
+    for (size_t i = 0; i < ELEMS(container_lists); i++)
+        json_each (c, json_at(p->pod, "spec", container_lists[i])) {
+            if (rc != 0 || n == p->start->containers_len)
+                break;
+            rc = build_mounts(p, c, &copy[n++], err);
+            if (rc != 0)
+                err_context(err, "container %s", json_get_string(c, "name", ""));
+        }
+    p->start->containers = copy;
+    return rc;
+}
+
+/* --- all of it --- */
+
+/* The first mount that cannot be done without, where there are none. */
+static int refuse_mounts(const struct preparation *p, struct err *err)
+{
+    for (size_t i = 0; i < ELEMS(container_lists); i++)
+        json_each (c, json_at(p->pod, "spec", container_lists[i]))
+            json_each (m, json_get(c, "volumeMounts")) {
+                const char *target = json_get_string(m, "mountPath", "");
+
+                if (!is_dispensable(target))
+                    return err_set(err, ERR_INVALID, "volume \"%s\" cannot be mounted at %s: %s",
+                                   json_get_string(m, "name", ""), target, p->places->obstacle);
+            }
+    return 0;
+}
+
+static int make_folders(struct preparation *p, struct err *err)
+{
+    const char *path;
+    int rc;
+
+    if (!pod_name_is_safe(p->start->uid))
+        return err_set(err, ERR_INTERNAL, "bad pod UID \"%s\"", p->start->uid);
+    p->folder = arena_printf(p->arena, "%s/%s", p->places->scratch, p->start->uid);
+    path = p->folder ? own_path(p, ".root") : NULL;
+    p->volumes = arena_alloc(p->arena, (json_len(json_at(p->pod, "spec", "volumes")) + 1) *
+                                           sizeof(*p->volumes));
+    p->memory = arena_alloc(p->arena, (json_len(json_at(p->pod, "spec", "volumes")) + 1) *
+                                          sizeof(*p->memory));
+    if (!path || !p->volumes || !p->memory)
+        return no_memory(err);
+    p->start->memory = p->memory;
+    rc = file_make_dirs(path, 0700);
+    return rc == 0 ? 0 : folder_failed(path, rc, err);
+}
+
+static bool has_mounts(const struct json *pod)
+{
+    for (size_t i = 0; i < ELEMS(container_lists); i++)
+        json_each (c, json_at(pod, "spec", container_lists[i]))
+            if (json_len(json_get(c, "volumeMounts")) > 0)
+                return true;
+    return false;
+}
+
+int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_ref *refs,
+                    const struct volume_places *places, struct pod_start *start,
+                    const struct volume_note **ret_notes, struct err *err)
+{
+    struct preparation p = {.arena = a,
+                            .pod = pod,
+                            .refs = refs,
+                            .places = places,
+                            .start = start,
+                            .group = identity_volume_group(pod, places->machine)};
+    struct volume account = {.name = ACCOUNT_VOLUME};
+    int rc;
+
+    *ret_notes = NULL;
+    if (!places->token && !has_mounts(pod))
+        return 0;
+    if (places->obstacle)
+        return refuse_mounts(&p, err);
+    rc = make_folders(&p, err);
+    if (rc == 0)
+        rc = prepare_all(&p, err);
+    if (rc == 0 && places->token)
+        rc = prepare_files(&p, NULL, "serviceAccount", &account, err);
+    if (rc == 0)
+        rc = build_all_mounts(&p, err);
+    *ret_notes = p.notes;
+    return rc;
+}

@@ -1,0 +1,38 @@
+/*
+ * volumes.h - a pod's spec.volumes and volumeMounts become sources on this machine and mounts for
+ * the runtime. Sources are made here; mounting is the runtime's (runtime/rootfs.h).
+ *
+ * What a volume of files holds is what the objects held when the pod was started.
+ */
+#ifndef MUSTER_AGENT_VOLUMES_H
+#define MUSTER_AGENT_VOLUMES_H
+
+#include "agent/claims.h"
+#include "agent/identity.h"
+#include "agent/pod_env.h"
+
+struct volume_places {
+    const struct claims *claims;
+    const char *scratch;  /* one folder per pod UID: what lives and dies with the pod */
+    const char *obstacle; /* why nothing can be mounted here, or NULL */
+    const struct identity_machine *machine;
+    const char *token; /* of the pod's service account, or NULL */
+};
+
+/* What the pod's author may want to know. Strings are in the arena. */
+struct volume_note {
+    const struct volume_note *next;
+    const char *reason, *message;
+    const char *claim; /* the object of this claim is missing; or NULL */
+};
+
+/* What volumes need of the API: adds to list, each object once. */
+void volumes_add_refs(struct arena *a, const struct json *pod, struct pod_ref **list);
+
+/* Fills the mounts of start's containers. An error is about the pod's configuration and may pass.
+ */
+int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_ref *refs,
+                    const struct volume_places *places, struct pod_start *start,
+                    const struct volume_note **ret_notes, struct err *err) must_check;
+
+#endif

@@ -1,0 +1,161 @@
+/* volume_files_test.c - files of volumes stay in their volume, and trees go without leaving theirs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/volume_files.h"
+
+struct world {
+    char root[64];
+    char inside[128], outside[128];
+    int fd; /* of inside */
+};
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+
+    assert_non_null(w);
+    strcpy(w->root, "/tmp/muster-test-XXXXXX");
+    assert_non_null(mkdtemp(w->root));
+    (void)snprintf(w->inside, sizeof(w->inside), "%s/inside", w->root);
+    (void)snprintf(w->outside, sizeof(w->outside), "%s/outside", w->root);
+    assert_int_equal(mkdir(w->outside, 0700), 0);
+    w->fd = volume_folder_make(w->inside, 0755, 0);
+    assert_true(w->fd >= 0);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    (void)close(w->fd);
+    volume_tree_remove(w->root);
+    assert_int_equal(access(w->root, F_OK), -1);
+    free(w);
+    return 0;
+}
+
+static int put(struct world *w, const char *path)
+{
+    auto_err err = ERR_INIT;
+
+    return volume_file_write(w->fd, path, "text", 4, 0640, 0, &err);
+}
+
+static void paths_that_lead_out_are_known(void **state)
+{
+    static const char *const bad[] = {"", "/", "/etc", "..", "../x", "a/..", "a/../b", "./../x"};
+    static const char *const good[] = {"a", "a/b", "..a",  "a..", "a/..b/c",
+                                       ".", "./a", "a//b", "..."};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(bad); i++)
+        assert_false(volume_path_is_safe(bad[i]));
+    for (size_t i = 0; i < ELEMS(good); i++)
+        assert_true(volume_path_is_safe(good[i]));
+}
+
+static void files_get_their_folders_and_modes(void **state)
+{
+    struct world *w = *state;
+    struct stat st;
+
+    assert_int_equal(put(w, "a/b//c"), 0);
+    assert_int_equal(fstatat(w->fd, "a/b/c", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_int_equal(st.st_size, 4);
+    assert_int_not_equal(put(w, "../escaped"), 0);
+    assert_int_not_equal(put(w, "/tmp/escaped"), 0);
+    assert_int_not_equal(put(w, "a/b"), 0); /* a folder */
+}
+
+static void links_are_not_followed(void **state)
+{
+    struct world *w = *state;
+    char path[192];
+
+    assert_int_equal(symlinkat(w->outside, w->fd, "link"), 0);
+    (void)snprintf(path, sizeof(path), "%s/file", w->outside);
+    assert_int_equal(symlinkat(path, w->fd, "file"), 0);
+    assert_int_not_equal(put(w, "link/x"), 0);
+    assert_int_not_equal(put(w, "file"), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    (void)snprintf(path, sizeof(path), "%s/x", w->outside);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void a_tree_goes_and_what_it_links_to_stays(void **state)
+{
+    struct world *w = *state;
+    char path[192];
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "%s/kept", w->outside);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(put(w, "a/b/c"), 0);
+    assert_int_equal(symlinkat(w->outside, w->fd, "a/link"), 0);
+    assert_int_equal(fchmodat(w->fd, "a/b", 0, 0), 0);
+    volume_tree_remove(w->inside);
+    assert_int_equal(access(w->inside, F_OK), -1);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+static void a_deep_tree_goes_with_few_descriptors(void **state)
+{
+    struct world *w = *state;
+    int fd = dup(w->fd);
+
+    for (int i = 0; i < 500; i++) {
+        int below;
+
+        assert_int_equal(mkdirat(fd, "d", 0700), 0);
+        below = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        assert_true(below >= 0);
+        (void)close(fd);
+        fd = below;
+    }
+    (void)close(fd);
+    volume_tree_remove(w->inside);
+    assert_int_equal(access(w->inside, F_OK), -1);
+}
+
+static void a_renewed_folder_is_empty(void **state)
+{
+    struct world *w = *state;
+    int fd;
+
+    assert_int_equal(put(w, "old"), 0);
+    fd = volume_folder_renew(w->inside, 0700, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(faccessat(fd, "old", F_OK, 0), -1);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_that_lead_out_are_known),
+        cmocka_unit_test_setup_teardown(files_get_their_folders_and_modes, setup, teardown),
+        cmocka_unit_test_setup_teardown(links_are_not_followed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_tree_goes_and_what_it_links_to_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_deep_tree_goes_with_few_descriptors, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_renewed_folder_is_empty, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
