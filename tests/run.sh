@@ -86,7 +86,7 @@ for build in "$B" "$B/asan"; do
     done < <(find "$build/unit" -type f -perm -u+x ! -name '*.o' ! -name '*.d' | sort)
     if [ $label = normal ]; then seeds=500; else seeds=100; fi
     simulation "$label sim" "$build/sim/sim" "${SIM_SEEDS:-$seeds}"
-    for script in tests/api/*_test.py tests/api/test_*.py tests/kubectl/*_test.py tests/python/*_test.py tests/e2e/*_test.py tests/fault/*_test.py; do
+    for script in tests/api/*_test.py tests/api/test_*.py tests/kubectl/*_test.py tests/python/*_test.py tests/pods/*_test.py tests/e2e/*_test.py tests/fault/*_test.py; do
         [ -f "$script" ] || continue
         short=${script#tests/}
         [ $label = normal ] || ! trains "$short" || continue
