@@ -20,6 +20,7 @@
 struct up_options {
     const char *dir, *listen, *only, *node_name;
     bool detach, overcommit, verbose;
+    struct option_list volumes;
 };
 
 static const struct up_options defaults = {.listen = DEFAULT_LISTEN};
@@ -56,6 +57,11 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct up_options, node_name),
      .value_name = "NAME",
      .doc = "what this machine is called (default: its host name)"},
+    {.name = "volume",
+     .type = OPTION_LIST,
+     .offset = offsetof(struct up_options, volumes),
+     .value_name = "NAME=DIR",
+     .doc = "folder of a PersistentVolumeClaim (or NAMESPACE/NAME=DIR); remembered"},
     {.name = "verbose",
      .letter = 'v',
      .type = OPTION_FLAG,
@@ -152,7 +158,8 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
                                        .listen = o->listen,
                                        .node_name = o->node_name,
                                        .only_api = o->only != NULL,
-                                       .overcommit = o->overcommit};
+                                       .overcommit = o->overcommit,
+                                       .volumes = o->volumes.items};
     auto_err err = ERR_INIT;
     struct daemon d;
 
