@@ -3,12 +3,12 @@
 //
 // Wire, both ways JSON texts. To the server:
 //   {id, op: "watch", path, query?, from?}      list, then changes; from: a resourceVersion to go on at
-//   {id, op: "logs", path, from?}               a followed log; from: bytes already seen
+//   {id, op: "logs", path, credit}              a followed log, its path with the query a log has
 //   {id, op: "poll", path, every}               GET again every so many seconds, told when it changed
 //   {id, op: "credit", bytes}                   that much more of a log may be sent
 //   {id, op: "stop"}                            and {op: "ping"}, answered by {t: "pong"}
 // From the server, each with the id of its subscription:
-//   {id, t: "list", items, cursor}   {id, t: "event", type, object, cursor}   {id, t: "lines", text, cursor}
+//   {id, t: "list", items, cursor}   {id, t: "event", type, object, cursor}   {id, t: "lines", text, bytes}
 //   {id, t: "value", value}          {id, t: "end"}                           {id, t: "error", code, reason, message}
 import { signal } from "@preact/signals";
 import { signedOut } from "./api.ts";
@@ -23,6 +23,8 @@ export interface ServerMessage {
   type?: "ADDED" | "MODIFIED" | "DELETED";
   object?: unknown;
   text?: string;
+  /** What the text took of the credit. */
+  bytes?: number;
   value?: unknown;
   cursor?: string;
   code?: number;
@@ -32,7 +34,8 @@ export interface ServerMessage {
 
 export interface Subscription {
   op: "watch" | "logs" | "poll";
-  path: string;
+  /** A function is asked again after every break: a log then goes on where it was. */
+  path: string | (() => string);
   query?: string;
   every?: number;
   from?: string;
@@ -64,7 +67,7 @@ function sendText(message: unknown): void {
 
 function begin(entry: Entry): void {
   const { op, path, query, every, credit } = entry.how;
-  sendText({ id: entry.id, op, path, query, every, credit, from: entry.cursor });
+  sendText({ id: entry.id, op, path: typeof path === "string" ? path : path(), query, every, credit, from: entry.cursor });
 }
 
 function take(message: ServerMessage): void {

@@ -1,0 +1,215 @@
+// Logs of one replica or of all, merged by time: followed, searched, filtered, downloaded. What is chosen is in the address.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { request } from "../data/api.ts";
+import type { Pod } from "../data/types.ts";
+import { tc, translator } from "../i18n/index.ts";
+import { logsTexts } from "../i18n/logs.ts";
+import type { TabProps } from "../pages/job/job.tsx";
+import { query, setQuery } from "../router.ts";
+import { Empty } from "../ui/notice.tsx";
+import { toast } from "../ui/toast.tsx";
+import { follow, logPath, TAIL_FIRST, type Follower, type Source } from "./follow.ts";
+import { LogRow, ROW_PX } from "./row.tsx";
+import { matcher, matches, rowsOf, type Level, type Row } from "./lines.ts";
+import { zip } from "./zip.ts";
+import { VirtualList } from "../ui/virtual.tsx";
+import "../style/logs.css";
+
+const t = translator(logsTexts);
+const WRAPPED_LIMIT = 3_000; // wrapped rows differ in height and are all in the document
+
+function shortName(pod: Pod): string {
+  const { labels } = pod.metadata;
+  return labels?.["replica-type"] ? `${labels["replica-type"]}-${labels["replica-index"]}` : pod.metadata.name;
+}
+
+function mainContainer(pod: Pod): string {
+  return pod.spec?.containers?.[0]?.name ?? "";
+}
+
+interface Chosen {
+  replica: string;
+  container: string;
+  previous: boolean;
+  q: string;
+  times: boolean;
+  wrap: boolean;
+  collapse: boolean;
+  level: string;
+  tail: number;
+}
+
+function readChosen(): Chosen {
+  const q = query.value;
+  return {
+    replica: q.get("replica") ?? "all", container: q.get("container") ?? "", previous: q.get("previous") === "1", q: q.get("q") ?? "", times: q.get("times") === "1",
+    wrap: q.get("wrap") === "1", collapse: q.get("collapse") !== "0", level: q.get("level") ?? "", tail: Number(q.get("tail")) || TAIL_FIRST,
+  };
+}
+
+/** The pods chosen, as sources; the same array as long as the choice is the same. */
+function useSources(pods: Pod[], chosen: Chosen): { sources: Source[]; names: string[] } {
+  const picked = pods.filter((pod) => chosen.replica === "all" || pod.metadata.name === chosen.replica);
+  const key = `${picked.map((pod) => pod.metadata.uid).join()}|${chosen.container}|${chosen.previous}`;
+  return useMemo(() => ({
+    sources: picked.map((pod) => ({ ns: pod.metadata.namespace ?? "default", pod: pod.metadata.name, container: chosen.container || mainContainer(pod), previous: chosen.previous })),
+    names: picked.map(shortName),
+  }), [key]);
+}
+
+/** A replica that is not there yet is followed when it is: the pods' phase is part of the key. */
+function useFollower(sources: Source[], pods: Pod[], tail: number): { follower: Follower | null; version: number } {
+  const [version, setVersion] = useState(0);
+  const [follower, setFollower] = useState<Follower | null>(null);
+  const startable = pods.map((pod) => (pod.status?.containerStatuses?.some((one) => one.state?.running || one.state?.terminated) ? "1" : "0")).join("");
+  useEffect(() => {
+    const mine = follow(sources, tail, () => setVersion((n) => n + 1));
+    setFollower(mine);
+    return () => mine.stop();
+  }, [sources, tail, startable]);
+  return { follower, version };
+}
+
+async function downloadAll(name: string, sources: Source[], names: string[]): Promise<void> {
+  try {
+    const files = await Promise.all(sources.map(async (source, i) => ({
+      name: `${names[i]}.log`, data: new Uint8Array(await (await request(logPath(source, { timestamps: "true" }))).arrayBuffer()),
+    })));
+    const url = URL.createObjectURL(zip(files));
+    const anchor = Object.assign(document.createElement("a"), { href: url, download: `${name}-logs.zip` });
+    anchor.click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  } catch (error) {
+    toast(tc("requestFailed", { message: (error as Error).message }), { kind: "error" });
+  }
+}
+
+const LEVELS: Record<string, Level[]> = { error: ["error"], warn: ["error", "warn"], info: ["error", "warn", "info"], debug: ["error", "warn", "info", "debug"] };
+
+function Toolbar(props: { chosen: Chosen; pods: Pod[]; sources: Source[]; names: string[]; jobName: string; hits: number[]; at: number; step(by: number): void }) {
+  const { chosen } = props;
+  const pod = props.pods.find((one) => one.metadata.name === chosen.replica);
+  const containers = pod?.spec?.containers ?? [];
+  const flag = (name: string, on: boolean, base = false) => () => setQuery({ [name]: on === base ? (on ? "0" : "1") : null });
+  return (
+    <div class="log-tools" role="toolbar" aria-label={t("log")}>
+      <label>{t("replica")}{" "}
+        <select value={chosen.replica} onChange={(event) => setQuery({ replica: event.currentTarget.value === "all" ? null : event.currentTarget.value, container: null })}>
+          <option value="all">{t("all")}</option>
+          {props.pods.map((one) => <option key={one.metadata.uid} value={one.metadata.name}>{shortName(one)}</option>)}
+        </select>
+      </label>
+      {containers.length > 1 ? (
+        <label>{t("container")}{" "}
+          <select value={chosen.container || containers[0]!.name} onChange={(event) => setQuery({ container: event.currentTarget.value })}>
+            {containers.map((one) => <option key={one.name} value={one.name}>{one.name}</option>)}
+          </select>
+        </label>
+      ) : null}
+      <label>{t("attempt")}{" "}
+        <select value={chosen.previous ? "1" : ""} onChange={(event) => setQuery({ previous: event.currentTarget.value || null })}>
+          <option value="">{t("currentAttempt")}</option><option value="1">{t("previousAttempt")}</option>
+        </select>
+      </label>
+      <label>{t("level")}{" "}
+        <select value={chosen.level} onChange={(event) => setQuery({ level: event.currentTarget.value || null })}>
+          <option value="">{t("levelAll")}</option><option value="error">{t("levelError")}</option><option value="warn">{t("levelWarn")}</option>
+          <option value="info">{t("levelInfo")}</option><option value="debug">{t("levelDebug")}</option>
+        </select>
+      </label>
+      <span class="log-search">
+        <input id="search" type="search" value={chosen.q} placeholder={t("search")} aria-label={t("search")} onInput={(event) => setQuery({ q: event.currentTarget.value || null })}
+          onKeyDown={(event) => { if (event.key === "Enter") { event.preventDefault(); props.step(event.shiftKey ? -1 : 1); } }} />
+        {chosen.q ? <span class="num dim" role="status">{matcher(chosen.q) ? t("found", { at: props.hits.length ? props.at + 1 : 0, count: props.hits.length }) : t("badPattern")}</span> : null}
+        <button type="button" class="icon" disabled={!props.hits.length} aria-label={t("previous")} onClick={() => props.step(-1)}>↑</button>
+        <button type="button" class="icon" disabled={!props.hits.length} aria-label={t("next")} onClick={() => props.step(1)}>↓</button>
+      </span>
+      <label><input type="checkbox" checked={chosen.times} onChange={flag("times", chosen.times)} /> {t("times")}</label>
+      <label><input type="checkbox" checked={chosen.wrap} onChange={flag("wrap", chosen.wrap)} /> {t("wrap")}</label>
+      {props.sources.length > 1 ? <label><input type="checkbox" checked={chosen.collapse} onChange={() => setQuery({ collapse: chosen.collapse ? "0" : null })} /> {t("collapse")}</label> : null}
+      <span class="grow" />
+      {props.sources.length === 1 ? <a class="button" download={`${props.names[0]}.log`} href={logPath(props.sources[0]!, { timestamps: "true" })}>{t("download")}</a>
+        : props.sources.length ? <button type="button" onClick={() => void downloadAll(props.jobName, props.sources, props.names)}>{t("downloadAll")}</button> : null}
+    </div>
+  );
+}
+
+/** At the end it stays at the end; the first scroll up stops that. */
+function useFollowing(box: { current: HTMLDivElement | null }, version: number, active: boolean): { following: boolean; toEnd(): void } {
+  const [following, setFollowing] = useState(true);
+  const scroller = (): HTMLElement | null => box.current?.querySelector<HTMLElement>(".log-rows") ?? null;
+  useEffect(() => {
+    const element = scroller();
+    if (!element) return;
+    const look = (): void => setFollowing(element.scrollTop + element.clientHeight >= element.scrollHeight - 2 * ROW_PX);
+    const up = (event: WheelEvent): void => { if (event.deltaY < 0) setFollowing(false); };
+    element.addEventListener("scroll", look, { passive: true });
+    element.addEventListener("wheel", up, { passive: true });
+    return () => {
+      element.removeEventListener("scroll", look);
+      element.removeEventListener("wheel", up);
+    };
+  }, [active]);
+  const toEnd = (): void => {
+    const element = scroller();
+    if (element) element.scrollTop = element.scrollHeight;
+  };
+  useEffect(() => { if (following) toEnd(); }, [version, following, active]);
+  return { following, toEnd: () => { setFollowing(true); toEnd(); } };
+}
+
+export default function Logs(props: TabProps) {
+  const chosen = readChosen();
+  const { sources, names } = useSources(props.pods, chosen);
+  const { follower, version } = useFollower(sources, props.pods, chosen.tail);
+  const box = useRef<HTMLDivElement>(null);
+  const [at, setAt] = useState(0);
+  const levels = LEVELS[chosen.level];
+  const rows = useMemo<Row[]>(() => (follower ? rowsOf(follower.lines.all, { sources: null, levels: levels ? new Set(levels) : null, collapse: chosen.collapse && sources.length > 1 }) : []),
+    [follower, version, chosen.level, chosen.collapse]);
+  const pattern = useMemo(() => matcher(chosen.q), [chosen.q]);
+  const hits = useMemo(() => matches(rows, pattern), [rows, pattern]);
+  const { following, toEnd } = useFollowing(box, version, rows.length > 0);
+  const linked = query.value.get("line") ?? "";
+
+  const show = (index: number): void => {
+    const element = box.current?.querySelector<HTMLElement>(".log-rows");
+    if (!element) return;
+    if (chosen.wrap) element.querySelectorAll(".log-line")[index]?.scrollIntoView({ block: "center" });
+    else element.scrollTop = Math.max(0, index * ROW_PX - element.clientHeight / 2);
+  };
+  const step = (by: number): void => {
+    if (!hits.length) return;
+    const next = (at + by + hits.length) % hits.length;
+    setAt(next);
+    show(hits[next]!);
+  };
+  useEffect(() => setAt(0), [chosen.q]);
+  useEffect(() => {
+    const index = linked ? rows.findIndex((row) => `${names[row.line.source]}@${row.line.time}` === linked) : -1;
+    if (index >= 0) show(index);
+  }, [linked, rows.length > 0]);
+
+  const draw = (row: Row, index: number) => (
+    <LogRow key={row.line.seq} row={row} names={names} times={chosen.times} pattern={pattern} found={hits[at] === index}
+      linked={linked !== "" && `${names[row.line.source]}@${row.line.time}` === linked} onLink={(id) => setQuery({ line: id })} />
+  );
+  const waiting = props.pods.map((pod) => pod.status?.message).find(Boolean);
+  return (
+    <div class="logs" ref={box}>
+      <Toolbar chosen={chosen} pods={props.pods} sources={sources} names={names} jobName={props.job.metadata.name} hits={hits} at={at} step={step} />
+      {[...(follower?.problems ?? [])].filter(([i]) => !follower?.lines.all.some((line) => line.source === i)).map(([i, message]) => (
+        <p key={i} class="dim" role="status">{t("failed", { name: names[i] ?? "", message })}</p>
+      ))}
+      {follower && follower.lines.dropped > 0 ? <p class="dim">{t("dropped", { count: follower.lines.dropped })}</p> : null}
+      {rows.length >= chosen.tail && !follower?.lines.dropped ? <p><button type="button" onClick={() => setQuery({ tail: String(chosen.tail * 4) })}>{t("older")}</button></p> : null}
+      {!rows.length ? <Empty title={t("empty")}><p>{waiting ? t("waiting", { message: waiting }) : t("emptyHint")}</p></Empty>
+        : chosen.wrap ? <div class="log-rows wrapped" tabIndex={0} role="region" aria-label={t("log")}>{rows.slice(-WRAPPED_LIMIT).map((row, i) => draw(row, i + Math.max(0, rows.length - WRAPPED_LIMIT)))}</div>
+        : <VirtualList class="log-rows" label={t("log")} count={rows.length} rowHeight={ROW_PX} render={(i) => draw(rows[i]!, i)} />}
+      <div class="log-foot">
+        <span class="dim num">{t("lines", { count: rows.length })}{follower && sources.length > 0 && follower.ended.size === sources.length ? ` · ${t("ended")}` : ""}</span>
+        {following ? null : <button type="button" class="primary" onClick={toEnd}>↓ {t("newest")}</button>}
+      </div>
+    </div>
+  );
+}

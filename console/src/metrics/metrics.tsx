@@ -1,0 +1,133 @@
+// The third tab of the tutorials: CPU and memory with request, limit and use; GPU; network; storage. Live while it runs.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Chart, type Series } from "../charts/chart.tsx";
+import { Failure, get } from "../data/api.ts";
+import { corePath } from "../data/kinds.ts";
+import type { Job, Pod } from "../data/types.ts";
+import { translator } from "../i18n/index.ts";
+import { metricsTexts } from "../i18n/metrics.ts";
+import { formatBytes, formatCores, parseQuantity } from "../lib/quantity.ts";
+import { isOver } from "../lib/state.ts";
+import type { TabProps } from "../pages/job/job.tsx";
+import { query, setQuery } from "../router.ts";
+import { Empty, Problem } from "../ui/notice.tsx";
+import { aligned, merge, total, type Samples } from "./samples.ts";
+import "../style/metrics.css";
+
+const t = translator(metricsTexts);
+const EVERY_MS = 2_000;
+const RANGES: Record<string, number> = { "10m": 600, "1h": 3_600, "24h": 86_400 };
+const POINTS = 600;
+
+/** Samples of each pod by UID, asked for again while the job runs and the page is seen. */
+function useSamples(job: Job, pods: Pod[], seconds: number | undefined): { samples: Map<string, Samples>; failure: Failure | null; loaded: boolean; step: number } {
+  const [samples, setSamples] = useState(new Map<string, Samples>());
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [loaded, setLoaded] = useState(false);
+  const key = `${pods.map((pod) => pod.metadata.uid).join()}|${seconds}`;
+  const age = Math.max(60, (Date.now() - Date.parse(job.status?.startTime ?? job.metadata.creationTimestamp)) / 1000);
+  const step = Math.max(2, Math.ceil((seconds ?? age) / POINTS));
+  useEffect(() => {
+    let ended = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const have = new Map<string, Samples>();
+    const look = async (): Promise<void> => {
+      try {
+        await Promise.all(pods.map(async (pod) => {
+          const last = have.get(pod.metadata.uid)?.time.at(-1);
+          const since = last ?? (seconds ? Date.now() - seconds * 1000 : 0);
+          const path = `${corePath("pods", pod.metadata.namespace, pod.metadata.name)}/samples?since=${Math.floor(since)}&step=${step}&uid=${pod.metadata.uid}`;
+          have.set(pod.metadata.uid, merge(have.get(pod.metadata.uid), await get<Samples>(path)));
+        }));
+        if (!ended) { setSamples(new Map(have)); setFailure(null); setLoaded(true); }
+      } catch (error) {
+        if (!ended) { setFailure(error as Failure); setLoaded(true); }
+      }
+      if (!ended && !isOver(job)) timer = setTimeout(() => void (document.hidden ? wait() : look()), EVERY_MS);
+    };
+    const wait = (): void => { timer = setTimeout(() => void (document.hidden ? wait() : look()), EVERY_MS); };
+    void look();
+    return () => { ended = true; clearTimeout(timer); };
+  }, [key, isOver(job)]);
+  return { samples, failure, loaded, step };
+}
+
+function asked(pods: Pod[], which: "requests" | "limits", resource: string): number | null {
+  let sum: number | null = null;
+  for (const pod of pods)
+    for (const container of pod.spec?.containers ?? []) {
+      const n = parseQuantity(container.resources?.[which]?.[resource]);
+      if (n !== undefined) sum = (sum ?? 0) + n;
+    }
+  return sum;
+}
+
+function flat(label: string, colour: string, value: number | null, n: number): Series[] {
+  return value === null ? [] : [{ label, colour, dash: true, values: new Array<number>(n).fill(value) }];
+}
+
+interface Line {
+  column: string;
+  label: string;
+  colour: string;
+}
+
+function Panel(props: { label: string; all: Samples[]; step: number; lines: Line[]; format(n: number): string; extra?: (n: number) => Series[] }) {
+  const chart = useMemo(() => aligned(props.lines.map((line) => total(props.all, line.column, props.step * 1000))), [props.all, props.step]);
+  const measured = chart.values.some((one) => one.some((value) => value !== null));
+  if (!measured) return <figure class="chart"><figcaption>{props.label}</figcaption><p class="dim">{t("notMeasured")}</p></figure>;
+  const series: Series[] = [...(props.extra?.(chart.x.length) ?? []), ...props.lines.map((line, i) => ({ label: line.label, colour: line.colour, values: chart.values[i]! }))];
+  return <Chart label={props.label} x={chart.x} series={series} time format={props.format} group="metrics" />;
+}
+
+const perSecond = (n: number): string => `${formatBytes(n)}B/s`;
+
+export default function Metrics(props: TabProps) {
+  const replica = query.value.get("replica") ?? "";
+  const range = query.value.get("range") ?? "";
+  const pods = props.pods.filter((pod) => !replica || pod.metadata.name === replica);
+  const { samples, failure, loaded, step } = useSamples(props.job, pods, RANGES[range]);
+  const all = useMemo(() => [...samples.values()], [samples]);
+  const hasGpu = asked(pods, "limits", "nvidia.com/gpu") !== null || all.some((one) => one.columns["gpu"]?.values.some((value) => value !== null));
+  return (
+    <div class="metrics">
+      <div class="section-head">
+        <label>{t("replica")}{" "}
+          <select value={replica} onChange={(event) => setQuery({ replica: event.currentTarget.value || null })}>
+            <option value="">{t("sum")}</option>
+            {props.pods.map((pod) => <option key={pod.metadata.uid}>{pod.metadata.name}</option>)}
+          </select>
+        </label>
+        <label>{t("range")}{" "}
+          <select value={range} onChange={(event) => setQuery({ range: event.currentTarget.value || null })}>
+            <option value="">{t(isOver(props.job) ? "allEnded" : "all")}</option><option value="10m">{t("last10m")}</option><option value="1h">{t("last1h")}</option><option value="24h">{t("last24h")}</option>
+          </select>
+        </label>
+      </div>
+      {failure && !all.length ? <Problem failure={failure} /> : null}
+      {loaded && !failure && !all.some((one) => one.time.length) ? <Empty title={t("none")}><p>{t("noneHint")}</p></Empty> : null}
+      {all.some((one) => one.time.length) ? <>
+        <details open><summary><h2>{t("cluster")}</h2></summary>
+          <div class="chart-grid">
+            <Panel label={t("cpu")} all={all} step={step} format={formatCores} lines={[{ column: "cpu", label: t("usage"), colour: "--info" }]}
+              extra={(n) => [...flat(t("request"), "--ok", asked(pods, "requests", "cpu"), n), ...flat(t("limit"), "--bad", asked(pods, "limits", "cpu"), n)]} />
+            <Panel label={t("memory")} all={all} step={step} format={formatBytes} lines={[{ column: "memory", label: t("usage"), colour: "--info" }]}
+              extra={(n) => [...flat(t("request"), "--ok", asked(pods, "requests", "memory"), n), ...flat(t("limit"), "--bad", asked(pods, "limits", "memory"), n)]} />
+          </div>
+        </details>
+        {hasGpu ? <details open><summary><h2>{t("gpu")}</h2></summary>
+          <div class="chart-grid">
+            <Panel label={t("gpuUse")} all={all} step={step} format={(n) => `${Math.round(n * 100)} %`} lines={[{ column: "gpu", label: t("usage"), colour: "--info" }]} />
+            <Panel label={t("gpuMemory")} all={all} step={step} format={formatBytes} lines={[{ column: "gpuMemory", label: t("usage"), colour: "--info" }]} />
+          </div>
+        </details> : null}
+        <details open><summary><h2>{t("network")}</h2></summary>
+          <div class="chart-grid"><Panel label={t("network")} all={all} step={step} format={perSecond} lines={[{ column: "networkReceive", label: t("receive"), colour: "--info" }, { column: "networkTransmit", label: t("transmit"), colour: "--warn" }]} /></div>
+        </details>
+        <details open><summary><h2>{t("storage")}</h2></summary>
+          <div class="chart-grid"><Panel label={t("storage")} all={all} step={step} format={perSecond} lines={[{ column: "diskRead", label: t("read"), colour: "--info" }, { column: "diskWrite", label: t("write"), colour: "--warn" }]} /></div>
+        </details>
+      </> : null}
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+// The job being written: one YAML document, seen as a form and as text. The form changes single values in the document, so
+// comments and fields it does not know stay as they are. Pure but for the yaml package.
+import { isMap, isSeq, parseDocument, type Document } from "yaml";
+import type { Path } from "../../editor/check.ts";
+
+export function read(document: Document, path: Path): unknown {
+  const node = document.getIn(path, false) as unknown;
+  return isMap(node) || isSeq(node) ? node.toJS(document) : node;
+}
+
+/** Whether nothing is left in it: then a form that is emptied leaves no empty mappings behind. */
+function isEmpty(document: Document, path: Path): boolean {
+  const node = document.getIn(path, true);
+  return (isMap(node) || isSeq(node)) && node.items.length === 0;
+}
+
+/** A new text with one value set; undefined removes it, and what is empty above it. */
+export function write(text: string, path: Path, value: unknown): string {
+  const document = parseDocument(text);
+  if (value === undefined || value === "") {
+    document.deleteIn(path);
+    for (let n = path.length - 1; n > 1 && typeof path[n] === "string" && isEmpty(document, path.slice(0, n)); n--) document.deleteIn(path.slice(0, n));
+  } else {
+    makeParents(document, path);
+    const old = document.getIn(path, true);
+    const node = document.createNode(value);
+    // A comment beside a value stays with the field.
+    if (old && typeof old === "object" && "comment" in old && old.comment && node) (node as { comment?: unknown }).comment = old.comment;
+    document.setIn(path, node);
+  }
+  return document.toString({ lineWidth: 0 });
+}
+
+/** setIn makes mappings, also where the next part is an index. */
+function makeParents(document: Document, path: Path): void {
+  for (let n = 1; n < path.length; n++) {
+    const at = path.slice(0, n);
+    const have = document.getIn(at, true) as unknown;
+    if (isMap(have) || isSeq(have)) continue;
+    document.setIn(at, document.createNode(typeof path[n] === "number" ? [] : {}));
+  }
+}
+
+export function example(kind: string): string {
+  return kind === "MPIJob" ? MPI : PYTORCH;
+}
+
+const PYTORCH = `apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata:
+  name: ""
+  namespace: default
+spec:
+  replicaSpecs:
+    - type: worker
+      replicas: 1
+      restartPolicy: OnFailure
+      template:
+        spec:
+          containers:
+            - name: pytorch
+              image: pytorch/pytorch
+              command:
+                - python
+                - train.py
+              resources:
+                limits:
+                  cpu: "1"
+                  memory: 1Gi
+                requests:
+                  cpu: 500m
+                  memory: 512Mi
+`;
+
+const MPI = `apiVersion: batch.tensorstack.dev/v1beta1
+kind: MPIJob
+metadata:
+  name: ""
+  namespace: default
+spec:
+  mpiConfig:
+    script:
+      - python
+      - train.py
+  replicaSpecs:
+    - type: launcher
+      template: {}
+    - type: worker
+      replicas: 1
+      template:
+        spec:
+          containers:
+            - name: worker
+              image: horovod/horovod
+              resources:
+                limits:
+                  cpu: "1"
+                  memory: 1Gi
+                requests:
+                  cpu: 500m
+                  memory: 512Mi
+`;
+
+const FAST = `              command:
+                - sh
+                - -c
+                - 'for i in 1 2 3 4 5 6 7 8 9 10; do echo "epoch $i/10 loss 0.$((10 - i))"; sleep 2; done'
+`;
+
+/** A job that runs half a minute anywhere: for a first look. */
+export function firstLook(): string {
+  return PYTORCH.replace('name: ""', "name: first-look").replace(/              command:\n(?:                - .*\n)+/, FAST).replace("replicas: 1", "replicas: 2").replace('cpu: "1"', "cpu: 500m").replace("cpu: 500m\n                  memory: 512Mi", "cpu: 50m\n                  memory: 32Mi");
+}
+
+/** What of an existing job makes a new one: the spec and what the user gave it, not what the server put in. */
+export function cloned(job: { apiVersion?: string; kind?: string; metadata: { name: string; namespace?: string; labels?: Record<string, string> }; spec?: unknown }, name: string): unknown {
+  return {
+    apiVersion: job.apiVersion ?? "batch.tensorstack.dev/v1beta1",
+    kind: job.kind,
+    metadata: { name, namespace: job.metadata.namespace, ...(job.metadata.labels ? { labels: job.metadata.labels } : {}) },
+    spec: job.spec,
+  };
+}
+
+/** "train" becomes "train-2", "train-2" becomes "train-3". */
+export function nextName(name: string): string {
+  const found = /^(.*)-(\d+)$/.exec(name);
+  return found ? `${found[1]}-${Number(found[2]) + 1}` : `${name}-2`;
+}

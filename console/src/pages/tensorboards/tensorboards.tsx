@@ -1,0 +1,63 @@
+// The TensorBoards there are: open, suspend, resume, delete.
+import { Failure, merge, remove } from "../../data/api.ts";
+import { TENSORBOARDS } from "../../data/kinds.ts";
+import { useLive } from "../../data/live.ts";
+import type { Condition, KubeObject } from "../../data/types.ts";
+import { tc, texts, translator } from "../../i18n/index.ts";
+import { Menu } from "../../ui/menu.tsx";
+import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { Ago } from "../../ui/time.tsx";
+
+const t = translator(texts({
+  zh: { title: "TensorBoard", filesets: "文件集", open: "打开", suspend: "暂停", resume: "恢复", more: "更多", none: "还没有 TensorBoard", hint: "创建带有 TensorBoard 的 Job，或用 kubectl 创建 TensorBoard；训练曲线在每个 Job 的“训练曲线”标签页中随时可见。", failed: "操作失败：{message}" },
+  en: { title: "TensorBoards", filesets: "Filesets", open: "Open", suspend: "Suspend", resume: "Resume", more: "More", none: "No TensorBoards yet", hint: "Create a job with a TensorBoard, or one with kubectl; every job's curves are in its tab Training in any case.", failed: "That failed: {message}" },
+}));
+
+interface TensorBoard extends KubeObject {
+  spec?: { suspend?: boolean; trainingLogFilesets?: string[]; logDir?: { pvc?: { name: string; subPath?: string[] }[] } };
+  status?: { phase?: string; url?: string; conditions?: Condition[]; message?: string };
+}
+
+const base = `/apis/${TENSORBOARDS.group}/${TENSORBOARDS.version}`;
+
+function pathOf(board: TensorBoard): string {
+  return `${base}/namespaces/${encodeURIComponent(board.metadata.namespace ?? "default")}/${TENSORBOARDS.plural}/${encodeURIComponent(board.metadata.name)}`;
+}
+
+function filesetsOf(board: TensorBoard): string[] {
+  const claims = board.spec?.logDir?.pvc ?? [];
+  return [...(board.spec?.trainingLogFilesets ?? []), ...claims.flatMap((one) => (one.subPath?.length ? one.subPath : ["."]).map((path) => `t9k://pvc/${one.name}/${path}`))];
+}
+
+function act(what: Promise<unknown>): void {
+  what.catch((error: Failure) => toast(t("failed", { message: error.message }), { kind: "error" }));
+}
+
+export default function TensorBoardsPage() {
+  const { items, loaded, failure } = useLive<TensorBoard>(`${base}/${TENSORBOARDS.plural}`);
+  return (
+    <section>
+      <div class="page-head"><h1>{t("title")}</h1></div>
+      {failure ? <Problem failure={failure} /> : !loaded ? <Loading /> : !items.length ? <Empty title={t("none")}><p>{t("hint")}</p></Empty> : (
+        <div class="scroll-x"><table>
+          <thead><tr><th scope="col">{tc("name")}</th><th scope="col">{tc("project")}</th><th scope="col">{tc("state")}</th><th scope="col">{t("filesets")}</th><th scope="col">{tc("createdAt")}</th><th scope="col">{tc("actions")}</th><th scope="col">{t("more")}</th></tr></thead>
+          <tbody>{items.map((board) => (
+            <tr key={board.metadata.uid}>
+              <td>{board.metadata.name}</td>
+              <td>{board.metadata.namespace}</td>
+              <td title={board.status?.message}>{board.status?.phase ?? "Pending"}</td>
+              <td class="mono">{filesetsOf(board).map((one) => <div key={one}>{one}</div>)}</td>
+              <td><Ago time={board.metadata.creationTimestamp} /></td>
+              <td>
+                <a class="button" target="_blank" rel="noopener" href={`/tensorboard/${encodeURIComponent(board.metadata.namespace ?? "default")}/${encodeURIComponent(board.metadata.name)}/`}>{t("open")}</a>{" "}
+                <button type="button" onClick={() => act(merge(pathOf(board), { spec: { suspend: !board.spec?.suspend } }))}>{t(board.spec?.suspend ? "resume" : "suspend")}</button>
+              </td>
+              <td><Menu label="⋮" name={`${t("more")} ${board.metadata.name}`} items={[{ label: tc("delete"), danger: true, onSelect: () => act(remove(pathOf(board))) }]} /></td>
+            </tr>
+          ))}</tbody>
+        </table></div>
+      )}
+    </section>
+  );
+}
