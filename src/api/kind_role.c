@@ -87,7 +87,7 @@ static void validate_cluster(const struct json *object, const struct json *old, 
 
 static const struct column columns[] = {COLUMN_NAME,
                                         {.name = "Created At",
-                                         .type = "date",
+                                         .type = "string",
                                          .doc = "When it was created.",
                                          .path = ".metadata.creationTimestamp"},
                                         {0}};

@@ -1,12 +1,11 @@
 /*
  * cmd_mpi_launch.c - `muster mpi-launch`: what the launcher of an MPIJob runs (core/mpi.h). Waits
- * for the workers, writes the hostfile and becomes mpirun, whose output and exit are the job's.
+ * for the workers, writes the hostfile and runs mpirun, whose output and exit are the job's.
  *
  * On one machine all workers have its address. Open MPI must not conclude from it that they are
  * here: names are not resolved, the loopback is what it may talk over, and nobody binds to
  * processors as if he had them to himself.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +16,15 @@
 #include "cli/command.h"
 #include "cli/mpi_rsh.h"
 #include "cli/mpi_wait.h"
+#include "cli/mpi_watch.h"
 #include "client/pod_config.h"
 #include "core/mpi.h"
 
 #define HOSTFILE_LIMIT_BYTES (4u * 1024u * 1024u)
 #define WORDS_LIMIT (4 * OPTION_LIST_LIMIT)
 #define EXIT_NO_MPIRUN 127
+#define NO_MPIRUN_HINT                                                                             \
+    "install MPI (Debian: openmpi-bin), or say where it is in spec.mpiConfig.home"
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 #define LOOPBACK_INTERFACE "lo"
 
@@ -160,13 +162,9 @@ static const char *find_mpirun(struct cli *cli, const struct launch_options *o,
         talk_note(&cli->talk, "there is no %s/bin/mpirun here: using %s", o->home, path);
     if (path)
         return path;
-    if (o->home)
-        talk_errorf(&cli->talk, "mpirun was not found: there is no %s/bin/mpirun, and none in PATH",
-                    o->home);
-    else
-        talk_errorf(&cli->talk, "mpirun was not found in PATH");
-    talk_hint(&cli->talk, "install MPI (Debian: openmpi-bin), or say where it is in "
-                          "spec.mpiConfig.home");
+    talk_errorf(&cli->talk, "mpirun was not found%s%s%s in PATH; " NO_MPIRUN_HINT,
+                o->home ? ": there is no " : "", o->home ? o->home : "",
+                o->home ? "/bin/mpirun, and none" : "");
     return NULL;
 }
 
@@ -248,8 +246,23 @@ static void set_hydra(struct cli *cli, const struct launch_options *o, const cha
                   o->implementation);
 }
 
-static enum exit_code become_mpirun(struct cli *cli, const struct launch_options *o,
-                                    const struct args *args, const struct mpi_workers *workers)
+static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *const *argv)
+{
+    const char *cause = NULL;
+    auto_err err = ERR_INIT;
+    int code = mpi_watch_run(path, argv, &cli->arena, &cause, &err);
+
+    if (code < 0) {
+        talk_error(&cli->talk, &err);
+        return (enum exit_code)EXIT_NO_MPIRUN;
+    }
+    if (cause)
+        talk_errorf(&cli->talk, "%s", cause);
+    return (enum exit_code)code;
+}
+
+static enum exit_code launch(struct cli *cli, const struct launch_options *o,
+                             const struct args *args, const struct mpi_workers *workers)
 {
     struct words *w = arena_alloc(&cli->arena, sizeof(*w));
     const char *hostfile = write_hostfile(&cli->arena, o), *exe = getenv("MUSTER_EXE");
@@ -277,9 +290,7 @@ static enum exit_code become_mpirun(struct cli *cli, const struct launch_options
         talk_errorf(&cli->talk, "the command line is too long");
         return EXIT_FAILED;
     }
-    (void)execv(path, (char *const *)(uintptr_t)w->list);
-    talk_errorf(&cli->talk, "cannot run %s: %s", path, strerror(errno));
-    return (enum exit_code)EXIT_NO_MPIRUN;
+    return run_mpirun(cli, path, w->list);
 }
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
@@ -297,8 +308,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         talk_errorf(&cli->talk, "there is no worker: --worker=POD is needed");
         return EXIT_USAGE;
     }
-    if (pod_config_load(&cli->arena, &config, &err))
-        return command_fail(cli, &err);
+    if (pod_config_load(&cli->arena, &config, &err)) {
+        talk_errorf(&cli->talk, "%s; %s", err.text, err.hint ? err.hint : "");
+        return EXIT_NOT_LOGGED_IN;
+    }
     wait.ns = o->ns ? o->ns : config.ns ? config.ns : "default";
     if (mpi_wait_for_workers(&cli->arena, &wait, &workers, &err)) {
         talk_error(&cli->talk, &err);
@@ -311,7 +324,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         talk_errorf(&cli->talk, "out of memory");
         return EXIT_FAILED;
     }
-    return become_mpirun(cli, o, args, &workers);
+    return launch(cli, o, args, &workers);
 }
 
 const struct command command_mpi_launch = {

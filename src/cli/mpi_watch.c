@@ -1,0 +1,140 @@
+/* mpi_watch.c - see mpi_watch.h. Only stderr passes through us; what ranks print goes its own way.
+ */
+#include "cli/mpi_watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define READ_BYTES 65536
+
+static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
+
+struct mpirun {
+    pid_t pid;
+    int errors, signals; /* its stderr; what comes for us */
+    bool over;
+    int status;
+    struct mpi_words words;
+};
+
+/* In a group of its own: a signal for the whole of ours would come twice, and the second time
+ * mpirun does not clean up. */
+static _Noreturn void become(const char *path, const char *const *argv, int err_fd, pid_t parent)
+{
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)setpgid(0, 0);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent && dup2(err_fd, 2) == 2)
+        (void)execv(path, (char *const *)(uintptr_t)argv);
+    _exit(127);
+}
+
+static int start(struct mpirun *m, const char *path, const char *const *argv)
+{
+    pid_t parent = getpid();
+    sigset_t set;
+    int ends[2];
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < ELEMS(passed_on); i++)
+        (void)sigaddset(&set, passed_on[i]);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 || pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    m->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    m->pid = m->signals >= 0 ? fork() : -1;
+    if (m->pid == 0)
+        become(path, argv, ends[1], parent);
+    m->errors = ends[0];
+    (void)close(ends[1]);
+    return m->pid < 0 ? -errno : 0;
+}
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        if (n > 0) {
+            data += n;
+            len -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+static void pass_errors(struct mpirun *m)
+{
+    static char bytes[READ_BYTES];
+    ssize_t n = read(m->errors, bytes, sizeof(bytes));
+
+    if (n > 0) {
+        mpi_words_feed(&m->words, bytes, (size_t)n);
+        if (write_all(STDERR_FILENO, bytes, (size_t)n))
+            return;
+    } else if (n < 0 && errno == EINTR) {
+        return;
+    }
+    (void)close(m->errors);
+    m->errors = -1;
+}
+
+static void pass_signals(struct mpirun *m)
+{
+    struct signalfd_siginfo info;
+
+    while (read(m->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        if (info.ssi_signo != SIGCHLD && !m->over)
+            (void)kill(m->pid, (int)info.ssi_signo); /* not reaped: the number is its own */
+    if (!m->over && waitpid(m->pid, &m->status, WNOHANG) == m->pid)
+        m->over = true;
+}
+
+/* Its stderr may be held open by what it left behind; that is not waited for. */
+static void follow(struct mpirun *m)
+{
+    while (!m->over) {
+        struct pollfd fds[] = {{.fd = m->signals, .events = POLLIN},
+                               {.fd = m->errors, .events = POLLIN}};
+
+        if (poll(fds, ELEMS(fds), -1) < 0)
+            continue;
+        if (fds[1].revents)
+            pass_errors(m);
+        if (fds[0].revents)
+            pass_signals(m);
+    }
+    if (m->errors >= 0)
+        (void)fcntl(m->errors, F_SETFL, O_NONBLOCK);
+    while (m->errors >= 0)
+        pass_errors(m);
+}
+
+int mpi_watch_run(const char *path, const char *const *argv, struct arena *a,
+                  const char **ret_cause, struct err *err)
+{
+    struct mpirun m = {.errors = -1, .signals = -1};
+    int code, rc = start(&m, path, argv);
+
+    if (rc < 0)
+        return err_set(err, ERR_INTERNAL, "cannot run %s: %s", path, strerror(-rc));
+    mpi_words_init(&m.words);
+    follow(&m);
+    (void)close(m.signals);
+    code = WIFSIGNALED(m.status) ? 128 + WTERMSIG(m.status) : WEXITSTATUS(m.status);
+    *ret_cause = WIFSIGNALED(m.status) ? NULL : mpi_words_cause(&m.words, a, &code);
+    mpi_words_release(&m.words);
+    return code;
+}

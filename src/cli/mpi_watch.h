@@ -1,0 +1,33 @@
+/* mpi_watch.h - runs mpirun and, when it fails, says in one last line why: mpirun itself tells it
+ * in a box of several lines, which nobody finds in a job's log. */
+#ifndef MUSTER_CLI_MPI_WATCH_H
+#define MUSTER_CLI_MPI_WATCH_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define MPI_LINE_SIZE 1024
+#define MPI_BOX_LIMIT_BYTES 4096u
+
+/* What is kept of mpirun's stderr while it passes through. */
+struct mpi_words {
+    char line[MPI_LINE_SIZE]; /* the one that is coming */
+    size_t line_len;
+    char last[MPI_LINE_SIZE]; /* whole line outside the boxes: a rank's, mostly */
+    bool in_box;
+    struct buf box, last_box;
+};
+
+void mpi_words_init(struct mpi_words *w);
+void mpi_words_release(struct mpi_words *w);
+void mpi_words_feed(struct mpi_words *w, const char *data, size_t len);
+/* Why it failed, in one line, in the arena; NULL when it did not say. *code is mpirun's exit code;
+ * one that only looks like a signal's becomes 127 or 1. */
+const char *mpi_words_cause(const struct mpi_words *w, struct arena *a, int *code);
+
+/* Until mpirun has ended; answers its exit code. Signals are passed on to it; it does not outlive
+ * us. Negative errno with err set when it could not be started. */
+int mpi_watch_run(const char *path, const char *const *argv, struct arena *a,
+                  const char **ret_cause, struct err *err) must_check;
+
+#endif

@@ -1,0 +1,116 @@
+/* mpi_words.c - what mpirun says when it fails (mpi_watch.h). Its boxes stand between two lines of
+ * dashes; ranks' own words stand before them. Pure. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/mpi_watch.h"
+
+#define RULE_MIN 40 /* dashes */
+#define EXIT_NOT_STARTED 127
+
+void mpi_words_init(struct mpi_words *w)
+{
+    memset(w, 0, sizeof(*w));
+    buf_init(&w->box, MPI_BOX_LIMIT_BYTES);
+    buf_init(&w->last_box, MPI_BOX_LIMIT_BYTES);
+}
+
+void mpi_words_release(struct mpi_words *w)
+{
+    buf_release(&w->box);
+    buf_release(&w->last_box);
+}
+
+static void swap_boxes(struct mpi_words *w)
+{
+    struct buf box = w->last_box;
+
+    w->last_box = w->box;
+    w->box = box;
+    buf_clear(&w->box);
+}
+
+/* Words with one space between them. */
+static void add_words(struct buf *out, const char *line)
+{
+    while (*line) {
+        size_t n;
+
+        line += strspn(line, " \t\r");
+        n = strcspn(line, " \t\r");
+        if (n > 0 && out->len + n + 1 < MPI_BOX_LIMIT_BYTES)
+            buf_addf(out, "%s%.*s", out->len ? " " : "", (int)n, line);
+        line += n;
+    }
+}
+
+static void take_line(struct mpi_words *w)
+{
+    size_t len;
+
+    w->line[w->line_len] = '\0';
+    len = w->line_len;
+    w->line_len = 0;
+    if (len >= RULE_MIN && strspn(w->line, "-") == len) {
+        if (w->in_box && w->box.len > 0)
+            swap_boxes(w);
+        w->in_box = !w->in_box;
+        buf_clear(&w->box);
+    } else if (w->in_box) {
+        add_words(&w->box, w->line);
+    } else if (strspn(w->line, " \t\r") < len) {
+        memcpy(w->last, w->line, len + 1);
+    }
+}
+
+void mpi_words_feed(struct mpi_words *w, const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (data[i] == '\n')
+            take_line(w);
+        else if (w->line_len < MPI_LINE_SIZE - 1)
+            w->line[w->line_len++] = data[i];
+}
+
+/* "... Process name: [[9642,1],2] Exit code: 3": the rank's own words say more than the box. */
+static const char *rank_failed(const struct mpi_words *w, struct arena *a, const char *box)
+{
+    const char *name = strstr(box, "Process name: [["), *code = strstr(box, "Exit code: ");
+    const char *rank = name ? strstr(name, "],") : NULL;
+
+    if (!rank || !code)
+        return NULL;
+    return arena_printf(a, "rank %d exited with code %d%s%s", atoi(rank + 2),
+                        atoi(code + strlen("Exit code: ")), *w->last ? "; it last said: " : "",
+                        w->last);
+}
+
+static bool was_not_started(const char *box)
+{
+    static const char *const signs[] = {"unable to launch", "failed to start",
+                                        "unable to find the specified executable",
+                                        "could not access or execute an executable"};
+
+    for (size_t i = 0; i < ELEMS(signs); i++)
+        if (strstr(box, signs[i]))
+            return true;
+    return false;
+}
+
+const char *mpi_words_cause(const struct mpi_words *w, struct arena *a, int *code)
+{
+    const char *box = w->last_box.len > 0 && !w->last_box.failed ? w->last_box.data : NULL;
+    const char *rank;
+
+    if (*code == 0 || !box)
+        return NULL;
+    rank = rank_failed(w, a, box);
+    if (rank)
+        return rank;
+    if (was_not_started(box))
+        *code = EXIT_NOT_STARTED;
+    else if (*code > 128 && !strstr(box, "signal"))
+        *code = 1;
+    return arena_strdup(a, box);
+}

@@ -1,0 +1,276 @@
+#!/usr/bin/python3
+"""MPIJobs with real Open MPI: what they print, how they fail, and that nothing of them is left."""
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import harness
+from harness import DaemonTest
+
+MPI_JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/mpijobs"
+PODS = harness.PODS.format(ns="default")
+EXAMPLES = harness.ROOT / "examples/mpi"
+LOOP = """
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+print("rank", world.rank, "is up", flush=True)
+while True:
+    world.Barrier()
+"""
+
+
+def mpi_job(name, script, replicas=2, container=None, launcher=None, config=None, run_policy=None, restart=None):
+    worker = {"name": "worker", "image": "none", "resources": {"requests": {"cpu": "1m", "memory": "1Mi"}},
+              **(container or {})}
+    spec = {"terminationGracePeriodSeconds": 1, "containers": [worker]}
+    small = {"containers": [{"name": "launcher", "resources": {"requests": {"cpu": "1m", "memory": "1Mi"},
+                                                               "limits": {"cpu": "2", "memory": "1Gi"}},
+                             **(launcher or {})}]}
+    return {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "MPIJob", "metadata": {"name": name},
+            "spec": {"mpiConfig": {"script": script, **(config or {})}, "runPolicy": run_policy or {},
+                     "replicaSpecs": [{"type": "launcher", "template": {"spec": small}},
+                                      {"type": "worker", "replicas": replicas, "template": {"spec": spec},
+                                       **({"restartPolicy": restart} if restart else {})}]}}
+
+
+class Mpi:
+    """What the classes below share; self.daemon is a running one."""
+
+    def tearDown(self):
+        names = [item["metadata"]["name"] for item in self.daemon.list(MPI_JOBS)]
+        if names:
+            self.daemon.cli("rm", *names)
+        self.daemon.wait_for(PODS, lambda pods: not pods, "pods to be gone")
+        self.assertEqual(self.mpi_processes(), {})
+
+    def create(self, job):
+        return self.daemon.call("POST", MPI_JOBS, job)
+
+    def ended(self, name, phase):
+        """Waits for the end; answers the job's own sentence."""
+        def reached(jobs):
+            status = jobs[name].get("status", {})
+            return status if status.get("phase") in ("Succeeded", "Failed") else None
+        status = self.daemon.wait_for(MPI_JOBS, reached, f"{name} to end")
+        self.assertEqual(status["phase"], phase, json.dumps(status, indent=1) + self.launcher_log(name))
+        return " ".join(c.get("message", "") for c in status["conditions"] if c["type"] in ("Failed", "Completed"))
+
+    def launcher(self, name):
+        return next((pod for pod in self.daemon.pods(name) if "launcher" in pod), None)
+
+    def launcher_log(self, name):
+        return self.daemon.log(self.launcher(name))
+
+    def mpi_processes(self):
+        """{pid: command line} of mpirun, its daemons and ranks, wherever they are."""
+        return {pid: line for pid, line in self.daemon.pod_processes().items()
+                if any(word in line for word in ("orted", "mpirun", "mpi-rsh", "world.Barrier"))}
+
+    def looping(self, name, replicas, **how):
+        """A job whose ranks all run and go on until somebody ends them; answers its workers' names."""
+        self.create(mpi_job(name, ["/usr/bin/python3", "-c", LOOP], replicas, **how))
+        pods = self.daemon.wait_running(name, replicas + 1)
+        log = subprocess.Popen([harness.BIN, "logs", "-f", name, "--replica", "launcher-0"], text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.daemon.environment)
+        try:
+            up = 0
+            while up < replicas:
+                line = log.stdout.readline()
+                self.assertTrue(line, "the launcher's log ended")
+                up += "is up" in line
+        finally:
+            log.kill()
+            log.wait()
+            log.stdout.close()
+        return sorted(pod for pod in pods if "worker" in pod)
+
+    def check_pi(self):
+        done = self.daemon.cli("run", str(EXAMPLES / "pi.yaml"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        lines = self.launcher_log("pi").splitlines()
+        self.assertEqual(lines[0], "services are ready!")
+        self.assertIn("pi is 3.14159265359", "\n".join(lines))
+        hosts = sorted(line.split(" on ")[1] for line in lines if line.startswith("rank "))
+        self.assertEqual([host.split("-", 2)[2] for host in hosts], [f"worker-{i}" for i in range(4)], lines)
+
+
+def build_examples():
+    subprocess.run(["make", "-s", "-C", str(EXAMPLES)], check=True, capture_output=True)
+
+
+class AllInOne(Mpi, DaemonTest):
+    @classmethod
+    def setUpClass(cls):
+        build_examples()
+        super().setUpClass()
+
+    def tearDown(self):
+        Mpi.tearDown(self)
+
+    def test_pi_over_four_workers(self):
+        self.check_pi()
+
+    def test_a_program_that_is_not_there(self):
+        self.create(mpi_job("wrong", ["/no/such/program"]))
+        sentence = self.ended("wrong", "Failed")
+        self.assertIn("/no/such/program", sentence)
+        self.assertIn("exit code 127", sentence)
+
+    def test_a_rank_that_fails(self):
+        self.create(mpi_job("bad", ["/usr/bin/python3", "-c", "raise ValueError('no such data')"]))
+        sentence = self.ended("bad", "Failed")
+        self.assertIn("exited with code 1; it last said: ValueError: no such data", sentence)
+
+    def test_a_machine_without_mpirun(self):
+        nowhere = {"env": [{"name": "PATH", "value": "/nonexistent"}]}
+        self.create(mpi_job("no-mpi", ["true"], launcher=nowhere, config={"home": "/opt/mpi"}))
+        sentence = self.ended("no-mpi", "Failed")
+        self.assertIn("mpirun was not found: there is no /opt/mpi/bin/mpirun, and none in PATH", sentence)
+        self.assertIn("exit code 127", sentence)
+
+    def test_a_worker_that_never_gets_ready(self):
+        waits = {"env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "missing", "key": "a"}}}]}
+        self.create(mpi_job("late", ["true"], container=waits, launcher={"env": [{"name": "A", "value": "1"}]},
+                            config={"readyTimeoutSeconds": 2}))
+        sentence = self.ended("late", "Failed")
+        self.assertRegex(sentence, r"worker late-.*-worker-0 was not ready after 2 s: its pod is Pending: container "
+                         r'worker waits: .*configmap "missing" not found \(2 of 2 workers are not ready\)')
+
+    def test_a_killed_worker(self):
+        workers = self.looping("lose", 3)
+        victim = self.daemon.pods("lose")[workers[1]]["metadata"]["uid"]
+        for pid in self.daemon.main_processes(victim):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        sentence = self.ended("lose", "Failed")
+        self.assertIn(workers[1], sentence)
+
+    def test_a_killed_launcher(self):
+        """Workers that are kept keep nothing of MPI."""
+        workers = self.looping("headless", 2, run_policy={"cleanUpPolicy": "None"})
+        uid = self.daemon.pods("headless")[self.launcher("headless")]["metadata"]["uid"]
+        self.assertTrue(any("orted" in line for line in self.mpi_processes().values()))
+        for pid, line in self.daemon.pod_processes(uid).items():
+            if "mpi-launch" in line:
+                os.kill(pid, signal.SIGKILL)
+        sentence = self.ended("headless", "Failed")
+        self.assertIn("launcher failed with exit code 137 (killed, SIGKILL)", sentence)
+        for _ in range(1000):  # its daemons see that their mpirun is gone, each for itself
+            if not self.mpi_processes():
+                break
+            self.daemon.call("GET", PODS)
+        self.assertEqual(self.mpi_processes(), {})
+        running = {name for name, pod in self.daemon.pods("headless").items() if pod["status"]["phase"] == "Running"}
+        self.assertEqual(running, set(workers))
+
+    def test_a_control_plane_that_is_killed(self):
+        """The ranks go on; nothing of the job hangs on the daemon that started it."""
+        self.looping("steady", 2)
+        before = self.mpi_processes()
+        self.daemon.kill()
+        self.assertEqual(self.mpi_processes(), before)
+        self.daemon.start()
+        self.assertEqual(self.daemon.call("GET", f"{MPI_JOBS}/steady")["status"]["phase"], "Running")
+        self.assertEqual(self.mpi_processes(), before)
+
+    def test_manifests_as_they_come(self):
+        """The oldest layouts, YAML's traps, and keys given twice."""
+        path = self.write("old.yaml", """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: MPIJob
+metadata:
+  name: old
+spec:
+  runPolicy: {cleanUpWorkers: false}
+  mca:
+    btl: ^openib
+    pml: ob1
+  worker:
+    replicas: 2
+    extraMPIArgs: [-N, "1"]
+    cmd: [/usr/bin/python3, allreduce.py]
+    template:
+      spec:
+        containers:
+        - name: mpi-worker
+          image: none
+          command: [/usr/sbin/sshd, -D]
+          workingDir: EXAMPLES
+          resources: {requests: {cpu: 1m, memory: 1Mi}}
+  runPolicy: {cleanUpWorkers: true}
+""".replace("EXAMPLES", str(EXAMPLES)))
+        done = self.daemon.cli("run", path)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("sum of 2 vectors", self.launcher_log("old"))
+
+    def test_a_command_in_a_worker(self):
+        worker = self.looping("steady", 2)[0]
+        done = self.daemon.cli("exec", worker, "--", "sh", "-c", "cat; echo to stderr >&2; hostname; exit 7",
+                               stdin="not passed on")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (7, worker + "\n", "to stderr\n"))
+        text = "many words " * 100000
+        done = self.daemon.cli("exec", "-i", "steady", "--replica", "worker-1", "--", "cat", stdin=text)
+        self.assertEqual((done.returncode, done.stdout == text), (0, True), done.stderr)
+        done = self.daemon.cli("exec", "steady", "--replica", "worker-9", "--", "true")
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("job 'steady' has no replica worker-9 that runs", done.stderr)
+        done = self.daemon.cli("exec", worker, "--", "ls", "--color=wrong")
+        self.assertIn("--color", done.stderr)
+        self.assertIn("ls", done.stderr)
+
+
+class ThreeProcesses(Mpi, DaemonTest):
+    options = ("--only", "api")
+
+    @classmethod
+    def setUpClass(cls):
+        build_examples()
+        super().setUpClass()
+        kubeconfig = os.path.join(cls.daemon.folder, "kubeconfig")
+        cls.daemon.spawn("controller", "--kubeconfig", kubeconfig)
+        cls.daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", cls.daemon.folder)
+        cls.daemon.wait_for(harness.NODES, lambda nodes: nodes, "a node to appear")
+
+    def tearDown(self):
+        Mpi.tearDown(self)
+
+    def test_pi_over_four_workers(self):
+        self.check_pi()
+
+
+class OrdinaryUser(unittest.TestCase):
+    """Everything as a user who is not root, started by himself."""
+
+    def test_mpi4py(self):
+        home = tempfile.mkdtemp(prefix="muster-mpi-")
+        self.addCleanup(shutil.rmtree, home, True)
+        who = {}
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            os.chown(home, nobody.pw_uid, nobody.pw_gid)
+            who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        environment = {"MUSTER_HOME": f"{home}/data", "HOME": home, "PATH": os.environ["PATH"], "TMPDIR": home}
+
+        def muster(*arguments, code=0):
+            done = subprocess.run([harness.BIN, *arguments], capture_output=True, text=True, env=environment, cwd=home,
+                                  timeout=harness.PATIENCE, **who)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            return done.stdout
+        muster("up", "--detach", "--listen", "127.0.0.1:0")
+        try:
+            text = muster("run", str(EXAMPLES / "allreduce.yaml"))
+            self.assertIn("sum of 6 vectors of 65536 numbers is 21 everywhere", text)
+            self.assertNotIn("root", text)
+        finally:
+            muster("rm", "allreduce")
+            muster("down")
+
+
+if __name__ == "__main__":
+    harness.main()

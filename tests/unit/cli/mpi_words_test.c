@@ -1,0 +1,102 @@
+/* mpi_words_test.c - one sentence out of what mpirun prints when it fails. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/mpi_watch.h"
+
+#define RULE "--------------------------------------------------------------------------\n"
+
+static void expect(const char *text, int code, const char *cause, int wanted_code)
+{
+    for (size_t step = 1; step < 100; step += 13) {
+        struct arena a = ARENA_INIT(65536);
+        struct mpi_words w;
+        const char *said;
+        int got = code;
+
+        mpi_words_init(&w);
+        for (size_t at = 0; at < strlen(text); at += step)
+            mpi_words_feed(&w, text + at, min_size(step, strlen(text) - at));
+        said = mpi_words_cause(&w, &a, &got);
+        if (cause)
+            assert_string_equal(said, cause);
+        else
+            assert_null(said);
+        assert_int_equal(got, wanted_code);
+        mpi_words_release(&w);
+        arena_release(&a);
+    }
+}
+
+static void a_program_that_is_not_there(void **state)
+{
+    (void)state;
+    expect(RULE "mpirun was unable to launch the specified application as it could not access\n"
+                "or execute an executable:\n\nExecutable: /no/such/program\nNode: w-0\n\n"
+                "while attempting to start process rank 0.\n" RULE
+                "3 total processes failed to start\n",
+           132,
+           "mpirun was unable to launch the specified application as it could not access or "
+           "execute an executable: Executable: /no/such/program Node: w-0 while attempting to "
+           "start process rank 0.",
+           127);
+}
+
+static void a_rank_that_fails_says_why_itself(void **state)
+{
+    (void)state;
+    expect("Traceback (most recent call last):\n  File \"t.py\", line 1\nValueError: no data\n" RULE
+           "Primary job  terminated normally, but 1 process returned\n"
+           "a non-zero exit code. Per user-direction, the job has been aborted.\n" RULE RULE
+           "mpirun detected that one or more processes exited with non-zero status, thus causing\n"
+           "the job to be terminated. The first process to do so was:\n\n"
+           "  Process name: [[9642,1],2]\n  Exit code:    3\n" RULE,
+           3, "rank 2 exited with code 3; it last said: ValueError: no data", 3);
+}
+
+static void a_lost_worker_is_named(void **state)
+{
+    (void)state;
+    expect(RULE
+           "ORTE has lost communication with a remote daemon.\n\n"
+           "  HNP daemon   : [[1,0],0] on node l\n  Remote daemon: [[1,0],2] on node w-1\n" RULE,
+           205,
+           "ORTE has lost communication with a remote daemon. HNP daemon : [[1,0],0] on node l "
+           "Remote daemon: [[1,0],2] on node w-1",
+           1);
+}
+
+static void a_signal_keeps_its_code(void **state)
+{
+    (void)state;
+    expect(RULE "mpirun noticed that process rank 1 with PID 7 on node w-1 exited on signal 9 "
+                "(Killed).\n" RULE,
+           137,
+           "mpirun noticed that process rank 1 with PID 7 on node w-1 exited on signal 9 (Killed).",
+           137);
+}
+
+static void what_says_nothing_is_left_alone(void **state)
+{
+    (void)state;
+    expect("some words\n", 1, NULL, 1);
+    expect(RULE "a warning\n" RULE, 0, NULL, 0);
+    expect(RULE "a box that does not end", 1, NULL, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_that_is_not_there),
+        cmocka_unit_test(a_rank_that_fails_says_why_itself),
+        cmocka_unit_test(a_lost_worker_is_named),
+        cmocka_unit_test(a_signal_keeps_its_code),
+        cmocka_unit_test(what_says_nothing_is_left_alone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
