@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "api/quantity.h"
 #include "core/job_view.h"
 
 #define ITEM_BYTES (16u * 1024u * 1024u)
@@ -60,6 +61,28 @@ void observer_each(struct observer *o, const char *collection,
 {
     map_for_each (n, &observer_shelf(o, collection)->items)
         fn(arg, n->key, item_json(n->value));
+}
+
+static const char *const job_collections[] = {PYTORCH_JOBS, MPI_JOBS};
+
+static bool is_jobs(const char *collection)
+{
+    for (size_t i = 0; i < ELEMS(job_collections); i++)
+        if (strcmp(job_collections[i], collection) == 0)
+            return true;
+    return false;
+}
+
+void observer_each_job(struct observer *o,
+                       void (*fn)(void *arg, const char *key, const struct json *object), void *arg)
+{
+    for (size_t i = 0; i < ELEMS(job_collections); i++)
+        observer_each(o, job_collections[i], fn, arg);
+}
+
+static const struct json *get_job(struct observer *o, const struct job_record *j)
+{
+    return j ? observer_get(o, j->led ? MPI_JOBS : PYTORCH_JOBS, j->key) : NULL;
 }
 
 struct pod_record *observer_pod(struct observer *o, const char *uid)
@@ -151,9 +174,10 @@ static void pod_added(struct observer *o, const char *key, const struct json *po
     p->exit_code = -1;
     p->attempt = attempt ? strtoll(attempt, NULL, 10) : 0;
     json_each (c, json_at(pod, "spec", "containers")) {
-        const struct json *cpus = json_at(c, "resources", "limits", "cpu");
+        const struct json *limit = json_at(c, "resources", "limits", "cpu");
+        const struct json *asked = json_at(c, "resources", "requests", "cpu");
 
-        p->cpus += json_int(cpus, strtoll(json_string(cpus, "0"), NULL, 10));
+        p->milli_cpus += quantity_json_milli(asked ? asked : limit, 0);
     }
     if (map_puts(&o->pods, p->uid, p, NULL) < 0)
         abort();
@@ -180,6 +204,8 @@ static void pod_finished(struct observer *o, struct pod_record *p, const struct 
 
     p->finished = true;
     p->lost = is_lost(pod);
+    if (j && p->lost)
+        j->lost_some = true;
     p->ended_by_itself = !p->deleting || (p->process_ended && !p->stopped);
     if (p->lost && !p->process_lost &&
         !json_string_is(json_at(pod, "status", "reason"), "NodeLost"))
@@ -205,11 +231,13 @@ static int64_t restarts_of(const struct json *job, const char *pod_name)
 }
 
 /* Of a job that goes on, only what was superseded, lost or is too many may go. */
-static void check_deletion(struct observer *o, const struct pod_record *p, const struct json *pod)
+static void check_deletion(struct observer *o, struct pod_record *p, const struct json *pod)
 {
     const struct job_record *j = observer_job(o, p->job_uid);
-    const struct json *job = j ? observer_get(o, JOBS, j->key) : NULL;
+    const struct json *job = get_job(o, j);
     int64_t restarts = restarts_of(job, object_name(pod));
+    bool goes_along = j && j->led && j->lost_some &&
+                      json_string_is(json_get(object_labels(pod), LABEL_JOB_ROLE), "master");
 
     if (p->foreign && !p->by_hand)
         violate(o->sim, "the foreign pod %s is being deleted", p->key);
@@ -217,6 +245,10 @@ static void check_deletion(struct observer *o, const struct pod_record *p, const
         return;
     if (p->by_hand || p->lost || j->final || restarts < 0 || p->attempt < restarts + j->pause_count)
         return;
+    if (goes_along) {
+        p->by_hand = true; /* as if: it is replaced like the one it goes with */
+        return;
+    }
     violate(o->sim, "%s (attempt %lld) is deleted, and there is no reason for it", p->key,
             (long long)p->attempt);
 }
@@ -300,6 +332,8 @@ static void job_added(struct observer *o, const char *key, const struct json *jo
     assert(j);
     j->uid = strdup(object_uid(job));
     j->key = strdup(key);
+    j->led = kind_of_object(job) == &kind_mpi_job;
+    j->scope_job_ever = j->led; /* what is renewed together costs one, whatever the scope */
     if (map_puts(&o->jobs, j->uid, j, NULL) < 0)
         abort();
     say(o->sim, "job   %s made (%.8s)", key, j->uid);
@@ -313,7 +347,8 @@ static void read_job_spec(struct job_record *j, const struct json *job)
     int64_t expected = json_int(json_at(job, "spec", "elastic", "expectedReplicas"), 0);
 
     j->limit_max = max_i64(j->limit_max, json_get_int(policy, "backoffLimit", 3));
-    j->scope_job_now = json_string_is(json_get(policy, "restartScope"), "Job");
+    j->scope_job_now = json_string_is(json_get(policy, "restartScope"), "Job") ||
+                       (j->led && !json_get(policy, "restartScope"));
     j->scope_job_ever |= j->scope_job_now;
     if (j->final && strcmp(json_get_string(policy, "cleanUpPolicy", ""), j->clean_up) != 0)
         j->clean_up_edited = true;
@@ -463,7 +498,7 @@ static void commit_one(struct observer *o, const struct change *c)
     struct shelf *s = observer_shelf(o, c->collection_name);
     struct item *old = map_gets(&s->items, c->key), *new = NULL;
     bool pods = strcmp(c->collection_name, PODS) == 0;
-    bool jobs = strcmp(c->collection_name, JOBS) == 0;
+    bool jobs = is_jobs(c->collection_name);
 
     if (c->revision <= o->revision)
         violate(o->sim, "revision %lld was committed after %lld", (long long)c->revision,
@@ -628,9 +663,12 @@ void observer_watch_line(struct observer *o, const char *path, int64_t *last_rev
 void observer_by_hand(struct observer *o, const char *uid)
 {
     struct pod_record *p = observer_pod(o, uid);
+    struct job_record *j = p ? observer_job(o, p->job_uid) : NULL;
 
     if (p)
         p->by_hand = true;
+    if (j)
+        j->lost_some = true;
 }
 
 void observer_job_deleted_by_user(struct observer *o, const char *uid)
@@ -662,7 +700,7 @@ static void check_neighbours(struct starting *st, const struct process *other)
     const struct job_record *j = observer_job(o, mine->job_uid);
     bool same_job = mine->job_uid && theirs->job_uid && strcmp(mine->job_uid, theirs->job_uid) == 0;
 
-    st->cpus += theirs->cpus;
+    st->milli_cpus += theirs->milli_cpus;
     if (strcmp(p->ns, other->ns) == 0 && strcmp(p->name, other->name) == 0)
         violate(o->sim, "%s starts while an older process of that name runs", mine->key);
     else if (same_job && p->rank && other->rank && strcmp(p->rank, other->rank) == 0)
@@ -703,9 +741,10 @@ void observer_started(struct observer *o, struct process *p)
     record->process_lost = record->process_ended =
         false; /* lost with its machine before anybody heard of it */
     sim_runtime_each(o->sim->runtime, see_neighbour, &st);
-    if (st.cpus + record->cpus > sim_machine.cpus)
-        violate(o->sim, "%s starts: %lld CPUs promised, there are %lld", record->key,
-                (long long)(st.cpus + record->cpus), (long long)sim_machine.cpus);
+    if (st.milli_cpus + record->milli_cpus > sim_machine.cpus * 1000)
+        violate(o->sim, "%s starts: %lld thousandths of a CPU promised, there are %lld CPUs",
+                record->key, (long long)(st.milli_cpus + record->milli_cpus),
+                (long long)sim_machine.cpus);
 }
 
 void observer_ended(struct observer *o, const struct process *p, bool lost)
@@ -721,7 +760,7 @@ void observer_ended(struct observer *o, const struct process *p, bool lost)
     }
     record->process_ended = true;
     record->exit_code = p->exit_code;
-    if (j && p->exit_code == 0 && p->rank && strcmp(p->rank, "0") == 0)
+    if (j && p->exit_code == 0 && (p->launches || (p->rank && strcmp(p->rank, "0") == 0)))
         j->master_succeeded = true;
 }
 

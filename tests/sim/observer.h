@@ -49,7 +49,7 @@ struct starting {
     struct observer *observer;
     const struct process *process;
     const struct pod_record *record;
-    int64_t cpus;
+    int64_t milli_cpus;
 };
 
 struct shelf *observer_shelf(struct observer *o, const char *collection);

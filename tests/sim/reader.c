@@ -21,7 +21,7 @@ struct shelf {
 struct reader {
     struct sim *sim;
     struct transport *link;
-    struct shelf shelves[2];
+    struct shelf shelves[3];
 };
 
 static void on_change(void *arg, enum cache_event event, const struct json *object,
@@ -45,7 +45,8 @@ struct reader *reader_new(struct sim *s)
     static const struct {
         const char *collection;
         const struct kind *kind;
-    } kinds_of[] = {{JOBS, &kind_pytorch_training_job}, {PODS, &kind_pod}};
+    } kinds_of[] = {
+        {PYTORCH_JOBS, &kind_pytorch_training_job}, {MPI_JOBS, &kind_mpi_job}, {PODS, &kind_pod}};
     struct reader *r = calloc(1, sizeof(*r));
 
     assert(r);

@@ -9,6 +9,8 @@
 
 #include "sim.h"
 
+#define LAUNCHER_END "-launcher" /* of its pod's name, also where it only sleeps */
+
 struct sim_runtime {
     struct runtime base;
     struct sim *sim;
@@ -134,7 +136,8 @@ static void on_begin(void *arg)
     }
     p->exit_code = draw_exit_code(s);
     p->ignores_term = fault(s, FAULT_IGNORES_TERM);
-    if (!p->stopping && !fault(s, FAULT_NEVER_EXITS))
+    /* Those that serve end only when something is wrong. */
+    if (!p->stopping && !fault(s, FAULT_NEVER_EXITS) && (!p->serves || p->exit_code != 0))
         p->end = clock_start(s->clock, draw_duration_ms(), on_end, p);
     say(s, "proc  %s/%s runs as %lld", p->ns, p->name, (long long)p->containers[0].pid);
     tell(p);
@@ -151,9 +154,20 @@ static char *variable(const struct pod_start *pod, const char *name)
     return NULL;
 }
 
+static bool runs(const struct pod_start *pod, const char *command)
+{
+    const struct container_start *c = &pod->containers[pod->containers_len - 1];
+
+    for (const char *const *word = c->argv; *word; word++)
+        if (strcmp(*word, command) == 0)
+            return true;
+    return false;
+}
+
 static struct process *process_new(struct sim *s, const struct pod_start *pod)
 {
     struct process *p = calloc(1, sizeof(*p));
+    size_t name_len = strlen(pod->name);
 
     assert(p);
     p->sim = s;
@@ -176,6 +190,9 @@ static struct process *process_new(struct sim *s, const struct pod_start *pod)
     p->port = variable(pod, "MASTER_PORT");
     p->rank = variable(pod, "RANK");
     p->gpus = variable(pod, "CUDA_VISIBLE_DEVICES");
+    p->launches = name_len > strlen(LAUNCHER_END) &&
+                  strcmp(pod->name + name_len - strlen(LAUNCHER_END), LAUNCHER_END) == 0;
+    p->serves = runs(pod, "mpi-worker");
     return p;
 }
 

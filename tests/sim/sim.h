@@ -115,6 +115,7 @@ struct process {
     int exit_code;
     bool ignores_term, stopping;
     char *port, *rank, *gpus; /* of its environment; NULL: not set */
+    bool launches, serves;    /* launcher, worker of an MPIJob */
 };
 
 struct runtime *sim_runtime_new(struct sim *s);
@@ -130,7 +131,7 @@ struct pod_record {
     bool ended_by_itself; /* nobody asked it to */
     int exit_code;        /* of its process; -1: none yet */
     bool started, process_ended, process_lost, stopped;
-    int64_t cpus;
+    int64_t milli_cpus;
 };
 
 struct job_record {
@@ -141,6 +142,8 @@ struct job_record {
     int64_t backoff_count, pause_count, limit_max, charges, own_ends, epoch;
     int64_t generation; /* how often all replicas were restarted together */
     bool scope_job_ever, scope_job_now, master_succeeded;
+    bool led;          /* an MPIJob: the launcher goes with any worker that does */
+    bool lost_some;    /* a pod of it was lost, or deleted by hand */
     char clean_up[16]; /* cleanUpPolicy when it ended */
     bool pause_wanted, clean_up_edited;
     int64_t expected;
@@ -168,12 +171,17 @@ const struct json *observer_get(struct observer *o, const char *collection, cons
 /* All of a collection, in key order. */
 void observer_each(struct observer *o, const char *collection,
                    void (*fn)(void *arg, const char *key, const struct json *object), void *arg);
+/* Jobs of all kinds; a name is used by one kind only. */
+void observer_each_job(struct observer *o,
+                       void (*fn)(void *arg, const char *key, const struct json *object),
+                       void *arg);
 struct pod_record *observer_pod(struct observer *o, const char *uid);
 struct job_record *observer_job(struct observer *o, const char *uid);
 /* After the faults ended and time went by: is everything where it must be? */
 void observer_judge(struct observer *o);
 
-#define JOBS "batch.tensorstack.dev/pytorchtrainingjobs"
+#define PYTORCH_JOBS "batch.tensorstack.dev/pytorchtrainingjobs"
+#define MPI_JOBS "batch.tensorstack.dev/mpijobs"
 #define PODS "/pods"
 #define SERVICES "/services"
 #define LEASES "coordination.k8s.io/leases"

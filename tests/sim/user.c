@@ -195,6 +195,49 @@ static char *draw_job(size_t number)
     return text;
 }
 
+static void add_workers(struct buf *b, bool older)
+{
+    static const char *const policies[] = {"Never", "OnFailure", "OnFailure", "Always", NULL};
+
+    buf_addf(
+        b,
+        "\"replicas\":%lld,%s%s%s\"template\":{\"spec\":{\"terminationGracePeriodSeconds\":%lld,"
+        "\"containers\":[{\"name\":\"mpi-worker\",\"image\":\"i\",\"resources\":{\"limits\":{"
+        "\"cpu\":%lld}}}]}}}",
+        (long long)rand_range(1, 3), older ? "" : "\"restartPolicy\":{\"policy\":\"",
+        older ? "" : pick(policies), older ? "" : "\"},", (long long)rand_range(1, 30),
+        (long long)rand_range(0, 1));
+}
+
+static char *draw_mpi_job(size_t number)
+{
+    struct buf b = BUF_INIT(JSON_BYTES);
+    bool older = rand_chance(0.3);
+    char *text;
+
+    buf_addf(&b,
+             "{\"apiVersion\":\"batch.tensorstack.dev/v1beta1\",\"kind\":\"MPIJob\","
+             "\"metadata\":{\"name\":\"j%zu\",\"namespace\":\"default\"},\"spec\":{",
+             number);
+    add_run_policy(&b);
+    if (older) {
+        buf_adds(&b, ",\"mpiHome\":\"/usr\",\"worker\":{\"cmd\":[\"pi\"],");
+        add_workers(&b, true);
+    } else {
+        buf_adds(&b, ",\"mpiConfig\":{\"script\":[\"pi\"]},\"replicaSpecs\":[");
+        if (rand_chance(0.3))
+            buf_adds(&b, "{\"type\":\"launcher\",\"template\":{}},");
+        buf_adds(&b, "{\"type\":\"worker\",");
+        add_workers(&b, false);
+        buf_addc(&b, ']');
+    }
+    add_modes(&b, false, 0);
+    buf_adds(&b, "}}");
+    text = strdup(b.data);
+    buf_release(&b);
+    return text;
+}
+
 /* --- changing ----------------------------------------------------------------------------------
  */
 
@@ -226,12 +269,19 @@ static void choose(void *arg, const char *key, const struct json *object)
         c->chosen = object;
 }
 
-static const struct json *some(struct user *u, const char *collection,
-                               bool (*fits)(const struct json *object))
+static const struct json *some_pod(struct user *u, bool (*fits)(const struct json *object))
 {
     struct choice c = {.fits = fits};
 
-    observer_each(u->sim->observer, collection, choose, &c);
+    observer_each(u->sim->observer, PODS, choose, &c);
+    return c.chosen;
+}
+
+static const struct json *some_job(struct user *u, bool (*fits)(const struct json *object))
+{
+    struct choice c = {.fits = fits};
+
+    observer_each_job(u->sim->observer, choose, &c);
     return c.chosen;
 }
 
@@ -247,7 +297,7 @@ static void patch(struct user *u, const struct json *job, const char *fmt, ...)
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     say(u->sim, "user  patches %s: %s", object_name(job), text);
-    client_patch(u->link, &kind_pytorch_training_job, "default", object_name(job), "",
+    client_patch(u->link, kind_of_object(job), "default", object_name(job), "",
                  json_parse(&a, text, strlen(text), NULL), ignore, u);
     arena_release(&a);
 }
@@ -279,7 +329,7 @@ static bool may_resize(const struct json *job)
 
 static bool delete_pod(struct user *u, int64_t grace)
 {
-    const struct json *pod = some(u, PODS, grace == 0 ? NULL : is_live);
+    const struct json *pod = some_pod(u, grace == 0 ? NULL : is_live);
 
     if (!pod)
         return false;
@@ -293,7 +343,7 @@ static bool delete_pod(struct user *u, int64_t grace)
 
 static bool delete_job(struct user *u, bool anew)
 {
-    const struct json *job = some(u, JOBS, is_live);
+    const struct json *job = some_job(u, is_live);
     size_t number;
 
     if (!job)
@@ -302,16 +352,16 @@ static bool delete_job(struct user *u, bool anew)
     say(u->sim, "user  deletes job %s (%.8s)%s", object_name(job), object_uid(job),
         anew ? " and makes it anew" : "");
     observer_job_deleted_by_user(u->sim->observer, object_uid(job));
-    client_delete(u->link, &kind_pytorch_training_job, "default", object_name(job), NULL, -1,
+    client_delete(u->link, kind_of_object(job), "default", object_name(job), NULL, -1,
                   rand_chance(0.7) ? "Background" : "Foreground", ignore, u);
     if (anew)
-        wish(u, &kind_pytorch_training_job, u->jobs[number], true, rand_below(20));
+        wish(u, kind_of_object(job), u->jobs[number], true, rand_below(20));
     return true;
 }
 
 static bool set_pause(struct user *u, bool on)
 {
-    const struct json *job = some(u, JOBS, on ? may_pause : may_resume);
+    const struct json *job = some_job(u, on ? may_pause : may_resume);
 
     if (!job)
         return false;
@@ -321,7 +371,7 @@ static bool set_pause(struct user *u, bool on)
 
 static bool resize(struct user *u)
 {
-    const struct json *job = some(u, JOBS, may_resize);
+    const struct json *job = some_job(u, may_resize);
 
     if (!job)
         return false;
@@ -341,7 +391,7 @@ static bool edit(struct user *u)
                                         "\"restartScope\":\"Job\"",
                                         "\"restartScope\":\"Replica\"",
                                         NULL};
-    const struct json *job = some(u, JOBS, is_live);
+    const struct json *job = some_job(u, is_live);
     const char *what = pick(edits);
     const char *place = strstr(what, "%lld");
     char text[128];
@@ -421,8 +471,10 @@ struct user *user_new(struct sim *s)
     u->sim = s;
     u->link = network_link(s->network, CLIENT_USER);
     for (; (int64_t)u->jobs_len < jobs; u->jobs_len++) {
-        u->jobs[u->jobs_len] = draw_job(u->jobs_len);
-        wish(u, &kind_pytorch_training_job, u->jobs[u->jobs_len], true,
+        bool mpi = rand_chance(0.3);
+
+        u->jobs[u->jobs_len] = mpi ? draw_mpi_job(u->jobs_len) : draw_job(u->jobs_len);
+        wish(u, mpi ? &kind_mpi_job : &kind_pytorch_training_job, u->jobs[u->jobs_len], true,
              rand_chance(0.5) ? rand_below(1000) : rand_below(120000));
     }
     return u;
@@ -463,5 +515,5 @@ static void settle_job(void *arg, const char *key, const struct json *job)
 void user_settle(struct user *u)
 {
     observer_each(u->sim->observer, PODS, settle_pod, u);
-    observer_each(u->sim->observer, JOBS, settle_job, u);
+    observer_each_job(u->sim->observer, settle_job, u);
 }

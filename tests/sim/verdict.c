@@ -43,6 +43,17 @@ static struct list all_of(struct observer *o, struct arena *a, const char *colle
     return l;
 }
 
+static struct list all_jobs(struct observer *o, struct arena *a)
+{
+    struct list l = {.arena = a};
+
+    l.items = arena_alloc(a, (o->jobs.count + 1) * sizeof(const struct json *));
+    if (!l.items)
+        abort();
+    observer_each_job(o, collect, &l);
+    return l;
+}
+
 struct judging {
     struct observer *o;
     struct sim *sim;
@@ -90,8 +101,17 @@ static void add_holder(void *arg, const char *name)
             w->pods->items[w->pods->len++] = w->g->pods.items[i];
 }
 
+static const struct job_kind *kind_of(const struct json *job)
+{
+    for (size_t i = 0; job_kinds[i]; i++)
+        if (job_kinds[i]->kind == kind_of_object(job))
+            return job_kinds[i];
+    abort();
+}
+
 static void check_job_plan(struct judging *g, const struct json *job)
 {
+    const struct job_kind *kind = kind_of(job);
     struct list pods = {
         .items = arena_alloc(g->arena, (g->pods.len + 1) * sizeof(const struct json *))};
     struct wanted w = {.g = g, .job = job, .pods = &pods};
@@ -101,7 +121,7 @@ static void check_job_plan(struct judging *g, const struct json *job)
     for (size_t i = 0; i < g->pods.len; i++)
         if (object_is_controlled_by(g->pods.items[i], object_uid(job)))
             pods.items[pods.len++] = g->pods.items[i];
-    job_kind_pytorch.wanted_names(g->arena, job, add_holder, &w);
+    kind->wanted_names(g->arena, job, add_holder, &w);
     snapshot = (struct job_snapshot){.job = job,
                                      .pods = pods.items,
                                      .pods_len = pods.len,
@@ -112,7 +132,7 @@ static void check_job_plan(struct judging *g, const struct json *job)
                                      .shared_network = true,
                                      .now_ms = g->now_ms};
     plan_init(&plan, g->arena);
-    job_kind_pytorch.reconcile(&snapshot, &plan);
+    kind->reconcile(&snapshot, &plan);
     check_plan(g, &plan, object_name(job));
 }
 
@@ -339,7 +359,7 @@ void observer_judge(struct observer *o)
 
     wait_for_quiet(o);
     g.now_ms = clock_now_ms(o->sim->clock);
-    g.jobs = all_of(o, &a, JOBS, NULL);
+    g.jobs = all_jobs(o, &a);
     g.pods = all_of(o, &a, PODS, NULL);
     g.services = all_of(o, &a, SERVICES, NULL);
     g.leases = all_of(o, &a, LEASES, SYSTEM_NAMESPACE);
