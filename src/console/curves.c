@@ -18,12 +18,15 @@
 #include "console/curves_answer.h"
 #include "console/curves_live.h"
 #include "console/curves_page.h"
+#include "console/folder_search.h"
 #include "console/query.h"
 #include "console/shelf.h"
 #include "core/job.h"
 
 #define JSON_TYPE "application/json"
 #define LIVE_WIDTH 1000
+#define CURVES_BOARDS_LIMIT 8u
+#define CURVES_POINTS_LIMIT_BYTES (8u * 1024u * 1024u) /* of one board */
 
 struct request;
 
@@ -59,9 +62,7 @@ struct request {
     const char *ns, *name, *uid;
     const struct what *what;
     struct curves_ask ask;
-    struct json *filesets; /* not yet looked up: the first is being */
-    size_t fileset;
-    struct log_folder folder;
+    struct folder_search search;
     struct buf out; /* filled on the pool */
     struct err err;
 };
@@ -156,71 +157,26 @@ static void answered(struct shelf_question *q, const struct err *failed)
     }
 }
 
-static void ask_board(struct request *r)
+static void ask_board(struct request *r, const struct log_folder *folder)
 {
     r->question = (struct shelf_question){.work = answer, .done = answered};
-    if (shelf_ask(r->curves->shelf, r->uid, r->folder.roots_len ? &r->folder : NULL, &r->question,
-                  &r->err) < 0)
+    if (shelf_ask(r->curves->shelf, r->uid, folder, &r->question, &r->err) < 0)
         fail(r, &r->err);
 }
 
-/* --- where the files are ---------------------------------------------------------------- */
-
-static void next_fileset(struct request *r);
-
-static void got_claim(void *arg, const struct json *claim, const struct err *err)
+static void found_folder(void *arg, const struct log_folder *folder, const struct err *err)
 {
     struct request *r = arg;
-    const char *base = err ? NULL : object_annotation(claim, ANNOTATION_CLAIM_PATH);
-    const struct json *fileset = json_index(r->filesets, r->fileset);
-    struct board_root *root = &r->folder.roots[r->folder.roots_len];
-    const char *name = NULL, *path = NULL;
 
-    if (err) {
+    if (err)
         fail(r, err);
-        return;
-    }
-    if (log_fileset_parse(r->arena, json_string(fileset, ""), &name, &path, &r->err) < 0) {
-        fail(r, &r->err);
-        return;
-    }
-    if (!base || *base != '/') {
-        err_set(&r->err, ERR_NOT_FOUND,
-                "persistentvolumeclaim \"%s\" has no folder on this machine yet", name);
-        err_hint(&r->err, "it gets one when a pod uses it");
-        fail(r, &r->err);
-        return;
-    }
-    *root = (struct board_root){
-        .base = arena_strdup(r->arena, base),
-        .relative = path,
-        .name = json_len(r->filesets) > 1 ? arena_printf(r->arena, "%s/%s", name, path) : ""};
-    r->folder.roots_len++;
-    r->fileset++;
-    next_fileset(r);
-}
-
-static void next_fileset(struct request *r)
-{
-    const struct json *fileset = json_index(r->filesets, r->fileset);
-    const char *claim, *path;
-
-    if (arena_failed(r->arena))
-        err_set(&r->err, ERR_UNAVAILABLE, "out of memory");
-    else if (!fileset || r->folder.roots_len == BOARD_ROOTS_LIMIT) {
-        ask_board(r);
-        return;
-    } else if (log_fileset_parse(r->arena, json_string(fileset, ""), &claim, &path, &r->err) == 0) {
-        client_get(r->curves->transport, &kind_persistent_volume_claim, r->ns, claim, got_claim, r);
-        return;
-    }
-    fail(r, &r->err);
+    else
+        ask_board(r, folder);
 }
 
 static void got_job(void *arg, const struct json *job, const struct err *err)
 {
     struct request *r = arg;
-    const struct json *filesets = json_at(job, "spec", "tensorboardSpec", "trainingLogFilesets");
 
     if (err) {
         fail(r, err);
@@ -231,15 +187,10 @@ static void got_job(void *arg, const struct json *job, const struct err *err)
         err_set(&r->err, ERR_UNAVAILABLE, "out of memory");
         fail(r, &r->err);
     } else if (shelf_has(r->curves->shelf, r->uid)) {
-        ask_board(r);
-    } else if (json_len(filesets)) {
-        r->folder.rule.all = true;
-        r->filesets = json_clone(r->arena, filesets);
-        next_fileset(r);
-    } else if (log_folder_of(r->arena, job, r->curves->machine.nodename, &r->folder, &r->err) < 0) {
-        fail(r, &r->err);
+        ask_board(r, NULL);
     } else {
-        ask_board(r);
+        folder_search_start(&r->search, r->curves->transport, r->arena, job,
+                            r->curves->machine.nodename, found_folder, r);
     }
 }
 
@@ -369,7 +320,9 @@ struct curves *curves_new(struct loop *loop, struct transport *t)
     c->loop = loop;
     c->transport = t;
     (void)uname(&c->machine);
-    c->shelf = shelf_new(loop);
+    c->shelf = shelf_new(loop,
+                         &(struct shelf_options){.boards_limit = CURVES_BOARDS_LIMIT,
+                                                 .points_limit_bytes = CURVES_POINTS_LIMIT_BYTES});
     c->live = (struct live_set){.loop = loop, .shelf = c->shelf};
     if (c->shelf)
         return c;
@@ -397,6 +350,7 @@ void curves_free(struct curves *c)
         if (at_work)
             continue;
         client_forget(r);
+        folder_search_stop(&r->search);
         fail(r, &gone);
     }
     free(c);

@@ -30,6 +30,7 @@ struct shelf_board {
 
 struct shelf {
     struct loop *loop;
+    struct shelf_options options;
     struct map boards; /* UID of the job -> struct shelf_board */
     size_t workers, waiting;
     struct clock_timer *timer;
@@ -71,7 +72,8 @@ static struct shelf_board *shelf_board_new(struct shelf *s, const char *uid,
                                                   .roots_len = folder->roots_len,
                                                   .wants = wants,
                                                   .arg = sb,
-                                                  .limit_bytes = SHELF_POINTS_LIMIT_BYTES});
+                                                  .capacity = s->options.capacity,
+                                                  .limit_bytes = s->options.points_limit_bytes});
     if (sb->uid && sb->board && map_puts(&s->boards, uid, sb, NULL) == 0)
         return sb;
     shelf_board_free(sb);
@@ -120,10 +122,10 @@ static struct shelf_board *find_or_make(struct shelf *s, const char *uid,
 
     if (sb || !folder)
         return sb;
-    old = s->boards.count >= SHELF_BOARDS_LIMIT ? oldest(s) : NULL;
+    old = s->boards.count >= s->options.boards_limit ? oldest(s) : NULL;
     if (old)
         put_away(s, old);
-    if (s->boards.count >= SHELF_BOARDS_LIMIT)
+    if (s->boards.count >= s->options.boards_limit)
         return NULL;
     sb = shelf_board_new(s, uid, folder);
     if (sb && !s->timer)
@@ -229,12 +231,14 @@ static void start_turns(struct shelf *s)
 
 /* --- the shelf -------------------------------------------------------------------------- */
 
-struct shelf *shelf_new(struct loop *loop)
+struct shelf *shelf_new(struct loop *loop, const struct shelf_options *options)
 {
     struct shelf *s = calloc(1, sizeof(*s));
 
-    if (s)
-        s->loop = loop;
+    if (!s)
+        return NULL;
+    s->loop = loop;
+    s->options = *options;
     return s;
 }
 

@@ -9,9 +9,7 @@
 #include "console/log_folder.h"
 #include "loop/loop.h"
 
-#define SHELF_BOARDS_LIMIT 8u
-#define SHELF_QUESTIONS_LIMIT 256u                    /* waiting, all together */
-#define SHELF_POINTS_LIMIT_BYTES (8u * 1024u * 1024u) /* of one board */
+#define SHELF_QUESTIONS_LIMIT 256u /* waiting, all together */
 #define SHELF_IDLE_MS (5 * 60 * 1000)
 
 struct shelf;
@@ -25,7 +23,13 @@ struct shelf_question {
     void (*done)(struct shelf_question *q, const struct err *failed);
 };
 
-struct shelf *shelf_new(struct loop *loop) must_check;
+struct shelf_options {
+    size_t boards_limit;       /* at a time; the one longest unused makes room */
+    size_t points_limit_bytes; /* of one board */
+    uint32_t capacity;         /* points per tag; 0: the usual */
+};
+
+struct shelf *shelf_new(struct loop *loop, const struct shelf_options *options) must_check;
 /* Questions that wait are done with an error; one that is being worked on, too, but later. */
 void shelf_free(struct shelf *s);
 

@@ -1,0 +1,419 @@
+/*
+ * cmd_board.c - `muster board`: a job's curves in the terminal, as numbers, or in a browser. Asks
+ * the daemon (docs/board.md), which reads the event files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/object.h"
+#include "api/status.h"
+#include "cli/jobphase.h"
+#include "cli/output.h"
+#include "cli/plot.h"
+#include "cli/session.h"
+#include "client/escape.h"
+#include "client/kubeconfig.h"
+
+#define PLOTS_LIMIT 24u /* more want --tag */
+#define LINES_LIMIT 16u /* runs of one tag */
+#define PIPE_COLUMNS 80u
+#define LOOK_AGAIN_MS 1000
+
+extern char **environ;
+
+struct board_options {
+    struct session_options session;
+    const char *tag, *run;
+    bool csv, json, follow, open;
+    int64_t height;
+};
+
+static const struct board_options defaults = {.height = 10};
+
+static const struct option_spec options[] = {
+    {.name = "tag",
+     .letter = 't',
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct board_options, tag),
+     .value_name = "TEXT",
+     .doc = "only tags whose name holds this text (with --csv and --json: this tag)"},
+    {.name = "run",
+     .letter = 'r',
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct board_options, run),
+     .value_name = "RUN",
+     .doc = "only this run: a folder of event files"},
+    {.name = "follow",
+     .letter = 'f',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct board_options, follow),
+     .doc = "go on until the job ends"},
+    {.name = "csv",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct board_options, csv),
+     .doc = "the points as CSV"},
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct board_options, json),
+     .doc = "the points as JSON"},
+    {.name = "open",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct board_options, open),
+     .doc = "print the address of the page with the curves, and open it in a browser"},
+    {.name = "height",
+     .type = OPTION_INT,
+     .offset = offsetof(struct board_options, height),
+     .value_name = "LINES",
+     .doc = "of each picture (default 10)"},
+    SESSION_OPTIONS(struct board_options, session),
+    {0},
+};
+
+struct board_view {
+    struct cli *cli;
+    const struct board_options *options;
+    struct session *session;
+    const struct kind *kind;
+    struct json *job;
+};
+
+/* --- asking ----------------------------------------------------------------------------- */
+
+struct raw_answer {
+    struct loop *loop;
+    struct buf *body;
+    struct err *err;
+    bool done;
+};
+
+static void on_raw(void *arg, const struct api_reply *reply)
+{
+    struct raw_answer *a = arg;
+
+    a->done = true;
+    if (reply->status == 200)
+        buf_add(a->body, reply->body, reply->body_len);
+    else if (reply->status == 0)
+        err_set(a->err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
+    else
+        status_to_err(reply->status, reply->body, reply->body_len, a->err);
+    loop_stop(a->loop);
+}
+
+static void add_param(struct buf *path, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', name);
+    escape_query(path, value);
+}
+
+/* GET of the job's curves; the body is appended. */
+static int ask(const struct board_view *v, const char *what, const char *tag, const char *width,
+               struct buf *body, struct err *err)
+{
+    struct buf path = BUF_INIT(64u * 1024u);
+    struct raw_answer a = {.loop = v->session->loop, .body = body, .err = err};
+
+    buf_addf(&path, "/board/api/%s/%s/%s/%s", v->kind->plural, object_namespace(v->job),
+             object_name(v->job), what);
+    add_param(&path, "run", v->options->run);
+    add_param(&path, "tag", tag);
+    add_param(&path, "width", width);
+    if (!path.failed)
+        transport_call(v->session->transport,
+                       &(struct api_call){.method = "GET", .path = path.data}, on_raw, &a);
+    while (!path.failed && !a.done)
+        loop_run(v->session->loop);
+    if (path.failed || body->failed)
+        err_set(err, ERR_INTERNAL, "the answer does not fit into memory");
+    buf_release(&path);
+    return err_is_set(err) ? -1 : 0;
+}
+
+static struct json *ask_json(const struct board_view *v, struct arena *a, const char *what,
+                             const char *tag, const char *width, struct err *err)
+{
+    struct buf body = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    struct json *answer = NULL;
+
+    if (ask(v, what, tag, width, &body, err) == 0)
+        answer = json_parse(a, body.data ? body.data : "", body.len, err);
+    buf_release(&body);
+    return answer;
+}
+
+/* --- drawing ---------------------------------------------------------------------------- */
+
+static double number(const struct json *v)
+{
+    if (json_is(v, JSON_INT))
+        return (double)v->u.integer;
+    return json_is(v, JSON_REAL) ? strtod(v->u.text, NULL) : NAN;
+}
+
+static const double *numbers(struct arena *a, const struct json *list)
+{
+    double *out = arena_alloc(a, max_size(json_len(list), 1) * sizeof(*out));
+    size_t n = 0;
+
+    json_each (item, list)
+        if (out)
+            out[n++] = number(item);
+    return out;
+}
+
+static unsigned columns_of(const struct board_view *v)
+{
+    return v->cli->talk.columns ? v->cli->talk.columns : PIPE_COLUMNS;
+}
+
+static int draw_tag(const struct board_view *v, struct arena *a, const char *tag, struct buf *out,
+                    struct err *err)
+{
+    struct plot_line lines[LINES_LIMIT];
+    struct plot plot = {.title = tag,
+                        .lines = lines,
+                        .width = columns_of(v),
+                        .height = (unsigned)min_i64(v->options->height, PLOT_HEIGHT_LIMIT),
+                        .plain = talk_plain(&v->cli->talk)};
+    const char *width = arena_printf(a, "%zu", min_size(plot.width, PLOT_WIDTH_LIMIT));
+    const struct json *answer = width ? ask_json(v, a, "points", tag, width, err) : NULL;
+
+    if (!answer)
+        return -1;
+    json_each (series, json_get(answer, "series")) {
+        struct plot_line *l = &lines[plot.lines_len];
+
+        if (plot.lines_len == LINES_LIMIT)
+            break;
+        *l = (struct plot_line){.name = json_get_string(series, "run", ""),
+                                .color = talk_replica_color(&v->cli->talk, plot.lines_len),
+                                .x = numbers(a, json_get(series, "step")),
+                                .y = numbers(a, json_get(series, "value")),
+                                .len = json_len(json_get(series, "value"))};
+        if (l->x && l->y)
+            plot.lines_len++;
+    }
+    plot_draw(out, &plot);
+    buf_addc(out, '\n');
+    return 0;
+}
+
+/* Names of scalar tags that are wanted, each once. The server gives them by run, sorted. */
+static size_t wanted_tags(const struct board_view *v, const struct json *answer,
+                          const char *names[PLOTS_LIMIT], size_t *ret_more)
+{
+    const char *text = v->options->tag;
+    size_t len = 0;
+
+    *ret_more = 0;
+    json_each (tag, json_get(answer, "tags")) {
+        const char *name = json_get_string(tag, "tag", "");
+        bool known = false;
+
+        if (!json_string_is(json_get(tag, "kind"), "scalar") || (text && !strstr(name, text)))
+            continue;
+        for (size_t i = 0; i < len; i++)
+            known = known || strcmp(names[i], name) == 0;
+        if (!known && len < PLOTS_LIMIT)
+            names[len++] = name;
+        else if (!known)
+            ++*ret_more;
+    }
+    return len;
+}
+
+/* Everything at once: 0, or negative with err set. *ret_any: there was something to draw. */
+static int draw(const struct board_view *v, struct buf *out, bool *ret_any, struct err *err)
+{
+    struct arena a = ARENA_INIT(CLI_ARENA_LIMIT_BYTES);
+    const struct json *answer = ask_json(v, &a, "tags", NULL, NULL, err);
+    const char *names[PLOTS_LIMIT];
+    size_t more = 0, len = answer ? wanted_tags(v, answer, names, &more) : 0;
+    int r = answer ? 0 : -1;
+
+    for (size_t i = 0; i < len && r == 0; i++)
+        r = draw_tag(v, &a, names[i], out, err);
+    if (more)
+        buf_addf(out, "(%zu more tags: choose with --tag)\n", more);
+    *ret_any = len > 0;
+    arena_release(&a);
+    return r;
+}
+
+/* --- following -------------------------------------------------------------------------- */
+
+static void stop_loop(void *arg)
+{
+    loop_stop(arg);
+}
+
+static int wait_a_moment(const struct board_view *v, struct err *err)
+{
+    struct loop *l = v->session->loop;
+
+    if (!clock_start(loop_clock(l), LOOK_AGAIN_MS, stop_loop, l))
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    loop_run(l);
+    return 0;
+}
+
+/* Redrawn when something changed: in place on a terminal, below each other elsewhere. */
+static int follow_curves(const struct board_view *v, struct err *err)
+{
+    struct buf shown = BUF_INIT(CLI_TEXT_LIMIT_BYTES), next = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    bool any, over = false;
+    int r = 0;
+
+    while (r == 0) {
+        struct json *job = NULL;
+
+        buf_clear(&next);
+        r = draw(v, &next, &any, err);
+        if (r == 0 && (next.len != shown.len || memcmp(next.data, shown.data, next.len) != 0)) {
+            if (v->cli->talk.columns)
+                (void)fputs("\033[H\033[J", stdout);
+            output_text(&next);
+            (void)fflush(stdout);
+            buf_clear(&shown);
+            buf_add(&shown, next.data, next.len);
+        }
+        if (over)
+            break; /* drawn once more after the job had ended: nothing is missing */
+        if (r == 0)
+            r = session_get(v->session, v->kind, object_namespace(v->job), object_name(v->job),
+                            &job, err);
+        over = r == 0 && job_is_finished(job);
+        if (r == 0 && !over)
+            r = wait_a_moment(v, err);
+    }
+    buf_release(&shown);
+    buf_release(&next);
+    return r;
+}
+
+/* --- the page --------------------------------------------------------------------------- */
+
+/* With the token in the address: a browser has no other way to send it. */
+static const char *page_address(const struct board_view *v, struct err *err)
+{
+    struct client_config config;
+    const char *token, *path;
+
+    if (session_config(v->cli, &v->options->session, &config, err))
+        return NULL;
+    token = strstr(config.server, "/token/") || !config.token ? "" : config.token;
+    path = arena_printf(&v->cli->arena, "%s%s%s/board/%s/%s/%s", config.server,
+                        *token ? "/token/" : "", token, v->kind->plural, object_namespace(v->job),
+                        object_name(v->job));
+    if (!path)
+        err_set(err, ERR_INTERNAL, "out of memory");
+    return path;
+}
+
+static void open_browser(const struct board_view *v, const char *address)
+{
+    const char *browser = getenv("BROWSER");
+    char *const argv[] = {(char *)(browser && *browser ? browser : "xdg-open"), (char *)address,
+                          NULL};
+    posix_spawn_file_actions_t quiet;
+    pid_t child;
+
+    if (posix_spawn_file_actions_init(&quiet) != 0)
+        return;
+    (void)posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(&child, argv[0], &quiet, NULL, argv, environ) != 0)
+        talk_hint(&v->cli->talk, "no browser could be started: open the address yourself");
+    (void)posix_spawn_file_actions_destroy(&quiet);
+}
+
+/* --- the command ------------------------------------------------------------------------ */
+
+static int print_points(const struct board_view *v, struct err *err)
+{
+    struct buf body = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    int r = ask(v, v->options->csv ? "points.csv" : "points", v->options->tag, NULL, &body, err);
+
+    if (r == 0)
+        output_text(&body);
+    buf_release(&body);
+    return r;
+}
+
+static int print_curves(const struct board_view *v, struct err *err)
+{
+    struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    bool any = false;
+    int r = draw(v, &out, &any, err);
+
+    if (r == 0 && any)
+        output_text(&out);
+    else if (r == 0)
+        talk_note(&v->cli->talk, "job '%s' has no scalars%s%s%s yet", object_name(v->job),
+                  v->options->tag ? " named like '" : "", v->options->tag ? v->options->tag : "",
+                  v->options->tag ? "'" : "");
+    buf_release(&out);
+    return r;
+}
+
+static int show(const struct board_view *v, struct err *err)
+{
+    const char *address;
+
+    if (v->options->open) {
+        address = page_address(v, err);
+        if (!address)
+            return -1;
+        printf("%s\n", address);
+        (void)fflush(stdout);
+        open_browser(v, address);
+        return 0;
+    }
+    if (v->options->csv || v->options->json)
+        return print_points(v, err);
+    return v->options->follow ? follow_curves(v, err) : print_curves(v, err);
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    const struct board_options *o = values;
+    auto_err err = ERR_INIT;
+    struct session s = {0};
+    struct board_view v = {.cli = cli, .options = o, .session = &s};
+    int r = session_open(cli, &o->session, &s, &err);
+
+    if (r == 0)
+        r = session_find_job(&s, args->list[0], &v.kind, &v.job, &err);
+    if (r == 0)
+        r = show(&v, &err);
+    session_close(&s);
+    return r ? command_fail(cli, &err) : EXIT_OK;
+}
+
+const struct command command_board = {
+    .name = "board",
+    .args = "JOB",
+    .summary = "Draw a job's curves from its TensorBoard event files",
+    .help =
+        "  muster board mnist\n"
+        "  muster board mnist --tag loss --follow\n"
+        "  muster board mnist --csv >points.csv\n"
+        "  muster board mnist --open\n"
+        "\n"
+        "Needs no TensorBoard. Where event files are looked for: spec.tensorboardSpec of the job,\n"
+        "its annotation muster.dev/log-dir, or below its working folder.\n",
+    .options = options,
+    .defaults = &defaults,
+    .options_size = sizeof(struct board_options),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,92 @@
+/* folder_search.c - see folder_search.h. One claim after the other: there is one in practice. */
+#include "console/folder_search.h"
+
+#include "api/object.h"
+#include "client/client.h"
+
+static void next_fileset(struct folder_search *s);
+
+static void fail(struct folder_search *s, const struct err *err)
+{
+    s->fn(s->arg, NULL, err);
+}
+
+static int take_claim(struct folder_search *s, const struct json *claim, struct err *err)
+{
+    const char *base = object_annotation(claim, ANNOTATION_CLAIM_PATH);
+    const char *fileset = json_string(json_index(s->filesets, s->at), "");
+    const char *name = NULL, *path = NULL;
+    int rc = log_fileset_parse(s->arena, fileset, &name, &path, err);
+
+    if (rc < 0)
+        return rc;
+    if (!base || *base != '/') {
+        err_set(err, ERR_NOT_FOUND,
+                "persistentvolumeclaim \"%s\" has no folder on this machine yet", name);
+        err_hint(err, "it gets one when a pod uses it");
+        return -1;
+    }
+    s->folder.roots[s->folder.roots_len++] = (struct board_root){
+        .base = arena_strdup(s->arena, base),
+        .relative = path,
+        .name = json_len(s->filesets) > 1 ? arena_printf(s->arena, "%s/%s", name, path) : ""};
+    return arena_failed(s->arena) ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
+}
+
+static void got_claim(void *arg, const struct json *claim, const struct err *err)
+{
+    struct folder_search *s = arg;
+    auto_err own = ERR_INIT;
+
+    if (err || take_claim(s, claim, &own) < 0) {
+        fail(s, err ? err : &own);
+        return;
+    }
+    s->at++;
+    next_fileset(s);
+}
+
+static void next_fileset(struct folder_search *s)
+{
+    const struct json *fileset = json_index(s->filesets, s->at);
+    const char *claim, *path;
+    auto_err err = ERR_INIT;
+
+    if (!fileset || s->folder.roots_len == BOARD_ROOTS_LIMIT)
+        s->fn(s->arg, &s->folder, NULL);
+    else if (log_fileset_parse(s->arena, json_string(fileset, ""), &claim, &path, &err) < 0)
+        fail(s, &err);
+    else
+        client_get(s->transport, &kind_persistent_volume_claim, s->ns, claim, got_claim, s);
+}
+
+void folder_search_start(struct folder_search *s, struct transport *t, struct arena *a,
+                         const struct json *job, const char *machine, folder_search_fn *fn,
+                         void *arg)
+{
+    const struct json *filesets = json_at(job, "spec", "tensorboardSpec", "trainingLogFilesets");
+    auto_err err = ERR_INIT;
+
+    *s = (struct folder_search){.transport = t, .arena = a, .fn = fn, .arg = arg};
+    if (json_len(filesets) == 0) {
+        if (log_folder_of(a, job, machine, &s->folder, &err) < 0)
+            fail(s, &err);
+        else
+            fn(arg, &s->folder, NULL);
+        return;
+    }
+    s->folder.rule.all = true;
+    s->ns = arena_strdup(a, object_namespace(job));
+    s->filesets = json_clone(a, filesets);
+    if (s->ns && s->filesets) {
+        next_fileset(s);
+        return;
+    }
+    err_set(&err, ERR_UNAVAILABLE, "out of memory");
+    fail(s, &err);
+}
+
+void folder_search_stop(struct folder_search *s)
+{
+    client_forget(s);
+}
