@@ -26,8 +26,9 @@
 
 #include "loop/file.h"
 #include "runtime/podfolder.h"
+#include "runtime/proc.h"
 
-#define CURRENT_LIMIT 8 /* the probe's answer is one byte */
+#define CURRENT_LIMIT 8 /* hierarchies that help */
 #define MEMORY_LIMIT_BYTES (64u * 1024u)
 #define PROBE "probe"
 #define LEAF "muster-main" /* where the processes of a divided group go */
@@ -53,8 +54,11 @@ static int add_place(struct cgroups *g, const char *path, unsigned controllers, 
     struct cgroup_place *p = &g->places[g->len];
 
     for (size_t i = 0; i < g->len; i++)
-        if (strcmp(g->places[i].path, path) == 0)
+        if (strcmp(g->places[i].path, path) == 0) {
+            g->places[i].current = current;
+            g->places[i].controllers = controllers;
             return 0;
+        }
     if (g->len == CGROUP_PLACES_LIMIT)
         return 0;
     *p = (struct cgroup_place){.controllers = controllers, .unified = unified, .current = current};
@@ -148,9 +152,43 @@ static unsigned find_divisible(const struct cgroup_own *own, char folder[CGROUP_
     return 0;
 }
 
-/* Folders that daemons left which were killed and never started again. Only empty ones can be
- * removed; whoever still wants his makes it again. */
-static void remove_abandoned(const char *folder)
+/* Whether the daemon that made the folder, told by its name, still runs. */
+static bool is_owned(const char *name)
+{
+    struct proc_stat stat;
+    long long ticks;
+    int pid;
+
+    return sscanf(name, CGROUP_NAME_PREFIX "%d-%lld", &pid, &ticks) == 2 &&
+           proc_stat_read((pid_t)pid, &stat) == 0 && stat.start_ticks == ticks;
+}
+
+static bool is_known(const struct cgroups *g, const char *path)
+{
+    for (size_t i = 0; i < g->len; i++)
+        if (strcmp(g->places[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Removes what has no processes in it. */
+static void remove_empty(const char *folder)
+{
+    DIR *d = opendir(folder);
+    const struct dirent *e;
+    char path[CGROUP_PATH_BYTES];
+
+    while (d && (e = readdir(d)) != NULL)
+        if (e->d_type == DT_DIR && e->d_name[0] != '.' && join(path, folder, e->d_name))
+            remove_empty(path);
+    if (d)
+        (void)closedir(d);
+    (void)rmdir(folder);
+}
+
+/* Folders of other daemons that were killed and never started again. Our own of before are places
+ * we know: their pods may be just starting. */
+static void remove_abandoned(const struct cgroups *g, const char *folder)
 {
     DIR *d = opendir(folder);
     const struct dirent *e;
@@ -158,8 +196,9 @@ static void remove_abandoned(const char *folder)
 
     while (d && (e = readdir(d)) != NULL)
         if (strncmp(e->d_name, CGROUP_NAME_PREFIX, strlen(CGROUP_NAME_PREFIX)) == 0 &&
-            strcmp(e->d_name, LEAF) != 0 && join(path, folder, e->d_name))
-            (void)rmdir(path);
+            strcmp(e->d_name, LEAF) != 0 && join(path, folder, e->d_name) && !is_known(g, path) &&
+            !is_owned(e->d_name))
+            remove_empty(path);
     if (d)
         (void)closedir(d);
 }
@@ -180,7 +219,7 @@ static int open_place(struct cgroups *g, const struct cgroup_own *own, const cha
         found = find_divisible(own, base);
     else
         (void)snprintf(base, sizeof(base), "%s", own->folder);
-    remove_abandoned(base);
+    remove_abandoned(g, base);
     if (!join(path, base, name) || make_folder(path) != 0)
         return 0;
     if (own->unified && hand_down(path, found) != 0)
@@ -190,42 +229,33 @@ static int open_place(struct cgroups *g, const struct cgroup_own *own, const cha
 
 /* --- the probe --- */
 
-/* Bit i: a process cannot be put into place i. */
-static unsigned probe(const struct cgroups *g)
+/* Whether a process can be put into the place. In version 1 who can make a group can also enter it;
+ * version 2 asks who owns the groups above. */
+static bool probe(const struct cgroup_place *p)
 {
-    unsigned failed = 0;
-    int status = 0;
-    pid_t pid = fork();
+    char path[CGROUP_PATH_BYTES];
+    const char *const folders[] = {path, NULL};
+    bool born, entered = false;
+    int status;
+    pid_t pid;
 
-    if (pid == 0) {
-        for (size_t i = 0; i < g->len && i < CURRENT_LIMIT; i++) {
-            char path[CGROUP_PATH_BYTES];
-
-            if (!join(path, g->places[i].path, PROBE) ||
-                cgroup_file_write(path, "cgroup.procs", "0") != 0)
-                failed |= 1u << i;
-        }
-        _exit((int)failed);
-    }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-        return 0xff;
-    return (unsigned)WEXITSTATUS(status);
+    if (!p->unified)
+        return true;
+    if (!join(path, p->path, PROBE) || make_folder(path) != 0)
+        return false;
+    pid = cgroup_fork(folders, &born);
+    if (pid == 0)
+        _exit(cgroup_enter(folders, born) != 0);
+    if (pid > 0 && waitpid(pid, &status, 0) == pid)
+        entered = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    (void)rmdir(path);
+    return entered;
 }
 
 static void probe_all(struct cgroups *g)
 {
-    char path[CGROUP_PATH_BYTES];
-    unsigned failed = 0;
-
-    for (size_t i = 0; i < g->len; i++)
-        if (!join(path, g->places[i].path, PROBE) || make_folder(path) != 0)
-            failed |= 1u << i;
-    if (g->len)
-        failed |= probe(g);
     for (size_t i = g->len; i-- > 0;) {
-        if (join(path, g->places[i].path, PROBE))
-            (void)rmdir(path);
-        if (!(failed & (1u << i)))
+        if (!g->places[i].current || probe(&g->places[i]))
             continue;
         (void)rmdir(g->places[i].path);
         drop_place(g, i);
@@ -237,7 +267,7 @@ static int explain_problem(struct cgroups *g, size_t hierarchies)
     unsigned have = 0;
 
     for (size_t i = 0; i < g->len; i++)
-        have |= g->places[i].controllers;
+        have |= g->places[i].current ? g->places[i].controllers : 0;
     if ((have & CGROUP_CPU) && (have & CGROUP_MEMORY))
         return 0;
     if (asprintf(&g->problem, "%s",
@@ -296,6 +326,10 @@ int cgroups_init(struct cgroups *g, const struct cgroups_options *options)
     int rc = own ? 0 : -ENOMEM;
 
     *g = (struct cgroups){.len = 0};
+    if (rc == 0 && options->memory) {
+        g->memory = strdup(options->memory);
+        rc = g->memory ? recall(g) : -ENOMEM;
+    }
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = open_place(g, &own[i], options->name);
     free(own);
@@ -303,12 +337,8 @@ int cgroups_init(struct cgroups *g, const struct cgroups_options *options)
         probe_all(g);
         rc = explain_problem(g, n);
     }
-    if (rc == 0 && options->memory) {
-        g->memory = strdup(options->memory);
-        rc = g->memory ? recall(g) : -ENOMEM;
-        if (rc == 0)
-            remember(g);
-    }
+    if (rc == 0 && g->memory)
+        remember(g);
     if (rc != 0)
         cgroups_release(g);
     return rc;
@@ -373,15 +403,6 @@ const char *const *cgroups_container_make(struct cgroups *g, struct arena *a, co
         list[n++] = path;
     }
     return list;
-}
-
-int cgroup_enter(const char *const *folders)
-{
-    int rc = 0;
-
-    for (; folders && *folders && rc == 0; folders++)
-        rc = cgroup_file_write(*folders, "cgroup.procs", "0");
-    return rc;
 }
 
 /* --- ends --- */
@@ -470,9 +491,12 @@ void cgroups_pod_remove(struct cgroups *g, const char *uid)
 {
     char path[CGROUP_PATH_BYTES];
 
-    for (size_t i = 0; i < g->len && pod_name_is_safe(uid); i++)
+    for (size_t i = g->len; i-- > 0 && pod_name_is_safe(uid);) {
         if (join(path, g->places[i].path, uid))
             remove_group(path);
+        if (!g->places[i].current && rmdir(g->places[i].path) == 0)
+            drop_place(g, i);
+    }
 }
 
 static void clean_place(const struct cgroup_place *p, bool (*is_alive)(void *, const char *),

@@ -10,6 +10,8 @@
 #ifndef MUSTER_RUNTIME_CGROUP_H
 #define MUSTER_RUNTIME_CGROUP_H
 
+#include <sys/types.h>
+
 #include "port/runtime.h"
 
 enum cgroup_controller {
@@ -19,7 +21,8 @@ enum cgroup_controller {
     CGROUP_CPUACCT = 8, /* v1 only: v2 counts CPU time everywhere */
 };
 
-#define CGROUP_NAME_PREFIX "muster-" /* of the names of daemons' folders */
+/* Of the names of daemons' folders: muster-PID-TICKS, which tells whether the daemon still runs. */
+#define CGROUP_NAME_PREFIX "muster-"
 #define CGROUP_PATH_BYTES 4096
 #define CGROUP_PLACES_LIMIT 32
 #define CGROUP_PODS_PIDS_LIMIT 32768 /* tasks of one pod: room for any training, not for a bomb */
@@ -62,8 +65,13 @@ void cgroups_pod_remove(struct cgroups *g, const char *uid);
 /* Removes the groups of pods that is_alive does not know: an earlier daemon's leftovers. */
 void cgroups_clean(struct cgroups *g, bool (*is_alive)(void *arg, const char *uid), void *arg);
 
-/* Between fork and exec: the calling process enters. Only system calls. 0 or negative errno. */
-int cgroup_enter(const char *const *folders);
+/* cgroup_enter.c. A fork() whose child is in the version 2 group among the folders already, where
+ * that works: then born is true, in parent and child. */
+pid_t cgroup_fork(const char *const *folders, bool *ret_born);
+/* Between fork and exec: the calling process, of one thread, enters (the others, when born in one).
+ * Only system calls. 0 or negative errno. */
+int cgroup_enter(const char *const *folders, bool born);
+bool cgroup_is_unified(const char *folder);
 /* KILLs everything in these folders. */
 void cgroup_kill(const char *const *folders);
 

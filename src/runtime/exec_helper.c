@@ -112,7 +112,7 @@ static int make_command(struct helper *h, struct err *err)
         return err_set(err, ERR_NOT_FOUND, "there is no container \"%s\"", container);
     h->command = *c;
     h->command.cgroups = NULL; /* entered by us, before we become another user */
-    rc = cgroup_enter(c->cgroups);
+    rc = cgroup_enter(c->cgroups, false);
     if (rc < 0)
         return err_set(err, ERR_INTERNAL, "cannot enter the container's control group: %s",
                        strerror(-rc));

@@ -32,6 +32,7 @@ struct plan {
     bool enter_rootfs; /* false: it is there already */
     int std_in, std_out, std_err, report;
     enum launch_terminal terminal;
+    bool born_in_group;
     pid_t parent;
 };
 
@@ -115,7 +116,7 @@ static _Noreturn void become_program(const struct plan *p)
 
     reset_signals();
     (void)umask(022);
-    if (cgroup_enter(p->c->cgroups) != 0) /* while we are still who may */
+    if (cgroup_enter(p->c->cgroups, p->born_in_group) != 0) /* while we are still who may */
         give_up(p, STAGE_CGROUP);
     enter_rootfs(p); /* before the line below: who becomes another user is forgotten there */
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
@@ -204,7 +205,7 @@ static void fork_program(struct plan *p, struct arena *a, struct launch_result *
     if (pipe2(report, O_CLOEXEC) == 0) {
         p->report = report[1];
         p->parent = getpid();
-        pid = fork();
+        pid = cgroup_fork(p->c->cgroups, &p->born_in_group);
         if (pid == 0)
             become_program(p);
     }

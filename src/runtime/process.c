@@ -20,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "loop/file.h"
@@ -681,15 +680,16 @@ static bool is_alive(void *arg, const char *uid)
     return p && p->state.run.alive;
 }
 
-/* Other daemons of this machine have other pod folders, hence other groups. */
+/* A folder of our own in each hierarchy; the names of those of before are kept beside the pods. */
 static int open_cgroups(struct process_runtime *r)
 {
-    uint64_t hash = fnv1a_64(FNV1A_64_START, r->pod_root, strlen(r->pod_root));
     struct cgroups_options o = {.root = ""};
-    char name[32], *memory;
-    int rc;
+    struct proc_stat self = {.start_ticks = 0};
+    char name[64], *memory;
+    int rc = proc_stat_read(getpid(), &self);
 
-    (void)snprintf(name, sizeof(name), CGROUP_NAME_PREFIX "%08x", (unsigned)(hash ^ hash >> 32));
+    (void)snprintf(name, sizeof(name), CGROUP_NAME_PREFIX "%d-%lld", (int)getpid(),
+                   rc == 0 ? (long long)self.start_ticks : 0);
     if (asprintf(&memory, "%s.cgroups", r->pod_root) < 0)
         return -ENOMEM;
     o.name = name;

@@ -146,7 +146,7 @@ class Usage:
             self.assertTrue(any(self.warnings(name) for name in self.daemon.pods("hungry")))
 
     def test_samples_and_metrics(self):
-        scratch = os.path.join(self.daemon.folder, "scratch")
+        scratch = os.path.join(self.daemon.folder, "written-by-busy")
         self.run_pod("busy", container("main", ["python3", "-c", BUSY], env={"SCRATCH": scratch}),
                      container("idle", ["sleep", "1000"]), until=("Running",), labels={"app": "busy"})
         found = self.samples(f"{PODS}/busy", 3)

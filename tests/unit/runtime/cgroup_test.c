@@ -15,6 +15,7 @@
 #include "loop/file.h"
 #include "runtime/cgroup.h"
 #include "runtime/oom.h"
+#include "runtime/proc.h"
 
 struct tree {
     char root[32], command[64];
@@ -133,8 +134,8 @@ static void version_1_gets_its_files(void **state)
     assert_file(t, "cg/memory/job/muster-1/u1/main/memory.limit_in_bytes", "67108864");
     assert_file(t, "cg/memory/job/muster-1/u1/main/memory.memsw.limit_in_bytes", "67108864");
     assert_no_file(t, "cg/unified/muster-1/u1/main/memory.max");
-    assert_int_equal(cgroup_enter(folders), 0);
-    assert_file(t, "cg/memory/job/muster-1/u1/main/cgroup.procs", "0");
+    assert_int_equal(cgroup_enter(folders, false), 0);
+    assert_file(t, "cg/memory/job/muster-1/u1/main/tasks", "0");
     cgroups_release(&g);
     arena_release(&a);
 }
@@ -214,36 +215,44 @@ static bool only_u1_lives(void *arg, const char *uid)
     return strcmp(uid, "u1") == 0;
 }
 
+/* The group of a pod of another daemon that lives: ourselves. */
+static void living(char *out, size_t size)
+{
+    struct proc_stat stat;
+
+    assert_int_equal(proc_stat_read(getpid(), &stat), 0);
+    (void)snprintf(out, size, "cg/cpu/muster-%d-%lld/pod", (int)getpid(),
+                   (long long)stat.start_ticks);
+}
+
 static void leftovers_of_earlier_daemons_go(void **state)
 {
     struct tree *t = *state;
     struct cgroups g;
+    char living_name[64], places[256];
 
     make_v1(t);
     assert_int_equal(file_make_dirs(at(t, "cg/cpu/muster-1/u1/main"), 0700), 0);
     assert_int_equal(file_make_dirs(at(t, "cg/cpu/muster-1/u2/main"), 0700), 0);
-    assert_int_equal(file_make_dirs(at(t, "cg/cpu/muster-2/other"), 0700), 0);
-    assert_int_equal(file_make_dirs(at(t, "cg/cpu/muster-3"), 0700), 0);
+    living(living_name, sizeof(living_name));
+    assert_int_equal(file_make_dirs(at(t, living_name), 0700), 0);
+    assert_int_equal(file_make_dirs(at(t, "cg/cpu/muster-1-1/other/main"), 0700), 0);
     /* one that ran in another group left its places behind */
     assert_int_equal(file_make_dirs(at(t, "cg/memory/before/muster-1/u3/main"), 0700), 0);
-    {
-        char line[256];
-
-        (void)snprintf(line, sizeof(line), "0 2 %s\n0 2 /nowhere\n",
-                       at(t, "cg/memory/before/muster-1"));
-        put(t, "places", line);
-    }
+    (void)snprintf(places, sizeof(places), "0 2 %s\n0 2 /nowhere\n0 1 %s\n",
+                   at(t, "cg/memory/before/muster-1"), at(t, "cg/cpu/muster-1"));
+    put(t, "places", places);
     init(&g, t);
     cgroups_clean(&g, only_u1_lives, NULL);
     assert_int_equal(access(at(t, "cg/cpu/muster-1/u1/main"), F_OK), 0);
     assert_no_file(t, "cg/cpu/muster-1/u2");
     assert_no_file(t, "cg/memory/before/muster-1");
-    assert_int_equal(access(at(t, "cg/cpu/muster-2/other"), F_OK), 0);
-    assert_no_file(t, "cg/cpu/muster-3"); /* abandoned */
+    assert_int_equal(access(at(t, living_name), F_OK), 0);
+    assert_no_file(t, "cg/cpu/muster-1-1"); /* abandoned */
     cgroups_pod_remove(&g, "u1");
     assert_no_file(t, "cg/cpu/muster-1/u1");
     cgroups_pod_remove(&g, ".."); /* a name that leads out is not followed */
-    assert_int_equal(access(at(t, "cg/cpu/muster-2/other"), F_OK), 0);
+    assert_int_equal(access(at(t, living_name), F_OK), 0);
     cgroups_release(&g);
 }
 
