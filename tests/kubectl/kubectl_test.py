@@ -2,9 +2,11 @@
 """Stock kubectl, old and current, against `muster up`: what users type, and what they see."""
 import base64
 import contextlib
+import http.client
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import subprocess
@@ -154,6 +156,26 @@ class Kubectl:
             self.assertIn(word, text)
         self.daemon.wait_phase("watched", "Succeeded")
         self.kubectl("delete", "pj/watched", "pod/before")
+
+    def test_watch_only_what_changes(self):
+        self.kubectl("create", "cm", "before")
+        with self.background("get", "cm", "--watch-only", "--output-watch-events") as watcher:
+            # Whether it watches yet nobody says: it is told something until it has said something.
+            for number in range(100):
+                self.kubectl("label", "cm", "before", f"n=a{number}", "--overwrite")
+                if select.select([watcher.stdout], [], [], 0.2)[0]:
+                    break
+            self.kubectl("create", "cm", "after")
+            self.kubectl("delete", "cm", "after")
+            seen = []
+            for line in watcher.stdout:
+                seen.append(line.split()[:2])
+                if seen[-1] == ["DELETED", "after"]:
+                    break
+        self.assertEqual(seen[0], ["EVENT", "NAME"])
+        self.assertNotIn(["ADDED", "before"], seen)
+        self.assertEqual(seen[-2:], [["ADDED", "after"], ["DELETED", "after"]])
+        self.kubectl("delete", "cm", "before")
 
     def test_watch_one_until_timeout(self):
         self.apply("timed", "true")
@@ -314,6 +336,30 @@ class Kubectl120(Kubectl, DaemonTest):
 
 class Kubectl132(Kubectl, DaemonTest):
     version = "1.32"
+
+    def test_proxy(self):
+        """The token is in the server's path, which kubectl proxy puts before requests only when asked."""
+        with self.background("proxy", "--port=0", "--append-server-path") as proxy:
+            port = int(proxy.stdout.readline().rsplit(":", 1)[1])
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=harness.PATIENCE)
+            connection.request("GET", harness.PODS.format(ns="default"))
+            self.assertEqual(json.loads(connection.getresponse().read())["kind"], "PodList")
+            connection.request("GET", harness.PODS.format(ns="default"), headers={"Origin": "http://evil.example"})
+            answer = connection.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, 403)
+            connection.close()
+
+    def test_events_as_they_come(self):
+        with self.background("events", "-w", "--for", "pytorchtrainingjob/eventful") as watcher:
+            self.apply("eventful", "true")
+            for line in watcher.stdout:
+                if "Created" in line:
+                    break
+            else:
+                self.fail("no event was told")
+        self.daemon.wait_phase("eventful", "Succeeded")
+        self.kubectl("delete", "pj", "eventful")
 
     def test_wait_for_jsonpath(self):
         self.apply("pathed", "sleep 0.2")
