@@ -68,7 +68,7 @@ static unsigned long type_order(const struct json *job, const struct json *pod)
     const char *type = object_label(pod, LABEL_REPLICA_TYPE);
     unsigned long at = 0;
 
-    json_each (spec, json_at(job, "spec", "replicaSpecs")) {
+    json_each (spec, json_at(job, "status", "tasks")) {
         if (type && json_string_is(json_get(spec, "type"), type))
             break;
         at++;
@@ -107,12 +107,26 @@ static void add_pod(struct subject *subject, const struct json *pod)
             .type = type_order(subject->job, pod), .index = index_order(pod), .pod = pod};
 }
 
+/* One without a template of its own has a container called after its type. */
+static void set_containers(struct arena *a, struct json *pod, const char *type,
+                           const struct json *containers)
+{
+    struct json *spec = json_make_object(a, pod, "spec");
+
+    if (json_len(containers) > 0)
+        json_set(a, spec, "containers", json_clone(a, containers));
+    else
+        json_set_string(a, json_append(json_make_array(a, spec, "containers"), json_new_object(a)),
+                        "name", type);
+}
+
 /* A pod that is gone, as far as the job remembers it: enough to ask for its log, which outlives it.
  */
 static const struct json *gone_pod(struct arena *a, const struct json *job, const char *type,
                                    const struct json *replica)
 {
     const char *name = json_get_string(replica, "name", ""), *dash = strrchr(name, '-');
+    const struct json *containers = NULL;
     struct json *pod = json_new_object(a), *metadata = json_make_object(a, pod, "metadata");
     struct json *labels = json_make_object(a, metadata, "labels");
 
@@ -120,11 +134,12 @@ static const struct json *gone_pod(struct arena *a, const struct json *job, cons
     json_set_string(a, metadata, "namespace", object_namespace(job));
     json_set_string(a, metadata, "uid", json_get_string(replica, "uid", ""));
     json_set_string(a, labels, LABEL_REPLICA_TYPE, type);
-    json_set_string(a, labels, LABEL_REPLICA_INDEX, dash ? dash + 1 : "0");
+    json_set_string(a, labels, LABEL_REPLICA_INDEX,
+                    dash && strcmp(dash + 1, type) != 0 ? dash + 1 : "0");
     json_each (spec, json_at(job, "spec", "replicaSpecs"))
         if (json_string_is(json_get(spec, "type"), type))
-            json_set(a, json_make_object(a, pod, "spec"), "containers",
-                     json_clone(a, json_at(spec, "template", "spec", "containers")));
+            containers = json_at(spec, "template", "spec", "containers");
+    set_containers(a, pod, type, containers);
     json_set_string(a, json_make_object(a, pod, "status"), "phase", POD_GONE);
     return pod;
 }

@@ -36,8 +36,14 @@ int64_t job_running(const struct json *job)
 
 int64_t job_replicas(const struct json *job)
 {
+    const struct json *tasks = json_at(job, "status", "tasks");
     int64_t sum = 0;
 
+    /* A job may have replicas its spec does not mention: the launcher of an MPIJob. */
+    json_each (task, tasks)
+        sum += (int64_t)json_len(json_get(task, "replicas"));
+    if (tasks)
+        return sum;
     json_each (replica, json_at(job, "spec", "replicaSpecs"))
         sum += json_get_int(replica, "replicas", 1);
     return sum;
