@@ -216,6 +216,7 @@ static void add_gpus(struct builder *b, const struct json *c)
     if (wanted > 0 && list) {
         mine = cut_list(b->arena, list, b->gpus_taken, (size_t)wanted);
         b->gpus_taken += (size_t)wanted;
+        set_variable(b, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", false); /* as leases count them */
         set_variable(b, "CUDA_VISIBLE_DEVICES", mine, false);
         set_variable(b, "NVIDIA_VISIBLE_DEVICES", mine, false);
     } else if (b->machine->has_gpus) {
