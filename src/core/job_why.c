@@ -173,6 +173,29 @@ static bool explain_waiting(struct job_view *v)
     return false;
 }
 
+/* A master that leads begins when all others are ready. */
+static bool explain_unready(struct job_view *v)
+{
+    const struct replica *first = NULL;
+    size_t unready = 0;
+
+    for (size_t i = 1; i < v->len && v->rules->led; i++) {
+        const struct replica *r = &v->replicas[i];
+        const struct json *ready = r->pod ? object_condition(r->pod, "Ready") : NULL;
+
+        if (r->phase != REPLICA_RUNNING || !json_string_is(json_get(ready, "status"), "False"))
+            continue;
+        first = first ? first : r;
+        unready++;
+    }
+    if (!first)
+        return false;
+    because(v, "NotReady",
+            arena_printf(v->arena, "%zu of %zu workers run and are not ready, %s is the first",
+                         unready, v->len - 1, first->name));
+    return true;
+}
+
 static bool explain_failure(struct job_view *v)
 {
     if (v->counts[REPLICA_FAILED] == 0)
@@ -198,7 +221,7 @@ void job_explain(struct job_view *v)
         return;
     }
     if (explain_obstacle(v) || explain_restart(v) || explain_unknown(v) || explain_waiting(v) ||
-        explain_failure(v))
+        explain_unready(v) || explain_failure(v))
         return;
     if (well < (int64_t)v->len || v->counts[REPLICA_RUNNING] == 0)
         because(v, "Starting",

@@ -529,6 +529,64 @@ static void a_pause_stops_all_and_resumes_with_another_program(void **state)
     world_release(&w);
 }
 
+static void who_is_not_ready_is_said(void **state)
+{
+    const struct json *old;
+    struct json *pod;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "");
+    assert_string_equal(message(&w), "");
+    old = world_pod(&w, "worker", 1);
+    pod = world_edit(&w, old);
+    json_set(&w.arena, json_make_object(&w.arena, pod, "status"), "conditions",
+             parse(&w.arena, "[{'type':'Ready','status':'False'}]"));
+    world_change(&w, WORLD_PODS, old, pod);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(message(&w),
+                        "1 of 2 workers run and are not ready, mnist-40c14-worker-1 is the first");
+    world_release(&w);
+}
+
+/* A cache that shows the launcher shows the workers it was made after: one that is missing went. */
+static void a_worker_that_is_gone_is_replaced_before_the_launcher(void **state)
+{
+    struct plan plan;
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "");
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 0));
+    world_plan(&w, &plan);
+    world_apply(&w, &plan, -1);
+    assert_true(object_is_deleting(launcher_pod(&w)));
+    world_settle(&w);
+    assert_non_null(world_pod(&w, "worker", 0));
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_false(object_is_deleting(launcher_pod(&w)));
+    assert_int_equal(world_backoff(&w), 0);
+    world_release(&w);
+}
+
+/* Its own failure came first: it is charged, the worker that was deleted is not. */
+static void a_failure_and_a_deletion_at_once_cost_one(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "'runPolicy':{'backoffLimit':3}");
+    world_mark_deleted(&w, "worker", 1);
+    world_pod_exits(&w, launcher, 1);
+    restart_all(&w);
+    assert_int_equal(world_backoff(&w), 1);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_int_equal(world_pods(&w), 3);
+    world_release(&w);
+}
+
 static void count_name(void *arg, const char *name)
 {
     size_t *count = arg;
@@ -571,6 +629,9 @@ int main(void)
         cmocka_unit_test(debugging_sleeps),
         cmocka_unit_test(a_pause_stops_all_and_resumes_with_another_program),
         cmocka_unit_test(the_names_wanted_are_the_names_made),
+        cmocka_unit_test(who_is_not_ready_is_said),
+        cmocka_unit_test(a_worker_that_is_gone_is_replaced_before_the_launcher),
+        cmocka_unit_test(a_failure_and_a_deletion_at_once_cost_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
