@@ -21,8 +21,12 @@ struct container_state {
     int64_t started_ms, finished_ms;
     int exit_code; /* 128 + signal when a signal ended it */
     int signal;
-    const char *reason; /* "Completed", "Error", "StartError", "SupervisorLost" */
+    const char *reason; /* "Completed", "Error", "StartError", "SupervisorLost"; waiting:
+                           "CrashLoopBackOff" */
     const char *message;
+    int64_t restart_count;
+    bool ready, started;                /* running, and as its probes say */
+    const struct container_state *last; /* how it ended before it was restarted; NULL: it was not */
 };
 
 struct pod_run {
@@ -85,8 +89,13 @@ struct container_start {
     const char *const *cgroups; /* the runtime's own: folders the program enters, or NULL */
 };
 
+/* Whether a container that has ended is run again. */
+enum pod_restart { POD_RESTART_NEVER, POD_RESTART_ON_FAILURE, POD_RESTART_ALWAYS };
+
 struct pod_start {
     const char *ns, *name, *uid;
+    enum pod_restart restart;
+    int64_t log_file_bytes, log_files; /* of one run of a container; 0: no limit */
     const struct container_start *containers; /* init containers first, in order */
     size_t containers_len;
     int64_t grace_seconds;  /* when something other than stop() asks the pod to end */

@@ -3,7 +3,8 @@
 #include "runtime/cri.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,55 +13,81 @@
 
 #define FLUSH_BYTES (128u * 1024u)
 /* One piece is taken in after FLUSH_BYTES was passed; a piece is at most a line part. */
-#define OUT_LIMIT_BYTES (FLUSH_BYTES + 2 * CRI_LINE_BYTES)
+#define OUT_LIMIT_BYTES (FLUSH_BYTES + 4 * CRI_LINE_BYTES)
 
 static const char *const stream_names[CRI_STREAMS] = {"stdout", "stderr"};
 
-int cri_writer_init(struct cri_writer *w, int fd)
+const char *cri_segment_name(char out[CRI_NAME_SIZE], const char *container, uint32_t run,
+                             uint32_t segment)
 {
-    struct stat st;
-
-    *w = (struct cri_writer){.fd = fd, .out = BUF_INIT(OUT_LIMIT_BYTES)};
-    for (int s = 0; s < CRI_STREAMS; s++) {
-        w->pending[s].text = malloc(CRI_LINE_BYTES);
-        if (!w->pending[s].text) {
-            cri_writer_release(w);
-            return -ENOMEM;
-        }
-    }
-    if (fstat(fd, &st) != 0) {
-        int rc = -errno;
-
-        cri_writer_release(w);
-        return rc;
-    }
-    w->size = st.st_size;
-    return 0;
+    (void)snprintf(out, CRI_NAME_SIZE, "%.200s.%u.%u.log", container, run, segment);
+    return out;
 }
 
-void cri_writer_release(struct cri_writer *w)
+/* --- files --- */
+
+void cri_writer_init(struct cri_writer *w, int dir_fd, const char *container, uint32_t run,
+                     struct cri_limits limits)
+{
+    *w = (struct cri_writer){.dir_fd = dir_fd,
+                             .fd = -1,
+                             .name = container,
+                             .run = run,
+                             .limits = limits,
+                             .out = BUF_INIT(OUT_LIMIT_BYTES)};
+}
+
+static void close_file(struct cri_writer *w)
 {
     if (w->fd >= 0)
         (void)close(w->fd);
     w->fd = -1;
+}
+
+void cri_writer_release(struct cri_writer *w)
+{
+    close_file(w);
     buf_release(&w->out);
-    for (int s = 0; s < CRI_STREAMS; s++) {
-        free(w->pending[s].text);
-        w->pending[s].text = NULL;
-    }
 }
 
 int cri_writer_sync(struct cri_writer *w)
 {
-    return fsync(w->fd) == 0 ? 0 : -errno;
+    return w->fd < 0 || fsync(w->fd) == 0 ? 0 : -errno;
 }
 
-static void flush(struct cri_writer *w)
+void cri_writer_open(struct cri_writer *w, uint32_t segment)
+{
+    char name[CRI_NAME_SIZE];
+
+    if (w->fd >= 0 && w->segment == segment)
+        return;
+    close_file(w);
+    w->segment = segment;
+    w->fd = openat(w->dir_fd, cri_segment_name(name, w->name, w->run, segment),
+                   O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+}
+
+/* The next file when this one is full. Asked again from the same state it does the same. */
+static void rotate(struct cri_writer *w, const struct cri_state *from, struct cri_state *to)
+{
+    char name[CRI_NAME_SIZE];
+
+    if (w->limits.segment_bytes <= 0 || from->size < w->limits.segment_bytes)
+        return;
+    to->segment = from->segment + 1;
+    to->size = 0;
+    if (w->limits.segments > 0 && to->segment >= w->limits.segments)
+        (void)unlinkat(w->dir_fd,
+                       cri_segment_name(name, w->name, w->run, to->segment - w->limits.segments),
+                       0);
+}
+
+static void flush(struct cri_writer *w, struct cri_state *to)
 {
     size_t done = 0;
 
-    while (done < w->out.len && !w->out.failed) {
-        ssize_t n = pwrite(w->fd, w->out.data + done, w->out.len - done, w->size + (off_t)done);
+    while (w->fd >= 0 && done < w->out.len && !w->out.failed) {
+        ssize_t n = pwrite(w->fd, w->out.data + done, w->out.len - done, to->size + (off_t)done);
 
         if (n < 0 && errno == EINTR)
             continue;
@@ -69,75 +96,118 @@ static void flush(struct cri_writer *w)
         done += (size_t)n;
     }
     if (done == w->out.len && !w->out.failed) {
-        w->size += (off_t)done;
+        to->size += (off_t)done;
     } else {
-        w->lost_bytes += w->out.len;
-        if (ftruncate(w->fd, w->size) != 0)
-            w->size += (off_t)done; /* the torn entry stays; readers skip what does not parse */
+        to->lost_bytes += w->out.len;
+        if (w->fd >= 0 && ftruncate(w->fd, to->size) != 0)
+            to->size += (off_t)done; /* the torn entry stays; readers skip what does not parse */
     }
     buf_clear(&w->out);
 }
 
-static void emit(struct cri_writer *w, enum cri_stream s, const char *header, char tag,
-                 const char *text, size_t len)
-{
-    buf_add(&w->out, header, CRI_STAMP_LEN);
-    buf_addc(&w->out, ' ');
-    buf_adds(&w->out, stream_names[s]);
-    buf_addc(&w->out, ' ');
-    buf_addc(&w->out, tag);
-    buf_addc(&w->out, ' ');
-    buf_add(&w->out, w->pending[s].text, w->pending[s].len);
-    buf_add(&w->out, text, len);
-    buf_addc(&w->out, '\n');
-    w->pending[s].len = 0;
-    if (w->out.len > FLUSH_BYTES)
-        flush(w);
-}
+/* --- entries --- */
 
-/* Takes in text without a newline. A part is written only when more follows it. */
-static void take(struct cri_writer *w, enum cri_stream s, const char *stamp, const char *text,
-                 size_t len)
-{
-    while (w->pending[s].len + len > CRI_LINE_BYTES) {
-        size_t n = CRI_LINE_BYTES - w->pending[s].len;
+/* One call's work: the header of its entries is written once. */
+struct feed {
+    struct cri_writer *w;
+    struct cri_state *to;
+    enum cri_stream stream;
+    char header[CRI_HEADER_LEN];
+};
 
-        emit(w, s, stamp, 'P', text, n);
-        text += n;
-        len -= n;
-    }
-    memcpy(w->pending[s].text + w->pending[s].len, text, len);
-    w->pending[s].len += len;
-}
-
-void cri_writer_feed(struct cri_writer *w, enum cri_stream s, const char *data, size_t len,
-                     int64_t sec, int64_t nsec)
+static struct feed feed_begin(struct cri_writer *w, const struct cri_state *from,
+                              struct cri_state *to, enum cri_stream s, int64_t sec, int64_t nsec)
 {
+    struct feed f = {.w = w, .to = to, .stream = s};
     char stamp[TIME_TEXT_SIZE];
+
+    to->segment = from->segment;
+    to->size = from->size;
+    to->lost_bytes = from->lost_bytes;
+    for (int i = 0; i < CRI_STREAMS; i++) {
+        to->pending[i].len = from->pending[i].len;
+        memcpy(to->pending[i].text, from->pending[i].text, from->pending[i].len);
+    }
+    rotate(w, from, to);
+    cri_writer_open(w, to->segment);
+    (void)time_format_nano(sec, nsec, stamp);
+    memcpy(f.header, stamp, CRI_STAMP_LEN);
+    f.header[CRI_STAMP_LEN] = ' ';
+    memcpy(f.header + CRI_STAMP_LEN + 1, stream_names[s], 6);
+    memcpy(f.header + CRI_STAMP_LEN + 7, " F ", 3);
+    return f;
+}
+
+static void emit(struct feed *f, char tag, const char *text, size_t len)
+{
+    size_t held = f->to->pending[f->stream].len;
+    char *out = buf_reserve(&f->w->out, CRI_HEADER_LEN + held + len + 1);
+
+    if (!out) {
+        f->to->lost_bytes += held + len;
+        return;
+    }
+    f->header[CRI_STAMP_LEN + 8] = tag;
+    memcpy(out, f->header, CRI_HEADER_LEN);
+    memcpy(out + CRI_HEADER_LEN, f->to->pending[f->stream].text, held);
+    memcpy(out + CRI_HEADER_LEN + held, text, len);
+    out[CRI_HEADER_LEN + held + len] = '\n';
+    f->w->out.len += CRI_HEADER_LEN + held + len + 1;
+    f->to->pending[f->stream].len = 0;
+    if (f->w->out.len > FLUSH_BYTES)
+        flush(f->w, f->to);
+}
+
+/* Text that no newline ended yet. A part is written only when more follows it. */
+static void hold(struct feed *f, const char *text, size_t len)
+{
+    memcpy(f->to->pending[f->stream].text + f->to->pending[f->stream].len, text, len);
+    f->to->pending[f->stream].len += (uint32_t)len;
+}
+
+/* Cuts off parts of a line that is too long for one entry; what is left fits. */
+static void cut(struct feed *f, const char **text, size_t *len)
+{
+    while (f->to->pending[f->stream].len + *len > CRI_LINE_BYTES) {
+        size_t n = CRI_LINE_BYTES - f->to->pending[f->stream].len;
+
+        emit(f, 'P', *text, n);
+        *text += n;
+        *len -= n;
+    }
+}
+
+void cri_writer_feed(struct cri_writer *w, const struct cri_state *from, struct cri_state *to,
+                     enum cri_stream s, const char *data, size_t len, int64_t sec, int64_t nsec)
+{
+    struct feed f = feed_begin(w, from, to, s, sec, nsec);
     const char *newline;
 
-    (void)time_format_nano(sec, nsec, stamp);
     while (len > 0 && (newline = memchr(data, '\n', len)) != NULL) {
         size_t n = (size_t)(newline - data);
 
-        take(w, s, stamp, data, n);
-        emit(w, s, stamp, 'F', "", 0);
-        data += n + 1;
         len -= n + 1;
+        cut(&f, &data, &n);
+        emit(&f, 'F', data, n);
+        data = newline + 1;
     }
-    if (len > 0)
-        take(w, s, stamp, data, len);
-    flush(w);
+    cut(&f, &data, &len);
+    hold(&f, data, len);
+    flush(w, to);
 }
 
-void cri_writer_end(struct cri_writer *w, enum cri_stream s, int64_t sec, int64_t nsec)
+void cri_writer_end(struct cri_writer *w, const struct cri_state *from, struct cri_state *to,
+                    int64_t sec, int64_t nsec)
 {
-    char stamp[TIME_TEXT_SIZE];
+    struct feed f = feed_begin(w, from, to, CRI_STDOUT, sec, nsec);
 
-    if (w->pending[s].len == 0)
-        return;
-    emit(w, s, time_format_nano(sec, nsec, stamp), 'F', "", 0);
-    flush(w);
+    for (int s = 0; s < CRI_STREAMS; s++) {
+        f.stream = (enum cri_stream)s;
+        memcpy(f.header + CRI_STAMP_LEN + 1, stream_names[s], 6);
+        if (to->pending[s].len > 0)
+            emit(&f, 'F', "", 0);
+    }
+    flush(w, to);
 }
 
 bool cri_parse(const char *line, size_t len, struct cri_entry *ret)

@@ -5,6 +5,9 @@
  *
  * F ends the program's line, P is a part of one that goes on in the next entry of the same stream.
  * Our stamps always have nine digits, so every header is CRI_HEADER_LEN bytes.
+ *
+ * A container's log is a row of files, NAME.RUN.SEGMENT.log: RUN counts the container's restarts,
+ * SEGMENT grows when a file is full, and the oldest go when there are too many.
  */
 #ifndef MUSTER_RUNTIME_CRI_H
 #define MUSTER_RUNTIME_CRI_H
@@ -16,28 +19,53 @@
 #define CRI_STAMP_LEN 30u
 #define CRI_HEADER_LEN 40u
 #define CRI_LINE_BYTES 16384u /* longer lines are cut into parts of this size */
+#define CRI_NAME_SIZE 256u    /* of a segment's file name */
 
 enum cri_stream { CRI_STDOUT, CRI_STDERR, CRI_STREAMS };
 
-/* Owns the log file's descriptor; the program's bytes go in, entries come out, whole. */
-struct cri_writer {
-    int fd;
-    off_t size;          /* of what is whole in the file */
+struct cri_limits {
+    int64_t segment_bytes; /* a file that has so many is full */
+    uint32_t segments;     /* so many are kept of one run */
+};
+
+/* What is whole in the files, and the unfinished lines that are not yet. Plain data: it may lie in
+ * memory that outlives the writer. */
+struct cri_state {
+    uint32_t segment;
+    int64_t size;        /* of the segment */
     uint64_t lost_bytes; /* could not be written: the program is never held up by a full disk */
-    struct buf out;
     struct {
-        char *text; /* the unfinished line */
-        size_t len;
+        uint32_t len;
+        char text[CRI_LINE_BYTES];
     } pending[CRI_STREAMS];
 };
 
-int cri_writer_init(struct cri_writer *w, int fd) must_check; /* takes fd, also when it fails */
-void cri_writer_feed(struct cri_writer *w, enum cri_stream s, const char *data, size_t len,
-                     int64_t sec, int64_t nsec);
-/* The stream has ended: what it left unfinished becomes a line. */
-void cri_writer_end(struct cri_writer *w, enum cri_stream s, int64_t sec, int64_t nsec);
-int cri_writer_sync(struct cri_writer *w) must_check;
+struct cri_writer {
+    int dir_fd, fd;
+    const char *name; /* the container's */
+    uint32_t run, segment;
+    struct cri_limits limits;
+    struct buf out;
+};
+
+const char *cri_segment_name(char out[CRI_NAME_SIZE], const char *container, uint32_t run,
+                             uint32_t segment);
+
+void cri_writer_init(struct cri_writer *w, int dir_fd, const char *container, uint32_t run,
+                     struct cri_limits limits);
 void cri_writer_release(struct cri_writer *w);
+/* Makes the file if there is none. */
+void cri_writer_open(struct cri_writer *w, uint32_t segment);
+
+/* Takes the program's bytes in: what is in the files is then what *to says. *from is only read; as
+ * long as it is the one that counts, the same call can be made again and writes the same bytes to
+ * the same place. */
+void cri_writer_feed(struct cri_writer *w, const struct cri_state *from, struct cri_state *to,
+                     enum cri_stream s, const char *data, size_t len, int64_t sec, int64_t nsec);
+/* The streams have ended: what they left unfinished becomes lines. */
+void cri_writer_end(struct cri_writer *w, const struct cri_state *from, struct cri_state *to,
+                    int64_t sec, int64_t nsec);
+int cri_writer_sync(struct cri_writer *w) must_check;
 
 struct cri_entry {
     const char *stamp; /* CRI_STAMP_LEN bytes */

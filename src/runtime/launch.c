@@ -17,15 +17,6 @@
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-enum stage { STAGE_SETUP, STAGE_CGROUP, STAGE_ROOTFS, STAGE_CWD, STAGE_FIND, STAGE_EXEC };
-
-/* Small enough for a pipe to take it in one piece. */
-struct failure {
-    enum stage stage;
-    int errnum;
-    char text[1024]; /* of a stage that has more to say than its number */
-};
-
 struct plan {
     const struct container_start *c;
     struct arena *arena;
@@ -33,7 +24,8 @@ struct plan {
     int std_in, std_out, std_err, report;
     enum launch_terminal terminal;
     bool born_in_group;
-    pid_t parent;
+    pid_t parent; /* dies with this one; 0: with nobody */
+    const struct launch_hooks *hooks;
 };
 
 static const char *env_value(const char *const *env, const char *name)
@@ -88,26 +80,31 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void give_up(const struct plan *p, enum stage stage)
+static _Noreturn void tell_failure(const struct plan *p, const struct launch_failure *f)
 {
-    struct failure f = {.stage = stage, .errnum = errno};
-
-    if (write(p->report, &f, sizeof(f)) != (ssize_t)sizeof(f))
+    if (p->hooks && p->hooks->failure)
+        *p->hooks->failure = *f;
+    if (write(p->report, f, sizeof(*f)) != (ssize_t)sizeof(*f))
         _exit(127);
     _exit(126);
 }
 
+static _Noreturn void give_up(const struct plan *p, enum launch_stage stage)
+{
+    struct launch_failure f = {.stage = stage, .errnum = errno};
+
+    tell_failure(p, &f);
+}
+
 static void enter_rootfs(const struct plan *p)
 {
-    struct failure f = {.stage = STAGE_ROOTFS};
+    struct launch_failure f = {.stage = LAUNCH_STAGE_ROOTFS};
     struct err err = ERR_INIT;
 
     if (!p->enter_rootfs || rootfs_enter(p->c, &err) == 0)
         return;
     (void)snprintf(f.text, sizeof(f.text), "%s", err.text ? err.text : "out of memory");
-    if (write(p->report, &f, sizeof(f)) != (ssize_t)sizeof(f))
-        _exit(127);
-    _exit(126);
+    tell_failure(p, &f);
 }
 
 static _Noreturn void become_program(const struct plan *p)
@@ -117,51 +114,51 @@ static _Noreturn void become_program(const struct plan *p)
     reset_signals();
     (void)umask(022);
     if (cgroup_enter(p->c->cgroups, p->born_in_group) != 0) /* while we are still who may */
-        give_up(p, STAGE_CGROUP);
+        give_up(p, LAUNCH_STAGE_CGROUP);
     enter_rootfs(p); /* before the line below: who becomes another user is forgotten there */
-    if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-        give_up(p, STAGE_SETUP);
-    if (getppid() != p->parent) /* it died before the line above */
+    if (setsid() < 0 || (p->parent && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0))
+        give_up(p, LAUNCH_STAGE_SETUP);
+    if (p->parent && getppid() != p->parent) /* it died before the line above */
         _exit(137);
     if (dup2(p->std_in, 0) < 0 || dup2(p->std_out, 1) < 0 || dup2(p->std_err, 2) < 0)
-        give_up(p, STAGE_SETUP);
+        give_up(p, LAUNCH_STAGE_SETUP);
     if (p->terminal == LAUNCH_TERMINAL && ioctl(0, TIOCSCTTY, 0) != 0)
-        give_up(p, STAGE_SETUP);
+        give_up(p, LAUNCH_STAGE_SETUP);
     if (chdir(p->c->cwd) != 0)
-        give_up(p, STAGE_CWD);
+        give_up(p, LAUNCH_STAGE_CWD);
     path = find_program(p->c, p->arena);
     if (!path)
-        give_up(p, STAGE_FIND);
+        give_up(p, LAUNCH_STAGE_FIND);
     (void)execve(path, (char *const *)(uintptr_t)p->c->argv, (char *const *)(uintptr_t)p->c->env);
-    give_up(p, STAGE_EXEC);
+    give_up(p, LAUNCH_STAGE_EXEC);
 }
 
-static void explain(const struct container_start *c, struct failure f, struct arena *a,
-                    struct launch_result *ret)
+void launch_explain(const struct container_start *c, const struct launch_failure *f,
+                    struct arena *a, struct launch_result *ret)
 {
-    const char *why = strerror(f.errnum), *dirs = env_value(c->env, "PATH");
+    const char *why = strerror(f->errnum), *dirs = env_value(c->env, "PATH");
 
     ret->exit_code = 128;
-    if (f.stage == STAGE_CWD) {
+    if (f->stage == LAUNCH_STAGE_CWD) {
         ret->message = arena_printf(a, "cannot enter working directory \"%s\": %s", c->cwd, why);
-    } else if (f.stage == STAGE_CGROUP) {
+    } else if (f->stage == LAUNCH_STAGE_CGROUP) {
         ret->message = arena_printf(a, "cannot enter the container's control group: %s", why);
-    } else if (f.stage == STAGE_ROOTFS) {
-        ret->message = arena_strdup(a, f.text);
-    } else if (f.stage == STAGE_FIND) {
+    } else if (f->stage == LAUNCH_STAGE_ROOTFS) {
+        ret->message = arena_strdup(a, f->text);
+    } else if (f->stage == LAUNCH_STAGE_FIND) {
         ret->exit_code = 127;
         ret->message = arena_printf(a, "command \"%s\" not found in PATH (%s)", c->argv[0],
                                     dirs ? dirs : DEFAULT_PATH);
-    } else if (f.stage == STAGE_SETUP) {
+    } else if (f->stage == LAUNCH_STAGE_SETUP || f->stage == LAUNCH_STAGE_FORK) {
         ret->message = arena_printf(a, "cannot start \"%s\": %s", c->argv[0], why);
     } else {
-        ret->exit_code = f.errnum == ENOENT ? 127 : 126;
+        ret->exit_code = f->errnum == ENOENT ? 127 : 126;
         ret->message = arena_printf(a, "cannot run command \"%s\": %s", c->argv[0], why);
     }
 }
 
 /* Waits until the child has either become the program or said why not. */
-static bool wait_for_exec(int report, struct failure *ret)
+static bool wait_for_exec(int report, struct launch_failure *ret)
 {
     ssize_t n;
 
@@ -180,32 +177,36 @@ static void close_all(int *fds, size_t n)
     }
 }
 
-/* fds: stdin, stdout read/write, stderr read/write. */
-enum { IN, OUT_R, OUT_W, ERR_R, ERR_W, FDS };
-
-static int open_all(int fds[FDS])
+static pid_t fork_in_group(void *arg)
 {
-    memset(fds, -1, FDS * sizeof(*fds));
-    fds[IN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (fds[IN] < 0 || pipe2(fds + OUT_R, O_CLOEXEC) != 0 || pipe2(fds + ERR_R, O_CLOEXEC) != 0)
-        return -errno;
-    /* Our ends only: the program's own must block. */
-    if (fcntl(fds[OUT_R], F_SETFL, O_NONBLOCK) != 0 || fcntl(fds[ERR_R], F_SETFL, O_NONBLOCK) != 0)
-        return -errno;
-    return 0;
+    struct plan *p = arg;
+
+    return cgroup_fork(p->c->cgroups, &p->born_in_group);
+}
+
+/* The child that becomes the program, or, with a hook, its parent to be. */
+static pid_t fork_child(struct plan *p)
+{
+    pid_t pid;
+
+    if (!p->hooks)
+        return fork_in_group(p);
+    pid = fork();
+    if (pid == 0)
+        p->hooks->between(p->hooks->arg, fork_in_group, p);
+    return pid;
 }
 
 /* Sets ret->pid, or why there is none. */
 static void fork_program(struct plan *p, struct arena *a, struct launch_result *ret)
 {
-    struct failure f = {.stage = STAGE_SETUP, .errnum = 0};
+    struct launch_failure f = {.stage = LAUNCH_STAGE_FORK, .errnum = 0};
     int report[2] = {-1, -1};
     pid_t pid = -1;
 
     if (pipe2(report, O_CLOEXEC) == 0) {
         p->report = report[1];
-        p->parent = getpid();
-        pid = cgroup_fork(p->c->cgroups, &p->born_in_group);
+        pid = fork_child(p);
         if (pid == 0)
             become_program(p);
     }
@@ -214,37 +215,24 @@ static void fork_program(struct plan *p, struct arena *a, struct launch_result *
     if (pid > 0 && wait_for_exec(report[0], &f))
         ret->pid = pid;
     else
-        explain(p->c, f, a, ret); /* the child, if any, is reaped with the others */
+        launch_explain(p->c, &f, a, ret); /* the child, if any, is reaped with the others */
     close_all(&report[0], 1);
 }
 
-static void fork_with_pipes(struct plan *p, struct arena *a, struct launch_result *ret)
+void launch(const struct container_start *c, const struct launch_pipes *pipes,
+            const struct launch_hooks *hooks, struct arena *a, struct launch_result *ret)
 {
-    int fds[FDS];
-    int rc = open_all(fds);
+    struct plan p = {.c = c,
+                     .arena = a,
+                     .enter_rootfs = true,
+                     .std_in = open("/dev/null", O_RDONLY | O_CLOEXEC),
+                     .std_out = pipes->out,
+                     .std_err = pipes->err,
+                     .hooks = hooks};
 
-    if (rc < 0) {
-        explain(p->c, (struct failure){.stage = STAGE_SETUP, .errnum = -rc}, a, ret);
-    } else {
-        p->std_in = fds[IN];
-        p->std_out = fds[OUT_W];
-        p->std_err = fds[ERR_W];
-        fork_program(p, a, ret);
-    }
-    if (ret->pid > 0) {
-        ret->out[0] = fds[OUT_R];
-        ret->out[1] = fds[ERR_R];
-        fds[OUT_R] = fds[ERR_R] = -1;
-    }
-    close_all(fds, FDS);
-}
-
-void launch(const struct container_start *c, struct arena *a, struct launch_result *ret)
-{
-    struct plan p = {.c = c, .arena = a, .enter_rootfs = true};
-
-    *ret = (struct launch_result){.pid = 0, .out = {-1, -1}};
-    fork_with_pipes(&p, a, ret);
+    *ret = (struct launch_result){.pid = 0};
+    fork_program(&p, a, ret);
+    close_all(&p.std_in, 1);
     if (ret->pid == 0 && !ret->message)
         ret->message = "out of memory";
 }
@@ -252,10 +240,15 @@ void launch(const struct container_start *c, struct arena *a, struct launch_resu
 void launch_attached(const struct container_start *c, enum launch_terminal terminal,
                      struct arena *a, struct launch_result *ret)
 {
-    struct plan p = {
-        .c = c, .arena = a, .std_in = 0, .std_out = 1, .std_err = 2, .terminal = terminal};
+    struct plan p = {.c = c,
+                     .arena = a,
+                     .std_in = 0,
+                     .std_out = 1,
+                     .std_err = 2,
+                     .terminal = terminal,
+                     .parent = getpid()};
 
-    *ret = (struct launch_result){.pid = 0, .out = {-1, -1}};
+    *ret = (struct launch_result){.pid = 0};
     fork_program(&p, a, ret);
     if (ret->pid == 0 && !ret->message)
         ret->message = "out of memory";

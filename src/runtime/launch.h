@@ -6,17 +6,53 @@
 
 #include "port/runtime.h"
 
+/* Where a start failed; the texts are launch_explain's. Plain data, for shared memory and pipes. */
+enum launch_stage {
+    LAUNCH_STAGE_NONE,
+    LAUNCH_STAGE_FORK,
+    LAUNCH_STAGE_SETUP,
+    LAUNCH_STAGE_CGROUP,
+    LAUNCH_STAGE_ROOTFS,
+    LAUNCH_STAGE_CWD,
+    LAUNCH_STAGE_FIND,
+    LAUNCH_STAGE_EXEC
+};
+
+/* Small enough for a pipe to take it in one piece. */
+struct launch_failure {
+    enum launch_stage stage;
+    int errnum;
+    char text[1024]; /* of a stage that has more to say than its number */
+};
+
 struct launch_result {
-    pid_t pid;           /* 0 when it could not be started */
-    int out[2];          /* read ends of stdout and stderr, non-blocking; -1 when not started */
+    pid_t pid;           /* of our child; 0 when it could not be started */
     int exit_code;       /* as a shell would: 127 not found, 126 not runnable, 128 anything else */
     const char *message; /* why not, in the arena */
 };
 
-/* In a session of its own, killed when the caller dies. Returns when the program runs or cannot. */
-void launch(const struct container_start *c, struct arena *a, struct launch_result *ret);
+/* What becomes the program's stdout and stderr. */
+struct launch_pipes {
+    int out, err;
+};
 
-/* The same with descriptors 0, 1 and 2 as they are; out[] stays -1. */
+struct launch_hooks {
+    /* Called in a forked child, which is to be the program's parent: forks the program with
+     * fork_program, and returns in that child only. */
+    void (*between)(void *arg, pid_t (*fork_program)(void *plan), void *plan);
+    void *arg;
+    struct launch_failure *failure; /* shared memory: told there, too */
+};
+
+/* In a session of its own, in the container's own world (rootfs.h). Returns when the program runs
+ * or cannot. */
+void launch(const struct container_start *c, const struct launch_pipes *pipes,
+            const struct launch_hooks *hooks, struct arena *a, struct launch_result *ret);
+/* Exit code and message, in the arena. */
+void launch_explain(const struct container_start *c, const struct launch_failure *f,
+                    struct arena *a, struct launch_result *ret);
+
+/* With descriptors 0, 1 and 2 as they are, in the caller's world, killed when the caller dies. */
 enum launch_terminal { LAUNCH_PLAIN, LAUNCH_TERMINAL /* 0 is to be the session's terminal */ };
 void launch_attached(const struct container_start *c, enum launch_terminal terminal,
                      struct arena *a, struct launch_result *ret);

@@ -124,11 +124,18 @@ static struct json *container_to_json(struct arena *a, const struct container_st
     json_set_int(a, v, "signal", c->signal);
     json_set_string(a, v, "reason", c->reason);
     json_set_string(a, v, "message", c->message);
+    json_set_int(a, v, "restarts", c->restart_count);
+    json_set_bool(a, v, "ready", c->ready);
+    json_set_bool(a, v, "started", c->started);
+    if (c->last)
+        (void)json_set(a, v, "last", container_to_json(a, c->last));
     return v;
 }
 
-static void container_from_json(const struct json *v, struct container_state *c)
+static void container_from_json(struct arena *a, const struct json *v, struct container_state *c)
 {
+    const struct json *last = json_get(v, "last");
+    struct container_state *before = last ? arena_alloc(a, sizeof(*before)) : NULL;
     const char *phase = json_get_string(v, "state", "");
 
     *c = (struct container_state){
@@ -143,7 +150,13 @@ static void container_from_json(const struct json *v, struct container_state *c)
         .signal = (int)json_get_int(v, "signal", 0),
         .reason = json_get_string(v, "reason", ""),
         .message = json_get_string(v, "message", ""),
+        .restart_count = json_get_int(v, "restarts", 0),
+        .ready = json_get_bool(v, "ready", false),
+        .started = json_get_bool(v, "started", false),
+        .last = before,
     };
+    if (before)
+        container_from_json(a, last, before);
     for (size_t i = 0; i < ELEMS(phase_names); i++)
         if (strcmp(phase, phase_names[i]) == 0)
             c->phase = (enum container_phase)i;
@@ -162,6 +175,7 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     json_set_string(&a, v, "uid", s->run.uid);
     json_set_int(&a, v, "pid", s->pid);
     json_set_int(&a, v, "startTicks", s->start_ticks);
+    json_set_int(&a, v, "keeperPid", s->keeper_pid);
     json_set_bool(&a, v, "final", s->final);
     list = json_make_array(&a, v, "containers");
     for (size_t i = 0; i < s->run.containers_len; i++)
@@ -194,7 +208,7 @@ int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct 
     if (!containers)
         return err_set(err, ERR_INTERNAL, "out of memory");
     json_each (item, list)
-        container_from_json(item, &containers[n++]);
+        container_from_json(a, item, &containers[n++]);
     *ret = (struct pod_record){
         .run = {.ns = json_get_string(v, "namespace", ""),
                 .name = json_get_string(v, "name", ""),
@@ -204,6 +218,7 @@ int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct 
                 .containers_len = n},
         .pid = json_get_int(v, "pid", 0),
         .start_ticks = json_get_int(v, "startTicks", 0),
+        .keeper_pid = json_get_int(v, "keeperPid", 0),
         .final = json_get_bool(v, "final", false),
     };
     return 0;
@@ -244,6 +259,9 @@ struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)
     json_set_string(a, v, "name", p->name);
     json_set_string(a, v, "uid", p->uid);
     json_set_int(a, v, "graceSeconds", p->grace_seconds);
+    json_set_int(a, v, "restart", p->restart);
+    json_set_int(a, v, "logFileBytes", p->log_file_bytes);
+    json_set_int(a, v, "logFiles", p->log_files);
     json_set_string(a, v, "hosts", p->hosts_path);
     start_json_add_pod(a, v, p);
     list = json_make_array(a, v, "containers");
@@ -310,6 +328,9 @@ int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start 
         .containers = containers,
         .containers_len = n,
         .grace_seconds = json_get_int(v, "graceSeconds", 30),
+        .restart = (enum pod_restart)json_get_int(v, "restart", POD_RESTART_NEVER),
+        .log_file_bytes = json_get_int(v, "logFileBytes", 0),
+        .log_files = json_get_int(v, "logFiles", 0),
         .hosts_path = json_get_string(v, "hosts", NULL),
     };
     return start_json_read_pod(a, v, ret, err);
@@ -322,10 +343,10 @@ static struct flock whole_file(short type)
     return (struct flock){.l_type = type, .l_whence = SEEK_SET};
 }
 
-int pod_lock_take(int dir_fd)
+static int take_lock(int dir_fd, const char *name)
 {
     struct flock l = whole_file(F_WRLCK);
-    int fd = openat(dir_fd, POD_FILE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     int rc;
 
     if (fd < 0)
@@ -335,6 +356,16 @@ int pod_lock_take(int dir_fd)
     rc = errno == EACCES ? -EAGAIN : -errno;
     (void)close(fd);
     return rc;
+}
+
+int pod_lock_take(int dir_fd)
+{
+    return take_lock(dir_fd, POD_FILE_LOCK);
+}
+
+int pod_worker_lock_take(int dir_fd)
+{
+    return take_lock(dir_fd, POD_FILE_WORKER);
 }
 
 bool pod_lock_is_held(int dir_fd)

@@ -3,12 +3,13 @@
  * about a pod on this machine: agent and supervisor share nothing else.
  *
  *   run.json        what to run; written by the agent before the supervisor exists
- *   lock            write-locked (OFD) by the supervisor for as long as it lives
+ *   lock            write-locked (OFD) by the supervisor's processes for as long as one lives
+ *   worker          the same for the one of them that does the work
  *   started         made once, under the lock: this pod was started and never will be again
  *   state.json      what became of it; replaced by rename at every change
  *   stop.json       how long the pod may take to end; read by the supervisor at SIGTERM
  *   executed        made before the first command is run beside the pod's own (exec)
- *   NAME.log        a container's output, CRI format
+ *   NAME.R.S.log    a container's output (cri.h)
  *   .supervisor.log what the supervisor had to say for itself
  */
 #ifndef MUSTER_RUNTIME_PODFOLDER_H
@@ -23,6 +24,7 @@
 
 #define POD_FILE_RUN "run.json"
 #define POD_FILE_LOCK "lock"
+#define POD_FILE_WORKER "worker"
 #define POD_FILE_STARTED "started"
 #define POD_FILE_STATE "state.json"
 #define POD_FILE_STOP "stop.json"
@@ -42,7 +44,8 @@
 /* What state.json holds. */
 struct pod_record {
     struct pod_run run;       /* alive is not stored: the lock tells */
-    int64_t pid, start_ticks; /* of the supervisor */
+    int64_t pid, start_ticks; /* of the supervisor's worker */
+    int64_t keeper_pid;       /* for those who look at it from outside */
     bool final;               /* nothing will change any more */
 };
 
@@ -69,6 +72,7 @@ int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start 
 
 /* The lock file's descriptor, with the lock (-EAGAIN when someone else has it). */
 int pod_lock_take(int dir_fd) must_check;
+int pod_worker_lock_take(int dir_fd) must_check;
 /* Asks without taking: a taken lock, even for a moment, could turn a starting supervisor away. */
 bool pod_lock_is_held(int dir_fd);
 /* Under the lock. -EEXIST when it was made before. */

@@ -1,11 +1,12 @@
 /*
  * podlog.c - see podlog.h. Reads at most one block per call, so that a log of any size holds up
  * nobody: first, if asked for a tail, backwards block by block until enough line ends are counted;
- * then forwards. Everything goes through descriptors: a pod removed meanwhile can be read to its
- * end.
+ * then forwards, from file to file. Everything goes through descriptors: a pod removed meanwhile
+ * can be read to its end.
  */
 #include "runtime/podlog.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,15 +41,17 @@ struct podlog {
     struct loop *loop;
     struct podlog_options options;
     char since[TIME_TEXT_SIZE]; /* stamps compare as text; "": from the start */
-    char *container, *file;
+    char *container;
+    uint32_t run, segment; /* of the file that is open */
     int dir_fd, fd;
     struct notify *notify;
     struct clock_timer *end_timer, *again_timer;
     enum phase phase;
-    off_t at;          /* next byte to read; PHASE_TAIL: everything from here on was looked at */
-    off_t tail_from;   /* PHASE_TAIL: where the entry last found begins */
-    int64_t tail_left; /* PHASE_TAIL: line ends still to be found */
-    struct buf in;     /* an entry's beginning */
+    off_t at;        /* next byte to read; PHASE_TAIL: everything from here on was looked at */
+    off_t tail_from; /* PHASE_TAIL: where the entry last found begins ... */
+    uint32_t tail_segment; /* ... in which file */
+    int64_t tail_left;     /* PHASE_TAIL: line ends still to be found */
+    struct buf in;         /* an entry's beginning */
     struct joint joints[CRI_STREAMS];
     struct buf out;
     size_t out_at;
@@ -75,10 +78,101 @@ static bool has_ended(const struct podlog *p)
 
     if (!ended && pod_record_read(p->dir_fd, &a, &s, NULL) == 0) {
         c = find_container(&s, p->container);
-        ended = s.final || !c || c->phase == CONTAINER_TERMINATED;
+        ended = s.final || !c || c->phase == CONTAINER_TERMINATED ||
+                c->restart_count > (int64_t)p->run ||
+                (c->phase == CONTAINER_WAITING && c->last && p->fd >= 0);
     }
     arena_release(&a);
     return ended;
+}
+
+/* --- files --- */
+
+struct segments {
+    uint32_t run, first, last;
+    bool found;
+};
+
+/* NAME.RUN.SEGMENT.log? */
+static bool parse_name(const char *file, const char *container, uint32_t *run, uint32_t *segment)
+{
+    size_t n = strlen(container);
+    int end = -1;
+
+    return strncmp(file, container, n) == 0 &&
+           sscanf(file + n, ".%9u.%9u.log%n", run, segment, &end) == 2 && end > 0 &&
+           file[n + (size_t)end] == '\0';
+}
+
+/* Those of one run, or of the newest below a limit. */
+static struct segments find_segments(const struct podlog *p, uint32_t least_run, uint32_t most_run)
+{
+    struct segments s = {.found = false};
+    int fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+    uint32_t run, segment;
+
+    while (d && (e = readdir(d)) != NULL) {
+        if (!parse_name(e->d_name, p->container, &run, &segment) || run < least_run ||
+            run > most_run || (s.found && run < s.run))
+            continue;
+        if (!s.found || run > s.run)
+            s = (struct segments){.run = run, .first = segment, .last = segment, .found = true};
+        s.first = segment < s.first ? segment : s.first;
+        s.last = segment > s.last ? segment : s.last;
+    }
+    if (d)
+        (void)closedir(d);
+    else if (fd >= 0)
+        (void)close(fd);
+    return s;
+}
+
+static bool open_segment(struct podlog *p, uint32_t segment)
+{
+    char name[CRI_NAME_SIZE];
+    int fd = openat(p->dir_fd, cri_segment_name(name, p->container, p->run, segment),
+                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return false;
+    if (p->fd >= 0)
+        (void)close(p->fd);
+    p->fd = fd;
+    p->segment = segment;
+    return true;
+}
+
+static bool has_next_segment(const struct podlog *p)
+{
+    char name[CRI_NAME_SIZE];
+
+    return faccessat(p->dir_fd, cri_segment_name(name, p->container, p->run, p->segment + 1), F_OK,
+                     0) == 0;
+}
+
+/* The file after this one; for a reader that was too slow, the oldest that is left. */
+static bool open_next_segment(struct podlog *p)
+{
+    struct segments s;
+
+    if (!open_segment(p, p->segment + 1)) {
+        s = find_segments(p, p->run, p->run);
+        if (!s.found || s.last <= p->segment ||
+            !open_segment(p, s.first > p->segment ? s.first : p->segment + 1))
+            return false;
+    }
+    p->at = 0;
+    buf_clear(&p->in);
+    return true;
+}
+
+static bool is_own_file(const struct podlog *p, const char *name)
+{
+    uint32_t run, segment;
+
+    return strcmp(name, POD_FILE_STATE) == 0 || parse_name(name, p->container, &run, &segment);
 }
 
 static void on_end_timer(void *arg)
@@ -93,7 +187,7 @@ static void on_file(void *arg, uint32_t mask, const char *name)
 {
     struct podlog *p = arg;
 
-    if (*name && strcmp(name, p->file) != 0 && strcmp(name, POD_FILE_STATE) != 0)
+    if (*name && !is_own_file(p, name))
         return;
     if ((mask & IN_CLOSE_WRITE) && !p->end_timer)
         p->end_timer = clock_start(loop_clock(p->loop), END_RECHECK_MS, on_end_timer, p);
@@ -118,21 +212,24 @@ static ssize_t yield(struct podlog *p)
 
 /* --- backwards --- */
 
-static void start_reading(struct podlog *p, off_t at)
+static void start_reading(struct podlog *p, uint32_t segment, off_t at)
 {
     p->at = at;
     p->phase = PHASE_READ;
+    if (segment != p->segment && !open_segment(p, segment))
+        p->at = 0; /* it was taken away just now: what is left begins here */
 }
 
 static void start_tail(struct podlog *p)
 {
     struct stat st;
 
-    if (p->options.tail_lines < 0 || fstat(p->fd, &st) != 0) {
-        start_reading(p, 0);
+    if (fstat(p->fd, &st) != 0) {
+        start_reading(p, p->segment, 0);
         return;
     }
     p->at = p->tail_from = st.st_size;
+    p->tail_segment = p->segment;
     p->tail_left = p->options.tail_lines;
     p->phase = PHASE_TAIL;
 }
@@ -144,11 +241,23 @@ static bool count_entry(struct podlog *p, const char *entry, size_t len, off_t o
     struct cri_entry e;
 
     if (cri_parse(entry, min_size(len, CRI_HEADER_LEN), &e) && !e.partial && p->tail_left-- == 0) {
-        start_reading(p, p->tail_from);
+        start_reading(p, p->tail_segment, p->tail_from);
         return true;
     }
     p->tail_from = offset;
+    p->tail_segment = p->segment;
     return false;
+}
+
+/* At the beginning of a file: on to the end of the one before it, or that was all. */
+static void step_to_older(struct podlog *p)
+{
+    struct stat st;
+
+    if (p->segment > 0 && open_segment(p, p->segment - 1) && fstat(p->fd, &st) == 0)
+        p->at = st.st_size;
+    else
+        start_reading(p, p->tail_segment, p->tail_from);
 }
 
 /* One block further back; a header may reach into the block after it. */
@@ -161,13 +270,17 @@ static int step_back(struct podlog *p)
 
     if (len < (ssize_t)fresh)
         return -EIO;
+    if (fresh == 0) {
+        step_to_older(p);
+        return 0;
+    }
     for (size_t i = fresh; i-- > 0;)
         if (block[i] == '\n' &&
             count_entry(p, block + i + 1, (size_t)len - i - 1, from + (off_t)i + 1))
             return 0;
     p->at = from;
     if (from == 0 && !count_entry(p, block, (size_t)len, 0))
-        start_reading(p, 0);
+        step_to_older(p);
     return 0;
 }
 
@@ -283,9 +396,32 @@ static bool at_end(struct podlog *p)
 
 static void open_file(struct podlog *p)
 {
-    p->fd = openat(p->dir_fd, p->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (p->fd >= 0)
+    struct segments s = find_segments(p, 0, UINT32_MAX);
+
+    if (s.found && p->options.previous)
+        s = s.run > 0 ? find_segments(p, 0, s.run - 1) : (struct segments){.found = false};
+    if (!s.found)
+        return;
+    p->run = s.run;
+    if (p->options.tail_lines >= 0 && open_segment(p, s.last)) {
         start_tail(p);
+    } else if (open_segment(p, s.first)) {
+        p->at = 0;
+        p->phase = PHASE_READ;
+    }
+}
+
+/* At the end of a file. false: there is nothing behind it yet. */
+static bool go_on(struct podlog *p)
+{
+    ssize_t n;
+
+    if (!has_next_segment(p) && find_segments(p, p->run, p->run).last <= p->segment)
+        return false;
+    n = step_forward(p); /* what was written after we looked, before the next file was made */
+    if (n > 0)
+        return true;
+    return n == 0 && open_next_segment(p);
 }
 
 static ssize_t podlog_read(struct stream *s, char *out, size_t cap)
@@ -314,7 +450,7 @@ static ssize_t podlog_read(struct stream *s, char *out, size_t cap)
             n = step_forward(p);
             if (n < 0)
                 return STREAM_END;
-            if (n == 0 && !at_end(p))
+            if (n == 0 && !go_on(p) && !at_end(p))
                 return 0;
             if (n > 0 && p->out.len == 0)
                 return yield(p);
@@ -341,7 +477,6 @@ static void podlog_close(struct stream *s)
     buf_release(&p->in);
     buf_release(&p->out);
     free(p->container);
-    free(p->file);
     free(p);
 }
 
@@ -367,9 +502,7 @@ static struct podlog *podlog_new(struct loop *l, const char *container,
         (void)time_format_nano(options->since_ms / 1000, options->since_ms % 1000 * 1000000,
                                p->since);
     p->container = strdup(container);
-    if (asprintf(&p->file, "%s.log", container) < 0)
-        p->file = NULL;
-    if (!p->container || !p->file) {
+    if (!p->container) {
         podlog_close(&p->base);
         return NULL;
     }
@@ -391,6 +524,9 @@ static int open_pod(struct podlog *p, const char *dir, struct err *err)
             return err_set(err, ERR_INTERNAL, "cannot follow the log: %s", strerror(-rc));
     }
     open_file(p);
+    if (p->fd < 0 && p->options.previous)
+        return err_set(err, ERR_NOT_FOUND, "previous terminated container \"%s\" not found",
+                       p->container);
     if (p->fd < 0 && !p->options.follow && !has_ended(p))
         return err_set(err, ERR_BAD_REQUEST, "container \"%s\" is waiting to start", p->container);
     return 0;

@@ -12,6 +12,7 @@
 struct podlog_options {
     bool follow; /* until the container has ended and everything was read */
     bool timestamps;
+    bool previous;       /* the run before the newest: of a container that was restarted */
     int64_t tail_lines;  /* -1: all */
     int64_t since_ms;    /* wall time; 0: from the start */
     int64_t limit_bytes; /* -1: no limit */

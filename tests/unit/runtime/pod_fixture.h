@@ -23,6 +23,7 @@
 
 #include "runtime/podfolder.h"
 #include "runtime/podlog.h"
+#include "runtime/proc.h"
 #include "runtime/process.h"
 #include "runtime/supervisor.h"
 
@@ -180,6 +181,30 @@ static inline struct pod_record stored_state(struct fixture *f, const char *uid,
     assert_int_equal(pod_record_read(fd, a, &s, NULL), 0);
     (void)close(fd);
     return s;
+}
+
+/* keeper, worker, minder: whoever they are now. */
+enum { KEEPER, WORKER, MINDER, GROUP };
+
+static inline void group_pids(struct fixture *f, const char *uid, pid_t ret[GROUP])
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct pod_record s = stored_state(f, uid, &a);
+    struct proc_stat stat;
+
+    assert_int_equal(proc_stat_read((pid_t)s.run.containers[0].pid, &stat), 0);
+    ret[KEEPER] = (pid_t)s.keeper_pid;
+    ret[WORKER] = (pid_t)s.pid;
+    ret[MINDER] = stat.parent;
+    arena_release(&a);
+}
+
+static inline void kill_group(const pid_t pids[GROUP])
+{
+    for (size_t i = 0; i < GROUP; i++) /* nobody can take another's place */
+        assert_int_equal(kill(pids[i], SIGSTOP), 0);
+    for (size_t i = 0; i < GROUP; i++)
+        assert_int_equal(kill(pids[i], SIGKILL), 0);
 }
 
 /* --- logs --- */

@@ -14,7 +14,7 @@ static void write_log(struct fixture *f, const char *uid, const char *text)
     assert_int_equal(mkdir(path, 0700), 0);
     fd = pod_dir_fd(f, uid);
     assert_int_equal(pod_mark_started(fd), 0);
-    assert_int_equal(pod_file_write(fd, "main.log", text, strlen(text), POD_NOT_SYNCED), 0);
+    assert_int_equal(pod_file_write(fd, "main.0.0.log", text, strlen(text), POD_NOT_SYNCED), 0);
     (void)close(fd);
 }
 
@@ -167,23 +167,23 @@ static void following_sees_lines_as_they_come(void **state)
     buf_release(&text);
 }
 
-static void following_ends_with_a_killed_supervisor(void **state)
+static void following_ends_with_a_killed_group(void **state)
 {
     struct fixture *f = *state;
-    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct buf text = BUF_INIT(100000);
+    pid_t pids[GROUP];
     struct stream *s;
 
     start_shell(f, "p", "echo one; exec sleep 1000");
     wait_running(f, "p");
     s = open_log(f, "p", "main", &log_follow);
     drain_log(f, s, "one\n", &text);
-    assert_int_equal(kill((pid_t)stored_state(f, "p", &a).pid, SIGKILL), 0);
+    group_pids(f, "p", pids);
+    kill_group(pids);
     drain_log(f, s, NULL, &text);
     assert_string_equal(text.data, "one\n");
     s->ops->close(s);
     buf_release(&text);
-    arena_release(&a);
 }
 
 static void a_removed_pod_is_read_to_its_end(void **state)
@@ -213,15 +213,20 @@ static void a_bad_or_unknown_name_is_refused(void **state)
 
 static void a_full_disk_costs_only_the_log(void **state)
 {
+    static struct cri_state from, to;
+    struct fixture *f = *state;
+    struct cri_limits limits = {.segment_bytes = 0};
+    int dir_fd = open(f->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct cri_writer w;
-    int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
-    (void)state;
-    assert_int_equal(cri_writer_init(&w, fd), 0);
-    cri_writer_feed(&w, CRI_STDOUT, "a\n", 2, 0, 0);
-    assert_int_equal(w.lost_bytes, CRI_HEADER_LEN + 2);
-    assert_int_equal(w.size, 0);
+    assert_true(dir_fd >= 0);
+    assert_int_equal(symlinkat("/dev/full", dir_fd, "main.0.0.log"), 0);
+    cri_writer_init(&w, dir_fd, "main", 0, limits);
+    cri_writer_feed(&w, &from, &to, CRI_STDOUT, "a\n", 2, 0, 0);
+    assert_int_equal(to.lost_bytes, CRI_HEADER_LEN + 2);
+    assert_int_equal(to.size, 0);
     cri_writer_release(&w);
+    assert_int_equal(close(dir_fd), 0);
 }
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, fixture_setup, fixture_teardown)
@@ -239,7 +244,7 @@ int main(int argc, char **argv)
         T(any_bytes_pass),
         T(a_line_of_a_megabyte_stays_one),
         T(following_sees_lines_as_they_come),
-        T(following_ends_with_a_killed_supervisor),
+        T(following_ends_with_a_killed_group),
         T(a_removed_pod_is_read_to_its_end),
         T(a_bad_or_unknown_name_is_refused),
         T(a_full_disk_costs_only_the_log),

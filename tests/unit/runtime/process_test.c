@@ -206,7 +206,7 @@ static void a_removed_pod_leaves_its_logs(void **state)
     assert_null(find(f, "p"));
     (void)snprintf(path, sizeof(path), "%s/p", f->pods);
     assert_int_equal(access(path, F_OK), -1);
-    (void)snprintf(path, sizeof(path), "%s/default/pod/p/main.log", f->logs);
+    (void)snprintf(path, sizeof(path), "%s/default/pod/p/main.0.0.log", f->logs);
     assert_int_equal(access(path, F_OK), 0);
     (void)snprintf(path, sizeof(path), "%s/default/pod/p/run.json", f->logs);
     assert_int_equal(access(path, F_OK), -1); /* it may hold secrets */

@@ -276,6 +276,17 @@ static void containers_end_each_for_itself(void **state)
     assert_int_equal(find(f, "two")->containers[1].exit_code, 143);
 }
 
+/* Until the container's log ends with text. */
+static void wait_log(struct fixture *f, const char *uid, const char *text)
+{
+    struct stream *log = open_log(f, uid, "main", &log_follow);
+    struct buf read = BUF_INIT(100000);
+
+    drain_log(f, log, text, &read);
+    buf_release(&read);
+    log->ops->close(log);
+}
+
 static int run_supervisor(struct fixture *f, const char *uid)
 {
     char dir[256];
@@ -298,7 +309,7 @@ static void a_second_start_is_refused(void **state)
     struct fixture *f = *state;
 
     start_shell(f, "once", "echo started; sleep 1000");
-    wait_running(f, "once");
+    wait_log(f, "once", "started\n");
     assert_int_equal(run_supervisor(f, "once"), 3); /* the lock is held */
     assert_int_equal(f->rt->ops->stop(f->rt, "once", 0, NULL), 0);
     wait_dead(f, "once");
@@ -306,29 +317,84 @@ static void a_second_start_is_refused(void **state)
     assert_log(f, "once", &log_all, "started\n");
 }
 
-static void a_killed_supervisor_leaves_no_program(void **state)
+/* Until another worker has said that it is there. */
+static void wait_other_worker(struct fixture *f, const char *uid, pid_t old)
+{
+    for (;;) {
+        struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+        pid_t now = (pid_t)stored_state(f, uid, &a).pid;
+
+        arena_release(&a);
+        if (now != old)
+            return;
+        loop_run_once(f->loop);
+    }
+}
+
+/* One after the other, each replaced before the next is killed: the program neither notices nor
+ * loses a line, and its exit code is known. */
+static void whoever_is_killed_nothing_is_lost(void **state)
+{
+    static const int order[][3] = {{WORKER, WORKER, KEEPER},
+                                   {KEEPER, WORKER, KEEPER},
+                                   {MINDER, WORKER, WORKER},
+                                   {KEEPER, MINDER, WORKER}};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMS(order); i++) {
+        char uid[16], script[512], fifo[128];
+        FILE *go;
+
+        (void)snprintf(uid, sizeof(uid), "pod%zu", i);
+        (void)snprintf(fifo, sizeof(fifo), "%s/go%zu", f->root, i);
+        (void)snprintf(
+            script, sizeof(script),
+            "mkfifo %s; echo up; i=0; while read x; do i=$((i+1)); echo $i; echo e$i >&2; "
+            "done < %s; printf end; exit 7",
+            fifo, fifo);
+        start_shell(f, uid, script);
+        wait_log(f, uid, "up\n");
+        go = fopen(fifo, "we");
+        assert_non_null(go);
+        for (size_t k = 0; k < 3; k++) {
+            pid_t pids[GROUP];
+
+            group_pids(f, uid, pids);
+            assert_int_equal(kill(pids[order[i][k]], SIGKILL), 0);
+            (void)fputs("next\n", go);
+            (void)fflush(go);
+            if (order[i][k] != MINDER)
+                wait_other_worker(f, uid, pids[WORKER]);
+        }
+        (void)fclose(go);
+        wait_dead(f, uid);
+        assert_int_equal(find(f, uid)->containers[0].exit_code, 7);
+        assert_string_equal(find(f, uid)->containers[0].message, "e3");
+        {
+            char *text = read_log(f, uid, &log_all);
+
+            assert_non_null(strstr(text, "1\n"));
+            assert_int_equal(strlen(text), strlen("up\n1\n2\n3\ne1\ne2\ne3\nend\n"));
+            free(text);
+        }
+    }
+}
+
+static void a_group_killed_whole_leaves_no_program(void **state)
 {
     struct fixture *f = *state;
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
-    struct pod_record s;
     const struct container_state *c;
     struct pollfd ends[2];
+    pid_t pids[GROUP];
 
     start_shell(f, "lost", "setsid sleep 1000 & echo $!; exec sleep 1000");
-    wait_running(f, "lost");
-    { /* the grandchild has said its pid: it is there */
-        struct stream *log = open_log(f, "lost", "main", &log_follow);
-        struct buf text = BUF_INIT(100000);
-
-        drain_log(f, log, "\n", &text);
-        buf_release(&text);
-        log->ops->close(log);
-    }
-    s = stored_state(f, "lost", &a);
-    ends[0] = (struct pollfd){.fd = pidfd_open((pid_t)s.run.containers[0].pid, 0),
+    wait_log(f, "lost", "\n"); /* the grandchild has said its pid: it is there */
+    group_pids(f, "lost", pids);
+    ends[0] = (struct pollfd){.fd = pidfd_open((pid_t)find(f, "lost")->containers[0].pid, 0),
                               .events = POLLIN};
     ends[1] = (struct pollfd){.fd = pidfd_open(pid_in_log(f, "lost"), 0), .events = POLLIN};
-    assert_int_equal(kill((pid_t)s.pid, SIGKILL), 0);
+    kill_group(pids);
     wait_dead(f, "lost");
     for (size_t i = 0; i < ELEMS(ends); i++) { /* they were killed, and end in their own time */
         assert_true(ends[i].fd >= 0);
@@ -338,7 +404,6 @@ static void a_killed_supervisor_leaves_no_program(void **state)
     c = &find(f, "lost")->containers[0];
     assert_int_equal(c->exit_code, 137);
     assert_string_equal(c->reason, "SupervisorLost");
-    arena_reset(&a);
     assert_true(stored_state(f, "lost", &a).final);
     arena_release(&a);
 }
@@ -403,14 +468,14 @@ static void the_probe_is_right_for_plain_users(void **state)
         skip();
     pid = fork();
     if (pid == 0) {
-        struct pod_start pod = {.name = "pod", .hosts_path = "/etc/hosts"};
         auto_err err = ERR_INIT;
         bool promised, kept;
 
         if (setgid(65534) != 0 || setuid(65534) != 0)
             _exit(2);
         promised = mounts_probe();
-        kept = mounts_enter(&pod, &err) == 0;
+        kept = mounts_enter(&(struct pod_start){.name = "pod", .hosts_path = "/etc/hosts"}, &err) ==
+               0;
         _exit(promised == kept ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -469,7 +534,8 @@ int main(int argc, char **argv)
         T(a_failed_init_container_ends_the_pod),
         T(containers_end_each_for_itself),
         T(a_second_start_is_refused),
-        T(a_killed_supervisor_leaves_no_program),
+        T(whoever_is_killed_nothing_is_lost),
+        T(a_group_killed_whole_leaves_no_program),
         T(the_exit_record_is_in_the_folder),
         T(names_are_the_pods_own),
         T(the_probe_is_right_for_plain_users),

@@ -1,0 +1,47 @@
+/* container_end.c - see container_end.h. */
+#include "runtime/container_end.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static void explain_start_error(struct container_end *e, struct arena *a)
+{
+    struct launch_result r = {.pid = 0};
+
+    launch_explain(e->start, &e->slot->failure, a, &r);
+    e->exit_code = r.exit_code;
+    e->reason = "StartError";
+    e->message = r.message;
+}
+
+/* Of a SIGKILL the program could say nothing. */
+static void explain_exit(struct container_end *e, struct arena *a)
+{
+    struct last_words words = e->log->words;
+    const char *said = last_words_text(&words, a);
+
+    e->reason = e->exit_code == 0 ? "Completed" : "Error";
+    e->message = "";
+    if (e->exit_code == 128 + SIGKILL && e->slot->killed)
+        e->message = e->slot->killed_why;
+    else if (oom_explain_end(a, e->start, e->exit_code, said, &e->reason, &e->message))
+        return;
+    else if (e->exit_code == 128 + SIGKILL)
+        e->message = oom_words(a, e->slot->oom, oom_count_read(""), &e->reason);
+    else if (e->exit_code != 0)
+        e->message = said;
+}
+
+void container_end_explain(struct container_end *e, struct arena *a)
+{
+    int status = e->slot->status;
+
+    e->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    e->exit_code = e->signal ? 128 + e->signal : WEXITSTATUS(status);
+    if (e->slot->failure.stage != LAUNCH_STAGE_NONE)
+        explain_start_error(e, a);
+    else
+        explain_exit(e, a);
+    if (!e->message)
+        e->message = "out of memory";
+}

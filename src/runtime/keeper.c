@@ -1,0 +1,163 @@
+/* keeper.c - see keeper.h. It must be as hard to break as possible: it waits, forks and records,
+ * and touches nothing that the worker writes. */
+#include "runtime/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/proc.h"
+#include "runtime/worker.h"
+
+/* A worker that dies again and again right after its start is broken, not killed: it gets time. */
+#define QUICK_DEATH_MS 50
+#define QUICK_DEATHS_LIMIT 5
+#define QUICK_DEATHS_PAUSE_MS 500
+
+static sigset_t signals_of_interest(void)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigaddset(&set, SIGTERM);
+    return set;
+}
+
+static void settle_down(struct group *g)
+{
+    sigset_t set = signals_of_interest();
+
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+    (void)prctl(PR_SET_NAME, "muster-keeper");
+    (void)prctl(PR_SET_PDEATHSIG, 0);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        (void)fprintf(stderr, "child subreaper: %s\n", strerror(errno));
+    g->memory->keeper = getpid();
+}
+
+static void pause_ms(int64_t ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    (void)nanosleep(&t, NULL);
+}
+
+static pid_t fork_worker(struct group *g)
+{
+    pid_t self = getpid(), pid;
+
+    while ((pid = fork()) < 0)
+        pause_ms(QUICK_DEATHS_PAUSE_MS); /* no memory, no process left: it passes */
+    if (pid > 0)
+        return pid;
+    switch (worker_stay(g, self)) {
+    case WORKER_ALONE:
+        keeper_replace(g);
+    case WORKER_BUSY:
+        _exit(WORKER_BUSY);
+    case WORKER_OVER:
+        break;
+    }
+    _exit(WORKER_OVER);
+}
+
+/* Returns how it ended. */
+static int wait_for_worker(struct group *g, pid_t worker)
+{
+    sigset_t set = signals_of_interest();
+    int status = -1;
+
+    for (;;) {
+        g->memory->keeper = getpid(); /* one that came too late may have written over it */
+        (void)group_reap(g, worker, &status);
+        if (status != -1)
+            return status;
+        group_sweep(g, worker);
+        if (sigwaitinfo(&set, NULL) == SIGTERM)
+            (void)kill(worker, SIGTERM); /* our child, and not reaped yet */
+    }
+}
+
+/* --- the end --- */
+
+static void kill_child(void *arg, pid_t pid)
+{
+    (void)arg;
+    (void)kill(pid, SIGKILL);
+}
+
+static void clear_away(struct group *g)
+{
+    sigset_t set = signals_of_interest();
+
+    while (group_reap(g, 0, NULL)) {
+        proc_each_child(kill_child, NULL);
+        (void)sigwaitinfo(&set, NULL);
+    }
+}
+
+/* Commands that were run in the pod from outside are the children of others, who end them when
+ * their container ends; but the pod is not over before they are. */
+static void kill_executed(const struct group *g)
+{
+    char pair[128];
+
+    if (!pod_is_executed(g->dir_fd))
+        return;
+    (void)snprintf(pair, sizeof(pair), POD_ENV_UID "=%s", g->pod.uid);
+    (void)proc_kill_by_env(pair);
+}
+
+/* The exit record is what this process is for: a full disk is waited for. */
+static void say_final(struct group *g)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct pod_record record;
+
+    while (pod_record_read(g->dir_fd, &a, &record, NULL) != 0 ||
+           (record.final = true, pod_record_write(g->dir_fd, &record, POD_SYNCED) != 0)) {
+        if (faccessat(g->dir_fd, POD_FILE_RUN, F_OK, 0) != 0)
+            break; /* the folder itself is gone */
+        arena_reset(&a);
+        pause_ms(1000);
+    }
+    arena_release(&a);
+}
+
+void keeper_stay(struct group *g)
+{
+    int quick = 0;
+
+    settle_down(g);
+    while (!g->memory->over) {
+        int64_t begun = group_clock_ms();
+        int status = wait_for_worker(g, fork_worker(g));
+
+        if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_BUSY)
+            return; /* somebody else looks after the pod */
+        quick = group_clock_ms() - begun < QUICK_DEATH_MS ? quick + 1 : 0;
+        if (quick > QUICK_DEATHS_LIMIT)
+            pause_ms(QUICK_DEATHS_PAUSE_MS);
+    }
+    clear_away(g);
+    kill_executed(g);
+    say_final(g);
+}
+
+_Noreturn void keeper_replace(struct group *g)
+{
+    keeper_stay(g);
+    _exit(0);
+}

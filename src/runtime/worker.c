@@ -1,0 +1,718 @@
+/*
+ * worker.c - see worker.h. One thread, one poll loop, no libuv, little memory: there is one of
+ * these per pod for as long as it trains. It must never wait for the daemon, nor for a disk that is
+ * full.
+ *
+ * What must not be forgotten is in the group's memory before it is acted upon; state.json follows.
+ */
+#include "runtime/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/container_end.h"
+#include "runtime/minder.h"
+#include "runtime/output.h"
+#include "runtime/proc.h"
+
+/* A worker that was just killed may have left its lock for a moment with what it forked. */
+#define LOCK_TRIES 100
+#define LOCK_PAUSE_MS 10
+/* Whoever was the parent of a program that ended without its minder tells how it ended at once, or
+ * nobody is left who can. */
+#define STATUS_WAIT_MS 1000
+#define STATUS_RECHECK_MS 20
+
+/* Restarts: at once, then after 10 s, 20 s ... 5 min; from the beginning after a good run. */
+#define BACKOFF_FIRST_MS 10000
+#define BACKOFF_MOST_MS 300000
+#define BACKOFF_FORGOTTEN_MS 600000
+
+struct container {
+    const struct container_start *start;
+    struct container_state *state;
+    struct container_state last; /* state->last, when there is one */
+    struct group_slot *slot;
+    struct output output;
+    int minder_fd;          /* -1: none */
+    char *text, *last_text; /* the messages of state and last */
+    int64_t lost_at_ms; /* minder and program are gone, and nobody has said how it ended; 0: no */
+};
+
+struct worker {
+    struct group *g;
+    struct group_memory *m;
+    struct arena arena;
+    int signal_fd, lock_fd;
+    struct pod_record state;
+    struct container *containers;
+    struct output *outputs;
+    size_t len;
+    bool alone;                     /* the keeper is dead */
+    bool dirty;                     /* state.json is to be written ... */
+    enum pod_durability durability; /* ... like this */
+};
+
+static int64_t wall_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void changed(struct worker *w, enum pod_durability durability)
+{
+    w->dirty = true;
+    if (durability == POD_SYNCED)
+        w->durability = POD_SYNCED;
+}
+
+/* Messages live as long as the state that shows them: a container may be restarted for ever. */
+static void set_message(struct container *c, const char *message)
+{
+    free(c->text);
+    c->text = strdup(message ? message : "");
+    c->state->message = c->text ? c->text : "";
+}
+
+/* --- ends --- */
+
+static bool is_running(const struct container *c)
+{
+    return c->slot->under_way && !c->slot->ended;
+}
+
+static bool wants_restart(const struct worker *w, const struct container *c)
+{
+    if (w->m->stopping || c->state->phase != CONTAINER_TERMINATED)
+        return false;
+    switch (w->g->pod.restart) {
+    case POD_RESTART_NEVER:
+        return false;
+    case POD_RESTART_ON_FAILURE:
+        return c->state->exit_code != 0;
+    case POD_RESTART_ALWAYS:
+        return c->state->exit_code != 0 || !c->start->init;
+    }
+    return false;
+}
+
+static void record_end(struct worker *w, struct container *c, int exit_code, const char *reason,
+                       const char *message)
+{
+    uint64_t lost = output_log(&c->output)->cri.lost_bytes;
+    char *more = NULL;
+
+    if (lost > 0 && asprintf(&more, "%s%s%" PRIu64 " bytes of its log could not be written",
+                             message, *message ? "; " : "", lost) < 0)
+        more = NULL;
+    c->state->phase = CONTAINER_TERMINATED;
+    c->state->exit_code = exit_code;
+    c->state->finished_ms = wall_ms();
+    c->state->reason = reason;
+    c->state->ready = c->state->started = false;
+    set_message(c, more ? more : message);
+    free(more);
+    if (cri_writer_sync(&c->output.writer) != 0)
+        (void)fprintf(stderr, "the log of %s: fsync: %s\n", c->state->name, strerror(errno));
+    changed(w, POD_SYNCED);
+}
+
+static int64_t next_backoff(const struct group_slot *slot, int64_t now)
+{
+    if (now - slot->started_at_ms >= BACKOFF_FORGOTTEN_MS)
+        return 0;
+    return slot->backoff_ms == 0 ? BACKOFF_FIRST_MS
+                                 : min_i64(slot->backoff_ms * 2, BACKOFF_MOST_MS);
+}
+
+static void remember_as_last(struct container *c)
+{
+    free(c->last_text);
+    c->last_text = c->text;
+    c->text = NULL;
+    c->last = *c->state;
+    c->last.last = NULL;
+    c->last.message = c->last_text ? c->last_text : "";
+    c->state->last = &c->last;
+    set_message(c, c->last.message);
+}
+
+/* The first restart comes at once: backoff_ms is what the one after it has to wait. Planned twice,
+ * because a worker was killed in between, it is planned once. */
+static void plan_restart(struct worker *w, struct container *c)
+{
+    int64_t now = group_clock_ms();
+    int64_t wait = now - c->slot->started_at_ms >= BACKOFF_FORGOTTEN_MS ? 0 : c->slot->backoff_ms;
+    char message[256];
+
+    if (!wants_restart(w, c))
+        return;
+    if (c->slot->restart_at_ms == 0) {
+        c->slot->backoff_ms = next_backoff(c->slot, now);
+        c->slot->restart_at_ms = now + wait;
+    }
+    remember_as_last(c);
+    wait = c->slot->restart_at_ms - now;
+    if (wait > 0) {
+        (void)snprintf(message, sizeof(message),
+                       "back-off %" PRId64 "s restarting failed container=%s", (wait + 999) / 1000,
+                       c->state->name);
+        c->state->phase = CONTAINER_WAITING;
+        c->state->reason = "CrashLoopBackOff";
+        set_message(c, message);
+    }
+    changed(w, POD_SYNCED);
+}
+
+static int save_as(struct worker *w, enum pod_durability durability)
+{
+    int rc = pod_record_write(w->g->dir_fd, &w->state, durability);
+
+    if (rc != 0)
+        (void)fprintf(stderr, "%s: %s\n", POD_FILE_STATE, strerror(-rc));
+    return rc;
+}
+
+/* Only what the folder knows may be forgotten; how durable it is comes later. */
+static void forget_start(struct worker *w, struct container *c)
+{
+    (void)save_as(w, POD_NOT_SYNCED);
+    if (c->minder_fd >= 0)
+        (void)close(c->minder_fd);
+    c->minder_fd = -1;
+    c->lost_at_ms = 0;
+    c->slot->under_way = false;
+}
+
+static void finish_container(struct worker *w, struct container *c)
+{
+    struct container_end end = {
+        .start = c->start, .slot = c->slot, .log = output_log(&c->output), .dir_fd = w->g->dir_fd};
+    struct arena scratch = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+
+    output_end(&c->output);
+    end.log = output_log(&c->output);
+    container_end_explain(&end, &scratch);
+    c->state->signal = end.signal;
+    record_end(w, c, end.exit_code, end.reason, end.message);
+    arena_release(&scratch);
+    plan_restart(w, c);
+    forget_start(w, c);
+}
+
+/* Minder and program are gone, and so is whoever could have said how it ended. */
+static void finish_unknown(struct worker *w, struct container *c)
+{
+    output_end(&c->output);
+    record_end(w, c, 128 + SIGKILL, "SupervisorLost",
+               "those who watched over the program were killed; how it ended is not known");
+    plan_restart(w, c);
+    forget_start(w, c);
+}
+
+/* --- without a minder --- */
+
+static bool minder_is_gone(const struct container *c)
+{
+    struct pollfd fd = {.fd = c->minder_fd, .events = POLLIN};
+
+    return c->minder_fd < 0 || poll(&fd, 1, 0) != 0;
+}
+
+static bool program_is_gone(const struct container *c)
+{
+    struct proc_stat stat;
+
+    if (proc_stat_read((pid_t)c->state->pid, &stat) != 0 || stat.state == 'Z')
+        return true;
+    return c->state->start_ticks != 0 && stat.start_ticks != c->state->start_ticks;
+}
+
+static void look_without_minder(struct worker *w, struct container *c)
+{
+    int64_t now = group_clock_ms();
+
+    if (group_claim(&c->slot->program, c->slot->ticket, GROUP_CANCELLED)) {
+        forget_start(w, c); /* it died before it could start anything */
+        return;
+    }
+    if (c->slot->ended) {
+        finish_container(w, c);
+    } else if (!program_is_gone(c)) {
+        c->lost_at_ms = 0;
+    } else if (c->lost_at_ms == 0) {
+        c->lost_at_ms = now;
+    } else if (now - c->lost_at_ms >= STATUS_WAIT_MS) {
+        finish_unknown(w, c);
+    }
+}
+
+static void look_at_container(struct worker *w, struct container *c)
+{
+    if (!c->slot->under_way)
+        return;
+    if (c->slot->cleared)
+        finish_container(w, c);
+    else if (minder_is_gone(c))
+        look_without_minder(w, c);
+}
+
+/* --- starts --- */
+
+static void note_program(struct worker *w, struct container *c)
+{
+    struct proc_stat stat;
+    pid_t pid = GROUP_CLAIM_PID(c->slot->program);
+
+    c->state->phase = CONTAINER_RUNNING;
+    c->state->pid = pid;
+    c->state->start_ticks = proc_stat_read(pid, &stat) == 0 ? stat.start_ticks : 0;
+    c->state->started_ms = c->slot->started_ms;
+    c->state->finished_ms = 0;
+    c->state->exit_code = c->state->signal = 0;
+    c->state->reason = "";
+    c->state->restart_count = c->slot->run;
+    set_message(c, "");
+    changed(w, POD_NOT_SYNCED);
+}
+
+static void hold_minder(struct container *c)
+{
+    pid_t pid = GROUP_CLAIM_PID(c->slot->minder);
+
+    c->minder_fd = pid > 0 ? pidfd_open(pid, 0) : -1;
+    if (c->minder_fd >= 0)
+        (void)fcntl(c->minder_fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* From here on the claims in the slot tell what came of it, whoever lives to read them. */
+static void begin_start(struct container *c)
+{
+    struct group_slot *slot = c->slot;
+
+    slot->run = (uint32_t)c->state->restart_count;
+    slot->ticket++;
+    slot->minder = slot->program = GROUP_CLAIM(slot->ticket, 0);
+    slot->failure = (struct launch_failure){.stage = LAUNCH_STAGE_NONE};
+    slot->ended = slot->cleared = false;
+    slot->killed = false;
+    slot->killed_why = "";
+    slot->kill_at_ms = slot->restart_at_ms = 0;
+    slot->oom = oom_count_read("");
+    slot->started_ms = wall_ms();
+    slot->started_at_ms = group_clock_ms();
+    slot->under_way = true;
+}
+
+static void start_container(struct worker *w, struct container *c)
+{
+    struct container_start start = *c->start;
+    struct minder minder = {.group = w->g, .slot = c->slot};
+    struct launch_pipes pipes = {.out = w->g->pipes[c->output.container][CRI_STDOUT][1],
+                                 .err = w->g->pipes[c->output.container][CRI_STDERR][1]};
+    struct launch_hooks hooks = {
+        .between = minder_stay, .arg = &minder, .failure = &c->slot->failure};
+    struct launch_result r;
+    struct arena scratch = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+
+    output_begin_run(&c->output, (uint32_t)c->state->restart_count);
+    begin_start(c);
+    minder.ticket = c->slot->ticket;
+    start.env = pod_marked_env(&scratch, c->start->env, w->g->pod.uid, c->start->name);
+    launch(&start, &pipes, &hooks, &scratch, &r);
+    if (r.pid == 0 && GROUP_CLAIM_PID(c->slot->minder) <= 0) {
+        c->slot->under_way = false;
+        record_end(w, c, r.exit_code, "StartError", r.message);
+        plan_restart(w, c);
+    } else {
+        hold_minder(c);
+        if (c->slot->failure.stage == LAUNCH_STAGE_NONE)
+            note_program(w, c);
+    }
+    arena_release(&scratch);
+}
+
+/* Init containers one after the other, each only when the one before it succeeded; then the rest
+ * together. */
+static bool may_start(const struct worker *w, size_t i)
+{
+    const struct container *c = &w->containers[i];
+
+    if (w->m->stopping || c->slot->under_way)
+        return false;
+    if (c->slot->restart_at_ms != 0)
+        return group_clock_ms() >= c->slot->restart_at_ms;
+    if (c->state->phase != CONTAINER_WAITING)
+        return false;
+    for (size_t k = 0; k < i && w->containers[k].start->init; k++)
+        if (w->containers[k].state->phase != CONTAINER_TERMINATED ||
+            w->containers[k].state->exit_code != 0 || w->containers[k].slot->restart_at_ms != 0)
+            return false;
+    return true;
+}
+
+static void start_next(struct worker *w)
+{
+    for (size_t i = 0; i < w->len; i++)
+        if (may_start(w, i)) {
+            struct container *c = &w->containers[i];
+
+            if (c->slot->restart_at_ms != 0)
+                c->state->restart_count++;
+            start_container(w, c);
+        }
+}
+
+static bool is_over(const struct worker *w)
+{
+    bool blocked = w->m->stopping;
+
+    for (size_t i = 0; i < w->len; i++) {
+        const struct container *c = &w->containers[i];
+
+        if (c->slot->under_way || (c->slot->restart_at_ms != 0 && !w->m->stopping) ||
+            (c->state->phase == CONTAINER_WAITING && !blocked))
+            return false;
+        blocked = blocked || (c->start->init && c->state->exit_code != 0);
+    }
+    return true;
+}
+
+/* --- stopping --- */
+
+static void signal_container(struct container *c, int signum)
+{
+    pid_t pid = GROUP_CLAIM_PID(c->slot->program);
+
+    if (!is_running(c) || pid <= 0)
+        return;
+    if (signum == SIGKILL) {
+        c->slot->killed = true;
+        c->slot->killed_why = "it did not end in its grace period";
+    }
+    /* Not reaped, as far as is known; its minder reaps only what it has recorded before. */
+    (void)kill(-pid, signum);
+}
+
+static void signal_containers(struct worker *w, int signum)
+{
+    for (size_t i = 0; i < w->len; i++)
+        signal_container(&w->containers[i], signum);
+}
+
+/* One that waits to be restarted is over as it last ended. */
+static void give_up_restarts(struct worker *w)
+{
+    for (size_t i = 0; i < w->len; i++) {
+        struct container *c = &w->containers[i];
+
+        if (c->slot->restart_at_ms == 0 || c->slot->under_way)
+            continue;
+        c->slot->restart_at_ms = 0;
+        if (c->state->phase == CONTAINER_WAITING && c->state->last) {
+            const struct container_state *before = c->last.last;
+
+            *c->state = c->last;
+            c->state->last = before;
+            set_message(c, c->last.message);
+        }
+        changed(w, POD_NOT_SYNCED);
+    }
+}
+
+static void begin_stop(struct worker *w)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    const struct json *v = pod_file_read_json(w->g->dir_fd, POD_FILE_STOP, &a, NULL);
+    int64_t grace = json_get_int(v, "graceSeconds", w->g->pod.grace_seconds);
+    int64_t kill_at = group_clock_ms() + max_i64(0, min_i64(grace, INT32_MAX)) * 1000;
+
+    arena_release(&a);
+    if (!w->m->stopping || (w->m->kill_at_ms != 0 && kill_at < w->m->kill_at_ms))
+        w->m->kill_at_ms = kill_at;
+    w->m->stopping = true;
+    if (!w->m->told && grace > 0)
+        signal_containers(w, SIGTERM);
+    w->m->told = true;
+    give_up_restarts(w);
+}
+
+static void kill_when_due(struct worker *w)
+{
+    if (w->m->kill_at_ms == 0 || group_clock_ms() < w->m->kill_at_ms)
+        return;
+    signal_containers(w, SIGKILL);
+    w->m->kill_at_ms = 0;
+}
+
+/* --- the loop --- */
+
+static void handle_signals(struct worker *w)
+{
+    struct signalfd_siginfo info;
+
+    while (read(w->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGTERM)
+            begin_stop(w);
+        if (info.ssi_signo == KEEPER_PARENT_SIGNAL)
+            w->alone = true;
+    }
+}
+
+static void earlier(int64_t *at, int64_t other)
+{
+    if (other != 0 && (*at == 0 || other < *at))
+        *at = other;
+}
+
+static int poll_timeout(const struct worker *w)
+{
+    int64_t at = w->m->kill_at_ms;
+
+    for (size_t i = 0; i < w->len; i++) {
+        const struct container *c = &w->containers[i];
+
+        if (!c->slot->under_way)
+            earlier(&at, c->slot->restart_at_ms);
+        else if (minder_is_gone(c))
+            earlier(&at, group_clock_ms() + STATUS_RECHECK_MS);
+    }
+    if (at == 0)
+        return -1;
+    return (int)min_i64(max_i64(at - group_clock_ms(), 0), INT32_MAX);
+}
+
+/* Reads what the programs wrote. Returns when something else has happened, or it is time. */
+static void wait_for_events(struct worker *w)
+{
+    enum { SIGNALS, WAKE, OWN };
+    struct pollfd fds[OWN + POD_CONTAINERS_LIMIT * (1 + CRI_STREAMS)];
+    nfds_t pipes = OWN + (nfds_t)w->len, n = pipes + (nfds_t)w->len * CRI_STREAMS;
+    uint64_t count;
+
+    fds[SIGNALS] = (struct pollfd){.fd = w->signal_fd, .events = POLLIN};
+    fds[WAKE] = (struct pollfd){.fd = w->g->event_fd, .events = POLLIN};
+    for (size_t i = 0; i < w->len; i++) {
+        /* a dead minder whose program lives on is asked after from time to time */
+        fds[OWN + i] = (struct pollfd){
+            .fd = minder_is_gone(&w->containers[i]) ? -1 : w->containers[i].minder_fd,
+            .events = POLLIN};
+        for (size_t s = 0; s < CRI_STREAMS; s++)
+            fds[pipes + i * CRI_STREAMS + s] = (struct pollfd){.fd = w->g->pipes[i][s][0],
+                                                               .events = POLLIN};
+    }
+    for (;;) {
+        bool other = false;
+
+        if (poll(fds, n, poll_timeout(w)) <= 0)
+            return;
+        for (size_t i = 0; i < w->len * CRI_STREAMS; i++)
+            if (fds[pipes + i].revents)
+                (void)output_move(&w->containers[i / CRI_STREAMS].output,
+                                  (enum cri_stream)(i % CRI_STREAMS));
+        for (nfds_t i = 0; i < pipes; i++)
+            other = other || fds[i].revents;
+        if (other)
+            break;
+    }
+    if (fds[WAKE].revents && read(w->g->event_fd, &count, sizeof(count)) < 0)
+        return;
+    if (fds[SIGNALS].revents)
+        handle_signals(w);
+}
+
+/* Everything that follows from what happened. Returns whether the pod is over. */
+static bool advance(struct worker *w)
+{
+    (void)group_reap(w->g, 0, NULL);
+    kill_when_due(w);
+    group_sweep(w->g, 0);
+    for (size_t i = 0; i < w->len; i++)
+        look_at_container(w, &w->containers[i]);
+    start_next(w);
+    return is_over(w);
+}
+
+static void save(struct worker *w)
+{
+    if (!w->dirty)
+        return;
+    w->dirty = save_as(w, w->durability) != 0;
+    w->durability = POD_NOT_SYNCED;
+}
+
+/* The keeper makes the last record durable, with the word that it is the last. */
+static void save_last(struct worker *w)
+{
+    w->dirty = true;
+    w->durability = POD_NOT_SYNCED;
+    for (;;) {
+        struct timespec second = {.tv_sec = 1, .tv_nsec = 0};
+
+        save(w);
+        if (!w->dirty || faccessat(w->g->dir_fd, POD_FILE_RUN, F_OK, 0) != 0)
+            return;
+        (void)nanosleep(&second, NULL);
+    }
+}
+
+/* --- taking up --- */
+
+static void init_container(struct worker *w, size_t i, const struct container_state *known)
+{
+    struct container *c = &w->containers[i];
+
+    *c = (struct container){.start = &w->g->pod.containers[i],
+                            .state = &w->state.run.containers[i],
+                            .slot = &w->m->slots[i],
+                            .minder_fd = -1};
+    *c->state = known ? *known
+                      : (struct container_state){.name = c->start->name, .init = c->start->init};
+    c->state->name = c->start->name;
+    c->state->reason = c->state->reason ? c->state->reason : "";
+    set_message(c, c->state->message);
+    if (c->state->last) {
+        c->last = *c->state->last;
+        c->last.last = NULL;
+        c->last_text = strdup(c->last.message);
+        c->last.message = c->last_text ? c->last_text : "";
+        c->state->last = &c->last;
+    }
+    output_init(&c->output, w->g, i);
+}
+
+/* What the folder says may be older than the memory: the worker was killed in between. */
+static void catch_up(struct worker *w, struct container *c)
+{
+    struct group_slot *slot = c->slot;
+
+    if (!slot->under_way)
+        return;
+    if (group_claim(&slot->minder, slot->ticket, GROUP_CANCELLED)) {
+        slot->under_way = false; /* the start was not made, and will not be by anyone late */
+        return;
+    }
+    if (c->state->phase == CONTAINER_TERMINATED && (uint32_t)c->state->restart_count < slot->run)
+        remember_as_last(c); /* as was done; it runs already */
+    slot->restart_at_ms = 0;
+    hold_minder(c);
+    if (c->state->phase != CONTAINER_RUNNING && slot->failure.stage == LAUNCH_STAGE_NONE &&
+        GROUP_CLAIM_PID(slot->program) > 0)
+        note_program(w, c);
+}
+
+static void take_up(struct worker *w)
+{
+    struct pod_record old = {.final = false};
+    bool known = pod_record_read(w->g->dir_fd, &w->arena, &old, NULL) == 0 &&
+                 old.run.containers_len == w->len;
+    struct proc_stat stat;
+
+    w->state.run.ns = w->g->pod.ns;
+    w->state.run.name = w->g->pod.name;
+    w->state.run.uid = w->g->pod.uid;
+    w->state.run.containers_len = w->len;
+    w->state.pid = getpid();
+    w->state.start_ticks = proc_stat_read(getpid(), &stat) == 0 ? stat.start_ticks : 0;
+    w->state.keeper_pid = getppid();
+    for (size_t i = 0; i < w->len; i++)
+        init_container(w, i, known ? &old.run.containers[i] : NULL);
+    for (size_t i = 0; i < w->len; i++)
+        w->outputs[i] = w->containers[i].output;
+    output_recover(w->g, w->outputs);
+    for (size_t i = 0; i < w->len; i++)
+        w->containers[i].output = w->outputs[i];
+    for (size_t i = 0; i < w->len; i++)
+        catch_up(w, &w->containers[i]);
+    if (faccessat(w->g->dir_fd, POD_FILE_STOP, F_OK, 0) == 0)
+        begin_stop(w);
+    changed(w, POD_NOT_SYNCED);
+}
+
+static bool prepare(struct worker *w, pid_t keeper)
+{
+    sigset_t set;
+
+    (void)prctl(PR_SET_NAME, "muster-pod");
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigaddset(&set, KEEPER_PARENT_SIGNAL);
+    (void)sigprocmask(SIG_SETMASK, &set, NULL);
+    (void)prctl(PR_SET_PDEATHSIG, KEEPER_PARENT_SIGNAL);
+    w->alone = getppid() != keeper;
+    w->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    w->containers = arena_alloc(&w->arena, w->len * sizeof(*w->containers));
+    w->outputs = arena_alloc(&w->arena, w->len * sizeof(*w->outputs));
+    w->state.run.containers = arena_alloc(&w->arena, w->len * sizeof(*w->state.run.containers));
+    return w->signal_fd >= 0 && !arena_failed(&w->arena);
+}
+
+static bool take_lock(struct worker *w)
+{
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = LOCK_PAUSE_MS * 1000000};
+
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        w->lock_fd = pod_worker_lock_take(w->g->dir_fd);
+        if (w->lock_fd >= 0)
+            return true;
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static void release(struct worker *w)
+{
+    for (size_t i = 0; i < w->len; i++) {
+        struct container *c = &w->containers[i];
+
+        output_release(&c->output);
+        if (c->minder_fd >= 0)
+            (void)close(c->minder_fd);
+        free(c->text);
+        free(c->last_text);
+    }
+    (void)close(w->signal_fd);
+    (void)close(w->lock_fd);
+    arena_release(&w->arena);
+}
+
+enum worker_end worker_stay(struct group *g, pid_t keeper)
+{
+    struct worker w = {.g = g,
+                       .m = g->memory,
+                       .arena = ARENA_INIT(POD_ARENA_LIMIT_BYTES),
+                       .len = g->pod.containers_len};
+    bool over = false;
+
+    if (!prepare(&w, keeper) || !take_lock(&w))
+        return WORKER_BUSY;
+    g->memory->worker = getpid();
+    take_up(&w);
+    while (!w.alone && !(over = advance(&w))) {
+        save(&w);
+        wait_for_events(&w);
+    }
+    if (over) {
+        save_last(&w);
+        g->memory->over = true;
+    } else {
+        save(&w);
+    }
+    release(&w);
+    return over ? WORKER_OVER : WORKER_ALONE;
+}
