@@ -20,13 +20,13 @@ die() { echo "setup: $*" >&2; exit 1; }
 build_packages=(gcc libc6-dev make pkg-config libuv1-dev libmicrohttpd-dev libcurl4-gnutls-dev
                 libyaml-dev libsqlite3-dev zlib1g-dev)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
-test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq procps python3-minimal python3-pip
+test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip
                openmpi-bin libopenmpi-dev python3-mpi4py)
 # What Horovod is built with, and what it imports.
 horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-setuptools python3-wheel
                   python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)
 lint_packages=(clang-tidy clang-format cppcheck shellcheck)
-bench_packages=(wrk curl)
+bench_packages=(wrk curl openmpi-bin libopenmpi-dev)
 
 # Of the packages named, those that are not installed.
 missing_of() {
