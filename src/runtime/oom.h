@@ -12,6 +12,7 @@
 
 struct oom_count {
     int64_t cgroup, machine; /* -1: the kernel does not say */
+    int64_t group;           /* of the container's own group; not filled by oom_count_read */
 };
 
 /* root is "" or, in tests, a folder with proc and sys in it. The cgroup is our own. */
@@ -27,5 +28,12 @@ const char *oom_words(struct arena *a, struct oom_count before, struct oom_count
  * something else. false: they say nothing about it, and the outputs are as they were. */
 bool oom_explain_end(struct arena *a, const struct container_start *c, int exit_code,
                      const char *said, const char **ret_reason, const char **ret_message);
+
+/* The same of a container that is run again in the same groups: before is oom_group_kills at its
+ * start. */
+int64_t oom_group_kills(const struct container_start *c); /* -1: nobody counts them */
+bool oom_explain_end_since(struct arena *a, const struct container_start *c, int64_t before,
+                           int exit_code, const char *said, const char **ret_reason,
+                           const char **ret_message);
 
 #endif

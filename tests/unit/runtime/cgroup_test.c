@@ -321,6 +321,9 @@ static void the_end_is_explained_by_the_group(void **state)
     assert_int_equal(unlink(at(t, "memory/memory.oom_control")), 0);
     put(t, "memory/memory.events", "low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\n");
     assert_true(oom_explain_end(&a, &c, 1, "RuntimeError: worker died", &reason, &message));
+    /* run again in the same group: what was counted before is not its own */
+    assert_int_equal(oom_group_kills(&c), 2);
+    assert_false(oom_explain_end_since(&a, &c, 2, 1, "", &reason, &message));
     assert_string_equal(message, "RuntimeError: worker died; a process it had started ran out of "
                                  "memory: the machine's memory");
     arena_release(&a);

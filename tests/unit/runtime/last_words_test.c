@@ -190,11 +190,11 @@ static void a_risen_count_tells_who_killed(void **state)
         struct oom_count before, after;
         const char *reason, *words;
     } cases[] = {
-        {{0, 4}, {1, 5}, "OOMKilled", "its cgroup's oom_kill went from 0 to 1"},
-        {{2, 4}, {2, 5}, "Error", "likely for lack of memory"},
-        {{-1, 4}, {-1, 4}, "Error", "not for lack of memory"},
-        {{-1, -1}, {-1, -1}, "Error", ""},
-        {{-1, -1}, {1, -1}, "Error", ""},
+        {{0, 4, 0}, {1, 5, 0}, "OOMKilled", "its cgroup's oom_kill went from 0 to 1"},
+        {{2, 4, 0}, {2, 5, 0}, "Error", "likely for lack of memory"},
+        {{-1, 4, 0}, {-1, 4, 0}, "Error", "not for lack of memory"},
+        {{-1, -1, 0}, {-1, -1, 0}, "Error", ""},
+        {{-1, -1, 0}, {1, -1, 0}, "Error", ""},
     };
     struct arena a = ARENA_INIT(1u << 16), none = ARENA_INIT(0);
     const char *reason;
