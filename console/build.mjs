@@ -2,7 +2,7 @@
 //
 //   node build.mjs [--watch] [--no-check]
 //
-// Writes dist/: index.html, assets/NAME.HASH.js|css with .br and .gz beside each, THIRD_PARTY.txt. What the binary
+// Writes dist/: index.html, assets/NAME.HASH.js|css with .br and .gz beside each, assets/THIRD_PARTY.txt. What the binary
 // embeds is exactly this folder. Fails on a type error, which includes a text that one of the languages lacks, and when
 // the first load or the whole is larger than promised.
 import { execFileSync } from "node:child_process";
@@ -84,12 +84,12 @@ function writeThirdParty(meta) {
     const text = file ? readFileSync(path.join(folder, file), "utf8").trim() : `Licence: ${about.license}`;
     return `${name} ${about.version} (${about.license})\n\n${text}\n`;
   });
-  writeFileSync(path.join(dist, "THIRD_PARTY.txt"), parts.join(`\n${"-".repeat(80)}\n\n`));
+  writeFileSync(path.join(dist, "assets/THIRD_PARTY.txt"), parts.join(`\n${"-".repeat(80)}\n\n`));
   return names.size;
 }
 
 function compressAll() {
-  const files = ["index.html", "THIRD_PARTY.txt", ...readdirSync(path.join(dist, "assets")).map((one) => `assets/${one}`)];
+  const files = ["index.html", ...readdirSync(path.join(dist, "assets")).map((one) => `assets/${one}`)];
   const sizes = {};
   for (const name of files) {
     const data = readFileSync(path.join(dist, name));

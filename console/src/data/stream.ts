@@ -89,7 +89,7 @@ function reconnectLater(): void {
 
 function connect(): void {
   clearTimeout(timer);
-  if (signedOut.value || socket) return;
+  if (signedOut.value || socket || !entries.size) return;
   const scheme = window.location.protocol === "https:" ? "wss:" : "ws:";
   const mine = new WebSocket(`${scheme}//${window.location.host}/console/v1/stream`);
   socket = mine;

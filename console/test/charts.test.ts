@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applyMessage } from "../src/data/live.ts";
+import { waitBefore } from "../src/data/stream.ts";
+import type { KubeObject } from "../src/data/types.ts";
+import { groupsOf, onOneAxis, smooth } from "../src/curves/smooth.ts";
+import { aligned, merge, total } from "../src/metrics/samples.ts";
+import { match, withQuery } from "../src/router.ts";
+import { visibleRange } from "../src/ui/virtual.tsx";
+
+test("smoothing starts at the first value", () => {
+  assert.deepEqual(smooth([1, 1, 1], 0.9).map((n) => Number(n!.toFixed(9))), [1, 1, 1]);
+  assert.deepEqual(smooth([5, null, 3], 0), [5, null, 3]);
+  const s = smooth([0, 10], 0.5);
+  assert.ok(s[1]! > 0 && s[1]! < 10);
+});
+
+test("runs on one axis", () => {
+  const { x, values } = onOneAxis([{ run: "a", tag: "t", step: [0, 2], wall: [10, 12], value: [1, 2] }, { run: "b", tag: "t", step: [1], wall: [20], value: [3] }], "step", 0);
+  assert.deepEqual(x, [0, 1, 2]);
+  assert.deepEqual(values, [[1, null, 2], [null, 3, null]]);
+  assert.deepEqual(onOneAxis([{ run: "a", tag: "t", step: [0, 2], wall: [10, 12], value: [1, 2] }], "relative", 0).x, [0, 2]);
+  assert.deepEqual([...groupsOf(["val/loss", "train/loss", "lr", "train/acc"])], [["", ["lr"]], ["train", ["train/acc", "train/loss"]], ["val", ["val/loss"]]]);
+});
+
+const samples = (time: number[], cpu: (number | null)[]) => ({ time, columns: { cpu: { unit: "cores", values: cpu } } });
+
+test("samples are appended and added up", () => {
+  const both = merge(samples([0, 2000], [1, 2]), samples([2000, 4000], [9, 3]));
+  assert.deepEqual(both.time, [0, 2000, 4000]);
+  assert.deepEqual(both.columns["cpu"]!.values, [1, 2, 3]);
+  const sums = total([samples([0, 2000], [1, null]), samples([100], [2])], "cpu", 2000);
+  assert.deepEqual([...sums], [[0, 3]]);
+  assert.deepEqual(aligned([new Map([[0, 1]]), new Map([[2000, 5]])]), { x: [0, 2], values: [[1, null], [null, 5]] });
+});
+
+test("a collection follows its messages", () => {
+  const map = new Map<string, KubeObject>();
+  const object = (uid: string, v: string): KubeObject => ({ metadata: { name: uid, uid, resourceVersion: v, creationTimestamp: "" } });
+  assert.ok(applyMessage(map, { t: "list", items: [object("a", "1"), object("b", "1")] }));
+  assert.ok(applyMessage(map, { t: "event", type: "MODIFIED", object: object("a", "2") }));
+  assert.equal(map.get("a")?.metadata.resourceVersion, "2");
+  assert.ok(applyMessage(map, { t: "event", type: "DELETED", object: object("b", "3") }));
+  assert.ok(!applyMessage(map, { t: "event", type: "DELETED", object: object("b", "3") }));
+  assert.ok(applyMessage(map, { t: "list", items: [] }));
+  assert.equal(map.size, 0);
+});
+
+test("waits grow, with a ceiling, and differ", () => {
+  assert.equal(waitBefore(0, 1), 1000);
+  assert.equal(waitBefore(3, 0), 4000);
+  assert.equal(waitBefore(20, 1), 30_000);
+});
+
+test("addresses", () => {
+  assert.deepEqual(match("/jobs/:ns/:kind/:name/*", "/jobs/a/K/n%2F1/logs/x"), { ns: "a", kind: "K", name: "n/1", "*": "logs/x" });
+  assert.deepEqual(match("/jobs/:ns/:kind/:name/*", "/jobs/a/K/n"), { ns: "a", kind: "K", name: "n", "*": "" });
+  assert.equal(match("/jobs", "/jobs/new"), null);
+  assert.equal(withQuery({ q: "a b", x: null }), "/?q=a+b");
+});
+
+test("rows in sight", () => {
+  assert.deepEqual(visibleRange(0, 100, 10, 1000), { from: 0, to: 18 });
+  assert.deepEqual(visibleRange(9900, 100, 10, 1000), { from: 982, to: 1000 });
+});

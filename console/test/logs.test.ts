@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { spansOf } from "../src/logs/ansi.ts";
+import { afterReturns, levelOf, Lines, LINES_LIMIT, matcher, matches, ranges, Reader, rowsOf } from "../src/logs/lines.ts";
+import { crc32, zip } from "../src/logs/zip.ts";
+
+const at = (n: number): string => `2026-01-01T00:00:0${n}.000000000Z`;
+
+test("pieces cut anywhere become lines", () => {
+  const reader = new Reader(0);
+  const whole = `${at(1)} one\n${at(2)} zwei ü\n${at(3)} three`;
+  const texts = [...whole].flatMap((c) => reader.take(c)).map((line) => line.text);
+  assert.deepEqual(texts, ["one", "zwei ü"], "a line that is not finished waits");
+  assert.deepEqual(reader.take("\n").map((line) => line.text), ["three"]);
+});
+
+test("after a break nothing is doubled and nothing lost", () => {
+  const reader = new Reader(0);
+  reader.take(`${at(1)} a\n${at(2)} b\n${at(2)} c\n${at(3)} half`);
+  assert.equal(reader.last, at(2));
+  reader.restart();
+  const again = reader.take(`${at(2)} b\n${at(2)} c\n${at(2)} d\n${at(3)} half\n`).map((line) => line.text);
+  assert.deepEqual(again, ["d", "half"]);
+  reader.restart();
+  assert.deepEqual(reader.take(`${at(1)} a\n${at(3)} half\n${at(4)} e\n`).map((line) => line.text), ["e"]);
+});
+
+test("replicas are merged by time", () => {
+  const lines = new Lines();
+  lines.add(new Reader(0).take(`${at(1)} a1\n${at(4)} a4\n`));
+  lines.add(new Reader(1).take(`${at(2)} b2\n${at(3)} b3\n${at(5)} b5\n`));
+  assert.deepEqual(lines.all.map((line) => line.text), ["a1", "b2", "b3", "a4", "b5"]);
+});
+
+test("memory is bounded", () => {
+  const lines = new Lines();
+  const reader = new Reader(0);
+  for (let i = 0; i < LINES_LIMIT + 10; i++) lines.add(reader.take(`${at(1)} ${i}\n`));
+  assert.ok(lines.all.length <= LINES_LIMIT);
+  assert.ok(lines.dropped > 0);
+  assert.equal(lines.all.at(-1)?.text, String(LINES_LIMIT + 9));
+});
+
+test("equal lines of several ranks are one row", () => {
+  const lines = new Lines();
+  for (const i of [0, 1, 2, 3]) lines.add(new Reader(i).take(`${at(1)} hello\n${at(2)} rank ${i}\n`));
+  const rows = rowsOf(lines.all, { sources: null, levels: null, collapse: true });
+  assert.deepEqual(rows[0]?.sources, [0, 1, 2, 3]);
+  assert.equal(rows.length, 5);
+  assert.equal(rowsOf(lines.all, { sources: new Set([1]), levels: null, collapse: true }).length, 2);
+  assert.equal(rowsOf(lines.all, { sources: null, levels: new Set(["error"]), collapse: true }).length, 0);
+});
+
+test("the same line twice of one rank stays two", () => {
+  const lines = new Lines();
+  lines.add(new Reader(0).take(`${at(1)} x\n${at(1)} x\n`));
+  assert.equal(rowsOf(lines.all, { sources: null, levels: null, collapse: true }).length, 2);
+});
+
+test("progress bars become one line", () => {
+  assert.deepEqual(afterReturns("  1%|#  | 1/100\r  2%|#  | 2/100\r"), { text: "  2%|#  | 2/100", progress: true });
+  const lines = new Lines();
+  lines.add(new Reader(0).take(`${at(1)} 10%|#    | 10/100\n${at(2)} 20%|##   | 20/100\n${at(3)} done\n`));
+  assert.deepEqual(lines.all.map((line) => line.text), ["20%|##   | 20/100", "done"]);
+});
+
+test("levels, ranges, searches", () => {
+  assert.equal(levelOf("ValueError: no"), "error");
+  assert.equal(levelOf("UserWarning: hm"), "warn");
+  assert.equal(levelOf("step 1"), "none");
+  assert.equal(ranges([3, 0, 1, 2, 7]), "0–3, 7");
+  assert.equal(ranges([1, 0]), "0, 1");
+  assert.ok(matcher("a(b")?.test("xA(B"), "plain text is not a pattern");
+  assert.equal(matcher("/(/"), null);
+  const lines = new Lines();
+  lines.add(new Reader(0).take(`${at(1)} loss 1\n${at(2)} nothing\n${at(3)} LOSS 2\n`));
+  const rows = rowsOf(lines.all, { sources: null, levels: null, collapse: false });
+  assert.deepEqual(matches(rows, matcher("loss")), [0, 2]);
+  assert.deepEqual(matches(rows, matcher("/^loss \\d/")), [0]);
+});
+
+test("colours become spans, everything else of a terminal goes", () => {
+  assert.deepEqual(spansOf("plain"), [{ text: "plain", classes: "" }]);
+  assert.deepEqual(spansOf("\x1b[1;31mred\x1b[0m no"), [{ text: "red", classes: "fg-red bold" }, { text: " no", classes: "" }]);
+  assert.deepEqual(spansOf("\x1b]0;title\x07a\x1b[2Kb\x00c").map((span) => span.text).join(""), "abc");
+  assert.equal(spansOf("\x1b[38;5;196mx")[0]?.classes, "fg-bright-red");
+  assert.equal(spansOf("\x1b[38;2;0;255;0mx")[0]?.classes, "fg-bright-green");
+  assert.equal(spansOf("<script>\x1b[31m<b>")[1]?.text, "<b>", "markup stays text");
+});
+
+test("zip archives are what unzip expects", async () => {
+  assert.equal(crc32(new TextEncoder().encode("123456789")), 0xcbf43926);
+  const bytes = new Uint8Array(await zip([{ name: "a.log", data: new TextEncoder().encode("hello") }, { name: "b.log", data: new Uint8Array() }]).arrayBuffer());
+  const view = new DataView(bytes.buffer);
+  assert.equal(view.getUint32(0, true), 0x04034b50);
+  assert.equal(view.getUint32(bytes.length - 22, true), 0x06054b50);
+  assert.equal(view.getUint16(bytes.length - 12, true), 2);
+  const directory = view.getUint32(bytes.length - 6, true);
+  assert.equal(view.getUint32(directory, true), 0x02014b50);
+});
