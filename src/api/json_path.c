@@ -58,9 +58,8 @@ static bool read_filter(const char **at, struct step *s)
     if (quote[0] != '"' && quote[0] != '\'')
         return false;
     ++*at;
-    if (!read_text(at, quote, s->value))
+    if (!read_text(at, quote, s->value) || !skip(at, quote))
         return false;
-    ++*at;
     *at += strspn(*at, " ");
     return skip(at, ")]");
 }
@@ -73,10 +72,7 @@ static bool read_brackets(const char **at, struct step *s)
         const char quote[2] = {*(*at)++, '\0'};
 
         s->type = STEP_MEMBER;
-        if (!read_text(at, quote, s->name))
-            return false;
-        ++*at;
-        return skip(at, "]");
+        return read_text(at, quote, s->name) && skip(at, quote) && skip(at, "]");
     }
     if (**at == '?')
         return read_filter(at, s);
