@@ -5,7 +5,8 @@
 #   make bench      the figures             make coverage   branches of the core that tests take
 #   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)   make clean
 #
-# B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands.
+# B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands, CONSOLE=0 leaves the web
+# console out (and needs no npm).
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
@@ -15,6 +16,7 @@ CC = gcc
 B ?= build
 V ?= 0
 SAN ?= 0
+CONSOLE ?= 1
 Q = $(if $(filter 1,$(V)),,@)
 
 WARNINGS = -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla -Wundef \
@@ -61,6 +63,22 @@ $(B)/obj/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# The web console: built by npm into console/dist, linked in as it is. One at a time: builds share the folder.
+CONSOLE_SRC := $(shell find console/src -type f) $(addprefix console/,build.mjs package.json package-lock.json tsconfig.json)
+console/dist/HASH: $(CONSOLE_SRC)
+	$(if $(Q),@echo "  NPM   console")
+	@command -v npm >/dev/null || { echo "make: the console needs npm: tools/setup.sh build installs it, CONSOLE=0 leaves it out" >&2; exit 1; }
+	$(Q)flock console/package.json tools/build-console.sh
+
+$(B)/console/assets.c: $(if $(filter 1,$(CONSOLE)),console/dist/HASH) tools/embed-assets.sh
+	@mkdir -p $(@D)
+	$(Q)tools/embed-assets.sh $(if $(filter 1,$(CONSOLE)),console/dist,-) $(basename $@)
+$(B)/console/assets.o: $(B)/console/assets.c
+	$(Q)$(CC) $(CFLAGS) -c $< -o $@
+$(B)/console/assets_data.o: $(B)/console/assets.c
+	$(Q)$(CC) -c $(basename $<).S -o $@
+$(B)/lib/console.a: $(B)/console/assets.o $(B)/console/assets_data.o
 
 define layer_rules
 $(1)_SRC := $$(wildcard src/$(1)/*.c)
@@ -112,6 +130,25 @@ SEEDS ?= 1000
 sim: $(B)/sim/sim
 	@$(B)/sim/sim $(if $(SEED),--seed $(SEED),$(SEEDS))
 
+# The fuzzer: the program's own objects below cli, fed with what nobody should send. Sanitized.
+#   make fuzz SECONDS=60    make fuzz SEED=7 ONLY=patch
+FUZZ_OBJ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%.o,$(wildcard tests/fuzz/*.c))
+$(B)/fuzz/%.o: tests/fuzz/%.c Makefile
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(CFLAGS) -Itests/fuzz -MMD -MP -c $< -o $@
+
+$(B)/fuzz/fuzz: $(FUZZ_OBJ) $(foreach l,$(filter-out cli,$(WITH_CODE)),$(call lib,$(l)))
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_OBJ) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
+
+.PHONY: fuzz fuzz-program
+fuzz-program: $(B)/fuzz/fuzz
+SECONDS ?= 30
+fuzz:
+	@$(MAKE) SAN=1 B=$(B)/asan fuzz-program
+	@$(B)/asan/fuzz/fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+
 .PHONY: demo test lint bench
 demo:
 	@tools/setup.sh demo
@@ -146,6 +183,7 @@ bench:
 	@$(MAKE) $(B)/muster $(B)/bench/cost
 	@bench/bench.py --binary $(B)/muster $(BENCH)
 	@$(B)/bench/cost
+	@bench/mpi_start.py --binary $(B)/muster
 
 # What decisions cost, on the controllers' test API.
 $(B)/bench/cost: bench/cost.c $(foreach l,control $(filter-out port,$(below_control)),$(call lib,$(l)))

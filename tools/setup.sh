@@ -19,6 +19,8 @@ die() { echo "setup: $*" >&2; exit 1; }
 
 build_packages=(gcc libc6-dev make pkg-config libuv1-dev libmicrohttpd-dev libcurl4-gnutls-dev
                 libyaml-dev libsqlite3-dev zlib1g-dev)
+# For the console; a node that is there already, from wherever, will do.
+command -v npm >/dev/null || build_packages+=(nodejs npm)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
 test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip
                openmpi-bin libopenmpi-dev python3-mpi4py)
