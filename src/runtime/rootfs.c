@@ -236,14 +236,21 @@ static int copy_link(int from, int to, const char *name)
     return symlinkat(text, to, name) == 0 ? 0 : -errno;
 }
 
-/* One entry of a covered folder, into its shadow. What vanishes meanwhile is left out. */
+/* What a folder may hold that cannot be shown elsewhere: things that vanish meanwhile, other
+ * people's user-space file systems. */
+static bool is_unreachable(int rc)
+{
+    return rc == -ENOENT || rc == -EACCES || rc == -ENOTCONN || rc == -ESTALE;
+}
+
+/* One entry of a covered folder, into its shadow. */
 static int copy_entry(int from, int to, const char *name)
 {
     int fd = openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), tree = -1, point = -1, rc;
     struct stat st;
 
     if (fd < 0)
-        return errno == ENOENT ? 0 : -errno;
+        return is_unreachable(-errno) ? 0 : -errno;
     rc = fstat(fd, &st) == 0 ? 0 : -errno;
     if (rc == 0 && S_ISLNK(st.st_mode)) {
         rc = copy_link(from, to, name);
@@ -255,7 +262,7 @@ static int copy_entry(int from, int to, const char *name)
     close_fd(&tree);
     close_fd(&point);
     (void)close(fd);
-    return rc;
+    return is_unreachable(rc) ? 0 : rc;
 }
 
 static int copy_entries(int from, int to)
