@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -19,6 +21,9 @@
 #define TOKEN_LIMIT_BYTES 4096
 #define KUBECONFIG_LIMIT_BYTES (64u * 1024u)
 #define LOCK_TEXT_SIZE 256
+/* The lock of a daemon that was killed may be held for a moment by what it had just forked. */
+#define LOCK_TRIES 100
+#define LOCK_PAUSE_NS 10000000
 
 static int system_error(struct err *err, int errnum, const char *what, const char *path)
 {
@@ -130,17 +135,40 @@ static int held_by_other(const struct home *h, int fd, struct err *err)
     return -EBUSY;
 }
 
+static bool holder_is_dead(int fd)
+{
+    struct home_holder holder;
+
+    read_holder(fd, &holder);
+    return holder.pid > 0 && kill(holder.pid, 0) != 0 && errno == ESRCH;
+}
+
+static int take_lock(int fd)
+{
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = LOCK_PAUSE_NS};
+    struct flock lock = whole_file();
+
+    for (int i = 0; fcntl(fd, F_OFD_SETLK, &lock) != 0; i++) {
+        int errnum = errno;
+
+        if ((errnum != EAGAIN && errnum != EACCES) || i == LOCK_TRIES || !holder_is_dead(fd))
+            return -errnum;
+        (void)nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
 int home_lock(const struct home *h, int *ret_fd, struct err *err)
 {
     int fd = open(h->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    struct flock lock = whole_file();
     int r;
 
     if (fd < 0)
         return system_error(err, errno, "open", h->lock_path);
-    if (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
-        r = errno == EAGAIN || errno == EACCES ? held_by_other(h, fd, err)
-                                               : system_error(err, errno, "lock", h->lock_path);
+    r = take_lock(fd);
+    if (r < 0) {
+        r = r == -EAGAIN || r == -EACCES ? held_by_other(h, fd, err)
+                                         : system_error(err, -r, "lock", h->lock_path);
         close(fd);
         return r;
     }
