@@ -268,7 +268,7 @@ class Pods:
             self.assertIn(refused.group(1), self.refused.get(name, "not refused"))
             return
         self.assertNotIn(name, self.refused)
-        expected = expectation(self.pods[name], self.mode)
+        expected = expectation(self.pods[name], self.mode, is_limited(self.daemon))
         self.assertTrue("phase" in expected or "waiting" in expected, f"{name} says not what is expected")
         pod = self.wait_expected(self.pods[name]["metadata"]["name"], expected)
         self.check_state(pod, expected)
