@@ -143,10 +143,12 @@ for path in ("pods/p", "secrets"):
     except urllib.error.HTTPError as error:
         print(path, error.code)
 print(os.environ["MUSTER_EXE"], os.environ["MUSTER_NAMESPACE"])
+with open("/var/run/secrets/kubernetes.io/serviceaccount/token") as file:
+    print(file.read() == os.environ["MUSTER_TOKEN"])
 """
         self.daemon.call("POST", PODS, pod("asks", ["/usr/bin/python3", "-c", asks], "reader"))
         self.daemon.call("POST", PODS, pod("has-none", ["sh", "-c", "echo $(MUSTER_EXE); env | grep -c MUSTER_TOKEN"]))
-        for name, wanted in (("asks", f"pods/p 200\nsecrets 403\n{harness.BIN} default\n"),
+        for name, wanted in (("asks", f"pods/p 200\nsecrets 403\n{harness.BIN} default\nTrue\n"),
                              ("has-none", f"{harness.BIN}\n0\n")):
             self.daemon.wait_for(PODS, lambda pods, name=name: pods[name]["status"].get("phase") in
                                  ("Succeeded", "Failed"), f"{name} to end")
