@@ -4,6 +4,7 @@
 #   make test       every test, sanitized   make lint    format, static analysis, layers
 #   make bench      the figures             make coverage   branches of the core that tests take
 #   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)   make clean
+#   make fuzz SECONDS=60   what strangers may send, sanitized
 #
 # B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands, CONSOLE=0 leaves the web
 # console out (and needs no npm).
@@ -158,8 +159,8 @@ demo:
 # Everything twice: as users get it, and sanitized. The last line is `N passed, M failed`.
 test:
 	@tools/setup.sh test
-	@$(MAKE) -j2 all unit-tests sim-program
-	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests sim-program
+	@$(MAKE) -j2 all unit-tests sim-program fuzz-program
+	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests sim-program fuzz-program
 	@$(MAKE) -j2 CC=clang B=$(B)/clang all
 	@tests/run.sh
 
@@ -199,4 +200,4 @@ $(B)/bench/board_%: bench/board_%.c $(foreach l,board $(filter-out port,$(below_
 clean:
 	rm -rf $(B)
 
--include $(shell find $(B)/obj $(B)/unit $(B)/sim -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/unit $(B)/sim $(B)/fuzz -name '*.d' 2>/dev/null)

@@ -72,6 +72,15 @@ simulation() {
     result "$name ($seeds seeds)" $((rc == 0)) $((rc != 0)) $((SECONDS - start)) $rc
 }
 
+# The fuzzer: some seconds of it are one test; what it prints of a failure says how to repeat it.
+fuzz() {
+    local name=$1 program=$2 seconds=$3 start=$SECONDS rc
+    wanted "$name" || return 0
+    timeout 300 "$program" --seconds "$seconds" >"$log/out" 2>&1
+    rc=$?
+    result "$name" $((rc == 0)) $((rc != 0)) $((SECONDS - start)) $rc
+}
+
 trains() { case $1 in e2e/torch_*|e2e/tutorial_*) true ;; *) false ;; esac; }
 
 for build in "$B" "$B/asan"; do
@@ -86,6 +95,7 @@ for build in "$B" "$B/asan"; do
     done < <(find "$build/unit" -type f -perm -u+x ! -name '*.o' ! -name '*.d' | sort)
     if [ $label = normal ]; then seeds=500; else seeds=100; fi
     simulation "$label sim" "$build/sim/sim" "${SIM_SEEDS:-$seeds}"
+    fuzz "$label fuzz" "$build/fuzz/fuzz" 3
     for script in tests/api/*_test.py tests/api/test_*.py tests/kubectl/*_test.py tests/python/*_test.py tests/pods/*_test.py tests/e2e/*_test.py tests/fault/*_test.py; do
         [ -f "$script" ] || continue
         short=${script#tests/}

@@ -1,0 +1,316 @@
+/* parsers.c - what turns bytes of a stranger into something else: each a target. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json_path.h"
+#include "api/kind.h"
+#include "api/object.h"
+#include "api/patch.h"
+#include "api/protobuf.h"
+#include "api/quantity.h"
+#include "api/selector.h"
+#include "api/yaml.h"
+#include "base/timefmt.h"
+#include "fuzz.h"
+#include "net/spdy.h"
+#include "net/websocket.h"
+
+#define MEMORY_LIMIT_BYTES (32u * 1024u * 1024u)
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char pod_text[] =
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\",\"labels\":{\"a\":\"b\"},"
+    "\"ownerReferences\":[{\"uid\":\"u\",\"name\":\"o\"}]},\"spec\":{\"containers\":[{\"name\":"
+    "\"c\",\"image\":\"i\",\"env\":[{\"name\":\"A\",\"value\":\"1\"},{\"name\":\"B\"}],\"ports\":["
+    "{\"containerPort\":80}],\"resources\":{\"limits\":{\"cpu\":\"1500m\",\"memory\":\"1Gi\"}}}],"
+    "\"volumes\":[{\"name\":\"v\",\"emptyDir\":{\"medium\":\"Memory\"}}],\"tolerations\":[{\"key\":"
+    "\"k\"}]},\"status\":{\"phase\":\"Running\"}}";
+
+static const char job_yaml[] =
+    "apiVersion: batch.tensorstack.dev/v1beta1\nkind: PyTorchTrainingJob\nmetadata: {name: j}\n"
+    "spec:\n  runPolicy: &p {cleanUpPolicy: All}\n  other: *p\n  replicaSpecs:\n  - type: worker\n"
+    "    replicas: 4\n    template:\n      spec:\n        containers:\n        - name: python\n"
+    "          command: [python, \"-c\", |\n            print(1)\n          ]\n";
+
+/* --- text ------------------------------------------------------------------------------ */
+
+static void ignore_duplicate(void *arg, const char *key, unsigned line)
+{
+    (void)arg, (void)key, (void)line;
+}
+
+/* What is written can be read, though bad UTF-8 is mended on the way. */
+static void check_readable(struct arena *a, const struct json *v)
+{
+    struct buf b = BUF_INIT(MEMORY_LIMIT_BYTES);
+
+    json_write(&b, v);
+    FUZZ_CHECK(b.failed || json_parse(a, b.data, b.len, NULL) || arena_failed(a));
+    buf_release(&b);
+}
+
+/* What was read and written again is read as the same. */
+static void check_written(struct arena *a, const struct json *v)
+{
+    struct buf b = BUF_INIT(MEMORY_LIMIT_BYTES);
+    struct json *again;
+
+    json_write(&b, v);
+    if (!b.failed && b.data) {
+        again = json_parse(a, b.data, b.len, NULL);
+        FUZZ_CHECK(arena_failed(a) || json_equal(v, again));
+    }
+    buf_release(&b);
+}
+
+static void run_json(struct chance *c, char *data, size_t len)
+{
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    struct json *v = json_parse_reporting(&a, data, len, ignore_duplicate, NULL, &err);
+
+    (void)c;
+    FUZZ_CHECK(v || err.text[0]);
+    if (v)
+        check_written(&a, v);
+    arena_release(&a);
+}
+
+static void run_yaml(struct chance *c, char *data, size_t len)
+{
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    struct buf b = BUF_INIT(MEMORY_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    struct json *v = yaml_parse(&a, data, len, ignore_duplicate, NULL, &err);
+
+    (void)c;
+    if (v) {
+        check_written(&a, v);
+        yaml_write(&b, json_index(v, 0));
+    }
+    buf_release(&b);
+    arena_release(&a);
+}
+
+static void run_protobuf(struct chance *c, char *data, size_t len)
+{
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    char *bytes = malloc(len + 4);
+    struct json *v;
+
+    (void)c;
+    if (!bytes)
+        fuzz_fail("there is memory");
+    memcpy(bytes, "k8s", 4); /* without the magic nothing else is looked at */
+    memcpy(bytes + 4, data, len);
+    v = protobuf_parse(&a, bytes, len + 4, &err);
+    if (v)
+        check_readable(&a, v);
+    free(bytes);
+    arena_release(&a);
+}
+
+static void run_selectors(struct chance *c, char *data, size_t len)
+{
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    const struct json *pod = json_parse(&a, pod_text, strlen(pod_text), NULL);
+    const struct label_selector *labels;
+    const struct field_selector *fields;
+
+    (void)c, (void)len;
+    if (label_selector_parse(&a, data, &labels, &err) == 0)
+        (void)label_selector_matches(labels, object_labels(pod));
+    err_release(&err);
+    if (field_selector_parse(&a, &kind_pod, data, &fields, &err) == 0) {
+        (void)field_selector_matches(fields, pod);
+        (void)field_selector_name(fields);
+    }
+    (void)json_path_first(pod, data);
+    (void)json_path_is_valid(data);
+    arena_release(&a);
+}
+
+static void run_quantity(struct chance *c, char *data, size_t len)
+{
+    char text[QUANTITY_TEXT_SIZE];
+    int64_t value, again;
+
+    (void)c, (void)len;
+    if (quantity_milli(data, &value) == 0 && value >= 0) {
+        FUZZ_CHECK(quantity_milli(quantity_format_milli(value, text), &again) == 0);
+        FUZZ_CHECK(again == value);
+    }
+    (void)!quantity_value(data, &value);
+}
+
+static void run_patch(struct chance *c, char *data, size_t len)
+{
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    const struct json *pod = json_parse(&a, pod_text, strlen(pod_text), NULL);
+    const struct json *patch = json_parse(&a, data, len, NULL);
+    struct json *once;
+
+    (void)c;
+    if (patch) {
+        once = patch_merge(&a, pod, patch);
+        FUZZ_CHECK(arena_failed(&a) || json_equal(once, patch_merge(&a, once, patch)));
+        (void)!patch_json(&a, pod, patch, &err);
+        err_release(&err);
+        (void)!patch_strategic(&a, &kind_pod, pod, patch, &err);
+    }
+    arena_release(&a);
+}
+
+static void run_object(struct chance *c, char *data, size_t len)
+{
+    static const char *const types[] = {"application/json", "application/yaml", NULL};
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    struct json *v = object_parse(&a, types[chance_below(c, ELEMS(types))], data, len, NULL, NULL,
+                                  &err);
+
+    if (v && json_is(v, JSON_OBJECT))
+        (void)!object_decode(&a, &kind_pod, v, FIELD_VALIDATION_STRICT, NULL, NULL, &err);
+    arena_release(&a);
+}
+
+/* --- frames ---------------------------------------------------------------------------- */
+
+static void take_part(void *arg, bool first, const char *data, size_t len)
+{
+    (void)arg, (void)first, (void)data, (void)len;
+}
+
+static void take_control(void *arg, enum websocket_opcode opcode, const char *data, size_t len)
+{
+    (void)arg, (void)opcode, (void)data;
+    FUZZ_CHECK(len <= WEBSOCKET_CONTROL_LIMIT_BYTES);
+}
+
+static void run_websocket(struct chance *c, char *data, size_t len)
+{
+    static const struct websocket_handler handler = {.part = take_part, .control = take_control};
+    struct websocket w;
+
+    websocket_init(&w, &handler, NULL);
+    while (len) {
+        size_t n = 1 + chance_below(c, len);
+
+        if (websocket_feed(&w, data, n) < 0)
+            return;
+        data += n;
+        len -= n;
+    }
+}
+
+static void spdy_opened(void *arg, uint32_t stream, const struct spdy_header *headers, size_t count)
+{
+    (void)arg, (void)stream;
+    for (size_t i = 0; i < count; i++)
+        FUZZ_CHECK(strlen(headers[i].name) + strlen(headers[i].value) <= SPDY_HEADERS_LIMIT_BYTES);
+}
+
+static void spdy_data(void *arg, uint32_t stream, const char *data, size_t len)
+{
+    (void)arg, (void)stream, (void)data, (void)len;
+}
+
+static void spdy_ended(void *arg, uint32_t stream, enum spdy_end how)
+{
+    (void)arg, (void)stream, (void)how;
+}
+
+static void spdy_output(void *arg, const void *head, size_t head_len, const void *data, size_t len)
+{
+    (void)arg, (void)head, (void)data;
+    FUZZ_CHECK(head_len + len > 0);
+}
+
+static void run_spdy(struct chance *c, char *data, size_t len)
+{
+    static const struct spdy_handler handler = {
+        .opened = spdy_opened, .data = spdy_data, .ended = spdy_ended, .output = spdy_output};
+    struct spdy *s = spdy_new(&handler, NULL);
+
+    if (!s)
+        fuzz_fail("there is memory");
+    while (len) {
+        size_t n = 1 + chance_below(c, len);
+
+        if (spdy_feed(s, data, n) < 0)
+            break;
+        spdy_send(s, 1, "x", 1);
+        spdy_end(s, 3);
+        data += n;
+        len -= n;
+    }
+    spdy_free(s);
+}
+
+/* --- the table ------------------------------------------------------------------------- */
+
+#define JSON_WORDS                                                                                 \
+    LIST("{", "}", "[", "]", ":", ",", "\"", "\\", "\\u0000", "\\ud800", "null", "true", "-",      \
+         "1e99", "0.1", "9223372036854775808", "\"metadata\":{", "\"name\":", "\xff",              \
+         "\"spec\":null")
+
+const struct fuzz_target fuzz_parsers[] = {
+    {"json", LIST(pod_text, "[1,2.5e3,null,true,\"\\u00e9\\n\"]", "{}", "\"\\ud83d\\ude00\""),
+     JSON_WORDS, run_json},
+    {"yaml", LIST(job_yaml, "a: &x [1, 2]\nb: *x\n---\nc: |\n  text\n", "{a: b, c: [d, 'e']}"),
+     LIST(": ", "- ", "\n  ", "&a ", "*a", "!!str ", "|\n", ">-\n", "---\n", "? ", "%YAML 1.1\n",
+          "[", "{", "'", "\"", "#", "<<: *a", "\t", "0o7", "~"),
+     run_yaml},
+    {"protobuf",
+     LIST("\x0a\x0f\x0a\x02v1\x12\x09"
+          "ConfigMap\x12\x10\x0a\x08\x0a\x06settin\x12\x04\x0a\x01"
+          "a",
+          "\x0a\x0b\x0a\x02v1\x12\x05"
+          "Event\x12\x06\x0a\x04\x0a\x02xy",
+          "\x0a\x10\x0a\x02v1\x12\x0a"
+          "Namespace"),
+     LIST("\x0a", "\x12", "\x1a", "\x08\x01", "\xff\xff\xff\xff\x0f", "\x80",
+          "\x12\x05"
+          "Event",
+          "\x7a"),
+     run_protobuf},
+    {"selectors",
+     LIST("a=b,c!=d,e in (f,g),h notin (i),!j,k", "metadata.name=p,spec.nodeName!=",
+          ".spec.containers[?(@.name==\"c\")].image", "status.phase=Running"),
+     LIST("=", "!=", "==", ",", "(", ")", " in ", " notin ", "!", "[", "]", "[*]", "['", "@.",
+          "\\.", "metadata.name", "\xff"),
+     run_selectors},
+    {"quantity", LIST("1500m", "1.5Gi", "100", "1e3", "-5", "0.001", "8Ei", "9223372036854775807"),
+     LIST("m", "k", "Ki", "E", "Ei", ".", "-", "+", "e", "9999999999", "0"), run_quantity},
+    {"patch",
+     LIST("{\"metadata\":{\"labels\":{\"a\":null,\"x\":\"y\"}}}",
+          "[{\"op\":\"add\",\"path\":\"/metadata/labels/z\",\"value\":1},{\"op\":\"move\",\"from\":"
+          "\"/spec\",\"path\":\"/other\"},{\"op\":\"copy\",\"from\":\"\",\"path\":\"/spec/-\"}]",
+          "{\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"j\"},{\"$patch\":\"delete\","
+          "\"name\":"
+          "\"d\"}],\"$setElementOrder/containers\":[{\"name\":\"c\"}],\"volumes\":[{\"name\":\"v\","
+          "\"$retainKeys\":[\"name\"]}],\"$patch\":\"replace\"}}"),
+     LIST("null", "\"$patch\":\"delete\"", "\"$patch\":\"replace\",", "\"$retainKeys\":[\"a\"],",
+          "\"$setElementOrder/env\":[{\"name\":\"A\"}],", "\"$deleteFromPrimitiveList/x\":[1],",
+          "\"path\":\"/spec/containers/0\"", "/-", "~1", "~0", "~", "\"op\":\"test\",", "{", "}",
+          "["),
+     run_patch},
+    {"object", LIST(pod_text, job_yaml), JSON_WORDS, run_object},
+    {"websocket",
+     LIST("\x82\x85\x01\x02\x03\x04hello", "\x89\x81\x01\x02\x03\x04x\x8a\x81\x01\x02\x03\x04y",
+          "\x02\x81\x01\x01\x01\x01z\x80\x81\x01\x01\x01\x01z", "\x88\x82\x01\x01\x01\x01\x02\xe9"),
+     LIST("\x82\xfe\x01\x01", "\x82\xff", "\x81", "\x88\x81", "\x01\x02\x03\x04",
+          "\xff\xff\xff\xff"),
+     run_websocket},
+    {"spdy",
+     LIST("\x80\x03\x01\x01\x01\x01\x01\x0a\x01\x01\x01\x01\x01\x01\x01\x01\x01\x01x\xbb\xe3\xc6"
+          "\xa7\xc2",
+          "\x01\x01\x01\x01\x01\x01\x01\x05hello",
+          "\x80\x03\x01\x06\x01\x01\x01\x04\x01\x01\x01\x01"),
+     LIST("\x80\x03", "\x01", "\x05", "\x7f\xff\xff\xff", "x\xbb\xe3\xc6\xa7\xc2", "hello"),
+     run_spdy},
+};
+const size_t fuzz_parser_count = ELEMS(fuzz_parsers);
