@@ -24,7 +24,8 @@ static void explain_exit(struct container_end *e, struct arena *a)
     e->message = "";
     if (e->exit_code == 128 + SIGKILL && e->slot->killed)
         e->message = e->slot->killed_why;
-    else if (oom_explain_end(a, e->start, e->exit_code, said, &e->reason, &e->message))
+    else if (oom_explain_end(a, e->start, e->slot->oom.group, e->exit_code, said, &e->reason,
+                             &e->message))
         return;
     else if (e->exit_code == 128 + SIGKILL)
         e->message = oom_words(a, e->slot->oom, oom_count_read(""), &e->reason);

@@ -129,15 +129,9 @@ int64_t oom_group_kills(const struct container_start *c)
     return group_kills(c->cgroups);
 }
 
-bool oom_explain_end(struct arena *a, const struct container_start *c, int exit_code,
-                     const char *said, const char **ret_reason, const char **ret_message)
-{
-    return oom_explain_end_since(a, c, 0, exit_code, said, ret_reason, ret_message);
-}
-
-bool oom_explain_end_since(struct arena *a, const struct container_start *c, int64_t before,
-                           int exit_code, const char *said, const char **ret_reason,
-                           const char **ret_message)
+bool oom_explain_end(struct arena *a, const struct container_start *c, int64_t before,
+                     int exit_code, const char *said, const char **ret_reason,
+                     const char **ret_message)
 {
     int64_t kills = exit_code == 0 ? -1 : group_kills(c->cgroups) - max_i64(before, 0);
     char limit[QUANTITY_TEXT_SIZE];

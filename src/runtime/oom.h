@@ -23,17 +23,13 @@ struct oom_count oom_count_read(const char *root);
 const char *oom_words(struct arena *a, struct oom_count before, struct oom_count after,
                       const char **ret_reason);
 
-/* What the container's own groups say of its end: that its program, or one that it had started
- * (said is what the program said last), was killed for lack of memory, or that a SIGKILL was for
- * something else. false: they say nothing about it, and the outputs are as they were. */
-bool oom_explain_end(struct arena *a, const struct container_start *c, int exit_code,
-                     const char *said, const char **ret_reason, const char **ret_message);
-
-/* The same of a container that is run again in the same groups: before is oom_group_kills at its
- * start. */
 int64_t oom_group_kills(const struct container_start *c); /* -1: nobody counts them */
-bool oom_explain_end_since(struct arena *a, const struct container_start *c, int64_t before,
-                           int exit_code, const char *said, const char **ret_reason,
-                           const char **ret_message);
+/* What the container's own groups say of its end, before being oom_group_kills at its start: that
+ * its program, or one that it had started (said is what the program said last), was killed for lack
+ * of memory, or that a SIGKILL was for something else. false: they say nothing about it, and the
+ * outputs are as they were. */
+bool oom_explain_end(struct arena *a, const struct container_start *c, int64_t before,
+                     int exit_code, const char *said, const char **ret_reason,
+                     const char **ret_message);
 
 #endif

@@ -312,6 +312,7 @@ static void begin_start(struct container *c)
     slot->killed_why = "";
     slot->kill_at_ms = slot->restart_at_ms = 0;
     slot->oom = oom_count_read("");
+    slot->oom.group = oom_group_kills(c->start);
     slot->started_ms = wall_ms();
     slot->started_at_ms = group_clock_ms();
     slot->under_way = true;

@@ -304,26 +304,26 @@ static void the_end_is_explained_by_the_group(void **state)
     struct container_start c = {.cgroups = folders, .limits = {.memory_bytes = 512 << 20}};
     const char *reason = "Error", *message = "";
 
-    assert_false(oom_explain_end(&a, &c, 137, "", &reason, &message)); /* nobody counts */
+    assert_false(oom_explain_end(&a, &c, 0, 137, "", &reason, &message)); /* nobody counts */
     put(t, "memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
-    assert_false(oom_explain_end(&a, &c, 1, "", &reason, &message));
-    assert_true(oom_explain_end(&a, &c, 137, "", &reason, &message));
+    assert_false(oom_explain_end(&a, &c, 0, 1, "", &reason, &message));
+    assert_true(oom_explain_end(&a, &c, 0, 137, "", &reason, &message));
     assert_string_equal(reason, "Error");
     assert_string_equal(message, "not for lack of memory: the kernel counts no such kill");
     put(t, "memory/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
-    assert_true(oom_explain_end(&a, &c, 137, "x", &reason, &message));
+    assert_true(oom_explain_end(&a, &c, 0, 137, "x", &reason, &message));
     assert_string_equal(reason, "OOMKilled");
     assert_string_equal(message, "ran out of memory: limit 512Mi");
-    assert_false(oom_explain_end(&a, &c, 0, "", &reason, &message)); /* it went well after all */
+    assert_false(oom_explain_end(&a, &c, 0, 0, "", &reason, &message)); /* it went well after all */
     c.limits.memory_bytes = 0;
-    assert_true(oom_explain_end(&a, &c, 137, "", &reason, &message));
+    assert_true(oom_explain_end(&a, &c, 0, 137, "", &reason, &message));
     assert_string_equal(message, "ran out of memory: the machine's memory");
     assert_int_equal(unlink(at(t, "memory/memory.oom_control")), 0);
     put(t, "memory/memory.events", "low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\n");
-    assert_true(oom_explain_end(&a, &c, 1, "RuntimeError: worker died", &reason, &message));
+    assert_true(oom_explain_end(&a, &c, 0, 1, "RuntimeError: worker died", &reason, &message));
     /* run again in the same group: what was counted before is not its own */
     assert_int_equal(oom_group_kills(&c), 2);
-    assert_false(oom_explain_end_since(&a, &c, 2, 1, "", &reason, &message));
+    assert_false(oom_explain_end(&a, &c, 2, 1, "", &reason, &message));
     assert_string_equal(message, "RuntimeError: worker died; a process it had started ran out of "
                                  "memory: the machine's memory");
     arena_release(&a);
