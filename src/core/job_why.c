@@ -57,9 +57,14 @@ const char *job_ending_text(const struct job_view *v, enum job_ending ending)
                             v->kind->name, v->name, failure_of(v, r),
                             restart_policy_name(r->role->policy));
     case ENDING_BUDGET:
-        return arena_printf(
-            a, "%s %s has failed: %s; the restart budget is spent (%" PRId64 " of %" PRId64 ")",
-            v->kind->name, v->name, failure_of(v, r), v->backoff_count, v->backoff_limit);
+        return v->backoff_limit == 0
+                   ? arena_printf(a, "%s %s has failed: %s; no restart is allowed (backoffLimit 0)",
+                                  v->kind->name, v->name, failure_of(v, r))
+                   : arena_printf(a,
+                                  "%s %s has failed: %s; the restart budget is spent (%" PRId64
+                                  " of %" PRId64 ")",
+                                  v->kind->name, v->name, failure_of(v, r), v->backoff_count,
+                                  v->backoff_limit);
     case ENDING_DEADLINE:
         return arena_printf(
             a, "%s %s has failed: it ran longer than activeDeadlineSeconds (%" PRId64 " s)",

@@ -91,6 +91,30 @@ class Kubectl:
                          'pytorchtrainingjob.batch.tensorstack.dev "applied" deleted\n')
         self.kubectl("get", "pj", "applied", code=1)
 
+    def test_apply_an_mpi_job_again(self):
+        """kubectl calls an older layout configured, since it finds other text; nothing is written all the same."""
+        worker = "template: {spec: {containers: [{name: mpi-worker, image: i}]}}"
+        layouts = {"newer": f"mpiConfig: {{script: [pi]}}\n  replicaSpecs: [{{type: worker, replicas: 2, {worker}}}]",
+                   "older": f"mca: {{btl: ^openib}}\n  worker: {{replicas: 2, cmd: [pi], {worker}}}"}
+        for name, layout in layouts.items():
+            path = self.write(f"{name}.yaml", f"""apiVersion: batch.tensorstack.dev/v1beta1
+kind: MPIJob
+metadata: {{name: {name}}}
+spec:
+  runMode: {{pause: {{enabled: true}}}}
+  {layout}
+""")
+            self.assertEqual(self.kubectl("apply", "-f", path).stdout, f"mpijob.batch.tensorstack.dev/{name} created\n")
+            self.daemon.wait_for(harness.JOBS.format(ns="default").replace("pytorchtraining", "mpi"),
+                                 lambda jobs: jobs[name].get("status", {}).get("phase") == "Paused")
+            before = self.kubectl("get", "mj", name, "-o", "json").stdout
+            word = {"newer": "unchanged", "older": "configured"}[name]
+            self.assertEqual(self.kubectl("apply", "-f", path).stdout, f"mpijob.batch.tensorstack.dev/{name} {word}\n")
+            self.assertEqual(self.kubectl("get", "mj", name, "-o", "json").stdout, before)
+            self.assertIn("last-applied-configuration", before)
+            self.assertNotIn('"worker": {', before)
+            self.kubectl("delete", "mj", name)
+
     def test_get_columns(self):
         self.apply("columns")
         self.daemon.wait_running("columns", 2)

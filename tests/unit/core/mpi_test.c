@@ -257,7 +257,7 @@ static void the_launchers_end_is_the_jobs(void **state)
     assert_string_equal(
         message(&w),
         "MPIJob mnist has failed: mnist-40c14-launcher failed with exit code 1: mpirun was unable "
-        "to find the executable ./pi; the restart budget is spent (0 of 0)");
+        "to find the executable ./pi; no restart is allowed (backoffLimit 0)");
     world_release(&w);
 }
 
@@ -294,8 +294,8 @@ static void a_worker_that_leaves_early_is_a_failure(void **state)
     assert_string_equal(world_phase(&w), "Failed");
     assert_string_equal(message(&w),
                         "MPIJob mnist has failed: mnist-40c14-worker-0 ended with exit code 0 "
-                        "while mnist-40c14-launcher still needed it; the restart budget is spent "
-                        "(0 of 0)");
+                        "while mnist-40c14-launcher still needed it; no restart is allowed "
+                        "(backoffLimit 0)");
     world_release(&w);
 }
 
