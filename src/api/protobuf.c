@@ -23,7 +23,8 @@ enum proto_type {
     PROTO_INT_OR_STRING,
     PROTO_MESSAGE,
     PROTO_STRING_MAP,
-    PROTO_BYTES_MAP, /* base64 in JSON */
+    PROTO_BYTES_MAP,    /* base64 in JSON */
+    PROTO_QUANTITY_MAP, /* each a message of one string */
 };
 
 enum proto_flag {
@@ -285,6 +286,12 @@ static const struct proto_field role_binding[] = {
     {0},
 };
 
+static const struct proto_field quota_spec[] = {
+    {1, PROTO_QUANTITY_MAP, 0, "hard", NULL}, {2, PROTO_STRING, PROTO_LIST, "scopes", NULL}, {0}};
+
+static const struct proto_field resource_quota[] = {
+    METADATA, {2, PROTO_MESSAGE, 0, "spec", quota_spec}, {0}};
+
 static const struct proto_field self_review[] = {METADATA, {0}};
 
 static const struct proto_kind proto_kinds[] = {
@@ -297,6 +304,7 @@ static const struct proto_kind proto_kinds[] = {
     {"DeleteOptions", delete_options},
     {"Eviction", eviction},
     {"ServiceAccount", service_account},
+    {"ResourceQuota", resource_quota},
     {"TokenRequest", token_request},
     {"Role", role},
     {"ClusterRole", role},
@@ -409,6 +417,13 @@ static bool decode_entry(struct arena *a, struct reader r, enum proto_type type,
     }
     if (memchr(key.at, '\0', (size_t)(key.end - key.at)) || json_len(map) >= MAP_LIMIT)
         return false;
+    if (type == PROTO_QUANTITY_MAP && value.at < value.end) {
+        struct reader inner = value;
+
+        if (!read_value(&inner, &v) || v.type != WIRE_BYTES)
+            return false;
+        value = v.bytes;
+    }
     name = arena_strndup(a, key.at, (size_t)(key.end - key.at));
     if (name)
         (void)json_set(a, map, name,
@@ -516,6 +531,7 @@ static bool decode_field(struct arena *a, const struct value *v, const struct pr
         return decode_sub(a, v->bytes, f, into);
     case PROTO_STRING_MAP:
     case PROTO_BYTES_MAP:
+    case PROTO_QUANTITY_MAP:
         return decode_entry(a, v->bytes, f->type, json_make_object(a, into, f->name));
     }
     unreachable();

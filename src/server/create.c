@@ -53,6 +53,9 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
         return rc;
     habits_prepare_create(r->arena, k, object);
     stamp(r, object);
+    rc = limit_range_apply(r, object, err);
+    if (rc < 0)
+        return rc;
     if (managed)
         json_set(r->arena, json_get_mut(object, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, object);
@@ -119,6 +122,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (!key)
         return out_of_memory(err);
     rc = check_absent(r, key, object_name(object), err);
+    if (rc == 0)
+        rc = quota_check(r, object, key, dry_run, err);
     if (rc == 0)
         rc = request_write(r, key, object, WRITE_PUT, 201, NULL, dry_run, err);
     if (rc == 0 && !dry_run && r->route.kind == &kind_namespace &&

@@ -60,17 +60,12 @@ int verb_evict(struct server_request *r, struct err *err)
 {
     struct json *eviction = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL,
                                          NULL, err);
-    const struct json *options = json_get(eviction, "deleteOptions");
-    struct removal removal = {
-        .grace_seconds = max_i64(json_get_int(options, "gracePeriodSeconds", -1), -1),
-        .uid = json_string(json_at(options, "preconditions", "uid"), NULL),
-        .resource_version = json_string(json_at(options, "preconditions", "resourceVersion"),
-                                        NULL)};
-    bool dry_run = false;
-    int rc = eviction ? query_dry_run(r, &dry_run, err) : -1;
+    struct removal removal;
+    bool dry_run;
+    int rc = eviction
+                 ? removal_read(r, json_get(eviction, "deleteOptions"), &removal, &dry_run, err)
+                 : -1;
 
-    json_each (item, json_get(options, "dryRun"))
-        dry_run = dry_run || json_string_is(item, "All");
     return rc < 0 ? rc : delete_one(r, &removal, dry_run, 201, success_status(r, NULL), err);
 }
 

@@ -47,6 +47,9 @@ struct server {
     uint64_t *openapi_hashes; /* as kinds, filled on first use */
 
     struct definitions *definitions; /* definitions.c */
+
+    struct underway *underway; /* quota.c */
+    struct clock_timer *quota_timer;
 };
 
 /* --- kinds (definitions.c) ------------------------------------------------------------- */
@@ -60,6 +63,17 @@ void definitions_free(struct server *s);
 /* Before one is written: its status says whether its names are free, a finalizer holds it. */
 void definition_prepare(const struct server *s, struct arena *a, struct json *crd);
 int definition_check_room(const struct server *s, struct err *err) must_check;
+
+/* --- quotas (quota.c, limit_range.c) --------------------------------------------------- */
+
+/* 403 when the namespace may not hold object too. */
+int quota_check(struct server_request *r, const struct json *object, const char *key, bool dry_run,
+                struct err *err) must_check;
+/* After every write: usage may have changed. */
+void quota_written(struct server *s, const struct kind *k);
+void quota_free(struct server *s);
+/* Defaults and bounds for a new pod's containers. */
+int limit_range_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
 
 /* --- definitions of what is compiled in (crds.c) --------------------------------------- */
 
@@ -184,6 +198,9 @@ int removal_plan(struct arena *a, const struct kind *k, struct json *object,
 /* DeleteOptions from the body and the query. */
 int removal_options(struct server_request *r, struct removal *ret, bool *ret_dry_run,
                     struct err *err) must_check;
+/* The same of options that were read already. */
+int removal_read(const struct server_request *r, const struct json *options, struct removal *ret,
+                 bool *ret_dry_run, struct err *err) must_check;
 /* For the server's own sweeps: deletes what has the key, without an answer. *ret_gone: no trace is
  * left of it. */
 int removal_sweep(struct server *s, const struct kind *k, const char *key,

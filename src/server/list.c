@@ -2,7 +2,7 @@
  * list.c - GET of a collection: selectors, pages, tables.
  *
  * Pages after the first show the collection as it was when the first was read (snapshot.c); a token
- * too old for that gets 410, and the client starts again.
+ * too old for that gets 410, with another that goes on with the collection as it is now.
  */
 #include "server/list.h"
 
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/status.h"
 #include "base/base64.h"
 #include "server/internal.h"
 #include "server/snapshot.h"
@@ -72,17 +73,18 @@ struct list {
     struct buf out;
     int64_t limit, count; /* limit 0: none */
     int64_t revision;
+    int64_t remaining; /* behind this page; known without selectors only */
     const char *after, *last_key;
     bool more, exact;
     struct err *err;
     int rc;
 };
 
-/* "REVISION KEY" in the alphabet that needs no escaping in a URL. */
-static char *token_make(struct list *l)
+/* "REVISION KEY" in the alphabet that needs no escaping in a URL; revision 0: whatever is now. */
+static char *token_make(struct list *l, int64_t revision, const char *key)
 {
     struct arena *a = l->request->arena;
-    const char *text = arena_printf(a, "%" PRId64 " %s", l->revision, l->last_key);
+    const char *text = arena_printf(a, "%" PRId64 " %s", revision, key);
     char *token = text ? base64_encode(a, text, strlen(text), &(size_t){0}) : NULL;
 
     for (char *c = token; c && *c; c++)
@@ -94,6 +96,7 @@ static int token_read(struct list *l, const char *token, struct err *err)
 {
     struct arena *a = l->request->arena;
     char *copy = arena_strdup(a, token), *text, *space;
+    int64_t revision;
     size_t len;
 
     if (!copy)
@@ -104,16 +107,31 @@ static int token_read(struct list *l, const char *token, struct err *err)
     space = text ? strchr(text, ' ') : NULL;
     if (space)
         *space = '\0';
-    if (!space || revision_parse(text, &l->revision, NULL) < 0)
+    if (!space || revision_parse(text, &revision, NULL) < 0)
         return err_set(err, ERR_BAD_REQUEST, "continue key is not valid");
     l->after = space + 1;
-    l->exact = true;
+    l->exact = revision != 0;
+    if (revision)
+        l->revision = revision;
     return 0;
 }
 
+static bool selects(const struct list *l)
+{
+    return l->selection.has_labels || l->selection.has_fields;
+}
+
+static bool is_full(const struct list *l)
+{
+    return l->limit && l->count == l->limit;
+}
+
+/* What does not go into the page is only counted, unless it must be looked at for that. */
 static bool needs_object(const struct list *l)
 {
-    return l->selection.has_labels || l->selection.has_fields || !shape_copies(&l->shape);
+    if (is_full(l) && !selects(l))
+        return false;
+    return selects(l) || !shape_copies(&l->shape);
 }
 
 /* False to stop: the page is full, or something failed. */
@@ -130,9 +148,10 @@ static bool add_item(struct list *l, const char *key, const struct blob *value)
         if (!selection_matches(&l->selection, object))
             return true;
     }
-    if (l->limit && l->count == l->limit) {
+    if (is_full(l)) {
         l->more = true;
-        return false;
+        l->remaining++;
+        return !selects(l);
     }
     if (l->count++)
         buf_addc(&l->out, ',');
@@ -221,9 +240,9 @@ static int finish(struct list *l)
 
     if (l->rc < 0)
         return l->rc;
-    if (l->more && !(token = token_make(l)))
+    if (l->more && !(token = token_make(l, l->revision, l->last_key)))
         return out_of_memory(l->err);
-    shape_list_end(&l->shape, l->revision, token, &l->out);
+    shape_list_end(&l->shape, l->revision, token, selects(l) ? 0 : l->remaining, &l->out);
     if (!l->out.failed)
         return 0;
     (void)err_set(l->err, ERR_UNAVAILABLE, "the list is too large to be answered at once");
@@ -232,6 +251,68 @@ static int finish(struct list *l)
 }
 
 /* --- revisions ------------------------------------------------------------------------- */
+
+/* A token that is too old: the answer holds another, for who can live with two states in a list. */
+static int reply_expired(struct list *l)
+{
+    struct server_request *r = l->request;
+    const char *token = token_make(l, 0, l->after);
+    auto_err err = ERR_INIT;
+    struct json *status;
+
+    err_set(
+        &err, ERR_EXPIRED,
+        "The provided continue parameter is too old to display a consistent list result. You "
+        "can start a new list without the continue parameter, or use the continue token in this "
+        "response to retrieve the remainder of the results. Continuing with the provided token "
+        "results in an inconsistent list - objects that were created, modified, or deleted "
+        "between the time the first chunk was returned and now may show up in the list.");
+    status = token ? status_from_err(r->arena, &err, NULL, NULL) : NULL;
+    json_set_string(r->arena, json_make_object(r->arena, status, "metadata"), "continue", token);
+    if (!status || arena_failed(r->arena))
+        return out_of_memory(l->err);
+    reply_json(r, err_http_code(ERR_EXPIRED), status);
+    return 0;
+}
+
+static int bad_option(struct err *err, const char *option, const char *problem)
+{
+    err_set(err, ERR_INVALID, "ListOptions.meta.k8s.io \"\" is invalid: %s: %s", option, problem);
+    err_cause(err, "FieldValueForbidden", option, 0, "%s", problem);
+    return err_errno(ERR_INVALID);
+}
+
+static int check_options(const struct server_request *r, struct err *err)
+{
+    static const char at[] = "resourceVersionMatch";
+    const char *match = query_get(r, at), *token = query_get(r, "continue");
+    const char *version = query_get(r, "resourceVersion");
+    bool has_version = version && *version;
+
+    if (query_get(r, "sendInitialEvents"))
+        return bad_option(err, "sendInitialEvents",
+                          "Forbidden: sendInitialEvents is forbidden for list");
+    if (token && *token && has_version && strcmp(version, "0") != 0)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "specifying resource version is not allowed when using continue");
+    if (!match || !*match)
+        return 0;
+    if (token && *token)
+        return bad_option(err, at,
+                          "Forbidden: resourceVersionMatch is forbidden when continue is provided");
+    if (!has_version)
+        return bad_option(
+            err, at,
+            "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
+    if (strcmp(match, "Exact") != 0 && strcmp(match, "NotOlderThan") != 0)
+        return bad_option(err, at,
+                          "Unsupported value: supported values: \"Exact\", \"NotOlderThan\"");
+    if (strcmp(match, "Exact") == 0 && strcmp(version, "0") == 0)
+        return bad_option(err, at,
+                          "Forbidden: resourceVersionMatch \"Exact\" is forbidden for "
+                          "resourceVersion \"0\"");
+    return 0;
+}
 
 static int list_now(struct server_request *r, struct err *err)
 {
@@ -257,7 +338,9 @@ static int list_now(struct server_request *r, struct err *err)
         run(&l);
         rc = finish(&l);
     }
-    if (rc == 0)
+    if (rc < 0 && l.after && err && err->reason == ERR_EXPIRED)
+        rc = reply_expired(&l);
+    else if (rc == 0)
         reply_buf(r, 200, JSON_TYPE, &l.out);
     buf_release(&l.out);
     shape_release(&l.shape);
@@ -287,6 +370,8 @@ int verb_list(struct server_request *r, struct err *err)
     int64_t asked;
     int rc = revision_parse(query_get(r, "resourceVersion"), &asked, err);
 
+    if (rc == 0)
+        rc = check_options(r, err);
     if (rc < 0)
         return rc;
     if (asked <= store_revision(s->store))

@@ -202,26 +202,33 @@ static int read_grace(const struct server_request *r, const struct json *options
     return rc;
 }
 
-int removal_options(struct server_request *r, struct removal *ret, bool *ret_dry_run,
-                    struct err *err)
+int removal_read(const struct server_request *r, const struct json *options, struct removal *ret,
+                 bool *ret_dry_run, struct err *err)
 {
     const char *policy = query_get(r, "propagationPolicy");
-    const struct json *options, *preconditions;
-    int rc = read_body(r, &options, err);
+    const struct json *preconditions = json_get(options, "preconditions");
+    int rc = query_dry_run(r, ret_dry_run, err);
 
-    if (rc == 0)
-        rc = query_dry_run(r, ret_dry_run, err);
+    *ret = removal_plain;
     if (rc == 0)
         rc = read_grace(r, options, &ret->grace_seconds, err);
     if (rc < 0)
         return rc;
     json_each (item, json_get(options, "dryRun"))
         *ret_dry_run = *ret_dry_run || json_string_is(item, "All");
-    preconditions = json_get(options, "preconditions");
     ret->uid = json_get_string(preconditions, "uid", NULL);
     ret->resource_version = json_get_string(preconditions, "resourceVersion", NULL);
     return read_propagation(json_get_string(options, "propagationPolicy", policy ? policy : ""),
                             json_get(options, "orphanDependents"), &ret->propagation, err);
+}
+
+int removal_options(struct server_request *r, struct removal *ret, bool *ret_dry_run,
+                    struct err *err)
+{
+    const struct json *options;
+    int rc = read_body(r, &options, err);
+
+    return rc < 0 ? rc : removal_read(r, options, ret, ret_dry_run, err);
 }
 
 /* --- sweeps ---------------------------------------------------------------------------- */

@@ -44,6 +44,7 @@ void server_free(struct server *s)
     clock_stop(s->clock, s->namespace_timer);
     free(s->event_cursor);
     buf_release(&s->scratch);
+    quota_free(s);
     definitions_free(s);
     free(s->kinds);
     free(s->collections);

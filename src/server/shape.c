@@ -164,11 +164,14 @@ void shape_list_begin(struct shape *s, struct buf *out)
     }
 }
 
-void shape_list_end(struct shape *s, int64_t revision, const char *continue_token, struct buf *out)
+void shape_list_end(struct shape *s, int64_t revision, const char *continue_token,
+                    int64_t remaining, struct buf *out)
 {
     (void)s;
     buf_addf(out, "],\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"", revision);
     if (continue_token)
         buf_addf(out, ",\"continue\":\"%s\"", continue_token);
+    if (remaining)
+        buf_addf(out, ",\"remainingItemCount\":%" PRId64, remaining);
     buf_adds(out, "}}");
 }

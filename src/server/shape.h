@@ -40,6 +40,7 @@ int shape_event(struct shape *s, const struct blob *b, const struct json *object
 /* What stands before and after the elements of a list. Its metadata comes last: whether there is
  * more is known only then. */
 void shape_list_begin(struct shape *s, struct buf *out);
-void shape_list_end(struct shape *s, int64_t revision, const char *continue_token, struct buf *out);
+void shape_list_end(struct shape *s, int64_t revision, const char *continue_token,
+                    int64_t remaining, struct buf *out); /* remaining 0: not said */
 
 #endif

@@ -75,7 +75,8 @@ static void every_table_is_sound(void **state)
         assert_non_null((*k)->doc);
         assert_non_null((*k)->columns);
         assert_ptr_equal(kind_by_plural((*k)->group, (*k)->version, (*k)->plural), *k);
-        assert_ptr_equal(kind_by_any_name((*k)->singular), *k);
+        if (!(*k)->stored_as) /* another face goes by the same names */
+            assert_ptr_equal(kind_by_any_name((*k)->singular), *k);
         for (const struct column *c = (*k)->columns; c->name; c++) {
             assert_true(c->path || c->render);
             assert_true(c->path || !(*k)->custom); /* a CRD has nothing else */

@@ -1,0 +1,132 @@
+/*
+ * kind_event_v1.c - Event of events.k8s.io/v1: another face of the core events, under other names.
+ * Nothing is stored of its own; it has no short names, so that `kubectl get ev` stays unambiguous.
+ */
+#include <string.h>
+
+#include "api/field_macros.h"
+#include "api/kind.h"
+
+static const char *const types[] = {"Normal", "Warning", NULL};
+
+static const struct field reference_fields[] = {
+    F_STR("kind", "Kind of the object."),
+    F_STR("namespace", "Its namespace."),
+    F_STR("name", "Its name."),
+    F_STR("uid", "Its UID."),
+    F_STR("apiVersion", "Its API version."),
+    F_STR("resourceVersion", "Its version at the time."),
+    F_STR("fieldPath", "The part of it the event is about."),
+    {0}};
+
+static const struct field source_fields[] = {
+    F_STR("component", "Who says it."), F_STR("host", "On which node."), {0}};
+
+static const struct field series_fields[] = {F_INT32("count", "How often, so far.", REQUIRED),
+                                             F_TIME("lastObservedTime", "When last.", REQUIRED),
+                                             {0}};
+
+static const struct field fields[] = {
+    F_TIME("eventTime", "When it happened first, in microseconds."),
+    F_OBJ("series", series_fields, "Repetitions."),
+    F_STR("reportingController", "Controller that says it."),
+    F_STR("reportingInstance", "Instance of the controller."),
+    F_STR("action", "What was done."),
+    F_STR("reason", "One word: what happened."),
+    F_OBJ("regarding", reference_fields, "The object this event is about."),
+    F_OBJ("related", reference_fields, "Another object that has to do with it."),
+    F_STR("note", "A sentence: what happened."),
+    F_STR("type", "Normal or Warning.", ONE_OF(types)),
+    F_OBJ("deprecatedSource", source_fields, "Who says it, in core events."),
+    F_TIME("deprecatedFirstTimestamp", "When it happened first, in core events."),
+    F_TIME("deprecatedLastTimestamp", "When it happened last, in core events."),
+    F_INT32("deprecatedCount", "How often it happened, in core events."),
+    {0}};
+
+/* Members that are called otherwise. */
+static const struct {
+    const char *core, *here;
+} names[] = {{"involvedObject", "regarding"},
+             {"message", "note"},
+             {"reportingComponent", "reportingController"},
+             {"source", "deprecatedSource"},
+             {"firstTimestamp", "deprecatedFirstTimestamp"},
+             {"lastTimestamp", "deprecatedLastTimestamp"},
+             {"count", "deprecatedCount"}};
+
+static void rename_member(struct json *object, const char *from, const char *to)
+{
+    struct json *m = json_get_mut(object, from);
+
+    if (!m)
+        return;
+    m->key = to;
+    m->key_len = (uint32_t)strlen(to);
+}
+
+static void from_stored(struct arena *a, const struct kind *k, struct json *event)
+{
+    for (size_t i = 0; i < ELEMS(names); i++)
+        rename_member(event, names[i].core, names[i].here);
+    json_set_string(a, event, "apiVersion", kind_api_version(a, k));
+}
+
+static void to_stored(struct arena *a, const struct kind *k, struct json *event)
+{
+    for (size_t i = 0; i < ELEMS(names); i++)
+        rename_member(event, names[i].here, names[i].core);
+    json_set_string(a, event, "apiVersion", kind_api_version(a, k->stored_as));
+    (void)json_make_object(a, event, "involvedObject");
+}
+
+/* Rendered from the core form, so that both look alike. */
+static struct json *render(struct arena *a, const struct json *event, int64_t now_ms, size_t column)
+{
+    struct json *core = json_clone(a, event);
+
+    if (!core)
+        return NULL;
+    for (size_t i = 0; i < ELEMS(names); i++)
+        rename_member(core, names[i].here, names[i].core);
+    return kind_event.columns[column].render(a, core, now_ms);
+}
+
+#define RENDER_AS(name, column)                                                                    \
+    static struct json *name(struct arena *a, const struct json *event, int64_t now_ms)            \
+    {                                                                                              \
+        return render(a, event, now_ms, column);                                                   \
+    }
+RENDER_AS(render_last_seen, 0)
+RENDER_AS(render_object, 3)
+RENDER_AS(render_message, 6)
+
+static const struct column columns[] = {
+    {.name = "Last Seen", .type = "string", .doc = "When last.", .render = render_last_seen},
+    {.name = "Type", .type = "string", .doc = "Normal or Warning.", .path = ".type"},
+    {.name = "Reason", .type = "string", .doc = "One word.", .path = ".reason"},
+    {.name = "Object", .type = "string", .doc = "What it is about.", .render = render_object},
+    {.name = "Message", .type = "string", .doc = "A sentence.", .render = render_message},
+    {.name = "Name",
+     .type = "string",
+     .format = "name",
+     .priority = 1,
+     .doc = "Name of the event.",
+     .path = ".metadata.name"},
+    {0}};
+
+const struct kind kind_event_v1 = {.group = "events.k8s.io",
+                                   .version = "v1",
+                                   .name = "Event",
+                                   .plural = "events",
+                                   .singular = "event",
+                                   .namespaced = true,
+                                   .doc = "Event is something that happened to an object.",
+                                   .fields = fields,
+                                   .columns = columns,
+                                   .stored_as = &kind_event,
+                                   .from_stored = from_stored,
+                                   .to_stored = to_stored,
+                                   .field_selectors = (const char *const[]){
+                                       "regarding.kind", "regarding.namespace", "regarding.name",
+                                       "regarding.uid", "regarding.apiVersion", "reason",
+                                       "reportingController", "type", NULL}};

@@ -1,0 +1,40 @@
+/* kind_limit_range.c - LimitRange: what containers of a namespace get when they ask for nothing.
+ * The server applies default, defaultRequest, min and max of type Container to new pods. */
+#include "api/columns.h"
+#include "api/field_macros.h"
+
+static const char *const types[] = {"Container", "PersistentVolumeClaim", "Pod", NULL};
+
+static const struct field item_fields[] = {
+    F_STR("type", "Container; others are kept, not applied.", REQUIRED, ONE_OF(types)),
+    F_MAP(FIELD_QUANTITY, "default", "Limits of containers that say none."),
+    F_MAP(FIELD_QUANTITY, "defaultRequest", "Requests of containers that say none."),
+    F_MAP(FIELD_QUANTITY, "max", "The highest limit."),
+    F_MAP(FIELD_QUANTITY, "min", "The lowest request."),
+    F_MAP(FIELD_QUANTITY, "maxLimitRequestRatio", "Kept, not applied."),
+    {0}};
+
+static const struct field spec_fields[] = {
+    F_OBJS("limits", item_fields, "The limits, by type.", REQUIRED), {0}};
+
+static const struct field fields[] = {
+    F_OBJ("spec", spec_fields, "What is wanted.", DEFAULT("{\"limits\":[]}")), {0}};
+
+static const struct column columns[] = {COLUMN_NAME,
+                                        {.name = "Created At",
+                                         .type = "date",
+                                         .doc = "When it was made.",
+                                         .path = ".metadata.creationTimestamp"},
+                                        {0}};
+
+const struct kind kind_limit_range = {
+    .group = "",
+    .version = "v1",
+    .name = "LimitRange",
+    .plural = "limitranges",
+    .singular = "limitrange",
+    .short_names = (const char *const[]){"limits", NULL},
+    .namespaced = true,
+    .doc = "LimitRange says what containers of a namespace get by default, and may ask for.",
+    .fields = fields,
+    .columns = columns};

@@ -1,0 +1,90 @@
+/* kind_resource_quota.c - ResourceQuota: how much a namespace may hold. Enforced by the server. */
+#include <string.h>
+
+#include "api/columns.h"
+#include "api/field_macros.h"
+#include "api/object.h"
+#include "api/problem.h"
+#include "api/quantity.h"
+
+#define CELL_LIMIT_BYTES 4096u
+
+static const struct field spec_fields[] = {
+    F_MAP(FIELD_QUANTITY, "hard",
+          "The most there may be: pods, requests.cpu, limits.memory, requests.nvidia.com/gpu, "
+          "services, count/RESOURCE.GROUP and others."),
+    F_STRS("scopes", "Only objects of these scopes count. Kept, not applied."),
+    F_PLAIN(FIELD_ANY, "scopeSelector", "Only objects of these scopes count. Kept, not applied."),
+    {0}};
+
+static const struct field status_fields[] = {F_MAP(FIELD_QUANTITY, "hard", "What is enforced."),
+                                             F_MAP(FIELD_QUANTITY, "used", "What there is."),
+                                             {0}};
+
+static const struct field fields[] = {
+    F_OBJ("spec", spec_fields, "What is wanted.", DEFAULT("{}")),
+    F_OBJ("status", status_fields, "What is.", .flags = FIELD_READ_ONLY),
+    {0}};
+
+static void validate(const struct json *quota, const struct json *old, struct err *err)
+{
+    const struct field_path *at = PATH_MEMBER(PATH_MEMBER(NULL, "spec"), "hard");
+
+    (void)old;
+    json_each (h, json_at(quota, "spec", "hard"))
+        if (quantity_json_milli(h, 0) < 0)
+            problem_invalid(err, PATH_KEY(at, h->key), h, "must be greater than or equal to 0");
+}
+
+static bool is_limit(const char *key)
+{
+    return strncmp(key, "limits.", strlen("limits.")) == 0;
+}
+
+/* "pods: 1/2, requests.cpu: 0/4" */
+static struct json *render(struct arena *a, const struct json *quota, bool limits)
+{
+    struct buf out = BUF_INIT(CELL_LIMIT_BYTES);
+    struct json *cell;
+
+    json_each (h, json_at(quota, "spec", "hard"))
+        if (is_limit(h->key) == limits)
+            buf_addf(&out, "%s%s: %s/%s", out.len ? ", " : "", h->key,
+                     json_string(json_at(quota, "status", "used", h->key), "0"),
+                     json_string(h, ""));
+    cell = json_new_string(a, out.len ? out.data : "");
+    buf_release(&out);
+    return cell;
+}
+
+static struct json *render_requests(struct arena *a, const struct json *quota, int64_t now_ms)
+{
+    (void)now_ms;
+    return render(a, quota, false);
+}
+
+static struct json *render_limits(struct arena *a, const struct json *quota, int64_t now_ms)
+{
+    (void)now_ms;
+    return render(a, quota, true);
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Request", .type = "string", .doc = "Used of allowed.", .render = render_requests},
+    {.name = "Limit", .type = "string", .doc = "Limits used of allowed.", .render = render_limits},
+    COLUMN_AGE,
+    {0}};
+
+const struct kind kind_resource_quota = {.group = "",
+                                         .version = "v1",
+                                         .name = "ResourceQuota",
+                                         .plural = "resourcequotas",
+                                         .singular = "resourcequota",
+                                         .short_names = (const char *const[]){"quota", NULL},
+                                         .namespaced = true,
+                                         .has_status = true,
+                                         .doc = "ResourceQuota limits what a namespace may hold.",
+                                         .fields = fields,
+                                         .columns = columns,
+                                         .validate = validate};
