@@ -34,9 +34,10 @@ static const struct option_spec options[] = {
     {0},
 };
 
-enum { COLUMN_NAMESPACE, COLUMN_UID = 8 };
-static const char *const header[] = {"NAMESPACE", "NAME", "KIND", "PHASE", "READY",
-                                     "RESTARTS",  "AGE",  "WHY",  "UID"};
+/* Columns that are not always there. */
+struct ps_shape {
+    bool all, progress, wide;
+};
 
 /* Items of every job kind in one List, without copying them. */
 static int list_jobs(struct session *s, const char *ns, struct json **ret, struct err *err)
@@ -64,13 +65,31 @@ static int list_jobs(struct session *s, const char *ns, struct json **ret, struc
     return arena_failed(s->arena) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
 }
 
-static void add_row(struct columns *c, const struct json *job, int64_t now_ms, bool all, bool wide)
+static size_t name_columns(const struct ps_shape *shape, const char *names[COLUMNS_LIMIT])
 {
-    char age[TIME_TEXT_SIZE];
+    static const char *const always[] = {"NAME", "KIND", "PHASE", "READY", "RESTARTS", "AGE"};
+    size_t n = 0;
+
+    if (shape->all)
+        names[n++] = "NAMESPACE";
+    for (size_t i = 0; i < ELEMS(always); i++)
+        names[n++] = always[i];
+    if (shape->progress)
+        names[n++] = "PROGRESS";
+    names[n++] = "WHY";
+    if (shape->wide)
+        names[n++] = "UID";
+    return n;
+}
+
+static void add_row(struct columns *c, const struct json *job, int64_t now_ms,
+                    const struct ps_shape *shape)
+{
+    char age[TIME_TEXT_SIZE], progress[JOB_PROGRESS_SIZE];
     /* A running job has a reason only when not all is well: a replica failed, or is missing. */
     const char *why = job_has_succeeded(job) ? "" : job_why(job);
 
-    if (all)
+    if (shape->all)
         columns_add(c, object_namespace(job));
     columns_add(c, object_name(job));
     columns_add(c, json_get_string(job, "kind", ""));
@@ -78,23 +97,26 @@ static void add_row(struct columns *c, const struct json *job, int64_t now_ms, b
     columns_addf(c, "%lld/%lld", (long long)job_running(job), (long long)job_replicas(job));
     columns_addf(c, "%lld", (long long)job_restarts(job));
     columns_add(c, time_age(now_ms - object_created_ms(job), age));
+    if (shape->progress)
+        columns_add(c, job_progress(job, shape->wide, progress));
     columns_add(c, why);
-    if (wide)
+    if (shape->wide)
         columns_add(c, object_uid(job));
 }
 
-static void print_table(struct cli *cli, const struct json *list, int64_t now_ms, bool all,
-                        bool wide)
+static void print_table(struct cli *cli, const struct json *list, int64_t now_ms,
+                        struct ps_shape shape)
 {
-    size_t first = all ? COLUMN_NAMESPACE : COLUMN_NAMESPACE + 1,
-           end = wide ? COLUMN_UID + 1 : COLUMN_UID;
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    const char *names[COLUMNS_LIMIT];
     struct columns table;
 
-    columns_init(&table, header + first, end - first);
     json_each (job, json_get(list, "items"))
-        add_row(&table, job, now_ms, all, wide);
-    columns_write(&table, wide ? 0 : cli->talk.columns, &out);
+        shape.progress = shape.progress || json_at(job, "status", "progress");
+    columns_init(&table, names, name_columns(&shape, names));
+    json_each (job, json_get(list, "items"))
+        add_row(&table, job, now_ms, &shape);
+    columns_write(&table, shape.wide ? 0 : cli->talk.columns, &out);
     output_text(&out);
     columns_release(&table);
     buf_release(&out);
@@ -113,8 +135,8 @@ static int ps(struct cli *cli, const struct ps_options *o, struct session *s, st
         talk_note(&cli->talk, "no jobs%s%s; start one with: muster run FILE",
                   o->all ? "" : " in namespace ", o->all ? "" : s->ns);
     else
-        print_table(cli, list, clock_now_ms(loop_clock(s->loop)), o->all,
-                    strcmp(o->format, "wide") == 0);
+        print_table(cli, list, clock_now_ms(loop_clock(s->loop)),
+                    (struct ps_shape){.all = o->all, .wide = strcmp(o->format, "wide") == 0});
     return 0;
 }
 

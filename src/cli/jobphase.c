@@ -1,8 +1,13 @@
 /* jobphase.c - see jobphase.h. */
 #include "cli/jobphase.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/timefmt.h"
 
 const char *job_phase(const struct json *job)
 {
@@ -47,6 +52,50 @@ int64_t job_replicas(const struct json *job)
     json_each (replica, json_at(job, "spec", "replicaSpecs"))
         sum += json_get_int(replica, "replicas", 1);
     return sum;
+}
+
+static double number_of(const struct json *v)
+{
+    if (json_is(v, JSON_INT))
+        return (double)v->u.integer;
+    return json_is(v, JSON_REAL) ? strtod(v->u.text, NULL) : NAN;
+}
+
+printf_like(2, 3) static void say(char out[JOB_PROGRESS_SIZE], const char *fmt, ...)
+{
+    size_t len = strlen(out);
+    va_list args;
+
+    if (len)
+        len += (size_t)snprintf(out + len, JOB_PROGRESS_SIZE - len, ", ");
+    va_start(args, fmt);
+    if (len < JOB_PROGRESS_SIZE)
+        (void)vsnprintf(out + len, JOB_PROGRESS_SIZE - len, fmt, args);
+    va_end(args);
+}
+
+const char *job_progress(const struct json *job, bool all, char out[JOB_PROGRESS_SIZE])
+{
+    const struct json *p = json_at(job, "status", "progress");
+    const struct json *loss = json_get(p, "loss"), *left = json_get(p, "secondsLeft");
+    double fraction = number_of(json_get(p, "fraction"));
+    double rate = number_of(json_get(p, "stepsPerSecond"));
+    char time[TIME_TEXT_SIZE];
+
+    out[0] = '\0';
+    if (isfinite(fraction))
+        say(out, "%.0f%%", floor(fraction * 100));
+    if (json_is(left, JSON_INT) && strcmp(job_phase(job), "Running") == 0)
+        say(out, "%s left", time_age(json_int(left, 0) * 1000, time));
+    if (json_is(json_get(p, "step"), JSON_INT) && (all || !isfinite(fraction)))
+        say(out, "step %lld", (long long)json_get_int(p, "step", 0));
+    if (isfinite(number_of(loss)))
+        say(out, "loss %.4g", number_of(loss));
+    else if (json_is(loss, JSON_STRING))
+        say(out, "loss %.20s", json_string(loss, ""));
+    if (all && isfinite(rate))
+        say(out, "%.3g steps/s", rate);
+    return out;
 }
 
 const char *jobphase_news(struct jobphase *last, struct arena *a, const struct json *job)

@@ -14,6 +14,11 @@ int64_t job_restarts(const struct json *job);
 int64_t job_running(const struct json *job);  /* replicas that run now */
 int64_t job_replicas(const struct json *job); /* replicas asked for */
 
+/* How far it is, in few words ("45%, 3m12s left, loss 0.312"); "" when it does not tell. all: also
+ * what the few words leave out. */
+#define JOB_PROGRESS_SIZE 160
+const char *job_progress(const struct json *job, bool all, char out[JOB_PROGRESS_SIZE]);
+
 /* What was said last, so that only news is said. */
 struct jobphase {
     char phase[32];

@@ -1,0 +1,455 @@
+/*
+ * progress.c - see progress.h.
+ *
+ * Jobs are followed by list and watch; only those that run are kept. A look at one goes through the
+ * API (the job as it is, the log's end), its board on a pool thread, and ends in a patch of the
+ * status when something changed. Looks at one job never overlap.
+ */
+#include "console/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "api/object.h"
+#include "base/map.h"
+#include "base/timefmt.h"
+#include "client/client.h"
+#include "client/reflector.h"
+#include "console/folder_search.h"
+#include "console/progress_status.h"
+#include "console/shelf.h"
+#include "core/job.h"
+
+#define LOOK_MEMORY_BYTES (16u * 1024u * 1024u)
+#define LOG_TAIL_LINES 100
+#define LOG_TAIL_BYTES (64u * 1024u)
+#define LOG_LIMIT_BYTES (1024u * 1024u)
+#define BOARD_CAPACITY 128u
+#define BOARD_POINTS_BYTES (512u * 1024u)
+#define KINDS_LIMIT 16u
+
+struct source {
+    struct progress *progress;
+    const struct kind *kind;
+    struct reflector *reflector;
+};
+
+struct tracked {
+    struct shelf_question question;
+    struct progress *progress;
+    const struct kind *kind;
+    char *uid, *ns, *name;
+    char pod_uid[64];     /* of the first replica, to notice a new one */
+    bool over, succeeded; /* the job has ended */
+    bool ended;           /* it had when this look began: the last one */
+    bool looking;         /* calls of a look are under way */
+    struct api_stream *log_stream;
+    struct buf log_text;
+    struct json *job;   /* in the arena: as it was when the look began */
+    bool on_pool;       /* one of them is the board's */
+    bool dropped;       /* to be freed when the pool is done */
+    bool listed;        /* seen in the list that is under way */
+    struct arena arena; /* of a look */
+    struct folder_search search;
+    struct clock_timer *timer;
+    struct log_progress log;
+    struct board_progress board;
+    struct progress_pace pace;
+    char *written; /* what was written last, without its time */
+};
+
+struct progress {
+    struct loop *loop;
+    struct transport *transport;
+    struct shelf *shelf;
+    int64_t look_ms;
+    struct map jobs; /* UID -> struct tracked */
+    struct source sources[KINDS_LIMIT];
+    size_t sources_len;
+    struct utsname machine;
+};
+
+static void look(void *arg);
+
+/* --- jobs that are looked after --------------------------------------------------------- */
+
+static void tracked_free(struct tracked *t)
+{
+    arena_release(&t->arena);
+    buf_release(&t->log_text);
+    free(t->uid);
+    free(t->ns);
+    free(t->name);
+    free(t->written);
+    free(t);
+}
+
+static void drop(struct tracked *t)
+{
+    (void)map_removes(&t->progress->jobs, t->uid);
+    client_forget(t);
+    folder_search_stop(&t->search);
+    clock_stop(loop_clock(t->progress->loop), t->timer);
+    t->timer = NULL;
+    if (t->log_stream)
+        transport_close(t->progress->transport, t->log_stream);
+    t->log_stream = NULL;
+    t->dropped = true;
+    if (!t->on_pool)
+        tracked_free(t);
+}
+
+static void look_later(struct tracked *t, int64_t delay_ms)
+{
+    if (!t->timer)
+        t->timer = clock_start(loop_clock(t->progress->loop), delay_ms, look, t);
+}
+
+static struct tracked *track(struct source *s, const struct json *job)
+{
+    struct progress *p = s->progress;
+    struct tracked *t = p->jobs.count < PROGRESS_JOBS_LIMIT ? calloc(1, sizeof(*t)) : NULL;
+
+    if (!t)
+        return NULL;
+    t->progress = p;
+    t->kind = s->kind;
+    arena_init(&t->arena, LOOK_MEMORY_BYTES);
+    buf_init(&t->log_text, LOG_LIMIT_BYTES);
+    t->uid = strdup(object_uid(job));
+    t->ns = strdup(object_namespace(job));
+    t->name = strdup(object_name(job));
+    if (t->uid && t->ns && t->name && map_puts(&p->jobs, t->uid, t, NULL) == 0)
+        return t;
+    tracked_free(t);
+    return NULL;
+}
+
+/* --- the end of a look ------------------------------------------------------------------ */
+
+static void look_over(struct tracked *t)
+{
+    t->looking = false;
+    if (t->ended)
+        drop(t);
+    else
+        look_later(t, t->over ? 0 : t->progress->look_ms);
+}
+
+static void patched(void *arg, const struct json *object, const struct err *err)
+{
+    struct tracked *t = arg;
+
+    (void)object;
+    if (err) { /* said again with the next look */
+        free(t->written);
+        t->written = NULL;
+    }
+    look_over(t);
+}
+
+static bool is_news(struct tracked *t, const struct json *status)
+{
+    struct buf text = BUF_INIT(64u * 1024u);
+    size_t len;
+
+    json_write(&text, status);
+    if (text.failed || (t->written && strcmp(t->written, text.data) == 0)) {
+        buf_release(&text);
+        return false;
+    }
+    free(t->written);
+    t->written = buf_take(&text, &len);
+    return true;
+}
+
+static void write_status(struct tracked *t)
+{
+    struct progress_facts facts = {.log = &t->log,
+                                   .board = &t->board,
+                                   .pace = &t->pace,
+                                   .now_ms = clock_now_ms(loop_clock(t->progress->loop)),
+                                   .ended = t->ended,
+                                   .succeeded = t->succeeded};
+    struct arena *a = &t->arena;
+    struct json *status = progress_status(a, &facts), *patch;
+    char time[TIME_TEXT_SIZE];
+
+    if (!status || !is_news(t, status)) {
+        look_over(t);
+        return;
+    }
+    json_set_string(a, status, "time", time_format(facts.now_ms, time));
+    patch = json_new_object(a);
+    json_set(a, json_make_object(a, patch, "status"), "progress", status);
+    if (arena_failed(a))
+        look_over(t);
+    else
+        client_patch(t->progress->transport, t->kind, t->ns, t->name, "status", patch, patched, t);
+}
+
+/* --- a look ----------------------------------------------------------------------------- */
+
+/* On the pool. */
+static void ask(struct shelf_question *q, const struct board *b, bool more)
+{
+    struct tracked *t = container_of(q, struct tracked, question);
+
+    if (!more) /* half-read files would say what was true long ago */
+        board_progress_of(b, &t->board);
+}
+
+static void asked(struct shelf_question *q, const struct err *failed)
+{
+    struct tracked *t = container_of(q, struct tracked, question);
+
+    (void)failed; /* then the log is all there is */
+    t->on_pool = false;
+    if (t->dropped)
+        tracked_free(t);
+    else
+        write_status(t);
+}
+
+static void ask_board(struct tracked *t, const struct log_folder *folder)
+{
+    auto_err err = ERR_INIT;
+
+    t->question = (struct shelf_question){.work = ask, .done = asked};
+    t->on_pool = true;
+    if (shelf_ask(t->progress->shelf, t->uid, folder, &t->question, &err) == 0)
+        return;
+    t->on_pool = false;
+    write_status(t);
+}
+
+static void found_folder(void *arg, const struct log_folder *folder, const struct err *err)
+{
+    struct tracked *t = arg;
+
+    if (err)
+        write_status(t);
+    else
+        ask_board(t, folder);
+}
+
+static void find_board(struct tracked *t, const struct json *job)
+{
+    if (shelf_has(t->progress->shelf, t->uid))
+        ask_board(t, NULL);
+    else
+        folder_search_start(&t->search, t->progress->transport, &t->arena, job,
+                            t->progress->machine.nodename, found_folder, t);
+}
+
+/* Only the end of it counts, whatever comes. */
+static void on_log(void *arg, const char *data, size_t len)
+{
+    struct tracked *t = arg;
+
+    buf_add(&t->log_text, data, len);
+    if (t->log_text.len > 2 * LOG_TAIL_BYTES)
+        buf_consume(&t->log_text, t->log_text.len - LOG_TAIL_BYTES);
+}
+
+static void on_log_end(void *arg, const struct api_reply *reply)
+{
+    struct tracked *t = arg;
+
+    t->log_stream = NULL;
+    if (reply->status == 200 && t->log_text.len)
+        log_progress_take(&t->log, t->log_text.data, t->log_text.len);
+    buf_clear(&t->log_text);
+    find_board(t, t->job);
+}
+
+static const struct json *first_replica(const struct json *job)
+{
+    return json_index(json_get(json_index(json_at(job, "status", "tasks"), 0), "replicas"), 0);
+}
+
+/* A new attempt starts from its checkpoint: what the old one said of its pace is void. */
+static void note_pod(struct tracked *t, const char *uid)
+{
+    if (strcmp(t->pod_uid, uid) == 0)
+        return;
+    (void)snprintf(t->pod_uid, sizeof(t->pod_uid), "%s", uid);
+    t->log = (struct log_progress){.epoch = 0};
+    t->pace = (struct progress_pace){.any = false};
+}
+
+static void read_log(struct tracked *t, struct json *job)
+{
+    const struct json *replica = first_replica(job), *container;
+    const char *pod = json_get_string(replica, "name", ""), *path;
+    const struct api_stream_handler handler = {.on_data = on_log, .on_end = on_log_end, .arg = t};
+
+    if (*json_get_string(replica, "uid", ""))
+        note_pod(t, json_get_string(replica, "uid", ""));
+    container = json_index(json_get(replica, "containers"), 0);
+    path = arena_printf(&t->arena, "/api/v1/namespaces/%s/pods/%s/log?tailLines=%d%s%s", t->ns, pod,
+                        LOG_TAIL_LINES, container ? "&container=" : "",
+                        json_get_string(container, "name", ""));
+    t->job = job;
+    if (*pod && path)
+        t->log_stream = transport_open(t->progress->transport, path, &handler);
+    if (!t->log_stream)
+        find_board(t, job);
+}
+
+static void got_job(void *arg, const struct json *job, const struct err *err)
+{
+    struct tracked *t = arg;
+    struct json *copy = err || strcmp(object_uid(job), t->uid) != 0 ? NULL
+                                                                    : json_clone(&t->arena, job);
+
+    if (copy)
+        read_log(t, copy);
+    else
+        look_over(t);
+}
+
+static void look(void *arg)
+{
+    struct tracked *t = arg;
+
+    t->timer = NULL;
+    if (t->looking)
+        return;
+    t->looking = true;
+    t->ended = t->over;
+    arena_reset(&t->arena);
+    client_get(t->progress->transport, t->kind, t->ns, t->name, got_job, t);
+}
+
+/* --- which jobs run --------------------------------------------------------------------- */
+
+static bool is_phase(const struct json *job, const char *phase)
+{
+    return json_string_is(json_at(job, "status", "phase"), phase);
+}
+
+static int on_job(void *arg, enum reflector_source source, const struct json *job)
+{
+    struct source *s = arg;
+    struct tracked *t = map_gets(&s->progress->jobs, object_uid(job));
+    bool ended = is_phase(job, "Succeeded") || is_phase(job, "Failed");
+
+    (void)source;
+    if (!t && is_phase(job, "Running")) {
+        t = track(s, job);
+        if (t)
+            look_later(t, s->progress->look_ms / 2);
+    }
+    if (!t)
+        return 0;
+    t->listed = true;
+    if (ended && !t->over) { /* one last look, now: what it said at its end counts */
+        t->over = true;
+        t->succeeded = is_phase(job, "Succeeded");
+        clock_stop(loop_clock(s->progress->loop), t->timer);
+        t->timer = NULL;
+        if (!t->looking)
+            look_later(t, 0);
+    }
+    return 0;
+}
+
+static void on_gone(void *arg, const struct json *job)
+{
+    struct source *s = arg;
+    struct tracked *t = map_gets(&s->progress->jobs, object_uid(job));
+
+    if (t)
+        drop(t);
+}
+
+static void on_list_begin(void *arg)
+{
+    struct source *s = arg;
+
+    map_for_each (node, &s->progress->jobs) {
+        struct tracked *t = node->value;
+
+        if (t->kind == s->kind)
+            t->listed = false;
+    }
+}
+
+static struct tracked *find_unlisted(const struct source *s)
+{
+    map_for_each (node, &s->progress->jobs) {
+        struct tracked *t = node->value;
+
+        if (t->kind == s->kind && !t->listed)
+            return t;
+    }
+    return NULL;
+}
+
+static void on_list_end(void *arg)
+{
+    struct tracked *t;
+
+    while ((t = find_unlisted(arg)))
+        drop(t);
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+static bool follow_kind(struct progress *p, const struct kind *k)
+{
+    struct source *s = &p->sources[p->sources_len];
+
+    *s = (struct source){.progress = p, .kind = k};
+    s->reflector = reflector_new(
+        &(struct reflector_options){.transport = p->transport,
+                                    .clock = loop_clock(p->loop),
+                                    .kind = k,
+                                    .handler = {.list_begin = on_list_begin,
+                                                .put = on_job,
+                                                .remove = on_gone,
+                                                .list_end = on_list_end,
+                                                .arg = s}});
+    p->sources_len += s->reflector != NULL;
+    return s->reflector;
+}
+
+struct progress *progress_new(struct loop *loop, struct transport *t, int64_t look_ms)
+{
+    struct progress *p = calloc(1, sizeof(*p));
+    bool ok = p;
+
+    if (!p)
+        return NULL;
+    p->loop = loop;
+    p->transport = t;
+    p->look_ms = look_ms ? look_ms : PROGRESS_LOOK_MS;
+    (void)uname(&p->machine);
+    p->shelf = shelf_new(loop, &(struct shelf_options){.boards_limit = PROGRESS_BOARDS_LIMIT,
+                                                       .points_limit_bytes = BOARD_POINTS_BYTES,
+                                                       .capacity = BOARD_CAPACITY});
+    ok = p->shelf;
+    for (size_t i = 0; ok && job_kinds[i] && i < KINDS_LIMIT; i++)
+        ok = follow_kind(p, job_kinds[i]->kind);
+    if (ok)
+        return p;
+    progress_free(p);
+    return NULL;
+}
+
+void progress_free(struct progress *p)
+{
+    struct map_node *node;
+
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->sources_len; i++)
+        reflector_free(p->sources[i].reflector);
+    while ((node = map_first(&p->jobs)))
+        drop(node->value);
+    shelf_free(p->shelf); /* what is on the pool frees its job when it is done */
+    free(p);
+}
