@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "console/curves.h"
+#include "console/progress.h"
 #include "control/control.h"
 #include "runtime/podfolder.h"
 #include "server/local.h"
@@ -110,7 +111,9 @@ static int start_console(struct daemon *d, struct err *err)
 {
     d->console_transport = server_local_transport(d->server);
     d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
-    if (!d->curves || server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0)
+    if (d->curves)
+        d->progress = progress_new(d->loop, d->console_transport, 0);
+    if (!d->progress || server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
     return 0;
 }
@@ -149,9 +152,10 @@ void daemon_stop(struct daemon *d)
     if (d->control)
         control_free(d->control);
     curves_free(d->curves);
+    progress_free(d->progress);
+    transport_free(d->console_transport);
     transport_free(d->agent_transport);
     transport_free(d->control_transport);
-    transport_free(d->console_transport);
     if (d->server)
         server_free(d->server);
     if (d->store)

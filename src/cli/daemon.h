@@ -12,6 +12,7 @@
 struct agent;
 struct control;
 struct curves;
+struct progress;
 struct server;
 struct store;
 
@@ -32,6 +33,7 @@ struct daemon {
     struct control *control;
     struct agent *agent;
     struct curves *curves;
+    struct progress *progress;
     int lock_fd;
     char address[HOME_ADDRESS_SIZE]; /* where it listens, with the port it got */
     struct loop_signal *signals[4];
