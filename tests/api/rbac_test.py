@@ -86,7 +86,7 @@ class Rbac(unittest.TestCase):
                 ("GET", f"{PODS}?fieldSelector=metadata.name%3Dc", 403),
                 ("DELETE", f"{PODS}/a", 403), ("GET", f"{PODS}/a/log", 403), ("GET", f"{PODS}/a/status", 403),
                 ("GET", f"{PODS}/b/exec?command=true&stdout=1", 403),
-                ("GET", f"{PODS}/a/exec?command=true&stdout=1", 500),  # allowed, but the pod runs nowhere
+                ("GET", f"{PODS}/a/exec?command=true&stdout=1", 400),  # allowed, but the pod runs nowhere
                 ("GET", "/api/v1/namespaces/kube-system/pods/a", 403), ("GET", "/api/v1/nodes", 403),
                 ("GET", "/api/v1/pods", 403), ("GET", ROLES, 403), ("GET", "/apis", 200), ("GET", "/version", 200)):
             with self.subTest(path=path, method=method):
