@@ -181,10 +181,14 @@ lint:
 
 bench:
 	@tools/setup.sh bench
-	@$(MAKE) $(B)/muster $(B)/bench/cost
+	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/watch_load
 	@bench/bench.py --binary $(B)/muster $(BENCH)
 	@$(B)/bench/cost
 	@bench/mpi_start.py --binary $(B)/muster
+
+$(B)/bench/watch_load: bench/watch_load.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -o $@
 
 # What decisions cost, on the controllers' test API.
 $(B)/bench/cost: bench/cost.c $(foreach l,control $(filter-out port,$(below_control)),$(call lib,$(l)))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The figures `make bench` prints: memory, start, latency of a job, durable creates.
+"""The figures `make bench` prints: memory, start, latency of a job, durable creates, reads, watchers.
 
 Everything runs against daemons started here, on loopback, in throw-away folders, for bounded times. Absolute figures
 depend on the machine; the probe of raw fdatasync in the same run says what the disk allows.
@@ -74,6 +74,11 @@ class Daemon:
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) / 1024
         return 0.0
+
+    def cpu_s(self):
+        """User and system time so far."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
         self.process.terminate()
@@ -152,6 +157,57 @@ def creates(daemon, clients, seconds):
     sys.exit("bench: wrk printed no result:\n" + output)
 
 
+def reads(daemon, path, clients, seconds, accept="application/json"):
+    """Answers per second and the server's CPU time for one, microseconds."""
+    begin = daemon.cpu_s()
+    output = subprocess.run(
+        ["wrk", f"-t{min(2, clients)}", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s", "-H", f"Accept: {accept}",
+         "-H", f"Authorization: Bearer {daemon.token}", f"http://127.0.0.1:{daemon.port}{path}"],
+        capture_output=True, text=True, check=True).stdout
+    if "Non-2xx" in output or "Socket errors" in output:
+        sys.exit(f"bench: reading {path} failed:\n{output}")
+    rate = float(next(line.split()[1] for line in output.splitlines() if line.startswith("Requests/sec")))
+    answered = int(next(line.split()[0] for line in output.splitlines() if "requests in" in line))
+    return rate, (daemon.cpu_s() - begin) * 1e6 / max(1, answered)
+
+
+def measure_reads(binary, seconds):
+    daemon = Daemon(binary)
+    connection = daemon.connect()
+    pods = "/api/v1/namespaces/default/pods"
+    for number in range(1000):
+        status, answer = daemon.call(connection, "POST", pods, {
+            "metadata": {"name": f"pod-{number}", "labels": {"app": "bench", "half": str(number % 2)}},
+            "spec": {"schedulerName": "nobody", "containers": [{
+                "name": "main", "image": "none", "command": ["sleep", "1000"], "env": [{"name": "A", "value": "1"}],
+                "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]}})
+        if status != 201:
+            sys.exit(f"bench: creating a pod gave {status}: {answer}")
+    rate, cost = reads(daemon, f"{pods}/pod-500", 100, seconds)
+    print(f"get of a pod, 100 clients: {rate:.0f}/s, {cost:.1f} us of CPU each")
+    for what, query, accept in (("", "", "application/json"), (", half of them by label", "?labelSelector=half%3D1", "application/json"),
+                                (" as a table", "", "application/json;as=Table;v=v1;g=meta.k8s.io")):
+        rate, cost = reads(daemon, pods + query, 8, seconds, accept)
+        print(f"list of 1,000 pods{what}, 8 clients: {rate:.0f}/s, {cost / 1000:.2f} ms of CPU each, {daemon.rss_mb():.0f} MB")
+    daemon.stop()
+
+
+def measure_watchers(binary, watchers, rate, seconds):
+    daemon = Daemon(binary)
+    begin = daemon.cpu_s()
+    done = subprocess.run([pathlib.Path(binary).parent / "bench/watch_load", str(daemon.port), str(watchers), str(rate), str(seconds)],
+                          env=dict(os.environ, TOKEN=daemon.token), capture_output=True, text=True, check=False)
+    if done.returncode or not done.stdout.startswith("RESULT "):
+        sys.exit(f"bench: watch_load failed: {done.stdout}{done.stderr}")
+    changes, events, errors, p50, p99, longest, after50, after99 = map(int, done.stdout.split()[1:])
+    cpu = daemon.cpu_s() - begin
+    print(f"{watchers} watchers, {changes / seconds:.0f} changes/s (wanted {rate}): {events / seconds:.0f} events/s, "
+          f"{changes * watchers - events} missing, errors {errors}; sent to heard p50 {p50 / 1000:.1f} ms, p99 {p99 / 1000:.1f} ms, "
+          f"max {longest / 1000:.1f} ms; written to heard p50 {after50 / 1000:.1f} ms, p99 {after99 / 1000:.1f} ms; "
+          f"CPU {cpu / seconds * 100:.0f} %, {cpu * 1e6 / max(1, events):.2f} us an event, {daemon.rss_mb():.0f} MB")
+    daemon.stop()
+
+
 def percentile(values, share):
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
@@ -164,6 +220,7 @@ def main():
     options.add_argument("--seconds", type=int, default=8)
     chosen = options.parse_args()
 
+    print(f"machine: {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     print(f"disk: 4 KiB write + fdatasync, median {sync_probe():.0f} us")
     starts = []
     for _ in range(7):
@@ -186,10 +243,15 @@ def main():
 
     for clients, (peer_rate, peer_p99) in PEER["creates"].items():
         daemon = Daemon(chosen.binary)
+        begin = daemon.cpu_s()
         rate, p50, p99, errors = creates(daemon, clients, chosen.seconds)
+        cost = (daemon.cpu_s() - begin) * 1e6 / (rate * chosen.seconds)
         print(f"durable creates, {clients} clients: {rate:.0f}/s, p50 {p50:.2f} ms, p99 {p99:.2f} ms, errors {errors}, "
-              f"{daemon.rss_mb():.0f} MB (kube-apiserver {peer_rate}/s, p99 {peer_p99} ms: {rate / peer_rate:.1f}x)")
+              f"{cost:.0f} us of CPU each, {daemon.rss_mb():.0f} MB (kube-apiserver {peer_rate}/s, p99 {peer_p99} ms: {rate / peer_rate:.1f}x)")
         daemon.stop()
+    measure_reads(chosen.binary, max(2, chosen.seconds // 2))
+    for watchers, rate in ((1000, 100), (1000, 1000)):
+        measure_watchers(chosen.binary, watchers, rate, chosen.seconds)
 
 
 if __name__ == "__main__":
