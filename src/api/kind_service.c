@@ -73,7 +73,10 @@ static const struct field spec_fields[] = {
      .type = FIELD_LIST,
      .item = FIELD_STRING,
      .doc = "More addresses the service answers on."},
-    {.name = "internalTrafficPolicy", .type = FIELD_STRING, .doc = "Cluster or Local."},
+    {.name = "internalTrafficPolicy",
+     .type = FIELD_STRING,
+     .default_json = "\"Cluster\"",
+     .doc = "Cluster or Local."},
     {.name = "externalTrafficPolicy", .type = FIELD_STRING, .doc = "Cluster or Local."},
     {.name = "ipFamilies", .type = FIELD_LIST, .item = FIELD_STRING, .doc = "IPv4, IPv6 or both."},
     {.name = "ipFamilyPolicy", .type = FIELD_STRING, .doc = "Whether one or both are wanted."},
@@ -106,8 +109,17 @@ static const struct field fields[] = {{.name = "spec",
 
 static void set_defaults(struct arena *a, struct json *service)
 {
-    struct json *ports = json_get_mut(json_get_mut(service, "spec"), "ports");
+    struct json *spec = json_make_object(a, service, "spec");
+    struct json *ports = json_get_mut(spec, "ports");
 
+    if (!json_string_is(json_get(spec, "type"), "ExternalName")) {
+        if (json_string_is(json_get(spec, "clusterIP"), "None") && !json_get(spec, "clusterIPs"))
+            json_append_string(a, json_make_array(a, spec, "clusterIPs"), "None");
+        if (!json_get(spec, "ipFamilies"))
+            json_append_string(a, json_make_array(a, spec, "ipFamilies"), "IPv4");
+        if (!json_get(spec, "ipFamilyPolicy"))
+            json_set_string(a, spec, "ipFamilyPolicy", "SingleStack");
+    }
     for (struct json *p = json_first_mut(ports); p; p = p->next)
         if (!json_get(p, "targetPort") && json_get(p, "port"))
             json_set_int(a, p, "targetPort", json_get_int(p, "port", 0));

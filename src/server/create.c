@@ -59,7 +59,6 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
     if (managed)
         json_set(r->arena, json_get_mut(object, "metadata"), "managedFields", managed);
     object_set_defaults(r->arena, k, object);
-    habits_finish_create(r->arena, k, object);
     if (k == &kind_crd)
         definition_prepare(r->server, r->arena, object);
     if (arena_failed(r->arena))
@@ -122,6 +121,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (!key)
         return out_of_memory(err);
     rc = check_absent(r, key, object_name(object), err);
+    if (rc == 0)
+        rc = service_give_address(r, object, dry_run, err);
     if (rc == 0)
         rc = quota_check(r, object, key, dry_run, err);
     if (rc == 0)

@@ -3,10 +3,8 @@
  * its status along, a Service gets an address, a Pod that gets a node is scheduled. One table;
  * kinds of jobs have no business here.
  */
-#include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/timefmt.h"
 #include "server/internal.h"
 
@@ -65,23 +63,6 @@ static int64_t pod_grace(const struct json *pod, int64_t asked)
 
 /* --- others ---------------------------------------------------------------------------- */
 
-/* An address nobody listens on, but clients expect one. Derived, not allocated: it need not be
- * unique for anything we do. */
-static void service_finish(struct arena *a, struct json *service)
-{
-    struct json *spec = json_make_object(a, service, "spec");
-    const char *uid = object_uid(service);
-    uint64_t h = fnv1a_64(FNV1A_64_START, uid, strlen(uid));
-    char address[32];
-
-    if (*json_get_string(spec, "clusterIP", "") ||
-        json_string_is(json_get(spec, "type"), "ExternalName"))
-        return;
-    (void)snprintf(address, sizeof(address), "10.43.%u.%u", (unsigned)(h % 255),
-                   (unsigned)(h / 255 % 254 + 1));
-    json_set_string(a, spec, "clusterIP", address);
-}
-
 /* Left out of an update it stays, as the real server has it. */
 static void service_update(struct arena *a, const struct json *old, struct json *next,
                            int64_t now_ms)
@@ -89,8 +70,12 @@ static void service_update(struct arena *a, const struct json *old, struct json 
     const char *address = json_string(json_at(old, "spec", "clusterIP"), "");
 
     (void)now_ms;
-    if (*address && !*json_string(json_at(next, "spec", "clusterIP"), ""))
+    if (*address && !*json_string(json_at(next, "spec", "clusterIP"), "")) {
         json_set_string(a, json_make_object(a, next, "spec"), "clusterIP", address);
+        if (json_at(old, "spec", "clusterIPs"))
+            json_set(a, json_make_object(a, next, "spec"), "clusterIPs",
+                     json_clone(a, json_at(old, "spec", "clusterIPs")));
+    }
 }
 
 /* --- the table ------------------------------------------------------------------------- */
@@ -99,16 +84,12 @@ static const struct habits {
     const struct kind *kind;
     bool keeps_status; /* at creation */
     bool shows_deleted;
-    void (*finish_create)(struct arena *a, struct json *object);
     void (*update)(struct arena *a, const struct json *old, struct json *next, int64_t now_ms);
     int64_t (*grace)(const struct json *object, int64_t asked);
 } table[] = {
     {.kind = &kind_pod, .shows_deleted = true, .update = pod_update, .grace = pod_grace},
     {.kind = &kind_node, .keeps_status = true},
-    {.kind = &kind_service,
-     .shows_deleted = true,
-     .finish_create = service_finish,
-     .update = service_update},
+    {.kind = &kind_service, .shows_deleted = true, .update = service_update},
     {.kind = &kind_persistent_volume_claim, .shows_deleted = true},
 };
 
@@ -127,12 +108,6 @@ void habits_prepare_create(struct arena *a, const struct kind *k, struct json *o
     (void)a;
     if (k->has_status && !habits_of(k)->keeps_status)
         json_remove(object, "status");
-}
-
-void habits_finish_create(struct arena *a, const struct kind *k, struct json *object)
-{
-    if (habits_of(k)->finish_create)
-        habits_of(k)->finish_create(a, object);
 }
 
 void habits_update(struct arena *a, const struct kind *k, const struct json *old, struct json *next,

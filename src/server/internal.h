@@ -33,7 +33,7 @@ struct server {
     char *token;
     struct server_mount mounts[SERVER_MOUNTS_LIMIT];
     size_t mounts_len;
-    unsigned char token_key[SHA256_BYTES]; /* tokens.c */
+    unsigned char token_key[SHA256_BYTES];      /* tokens.c */
     bool has_token_key;
     struct session *sessions; /* session.c */
     size_t session_count;
@@ -47,6 +47,8 @@ struct server {
     uint64_t *openapi_hashes; /* as kinds, filled on first use */
 
     struct definitions *definitions; /* definitions.c */
+
+    struct addresses *addresses; /* addresses.c, made on first use */
 
     struct underway *underway; /* quota.c */
     struct clock_timer *quota_timer;
@@ -74,6 +76,12 @@ void quota_written(struct server *s, const struct kind *k);
 void quota_free(struct server *s);
 /* Defaults and bounds for a new pod's containers. */
 int limit_range_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
+
+/* --- addresses of services (addresses.c) ----------------------------------------------- */
+
+/* A new Service gets one of its own; one it brings must be free. */
+int service_give_address(struct server_request *r, struct json *service, bool dry_run,
+                         struct err *err) must_check;
 
 /* --- definitions of what is compiled in (crds.c) --------------------------------------- */
 
@@ -123,6 +131,9 @@ const char *pod_root(struct server_request *r, const struct json *pod, struct er
 /* --- logs of one attempt (attempt_log.c) ----------------------------------------------- */
 
 struct podlog_options;
+/* Of an earlier pod of the same name: that attempt, or (KEPT_ANY_ATTEMPT) the newest but uid. */
+int earlier_log(struct server_request *r, const char *uid, const char *container, int64_t attempt,
+                const struct podlog_options *options, struct err *err);
 int attempt_log(struct server_request *r, const char *uid, const struct podlog_options *options,
                 struct err *err) must_check;
 
@@ -163,8 +174,6 @@ int apply_patch(struct server_request *r, enum field_validation mode, struct err
 
 /* Before a new object gets its defaults. */
 void habits_prepare_create(struct arena *a, const struct kind *k, struct json *object);
-/* After them, when uid is known. */
-void habits_finish_create(struct arena *a, const struct kind *k, struct json *object);
 /* What else happens when old becomes next. */
 void habits_update(struct arena *a, const struct kind *k, const struct json *old, struct json *next,
                    int64_t now_ms);

@@ -44,7 +44,6 @@ static int make_one(struct server *s, struct arena *a, const struct kind *k, con
     json_set_string(a, meta, "uid", uid);
     json_set_string(a, meta, "creationTimestamp", time_format(clock_now_ms(s->clock), now));
     object_set_defaults(a, k, object);
-    habits_finish_create(a, k, object);
     return object_write(s, a, k, object_key(a, k, ns, name), object, WRITE_PUT, NULL, NULL, NULL,
                         err);
 }

@@ -45,6 +45,7 @@ void server_free(struct server *s)
     free(s->event_cursor);
     buf_release(&s->scratch);
     quota_free(s);
+    free(s->addresses);
     definitions_free(s);
     free(s->kinds);
     free(s->collections);

@@ -1,0 +1,360 @@
+/* definitions_test.c - kinds installed at run time, and what watches over namespaces: quotas, limit
+ * ranges, deletion by policy, events under two names. */
+#include "fixture.h"
+
+#define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define TABS "/apis/stable.example.com/v1/namespaces/default/crontabs"
+#define TABS_BETA "/apis/stable.example.com/v1beta1/namespaces/default/crontabs"
+#define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
+#define PODS "/api/v1/namespaces/default/pods"
+#define QUOTAS "/api/v1/namespaces/default/resourcequotas"
+
+static const char definition[] =
+    "{\"metadata\":{\"name\":\"crontabs.stable.example.com\"},\"spec\":{\"group\":"
+    "\"stable.example.com\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"crontabs\",\"kind\":"
+    "\"CronTab\",\"shortNames\":[\"ct\"]},\"versions\":[{\"name\":\"v1\",\"served\":true,"
+    "\"storage\":true,\"subresources\":{\"status\":{},\"scale\":{\"specReplicasPath\":"
+    "\".spec.replicas\",\"statusReplicasPath\":\".status.replicas\"}},\"additionalPrinterColumns\":"
+    "[{\"name\":\"Ready\",\"type\":\"string\",\"jsonPath\":"
+    "\".status.conditions[?(@.type==\\\"Ready\\\")].status\"}],\"schema\":{\"openAPIV3Schema\":{"
+    "\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\",\"required\":[\"cron\"],"
+    "\"properties\":{\"cron\":{\"type\":\"string\",\"pattern\":\"^\\\\d+$\"},\"replicas\":{"
+    "\"type\":\"integer\",\"minimum\":0,\"maximum\":9,\"default\":1},\"mode\":{\"type\":\"string\","
+    "\"enum\":[\"Fast\",\"Slow\"]},\"free\":{\"type\":\"object\","
+    "\"x-kubernetes-preserve-unknown-fields\":true},\"tags\":{\"type\":\"array\","
+    "\"x-kubernetes-list-type\":\"set\",\"items\":{\"type\":\"string\"}}}},\"status\":{\"type\":"
+    "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}}},{\"name\":\"v1beta1\","
+    "\"served\":true,\"storage\":false,\"deprecated\":true,\"schema\":{\"openAPIV3Schema\":{"
+    "\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
+
+#define TAB(name, spec) "{\"metadata\":{\"name\":\"" name "\"},\"spec\":" spec "}"
+
+static void assert_path(struct answer a, const char *value, const char *part, const char *member)
+{
+    struct buf text = BUF_INIT(1 << 16);
+
+    json_write(&text, json_at(a.object, part, member));
+    if (strcmp(text.data, value) != 0)
+        fail_msg("%s.%s is %s, not %s", part, member, text.data, value);
+    buf_release(&text);
+}
+
+static const char *spec_text(struct fixture *f, const char *path)
+{
+    struct answer a = expect(f, "GET", path, NULL, 200);
+    struct buf text = BUF_INIT(1 << 16);
+    const char *copy;
+
+    json_write(&text, json_get(a.object, "spec"));
+    copy = arena_strdup(&f->arena, text.data);
+    buf_release(&text);
+    return copy;
+}
+
+static void install(struct fixture *f)
+{
+    struct answer a = expect(f, "POST", CRDS, definition, 201);
+
+    assert_string_equal(json_get_string(object_condition(a.object, "Established"), "status", ""),
+                        "True");
+}
+
+static void objects_are_defaulted_pruned_and_checked(void **state)
+{
+    static const struct {
+        const char *spec, *says;
+    } bad[] = {
+        {"{}", "spec.cron: Required value"},
+        {"{\"cron\":\"x\"}", "spec.cron in body should match ^\\d+$"},
+        {"{\"cron\":5}", "spec.cron in body must be of type string"},
+        {"{\"cron\":\"5\",\"replicas\":10}", "should be less than or equal to 9"},
+        {"{\"cron\":\"5\",\"replicas\":-1}", "should be greater than or equal to 0"},
+        {"{\"cron\":\"5\",\"mode\":\"Odd\"}",
+         "spec.mode: Unsupported value: \"Odd\": supported values: \"Fast\", \"Slow\""},
+        {"{\"cron\":\"5\",\"tags\":[\"a\",\"a\"]}", "spec.tags[1]: Duplicate value: \"a\""},
+    };
+    struct fixture *f = *state;
+
+    install(f);
+    expect(f, "POST", TABS, TAB("a", "{\"cron\":\"5\",\"free\":{\"x\":[1]},\"unknown\":1}"), 201);
+    assert_string_equal(spec_text(f, TABS "/a"),
+                        "{\"cron\":\"5\",\"free\":{\"x\":[1]},\"replicas\":1}");
+    assert_says(expect(f, "POST", TABS "?fieldValidation=Strict",
+                       TAB("b", "{\"cron\":\"5\",\"unknown\":1}"), 400),
+                "BadRequest", "unknown field \"spec.unknown\"");
+    for (size_t i = 0; i < ELEMS(bad); i++) {
+        char body[256];
+
+        (void)snprintf(body, sizeof(body), "{\"metadata\":{\"name\":\"c\"},\"spec\":%s}",
+                       bad[i].spec);
+        assert_says(expect(f, "POST", TABS, body, 422), "Invalid", bad[i].says);
+    }
+}
+
+static void versions_scale_and_columns(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    install(f);
+    expect(f, "POST", TABS_BETA, TAB("a", "{\"cron\":\"5\"}"), 201);
+    a = expect(f, "GET", TABS "/a", NULL, 200);
+    assert_string_equal(json_get_string(a.object, "apiVersion", ""), "stable.example.com/v1");
+    a = expect(f, "GET", TABS_BETA, NULL, 200);
+    assert_string_equal(
+        json_get_string(json_index(json_get(a.object, "items"), 0), "apiVersion", ""),
+        "stable.example.com/v1beta1");
+    a = expect(f, "PATCH", TABS "/a/scale", "{\"spec\":{\"replicas\":3}}", 200);
+    assert_string_equal(json_get_string(a.object, "kind", ""), "Scale");
+    assert_string_equal(spec_text(f, TABS "/a"), "{\"cron\":\"5\",\"replicas\":3}");
+    expect(f, "PATCH", TABS "/a/scale", "{\"spec\":{\"replicas\":10}}", 422);
+    expect(f, "GET", TABS_BETA "/a/scale", NULL, 404);
+    expect(
+        f, "PATCH", TABS "/a/status",
+        "{\"status\":{\"conditions\":[{\"type\":\"Other\",\"status\":\"No\"},{\"type\":\"Ready\","
+        "\"status\":\"True\"}]}}",
+        200);
+    ask_with(f, &a, "GET", TABS, NULL, "application/json;as=Table;v=v1;g=meta.k8s.io", NULL);
+    a = wait_for(f, &a);
+    assert_string_equal(
+        json_string(json_index(json_get(json_index(json_get(a.object, "rows"), 0), "cells"), 1),
+                    ""),
+        "True");
+}
+
+static void a_deleted_definition_takes_its_objects_along(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    install(f);
+    expect(f, "POST", TABS, TAB("a", "{\"cron\":\"5\"}"), 201);
+    expect(f, "DELETE", CRDS "/crontabs.stable.example.com", NULL, 200);
+    expect(f, "POST", TABS, TAB("b", "{\"cron\":\"5\"}"), 405);
+    do {
+        fake_clock_advance(&f->clock, 100);
+        a = ask(f, "GET", CRDS "/crontabs.stable.example.com", NULL);
+    } while (a.status == 200);
+    expect(f, "GET", TABS, NULL, 404);
+    install(f); /* a new one begins with nothing */
+    a = expect(f, "GET", TABS, NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 0);
+}
+
+static void definitions_survive_a_restart(void **state)
+{
+    struct fixture *f = *state;
+
+    install(f);
+    expect(f, "POST", TABS, TAB("a", "{\"cron\":\"5\"}"), 201);
+    fixture_close(f);
+    fixture_open(f);
+    expect(f, "GET", TABS "/a", NULL, 200);
+}
+
+static void definitions_that_cannot_be_served(void **state)
+{
+    static const char start[] =
+        "{\"metadata\":{\"name\":\"as.x.y\"},\"spec\":{\"group\":\"x.y\","
+        "\"scope\":\"Cluster\",\"names\":{\"plural\":\"as\",\"kind\":\"A\"}";
+    static const struct {
+        const char *versions, *says;
+    } cases[] = {
+        {"[]", "spec.versions: Required value"},
+        {"[{\"name\":\"v1\",\"served\":true,\"storage\":false,\"schema\":{\"openAPIV3Schema\":{"
+         "\"type\":\"object\"}}}]",
+         "must have exactly one version marked as storage version"},
+        {"[{\"name\":\"v1\",\"served\":true,\"storage\":true}]",
+         "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required"},
+        {"[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{"
+         "\"type\":\"object\",\"properties\":{\"p\":{}}}}}]",
+         "properties[p].type: Required value: must not be empty for specified object fields"},
+    };
+    struct fixture *f = *state;
+    struct answer a;
+
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        char body[1024];
+
+        (void)snprintf(body, sizeof(body), "%s,\"versions\":%s}}", start, cases[i].versions);
+        assert_says(expect(f, "POST", CRDS, body, 422), "Invalid", cases[i].says);
+    }
+    a = expect(f, "GET", CRDS "/pytorchtrainingjobs.batch.tensorstack.dev", NULL, 200);
+    assert_string_equal(json_get_string(object_condition(a.object, "Established"), "status", ""),
+                        "True");
+    assert_says(expect(f, "DELETE", CRDS "/pytorchtrainingjobs.batch.tensorstack.dev", NULL, 403),
+                "Forbidden", "is part of the server");
+}
+
+/* --- quotas ------------------------------------------------------------------------------ */
+
+#define POD(name)                                                                                  \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]}}"
+
+static void a_quota_holds_for_a_gang_made_in_one_turn(void **state)
+{
+    struct fixture *f = *state;
+    struct answer first, second, third, a;
+
+    expect(f, "POST", QUOTAS,
+           "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"pods\":\"2\",\"count/configmaps\":"
+           "\"1\"}}}",
+           201);
+    ask_with(f, &first, "POST", PODS, "application/json", NULL, POD("a"));
+    ask_with(f, &second, "POST", PODS, "application/json", NULL, POD("b"));
+    ask_with(f, &third, "POST", PODS, "application/json", NULL, POD("c"));
+    assert_int_equal(wait_for(f, &first).status, 201);
+    assert_int_equal(wait_for(f, &second).status, 201);
+    third = wait_for(f, &third);
+    assert_int_equal(third.status, 403);
+    assert_says(third, "Forbidden",
+                "pods \"c\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, "
+                "limited: pods=2");
+    expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"a\"}}", 201);
+    expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"b\"}}", 403);
+    fake_clock_advance(&f->clock, 1000);
+    do
+        a = expect(f, "GET", QUOTAS "/q", NULL, 200);
+    while (!json_at(a.object, "status", "used"));
+    assert_path(a, "{\"pods\":\"2\",\"count/configmaps\":\"1\"}", "status", "used");
+    expect(f, "DELETE", PODS "/a", NULL, 200);
+    expect(f, "POST", PODS, POD("c"), 201);
+}
+
+static void a_limit_range_fills_in_what_containers_do_not_say(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    expect(
+        f, "POST", "/api/v1/namespaces/default/limitranges",
+        "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"limits\":[{\"type\":\"Container\",\"default\":"
+        "{\"cpu\":\"1\"},\"defaultRequest\":{\"cpu\":\"100m\"},\"max\":{\"cpu\":\"2\"}}]}}",
+        201);
+    a = expect(f, "POST", PODS, POD("a"), 201);
+    assert_string_equal(json_string(json_at(json_index(json_at(a.object, "spec", "containers"), 0),
+                                            "resources", "limits", "cpu"),
+                                    ""),
+                        "1");
+    assert_says(expect(f, "POST", PODS,
+                       "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"containers\":[{\"name\":\"c\","
+                       "\"resources\":{\"limits\":{\"cpu\":\"3\"}}}]}}",
+                       403),
+                "Forbidden", "maximum cpu usage per Container is 2, but limit is 3");
+}
+
+/* --- deletion and lists ------------------------------------------------------------------ */
+
+static void deletion_by_policy_leaves_a_finalizer(void **state)
+{
+    static const struct {
+        const char *policy, *finalizers;
+    } cases[] = {{"Foreground", "[\"foregroundDeletion\"]"}, {"Orphan", "[\"orphan\"]"}};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        char body[64];
+        struct answer a;
+
+        expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"a\"}}", 201);
+        (void)snprintf(body, sizeof(body), "{\"propagationPolicy\":\"%s\"}", cases[i].policy);
+        a = expect(f, "DELETE", CONFIG_MAPS "/a", body, 200);
+        assert_path(a, cases[i].finalizers, "metadata", "finalizers");
+        expect(f, "DELETE", CONFIG_MAPS "/a", "{\"propagationPolicy\":\"Background\"}", 200);
+        expect(f, "GET", CONFIG_MAPS "/a", NULL, 404);
+    }
+    assert_says(expect(f, "DELETE", CONFIG_MAPS "/a",
+                       "{\"propagationPolicy\":\"Orphan\",\"orphanDependents\":true}", 422),
+                "Invalid", "cannot be both set");
+}
+
+static void an_eviction_can_be_tried(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", PODS, POD("a"), 201);
+    expect(f, "POST", PODS "/a/eviction", "{\"deleteOptions\":{\"dryRun\":[\"All\"]}}", 201);
+    expect(f, "GET", PODS "/a", NULL, 200);
+    expect(f, "POST", PODS "/a/eviction", "{}", 201);
+    expect(f, "GET", PODS "/a", NULL, 404);
+}
+
+static void pages_say_what_is_left_and_go_on_when_they_are_old(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+    char path[512];
+
+    fixture_close(f);
+    f->options.window_events = 2;
+    fixture_open(f);
+    for (int i = 0; i < 5; i++) {
+        char body[64];
+
+        (void)snprintf(body, sizeof(body), "{\"metadata\":{\"name\":\"c%d\"}}", i);
+        expect(f, "POST", CONFIG_MAPS, body, 201);
+    }
+    a = expect(f, "GET", CONFIG_MAPS "?limit=2", NULL, 200);
+    assert_path(a, "3", "metadata", "remainingItemCount");
+    for (int i = 0; i < 4; i++)
+        expect(f, "PATCH", CONFIG_MAPS "/c0",
+               i % 2 ? "{\"data\":{\"a\":\"1\"}}" : "{\"data\":null}", 200);
+    for (int i = 0; i < 4; i++)
+        expect(f, "PATCH", CONFIG_MAPS "/c4",
+               i % 2 ? "{\"data\":null}" : "{\"data\":{\"a\":\"1\"}}", 200);
+    (void)snprintf(path, sizeof(path), CONFIG_MAPS "?limit=2&continue=%s",
+                   json_string(json_at(a.object, "metadata", "continue"), ""));
+    a = expect(f, "GET", path, NULL, 410);
+    assert_string_equal(reason_of(a), "Expired");
+    (void)snprintf(path, sizeof(path), CONFIG_MAPS "?limit=2&continue=%s",
+                   json_string(json_at(a.object, "metadata", "continue"), ""));
+    a = expect(f, "GET", path, NULL, 200);
+    assert_string_equal(object_name(json_index(json_get(a.object, "items"), 0)), "c2");
+    assert_path(a, "1", "metadata", "remainingItemCount");
+    a = expect(f, "GET", CONFIG_MAPS "?limit=1&labelSelector=!x", NULL, 200);
+    assert_null(json_at(a.object, "metadata", "remainingItemCount"));
+    expect(f, "GET", CONFIG_MAPS "?resourceVersionMatch=Exact", NULL, 422);
+    expect(f, "GET", CONFIG_MAPS "?resourceVersionMatch=Odd&resourceVersion=1", NULL, 422);
+    expect(f, "GET", CONFIG_MAPS "?resourceVersionMatch=Exact&resourceVersion=0", NULL, 422);
+}
+
+static void events_have_two_faces(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    expect(
+        f, "POST", "/apis/events.k8s.io/v1/namespaces/default/events",
+        "{\"metadata\":{\"name\":\"e\"},\"regarding\":{\"kind\":\"Pod\",\"name\":\"p\"},\"note\":"
+        "\"n\",\"reason\":\"R\",\"reportingController\":\"c\",\"type\":\"Normal\"}",
+        201);
+    a = expect(f, "GET", "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=p",
+               NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 1);
+    assert_string_equal(json_get_string(json_index(json_get(a.object, "items"), 0), "message", ""),
+                        "n");
+    a = expect(f, "GET", "/apis/events.k8s.io/v1/namespaces/default/events/e", NULL, 200);
+    assert_string_equal(json_get_string(a.object, "note", ""), "n");
+    assert_string_equal(json_get_string(a.object, "apiVersion", ""), "events.k8s.io/v1");
+    assert_null(json_get(a.object, "involvedObject"));
+}
+
+int main(void)
+{
+#define test(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        test(objects_are_defaulted_pruned_and_checked),
+        test(versions_scale_and_columns),
+        test(a_deleted_definition_takes_its_objects_along),
+        test(definitions_survive_a_restart),
+        test(definitions_that_cannot_be_served),
+        test(a_quota_holds_for_a_gang_made_in_one_turn),
+        test(a_limit_range_fills_in_what_containers_do_not_say),
+        test(deletion_by_policy_leaves_a_finalizer),
+        test(an_eviction_can_be_tried),
+        test(pages_say_what_is_left_and_go_on_when_they_are_old),
+        test(events_have_two_faces),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
