@@ -142,32 +142,26 @@ static int subpath_failed(struct view *v, const struct container_mount *m, int r
 static int make_folders(int dir_fd, const char *path, mode_t mode)
 {
     char so_far[PATH_LIMIT], copy[PATH_LIMIT], *rest = copy, *name;
-    int fd = -EINVAL;
+    int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0), rc = 0;
     size_t n = 0;
 
-    if (strlen(path) >= sizeof(copy))
-        return -ENAMETOOLONG;
-    strcpy(copy, path);
-    while ((name = strsep(&rest, "/")) != NULL) {
+    if (fd < 0 || strlen(path) >= sizeof(copy))
+        rc = fd < 0 ? -errno : -ENAMETOOLONG;
+    else
+        strcpy(copy, path);
+    while (rc == 0 && (name = strsep(&rest, "/")) != NULL) {
         if (!*name || strcmp(name, ".") == 0)
             continue;
-        if (fd >= 0) { /* the folder before: the name is made right in it */
-            if (mkdirat(fd, name, mode) != 0 && errno != EEXIST)
-                goto fail;
-            (void)close(fd);
-        } else if (mkdirat(dir_fd, name, mode) != 0 && errno != EEXIST) {
-            return -errno;
-        }
+        rc = mkdirat(fd, name, mode) == 0 || errno == EEXIST ? 0 : -errno;
+        close_fd(&fd);
         n += (size_t)snprintf(so_far + n, sizeof(so_far) - n, "%s%s", n ? "/" : "", name);
-        fd = open_below(dir_fd, so_far, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
-        if (fd < 0)
-            return fd;
+        if (rc == 0)
+            rc = fd = open_below(dir_fd, so_far, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+        rc = rc > 0 ? 0 : rc;
     }
-    return fd;
-fail:
-    n = (size_t)errno;
-    (void)close(fd);
-    return -(int)n;
+    if (rc < 0)
+        close_fd(&fd);
+    return rc < 0 ? rc : fd;
 }
 
 static int open_sub_path(struct view *v, const struct container_mount *m, int volume_fd)

@@ -20,6 +20,7 @@ must come of it. To add a behaviour, add a file. Every annotation is one check:
     expect/delete-within  seconds: the running pod is deleted and must be gone by then
     expect/present      paths, with blanks between, that are on the machine afterwards
     expect/absent       paths that are not
+    expect/present-after  paths that are there after expect/delete-within
     expect/refused      the one check then: text in the API's answer to an invalid pod
     expect/as           who it is for: words of root, user and forbidden; "root user" when not given
 
@@ -283,6 +284,8 @@ class Pods:
             self.assertFalse(os.path.lexists(path), path)
         if "delete-within" in expected:
             self.check_delete(pod, float(expected["delete-within"]) * harness.PATIENCE / 60)
+        for path in expected.get("present-after", "").split():
+            self.assertTrue(os.path.lexists(path), path)
 
     # --- claims and the daemon
 
