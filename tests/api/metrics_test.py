@@ -79,6 +79,9 @@ class Usage:
         for name in cls.daemon.pods():
             cls.daemon.call("DELETE", f"{PODS}/{name}")
         cls.daemon.wait_for(PODS, lambda pods: not pods, "pods to be gone")
+        until = time.monotonic() + harness.PATIENCE
+        while cls.daemon.pod_processes() and time.monotonic() < until:  # a supervisor on its last instructions
+            time.sleep(0.01)
         wrong = cls.daemon.close()
         if wrong:
             raise AssertionError("\n".join(wrong))
@@ -234,6 +237,7 @@ class AsWhoRuns(Usage, unittest.TestCase):
 
 class AsOrdinaryUser(Usage, unittest.TestCase):
     ordinary = True
+    test_a_job_says_it = test_resource_references = None  # the same as for root
 
 
 class Groups(unittest.TestCase):
