@@ -134,16 +134,15 @@ static int keep_given(struct server_request *r, const struct json *service, cons
     return 0;
 }
 
-int service_give_address(struct server_request *r, struct json *service, bool dry_run,
-                         struct err *err)
+static int give_address(struct server_request *r, struct json *service, bool dry_run,
+                        struct err *err)
 {
     struct json *spec = json_make_object(r->arena, service, "spec");
     const char *given = json_get_string(spec, "clusterIP", "");
     unsigned n = 0;
     int rc;
 
-    if (r->route.kind != &kind_service || strcmp(given, "None") == 0 ||
-        json_string_is(json_get(spec, "type"), "ExternalName"))
+    if (strcmp(given, "None") == 0 || json_string_is(json_get(spec, "type"), "ExternalName"))
         return 0;
     if (!make(r->server))
         return out_of_memory(err);
@@ -159,4 +158,10 @@ int service_give_address(struct server_request *r, struct json *service, bool dr
     json_append_string(r->arena, json_make_array(r->arena, spec, "clusterIPs"),
                        json_get_string(spec, "clusterIP", ""));
     return 0;
+}
+
+int service_give_address(struct server_request *r, struct json *service, bool dry_run,
+                         struct err *err)
+{
+    return r->route.kind == &kind_service ? give_address(r, service, dry_run, err) : 0;
 }

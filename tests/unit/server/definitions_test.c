@@ -243,6 +243,32 @@ static void a_limit_range_fills_in_what_containers_do_not_say(void **state)
                 "Forbidden", "maximum cpu usage per Container is 2, but limit is 3");
 }
 
+/* --- services ---------------------------------------------------------------------------- */
+
+#define SERVICES "/api/v1/namespaces/default/services"
+#define SERVICE(name, more)                                                                        \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" more "\"ports\":[{\"port\":80}]}}"
+
+static void services_have_addresses_of_their_own(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "POST", SERVICES, SERVICE("a", ""), 201);
+    const char *address = json_string(json_at(a.object, "spec", "clusterIP"), "");
+    char body[256];
+
+    assert_int_equal(strncmp(address, "10.43.", 6), 0);
+    assert_path(a, "[\"IPv4\"]", "spec", "ipFamilies");
+    (void)snprintf(body, sizeof(body), SERVICE("b", "\"clusterIP\":\"%s\","), address);
+    assert_says(expect(f, "POST", SERVICES, body, 422), "Invalid",
+                "provided IP is already allocated");
+    expect(f, "DELETE", SERVICES "/a", NULL, 200);
+    expect(f, "POST", SERVICES, body, 201);
+    a = expect(f, "POST", SERVICES, SERVICE("c", "\"clusterIP\":\"None\","), 201);
+    assert_path(a, "[\"None\"]", "spec", "clusterIPs");
+    a = expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"a\"}}", 201);
+    assert_null(json_get(a.object, "spec"));
+}
+
 /* --- deletion and lists ------------------------------------------------------------------ */
 
 static void deletion_by_policy_leaves_a_finalizer(void **state)
@@ -350,6 +376,7 @@ int main(void)
         test(definitions_that_cannot_be_served),
         test(a_quota_holds_for_a_gang_made_in_one_turn),
         test(a_limit_range_fills_in_what_containers_do_not_say),
+        test(services_have_addresses_of_their_own),
         test(deletion_by_policy_leaves_a_finalizer),
         test(an_eviction_can_be_tried),
         test(pages_say_what_is_left_and_go_on_when_they_are_old),
