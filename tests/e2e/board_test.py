@@ -1,0 +1,251 @@
+#!/usr/bin/python3
+"""Curves from event files: the same values as TensorBoard's own reader, served to who may see the job, drawn in the
+terminal, followed while they grow, and summed up in the job's status."""
+import http.client
+import json
+import os
+import pathlib
+import struct
+import subprocess
+
+import harness
+
+VENV = harness.ROOT / "build/venv/bin/python"
+CURVES = "/board/api/pytorchtrainingjobs/default/{name}/{what}"
+
+# Writes what the usual writers write; prints what TensorBoard reads: {run: {tag: [[step, time, value]]}}.
+WRITE = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from eventfile import EventWriter
+from torch.utils.tensorboard import SummaryWriter
+from tensorboard.compat.proto import event_pb2, summary_pb2
+from tensorboard.plugins.scalar import metadata
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+from tensorboard.util import tensor_util
+root = sys.argv[1]
+with SummaryWriter(os.path.join(root, "torch/run")) as w:
+    for step in range(200):
+        w.add_scalar("train/loss", 2.0 / (step + 1), step)
+        if step % 10 == 0:
+            w.add_scalar("val/accuracy", step / 200, step)
+    w.add_scalar("odd", float("nan"), 1)
+    w.add_scalar("odd", float("inf"), 2)
+    w.add_text("note", "hello **world**", 3)
+    w.add_hparams({"lr": 0.1, "model": "small"}, {"hparam/best": 0.5}, run_name=".")
+writer = EventFileWriter(os.path.join(root, "tensor"))
+for step in range(50):
+    value = summary_pb2.Summary.Value(tag="epoch_loss", tensor=tensor_util.make_tensor_proto(step / 7, dtype=float),
+                                      metadata=metadata.create_summary_metadata("", "") if step == 0 else None)
+    writer.add_event(event_pb2.Event(step=step, wall_time=1e9 + step, summary=summary_pb2.Summary(value=[value])))
+writer.close()
+first = EventWriter(os.path.join(root, "ours"), purge_step=0)
+for step in range(100):
+    first.add_scalar("train/loss", 1 + step / 3, step, walltime=2e9 + step)
+first.close()
+# started again from a checkpoint: what it repeats is superseded
+again = EventWriter(os.path.join(root, "ours"), purge_step=60)
+os.rename(again.path, again.path + ".later")
+for step in range(60, 80):
+    again.add_scalar("train/loss", -step, step, walltime=3e9 + step)
+again.close()
+"""
+READ = """
+import json, sys
+from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer as Plugins
+from tensorboard.util import tensor_util
+m = Plugins(tensor_size_guidance={"scalars": 0}).AddRunsFromDirectory(sys.argv[1])
+m.Reload()
+found = {}
+for run, tags in m.Runs().items():
+    for tag in tags["tensors"]:
+        if m.SummaryMetadata(run, tag).plugin_data.plugin_name == "scalars":
+            found.setdefault(run, {})[tag] = [[e.step, e.wall_time, tensor_util.make_ndarray(e.tensor_proto).item()]
+                                              for e in m.Tensors(run, tag)]
+print(json.dumps(found))
+"""
+
+
+def in_venv(script, *arguments):
+    done = subprocess.run([VENV, "-c", script, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode:
+        raise AssertionError(done.stderr[-3000:])
+    return done.stdout
+
+
+def same(a, b):
+    return a == b or (a != a and b != b)
+
+
+class Board(harness.DaemonTest):
+    def setUp(self):
+        self.logs = pathlib.Path(self.daemon.folder, "logs-of-" + self.id().rsplit(".", 1)[1])
+        self.logs.mkdir()
+
+    def ask(self, name, what, expect=200, headers=None):
+        status, body = self.daemon.request("GET", CURVES.format(name=name, what=what), headers=headers)
+        self.assertEqual(status, expect, body[:2000])
+        return body
+
+    def create(self, name, command=("true",), annotations=None, **spec):
+        what = harness.job(name, list(command), replicas=1)
+        what["metadata"]["annotations"] = annotations if annotations is not None else {
+            "muster.dev/log-dir": str(self.logs)}
+        what["spec"].update(spec)
+        return self.daemon.create(what)
+
+    def binary(self, name, run, tag):
+        body = self.ask(name, f"points.bin?run={run}&tag={tag}")
+        magic, count = struct.unpack_from("<4sI", body)
+        self.assertEqual((magic, len(body)), (b"MBP1", 16 + 24 * count))
+        columns = [struct.unpack_from(f"<{count}{kind}", body, 16 + 8 * count * i) for i, kind in enumerate("qdd")]
+        return [list(point) for point in zip(*columns)]
+
+    def test_values_are_those_of_tensorboard(self):
+        in_venv(WRITE, self.logs, harness.ROOT / "examples/ddp")
+        expected = json.loads(in_venv(READ, self.logs))
+        self.assertEqual(len(expected["torch/run"]["train/loss"]), 200)
+        self.assertEqual(len(expected["ours"]["train/loss"]), 80)
+        self.create("same")
+        tags = json.loads(self.ask("same", "tags"))["tags"]
+        scalars = {(t["run"], t["tag"]) for t in tags if t["kind"] == "scalar"}
+        self.assertEqual(scalars, {(run, tag) for run, tags in expected.items() for tag in tags})
+        for run, tag in scalars:
+            ours = self.binary("same", run, tag)
+            self.assertEqual(len(ours), len(expected[run][tag]), (run, tag))
+            for a, b in zip(ours, expected[run][tag]):
+                self.assertTrue(all(map(same, a, b)), (run, tag, a, b))
+        texts = {t["tag"]: t["text"] for t in tags if t["kind"] == "text"}
+        self.assertEqual(texts, {"note/text_summary": "hello **world**"})
+        runs = {run["name"]: run for run in json.loads(self.ask("same", "runs"))["runs"]}
+        self.assertEqual(runs["torch/run"]["hparams"], {"lr": "0.1", "model": "small"})
+        thin = json.loads(self.ask("same", "points?run=torch/run&tag=train/loss&width=10&from=50&to=149"))["series"][0]
+        self.assertEqual((thin["step"][0], thin["step"][-1]), (50, 149))
+        self.assertLess(len(thin["step"]), 25)
+
+    def test_claims_are_not_left(self):
+        claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+        self.daemon.call("POST", claims, {
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "logs"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
+        inside = pathlib.Path(self.daemon.wait_for(
+            claims, lambda found: found["logs"]["metadata"].get("annotations", {}).get("muster.dev/path"),
+            "the claim's folder"))
+        outside = self.logs / "outside"
+        in_venv("""
+import sys
+sys.path.insert(0, sys.argv[1])
+from eventfile import EventWriter
+for folder in sys.argv[2:]:
+    w = EventWriter(folder)
+    w.add_scalar("loss", 1.5, 1)
+    w.close()
+""", harness.ROOT / "examples/ddp", inside / "log", outside)
+        (inside / "log" / "link").symlink_to(outside)
+        (inside / "link").symlink_to(outside)
+        for name, path in (("good", "log"), ("linked", "link"), ("up", "../outside"), ("other", None)):
+            fileset = f"t9k://pvc/logs/{path}" if path else "t9k://pvc/nothing/log"
+            self.create(name, annotations={}, tensorboardSpec={"trainingLogFilesets": [fileset]})
+        self.assertEqual([run["name"] for run in json.loads(self.ask("good", "runs"))["runs"]], ["."])
+        self.assertIn(b"leads out", self.ask("up", "runs", expect=403))
+        self.ask("linked", "runs", expect=403)
+        self.assertIn(b"nothing", self.ask("other", "runs", expect=404))
+
+    def test_only_who_may_get_the_job(self):
+        self.create("mine")
+        path = CURVES.format(name="mine", what="runs")
+        self.assertEqual(self.daemon.request("GET", path, headers={"Authorization": "Bearer x"})[0], 401)
+        self.assertEqual(self.daemon.request("POST", path, body={})[0], 405)
+        self.assertEqual(self.daemon.request("GET", path, headers={"Origin": "http://evil.example"})[0], 403)
+        self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "guest"}})
+        token = self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts/guest/token",
+                                 {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})
+        guest = {"Authorization": "Bearer " + token["status"]["token"]}
+        self.assertIn(b"may not", self.ask("mine", "runs", expect=403, headers=guest))
+        self.ask("mine", "runs")
+        self.ask("nobody", "runs", expect=404)
+        self.ask("mine", "nothing", expect=404)
+        self.ask("mine", "points?width=no", expect=400)
+
+    def test_a_running_job_is_followed(self):
+        """The program writes a step for every line it is given, so that the test says when."""
+        steps = self.logs / "steps"
+        os.mkfifo(steps)
+        program = f"""
+import sys
+sys.path.insert(0, {str(harness.ROOT / "examples/ddp")!r})
+from eventfile import EventWriter
+w = EventWriter("run")
+for line in open("steps"):
+    step = int(line)
+    w.add_scalar("train/loss", 10 / step, step)
+    w.flush()
+    print(f"Epoch 1/2 step {{step}}/10 loss 99", flush=True)
+print("Epoch 2/2 done", flush=True)
+"""
+        what = harness.job("live", ["/usr/bin/python3", "-c", program], replicas=1)
+        what["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["workingDir"] = str(self.logs)
+        self.daemon.create(what)
+        pen = open(steps, "w", buffering=1)  # opens when the program has
+        pen.write("1\n")
+        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+        connection.request("GET", f"/token/{self.daemon.token}" + CURVES.format(name="live", what="live"))
+        stream = connection.getresponse()
+        self.assertEqual(stream.headers["Content-Type"], "text/event-stream")
+
+        def next_points():
+            for line in stream:
+                if line.startswith(b"data: "):
+                    return json.loads(line[6:])
+            self.fail("the stream ended")
+        seen = next_points()
+        self.assertEqual((seen["run"], seen["tag"], seen["step"], seen["value"]), ("run", "train/loss", [1], [10]))
+        pen.write("2\n")
+        seen = next_points()
+        self.assertEqual((seen["whole"], seen["step"], seen["value"]), (False, [2], [5]))
+        connection.close()
+        pen.write("5\n")
+        status = self.daemon.wait_for(
+            harness.JOBS.format(ns="default"),
+            lambda jobs: jobs["live"]["status"] if jobs["live"]["status"].get("progress", {}).get("step") == 5 else None,
+            "progress at step 5")
+        # half of the first of two epochs; the loss is that of the event file, not the one printed
+        self.assertEqual((status["progress"]["loss"], status["progress"]["fraction"]), (2, 0.25))
+        self.assertEqual(status["phase"], "Running")
+        listed = self.daemon.cli("ps").stdout
+        self.assertRegex(listed, r"PROGRESS")
+        self.assertRegex(listed, r"live .* 25%, .*loss 2")
+        pen.close()
+        self.daemon.wait_phase("live", "Succeeded")
+        progress = self.daemon.wait_for(
+            harness.JOBS.format(ns="default"),
+            lambda jobs: jobs["live"]["status"]["progress"] if jobs["live"]["status"]["progress"].get("fraction") == 1
+            else None, "the last word on progress")
+        self.assertNotIn("secondsLeft", progress)
+        self.assertNotIn("stepsPerSecond", progress)
+        self.check_commands()
+
+    def check_commands(self):
+        drawn = self.daemon.cli("board", "live")
+        self.assertEqual(drawn.returncode, 0, drawn.stderr)
+        self.assertRegex(drawn.stdout, r"(?m)^train/loss$")
+        self.assertRegex(drawn.stdout, r"(?m)^ +10 │[\u2800-\u28ff]")
+        self.assertRegex(drawn.stdout, r"run  2 at step 5")
+        self.assertNotIn("\x1b", drawn.stdout)
+        self.assertIn("\x1b[", self.daemon.cli("--color=always", "board", "live").stdout)
+        csv = self.daemon.cli("board", "live", "--csv").stdout.splitlines()
+        self.assertEqual((csv[0], len(csv)), ("run,tag,step,wall_time,value", 4))
+        self.assertEqual(json.loads(self.daemon.cli("board", "live", "--json").stdout)["series"][0]["step"], [1, 2, 5])
+        self.assertIn("no scalars named like 'accuracy'", self.daemon.cli("board", "live", "--tag", "accuracy").stderr)
+        self.assertEqual(self.daemon.cli("board", "live", "--follow").stdout.count("train/loss"), 1)
+        address = self.daemon.cli("board", "live", "--open", environment={"BROWSER": "true"}).stdout.strip()
+        self.assertTrue(address.startswith(f"http://127.0.0.1:{self.daemon.port}/token/"), address)
+        status, page = self.daemon.request("GET", address.split(str(self.daemon.port), 1)[1],
+                                           headers={"Authorization": ""})
+        self.assertEqual(status, 200)
+        self.assertIn(b"EventSource", page)
+        self.assertEqual(self.daemon.cli("board", "nobody").returncode, 5)
+
+
+if __name__ == "__main__":
+    harness.main()
