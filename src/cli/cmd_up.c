@@ -13,6 +13,7 @@
 #include "cli/daemon.h"
 #include "cli/home.h"
 #include "cli/version.h"
+#include "server/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7447"
 #define DESCRIPTORS_WANTED 65536
@@ -90,43 +91,52 @@ static int detach_from_terminal(const struct home *home, struct err *err)
     return 0;
 }
 
-static int tell_ready(int ready_fd, const char *address)
+/* What a user is told of a daemon that is ready. */
+struct ready {
+    char address[HOME_ADDRESS_SIZE]; /* "": it ended before it was */
+    char login_code[SERVER_LOGIN_CODE_SIZE];
+};
+
+static int tell_ready(int ready_fd, const struct ready *r)
 {
-    size_t len = strlen(address);
-    ssize_t n = write(ready_fd, address, len);
+    ssize_t n = write(ready_fd, r, sizeof(*r)); /* a pipe takes as little whole */
 
     close(ready_fd);
-    return n == (ssize_t)len ? 0 : -EPIPE;
+    return n == (ssize_t)sizeof(*r) ? 0 : -EPIPE;
 }
 
-/* The address, or "" when the child ended before it was ready. */
-static void wait_ready(int fd, char address[HOME_ADDRESS_SIZE])
+static void wait_ready(int fd, struct ready *ret)
 {
-    size_t len = 0;
     ssize_t n;
 
-    while (len < HOME_ADDRESS_SIZE - 1) {
-        n = read(fd, address + len, HOME_ADDRESS_SIZE - 1 - len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        len += (size_t)n;
-    }
-    address[len] = '\0';
+    do
+        n = read(fd, ret, sizeof(*ret));
+    while (n < 0 && errno == EINTR);
+    if (n != (ssize_t)sizeof(*ret))
+        *ret = (struct ready){.address = ""};
 }
 
 /* --- serving
  * ------------------------------------------------------------------------------------------------
  */
 
-static void say_ready(const struct home *home, const char *address, const char *log)
+static void say_ready(const struct home *home, const struct ready *r, const char *log)
 {
     printf("muster " MUSTER_VERSION " is up at http://%s\n"
            "  kubectl: export KUBECONFIG=%s\n"
            "  log:     %s\n",
-           address, home->kubeconfig_path, log);
+           r->address, home->kubeconfig_path, log);
+    if (*r->login_code)
+        printf("  console: http://%s/login?code=%s (good once)\n", r->address, r->login_code);
     fflush(stdout);
+}
+
+static void fill_ready(struct daemon *d, bool has_console, struct ready *ret)
+{
+    *ret = (struct ready){.address = ""};
+    (void)snprintf(ret->address, sizeof(ret->address), "%s", d->address);
+    if (has_console)
+        server_login_code(d->server, ret->login_code);
 }
 
 static void say_stopped(const struct home *home)
@@ -162,14 +172,16 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
                                        .volumes = o->volumes.items};
     auto_err err = ERR_INIT;
     struct daemon d;
+    struct ready ready;
 
     raise_descriptor_limit();
     log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     if (daemon_start(&d, &cli->arena, &how, &err))
         return command_fail(cli, &err);
+    fill_ready(&d, !how.only_api, &ready);
     if (ready_fd < 0)
-        say_ready(home, d.address, "here");
-    else if (detach_from_terminal(home, &err) || tell_ready(ready_fd, d.address)) {
+        say_ready(home, &ready, "here");
+    else if (detach_from_terminal(home, &err) || tell_ready(ready_fd, &ready)) {
         daemon_stop(&d);
         return command_fail(cli, &err);
     } else
@@ -184,7 +196,7 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
 static enum exit_code serve_detached(struct cli *cli, const struct up_options *o,
                                      const struct home *home)
 {
-    char address[HOME_ADDRESS_SIZE];
+    struct ready told;
     int ready[2], status = 0;
     pid_t child;
 
@@ -198,10 +210,10 @@ static enum exit_code serve_detached(struct cli *cli, const struct up_options *o
         return serve(cli, o, home, ready[1]);
     }
     close(ready[1]);
-    wait_ready(ready[0], address);
+    wait_ready(ready[0], &told);
     close(ready[0]);
-    if (*address) {
-        say_ready(home, address, home->log_path);
+    if (*told.address) {
+        say_ready(home, &told, home->log_path);
         return EXIT_OK;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -217,6 +229,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     struct home home;
 
     (void)args;
+    if (o->only && o->volumes.len > 0) {
+        talk_errorf(&cli->talk, "--volume is for the node agent, which --only api leaves out");
+        return EXIT_USAGE;
+    }
     if (home_locate(&cli->arena, o->dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);
     return o->detach ? serve_detached(cli, o, &home) : serve(cli, o, &home, -1);

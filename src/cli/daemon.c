@@ -12,6 +12,7 @@
 #include "agent/agent.h"
 #include "console/curves.h"
 #include "console/progress.h"
+#include "console/web.h"
 #include "control/control.h"
 #include "runtime/podfolder.h"
 #include "server/local.h"
@@ -109,6 +110,7 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
 
 static int start_console(struct daemon *d, struct err *err)
 {
+    server_set_pages(d->server, &(struct server_pages){.wants = web_wants, .handle = web_handle});
     d->console_transport = server_local_transport(d->server);
     d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
     if (d->curves)

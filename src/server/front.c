@@ -13,6 +13,7 @@
 
 #include "base/base64.h"
 #include "net/httpd.h"
+#include "server/login.h"
 #include "server/rbac.h"
 #include "server/tokens.h"
 
@@ -128,8 +129,8 @@ static bool token_is(const char *given, const char *token)
 }
 
 /* The owner's token, for whom *ret is NULL, or one of a service account. */
-static bool knows_token(struct server *s, struct arena *a, const char *given,
-                        const struct identity **ret)
+bool front_knows_token(struct server *s, struct arena *a, const char *given,
+                       const struct identity **ret)
 {
     *ret = NULL;
     if (token_is(given, s->token))
@@ -165,7 +166,7 @@ static const char *path_after_token(struct server *s, struct arena *a, const cha
     len = strcspn(given, "/");
     rest = given + len;
     given = arena_strndup(a, given, len);
-    return given && knows_token(s, a, given, ret) ? (*rest ? rest : "/") : NULL;
+    return given && front_knows_token(s, a, given, ret) ? (*rest ? rest : "/") : NULL;
 }
 
 /*
@@ -184,7 +185,7 @@ static int check_token(struct server *s, struct arena *a, const char *authorizat
         given = authorization + strlen(bearer);
     else if (authorization && strncasecmp(authorization, basic, strlen(basic)) == 0)
         given = basic_password(a, authorization + strlen(basic));
-    if (given && knows_token(s, a, given, ret))
+    if (given && front_knows_token(s, a, given, ret))
         return 0;
     return err_set(err, ERR_UNAUTHORIZED, "Unauthorized");
 }
@@ -200,25 +201,29 @@ static bool is_public(const struct httpd_request *http)
     return false;
 }
 
-static int check_access(struct server *s, struct httpd_request *http, const struct identity **ret,
-                        struct err *err)
+static int check_place(const struct httpd_request *http, struct err *err)
 {
     const char *host = httpd_header(http, "Host");
     int rc = check_host(host, err);
 
-    if (rc == 0)
-        rc = check_origin(httpd_header(http, "Origin"), host, err);
-    if (rc == 0) {
-        const char *path = path_after_token(s, &http->arena, http->path, ret);
+    return rc == 0 ? check_origin(httpd_header(http, "Origin"), host, err) : rc;
+}
 
-        if (path) {
-            http->path = path;
-            return 0;
-        }
-    }
-    if (rc == 0 && !is_public(http))
-        rc = check_token(s, &http->arena, httpd_header(http, "Authorization"), ret, err);
-    return rc;
+static int check_access(struct server *s, struct httpd_request *http, const struct identity **ret,
+                        struct err *err)
+{
+    const char *path = path_after_token(s, &http->arena, http->path, ret);
+    const char *authorization = httpd_header(http, "Authorization");
+
+    if (path)
+        http->path = path;
+    if (path || is_public(http) || login_is_open(http))
+        return 0;
+    if (!authorization && login_by_cookie(s, http, ret, err))
+        return 0;
+    if (err->text) /* a good cookie, but not good for this */
+        return err_errno(err->reason);
+    return check_token(s, &http->arena, authorization, ret, err);
 }
 
 static const char *copied_header(struct httpd_request *http, const char *name)
@@ -256,9 +261,8 @@ static bool is_mounted(struct server *s, struct httpd_request *http,
     for (size_t i = 0; i < s->mounts_len; i++) {
         const struct server_mount *mount = &s->mounts[i];
         size_t len = strlen(mount->prefix);
-        struct mounted m = {.request = {.http = http, .may = caller_may},
-                            .server = s,
-                            .identity = identity};
+        struct mounted m = {
+            .request = {.http = http, .may = caller_may}, .server = s, .identity = identity};
 
         if (strncmp(http->path, mount->prefix, len) != 0 ||
             (http->path[len] && http->path[len] != '/'))
@@ -267,6 +271,30 @@ static bool is_mounted(struct server *s, struct httpd_request *http,
         return true;
     }
     return false;
+}
+
+static bool nobody_may(const struct mount_request *r, const char *verb, const char *group,
+                       const char *plural, const char *ns, const char *name)
+{
+    (void)r, (void)verb, (void)group, (void)plural, (void)ns, (void)name;
+    return false;
+}
+
+/* Files that anybody may have: no token is asked for, and nobody's rights are used. */
+static bool is_page(struct server *s, struct httpd_request *http)
+{
+    struct mount_request r = {.http = http, .may = nobody_may};
+
+    if (!s->pages.wants || login_is_open(http) ||
+        !s->pages.wants(http->method, http->path, httpd_header(http, "Accept")))
+        return false;
+    s->pages.handle(s->pages.arg, &r);
+    return true;
+}
+
+void server_set_pages(struct server *s, const struct server_pages *pages)
+{
+    s->pages = *pages;
 }
 
 int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg)
@@ -289,7 +317,11 @@ static void handle(void *arg, struct httpd_request *http)
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
         return;
     }
-    rc = check_access(s, http, &identity, &err);
+    rc = check_place(http, &err);
+    if (rc == 0 && is_page(s, http))
+        return;
+    if (rc == 0)
+        rc = check_access(s, http, &identity, &err);
     h->http = http;
     h->base = (struct server_request){.front = &http_front,
                                       .method = http->method,
@@ -304,7 +336,7 @@ static void handle(void *arg, struct httpd_request *http)
                                       .identity = identity};
     if (rc < 0)
         reply_err(&h->base, &err);
-    else if (!is_mounted(s, http, identity))
+    else if (!login_handle(s, http, identity) && !is_mounted(s, http, identity))
         server_handle(s, &h->base);
 }
 

@@ -20,6 +20,13 @@ struct server_mount {
     void *arg;
 };
 
+#define LOGIN_CODES 8u
+
+struct login_code { /* login.c */
+    char code[SERVER_LOGIN_CODE_SIZE];
+    int64_t until_ms;
+};
+
 struct server {
     struct loop *loop;
     struct store *store;
@@ -33,6 +40,8 @@ struct server {
     char *token;
     struct server_mount mounts[SERVER_MOUNTS_LIMIT];
     size_t mounts_len;
+    struct server_pages pages;
+    struct login_code login_codes[LOGIN_CODES]; /* login.c */
     unsigned char token_key[SHA256_BYTES];      /* tokens.c */
     bool has_token_key;
     struct session *sessions; /* session.c */
@@ -258,6 +267,10 @@ verb_fn verb_samples;
 /* --- front (front.c) ------------------------------------------------------------------- */
 
 void front_close(struct server *s);
+/* Whether this is the owner's token (*ret is NULL then) or one of a service account. */
+bool front_knows_token(struct server *s, struct arena *a, const char *given,
+                       const struct identity **ret);
+const char *server_version_text(void); /* version.c */
 
 /* --- verbs ----------------------------------------------------------------------------- */
 

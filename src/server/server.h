@@ -37,4 +37,17 @@ unsigned server_port(const struct server *s); /* 0 when not listening */
 #define SERVER_MOUNTS_LIMIT 8u
 int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
 
+/* What browsers see at all other paths: pages and files that anybody may have. wants says which
+ * requests those are (accept: the header, or NULL); the rest is the API's. */
+struct server_pages {
+    bool (*wants)(const char *method, const char *path, const char *accept);
+    mount_fn *handle;
+    void *arg;
+};
+void server_set_pages(struct server *s, const struct server_pages *pages);
+
+/* A code with which /login?code=CODE signs the owner in, once, for some minutes. */
+#define SERVER_LOGIN_CODE_SIZE 40
+void server_login_code(struct server *s, char out[SERVER_LOGIN_CODE_SIZE]);
+
 #endif

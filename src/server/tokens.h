@@ -21,4 +21,9 @@ void tokens_set_secret(struct server *s, const char *secret);
 const struct identity *token_identity(struct server *s, struct arena *a,
                                       const char *token) must_check;
 
+/* A signature of text with the server's key, in letters a cookie may hold. NULL without memory. */
+const char *token_sign(struct server *s, struct arena *a, const char *text) must_check;
+/* Takes as long for a wrong text as for the right one. */
+bool token_same(const char *a, const char *b);
+
 #endif

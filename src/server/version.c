@@ -3,12 +3,19 @@
 
 #include "server/internal.h"
 
+#define VERSION_TEXT "v1.32.0+muster"
+
+const char *server_version_text(void)
+{
+    return VERSION_TEXT;
+}
+
 static const struct {
     const char *name, *value;
 } version_fields[] = {
     {"major", "1"},
     {"minor", "32"}, /* kubectl's dispatcher chooses the client by it */
-    {"gitVersion", "v1.32.0+muster"},
+    {"gitVersion", VERSION_TEXT},
     {"gitCommit", ""},
     {"gitTreeState", "clean"},
     {"buildDate", "1970-01-01T00:00:00Z"},

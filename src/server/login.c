@@ -1,0 +1,285 @@
+/* login.c - see login.h. */
+#include "server/login.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/status.h"
+#include "loop/random.h"
+
+#define COOKIE "muster_session"
+#define CSRF_HEADER "X-Muster-Console"
+#define SESSION_MS ((int64_t)7 * 24 * 3600 * 1000)
+#define CODE_MS ((int64_t)10 * 60 * 1000)
+#define OWNER_MARK "o."
+#define TOKEN_MARK "t."
+#define ANSWER_LIMIT_BYTES 4096u
+
+enum path { PATH_NONE, PATH_LOGIN, PATH_CODE_LOGIN, PATH_LOGOUT, PATH_SESSION, PATH_CODE };
+
+static const struct {
+    const char *method, *path;
+    enum path id;
+    bool open;
+} paths[] = {
+    {"POST", "/console/v1/login", PATH_LOGIN, true},
+    {"GET", "/login", PATH_CODE_LOGIN, true},
+    {"POST", "/console/v1/logout", PATH_LOGOUT, false},
+    {"GET", "/console/v1/session", PATH_SESSION, false},
+    {"POST", "/console/v1/code", PATH_CODE, false},
+};
+
+static size_t path_index(const struct httpd_request *http)
+{
+    for (size_t i = 0; i < ELEMS(paths); i++)
+        if (strcmp(http->method, paths[i].method) == 0 && strcmp(http->path, paths[i].path) == 0)
+            return i;
+    return ELEMS(paths);
+}
+
+bool login_is_open(const struct httpd_request *http)
+{
+    size_t i = path_index(http);
+
+    /* Without a code it is the console's own page. */
+    return i < ELEMS(paths) && paths[i].open &&
+           (paths[i].id != PATH_CODE_LOGIN || strncmp(http->query, "code=", 5) == 0);
+}
+
+/* --- answers ----------------------------------------------------------------------------- */
+
+static void reply_text(struct httpd_request *http, int code, const char *type, const char *text,
+                       const struct httpd_header *header)
+{
+    struct httpd_header headers[] = {{"Cache-Control", "no-store"},
+                                     header ? *header : (struct httpd_header){"", ""}};
+    struct blob *body = blob_new(text, strlen(text));
+
+    httpd_reply(http, code, type, headers, header ? 2 : 1, body);
+    blob_unref(body);
+}
+
+static void refuse(struct httpd_request *http, enum err_reason reason, const char *text)
+{
+    auto_err err = ERR_INIT;
+    struct buf b = BUF_INIT(ANSWER_LIMIT_BYTES);
+    struct json *status;
+
+    (void)err_set(&err, reason, "%s", text);
+    status = status_from_err(&http->arena, &err, NULL, NULL);
+    json_write(&b, status);
+    reply_text(http, err_http_code(reason), "application/json", b.failed ? "{}" : b.data, NULL);
+    buf_release(&b);
+}
+
+/* SameSite: no other site's page can make a browser send it. Not "Secure": loopback is plain HTTP,
+ * and one browser keeps such cookies there, another does not. */
+static const char *cookie_of(struct arena *a, const char *value, int64_t seconds)
+{
+    return arena_printf(a, COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64, value,
+                        seconds);
+}
+
+/* --- the cookie -------------------------------------------------------------------------- */
+
+static const char *owner_session(struct server *s, struct arena *a)
+{
+    const char *text = arena_printf(a, OWNER_MARK "%" PRId64, clock_now_ms(s->clock) + SESSION_MS);
+    const char *signature = text ? token_sign(s, a, text) : NULL;
+
+    return signature ? arena_printf(a, "%s.%s", text, signature) : NULL;
+}
+
+static bool is_owner_session(struct server *s, struct arena *a, const char *value)
+{
+    const char *dot = strrchr(value, '.');
+    const char *text = dot ? arena_strndup(a, value, (size_t)(dot - value)) : NULL;
+    const char *signature = text ? token_sign(s, a, text) : NULL;
+
+    return signature && token_same(signature, dot + 1) &&
+           strtoll(text + strlen(OWNER_MARK), NULL, 10) > clock_now_ms(s->clock);
+}
+
+/* The cookie's value in the request's header, or NULL. */
+static const char *cookie_value(struct httpd_request *http)
+{
+    const char *all = httpd_header(http, "Cookie");
+
+    for (const char *at = all; at && *at; at += strcspn(at, ";")) {
+        at += strspn(at, "; ");
+        if (strncmp(at, COOKIE "=", strlen(COOKIE "=")) == 0) {
+            at += strlen(COOKIE "=");
+            return arena_strndup(&http->arena, at, strcspn(at, ";"));
+        }
+    }
+    return NULL;
+}
+
+static bool knows_cookie(struct server *s, struct arena *a, const char *value,
+                         const struct identity **ret)
+{
+    *ret = NULL;
+    if (strncmp(value, OWNER_MARK, strlen(OWNER_MARK)) == 0)
+        return is_owner_session(s, a, value);
+    if (strncmp(value, TOKEN_MARK, strlen(TOKEN_MARK)) != 0)
+        return false;
+    *ret = token_identity(s, a, value + strlen(TOKEN_MARK));
+    return *ret != NULL;
+}
+
+bool login_by_cookie(struct server *s, struct httpd_request *http, const struct identity **ret,
+                     struct err *err)
+{
+    const char *value = cookie_value(http);
+    bool reads = strcmp(http->method, "GET") == 0 || strcmp(http->method, "HEAD") == 0;
+
+    if (!value || !knows_cookie(s, &http->arena, value, ret))
+        return false;
+    if (!reads && !httpd_header(http, CSRF_HEADER)) {
+        (void)err_set(err, ERR_FORBIDDEN,
+                      "a change asked for with a browser's cookie needs the header " CSRF_HEADER);
+        return false;
+    }
+    if (httpd_header(http, "Upgrade") && !httpd_header(http, "Origin")) {
+        (void)err_set(err, ERR_FORBIDDEN,
+                      "a WebSocket opened with a browser's cookie needs an Origin");
+        return false;
+    }
+    return true;
+}
+
+/* --- signing in and out ------------------------------------------------------------------ */
+
+/* The cookie's value for a token, or NULL when the token is not known. */
+static const char *session_for(struct server *s, struct arena *a, const char *token)
+{
+    const struct identity *identity = NULL;
+
+    if (!front_knows_token(s, a, token, &identity))
+        return NULL;
+    return identity ? arena_printf(a, TOKEN_MARK "%s", token) : owner_session(s, a);
+}
+
+static void reply_signed_in(struct httpd_request *http, const char *session, int code,
+                            const char *location)
+{
+    struct httpd_header headers[] = {
+        {"Set-Cookie", cookie_of(&http->arena, session, SESSION_MS / 1000)},
+        {"Cache-Control", "no-store"},
+        {"Location", location}};
+
+    if (!headers[0].value)
+        httpd_reply(http, 503, NULL, NULL, 0, NULL);
+    else
+        httpd_reply(http, code, NULL, headers, location ? 3 : 2, NULL);
+}
+
+static void sign_in(struct server *s, struct httpd_request *http)
+{
+    const struct json *body = json_parse(&http->arena, http->body, http->body_len, NULL);
+    const char *token = json_get_string(body, "token", "");
+    const char *session = *token ? session_for(s, &http->arena, token) : NULL;
+
+    if (session)
+        reply_signed_in(http, session, 204, NULL);
+    else
+        refuse(http, ERR_UNAUTHORIZED, "the token is not known here");
+}
+
+static bool take_code(struct server *s, const char *code)
+{
+    for (size_t i = 0; i < LOGIN_CODES; i++) {
+        struct login_code *c = &s->login_codes[i];
+
+        if (*c->code && c->until_ms > clock_now_ms(s->clock) && token_same(c->code, code)) {
+            *c->code = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+static void sign_in_by_code(struct server *s, struct httpd_request *http)
+{
+    const char *session = take_code(s, http->query + strlen("code="))
+                              ? owner_session(s, &http->arena)
+                              : NULL;
+
+    /* One that was used goes to the page that asks for the token, or to the jobs when the cookie is
+     * there from the first time. */
+    if (session)
+        reply_signed_in(http, session, 303, "/jobs");
+    else
+        httpd_reply(http, 303, NULL, &(struct httpd_header){"Location", "/jobs"}, 1, NULL);
+}
+
+void server_login_code(struct server *s, char out[SERVER_LOGIN_CODE_SIZE])
+{
+    struct login_code *oldest = s->login_codes;
+
+    for (size_t i = 1; i < LOGIN_CODES; i++)
+        if (s->login_codes[i].until_ms < oldest->until_ms)
+            oldest = &s->login_codes[i];
+    random_uid(oldest->code);
+    oldest->until_ms = clock_now_ms(s->clock) + CODE_MS;
+    (void)snprintf(out, SERVER_LOGIN_CODE_SIZE, "%s", oldest->code);
+}
+
+static void reply_session(struct httpd_request *http, const struct identity *identity)
+{
+    struct arena *a = &http->arena;
+    struct json *v = json_new_object(a);
+    struct buf b = BUF_INIT(ANSWER_LIMIT_BYTES);
+
+    json_set_string(a, v, "user", identity ? identity->user : "owner");
+    json_set_string(a, v, "namespace", identity ? identity->ns : "default");
+    json_set_string(a, v, "version", server_version_text());
+    json_set_bool(a, v, "local", true);
+    json_write(&b, v);
+    reply_text(http, b.failed ? 503 : 200, "application/json", b.failed ? "" : b.data, NULL);
+    buf_release(&b);
+}
+
+static void reply_code(struct server *s, struct httpd_request *http,
+                       const struct identity *identity)
+{
+    char code[SERVER_LOGIN_CODE_SIZE];
+
+    if (identity) {
+        refuse(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
+        return;
+    }
+    server_login_code(s, code);
+    reply_text(http, 201, "application/json",
+               arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code), NULL);
+}
+
+bool login_handle(struct server *s, struct httpd_request *http, const struct identity *identity)
+{
+    size_t i = path_index(http);
+
+    switch (i < ELEMS(paths) ? paths[i].id : PATH_NONE) {
+    case PATH_LOGIN:
+        sign_in(s, http);
+        return true;
+    case PATH_CODE_LOGIN:
+        sign_in_by_code(s, http);
+        return true;
+    case PATH_LOGOUT:
+        httpd_reply(http, 204, NULL,
+                    &(struct httpd_header){"Set-Cookie", cookie_of(&http->arena, "", 0)}, 1, NULL);
+        return true;
+    case PATH_SESSION:
+        reply_session(http, identity);
+        return true;
+    case PATH_CODE:
+        reply_code(s, http, identity);
+        return true;
+    case PATH_NONE:
+        break;
+    }
+    return false;
+}
