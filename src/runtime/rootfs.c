@@ -527,10 +527,21 @@ static bool is_who_we_are(const struct container_identity *id)
     return !id->wanted || (id->uid == geteuid() && id->gid == getegid());
 }
 
-/* As root one becomes somebody else; others are given another number for themselves. */
-static int separate(const struct container_start *c, struct err *err)
+/* Root can be anybody, unless he is that only in a user namespace where there is nobody else. */
+static bool can_be_others(void)
 {
-    bool renumber = geteuid() != 0 && !is_who_we_are(&c->identity);
+    unsigned inside, outside, count = 0;
+    FILE *f = geteuid() == 0 ? fopen("/proc/self/uid_map", "re") : NULL;
+    bool several = f && fscanf(f, "%u %u %u", &inside, &outside, &count) == 3 && count > 1;
+
+    if (f)
+        (void)fclose(f);
+    return several;
+}
+
+/* Who can becomes somebody else; others are given another number for themselves. */
+static int separate(const struct container_start *c, bool renumber, struct err *err)
+{
     int rc = 0;
 
     if (renumber)
@@ -560,13 +571,13 @@ static int become(const struct container_identity *id, struct err *err)
 int rootfs_enter(const struct container_start *c, struct err *err)
 {
     static struct view v; /* too large for the stack of a small process */
-    bool by_root = geteuid() == 0;
-    int rc = separate(c, err);
+    bool others = c->identity.wanted && can_be_others();
+    int rc = separate(c, !others && !is_who_we_are(&c->identity), err);
 
     v = (struct view){.c = c, .err = err};
     if (rc == 0 && c->mounts_len > 0)
         rc = mount_all(&v);
-    if (rc == 0 && by_root)
+    if (rc == 0 && others)
         rc = become(&c->identity, err);
     return rc;
 }
