@@ -71,15 +71,15 @@ static struct json *own_half(struct arena *a, const struct apply *apply, const s
 
 /* --- managers ------------------------------------------------------------------------------- */
 
-static bool is_apply_entry(const struct json *entry)
+static bool has_fields(const struct json *entry)
 {
-    return json_string_is(json_get(entry, "operation"), "Apply") &&
-           json_is(json_get(entry, "fieldsV1"), JSON_OBJECT);
+    return json_is(json_get(entry, "fieldsV1"), JSON_OBJECT);
 }
 
 static bool is_own_entry(const struct apply *apply, const struct json *entry)
 {
-    return is_apply_entry(entry) && json_string_is(json_get(entry, "manager"), apply->manager) &&
+    return has_fields(entry) && json_string_is(json_get(entry, "operation"), apply->operation) &&
+           json_string_is(json_get(entry, "manager"), apply->manager) &&
            strcmp(json_get_string(entry, "subresource", ""), apply->subresource) == 0;
 }
 
@@ -208,7 +208,7 @@ static int check_others(struct arena *a, const struct apply *apply, const struct
     int rc = 0;
 
     for (struct json *e = json_first_mut(managed); e; e = e->next)
-        if (is_apply_entry(e) && !is_own_entry(apply, e))
+        if (has_fields(e) && !is_own_entry(apply, e))
             compare_with(&c, fields, config, live, e);
     if (c.count) {
         rc = conflict_error(&c, err);
@@ -302,7 +302,7 @@ static struct json *fields_of_others(struct arena *a, const struct apply *apply,
     struct json *all = json_new_object(a);
 
     json_each (e, managed)
-        if (is_apply_entry(e) && !is_own_entry(apply, e) && all)
+        if (has_fields(e) && !is_own_entry(apply, e) && all)
             all = patch_merge(a, all, json_get(e, "fieldsV1"));
     return all;
 }
@@ -329,7 +329,7 @@ static void write_entry(struct arena *a, const struct apply *apply, struct json 
     if (!entry)
         entry = json_append(managed, json_new_object(a));
     json_set_string(a, entry, "manager", apply->manager);
-    json_set_string(a, entry, "operation", "Apply");
+    json_set_string(a, entry, "operation", apply->operation);
     json_set_string(a, entry, "apiVersion", kind_api_version(a, apply->kind));
     json_set_string(a, entry, "time", time_format(apply->now_ms, now));
     json_set_string(a, entry, "fieldsType", "FieldsV1");
@@ -377,4 +377,83 @@ int apply_merge(struct arena *a, const struct apply *apply, const struct json *l
     *ret_next = next;
     *ret_managed = managed;
     return arena_failed(a) ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
+}
+
+/* --- other writes --------------------------------------------------------------------------- */
+
+/* Of the fields of next, takes out those that are as they were. */
+static void keep_changed(struct arena *a, struct json *fields, struct json *old, struct json *next)
+{
+    struct json *after;
+
+    for (struct json *node = json_first_mut(fields); node; node = after) {
+        struct json *was = fields_v1_child(a, node->key, old);
+        struct json *is = fields_v1_child(a, node->key, next);
+        bool is_leaf = fields_v1_is_leaf(node);
+
+        after = node->next;
+        if (strcmp(node->key, ".") == 0)
+            continue;
+        if (!is_leaf && was)
+            keep_changed(a, node, was, is);
+        if (is_leaf ? was && json_equal(was, is)
+                    : json_len(node) == 0 || (was && json_len(node) == 1 && json_get(node, ".")))
+            json_remove_item(fields, node);
+    }
+}
+
+/* What is gone, or was changed by somebody else, is not the manager's any more. */
+static void give_up(struct arena *a, struct json *owned, const struct json *changed,
+                    struct json *next)
+{
+    struct json *after;
+
+    for (struct json *node = json_first_mut(owned); node; node = after) {
+        const struct json *theirs = json_get(changed, node->key);
+        struct json *is = fields_v1_child(a, node->key, next);
+        bool is_leaf = fields_v1_is_leaf(node);
+
+        after = node->next;
+        if (strcmp(node->key, ".") == 0)
+            continue;
+        if (is && !is_leaf)
+            give_up(a, node, theirs, is);
+        if (!is || (is_leaf ? theirs && fields_v1_is_leaf(theirs) : json_len(node) == 0))
+            json_remove_item(owned, node);
+    }
+}
+
+static struct json *own_changes(struct arena *a, const struct apply *update, struct json *managed,
+                                const struct json *changed)
+{
+    const struct json *had = json_get(own_entry(update, managed), "fieldsV1");
+
+    return had ? patch_merge(a, had, changed) : json_clone(a, changed);
+}
+
+struct json *apply_track_update(struct arena *a, const struct apply *update, const struct json *old,
+                                const struct json *next)
+{
+    struct json *managed, *was, *is, *changed, *mine;
+
+    if (json_len(json_at(old, "metadata", "managedFields")) == 0)
+        return NULL;
+    managed = managed_of(a, old);
+    was = json_clone(a, old);
+    is = own_half(a, update, next);
+    changed = is ? apply_fields(a, update->kind, is) : NULL;
+    if (arena_failed(a) || json_len(managed) > MANAGERS_LIMIT)
+        return NULL;
+    keep_changed(a, changed, was, is);
+    for (struct json *e = json_first_mut(managed); e; e = e->next)
+        if (has_fields(e) && !is_own_entry(update, e) && !*json_get_string(e, "subresource", ""))
+            give_up(a, json_get_mut(e, "fieldsV1"), changed, is);
+    if (json_len(changed)) {
+        mine = own_changes(a, update, managed, changed);
+        write_entry(a, update, managed, mine);
+    }
+    drop_empty_entries(managed);
+    return arena_failed(a) || json_equal(managed, json_at(old, "metadata", "managedFields"))
+               ? NULL
+               : managed;
 }

@@ -3,7 +3,8 @@
  * manager wanted last is kept in metadata.managedFields, so that what it no longer mentions goes,
  * and so that two managers who want different things learn of each other.
  *
- * Only those who apply are kept there; other writes are not tracked.
+ * Other writes are tracked once somebody has applied: what they change is theirs from then on.
+ * Before that nobody would look, and every write would pay.
  */
 #ifndef MUSTER_API_APPLY_H
 #define MUSTER_API_APPLY_H
@@ -13,6 +14,7 @@
 struct apply {
     const struct kind *kind;
     const char *manager;
+    const char *operation;   /* "Apply", or "Update" for other writes */
     const char *subresource; /* "" for the object itself */
     bool force;              /* take over what others want otherwise */
     int64_t now_ms;
@@ -24,6 +26,11 @@ struct apply {
 int apply_merge(struct arena *a, const struct apply *apply, const struct json *live,
                 const struct json *config, struct json **ret_next, struct json **ret_managed,
                 struct err *err) must_check;
+
+/* managedFields after manager changed old into next by another kind of write; NULL: nobody has
+ * applied, or nothing that counts has changed. */
+struct json *apply_track_update(struct arena *a, const struct apply *update, const struct json *old,
+                                const struct json *next) must_check;
 
 /* The fields an object of the kind sets, as FieldsV1: names as "f:NAME", elements of keyed lists as
  * "k:{KEYS}", of sets as "v:VALUE". */

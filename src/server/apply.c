@@ -28,6 +28,7 @@ static int read_options(struct server_request *r, struct apply *ret, struct err 
         return bad_option(err, "FieldValueTooLong", "Too long: may not be longer than 128");
     *ret = (struct apply){.kind = r->route.kind,
                           .manager = manager,
+                          .operation = "Apply",
                           .subresource = r->route.subresource,
                           .force = query_is_true(r, "force"),
                           .now_ms = clock_now_ms(r->server->clock)};
@@ -89,4 +90,17 @@ int apply_patch(struct server_request *r, enum field_validation mode, struct err
     if (rc == 0)
         rc = object_decode(r->arena, k, next, FIELD_VALIDATION_IGNORE, NULL, NULL, err);
     return rc < 0 ? rc : change_managed(r, key, item, old, next, managed, 200, NULL, err);
+}
+
+struct json *update_managed(const struct server_request *r, const struct json *old,
+                            const struct json *next)
+{
+    const char *manager = query_get(r, "fieldManager");
+    const struct apply update = {.kind = r->route.kind,
+                                 .manager = manager && *manager ? manager : "unknown",
+                                 .operation = "Update",
+                                 .subresource = "",
+                                 .now_ms = clock_now_ms(r->server->clock)};
+
+    return *r->route.subresource ? NULL : apply_track_update(r->arena, &update, old, next);
 }

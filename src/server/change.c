@@ -135,6 +135,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
         definition_prepare(r->server, r->arena, next);
     if (arena_failed(r->arena))
         return out_of_memory(err);
+    if (!managed && (managed = update_managed(r, old, next)))
+        json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
     rc = object_validate(k, next, old, err);
     if (rc < 0)
         return rc;

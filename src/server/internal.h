@@ -178,6 +178,9 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
 /* --- server-side apply (apply.c) ------------------------------------------------------- */
 
 int apply_patch(struct server_request *r, enum field_validation mode, struct err *err) must_check;
+/* managedFields after another kind of write; NULL: they stay as they are. */
+struct json *update_managed(const struct server_request *r, const struct json *old,
+                            const struct json *next) must_check;
 
 /* --- built-in kinds have habits (habits.c) --------------------------------------------- */
 

@@ -22,8 +22,12 @@ struct world {
 static void apply_as(struct world *w, const struct kind *k, const char *manager, bool force,
                      const char *config)
 {
-    const struct apply how = {
-        .kind = k, .manager = manager, .subresource = "", .force = force, .now_ms = 1000};
+    const struct apply how = {.kind = k,
+                              .operation = "Apply",
+                              .manager = manager,
+                              .subresource = "",
+                              .force = force,
+                              .now_ms = 1000};
     auto_err err = ERR_INIT;
     struct json *next = NULL, *managed = NULL;
 

@@ -163,6 +163,40 @@ static void apply_conflicts(void **state)
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
 }
 
+static void an_update_takes_fields_over(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: x, b: z}", 201);
+    a = expect(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=editor",
+               "{\"data\":{\"a\":\"edited\"}}", 200);
+    assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 2);
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: x, b: z}", 409);
+    assert_says(a, "Conflict", "conflict with \"editor\": .data.a");
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {b: z}", 200); /* a is not one's any more */
+    assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "edited");
+    a = send_as(f, "PATCH", APPLY "&force=true", APPLY_PATCH, "data: {a: x, b: z}", 200);
+    assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "x");
+    assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
+}
+
+static void two_ports_of_one_number_are_told_apart(void **state)
+{
+    static const char ports[] = "metadata: {name: s}\nspec: {ports: [{name: t, port: 53}, {name: "
+                                "u, port: 53, protocol: UDP}]}";
+    struct fixture *f = *state;
+    const char *path = "/api/v1/namespaces/default/services/s?fieldManager=one";
+    struct answer a = send_as(f, "PATCH", path, APPLY_PATCH, ports, 201);
+
+    assert_int_equal(json_len(json_at(a.object, "spec", "ports")), 2);
+    a = send_as(f, "PATCH", path, APPLY_PATCH, ports, 200);
+    assert_int_equal(json_len(json_at(a.object, "spec", "ports")), 2);
+    a = send_as(f, "PATCH", path, APPLY_PATCH,
+                "spec: {ports: [{name: u, port: 53, protocol: UDP}]}", 200);
+    assert_int_equal(json_len(json_at(a.object, "spec", "ports")), 1);
+}
+
 static void apply_refuses(void **state)
 {
     struct fixture *f = *state;
@@ -261,6 +295,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(apply_creates_and_changes, fixture_set_up,
                                         fixture_tear_down),
         cmocka_unit_test_setup_teardown(apply_conflicts, fixture_set_up, fixture_tear_down),
+        cmocka_unit_test_setup_teardown(an_update_takes_fields_over, fixture_set_up,
+                                        fixture_tear_down),
+        cmocka_unit_test_setup_teardown(two_ports_of_one_number_are_told_apart, fixture_set_up,
+                                        fixture_tear_down),
         cmocka_unit_test_setup_teardown(apply_refuses, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(protobuf_bodies, fixture_set_up, fixture_tear_down),
         cmocka_unit_test_setup_teardown(reviews, fixture_set_up, fixture_tear_down),
