@@ -39,7 +39,7 @@ static int make_counter(void)
     return (int)bpf(BPF_MAP_CREATE, &attr);
 }
 
-/* counter[0] += packet length; let the packet pass. */
+/* counter[0] += packet length; let the packet pass. BPF_LD and BPF_K are 0 and left out. */
 static int load_program(int counter_fd, enum bpf_attach_type direction)
 {
     const struct bpf_insn code[] = {
@@ -48,9 +48,9 @@ static int load_program(int counter_fd, enum bpf_attach_type direction)
         /* the key 0, on the stack */
         {.code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_10, .off = -4, .imm = 0},
         {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_10},
-        {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -4},
+        {.code = BPF_ALU64 | BPF_ADD, .dst_reg = BPF_REG_2, .imm = -4},
         /* r1 = the counter (two slots) */
-        {.code = BPF_LD | BPF_DW | BPF_IMM,
+        {.code = BPF_DW | BPF_IMM,
          .dst_reg = BPF_REG_1,
          .src_reg = BPF_PSEUDO_MAP_FD,
          .imm = counter_fd},

@@ -357,12 +357,11 @@ static void find_owner(struct usage_reader *r, struct process *process, pid_t pi
 {
     char path[64], *text = NULL, uid[128] = "", name[64] = "";
     size_t cap = 0;
-    ssize_t n;
     FILE *f;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
     f = fopen(path, "re");
-    while (f && (n = getdelim(&text, &cap, '\0', f)) > 0) {
+    while (f && getdelim(&text, &cap, '\0', f) > 0) {
         (void)sscanf(text, POD_ENV_UID "=%127s", uid);
         (void)sscanf(text, POD_ENV_CONTAINER "=%63s", name);
     }

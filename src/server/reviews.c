@@ -126,7 +126,7 @@ static const struct kind self_review = {.group = "authentication.k8s.io",
                                         .plural = "selfsubjectreviews",
                                         .singular = "selfsubjectreview"};
 
-const struct kind *const review_kinds[] = {&access_review,     &rules_review,      &self_review,
+const struct kind *const review_kinds[] = {&access_review,     &rules_review,     &self_review,
                                            &kind_node_metrics, &kind_pod_metrics, NULL};
 
 static const struct {
