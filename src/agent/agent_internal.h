@@ -45,6 +45,7 @@ struct pod_work {
     bool gone;                                     /* the API said so */
     struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it waits for no service */
     bool said_started;
+    int64_t said_note;
     bool delete_next; /* after the status that is on its way */
     struct arena refs_arena;
     struct pod_ref *refs; /* fetched for the start that is under way */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/pod_probes.h"
 #include "agent/volumes.h"
 #include "api/object.h"
 #include "api/quantity.h"
@@ -458,6 +459,7 @@ static int build_container(struct builder *b, const struct json *c, bool init,
                                     .limits = pod_container_limits(c)};
     if (!*ret->cwd)
         ret->cwd = b->who.home ? b->who.home : b->machine->home;
+    pod_probes_build(b->arena, c, ret);
     return 0;
 }
 
@@ -496,6 +498,9 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
         .grace_seconds = json_int(json_at(pod, "spec", "terminationGracePeriodSeconds"),
                                   DEFAULT_GRACE_SECONDS),
         .hostname = pod_hostname(pod),
+        .restart = pod_restart_policy(pod),
+        .owner = json_get_string(object_controller(pod), "uid", NULL),
+        .attempt = pod_attempt(pod),
     };
     return 0;
 }

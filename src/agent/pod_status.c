@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent/pod_probes.h"
 #include "api/object.h"
 #include "base/timefmt.h"
 
@@ -30,7 +31,21 @@ static const struct container_state *state_of(const struct pod_run *run, const c
     return NULL;
 }
 
-static struct summary summarize(const struct pod_run *run, const struct pod_failure *failure)
+/* One that has ended and will be run again still counts as running. */
+static bool will_be_restarted(const struct pod_run *run, const struct container_state *c,
+                              enum pod_restart policy)
+{
+    if (!run->alive || (c->phase == CONTAINER_WAITING && !c->last))
+        return false;
+    if (c->phase == CONTAINER_WAITING)
+        return true;
+    if (c->phase != CONTAINER_TERMINATED || policy == POD_RESTART_NEVER)
+        return false;
+    return c->exit_code != 0 || (policy == POD_RESTART_ALWAYS && !c->init);
+}
+
+static struct summary summarize(const struct pod_run *run, const struct pod_failure *failure,
+                                enum pod_restart policy)
 {
     struct summary s = {.phase = PENDING, .initialized = true, .all_ready = true};
     bool failed = failure && !failure->waiting, waiting = false, running = false;
@@ -38,15 +53,16 @@ static struct summary summarize(const struct pod_run *run, const struct pod_fail
     for (size_t i = 0; run && i < run->containers_len; i++) {
         const struct container_state *c = &run->containers[i];
         bool good = c->phase == CONTAINER_TERMINATED && c->exit_code == 0;
+        bool again = will_be_restarted(run, c, policy);
 
-        failed = failed || (c->phase == CONTAINER_TERMINATED && !good);
+        failed = failed || (c->phase == CONTAINER_TERMINATED && !good && !again);
         if (c->init) {
             s.initialized = s.initialized && good;
             continue;
         }
-        waiting = waiting || c->phase == CONTAINER_WAITING;
-        running = running || c->phase == CONTAINER_RUNNING;
-        s.all_ready = s.all_ready && c->phase == CONTAINER_RUNNING;
+        waiting = waiting || (c->phase == CONTAINER_WAITING && !again);
+        running = running || c->phase == CONTAINER_RUNNING || again;
+        s.all_ready = s.all_ready && c->ready;
     }
     if (failure || !run || run->containers_len == 0)
         s.all_ready = false;
@@ -124,20 +140,21 @@ static struct json *container_status(struct arena *a, const struct json *pod,
                                      const struct json *spec, const struct container_state *c,
                                      bool init, bool initialized)
 {
-    struct json *v = json_new_object(a);
-    bool running = c && c->phase == CONTAINER_RUNNING;
-    bool ready = init ? c && c->phase == CONTAINER_TERMINATED && c->exit_code == 0 : running;
+    struct json *v = json_new_object(a), *last;
+    bool ready = init ? c && c->phase == CONTAINER_TERMINATED && c->exit_code == 0 : c && c->ready;
 
     json_set_string(a, v, "name", json_get_string(spec, "name", ""));
     (void)json_set(a, v, "state", container_state_of(a, pod, c, init || initialized));
-    (void)json_set(a, v, "lastState", json_new_object(a));
+    last = json_set(a, v, "lastState", json_new_object(a));
+    if (c && c->last)
+        (void)json_set(a, last, "terminated", terminated_of(a, pod, c->last));
     json_set_bool(a, v, "ready", ready);
-    json_set_int(a, v, "restartCount", 0);
+    json_set_int(a, v, "restartCount", c ? c->restart_count : 0);
     json_set_string(a, v, "image", json_get_string(spec, "image", ""));
     json_set_string(a, v, "imageID", "");
     if (c && c->pid)
         json_set_string(a, v, "containerID", container_id(a, pod, c));
-    json_set_bool(a, v, "started", running);
+    json_set_bool(a, v, "started", c && c->started);
     return v;
 }
 
@@ -244,7 +261,7 @@ static struct json *wanted_status(struct arena *a, const struct json *pod,
                                   const struct pod_run *run, const struct pod_failure *failure,
                                   int64_t now_ms)
 {
-    struct summary s = summarize(run, failure);
+    struct summary s = summarize(run, failure, pod_restart_policy(pod));
     const char *phase = json_string(json_at(pod, "status", "phase"), "");
     struct json *v = json_new_object(a);
     struct json *ip;

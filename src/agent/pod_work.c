@@ -188,6 +188,24 @@ static void say_started(struct pod_work *w, const struct json *pod)
     arena_release(&a);
 }
 
+/* Named by pod and number: said again after a restart of the daemon, it is there already. */
+static void say_pod_notes(struct pod_work *w, const struct json *pod)
+{
+    const struct pod_run *run = known_run(w);
+    struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+
+    for (size_t i = 0; run && i < run->notes_len; i++) {
+        const struct pod_note *n = &run->notes[i];
+
+        if (n->number <= w->said_note)
+            continue;
+        w->said_note = n->number;
+        say(w, pod, arena_printf(&a, "%s.%.8s-%" PRId64, w->name, w->uid, n->number),
+            n->warning ? "Warning" : "Normal", n->reason, n->message);
+    }
+    arena_release(&a);
+}
+
 /* --- starting --- */
 
 static void on_ref(void *arg, const struct json *object, const struct err *err)
@@ -271,8 +289,8 @@ static int prepare_hosts(struct pod_work *w, const char *hostname, const char **
     return rc;
 }
 
-static void say_notes(struct pod_work *w, const struct json *pod, struct arena *arena,
-                      const struct volume_note *notes)
+static void say_of_volumes(struct pod_work *w, const struct json *pod, struct arena *arena,
+                           const struct volume_note *notes)
 {
     for (unsigned n = 0; notes; notes = notes->next, n++) {
         say(w, pod, arena_printf(arena, "%s.volume-%u-%.8s", w->name, n, w->uid), "Normal",
@@ -294,7 +312,7 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
     const struct volume_note *notes = NULL;
     int rc = volumes_prepare(arena, pod, w->refs, &places, start, &notes, err);
 
-    say_notes(w, pod, arena, notes);
+    say_of_volumes(w, pod, arena, notes);
     return rc;
 }
 
@@ -455,8 +473,10 @@ static void report(struct pod_work *w, const struct json *pod)
 {
     bool sent = pod && send_status(w, pod, NULL);
 
-    if (pod)
+    if (pod) {
         say_started(w, pod);
+        say_pod_notes(w, pod);
+    }
     if (sent)
         return;
     if (w->delete_next)

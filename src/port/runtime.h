@@ -29,8 +29,21 @@ struct container_state {
     const struct container_state *last; /* how it ended before it was restarted; NULL: it was not */
 };
 
+/* Something of the pod's life that is worth an event. */
+struct pod_note {
+    int64_t number; /* grows by one with each */
+    bool warning;
+    const char *reason, *message;
+};
+
+#define POD_NOTES_LIMIT 16 /* the newest are kept */
+
 struct pod_run {
     const char *ns, *name, *uid;
+    const char *owner; /* as in pod_start */
+    int64_t attempt;
+    const struct pod_note *notes;
+    size_t notes_len;
     /* Something of the pod may still be running or be started. Only a pod that is not alive can be
      * removed, and it stays dead. */
     bool alive;
@@ -75,9 +88,28 @@ struct container_identity {
     size_t groups_len;
 };
 
+enum probe_kind { PROBE_NONE, PROBE_EXEC, PROBE_HTTP, PROBE_TCP };
+enum probe_purpose { PROBE_STARTUP, PROBE_LIVENESS, PROBE_READINESS, PROBE_PURPOSES };
+
+/* How a container is asked whether it is well. Seconds are at least 1, but for the delay. */
+struct probe_start {
+    enum probe_kind kind;
+    const char *const *argv; /* PROBE_EXEC */
+    const char *host;        /* PROBE_HTTP, PROBE_TCP; an address */
+    int64_t port;
+    const char *path;    /* PROBE_HTTP */
+    const char *headers; /* PROBE_HTTP: whole lines, each with its CRLF */
+    int64_t delay_seconds, period_seconds, timeout_seconds;
+    int64_t success_threshold, failure_threshold;
+    int64_t grace_seconds; /* when it ends the container; -1: the pod's */
+};
+
 struct container_start {
     const char *name;
     bool init;
+    struct probe_start probes[PROBE_PURPOSES];
+    const char *message_path;       /* what the program leaves there is why it ended; or NULL */
+    bool message_from_log_on_error; /* when it left nothing: the end of its log */
     const struct container_mount *mounts;
     size_t mounts_len;
     const char *scratch; /* an empty folder to build them in; NULL: there are none */
@@ -94,6 +126,8 @@ enum pod_restart { POD_RESTART_NEVER, POD_RESTART_ON_FAILURE, POD_RESTART_ALWAYS
 
 struct pod_start {
     const char *ns, *name, *uid;
+    const char *owner; /* the UID of what its logs are counted with, or NULL */
+    int64_t attempt;   /* which one of its owner's, by its own count; -1: it has none */
     enum pod_restart restart;
     int64_t log_file_bytes, log_files; /* of one run of a container; 0: no limit */
     const struct container_start *containers; /* init containers first, in order */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/probe_json.h"
 #include "runtime/start_json.h"
 
 #define ARGV_LIMIT 65536u
@@ -109,6 +110,33 @@ static const char *const phase_names[] = {
     [CONTAINER_TERMINATED] = "terminated",
 };
 
+static void notes_to_json(struct arena *a, struct json *list, const struct pod_run *run)
+{
+    for (size_t i = 0; i < run->notes_len; i++) {
+        struct json *v = json_append(list, json_new_object(a));
+
+        json_set_int(a, v, "number", run->notes[i].number);
+        json_set_bool(a, v, "warning", run->notes[i].warning);
+        json_set_string(a, v, "reason", run->notes[i].reason);
+        json_set_string(a, v, "message", run->notes[i].message);
+    }
+}
+
+static void notes_from_json(struct arena *a, const struct json *list, struct pod_run *run)
+{
+    struct pod_note *notes = arena_alloc(a, POD_NOTES_LIMIT * sizeof(*notes));
+    size_t n = 0;
+
+    json_each (v, list)
+        if (notes && n < POD_NOTES_LIMIT)
+            notes[n++] = (struct pod_note){.number = json_get_int(v, "number", 0),
+                                           .warning = json_get_bool(v, "warning", false),
+                                           .reason = json_get_string(v, "reason", ""),
+                                           .message = json_get_string(v, "message", "")};
+    run->notes = notes;
+    run->notes_len = n;
+}
+
 static struct json *container_to_json(struct arena *a, const struct container_state *c)
 {
     struct json *v = json_new_object(a);
@@ -176,10 +204,15 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     json_set_int(&a, v, "pid", s->pid);
     json_set_int(&a, v, "startTicks", s->start_ticks);
     json_set_int(&a, v, "keeperPid", s->keeper_pid);
+    if (s->run.owner)
+        json_set_string(&a, v, "owner", s->run.owner);
+    json_set_int(&a, v, "attempt", s->run.attempt);
     json_set_bool(&a, v, "final", s->final);
     list = json_make_array(&a, v, "containers");
     for (size_t i = 0; i < s->run.containers_len; i++)
         (void)json_append(list, container_to_json(&a, &s->run.containers[i]));
+    if (s->run.notes_len > 0)
+        notes_to_json(&a, json_make_array(&a, v, "notes"), &s->run);
     json_write(&text, v);
     if (!arena_failed(&a) && !text.failed)
         rc = pod_file_write(dir_fd, POD_FILE_STATE, text.data, text.len, durability);
@@ -213,6 +246,8 @@ int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct 
         .run = {.ns = json_get_string(v, "namespace", ""),
                 .name = json_get_string(v, "name", ""),
                 .uid = json_get_string(v, "uid", ""),
+                .owner = json_get_string(v, "owner", NULL),
+                .attempt = json_get_int(v, "attempt", -1),
                 .known = true,
                 .containers = containers,
                 .containers_len = n},
@@ -221,6 +256,7 @@ int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct 
         .keeper_pid = json_get_int(v, "keeperPid", 0),
         .final = json_get_bool(v, "final", false),
     };
+    notes_from_json(a, json_get(v, "notes"), &ret->run);
     return 0;
 }
 
@@ -259,6 +295,9 @@ struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)
     json_set_string(a, v, "name", p->name);
     json_set_string(a, v, "uid", p->uid);
     json_set_int(a, v, "graceSeconds", p->grace_seconds);
+    if (p->owner)
+        json_set_string(a, v, "owner", p->owner);
+    json_set_int(a, v, "attempt", p->attempt);
     json_set_int(a, v, "restart", p->restart);
     json_set_int(a, v, "logFileBytes", p->log_file_bytes);
     json_set_int(a, v, "logFiles", p->log_files);
@@ -279,6 +318,7 @@ struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)
         if (c->cgroups)
             (void)json_set(a, item, "cgroups", strings_to_json(a, c->cgroups));
         start_json_add_container(a, item, c);
+        probe_json_add(a, item, c);
     }
     return v;
 }
@@ -299,6 +339,7 @@ static int container_start_from_json(struct arena *a, const struct json *v,
         return err_set(err, ERR_INTERNAL, "%s: container %s has no command", POD_FILE_RUN, c->name);
     if (!pod_name_is_safe(c->name))
         return err_set(err, ERR_INTERNAL, "%s: bad container name", POD_FILE_RUN);
+    probe_json_read(a, v, c);
     return start_json_read_container(a, v, c, err);
 }
 
@@ -328,6 +369,8 @@ int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start 
         .containers = containers,
         .containers_len = n,
         .grace_seconds = json_get_int(v, "graceSeconds", 30),
+        .owner = json_get_string(v, "owner", NULL),
+        .attempt = json_get_int(v, "attempt", -1),
         .restart = (enum pod_restart)json_get_int(v, "restart", POD_RESTART_NEVER),
         .log_file_bytes = json_get_int(v, "logFileBytes", 0),
         .log_files = json_get_int(v, "logFiles", 0),

@@ -57,6 +57,8 @@ static void say_failed(struct group *g, const char *message)
     struct pod_record record = {.run = {.ns = g->pod.ns ? g->pod.ns : "",
                                         .name = g->pod.name ? g->pod.name : "",
                                         .uid = g->pod.uid ? g->pod.uid : "",
+                                        .owner = g->pod.owner,
+                                        .attempt = g->pod.attempt,
                                         .containers = list,
                                         .containers_len = g->pod.containers_len},
                                 .final = true};

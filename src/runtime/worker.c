@@ -24,6 +24,7 @@
 #include "runtime/container_end.h"
 #include "runtime/minder.h"
 #include "runtime/output.h"
+#include "runtime/probe.h"
 #include "runtime/proc.h"
 
 /* A worker that was just killed may have left its lock for a moment with what it forked. */
@@ -47,6 +48,7 @@ struct container {
     struct output output;
     int minder_fd;          /* -1: none */
     char *text, *last_text; /* the messages of state and last */
+    struct probe probes[PROBE_PURPOSES];
     int64_t lost_at_ms; /* minder and program are gone, and nobody has said how it ended; 0: no */
 };
 
@@ -59,6 +61,8 @@ struct worker {
     struct container *containers;
     struct output *outputs;
     size_t len;
+    struct pod_note notes[POD_NOTES_LIMIT];
+    int64_t last_note;
     bool alone;                     /* the keeper is dead */
     bool dirty;                     /* state.json is to be written ... */
     enum pod_durability durability; /* ... like this */
@@ -85,6 +89,23 @@ static void set_message(struct container *c, const char *message)
     free(c->text);
     c->text = strdup(message ? message : "");
     c->state->message = c->text ? c->text : "";
+}
+
+/* Told as an event by the agent. The oldest make room. */
+static void note(struct worker *w, bool warning, const char *reason, const char *message)
+{
+    struct pod_run *run = &w->state.run;
+
+    if (run->notes_len == POD_NOTES_LIMIT) {
+        free((char *)(uintptr_t)w->notes[0].message);
+        memmove(w->notes, w->notes + 1, (POD_NOTES_LIMIT - 1) * sizeof(w->notes[0]));
+        run->notes_len--;
+    }
+    w->notes[run->notes_len++] = (struct pod_note){
+        .number = ++w->last_note, .warning = warning, .reason = reason, .message = strdup(message)};
+    if (!w->notes[run->notes_len - 1].message)
+        run->notes_len--;
+    changed(w, POD_NOT_SYNCED);
 }
 
 /* --- ends --- */
@@ -173,6 +194,7 @@ static void plan_restart(struct worker *w, struct container *c)
         c->state->phase = CONTAINER_WAITING;
         c->state->reason = "CrashLoopBackOff";
         set_message(c, message);
+        note(w, true, "BackOff", message);
     }
     changed(w, POD_SYNCED);
 }
@@ -192,6 +214,8 @@ static void forget_start(struct worker *w, struct container *c)
     (void)save_as(w, POD_NOT_SYNCED);
     if (c->minder_fd >= 0)
         (void)close(c->minder_fd);
+    for (size_t i = 0; i < PROBE_PURPOSES; i++)
+        probe_end(&c->probes[i]);
     c->minder_fd = -1;
     c->lost_at_ms = 0;
     c->slot->under_way = false;
@@ -270,6 +294,93 @@ static void look_at_container(struct worker *w, struct container *c)
         look_without_minder(w, c);
 }
 
+/* --- probes --- */
+
+static const char *const probe_words[PROBE_PURPOSES] = {
+    [PROBE_STARTUP] = "Startup", [PROBE_LIVENESS] = "Liveness", [PROBE_READINESS] = "Readiness"};
+
+static bool has_probe(const struct container *c, enum probe_purpose purpose)
+{
+    return c->start->probes[purpose].kind != PROBE_NONE;
+}
+
+static void begin_probes(struct container *c, int64_t now)
+{
+    for (size_t i = 0; i < PROBE_PURPOSES; i++)
+        probe_begin(&c->probes[i], &c->start->probes[i], now);
+}
+
+/* What the answers so far come to. */
+static void judge_probes(struct worker *w, struct container *c)
+{
+    bool running = c->state->phase == CONTAINER_RUNNING;
+    bool started = running && (!has_probe(c, PROBE_STARTUP) || c->state->started ||
+                               c->probes[PROBE_STARTUP].passed);
+    const struct probe *readiness = &c->probes[PROBE_READINESS];
+    bool ready = started && (!has_probe(c, PROBE_READINESS) || readiness->passed ||
+                             (c->state->ready && !readiness->failed));
+
+    if (started != c->state->started || ready != c->state->ready)
+        changed(w, POD_NOT_SYNCED);
+    c->state->started = started;
+    c->state->ready = ready;
+}
+
+/* TERM, grace, KILL for one container; whether it is restarted is the pod's policy. */
+static void end_by_probe(struct worker *w, struct container *c, enum probe_purpose purpose)
+{
+    int64_t grace = c->start->probes[purpose].grace_seconds;
+    char message[256];
+
+    if (c->slot->kill_at_ms != 0 || w->m->stopping)
+        return;
+    (void)snprintf(message, sizeof(message), "Container %s failed %s probe%s", c->state->name,
+                   purpose == PROBE_STARTUP ? "startup" : "liveness",
+                   w->g->pod.restart == POD_RESTART_NEVER ? "" : ", will be restarted");
+    note(w, false, "Killing", message);
+    if (grace < 0)
+        grace = w->g->pod.grace_seconds;
+    c->slot->kill_at_ms = max_i64(group_clock_ms() + min_i64(grace, INT32_MAX) * 1000, 1);
+    if (grace > 0)
+        (void)kill(-GROUP_CLAIM_PID(c->slot->program), SIGTERM);
+}
+
+static void take_answer(struct worker *w, struct container *c, enum probe_purpose purpose)
+{
+    struct probe *p = &c->probes[purpose];
+    char message[PROBE_TEXT_SIZE + 64];
+
+    if (p->bad == 1 || (p->bad > 0 && p->bad == p->how->failure_threshold)) {
+        (void)snprintf(message, sizeof(message), "%s probe failed: %s", probe_words[purpose],
+                       p->text + 1);
+        note(w, true, "Unhealthy", message);
+    }
+    if (p->failed && purpose != PROBE_READINESS)
+        end_by_probe(w, c, purpose);
+    if (purpose == PROBE_STARTUP && p->passed) {
+        begin_probes(c, c->slot->started_at_ms); /* the others count from the start, too */
+        probe_end(p);
+        c->state->started = true;
+        changed(w, POD_NOT_SYNCED);
+    }
+}
+
+static void run_probes(struct worker *w, struct container *c)
+{
+    int64_t now = group_clock_ms();
+    bool waits = has_probe(c, PROBE_STARTUP) && !c->state->started;
+
+    if (!is_running(c) || c->state->phase != CONTAINER_RUNNING)
+        return;
+    for (size_t i = 0; i < PROBE_PURPOSES; i++) {
+        if (waits == (i == PROBE_STARTUP))
+            probe_ask(&c->probes[i], c->start, w->g->pod.uid, now);
+        if (probe_answer(&c->probes[i], now))
+            take_answer(w, c, (enum probe_purpose)i);
+    }
+    judge_probes(w, c);
+}
+
 /* --- starts --- */
 
 static void note_program(struct worker *w, struct container *c)
@@ -286,6 +397,9 @@ static void note_program(struct worker *w, struct container *c)
     c->state->reason = "";
     c->state->restart_count = c->slot->run;
     set_message(c, "");
+    begin_probes(c, c->slot->started_at_ms);
+    c->state->ready = c->state->started = false;
+    judge_probes(w, c);
     changed(w, POD_NOT_SYNCED);
 }
 
@@ -453,6 +567,12 @@ static void begin_stop(struct worker *w)
 
 static void kill_when_due(struct worker *w)
 {
+    for (size_t i = 0; i < w->len; i++) {
+        struct container *c = &w->containers[i];
+
+        if (is_running(c) && c->slot->kill_at_ms != 0 && group_clock_ms() >= c->slot->kill_at_ms)
+            signal_container(c, SIGKILL);
+    }
     if (w->m->kill_at_ms == 0 || group_clock_ms() < w->m->kill_at_ms)
         return;
     signal_containers(w, SIGKILL);
@@ -486,6 +606,12 @@ static int poll_timeout(const struct worker *w)
     for (size_t i = 0; i < w->len; i++) {
         const struct container *c = &w->containers[i];
 
+        for (size_t k = 0; k < PROBE_PURPOSES; k++)
+            if (is_running(c) &&
+                (k == PROBE_STARTUP) == (has_probe(c, PROBE_STARTUP) && !c->state->started))
+                earlier(&at, probe_wake_ms(&c->probes[k]));
+        if (is_running(c) && !c->slot->killed)
+            earlier(&at, c->slot->kill_at_ms);
         if (!c->slot->under_way)
             earlier(&at, c->slot->restart_at_ms);
         else if (minder_is_gone(c))
@@ -500,8 +626,9 @@ static int poll_timeout(const struct worker *w)
 static void wait_for_events(struct worker *w)
 {
     enum { SIGNALS, WAKE, OWN };
-    struct pollfd fds[OWN + POD_CONTAINERS_LIMIT * (1 + CRI_STREAMS)];
-    nfds_t pipes = OWN + (nfds_t)w->len, n = pipes + (nfds_t)w->len * CRI_STREAMS;
+    struct pollfd fds[OWN + POD_CONTAINERS_LIMIT * (1 + PROBE_PURPOSES + CRI_STREAMS)];
+    nfds_t probes = OWN + (nfds_t)w->len, pipes = probes + (nfds_t)w->len * PROBE_PURPOSES;
+    nfds_t n = pipes + (nfds_t)w->len * CRI_STREAMS;
     uint64_t count;
 
     fds[SIGNALS] = (struct pollfd){.fd = w->signal_fd, .events = POLLIN};
@@ -511,6 +638,9 @@ static void wait_for_events(struct worker *w)
         fds[OWN + i] = (struct pollfd){
             .fd = minder_is_gone(&w->containers[i]) ? -1 : w->containers[i].minder_fd,
             .events = POLLIN};
+        for (size_t k = 0; k < PROBE_PURPOSES; k++)
+            fds[probes + i * PROBE_PURPOSES + k] = (struct pollfd){
+                .fd = w->containers[i].probes[k].fd, .events = POLLIN};
         for (size_t s = 0; s < CRI_STREAMS; s++)
             fds[pipes + i * CRI_STREAMS + s] = (struct pollfd){.fd = w->g->pipes[i][s][0],
                                                                .events = POLLIN};
@@ -544,6 +674,8 @@ static bool advance(struct worker *w)
     for (size_t i = 0; i < w->len; i++)
         look_at_container(w, &w->containers[i]);
     start_next(w);
+    for (size_t i = 0; i < w->len; i++)
+        run_probes(w, &w->containers[i]);
     return is_over(w);
 }
 
@@ -580,6 +712,7 @@ static void init_container(struct worker *w, size_t i, const struct container_st
                             .state = &w->state.run.containers[i],
                             .slot = &w->m->slots[i],
                             .minder_fd = -1};
+    begin_probes(c, c->slot->started_at_ms);
     *c->state = known ? *known
                       : (struct container_state){.name = c->start->name, .init = c->start->init};
     c->state->name = c->start->name;
@@ -625,10 +758,18 @@ static void take_up(struct worker *w)
     w->state.run.ns = w->g->pod.ns;
     w->state.run.name = w->g->pod.name;
     w->state.run.uid = w->g->pod.uid;
+    w->state.run.owner = w->g->pod.owner;
+    w->state.run.attempt = w->g->pod.attempt;
     w->state.run.containers_len = w->len;
     w->state.pid = getpid();
     w->state.start_ticks = proc_stat_read(getpid(), &stat) == 0 ? stat.start_ticks : 0;
     w->state.keeper_pid = getppid();
+    w->state.run.notes = w->notes;
+    for (size_t i = 0; known && i < old.run.notes_len; i++) {
+        w->last_note = old.run.notes[i].number - 1;
+        note(w, old.run.notes[i].warning, arena_strdup(&w->arena, old.run.notes[i].reason),
+             old.run.notes[i].message);
+    }
     for (size_t i = 0; i < w->len; i++)
         init_container(w, i, known ? &old.run.containers[i] : NULL);
     for (size_t i = 0; i < w->len; i++)
@@ -684,9 +825,13 @@ static void release(struct worker *w)
         output_release(&c->output);
         if (c->minder_fd >= 0)
             (void)close(c->minder_fd);
+        for (size_t k = 0; k < PROBE_PURPOSES; k++)
+            probe_end(&c->probes[k]);
         free(c->text);
         free(c->last_text);
     }
+    for (size_t i = 0; i < w->state.run.notes_len; i++)
+        free((char *)(uintptr_t)w->notes[i].message);
     (void)close(w->signal_fd);
     (void)close(w->lock_fd);
     arena_release(&w->arena);

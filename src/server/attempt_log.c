@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "runtime/kept.h"
 #include "runtime/podfolder.h"
 #include "runtime/podlog.h"
 #include "server/internal.h"
@@ -12,6 +13,8 @@
 struct search {
     struct server_request *request;
     const char *uid, *container;
+    const char *not_uid; /* earlier_log */
+    int64_t attempt;
     const struct podlog_options *options;
     struct stream *found;
 };
@@ -36,6 +39,52 @@ static bool try_node(void *arg, const struct store_item *item)
     return !try_folder(s, root) &&
            !try_folder(s, arena_printf(a, "%.*s/" POD_LOGS_FOLDER "/%s/%s", (int)(slash - root),
                                        root, s->request->route.ns, s->request->route.name));
+}
+
+static bool try_earlier(void *arg, const struct store_item *item)
+{
+    struct search *s = arg;
+    struct arena *a = s->request->arena;
+    const struct json *node = blob_parse(a, item->value, NULL);
+    const char *root = node ? object_annotation(node, ANNOTATION_POD_ROOT) : NULL;
+    const char *slash = root ? strrchr(root, '/') : NULL, *folder;
+    char uid[KEPT_UID_SIZE];
+
+    if (!slash)
+        return true;
+    folder = arena_printf(a, "%.*s/" POD_LOGS_FOLDER "/%s/%s", (int)(slash - root), root,
+                          s->request->route.ns, s->request->route.name);
+    if (!folder || !kept_find(folder, s->not_uid, s->attempt, uid))
+        return true;
+    s->uid = uid;
+    return !try_folder(s, folder);
+}
+
+int earlier_log(struct server_request *r, const char *uid, const char *container, int64_t attempt,
+                const struct podlog_options *options, struct err *err)
+{
+    struct podlog_options newest = *options;
+    struct search s = {.request = r,
+                       .container = container,
+                       .not_uid = uid,
+                       .attempt = attempt,
+                       .options = &newest};
+
+    newest.previous = newest.follow = false;
+    if (!container || !*container)
+        return err_set(err, ERR_BAD_REQUEST, "a container name must be specified with attempt");
+    if (pod_name_is_safe(r->route.ns) && pod_name_is_safe(r->route.name))
+        store_list(server_collection(r->server, &kind_node), "", NULL, try_earlier, &s);
+    if (s.found)
+        reply_stream(r, "text/plain", s.found);
+    else if (attempt >= 0)
+        return err_set(err, ERR_NOT_FOUND, "attempt %lld of pod \"%s\" left no log",
+                       (long long)attempt, r->route.name);
+    else
+        return err_set(err, ERR_BAD_REQUEST,
+                       "previous terminated container \"%s\" in pod \"%s\" not found", container,
+                       r->route.name);
+    return 0;
 }
 
 int attempt_log(struct server_request *r, const char *uid, const struct podlog_options *options,

@@ -3,9 +3,12 @@
  * names, which is on this machine.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/timefmt.h"
+#include "core/job_view.h"
+#include "runtime/kept.h"
 #include "runtime/podlog.h"
 #include "server/internal.h"
 
@@ -23,15 +26,13 @@ static const struct json *container_status(const struct json *pod, const char *c
 static int check_started(const struct server_request *r, const struct json *pod,
                          const char *container, struct err *err)
 {
-    const struct json *state = json_get(container_status(pod, container), "state");
+    const struct json *status = container_status(pod, container);
+    const struct json *state = json_get(status, "state");
 
-    if (query_is_true(r, "previous"))
-        return err_set(err, ERR_BAD_REQUEST,
-                       "previous terminated container \"%s\" in pod \"%s\" not found", container,
-                       r->route.name);
     if (!*json_string(json_at(pod, "spec", "nodeName"), ""))
         return err_set(err, ERR_BAD_REQUEST, "pod %s does not have a host assigned", r->route.name);
-    if (json_get(state, "running") || json_get(state, "terminated"))
+    if (json_get(state, "running") || json_get(state, "terminated") ||
+        json_at(status, "lastState", "terminated") || query_is_true(r, "previous"))
         return 0;
     return err_set(err, ERR_BAD_REQUEST, "container \"%s\" in pod \"%s\" is waiting to start: %s",
                    container, r->route.name,
@@ -52,6 +53,7 @@ static int read_options(struct server_request *r, struct podlog_options *o, stru
         return rc;
     o->follow = query_is_true(r, "follow");
     o->timestamps = query_is_true(r, "timestamps");
+    o->previous = query_is_true(r, "previous");
     if (seconds >= 0)
         o->since_ms = clock_now_ms(r->server->clock) - min_i64(seconds, INT32_MAX) * 1000;
     else if (since && *since && time_parse(since, &o->since_ms) < 0)
@@ -61,6 +63,13 @@ static int read_options(struct server_request *r, struct podlog_options *o, stru
     return rc;
 }
 
+static int64_t attempt_of(const struct json *pod)
+{
+    const char *text = object_annotation(pod, ANNOTATION_ATTEMPT);
+
+    return text ? strtoll(text, NULL, 10) : KEPT_ANY_ATTEMPT;
+}
+
 int verb_log(struct server_request *r, struct err *err)
 {
     struct podlog_options options = {0};
@@ -68,11 +77,18 @@ int verb_log(struct server_request *r, struct err *err)
     struct json *pod;
     const char *key, *container = NULL, *root, *uid = query_get(r, "uid");
     struct stream *stream;
+    int64_t attempt;
     int rc = read_options(r, &options, err);
 
     if (rc < 0)
         return rc;
-    pod = request_load(r, &key, &item, uid ? NULL : err);
+    rc = query_int(r, "attempt", KEPT_ANY_ATTEMPT, &attempt, err);
+    if (rc < 0)
+        return rc;
+    pod = request_load(r, &key, &item, uid || attempt >= 0 ? NULL : err);
+    if (attempt >= 0 && (!pod || attempt_of(pod) != attempt))
+        return earlier_log(r, pod ? object_uid(pod) : "", query_get(r, "container"), attempt,
+                           &options, err);
     if (uid && (!pod || strcmp(object_uid(pod), uid) != 0))
         return attempt_log(r, uid, &options, err);
     if (!pod)
@@ -86,6 +102,8 @@ int verb_log(struct server_request *r, struct err *err)
     if (!root)
         return -1;
     rc = podlog_open(r->server->loop, root, object_uid(pod), container, &options, &stream, err);
+    if (rc == -ENOENT && options.previous)
+        return earlier_log(r, object_uid(pod), container, KEPT_ANY_ATTEMPT, &options, err);
     if (rc == 0)
         reply_stream(r, "text/plain", stream);
     return rc;

@@ -75,6 +75,7 @@ static void process_end(struct process *p, int code, const char *reason)
         struct container_state *state = &p->containers[i];
 
         state->phase = CONTAINER_TERMINATED;
+        state->ready = state->started = false;
         state->exit_code = state->init ? 0 : code;
         state->signal = code > 128 ? code - 128 : 0;
         state->reason = state->init || code == 0 ? "Completed" : reason;
@@ -130,6 +131,7 @@ static void on_begin(void *arg)
     p->run.known = true;
     for (size_t i = 0; i < p->run.containers_len; i++) {
         p->containers[i].phase = CONTAINER_RUNNING;
+        p->containers[i].ready = p->containers[i].started = true;
         p->containers[i].pid = runtime_of(s->runtime)->next_pid++;
         p->containers[i].start_ticks = sim_loop_now(s->loop);
         p->containers[i].started_ms = clock_now_ms(s->clock);

@@ -33,6 +33,8 @@ enum run { NO_RUN, ALIVE, RUNNING, DEAD };
 static struct pod_run run_of(enum run kind, struct container_state *c)
 {
     *c = (struct container_state){.name = "main",
+                                  .ready = kind == RUNNING,
+                                  .started = kind == RUNNING,
                                   .phase = kind == RUNNING ? CONTAINER_RUNNING
                                                            : CONTAINER_TERMINATED,
                                   .reason = "Error",

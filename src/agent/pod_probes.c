@@ -1,0 +1,121 @@
+/* pod_probes.c - see pod_probes.h. */
+#include "agent/pod_probes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/buf.h"
+#include "core/job_view.h"
+
+#define POD_ADDRESS "127.0.0.1" /* pods share the host's network */
+#define HEADERS_LIMIT_BYTES (64u * 1024u)
+
+/* A number, or the name of one of the container's ports. */
+static int64_t port_of(const struct json *container, const struct json *port)
+{
+    const char *name = json_string(port, NULL);
+
+    if (!name)
+        return json_int(port, 0);
+    json_each (p, json_get(container, "ports"))
+        if (json_string_is(json_get(p, "name"), name))
+            return json_get_int(p, "containerPort", 0);
+    return 0;
+}
+
+static const char *headers_of(struct arena *a, const struct json *list)
+{
+    struct buf text = BUF_INIT(HEADERS_LIMIT_BYTES);
+    const char *copy;
+
+    json_each (h, list) {
+        const char *name = json_get_string(h, "name", ""), *value = json_get_string(h, "value", "");
+
+        if (!strpbrk(name, "\r\n") && !strpbrk(value, "\r\n"))
+            buf_addf(&text, "%s: %s\r\n", name, value);
+    }
+    copy = arena_strdup(a, text.data ? text.data : "");
+    buf_release(&text);
+    return copy;
+}
+
+static const char *const *words(struct arena *a, const struct json *list)
+{
+    const char **argv = arena_alloc(a, (json_len(list) + 1) * sizeof(*argv));
+    size_t n = 0;
+
+    json_each (word, list)
+        if (argv)
+            argv[n++] = json_string(word, "");
+    return argv;
+}
+
+static void set_target(struct arena *a, const struct json *container, const struct json *v,
+                       struct probe_start *p)
+{
+    const struct json *exec = json_get(v, "exec"), *http = json_get(v, "httpGet");
+    const struct json *target = http ? http : json_get(v, "tcpSocket");
+    const char *host = json_get_string(target, "host", "");
+
+    if (exec) {
+        p->kind = PROBE_EXEC;
+        p->argv = words(a, json_get(exec, "command"));
+        return;
+    }
+    if (!target)
+        return;
+    p->kind = http ? PROBE_HTTP : PROBE_TCP;
+    p->host = *host && strcmp(host, "localhost") != 0 ? host : POD_ADDRESS;
+    p->port = port_of(container, json_get(target, "port"));
+    p->path = json_get_string(http, "path", "/");
+    p->headers = headers_of(a, json_get(http, "httpHeaders"));
+}
+
+static int64_t at_least(const struct json *v, const char *key, int64_t otherwise, int64_t least)
+{
+    return max_i64(json_get_int(v, key, otherwise), least);
+}
+
+void pod_probes_build(struct arena *a, const struct json *container, struct container_start *ret)
+{
+    static const char *const names[PROBE_PURPOSES] = {[PROBE_STARTUP] = "startupProbe",
+                                                      [PROBE_LIVENESS] = "livenessProbe",
+                                                      [PROBE_READINESS] = "readinessProbe"};
+
+    for (size_t i = 0; i < PROBE_PURPOSES; i++) {
+        const struct json *v = json_get(container, names[i]);
+        struct probe_start *p = &ret->probes[i];
+
+        if (!json_is(v, JSON_OBJECT))
+            continue;
+        set_target(a, container, v, p);
+        p->delay_seconds = at_least(v, "initialDelaySeconds", 0, 0);
+        p->period_seconds = at_least(v, "periodSeconds", 10, 1);
+        p->timeout_seconds = at_least(v, "timeoutSeconds", 1, 1);
+        p->success_threshold = at_least(v, "successThreshold", 1, 1);
+        p->failure_threshold = at_least(v, "failureThreshold", 3, 1);
+        p->grace_seconds = at_least(v, "terminationGracePeriodSeconds", -1, -1);
+    }
+    ret->message_path = json_get_string(container, "terminationMessagePath",
+                                        "/dev/termination-log");
+    ret->message_from_log_on_error = json_string_is(json_get(container, "terminationMessagePolicy"),
+                                                    "FallbackToLogsOnError");
+}
+
+int64_t pod_attempt(const struct json *pod)
+{
+    const char *text = object_annotation(pod, ANNOTATION_ATTEMPT);
+
+    return text ? strtoll(text, NULL, 10) : -1;
+}
+
+enum pod_restart pod_restart_policy(const struct json *pod)
+{
+    /* The server fills the default in: one that is not there was never meant to be. */
+    const char *policy = json_string(json_at(pod, "spec", "restartPolicy"), "Never");
+
+    if (strcmp(policy, "Always") == 0)
+        return POD_RESTART_ALWAYS;
+    return strcmp(policy, "OnFailure") == 0 ? POD_RESTART_ON_FAILURE : POD_RESTART_NEVER;
+}

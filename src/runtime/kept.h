@@ -1,0 +1,26 @@
+/*
+ * kept.h - the logs of pods that are gone: <root>/<namespace>/<name>/<uid>, a pod's folder as it
+ * was left. A replica that was replaced keeps its name, so one name has several.
+ */
+#ifndef MUSTER_RUNTIME_KEPT_H
+#define MUSTER_RUNTIME_KEPT_H
+
+#include "base/base.h"
+
+#define KEPT_UID_SIZE 256u
+#define KEPT_ANY_ATTEMPT (-1)
+
+/* The newest of a name (dir: <root>/<namespace>/<name>), of that attempt, other than not_uid. */
+bool kept_find(const char *dir, const char *not_uid, int64_t attempt, char ret[KEPT_UID_SIZE]);
+
+struct kept_limits {
+    int64_t group_bytes; /* of one job's, or of one pod's that has none */
+    int64_t total_bytes;
+};
+
+/* Removes the oldest until the rest is within the limits. Reads the whole tree: not on a loop. */
+void kept_trim(const char *root, const struct kept_limits *limits);
+/* One pod's folder, for good. */
+void kept_remove(int parent_fd, const char *name);
+
+#endif

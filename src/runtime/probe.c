@@ -1,0 +1,253 @@
+/* probe.c - see probe.h. The child writes one character, 0 for well and 1 for not, and then the
+ * reason, and is gone. It keeps its own time; we only insist when it does not. */
+#include "runtime/probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "runtime/group.h"
+#include "runtime/launch.h"
+
+#define STUCK_MS 2000 /* beyond its timeout */
+#define ANSWER_BYTES 4096u
+#define REQUEST_LIMIT_BYTES (128u * 1024u)
+
+/* --- in the child --- */
+
+static _Noreturn void answer(int fd, bool well, const char *text)
+{
+    char out[PROBE_TEXT_SIZE];
+    int n = snprintf(out, sizeof(out), "%c%s", well ? '0' : '1', text);
+
+    if (write(fd, out, min_size((size_t)max_i64(n, 0), sizeof(out) - 1)) < 0)
+        _exit(1);
+    _exit(0);
+}
+
+static int64_t left_ms(int64_t until_ms)
+{
+    return max_i64(until_ms - group_clock_ms(), 0);
+}
+
+/* What the command printed last, for the event. */
+static void read_tail(int fd, char *text, size_t size)
+{
+    ssize_t n = read(fd, text, size - 1);
+
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+}
+
+static _Noreturn void ask_command(const struct container_start *c, const struct probe_start *how,
+                                  int out, int64_t until_ms)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct container_start command = *c;
+    struct launch_result r;
+    struct launch_pipes pipes;
+    char text[PROBE_TEXT_SIZE / 2];
+    int both[2], status = 0;
+    pid_t done;
+
+    if (pipe2(both, O_CLOEXEC | O_NONBLOCK) != 0)
+        answer(out, false, strerror(errno));
+    (void)fcntl(both[1], F_SETFL, 0);
+    pipes = (struct launch_pipes){.out = both[1], .err = both[1]};
+    command.argv = how->argv;
+    launch(&command, &pipes, NULL, &a, &r);
+    if (r.pid == 0)
+        answer(out, false, r.message);
+    do {
+        done = waitpid(r.pid, &status, WNOHANG);
+        if (done == 0)
+            (void)poll(NULL, 0, (int)min_i64(left_ms(until_ms), 5));
+    } while (done == 0 && left_ms(until_ms) > 0);
+    (void)kill(-r.pid, SIGKILL);
+    if (done == 0)
+        answer(out, false, "the command took too long");
+    read_tail(both[0], text, sizeof(text));
+    answer(out, WIFEXITED(status) && WEXITSTATUS(status) == 0, text);
+}
+
+static int connect_by(const struct probe_start *how, int64_t until_ms, const char **ret_why)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)how->port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = 0;
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    socklen_t size = sizeof(error);
+
+    *ret_why = "its host is not an IPv4 address";
+    if (fd < 0 || inet_pton(AF_INET, how->host, &to.sin_addr) != 1)
+        return -1;
+    *ret_why = "no connection in time";
+    if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) != 0 && errno != EINPROGRESS)
+        error = errno;
+    else if (poll(&ready, 1, (int)left_ms(until_ms)) != 1 ||
+             getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        return -1;
+    if (error)
+        *ret_why = strerror(error);
+    return error ? -1 : fd;
+}
+
+/* The status line is all we need. */
+static int http_status(int fd, const struct probe_start *how, int64_t until_ms)
+{
+    struct buf request = BUF_INIT(REQUEST_LIMIT_BYTES);
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    char line[64];
+    size_t len = 0;
+    int status = 0;
+
+    buf_addf(&request, "GET %s%s HTTP/1.1\r\nHost: %s:%d\r\nUser-Agent: muster-probe\r\n%s",
+             how->path[0] == '/' ? "" : "/", how->path, how->host, (int)how->port, how->headers);
+    buf_adds(&request, "Accept: */*\r\nConnection: close\r\n\r\n");
+    if (request.failed || send(fd, request.data, request.len, MSG_NOSIGNAL) < 0)
+        return 0;
+    while (len < sizeof(line) - 1 && poll(&ready, 1, (int)left_ms(until_ms)) == 1) {
+        ssize_t n = recv(fd, line + len, sizeof(line) - 1 - len, 0);
+
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    line[len] = '\0';
+    return sscanf(line, "HTTP/%*d.%*d %d", &status) == 1 ? status : 0;
+}
+
+static _Noreturn void ask_network(const struct probe_start *how, int out, int64_t until_ms)
+{
+    char text[128];
+    const char *why;
+    int fd = connect_by(how, until_ms, &why), status;
+
+    if (fd < 0) {
+        (void)snprintf(text, sizeof(text), "%.64s:%d: %s", how->host, (int)how->port, why);
+        answer(out, false, text);
+    }
+    if (how->kind == PROBE_TCP)
+        answer(out, true, "");
+    status = http_status(fd, how, until_ms);
+    if (status == 0)
+        answer(out, false, "no answer in time");
+    (void)snprintf(text, sizeof(text), "HTTP probe failed with statuscode: %d", status);
+    answer(out, status >= 200 && status < 400, text);
+}
+
+static _Noreturn void be_prober(const struct probe_start *how, const struct container_start *c,
+                                int out)
+{
+    int64_t until_ms = group_clock_ms() + how->timeout_seconds * 1000;
+    sigset_t none;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_NAME, "muster-probe");
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 0);
+    (void)signal(SIGTERM, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (how->kind == PROBE_EXEC)
+        ask_command(c, how, out, until_ms);
+    ask_network(how, out, until_ms);
+}
+
+/* --- in the worker --- */
+
+void probe_begin(struct probe *p, const struct probe_start *how, int64_t now_ms)
+{
+    *p = (struct probe){.how = how, .fd = -1};
+    if (how->kind != PROBE_NONE)
+        p->next_at_ms = now_ms + how->delay_seconds * 1000;
+}
+
+static void close_answer(struct probe *p)
+{
+    if (p->fd >= 0)
+        (void)close(p->fd);
+    p->fd = -1;
+}
+
+void probe_end(struct probe *p)
+{
+    close_answer(p);
+    p->next_at_ms = 0;
+}
+
+void probe_ask(struct probe *p, const struct container_start *c, const char *pod_uid,
+               int64_t now_ms)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct container_start start = *c;
+    int fds[2];
+    pid_t pid;
+
+    if (p->next_at_ms == 0 || now_ms < p->next_at_ms || p->fd >= 0)
+        return;
+    p->next_at_ms = now_ms + p->how->period_seconds * 1000;
+    p->give_up_ms = now_ms + p->how->timeout_seconds * 1000 + STUCK_MS;
+    p->text_len = 0;
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return;
+    start.env = pod_marked_env(&a, c->env, pod_uid, c->name);
+    pid = fork();
+    if (pid == 0)
+        be_prober(p->how, &start, fds[1]);
+    (void)close(fds[1]);
+    (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    p->fd = fds[0];
+    if (pid < 0)
+        close_answer(p);
+    arena_release(&a);
+}
+
+static void judge(struct probe *p, bool well)
+{
+    p->good = well ? p->good + 1 : 0;
+    p->bad = well ? 0 : p->bad + 1;
+    if (p->good >= p->how->success_threshold) {
+        p->passed = true;
+        p->failed = false;
+    } else if (p->bad >= p->how->failure_threshold) {
+        p->failed = true;
+        p->passed = false;
+    }
+}
+
+bool probe_answer(struct probe *p, int64_t now_ms)
+{
+    ssize_t n;
+    bool well;
+
+    if (p->fd < 0)
+        return false;
+    n = read(p->fd, p->text + p->text_len, sizeof(p->text) - 1 - p->text_len);
+    if (n > 0) {
+        p->text_len += (size_t)n;
+        return false;
+    }
+    if (n < 0 && now_ms < p->give_up_ms)
+        return false;
+    close_answer(p);
+    p->text[p->text_len] = '\0';
+    well = p->text_len > 0 && p->text[0] == '0';
+    if (p->text_len == 0)
+        (void)snprintf(p->text, sizeof(p->text), "1no answer");
+    judge(p, well);
+    return true;
+}
+
+int64_t probe_wake_ms(const struct probe *p)
+{
+    return p->fd >= 0 ? p->give_up_ms : p->next_at_ms;
+}
