@@ -181,10 +181,11 @@ lint:
 
 bench:
 	@tools/setup.sh bench
-	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/watch_load
+	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/watch_load $(B)/bench/board_files $(B)/bench/board_read
 	@bench/bench.py --binary $(B)/muster $(BENCH)
 	@$(B)/bench/cost
 	@bench/mpi_start.py --binary $(B)/muster
+	@bench/board_bench.py --build $(B)
 
 $(B)/bench/watch_load: bench/watch_load.c
 	@mkdir -p $(@D)

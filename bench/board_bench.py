@@ -81,7 +81,12 @@ def main():
         us = ours(options.build, folder)
         size = us["bytes"] / 2**20
         print(f"event files: {size:.0f} MiB, {us['records']} records, {us['points']} scalar points, {us['runs']} runs")
-        rows = [("muster", us), ("TensorBoard, data server (Rust)", rust_loader(folder))]
+        rows = [("muster", us)]
+        if subprocess.run([PYTHON, "-c", "import tensorboard"], stderr=subprocess.DEVNULL).returncode:
+            print("  (tensorboard is not in build/venv: tools/setup.sh test)")
+            options.without_python = True
+        else:
+            rows.append(("TensorBoard, data server (Rust)", rust_loader(folder)))
         if not options.without_python:
             rows.append(("TensorBoard, EventAccumulator (Python)", python_loader(folder)))
         for name, row in rows:

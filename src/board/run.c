@@ -124,10 +124,10 @@ static struct tag *tag_new(struct event_bytes name, uint64_t hash)
 static struct tag *find_or_make(struct run *r, struct event_bytes name)
 {
     uint64_t hash = hash_of(name.data, name.len);
-    struct tag **slot = r->slots_len ? slot_of(r, hash, name.data, name.len) : NULL;
+    struct tag *known = r->slots_len ? *slot_of(r, hash, name.data, name.len) : NULL, **slot;
 
-    if (slot && *slot)
-        return *slot;
+    if (known)
+        return known;
     if (r->limits->tags >= r->limits->tags_limit || name.len > RUN_TAG_NAME_LIMIT_BYTES ||
         memchr(name.data, '\0', name.len)) {
         r->limits->tags_left_out++;

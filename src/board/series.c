@@ -15,6 +15,12 @@ static bool is_less(double a, double b)
     return isnan(b) ? !isnan(a) : a < b;
 }
 
+static bool same(const struct point *a, const struct point *b)
+{
+    return a->step == b->step && a->wall_time == b->wall_time &&
+           (a->value == b->value || (isnan(a->value) && isnan(b->value)));
+}
+
 void series_release(struct series *s)
 {
     free(s->points);
@@ -99,7 +105,7 @@ static uint32_t open_group(const struct series *s, struct point out[2])
     if (!s->grouped)
         return 0;
     memcpy(out, both, sizeof(both));
-    return memcmp(&both[0], &both[1], sizeof(both[0])) == 0 ? 1 : 2;
+    return same(&both[0], &both[1]) ? 1 : 2;
 }
 
 static void close_group(struct series *s)
@@ -188,11 +194,6 @@ void series_shrink(struct series *s, uint32_t capacity, size_t *bytes)
 size_t series_count(const struct series *s)
 {
     return s->any ? (size_t)s->len + 4 : 0;
-}
-
-static bool same(const struct point *a, const struct point *b)
-{
-    return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 static size_t append(struct point *out, size_t n, const struct point *p)

@@ -11,6 +11,7 @@
 #include "api/selector.h"
 #include "api/yaml.h"
 #include "base/timefmt.h"
+#include "board/fuzz.h"
 #include "fuzz.h"
 #include "net/spdy.h"
 #include "net/websocket.h"
@@ -179,6 +180,12 @@ static void run_object(struct chance *c, char *data, size_t len)
 
 /* --- frames ---------------------------------------------------------------------------- */
 
+static void run_events(struct chance *c, char *data, size_t len)
+{
+    (void)c;
+    (void)board_fuzz(data, len);
+}
+
 static void take_part(void *arg, bool first, const char *data, size_t len)
 {
     (void)arg, (void)first, (void)data, (void)len;
@@ -299,6 +306,17 @@ const struct fuzz_target fuzz_parsers[] = {
           "["),
      run_patch},
     {"object", LIST(pod_text, job_yaml), JSON_WORDS, run_object},
+    {"events",
+     LIST("\x09\x01\x02\x03\x04\x05\x06\x07\x41\x10\x05\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x01\x02\x80"
+          "\x3f",
+          "\x09\x01\x02\x03\x04\x05\x06\x07\x41\x10\x05\x2a\x23\x0a\x21\x0a\x04loss\x42\x0a\x08\x01"
+          "\x22\x04"
+          "\x01\x02\x80\x3f\x12\x01\x4a\x0d\x0a\x0b\x0a\x09scalars"),
+     LIST("\x0a\x04loss", "\x15\x01\x02\x80\x3f", "\x42\x08\x08\x01\x22\x04\x01\x02\x03\x04",
+          "\x4a\x0b\x0a\x09\x0a\x07scalars", "\x10\x01",
+          "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x2a", "\x0a", "\x3a\x02\x08\x01",
+          "\x08\x13", "\x6a\x01\x05", "hparams", "text"),
+     run_events},
     {"websocket",
      LIST("\x82\x85\x01\x02\x03\x04hello", "\x89\x81\x01\x02\x03\x04x\x8a\x81\x01\x02\x03\x04y",
           "\x02\x81\x01\x01\x01\x01z\x80\x81\x01\x01\x01\x01z", "\x88\x82\x01\x01\x01\x01\x02\xe9"),
