@@ -28,6 +28,7 @@
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
 
+#define LIMITING (CGROUP_CPU | CGROUP_MEMORY)
 #define CURRENT_LIMIT 8 /* hierarchies that help */
 #define MEMORY_LIMIT_BYTES (64u * 1024u)
 #define PROBE "probe"
@@ -90,6 +91,20 @@ static int hand_down(const char *folder, unsigned controllers)
     return cgroup_file_write(folder, "cgroup.subtree_control", text);
 }
 
+/* Those that can be: the kernel takes all of a list or nothing, and one may be held elsewhere. */
+static unsigned hand_down_some(const char *folder, unsigned controllers)
+{
+    static const enum cgroup_controller each[] = {CGROUP_CPU, CGROUP_MEMORY, CGROUP_PIDS};
+    unsigned done = 0;
+
+    if (hand_down(folder, controllers) == 0)
+        return controllers;
+    for (size_t i = 0; i < ELEMS(each); i++)
+        if ((controllers & each[i]) && hand_down(folder, each[i]) == 0)
+            done |= each[i];
+    return done;
+}
+
 static unsigned available(const char *folder)
 {
     char text[1024];
@@ -127,7 +142,8 @@ static bool is_namespace_top(const struct cgroup_own *own)
            access(path, F_OK) == 0;
 }
 
-/* The nearest folder whose children can have the controllers; "" when there is none. */
+/* The nearest folder whose children can have controllers that limit, and which; 0 and our own
+ * folder when there is none. */
 static unsigned find_divisible(const struct cgroup_own *own, char folder[CGROUP_PATH_BYTES])
 {
     size_t top = strlen(own->mount);
@@ -138,10 +154,14 @@ static unsigned find_divisible(const struct cgroup_own *own, char folder[CGROUP_
         char *slash;
 
         found = available(folder) & ~(unsigned)CGROUP_CPUACCT;
-        if ((found & (CGROUP_CPU | CGROUP_MEMORY)) && access(folder, W_OK) == 0 &&
-            (hand_down(folder, found) == 0 ||
-             (is_namespace_top(own) && make_room(folder) && hand_down(folder, found) == 0)))
-            return found;
+        if ((found & LIMITING) && access(folder, W_OK) == 0) {
+            unsigned given = hand_down_some(folder, found);
+
+            if (!(given & LIMITING) && is_namespace_top(own) && make_room(folder))
+                given = hand_down_some(folder, found);
+            if (given & LIMITING)
+                return given;
+        }
         slash = strrchr(folder, '/');
         if (!slash || (size_t)(slash - folder) < top)
             break;
