@@ -14,7 +14,7 @@ check() {
     fi
 }
 mkdir -p build
-mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.c' 'src/*.h' 'tests/unit/*.c' 'tests/unit/*.h' 'tests/sim/*.c' 'tests/sim/*.h' 'bench/*.c')
+mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.c' 'src/*.h' 'tests/unit/*.c' 'tests/unit/*.h' 'tests/sim/*.c' 'tests/sim/*.h' 'tests/fuzz/*.c' 'tests/fuzz/*.h' 'bench/*.c')
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
 mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.c$')
 
