@@ -41,7 +41,8 @@ struct api_stream_handler {
 struct api_stream;
 
 struct transport_ops {
-    /* Copies what it needs of the call. Replies may come in any order. */
+    /* Copies what it needs of the call. Replies may come in any order. Not for answers that are
+     * streams (watches, logs): those are opened. */
     void (*call)(struct transport *t, const struct api_call *call, api_reply_fn *fn, void *arg);
     /* NULL only when out of memory. Handler functions are never called from inside open or close.
      */
@@ -49,6 +50,9 @@ struct transport_ops {
                                const struct api_stream_handler *handler);
     void (*close)(struct transport *t,
                   struct api_stream *s); /* no on_end after it; not needed after on_end */
+    /* No on_data while it is paused, but for what is on its way; the server waits. NULL: this
+     * transport cannot. */
+    void (*pause)(struct transport *t, struct api_stream *s, bool paused);
     /* Drops outstanding calls and streams without calling back. */
     void (*free)(struct transport *t);
 };
@@ -72,6 +76,12 @@ static inline struct api_stream *transport_open(struct transport *t, const char 
 static inline void transport_close(struct transport *t, struct api_stream *s)
 {
     t->ops->close(t, s);
+}
+
+static inline void transport_pause(struct transport *t, struct api_stream *s, bool paused)
+{
+    if (t->ops->pause)
+        t->ops->pause(t, s, paused);
 }
 
 static inline void transport_free(struct transport *t)
