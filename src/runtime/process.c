@@ -24,6 +24,7 @@
 #include "base/map.h"
 #include "loop/file.h"
 #include "runtime/cgroup.h"
+#include "runtime/kept.h"
 #include "runtime/mounts.h"
 #include "runtime/notify.h"
 #include "runtime/podfolder.h"
@@ -35,6 +36,14 @@
 #define LOCK_RECHECK_MS 20
 /* A supervisor that has the lock but not said its pid yet cannot be watched, only asked after. */
 #define START_RECHECK_MS 1000
+
+/* Logs: of one run of a container; of all that is kept of one job; of all that is kept. */
+#define LOG_FILE_BYTES (16 * 1024 * 1024)
+#define LOG_FILES 16
+#define KEPT_GROUP_BYTES ((int64_t)1024 * 1024 * 1024)
+#define KEPT_TOTAL_BYTES ((int64_t)8 * 1024 * 1024 * 1024)
+/* The kept logs are looked through at most this often. */
+#define KEPT_TRIM_MS 10000
 
 struct process_pod {
     struct process_runtime *owner;
@@ -56,6 +65,7 @@ struct process_runtime {
     struct loop *loop;
     char *pod_root, *log_root, *program;
     struct map pods; /* uid -> process_pod */
+    struct clock_timer *trim;
     bool has_mounts;
     struct cgroups cgroups;
 };
@@ -401,6 +411,10 @@ static int write_start(struct process_pod *p, const struct pod_start *start, str
     struct pod_start grouped = with_cgroups(p, &a, start);
     int rc;
 
+    if (grouped.log_file_bytes == 0) {
+        grouped.log_file_bytes = LOG_FILE_BYTES;
+        grouped.log_files = LOG_FILES;
+    }
     json_write(&text, pod_start_to_json(&a, &grouped));
     rc = arena_failed(&a) || text.failed
              ? -ENOMEM
@@ -509,6 +523,32 @@ static int put_aside(const struct process_pod *p)
     return rc;
 }
 
+/* --- bounding what is kept --- */
+
+static void trim_kept(void *arg)
+{
+    const struct kept_limits limits = {.group_bytes = KEPT_GROUP_BYTES,
+                                       .total_bytes = KEPT_TOTAL_BYTES};
+
+    kept_trim(arg, &limits);
+}
+
+static void on_trim(void *arg)
+{
+    struct process_runtime *r = arg;
+    char *root = strdup(r->log_root);
+
+    r->trim = NULL;
+    if (root && loop_work(r->loop, trim_kept, free, root) != 0)
+        free(root); /* with the next pod that goes */
+}
+
+static void trim_later(struct process_runtime *r)
+{
+    if (!r->trim)
+        r->trim = clock_start(loop_clock(r->loop), KEPT_TRIM_MS, on_trim, r);
+}
+
 static int process_remove(struct runtime *r, const char *uid, struct err *err)
 {
     struct process_runtime *self = self_of(r);
@@ -537,6 +577,7 @@ static int process_remove(struct runtime *r, const char *uid, struct err *err)
     (void)close(lock_fd);
     (void)map_removes(&self->pods, uid);
     pod_free(p);
+    trim_later(self);
     return 0;
 }
 
@@ -654,6 +695,7 @@ static void process_free(struct runtime *r)
 {
     struct process_runtime *self = self_of(r);
 
+    clock_stop(loop_clock(self->loop), self->trim);
     map_release(&self->pods, free_value);
     cgroups_release(&self->cgroups);
     free(self->pod_root);

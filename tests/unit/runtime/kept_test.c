@@ -1,0 +1,119 @@
+/* kept_test.c - logs of pods that are gone: found by attempt, bounded per job and in all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "loop/file.h"
+#include "runtime/kept.h"
+#include "runtime/podfolder.h"
+
+#define FILE_BYTES 8192
+
+static char root[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(root, "/tmp/muster-kept-XXXXXX");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+
+    (void)state;
+    (void)snprintf(command, sizeof(command), "rm -rf %s", root);
+    return system(command);
+}
+
+static const char *path_of(const char *name, const char *uid)
+{
+    static char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/default/%s/%s", root, name, uid);
+    return path;
+}
+
+/* when: the order in which they were left. */
+static void keep(const char *name, const char *uid, const char *owner, int64_t attempt, int when)
+{
+    static char text[FILE_BYTES];
+    struct pod_record record = {
+        .run = {.ns = "default", .name = name, .uid = uid, .owner = owner, .attempt = attempt}};
+    struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
+    int fd;
+
+    assert_int_equal(file_make_dirs(path_of(name, uid), 0700), 0);
+    fd = open(path_of(name, uid), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pod_file_write(fd, "main.0.0.log", text, sizeof(text), POD_NOT_SYNCED), 0);
+    assert_int_equal(pod_record_write(fd, &record, POD_NOT_SYNCED), 0);
+    assert_int_equal(futimens(fd, times), 0);
+    assert_int_equal(close(fd), 0);
+}
+
+static bool is_kept(const char *name, const char *uid)
+{
+    return access(path_of(name, uid), F_OK) == 0;
+}
+
+static void the_newest_or_an_attempt_is_found(void **state)
+{
+    char dir[128], uid[KEPT_UID_SIZE];
+
+    (void)state;
+    keep("w-0", "a", "job", 0, 1000);
+    keep("w-0", "b", "job", 1, 2000);
+    keep("w-0", "c", "job", 2, 3000);
+    (void)snprintf(dir, sizeof(dir), "%s/default/w-0", root);
+    assert_true(kept_find(dir, "", KEPT_ANY_ATTEMPT, uid));
+    assert_string_equal(uid, "c");
+    assert_true(kept_find(dir, "c", KEPT_ANY_ATTEMPT, uid));
+    assert_string_equal(uid, "b");
+    assert_true(kept_find(dir, "", 0, uid));
+    assert_string_equal(uid, "a");
+    assert_false(kept_find(dir, "", 3, uid));
+    assert_false(kept_find("/no/such/folder", "", KEPT_ANY_ATTEMPT, uid));
+}
+
+/* A file takes two blocks of 4 KiB, a record one. */
+static void the_oldest_of_a_job_go_first(void **state)
+{
+    struct kept_limits limits = {.group_bytes = 3 * FILE_BYTES, .total_bytes = 1 << 30};
+
+    (void)state;
+    keep("w-0", "a", "job", 0, 1000);
+    keep("w-1", "b", "job", 0, 2000);
+    keep("w-0", "c", "job", 1, 3000);
+    keep("other", "d", NULL, -1, 500);
+    kept_trim(root, &limits);
+    assert_false(is_kept("w-0", "a"));
+    assert_true(is_kept("w-1", "b"));
+    assert_true(is_kept("w-0", "c"));
+    assert_true(is_kept("other", "d"));
+    limits.total_bytes = 2 * FILE_BYTES;
+    kept_trim(root, &limits);
+    assert_false(is_kept("other", "d"));
+    assert_false(is_kept("w-1", "b"));
+    assert_true(is_kept("w-0", "c"));
+}
+
+#define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {T(the_newest_or_an_attempt_is_found),
+                                       T(the_oldest_of_a_job_go_first)};
+
+    return cmocka_run_group_tests_name("kept", tests, NULL, NULL);
+}
