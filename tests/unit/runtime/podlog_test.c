@@ -211,6 +211,45 @@ static void a_bad_or_unknown_name_is_refused(void **state)
     assert_int_equal(podlog_open(f->loop, f->pods, "none", "main", &log_all, &s, NULL), -ENOENT);
 }
 
+/* Lines 1 to LINES in files of some hundred bytes, of which the last few are kept. */
+static void rotated_files_are_read_as_one(void **state)
+{
+    enum { LINES = 100, FILES = 5 };
+    static struct cri_state states[2];
+    struct fixture *f = *state;
+    struct cri_limits limits = {.segment_bytes = 500, .segments = FILES};
+    struct podlog_options tail = {.tail_lines = 30, .limit_bytes = -1};
+    struct buf expected = BUF_INIT(100000);
+    char dir[256], name[CRI_NAME_SIZE], line[32], *all;
+    struct cri_writer w;
+    int fd;
+
+    (void)snprintf(dir, sizeof(dir), "%s/p", f->pods);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    fd = pod_dir_fd(f, "p");
+    assert_int_equal(pod_mark_started(fd), 0);
+    cri_writer_init(&w, fd, "main", 0, limits);
+    for (int i = 0; i < LINES; i++) {
+        int n = snprintf(line, sizeof(line), "line %d\n", i);
+
+        /* the same step made twice, as by a worker that was killed in it, is made once */
+        for (int k = 0; k < 2; k++)
+            cri_writer_feed(&w, &states[i % 2], &states[!(i % 2)], CRI_STDOUT, line, (size_t)n, 1,
+                            1);
+        if (i >= LINES - 30)
+            buf_adds(&expected, line);
+    }
+    cri_writer_release(&w);
+    assert_int_equal(faccessat(fd, cri_segment_name(name, "main", 0, 0), F_OK, 0), -1);
+    assert_log(f, "p", &tail, expected.data);
+    all = read_log(f, "p", &log_all);
+    assert_true(strlen(all) > expected.len);
+    assert_string_equal(all + strlen(all) - expected.len, expected.data);
+    free(all);
+    buf_release(&expected);
+    assert_int_equal(close(fd), 0);
+}
+
 static void a_full_disk_costs_only_the_log(void **state)
 {
     static struct cri_state from, to;
@@ -247,6 +286,7 @@ int main(int argc, char **argv)
         T(following_ends_with_a_killed_group),
         T(a_removed_pod_is_read_to_its_end),
         T(a_bad_or_unknown_name_is_refused),
+        T(rotated_files_are_read_as_one),
         T(a_full_disk_costs_only_the_log),
     };
     int ret;
