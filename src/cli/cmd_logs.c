@@ -16,11 +16,11 @@
 struct logs_options {
     struct session_options session;
     const char *replica;
-    int64_t tail;
-    bool follow, timestamps;
+    int64_t tail, attempt;
+    bool follow, timestamps, previous;
 };
 
-static const struct logs_options defaults = {.tail = -1};
+static const struct logs_options defaults = {.tail = -1, .attempt = -1};
 
 static const struct option_spec options[] = {
     {.name = "follow",
@@ -28,6 +28,15 @@ static const struct option_spec options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct logs_options, follow),
      .doc = "go on until the job has ended"},
+    {.name = "attempt",
+     .type = OPTION_INT,
+     .offset = offsetof(struct logs_options, attempt),
+     .value_name = "N",
+     .doc = "of each replica's attempt N, counted from 0"},
+    {.name = "previous",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct logs_options, previous),
+     .doc = "of the attempt before the last, or of the container's last run"},
     {.name = "replica",
      .type = OPTION_TEXT,
      .offset = offsetof(struct logs_options, replica),
@@ -256,6 +265,9 @@ static int print_log(struct session *s, const struct logs_options *o, const stru
         .prefix = prefix ? prefix : "",
         .timestamps = o->timestamps,
         .tail_lines = o->tail,
+        .previous = o->previous,
+        .by_attempt = o->attempt >= 0,
+        .attempt = o->attempt,
         .is_over = always_over,
         .on_done = log_done,
         .arg = &one,
@@ -294,7 +306,7 @@ static int print_container(struct cli *cli, struct session *s, const struct logs
     const char *prefix = prefixed ? prefix_of(cli, p->pod, name, p->index) : "";
     int r = has_log(p->pod, name) ? print_log(s, o, p->pod, name, prefix, &attempt) : 0;
 
-    if (r == 0 || (is_gone(p->pod) && attempt.reason == ERR_NOT_FOUND))
+    if (r == 0 || ((is_gone(p->pod) || o->attempt >= 0) && attempt.reason == ERR_NOT_FOUND))
         return 0;
     err_move(err, &attempt);
     return r;
@@ -349,7 +361,8 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, const 
     if (session_open(cli, &o->session, s, err) || find_subject(s, name, &subject, err) ||
         check_replica(&subject, o->replica, err))
         return command_fail(cli, err);
-    if (!o->follow || (subject.job && job_is_finished(subject.job)))
+    if (!o->follow || o->previous || o->attempt >= 0 ||
+        (subject.job && job_is_finished(subject.job)))
         return print_logs(cli, s, o, &subject, err) ? command_fail(cli, err) : EXIT_OK;
     how.prefix = subject.job && !o->replica;
     end = follow(cli, s, &subject.target, 1, &how, err);
@@ -374,7 +387,8 @@ const struct command command_logs = {
     .summary = "Print what the replicas of a job have printed",
     .help = "  muster logs mnist\n"
             "  muster logs -f mnist\n"
-            "  muster logs mnist --replica worker-1 --tail 20\n",
+            "  muster logs mnist --replica worker-1 --tail 20\n"
+            "  muster logs mnist --attempt 0\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct logs_options),

@@ -95,7 +95,8 @@ static void on_end(void *arg, const struct api_reply *reply)
         logcursor_finish(&r->cursor, add_line, r);
         flush(r);
         finish(r, NULL);
-    } else if (reply->status == 404 || reply->status == 401 || reply->status == 403) {
+    } else if (reply->status == 404 || (reply->status == 400 && r->options.previous) ||
+               reply->status == 401 || reply->status == 403) {
         status_to_err(reply->status, reply->body, reply->body_len, &err);
         finish(r, &err);
     } else { /* not started yet, or the daemon went away: it will be back */
@@ -119,7 +120,12 @@ static void build_path(struct logreader *r, struct buf *path)
     buf_addf(path, "%s/log", pod ? pod : "");
     add_parameter(path, "container", o->container);
     add_parameter(path, "timestamps", "true");
-    add_parameter(path, "uid", o->uid);
+    if (o->by_attempt)
+        buf_addf(path, "&attempt=%lld", (long long)o->attempt);
+    else if (!o->previous)
+        add_parameter(path, "uid", o->uid);
+    if (o->previous)
+        add_parameter(path, "previous", "true");
     if (o->follow)
         add_parameter(path, "follow", "true");
     if (r->cursor.stamp[0])

@@ -15,6 +15,9 @@ struct logreader_options {
     const char *ns, *pod, *uid, *container; /* kept, not copied */
     const char *prefix;                     /* before each line, with its colours; "" for none */
     bool follow, timestamps;
+    bool previous;   /* the run, or the pod of that name, before this one */
+    bool by_attempt; /* in place of uid: that of the replica's attempts */
+    int64_t attempt;
     int64_t tail_lines; /* -1: all */
     /* Whether the container is known to have ended: only then is an ended stream the end of the
      * log. */
