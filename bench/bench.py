@@ -208,6 +208,63 @@ def measure_watchers(binary, watchers, rate, seconds):
     daemon.stop()
 
 
+def pod_folder(root, name, command):
+    """A pod's folder as the agent writes it."""
+    folder = pathlib.Path(root, name)
+    folder.mkdir()
+    record = {"namespace": "default", "name": name, "uid": name, "graceSeconds": 0, "logFileBytes": 16 << 20,
+              "logFiles": 8, "containers": [{"name": "main", "argv": command, "env": ["PATH=/usr/bin:/bin"], "cwd": "/"}]}
+    (folder / "run.json").write_text(json.dumps(record))
+    return folder
+
+
+def supervise(binary, folder, wanted):
+    """Starts a pod without a daemon; answers its record when wanted(record)."""
+    subprocess.run([binary, "supervise", str(folder)], check=True)
+    while True:
+        try:
+            record = json.loads((folder / "state.json").read_text())
+            if wanted(record):
+                return record
+        except (FileNotFoundError, ValueError):
+            pass
+        time.sleep(0.0002)
+
+
+def supervision(binary):
+    """(start over bare fork+exec in ms, {kB} of a pod's processes, MB/s from one program to its log)"""
+    writer = ("import os,time\nb=(b'x'*99+b'\\n')*650\nt=time.time()\nfor i in range(8000): os.write(1,b)\n"
+              "os.write(2,b'%d' % (len(b)*8000/(time.time()-t)/1e6))")
+    with tempfile.TemporaryDirectory(prefix="muster-bench-") as root:
+        bare, ours = [], []
+        for number in range(20):
+            begin = time.perf_counter()
+            subprocess.run(["/bin/true"], check=True)
+            bare.append(time.perf_counter() - begin)
+            folder = pod_folder(root, f"start-{number}", ["/bin/true"])
+            begin = time.perf_counter()
+            supervise(binary, folder, lambda r: r["containers"][0]["pid"] > 0)
+            ours.append(time.perf_counter() - begin)
+        record = supervise(binary, pod_folder(root, "idle", ["/bin/sleep", "1000"]),
+                           lambda r: r["containers"][0]["pid"] > 0)
+        program = record["containers"][0]["pid"]
+        minder = int(pathlib.Path(f"/proc/{program}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        memory = {"Pss:": 0, "Private_Dirty:": 0}
+        for pid in (record["keeperPid"], record["pid"], minder):
+            for line in open(f"/proc/{pid}/smaps_rollup"):
+                if line.split()[0] in memory:
+                    memory[line.split()[0]] += int(line.split()[1])
+        os.kill(record["pid"], 15)
+        folder = pod_folder(root, "log", ["/usr/bin/python3", "-c", writer])
+        rate = supervise(binary, folder, lambda r: r["final"])["containers"][0]
+        last = max(folder.glob("main.0.*.log"), key=lambda f: int(f.name.split(".")[2])).read_bytes().split()[-1]
+        assert rate["exitCode"] == 0
+        supervise_end = folder.parent / "idle" / "state.json"
+        while not json.loads(supervise_end.read_text())["final"]:
+            time.sleep(0.01)
+    return (statistics.median(ours) - statistics.median(bare)) * 1000, memory, int(last)
+
+
 def percentile(values, share):
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
@@ -230,6 +287,12 @@ def main():
     ready = statistics.median(starts)
     print(f"exec to ready: {ready:.0f} ms median of {len(starts)} (goal <= 100; kube-apiserver "
           f"{PEER['ready_s'] * 1000:.0f}: {PEER['ready_s'] * 1000 / ready:.0f}x)")
+
+    start, memory, rate = supervision(chosen.binary)
+    print(f"pod start over bare fork+exec: {start:.1f} ms (goal <= 5)")
+    print(f"keeper, worker and minder of a pod: {memory['Private_Dirty:']} kB private, {memory['Pss:']} kB proportional "
+          f"(goal <= 1024)")
+    print(f"one program to its log: {rate} MB/s (goal >= 100)")
 
     daemon = Daemon(chosen.binary)
     time.sleep(2)  # idle means idle: nothing is waited for here
