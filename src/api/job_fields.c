@@ -174,6 +174,8 @@ const struct field job_scheduler_fields[] = {{.name = "t9kScheduler",
                                               .doc_zh = "使用 T9k Scheduler 调度器。"},
                                              {0}};
 
+static const char *const tensorboard_run_modes[] = {"running", "paused", NULL};
+
 const struct field tensorboard_spec_fields[] = {
     {.name = "image",
      .type = FIELD_STRING,
@@ -182,8 +184,8 @@ const struct field tensorboard_spec_fields[] = {
     {.name = "trainingLogFilesets",
      .type = FIELD_LIST,
      .item = FIELD_STRING,
-     .doc = "Folders of event files: t9k://pvc/CLAIM/PATH or t9k://minio/SECRET/BUCKET/PATH.",
-     .doc_zh = "日志文件集：t9k://pvc/<pvc>/<路径> 或 t9k://minio/<secret>/<bucket>/<路径>。"},
+     .doc = "Folders of event files: t9k://pvc/CLAIM/PATH (t9k://minio is not read yet).",
+     .doc_zh = "日志文件集：t9k://pvc/<pvc>/<路径>（暂不支持 t9k://minio）。"},
     {.name = "logDir",
      .type = FIELD_OBJECT,
      .fields = log_dir_fields,
@@ -191,7 +193,7 @@ const struct field tensorboard_spec_fields[] = {
      .doc_zh = "日志文件的位置。"},
     {.name = "resources",
      .type = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
+     .flags = FIELD_KEEP_UNKNOWN | FIELD_IMMUTABLE,
      .fields = resource_fields,
      .doc = "CPU and memory of TensorBoard.",
      .doc_zh = "TensorBoard 使用的资源。"},
@@ -204,6 +206,11 @@ const struct field tensorboard_spec_fields[] = {
      .type = FIELD_BOOL,
      .doc = "Whether TensorBoard is stopped.",
      .doc_zh = "是否暂停 TensorBoard。"},
+    {.name = "runMode",
+     .type = FIELD_STRING,
+     .values = tensorboard_run_modes,
+     .doc = "Older way to say suspend: running or paused.",
+     .doc_zh = "suspend 的旧写法：running 或 paused。"},
     {0}};
 
 /* --- status --------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ const struct kind *const kinds[] = {&kind_namespace,
                                     &kind_event_v1,
                                     &kind_pytorch_training_job,
                                     &kind_mpi_job,
+                                    &kind_tensorboard,
                                     NULL};
 
 static bool same(const char *a, const char *b, size_t len)

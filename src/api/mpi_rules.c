@@ -11,6 +11,7 @@
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/problem.h"
+#include "api/tensorboard_rules.h"
 
 #define SPEC PATH_MEMBER(NULL, "spec")
 #define NAME_LIMIT 63
@@ -191,6 +192,8 @@ void mpi_validate(const struct json *job, const struct json *old, struct err *er
         check_name(job, err);
     check_replicas(job, err);
     check_config(job, err);
+    tensorboard_spec_validate(json_at(job, "spec", "tensorboardSpec"),
+                              PATH_MEMBER(SPEC, "tensorboardSpec"), err);
     if (old)
         check_same_types(job, old, err);
 }

@@ -11,6 +11,7 @@
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/problem.h"
+#include "api/tensorboard_rules.h"
 
 #define SPEC PATH_MEMBER(NULL, "spec")
 #define NAME_LIMIT 63
@@ -201,6 +202,8 @@ void pytorch_validate(const struct json *job, const struct json *old, struct err
     check_replicas(job, err);
     check_elastic(job, err);
     check_torchrun(job, err);
+    tensorboard_spec_validate(json_at(job, "spec", "tensorboardSpec"),
+                              PATH_MEMBER(SPEC, "tensorboardSpec"), err);
     if (old)
         check_same_replicas(job, old, err);
 }

@@ -20,6 +20,7 @@
 #include "core/job.h"
 #include "core/pod_state.h"
 #include "core/ports.h"
+#include "core/tensorboard.h"
 
 #define IN_WORK_LIMIT 16
 #define REST_MS 5000
@@ -40,7 +41,7 @@ struct source {
 
 /* What the caches must have seen before a job is looked at again. */
 struct rest {
-    int64_t job, pods, services, leases; /* revisions */
+    int64_t job, pods, services, leases, boards; /* revisions */
     int64_t until_ms;
 };
 
@@ -60,6 +61,7 @@ struct jobs {
     struct queue *queue;
     struct map rests; /* key -> struct rest */
     struct pass *passes;
+    struct source *boards; /* TensorBoards: one of sources, and children of the others */
     size_t sources_len;
     struct source sources[];
 };
@@ -115,7 +117,8 @@ static void rest_end(struct jobs *j, const char *key)
 static bool has_seen(const struct jobs *j, const struct source *s, const struct rest *r)
 {
     return cache_revision(s->cache) >= r->job && cache_revision(j->pods) >= r->pods &&
-           cache_revision(j->services) >= r->services && cache_revision(j->leases) >= r->leases;
+           cache_revision(j->services) >= r->services && cache_revision(j->leases) >= r->leases &&
+           cache_revision(j->boards->cache) >= r->boards;
 }
 
 /* True while the job should not be looked at; it will be when the time is up. */
@@ -146,11 +149,12 @@ static void rest_begin(struct jobs *j, const struct source *s, const char *key,
     r->until_ms = clock_now_ms(j->clock) + REST_MS;
     for (size_t i = 0; i < result->written_len; i++) {
         const struct kind *k = result->written[i].kind;
-        int64_t *at = k == s->kind->kind   ? &r->job
-                      : k == &kind_pod     ? &r->pods
-                      : k == &kind_service ? &r->services
-                      : k == &kind_lease   ? &r->leases
-                                           : NULL;
+        int64_t *at = k == s->kind->kind       ? &r->job
+                      : k == &kind_pod         ? &r->pods
+                      : k == &kind_service     ? &r->services
+                      : k == &kind_lease       ? &r->leases
+                      : k == &kind_tensorboard ? &r->boards
+                                               : NULL;
 
         if (at)
             *at = result->written[i].revision;
@@ -300,6 +304,14 @@ static void gather(struct gathering *g, struct arena *a, const struct job_kind *
         gather_leases(g, a);
 }
 
+static const struct json *find_board(struct jobs *j, struct arena *a, const struct json *job)
+{
+    const char *name = json_at(job, "spec", "tensorboardSpec") ? job_tensorboard_name(a, job)
+                                                               : NULL;
+
+    return name ? cache_get(j->boards->cache, object_namespace(job), name) : NULL;
+}
+
 static void reconcile(struct jobs *j, const struct source *s, const char *key,
                       const struct json *job)
 {
@@ -317,6 +329,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .services_len = g.services.len,
         .leases = g.leases.items,
         .leases_len = g.leases.len,
+        .tensorboard = find_board(j, &a, job),
         .shared_network = j->shared_network,
         .now_ms = clock_now_ms(j->clock),
     };
@@ -465,17 +478,6 @@ static void on_job_trouble(void *arg, const struct err *err)
     trouble_say(s->jobs->trouble, s->kind->kind, err);
 }
 
-static void on_job(void *arg, enum cache_event event, const struct json *job,
-                   const struct json *old)
-{
-    struct source *s = arg;
-
-    (void)old;
-    add_job(s, object_namespace(job), object_name(job));
-    if (event == CACHE_DELETED)
-        queue_add(s->jobs->queue, PORTS_KEY);
-}
-
 /* By the owner's name and not its UID: a job made anew under the same name waits for what is left
  * of the old one to go. */
 static void add_owner(struct jobs *j, const struct json *child)
@@ -486,6 +488,19 @@ static void add_owner(struct jobs *j, const struct json *child)
     for (size_t i = 0; i < j->sources_len; i++)
         if (strcmp(j->sources[i].kind->kind->name, kind) == 0)
             add_job(&j->sources[i], object_namespace(child), json_get_string(owner, "name", ""));
+}
+
+static void on_job(void *arg, enum cache_event event, const struct json *job,
+                   const struct json *old)
+{
+    struct source *s = arg;
+
+    (void)old;
+    add_job(s, object_namespace(job), object_name(job));
+    if (s == s->jobs->boards)
+        add_owner(s->jobs, job);
+    if (event == CACHE_DELETED)
+        queue_add(s->jobs->queue, PORTS_KEY);
 }
 
 static bool has_owner(struct jobs *j, const struct json *child)
@@ -597,7 +612,7 @@ static size_t count_kinds(void)
 
 struct jobs *jobs_new(const struct jobs_options *o)
 {
-    size_t kinds_len = count_kinds();
+    size_t jobs_len = count_kinds(), kinds_len = jobs_len + 1;
     struct jobs *j = calloc(1, sizeof(*j) + kinds_len * sizeof(j->sources[0]));
     bool ok;
 
@@ -609,9 +624,11 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->trouble = o->trouble;
     j->shared_network = o->shared_network;
     j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);
+    j->boards = &j->sources[jobs_len];
     ok = j->queue && open_caches(j, o);
     for (; ok && j->sources_len < kinds_len; j->sources_len++) {
-        j->sources[j->sources_len].kind = job_kinds[j->sources_len];
+        j->sources[j->sources_len].kind = j->sources_len < jobs_len ? job_kinds[j->sources_len]
+                                                                    : &job_kind_tensorboard;
         ok = open_source(j, o, &j->sources[j->sources_len]);
     }
     if (ok)

@@ -1,6 +1,6 @@
 /*
- * jobs.h - the controller of every job kind (core/job.h): looks when something changed, asks the
- * core what to do, has it done. Knows no kind by name.
+ * jobs.h - the controller of every job kind (core/job.h) and of TensorBoards, which jobs may have:
+ * looks when something changed, asks the core what to do, has it done.
  */
 #ifndef MUSTER_CONTROL_JOBS_H
 #define MUSTER_CONTROL_JOBS_H

@@ -18,6 +18,9 @@ struct job_snapshot {
     /* Of SYSTEM_NAMESPACE: the one the job holds, if port_lease_suffices(), else all jobs'. */
     const struct json *const *leases;
     size_t leases_len;
+    /* What holds the name the job's TensorBoard has (core/tensorboard.h), whoever's it is; NULL
+     * when nothing does, or the job wants none. */
+    const struct json *tensorboard;
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;

@@ -42,6 +42,7 @@ void job_run_look(const struct job_rules *rules, const struct job_snapshot *s, s
         job_wind_up(&v, plan);
     else
         job_act(&v, plan);
+    job_tensorboard_plan(&v, plan);
 }
 
 void job_run_names(const struct job_rules *rules, struct arena *a, const struct json *job,

@@ -12,6 +12,8 @@ bool job_makes_pods(const struct job_view *v);
 void job_act(const struct job_view *v, struct plan *plan);
 /* Clean-up, ports, names and the job itself after its end. (job_end.c) */
 void job_wind_up(const struct job_view *v, struct plan *plan);
+/* Makes its TensorBoard, if it is to have one and had none. (job_tensorboard.c) */
+void job_tensorboard_plan(const struct job_view *v, struct plan *plan);
 
 /* Times in the status are whole seconds, cut off: giving the rest back keeps us from being early.
  */

@@ -178,6 +178,7 @@ struct json *job_status_new(const struct job_view *v)
              json_clone(a, json_at(v->job, "metadata", "generation")));
     set_tasks(v, status);
     set_aggregate(v, status);
+    job_tensorboard_status(v, status);
     return status;
 }
 

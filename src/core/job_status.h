@@ -18,6 +18,9 @@ const char *job_failure_text(const struct job_view *v);
 /* status.conditions of status, out of those it has (job_conditions.c). */
 void job_conditions_set(const struct job_view *v, struct json *status);
 
+/* status.tensorboard of a job that has one (job_tensorboard.c). */
+void job_tensorboard_status(const struct job_view *v, struct json *status);
+
 /* The job's new status; equal to the old one when there is nothing to say. */
 struct json *job_status_new(const struct job_view *v);
 /* The object to be written: the job with that status. */

@@ -68,9 +68,11 @@ struct port_claim port_claim_for(struct arena *a, const struct json *const *leas
     return claim;
 }
 
+/* status.port is a TensorBoard's. */
 const char *port_lease_name(struct arena *a, const struct json *job)
 {
-    int64_t port = json_int(json_at(job, "status", "masterPort"), 0);
+    int64_t port = json_int(json_at(job, "status", "masterPort"),
+                            json_int(json_at(job, "status", "port"), 0));
 
     return port ? arena_printf(a, LEASE_PREFIX "%" PRId64, port) : NULL;
 }
@@ -79,8 +81,16 @@ bool port_lease_suffices(const struct json *job, const struct json *lease)
 {
     const struct json *phase = json_at(job, "status", "phase");
 
-    return (lease && is_held_by(lease, object_uid(job))) || json_string_is(phase, "Succeeded") ||
-           json_string_is(phase, "Failed");
+    if (lease && is_held_by(lease, object_uid(job)))
+        return true;
+    /* A TensorBoard that failed is tried again. */
+    return !json_at(job, "status", "port") &&
+           (json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed"));
+}
+
+bool port_is_held(const struct json *lease, int64_t port, const char *uid)
+{
+    return lease && port_of(lease) == port && is_held_by(lease, uid);
 }
 
 struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,

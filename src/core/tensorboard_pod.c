@@ -1,0 +1,230 @@
+/*
+ * tensorboard_pod.c - the pod and the service of a TensorBoard.
+ *
+ * On one machine the program is whatever the machine has when the pod starts, so a shell looks for
+ * it then. What it may use there is not what the scheduler reserves: a TensorBoard that reserves
+ * its limit would keep the very job waiting whose curves it shows. On a cluster the manifest's
+ * resources are taken as they are.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "api/tensorboard_rules.h"
+#include "core/tensorboard.h"
+
+#define MOUNT_PREFIX "/pvc-"
+#define GRACE_SECONDS 10
+#define PROBE_SECONDS 2
+
+/* Its exit code is how a missing program is told from one that failed. */
+static const char find_and_run[] =
+    "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${HOME:+:$HOME/.local/bin}\"; "
+    "command -v tensorboard >/dev/null || "
+    "{ echo 'tensorboard is not installed: pip install tensorboard' >&2; exit 127; }; "
+    "exec tensorboard \"$@\"";
+
+const char *tensorboard_child_name(struct arena *a, const struct json *board)
+{
+    return arena_printf(a, "%s" TENSORBOARD_SUFFIX, object_name(board));
+}
+
+const char *tensorboard_url(struct arena *a, const struct json *board)
+{
+    return arena_printf(a, TENSORBOARD_PATH_PREFIX "/%s/%s/", object_namespace(board),
+                        object_name(board));
+}
+
+static void set_identity(struct arena *a, const struct json *board, struct json *labels)
+{
+    json_set_string(a, labels, LABEL_OWNER_NAME, object_name(board));
+    json_set_string(a, labels, LABEL_OWNER_KIND, kind_tensorboard.name);
+}
+
+static struct json *child_new(struct arena *a, const struct json *board, const struct kind *kind)
+{
+    struct json *child = json_new_object(a), *metadata, *owner;
+
+    json_set_string(a, child, "apiVersion", kind_api_version(a, kind));
+    json_set_string(a, child, "kind", kind->name);
+    metadata = json_make_object(a, child, "metadata");
+    json_set_string(a, metadata, "name", tensorboard_child_name(a, board));
+    json_set_string(a, metadata, "namespace", object_namespace(board));
+    set_identity(a, board, json_make_object(a, metadata, "labels"));
+    owner = json_append(json_make_array(a, metadata, "ownerReferences"), json_new_object(a));
+    json_set_string(a, owner, "apiVersion", kind_api_version(a, &kind_tensorboard));
+    json_set_string(a, owner, "kind", kind_tensorboard.name);
+    json_set_string(a, owner, "name", object_name(board));
+    json_set_string(a, owner, "uid", object_uid(board));
+    json_set_bool(a, owner, "controller", true);
+    json_set_bool(a, owner, "blockOwnerDeletion", true);
+    return child;
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+static bool is_mounted(const struct tensorboard_folder *folders, size_t before, const char *claim)
+{
+    for (size_t i = 0; i < before; i++)
+        if (strcmp(folders[i].claim, claim) == 0)
+            return true;
+    return false;
+}
+
+static void add_claim(struct arena *a, struct json *spec, struct json *container, const char *claim)
+{
+    struct json *volumes = json_make_array(a, spec, "volumes");
+    struct json *volume = json_append(volumes, json_new_object(a));
+    struct json *mount = json_append(json_make_array(a, container, "volumeMounts"),
+                                     json_new_object(a));
+    struct json *source = json_make_object(a, volume, "persistentVolumeClaim");
+    const char *name = arena_printf(a, "logs-%zu", json_len(volumes) - 1);
+
+    json_set_string(a, volume, "name", name);
+    json_set_string(a, source, "claimName", claim);
+    json_set_bool(a, source, "readOnly", true);
+    json_set_string(a, mount, "name", name);
+    json_set_stringf(a, mount, "mountPath", MOUNT_PREFIX "%s", claim);
+    json_set_bool(a, mount, "readOnly", true);
+}
+
+static const char *folder_path(struct arena *a, const struct tensorboard_folder *f)
+{
+    return arena_printf(a, MOUNT_PREFIX "%s%s%s", f->claim, *f->path ? "/" : "", f->path);
+}
+
+/* One folder is the root of all runs; of several each is named, as its runs are called after it. */
+static void add_folders(struct arena *a, struct json *args,
+                        const struct tensorboard_folder *folders, size_t len)
+{
+    const char *list = "";
+
+    json_append_string(a, args, len == 1 ? "--logdir" : "--logdir_spec");
+    for (size_t i = 0; i < len; i++) {
+        const char *path = folder_path(a, &folders[i]);
+
+        if (len == 1)
+            list = path;
+        else
+            list = arena_printf(a, "%s%s%s%s%s:%s", list ? list : "", i ? "," : "",
+                                folders[i].claim, *folders[i].path ? "/" : "", folders[i].path,
+                                path ? path : "");
+    }
+    json_append_string(a, args, list);
+}
+
+/* --- pod -------------------------------------------------------------------------------------- */
+
+static void add_option(struct arena *a, struct json *args, const char *option, const char *value)
+{
+    json_append_string(a, args, option);
+    json_append_string(a, args, value);
+}
+
+static void set_command(struct arena *a, const struct json *board, struct json *container,
+                        int64_t port, bool shared_network)
+{
+    struct json *command = json_make_array(a, container, "command");
+    struct json *args = json_make_array(a, container, "args");
+    struct tensorboard_folder folders[TENSORBOARD_FOLDERS_LIMIT];
+    size_t len = tensorboard_folders(a, json_get(board, "spec"), folders);
+
+    if (shared_network) {
+        add_option(a, command, "/bin/sh", "-c");
+        json_append_string(a, command, find_and_run);
+    }
+    json_append_string(a, command, "tensorboard");
+    add_folders(a, args, folders, len);
+    add_option(a, args, "--host", shared_network ? "127.0.0.1" : "0.0.0.0");
+    add_option(a, args, "--port", arena_printf(a, "%" PRId64, port));
+    add_option(a, args, "--path_prefix",
+               arena_printf(a, TENSORBOARD_PATH_PREFIX "/%s/%s", object_namespace(board),
+                            object_name(board)));
+}
+
+static void set_if_absent(struct arena *a, struct json *object, const char *key, const char *text)
+{
+    if (!json_get(object, key))
+        json_set_string(a, object, key, text);
+}
+
+static void set_resources(struct arena *a, const struct json *board, struct json *container,
+                          bool shared_network)
+{
+    const struct json *wanted = json_at(board, "spec", "resources");
+    struct json *resources, *requests;
+
+    if (!json_is(wanted, JSON_OBJECT))
+        return;
+    resources = json_set(a, container, "resources", json_clone(a, wanted));
+    if (!shared_network || json_len(json_get(wanted, "limits")) == 0)
+        return;
+    requests = json_make_object(a, resources, "requests");
+    set_if_absent(a, requests, "cpu", "10m");
+    set_if_absent(a, requests, "memory", "64Mi");
+}
+
+static void set_probe(struct arena *a, struct json *container, int64_t port)
+{
+    struct json *probe = json_make_object(a, container, "readinessProbe");
+    struct json *ports = json_make_array(a, container, "ports");
+    struct json *open = json_append(ports, json_new_object(a));
+
+    json_set_string(a, open, "name", "http");
+    json_set_int(a, open, "containerPort", port);
+    json_set_int(a, json_make_object(a, probe, "tcpSocket"), "port", port);
+    json_set_int(a, probe, "periodSeconds", PROBE_SECONDS);
+}
+
+struct json *tensorboard_pod_new(struct arena *a, const struct json *board, int64_t port,
+                                 bool shared_network)
+{
+    struct json *pod = child_new(a, board, &kind_pod);
+    struct json *spec = json_make_object(a, pod, "spec");
+    struct json *container = json_append(json_make_array(a, spec, "containers"),
+                                         json_new_object(a));
+    const char *image = json_string(json_at(board, "spec", "image"), "");
+    struct tensorboard_folder folders[TENSORBOARD_FOLDERS_LIMIT];
+    size_t len = tensorboard_folders(a, json_get(board, "spec"), folders);
+
+    json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and waits */
+    json_set_int(a, spec, "terminationGracePeriodSeconds", GRACE_SECONDS);
+    json_set_bool(a, spec, "automountServiceAccountToken", false);
+    json_set_string(a, container, "name", TENSORBOARD_CONTAINER);
+    json_set_string(a, container, "image", *image ? image : TENSORBOARD_IMAGE);
+    set_command(a, board, container, port, shared_network);
+    set_resources(a, board, container, shared_network);
+    set_probe(a, container, port);
+    for (size_t i = 0; i < len; i++)
+        if (!is_mounted(folders, i, folders[i].claim))
+            add_claim(a, spec, container, folders[i].claim);
+    return pod;
+}
+
+bool tensorboard_pod_fits(const struct json *pod, const struct json *wanted)
+{
+    const struct json *is = json_first(json_at(pod, "spec", "containers"));
+    const struct json *ought = json_first(json_at(wanted, "spec", "containers"));
+
+    return json_equal(json_get(is, "args"), json_get(ought, "args")) &&
+           json_equal(json_get(is, "image"), json_get(ought, "image"));
+}
+
+/* --- service ---------------------------------------------------------------------------------- */
+
+struct json *tensorboard_service_new(struct arena *a, const struct json *board, int64_t port,
+                                     bool shared_network)
+{
+    struct json *service = child_new(a, board, &kind_service);
+    struct json *spec = json_make_object(a, service, "spec");
+    struct json *open = json_append(json_make_array(a, spec, "ports"), json_new_object(a));
+
+    if (shared_network) /* nobody stands between a name and the machine's port */
+        json_set_string(a, spec, "clusterIP", "None");
+    set_identity(a, board, json_make_object(a, spec, "selector"));
+    json_set_string(a, open, "name", "http");
+    json_set_string(a, open, "protocol", "TCP");
+    json_set_int(a, open, "port", shared_network ? port : 80);
+    json_set_int(a, open, "targetPort", port);
+    return service;
+}
