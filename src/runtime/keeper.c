@@ -120,14 +120,27 @@ static void kill_executed(const struct group *g)
     (void)proc_kill_by_env(pair);
 }
 
+/* The last record is the keeper's own: whoever reads it can wait for our end, which frees the lock.
+ */
+static int write_final(struct group *g, struct arena *a)
+{
+    struct pod_record record;
+    struct proc_stat stat;
+
+    if (pod_record_read(g->dir_fd, a, &record, NULL) != 0)
+        return -ENOENT;
+    record.final = true;
+    record.pid = getpid();
+    record.start_ticks = proc_stat_read(getpid(), &stat) == 0 ? stat.start_ticks : 0;
+    return pod_record_write(g->dir_fd, &record, POD_SYNCED);
+}
+
 /* The exit record is what this process is for: a full disk is waited for. */
 static void say_final(struct group *g)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
-    struct pod_record record;
 
-    while (pod_record_read(g->dir_fd, &a, &record, NULL) != 0 ||
-           (record.final = true, pod_record_write(g->dir_fd, &record, POD_SYNCED) != 0)) {
+    while (write_final(g, &a) != 0) {
         if (faccessat(g->dir_fd, POD_FILE_RUN, F_OK, 0) != 0)
             break; /* the folder itself is gone */
         arena_reset(&a);

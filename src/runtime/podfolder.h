@@ -44,7 +44,7 @@
 /* What state.json holds. */
 struct pod_record {
     struct pod_run run;       /* alive is not stored: the lock tells */
-    int64_t pid, start_ticks; /* of the supervisor's worker */
+    int64_t pid, start_ticks; /* of the supervisor's worker; when final, its keeper */
     int64_t keeper_pid;       /* for those who look at it from outside */
     bool final;               /* nothing will change any more */
 };

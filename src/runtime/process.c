@@ -57,6 +57,7 @@ struct process_pod {
     int spawn_fd; /* the short-lived parent of the supervisor; -1 none */
     struct loop_fd *spawn_watch;
     struct clock_timer *recheck;
+    int64_t recheck_ms; /* its delay */
     bool stop_wanted;
 };
 
@@ -301,10 +302,17 @@ static void on_recheck(void *arg)
         tell(p);
 }
 
+/* A short wait takes the place of a long one: who ended right after the start is not asked after
+ * only when the start would have been. */
 static void recheck_after(struct process_pod *p, int64_t delay_ms)
 {
-    if (!p->recheck)
-        p->recheck = clock_start(loop_clock(p->owner->loop), delay_ms, on_recheck, p);
+    struct clock *clock = loop_clock(p->owner->loop);
+
+    if (p->recheck && p->recheck_ms <= delay_ms)
+        return;
+    clock_stop(clock, p->recheck);
+    p->recheck = clock_start(clock, delay_ms, on_recheck, p);
+    p->recheck_ms = delay_ms;
 }
 
 /* Brings what we know up to what the folder says. */
