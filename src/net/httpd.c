@@ -651,6 +651,8 @@ static ssize_t read_stream(void *cls, uint64_t pos, char *out, size_t cap)
     n = b->stream->ops->read(b->stream, out, cap);
     if (n > 0)
         return n;
+    if (n == STREAM_BROKEN)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (n < 0)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (b->ready)
@@ -677,9 +679,17 @@ static void free_stream(void *cls)
 void httpd_stream(struct httpd_request *r, int code, const char *content_type,
                   struct stream *stream)
 {
+    httpd_stream_with(r, code, content_type, NULL, 0, stream);
+}
+
+void httpd_stream_with(struct httpd_request *r, int code, const char *content_type,
+                       const struct httpd_header *headers, size_t header_count,
+                       struct stream *stream)
+{
     struct conn *c = (struct conn *)r;
     struct MHD_Response *response = NULL;
     struct body *b = c->mhd ? calloc(1, sizeof(*b)) : NULL;
+    bool fine;
 
     if (b)
         response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CONNECTION_MEMORY_BYTES,
@@ -695,7 +705,10 @@ void httpd_stream(struct httpd_request *r, int code, const char *content_type,
     stream->on_ready = stream_has_data;
     stream->on_ready_arg = b;
     c->body = b;
-    if (!add_header(response, "Content-Type", content_type)) {
+    fine = add_header(response, "Content-Type", content_type);
+    for (size_t i = 0; fine && i < header_count; i++)
+        fine = add_header(response, headers[i].name, headers[i].value);
+    if (!fine) {
         MHD_destroy_response(response); /* closes the stream */
         response = NULL;
     }

@@ -76,6 +76,10 @@ void httpd_reply(struct httpd_request *r, int code, const char *content_type,
  * the client is gone (noticed also while nothing is sent) and by httpd_free. */
 void httpd_stream(struct httpd_request *r, int code, const char *content_type,
                   struct stream *stream);
+/* The same with more headers, which are copied. */
+void httpd_stream_with(struct httpd_request *r, int code, const char *content_type,
+                       const struct httpd_header *headers, size_t header_count,
+                       struct stream *stream);
 
 /* Called once, with the socket of a connection that speaks something else from here on: the
  * callee's now, not blocking. early: what the client sent beyond its request. fd is -1 when it did

@@ -10,12 +10,14 @@
 #include "base/base.h"
 
 #define STREAM_END ((ssize_t)-1)
+#define STREAM_BROKEN                                                                              \
+    ((ssize_t)-2) /* an end too, but what came is not all: the client is told so */
 
 struct stream;
 
 struct stream_ops {
     /* Up to cap bytes into out: > 0 how many; 0 nothing now, on_ready will be called when there is;
-     * STREAM_END. */
+     * STREAM_END or STREAM_BROKEN. */
     ssize_t (*read)(struct stream *s, char *out, size_t cap);
     /* The consumer is done; frees the stream. Called exactly once, never from inside read or
      * on_ready. */

@@ -1,0 +1,663 @@
+/*
+ * tensorboard_proxy.c - see tensorboard_proxy.h.
+ *
+ * A request goes through the TensorBoard (it must exist, and the caller must be allowed to get it)
+ * and the Lease of its port (the port must be its own: a status alone could name any) to a
+ * connection of its own on the loopback. Nothing of the request is passed on as it came: the line
+ * and a few named fields are written anew, and of the answer a few named fields are kept. The body
+ * is pulled by the client; what it does not take is not read.
+ *
+ * Being looked at is what keeps a TensorBoard from being removed, so it is written down, seldom, in
+ * an annotation (core/tensorboard.h).
+ */
+#include "console/tensorboard_proxy.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/object.h"
+#include "api/status.h"
+#include "base/timefmt.h"
+#include "client/client.h"
+#include "console/http_answer.h"
+#include "console/tensorboard_pages.h"
+#include "core/ports.h"
+#include "core/tensorboard.h"
+
+#define HEAD_LIMIT_BYTES (64u * 1024u)
+#define READ_BYTES (16u * 1024u)
+#define BODY_LIMIT_BYTES (64u * 1024u) /* held for a client that does not take it */
+#define BODY_PAUSE_BYTES (BODY_LIMIT_BYTES - READ_BYTES)
+#define ANSWER_WAIT_MS 120000 /* it may have to read many files first */
+#define TOUCH_MS (5 * 60 * 1000)
+#define TOUCH_AGAIN_MS 10000 /* not for every request of a page */
+#define HEADERS_LIMIT 16u
+
+struct exchange {
+    struct stream stream; /* what the server pulls, once it answers */
+    struct tensorboard_proxy *proxy;
+    struct exchange *prev, *next;
+    struct httpd_request *http; /* NULL once it is answered */
+    const char *ns, *name, *host;
+    bool page_wanted;
+    struct json *board; /* in the request's arena */
+    unsigned port;
+
+    int fd;
+    struct loop_fd *watch;
+    unsigned watched;
+    bool connecting;
+    struct buf head;  /* of the request, still to be sent */
+    const char *body; /* likewise; the request's */
+    size_t body_len;
+    struct http_answer answer;
+    struct buf out;    /* body of the answer, still to be taken */
+    bool over, broken; /* nothing more comes; and it is not all */
+    struct clock_timer *timer;
+    int64_t deadline_ms;
+};
+
+struct tensorboard_proxy {
+    struct loop *loop;
+    struct transport *transport;
+    struct exchange *exchanges;
+    size_t exchanges_len;
+    char touched[64]; /* UID of the one that was touched last */
+    int64_t touched_ms;
+};
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
+static void hang_up(struct exchange *x)
+{
+    loop_fd_stop(x->watch);
+    x->watch = NULL;
+    if (x->fd >= 0)
+        (void)close(x->fd);
+    x->fd = -1;
+    if (x->proxy)
+        clock_stop(loop_clock(x->proxy->loop), x->timer);
+    x->timer = NULL;
+}
+
+static void unlink_exchange(struct exchange *x)
+{
+    if (!x->proxy)
+        return;
+    if (x->next)
+        x->next->prev = x->prev;
+    if (x->prev)
+        x->prev->next = x->next;
+    else
+        x->proxy->exchanges = x->next;
+    x->proxy->exchanges_len--;
+    x->proxy = NULL;
+}
+
+static void exchange_free(struct exchange *x)
+{
+    hang_up(x);
+    unlink_exchange(x);
+    http_answer_release(&x->answer);
+    buf_release(&x->head);
+    buf_release(&x->out);
+    free(x);
+}
+
+static void reply_err(struct httpd_request *http, const struct err *err)
+{
+    static const struct httpd_header headers[] = {{"Cache-Control", "no-store"},
+                                                  {"X-Content-Type-Options", "nosniff"}};
+    struct buf text = BUF_INIT(64u * 1024u);
+    struct blob *body;
+
+    json_write(&text, status_from_err(&http->arena, err, NULL, NULL));
+    body = blob_from_buf(&text);
+    httpd_reply(http, body ? err_http_code(err->reason) : 503, "application/json", headers,
+                ELEMS(headers), body);
+    blob_unref(body);
+    buf_release(&text);
+}
+
+static void fail(struct exchange *x, const struct err *err)
+{
+    reply_err(x->http, err);
+    exchange_free(x);
+}
+
+/* text NULL: what the object's status says. */
+static void fail_with_state(struct exchange *x, int code, const char *text)
+{
+    tensorboard_reply_state(x->http, x->page_wanted, code, x->board, text);
+    exchange_free(x);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+static void update_watch(struct exchange *x)
+{
+    unsigned events = 0;
+
+    if (x->connecting || x->head.len > 0 || x->body_len > 0)
+        events |= LOOP_WRITABLE;
+    if (!x->connecting && !x->over && x->out.len < BODY_PAUSE_BYTES)
+        events |= LOOP_READABLE;
+    if (x->watch && events != x->watched && loop_fd_change(x->watch, events) == 0)
+        x->watched = events;
+}
+
+static ssize_t read_answer(struct stream *s, char *out, size_t cap)
+{
+    struct exchange *x = container_of(s, struct exchange, stream);
+    size_t n = min_size(cap, x->out.len);
+
+    if (n == 0 && x->over)
+        return x->broken ? STREAM_BROKEN : STREAM_END;
+    if (n == 0)
+        return 0;
+    memcpy(out, x->out.data, n);
+    buf_consume(&x->out, n);
+    update_watch(x);
+    return (ssize_t)n;
+}
+
+static void close_answer(struct stream *s)
+{
+    exchange_free(container_of(s, struct exchange, stream));
+}
+
+static const struct stream_ops answer_ops = {.read = read_answer, .close = close_answer};
+
+/* Of its own address, whole or by path; anything else is not for the user's browser. */
+static const char *own_location(struct exchange *x, const char *location)
+{
+    static const char scheme[] = "http://";
+    const char *url = tensorboard_url(&x->http->arena, x->board);
+
+    if (strncmp(location, scheme, strlen(scheme)) == 0)
+        location += strlen(scheme) + strcspn(location + strlen(scheme), "/");
+    return url && strncmp(location, url, strlen(url)) == 0 ? location : NULL;
+}
+
+static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEADERS_LIMIT])
+{
+    static const char *const kept[] = {
+        "Cache-Control",       "Content-Encoding",       "ETag", "Expires", "Last-Modified", "Vary",
+        "Content-Disposition", "Content-Security-Policy"};
+    const char *location = http_answer_field(&x->answer, "Location");
+    const char *policy = tensorboard_policy(&x->http->arena, x->host,
+                                            tensorboard_url(&x->http->arena, x->board));
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMS(kept); i++) {
+        const char *value = http_answer_field(&x->answer, kept[i]);
+
+        if (value)
+            headers[n++] = (struct httpd_header){kept[i], value};
+    }
+    location = location ? own_location(x, location) : NULL;
+    if (location)
+        headers[n++] = (struct httpd_header){"Location", location};
+    headers[n++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};
+    headers[n++] = (struct httpd_header){"Referrer-Policy", "no-referrer"};
+    headers[n++] = (struct httpd_header){"Content-Security-Policy",
+                                         policy ? policy : "default-src 'none'"};
+    return n;
+}
+
+/* The head is there. What was not sent of the request is not wanted any more: it goes with it. */
+static void begin_answer(struct exchange *x)
+{
+    struct httpd_header headers[HEADERS_LIMIT];
+    size_t n = answer_headers(x, headers);
+    const char *type = http_answer_field(&x->answer, "Content-Type");
+    struct httpd_request *http = x->http;
+    bool empty = x->answer.state == ANSWER_DONE && x->out.len == 0;
+
+    if (!type)
+        type = "application/octet-stream";
+    x->http = NULL;
+    x->board = NULL;
+    x->body = NULL;
+    x->body_len = 0;
+    buf_clear(&x->head);
+    if (empty) {
+        httpd_reply(http, x->answer.status, type, headers, n, NULL);
+        exchange_free(x);
+        return;
+    }
+    x->stream.ops = &answer_ops;
+    httpd_stream_with(http, x->answer.status, type, headers, n, &x->stream);
+}
+
+/* Nothing more comes. x may be gone afterwards. */
+static void end_answer(struct exchange *x, bool broken)
+{
+    if (x->http) {
+        fail_with_state(x, 502, "It does not answer as it should; see the log of its pod.");
+        return;
+    }
+    x->over = true;
+    x->broken = broken;
+    hang_up(x);
+    stream_ready(&x->stream);
+}
+
+/* --- the connection --------------------------------------------------------------------------- */
+
+static void on_time(void *arg);
+
+static void wait_at_most(struct exchange *x, int64_t ms)
+{
+    x->deadline_ms = loop_monotonic_ms(x->proxy->loop) + ms;
+    if (!x->timer)
+        x->timer = clock_start(loop_clock(x->proxy->loop), ms, on_time, x);
+}
+
+static void on_time(void *arg)
+{
+    struct exchange *x = arg;
+    int64_t left = x->deadline_ms - loop_monotonic_ms(x->proxy->loop);
+
+    x->timer = NULL;
+    if (x->out.len > 0) /* it is the client that does not take it, which the server watches */
+        left = ANSWER_WAIT_MS;
+    if (left > 0)
+        x->timer = clock_start(loop_clock(x->proxy->loop), left, on_time, x);
+    else
+        end_answer(x, true);
+}
+
+/* False when the exchange is gone or over. */
+static bool send_request(struct exchange *x)
+{
+    while (x->head.len > 0 || x->body_len > 0) {
+        bool head = x->head.len > 0;
+        ssize_t n = send(x->fd, head ? x->head.data : x->body, head ? x->head.len : x->body_len,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n < 0) {
+            end_answer(x, true);
+            return false;
+        }
+        if (head) {
+            buf_consume(&x->head, (size_t)n);
+        } else {
+            x->body += n;
+            x->body_len -= (size_t)n;
+        }
+    }
+    return true;
+}
+
+static void receive(struct exchange *x)
+{
+    static char bytes[READ_BYTES]; /* one thread, and never kept */
+    bool had_head = x->answer.state != ANSWER_HEAD;
+    ssize_t n = recv(x->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        update_watch(x);
+        return;
+    }
+    wait_at_most(x, ANSWER_WAIT_MS);
+    if (n <= 0) {
+        end_answer(x, n < 0 || http_answer_end(&x->answer) < 0);
+        return;
+    }
+    if (http_answer_feed(&x->answer, bytes, (size_t)n, &x->out) < 0) {
+        end_answer(x, true);
+        return;
+    }
+    x->over = x->answer.state == ANSWER_DONE;
+    if (x->over)
+        hang_up(x);
+    update_watch(x);
+    if (!had_head && x->answer.state != ANSWER_HEAD)
+        begin_answer(x);
+    else if (x->stream.ops)
+        stream_ready(&x->stream);
+}
+
+static void on_socket(void *arg, unsigned events)
+{
+    struct exchange *x = arg;
+    int problem = 0;
+    socklen_t len = sizeof(problem);
+
+    if (x->connecting) {
+        if (getsockopt(x->fd, SOL_SOCKET, SO_ERROR, &problem, &len) != 0 || problem != 0) {
+            fail_with_state(x, 503, "It is starting and does not answer yet.");
+            return;
+        }
+        x->connecting = false;
+    }
+    if (!send_request(x))
+        return;
+    if (events & (LOOP_READABLE | LOOP_HANGUP))
+        receive(x);
+    else
+        update_watch(x);
+}
+
+static void connect_to_port(struct exchange *x)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)x->port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int on = 1;
+
+    x->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (x->fd < 0 ||
+        (connect(x->fd, (struct sockaddr *)&to, sizeof(to)) != 0 && errno != EINPROGRESS)) {
+        fail_with_state(x, 503, "It is starting and does not answer yet.");
+        return;
+    }
+    (void)setsockopt(x->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    x->connecting = true;
+    x->watched = LOOP_WRITABLE;
+    x->watch = loop_fd_watch(x->proxy->loop, x->fd, x->watched, on_socket, x);
+    if (!x->watch) {
+        fail_with_state(x, 503, "There is no memory for another connection.");
+        return;
+    }
+    wait_at_most(x, ANSWER_WAIT_MS);
+}
+
+/* --- where to --------------------------------------------------------------------------------- */
+
+static void touched(void *arg, const struct json *object, const struct err *err)
+{
+    (void)arg, (void)object, (void)err; /* the next request tries again */
+}
+
+/* Says that it is looked at, unless that was said not long ago. */
+static void touch(struct tensorboard_proxy *p, struct arena *a, const struct json *board)
+{
+    const struct json *annotations = json_at(board, "metadata", "annotations");
+    int64_t now_ms = clock_now_ms(loop_clock(p->loop)), since;
+    struct json *patch;
+    char text[TIME_TEXT_SIZE];
+
+    since = now_ms - object_time(annotations, ANNOTATION_LAST_USED);
+    if (since >= 0 && since < TOUCH_MS)
+        return;
+    since = now_ms - p->touched_ms;
+    if (strcmp(p->touched, object_uid(board)) == 0 && since >= 0 && since < TOUCH_AGAIN_MS)
+        return;
+    p->touched_ms = now_ms;
+    (void)snprintf(p->touched, sizeof(p->touched), "%s", object_uid(board));
+    patch = json_new_object(a);
+    json_set_string(a, json_make_object(a, json_make_object(a, patch, "metadata"), "annotations"),
+                    ANNOTATION_LAST_USED, time_format(now_ms, text));
+    if (!arena_failed(a))
+        client_patch(p->transport, &kind_tensorboard, object_namespace(board), object_name(board),
+                     "", patch, touched, p);
+}
+
+static void got_lease(void *arg, const struct json *lease, const struct err *err)
+{
+    struct exchange *x = arg;
+
+    if (err || !port_is_held(lease, x->port, object_uid(x->board)))
+        fail_with_state(x, 503, "It is starting: its port is not its own yet.");
+    else
+        connect_to_port(x);
+}
+
+static void got_board(void *arg, const struct json *board, const struct err *err)
+{
+    struct exchange *x = arg;
+    struct arena *a = &x->http->arena;
+    const struct json *phase = json_at(board, "status", "phase");
+    const char *lease;
+
+    if (err) {
+        fail(x, err);
+        return;
+    }
+    x->board = json_clone(a, board);
+    lease = port_lease_name(a, board);
+    x->port = (unsigned)json_int(json_at(board, "status", "port"), 0);
+    if (!x->board || (!lease && x->port)) {
+        auto_err memory = ERR_INIT;
+
+        err_set(&memory, ERR_UNAVAILABLE, "out of memory");
+        fail(x, &memory);
+        return;
+    }
+    if (!json_bool(json_at(board, "spec", "suspend"), false))
+        touch(x->proxy, a, board);
+    if (!json_string_is(phase, "Running") || !lease)
+        fail_with_state(x, 503, NULL);
+    else
+        client_get(x->proxy->transport, &kind_lease, SYSTEM_NAMESPACE, lease, got_lease, x);
+}
+
+/* --- the request ------------------------------------------------------------------------------ */
+
+/* What is passed on of a request; its credentials and whatever is between us and the client are
+ * not. */
+static const char *const passed_on[] = {"Accept",          "Accept-Encoding",   "Accept-Language",
+                                        "Content-Type",    "If-Modified-Since", "If-None-Match",
+                                        "X-XSRF-Protected"};
+
+static bool is_printable(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
+            return false;
+    return true;
+}
+
+static bool is_field_value(const char *text)
+{
+    for (; *text; text++)
+        if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f)
+            return false;
+    return true;
+}
+
+/* "." and "..", also as %2e: they would lead out of the TensorBoard's own address. */
+static bool has_dot_segment(const char *path)
+{
+    for (const char *at = path; *at;) {
+        size_t len = strcspn(at, "/"), dots = 0, i = 0;
+
+        for (; i < len; dots++) {
+            if (at[i] == '.')
+                i++;
+            else if (len - i >= 3 && strncasecmp(at + i, "%2e", 3) == 0)
+                i += 3;
+            else
+                break;
+        }
+        if (len > 0 && i == len && dots <= 2)
+            return true;
+        at += len;
+        at += *at == '/';
+    }
+    return false;
+}
+
+static void write_request(struct exchange *x)
+{
+    const struct httpd_request *http = x->http;
+
+    buf_addf(&x->head, "%s %s%s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n",
+             http->method, http->path, *http->query ? "?" : "", http->query);
+    for (size_t i = 0; i < ELEMS(passed_on); i++) {
+        const char *value = httpd_header(http, passed_on[i]);
+
+        if (value && is_field_value(value))
+            buf_addf(&x->head, "%s: %s\r\n", passed_on[i], value);
+    }
+    if (strcmp(http->method, "POST") == 0) {
+        buf_addf(&x->head, "Content-Length: %zu\r\n", http->body_len);
+        x->body = http->body;
+        x->body_len = http->body_len;
+    }
+    buf_adds(&x->head, "\r\n");
+}
+
+/* Of /tensorboard/NAMESPACE/NAME/...; *ret_rest is what follows the name. */
+static int parse_path(struct exchange *x, const char **ret_rest, struct err *err)
+{
+    struct arena *a = &x->http->arena;
+    const char *at = x->http->path + strlen(TENSORBOARD_PATH_PREFIX);
+    size_t ns_len, name_len;
+
+    at += *at == '/';
+    ns_len = strcspn(at, "/");
+    x->ns = arena_strndup(a, at, ns_len);
+    at += ns_len;
+    at += *at == '/';
+    name_len = strcspn(at, "/");
+    x->name = arena_strndup(a, at, name_len);
+    *ret_rest = at + name_len;
+    if (!x->ns || !x->name)
+        return err_set(err, ERR_UNAVAILABLE, "out of memory");
+    if (dns_label_problem(x->ns) || dns_name_problem(x->name))
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no such path: it is " TENSORBOARD_PATH_PREFIX "/NAMESPACE/NAME/");
+    if (!is_printable(x->http->path) || !is_printable(x->http->query) || has_dot_segment(*ret_rest))
+        return err_set(err, ERR_BAD_REQUEST,
+                       "the path must not contain \".\" or \"..\" or odd characters");
+    return 0;
+}
+
+static bool is_allowed_method(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "POST") == 0;
+}
+
+static int check_request(struct exchange *x, const struct mount_request *m, const char **ret_rest,
+                         struct err *err)
+{
+    int rc = parse_path(x, ret_rest, err);
+
+    if (rc == 0 && !is_allowed_method(m->http->method))
+        rc = err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET, HEAD and POST are allowed here");
+    if (rc == 0 && m->http->too_large)
+        rc = err_set(err, ERR_TOO_LARGE, "the request is too large");
+    if (rc == 0 &&
+        !m->may(m, "get", kind_tensorboard.group, kind_tensorboard.plural, x->ns, x->name))
+        rc = err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: who asks may not get it",
+                     kind_tensorboard.plural, kind_tensorboard.group, x->name);
+    return rc;
+}
+
+/* Relative addresses in its pages count from the slash. */
+static void redirect_to_slash(struct exchange *x)
+{
+    struct httpd_request *http = x->http;
+    const char *to = arena_printf(&http->arena, TENSORBOARD_PATH_PREFIX "/%s/%s/%s%s", x->ns,
+                                  x->name, *http->query ? "?" : "", http->query);
+    struct httpd_header location = {"Location", to};
+
+    httpd_reply(http, to ? 307 : 503, NULL, &location, to ? 1 : 0, NULL);
+    exchange_free(x);
+}
+
+static struct exchange *exchange_new(struct tensorboard_proxy *p, struct httpd_request *http)
+{
+    struct exchange *x = p->exchanges_len < TENSORBOARD_EXCHANGES_LIMIT ? calloc(1, sizeof(*x))
+                                                                        : NULL;
+    const char *accept = httpd_header(http, "Accept"), *host = httpd_header(http, "Host");
+
+    if (!x)
+        return NULL;
+    x->proxy = p;
+    x->http = http;
+    x->fd = -1;
+    x->page_wanted = accept && strstr(accept, "text/html");
+    x->host = host ? arena_strdup(&http->arena, host) : NULL;
+    buf_init(&x->head, HEAD_LIMIT_BYTES);
+    buf_init(&x->out, BODY_LIMIT_BYTES);
+    http_answer_init(&x->answer, strcmp(http->method, "HEAD") == 0);
+    x->next = p->exchanges;
+    if (x->next)
+        x->next->prev = x;
+    p->exchanges = x;
+    p->exchanges_len++;
+    return x;
+}
+
+void tensorboard_proxy_handle(void *arg, const struct mount_request *m)
+{
+    struct tensorboard_proxy *p = arg;
+    struct exchange *x = exchange_new(p, m->http);
+    const char *rest = "";
+    auto_err err = ERR_INIT;
+
+    if (!x) {
+        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests to TensorBoards at a time");
+        reply_err(m->http, &err);
+        return;
+    }
+    if (check_request(x, m, &rest, &err) < 0) {
+        fail(x, &err);
+        return;
+    }
+    if (!*rest) {
+        redirect_to_slash(x);
+        return;
+    }
+    write_request(x); /* now: the request's fields are not there any more later */
+    if (x->head.failed) {
+        err_set(&err, ERR_TOO_LARGE, "the request is too large");
+        fail(x, &err);
+        return;
+    }
+    client_get(p->transport, &kind_tensorboard, x->ns, x->name, got_board, x);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transport *t)
+{
+    struct tensorboard_proxy *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return NULL;
+    p->loop = loop;
+    p->transport = t;
+    return p;
+}
+
+void tensorboard_proxy_free(struct tensorboard_proxy *p)
+{
+    auto_err gone = ERR_INIT;
+
+    if (!p)
+        return;
+    err_set(&gone, ERR_UNAVAILABLE, "the server is stopping");
+    client_forget(p);
+    while (p->exchanges) {
+        struct exchange *x = p->exchanges;
+
+        client_forget(x);
+        if (x->http) {
+            fail(x, &gone);
+            continue;
+        }
+        hang_up(x); /* the server closes the stream */
+        unlink_exchange(x);
+        x->broken = !x->over;
+        x->over = true;
+        stream_ready(&x->stream);
+    }
+    free(p);
+}
