@@ -11,9 +11,12 @@
 
 #include "agent/agent.h"
 #include "console/curves.h"
+#include "console/live.h"
 #include "console/progress.h"
+#include "console/tensorboard_proxy.h"
 #include "console/web.h"
 #include "control/control.h"
+#include "core/tensorboard.h"
 #include "runtime/podfolder.h"
 #include "server/local.h"
 #include "server/server.h"
@@ -115,7 +118,14 @@ static int start_console(struct daemon *d, struct err *err)
     d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
     if (d->curves)
         d->progress = progress_new(d->loop, d->console_transport, 0);
-    if (!d->progress || server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0)
+    d->live = live_hub_new(d->loop);
+    if (!d->progress || !d->live ||
+        server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0 ||
+        server_mount(d->server, LIVE_PREFIX, live_handle, d->live) < 0)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport);
+    if (!d->tensorboards || server_mount(d->server, TENSORBOARD_PATH_PREFIX,
+                                         tensorboard_proxy_handle, d->tensorboards) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
     return 0;
 }
@@ -153,8 +163,10 @@ void daemon_stop(struct daemon *d)
         agent_free(d->agent);
     if (d->control)
         control_free(d->control);
+    live_hub_free(d->live);
     curves_free(d->curves);
     progress_free(d->progress);
+    tensorboard_proxy_free(d->tensorboards);
     transport_free(d->console_transport);
     transport_free(d->agent_transport);
     transport_free(d->control_transport);

@@ -13,6 +13,7 @@ struct agent;
 struct control;
 struct curves;
 struct progress;
+struct tensorboard_proxy;
 struct server;
 struct store;
 
@@ -34,6 +35,8 @@ struct daemon {
     struct agent *agent;
     struct curves *curves;
     struct progress *progress;
+    struct tensorboard_proxy *tensorboards;
+    struct live_hub *live;
     int lock_fd;
     char address[HOME_ADDRESS_SIZE]; /* where it listens, with the port it got */
     struct loop_signal *signals[4];

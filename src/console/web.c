@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <zlib.h>
 
 #include "console/assets.h"
 #include "loop/random.h"
+#include "net/gunzip.h"
 
 #define ASSETS_PREFIX "/assets/"
 #define INDEX_PATH "/index.html"
@@ -119,24 +119,6 @@ static bool accepts(const char *header, const char *encoding)
     return false;
 }
 
-static struct blob *unpacked(const struct asset *a)
-{
-    size_t packed = (size_t)(a->gz_end - a->gz);
-    z_stream z = {.next_in = (Bytef *)(uintptr_t)a->gz, .avail_in = (uInt)packed};
-    char *plain = malloc(ASSET_LIMIT_BYTES);
-    struct blob *body = NULL;
-
-    if (plain && inflateInit2(&z, 15 + 16) == Z_OK) {
-        z.next_out = (Bytef *)plain;
-        z.avail_out = ASSET_LIMIT_BYTES;
-        if (inflate(&z, Z_FINISH) == Z_STREAM_END)
-            body = blob_new(plain, z.total_out);
-        (void)inflateEnd(&z);
-    }
-    free(plain);
-    return body;
-}
-
 static void reply_asset(struct httpd_request *http, const struct asset *a)
 {
     const char *encodings = httpd_header(http, "Accept-Encoding");
@@ -157,7 +139,7 @@ static void reply_asset(struct httpd_request *http, const struct asset *a)
     } else if (a->raw) {
         answer.body = blob_new(a->raw, (size_t)(a->raw_end - a->raw));
     } else {
-        answer.body = unpacked(a);
+        answer.body = gunzip(a->gz, (size_t)(a->gz_end - a->gz), ASSET_LIMIT_BYTES);
     }
     reply(http, &answer);
     blob_unref(answer.body);

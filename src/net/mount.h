@@ -7,12 +7,17 @@
 
 #include "net/httpd.h"
 
+struct transport;
+
 struct mount_request {
     struct httpd_request *http; /* its path is whole, without a token before it */
     /* As the API would decide for who asks; name "" for a collection. Only until the request is
      * answered. */
     bool (*may)(const struct mount_request *r, const char *verb, const char *group,
                 const char *plural, const char *ns, const char *name);
+    /* A way to the API with the rights of who asks, the caller's to free; NULL when out of memory
+     * or when nobody is signed in. */
+    struct transport *(*transport)(const struct mount_request *r);
 };
 
 /* Must have http answered once, now or later. r itself is gone when the function returns. */

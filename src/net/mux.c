@@ -39,6 +39,7 @@ struct mux {
     bool channel_known;
     struct spdy *spdy;
     struct buf early, out;
+    struct buf message; /* MUX_TEXT: as much of it as came */
     enum state state;
     struct clock_timer *linger;
     bool paused, broken, close_sent;
@@ -105,6 +106,11 @@ void mux_send(struct mux *m, uint32_t stream, const void *data, size_t len)
 
     if (m->state != OPEN || len == 0)
         return;
+    if (m->kind == MUX_TEXT) {
+        add_frame_head(m, WEBSOCKET_TEXT, len);
+        add_output(m, data, len);
+        return;
+    }
     if (m->kind != MUX_CHANNELS) {
         spdy_send(m->spdy, stream, data, len);
         return;
@@ -116,7 +122,7 @@ void mux_send(struct mux *m, uint32_t stream, const void *data, size_t len)
 
 void mux_end(struct mux *m, uint32_t stream)
 {
-    if (m->state == OPEN && m->kind != MUX_CHANNELS)
+    if (m->state == OPEN && m->spdy)
         spdy_end(m->spdy, stream);
 }
 
@@ -187,13 +193,26 @@ static void channel_part(struct mux *m, bool first, const char *data, size_t len
         m->handler.ended(m->arg, CHANNEL_STDIN, SPDY_ENDED);
 }
 
+static void text_part(struct mux *m, bool first, const char *data, size_t len)
+{
+    if (first)
+        buf_clear(&m->message);
+    buf_add(&m->message, data, len);
+    if (m->message.failed)
+        m->broken = true;
+    else if (m->ws.left == 0 && !m->ws.in_message)
+        m->handler.data(m->arg, 0, m->message.data, m->message.len);
+}
+
 static void ws_part(void *arg, bool first, const char *data, size_t len)
 {
     struct mux *m = arg;
 
     if (!wants_input(m))
         return;
-    if (m->kind == MUX_CHANNELS)
+    if (m->kind == MUX_TEXT)
+        text_part(m, first, data, len);
+    else if (m->kind == MUX_CHANNELS)
         channel_part(m, first, data, len);
     else if (spdy_feed(m->spdy, data, len) < 0)
         m->broken = true;
@@ -286,6 +305,7 @@ static void destroy(struct mux *m)
     spdy_free(m->spdy);
     buf_release(&m->early);
     buf_release(&m->out);
+    buf_release(&m->message);
     free(m);
 }
 
@@ -349,6 +369,11 @@ static void on_socket(void *arg, unsigned events)
 
 /* --- life ------------------------------------------------------------------------------ */
 
+static bool speaks_spdy(enum mux_kind kind)
+{
+    return kind == MUX_SPDY || kind == MUX_TUNNEL_SPDY;
+}
+
 struct mux *mux_new(struct loop *l, int fd, const char *early, size_t early_len, enum mux_kind kind,
                     const struct mux_handler *handler, void *arg)
 {
@@ -361,15 +386,16 @@ struct mux *mux_new(struct loop *l, int fd, const char *early, size_t early_len,
     }
     *m = (struct mux){.loop = l, .fd = fd, .kind = kind, .handler = *handler, .arg = arg};
     buf_init(&m->early, max_size(early_len, 1));
-    buf_init(&m->out, MUX_OUTPUT_LIMIT_BYTES);
+    buf_init(&m->out, kind == MUX_TEXT ? MUX_TEXT_OUTPUT_LIMIT_BYTES : MUX_OUTPUT_LIMIT_BYTES);
+    buf_init(&m->message, MUX_TEXT_LIMIT_BYTES);
     buf_add(&m->early, early, early_len);
     websocket_init(&m->ws, &ws_events, m);
-    if (kind != MUX_CHANNELS)
+    if (speaks_spdy(kind))
         m->spdy = spdy_new(&spdy_events, m);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     m->watched = LOOP_READABLE | LOOP_WRITABLE | LOOP_HANGUP;
     m->watch = loop_fd_watch(l, fd, m->watched, on_socket, m);
-    if (!m->watch || m->early.failed || (kind != MUX_CHANNELS && !m->spdy)) {
+    if (!m->watch || m->early.failed || (speaks_spdy(kind) && !m->spdy)) {
         destroy(m);
         return NULL;
     }

@@ -13,6 +13,7 @@
 
 #include "base/base64.h"
 #include "net/httpd.h"
+#include "server/local.h"
 #include "server/login.h"
 #include "server/rbac.h"
 #include "server/tokens.h"
@@ -255,14 +256,24 @@ static bool caller_may(const struct mount_request *r, const char *verb, const ch
     return !m->identity || rbac_allows(m->server, &r->http->arena, m->identity, &what);
 }
 
+static struct transport *callers_transport(const struct mount_request *r)
+{
+    const struct mounted *m = container_of(r, struct mounted, request);
+
+    return server_local_transport_as(m->server, m->identity);
+}
+
 static bool is_mounted(struct server *s, struct httpd_request *http,
                        const struct identity *identity)
 {
     for (size_t i = 0; i < s->mounts_len; i++) {
         const struct server_mount *mount = &s->mounts[i];
         size_t len = strlen(mount->prefix);
-        struct mounted m = {
-            .request = {.http = http, .may = caller_may}, .server = s, .identity = identity};
+        struct mounted m = {.request = {.http = http,
+                                        .may = caller_may,
+                                        .transport = callers_transport},
+                            .server = s,
+                            .identity = identity};
 
         if (strncmp(http->path, mount->prefix, len) != 0 ||
             (http->path[len] && http->path[len] != '/'))
@@ -280,10 +291,16 @@ static bool nobody_may(const struct mount_request *r, const char *verb, const ch
     return false;
 }
 
+static struct transport *nobodys_transport(const struct mount_request *r)
+{
+    (void)r;
+    return NULL;
+}
+
 /* Files that anybody may have: no token is asked for, and nobody's rights are used. */
 static bool is_page(struct server *s, struct httpd_request *http)
 {
-    struct mount_request r = {.http = http, .may = nobody_may};
+    struct mount_request r = {.http = http, .may = nobody_may, .transport = nobodys_transport};
 
     if (!s->pages.wants || login_is_open(http) ||
         !s->pages.wants(http->method, http->path, httpd_header(http, "Accept")))

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/internal.h"
+#include "server/tokens.h"
 
 #define CALL_MEMORY_BYTES (64u * 1024u * 1024u)
 #define READ_BYTES (32u * 1024u)
+#define IDENTITY_MEMORY_BYTES (64u * 1024u)
 #define READS_PER_TURN 32 /* of one stream, then the others' turn */
 
 struct local;
@@ -26,7 +27,7 @@ struct api_stream {
     struct local *local;            /* NULL: the transport is gone */
     struct api_stream *prev, *next; /* all of the transport */
     struct api_stream *queue_next;  /* those with something to do */
-    bool queued, asked, answered, closed;
+    bool queued, asked, answered, closed, paused;
 
     api_reply_fn *fn;
     void *arg;
@@ -48,6 +49,8 @@ struct local {
     struct api_stream *spare;   /* to say "out of memory" with */
     struct api_stream *current; /* being worked on: freed by the pump, not under it */
     bool freed;
+    struct arena identity_arena;
+    const struct identity *identity; /* who asks; NULL: the owner */
     char room[READ_BYTES];
 };
 
@@ -184,6 +187,7 @@ static bool copy_call(struct api_stream *c, const struct api_call *call)
     struct server_request *r = &c->request;
 
     r->front = &local_front;
+    r->identity = c->local->identity;
     r->arena = &c->arena;
     r->method = arena_strdup(&c->arena, call->method);
     r->path = arena_strndup(&c->arena, call->path, (size_t)(mark - call->path));
@@ -244,7 +248,7 @@ static void deliver_stream(struct local *l, struct api_stream *c)
 {
     const struct api_reply end = {.status = 200, .body = ""};
 
-    for (int i = 0; i < READS_PER_TURN && !c->closed && !l->freed; i++) {
+    for (int i = 0; i < READS_PER_TURN && !c->closed && !c->paused && !l->freed; i++) {
         ssize_t n = c->stream->ops->read(c->stream, l->room, sizeof(l->room));
 
         if (n == 0)
@@ -256,7 +260,7 @@ static void deliver_stream(struct local *l, struct api_stream *c)
         }
         c->handler.on_data(c->handler.arg, l->room, (size_t)n);
     }
-    if (!c->closed && !l->freed)
+    if (!c->closed && !c->paused && !l->freed)
         enqueue(c); /* there may be more */
 }
 
@@ -279,6 +283,7 @@ static void work_on(struct local *l, struct api_stream *c)
 
 static void local_destroy(struct local *l)
 {
+    arena_release(&l->identity_arena);
     loop_wake_free(l->wake);
     free(l->spare);
     free(l);
@@ -353,6 +358,14 @@ static void local_close(struct transport *t, struct api_stream *c)
         call_drop(c);
 }
 
+static void local_pause(struct transport *t, struct api_stream *c, bool paused)
+{
+    (void)t;
+    c->paused = paused;
+    if (!paused && c->stream)
+        enqueue(c);
+}
+
 static void local_free(struct transport *t)
 {
     struct local *l = local_of(t);
@@ -365,7 +378,12 @@ static void local_free(struct transport *t)
 }
 
 static const struct transport_ops local_ops = {
-    .call = local_call, .open = local_open, .close = local_close, .free = local_free};
+    .call = local_call,
+    .open = local_open,
+    .close = local_close,
+    .pause = local_pause,
+    .free = local_free,
+};
 
 struct transport *server_local_transport(struct server *s)
 {
@@ -374,6 +392,7 @@ struct transport *server_local_transport(struct server *s)
     if (!l)
         return NULL;
     l->base.ops = &local_ops;
+    arena_init(&l->identity_arena, IDENTITY_MEMORY_BYTES);
     l->server = s;
     l->spare = calloc(1, sizeof(*l->spare));
     l->wake = loop_wake_new(s->loop, pump, l);
@@ -384,4 +403,18 @@ struct transport *server_local_transport(struct server *s)
         return NULL;
     }
     return &l->base;
+}
+
+struct transport *server_local_transport_as(struct server *s, const struct identity *who)
+{
+    struct transport *t = server_local_transport(s);
+    struct local *l = t ? local_of(t) : NULL;
+
+    if (!l || !who)
+        return t;
+    l->identity = identity_clone(&l->identity_arena, who);
+    if (l->identity)
+        return t;
+    transport_free(t);
+    return NULL;
 }

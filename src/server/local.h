@@ -10,5 +10,9 @@
 
 /* NULL when out of memory. Free it (transport_free) before the server. */
 struct transport *server_local_transport(struct server *s) must_check;
+/* One with somebody's own rights (NULL: the owner's). who is copied. */
+struct identity;
+struct transport *server_local_transport_as(struct server *s,
+                                            const struct identity *who) must_check;
 
 #endif

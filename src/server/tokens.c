@@ -131,6 +131,20 @@ const struct identity *token_identity(struct server *s, struct arena *a, const c
     return who;
 }
 
+const struct identity *identity_clone(struct arena *a, const struct identity *who)
+{
+    struct identity *copy = arena_alloc(a, sizeof(*copy));
+
+    if (copy)
+        *copy = (struct identity){.ns = arena_strdup(a, who->ns),
+                                  .name = arena_strdup(a, who->name),
+                                  .uid = arena_strdup(a, who->uid),
+                                  .pod_name = arena_strdup(a, who->pod_name),
+                                  .pod_uid = arena_strdup(a, who->pod_uid),
+                                  .user = arena_strdup(a, who->user)};
+    return arena_failed(a) ? NULL : copy;
+}
+
 /* --- making ---------------------------------------------------------------------------- */
 
 static void set_object(struct arena *a, struct json *about, const char *key, const char *name,

@@ -15,6 +15,9 @@ struct identity {
     const char *user;               /* "system:serviceaccount:NS:NAME" */
 };
 
+/* NULL when out of memory. */
+const struct identity *identity_clone(struct arena *a, const struct identity *who) must_check;
+
 /* Tokens are signed with a key made of secret; one of another secret is worth nothing here. */
 void tokens_set_secret(struct server *s, const char *secret);
 /* NULL: not one of ours, too old, or its account or pod is gone. */

@@ -23,11 +23,14 @@ interface Shared {
 const LINGER_MS = 15_000; // going back to a page shows it at once
 const shared = new Map<string, Shared>();
 
-/** Applies one message; answers whether anything changed. */
-export function applyMessage(byUid: Map<string, KubeObject>, message: ServerMessage): boolean {
+/** Applies one message; answers whether anything changed. Parts of a list wait in `coming` until it is whole. */
+export function applyMessage(byUid: Map<string, KubeObject>, message: ServerMessage, coming: KubeObject[] = []): boolean {
   if (message.t === "list") {
+    for (const item of (message.items ?? []) as KubeObject[]) coming.push(item);
+    if (message.part) return false;
     byUid.clear();
-    for (const item of (message.items ?? []) as KubeObject[]) byUid.set(item.metadata.uid, item);
+    for (const item of coming) byUid.set(item.metadata.uid, item);
+    coming.length = 0;
     return true;
   }
   if (message.t !== "event" || !message.object) return false;
@@ -39,6 +42,7 @@ export function applyMessage(byUid: Map<string, KubeObject>, message: ServerMess
 
 function open(path: string, query: string): Shared {
   const byUid = new Map<string, KubeObject>();
+  const coming: KubeObject[] = [];
   const state = signal<Collection<KubeObject>>({ items: [], loaded: false, failure: null });
   let frame = 0;
   const publish = (failure: Failure | null): void => {
@@ -52,7 +56,7 @@ function open(path: string, query: string): Shared {
     onMessage(message) {
       if (message.t === "error") {
         publish(new Failure(message.message ?? "", message.code ?? 0, message.reason ?? ""));
-      } else if (applyMessage(byUid, message) && !frame) {
+      } else if (applyMessage(byUid, message, coming) && !frame) {
         // A hidden tab draws no frames, but must not pile up work either.
         frame = document.hidden ? 1 : requestAnimationFrame(() => publish(null));
         if (document.hidden) publish(null);

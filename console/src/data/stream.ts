@@ -4,12 +4,12 @@
 // Wire, both ways JSON texts. To the server:
 //   {id, op: "watch", path, query?, from?}      list, then changes; from: a resourceVersion to go on at
 //   {id, op: "logs", path, credit}              a followed log, its path with the query a log has
-//   {id, op: "poll", path, every}               GET again every so many seconds, told when it changed
 //   {id, op: "credit", bytes}                   that much more of a log may be sent
 //   {id, op: "stop"}                            and {op: "ping"}, answered by {t: "pong"}
 // From the server, each with the id of its subscription:
-//   {id, t: "list", items, cursor}   {id, t: "event", type, object, cursor}   {id, t: "lines", text, bytes}
-//   {id, t: "value", value}          {id, t: "end"}                           {id, t: "error", code, reason, message}
+//   {id, t: "list", items, cursor}   a list comes in several, each but the last with part: true and without a cursor
+//   {id, t: "event", type, object, cursor}   {id, t: "lines", text, bytes}
+//   {id, t: "end"}                           {id, t: "error", code, reason, message}
 import { signal } from "@preact/signals";
 import { signedOut } from "./api.ts";
 
@@ -18,14 +18,14 @@ export const link = signal<Link>("connecting");
 
 export interface ServerMessage {
   id?: number;
-  t: "list" | "event" | "lines" | "value" | "end" | "error" | "pong";
+  t: "list" | "event" | "lines" | "end" | "error" | "pong";
   items?: unknown[];
+  part?: boolean;
   type?: "ADDED" | "MODIFIED" | "DELETED";
   object?: unknown;
   text?: string;
   /** What the text took of the credit. */
   bytes?: number;
-  value?: unknown;
   cursor?: string;
   code?: number;
   reason?: string;
@@ -33,11 +33,10 @@ export interface ServerMessage {
 }
 
 export interface Subscription {
-  op: "watch" | "logs" | "poll";
+  op: "watch" | "logs";
   /** A function is asked again after every break: a log then goes on where it was. */
   path: string | (() => string);
   query?: string;
-  every?: number;
   from?: string;
   /** Bytes of a log the server may send before it must wait for credit. */
   credit?: number;
@@ -66,8 +65,8 @@ function sendText(message: unknown): void {
 }
 
 function begin(entry: Entry): void {
-  const { op, path, query, every, credit } = entry.how;
-  sendText({ id: entry.id, op, path: typeof path === "string" ? path : path(), query, every, credit, from: entry.cursor });
+  const { op, path, query, credit } = entry.how;
+  sendText({ id: entry.id, op, path: typeof path === "string" ? path : path(), query, credit, from: entry.cursor });
 }
 
 function take(message: ServerMessage): void {

@@ -1,0 +1,327 @@
+/*
+ * live.c - see live.h: tabs, their messages and subscriptions. What a subscription does is in
+ * live_watch.c and live_log.c.
+ */
+#include "console/live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "console/live_internal.h"
+#include "net/websocket.h"
+
+#define MESSAGE_MEMORY_BYTES (1024u * 1024u)
+#define WEBSOCKET_KEY_LIMIT 64u
+
+struct live_hub {
+    struct loop *loop;
+    struct live_tab *tabs;
+    size_t count;
+};
+
+/* --- output ------------------------------------------------------------------------------ */
+
+bool live_has_room(const struct live_tab *t)
+{
+    return t->mux && mux_has_room(t->mux);
+}
+
+void live_send(struct live_tab *t, struct buf *message)
+{
+    if (t->mux && !message->failed)
+        mux_send(t->mux, 0, message->data, message->len);
+    buf_release(message);
+}
+
+void live_send_error(struct live_sub *s, int code, const char *reason, const char *text)
+{
+    struct buf b = BUF_INIT(LIVE_MESSAGE_LIMIT_BYTES);
+
+    buf_addf(&b, "{\"id\":%u,\"t\":\"error\",\"code\":%d,\"reason\":", s->id, code);
+    json_write_string(&b, reason, strlen(reason));
+    buf_adds(&b, ",\"message\":");
+    json_write_string(&b, text, strlen(text));
+    buf_adds(&b, "}");
+    live_send(s->tab, &b);
+}
+
+void live_send_end(struct live_sub *s)
+{
+    struct buf b = BUF_INIT(LIVE_MESSAGE_LIMIT_BYTES);
+
+    buf_addf(&b, "{\"id\":%u,\"t\":\"end\"}", s->id);
+    live_send(s->tab, &b);
+}
+
+/* The API's own words when it refused: they say more than we could. */
+void live_refused(struct live_sub *s, const struct api_reply *reply)
+{
+    struct arena a = ARENA_INIT(MESSAGE_MEMORY_BYTES);
+    const struct json *status = json_parse(&a, reply->body, reply->body_len, NULL);
+
+    live_send_error(
+        s, reply->status, json_get_string(status, "reason", ""),
+        json_get_string(status, "message", reply->status ? "" : "the API cannot be reached"));
+    arena_release(&a);
+}
+
+/* --- subscriptions ----------------------------------------------------------------------- */
+
+void live_sub_free(struct live_sub *s)
+{
+    struct live_sub **at = &s->tab->subs;
+
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    s->tab->subs_len--;
+    if (s->stream)
+        transport_close(s->tab->transport, s->stream);
+    clock_stop(loop_clock(s->tab->loop), s->again);
+    buf_release(&s->line);
+    free(s->path);
+    free(s->more);
+    free(s->cursor);
+    free(s);
+}
+
+/* One that waits for an answer goes when it comes: a call cannot be taken back. */
+static void sub_stop(struct live_sub *s)
+{
+    if (s->listing)
+        s->gone = true;
+    else
+        live_sub_free(s);
+}
+
+static struct live_sub *sub_find(struct live_tab *t, unsigned id)
+{
+    struct live_sub *s = t->subs;
+
+    while (s && (s->id != id || s->gone))
+        s = s->next;
+    return s;
+}
+
+static bool is_api_path(const char *path)
+{
+    return strncmp(path, "/api/", 5) == 0 || strncmp(path, "/apis/", 6) == 0;
+}
+
+/* The path with the query the message gave apart. */
+static char *path_of(const struct json *message)
+{
+    const char *path = json_get_string(message, "path", "");
+    const char *query = json_get_string(message, "query", "");
+    char *whole = NULL;
+
+    if (!is_api_path(path) || strpbrk(path, " \r\n") || strpbrk(query, " \r\n"))
+        return NULL;
+    if (asprintf(&whole, "%s%s%s", path, *query ? (strchr(path, '?') ? "&" : "?") : "", query) < 0)
+        return NULL;
+    return whole;
+}
+
+static const struct {
+    const char *op;
+    const struct live_ops *ops;
+} kinds[] = {{"watch", &live_watch_ops}, {"logs", &live_log_ops}};
+
+static void subscribe(struct live_tab *t, unsigned id, const char *op, const struct json *message)
+{
+    struct live_sub *s = calloc(1, sizeof(*s));
+    const char *from = json_get_string(message, "from", "");
+
+    if (!s)
+        return;
+    *s = (struct live_sub){.tab = t, .id = id, .next = t->subs};
+    buf_init(&s->line, LIVE_MESSAGE_LIMIT_BYTES);
+    t->subs = s;
+    t->subs_len++;
+    for (size_t i = 0; i < ELEMS(kinds); i++)
+        if (strcmp(op, kinds[i].op) == 0)
+            s->ops = kinds[i].ops;
+    s->path = path_of(message);
+    s->cursor = *from ? strdup(from) : NULL;
+    s->credit = json_get_int(message, "credit", 0);
+    if (!s->ops || !s->path) {
+        live_send_error(s, 400, "BadRequest",
+                        "a subscription is a watch or logs, of a path of the API");
+        live_sub_free(s);
+        return;
+    }
+    s->ops->begin(s);
+}
+
+static void take_op(struct live_tab *t, const struct json *message)
+{
+    const char *op = json_get_string(message, "op", "");
+    int64_t id = json_get_int(message, "id", 0);
+    struct live_sub *s = id > 0 && id <= UINT32_MAX ? sub_find(t, (unsigned)id) : NULL;
+
+    if (strcmp(op, "ping") == 0) {
+        struct buf b = BUF_INIT(64);
+
+        buf_adds(&b, "{\"t\":\"pong\"}");
+        live_send(t, &b);
+    } else if (strcmp(op, "stop") == 0) {
+        if (s)
+            sub_stop(s);
+    } else if (strcmp(op, "credit") == 0) {
+        if (s && s->ops->credit)
+            s->ops->credit(s, json_get_int(message, "bytes", 0));
+    } else if (!s && id > 0 && id <= UINT32_MAX && t->subs_len < LIVE_SUBSCRIPTIONS_LIMIT) {
+        subscribe(t, (unsigned)id, op, message);
+    }
+}
+
+/* --- tabs -------------------------------------------------------------------------------- */
+
+static void tab_free(struct live_tab *t)
+{
+    while (t->subs)
+        live_sub_free(t->subs);
+    transport_free(t->transport); /* with it the calls that nobody waits for any more */
+    mux_free(t->mux);
+    if (t->next)
+        t->next->prev = t->prev;
+    if (t->prev)
+        t->prev->next = t->next;
+    else
+        t->hub->tabs = t->next;
+    t->hub->count--;
+    free(t);
+}
+
+static void on_message(void *arg, uint32_t stream, const char *data, size_t len)
+{
+    struct live_tab *t = arg;
+    struct arena a = ARENA_INIT(MESSAGE_MEMORY_BYTES);
+    const struct json *message = json_parse(&a, data, len, NULL);
+
+    (void)stream;
+    if (message)
+        take_op(t, message);
+    arena_release(&a);
+}
+
+static void on_room(void *arg)
+{
+    struct live_tab *t = arg;
+
+    for (struct live_sub *s = t->subs, *next; s && live_has_room(t); s = next) {
+        next = s->next;
+        if (!s->gone)
+            s->ops->room(s);
+    }
+}
+
+static void on_closed(void *arg)
+{
+    tab_free(arg);
+}
+
+static void on_opened(void *arg, uint32_t stream, const struct spdy_header *headers, size_t count)
+{
+    (void)arg, (void)stream, (void)headers, (void)count;
+}
+
+static void on_ended(void *arg, uint32_t stream, enum spdy_end how)
+{
+    (void)arg, (void)stream, (void)how;
+}
+
+static const struct mux_handler tab_events = {.opened = on_opened,
+                                              .data = on_message,
+                                              .ended = on_ended,
+                                              .drained = on_room,
+                                              .closed = on_closed};
+
+static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
+{
+    struct live_tab *t = arg;
+
+    if (fd >= 0)
+        t->mux = mux_new(t->hub->loop, fd, early, early_len, MUX_TEXT, &tab_events, t);
+    if (!t->mux)
+        tab_free(t);
+}
+
+static struct live_tab *tab_new(struct live_hub *h, const struct mount_request *r)
+{
+    struct live_tab *t = calloc(1, sizeof(*t));
+
+    if (!t)
+        return NULL;
+    *t = (struct live_tab){
+        .hub = h, .loop = h->loop, .transport = r->transport(r), .next = h->tabs};
+    if (!t->transport) {
+        free(t);
+        return NULL;
+    }
+    if (t->next)
+        t->next->prev = t;
+    h->tabs = t;
+    h->count++;
+    return t;
+}
+
+static void refuse(struct httpd_request *http, int code, const char *text)
+{
+    struct blob *body = blob_new(text, strlen(text));
+
+    httpd_reply(http, code, "text/plain; charset=utf-8", NULL, 0, body);
+    blob_unref(body);
+}
+
+static bool asks_for_websocket(struct httpd_request *http, const char **ret_key)
+{
+    const char *upgrade = httpd_header(http, "Upgrade");
+    const char *version = httpd_header(http, "Sec-WebSocket-Version");
+
+    *ret_key = httpd_header(http, "Sec-WebSocket-Key");
+    return strcmp(http->method, "GET") == 0 && upgrade && strcasecmp(upgrade, "websocket") == 0 &&
+           version && strcmp(version, "13") == 0 && *ret_key &&
+           strlen(*ret_key) <= WEBSOCKET_KEY_LIMIT;
+}
+
+void live_handle(void *arg, const struct mount_request *r)
+{
+    struct live_hub *h = arg;
+    char accept[WEBSOCKET_ACCEPT_SIZE];
+    struct live_tab *t;
+    const char *key;
+
+    if (strcmp(r->http->path, LIVE_PREFIX) != 0 || !asks_for_websocket(r->http, &key)) {
+        refuse(r->http, 400, "a WebSocket is opened here\n");
+        return;
+    }
+    t = h->count < LIVE_TABS_LIMIT ? tab_new(h, r) : NULL;
+    if (!t) {
+        refuse(r->http, 503, "too many tabs are open\n");
+        return;
+    }
+    websocket_accept(key, accept);
+    httpd_upgrade(
+        r->http,
+        (const struct httpd_header[]){{"Upgrade", "websocket"}, {"Sec-WebSocket-Accept", accept}},
+        2, on_upgraded, t);
+}
+
+struct live_hub *live_hub_new(struct loop *l)
+{
+    struct live_hub *h = calloc(1, sizeof(*h));
+
+    if (h)
+        h->loop = l;
+    return h;
+}
+
+void live_hub_free(struct live_hub *h)
+{
+    while (h && h->tabs)
+        tab_free(h->tabs);
+    free(h);
+}
