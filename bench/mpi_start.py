@@ -3,7 +3,7 @@
 
 The job: from "all workers are ready" (the launcher says so) to the first line of a rank, by the times in its log.
 mpirun: from its start to the same line, with 16 processes on the processors there are. Goal: at most twice. Measure on
-an idle machine: all pods together are one control group among what else runs, mpirun's processes are one each.
+an idle machine: as root all pods together weigh as much as the machine's processors, mpirun's processes one each.
 """
 import argparse
 import datetime

@@ -345,7 +345,9 @@ int cgroups_init(struct cgroups *g, const struct cgroups_options *options)
     size_t n = own ? cgroup_find_own(options->root, own, CURRENT_LIMIT) : 0;
     int rc = own ? 0 : -ENOMEM;
 
-    *g = (struct cgroups){.len = 0};
+    *g = (struct cgroups){.processors = options->processors};
+    if (g->processors <= 0)
+        g->processors = max_i64(1, sysconf(_SC_NPROCESSORS_ONLN));
     if (rc == 0 && options->memory) {
         g->memory = strdup(options->memory);
         rc = g->memory ? recall(g) : -ENOMEM;
@@ -382,8 +384,12 @@ const char *cgroups_problem(const struct cgroups *g)
 
 /* --- the groups of one pod --- */
 
-int cgroups_pod_make(struct cgroups *g, const char *uid, struct err *err)
+/* Requests are weights, which count between neighbours only: so that those of containers count
+ * between pods, and those of pods beside what else runs, every group on the way needs its own. */
+int cgroups_pod_make(struct cgroups *g, const struct pod_start *pod, struct err *err)
 {
+    struct container_limits all = {.cpu_request_milli = g->processors * 1000};
+    struct container_limits own = {.cpu_request_milli = cgroup_pod_request_milli(pod)};
     char path[CGROUP_PATH_BYTES], pids[16];
 
     (void)snprintf(pids, sizeof(pids), "%d", CGROUP_PODS_PIDS_LIMIT);
@@ -395,11 +401,13 @@ int cgroups_pod_make(struct cgroups *g, const char *uid, struct err *err)
             continue;
         rc = make_place(p->path, p->controllers, p->unified);
         if (rc == 0)
-            rc = join(path, p->path, uid) ? make_place(path, p->controllers, p->unified)
-                                          : -ENAMETOOLONG;
+            rc = join(path, p->path, pod->uid) ? make_place(path, p->controllers, p->unified)
+                                               : -ENAMETOOLONG;
         if (rc != 0)
-            return err_set(err, ERR_INTERNAL, "control group %s/%s: %s", p->path, uid,
+            return err_set(err, ERR_INTERNAL, "control group %s/%s: %s", p->path, pod->uid,
                            strerror(-rc));
+        cgroup_limits_write(p, p->path, &all);
+        cgroup_limits_write(p, path, &own);
         if (p->controllers & CGROUP_PIDS)
             (void)!cgroup_file_write(path, "pids.max", pids);
     }

@@ -38,6 +38,7 @@ struct cgroup_place {
 struct cgroups {
     struct cgroup_place places[CGROUP_PLACES_LIMIT];
     size_t len;
+    int64_t processors;
     char *problem; /* why limits are not enforced, or NULL */
     char *memory;  /* the file that remembers the places for the next daemon */
 };
@@ -46,6 +47,7 @@ struct cgroups_options {
     const char *root;   /* "" or, in tests, a folder with proc and sys in it */
     const char *name;   /* of our folder in each hierarchy: other daemons have other names */
     const char *memory; /* a file; NULL: earlier daemons' places are not remembered */
+    int64_t processors; /* 0: as many as there are */
 };
 
 /* Finds out what is allowed, by doing it. Only -ENOMEM. */
@@ -54,9 +56,11 @@ void cgroups_release(struct cgroups *g);
 /* NULL: CPU and memory limits are enforced. */
 const char *cgroups_problem(const struct cgroups *g);
 
-/* Makes the pod's groups and returns, for one container, the folders its program must enter: a
- * NULL-terminated list, empty where nothing is allowed. NULL when the arena failed. */
-int cgroups_pod_make(struct cgroups *g, const char *uid, struct err *err) must_check;
+/* Makes the pod's groups: with the weight of what its containers request, in one that has the
+ * weight of the machine's processors. */
+int cgroups_pod_make(struct cgroups *g, const struct pod_start *pod, struct err *err) must_check;
+/* Returns, for one container, the folders its program must enter: a NULL-terminated list, empty
+ * where nothing is allowed. NULL when the arena failed. */
 const char *const *cgroups_container_make(struct cgroups *g, struct arena *a, const char *uid,
                                           const char *container,
                                           const struct container_limits *limits);
@@ -75,9 +79,12 @@ bool cgroup_is_unified(const char *folder);
 /* KILLs everything in these folders. */
 void cgroup_kill(const char *const *folders);
 
-/* cgroup_limits.c: writes what limits say into one container's folder. */
+/* cgroup_limits.c: writes what limits say into one folder. */
 void cgroup_limits_write(const struct cgroup_place *place, const char *folder,
                          const struct container_limits *limits);
+/* What the containers of a pod request together: init containers run one by one, before the others.
+ */
+int64_t cgroup_pod_request_milli(const struct pod_start *pod);
 int cgroup_file_write(const char *folder, const char *name, const char *text) must_check;
 /* The file's text, or its first bytes; -1 when it cannot be read. Ends with NUL. */
 int cgroup_file_read(const char *folder, const char *name, char *out, size_t size) must_check;

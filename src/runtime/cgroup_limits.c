@@ -1,5 +1,5 @@
 /*
- * cgroup_limits.c - from a container's limits to the files of its groups. The numbers are those the
+ * cgroup_limits.c - from limits and requests to the files of groups. The numbers are those the
  * kubelet and its runtimes write, so that a share of the CPU here is one there.
  */
 #include <errno.h>
@@ -16,6 +16,21 @@
 #define SHARES_PER_CPU 1024
 #define SHARES_LEAST 2
 #define SHARES_MOST 262144
+
+int64_t cgroup_pod_request_milli(const struct pod_start *pod)
+{
+    int64_t together = 0, most = 0;
+
+    for (size_t i = 0; i < pod->containers_len; i++) {
+        int64_t milli = pod->containers[i].limits.cpu_request_milli;
+
+        if (pod->containers[i].init)
+            most = max_i64(most, milli);
+        else
+            together += min_i64(milli, INT64_MAX / 2 / POD_CONTAINERS_LIMIT);
+    }
+    return max_i64(together, most);
+}
 
 int cgroup_file_write(const char *folder, const char *name, const char *text)
 {
@@ -57,9 +72,9 @@ int cgroup_file_read(const char *folder, const char *name, char *out, size_t siz
 
 static int64_t shares_of(const struct container_limits *l)
 {
-    int64_t milli = l->cpu_request_milli;
+    int64_t milli = min_i64(l->cpu_request_milli, (int64_t)SHARES_MOST * 1000 / SHARES_PER_CPU);
 
-    return max_i64(SHARES_LEAST, min_i64(milli * SHARES_PER_CPU / 1000, SHARES_MOST));
+    return max_i64(SHARES_LEAST, milli * SHARES_PER_CPU / 1000);
 }
 
 /* 2 ... 262144 shares on 1 ... 10000 */

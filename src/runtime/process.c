@@ -400,7 +400,7 @@ static struct pod_start with_cgroups(struct process_pod *p, struct arena *a,
 
     if (!list)
         return grouped;
-    if (cgroups_pod_make(g, p->uid, &err) != 0) {
+    if (cgroups_pod_make(g, start, &err) != 0) {
         log_warn("pod %s/%s: its limits are not enforced: %s", p->ns, p->name, err.text);
         return grouped;
     }

@@ -105,9 +105,18 @@ static void make_v2(const struct tree *t, const char *own)
 static const struct container_limits half = {
     .cpu_milli = 500, .cpu_request_milli = 250, .memory_bytes = 64 << 20};
 
+static const struct container_start containers_u1[] = {
+    {.name = "fetch", .init = true, .limits = {.cpu_request_milli = 1500}},
+    {.name = "main", .limits = {.cpu_request_milli = 250}},
+    {.name = "side", .limits = {.cpu_request_milli = 1750}},
+};
+static const struct pod_start pod_u1 = {
+    .uid = "u1", .containers = containers_u1, .containers_len = ELEMS(containers_u1)};
+
 static void init(struct cgroups *g, const struct tree *t)
 {
-    struct cgroups_options o = {.root = t->root, .name = "muster-1", .memory = at(t, "places")};
+    struct cgroups_options o = {
+        .root = t->root, .name = "muster-1", .memory = at(t, "places"), .processors = 4};
 
     assert_int_equal(cgroups_init(g, &o), 0);
 }
@@ -122,7 +131,7 @@ static void version_1_gets_its_files(void **state)
     make_v1(t);
     init(&g, t);
     assert_null(cgroups_problem(&g));
-    assert_int_equal(cgroups_pod_make(&g, "u1", NULL), 0);
+    assert_int_equal(cgroups_pod_make(&g, &pod_u1, NULL), 0);
     folders = cgroups_container_make(&g, &a, "u1", "main", &half);
     assert_string_equal(folders[0], at(t, "cg/memory/job/muster-1/u1/main"));
     assert_string_equal(folders[1], at(t, "cg/cpu/muster-1/u1/main"));
@@ -131,6 +140,10 @@ static void version_1_gets_its_files(void **state)
     assert_file(t, "cg/cpu/muster-1/u1/main/cpu.cfs_quota_us", "50000");
     assert_file(t, "cg/cpu/muster-1/u1/main/cpu.cfs_period_us", "100000");
     assert_file(t, "cg/cpu/muster-1/u1/main/cpu.shares", "256");
+    assert_file(t, "cg/cpu/muster-1/u1/cpu.shares", "2048");
+    assert_file(t, "cg/cpu/muster-1/cpu.shares", "4096");
+    assert_no_file(t, "cg/cpu/muster-1/u1/cpu.cfs_quota_us");
+    assert_no_file(t, "cg/memory/job/muster-1/cpu.shares");
     assert_file(t, "cg/memory/job/muster-1/u1/main/memory.limit_in_bytes", "67108864");
     assert_file(t, "cg/memory/job/muster-1/u1/main/memory.memsw.limit_in_bytes", "67108864");
     assert_no_file(t, "cg/unified/muster-1/u1/main/memory.max");
@@ -149,13 +162,38 @@ static void no_limit_writes_no_limit(void **state)
 
     make_v1(t);
     init(&g, t);
-    assert_int_equal(cgroups_pod_make(&g, "u1", NULL), 0);
+    assert_int_equal(cgroups_pod_make(&g, &pod_u1, NULL), 0);
     assert_non_null(cgroups_container_make(&g, &a, "u1", "main", &none));
     assert_no_file(t, "cg/cpu/muster-1/u1/main/cpu.cfs_quota_us");
     assert_no_file(t, "cg/memory/job/muster-1/u1/main/memory.limit_in_bytes");
     assert_file(t, "cg/cpu/muster-1/u1/main/cpu.shares", "2");
     cgroups_release(&g);
     arena_release(&a);
+}
+
+static void a_pod_weighs_what_may_run_at_once(void **state)
+{
+    struct container_start list[] = {
+        {.name = "fetch", .init = true, .limits = {.cpu_request_milli = 3000}},
+        {.name = "convert", .init = true, .limits = {.cpu_request_milli = 2000}},
+        {.name = "main", .limits = {.cpu_request_milli = 500}},
+        {.name = "side", .limits = {.cpu_request_milli = 500}},
+    };
+    struct pod_start pod = {.uid = "u1", .containers = list, .containers_len = ELEMS(list)};
+    struct tree *t = *state;
+    struct cgroups g;
+
+    assert_int_equal(cgroup_pod_request_milli(&pod), 3000);
+    list[3].limits.cpu_request_milli = INT64_MAX; /* of a user who wants it all */
+    make_v1(t);
+    init(&g, t);
+    assert_int_equal(cgroups_pod_make(&g, &pod, NULL), 0);
+    assert_file(t, "cg/cpu/muster-1/u1/cpu.shares", "262144");
+    pod.containers_len = 0;
+    assert_int_equal(cgroup_pod_request_milli(&pod), 0);
+    assert_int_equal(cgroups_pod_make(&g, &pod, NULL), 0);
+    assert_file(t, "cg/cpu/muster-1/u1/cpu.shares", "2");
+    cgroups_release(&g);
 }
 
 static void version_2_goes_up_to_what_can_be_divided(void **state)
@@ -174,12 +212,15 @@ static void version_2_goes_up_to_what_can_be_divided(void **state)
     assert_null(cgroups_problem(&g));
     assert_file(t, "cg/app.slice/cgroup.subtree_control", "+cpu +memory +pids");
     assert_file(t, "cg/app.slice/muster-1/cgroup.subtree_control", "+cpu +memory +pids");
-    assert_int_equal(cgroups_pod_make(&g, "u1", NULL), 0);
+    assert_int_equal(cgroups_pod_make(&g, &pod_u1, NULL), 0);
     assert_file(t, "cg/app.slice/muster-1/u1/cgroup.subtree_control", "+cpu +memory +pids");
     assert_file(t, "cg/app.slice/muster-1/u1/pids.max", "32768");
     assert_non_null(cgroups_container_make(&g, &a, "u1", "main", &half));
     assert_file(t, "cg/app.slice/muster-1/u1/main/cpu.max", "50000 100000");
     assert_file(t, "cg/app.slice/muster-1/u1/main/cpu.weight", "10");
+    assert_file(t, "cg/app.slice/muster-1/u1/cpu.weight", "79");
+    assert_file(t, "cg/app.slice/muster-1/cpu.weight", "157");
+    assert_no_file(t, "cg/app.slice/muster-1/u1/cpu.max");
     assert_file(t, "cg/app.slice/muster-1/u1/main/memory.max", "67108864");
     assert_file(t, "cg/app.slice/muster-1/u1/main/memory.swap.max", "0");
     assert_no_file(t, "cg/app.slice/muster-1/u1/main/cgroup.subtree_control");
@@ -199,7 +240,7 @@ static void what_is_missing_is_said(void **state)
     make_v2(t, "/user.slice/session.scope"); /* whose folder is not there, nor can be made */
     init(&g, t);
     assert_non_null(strstr(cgroups_problem(&g), "may not divide the control group it runs in"));
-    assert_int_equal(cgroups_pod_make(&g, "u1", NULL), 0);
+    assert_int_equal(cgroups_pod_make(&g, &pod_u1, NULL), 0);
     assert_null(*cgroups_container_make(&g, &a, "u1", "main", &half));
     cgroups_release(&g);
     put(t, "cg/user.slice/session.scope/cgroup.controllers", "cpu pids\n");
@@ -334,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(version_1_gets_its_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_limit_writes_no_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_pod_weighs_what_may_run_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(version_2_goes_up_to_what_can_be_divided, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_is_missing_is_said, set_up, tear_down),
