@@ -72,7 +72,7 @@ void agent_forget_pod(struct pod_work *w)
     pod_work_free(w);
 }
 
-void agent_await_service(struct pod_work *w, bool awaits)
+void agent_await(struct pod_work *w, bool awaits)
 {
     struct agent *a = w->agent;
 
@@ -138,8 +138,11 @@ static void on_run(void *arg, const char *uid)
     struct agent *a = arg;
     const struct pod_run *run = a->runtime->ops->find(a->runtime, uid);
 
-    if (run)
-        queue_run(a, run);
+    if (!run)
+        return;
+    queue_run(a, run);
+    for (const struct pod_work *w = a->awaiting; w && !run->alive; w = w->next_awaiting)
+        queue_add(a->queue, w->key); /* there may be room now */
 }
 
 static void on_service(void *arg, enum cache_event event, const struct json *object,

@@ -32,7 +32,7 @@ struct agent {
     struct cache *pods, *services;
     struct queue *queue;
     struct map works;          /* "namespace/name/uid" -> pod_work */
-    struct pod_work *awaiting; /* those that wait for a service */
+    struct pod_work *awaiting; /* those that wait for a service or for room */
 };
 
 /* What the agent knows of a pod beside the cache and the runtime; kept while either has it. */
@@ -43,7 +43,7 @@ struct pod_work {
     int64_t seen_ms;
     int64_t stop_grace;                            /* last asked of the runtime; -1: not asked */
     bool gone;                                     /* the API said so */
-    struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it waits for no service */
+    struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it does not wait */
     bool said_started;
     int64_t said_note;
     bool delete_next; /* after the status that is on its way */
@@ -61,7 +61,7 @@ void pod_work_free(struct pod_work *w);
 /* agent.c */
 void agent_queue_pod(struct agent *a, const char *ns, const char *name, const char *uid);
 void agent_forget_pod(struct pod_work *w); /* frees it */
-/* Whether it is to be looked at when a service of its namespace appears. */
-void agent_await_service(struct pod_work *w, bool awaits);
+/* Whether it is to be looked at when a service of its namespace appears or a run ends. */
+void agent_await(struct pod_work *w, bool awaits);
 
 #endif

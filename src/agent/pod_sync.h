@@ -9,7 +9,7 @@
 #define POD_SERVICE_WAIT_MS 10000
 /* What still runs of a pod that was deleted behind our back gets this long. */
 #define POD_ORPHAN_GRACE_SECONDS 2
-/* How often a pod that waits for that looks again. */
+/* How often a pod that waits for that looks again, should nobody tell of the end. */
 #define POD_ROOM_RECHECK_MS 200
 
 struct pod_view {

@@ -398,7 +398,7 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
         return;
     rc = build_and_start(w, pod, &arena, &err);
     drop_refs(w);
-    agent_await_service(w, false);
+    agent_await(w, false);
     if (rc == 0) {
         if (service_missing)
             say(w, pod, NULL, "Warning", "ServiceNotFound",
@@ -491,7 +491,7 @@ static void look(struct pod_work *w)
     struct pod_view view = view_of(w, pod);
     struct pod_decision d = pod_decide(&view);
 
-    agent_await_service(w, d.step == POD_STEP_WAIT);
+    agent_await(w, d.step == POD_STEP_WAIT);
     w->delete_next = d.step == POD_STEP_DELETE;
     switch (d.step) {
     case POD_STEP_VERIFY:
@@ -528,7 +528,7 @@ void pod_work_begin(struct pod_work *w)
 void pod_work_free(struct pod_work *w)
 {
     client_forget(w);
-    agent_await_service(w, false);
+    agent_await(w, false);
     arena_release(&w->refs_arena);
     pod_token_drop(w);
     free(w->key);
