@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "core/pod_state.h"
 
 static const char *container_problem(const struct json *c)
 {
@@ -36,13 +37,6 @@ static const char *pod_problem(const struct json *pod)
     return n == 0 ? "no containers" : NULL;
 }
 
-static bool is_finished(const struct json *pod)
-{
-    const char *phase = json_string(json_at(pod, "status", "phase"), "");
-
-    return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
-}
-
 static bool status_says_it_ran(const struct json *pod)
 {
     static const char *const lists[] = {"initContainerStatuses", "containerStatuses"};
@@ -54,7 +48,7 @@ static bool status_says_it_ran(const struct json *pod)
     return json_string_is(json_at(pod, "status", "phase"), "Running");
 }
 
-static bool has_running(const struct pod_run *run)
+bool pod_run_has_running(const struct pod_run *run)
 {
     for (size_t i = 0; i < run->containers_len; i++)
         if (run->containers[i].phase == CONTAINER_RUNNING)
@@ -140,9 +134,9 @@ struct pod_decision pod_decide(const struct pod_view *v)
         return stop(json_int(json_at(v->pod, "metadata", "deletionGracePeriodSeconds"), 30));
     if (object_is_deleting(v->pod))
         return (struct pod_decision){.step = POD_STEP_DELETE};
-    if (is_finished(v->pod))
-        return alive && has_running(v->run) ? stop(POD_ORPHAN_GRACE_SECONDS)
-                                            : (struct pod_decision){.step = POD_STEP_NONE};
+    if (pod_is_finished(v->pod))
+        return alive && pod_run_has_running(v->run) ? stop(POD_ORPHAN_GRACE_SECONDS)
+                                                    : (struct pod_decision){.step = POD_STEP_NONE};
     if (!v->run)
         return decide_start(v);
     return (struct pod_decision){.step = POD_STEP_NONE};

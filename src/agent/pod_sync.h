@@ -18,8 +18,8 @@ struct pod_view {
     bool synced;               /* the cache was filled at least once */
     bool gone;                 /* the API itself said so */
     bool service_seen;         /* the one MASTER_ADDR names, if any */
-    bool room_held;            /* something still runs here of a pod the API has forgotten */
-    int64_t seen_ms;           /* when the agent first saw the pod */
+    bool room_held;  /* something still runs here of a pod the API has forgotten or given up on */
+    int64_t seen_ms; /* when the agent first saw the pod */
     int64_t now_ms;
 };
 
@@ -50,6 +50,8 @@ struct pod_decision {
 };
 
 struct pod_decision pod_decide(const struct pod_view *v);
+
+bool pod_run_has_running(const struct pod_run *run);
 
 /* The Service that must be there before the pod starts, or NULL. */
 const char *pod_awaited_service(struct arena *a, const struct json *pod);

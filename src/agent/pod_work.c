@@ -18,6 +18,7 @@
 #include "api/object.h"
 #include "base/log.h"
 #include "client/client.h"
+#include "core/pod_state.h"
 #include "runtime/mounts.h"
 
 #define WORK_ARENA_LIMIT_BYTES (64u * 1024u * 1024u)
@@ -431,7 +432,10 @@ static void see_departed(void *arg, const struct pod_run *run)
     struct departed *d = arg;
     const struct json *pod = run->alive ? cache_get(d->agent->pods, run->ns, run->name) : NULL;
 
-    d->any |= run->alive && (!pod || strcmp(object_uid(pod), run->uid) != 0);
+    if (!run->alive)
+        return;
+    d->any |= !pod || strcmp(object_uid(pod), run->uid) != 0 ||
+              (pod_is_finished(pod) && pod_run_has_running(run)); /* failed as lost, by others */
 }
 
 static bool room_is_held(const struct agent *a)

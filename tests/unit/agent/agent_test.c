@@ -268,6 +268,23 @@ static void a_pod_waits_for_the_process_of_a_forgotten_one(void **state)
     assert_false(runs(w, "u1"));
 }
 
+/* As the controller does with the pods of a node that has not been heard of. */
+static void a_pod_waits_for_the_process_of_one_given_up(void **state)
+{
+    struct world *w = *state;
+    struct json *pod;
+
+    put_shell(w, "p", "u1", "trap '' TERM; while :; do sleep 1000 & wait; done");
+    (void)wait_phase(w, "p", "Running");
+    pod = small_api_get(&w->api, &w->arena, POD_PATH "p");
+    json_set_string(&w->arena, json_get_mut(pod, "status"), "phase", "Failed");
+    small_api_put(&w->api, &w->arena, POD_PATH "p", pod);
+    put_shell(w, "q", "u2", "sleep 1000");
+    while (!folder_exists(w, "u2"))
+        loop_run_once(w->f.loop);
+    assert_false(runs(w, "u1"));
+}
+
 static void a_status_refused_with_a_conflict_is_written_again(void **state)
 {
     struct world *w = *state;
@@ -420,6 +437,7 @@ int main(int argc, char **argv)
         T(a_deleted_pod_is_stopped_reported_and_forgotten),
         T(a_pod_deleted_behind_our_back_is_stopped),
         T(a_pod_waits_for_the_process_of_a_forgotten_one),
+        T(a_pod_waits_for_the_process_of_one_given_up),
         T(a_status_refused_with_a_conflict_is_written_again),
         T(a_restarted_agent_goes_on),
         T(a_replaced_pod_is_not_confused_with_the_old_one),
