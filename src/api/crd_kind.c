@@ -117,6 +117,7 @@ static struct kind *make_kind(struct arena *a, const struct json *crd, const str
         .namespaced = json_string_is(json_get(spec, "scope"), "Namespaced"),
         .has_status = json_get(parts, "status") != NULL,
         .custom = true,
+        .collected = true,
         .deprecation = deprecation(a, spec, version),
         .from_stored = json_len(json_get(spec, "versions")) > 1 ? set_version : NULL,
         .ending = object_is_deleting(crd),

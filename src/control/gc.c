@@ -1,6 +1,7 @@
 /*
  * gc.c - see gc.h. Follows every collected kind, and looks at an object when it or one of its
- * owners changed. A queue key is a UID.
+ * owners changed. A queue key is a UID. Definitions are followed too: an installed kind is followed
+ * from the moment its definition is seen until it is gone, and all its objects with it.
  *
  * The picture may be old, so nothing is deleted on its word alone: the object is read from the API
  * and so is every owner that was not seen to go, then the object is deleted with its UID as
@@ -20,14 +21,20 @@
 
 #define IN_WORK_LIMIT 16
 #define TASK_LIMIT_BYTES (64u * 1024u * 1024u)
+#define TIDY_AGAIN_MS 1000 /* when memory had run out */
 
 /* One kind that is followed. */
 struct source {
+    struct source *next;
     struct gc *gc;
     const struct kind *kind;
     struct reflector *reflector;
+    char *definition;         /* that installed the kind; NULL: compiled in */
+    unsigned defined_in_list; /* of definitions, the last it was in */
     unsigned lists;
     bool synced;
+    bool renew; /* its reflector is to be replaced, or to go: see tidy */
+    bool gone;
 };
 
 /* An object being looked at, with calls under way. */
@@ -51,9 +58,13 @@ struct gc {
     struct queue *queue;
     struct gc_graph graph;
     struct task *tasks;
+    struct gc_kinds kinds;
+    struct source *sources;
+    struct reflector *definitions;
+    struct clock_timer *tidying;
+    unsigned definition_lists;
+    bool definitions_synced;
     bool ready;
-    size_t sources_len;
-    struct source sources[];
 };
 
 /* --- tasks
@@ -305,7 +316,7 @@ static void ask_for_owner(struct task *t, const struct kind *k)
 static void check_owners(struct task *t)
 {
     for (; t->next_owner; t->next_owner = t->next_owner->next) {
-        const struct kind *k = kind_of_object(t->next_owner);
+        const struct kind *k = gc_kinds_of_owner(&t->gc->kinds, t->next_owner);
 
         switch (gc_graph_owner_state(&t->gc->graph, k, json_get_string(t->next_owner, "uid", ""),
                                      t->ns)) {
@@ -400,13 +411,26 @@ static void on_object(void *arg, const struct json *object, const struct err *er
     }
 }
 
-/* By the picture alone: is there anything that may have to be done? */
-static bool needs_care(struct gc *gc, const struct gc_node *n)
+static bool all_synced(const struct gc *gc)
 {
+    for (const struct source *s = gc->sources; s; s = s->next)
+        if (!s->synced)
+            return false;
+    return true;
+}
+
+/* By the picture alone: is there anything that may have to be done? */
+static bool needs_care(struct gc *gc, struct gc_node *n)
+{
+    bool ask_again = n->ask_again;
+
+    n->ask_again = false;
     if (n->deleting && n->orphan)
-        return true;
+        return all_synced(gc); /* a dependent that was not told of yet would not be kept */
     if (n->deleting)
-        return n->foreground && press_dependents(gc, n->uid) == 0;
+        return n->foreground && all_synced(gc) && press_dependents(gc, n->uid) == 0;
+    if (ask_again)
+        return true;
     for (size_t i = 0; i < n->owners_len; i++)
         if (gc_graph_owner_state(&gc->graph, n->owners[i].kind, n->owners[i].uid, n->ns) ==
             GC_OWNER_HOLDS)
@@ -417,7 +441,7 @@ static bool needs_care(struct gc *gc, const struct gc_node *n)
 static void work(void *arg, const char *uid)
 {
     struct gc *gc = arg;
-    const struct gc_node *n = gc->ready ? gc_graph_find(&gc->graph, uid) : NULL;
+    struct gc_node *n = gc->ready ? gc_graph_find(&gc->graph, uid) : NULL;
     struct task *t;
 
     if (!n || !needs_care(gc, n)) {
@@ -509,24 +533,48 @@ static void forget_unseen(struct source *s)
     }
 }
 
+/* Installed kinds may come at any time: owners of theirs that were not told of are asked for. */
 static void check_ready(struct gc *gc)
 {
-    for (size_t i = 0; i < gc->sources_len; i++)
-        if (!gc->sources[i].synced)
+    for (const struct source *s = gc->sources; s; s = s->next)
+        if (!s->synced && !s->definition)
             return;
-    if (gc->ready)
+    if (gc->ready || !gc->definitions_synced)
         return;
     gc->ready = true;
     map_for_each (at, &gc->graph.by_uid)
         queue_add(gc->queue, at->key);
 }
 
+static bool has_unknown_owner(const struct gc_node *n)
+{
+    for (size_t i = 0; i < n->owners_len; i++)
+        if (!n->owners[i].kind)
+            return true;
+    return false;
+}
+
+/* The first list of an installed kind: what waited for it, or could not be judged without it. */
+static void look_again(struct gc *gc)
+{
+    map_for_each (at, &gc->graph.by_uid) {
+        struct gc_node *n = at->value;
+
+        n->ask_again = has_unknown_owner(n);
+        if (n->deleting || n->ask_again)
+            queue_add(gc->queue, n->uid);
+    }
+}
+
 static void on_list_end(void *arg)
 {
     struct source *s = arg;
+    bool first = !s->synced;
 
     forget_unseen(s);
     s->synced = true;
+    if (s->definition && first)
+        look_again(s->gc);
     check_ready(s->gc);
 }
 
@@ -537,29 +585,16 @@ static void on_trouble(void *arg, const struct err *err)
     trouble_say(s->gc->trouble, s->kind, err);
 }
 
-/* --- life
+/* --- sources
  * ------------------------------------------------------------------------------------------------
  */
 
-static size_t count_collected(void)
+static bool start_source(struct source *s)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; kinds[i]; i++)
-        n += kinds[i]->collected;
-    return n;
-}
-
-static bool follow(struct gc *gc, const struct kind *k)
-{
-    struct source *s = &gc->sources[gc->sources_len++];
-
-    s->gc = gc;
-    s->kind = k;
     s->reflector = reflector_new(&(struct reflector_options){
-        .transport = gc->transport,
-        .clock = gc->clock,
-        .kind = k,
+        .transport = s->gc->transport,
+        .clock = s->gc->clock,
+        .kind = s->kind,
         .handler = {.list_begin = on_list_begin,
                     .put = on_put,
                     .remove = on_remove,
@@ -570,9 +605,177 @@ static bool follow(struct gc *gc, const struct kind *k)
     return s->reflector;
 }
 
+static void source_free(struct source *s)
+{
+    reflector_free(s->reflector);
+    free(s->definition);
+    free(s);
+}
+
+static struct source *follow(struct gc *gc, const struct kind *k, const char *definition)
+{
+    struct source *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    s->gc = gc;
+    s->kind = k;
+    s->definition = definition ? strdup(definition) : NULL;
+    if ((definition && !s->definition) || !start_source(s)) {
+        source_free(s);
+        return NULL;
+    }
+    s->next = gc->sources;
+    gc->sources = s;
+    return s;
+}
+
+static void forget_all(struct source *s)
+{
+    s->lists++;
+    forget_unseen(s);
+}
+
+/* Reflectors are freed here, never from inside a handler of another. */
+static void tidy(void *arg)
+{
+    struct gc *gc = arg;
+    struct source **at = &gc->sources, *s;
+
+    gc->tidying = NULL;
+    while ((s = *at)) {
+        if (s->gone) {
+            *at = s->next;
+            forget_all(s);
+            source_free(s);
+            look_again(gc);
+            continue;
+        }
+        if (s->renew) {
+            reflector_free(s->reflector);
+            s->renew = !start_source(s);
+            if (s->renew)
+                gc->tidying = clock_start(gc->clock, TIDY_AGAIN_MS, tidy, gc);
+        }
+        at = &s->next;
+    }
+}
+
+static void tidy_soon(struct gc *gc)
+{
+    if (!gc->tidying)
+        gc->tidying = clock_start(gc->clock, 0, tidy, gc);
+}
+
+/* --- definitions: which kinds are installed
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static struct source *find_source(const struct gc *gc, const char *definition)
+{
+    for (struct source *s = gc->sources; s; s = s->next)
+        if (s->definition && !s->gone && strcmp(s->definition, definition) == 0)
+            return s;
+    return NULL;
+}
+
+/* Another version is served now: the objects are the same. */
+static void change_kind(struct source *s, const struct kind *k)
+{
+    map_for_each (at, &s->gc->graph.by_uid) {
+        struct gc_node *n = at->value;
+
+        if (n->kind == s->kind)
+            n->kind = k;
+    }
+    s->kind = k;
+    s->renew = true;
+    tidy_soon(s->gc);
+}
+
+static int on_definition(void *arg, enum reflector_source source, const struct json *definition)
+{
+    struct gc *gc = arg;
+    struct source *s = find_source(gc, object_name(definition));
+    const struct kind *k = gc_kinds_install(&gc->kinds, definition);
+
+    (void)source;
+    if (s)
+        s->defined_in_list = gc->definition_lists;
+    if (!k || (s && s->kind == k))
+        return 0;
+    if (s) {
+        change_kind(s, k);
+        return 0;
+    }
+    s = follow(gc, k, object_name(definition));
+    if (s)
+        s->defined_in_list = gc->definition_lists;
+    return s ? 0 : -1;
+}
+
+static void definition_gone(struct source *s)
+{
+    s->gone = true;
+    tidy_soon(s->gc);
+}
+
+static void on_definition_removed(void *arg, const struct json *definition)
+{
+    struct source *s = find_source(arg, object_name(definition));
+
+    if (s)
+        definition_gone(s);
+}
+
+static void on_definitions_begin(void *arg)
+{
+    struct gc *gc = arg;
+
+    gc->definition_lists++;
+}
+
+static void on_definitions_listed(void *arg)
+{
+    struct gc *gc = arg;
+
+    for (struct source *s = gc->sources; s; s = s->next)
+        if (s->definition && s->defined_in_list != gc->definition_lists)
+            definition_gone(s);
+    gc->definitions_synced = true;
+    check_ready(gc);
+}
+
+static void on_definition_trouble(void *arg, const struct err *err)
+{
+    struct gc *gc = arg;
+
+    trouble_say(gc->trouble, &kind_crd, err);
+}
+
+static bool follow_definitions(struct gc *gc)
+{
+    gc->definitions = reflector_new(&(struct reflector_options){
+        .transport = gc->transport,
+        .clock = gc->clock,
+        .kind = &kind_crd,
+        .handler = {.list_begin = on_definitions_begin,
+                    .put = on_definition,
+                    .remove = on_definition_removed,
+                    .list_end = on_definitions_listed,
+                    .on_trouble = on_definition_trouble,
+                    .arg = gc},
+    });
+    return gc->definitions;
+}
+
+/* --- life
+ * ------------------------------------------------------------------------------------------------
+ */
+
 struct gc *gc_new(struct transport *t, struct clock *clock, struct trouble *trouble)
 {
-    struct gc *gc = calloc(1, sizeof(*gc) + count_collected() * sizeof(gc->sources[0]));
+    struct gc *gc = calloc(1, sizeof(*gc));
     bool ok;
 
     if (!gc)
@@ -580,10 +783,11 @@ struct gc *gc_new(struct transport *t, struct clock *clock, struct trouble *trou
     gc->transport = t;
     gc->clock = clock;
     gc->trouble = trouble;
+    gc->graph.kinds = &gc->kinds;
     gc->queue = queue_new(clock, IN_WORK_LIMIT, work, gc);
-    ok = gc->queue;
+    ok = gc->queue && follow_definitions(gc);
     for (size_t i = 0; ok && kinds[i]; i++)
-        ok = !kinds[i]->collected || follow(gc, kinds[i]);
+        ok = !kinds[i]->collected || follow(gc, kinds[i], NULL);
     if (ok)
         return gc;
     gc_free(gc);
@@ -594,13 +798,18 @@ void gc_free(struct gc *gc)
 {
     if (!gc)
         return;
-    for (size_t i = 0; i < gc->sources_len; i++)
-        reflector_free(gc->sources[i].reflector);
+    clock_stop(gc->clock, gc->tidying);
+    reflector_free(gc->definitions);
+    for (struct source *s = gc->sources, *next; s; s = next) {
+        next = s->next;
+        source_free(s);
+    }
     queue_free(gc->queue);
     for (struct task *t = gc->tasks, *next; t; t = next) {
         next = t->next;
         task_free(t);
     }
     gc_graph_release(&gc->graph);
+    gc_kinds_release(&gc->kinds);
     free(gc);
 }

@@ -48,7 +48,8 @@ static bool has_finalizer(const struct json *object, const char *name)
     return false;
 }
 
-static struct gc_node *node_new(const struct kind *k, const struct json *object)
+static struct gc_node *node_new(const struct gc_kinds *known, const struct kind *k,
+                                const struct json *object)
 {
     size_t owners_len = json_len(owners_of(object));
     size_t head = sizeof(struct gc_node) + owners_len * sizeof(struct gc_owner);
@@ -68,7 +69,7 @@ static struct gc_node *node_new(const struct kind *k, const struct json *object)
     json_each (owner, owners_of(object)) {
         struct gc_owner *o = &n->owners[n->owners_len++];
 
-        o->kind = kind_of_object(owner); /* a reference has apiVersion and kind like an object */
+        o->kind = gc_kinds_of_owner(known, owner);
         o->uid = put_text(&text, json_get_string(owner, "uid", ""));
     }
     return n;
@@ -128,7 +129,7 @@ static bool index_node(struct gc_graph *g, struct gc_node *n)
 
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object)
 {
-    struct gc_node *n = node_new(k, object);
+    struct gc_node *n = node_new(g->kinds, k, object);
     struct gc_node *old = gc_graph_find(g, object_uid(object));
 
     if (!n)
@@ -244,12 +245,12 @@ enum gc_owner_state gc_graph_owner_state(const struct gc_graph *g, const struct 
 {
     const struct gc_node *owner = gc_graph_find(g, owner_uid);
 
-    if (!owner_kind || !*owner_uid)
+    if (!*owner_uid)
         return GC_OWNER_HOLDS;
     if (gc_graph_is_absent(g, owner_uid))
         return GC_OWNER_GONE;
     if (!owner)
-        return GC_OWNER_UNKNOWN;
+        return owner_kind ? GC_OWNER_UNKNOWN : GC_OWNER_HOLDS;
     if (owner->kind->namespaced && strcmp(owner->ns, ns) != 0)
         return GC_OWNER_GONE;
     return owner->deleting && owner->foreground ? GC_OWNER_WAITS : GC_OWNER_HOLDS;

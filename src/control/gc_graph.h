@@ -5,14 +5,14 @@
 #ifndef MUSTER_CONTROL_GC_GRAPH_H
 #define MUSTER_CONTROL_GC_GRAPH_H
 
-#include "api/kind.h"
 #include "base/map.h"
+#include "control/gc_kinds.h"
 
 #define FINALIZER_FOREGROUND "foregroundDeletion"
 #define FINALIZER_ORPHAN "orphan"
 
 struct gc_owner {
-    const struct kind *kind; /* NULL: not one of ours */
+    const struct kind *kind; /* NULL: not known when the object was put */
     const char *uid;
 };
 
@@ -22,11 +22,13 @@ struct gc_node {
     unsigned seen_in_list;
     bool deleting;
     bool foreground, orphan; /* has the finalizer */
+    bool ask_again;          /* an owner's kind may be known by now: read the object */
     size_t owners_len;
     struct gc_owner owners[]; /* and the strings behind them */
 };
 
 struct gc_graph {
+    const struct gc_kinds *kinds;
     struct map by_uid;     /* uid -> node */
     struct map by_name;    /* "plural.group ns/name" -> node */
     struct map dependents; /* "owner uid\0uid" -> node */

@@ -101,8 +101,10 @@ int verb_log(struct server_request *r, struct err *err)
     root = pod_root(r, pod, err);
     if (!root)
         return -1;
-    rc = podlog_open(r->server->loop, root, object_uid(pod), container, &options, &stream, err);
-    if (rc == -ENOENT && options.previous)
+    /* not found as previous is no error yet */
+    rc = podlog_open(r->server->loop, root, object_uid(pod), container, &options, &stream,
+                     options.previous ? NULL : err);
+    if (rc < 0 && options.previous)
         return earlier_log(r, object_uid(pod), container, KEPT_ANY_ATTEMPT, &options, err);
     if (rc == 0)
         reply_stream(r, "text/plain", stream);

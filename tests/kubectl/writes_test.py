@@ -43,6 +43,21 @@ spec:
     template: {{spec: {{schedulerName: nobody, containers: [{{name: python, image: none, command: ["true"]}}]}}}}
 """
 
+WIDGETS = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.dev}
+spec:
+  group: example.dev
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object}}
+"""
+
 
 def config_map(name, **data):
     return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
@@ -103,6 +118,30 @@ class Writes:
         self.assertIn("configmap/ghost created (server dry run)", dry.stdout)
         self.kubectl("get", "cm", "ghost", "-n", "made", code=1)
         self.kubectl("delete", "ns", "made")
+
+    def test_cascades_of_an_installed_kind(self):
+        self.kubectl("apply", "-f", self.write("crd.yaml", WIDGETS))
+        self.kubectl("wait", "--for=condition=Established", "crd/widgets.example.dev")
+        for cascade, stays in ("background", False), ("foreground", False), ("orphan", True):
+            self.kubectl("create", "-f", "-", stdin=json.dumps(
+                {"apiVersion": "example.dev/v1", "kind": "Widget", "metadata": {"name": "owner"}}))
+            owner = {"apiVersion": "example.dev/v1", "kind": "Widget", "name": "owner", "blockOwnerDeletion": True,
+                     "uid": self.get("widget", "owner")["metadata"]["uid"]}
+            for kind, version in ("ConfigMap", "v1"), ("Widget", "example.dev/v1"):
+                self.kubectl("create", "-f", "-", stdin=json.dumps(
+                    {"apiVersion": version, "kind": kind, "metadata": {"name": "owned", "ownerReferences": [owner]}}))
+            self.kubectl("delete", "widget", "owner", f"--cascade={cascade}")
+            if cascade == "background":
+                for path in "/api/v1/namespaces/default/configmaps", "/apis/example.dev/v1/namespaces/default/widgets":
+                    self.daemon.wait_for(path, lambda there: "owned" not in there, "owned is gone")
+            self.assertEqual(self.owned(), ["configmap/owned", "widget.example.dev/owned"] if stays else [], cascade)
+        self.assertNotIn("ownerReferences", self.get("cm", "owned")["metadata"])
+        self.delete("cm", "owned")
+        self.kubectl("delete", "crd", "widgets.example.dev")
+        self.kubectl("get", "widgets", code=1)
+
+    def owned(self):
+        return self.kubectl("get", "cm/owned", "widget/owned", "--ignore-not-found", "-o", "name").stdout.split()
 
     def test_replace(self):
         path = self.write("r.json", config_map("replaced", a="1"))

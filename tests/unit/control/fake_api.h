@@ -91,6 +91,18 @@ static inline const char *fake_segment(const char *path, char *out, size_t size)
     return path[len] == '/' ? path + len + 1 : path + len;
 }
 
+/* Kinds that are served beside those compiled in; ends with NULL. */
+static const struct kind *const *fake_installed;
+
+static inline const struct kind *fake_kind(const char *group, const char *version, const char *word)
+{
+    for (const struct kind *const *k = fake_installed; k && *k; k++)
+        if (strcmp((*k)->group, group) == 0 && strcmp((*k)->version, version) == 0 &&
+            strcmp((*k)->plural, word) == 0)
+            return *k;
+    return kind_by_plural(group, version, word);
+}
+
 static inline bool fake_route(const char *path, struct fake_target *t)
 {
     char group[64] = "", version[32], word[64];
@@ -108,7 +120,7 @@ static inline bool fake_route(const char *path, struct fake_target *t)
         path = fake_segment(path, t->ns, sizeof(t->ns));
         path = fake_segment(path, word, sizeof(word));
     }
-    t->kind = kind_by_plural(group, version, word);
+    t->kind = fake_kind(group, version, word);
     path = fake_segment(path, t->name, sizeof(t->name));
     (void)fake_segment(path, t->sub, sizeof(t->sub));
     return t->kind;
