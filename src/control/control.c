@@ -31,6 +31,8 @@ static void on_pod(void *arg, enum cache_event event, const struct json *pod,
         jobs_on_pod(c->jobs, event, pod);
     if (c->scheduler)
         scheduler_on_pod(c->scheduler, event, pod);
+    if (c->nodes)
+        nodes_on_pod(c->nodes, event, pod);
 }
 
 static void on_pods_synced(void *arg)

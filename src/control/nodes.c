@@ -5,6 +5,9 @@
  * when we heard it, not from the times it writes, so that neither a clock that is set nor our own
  * absence makes a node look lost. While it stays silent it is looked at again and again, for pods
  * that were bound to it late.
+ *
+ * A pod may also be bound to a node that was never there. It is waited for like one that was
+ * deleted; only pods that are to go anyway do not wait so long.
  */
 #include "control/nodes.h"
 
@@ -17,6 +20,7 @@
 #include "client/queue.h"
 #include "control/object_list.h"
 #include "core/node_loss.h"
+#include "core/pod_state.h"
 
 #define LOOK_AGAIN_MS 10000
 #define IN_WORK_LIMIT 4
@@ -26,7 +30,8 @@ struct watched {
     struct nodes *nodes;
     char *name, *heartbeat;
     struct clock_timer *patience;
-    bool silent; /* for too long */
+    bool silent;  /* for too long */
+    bool unknown; /* known by its pods only */
 };
 
 /* A plan being carried out. */
@@ -104,10 +109,48 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
         heartbeat = ""; /* its agent, if there is one, makes it again */
     if (!w)
         w = watched_new(n, name);
+    if (w && event != CACHE_DELETED)
+        w->unknown = false;
     if (w && (!w->heartbeat || strcmp(w->heartbeat, heartbeat) != 0))
         be_patient(w, heartbeat);
     else if (w && w->silent)
         queue_add(n->queue, name);
+}
+
+/* --- pods of nodes that are not there --- */
+
+void nodes_on_pod(struct nodes *n, enum cache_event event, const struct json *pod)
+{
+    const char *name = json_string(json_at(pod, "spec", "nodeName"), "");
+    bool deleting = object_is_deleting(pod);
+    struct watched *w;
+
+    if (event == CACHE_DELETED || !*name || (pod_is_finished(pod) && !deleting) ||
+        !cache_is_synced(n->nodes) || cache_get(n->nodes, NULL, name))
+        return;
+    w = map_gets(&n->watched, name);
+    if (!w) {
+        w = watched_new(n, name);
+        if (!w)
+            return;
+        w->unknown = true;
+        be_patient(w, "");
+    }
+    if (w->unknown && deleting)
+        queue_add_after(n->queue, name, NODE_ABSENT_AFTER_MS);
+}
+
+static bool see_pod(void *arg, const struct json *pod)
+{
+    nodes_on_pod(arg, CACHE_CHANGED, pod);
+    return true;
+}
+
+static void on_nodes_synced(void *arg)
+{
+    struct nodes *n = arg;
+
+    cache_each(n->pods, see_pod, n);
 }
 
 /* --- loss --- */
@@ -162,6 +205,29 @@ static const struct json *deleted_node(struct arena *a, const char *name)
     return node;
 }
 
+static void finish(struct nodes *n, const char *name, const struct plan *plan)
+{
+    if (plan_is_empty(plan) && !arena_failed(plan->arena))
+        queue_done(n->queue, name, QUEUE_OK);
+    else if (!carry_out(n, name, plan))
+        queue_done(n->queue, name, QUEUE_RETRY);
+}
+
+static void clear_absent(struct nodes *n, const char *name)
+{
+    struct arena a = ARENA_INIT(LOSS_LIMIT_BYTES);
+    struct object_list pods = {.arena = &a};
+    struct plan plan;
+
+    cache_each(n->pods, object_list_collect, &pods);
+    plan_init(&plan, &a);
+    node_absence_plan(name, pods.items, pods.len, &plan);
+    if (!plan_is_empty(&plan))
+        log_info("node %s is not there: its pods that are being deleted are given up", name);
+    finish(n, name, &plan);
+    arena_release(&a);
+}
+
 static void give_up(struct nodes *n, const char *name)
 {
     const struct json *node = cache_get(n->nodes, NULL, name);
@@ -177,10 +243,7 @@ static void give_up(struct nodes *n, const char *name)
         queue_add_after(n->queue, name, LOOK_AGAIN_MS);
     else
         watched_free(map_removes(&n->watched, name));
-    if (plan_is_empty(&plan) && !arena_failed(&a))
-        queue_done(n->queue, name, QUEUE_OK);
-    else if (!carry_out(n, name, &plan))
-        queue_done(n->queue, name, QUEUE_RETRY);
+    finish(n, name, &plan);
     arena_release(&a);
 }
 
@@ -191,6 +254,8 @@ static void work(void *arg, const char *name)
 
     if (w && w->silent && cache_is_synced(n->pods))
         give_up(n, name);
+    else if (w && w->unknown && cache_is_synced(n->pods))
+        clear_absent(n, name);
     else
         queue_done(n->queue, name, QUEUE_OK);
 }
@@ -220,6 +285,7 @@ struct nodes *nodes_new(const struct nodes_options *o)
                                                      .clock = o->clock,
                                                      .kind = &kind_node,
                                                      .on_change = on_node,
+                                                     .on_synced = on_nodes_synced,
                                                      .on_trouble = on_trouble,
                                                      .arg = n});
     if (n->nodes)

@@ -19,6 +19,8 @@ struct nodes_options {
     struct cache *pods; /* of all namespaces */
 };
 
+/* One of options.pods was added or has changed. */
+void nodes_on_pod(struct nodes *n, enum cache_event event, const struct json *pod);
 struct nodes *nodes_new(const struct nodes_options *options) must_check;
 void nodes_free(struct nodes *n); /* after the applier, before the cache of pods */
 

@@ -80,6 +80,11 @@ static void give_up(const struct json *node, const struct json *pod, struct plan
     plan_patch(plan, &kind_pod, pod, patch);
 }
 
+static bool is_bound_to(const struct json *pod, const char *node)
+{
+    return json_string_is(json_at(pod, "spec", "nodeName"), node);
+}
+
 void node_loss_plan(const struct json *node, const struct json *const *pods, size_t pods_len,
                     int64_t now_ms, struct plan *plan)
 {
@@ -88,6 +93,14 @@ void node_loss_plan(const struct json *node, const struct json *const *pods, siz
         return;
     }
     for (size_t i = 0; i < pods_len; i++)
-        if (json_string_is(json_at(pods[i], "spec", "nodeName"), object_name(node)))
+        if (is_bound_to(pods[i], object_name(node)))
             give_up(node, pods[i], plan);
+}
+
+void node_absence_plan(const char *name, const struct json *const *pods, size_t pods_len,
+                       struct plan *plan)
+{
+    for (size_t i = 0; i < pods_len; i++)
+        if (is_bound_to(pods[i], name) && object_is_deleting(pods[i]))
+            plan_delete(plan, &kind_pod, pods[i], 0);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control/world.h"
+#include "core/node_loss.h"
 
 #define MINUTE_MS 60000
 
@@ -152,6 +153,77 @@ static void pods_of_a_deleted_node_are_replaced_too(void **state)
     assert_string_equal(node_of(w, 1), "n2");
 }
 
+/* Bound by hand, or by somebody who knew the node once. */
+static void bind_to_nowhere(struct world *w, size_t n)
+{
+    const char *path = arena_printf(&w->arena, "/api/v1/namespaces/d/pods/%s",
+                                    object_name(world_pod(w, n)));
+
+    assert_int_equal(fake_api_do(&w->api, "PATCH", path, "{\"spec\":{\"nodeName\":\"nowhere\"}}"),
+                     200);
+}
+
+static void delete_pod(struct world *w, const char *name)
+{
+    assert_int_equal(fake_api_do(&w->api, "DELETE",
+                                 arena_printf(&w->arena, "/api/v1/namespaces/d/pods/%s", name),
+                                 "{\"gracePeriodSeconds\":30}"),
+                     200);
+}
+
+static void start_nowhere(struct world *w)
+{
+    world_start(w, CONTROL_ALL | CONTROL_NODES);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    bind_to_nowhere(w, 0);
+    bind_to_nowhere(w, 1);
+    fake_clock_advance(&w->clock, 1000);
+}
+
+static void a_pod_that_should_stop_does_not_hang_on_a_node_that_is_not_there(void **state)
+{
+    struct world *w = *state;
+    const char *uid;
+
+    start_nowhere(w);
+    uid = arena_strdup(&w->arena, object_uid(world_pod(w, 1)));
+    delete_pod(w, object_name(world_pod(w, 1)));
+    fake_clock_advance(&w->clock, NODE_ABSENT_AFTER_MS - 1000);
+    assert_true(object_is_deleting(world_pod(w, 1)));
+    fake_clock_advance(&w->clock, 2000);
+    assert_string_not_equal(object_uid(world_pod(w, 1)), uid); /* made anew */
+    assert_string_equal(node_of(w, 0), "nowhere");             /* nobody wanted it to go */
+}
+
+static void pods_of_a_node_that_was_never_there_are_given_up(void **state)
+{
+    struct world *w = *state;
+
+    start_nowhere(w);
+    world_restart(w, CONTROL_ALL | CONTROL_NODES);
+    pass(w, 4, NULL);
+    assert_string_equal(node_of(w, 0), "nowhere");
+    pass(w, 2, NULL);
+    assert_string_equal(node_of(w, 0), "");
+    assert_string_equal(node_of(w, 1), "");
+}
+
+/* Its agent has the pods, and says itself when they have stopped. */
+static void a_node_that_comes_in_time_keeps_its_pods(void **state)
+{
+    struct world *w = *state;
+
+    start_nowhere(w);
+    delete_pod(w, object_name(world_pod(w, 1)));
+    fake_clock_advance(&w->clock, 20000);
+    world_add_node(w, "nowhere", 2);
+    report(w, "nowhere");
+    pass(w, 3, "nowhere");
+    assert_true(object_is_deleting(world_pod(w, 1)));
+    assert_string_equal(node_of(w, 0), "nowhere");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +233,9 @@ int main(void)
         WORLD_TEST(a_pod_that_should_stop_does_not_hang_on_a_lost_node),
         WORLD_TEST(a_node_that_comes_back_takes_pods_again),
         WORLD_TEST(pods_of_a_deleted_node_are_replaced_too),
+        WORLD_TEST(a_pod_that_should_stop_does_not_hang_on_a_node_that_is_not_there),
+        WORLD_TEST(pods_of_a_node_that_was_never_there_are_given_up),
+        WORLD_TEST(a_node_that_comes_in_time_keeps_its_pods),
     };
 
     return cmocka_run_group_tests_name("control nodes", tests, NULL, NULL);
