@@ -20,6 +20,7 @@
 #include "base/timefmt.h"
 #include "core/job.h"
 #include "core/job_view.h"
+#include "core/tensorboard.h"
 
 #define WORLD_LIMIT_BYTES ((size_t)512 << 20)
 #define WORLD_OBJECTS 2500
@@ -132,11 +133,12 @@ static inline void world_change(struct world *w, enum world_set set, const struc
 
 static inline enum world_set world_set_of(const struct kind *k)
 {
-    return k == &kind_pod       ? WORLD_PODS
-           : k == &kind_service ? WORLD_SERVICES
-           : k == &kind_lease   ? WORLD_LEASES
-           : k->has_status      ? WORLD_JOBS
-                                : WORLD_OTHERS;
+    return k == &kind_pod           ? WORLD_PODS
+           : k == &kind_service     ? WORLD_SERVICES
+           : k == &kind_lease       ? WORLD_LEASES
+           : k == &kind_tensorboard ? WORLD_OTHERS /* a job's */
+           : k->has_status          ? WORLD_JOBS
+                                    : WORLD_OTHERS;
 }
 
 static inline const struct json *world_add(struct world *w, enum world_set set,
@@ -333,6 +335,19 @@ static inline void world_apply(struct world *w, const struct plan *plan, int lim
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
+/* The TensorBoard that has the name the job's would have. */
+static inline const struct json *world_board(struct world *w, const struct json *job, size_t at)
+{
+    const struct world_state *others = &w->past[WORLD_OTHERS][at];
+    const char *name = job_tensorboard_name(&w->arena, job);
+
+    for (size_t i = 0; i < others->len; i++)
+        if (kind_of_object(others->items[i]) == &kind_tensorboard &&
+            strcmp(object_name(others->items[i]), name) == 0)
+            return others->items[i];
+    return NULL;
+}
+
 static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COUNT],
                                   struct job_snapshot *s)
 {
@@ -348,6 +363,8 @@ static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COU
         .services_len = services->len,
         .leases = leases->items,
         .leases_len = leases->len,
+        .tensorboard = world_board(w, w->past[WORLD_JOBS][at[WORLD_JOBS]].items[0],
+                                   at[WORLD_OTHERS]),
         .shared_network = w->shared_network,
         .now_ms = w->now_ms,
     };
@@ -359,6 +376,8 @@ static inline const struct job_kind *world_kind(const struct json *job)
     for (size_t i = 0; job_kinds[i]; i++)
         if (kind_of_object(job) == job_kinds[i]->kind)
             return job_kinds[i];
+    if (kind_of_object(job) == &kind_tensorboard)
+        return &job_kind_tensorboard;
     return job_kinds[0];
 }
 
