@@ -10,8 +10,8 @@ export function visibleRange(top: number, height: number, row: number, count: nu
   return { from, to: Math.min(count, Math.ceil((top + height) / row) + SPARE) };
 }
 
-/** extra: one row that is higher, by so much. */
-export function VirtualList(props: { count: number; rowHeight: number; class?: string; label: string; extra?: { after: number; height: number } | undefined; render(index: number): ComponentChildren }) {
+/** extra: one row that is higher, by so much. role: rowgroup where the rows are a table's. */
+export function VirtualList(props: { count: number; rowHeight: number; class?: string; label: string; role?: "region" | "rowgroup"; extra?: { after: number; height: number } | undefined; render(index: number): ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   useEffect(() => {
@@ -34,9 +34,9 @@ export function VirtualList(props: { count: number; rowHeight: number; class?: s
   const rows = [];
   for (let i = from; i < to; i++) rows.push(props.render(i));
   return (
-    <div class={`virtual ${props.class ?? ""}`} ref={box} tabIndex={0} role="region" aria-label={props.label}>
-      <div style={{ height: `${props.count * props.rowHeight + extra}px`, position: "relative" }}>
-        <div style={{ position: "absolute", left: 0, right: 0, top: `${from * props.rowHeight + above}px` }}>{rows}</div>
+    <div class={`virtual ${props.class ?? ""}`} ref={box} tabIndex={0} role={props.role ?? "region"} aria-label={props.label}>
+      <div role="presentation" style={{ height: `${props.count * props.rowHeight + extra}px`, position: "relative" }}>
+        <div role="presentation" style={{ position: "absolute", left: 0, right: 0, top: `${from * props.rowHeight + above}px` }}>{rows}</div>
       </div>
     </div>
   );

@@ -47,7 +47,12 @@ function Basics(props: { job: Job }) {
   if (isDebug(job)) rows.push([t("debug"), t("on")]);
   if (job.status?.backoffCount) rows.push([t("restarts"), <span class="num">{job.status.backoffCount}</span>]);
   if (job.spec?.tensorboardSpec) rows.push([t("tensorboard"), <BoardLink job={job} />]);
-  return <dl class="basics">{rows.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+  return (
+    <section>
+      <h2>{t("basic")}</h2>
+      <dl class="basics">{rows.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
+    </section>
+  );
 }
 
 function Conditions(props: { conditions: Condition[] }) {

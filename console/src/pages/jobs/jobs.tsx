@@ -31,12 +31,12 @@ function keptColumns(): Column[] {
 function Detail(props: { job: Job }) {
   const { job } = props;
   return (
-    <div class="detail" style={{ height: `${DETAIL_PX}px` }}>
+    <div class="detail" role="row" style={{ height: `${DETAIL_PX}px` }}><div role="cell">
       <div>{replicasByRole(job).map((one) => <span key={one.type} class="chip">{one.type}: {one.count}</span>)}</div>
       <div class="mono">{job.metadata.uid}</div>
       <div>{[job.status?.reason, job.status?.message].filter(Boolean).join(": ") || "-"}</div>
       <div><a href={jobHref(job, "logs")}>{t("logs")}</a> · <a href={jobHref(job, "yaml")}>{t("yaml")}</a></div>
-    </div>
+    </div></div>
   );
 }
 
@@ -146,7 +146,7 @@ export function JobsPage() {
             {columns.map((one) => <span role="columnheader" key={one} class={`cell-${one}`}>{one === "labels" ? t("label") : t(one)}</span>)}
             <span role="columnheader" class="cell-menu"><span class="sr-only">{t("actions")}</span></span>
           </div>
-          <VirtualList count={shown.length} rowHeight={ROW_PX} label={t("title")} class="job-rows"
+          <VirtualList count={shown.length} rowHeight={ROW_PX} label={t("title")} role="rowgroup" class="job-rows"
             extra={open >= 0 ? { after: open, height: DETAIL_PX } : undefined}
             render={(i) => {
               const job = shown[i]!;
