@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/pod_messages.h"
 #include "api/object.h"
 #include "base/buf.h"
 #include "core/job_view.h"
@@ -97,8 +98,7 @@ void pod_probes_build(struct arena *a, const struct json *container, struct cont
         p->failure_threshold = at_least(v, "failureThreshold", 3, 1);
         p->grace_seconds = at_least(v, "terminationGracePeriodSeconds", -1, -1);
     }
-    ret->message_path = json_get_string(container, "terminationMessagePath",
-                                        "/dev/termination-log");
+    ret->message_path = json_get_string(container, "terminationMessagePath", MESSAGE_DEFAULT_PATH);
     ret->message_from_log_on_error = json_string_is(json_get(container, "terminationMessagePolicy"),
                                                     "FallbackToLogsOnError");
 }

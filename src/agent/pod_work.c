@@ -309,7 +309,9 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
                                    .scratch = w->agent->scratch,
                                    .obstacle = machine->users.obstacle,
                                    .machine = &machine->users,
-                                   .token = machine->token};
+                                   .token = machine->token,
+                                   .messages = machine->host_address == NULL ||
+                                               machine->users.obstacle};
     const struct volume_note *notes = NULL;
     int rc = volumes_prepare(arena, pod, w->refs, &places, start, &notes, err);
 

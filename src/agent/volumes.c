@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/pod_messages.h"
 #include "agent/volume_content.h"
 #include "agent/volume_files.h"
 #include "api/object.h"
@@ -465,17 +466,17 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
     int rc;
 
     *ret_notes = NULL;
-    if (!places->token && !has_mounts(pod))
+    if (!places->token && !has_mounts(pod) && !places->messages)
         return 0;
-    if (places->obstacle)
-        return refuse_mounts(&p, err);
     rc = make_folders(&p, err);
     if (rc == 0)
-        rc = prepare_all(&p, err);
-    if (rc == 0 && places->token)
+        rc = places->obstacle ? refuse_mounts(&p, err) : prepare_all(&p, err);
+    if (rc == 0 && !places->obstacle && places->token)
         rc = prepare_files(&p, NULL, "serviceAccount", &account, err);
-    if (rc == 0)
+    if (rc == 0 && !places->obstacle)
         rc = build_all_mounts(&p, err);
+    if (rc == 0 && places->messages)
+        rc = pod_messages_prepare(a, p.folder, !places->obstacle, start, err);
     *ret_notes = p.notes;
     return rc;
 }

@@ -17,6 +17,7 @@ struct volume_places {
     const char *obstacle; /* why nothing can be mounted here, or NULL */
     const struct identity_machine *machine;
     const char *token; /* of the pod's service account, or NULL */
+    bool messages;     /* its programs get files to say in why they ended */
 };
 
 /* What the pod's author may want to know. Strings are in the arena. */

@@ -108,7 +108,8 @@ struct container_start {
     const char *name;
     bool init;
     struct probe_start probes[PROBE_PURPOSES];
-    const char *message_path;       /* what the program leaves there is why it ended; or NULL */
+    const char *message_path;       /* where the program is to say why it ended */
+    const char *message_file;       /* which file of the machine that is; or NULL */
     bool message_from_log_on_error; /* when it left nothing: the end of its log */
     const struct container_mount *mounts;
     size_t mounts_len;
@@ -129,7 +130,7 @@ struct pod_start {
     const char *owner; /* the UID of what its logs are counted with, or NULL */
     int64_t attempt;   /* which one of its owner's, by its own count; -1: it has none */
     enum pod_restart restart;
-    int64_t log_file_bytes, log_files; /* of one run of a container; 0: no limit */
+    int64_t log_file_bytes, log_files;        /* of one run of a container; 0: no limit */
     const struct container_start *containers; /* init containers first, in order */
     size_t containers_len;
     int64_t grace_seconds;  /* when something other than stop() asks the pod to end */

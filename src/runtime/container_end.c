@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "runtime/end_message.h"
+
 static void explain_start_error(struct container_end *e, struct arena *a)
 {
     struct launch_result r = {.pid = 0};
@@ -33,9 +35,20 @@ static void explain_exit(struct container_end *e, struct arena *a)
         e->message = said;
 }
 
+/* What the program says itself goes before what we find. */
+static const char *own_words(const struct container_end *e, struct arena *a)
+{
+    const char *text = end_message_read(e->start, a);
+
+    if (!text && e->exit_code != 0 && e->start->message_from_log_on_error)
+        text = end_message_from_log(e->dir_fd, e->start, e->log->run, &e->log->cri, a);
+    return text;
+}
+
 void container_end_explain(struct container_end *e, struct arena *a)
 {
     int status = e->slot->status;
+    const char *own;
 
     e->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     e->exit_code = e->signal ? 128 + e->signal : WEXITSTATUS(status);
@@ -43,6 +56,9 @@ void container_end_explain(struct container_end *e, struct arena *a)
         explain_start_error(e, a);
     else
         explain_exit(e, a);
+    own = e->slot->failure.stage == LAUNCH_STAGE_NONE ? own_words(e, a) : NULL;
+    if (own)
+        e->message = own;
     if (!e->message)
         e->message = "out of memory";
 }

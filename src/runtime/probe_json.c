@@ -48,8 +48,7 @@ void probe_json_add(struct arena *a, struct json *container, const struct contai
     for (size_t i = 0; i < PROBE_PURPOSES; i++)
         if (c->probes[i].kind != PROBE_NONE)
             add(a, json_make_object(a, container, purpose_names[i]), c->probes[i]);
-    if (c->message_path)
-        json_set_string(a, container, "messagePath", c->message_path);
+    json_set_string(a, container, "messageFile", c->message_file);
     json_set_bool(a, container, "messageFromLog", c->message_from_log_on_error);
 }
 
@@ -83,6 +82,6 @@ void probe_json_read(struct arena *a, const struct json *container, struct conta
         if (v)
             read_probe(a, v, &c->probes[i]);
     }
-    c->message_path = json_get_string(container, "messagePath", NULL);
+    c->message_file = json_get_string(container, "messageFile", NULL);
     c->message_from_log_on_error = json_get_bool(container, "messageFromLog", false);
 }

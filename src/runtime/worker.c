@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "runtime/container_end.h"
+#include "runtime/end_message.h"
 #include "runtime/minder.h"
 #include "runtime/output.h"
 #include "runtime/probe.h"
@@ -444,6 +445,7 @@ static void start_container(struct worker *w, struct container *c)
     struct arena scratch = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
 
     output_begin_run(&c->output, (uint32_t)c->state->restart_count);
+    end_message_clear(c->start);
     begin_start(c);
     minder.ticket = c->slot->ticket;
     start.env = pod_marked_env(&scratch, c->start->env, w->g->pod.uid, c->start->name);

@@ -10,6 +10,8 @@ must come of it. To add a behaviour, add a file. Every annotation is one check:
     expect/exit-code    of the first container of spec.containers; expect/exit-code.NAME: of that one
     expect/reason       of an ended container: Completed, Error, OOMKilled, StartError ...
     expect/message      text in the message of a waiting or ended container
+    expect/no-message   text that is in none of them
+    expect/messages     how many of them are not empty
     expect/log          each line is (part of) a line of the log of the first container of spec.containers, in this
                         order; expect/log.NAME: of that container
     expect/no-log       text that is not in that log
@@ -229,9 +231,13 @@ class Pods:
         everything = [*ended.values(), *ended_before, *waiting]
         if "reason" in expected:
             self.assertIn(expected["reason"], [one.get("reason") for one in everything], status)
+        messages = [one.get("message", "") for one in everything] + [pod["status"].get("message", "")]
         if "message" in expected:
-            messages = [one.get("message", "") for one in everything] + [pod["status"].get("message", "")]
             self.assertTrue(any(expected["message"].strip() in m for m in messages), status)
+        if "no-message" in expected:
+            self.assertFalse(any(expected["no-message"].strip() in m for m in messages), status)
+        if "messages" in expected:
+            self.assertEqual(len([m for m in messages if m]), int(expected["messages"]), status)
 
     def check_logs(self, pod, expected):
         name = pod["metadata"]["name"]
