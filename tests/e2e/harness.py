@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -129,16 +130,47 @@ class Daemon:
                 process.kill()
                 process.wait()
                 wrong.append(f"{process.args[1:]} did not stop")
-        for pid, line in self.pod_processes().items():
-            wrong.append(f"left behind: {pid} {line}")
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        self.wait_ending()
+        left = self.pod_processes()
+        wrong += [f"left behind: {pid} {line}" for pid, line in left.items()]
+        for _ in range(20):  # a supervisor that is killed may be replaced before the next one is
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            left = self.pod_processes() if left else {}
         for path in self.output_files():
             text = path.read_text(errors="replace")
             if "Sanitizer" in text or "runtime error:" in text:
                 wrong.append(f"{path}:\n{text[-4000:]}")
         shutil.rmtree(self.folder, ignore_errors=True)
         return wrong
+
+    def wait_ending(self):
+        """Processes of a pod that is over, or was told to stop, may still be on their way out: until they are gone."""
+        until = time.monotonic() + PATIENCE
+        for pid in self.pod_processes():
+            with contextlib.suppress(OSError):
+                handle = os.pidfd_open(pid)
+                try:
+                    if self.is_ending(pid):
+                        poll = select.poll()
+                        poll.register(handle, select.POLLIN)
+                        poll.poll(max(0, until - time.monotonic()) * 1000)
+                finally:
+                    os.close(handle)
+
+    def is_ending(self, pid):
+        """Whether the pod of one of pod_processes is over or was told to stop."""
+        uid = pod_uid(pid)
+        if not uid:
+            return False  # it is gone, and perhaps its number another's
+        folder = pathlib.Path(self.folder, "pods", uid)
+        if (folder / "stop.json").exists():
+            return True
+        with contextlib.suppress(FileNotFoundError):
+            record = json.loads((folder / "state.json").read_text())
+            return record["final"] or all(one["state"] == "terminated" for one in record["containers"])
+        return not folder.exists()  # removed: the API has forgotten it
 
     def output_files(self):
         """What muster's own processes have said: daemons, clients, supervisors."""
@@ -318,6 +350,18 @@ def is_alive(pid):
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     return False
+
+
+def pod_uid(pid):
+    """Of a pod's program or one of its supervisors; None when it is neither, or gone."""
+    with contextlib.suppress(OSError):
+        for item in pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            if item.startswith(b"MUSTER_POD_UID="):
+                return item.partition(b"=")[2].decode()
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if b"supervise" in words:
+            return os.path.basename(words[words.index(b"supervise") + 1].decode())
+    return None
 
 
 def uids(pods):
