@@ -103,7 +103,7 @@ export interface ReplicaStatus {
 
 export interface Progress {
   step?: number;
-  loss?: number;
+  loss?: number | string; // "NaN" and the infinities are words
   stepsPerSecond?: number;
   fraction?: number;
   secondsLeft?: number;

@@ -34,22 +34,56 @@ export function exitWord(code: number): ExitWord {
   return code > 128 && code < 193 ? "exitSignal" : "exitOther";
 }
 
-export type Tip = "tipOom" | "tipNotFound" | "tipModule" | "tipNccl" | "tipFile" | "tipCuda" | "tipPort" | "tipGeneral";
+export type Tip =
+  | "tipCuda" | "tipCudaAssert" | "tipNoCuda" | "tipShm" | "tipOom" | "tipSyntax" | "tipShape" | "tipModule" | "tipPort" | "tipDisk" | "tipPvc" | "tipDeadline" | "tipBudget" | "tipPreempted"
+  | "tipNotFound" | "tipFile" | "tipPermission" | "tipRendezvous" | "tipNcclTimeout" | "tipNccl" | "tipKeyboard" | "tipTerminated" | "tipSegfault" | "tipAbort" | "tipNan" | "tipArgs" | "tipKey" | "tipGeneral";
 
-// The first that fits counts: the more telling ones stand first.
+// The first that fits counts: causes stand before what follows from them, the more telling ones before the general.
 const TIPS: readonly [RegExp, Tip][] = [
-  [/CUDA out of memory|torch\.cuda\.OutOfMemoryError/i, "tipCuda"],
-  [/OOMKilled|out of memory|MemoryError|Cannot allocate memory/i, "tipOom"],
-  [/ModuleNotFoundError|No module named|ImportError/i, "tipModule"],
-  [/Address already in use|EADDRINUSE/i, "tipPort"],
-  [/command .* not found|not found in PATH|cannot run command/i, "tipNotFound"],
-  [/FileNotFoundError|No such file or directory|can't open file/i, "tipFile"],
-  [/NCCL|gloo|c10d|Connection (reset|refused|closed)|Broken pipe|socket/i, "tipNccl"],
+  [/CUDA out of memory|torch\.cuda\.OutOfMemoryError|CUDNN_STATUS_ALLOC_FAILED|HIP out of memory/i, "tipCuda"],
+  [/device-side assert|CUDA error: an illegal memory access/i, "tipCudaAssert"],
+  [/No CUDA GPUs are available|no CUDA-capable device|Found no NVIDIA driver|not compiled with CUDA|CUDA driver version is insufficient|invalid device ordinal/i, "tipNoCuda"],
+  [/DataLoader worker .* (is killed|exited unexpectedly)|insufficient shared memory|out of shared memory|unable to (open|mmap|write to) .*shared memory|\/dev\/shm/i, "tipShm"],
+  [/OOMKilled|out of memory|MemoryError|Cannot allocate memory|bad_alloc/i, "tipOom"],
+  [/\b(Syntax|Indentation|Tab)Error:/, "tipSyntax"],
+  [/mat1 and mat2 shapes|size mismatch|shape mismatch|shapes? .*(cannot be multiplied|not aligned|invalid for input)|Expected input batch_size|must match the size of tensor/i, "tipShape"],
+  [/ModuleNotFoundError|No module named|ImportError|cannot open shared object file/i, "tipModule"],
+  [/Address already in use|EADDRINUSE|errno: ?98\b/i, "tipPort"],
+  [/No space left on device|ENOSPC|Disk quota exceeded/i, "tipDisk"],
+  [/persistentvolumeclaim "?[^"\n]*"? (was )?not found|claim .* (does not exist|not found)|FailedMount|volume .* not found/i, "tipPvc"],
+  [/DeadlineExceeded|active ?deadline|longer than .*activeDeadlineSeconds/i, "tipDeadline"],
+  [/Preempt(ed|ion|ing)|Evicted|gave way to/i, "tipPreempted"],
+  [/RendezvousTimeoutError|rendezvous .*time(d)? ?out|The client socket has timed out|wait timeout after|DistStoreError|Timed out initializing process group/i, "tipRendezvous"],
+  [/Watchdog caught collective operation timeout|NCCL.*time(d)? ?out|ncclSystemError|ncclRemoteError|ncclInternalError|collective .*timed out/i, "tipNcclTimeout"],
+  [/command .* not found|: not found$|not found in PATH|cannot run command|executable file .*not found|StartError|ContainerCannotRun/im, "tipNotFound"],
+  [/PermissionError|Permission denied|Operation not permitted/i, "tipPermission"],
+  [/FileNotFoundError|No such file or directory|can't open file|NotADirectoryError/i, "tipFile"],
+  [/KeyboardInterrupt/, "tipKeyboard"],
+  [/the following arguments are required|unrecognized arguments|invalid choice:|error: argument /i, "tipArgs"],
+  [/(loss|gradient)[^\n]*\b(is|became|:|=)\s*(nan|inf)\b|contains? NaN/i, "tipNan"],
+  [/\b(Key|Attribute|Index|Name)Error:/, "tipKey"],
+  [/NCCL|gloo|c10d|Connection (reset|refused|closed|timed out)|Broken pipe/i, "tipNccl"],
+  [/Segmentation fault|SIGSEGV/i, "tipSegfault"],
+  [/BackoffLimitExceeded|restarts are used up|restart budget/i, "tipBudget"],
 ];
 
+const BY_CODE: Record<number, Tip> = { 126: "tipPermission", 127: "tipNotFound", 130: "tipKeyboard", 134: "tipAbort", 137: "tipOom", 139: "tipSegfault", 143: "tipTerminated" };
+
+/** What usually helps, from how it ended and what was said last. */
 export function tipFor(code: number, text: string): Tip {
   for (const [pattern, tip] of TIPS) if (pattern.test(text)) return tip;
-  return code === 137 ? "tipOom" : code === 127 ? "tipNotFound" : "tipGeneral";
+  return BY_CODE[code] ?? "tipGeneral";
+}
+
+/** The line that says it: the last one that one of the patterns fits, else the last that looks like an error. */
+export function tellingLine(text: string): number {
+  const lines = text.split("\n");
+  const last = (fits: (line: string) => boolean): number => {
+    for (let i = lines.length - 1; i >= 0; i--) if (fits(lines[i]!)) return i;
+    return -1;
+  };
+  const known = last((line) => TIPS.some(([pattern]) => pattern.test(line)));
+  return known >= 0 ? known : last((line) => /\b\w*(Error|Exception)\b/.test(line));
 }
 
 /** The sentence the controller gave, or what the conditions say. */

@@ -42,6 +42,17 @@ export function extendedResources(totals: Totals): string[] {
   return [...new Set([...Object.keys(totals.requests), ...Object.keys(totals.limits)])].filter((name) => name.includes("/")).sort();
 }
 
+/** How many GPUs (extended resources of that name) the job has or asks for. */
+export function gpusOf(job: Job): number {
+  const totals = totalsOf(job);
+  return extendedResources(totals).filter((name) => /gpu/i.test(name)).reduce((sum, name) => sum + (totals.limits[name] ?? totals.requests[name] ?? 0), 0);
+}
+
+/** A loss that is no number comes as a word: "NaN". */
+export function lossText(loss: number | string | undefined): string {
+  return typeof loss === "number" ? String(Number(loss.toPrecision(4))) : (loss ?? "");
+}
+
 export function replicasByRole(job: Job): { type: string; count: number }[] {
   return (job.spec?.replicaSpecs ?? []).map((spec) => ({ type: spec.type, count: spec.replicas ?? 1 }));
 }

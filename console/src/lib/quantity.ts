@@ -33,3 +33,24 @@ export function formatQuantity(resource: string, n: number): string {
   if (resource === "memory" || resource.endsWith("storage")) return formatBytes(n);
   return String(n);
 }
+
+/** Round binary places for an axis of bytes: 0, 256 MiB, 512 MiB; about n of them. */
+export function byteTicks(max: number, n: number): number[] {
+  if (!(max > 0)) return [0];
+  let step = 2 ** Math.max(0, Math.ceil(Math.log2(max / n)));
+  if (max / step < n / 2 && step > 1) step /= 2;
+  const found: number[] = [];
+  for (let at = 0; at <= max; at += step) found.push(at);
+  return found;
+}
+
+/** "512 MiB", "1.5 GiB": for axes, without needless digits. */
+export function shortBytes(n: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let i = 0;
+  while (Math.abs(n) >= 1024 && i < units.length - 1) {
+    n /= 1024;
+    i++;
+  }
+  return `${Number(n.toPrecision(n >= 100 ? 4 : 3))} ${units[i]}`;
+}

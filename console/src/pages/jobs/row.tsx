@@ -3,7 +3,7 @@ import { memo } from "../../ui/memo.ts";
 import type { Job } from "../../data/types.ts";
 import { translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
-import { extendedResources, isPaused, jobHref, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
+import { extendedResources, isPaused, jobHref, lossText, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
 import { Menu, type MenuItem } from "../../ui/menu.tsx";
@@ -24,7 +24,7 @@ function ProgressCell(props: { job: Job }) {
   const p = props.job.status?.progress;
   if (!p) return <span class="dim">-</span>;
   const words = [];
-  if (p.step !== undefined && p.loss !== undefined) words.push(t("stepLoss", { step: p.step, loss: p.loss.toPrecision(4) }));
+  if (p.step !== undefined && p.loss !== undefined) words.push(t("stepLoss", { step: p.step, loss: lossText(p.loss) }));
   if (p.secondsLeft !== undefined && !isOver(props.job)) words.push(t("timeLeft", { time: duration(p.secondsLeft * 1000) }));
   return (
     <span title={[p.message, ...words].filter(Boolean).join(" · ")}>

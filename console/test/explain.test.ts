@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { jobTexts } from "../src/i18n/job.ts";
+import type { Event, Job, Node, Pod } from "../src/data/types.ts";
+import { newlyOver } from "../src/lib/endings.ts";
+import { tellingLine, tipFor, type Tip } from "../src/lib/failure.ts";
+import { gpuKinds, misfit } from "../src/lib/fit.ts";
+import { byteTicks, shortBytes } from "../src/lib/quantity.ts";
+import { ticks, timeLineOf } from "../src/lib/timeline.ts";
+import { queuePosition, waitingText } from "../src/lib/waiting.ts";
+
+const CASES: [code: number, text: string, tip: Tip][] = [
+  [1, "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "tipCuda"],
+  [1, "RuntimeError: CUDA error: device-side assert triggered", "tipCudaAssert"],
+  [1, "RuntimeError: No CUDA GPUs are available", "tipNoCuda"],
+  [1, "RuntimeError: DataLoader worker (pid 71) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.", "tipShm"],
+  [137, "OOMKilled", "tipOom"],
+  [137, "", "tipOom"],
+  [1, "  File \"t.py\", line 3\nSyntaxError: invalid syntax", "tipSyntax"],
+  [1, "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x784 and 100x10)", "tipShape"],
+  [1, "ModuleNotFoundError: No module named 'x'", "tipModule"],
+  [1, "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory", "tipModule"],
+  [1, "RuntimeError: The server socket has failed to listen ... (errno: 98 - Address already in use).", "tipPort"],
+  [1, "OSError: [Errno 28] No space left on device", "tipDisk"],
+  [1, "persistentvolumeclaim \"data\" not found", "tipPvc"],
+  [143, "DeadlineExceeded", "tipDeadline"],
+  [143, "Preempted: gave way to \"big\"", "tipPreempted"],
+  [1, "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError", "tipRendezvous"],
+  [1, "[E ProcessGroupNCCL.cpp:828] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE)", "tipNcclTimeout"],
+  [127, "sh: 1: trian: not found", "tipNotFound"],
+  [127, "", "tipNotFound"],
+  [1, "PermissionError: [Errno 13] Permission denied: '/data/out'", "tipPermission"],
+  [1, "FileNotFoundError: [Errno 2] No such file or directory: 'a'", "tipFile"],
+  [130, "KeyboardInterrupt", "tipKeyboard"],
+  [2, "train.py: error: unrecognized arguments: --ephocs", "tipArgs"],
+  [1, "ValueError: loss is nan", "tipNan"],
+  [1, "KeyError: 'lr'", "tipKey"],
+  [1, "RuntimeError: [../gloo/transport/tcp/pair.cc] Connection closed by peer", "tipNccl"],
+  [139, "", "tipSegfault"],
+  [134, "terminate called", "tipAbort"],
+  [143, "", "tipTerminated"],
+  [3, "BackoffLimitExceeded", "tipBudget"],
+  [3, "?", "tipGeneral"],
+];
+
+test("the common failures are told apart", () => {
+  for (const [code, text, tip] of CASES) assert.equal(tipFor(code, text), tip, text || `exit ${code}`);
+  assert.ok(new Set(CASES.map(([, , tip]) => tip)).size >= 20);
+  for (const [, , tip] of CASES) assert.ok(jobTexts.zh[tip] && jobTexts.en[tip], tip);
+});
+
+test("the line that says it", () => {
+  assert.equal(tellingLine("a\nTraceback\nValueError: bad\nbye"), 2);
+  assert.equal(tellingLine("KeyError: 'x'\nnothing"), 0);
+  assert.equal(tellingLine("all is well"), -1);
+});
+
+const meta = (name: string, at: string, uid = name) => ({ name, uid, namespace: "d", resourceVersion: "1", creationTimestamp: at });
+
+test("what it waits for, in Chinese", () => {
+  assert.equal(waitingText("can never fit: asks 8 GPU, the node has 0", "zh"), "永远放不下：请求 8 GPU，节点只有 0");
+  assert.equal(waitingText('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"), "等待资源：需要 4 GPU，共 8，空闲 1；“a”占用 7");
+  assert.equal(waitingText("something new", "zh"), "something new");
+  assert.equal(waitingText("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");
+  const job: Job = { metadata: meta("j", ""), status: { message: 'waiting for its turn: number 3 in line behind job "a"' } };
+  assert.equal(queuePosition(job), 3);
+  assert.equal(queuePosition({ metadata: meta("j", "") }), undefined);
+});
+
+test("the time line has queued, starting and running, and earlier runs", () => {
+  const job: Job = { metadata: meta("j", "2026-01-01T00:00:00Z"), status: { phase: "Running", startTime: "2026-01-01T00:00:02Z" } };
+  const pod: Pod = {
+    metadata: { ...meta("j-w-0", "2026-01-01T00:00:20Z", "new"), labels: { "replica-type": "w", "replica-index": "0" } },
+    status: { startTime: "2026-01-01T00:00:21Z", containerStatuses: [{ name: "c", ready: true, restartCount: 0, state: { running: { startedAt: "2026-01-01T00:00:23Z" } } }] },
+  };
+  const event = (reason: string, at: string, about: Event["involvedObject"], message = ""): Event => ({ metadata: meta(reason + at, at), reason, message, lastTimestamp: at, involvedObject: about });
+  const line = timeLineOf(job, [pod], [
+    event("Started", "2026-01-01T00:00:03Z", { kind: "Pod", name: "j-w-0", uid: "old" }),
+    event("ReplicaFailed", "2026-01-01T00:00:15Z", { kind: "PyTorchTrainingJob", name: "j", uid: "j" }, "j-w-0 failed with exit code 3"),
+  ], Date.parse("2026-01-01T00:01:00Z"));
+  assert.deepEqual(line.lanes.map((one) => one.label), ["j", "w-0"]);
+  assert.deepEqual(line.lanes[0]!.spans.map((one) => [one.kind, (one.to - one.from) / 1000]), [["queued", 2], ["running", 58]]);
+  assert.deepEqual(line.lanes[1]!.spans.map((one) => [one.kind, (one.to - one.from) / 1000]), [["failed", 12], ["queued", 1], ["starting", 2], ["running", 37]]);
+  assert.equal(line.lanes[1]!.spans[0]!.attempt, 0);
+  assert.equal(line.lanes[0]!.marks.length, 1);
+  assert.equal(line.to - line.from, 60_000);
+  assert.deepEqual(ticks(60_000, 6), [0, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000]);
+});
+
+test("what can never fit is said before it is sent", () => {
+  const node = (cpu: string, gpu: string): Node => ({ metadata: meta("n", ""), status: { allocatable: { cpu, memory: "8Gi", "nvidia.com/gpu": gpu } } });
+  const job = (replicas: number, limits: Record<string, string>): Job => ({ metadata: meta("j", ""), spec: { replicaSpecs: [{ type: "w", replicas, template: { spec: { containers: [{ name: "c", resources: { limits } }] } } }] } });
+  assert.equal(misfit(job(1, { cpu: "2" }), [node("4", "0")]), null);
+  assert.deepEqual(misfit(job(1, { cpu: "8" }), [node("4", "0"), node("6", "0")]), { resource: "cpu", asked: 8, has: 6, pod: true });
+  assert.deepEqual(misfit(job(4, { cpu: "3" }), [node("4", "0"), node("6", "0")]), { resource: "cpu", asked: 12, has: 10, pod: false });
+  assert.deepEqual(misfit(job(1, { "nvidia.com/gpu": "1" }), [node("4", "0")])?.resource, "nvidia.com/gpu");
+  assert.equal(misfit(job(1, { cpu: "8" }), []), null, "without nodes nothing is known");
+  assert.deepEqual(gpuKinds([node("4", "1")]), ["nvidia.com/gpu"]);
+});
+
+test("jobs that ended since the last look", () => {
+  const job = (uid: string, phase: string): Job => ({ metadata: meta(uid, "", uid), status: { phase } });
+  const first = newlyOver(null, [job("a", "Running"), job("b", "Failed")]);
+  assert.deepEqual(first.over, []);
+  const second = newlyOver(first.now, [job("a", "Succeeded"), job("b", "Failed"), job("c", "Failed")]);
+  assert.deepEqual(second.over.map((one) => one.metadata.uid), ["a"]);
+});
+
+test("axes of bytes have binary places", () => {
+  assert.deepEqual(byteTicks(2 ** 30, 4), [0, 2 ** 28, 2 ** 29, 3 * 2 ** 28, 2 ** 30]);
+  assert.equal(shortBytes(2 ** 30), "1 GiB");
+  assert.equal(shortBytes(1.5 * 2 ** 20), "1.5 MiB");
+  assert.equal(shortBytes(0), "0 B");
+  assert.deepEqual(byteTicks(0, 4), [0]);
+});
