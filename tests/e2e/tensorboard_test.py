@@ -1,0 +1,415 @@
+#!/usr/bin/python3
+"""TensorBoards: the real one started by a job and seen through the console's address; suspended, resumed, deleted;
+what is said when there is none; and the proxy before it, against a program that answers in every odd way."""
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+import harness
+
+BOARDS = "/apis/tensorstack.dev/v1beta1/namespaces/default/tensorboards"
+VENV = harness.ROOT / "build/venv/bin"
+KUBECTL = harness.ROOT / "build/bin/kubectl-1.32"
+MERGE = "application/merge-patch+json"
+
+# Stands in for tensorboard: takes its options and answers as told by the path.
+FAKE = '''#!/usr/bin/python3
+import hashlib, http.server, json, sys
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+prefix = options["--path_prefix"]
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *args): pass
+    def answer(self, body, code=200, **headers):
+        self.send_response(code)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+    def do_GET(self):
+        what = self.path[len(prefix):].split("?")[0]
+        if what == "/chunked":
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for i in range(1000):
+                self.wfile.write(b"3e8;x=y\\r\\n" + bytes([97 + i % 26]) * 1000 + b"\\r\\n")
+            self.wfile.write(b"0\\r\\nTrailer: x\\r\\n\\r\\n")
+        elif what == "/cut":
+            self.send_response(200)
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            self.wfile.write(b"x" * 50000)
+            self.close_connection = True
+        elif what == "/big":
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            for i in range(64):
+                self.wfile.write(bytes([i]) * 1048576)
+            self.close_connection = True
+        elif what == "/nonsense":
+            self.wfile.write(b"220 smtp.example ESMTP\\r\\n\\r\\n")
+            self.close_connection = True
+        elif what == "/headers":
+            self.answer(b"{}", 302, Set_Cookie="a=b", Location="http://evil.example/", ETag="e", Server="me",
+                        Content_Type="application/json", Access_Control_Allow_Origin="*")
+        elif what == "/own":
+            self.answer(b"", 302, Location=prefix + "/echo")
+        else:
+            self.answer(json.dumps({"path": self.path, "headers": dict(self.headers), "options": options}).encode(),
+                        Content_Type="application/json")
+    do_HEAD = do_GET
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(json.dumps({"sha": hashlib.sha256(body).hexdigest(), "len": len(body)}).encode())
+http.server.ThreadingHTTPServer((options["--host"], int(options["--port"])), Handler).serve_forever()
+'''
+
+# Writes two runs with Python's standard library only.
+TRAIN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from eventfile import EventWriter
+for run, tags in {"a": ["train/loss", "val/accuracy"], "b/deep": ["train/loss"]}.items():
+    w = EventWriter("/data/log/" + run)
+    for step in range(20):
+        for tag in tags:
+            w.add_scalar(tag, step / 4, step)
+    w.close()
+"""
+
+
+def board(name, **spec):
+    return {"apiVersion": "tensorstack.dev/v1beta1", "kind": "TensorBoard",
+            "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def folder(claim="curves", *paths):
+    return {"pvc": [{"name": claim, "subPath": list(paths)}]}
+
+
+class Boards(harness.DaemonTest):
+    """A daemon whose PATH starts with a folder of ours."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.programs = tempfile.mkdtemp(prefix="muster-programs-")
+        home = os.path.join(cls.programs, "home")
+        os.mkdir(home)
+        cls.environment = {"PATH": f"{cls.programs}:{cls.path}", "HOME": home}
+        os.environ.pop("VIRTUAL_ENV", None)
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        try:
+            super().tearDownClass()
+        finally:
+            shutil.rmtree(cls.programs, ignore_errors=True)
+
+    def tearDown(self):
+        for item in self.daemon.list(BOARDS):
+            with contextlib.suppress(AssertionError):
+                self.daemon.call("DELETE", f"{BOARDS}/{item['metadata']['name']}", expect=(200, 404))
+        super().tearDown()
+
+    def install_fake(self):
+        path = pathlib.Path(self.programs, "tensorboard")
+        path.write_text(FAKE)
+        path.chmod(0o755)
+
+    def wait_phase(self, name, phase):
+        return self.daemon.wait_for(
+            BOARDS, lambda found: found[name] if found.get(name, {}).get("status", {}).get("phase") == phase else None,
+            f"TensorBoard {name} to be {phase}")
+
+    def patch(self, name, spec):
+        self.daemon.call("PATCH", f"{BOARDS}/{name}", {"spec": spec}, content_type=MERGE)
+
+    def exchange(self, method, path, body=None, headers=None, token=True):
+        """(status, headers, body) of a request to the console's address."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+        try:
+            own = {"Authorization": f"Bearer {self.daemon.token}"} if token else {}
+            connection.request(method, path, body, {**own, **(headers or {})})
+            answer = connection.getresponse()
+            return answer.status, answer.msg, answer.read()
+        finally:
+            connection.close()
+
+    def wait_gone(self):
+        """Nothing is left of any TensorBoard: pods, services, leases."""
+        for path in (BOARDS, harness.PODS.format(ns="default"), harness.SERVICES.format(ns="default"), harness.LEASES):
+            self.daemon.wait_for(path, lambda found: True if not [
+                n for n in found if n.startswith("master-port") or n.endswith("-tb") or path == BOARDS] else None)
+
+
+class Proxy(Boards):
+    path = "/usr/bin:/bin"
+
+    def start(self, name="b", **spec):
+        self.install_fake()
+        self.daemon.call("POST", BOARDS, board(name, logDir=folder(), **spec))
+        return self.wait_phase(name, "Running")
+
+    def test_not_installed_says_how_to_get_it_and_is_tried_again(self):
+        pathlib.Path(self.programs, "tensorboard").unlink(missing_ok=True)
+        job = harness.job("sleeper", ["/bin/sleep", "1000"], replicas=1)
+        job["spec"]["tensorboardSpec"] = {"trainingLogFilesets": ["t9k://pvc/curves/log"]}
+        created = self.daemon.create(job)
+        job = self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: jobs["sleeper"] if jobs["sleeper"]
+                                   .get("status", {}).get("tensorboard", {}).get("type") == "Warning" else None)
+        told = job["status"]["tensorboard"]
+        name = told["dependent"]["name"]
+        self.assertRegex(name, "^sleeper-[0-9a-f]{5}$")
+        self.assertEqual((told["ready"], told["action"], told["name"]), (False, "NOP", name))
+        for words in ("pip install tensorboard", "muster board sleeper", "Training tab"):
+            self.assertIn(words, told["note"])
+        found = self.wait_phase(name, "Failed")
+        self.assertEqual(found["metadata"]["ownerReferences"][0]["uid"], created["metadata"]["uid"])
+        self.assertEqual((found["status"]["reason"], found["status"]["failures"]), ("NotInstalled", 1))
+        status, headers, page = self.exchange("GET", f"/tensorboard/default/{name}/", headers={"Accept": "text/html"})
+        self.assertEqual((status, headers["Content-Type"]), (503, "text/html; charset=utf-8"))
+        self.assertIn(b"pip install tensorboard", page)
+        self.assertIn(b"http-equiv=refresh", page)
+        # Installed meanwhile: resuming does not wait for the next try.
+        self.install_fake()
+        self.patch(name, {"suspend": True})
+        self.wait_phase(name, "Paused")
+        self.patch(name, {"suspend": False})
+        self.wait_phase(name, "Running")
+        self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: True if jobs["sleeper"]["status"]
+                             ["tensorboard"]["reason"] == "DependentReady" else None)
+        self.remove("sleeper")  # it goes with its job
+        self.wait_gone()
+
+    def test_refusals_name_the_field(self):
+        for spec, words in (({"logDir": {"s3": {"uri": ["s3://b/x"]}}}, "spec.logDir.s3: Forbidden: event files on S3"),
+                            ({"logDir": {"http": {"url": ["http://x"]}}}, "spec.logDir.http: Forbidden"),
+                            ({"trainingLogFilesets": ["t9k://minio/s/b/p"]}, "spec.trainingLogFilesets[0]"),
+                            ({}, "spec.logDir: Required value")):
+            status, text = self.daemon.request("POST", BOARDS, board("bad", **spec))
+            self.assertEqual(status, 422, text)
+            self.assertIn(words, json.loads(text)["message"])
+
+    def test_requests_are_written_anew(self):
+        found = self.start()
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/echo/%C3%A4?q=1&r=%20", headers={
+            "Cookie": "secret=1", "Accept": "application/json", "X-Forwarded-For": "1.2.3.4", "Connection": "X-Odd",
+            "X-Odd": "1", "If-None-Match": '"e"', "User-Agent": "me"})
+        self.assertEqual(status, 200)
+        seen = json.loads(text)
+        self.assertEqual(seen["path"], "/tensorboard/default/b/echo/%C3%A4?q=1&r=%20")
+        self.assertEqual(seen["headers"], {"Host": "localhost", "Connection": "close", "Accept": "application/json",
+                                           "Accept-Encoding": "identity", "If-None-Match": '"e"'})
+        self.assertEqual(seen["options"]["--logdir"], "/pvc-curves")
+        self.assertEqual(seen["options"]["--port"], str(found["status"]["port"]))
+        policy = headers.get_all("Content-Security-Policy")[-1]
+        self.assertIn(f"connect-src http://127.0.0.1:{self.daemon.port}/tensorboard/default/b/ ", policy)
+        self.assertNotIn("allow-popups", policy)
+        # It was looked at, and that is written down.
+        self.daemon.wait_for(BOARDS, lambda boards: boards["b"]["metadata"].get("annotations", {})
+                             .get("muster.dev/last-used"))
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b?x=1")
+        self.assertEqual((status, headers["Location"]), (307, "/tensorboard/default/b/?x=1"))
+        body = os.urandom(2 * 1024 * 1024)
+        status, headers, text = self.exchange("POST", "/tensorboard/default/b/post", body)
+        self.assertEqual(json.loads(text), {"sha": hashlib.sha256(body).hexdigest(), "len": len(body)})
+        status, headers, text = self.exchange("POST", "/tensorboard/default/b/post")
+        self.assertEqual(json.loads(text)["len"], 0)
+
+    def test_answers_of_every_kind(self):
+        self.start()
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/chunked")
+        self.assertEqual(text, b"".join(bytes([97 + i % 26]) * 1000 for i in range(1000)))
+        self.assertIsNone(headers["Trailer"])
+        memory = self.memory()
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/big")
+        self.assertEqual(hashlib.sha256(text).digest(),
+                         hashlib.sha256(b"".join(bytes([i]) * 1048576 for i in range(64))).digest())
+        if "asan" not in harness.BIN:
+            self.assertLess(self.memory() - memory, 16 * 1024)
+        with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+            self.exchange("GET", "/tensorboard/default/b/cut")
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/nonsense")
+        self.assertEqual(status, 502)
+        self.assertIn(b"does not answer as it should", text)
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/headers")
+        self.assertEqual((status, headers["ETag"]), (302, "e"))
+        for name in ("Set-Cookie", "Location", "Server", "Access-Control-Allow-Origin"):
+            self.assertIsNone(headers[name])
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/own")
+        self.assertEqual((status, headers["Location"]), (302, "/tensorboard/default/b/echo"))
+        status, headers, text = self.exchange("HEAD", "/tensorboard/default/b/echo")
+        self.assertEqual((status, text), (200, b""))
+
+    def memory(self):
+        """Kilobytes the daemon holds."""
+        for line in pathlib.Path(f"/proc/{self.daemon.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        return 0
+
+    def test_foreign_paths_and_callers_are_refused(self):
+        self.start()
+        for path, wanted in (("/tensorboard", 404), ("/tensorboard/", 404), ("/tensorboard/default", 404),
+                             ("/tensorboard/default/nope/", 404), ("/tensorboard/other/b/", 404),
+                             ("/tensorboard/default/b/../c/", 400), ("/tensorboard/default/b/%2E%2e/c", 400),
+                             ("/tensorboard/default/b/./", 400), ("/tensorboard/default/b%2Fx/", 404),
+                             ("/tensorboard/default/127.0.0.1:22/", 404)):
+            status, headers, text = self.exchange("GET", path)
+            self.assertEqual(status, wanted, path)
+        self.assertEqual(self.exchange("DELETE", "/tensorboard/default/b/")[0], 405)
+        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/", token=False)[0], 401)
+        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/", headers={"Origin": "http://evil.example"})[0],
+                         403)
+        self.check_service_account()
+        self.check_session()
+
+    def check_service_account(self):
+        ns = "/api/v1/namespaces/default/serviceaccounts"
+        rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+        self.daemon.call("POST", ns, {"metadata": {"name": "viewer"}})
+        token = self.daemon.call("POST", f"{ns}/viewer/token", {
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})["status"]["token"]
+        own = {"Authorization": f"Bearer {token}"}
+        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/echo", headers=own, token=False)[0], 403)
+        self.daemon.call("POST", f"{rbac}/roles", {"metadata": {"name": "viewer"}, "rules": [
+            {"apiGroups": ["tensorstack.dev"], "resources": ["tensorboards"], "verbs": ["get"]}]})
+        self.daemon.call("POST", f"{rbac}/rolebindings", {
+            "metadata": {"name": "viewer"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role",
+                                                        "name": "viewer"},
+            "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": "default"}]})
+        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/echo", headers=own, token=False)[0], 200)
+
+    def check_session(self):
+        status, headers, text = self.exchange("POST", "/console/v1/login", json.dumps({"token": self.daemon.token}),
+                                              {"Content-Type": "application/json"}, token=False)
+        self.assertEqual(status, 204, text)
+        cookie = {"Cookie": headers["Set-Cookie"].split(";")[0]}
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/echo", headers=cookie, token=False)
+        self.assertEqual(status, 200)
+        self.assertNotIn("Cookie", json.loads(text)["headers"])
+        self.assertEqual(self.exchange("POST", "/tensorboard/default/b/post", "x", cookie, token=False)[0], 403)
+        self.assertEqual(self.exchange("POST", "/tensorboard/default/b/post", "x",
+                                       {**cookie, "X-XSRF-Protected": "1"}, token=False)[0], 200)
+
+    def test_a_status_alone_does_not_lead_it_elsewhere(self):
+        self.start()
+        with socket.create_server(("127.0.0.1", 0)) as victim:
+            victim.setblocking(False)
+            for port in (victim.getsockname()[1], 22, 20000):
+                self.daemon.call("PATCH", f"{BOARDS}/b/status", {"status": {"port": port}}, content_type=MERGE)
+                status, headers, text = self.exchange("GET", "/tensorboard/default/b/echo")
+                self.assertIn(status, (200, 503))  # 200: the controller was quicker
+            with self.assertRaises(BlockingIOError):
+                victim.accept()
+        self.daemon.wait_for(BOARDS, lambda boards: True if self.exchange("GET", "/tensorboard/default/b/echo")[0] == 200
+                             else None)
+
+    def test_an_ended_one_is_started_again_and_changes_make_a_new_pod(self):
+        first = self.start()
+        self.patch("b", {"logDir": folder("curves", "./x", "y")})
+        second = self.daemon.wait_for(BOARDS, lambda boards: boards["b"] if boards["b"]["status"]["phase"] == "Running"
+                                      and boards["b"]["status"]["pod"] != first["status"]["pod"] else None)
+        self.assertEqual(second["status"]["port"], first["status"]["port"])
+        options = json.loads(self.exchange("GET", "/tensorboard/default/b/echo")[2])["options"]
+        self.assertEqual(options["--logdir_spec"], "curves/x:/pvc-curves/x,curves/y:/pvc-curves/y")
+        pod = second["status"]["pod"]["reference"]
+        for pid in self.daemon.main_processes(pod["uid"]):
+            os.kill(pid, 9)
+        failed = self.wait_phase("b", "Failed")
+        self.assertEqual(failed["status"]["failures"], 1)
+        self.assertIn("137", failed["status"]["message"])
+
+
+class Real(Boards):
+    """PyPI's TensorBoard."""
+    path = f"{VENV}:/usr/bin:/bin"
+
+    def tags(self, name, wanted):
+        """Until TensorBoard has read the files; it does so by itself, every few seconds."""
+        until = time.monotonic() + harness.PATIENCE
+        while True:
+            status, headers, text = self.exchange("GET", f"/tensorboard/default/{name}/data/plugin/scalars/tags")
+            self.assertEqual(status, 200, text)
+            found = {run: sorted(tags) for run, tags in json.loads(text).items()}
+            if found == wanted:
+                return
+            if time.monotonic() > until:
+                raise AssertionError(f"{found} instead of {wanted}")
+            time.sleep(0.1)
+
+    def kubectl(self, *arguments):
+        done = subprocess.run([KUBECTL, *arguments], capture_output=True, text=True, env={
+            **self.daemon.environment, "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig"),
+            "PATH": os.environ["PATH"]})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_a_jobs_tensorboard_from_start_to_end(self):
+        job = harness.job("train", ["/usr/bin/python3", "-c", TRAIN, str(harness.ROOT / "examples/ddp")], replicas=1,
+                          run_policy={"cleanUpPolicy": "All"})
+        template = job["spec"]["replicaSpecs"][0]["template"]["spec"]
+        template["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "curves"}}]
+        template["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+        job["spec"]["tensorboardSpec"] = {"logDir": {"pvc": [{"name": "curves", "subpath": ["./log"]}]},
+                                          "resources": {"limits": {"cpu": 1, "memory": "1Gi"}}}
+        self.daemon.create(job)
+        self.daemon.wait_phase("train", "Succeeded")
+        ready = self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: jobs["train"] if jobs["train"]
+                                     ["status"]["tensorboard"]["ready"] else None)["status"]["tensorboard"]
+        name = ready["dependent"]["name"]
+        self.assertEqual((ready["reason"], ready["type"], ready["note"]),
+                         ("DependentReady", "Normal", f"TensorBoard [{name}] is ready"))
+        written = {"a": ["train/loss", "val/accuracy"], "b/deep": ["train/loss"]}
+        self.tags(name, written)
+        status, headers, page = self.exchange("GET", f"/tensorboard/default/{name}/")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+        self.assertIn(b"TensorBoard", page)
+        status, headers, script = self.exchange("GET", f"/tensorboard/default/{name}/index.js",
+                                                headers={"Accept-Encoding": "gzip"})
+        self.assertEqual((status, headers["Content-Encoding"]), (200, "gzip"))
+        self.assertGreater(len(script), 500000)
+        status, headers, text = self.exchange(
+            "GET", f"/tensorboard/default/{name}/data/plugin/scalars/scalars?tag=train%2Floss&run=b%2Fdeep")
+        self.assertEqual([(step, value) for _, step, value in json.loads(text)], [(i, i / 4) for i in range(20)])
+        location = json.loads(self.exchange("GET", f"/tensorboard/default/{name}/data/environment")[2])["data_location"]
+        self.assertEqual(location, "/pvc-curves/log")
+        self.assertIn("Running", self.kubectl("get", "tensorboard", name))
+        self.suspend_and_resume(name, written)
+        self.kubectl("delete", "tensorboard", name)
+        self.wait_gone()
+        self.assertEqual(self.exchange("GET", f"/tensorboard/default/{name}/")[0], 404)
+        self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: True if jobs["train"]["status"]
+                             ["tensorboard"]["reason"] == "DependentDeleted" else None)
+
+    def suspend_and_resume(self, name, written):
+        self.kubectl("patch", "tensorboard", name, "--type", "merge", "-p", '{"spec":{"suspend":true}}')
+        self.wait_phase(name, "Paused")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: True if not pods else None)
+        self.assertIn(f"{name}-tb", [s["metadata"]["name"]
+                                     for s in self.daemon.list(harness.SERVICES.format(ns="default"))])
+        status, headers, text = self.exchange("GET", f"/tensorboard/default/{name}/")
+        self.assertEqual(status, 503)
+        self.assertIn(b"It is suspended", text)
+        self.kubectl("patch", "tensorboard", name, "--type", "merge", "-p", '{"spec":{"suspend":false}}')
+        self.wait_phase(name, "Running")
+        self.tags(name, written)
+
+
+del Boards  # it has no tests of its own
+
+if __name__ == "__main__":
+    harness.main()
