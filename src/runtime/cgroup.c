@@ -91,14 +91,19 @@ static int hand_down(const char *folder, unsigned controllers)
     return cgroup_file_write(folder, "cgroup.subtree_control", text);
 }
 
-/* Those that can be: the kernel takes all of a list or nothing, and one may be held elsewhere. */
+/* Those that can be: the kernel takes all of a list or nothing, and one may be held elsewhere. Not
+ * so in a group with processes in it: there the cpu and pids controllers can be had one by one, but
+ * they make it a group of threads, which no process can enter. */
 static unsigned hand_down_some(const char *folder, unsigned controllers)
 {
     static const enum cgroup_controller each[] = {CGROUP_CPU, CGROUP_MEMORY, CGROUP_PIDS};
+    int rc = hand_down(folder, controllers);
     unsigned done = 0;
 
-    if (hand_down(folder, controllers) == 0)
+    if (rc == 0)
         return controllers;
+    if (rc == -EBUSY)
+        return 0;
     for (size_t i = 0; i < ELEMS(each); i++)
         if ((controllers & each[i]) && hand_down(folder, each[i]) == 0)
             done |= each[i];
