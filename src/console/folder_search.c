@@ -2,6 +2,7 @@
 #include "console/folder_search.h"
 
 #include "api/object.h"
+#include "api/tensorboard_rules.h"
 #include "client/client.h"
 
 static void next_fileset(struct folder_search *s);
@@ -60,11 +61,29 @@ static void next_fileset(struct folder_search *s)
         client_get(s->transport, &kind_persistent_volume_claim, s->ns, claim, got_claim, s);
 }
 
+/* logDir says the same in other words; what cannot be read stays, to be told of. */
+static struct json *filesets_of(struct arena *a, const struct json *job)
+{
+    const struct json *spec = json_at(job, "spec", "tensorboardSpec");
+    struct json *all = json_new_array(a);
+    struct tensorboard_folder folders[TENSORBOARD_FOLDERS_LIMIT];
+    struct json *only_dir = json_new_object(a);
+    size_t len;
+
+    json_each (fileset, json_get(spec, "trainingLogFilesets"))
+        json_append(all, json_clone(a, fileset));
+    json_set(a, only_dir, "logDir", json_clone(a, json_get(spec, "logDir")));
+    len = tensorboard_folders(a, only_dir, folders);
+    for (size_t i = 0; i < len; i++)
+        json_append(all, json_new_stringf(a, "t9k://pvc/%s/%s", folders[i].claim, folders[i].path));
+    return all;
+}
+
 void folder_search_start(struct folder_search *s, struct transport *t, struct arena *a,
                          const struct json *job, const char *machine, folder_search_fn *fn,
                          void *arg)
 {
-    const struct json *filesets = json_at(job, "spec", "tensorboardSpec", "trainingLogFilesets");
+    struct json *filesets = filesets_of(a, job);
     auto_err err = ERR_INIT;
 
     *s = (struct folder_search){.transport = t, .arena = a, .fn = fn, .arg = arg};
@@ -77,7 +96,7 @@ void folder_search_start(struct folder_search *s, struct transport *t, struct ar
     }
     s->folder.rule.all = true;
     s->ns = arena_strdup(a, object_namespace(job));
-    s->filesets = json_clone(a, filesets);
+    s->filesets = filesets;
     if (s->ns && s->filesets) {
         next_fileset(s);
         return;

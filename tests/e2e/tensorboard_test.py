@@ -387,6 +387,8 @@ class Real(Boards):
         self.assertEqual([(step, value) for _, step, value in json.loads(text)], [(i, i / 4) for i in range(20)])
         location = json.loads(self.exchange("GET", f"/tensorboard/default/{name}/data/environment")[2])["data_location"]
         self.assertEqual(location, "/pvc-curves/log")
+        native = json.loads(self.exchange("GET", "/board/api/pytorchtrainingjobs/default/train/runs")[2])
+        self.assertEqual(sorted(run["name"] for run in native["runs"]), sorted(written))
         self.assertIn("Running", self.kubectl("get", "tensorboard", name))
         self.suspend_and_resume(name, written)
         self.kubectl("delete", "tensorboard", name)
