@@ -6,9 +6,11 @@ import { Failure, signedOut } from "./data/api.ts";
 import { loadSession, session, signOut } from "./data/session.ts";
 import { link } from "./data/stream.ts";
 import { lang, setLang, tc } from "./i18n/index.ts";
+import { Bell, Notifier } from "./notify.tsx";
+import { ProjectMenu } from "./project.tsx";
 import { JobsPage } from "./pages/jobs/jobs.tsx";
 import { LoginPage } from "./pages/login.tsx";
-import { Palette } from "./palette.tsx";
+import { openKeys, Palette } from "./palette.tsx";
 import { followLinks, match, navigate, path } from "./router.ts";
 import { lazy } from "./lazy.tsx";
 import { theme, type Theme } from "./theme.ts";
@@ -18,6 +20,7 @@ import { Toasts } from "./ui/toast.tsx";
 
 const JobPage = lazy(() => import("./pages/job/job.tsx"));
 const CreatePage = lazy(() => import("./pages/create/create.tsx"));
+const OverviewPage = lazy(() => import("./pages/overview/overview.tsx"));
 const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
 const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
 const SettingsPage = lazy(() => import("./pages/settings/settings.tsx"));
@@ -28,6 +31,7 @@ interface Route {
 }
 
 const ROUTES: Route[] = [
+  { pattern: "/overview", page: () => <OverviewPage /> },
   { pattern: "/jobs", page: () => <JobsPage /> },
   { pattern: "/jobs/new", page: () => <CreatePage /> },
   { pattern: "/jobs/:ns/:kind/:name/*", page: (at) => <JobPage ns={at["ns"]!} kind={at["kind"]!} name={at["name"]!} rest={at["*"] ?? ""} /> },
@@ -46,6 +50,8 @@ function Page() {
 
 function LinkLight() {
   const state = link.value;
+  // Before the first connection there is nothing that could be stale.
+  if (state === "connecting") return <span class="light" role="status" />;
   return (
     <span class={`light light-${state}`} role="status">
       <span aria-hidden="true">●</span> {state === "live" ? tc("live") : tc("reconnecting")}
@@ -65,14 +71,21 @@ function Header() {
   const user = session.value?.user ?? "";
   return (
     <header class="top">
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>{tc("overview")}</a>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>{tc("skip")}</a>
       <a class="brand" href="/jobs">{tc("product")}</a>
+      <ProjectMenu />
       <span class="grow" />
       <LinkLight />
       <button type="button" class="icon" onClick={() => setLang(lang.value === "zh" ? "en" : "zh")} lang={lang.value === "zh" ? "en" : "zh-CN"}>
         {lang.value === "zh" ? "English" : "中文"}
       </button>
       <ThemeMenu />
+      <Menu label="?" name={tc("help")} items={[
+        { label: tc("keys"), hint: "?", onSelect: openKeys },
+        { label: tc("apiDocs"), href: "/openapi/v2" },
+        { label: tc("about"), href: "/settings" },
+      ]} />
+      <Bell />
       <Menu label={user || "☺"} name={user || tc("settings")} items={[
         { label: tc("settings"), href: "/settings" },
         { label: tc("signOut"), onSelect: () => void signOut() },
@@ -82,7 +95,7 @@ function Header() {
 }
 
 function Navigation() {
-  const entries: [string, string][] = [["/jobs", tc("jobs")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]];
+  const entries: [string, string][] = [["/overview", tc("overview")], ["/jobs", tc("jobs")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]];
   return (
     <nav class="side" aria-label={tc("product")}>
       {entries.map(([href, label]) => (
@@ -119,6 +132,7 @@ export function App() {
         <main id="main" tabIndex={-1}><Page /></main>
       </div>
       <Palette />
+      <Notifier />
       <Toasts />
     </div>
   );

@@ -14,15 +14,19 @@ import { StateMark } from "./ui/state.tsx";
 const t = translator(texts({
   zh: {
     title: "前往…", hint: "键入 Job、页面或操作的名称", nothing: "没有匹配项", keys: "键盘快捷键", create: "创建 {kind} Job", logs: "{name} 的日志", switchLang: "Switch to English",
-    switchTheme: "切换浅色/深色", kPalette: "打开命令面板", kSearch: "搜索", kMove: "上下移动", kOpen: "打开", kLogs: "日志", kYaml: "YAML", kTerminal: "终端", kSelect: "选择", kJobs: "前往 Job", kNodes: "前往节点", kBoards: "前往 TensorBoard", kHelp: "此帮助",
+    switchTheme: "切换浅色/深色", kPalette: "打开命令面板", kSearch: "搜索", kMove: "上下移动", kOpen: "打开", kLogs: "日志", kYaml: "YAML", kTerminal: "终端", kSelect: "选择", kJobs: "前往 Job", kOverview: "前往总览", kNodes: "前往节点", kBoards: "前往 TensorBoard", kHelp: "此帮助",
   },
   en: {
     title: "Go to…", hint: "Type the name of a job, a page or an action", nothing: "Nothing matches", keys: "Keyboard shortcuts", create: "Create a {kind} job", logs: "Logs of {name}", switchLang: "切换到中文",
-    switchTheme: "Switch light and dark", kPalette: "Open this palette", kSearch: "Search", kMove: "Move", kOpen: "Open", kLogs: "Logs", kYaml: "YAML", kTerminal: "Terminal", kSelect: "Select", kJobs: "Go to jobs", kNodes: "Go to nodes", kBoards: "Go to TensorBoards", kHelp: "This help",
+    switchTheme: "Switch light and dark", kPalette: "Open this palette", kSearch: "Search", kMove: "Move", kOpen: "Open", kLogs: "Logs", kYaml: "YAML", kTerminal: "Terminal", kSelect: "Select", kJobs: "Go to jobs", kOverview: "Go to the overview", kNodes: "Go to nodes", kBoards: "Go to TensorBoards", kHelp: "This help",
   },
 }));
 
 const open = signal<"palette" | "keys" | null>(null);
+
+export function openKeys(): void {
+  open.value = "keys";
+}
 
 interface Entry {
   label: string;
@@ -35,7 +39,7 @@ const SHOWN = 12;
 function usePageKeys(): void {
   useEffect(() => {
     let went = 0; // when "g" was pressed
-    const goes: Record<string, string> = { j: "/jobs", n: "/nodes", t: "/tensorboards", s: "/settings" };
+    const goes: Record<string, string> = { j: "/jobs", o: "/overview", n: "/nodes", t: "/tensorboards", s: "/settings" };
     const onKey = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
@@ -64,7 +68,7 @@ function Search() {
   const [at, setAt] = useState(0);
   const entries = useMemo<Entry[]>(() => [
     ...jobs.map((job) => ({ label: job.metadata.name, run: () => navigate(jobHref(job)), mark: <StateMark state={stateOfJob(job)} iconOnly /> })),
-    ...[["/jobs", tc("jobs")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]].map(([href, label]) => ({ label: label!, run: () => navigate(href!) })),
+    ...[["/overview", tc("overview")], ["/jobs", tc("jobs")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]].map(([href, label]) => ({ label: label!, run: () => navigate(href!) })),
     ...JOB_KINDS.map((kind) => ({ label: t("create", { kind: kind.short }), run: () => navigate(`/jobs/new?kind=${kind.kind}`) })),
     ...jobs.map((job) => ({ label: t("logs", { name: job.metadata.name }), run: () => navigate(jobHref(job, "logs")) })),
     { label: t("switchLang"), run: () => setLang(lang.value === "zh" ? "en" : "zh") },
@@ -102,7 +106,7 @@ function Search() {
 function Keys() {
   const keys: [string, string][] = [
     ["Ctrl K", t("kPalette")], ["/", t("kSearch")], ["j k", t("kMove")], ["Enter", t("kOpen")], ["x", t("kSelect")], ["l", t("kLogs")], ["y", t("kYaml")], ["t", t("kTerminal")],
-    ["g j", t("kJobs")], ["g n", t("kNodes")], ["g t", t("kBoards")], ["?", t("kHelp")],
+    ["g j", t("kJobs")], ["g o", t("kOverview")], ["g n", t("kNodes")], ["g t", t("kBoards")], ["?", t("kHelp")],
   ];
   return <table><tbody>{keys.map(([key, what]) => <tr key={key}><td><kbd>{key}</kbd></td><td>{what}</td></tr>)}</tbody></table>;
 }

@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { jobTexts } from "../src/i18n/job.ts";
 import type { Event, Job, Node, Pod } from "../src/data/types.ts";
 import { newlyOver } from "../src/lib/endings.ts";
-import { tellingLine, tipFor, type Tip } from "../src/lib/failure.ts";
+import { shortCause, tellingLine, tipFor, type Tip } from "../src/lib/failure.ts";
 import { gpuKinds, misfit } from "../src/lib/fit.ts";
 import { byteTicks, shortBytes } from "../src/lib/quantity.ts";
+import { sparkPath } from "../src/lib/spark.ts";
 import { ticks, timeLineOf } from "../src/lib/timeline.ts";
 import { queuePosition, waitingText } from "../src/lib/waiting.ts";
 
@@ -53,6 +54,14 @@ test("the line that says it", () => {
   assert.equal(tellingLine("a\nTraceback\nValueError: bad\nbye"), 2);
   assert.equal(tellingLine("KeyError: 'x'\nnothing"), 0);
   assert.equal(tellingLine("all is well"), -1);
+});
+
+test("a cause that fits into a row", () => {
+  const job = (message: string): Job => ({ metadata: meta("broken", ""), status: { message } });
+  assert.equal(shortCause(job("PyTorchTrainingJob broken has failed: broken-c2b2b-worker-0 failed with exit code 1: KeyError")), "exit code 1: KeyError");
+  assert.equal(shortCause(job("The deadline is over.")), "The deadline is over.");
+  assert.equal(sparkPath([3, null, 1], 12, 10), "M1.0 1.0M11.0 9.0");
+  assert.equal(sparkPath([1], 12, 10), "");
 });
 
 const meta = (name: string, at: string, uid = name) => ({ name, uid, namespace: "d", resourceVersion: "1", creationTimestamp: at });

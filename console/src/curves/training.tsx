@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../charts/chart.tsx";
 import { Failure, get } from "../data/api.ts";
-import { jobKind } from "../data/kinds.ts";
+import { boardApi } from "../data/board.ts";
 import type { Job } from "../data/types.ts";
 import { tc, translator } from "../i18n/index.ts";
 import { trainingTexts } from "../i18n/training.ts";
@@ -22,11 +22,6 @@ const COLOURS = ["--info", "--warn", "--ok", "--bad", "--accent", "--dim"];
 interface Answer {
   reading: boolean;
   series: Points[];
-}
-
-export function boardApi(job: Job, what: string): string {
-  const { namespace = "default", name } = job.metadata;
-  return `/board/api/${jobKind(job.kind ?? "")?.plural}/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/${what}`;
 }
 
 function usePoints(job: Job): { answer: Answer | null; failure: Failure | null } {

@@ -50,6 +50,7 @@ export { pathOf as jobApiPath };
 
 /** The line that does the same in a terminal. */
 export const cli = {
+  rerun: (job: Job): string => `${cli.get(job)} > job.yaml   # metadata.name, then: kubectl create -f job.yaml`,
   get: (job: Job): string => `kubectl -n ${job.metadata.namespace} get ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name} -o yaml`,
   remove: (job: Job): string => `kubectl -n ${job.metadata.namespace} delete ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name}`,
   logs: (job: Job): string => `muster logs ${job.metadata.name} -n ${job.metadata.namespace} -f`,

@@ -46,6 +46,10 @@ export const common = {
     unknown: "未知",
     none: "无",
     all: "全部",
+    keys: "键盘快捷键",
+    apiDocs: "API 说明（OpenAPI）",
+    about: "关于",
+    skip: "跳到内容",
   },
   en: {
     product: "muster console",
@@ -93,5 +97,9 @@ export const common = {
     unknown: "Unknown",
     none: "None",
     all: "All",
+    keys: "Keyboard shortcuts",
+    apiDocs: "API description (OpenAPI)",
+    about: "About",
+    skip: "Skip to the content",
   },
 };

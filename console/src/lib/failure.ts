@@ -91,3 +91,8 @@ export function sentenceOf(job: Job): string {
   const failed = job.status?.conditions?.find((one) => one.type === "Failed" && one.status === "True");
   return job.status?.message ?? failed?.message ?? "";
 }
+
+/** The sentence without "JOB has failed: POD failed with", which a row of that job says already. */
+export function shortCause(job: Job): string {
+  return sentenceOf(job).replace(/^.*? has failed: /, "").replace(/^\S+ failed with /, "");
+}

@@ -4,7 +4,7 @@ import type { Job, Pod } from "../data/types.ts";
 export type State = "queued" | "starting" | "running" | "paused" | "succeeded" | "failed" | "stopped" | "unknown";
 
 export const STATE_SHAPE: Record<State, string> = {
-  queued: "◷", starting: "◔", running: "▶", paused: "⏸", succeeded: "✓", failed: "✕", stopped: "■", unknown: "?",
+  queued: "◷", starting: "◔", running: "▶", paused: "‖", succeeded: "✓", failed: "✕", stopped: "■", unknown: "?",
 };
 
 const BY_PHASE: Record<string, State> = {

@@ -1,6 +1,6 @@
 // A button with a menu, by mouse and by keys (arrows, Home, End, Escape, first letters).
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface MenuItem {
   label: string;
@@ -12,20 +12,43 @@ export interface MenuItem {
   hint?: string;
 }
 
+/** Below its button, or above where there is no room; never outside the window. */
+function place(list: HTMLElement, button: HTMLElement, align: "left" | "right"): void {
+  const at = button.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = list;
+  const below = at.bottom + height <= window.innerHeight || at.top < height;
+  const left = align === "left" ? at.left : at.right - width;
+  list.style.top = `${below ? at.bottom : at.top - height}px`;
+  list.style.left = `${Math.max(4, Math.min(left, window.innerWidth - width - 4))}px`;
+}
+
 export function Menu(props: { label: ComponentChildren; name: string; items: MenuItem[]; class?: string; align?: "left" | "right" }) {
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const entries = (): HTMLElement[] => [...(box.current?.querySelectorAll<HTMLElement>('[role="menuitem"]:not([aria-disabled="true"])') ?? [])];
 
+  useLayoutEffect(() => {
+    if (!open || !list.current || !button.current) return;
+    list.current.showPopover?.(); // the top layer: no box that scrolls cuts it off
+    place(list.current, button.current, props.align ?? "right");
+  }, [open]);
   useEffect(() => {
     if (!open) return;
-    entries()[0]?.focus();
+    entries()[0]?.focus({ preventScroll: true });
     const outside = (event: Event): void => {
       if (!box.current?.contains(event.target as Node)) setOpen(false);
     };
+    const away = (): void => setOpen(false); // what it hangs on moves
     document.addEventListener("pointerdown", outside);
-    return () => document.removeEventListener("pointerdown", outside);
+    window.addEventListener("resize", away);
+    document.addEventListener("wheel", away, { passive: true });
+    return () => {
+      document.removeEventListener("pointerdown", outside);
+      window.removeEventListener("resize", away);
+      document.removeEventListener("wheel", away);
+    };
   }, [open]);
 
   const close = (): void => {
@@ -56,7 +79,7 @@ export function Menu(props: { label: ComponentChildren; name: string; items: Men
         {props.label}
       </button>
       {open ? (
-        <div role="menu" class={`menu-list ${props.align ?? "right"}`} aria-label={props.name} onKeyDown={move}>
+        <div role="menu" ref={list} popover="manual" class="menu-list" aria-label={props.name} onKeyDown={move}>
           {props.items.map((item) =>
             item.href ? (
               <a key={item.label} role="menuitem" tabIndex={-1} href={item.href} class={item.danger ? "danger" : ""} onClick={() => setOpen(false)}>

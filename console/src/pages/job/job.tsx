@@ -9,9 +9,10 @@ import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { lazy } from "../../lazy.tsx";
 import { isPaused, jobHref, ranMs } from "../../lib/jobs.ts";
-import { isOver, STATE_SHAPE, stateOfJob } from "../../lib/state.ts";
+import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
 import { navigate } from "../../router.ts";
+import { showState } from "../../tabicon.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { StateMark } from "../../ui/state.tsx";
@@ -53,8 +54,8 @@ function usePods(job: Job | null, ns: string, name: string): Pod[] {
 /** The tab of the browser shows the state. */
 function useTitle(job: Job | null, name: string): void {
   useEffect(() => {
-    document.title = job ? `${STATE_SHAPE[stateOfJob(job)]} ${name}` : name;
-    return () => { document.title = tc("product"); };
+    showState(job ? stateOfJob(job) : null, name);
+    return () => showState(null, tc("product"));
   }, [job?.status?.phase, name]);
 }
 

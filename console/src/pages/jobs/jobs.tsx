@@ -7,8 +7,10 @@ import type { Job } from "../../data/types.ts";
 import { translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { choose, offers, readChoice } from "../../lib/filter.ts";
-import { jobHref, replicasByRole } from "../../lib/jobs.ts";
+import { gpusOf, isPaused, jobHref, replicasByRole } from "../../lib/jobs.ts";
+import { isOver, stateOfJob } from "../../lib/state.ts";
 import { navigate, query } from "../../router.ts";
+import { CliDialog } from "../../ui/cli-dialog.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -33,7 +35,7 @@ function Detail(props: { job: Job }) {
   return (
     <div class="detail" role="row" style={{ height: `${DETAIL_PX}px` }}><div role="cell">
       <div>{replicasByRole(job).map((one) => <span key={one.type} class="chip">{one.type}: {one.count}</span>)}</div>
-      <div class="mono">{job.metadata.uid}</div>
+      <div class="mono">{job.metadata.uid} {Object.entries(job.metadata.labels ?? {}).map(([name, value]) => <span key={name} class="chip">{name}={value}</span>)}</div>
       <div>{[job.status?.reason, job.status?.message].filter(Boolean).join(": ") || "-"}</div>
       <div><a href={jobHref(job, "logs")}>{t("logs")}</a> · <a href={jobHref(job, "yaml")}>{t("yaml")}</a></div>
     </div></div>
@@ -48,6 +50,27 @@ function NoJobs() {
       <a class="button primary" href="/jobs/new?kind=PyTorchTrainingJob&example=1">{t("fromExample")}</a>
     </Empty>
   );
+}
+
+/** How many GPUs jobs have, and how many others wait for. */
+function gpuTotals(jobs: Job[]): { used: number; waiting: number } {
+  const sum = { used: 0, waiting: 0 };
+  for (const job of jobs) {
+    const state = stateOfJob(job);
+    if (state === "running" || state === "starting") sum.used += gpusOf(job);
+    else if (state === "queued") sum.waiting += gpusOf(job);
+  }
+  return sum;
+}
+
+/** One answer for many: what failed is told once. */
+function pauseAll(jobs: Job[], on: boolean): void {
+  void Promise.allSettled(jobs.map((job) => setPaused(job, on))).then((results) => {
+    const failed = results.filter((one): one is PromiseRejectedResult => one.status === "rejected");
+    const name = jobs.length === 1 ? jobs[0]!.metadata.name : String(jobs.length - failed.length);
+    if (failed.length) toast(t("someFailed", { count: failed.length, message: (failed[0]!.reason as Failure).message }), { kind: "error" });
+    if (failed.length < jobs.length) toast(t(on ? "paused" : "resumed", { name }));
+  });
 }
 
 /** j and k move, Enter opens, l and y go to logs and YAML, / searches, x selects. */
@@ -85,16 +108,16 @@ export function JobsPage() {
   const [selected, setSelected] = useState<Set<string>>(new Set());
   const [expanded, setExpanded] = useState<string | null>(null);
   const [removing, setRemoving] = useState<Job[] | null>(null);
+  const [cli, setCli] = useState<Job | null>(null);
   const [current, setCurrent] = useState(-1);
+  const gpus = useMemo(() => gpuTotals(items), [items]);
+  const anyGpu = offered.resource.length > 0;
   const box = useRef<HTMLDivElement>(null);
 
   const actions = useMemo<RowActions>(() => ({
     remove: (job) => setRemoving([job]),
-    pause: (job, on) => {
-      setPaused(job, on).then(
-        () => toast(t(on ? "paused" : "resumed", { name: job.metadata.name })),
-        (error: Failure) => toast(t("failed", { message: error.message }), { kind: "error" }));
-    },
+    pause: (job, on) => pauseAll([job], on),
+    cli: (job) => setCli(job),
     select: (job, on) => setSelected((before) => {
       const next = new Set(before);
       if (on) next.add(job.metadata.uid);
@@ -112,6 +135,7 @@ export function JobsPage() {
     else if (top + ROW_PX > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_PX - list.clientHeight;
   }, [current]);
 
+  const visible = useMemo(() => (anyGpu ? columns : columns.filter((one) => one !== "gpu")), [anyGpu, columns]);
   const chosen = shown.filter((job) => selected.has(job.metadata.uid));
   const open = shown.findIndex((job) => job.metadata.uid === expanded);
   const changeColumns = (next: Column[]): void => {
@@ -127,8 +151,11 @@ export function JobsPage() {
         <span class="grow" />
         {chosen.length ? <>
           <span>{t("selected", { count: chosen.length })}</span>
+          {chosen.some((job) => !isOver(job) && !isPaused(job)) ? <button type="button" onClick={() => pauseAll(chosen.filter((job) => !isOver(job) && !isPaused(job)), true)}>{t("pause")}</button> : null}
+          {chosen.some((job) => !isOver(job) && isPaused(job)) ? <button type="button" onClick={() => pauseAll(chosen.filter((job) => !isOver(job) && isPaused(job)), false)}>{t("resume")}</button> : null}
           <button type="button" class="danger" onClick={() => setRemoving(chosen)}>{t("remove")}</button>
         </> : null}
+        {anyGpu ? <span class="dim num">{t("gpuTotals", { used: gpus.used, waiting: gpus.waiting })}</span> : null}
         <span class="dim num" role="status">{t("count", { shown: shown.length, total: items.length })}</span>
       </div>
       <Filters choice={choice} offers={offered} columns={columns} onColumns={changeColumns} />
@@ -143,7 +170,7 @@ export function JobsPage() {
             </span>
             <span role="columnheader" class="cell-state">{t("state")}</span>
             <span role="columnheader" class="cell-name">{t("name")}</span>
-            {columns.map((one) => <span role="columnheader" key={one} class={`cell-${one}`}>{one === "labels" ? t("label") : t(one)}</span>)}
+            {visible.map((one) => <span role="columnheader" key={one} class={`cell-${one}`} title={one === "labels" ? t("label") : t(one)}>{one === "labels" ? t("label") : t(one)}</span>)}
             <span role="columnheader" class="cell-menu"><span class="sr-only">{t("actions")}</span></span>
           </div>
           <VirtualList count={shown.length} rowHeight={ROW_PX} label={t("title")} role="rowgroup" class="job-rows"
@@ -152,13 +179,14 @@ export function JobsPage() {
               const job = shown[i]!;
               return (
                 <div key={job.metadata.uid} role="presentation">
-                  <Row job={job} columns={columns} selected={selected.has(job.metadata.uid)} current={i === current} expanded={i === open} actions={actions} />
+                  <Row job={job} columns={visible} selected={selected.has(job.metadata.uid)} current={i === current} expanded={i === open} actions={actions} />
                   {i === open ? <Detail job={job} /> : null}
                 </div>
               );
             }} />
         </div>
       )}
+      {cli ? <CliDialog job={cli} onClose={() => setCli(null)} /> : null}
       {removing ? <RemoveDialog jobs={removing} onClose={() => setRemoving(null)} onDone={() => setSelected(new Set())} /> : null}
     </section>
   );

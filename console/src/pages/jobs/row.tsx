@@ -1,19 +1,22 @@
 // One job in the list. All rows have one height; what does not fit is in the row's title or on the job's page.
 import { memo } from "../../ui/memo.ts";
 import type { Job } from "../../data/types.ts";
-import { translator } from "../../i18n/index.ts";
+import { lang, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
-import { extendedResources, isPaused, jobHref, lossText, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
+import { shortCause } from "../../lib/failure.ts";
+import { extendedResources, gpusOf, isPaused, jobHref, lossText, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
+import { queuePosition, waitingText } from "../../lib/waiting.ts";
 import { Menu, type MenuItem } from "../../ui/menu.tsx";
+import { Spark } from "../../ui/spark.tsx";
 import { StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 
 const t = translator(jobsTexts);
 
-export type Column = "labels" | "project" | "kind" | "replicas" | "cpu" | "memory" | "progress" | "duration" | "created";
-export const COLUMNS: readonly Column[] = ["labels", "project", "kind", "replicas", "cpu", "memory", "progress", "duration", "created"];
+export type Column = "labels" | "project" | "kind" | "replicas" | "cpu" | "memory" | "gpu" | "progress" | "duration" | "created";
+export const COLUMNS: readonly Column[] = ["labels", "project", "kind", "replicas", "cpu", "memory", "gpu", "progress", "duration", "created"];
 
 function Duration(props: { job: Job }) {
   const ms = ranMs(props.job, isOver(props.job) ? 0 : now.value);
@@ -22,13 +25,22 @@ function Duration(props: { job: Job }) {
 
 function ProgressCell(props: { job: Job }) {
   const p = props.job.status?.progress;
+  const state = stateOfJob(props.job);
+  if (state === "queued") {
+    const at = queuePosition(props.job);
+    const why = waitingText(props.job.status?.message ?? "", lang.value);
+    return <span class="dim" title={why}>{at === undefined ? "" : `${t("position", { n: at })} · `}{why || "-"}</span>;
+  }
+  if (state === "failed") return <span class="dim" title={props.job.status?.message}>{shortCause(props.job) || "-"}</span>;
   if (!p) return <span class="dim">-</span>;
   const words = [];
   if (p.step !== undefined && p.loss !== undefined) words.push(t("stepLoss", { step: p.step, loss: lossText(p.loss) }));
   if (p.secondsLeft !== undefined && !isOver(props.job)) words.push(t("timeLeft", { time: duration(p.secondsLeft * 1000) }));
   return (
     <span title={[p.message, ...words].filter(Boolean).join(" · ")}>
-      {p.fraction !== undefined ? <progress max={1} value={p.fraction} aria-label={t("progress")} /> : null} {words[0] ?? ""}
+      {p.loss === undefined ? null : <Spark job={props.job} label={t("lossCurve", { loss: lossText(p.loss) })} />}{" "}
+      {p.fraction === undefined || (isOver(props.job) && p.fraction >= 1) ? null : <><progress max={1} value={p.fraction} aria-label={t("progress")} /> {Math.round(p.fraction * 100)}%</>}{" "}
+      <span class="dim">{p.loss === undefined ? (p.message ?? "") : lossText(p.loss)}</span>
     </span>
   );
 }
@@ -44,6 +56,7 @@ const CELLS: Record<Column, (job: Job) => preact.ComponentChildren> = {
     const others = extendedResources(totals).map((name) => `${name}: ${totals.limits[name] ?? totals.requests[name]}`).join(", ");
     return <span title={others}>{pair("memory", totals)}{others ? " ⁺" : ""}</span>;
   },
+  gpu: (job) => gpusOf(job) || <span class="dim">-</span>,
   progress: (job) => <ProgressCell job={job} />,
   duration: (job) => <Duration job={job} />,
   created: (job) => <Ago time={job.metadata.creationTimestamp} />,
@@ -54,6 +67,7 @@ export interface RowActions {
   pause(job: Job, on: boolean): void;
   select(job: Job, on: boolean): void;
   expand(job: Job): void;
+  cli(job: Job): void;
 }
 
 function menuOf(job: Job, actions: RowActions): MenuItem[] {
@@ -61,7 +75,8 @@ function menuOf(job: Job, actions: RowActions): MenuItem[] {
     { label: t("logs"), href: jobHref(job, "logs"), hint: "l" },
     { label: t("yaml"), href: jobHref(job, "yaml"), hint: "y" },
     { label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}` },
-    ...(isOver(job) ? [] : [{ label: t(isPaused(job) ? "resume" : "pause"), onSelect: () => actions.pause(job, !isPaused(job)) }]),
+    ...(isOver(job) ? [{ label: t("rerun"), href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}&rerun=1` }] : [{ label: t(isPaused(job) ? "resume" : "pause"), onSelect: () => actions.pause(job, !isPaused(job)) }]),
+    { label: `${t("asCli")}…`, onSelect: () => actions.cli(job) },
     { label: t("remove"), danger: true, onSelect: () => actions.remove(job) },
   ];
 }
@@ -77,7 +92,7 @@ interface RowProps {
 
 export const Row = memo(function Row({ job, columns, selected, current, expanded, actions }: RowProps) {
   const name = job.metadata.name;
-  const why = [job.status?.reason, job.status?.message].filter(Boolean).join(": ");
+  const why = [job.status?.reason, waitingText(job.status?.message ?? "", lang.value)].filter(Boolean).join(": ");
   return (
     <div class={`row ${current ? "current" : ""}`} role="row" data-uid={job.metadata.uid}>
       <span role="cell" class="cell-check">
@@ -85,7 +100,7 @@ export const Row = memo(function Row({ job, columns, selected, current, expanded
         <button type="button" class="icon" aria-expanded={expanded} aria-label={t(expanded ? "collapse" : "expand", { name })} onClick={() => actions.expand(job)}>{expanded ? "▾" : "▸"}</button>
       </span>
       <span role="cell" class="cell-state"><StateMark state={stateOfJob(job)} title={why} /></span>
-      <span role="cell" class="cell-name"><a href={jobHref(job)} title={why}>{name}</a>{why && !isOver(job) ? <span class="dim why"> {job.status?.message}</span> : null}</span>
+      <span role="cell" class="cell-name"><a href={jobHref(job)} title={why}>{name}</a></span>
       {columns.map((one) => <span role="cell" key={one} class={`cell-${one} num`}>{CELLS[one](job)}</span>)}
       <span role="cell" class="cell-menu"><Menu label="⋮" name={`${t("actions")} ${name}`} items={menuOf(job, actions)} /></span>
     </div>

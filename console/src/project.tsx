@@ -1,0 +1,53 @@
+// Which project (namespace) the lists show: in the address, and remembered for the next visit. "" is all of them.
+import { computed, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { corePath } from "./data/kinds.ts";
+import { useLive } from "./data/live.ts";
+import { session } from "./data/session.ts";
+import type { KubeObject } from "./data/types.ts";
+import { tc } from "./i18n/index.ts";
+import { path, query, setQuery } from "./router.ts";
+import { Menu } from "./ui/menu.tsx";
+
+const KEY = "muster.project";
+const remembered = signal(localStorage.getItem(KEY) ?? "");
+
+/** Pages that show one project or all. */
+const LISTS = ["/jobs", "/overview", "/tensorboards"];
+
+/** The project shown: the address counts, then what is remembered. Several in the address are the list's own filter. */
+export const project = computed(() => {
+  const said = query.value.get("project");
+  return said === null ? remembered.value : said.includes(",") ? "" : said;
+});
+
+function choose(next: string): void {
+  remembered.value = next;
+  localStorage.setItem(KEY, next);
+  if (LISTS.includes(path.value)) setQuery({ project: next || null });
+}
+
+/** An address without a project gets the remembered one, so that a copied link shows the same. */
+function useRemembered(): void {
+  useEffect(() => {
+    if (LISTS.includes(path.value) && query.value.get("project") === null && remembered.value) setQuery({ project: remembered.value });
+  }, [path.value]);
+  useEffect(() => {
+    const said = query.value.get("project");
+    if (path.value !== "/jobs" || said === remembered.value || said?.includes(",")) return;
+    remembered.value = said ?? "";
+    localStorage.setItem(KEY, remembered.value);
+  }, [query.value]);
+}
+
+export function ProjectMenu() {
+  useRemembered();
+  const spaces = useLive<KubeObject>(corePath("namespaces"));
+  // Who may not list them still has their own.
+  const names = [...new Set([...spaces.items.map((one) => one.metadata.name), session.value?.namespace ?? "default", ...(project.value ? [project.value] : [])])]
+    .filter((name) => !name.startsWith("kube-")).sort();
+  return (
+    <Menu class="project" name={tc("project")} label={<>{tc("project")}: {project.value || tc("all")} ▾</>}
+      items={[{ label: tc("all"), hint: project.value ? "" : "✓", onSelect: () => choose("") }, ...names.map((name) => ({ label: name, hint: project.value === name ? "✓" : "", onSelect: () => choose(name) }))]} />
+  );
+}
