@@ -107,10 +107,10 @@ struct probe_start {
 struct container_start {
     const char *name;
     bool init;
-    struct probe_start probes[PROBE_PURPOSES];
+    bool message_from_log_on_error; /* when it left no message: the end of its log */
     const char *message_path;       /* where the program is to say why it ended */
     const char *message_file;       /* which file of the machine that is; or NULL */
-    bool message_from_log_on_error; /* when it left nothing: the end of its log */
+    struct probe_start probes[PROBE_PURPOSES];
     const struct container_mount *mounts;
     size_t mounts_len;
     const char *scratch; /* an empty folder to build them in; NULL: there are none */

@@ -750,6 +750,20 @@ static int open_cgroups(struct process_runtime *r)
     return rc;
 }
 
+static int open_machine(struct process_runtime *r, struct err *err)
+{
+    int rc = -ENOMEM;
+
+    if (r->pod_root && r->log_root && r->program)
+        rc = file_make_dirs(r->pod_root, 0700);
+    if (rc == 0)
+        rc = open_cgroups(r);
+    if (rc != 0)
+        return err_set(err, ERR_INTERNAL, "%s: %s", r->pod_root ? r->pod_root : "the pods' folder",
+                       strerror(-rc));
+    return 0;
+}
+
 int process_runtime_new(const struct process_options *options, struct runtime **ret,
                         struct err *err)
 {
@@ -764,13 +778,8 @@ int process_runtime_new(const struct process_options *options, struct runtime **
     r->log_root = strdup(options->log_root);
     r->program = strdup(options->program);
     r->has_mounts = mounts_probe();
-    if (!r->pod_root || !r->log_root || !r->program)
-        rc = err_set(err, ERR_INTERNAL, "out of memory");
-    else if ((rc = file_make_dirs(r->pod_root, 0700)) != 0)
-        rc = err_set(err, ERR_INTERNAL, "%s: %s", r->pod_root, strerror(-rc));
-    else if (open_cgroups(r) != 0)
-        rc = err_set(err, ERR_INTERNAL, "out of memory");
-    else
+    rc = open_machine(r, err);
+    if (rc == 0)
         rc = scan(r, err);
     if (rc == 0)
         cgroups_clean(&r->cgroups, is_alive, r);
