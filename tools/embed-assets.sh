@@ -57,6 +57,7 @@ echo '.section .note.GNU-stack,"",@progbits' >&3
     cat "$out.table"
     echo "    {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL}};"
     echo "const size_t console_assets_len = $n;"
+    echo "const char console_hash[] = \"$([ "$dist" = - ] || cat "$dist/HASH")\";"
 } >&4
 exec 3>&- 4>&- 5>&-
 rm -f "$out.table"

@@ -113,7 +113,8 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
 
 static int start_console(struct daemon *d, struct err *err)
 {
-    server_set_pages(d->server, &(struct server_pages){.wants = web_wants, .handle = web_handle});
+    server_set_pages(d->server, &(struct server_pages){
+                                    .wants = web_wants, .handle = web_handle, .hash = web_hash()});
     d->console_transport = server_local_transport(d->server);
     d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
     if (d->curves)

@@ -174,6 +174,12 @@ static void transport_close_stream(struct transport *base, struct api_stream *s)
     item_free(s);
 }
 
+static void transport_pause_stream(struct transport *base, struct api_stream *s, bool paused)
+{
+    (void)base;
+    http_exchange_pause(s->exchange, paused);
+}
+
 static void http_transport_free(struct transport *base)
 {
     struct http_transport *t = container_of(base, struct http_transport, transport);
@@ -191,6 +197,7 @@ static const struct transport_ops http_transport_ops = {
     .call = transport_start_call,
     .open = transport_open_stream,
     .close = transport_close_stream,
+    .pause = transport_pause_stream,
     .free = http_transport_free,
 };
 

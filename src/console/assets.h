@@ -14,5 +14,6 @@ struct asset {
 
 extern const struct asset console_assets[]; /* sorted by path; empty when built with CONSOLE=0 */
 extern const size_t console_assets_len;
+extern const char console_hash[]; /* "" then */
 
 #endif

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "console/live_internal.h"
 #include "net/websocket.h"
 
 #define MESSAGE_MEMORY_BYTES (1024u * 1024u)
 #define WEBSOCKET_KEY_LIMIT 64u
+#define LOOK_MS 60000
 
 struct live_hub {
     struct loop *loop;
@@ -35,16 +37,22 @@ void live_send(struct live_tab *t, struct buf *message)
     buf_release(message);
 }
 
-void live_send_error(struct live_sub *s, int code, const char *reason, const char *text)
+static void send_error(struct live_tab *t, unsigned id, int code, const char *reason,
+                       const char *text)
 {
     struct buf b = BUF_INIT(LIVE_MESSAGE_LIMIT_BYTES);
 
-    buf_addf(&b, "{\"id\":%u,\"t\":\"error\",\"code\":%d,\"reason\":", s->id, code);
+    buf_addf(&b, "{\"id\":%u,\"t\":\"error\",\"code\":%d,\"reason\":", id, code);
     json_write_string(&b, reason, strlen(reason));
     buf_adds(&b, ",\"message\":");
     json_write_string(&b, text, strlen(text));
     buf_adds(&b, "}");
-    live_send(s->tab, &b);
+    live_send(t, &b);
+}
+
+void live_send_error(struct live_sub *s, int code, const char *reason, const char *text)
+{
+    send_error(s->tab, s->id, code, reason, text);
 }
 
 void live_send_end(struct live_sub *s)
@@ -61,9 +69,9 @@ void live_refused(struct live_sub *s, const struct api_reply *reply)
     struct arena a = ARENA_INIT(MESSAGE_MEMORY_BYTES);
     const struct json *status = json_parse(&a, reply->body, reply->body_len, NULL);
 
-    live_send_error(
-        s, reply->status, json_get_string(status, "reason", ""),
-        json_get_string(status, "message", reply->status ? "" : "the API cannot be reached"));
+    live_send_error(s, reply->status, json_get_string(status, "reason", ""),
+                    json_get_string(status, "message",
+                                    reply->status ? "" : "the API server cannot be reached"));
     arena_release(&a);
 }
 
@@ -105,6 +113,24 @@ static struct live_sub *sub_find(struct live_tab *t, unsigned id)
     return s;
 }
 
+/* What can stand in a request's line as it is. */
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f || *text == '#')
+            return false;
+    return true;
+}
+
+/* A revision, as servers write them; it becomes part of a query. */
+static bool is_cursor(const char *text)
+{
+    static const char allowed[] =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-";
+
+    return strspn(text, allowed) == strlen(text);
+}
+
 static bool is_api_path(const char *path)
 {
     return strncmp(path, "/api/", 5) == 0 || strncmp(path, "/apis/", 6) == 0;
@@ -117,7 +143,7 @@ static char *path_of(const struct json *message)
     const char *query = json_get_string(message, "query", "");
     char *whole = NULL;
 
-    if (!is_api_path(path) || strpbrk(path, " \r\n") || strpbrk(query, " \r\n"))
+    if (!is_api_path(path) || !is_plain(path) || !is_plain(query))
         return NULL;
     if (asprintf(&whole, "%s%s%s", path, *query ? (strchr(path, '?') ? "&" : "?") : "", query) < 0)
         return NULL;
@@ -134,8 +160,10 @@ static void subscribe(struct live_tab *t, unsigned id, const char *op, const str
     struct live_sub *s = calloc(1, sizeof(*s));
     const char *from = json_get_string(message, "from", "");
 
-    if (!s)
+    if (!s) {
+        send_error(t, id, 503, "ServiceUnavailable", "out of memory");
         return;
+    }
     *s = (struct live_sub){.tab = t, .id = id, .next = t->subs};
     buf_init(&s->line, LIVE_MESSAGE_LIMIT_BYTES);
     t->subs = s;
@@ -144,7 +172,9 @@ static void subscribe(struct live_tab *t, unsigned id, const char *op, const str
         if (strcmp(op, kinds[i].op) == 0)
             s->ops = kinds[i].ops;
     s->path = path_of(message);
-    s->cursor = *from ? strdup(from) : NULL;
+    s->cursor = *from && is_cursor(from) ? strdup(from) : NULL;
+    s->page = LIVE_PAGE_ITEMS;
+    s->first = true;
     s->credit = json_get_int(message, "credit", 0);
     if (!s->ops || !s->path) {
         live_send_error(s, 400, "BadRequest",
@@ -159,7 +189,8 @@ static void take_op(struct live_tab *t, const struct json *message)
 {
     const char *op = json_get_string(message, "op", "");
     int64_t id = json_get_int(message, "id", 0);
-    struct live_sub *s = id > 0 && id <= UINT32_MAX ? sub_find(t, (unsigned)id) : NULL;
+    bool has_id = id > 0 && id <= UINT32_MAX;
+    struct live_sub *s = has_id ? sub_find(t, (unsigned)id) : NULL;
 
     if (strcmp(op, "ping") == 0) {
         struct buf b = BUF_INIT(64);
@@ -172,19 +203,27 @@ static void take_op(struct live_tab *t, const struct json *message)
     } else if (strcmp(op, "credit") == 0) {
         if (s && s->ops->credit)
             s->ops->credit(s, json_get_int(message, "bytes", 0));
-    } else if (!s && id > 0 && id <= UINT32_MAX && t->subs_len < LIVE_SUBSCRIPTIONS_LIMIT) {
+    } else if (!has_id || s) {
+        send_error(t, s ? s->id : 0, 400, "BadRequest",
+                   "each subscription has an id of its own, a number from 1");
+    } else if (t->subs_len >= LIVE_SUBSCRIPTIONS_LIMIT) {
+        send_error(t, (unsigned)id, 429, "TooManyRequests", "this tab has too many subscriptions");
+    } else {
         subscribe(t, (unsigned)id, op, message);
     }
 }
 
 /* --- tabs -------------------------------------------------------------------------------- */
 
-static void tab_free(struct live_tab *t)
+/* Out of the hub, and done with the API. */
+static void tab_empty(struct live_tab *t)
 {
     while (t->subs)
         live_sub_free(t->subs);
     transport_free(t->transport); /* with it the calls that nobody waits for any more */
-    mux_free(t->mux);
+    t->transport = NULL;
+    clock_stop(loop_clock(t->loop), t->timer);
+    t->timer = NULL;
     if (t->next)
         t->next->prev = t->prev;
     if (t->prev)
@@ -192,7 +231,34 @@ static void tab_free(struct live_tab *t)
     else
         t->hub->tabs = t->next;
     t->hub->count--;
+    t->hub = NULL;
+}
+
+static void tab_free(struct live_tab *t)
+{
+    tab_empty(t);
+    mux_free(t->mux);
     free(t);
+}
+
+static void on_look(void *arg);
+
+static void look_later(struct live_tab *t)
+{
+    t->timer = clock_start(loop_clock(t->loop), LOOK_MS, on_look, t);
+}
+
+/* Closes at once: what a tab has not taken by then it never will. */
+static void on_look(void *arg)
+{
+    struct live_tab *t = arg;
+    int64_t now = loop_monotonic_ms(t->loop);
+
+    t->timer = NULL;
+    if (now - t->heard_ms > LIVE_SILENCE_LIMIT_MS || now - t->opened_ms > LIVE_TAB_LIMIT_MS)
+        tab_free(t);
+    else
+        look_later(t);
 }
 
 static void on_message(void *arg, uint32_t stream, const char *data, size_t len)
@@ -202,20 +268,26 @@ static void on_message(void *arg, uint32_t stream, const char *data, size_t len)
     const struct json *message = json_parse(&a, data, len, NULL);
 
     (void)stream;
-    if (message)
+    t->heard_ms = loop_monotonic_ms(t->loop);
+    if (json_is(message, JSON_OBJECT))
         take_op(t, message);
+    else
+        send_error(t, 0, 400, "BadRequest", "a message is a JSON object");
     arena_release(&a);
 }
 
-static void on_room(void *arg)
+void live_go_on(struct live_tab *t)
 {
-    struct live_tab *t = arg;
-
     for (struct live_sub *s = t->subs, *next; s && live_has_room(t); s = next) {
         next = s->next;
         if (!s->gone)
             s->ops->room(s);
     }
+}
+
+static void on_room(void *arg)
+{
+    live_go_on(arg);
 }
 
 static void on_closed(void *arg)
@@ -243,9 +315,17 @@ static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
 {
     struct live_tab *t = arg;
 
+    if (!t->hub) { /* it was closed meanwhile */
+        if (fd >= 0)
+            (void)close(fd);
+        free(t);
+        return;
+    }
     if (fd >= 0)
-        t->mux = mux_new(t->hub->loop, fd, early, early_len, MUX_TEXT, &tab_events, t);
-    if (!t->mux)
+        t->mux = mux_new(t->loop, fd, early, early_len, MUX_TEXT, &tab_events, t);
+    if (t->mux)
+        look_later(t);
+    else
         tab_free(t);
 }
 
@@ -257,6 +337,7 @@ static struct live_tab *tab_new(struct live_hub *h, const struct mount_request *
         return NULL;
     *t = (struct live_tab){
         .hub = h, .loop = h->loop, .transport = r->transport(r), .next = h->tabs};
+    t->opened_ms = t->heard_ms = loop_monotonic_ms(h->loop);
     if (!t->transport) {
         free(t);
         return NULL;
@@ -321,7 +402,11 @@ struct live_hub *live_hub_new(struct loop *l)
 
 void live_hub_free(struct live_hub *h)
 {
-    while (h && h->tabs)
-        tab_free(h->tabs);
+    while (h && h->tabs) {
+        if (h->tabs->mux)
+            tab_free(h->tabs);
+        else
+            tab_empty(h->tabs); /* on_upgraded is still to come, and frees it */
+    }
     free(h);
 }

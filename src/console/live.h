@@ -17,6 +17,10 @@
 #define LIVE_TABS_LIMIT 128u
 #define LIVE_SUBSCRIPTIONS_LIMIT 128u /* of one tab */
 #define LIVE_PAGE_ITEMS 200u          /* of a list at a time */
+/* A page says something every 20 s, and once a minute when a browser lets it sleep. */
+#define LIVE_SILENCE_LIMIT_MS (5 * 60 * 1000)
+/* Then it has to open another, and show again who it is: it goes on where it was. */
+#define LIVE_TAB_LIMIT_MS (60 * 60 * 1000)
 
 struct live_hub;
 

@@ -8,7 +8,12 @@
 
 /* One message to the tab; the largest object, and its frame. */
 #define LIVE_MESSAGE_LIMIT_BYTES (8u * 1024u * 1024u)
-#define LIVE_RETRY_MS 2000
+#define LIVE_RETRY_MS 2000 /* and twice as long each time, up to: */
+#define LIVE_RETRY_LIMIT_MS 60000
+/* Pages of lists that are on their way to one tab, and how large one is asked for at most: together
+ * less than the connection keeps. A page that is larger is asked for again in smaller ones. */
+#define LIVE_PAGES_AT_ONCE 4u
+#define LIVE_PAGE_BYTES (2u * 1024u * 1024u)
 
 struct live_sub;
 
@@ -25,7 +30,9 @@ struct live_tab {
     struct transport *transport; /* with the rights of who opened the tab */
     struct mux *mux;
     struct live_sub *subs;
-    size_t subs_len;
+    size_t subs_len, pages;
+    int64_t opened_ms, heard_ms;
+    struct clock_timer *timer;
 };
 
 struct live_sub {
@@ -41,17 +48,23 @@ struct live_sub {
     bool paused;
 
     /* watch */
-    bool listing; /* a page is asked for */
-    bool gone;    /* the tab has let go of it; only the answer is still to come */
-    char *more;   /* the token of the next page */
+    bool listing;  /* a page is asked for */
+    bool gone;     /* the tab has let go of it; only the answer is still to come */
+    bool first;    /* the next page begins a list: parts of another that were sent do not count */
+    bool silent;   /* the watch has said nothing since it was opened */
+    unsigned page; /* items to ask for at a time */
+    unsigned failures;
+    char *more; /* the token of the next page */
     /* logs */
     int64_t credit;
-    bool over;
+    bool over; /* all of it came; what is left in line goes out as credit comes */
+    bool told; /* that it is over, or why it is not there */
 };
 
 extern const struct live_ops live_watch_ops, live_log_ops;
 
 void live_sub_free(struct live_sub *s);
+void live_go_on(struct live_tab *t); /* whoever waits may have its turn */
 bool live_has_room(const struct live_tab *t);
 void live_send(struct live_tab *t, struct buf *message); /* releases it */
 void live_send_error(struct live_sub *s, int code, const char *reason, const char *text);

@@ -10,16 +10,6 @@
 #define CREDIT_LIMIT_BYTES (64 * INT64_C(1048576))
 #define TAIL_BYTES 3u /* of a character that may be cut */
 
-static void pause_when_full(struct live_sub *s)
-{
-    bool full = s->credit <= 0 || !live_has_room(s->tab);
-
-    if (s->stream && full != s->paused) {
-        s->paused = full;
-        transport_pause(s->tab->transport, s->stream, full);
-    }
-}
-
 /* How many bytes at the end begin a character whose rest has not come. */
 static size_t cut_bytes(const char *data, size_t len)
 {
@@ -47,19 +37,37 @@ static void send_lines(struct live_sub *s, size_t len)
     buf_consume(&s->line, len);
 }
 
+/* As much as there is credit and room for; the log waits while something is left. */
+static void go_on(struct live_sub *s)
+{
+    size_t len = s->line.len;
+    bool full;
+
+    if (s->credit < (int64_t)len)
+        len = s->credit > 0 ? (size_t)s->credit : 0;
+    if (len < s->line.len || !s->over)
+        len -= cut_bytes(s->line.data, len);
+    if (len > 0 && live_has_room(s->tab))
+        send_lines(s, len);
+    full = s->line.len > TAIL_BYTES || s->credit <= 0 || !live_has_room(s->tab);
+    if (s->stream && full != s->paused) {
+        s->paused = full;
+        transport_pause(s->tab->transport, s->stream, full);
+    }
+    if (s->over && !s->told && s->line.len == 0) {
+        s->told = true;
+        live_send_end(s);
+    }
+}
+
 static void on_data(void *arg, const char *data, size_t len)
 {
     struct live_sub *s = arg;
 
     buf_add(&s->line, data, len);
-    if (s->line.failed) {
+    if (s->line.failed) /* as much as no pause lets come */
         buf_clear(&s->line);
-        return;
-    }
-    len = s->line.len - cut_bytes(s->line.data, s->line.len);
-    if (len > 0)
-        send_lines(s, len);
-    pause_when_full(s);
+    go_on(s);
 }
 
 static void on_end(void *arg, const struct api_reply *reply)
@@ -69,18 +77,17 @@ static void on_end(void *arg, const struct api_reply *reply)
     s->stream = NULL;
     s->over = true;
     if (reply->status != 200) {
+        s->told = true;
         live_refused(s, reply);
-        return;
     }
-    if (s->line.len > 0)
-        send_lines(s, s->line.len);
-    live_send_end(s);
+    go_on(s);
 }
 
 static void begin(struct live_sub *s)
 {
     const struct api_stream_handler handler = {.on_data = on_data, .on_end = on_end, .arg = s};
 
+    s->credit = min_i64(s->credit, CREDIT_LIMIT_BYTES);
     s->stream = transport_open(s->tab->transport, s->path, &handler);
     if (!s->stream)
         live_send_error(s, 503, "ServiceUnavailable", "out of memory");
@@ -90,7 +97,7 @@ static void credit(struct live_sub *s, int64_t bytes)
 {
     if (bytes > 0)
         s->credit = min_i64(s->credit + min_i64(bytes, CREDIT_LIMIT_BYTES), CREDIT_LIMIT_BYTES);
-    pause_when_full(s);
+    go_on(s);
 }
 
-const struct live_ops live_log_ops = {.begin = begin, .room = pause_when_full, .credit = credit};
+const struct live_ops live_log_ops = {.begin = begin, .room = go_on, .credit = credit};

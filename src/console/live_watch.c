@@ -1,9 +1,9 @@
 /*
  * live_watch.c - a collection in a tab: a list, page by page as the tab takes them, then changes.
  *
- * A list goes as messages {t: "list", part: true, items} and a last one without part, with the
- * cursor; the page shows it when it is whole. A watch that ends is opened again where it was; one
- * that is too old begins with a list, and nobody notices.
+ * A list goes as messages {t: "list", part: true, items}, first: true in the first, and a last one
+ * without part, with the cursor; the page shows it when it is whole. A watch that ends is opened
+ * again where it was; one that is too old begins with a list, and nobody notices.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,26 +39,42 @@ static void on_again(void *arg)
     look(s);
 }
 
+/* What is forbidden or not there may come to be; asking is cheap, but not for ever the same. */
 static void later(struct live_sub *s)
 {
+    unsigned doublings = s->failures < 8 ? s->failures++ : s->failures;
+    int64_t ms = min_i64((int64_t)LIVE_RETRY_MS << doublings, LIVE_RETRY_LIMIT_MS);
+
     if (!s->again)
-        s->again = clock_start(loop_clock(s->tab->loop), LIVE_RETRY_MS, on_again, s);
+        s->again = clock_start(loop_clock(s->tab->loop), ms, on_again, s);
 }
 
 /* --- the list ---------------------------------------------------------------------------- */
 
+static void begin_anew(struct live_sub *s)
+{
+    s->first = true;
+    set_text(&s->more, NULL);
+    set_text(&s->cursor, NULL);
+}
+
 static void send_page(struct live_sub *s, const struct json *list)
 {
-    const struct json *items = json_get(list, "items");
     struct buf b = BUF_INIT(MUX_TEXT_OUTPUT_LIMIT_BYTES);
 
-    buf_addf(&b, "{\"id\":%u,\"t\":\"list\",%s\"items\":", s->id, s->more ? "\"part\":true," : "");
-    json_write(&b, items ? items : list);
+    buf_addf(&b, "{\"id\":%u,\"t\":\"list\",%s%s\"items\":", s->id,
+             s->first ? "\"first\":true," : "", s->more ? "\"part\":true," : "");
+    json_write(&b, json_get(list, "items"));
     if (!s->more) {
         buf_adds(&b, ",\"cursor\":");
-        json_write_string(&b, s->cursor ? s->cursor : "0", strlen(s->cursor ? s->cursor : "0"));
+        json_write_string(&b, s->cursor, strlen(s->cursor));
     }
     buf_adds(&b, "}");
+    s->first = false;
+    if (b.failed) {
+        begin_anew(s);
+        live_send_error(s, 500, "InternalError", "the list does not fit into memory");
+    }
     live_send(s->tab, &b);
 }
 
@@ -67,44 +83,53 @@ static void take_page(struct live_sub *s, const struct api_reply *reply)
     struct arena a = ARENA_INIT(PAGE_MEMORY_BYTES);
     const struct json *list = json_parse(&a, reply->body, reply->body_len, NULL);
     const struct json *metadata = json_get(list, "metadata");
+    const char *version = json_get_string(metadata, "resourceVersion", "");
 
-    if (!list) {
-        live_send_error(s, 500, "InternalError", "the list is too large, or no JSON");
-        later(s);
+    if (!json_is(json_get(list, "items"), JSON_ARRAY) || !*version) {
+        begin_anew(s);
+        live_send_error(s, 500, "InternalError", "this is no list that can be watched");
     } else {
         set_text(&s->more, json_get_string(metadata, "continue", ""));
         if (!s->more)
-            set_text(&s->cursor, json_get_string(metadata, "resourceVersion", ""));
-        send_page(s, list);
-        look(s);
+            set_text(&s->cursor, version);
+        if (s->more || s->cursor)
+            send_page(s, list);
     }
+    if (s->more || s->cursor)
+        s->failures = 0;
+    else
+        later(s);
     arena_release(&a);
 }
 
 static void on_page(void *arg, const struct api_reply *reply)
 {
     struct live_sub *s = arg;
+    struct live_tab *t = s->tab;
 
     s->listing = false;
+    t->pages--;
     if (s->gone) {
         live_sub_free(s);
+    } else if (reply->status == 200 && reply->body_len > LIVE_PAGE_BYTES && s->page > 1) {
+        s->page = s->page > 8 ? s->page / 8 : 1;
     } else if (reply->status == 200) {
         take_page(s, reply);
     } else if (reply->status == 410) { /* the pages took too long: from the start */
-        set_text(&s->more, NULL);
-        look(s);
+        begin_anew(s);
     } else {
+        begin_anew(s);
         live_refused(s, reply);
-        /* What is forbidden or not there may come to be; asking is cheap. */
         later(s);
     }
+    live_go_on(t);
 }
 
 static void ask_page(struct live_sub *s)
 {
     char *query = NULL, *path = NULL;
 
-    if (asprintf(&query, "limit=%u%s%s", LIVE_PAGE_ITEMS, s->more ? "&continue=" : "",
+    if (asprintf(&query, "limit=%u%s%s", s->page, s->more ? "&continue=" : "",
                  s->more ? s->more : "") < 0)
         query = NULL;
     path = query ? with_query(s, query) : NULL;
@@ -112,6 +137,7 @@ static void ask_page(struct live_sub *s)
         const struct api_call call = {.method = "GET", .path = path};
 
         s->listing = true;
+        s->tab->pages++;
         transport_call(s->tab->transport, &call, on_page, s);
     } else {
         later(s);
@@ -142,7 +168,7 @@ static void take_event(struct live_sub *s, const char *line, size_t len)
     const char *type = json_get_string(event, "type", "");
 
     if (strcmp(type, "ERROR") == 0) {
-        set_text(&s->cursor, NULL); /* most likely too old: a list brings all */
+        begin_anew(s); /* most likely too old: a list brings all */
     } else if (json_is(version, JSON_STRING) && *line == '{') {
         set_text(&s->cursor, json_string(version, ""));
         if (s->cursor && strcmp(type, "BOOKMARK") != 0)
@@ -165,6 +191,8 @@ static void on_data(void *arg, const char *data, size_t len)
 {
     struct live_sub *s = arg;
 
+    s->silent = false;
+    s->failures = 0;
     while (len > 0) {
         const char *end = memchr(data, '\n', len);
         size_t n = end ? (size_t)(end - data) : len;
@@ -188,15 +216,15 @@ static void on_end(void *arg, const struct api_reply *reply)
     s->stream = NULL;
     s->paused = false;
     buf_clear(&s->line);
-    if (reply->status == 410)
-        set_text(&s->cursor, NULL);
-    if (reply->status == 200 || reply->status == 410) {
-        look(s);
-    } else {
+    if (reply->status != 200 && reply->status != 410)
         live_refused(s, reply);
-        set_text(&s->cursor, NULL);
+    if (reply->status != 200 && reply->status != 0) /* else it goes on where it was */
+        begin_anew(s);
+    /* One that ends and ends again without a word is not asked in a circle. */
+    if (reply->status == 410 || (reply->status == 200 && !s->silent))
+        look(s);
+    else
         later(s);
-    }
 }
 
 static void open_watch(struct live_sub *s)
@@ -207,6 +235,7 @@ static void open_watch(struct live_sub *s)
     if (asprintf(&query, "watch=true&allowWatchBookmarks=true&resourceVersion=%s", s->cursor) < 0)
         query = NULL;
     path = query ? with_query(s, query) : NULL;
+    s->silent = true;
     s->stream = path ? transport_open(s->tab->transport, path, &handler) : NULL;
     if (!s->stream)
         later(s);
@@ -221,7 +250,7 @@ static void look(struct live_sub *s)
         return;
     if (s->cursor && !s->more)
         open_watch(s);
-    else if (live_has_room(s->tab))
+    else if (live_has_room(s->tab) && s->tab->pages < LIVE_PAGES_AT_ONCE)
         ask_page(s);
 }
 

@@ -119,6 +119,12 @@ static bool accepts(const char *header, const char *encoding)
     return false;
 }
 
+/* "/assets/name.HASH.js" never changes; "/assets/THIRD_PARTY.txt" may. */
+static bool is_hashed(const char *path)
+{
+    return strchr(path, '.') != strrchr(path, '.');
+}
+
 static void reply_asset(struct httpd_request *http, const struct asset *a)
 {
     const char *encodings = httpd_header(http, "Accept-Encoding");
@@ -126,7 +132,8 @@ static void reply_asset(struct httpd_request *http, const struct asset *a)
     struct answer answer = {.code = 200,
                             .type = a->type,
                             .etag = a->etag,
-                            .cache = "public, max-age=31536000, immutable"};
+                            .cache = is_hashed(a->path) ? "public, max-age=31536000, immutable"
+                                                        : "no-cache"};
 
     if (known && strstr(known, a->etag)) {
         answer.code = 304;
@@ -183,6 +190,11 @@ static void reply_page(struct httpd_request *http)
                                     : blob_new(left_out, strlen(left_out));
     reply(http, &answer);
     blob_unref(answer.body);
+}
+
+const char *web_hash(void)
+{
+    return console_hash;
 }
 
 void web_handle(void *arg, const struct mount_request *r)

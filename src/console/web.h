@@ -12,6 +12,9 @@
  * else what a browser asks for as a page. accept may be NULL. */
 bool web_wants(const char *method, const char *path, const char *accept);
 
+/* Of all the console's files; "" when they were left out. */
+const char *web_hash(void);
+
 /* A mount_fn; arg is not used. */
 void web_handle(void *arg, const struct mount_request *r);
 

@@ -17,6 +17,7 @@
     X(easy_getinfo, curl_easy_getinfo)                                                             \
     X(easy_strerror, curl_easy_strerror)                                                           \
     X(easy_perform, curl_easy_perform)                                                             \
+    X(easy_pause, curl_easy_pause)                                                                 \
     X(easy_send, curl_easy_send)                                                                   \
     X(easy_recv, curl_easy_recv)                                                                   \
     X(multi_init, curl_multi_init)                                                                 \

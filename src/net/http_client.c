@@ -37,6 +37,8 @@ struct http_exchange {
     enum exchange_state state;
     bool in_curl; /* added to the multi handle */
     bool too_large;
+    bool paused; /* its user wants nothing now */
+    bool held;   /* libcurl was told so and keeps what came */
     struct http_handler handler;
     CURL *easy;
     struct curl_slist *headers;
@@ -122,6 +124,8 @@ static bool is_streamed(struct http_exchange *x)
 
     if (!x->handler.on_data)
         return false;
+    if (x->handler.on_header)
+        return true;
     (void)x->client->curl->easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
     return status >= 200 && status <= 299;
 }
@@ -134,12 +138,27 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
     if (x->state == EXCHANGE_CANCELLED)
         return 0; /* tells libcurl to stop */
     if (is_streamed(x)) {
+        if (x->paused) {
+            x->held = true;
+            return CURL_WRITEFUNC_PAUSE;
+        }
         x->handler.on_data(x->handler.arg, data, len);
         return x->state == EXCHANGE_CANCELLED ? 0 : len;
     }
     buf_add(&x->answer, data, len);
     x->too_large = x->answer.failed;
     return x->too_large ? 0 : len;
+}
+
+static size_t on_header_line(char *line, size_t size, size_t count, void *arg)
+{
+    struct http_exchange *x = arg;
+    size_t len = size * count;
+
+    if (x->state == EXCHANGE_CANCELLED)
+        return 0;
+    x->handler.on_header(x->handler.arg, line, len);
+    return x->state == EXCHANGE_CANCELLED ? 0 : len;
 }
 
 /* --- libcurl's wishes: sockets and one timer
@@ -290,9 +309,20 @@ static void settle_later(struct http_client *c)
 static struct http_exchange *next_unsettled(struct http_client *c)
 {
     for (struct http_exchange *x = c->all; x; x = x->next)
-        if (x->state != EXCHANGE_RUNNING)
+        if (x->state != EXCHANGE_RUNNING || (x->held && !x->paused))
             return x;
     return NULL;
+}
+
+/* libcurl hands out what it kept from inside this call. */
+static void go_on(struct http_exchange *x)
+{
+    struct http_client *c = x->client;
+
+    x->held = false;
+    c->inside = true;
+    (void)c->curl->easy_pause(x->easy, CURLPAUSE_CONT);
+    c->inside = false;
 }
 
 /* One at a time, looking anew after each: a handler may start, cancel and free. */
@@ -307,6 +337,9 @@ static void settle(struct http_client *c)
         settle_later(c);
     } else if (x && x->state == EXCHANGE_NEW) {
         give_to_curl(x);
+        settle_later(c);
+    } else if (x && x->state == EXCHANGE_RUNNING) {
+        go_on(x);
         settle_later(c);
     } else if (x) {
         settle_later(c);
@@ -488,6 +521,10 @@ static int set_options(struct http_exchange *x, const struct http_request *reque
     (void)curl->easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);
     (void)curl->easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
     (void)curl->easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (x->handler.on_header) {
+        (void)curl->easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header_line);
+        (void)curl->easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
+    }
     if (is_loopback(request->url))
         (void)curl->easy_setopt(x->easy, CURLOPT_PROXY, "");
     set_tls(x);
@@ -533,4 +570,11 @@ void http_exchange_cancel(struct http_exchange *x)
     }
     x->state = EXCHANGE_CANCELLED;
     settle_later(x->client);
+}
+
+void http_exchange_pause(struct http_exchange *x, bool paused)
+{
+    x->paused = paused;
+    if (!paused && x->held)
+        settle_later(x->client);
 }

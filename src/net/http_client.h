@@ -47,6 +47,10 @@ struct http_result {
  * http_exchange_cancel; both may start and cancel exchanges, also their own. */
 struct http_handler {
     void (*on_data)(void *arg, const char *data, size_t len);
+    /* May be NULL. Each line of the head with its line's end, the status line first and an empty
+     * one last; interim answers come as heads of their own. With it every answer is given in
+     * pieces, whatever its status. */
+    void (*on_header)(void *arg, const char *line, size_t len);
     void (*on_end)(void *arg, const struct http_result *result);
     void *arg;
 };
@@ -55,5 +59,8 @@ struct http_handler {
 struct http_exchange *http_client_start(struct http_client *c, const struct http_request *request,
                                         const struct http_handler *handler) must_check;
 void http_exchange_cancel(struct http_exchange *x); /* no call after it */
+/* Paused, on_data is not called: what came is kept, and the server has to wait. The end may still
+ * be told when there was nothing more. */
+void http_exchange_pause(struct http_exchange *x, bool paused);
 
 #endif

@@ -332,7 +332,7 @@ static void half_close(struct mux *m)
 
 static void serve(struct mux *m, unsigned events)
 {
-    bool alive = !m->broken;
+    bool alive = !m->broken, was_full = !mux_has_room(m);
 
     if (alive && m->early.len > 0)
         take_early(m);
@@ -350,7 +350,8 @@ static void serve(struct mux *m, unsigned events)
         return;
     if (m->state == FINISHING && m->out.len == 0)
         half_close(m);
-    if (mux_has_room(m) && events & LOOP_WRITABLE)
+    /* It may all have gone out in a turn that was for reading. */
+    if (mux_has_room(m) && (was_full || events & LOOP_WRITABLE))
         m->handler.drained(m->arg);
 }
 

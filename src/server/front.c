@@ -1,10 +1,4 @@
-/*
- * front.c - the HTTP front: who may ask, and HTTP's words for what the core says.
- *
- * A page in the user's browser can reach a loopback port. It cannot read the token, but it need not
- * get that far: a Host that is not this machine's (DNS rebinding) and an Origin that is not ours
- * are refused first.
- */
+/* front.c - the HTTP front: who may ask, and HTTP's words for what the core says. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +7,7 @@
 
 #include "base/base64.h"
 #include "net/httpd.h"
+#include "net/place.h"
 #include "server/local.h"
 #include "server/login.h"
 #include "server/rbac.h"
@@ -83,40 +78,6 @@ static const struct server_front http_front = {
     .reply = http_reply, .stream = http_stream, .upgrade = http_upgrade, .header = http_header};
 
 /* --- who may ask ----------------------------------------------------------------------- */
-
-static bool is_port(const char *text)
-{
-    return !*text ||
-           (text[0] == ':' && text[1] && strspn(text + 1, "0123456789") == strlen(text + 1));
-}
-
-static int check_host(const char *host, struct err *err)
-{
-    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
-
-    for (size_t i = 0; host && i < ELEMS(names); i++) {
-        size_t len = strlen(names[i]);
-
-        if (strncasecmp(host, names[i], len) == 0 && is_port(host + len))
-            return 0;
-    }
-    return err_set(err, ERR_FORBIDDEN,
-                   "the request is for the host \"%.100s\", which is not this machine: use "
-                   "127.0.0.1, localhost or [::1]",
-                   host ? host : "");
-}
-
-static int check_origin(const char *origin, const char *host, struct err *err)
-{
-    static const char scheme[] = "http://";
-
-    if (!origin)
-        return 0;
-    if (strncasecmp(origin, scheme, strlen(scheme)) == 0 &&
-        strcasecmp(origin + strlen(scheme), host) == 0)
-        return 0;
-    return err_set(err, ERR_FORBIDDEN, "a page of \"%.100s\" may not use this server", origin);
-}
 
 /* Takes as long for a wrong token as for the right one. */
 static bool token_is(const char *given, const char *token)
@@ -202,14 +163,6 @@ static bool is_public(const struct httpd_request *http)
     return false;
 }
 
-static int check_place(const struct httpd_request *http, struct err *err)
-{
-    const char *host = httpd_header(http, "Host");
-    int rc = check_host(host, err);
-
-    return rc == 0 ? check_origin(httpd_header(http, "Origin"), host, err) : rc;
-}
-
 static int check_access(struct server *s, struct httpd_request *http, const struct identity **ret,
                         struct err *err)
 {
@@ -269,11 +222,10 @@ static bool is_mounted(struct server *s, struct httpd_request *http,
     for (size_t i = 0; i < s->mounts_len; i++) {
         const struct server_mount *mount = &s->mounts[i];
         size_t len = strlen(mount->prefix);
-        struct mounted m = {.request = {.http = http,
-                                        .may = caller_may,
-                                        .transport = callers_transport},
-                            .server = s,
-                            .identity = identity};
+        struct mounted m = {
+            .request = {.http = http, .may = caller_may, .transport = callers_transport},
+            .server = s,
+            .identity = identity};
 
         if (strncmp(http->path, mount->prefix, len) != 0 ||
             (http->path[len] && http->path[len] != '/'))
@@ -334,7 +286,7 @@ static void handle(void *arg, struct httpd_request *http)
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
         return;
     }
-    rc = check_place(http, &err);
+    rc = place_check(http, &err);
     if (rc == 0 && is_page(s, http))
         return;
     if (rc == 0)

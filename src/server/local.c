@@ -154,16 +154,23 @@ static void stream_has_data(void *arg)
     enqueue(arg);
 }
 
+static const char not_opened[] = "the answer is a stream: it is opened, not called for";
+
 static void take_stream(struct server_request *r, const char *content_type, struct stream *stream)
 {
     struct api_stream *c = container_of(r, struct api_stream, request);
 
     (void)content_type;
     c->answered = true;
-    c->status = 200;
-    c->stream = stream;
-    stream->on_ready = stream_has_data;
-    stream->on_ready_arg = c;
+    if (c->is_stream) {
+        c->status = 200;
+        c->stream = stream;
+        stream->on_ready = stream_has_data;
+        stream->on_ready_arg = c;
+    } else { /* whoever called it waits for one answer, and this may never end */
+        stream->ops->close(stream);
+        c->body = blob_new(not_opened, strlen(not_opened));
+    }
     if (c->local)
         enqueue(c);
     else

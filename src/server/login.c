@@ -7,14 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "api/status.h"
 #include "loop/random.h"
+#include "net/place.h"
 
-#define COOKIE "muster_session"
-#define CSRF_HEADER "X-Muster-Console"
-/* What TensorBoard's pages send instead. Any header of one's own will do: pages of other origins
- * cannot set one without being asked first, and are refused then. */
-#define CSRF_TENSORBOARD "X-XSRF-Protected"
 #define SESSION_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define CODE_MS ((int64_t)10 * 60 * 1000)
 #define OWNER_MARK "o."
@@ -54,36 +49,21 @@ bool login_is_open(const struct httpd_request *http)
 
 /* --- answers ----------------------------------------------------------------------------- */
 
-static void reply_text(struct httpd_request *http, int code, const char *type, const char *text,
-                       const struct httpd_header *header)
+static void reply_text(struct httpd_request *http, int code, const char *text)
 {
-    struct httpd_header headers[] = {{"Cache-Control", "no-store"},
-                                     header ? *header : (struct httpd_header){"", ""}};
+    const struct httpd_header header = {"Cache-Control", "no-store"};
     struct blob *body = blob_new(text, strlen(text));
 
-    httpd_reply(http, code, type, headers, header ? 2 : 1, body);
+    httpd_reply(http, code, "application/json", &header, 1, body);
     blob_unref(body);
 }
 
 static void refuse(struct httpd_request *http, enum err_reason reason, const char *text)
 {
     auto_err err = ERR_INIT;
-    struct buf b = BUF_INIT(ANSWER_LIMIT_BYTES);
-    struct json *status;
 
     (void)err_set(&err, reason, "%s", text);
-    status = status_from_err(&http->arena, &err, NULL, NULL);
-    json_write(&b, status);
-    reply_text(http, err_http_code(reason), "application/json", b.failed ? "{}" : b.data, NULL);
-    buf_release(&b);
-}
-
-/* SameSite: no other site's page can make a browser send it. Not "Secure": loopback is plain HTTP,
- * and one browser keeps such cookies there, another does not. */
-static const char *cookie_of(struct arena *a, const char *value, int64_t seconds)
-{
-    return arena_printf(a, COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64, value,
-                        seconds);
+    place_refuse(http, &err);
 }
 
 /* --- the cookie -------------------------------------------------------------------------- */
@@ -106,21 +86,6 @@ static bool is_owner_session(struct server *s, struct arena *a, const char *valu
            strtoll(text + strlen(OWNER_MARK), NULL, 10) > clock_now_ms(s->clock);
 }
 
-/* The cookie's value in the request's header, or NULL. */
-static const char *cookie_value(struct httpd_request *http)
-{
-    const char *all = httpd_header(http, "Cookie");
-
-    for (const char *at = all; at && *at; at += strcspn(at, ";")) {
-        at += strspn(at, "; ");
-        if (strncmp(at, COOKIE "=", strlen(COOKIE "=")) == 0) {
-            at += strlen(COOKIE "=");
-            return arena_strndup(&http->arena, at, strcspn(at, ";"));
-        }
-    }
-    return NULL;
-}
-
 static bool knows_cookie(struct server *s, struct arena *a, const char *value,
                          const struct identity **ret)
 {
@@ -136,22 +101,10 @@ static bool knows_cookie(struct server *s, struct arena *a, const char *value,
 bool login_by_cookie(struct server *s, struct httpd_request *http, const struct identity **ret,
                      struct err *err)
 {
-    const char *value = cookie_value(http);
-    bool reads = strcmp(http->method, "GET") == 0 || strcmp(http->method, "HEAD") == 0;
+    const char *value = place_cookie(http);
 
-    if (!value || !knows_cookie(s, &http->arena, value, ret))
-        return false;
-    if (!reads && !httpd_header(http, CSRF_HEADER) && !httpd_header(http, CSRF_TENSORBOARD)) {
-        (void)err_set(err, ERR_FORBIDDEN,
-                      "a change asked for with a browser's cookie needs the header " CSRF_HEADER);
-        return false;
-    }
-    if (httpd_header(http, "Upgrade") && !httpd_header(http, "Origin")) {
-        (void)err_set(err, ERR_FORBIDDEN,
-                      "a WebSocket opened with a browser's cookie needs an Origin");
-        return false;
-    }
-    return true;
+    return value && knows_cookie(s, &http->arena, value, ret) &&
+           place_check_cookie_use(http, err) == 0;
 }
 
 /* --- signing in and out ------------------------------------------------------------------ */
@@ -170,7 +123,7 @@ static void reply_signed_in(struct httpd_request *http, const char *session, int
                             const char *location)
 {
     struct httpd_header headers[] = {
-        {"Set-Cookie", cookie_of(&http->arena, session, SESSION_MS / 1000)},
+        {"Set-Cookie", place_set_cookie(http, session, SESSION_MS / 1000)},
         {"Cache-Control", "no-store"},
         {"Location", location}};
 
@@ -190,6 +143,13 @@ static void sign_in(struct server *s, struct httpd_request *http)
         reply_signed_in(http, session, 204, NULL);
     else
         refuse(http, ERR_UNAUTHORIZED, "the token is not known here");
+}
+
+static void sign_out(struct httpd_request *http)
+{
+    struct httpd_header gone = {"Set-Cookie", place_set_cookie(http, "", 0)};
+
+    httpd_reply(http, gone.value ? 204 : 503, NULL, &gone, gone.value ? 1 : 0, NULL);
 }
 
 static bool take_code(struct server *s, const char *code)
@@ -231,7 +191,8 @@ void server_login_code(struct server *s, char out[SERVER_LOGIN_CODE_SIZE])
     (void)snprintf(out, SERVER_LOGIN_CODE_SIZE, "%s", oldest->code);
 }
 
-static void reply_session(struct httpd_request *http, const struct identity *identity)
+static void reply_session(struct server *s, struct httpd_request *http,
+                          const struct identity *identity)
 {
     struct arena *a = &http->arena;
     struct json *v = json_new_object(a);
@@ -241,8 +202,9 @@ static void reply_session(struct httpd_request *http, const struct identity *ide
     json_set_string(a, v, "namespace", identity ? identity->ns : "default");
     json_set_string(a, v, "version", server_version_text());
     json_set_bool(a, v, "local", true);
+    json_set_string(a, v, "console", s->pages.hash ? s->pages.hash : "");
     json_write(&b, v);
-    reply_text(http, b.failed ? 503 : 200, "application/json", b.failed ? "" : b.data, NULL);
+    reply_text(http, b.failed ? 503 : 200, b.failed ? "" : b.data);
     buf_release(&b);
 }
 
@@ -250,14 +212,15 @@ static void reply_code(struct server *s, struct httpd_request *http,
                        const struct identity *identity)
 {
     char code[SERVER_LOGIN_CODE_SIZE];
+    const char *text;
 
     if (identity) {
         refuse(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
         return;
     }
     server_login_code(s, code);
-    reply_text(http, 201, "application/json",
-               arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code), NULL);
+    text = arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
+    reply_text(http, text ? 201 : 503, text ? text : "");
 }
 
 bool login_handle(struct server *s, struct httpd_request *http, const struct identity *identity)
@@ -272,11 +235,10 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct ide
         sign_in_by_code(s, http);
         return true;
     case PATH_LOGOUT:
-        httpd_reply(http, 204, NULL,
-                    &(struct httpd_header){"Set-Cookie", cookie_of(&http->arena, "", 0)}, 1, NULL);
+        sign_out(http);
         return true;
     case PATH_SESSION:
-        reply_session(http, identity);
+        reply_session(s, http, identity);
         return true;
     case PATH_CODE:
         reply_code(s, http, identity);

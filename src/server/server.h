@@ -43,6 +43,7 @@ struct server_pages {
     bool (*wants)(const char *method, const char *path, const char *accept);
     mount_fn *handle;
     void *arg;
+    const char *hash; /* of all of them, "" when they were left out; it outlives the server */
 };
 void server_set_pages(struct server *s, const struct server_pages *pages);
 

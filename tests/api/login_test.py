@@ -74,7 +74,7 @@ class Login(harness.DaemonTest):
         path = self.daemon.call("POST", "/console/v1/code", {})["path"]
         status, headers, _ = self.ask("GET", path)
         self.assertEqual((status, headers["Location"]), (303, "/jobs"))
-        self.assertIn("muster_session=o.", headers["Set-Cookie"])
+        self.assertIn(f"muster_session_{self.daemon.port}=o.", headers["Set-Cookie"])
         status, headers, _ = self.ask("GET", path)
         self.assertEqual(status, 303)
         self.assertIsNone(headers["Set-Cookie"])
@@ -84,12 +84,12 @@ class Login(harness.DaemonTest):
     def test_up_says_where_the_console_is(self):
         found = re.search(r"console: http://[^/]+(/login\?code=\S+)", self.daemon.output())
         self.assertTrue(found, self.daemon.output())
-        self.assertIn("muster_session=", self.ask("GET", found[1])[1]["Set-Cookie"])
+        self.assertIn(f"muster_session_{self.daemon.port}=", self.ask("GET", found[1])[1]["Set-Cookie"])
 
     def test_sign_out(self):
         status, headers, _ = self.ask("POST", "/console/v1/logout", Cookie=self.cookie(), X_Muster_Console="1")
         self.assertEqual(status, 204)
-        self.assertRegex(headers["Set-Cookie"], r"muster_session=;.*Max-Age=0")
+        self.assertRegex(headers["Set-Cookie"], r"muster_session_\d+=;.*Max-Age=0")
 
     def test_a_service_account_signs_in_with_its_own_rights(self):
         self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "guest"}})

@@ -26,6 +26,7 @@ const shared = new Map<string, Shared>();
 /** Applies one message; answers whether anything changed. Parts of a list wait in `coming` until it is whole. */
 export function applyMessage(byUid: Map<string, KubeObject>, message: ServerMessage, coming: KubeObject[] = []): boolean {
   if (message.t === "list") {
+    if (message.first) coming.length = 0;
     for (const item of (message.items ?? []) as KubeObject[]) coming.push(item);
     if (message.part) return false;
     byUid.clear();

@@ -7,7 +7,8 @@
 //   {id, op: "credit", bytes}                   that much more of a log may be sent
 //   {id, op: "stop"}                            and {op: "ping"}, answered by {t: "pong"}
 // From the server, each with the id of its subscription:
-//   {id, t: "list", items, cursor}   a list comes in several, each but the last with part: true and without a cursor
+//   {id, t: "list", items, cursor}   a list comes in several, each but the last with part: true and without a cursor, the
+//                                    first with first: true (what came before of a list that was broken off does not count)
 //   {id, t: "event", type, object, cursor}   {id, t: "lines", text, bytes}
 //   {id, t: "end"}                           {id, t: "error", code, reason, message}
 import { signal } from "@preact/signals";
@@ -21,6 +22,7 @@ export interface ServerMessage {
   t: "list" | "event" | "lines" | "end" | "error" | "pong";
   items?: unknown[];
   part?: boolean;
+  first?: boolean;
   type?: "ADDED" | "MODIFIED" | "DELETED";
   object?: unknown;
   text?: string;
