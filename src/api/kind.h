@@ -138,7 +138,7 @@ extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind
     kind_config_map, kind_secret, kind_persistent_volume_claim, kind_lease, kind_service_account,
     kind_role, kind_role_binding, kind_cluster_role, kind_cluster_role_binding, kind_crd,
     kind_event_v1, kind_resource_quota, kind_limit_range, kind_persistent_volume,
-    kind_pytorch_training_job, kind_mpi_job, kind_tensorboard;
+    kind_pod_disruption_budget, kind_pytorch_training_job, kind_mpi_job, kind_tensorboard;
 
 /* What every object has beside its kind's fields: apiVersion, kind, metadata; ends with {0}. */
 extern const struct field object_common_fields[];

@@ -292,6 +292,30 @@ static const struct proto_field quota_spec[] = {
 static const struct proto_field resource_quota[] = {
     METADATA, {2, PROTO_MESSAGE, 0, "spec", quota_spec}, {0}};
 
+static const struct proto_field selector_requirement[] = {
+    {1, PROTO_STRING, 0, "key", NULL},
+    {2, PROTO_STRING, 0, "operator", NULL},
+    {3, PROTO_STRING, PROTO_LIST, "values", NULL},
+    {0},
+};
+
+static const struct proto_field label_selector[] = {
+    {1, PROTO_STRING_MAP, 0, "matchLabels", NULL},
+    {2, PROTO_MESSAGE, PROTO_LIST, "matchExpressions", selector_requirement},
+    {0},
+};
+
+static const struct proto_field budget_spec[] = {
+    {1, PROTO_INT_OR_STRING, PROTO_KEEP_ZERO, "minAvailable", NULL},
+    {2, PROTO_MESSAGE, 0, "selector", label_selector},
+    {3, PROTO_INT_OR_STRING, PROTO_KEEP_ZERO, "maxUnavailable", NULL},
+    {4, PROTO_STRING, 0, "unhealthyPodEvictionPolicy", NULL},
+    {0},
+};
+
+static const struct proto_field budget[] = {
+    METADATA, {2, PROTO_MESSAGE, 0, "spec", budget_spec}, {0}};
+
 static const struct proto_field self_review[] = {METADATA, {0}};
 
 static const struct proto_kind proto_kinds[] = {
@@ -303,6 +327,7 @@ static const struct proto_kind proto_kinds[] = {
     {"Lease", lease},
     {"DeleteOptions", delete_options},
     {"Eviction", eviction},
+    {"PodDisruptionBudget", budget},
     {"ServiceAccount", service_account},
     {"ResourceQuota", resource_quota},
     {"TokenRequest", token_request},
@@ -476,7 +501,7 @@ static bool decode_int_or_string(struct arena *a, struct reader r, const struct 
         if (v.type == WIRE_BYTES && v.number == 3)
             text = v.bytes;
     }
-    if (type == 0 && number)
+    if (type == 0 && (number || f->flags & PROTO_KEEP_ZERO))
         json_set_int(a, into, f->name, (int32_t)number);
     if (type == 1 && text.at < text.end)
         (void)json_set(a, into, f->name, new_text(a, text));

@@ -1,4 +1,4 @@
-/* delete.c - DELETE of one object, of a collection's selected objects, and eviction. */
+/* delete.c - DELETE of one object, and of a collection's selected objects. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +14,8 @@ static int check_protected(const struct server_request *r, struct err *err)
                    r->route.name);
 }
 
-/* instead NULL: the object, or a Status for kinds whose deleted objects are not shown. */
-static int delete_one(struct server_request *r, const struct removal *removal, bool dry_run,
-                      int code, const struct json *instead, struct err *err)
+int delete_one(struct server_request *r, const struct removal *removal, bool dry_run, int code,
+               const struct json *instead, struct err *err)
 {
     const struct kind *k = r->route.kind;
     const struct store_item *item;
@@ -54,19 +53,6 @@ int verb_delete(struct server_request *r, struct err *err)
     if (rc == 0)
         rc = check_protected(r, err);
     return rc < 0 ? rc : delete_one(r, &removal, dry_run, 200, NULL, err);
-}
-
-int verb_evict(struct server_request *r, struct err *err)
-{
-    struct json *eviction = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL,
-                                         NULL, err);
-    struct removal removal;
-    bool dry_run;
-    int rc = eviction
-                 ? removal_read(r, json_get(eviction, "deleteOptions"), &removal, &dry_run, err)
-                 : -1;
-
-    return rc < 0 ? rc : delete_one(r, &removal, dry_run, 201, success_status(r, NULL), err);
 }
 
 /* --- collections ----------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "server/endpoints.h"
 #include "server/internal.h"
 #include "server/media.h"
 
@@ -13,7 +14,7 @@ static const char *const status_verbs[] = {"get", "patch", "update"};
 static const char *const get_verb[] = {"get"};
 static const char *const create_verb[] = {"create"};
 static const char *const upgrade_verbs[] = {"create", "get"};
-static const char *const metrics_verbs[] = {"get", "list"};
+static const char *const read_verbs[] = {"get", "list"};
 
 struct subresource {
     const char *name;
@@ -105,8 +106,8 @@ static void add_verbs(struct arena *a, struct json *object, const struct kind *k
 {
     if (is_stored(k))
         add_strings(a, object, "verbs", object_verbs, ELEMS(object_verbs));
-    else if (strcmp(k->group, METRICS_GROUP) == 0)
-        add_strings(a, object, "verbs", metrics_verbs, ELEMS(metrics_verbs));
+    else if (strcmp(k->group, METRICS_GROUP) == 0 || endpoints_are(k))
+        add_strings(a, object, "verbs", read_verbs, ELEMS(read_verbs));
     else
         add_strings(a, object, "verbs", create_verb, ELEMS(create_verb));
 }

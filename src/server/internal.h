@@ -222,6 +222,10 @@ int removal_options(struct server_request *r, struct removal *ret, bool *ret_dry
 /* The same of options that were read already. */
 int removal_read(const struct server_request *r, const struct json *options, struct removal *ret,
                  bool *ret_dry_run, struct err *err) must_check;
+/* Deletes the object of the route (delete.c). instead NULL: answered with the object, or with a
+ * Status for kinds whose deleted objects are not shown. */
+int delete_one(struct server_request *r, const struct removal *removal, bool dry_run, int code,
+               const struct json *instead, struct err *err) must_check;
 /* For the server's own sweeps: deletes what has the key, without an answer. *ret_gone: no trace is
  * left of it. */
 int removal_sweep(struct server *s, const struct kind *k, const char *key,

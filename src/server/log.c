@@ -76,6 +76,7 @@ int verb_log(struct server_request *r, struct err *err)
     const struct store_item *item;
     struct json *pod;
     const char *key, *container = NULL, *root, *uid = query_get(r, "uid");
+    struct err *err_if_last = err;
     struct stream *stream;
     int64_t attempt;
     int rc = read_options(r, &options, err);
@@ -98,12 +99,13 @@ int verb_log(struct server_request *r, struct err *err)
         rc = check_started(r, pod, container, err);
     if (rc < 0)
         return rc;
-    root = pod_root(r, pod, err);
-    if (!root)
-        return -1;
-    /* not found as previous is no error yet */
-    rc = podlog_open(r->server->loop, root, object_uid(pod), container, &options, &stream,
-                     options.previous ? NULL : err);
+    if (options
+            .previous) /* of this pod, or else of one before it: not finding it is no error yet */
+        err_if_last = NULL;
+    root = pod_root(r, pod, err_if_last);
+    rc = root ? podlog_open(r->server->loop, root, object_uid(pod), container, &options, &stream,
+                            err_if_last)
+              : -ENOENT;
     if (rc < 0 && options.previous)
         return earlier_log(r, object_uid(pod), container, KEPT_ANY_ATTEMPT, &options, err);
     if (rc == 0)

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "server/endpoints.h"
 #include "server/rbac.h"
 
 #define USER_NAME "muster:admin"
@@ -126,8 +127,9 @@ static const struct kind self_review = {.group = "authentication.k8s.io",
                                         .plural = "selfsubjectreviews",
                                         .singular = "selfsubjectreview"};
 
-const struct kind *const review_kinds[] = {&access_review,     &rules_review,     &self_review,
-                                           &kind_node_metrics, &kind_pod_metrics, NULL};
+const struct kind *const review_kinds[] = {
+    &access_review,    &rules_review,   &self_review,         &kind_node_metrics,
+    &kind_pod_metrics, &kind_endpoints, &kind_endpoint_slice, NULL};
 
 static const struct {
     const struct kind *kind;

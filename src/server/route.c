@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "server/endpoints.h"
 #include "server/rbac.h"
 
 #define SEGMENTS_LIMIT 9
@@ -105,6 +106,15 @@ static bool method_is(const struct server_request *r, const char *method)
     return strcmp(r->method, method) == 0;
 }
 
+/* Of those that paths of stored kinds lead to. */
+static const struct kind *find_kind(const struct server *s, const char *group, const char *version,
+                                    const char *plural)
+{
+    const struct kind *k = review_find(group, version, plural);
+
+    return k && endpoints_are(k) ? k : server_kind(s, group, version, plural);
+}
+
 /* PLURAL[/NAME[/SUBRESOURCE]] of one group and version, with or without namespaces/NS before. */
 static int route_kind(struct server_request *r, const char *group, const char *version,
                       char *const *text, size_t count, struct err *err)
@@ -114,13 +124,13 @@ static int route_kind(struct server_request *r, const char *group, const char *v
 
     *route = (struct route){.ns = "", .subresource = ""};
     if (count >= 3 && strcmp(text[0], "namespaces") == 0 &&
-        server_kind(r->server, group, version, text[2])) {
+        find_kind(r->server, group, version, text[2])) {
         route->ns = text[1];
         in_namespace = true;
         text += 2;
         count -= 2;
     }
-    route->kind = server_kind(r->server, group, version, text[0]);
+    route->kind = find_kind(r->server, group, version, text[0]);
     if (!route->kind || count > 3 || in_namespace > route->kind->namespaced) {
         route->kind = NULL;
         return unknown_path(err);
@@ -180,6 +190,7 @@ static int route_group(struct server_request *r, const struct segments *s, struc
     size_t used = core ? 2 : 3;
     const char *group = core ? "" : s->text[1];
     const char *version = s->count >= used ? s->text[used - 1] : NULL;
+    const struct kind *review;
     int rc;
 
     if (s->count <= used) {
@@ -189,12 +200,15 @@ static int route_group(struct server_request *r, const struct segments *s, struc
     }
     if (strcmp(group, METRICS_GROUP) == 0)
         return metrics_answer(r, version, s->text + used, s->count - used, err);
-    if (s->count == used + 1 && review_find(group, version, s->text[used]))
-        return review_answer(r, review_find(group, version, s->text[used]), err);
+    review = s->count == used + 1 ? review_find(group, version, s->text[used]) : NULL;
+    if (review && !endpoints_are(review))
+        return review_answer(r, review, err);
     rc = route_kind(r, group, version, s->text + used, s->count - used, err);
     if (rc == 0 && r->route.kind)
         rc = rbac_check(r, err);
-    return rc < 0 || !r->route.kind ? rc : run_verb(r, err);
+    if (rc < 0 || !r->route.kind)
+        return rc;
+    return endpoints_are(r->route.kind) ? endpoints_answer(r, err) : run_verb(r, err);
 }
 
 static bool under(const char *path, const char *prefix, bool below)

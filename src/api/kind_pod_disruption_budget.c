@@ -1,0 +1,89 @@
+/* kind_pod_disruption_budget.c - PodDisruptionBudget (policy/v1): how many pods evictions leave. It
+ * is looked at when a pod is evicted (server/evict.c); nobody keeps a status. */
+#include "api/columns.h"
+#include "api/problem.h"
+
+static const char *const unhealthy_policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
+
+static const struct field spec_fields[] = {
+    {.name = "minAvailable",
+     .type = FIELD_INT_OR_STRING,
+     .doc = "How many of the pods must stay ready: a number, or a percentage like 50%."},
+    {.name = "maxUnavailable",
+     .type = FIELD_INT_OR_STRING,
+     .doc = "How many of the pods may be missing: a number, or a percentage like 50%."},
+    {.name = "selector", .type = FIELD_ANY, .doc = "Which pods are meant; {} means all."},
+    {.name = "unhealthyPodEvictionPolicy",
+     .type = FIELD_STRING,
+     .values = unhealthy_policies,
+     .doc = "Whether pods that are not ready may always be evicted."},
+    {0}};
+
+static const struct field fields[] = {{.name = "spec",
+                                       .type = FIELD_OBJECT,
+                                       .fields = spec_fields,
+                                       .default_json = "{}",
+                                       .doc = "What is wanted."},
+                                      {.name = "status",
+                                       .type = FIELD_OBJECT,
+                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
+                                       .doc = "What is."},
+                                      {0}};
+
+static void validate(const struct json *budget, const struct json *old, struct err *err)
+{
+    const struct json *spec = json_get(budget, "spec");
+    const struct json *min = json_get(spec, "minAvailable"),
+                      *max = json_get(spec, "maxUnavailable");
+
+    (void)old;
+    if (min && max)
+        problem_invalid(err, PATH_MEMBER(NULL, "spec"), spec,
+                        "minAvailable and maxUnavailable cannot be both set");
+}
+
+static struct json *render_amount(struct arena *a, const struct json *v)
+{
+    return v ? json_clone(a, v) : json_new_string(a, "N/A");
+}
+
+static struct json *render_min(struct arena *a, const struct json *budget, int64_t now_ms)
+{
+    (void)now_ms;
+    return render_amount(a, json_at(budget, "spec", "minAvailable"));
+}
+
+static struct json *render_max(struct arena *a, const struct json *budget, int64_t now_ms)
+{
+    (void)now_ms;
+    return render_amount(a, json_at(budget, "spec", "maxUnavailable"));
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Min Available", .type = "string", .doc = "Pods that stay.", .render = render_min},
+    {.name = "Max Unavailable",
+     .type = "string",
+     .doc = "Pods that may be missing.",
+     .render = render_max},
+    {.name = "Allowed Disruptions",
+     .type = "integer",
+     .doc = "Evictions allowed now.",
+     .path = ".status.disruptionsAllowed"},
+    COLUMN_AGE,
+    {0}};
+
+const struct kind kind_pod_disruption_budget = {
+    .group = "policy",
+    .version = "v1",
+    .name = "PodDisruptionBudget",
+    .plural = "poddisruptionbudgets",
+    .singular = "poddisruptionbudget",
+    .short_names = (const char *const[]){"pdb", NULL},
+    .namespaced = true,
+    .has_status = true,
+    .collected = true,
+    .doc = "PodDisruptionBudget says how many pods evictions must leave.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate};

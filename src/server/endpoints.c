@@ -1,0 +1,452 @@
+/*
+ * endpoints.c - Endpoints and EndpointSlices: which pods are behind a Service, made of Services and
+ * pods when somebody asks. Nothing is stored and nobody writes them, so they are never old; the
+ * price is that they can be read but not watched or made.
+ */
+#include "server/endpoints.h"
+
+#include <string.h>
+
+#include "api/columns.h"
+#include "api/selector.h"
+#include "server/internal.h"
+#include "server/list.h"
+
+#define SERVICE_LABEL "kubernetes.io/service-name"
+#define MANAGED_BY_LABEL "endpointslice.kubernetes.io/managed-by"
+#define SCRATCH_BYTES (OBJECT_LIMIT_BYTES * 16)
+#define ANSWER_LIMIT_BYTES (64u * 1024u * 1024u)
+#define CELL_LIMIT_BYTES 4096u
+#define SHOWN 3 /* addresses in a cell */
+
+/* --- which pods ------------------------------------------------------------------------ */
+
+/* What is kept of pods with an address, while a request is answered: each is parsed once however
+ * many Services there are. */
+struct gathering {
+    struct arena *arena;
+    struct arena scratch;
+    struct json *pods;
+};
+
+static bool is_over(const struct json *pod)
+{
+    const struct json *phase = json_at(pod, "status", "phase");
+
+    return json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed");
+}
+
+static void keep_ports(struct arena *a, struct json *kept, const struct json *pod)
+{
+    struct json *ports = json_make_object(a, kept, "named");
+
+    json_each (c, json_at(pod, "spec", "containers"))
+        json_each (p, json_get(c, "ports"))
+            if (*json_get_string(p, "name", ""))
+                json_set_int(a, ports, json_get_string(p, "name", ""),
+                             json_get_int(p, "containerPort", 0));
+}
+
+static void keep_pod(struct gathering *g, const struct json *pod)
+{
+    struct arena *a = g->arena;
+    struct json *kept = json_append(g->pods, json_new_object(a)), *ref;
+
+    json_set(a, kept, "labels", json_clone(a, object_labels(pod)));
+    json_set_string(a, kept, "ip", json_string(json_at(pod, "status", "podIP"), ""));
+    json_set_string(a, kept, "nodeName", json_string(json_at(pod, "spec", "nodeName"), ""));
+    json_set_bool(a, kept, "serving",
+                  json_string_is(json_get(object_condition(pod, "Ready"), "status"), "True"));
+    json_set_bool(a, kept, "terminating", object_is_deleting(pod));
+    ref = json_make_object(a, kept, "targetRef");
+    json_set_string(a, ref, "kind", "Pod");
+    json_set_string(a, ref, "namespace", object_namespace(pod));
+    json_set_string(a, ref, "name", object_name(pod));
+    json_set_string(a, ref, "uid", object_uid(pod));
+    keep_ports(a, kept, pod);
+}
+
+static bool gather_pod(void *arg, const struct store_item *item)
+{
+    struct gathering *g = arg;
+    const struct json *pod;
+
+    arena_reset(&g->scratch);
+    pod = blob_parse(&g->scratch, item->value, NULL);
+    if (pod && json_len(object_labels(pod)) && !is_over(pod) &&
+        *json_string(json_at(pod, "status", "podIP"), ""))
+        keep_pod(g, pod);
+    return !arena_failed(g->arena);
+}
+
+static const struct json *gather_pods(struct server_request *r, const char *prefix)
+{
+    struct gathering g = {
+        .arena = r->arena, .scratch = ARENA_INIT(SCRATCH_BYTES), .pods = json_new_array(r->arena)};
+
+    store_list(server_collection(r->server, &kind_pod), prefix, NULL, gather_pod, &g);
+    arena_release(&g.scratch);
+    return g.pods;
+}
+
+static bool is_behind(const struct json *service, const struct json *pod)
+{
+    return strcmp(json_string(json_at(pod, "targetRef", "namespace"), ""),
+                  object_namespace(service)) == 0 &&
+           label_map_matches(json_at(service, "spec", "selector"), json_get(pod, "labels"));
+}
+
+static bool counts_as_ready(const struct json *service, const struct json *pod)
+{
+    if (json_bool(json_at(service, "spec", "publishNotReadyAddresses"), false))
+        return true;
+    return json_get_bool(pod, "serving", false) && !json_get_bool(pod, "terminating", false);
+}
+
+/* Named target ports become numbers; those the pod does not have are left out. */
+static struct json *make_ports(struct arena *a, const struct json *service, const struct json *pod)
+{
+    struct json *ports = json_new_array(a);
+
+    json_each (p, json_at(service, "spec", "ports")) {
+        const struct json *target = json_get(p, "targetPort");
+        struct json *port;
+
+        if (!target)
+            target = json_get(p, "port");
+        if (json_is(target, JSON_STRING))
+            target = json_get(json_get(pod, "named"), json_string(target, ""));
+        if (!target)
+            continue;
+        port = json_append(ports, json_new_object(a));
+        if (*json_get_string(p, "name", ""))
+            json_set_string(a, port, "name", json_get_string(p, "name", ""));
+        json_set_int(a, port, "port", json_int(target, 0));
+        json_set_string(a, port, "protocol", json_get_string(p, "protocol", "TCP"));
+    }
+    return ports;
+}
+
+/* The first pod says what named ports are. */
+static struct json *ports_of(struct arena *a, const struct json *service, const struct json *pods)
+{
+    json_each (pod, pods)
+        if (is_behind(service, pod))
+            return make_ports(a, service, pod);
+    return json_new_array(a);
+}
+
+/* --- the two forms --------------------------------------------------------------------- */
+
+static struct json *new_object(struct arena *a, const struct kind *k, const struct json *service,
+                               const char *name)
+{
+    struct json *v = json_new_object(a), *meta;
+
+    json_set_string(a, v, "kind", k->name);
+    json_set_string(a, v, "apiVersion", kind_api_version(a, k));
+    meta = json_make_object(a, v, "metadata");
+    json_set_string(a, meta, "name", name);
+    json_set_string(a, meta, "namespace", object_namespace(service));
+    json_set_string(a, meta, "uid", object_uid(service));
+    json_set_string(a, meta, "resourceVersion", object_resource_version(service));
+    json_set(a, meta, "creationTimestamp",
+             json_clone(a, json_at(service, "metadata", "creationTimestamp")));
+    if (json_len(object_labels(service)))
+        json_set(a, meta, "labels", json_clone(a, object_labels(service)));
+    return v;
+}
+
+static void copy_member(struct arena *a, struct json *to, const struct json *from, const char *name)
+{
+    json_set(a, to, name, json_clone(a, json_get(from, name)));
+}
+
+static struct json *make_endpoints(struct arena *a, const struct json *service,
+                                   const struct json *pods)
+{
+    struct json *v = new_object(a, &kind_endpoints, service, object_name(service));
+    struct json *subset = json_new_object(a), *address;
+
+    json_each (pod, pods) {
+        bool ready = counts_as_ready(service, pod);
+
+        if (!is_behind(service, pod) || (!ready && json_get_bool(pod, "terminating", false)))
+            continue;
+        address = json_append(json_make_array(a, subset, ready ? "addresses" : "notReadyAddresses"),
+                              json_new_object(a));
+        copy_member(a, address, pod, "ip");
+        copy_member(a, address, pod, "nodeName");
+        copy_member(a, address, pod, "targetRef");
+    }
+    if (json_len(subset) == 0)
+        return v;
+    json_set(a, subset, "ports", ports_of(a, service, pods));
+    (void)json_append(json_make_array(a, v, "subsets"), subset);
+    return v;
+}
+
+static void add_slice_meta(struct arena *a, struct json *v, const struct json *service)
+{
+    struct json *meta = json_make_object(a, v, "metadata");
+    struct json *labels = json_make_object(a, meta, "labels"), *owner;
+
+    json_set_string(a, labels, SERVICE_LABEL, object_name(service));
+    json_set_string(a, labels, MANAGED_BY_LABEL, "muster");
+    owner = json_append(json_make_array(a, meta, "ownerReferences"), json_new_object(a));
+    json_set_string(a, owner, "apiVersion", "v1");
+    json_set_string(a, owner, "kind", "Service");
+    json_set_string(a, owner, "name", object_name(service));
+    json_set_string(a, owner, "uid", object_uid(service));
+    json_set_bool(a, owner, "controller", true);
+}
+
+static struct json *make_slice(struct arena *a, const struct json *service, const struct json *pods)
+{
+    const char *name = arena_printf(a, "%s-%.5s", object_name(service), object_uid(service));
+    struct json *v = new_object(a, &kind_endpoint_slice, service, name), *list;
+
+    add_slice_meta(a, v, service);
+    json_set_string(a, v, "addressType", "IPv4");
+    list = json_make_array(a, v, "endpoints");
+    json_each (pod, pods) {
+        struct json *e, *conditions;
+
+        if (!is_behind(service, pod))
+            continue;
+        e = json_append(list, json_new_object(a));
+        conditions = json_make_object(a, e, "conditions");
+        json_append_string(a, json_make_array(a, e, "addresses"), json_get_string(pod, "ip", ""));
+        json_set_bool(a, conditions, "ready", counts_as_ready(service, pod));
+        copy_member(a, conditions, pod, "serving");
+        copy_member(a, conditions, pod, "terminating");
+        copy_member(a, e, pod, "nodeName");
+        copy_member(a, e, pod, "targetRef");
+    }
+    json_set(a, v, "ports", ports_of(a, service, pods));
+    return v;
+}
+
+/* --- columns --------------------------------------------------------------------------- */
+
+static void add_more(struct buf *out, size_t count)
+{
+    if (count > SHOWN)
+        buf_addf(out, " + %zu more...", count - SHOWN);
+}
+
+static struct json *take_cell(struct arena *a, struct buf *out, const char *empty)
+{
+    struct json *cell = out->len ? json_new_string_len(a, out->data, out->len)
+                                 : json_new_string(a, empty);
+
+    buf_release(out);
+    return cell;
+}
+
+static void add_address(struct buf *out, size_t *count, const struct json *address,
+                        const struct json *port)
+{
+    if ((*count)++ >= SHOWN)
+        return;
+    buf_addf(out, "%s%s", out->len ? "," : "", json_get_string(address, "ip", ""));
+    if (port)
+        buf_addf(out, ":%lld", (long long)json_get_int(port, "port", 0));
+}
+
+static struct json *render_endpoints(struct arena *a, const struct json *object, int64_t now_ms)
+{
+    struct buf out = BUF_INIT(CELL_LIMIT_BYTES);
+    size_t count = 0;
+
+    (void)now_ms;
+    json_each (subset, json_get(object, "subsets")) {
+        const struct json *ports = json_get(subset, "ports");
+
+        json_each (port, ports)
+            json_each (address, json_get(subset, "addresses"))
+                add_address(&out, &count, address, port);
+        if (json_len(ports) == 0)
+            json_each (address, json_get(subset, "addresses"))
+                add_address(&out, &count, address, NULL);
+    }
+    add_more(&out, count);
+    return take_cell(a, &out, "<none>");
+}
+
+static struct json *render_slice_ports(struct arena *a, const struct json *object, int64_t now_ms)
+{
+    struct buf out = BUF_INIT(CELL_LIMIT_BYTES);
+    size_t count = 0;
+
+    (void)now_ms;
+    json_each (port, json_get(object, "ports"))
+        if (count++ < SHOWN)
+            buf_addf(&out, "%s%lld", out.len ? "," : "", (long long)json_get_int(port, "port", 0));
+    add_more(&out, count);
+    return take_cell(a, &out, "<unset>");
+}
+
+static struct json *render_slice_endpoints(struct arena *a, const struct json *object,
+                                           int64_t now_ms)
+{
+    struct buf out = BUF_INIT(CELL_LIMIT_BYTES);
+    size_t count = 0;
+
+    (void)now_ms;
+    json_each (e, json_get(object, "endpoints"))
+        if (count++ < SHOWN)
+            buf_addf(&out, "%s%s", out.len ? "," : "",
+                     json_string(json_index(json_get(e, "addresses"), 0), ""));
+    add_more(&out, count);
+    return take_cell(a, &out, "<unset>");
+}
+
+static const struct column endpoints_columns[] = {COLUMN_NAME,
+                                                  {.name = "Endpoints",
+                                                   .type = "string",
+                                                   .doc = "Addresses of ready pods.",
+                                                   .render = render_endpoints},
+                                                  COLUMN_AGE,
+                                                  {0}};
+
+static const struct column slice_columns[] = {
+    COLUMN_NAME,
+    {.name = "AddressType",
+     .type = "string",
+     .doc = "Kind of the addresses.",
+     .path = ".addressType"},
+    {.name = "Ports", .type = "string", .doc = "Ports of the pods.", .render = render_slice_ports},
+    {.name = "Endpoints",
+     .type = "string",
+     .doc = "Addresses of the pods.",
+     .render = render_slice_endpoints},
+    COLUMN_AGE,
+    {0}};
+
+/* --- the two kinds --------------------------------------------------------------------- */
+
+const struct kind kind_endpoints = {.group = "",
+                                    .version = "v1",
+                                    .name = "Endpoints",
+                                    .plural = "endpoints",
+                                    .singular = "endpoints",
+                                    .short_names = (const char *const[]){"ep", NULL},
+                                    .namespaced = true,
+                                    .columns = endpoints_columns};
+const struct kind kind_endpoint_slice = {.group = "discovery.k8s.io",
+                                         .version = "v1",
+                                         .name = "EndpointSlice",
+                                         .plural = "endpointslices",
+                                         .singular = "endpointslice",
+                                         .namespaced = true,
+                                         .columns = slice_columns};
+
+static const struct form {
+    const struct kind *kind;
+    struct json *(*make)(struct arena *a, const struct json *service, const struct json *pods);
+} forms[] = {{&kind_endpoints, make_endpoints}, {&kind_endpoint_slice, make_slice}};
+
+static const struct form *form_of(const struct kind *k)
+{
+    for (size_t i = 0; i < ELEMS(forms); i++)
+        if (forms[i].kind == k)
+            return &forms[i];
+    return NULL;
+}
+
+bool endpoints_are(const struct kind *k)
+{
+    return form_of(k);
+}
+
+/* --- requests -------------------------------------------------------------------------- */
+
+struct answer {
+    struct server_request *request;
+    const struct form *form;
+    struct selection selection;
+    struct shape shape;
+    const struct json *pods;
+    struct arena scratch; /* of one service */
+    struct buf out;
+    size_t count;
+    struct err *err;
+    int rc;
+};
+
+static bool is_asked_for(const struct answer *w, const struct json *object)
+{
+    const char *name = w->request->route.name;
+
+    return (!name || strcmp(name, object_name(object)) == 0) &&
+           selection_matches(&w->selection, object);
+}
+
+static bool answer_service(void *arg, const struct store_item *item)
+{
+    struct answer *w = arg;
+    const struct json *service, *object;
+
+    arena_reset(&w->scratch);
+    service = blob_parse(&w->scratch, item->value, NULL);
+    object = json_len(json_at(service, "spec", "selector"))
+                 ? w->form->make(&w->scratch, service, w->pods)
+                 : NULL; /* somebody else says who is behind it */
+    if (object && !arena_failed(&w->scratch) && is_asked_for(w, object)) {
+        arena_reset(&w->shape.scratch);
+        if (w->count++ && !w->request->route.name)
+            buf_addc(&w->out, ',');
+        w->rc = w->request->route.name ? shape_event(&w->shape, NULL, object, true, &w->out, w->err)
+                                       : shape_item(&w->shape, NULL, object, &w->out, w->err);
+    }
+    if (arena_failed(&w->scratch))
+        w->rc = out_of_memory(w->err);
+    return w->rc == 0;
+}
+
+static int write_answer(struct answer *w)
+{
+    struct server_request *r = w->request;
+    bool one = r->route.name;
+
+    w->pods = gather_pods(r, w->selection.prefix);
+    if (arena_failed(r->arena))
+        return out_of_memory(w->err);
+    if (!one)
+        shape_list_begin(&w->shape, &w->out);
+    store_list(server_collection(r->server, &kind_service), w->selection.prefix, NULL,
+               answer_service, w);
+    if (w->rc < 0)
+        return w->rc;
+    if (one && !w->count)
+        return err_set(w->err, ERR_NOT_FOUND, "%s \"%s\" not found",
+                       resource_name(r->arena, r->route.kind), r->route.name);
+    if (!one)
+        shape_list_end(&w->shape, store_revision(r->server->store), NULL, 0, &w->out);
+    reply_buf(r, 200, JSON_TYPE, &w->out);
+    return 0;
+}
+
+int endpoints_answer(struct server_request *r, struct err *err)
+{
+    struct answer w = {.request = r,
+                       .form = form_of(r->route.kind),
+                       .scratch = ARENA_INIT(SCRATCH_BYTES),
+                       .out = BUF_INIT(ANSWER_LIMIT_BYTES),
+                       .err = err};
+    int rc;
+
+    if (strcmp(r->method, "GET") != 0 || *r->route.subresource || query_is_true(r, "watch"))
+        return err_set(err, ERR_METHOD_NOT_ALLOWED,
+                       "the server does not allow this method on the requested resource");
+    rc = shape_init(&w.shape, r, err);
+    if (rc == 0)
+        rc = selection_init(&w.selection, r, r->arena, err);
+    if (rc == 0)
+        rc = write_answer(&w);
+    buf_release(&w.out);
+    shape_release(&w.shape);
+    arena_release(&w.scratch);
+    return rc;
+}

@@ -1,0 +1,171 @@
+/* endpoints_test.c - what is made of Services and pods: Endpoints, and what budgets allow. */
+#include "fixture.h"
+
+#define PODS "/api/v1/namespaces/default/pods"
+#define SERVICES "/api/v1/namespaces/default/services"
+#define ENDPOINTS "/api/v1/namespaces/default/endpoints"
+#define SLICES "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+#define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+#define TABLE "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+static void make_pod(struct fixture *f, const char *name, const char *ready, const char *phase)
+{
+    const char *path = arena_printf(&f->arena, PODS "/%s/status", name);
+
+    expect(f, "POST", PODS,
+           arena_printf(&f->arena,
+                        "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"app\":\"x\"}},\"spec\":{"
+                        "\"nodeName\":\"n\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+                        "\"ports\":[{\"name\":\"http\",\"containerPort\":8080}]}]}}",
+                        name),
+           201);
+    expect(f, "PATCH", path,
+           arena_printf(&f->arena,
+                        "{\"status\":{\"phase\":\"%s\",\"podIP\":\"127.0.0.1\",\"conditions\":[{"
+                        "\"type\":\"Ready\",\"status\":\"%s\"}]}}",
+                        phase, ready),
+           200);
+}
+
+static void make_service(struct fixture *f)
+{
+    expect(f, "POST", SERVICES,
+           "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"selector\":{\"app\":\"x\"},\"ports\":[{"
+           "\"port\":80,\"targetPort\":\"http\"}]}}",
+           201);
+}
+
+static void ready_pods_are_behind_their_service(void **state)
+{
+    struct fixture *f = *state;
+    const struct json *subset;
+    struct answer a;
+
+    make_service(f);
+    a = expect(f, "GET", ENDPOINTS "/s", NULL, 200);
+    assert_null(json_get(a.object, "subsets"));
+    make_pod(f, "a", "True", "Running");
+    make_pod(f, "b", "False", "Running");
+    make_pod(f, "over", "False", "Succeeded");
+    a = expect(f, "GET", ENDPOINTS "/s", NULL, 200);
+    subset = json_index(json_get(a.object, "subsets"), 0);
+    assert_int_equal(json_len(json_get(subset, "addresses")), 1);
+    assert_int_equal(json_len(json_get(subset, "notReadyAddresses")), 1);
+    assert_string_equal(
+        json_string(json_at(json_index(json_get(subset, "addresses"), 0), "targetRef", "name"), ""),
+        "a");
+    assert_int_equal(json_get_int(json_index(json_get(subset, "ports"), 0), "port", 0), 8080);
+}
+
+static void slices_are_found_by_the_name_of_their_service(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    make_service(f);
+    make_pod(f, "a", "True", "Running");
+    make_pod(f, "b", "False", "Running");
+    a = expect(f, "GET", SLICES "?labelSelector=kubernetes.io/service-name%3Ds", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 1);
+    assert_int_equal(json_len(json_get(json_index(json_get(a.object, "items"), 0), "endpoints")),
+                     2);
+    a = expect(f, "GET", SLICES "?labelSelector=kubernetes.io/service-name%3Dother", NULL, 200);
+    assert_int_equal(json_len(json_get(a.object, "items")), 0);
+}
+
+static void services_that_select_nothing_have_no_endpoints(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", SERVICES,
+           "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"ports\":[{\"port\":80}]}}", 201);
+    assert_says(expect(f, "GET", ENDPOINTS "/s", NULL, 404), "NotFound",
+                "endpoints \"s\" not found");
+    expect(f, "POST", ENDPOINTS, "{\"metadata\":{\"name\":\"s\"}}", 405);
+    expect(f, "GET", ENDPOINTS "?watch=true", NULL, 405);
+}
+
+static void endpoints_are_printed_like_the_real_ones(void **state)
+{
+    struct fixture *f = *state;
+    const struct json *row;
+    struct answer a;
+
+    make_service(f);
+    for (int i = 0; i < 4; i++)
+        make_pod(f, arena_printf(&f->arena, "p%d", i), "True", "Running");
+    ask_with(f, &a, "GET", ENDPOINTS, NULL, TABLE, NULL);
+    a = wait_for(f, &a);
+    row = json_index(json_get(a.object, "rows"), 0);
+    assert_string_equal(json_string(json_index(json_get(row, "cells"), 1), ""),
+                        "127.0.0.1:8080,127.0.0.1:8080,127.0.0.1:8080 + 1 more...");
+}
+
+static void make_budget(struct fixture *f, const char *spec)
+{
+    expect(f, "POST", BUDGETS,
+           arena_printf(&f->arena,
+                        "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"selector\":{\"matchLabels\":{"
+                        "\"app\":\"x\"}},%s}}",
+                        spec),
+           201);
+}
+
+static void a_budget_keeps_pods_from_eviction(void **state)
+{
+    static const struct {
+        const char *spec;
+        int first, second; /* codes, of three ready pods */
+    } cases[] = {
+        {"\"minAvailable\":3", 429, 429},         {"\"minAvailable\":2", 201, 429},
+        {"\"minAvailable\":\"50%\"", 201, 429},   {"\"maxUnavailable\":0", 429, 429},
+        {"\"maxUnavailable\":1", 201, 429},       {"\"maxUnavailable\":2", 201, 201},
+        {"\"maxUnavailable\":\"10%\"", 201, 429},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        make_pod(f, "a", "True", "Running");
+        make_pod(f, "b", "True", "Running");
+        make_pod(f, "c", "True", "Running");
+        make_budget(f, cases[i].spec);
+        expect(f, "POST", PODS "/a/eviction", "{}", cases[i].first);
+        expect(f, "POST", PODS "/b/eviction", "{}", cases[i].second);
+        expect(f, "DELETE", BUDGETS "/b", NULL, 200);
+        expect(f, "POST", PODS "/c/eviction", "{}", 201);
+        expect(f, "DELETE", PODS "?gracePeriodSeconds=0", NULL, 200);
+    }
+}
+
+static void pods_that_are_not_ready_leave_when_enough_are(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    make_pod(f, "a", "True", "Running");
+    make_pod(f, "sick", "False", "Running");
+    make_budget(f, "\"minAvailable\":2");
+    a = expect(f, "POST", PODS "/sick/eviction", "{}", 429);
+    assert_says(a, "TooManyRequests", "would violate the pod's disruption budget");
+    assert_string_equal(
+        json_get_string(json_index(json_at(a.object, "details", "causes"), 0), "message", ""),
+        "The disruption budget b needs 2 healthy pods and has 1 currently");
+    expect(f, "PATCH", BUDGETS "/b", "{\"spec\":{\"minAvailable\":1}}", 200);
+    expect(f, "POST", PODS "/a/eviction", "{}", 429);
+    expect(f, "POST", PODS "/sick/eviction", "{}", 201);
+}
+
+int main(void)
+{
+#define test(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
+    const struct CMUnitTest tests[] = {
+        test(ready_pods_are_behind_their_service),
+        test(slices_are_found_by_the_name_of_their_service),
+        test(services_that_select_nothing_have_no_endpoints),
+        test(endpoints_are_printed_like_the_real_ones),
+        test(a_budget_keeps_pods_from_eviction),
+        test(pods_that_are_not_ready_leave_when_enough_are),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
