@@ -64,6 +64,11 @@ static void set_target(struct arena *a, const struct json *container, const stru
         p->argv = words(a, json_get(exec, "command"));
         return;
     }
+    if (json_get(v, "sleep")) {
+        p->kind = PROBE_SLEEP;
+        p->delay_seconds = max_i64(json_get_int(json_get(v, "sleep"), "seconds", 0), 0);
+        return;
+    }
     if (!target)
         return;
     p->kind = http ? PROBE_HTTP : PROBE_TCP;
@@ -83,6 +88,8 @@ void pod_probes_build(struct arena *a, const struct json *container, struct cont
     static const char *const names[PROBE_PURPOSES] = {[PROBE_STARTUP] = "startupProbe",
                                                       [PROBE_LIVENESS] = "livenessProbe",
                                                       [PROBE_READINESS] = "readinessProbe"};
+    static const char *const hook_names[HOOK_PURPOSES] = {
+        [HOOK_POST_START] = "postStart", [HOOK_PRE_STOP] = "preStop"};
 
     for (size_t i = 0; i < PROBE_PURPOSES; i++) {
         const struct json *v = json_get(container, names[i]);
@@ -97,6 +104,12 @@ void pod_probes_build(struct arena *a, const struct json *container, struct cont
         p->success_threshold = at_least(v, "successThreshold", 1, 1);
         p->failure_threshold = at_least(v, "failureThreshold", 3, 1);
         p->grace_seconds = at_least(v, "terminationGracePeriodSeconds", -1, -1);
+    }
+    for (size_t i = 0; i < HOOK_PURPOSES; i++) {
+        const struct json *v = json_get(json_get(container, "lifecycle"), hook_names[i]);
+
+        if (json_is(v, JSON_OBJECT))
+            set_target(a, container, v, &ret->hooks[i]);
     }
     ret->message_path = json_get_string(container, "terminationMessagePath", MESSAGE_DEFAULT_PATH);
     ret->message_from_log_on_error = json_string_is(json_get(container, "terminationMessagePolicy"),

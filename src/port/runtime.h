@@ -88,18 +88,22 @@ struct container_identity {
     size_t groups_len;
 };
 
-enum probe_kind { PROBE_NONE, PROBE_EXEC, PROBE_HTTP, PROBE_TCP };
+enum probe_kind { PROBE_NONE, PROBE_EXEC, PROBE_HTTP, PROBE_TCP, PROBE_SLEEP };
 enum probe_purpose { PROBE_STARTUP, PROBE_LIVENESS, PROBE_READINESS, PROBE_PURPOSES };
 
-/* How a container is asked whether it is well. Seconds are at least 1, but for the delay. */
+enum hook_purpose { HOOK_POST_START, HOOK_PRE_STOP, HOOK_PURPOSES };
+
+/* How a container is asked whether it is well, or what is done to it at its start and end. Seconds
+ * are at least 1, but for the delay. */
 struct probe_start {
     enum probe_kind kind;
     const char *const *argv; /* PROBE_EXEC */
     const char *host;        /* PROBE_HTTP, PROBE_TCP; an address */
     int64_t port;
-    const char *path;    /* PROBE_HTTP */
-    const char *headers; /* PROBE_HTTP: whole lines, each with its CRLF */
-    int64_t delay_seconds, period_seconds, timeout_seconds;
+    const char *path;      /* PROBE_HTTP */
+    const char *headers;   /* PROBE_HTTP: whole lines, each with its CRLF */
+    int64_t delay_seconds; /* PROBE_SLEEP: that is all */
+    int64_t period_seconds, timeout_seconds;
     int64_t success_threshold, failure_threshold;
     int64_t grace_seconds; /* when it ends the container; -1: the pod's */
 };
@@ -111,6 +115,7 @@ struct container_start {
     const char *message_path;       /* where the program is to say why it ended */
     const char *message_file;       /* which file of the machine that is; or NULL */
     struct probe_start probes[PROBE_PURPOSES];
+    struct probe_start hooks[HOOK_PURPOSES];
     const struct container_mount *mounts;
     size_t mounts_len;
     const char *scratch; /* an empty folder to build them in; NULL: there are none */

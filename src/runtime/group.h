@@ -60,6 +60,10 @@ struct group_slot {
     int64_t started_at_ms;         /* monotonic */
     int64_t restart_at_ms;         /* monotonic; 0: not planned */
     int64_t kill_at_ms;            /* monotonic; 0: not planned */
+    int64_t spared_until_ms;       /* monotonic: not killed before, for the sake of its preStop */
+    bool post_started;             /* its postStart is done, or there is none */
+    bool pre_stopped;              /* its preStop likewise */
+    bool told;                     /* it was sent TERM */
     int64_t backoff_ms;
     struct oom_count oom; /* when it was started */
     _Atomic uint32_t log_at;
@@ -68,9 +72,9 @@ struct group_slot {
 
 struct group_memory {
     _Atomic pid_t keeper, worker;
-    _Atomic bool over;   /* nothing is left to do but to clear away and say so */
-    bool stopping, told; /* told: the programs were sent TERM */
-    int64_t kill_at_ms;  /* monotonic; 0: not planned */
+    _Atomic bool over; /* nothing is left to do but to clear away and say so */
+    bool stopping;
+    int64_t kill_at_ms; /* monotonic; 0: not planned */
     /* What was taken out of a pipe last: it stays here until it is in a log. */
     uint64_t block; /* its number */
     uint32_t container, stream;

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -40,13 +41,41 @@ static int64_t left_ms(int64_t until_ms)
     return max_i64(until_ms - group_clock_ms(), 0);
 }
 
-/* What the command printed last, for the event. */
-static void read_tail(int fd, char *text, size_t size)
-{
-    ssize_t n = read(fd, text, size - 1);
+/* What a command printed first, for the event; the rest is read too, so that it can go on. */
+struct printed {
+    char text[PROBE_TEXT_SIZE / 2];
+    size_t len;
+};
 
-    text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
+static void read_printed(int fd, struct printed *p)
+{
+    char more[ANSWER_BYTES];
+    ssize_t n;
+
+    while ((n = read(fd, more, sizeof(more))) > 0) {
+        size_t room = min_size(sizeof(p->text) - 1 - p->len, (size_t)n);
+
+        memcpy(p->text + p->len, more, room);
+        p->len += room;
+    }
+    p->text[p->len] = '\0';
+    p->text[strcspn(p->text, "\n")] = '\0';
+}
+
+/* false: it has not ended in time. */
+static bool await_command(pid_t pid, int printed_fd, int64_t until_ms, struct printed *printed,
+                          int *ret_status)
+{
+    struct pollfd fds[] = {{.fd = pidfd_open(pid, 0), .events = POLLIN},
+                           {.fd = printed_fd, .events = POLLIN}};
+    pid_t done;
+
+    while ((done = waitpid(pid, ret_status, WNOHANG)) == 0 && left_ms(until_ms) > 0) {
+        if (poll(fds, ELEMS(fds), (int)min_i64(left_ms(until_ms), INT32_MAX)) > 0)
+            read_printed(printed_fd, printed);
+    }
+    read_printed(printed_fd, printed);
+    return done != 0;
 }
 
 static _Noreturn void ask_command(const struct container_start *c, const struct probe_start *how,
@@ -56,9 +85,9 @@ static _Noreturn void ask_command(const struct container_start *c, const struct 
     struct container_start command = *c;
     struct launch_result r;
     struct launch_pipes pipes;
-    char text[PROBE_TEXT_SIZE / 2];
+    struct printed printed = {.len = 0};
     int both[2], status = 0;
-    pid_t done;
+    bool ended;
 
     if (pipe2(both, O_CLOEXEC | O_NONBLOCK) != 0)
         answer(out, false, strerror(errno));
@@ -68,16 +97,11 @@ static _Noreturn void ask_command(const struct container_start *c, const struct 
     launch(&command, &pipes, NULL, &a, &r);
     if (r.pid == 0)
         answer(out, false, r.message);
-    do {
-        done = waitpid(r.pid, &status, WNOHANG);
-        if (done == 0)
-            (void)poll(NULL, 0, (int)min_i64(left_ms(until_ms), 5));
-    } while (done == 0 && left_ms(until_ms) > 0);
+    ended = await_command(r.pid, both[0], until_ms, &printed, &status);
     (void)kill(-r.pid, SIGKILL);
-    if (done == 0)
+    if (!ended)
         answer(out, false, "the command took too long");
-    read_tail(both[0], text, sizeof(text));
-    answer(out, WIFEXITED(status) && WEXITSTATUS(status) == 0, text);
+    answer(out, WIFEXITED(status) && WEXITSTATUS(status) == 0, printed.text);
 }
 
 static int connect_by(const struct probe_start *how, int64_t until_ms, const char **ret_why)
@@ -145,6 +169,15 @@ static _Noreturn void ask_network(const struct probe_start *how, int out, int64_
     answer(out, status >= 200 && status < 400, text);
 }
 
+static _Noreturn void sleep_for(const struct probe_start *how, int out, int64_t until_ms)
+{
+    int64_t wake_ms = min_i64(group_clock_ms() + how->delay_seconds * 1000, until_ms);
+
+    while (left_ms(wake_ms) > 0)
+        (void)poll(NULL, 0, (int)min_i64(left_ms(wake_ms), INT32_MAX));
+    answer(out, true, "");
+}
+
 static _Noreturn void be_prober(const struct probe_start *how, const struct container_start *c,
                                 int out)
 {
@@ -159,6 +192,8 @@ static _Noreturn void be_prober(const struct probe_start *how, const struct cont
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (how->kind == PROBE_EXEC)
         ask_command(c, how, out, until_ms);
+    if (how->kind == PROBE_SLEEP)
+        sleep_for(how, out, until_ms);
     ask_network(how, out, until_ms);
 }
 
@@ -173,9 +208,12 @@ void probe_begin(struct probe *p, const struct probe_start *how, int64_t now_ms)
 
 static void close_answer(struct probe *p)
 {
-    if (p->fd >= 0)
-        (void)close(p->fd);
-    p->fd = -1;
+    if (p->fd < 0)
+        return;
+    (void)close(p->fd);
+    if (p->child_fd >= 0)
+        (void)close(p->child_fd);
+    p->fd = p->child_fd = -1;
 }
 
 void probe_end(struct probe *p)
@@ -206,6 +244,7 @@ void probe_ask(struct probe *p, const struct container_start *c, const char *pod
     (void)close(fds[1]);
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
     p->fd = fds[0];
+    p->child_fd = pid > 0 ? pidfd_open(pid, 0) : -1;
     if (pid < 0)
         close_answer(p);
     arena_release(&a);

@@ -11,10 +11,11 @@
 
 #define PROBE_TEXT_SIZE 512u /* of what went wrong */
 
-/* One of a container's probes. Zero with fd -1 is a good start. */
+/* One of a container's probes, or of its hooks. Zero with fd -1 is a good start. */
 struct probe {
     const struct probe_start *how;
     int fd;              /* the answer that is awaited; -1: none */
+    int child_fd;        /* who is to give it */
     int64_t next_at_ms;  /* monotonic; 0: not planned */
     int64_t give_up_ms;  /* monotonic: the child itself is stuck */
     int64_t good, bad;   /* in a row */

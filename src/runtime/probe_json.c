@@ -9,6 +9,11 @@ static const char *const purpose_names[PROBE_PURPOSES] = {
     [PROBE_READINESS] = "readinessProbe",
 };
 
+static const char *const hook_names[HOOK_PURPOSES] = {
+    [HOOK_POST_START] = "postStart",
+    [HOOK_PRE_STOP] = "preStop",
+};
+
 static const struct {
     const char *name;
     size_t offset;
@@ -48,6 +53,9 @@ void probe_json_add(struct arena *a, struct json *container, const struct contai
     for (size_t i = 0; i < PROBE_PURPOSES; i++)
         if (c->probes[i].kind != PROBE_NONE)
             add(a, json_make_object(a, container, purpose_names[i]), c->probes[i]);
+    for (size_t i = 0; i < HOOK_PURPOSES; i++)
+        if (c->hooks[i].kind != PROBE_NONE)
+            add(a, json_make_object(a, container, hook_names[i]), c->hooks[i]);
     json_set_string(a, container, "messageFile", c->message_file);
     json_set_bool(a, container, "messageFromLog", c->message_from_log_on_error);
 }
@@ -81,6 +89,12 @@ void probe_json_read(struct arena *a, const struct json *container, struct conta
 
         if (v)
             read_probe(a, v, &c->probes[i]);
+    }
+    for (size_t i = 0; i < HOOK_PURPOSES; i++) {
+        const struct json *v = json_get(container, hook_names[i]);
+
+        if (v)
+            read_probe(a, v, &c->hooks[i]);
     }
     c->message_file = json_get_string(container, "messageFile", NULL);
     c->message_from_log_on_error = json_get_bool(container, "messageFromLog", false);

@@ -23,6 +23,7 @@
 
 #include "runtime/container_end.h"
 #include "runtime/end_message.h"
+#include "runtime/hook.h"
 #include "runtime/minder.h"
 #include "runtime/output.h"
 #include "runtime/probe.h"
@@ -35,6 +36,9 @@
  * nobody is left who can. */
 #define STATUS_WAIT_MS 1000
 #define STATUS_RECHECK_MS 20
+/* What a program has between its preStop and SIGKILL at least, and a postStart at most. */
+#define PRE_STOP_REST_MS 2000
+#define POST_START_MOST_MS (INT64_C(7) * 24 * 3600 * 1000)
 
 /* Restarts: at once, then after 10 s, 20 s ... 5 min; from the beginning after a good run. */
 #define BACKOFF_FIRST_MS 10000
@@ -50,6 +54,7 @@ struct container {
     int minder_fd;          /* -1: none */
     char *text, *last_text; /* the messages of state and last */
     struct probe probes[PROBE_PURPOSES];
+    struct hook hooks[HOOK_PURPOSES];
     int64_t lost_at_ms; /* minder and program are gone, and nobody has said how it ended; 0: no */
 };
 
@@ -217,6 +222,8 @@ static void forget_start(struct worker *w, struct container *c)
         (void)close(c->minder_fd);
     for (size_t i = 0; i < PROBE_PURPOSES; i++)
         probe_end(&c->probes[i]);
+    for (size_t i = 0; i < HOOK_PURPOSES; i++)
+        hook_end(&c->hooks[i]);
     c->minder_fd = -1;
     c->lost_at_ms = 0;
     c->slot->under_way = false;
@@ -246,6 +253,16 @@ static void finish_unknown(struct worker *w, struct container *c)
                "those who watched over the program were killed; how it ended is not known");
     plan_restart(w, c);
     forget_start(w, c);
+}
+
+static void note_program(struct worker *w, struct container *c);
+
+/* A worker that was killed had begun the start, and the program came to be known only later. */
+static void note_late(struct worker *w, struct container *c)
+{
+    if (c->state->phase != CONTAINER_RUNNING && c->slot->failure.stage == LAUNCH_STAGE_NONE &&
+        GROUP_CLAIM_PID(c->slot->program) > 0)
+        note_program(w, c);
 }
 
 /* --- without a minder --- */
@@ -289,6 +306,7 @@ static void look_at_container(struct worker *w, struct container *c)
 {
     if (!c->slot->under_way)
         return;
+    note_late(w, c);
     if (c->slot->cleared)
         finish_container(w, c);
     else if (minder_is_gone(c))
@@ -314,7 +332,7 @@ static void begin_probes(struct container *c, int64_t now)
 /* What the answers so far come to. */
 static void judge_probes(struct worker *w, struct container *c)
 {
-    bool running = c->state->phase == CONTAINER_RUNNING;
+    bool running = c->state->phase == CONTAINER_RUNNING && c->slot->post_started;
     bool started = running && (!has_probe(c, PROBE_STARTUP) || c->state->started ||
                                c->probes[PROBE_STARTUP].passed);
     const struct probe *readiness = &c->probes[PROBE_READINESS];
@@ -327,23 +345,21 @@ static void judge_probes(struct worker *w, struct container *c)
     c->state->ready = ready;
 }
 
-/* TERM, grace, KILL for one container; whether it is restarted is the pod's policy. */
-static void end_by_probe(struct worker *w, struct container *c, enum probe_purpose purpose)
+/* preStop, TERM, grace, KILL for one container; whether it is restarted is the pod's policy.
+ * grace_seconds < 0: the pod's. */
+static void end_container(struct worker *w, struct container *c, const char *failed,
+                          int64_t grace_seconds)
 {
-    int64_t grace = c->start->probes[purpose].grace_seconds;
     char message[256];
 
     if (c->slot->kill_at_ms != 0 || w->m->stopping)
         return;
-    (void)snprintf(message, sizeof(message), "Container %s failed %s probe%s", c->state->name,
-                   purpose == PROBE_STARTUP ? "startup" : "liveness",
+    (void)snprintf(message, sizeof(message), "Container %s failed %s%s", c->state->name, failed,
                    w->g->pod.restart == POD_RESTART_NEVER ? "" : ", will be restarted");
     note(w, false, "Killing", message);
-    if (grace < 0)
-        grace = w->g->pod.grace_seconds;
-    c->slot->kill_at_ms = max_i64(group_clock_ms() + min_i64(grace, INT32_MAX) * 1000, 1);
-    if (grace > 0)
-        (void)kill(-GROUP_CLAIM_PID(c->slot->program), SIGTERM);
+    if (grace_seconds < 0)
+        grace_seconds = w->g->pod.grace_seconds;
+    c->slot->kill_at_ms = max_i64(group_clock_ms() + min_i64(grace_seconds, INT32_MAX) * 1000, 1);
 }
 
 static void take_answer(struct worker *w, struct container *c, enum probe_purpose purpose)
@@ -357,7 +373,8 @@ static void take_answer(struct worker *w, struct container *c, enum probe_purpos
         note(w, true, "Unhealthy", message);
     }
     if (p->failed && purpose != PROBE_READINESS)
-        end_by_probe(w, c, purpose);
+        end_container(w, c, purpose == PROBE_STARTUP ? "startup probe" : "liveness probe",
+                      p->how->grace_seconds);
     if (purpose == PROBE_STARTUP && p->passed) {
         begin_probes(c, c->slot->started_at_ms); /* the others count from the start, too */
         probe_end(p);
@@ -371,7 +388,7 @@ static void run_probes(struct worker *w, struct container *c)
     int64_t now = group_clock_ms();
     bool waits = has_probe(c, PROBE_STARTUP) && !c->state->started;
 
-    if (!is_running(c) || c->state->phase != CONTAINER_RUNNING)
+    if (!is_running(c) || c->state->phase != CONTAINER_RUNNING || !c->slot->post_started)
         return;
     for (size_t i = 0; i < PROBE_PURPOSES; i++) {
         if (waits == (i == PROBE_STARTUP))
@@ -379,6 +396,50 @@ static void run_probes(struct worker *w, struct container *c)
         if (probe_answer(&c->probes[i], now))
             take_answer(w, c, (enum probe_purpose)i);
     }
+    judge_probes(w, c);
+}
+
+/* --- hooks --- */
+
+static bool has_hook(const struct container *c, enum hook_purpose purpose)
+{
+    return c->start->hooks[purpose].kind != PROBE_NONE;
+}
+
+static enum hook_outcome run_hook(struct worker *w, struct container *c, enum hook_purpose purpose,
+                                  int64_t most_ms)
+{
+    struct hook *h = &c->hooks[purpose];
+    enum hook_outcome outcome = hook_run(h, &c->start->hooks[purpose], c->start, w->g->pod.uid,
+                                         most_ms);
+    char message[PROBE_TEXT_SIZE + 64];
+
+    if (outcome == HOOK_BAD) {
+        (void)snprintf(message, sizeof(message), "%s of container %s failed: %s",
+                       purpose == HOOK_POST_START ? "postStart" : "preStop", c->state->name,
+                       hook_words(h));
+        note(w, true, purpose == HOOK_POST_START ? "FailedPostStartHook" : "FailedPreStopHook",
+             message);
+    }
+    return outcome;
+}
+
+/* Until it is done the container is not ready, nor asked whether it is, nor are those after it
+ * started. */
+static void run_post_start(struct worker *w, struct container *c)
+{
+    enum hook_outcome outcome;
+
+    if (c->slot->post_started || c->state->phase != CONTAINER_RUNNING || !is_running(c) ||
+        w->m->stopping)
+        return;
+    outcome = has_hook(c, HOOK_POST_START) ? run_hook(w, c, HOOK_POST_START, POST_START_MOST_MS)
+                                           : HOOK_GOOD;
+    if (outcome == HOOK_RUNNING)
+        return;
+    c->slot->post_started = true;
+    if (outcome == HOOK_BAD)
+        end_container(w, c, "postStart", -1);
     judge_probes(w, c);
 }
 
@@ -400,6 +461,7 @@ static void note_program(struct worker *w, struct container *c)
     set_message(c, "");
     begin_probes(c, c->slot->started_at_ms);
     c->state->ready = c->state->started = false;
+    run_post_start(w, c);
     judge_probes(w, c);
     changed(w, POD_NOT_SYNCED);
 }
@@ -425,7 +487,8 @@ static void begin_start(struct container *c)
     slot->ended = slot->cleared = false;
     slot->killed = false;
     slot->killed_why = "";
-    slot->kill_at_ms = slot->restart_at_ms = 0;
+    slot->kill_at_ms = slot->restart_at_ms = slot->spared_until_ms = 0;
+    slot->post_started = slot->pre_stopped = slot->told = false;
     slot->oom = oom_count_read("");
     slot->oom.group = oom_group_kills(c->start);
     slot->started_ms = wall_ms();
@@ -474,6 +537,9 @@ static bool may_start(const struct worker *w, size_t i)
         return group_clock_ms() >= c->slot->restart_at_ms;
     if (c->state->phase != CONTAINER_WAITING)
         return false;
+    for (size_t k = 0; k < i; k++)
+        if (is_running(&w->containers[k]) && !w->containers[k].slot->post_started)
+            return false;
     for (size_t k = 0; k < i && w->containers[k].start->init; k++)
         if (w->containers[k].state->phase != CONTAINER_TERMINATED ||
             w->containers[k].state->exit_code != 0 || w->containers[k].slot->restart_at_ms != 0)
@@ -510,6 +576,12 @@ static bool is_over(const struct worker *w)
 
 /* --- stopping --- */
 
+static void earlier(int64_t *at, int64_t other)
+{
+    if (other != 0 && (*at == 0 || other < *at))
+        *at = other;
+}
+
 static void signal_container(struct container *c, int signum)
 {
     pid_t pid = GROUP_CLAIM_PID(c->slot->program);
@@ -524,10 +596,45 @@ static void signal_container(struct container *c, int signum)
     (void)kill(-pid, signum);
 }
 
-static void signal_containers(struct worker *w, int signum)
+/* When it is killed, monotonic; 0: not planned. */
+static int64_t kill_time(const struct worker *w, const struct container *c)
 {
-    for (size_t i = 0; i < w->len; i++)
-        signal_container(&w->containers[i], signum);
+    int64_t at = w->m->stopping ? w->m->kill_at_ms : 0;
+
+    earlier(&at, c->slot->kill_at_ms);
+    return at == 0 ? 0 : max_i64(at, c->slot->spared_until_ms);
+}
+
+/* Its time counts into the grace period; then the program has at least PRE_STOP_REST_MS. */
+static bool pre_stop_is_over(struct worker *w, struct container *c)
+{
+    struct group_slot *slot = c->slot;
+    int64_t now = group_clock_ms(), left;
+
+    if (slot->pre_stopped || !has_hook(c, HOOK_PRE_STOP))
+        return true;
+    left = kill_time(w, c) - now - (slot->spared_until_ms ? PRE_STOP_REST_MS : 0);
+    if (left > 0) {
+        if (slot->spared_until_ms == 0)
+            slot->spared_until_ms = now + left + PRE_STOP_REST_MS;
+        if (run_hook(w, c, HOOK_PRE_STOP, left) == HOOK_RUNNING)
+            return false;
+    }
+    hook_end(&c->hooks[HOOK_PRE_STOP]);
+    slot->pre_stopped = true;
+    slot->spared_until_ms = now + PRE_STOP_REST_MS;
+    return true;
+}
+
+/* Looked at again and again: one whose program was not known yet when it was to stop is told, too.
+ */
+static void stop_container(struct worker *w, struct container *c)
+{
+    if (kill_time(w, c) == 0 || !is_running(c) || c->slot->told || c->slot->killed ||
+        GROUP_CLAIM_PID(c->slot->program) <= 0 || !pre_stop_is_over(w, c))
+        return;
+    c->slot->told = true;
+    signal_container(c, SIGTERM);
 }
 
 /* One that waits to be restarted is over as it last ended. */
@@ -561,9 +668,11 @@ static void begin_stop(struct worker *w)
     if (!w->m->stopping || (w->m->kill_at_ms != 0 && kill_at < w->m->kill_at_ms))
         w->m->kill_at_ms = kill_at;
     w->m->stopping = true;
-    if (!w->m->told && grace > 0)
-        signal_containers(w, SIGTERM);
-    w->m->told = true;
+    for (size_t i = 0; i < w->len; i++) {
+        int64_t *spared = &w->containers[i].slot->spared_until_ms;
+
+        *spared = grace <= 0 ? 0 : min_i64(*spared, kill_at + PRE_STOP_REST_MS);
+    }
     give_up_restarts(w);
 }
 
@@ -572,13 +681,9 @@ static void kill_when_due(struct worker *w)
     for (size_t i = 0; i < w->len; i++) {
         struct container *c = &w->containers[i];
 
-        if (is_running(c) && c->slot->kill_at_ms != 0 && group_clock_ms() >= c->slot->kill_at_ms)
+        if (!c->slot->killed && kill_time(w, c) != 0 && group_clock_ms() >= kill_time(w, c))
             signal_container(c, SIGKILL);
     }
-    if (w->m->kill_at_ms == 0 || group_clock_ms() < w->m->kill_at_ms)
-        return;
-    signal_containers(w, SIGKILL);
-    w->m->kill_at_ms = 0;
 }
 
 /* --- the loop --- */
@@ -595,15 +700,9 @@ static void handle_signals(struct worker *w)
     }
 }
 
-static void earlier(int64_t *at, int64_t other)
-{
-    if (other != 0 && (*at == 0 || other < *at))
-        *at = other;
-}
-
 static int poll_timeout(const struct worker *w)
 {
-    int64_t at = w->m->kill_at_ms;
+    int64_t at = 0;
 
     for (size_t i = 0; i < w->len; i++) {
         const struct container *c = &w->containers[i];
@@ -612,11 +711,16 @@ static int poll_timeout(const struct worker *w)
             if (is_running(c) &&
                 (k == PROBE_STARTUP) == (has_probe(c, PROBE_STARTUP) && !c->state->started))
                 earlier(&at, probe_wake_ms(&c->probes[k]));
-        if (is_running(c) && !c->slot->killed)
-            earlier(&at, c->slot->kill_at_ms);
+        for (size_t k = 0; k < HOOK_PURPOSES; k++)
+            if (is_running(c) && c->hooks[k].probe.fd >= 0)
+                earlier(&at, probe_wake_ms(&c->hooks[k].probe));
+        if (is_running(c) && c->hooks[HOOK_PRE_STOP].begun)
+            earlier(&at, c->slot->spared_until_ms - PRE_STOP_REST_MS);
+        if (is_running(c) && !c->slot->killed && GROUP_CLAIM_PID(c->slot->program) > 0)
+            earlier(&at, kill_time(w, c));
         if (!c->slot->under_way)
             earlier(&at, c->slot->restart_at_ms);
-        else if (minder_is_gone(c))
+        else if (minder_is_gone(c) || GROUP_CLAIM_PID(c->slot->program) == 0)
             earlier(&at, group_clock_ms() + STATUS_RECHECK_MS);
     }
     if (at == 0)
@@ -628,8 +732,10 @@ static int poll_timeout(const struct worker *w)
 static void wait_for_events(struct worker *w)
 {
     enum { SIGNALS, WAKE, OWN };
-    struct pollfd fds[OWN + POD_CONTAINERS_LIMIT * (1 + PROBE_PURPOSES + CRI_STREAMS)];
-    nfds_t probes = OWN + (nfds_t)w->len, pipes = probes + (nfds_t)w->len * PROBE_PURPOSES;
+    struct pollfd
+        fds[OWN + POD_CONTAINERS_LIMIT * (1 + PROBE_PURPOSES + HOOK_PURPOSES + CRI_STREAMS)];
+    nfds_t probes = OWN + (nfds_t)w->len, hooks = probes + (nfds_t)w->len * PROBE_PURPOSES;
+    nfds_t pipes = hooks + (nfds_t)w->len * HOOK_PURPOSES;
     nfds_t n = pipes + (nfds_t)w->len * CRI_STREAMS;
     uint64_t count;
 
@@ -643,6 +749,9 @@ static void wait_for_events(struct worker *w)
         for (size_t k = 0; k < PROBE_PURPOSES; k++)
             fds[probes + i * PROBE_PURPOSES + k] = (struct pollfd){
                 .fd = w->containers[i].probes[k].fd, .events = POLLIN};
+        for (size_t k = 0; k < HOOK_PURPOSES; k++)
+            fds[hooks + i * HOOK_PURPOSES + k] = (struct pollfd){
+                .fd = w->containers[i].hooks[k].probe.fd, .events = POLLIN};
         for (size_t s = 0; s < CRI_STREAMS; s++)
             fds[pipes + i * CRI_STREAMS + s] = (struct pollfd){.fd = w->g->pipes[i][s][0],
                                                                .events = POLLIN};
@@ -675,9 +784,13 @@ static bool advance(struct worker *w)
     group_sweep(w->g, 0);
     for (size_t i = 0; i < w->len; i++)
         look_at_container(w, &w->containers[i]);
-    start_next(w);
     for (size_t i = 0; i < w->len; i++)
+        run_post_start(w, &w->containers[i]);
+    start_next(w);
+    for (size_t i = 0; i < w->len; i++) {
         run_probes(w, &w->containers[i]);
+        stop_container(w, &w->containers[i]);
+    }
     return is_over(w);
 }
 
@@ -714,6 +827,8 @@ static void init_container(struct worker *w, size_t i, const struct container_st
                             .state = &w->state.run.containers[i],
                             .slot = &w->m->slots[i],
                             .minder_fd = -1};
+    for (size_t k = 0; k < HOOK_PURPOSES; k++)
+        hook_init(&c->hooks[k]);
     begin_probes(c, c->slot->started_at_ms);
     *c->state = known ? *known
                       : (struct container_state){.name = c->start->name, .init = c->start->init};
@@ -745,9 +860,7 @@ static void catch_up(struct worker *w, struct container *c)
         remember_as_last(c); /* as was done; it runs already */
     slot->restart_at_ms = 0;
     hold_minder(c);
-    if (c->state->phase != CONTAINER_RUNNING && slot->failure.stage == LAUNCH_STAGE_NONE &&
-        GROUP_CLAIM_PID(slot->program) > 0)
-        note_program(w, c);
+    note_late(w, c);
 }
 
 static void take_up(struct worker *w)
@@ -829,6 +942,8 @@ static void release(struct worker *w)
             (void)close(c->minder_fd);
         for (size_t k = 0; k < PROBE_PURPOSES; k++)
             probe_end(&c->probes[k]);
+        for (size_t k = 0; k < HOOK_PURPOSES; k++)
+            hook_end(&c->hooks[k]);
         free(c->text);
         free(c->last_text);
     }

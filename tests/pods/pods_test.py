@@ -20,6 +20,8 @@ must come of it. To add a behaviour, add a file. Every annotation is one check:
     expect/ready        "True" or "False": the pod's Ready condition, reached at some time
     expect/exec         a shell command run in the running pod, and expect/exec-output what it must print, line by line
     expect/delete-within  seconds: the running pod is deleted and must be gone by then
+    expect/delete-after   seconds it must take at least
+    expect/delete-event   text in the message of one of its events after that
     expect/present      paths, with blanks between, that are on the machine afterwards
     expect/absent       paths that are not
     expect/present-after  paths that are there after expect/delete-within
@@ -239,14 +241,22 @@ class Pods:
         if "messages" in expected:
             self.assertEqual(len([m for m in messages if m]), int(expected["messages"]), status)
 
+    def wait_log(self, pod, container, lines):
+        """A program that runs may write them yet."""
+        until = time.monotonic() + (harness.PATIENCE if pod["status"]["phase"] == "Running" else 0)
+        while True:
+            text = self.daemon.log(pod["metadata"]["name"], query=f"?container={container}")
+            if in_order(lines, text) is None:
+                return
+            self.assertLess(time.monotonic(), until, f"log of {container}:\n{text}")
+            time.sleep(0.005)
+
     def check_logs(self, pod, expected):
         name = pod["metadata"]["name"]
         first = pod["spec"]["containers"][0]["name"]
         for key, value in expected.items():
             if key == "log" or key.startswith("log."):
-                text = self.daemon.log(name, query=f"?container={key[4:] or first}")
-                missing = in_order(value, text)
-                self.assertIsNone(missing, f"log of {key[4:] or first}:\n{text}")
+                self.wait_log(pod, key[4:] or first, value)
         if "no-log" in expected:
             self.assertNotIn(expected["no-log"].strip(), self.daemon.log(name, query=f"?container={first}"))
 
@@ -263,11 +273,12 @@ class Pods:
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIsNone(in_order(output, done.stdout), done.stdout)
 
-    def check_delete(self, pod, seconds):
+    def check_delete(self, pod, seconds, at_least):
         name, begin = pod["metadata"]["name"], time.monotonic()
         self.daemon.call("DELETE", f"{PODS.format(ns='default')}/{name}", expect=(200, 202))
         self.daemon.wait_for(PODS.format(ns="default"), lambda pods: name not in pods, f"{name} to be gone")
         self.assertLess(time.monotonic() - begin, seconds)
+        self.assertGreaterEqual(time.monotonic() - begin, at_least)
 
     def check(self, name):
         refused = re.search(r"^ *expect/refused: *(.*)$", (HERE / f"{name}.yaml").read_text(), re.MULTILINE)
@@ -289,7 +300,10 @@ class Pods:
         for path in expected.get("absent", "").split():
             self.assertFalse(os.path.lexists(path), path)
         if "delete-within" in expected:
-            self.check_delete(pod, float(expected["delete-within"]) * harness.PATIENCE / 60)
+            self.check_delete(pod, float(expected["delete-within"]) * harness.PATIENCE / 60,
+                              float(expected.get("delete-after", 0)))
+        if "delete-event" in expected:
+            self.check_event(pod, expected["delete-event"])
         for path in expected.get("present-after", "").split():
             self.assertTrue(os.path.lexists(path), path)
 
