@@ -1,6 +1,6 @@
 // The form's fields: each is one value of the draft, by its path.
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import type { Document } from "yaml";
 import type { Path } from "../../editor/check.ts";
 import { translator } from "../../i18n/index.ts";
@@ -48,17 +48,19 @@ export function TextField(props: { draft: Draft; path: Path; label: string; requ
   );
 }
 
-/** A list of words, one per line. */
+/** A list of words, one per line. What is being typed is kept as typed: the draft has no empty lines. */
 export function LinesField(props: { draft: Draft; path: Path; label: string }) {
+  const [typed, setTyped] = useState<string | null>(null);
   const value = read(props.draft.document, props.path);
-  const lines = Array.isArray(value) ? value.map(String).join("\n") : "";
+  const lines = typed ?? (Array.isArray(value) ? value.map(String).join("\n") : "");
   const problem = problemOf(props.draft, props.path);
   return (
     <Labelled label={`${props.label}（${t("argsHint")}）`} problem={problem}>
       {(id, described) => (
-        <textarea id={id} rows={Math.min(8, Math.max(2, lines.split("\n").length))} class="mono" value={lines} aria-describedby={described}
-          onChange={(event) => {
+        <textarea id={id} rows={Math.min(8, Math.max(2, lines.split("\n").length))} class="mono" value={lines} aria-describedby={described} onBlur={() => setTyped(null)}
+          onInput={(event) => {
             const words = event.currentTarget.value.split("\n").filter((one) => one !== "");
+            setTyped(event.currentTarget.value);
             props.draft.set(props.path, words.length ? words : undefined);
           }} />
       )}

@@ -14,7 +14,8 @@ export function lastSeen(event: Event): string {
 }
 
 export function EventTable(props: { events: Event[]; withObject: boolean }) {
-  const sorted = [...props.events].sort((a, b) => (lastSeen(a) < lastSeen(b) ? 1 : -1));
+  // Many happen in one second: what was written later stands first.
+  const sorted = [...props.events].sort((a, b) => Date.parse(lastSeen(b)) - Date.parse(lastSeen(a)) || Number(b.metadata.resourceVersion) - Number(a.metadata.resourceVersion));
   if (!sorted.length) return <p class="dim">{t("noEvents")}</p>;
   return (
     <div class="scroll-x">
