@@ -4,7 +4,8 @@ import { applyMessage } from "../src/data/live.ts";
 import { waitBefore } from "../src/data/stream.ts";
 import type { KubeObject } from "../src/data/types.ts";
 import { groupsOf, onOneAxis, smooth } from "../src/curves/smooth.ts";
-import { aligned, merge, total } from "../src/metrics/samples.ts";
+import { clock, exact } from "../src/lib/time.ts";
+import { aligned, idleFor, meanOf, merge, total } from "../src/metrics/samples.ts";
 import { match, withQuery } from "../src/router.ts";
 import { visibleRange } from "../src/ui/virtual.tsx";
 
@@ -62,4 +63,21 @@ test("addresses", () => {
 test("rows in sight", () => {
   assert.deepEqual(visibleRange(0, 100, 10, 1000), { from: 0, to: 18 });
   assert.deepEqual(visibleRange(9900, 100, 10, 1000), { from: 982, to: 1000 });
+});
+
+test("what was used on average, and how long nothing was", () => {
+  const one = { time: [0, 1000, 2000, 3000], columns: { gpu: { unit: "gpus", values: [0.5, 0, 0, 0] }, cpu: { unit: "cores", values: [1, null, 3, 2] } } };
+  const two = { time: [0, 3000], columns: { gpu: { unit: "gpus", values: [0, 0] } } };
+  assert.equal(meanOf([one, two], "cpu"), 2);
+  assert.equal(meanOf([two], "cpu"), null);
+  assert.equal(idleFor([one, two], "gpu", 0.01), 2000);
+  assert.equal(idleFor([], "gpu", 0.01), 0);
+});
+
+test("moments on an axis", () => {
+  const noon = new Date(2026, 5, 9, 12, 4, 5).getTime();
+  assert.equal(clock(noon, 3600), "12:04");
+  assert.equal(clock(noon, 1), "12:04:05");
+  assert.equal(clock(noon, 86_400), "06-09");
+  assert.match(exact(noon), /^2026-06-09 12:04:05 UTC/);
 });

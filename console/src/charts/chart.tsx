@@ -2,7 +2,12 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "preact/hooks";
+import { lang, texts, translator } from "../i18n/index.ts";
+import { byteTicks } from "../lib/quantity.ts";
+import { clock, exact } from "../lib/time.ts";
 import { dark } from "../theme.ts";
+
+const t = translator(texts({ zh: { time: "时间", step: "步数" }, en: { time: "Time", step: "Step" } }));
 
 export interface Series {
   label: string;
@@ -21,6 +26,10 @@ export interface ChartProps {
   log?: boolean;
   height?: number;
   from?: number | undefined;
+  /** Bytes: the marks of the axis are at 256 MiB, 512 MiB, 1 GiB. */
+  bytes?: boolean;
+  xLabel?: string;
+  xFormat?(value: number): string;
 }
 
 function colourOf(name: string): string {
@@ -33,11 +42,14 @@ function optionsOf(props: ChartProps, width: number): uPlot.Options {
     width,
     height: props.height ?? 200,
     scales: { x: { time: props.time }, y: { distr: props.log ? 3 : 1, ...(props.log ? {} : { range: (_u: uPlot, min: number, max: number): uPlot.Range.MinMax => [Math.min(0, min), max <= 0 ? 1 : max * 1.05] }) } },
-    axes: [axis, { ...axis, size: 72, values: (_u, splits) => splits.map((one) => (one === null ? "" : props.format(one))) }],
+    axes: [
+      { ...axis, ...(props.time ? { values: (_u: uPlot, splits: number[], _i: number, _space: number, step: number) => splits.map((one) => clock(one * 1000, step)) } : props.xFormat ? { values: (_u: uPlot, splits: number[]) => splits.map(props.xFormat!) } : {}) },
+      { ...axis, size: 72, ...(props.bytes ? { splits: (u: uPlot, _i: number, _min: number, max: number) => byteTicks(max, Math.max(2, u.height / 50)) } : {}), values: (_u, splits) => splits.map((one) => (one === null ? "" : props.format(one))) },
+    ],
     cursor: props.group ? { sync: { key: props.group } } : {},
     legend: { live: true },
     series: [
-      {},
+      { label: props.xLabel ?? t(props.time ? "time" : "step"), value: (_u: uPlot, value: number | null) => (value === null || value === undefined ? "-" : props.time ? exact(value * 1000) : (props.xFormat ?? String)(value)) },
       ...props.series.map((one) => ({
         label: one.label, stroke: colourOf(one.colour), width: one.dash ? 1 : 1.5, ...(one.dash ? { dash: [6, 4] } : {}), spanGaps: false, points: { show: false },
         value: (_u: uPlot, value: number | null) => (value === null || value === undefined ? "-" : props.format(value)),
@@ -59,7 +71,7 @@ export function Chart(props: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const data = (): uPlot.AlignedData => [props.x, ...props.series.map((one) => one.values)] as uPlot.AlignedData;
-  const shape = `${props.series.map((one) => `${one.label}${one.colour}`).join()}|${props.log}|${props.time}|${dark.value}`;
+  const shape = `${props.series.map((one) => `${one.label}${one.colour}`).join()}|${props.log}|${props.time}|${props.xLabel}|${dark.value}|${lang.value}`;
   useEffect(() => {
     if (!box.current) return;
     const element = box.current;

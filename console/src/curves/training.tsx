@@ -1,72 +1,31 @@
 // The job's curves, drawn from its event files: no TensorBoard needed. Live while it trains.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { Chart } from "../charts/chart.tsx";
-import { Failure, get } from "../data/api.ts";
 import { boardApi } from "../data/board.ts";
-import type { Job } from "../data/types.ts";
 import { tc, translator } from "../i18n/index.ts";
 import { trainingTexts } from "../i18n/training.ts";
-import { isOver } from "../lib/state.ts";
 import { duration } from "../lib/time.ts";
 import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
 import { Empty, Loading, Problem } from "../ui/notice.tsx";
+import { formatValue, usePoints } from "./points.ts";
 import { groupsOf, onOneAxis, type Axis, type Points } from "./smooth.ts";
 import "../style/metrics.css";
 
 const t = translator(trainingTexts);
-const EVERY_MS = 3_000;
 const WIDTH = 800; // points per curve: about as many as there are pixels
 const COLOURS = ["--info", "--warn", "--ok", "--bad", "--accent", "--dim"];
-
-interface Answer {
-  reading: boolean;
-  series: Points[];
-}
-
-function usePoints(job: Job): { answer: Answer | null; failure: Failure | null } {
-  const [answer, setAnswer] = useState<Answer | null>(null);
-  const [failure, setFailure] = useState<Failure | null>(null);
-  useEffect(() => {
-    let ended = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let before = "";
-    const look = async (): Promise<void> => {
-      let reading = false;
-      try {
-        const next = await get<Answer>(`${boardApi(job, "points")}?width=${WIDTH}`);
-        reading = next.reading;
-        const text = JSON.stringify(next);
-        if (!ended && text !== before) setAnswer(next);
-        before = text;
-        if (!ended) setFailure(null);
-      } catch (error) {
-        if (!ended) setFailure(error as Failure);
-      }
-      // After the end once more is enough, unless the files are still being read.
-      if (!ended && (!isOver(job) || reading)) timer = setTimeout(() => void look(), reading ? 300 : EVERY_MS);
-    };
-    void look();
-    return () => { ended = true; clearTimeout(timer); };
-  }, [job.metadata.uid, isOver(job)]);
-  return { answer, failure };
-}
-
-function format(value: number): string {
-  const size = Math.abs(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
-}
 
 function Curve(props: { tag: string; series: Points[]; axis: Axis; weight: number; log: boolean }) {
   const { x, values } = useMemo(() => onOneAxis(props.series, props.axis, props.weight), [props.series, props.axis, props.weight]);
   return (
-    <Chart label={props.tag} x={x} time={props.axis === "wall"} format={format} log={props.log} group="training"
+    <Chart label={props.tag} x={x} time={props.axis === "wall"} format={formatValue} log={props.log} group="training"
       series={props.series.map((one, i) => ({ label: one.run || ".", colour: COLOURS[i % COLOURS.length]!, values: values[i]! }))} />
   );
 }
 
 export default function Training(props: TabProps) {
-  const { answer, failure } = usePoints(props.job);
+  const { answer, failure } = usePoints(props.job, WIDTH);
   const q = query.value;
   const axis = (q.get("axis") as Axis | null) ?? "step";
   const weight = Math.min(0.99, Number(q.get("smooth") ?? "0"));

@@ -34,9 +34,21 @@ export function duration(ms: number): string {
   return parts.slice(first, first + 2).map((one, i) => (one ? `${one}${units[first + i]}` : "")).filter(Boolean).join(" ");
 }
 
-/** The local time in full with its zone, for titles and tables. */
+function two(n: number): string {
+  return String(n).padStart(2, "0");
+}
+
+/** "2026-06-09 16:14:05 UTC+8": the local time in full. Year first: nobody has to guess which is the month. */
 export function exact(ms: number): string {
-  return new Intl.DateTimeFormat(lang.value === "zh" ? "zh-CN" : "en-GB", {
-    year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false, timeZoneName: "short",
-  }).format(ms);
+  const d = new Date(ms);
+  const zone = -d.getTimezoneOffset();
+  const offset = zone === 0 ? "" : `${zone > 0 ? "+" : "-"}${Math.floor(Math.abs(zone) / 60)}${zone % 60 ? `:${two(Math.abs(zone) % 60)}` : ""}`;
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(ms, 1)} UTC${offset}`;
+}
+
+/** A moment on an axis whose marks are so many seconds apart: "11-15", "16:14", "16:14:05". */
+export function clock(ms: number, step: number): string {
+  const d = new Date(ms);
+  if (step >= 86_400) return `${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  return `${two(d.getHours())}:${two(d.getMinutes())}${step < 60 ? `:${two(d.getSeconds())}` : ""}`;
 }

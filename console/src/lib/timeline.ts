@@ -86,6 +86,8 @@ export function timeLineOf(job: Job, pods: Pod[], events: Event[], now: number):
     };
   });
   const all = [jobLane, ...lanes];
+  // Warnings last: drawn over what happened in the same moment.
+  for (const lane of all) lane.marks.sort((a, b) => Number(a.event.type === "Warning") - Number(b.event.type === "Warning"));
   const times = all.flatMap((lane) => [...lane.spans.flatMap((one) => [one.from, one.to]), ...lane.marks.map((one) => one.at)]);
   const from = Math.min(...times);
   return { from, to: Math.max(from + 1000, ...times), lanes: all };

@@ -6,12 +6,12 @@ import { corePath } from "../data/kinds.ts";
 import type { Job, Pod } from "../data/types.ts";
 import { translator } from "../i18n/index.ts";
 import { metricsTexts } from "../i18n/metrics.ts";
-import { formatBytes, formatCores, parseQuantity } from "../lib/quantity.ts";
+import { formatCores, parseQuantity, shortBytes } from "../lib/quantity.ts";
 import { isOver } from "../lib/state.ts";
 import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
 import { Empty, Problem } from "../ui/notice.tsx";
-import { aligned, merge, total, type Samples } from "./samples.ts";
+import { aligned, idleFor, meanOf, merge, total, type Samples } from "./samples.ts";
 import "../style/metrics.css";
 
 const t = translator(metricsTexts);
@@ -72,15 +72,30 @@ interface Line {
   colour: string;
 }
 
-function Panel(props: { label: string; all: Samples[]; step: number; lines: Line[]; format(n: number): string; extra?: (n: number) => Series[] }) {
+function Panel(props: { label: string; all: Samples[]; step: number; lines: Line[]; format(n: number): string; bytes?: boolean; extra?: (n: number) => Series[] }) {
   const chart = useMemo(() => aligned(props.lines.map((line) => total(props.all, line.column, props.step * 1000))), [props.all, props.step]);
   const measured = chart.values.some((one) => one.some((value) => value !== null));
   if (!measured) return <figure class="chart"><figcaption>{props.label}</figcaption><p class="dim">{t("notMeasured")}</p></figure>;
   const series: Series[] = [...(props.extra?.(chart.x.length) ?? []), ...props.lines.map((line, i) => ({ label: line.label, colour: line.colour, values: chart.values[i]! }))];
-  return <Chart label={props.label} x={chart.x} series={series} time format={props.format} group="metrics" />;
+  return <Chart label={props.label} x={chart.x} series={series} time format={props.format} bytes={props.bytes ?? false} group="metrics" />;
 }
 
-const perSecond = (n: number): string => `${formatBytes(n)}B/s`;
+const perSecond = (n: number): string => `${shortBytes(n)}/s`;
+
+const IDLE_MS = 600_000;
+
+/** What it asked for and what it used of it, once it is over; and a GPU that does nothing while it runs. */
+function Hints(props: { job: Job; pods: Pod[]; all: Samples[] }) {
+  const wanted = asked(props.pods, "requests", "cpu") ?? asked(props.pods, "limits", "cpu");
+  const used = meanOf(props.all, "cpu");
+  const idle = !isOver(props.job) && asked(props.pods, "limits", "nvidia.com/gpu") !== null && idleFor(props.all, "gpu", 0.01) >= IDLE_MS;
+  return (
+    <>
+      {idle ? <span class="chip idle">◌ {t("idle", { minutes: Math.floor(idleFor(props.all, "gpu", 0.01) / 60_000) })}</span> : null}
+      {isOver(props.job) && wanted !== null && used !== null ? <span class={`chip ${used < wanted / 2 && wanted >= 1 ? "idle" : ""}`}>{t("asked", { asked: formatCores(wanted), used: formatCores(used) })}</span> : null}
+    </>
+  );
+}
 
 export default function Metrics(props: TabProps) {
   const replica = query.value.get("replica") ?? "";
@@ -103,6 +118,7 @@ export default function Metrics(props: TabProps) {
             <option value="">{t(isOver(props.job) ? "allEnded" : "all")}</option><option value="10m">{t("last10m")}</option><option value="1h">{t("last1h")}</option><option value="24h">{t("last24h")}</option>
           </select>
         </label>
+        <Hints job={props.job} pods={pods} all={all} />
       </div>
       {failure && !all.length ? <Problem failure={failure} /> : null}
       {loaded && !failure && !all.some((one) => one.time.length) ? <Empty title={t("none")}><p>{t("noneHint")}</p></Empty> : null}
@@ -111,21 +127,21 @@ export default function Metrics(props: TabProps) {
           <div class="chart-grid">
             <Panel label={t("cpu")} all={all} step={step} format={formatCores} lines={[{ column: "cpu", label: t("usage"), colour: "--info" }]}
               extra={(n) => [...flat(t("request"), "--ok", asked(pods, "requests", "cpu"), n), ...flat(t("limit"), "--bad", asked(pods, "limits", "cpu"), n)]} />
-            <Panel label={t("memory")} all={all} step={step} format={formatBytes} lines={[{ column: "memory", label: t("usage"), colour: "--info" }]}
+            <Panel label={t("memory")} all={all} step={step} format={shortBytes} bytes lines={[{ column: "memory", label: t("usage"), colour: "--info" }]}
               extra={(n) => [...flat(t("request"), "--ok", asked(pods, "requests", "memory"), n), ...flat(t("limit"), "--bad", asked(pods, "limits", "memory"), n)]} />
           </div>
         </details>
         {hasGpu ? <details open><summary><h2>{t("gpu")}</h2></summary>
           <div class="chart-grid">
             <Panel label={t("gpuUse")} all={all} step={step} format={(n) => `${Math.round(n * 100)} %`} lines={[{ column: "gpu", label: t("usage"), colour: "--info" }]} />
-            <Panel label={t("gpuMemory")} all={all} step={step} format={formatBytes} lines={[{ column: "gpuMemory", label: t("usage"), colour: "--info" }]} />
+            <Panel label={t("gpuMemory")} all={all} step={step} format={shortBytes} bytes lines={[{ column: "gpuMemory", label: t("usage"), colour: "--info" }]} />
           </div>
         </details> : null}
         <details open><summary><h2>{t("network")}</h2></summary>
-          <div class="chart-grid"><Panel label={t("network")} all={all} step={step} format={perSecond} lines={[{ column: "networkReceive", label: t("receive"), colour: "--info" }, { column: "networkTransmit", label: t("transmit"), colour: "--warn" }]} /></div>
+          <div class="chart-grid"><Panel label={t("network")} all={all} step={step} format={perSecond} bytes lines={[{ column: "networkReceive", label: t("receive"), colour: "--info" }, { column: "networkTransmit", label: t("transmit"), colour: "--warn" }]} /></div>
         </details>
         <details open><summary><h2>{t("storage")}</h2></summary>
-          <div class="chart-grid"><Panel label={t("storage")} all={all} step={step} format={perSecond} lines={[{ column: "diskRead", label: t("read"), colour: "--info" }, { column: "diskWrite", label: t("write"), colour: "--warn" }]} /></div>
+          <div class="chart-grid"><Panel label={t("storage")} all={all} step={step} format={perSecond} bytes lines={[{ column: "diskRead", label: t("read"), colour: "--info" }, { column: "diskWrite", label: t("write"), colour: "--warn" }]} /></div>
         </details>
       </> : null}
     </div>

@@ -45,3 +45,27 @@ export function aligned(sums: Map<number, number>[]): { x: number[]; values: (nu
   const x = [...new Set(sums.flatMap((one) => [...one.keys()]))].sort((a, b) => a - b);
   return { x: x.map((ms) => ms / 1000), values: sums.map((one) => x.map((ms) => one.get(ms) ?? null)) };
 }
+
+/** The mean of a column over all replicas and all time; null when it was not measured. */
+export function meanOf(all: Samples[], column: string): number | null {
+  let mean: number | null = null;
+  for (const one of all) {
+    const known = (one.columns[column]?.values ?? []).filter((value): value is number => value !== null);
+    if (known.length) mean = (mean ?? 0) + known.reduce((a, b) => a + b, 0) / known.length;
+  }
+  return mean;
+}
+
+/** For how many ms, up to the newest sample, every replica was below the limit. */
+export function idleFor(all: Samples[], column: string, limit: number): number {
+  let least = Infinity;
+  for (const one of all) {
+    const values = one.columns[column]?.values ?? [];
+    let i = values.length - 1;
+    while (i >= 0 && values[i] !== null && values[i]! < limit) i--;
+    const end = one.time.at(-1);
+    const from = one.time[i + 1];
+    least = Math.min(least, end === undefined || from === undefined ? 0 : end - from);
+  }
+  return Number.isFinite(least) ? least : 0;
+}

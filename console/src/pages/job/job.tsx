@@ -13,6 +13,7 @@ import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
 import { navigate } from "../../router.ts";
 import { showState } from "../../tabicon.ts";
+import { CliDialog } from "../../ui/cli-dialog.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { StateMark } from "../../ui/state.tsx";
@@ -62,6 +63,7 @@ function useTitle(job: Job | null, name: string): void {
 function Actions(props: { job: Job }) {
   const { job } = props;
   const [removing, setRemoving] = useState(false);
+  const [showCli, setShowCli] = useState(false);
   const paused = isPaused(job);
   const pause = (): void => {
     setPaused(job, !paused).then(() => undefined, (error: Failure) => toast(tc("requestFailed", { message: error.message }), { kind: "error" }));
@@ -69,12 +71,14 @@ function Actions(props: { job: Job }) {
   const from = encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`);
   return (
     <div class="actions">
-      {isOver(job) ? <a class="button" href={`/jobs/new?kind=${job.kind}&from=${from}&rerun=1`}>{t("rerun")}</a> : <button type="button" onClick={pause}>{t(paused ? "resume" : "pause")}</button>}
+      {isOver(job) ? <a class="button" href={`/jobs/new?kind=${job.kind}&from=${from}&rerun=1`}>{t("rerun")}</a> : <button type="button" title={t("stopTitle")} onClick={pause}>{t(paused ? "resume" : "pause")}</button>}
       <Menu label="⋯" name={t("more")} items={[
         { label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${from}` },
         { label: t("yamlTab"), href: jobHref(job, "yaml") },
+        { label: t("cliTitle"), onSelect: () => setShowCli(true) },
         { label: t("remove"), danger: true, onSelect: () => setRemoving(true) },
       ]} />
+      {showCli ? <CliDialog job={job} onClose={() => setShowCli(false)} /> : null}
       {removing ? <RemoveDialog jobs={[job]} onClose={() => setRemoving(false)} onDone={() => navigate("/jobs")} /> : null}
     </div>
   );

@@ -1,18 +1,25 @@
 // The first tab: what the tutorials call basic information, conditions and events; and a time line.
 import { TENSORBOARDS } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
-import type { Condition, Job, KubeObject } from "../../data/types.ts";
-import { translator } from "../../i18n/index.ts";
+import type { Condition, Job, KubeObject, Pod } from "../../data/types.ts";
+import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
-import { claimsOf, extendedResources, isDebug, jobHref, pair, priorityOf, queueOf, replicasByRole, schedulerOf, totalsOf } from "../../lib/jobs.ts";
-import { stateOfJob } from "../../lib/state.ts";
-import { duration, exact, millis, now } from "../../lib/time.ts";
+import { jobsTexts } from "../../i18n/jobs.ts";
+import { lazy } from "../../lazy.tsx";
+import { claimsOf, extendedResources, isDebug, jobHref, lossText, pair, priorityOf, queueOf, replicasByRole, schedulerOf, totalsOf } from "../../lib/jobs.ts";
+import { isOver, stateOfJob, stateOfPhase, stateOfPod, type State } from "../../lib/state.ts";
+import { duration, exact, millis } from "../../lib/time.ts";
+import { LiveTail } from "../../logs/tail.tsx";
+import { copyText } from "../../ui/cli.tsx";
 import { StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
-import { Events } from "./events.tsx";
+import { Events, useJobEvents } from "./events.tsx";
+import { TimeLine } from "./timeline.tsx";
 import type { TabProps } from "./job.tsx";
 
 const t = translator(jobTexts);
+const tj = translator(jobsTexts);
+const LossCurve = lazy<{ job: Job }>(() => import("../../curves/loss.tsx"));
 
 interface TensorBoard extends KubeObject {
   status?: { phase?: string; url?: string };
@@ -72,24 +79,38 @@ function Conditions(props: { conditions: Condition[] }) {
   );
 }
 
-/** Queued, running, ended: how long each took. */
-function TimeLine(props: { job: Job }) {
-  const created = millis(props.job.metadata.creationTimestamp) ?? 0;
-  const started = millis(props.job.status?.startTime);
-  const ended = millis(props.job.status?.completionTime);
-  const until = ended ?? now.value;
-  const whole = Math.max(1, until - created);
-  const parts = [
-    { name: t("queued"), ms: Math.max(0, (started ?? until) - created), class: "queued" },
-    ...(started === undefined ? [] : [{ name: t("running"), ms: Math.max(0, until - started), class: "running" }]),
-  ];
+/** One row per type: how many, in which state, which image. */
+function Types(props: { job: Job; pods: Pod[] }) {
+  const count = (type: string): [State, number][] => {
+    const states = new Map<State, number>();
+    // The status remembers replicas whose pods were cleaned up.
+    for (const task of props.job.status?.tasks ?? [])
+      for (const one of task.type === type ? (task.replicas ?? []) : []) {
+        const pod = props.pods.find((each) => each.metadata.name === one.name);
+        const state = pod ? stateOfPod(pod) : stateOfPhase(one.phase);
+        states.set(state, (states.get(state) ?? 0) + 1);
+      }
+    return [...states];
+  };
   return (
     <section>
-      <h2>{t("timeline")}</h2>
-      <div class="timeline" role="img" aria-label={parts.map((one) => `${one.name} ${duration(one.ms)}`).join(", ")}>
-        {parts.map((one) => <span key={one.class} class={`span-${one.class}`} style={{ width: `${(100 * one.ms) / whole}%` }} />)}
-      </div>
-      <p class="num dim">{parts.map((one) => `${one.name} ${duration(one.ms)}`).join(" ▸ ")} ▸ {t("finished")} {ended === undefined ? t("notYet") : exact(ended)}</p>
+      <h2>{t("overview")}</h2>
+      <div class="scroll-x"><table>
+        <thead><tr><th scope="col">{t("role")}</th><th scope="col">{t("number")}</th><th scope="col">{t("state")}</th><th scope="col">{t("image")}</th><th scope="col">{t("restartPolicy")}</th></tr></thead>
+        <tbody>{(props.job.spec?.replicaSpecs ?? []).map((spec) => {
+          const image = spec.template?.spec?.containers?.[0]?.image ?? "";
+          const policy = typeof spec.restartPolicy === "string" ? spec.restartPolicy : (spec.restartPolicy?.policy ?? spec.template?.spec?.restartPolicy ?? "-");
+          return (
+            <tr key={spec.type}>
+              <td><a href={`${jobHref(props.job, "replicas")}?role=${encodeURIComponent(spec.type)}`}>{spec.type}</a></td>
+              <td class="num">{spec.replicas ?? 1}</td>
+              <td>{count(spec.type).map(([state, n]) => <span key={state} class="type-state">{n} <StateMark state={state} /></span>)}</td>
+              <td>{image ? <><code>{image}</code> <button type="button" class="chip" aria-label={`${t("copyImage")} ${image}`} title={t("copyImage")} onClick={() => copyText(image)}>{tc("copy")}</button></> : "-"}</td>
+              <td>{policy}</td>
+            </tr>
+          );
+        })}</tbody>
+      </table></div>
     </section>
   );
 }
@@ -99,20 +120,37 @@ function Progress(props: { job: Job }) {
   if (!p) return null;
   return (
     <p>
-      <b>{t("progress")}</b>: {p.fraction !== undefined ? <progress max={1} value={p.fraction} aria-label={t("progress")} /> : null} {p.message}{" "}
+      <b>{t("progress")}</b>: {p.fraction !== undefined ? <progress max={1} value={p.fraction} aria-label={t("progress")} /> : null} {p.fraction === undefined ? "" : `${Math.round(p.fraction * 100)}% · `}{p.message}{p.loss === undefined ? "" : ` · loss ${lossText(p.loss)}`}{p.secondsLeft === undefined || isOver(props.job) ? "" : ` · ${tj("timeLeft", { time: duration(p.secondsLeft * 1000) })}`}{" "}
       <a href={jobHref(props.job, "training")}>{t("curve")}</a>
     </p>
   );
 }
 
+/** While it runs: the two usual questions, is it alive and is it learning, need no click. */
+function Alive(props: TabProps) {
+  if (stateOfJob(props.job) !== "running") return props.job.status?.progress?.loss === undefined ? null : <LossCurve job={props.job} />;
+  return (
+    <section>
+      <div class="section-head"><h2>{t("liveTail")}</h2><a href={jobHref(props.job, "logs")}>{t("seeLog")}</a></div>
+      <div class="alive">
+        <LiveTail pods={props.pods} label={t("liveTail")} empty={t("noTail")} />
+        {props.job.status?.progress?.loss === undefined ? null : <LossCurve job={props.job} />}
+      </div>
+    </section>
+  );
+}
+
 export function Overview(props: TabProps) {
+  const events = useJobEvents(props.job, props.pods);
   return (
     <div class="overview">
       <Basics job={props.job} />
       <Progress job={props.job} />
-      <TimeLine job={props.job} />
+      <Alive {...props} />
+      <Types job={props.job} pods={props.pods} />
+      <TimeLine job={props.job} pods={props.pods} events={events} />
       <Conditions conditions={props.job.status?.conditions ?? []} />
-      <Events job={props.job} pods={props.pods} />
+      <Events job={props.job} events={events} />
     </div>
   );
 }

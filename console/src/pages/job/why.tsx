@@ -3,12 +3,14 @@ import { useEffect, useState } from "preact/hooks";
 import { request } from "../../data/api.ts";
 import { corePath } from "../../data/kinds.ts";
 import type { Job, Pod } from "../../data/types.ts";
-import { translator } from "../../i18n/index.ts";
+import { lang, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
-import { exitWord, firstEnding, sentenceOf, tipFor, type Ending } from "../../lib/failure.ts";
+import { exitWord, firstEnding, sentenceOf, tellingLine, tipFor, type Ending } from "../../lib/failure.ts";
 import { jobHref } from "../../lib/jobs.ts";
 import { stateOfJob } from "../../lib/state.ts";
 import { duration, millis, now } from "../../lib/time.ts";
+import { waitingText } from "../../lib/waiting.ts";
+import { spansOf } from "../../logs/ansi.ts";
 
 const t = translator(jobTexts);
 const LINES = 20;
@@ -28,6 +30,11 @@ function useLastLines(ending: Ending | null): string {
   return text;
 }
 
+function LastLines(props: { text: string }) {
+  const at = tellingLine(props.text);
+  return <pre class="tail">{props.text.split("\n").map((line, i) => <span key={i} class={i === at ? "telling" : ""}>{spansOf(line).map((one) => one.text).join("")}{"\n"}</span>)}</pre>;
+}
+
 function Failed(props: { job: Job; pods: Pod[] }) {
   const ending = firstEnding(props.pods);
   const lines = useLastLines(ending);
@@ -38,10 +45,10 @@ function Failed(props: { job: Job; pods: Pod[] }) {
       <p>{sentenceOf(props.job)}</p>
       {ending ? <>
         <p><a href={`${jobHref(props.job, "logs")}?replica=${encodeURIComponent(ending.pod.metadata.name)}`}>{ending.pod.metadata.name}</a> · {t("exitCode", { code: ending.code, words })}{ending.message ? <> · <code>{ending.message}</code></> : null}</p>
-        <p><b>{t("suggestion")}:</b> {t(tipFor(ending.code, `${ending.reason}\n${ending.message}\n${lines}`))}</p>
-        {lines ? <details open><summary>{t("lastLines")}</summary><pre class="tail">{lines}</pre></details> : null}
+        <p><b>{t("suggestion")}:</b> {t(tipFor(ending.code, `${ending.reason}\n${ending.message}\n${props.job.status?.reason ?? ""}\n${lines}`))}</p>
+        {lines ? <details open><summary>{t("lastLines")}</summary><LastLines text={lines} /></details> : null}
         <a href={`${jobHref(props.job, "logs")}?replica=${encodeURIComponent(ending.pod.metadata.name)}`}>{t("seeLog")}</a>
-      </> : null}
+      </> : <p>{t(tipFor(0, `${props.job.status?.reason ?? ""}\n${sentenceOf(props.job)}`))}</p>}
     </div>
   );
 }
@@ -56,7 +63,7 @@ export function Why(props: { job: Job; pods: Pod[] }) {
   const since = millis(job.metadata.creationTimestamp);
   return (
     <div class="box warn" role="region" aria-label={t("pendingTitle")}>
-      <b>{t("pendingTitle")}</b>: {message}{since === undefined ? null : <span class="dim num"> ({t("since", { time: duration(now.value - since) })})</span>}
+      <b>{t("pendingTitle")}</b>: {waitingText(message, lang.value)}{since === undefined ? null : <span class="dim num"> ({t("since", { time: duration(now.value - since) })})</span>}
     </div>
   );
 }

@@ -1,9 +1,12 @@
 // The machines: what they have, what of it is taken and by whom.
 import { useMemo } from "preact/hooks";
-import { corePath } from "../../data/kinds.ts";
+import { corePath, jobKind } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { Node, Pod } from "../../data/types.ts";
 import { tc, texts, translator } from "../../i18n/index.ts";
+import { lazy } from "../../lazy.tsx";
+import { jobHref } from "../../lib/jobs.ts";
+import { asked, isHolding } from "../../lib/nodes.ts";
 import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -13,18 +16,7 @@ const t = translator(texts({
   en: { title: "Nodes", ready: "Ready", notReady: "Not ready", resource: "Resource", used: "Allocated", allocatable: "Allocatable", free: "Free", pods: "Pods that hold resources", gpu: "GPU", none: "No nodes" },
 }));
 
-function asked(pods: Pod[]): Record<string, number> {
-  const sum: Record<string, number> = {};
-  for (const pod of pods)
-    for (const container of pod.spec?.containers ?? [])
-      for (const [name, text] of Object.entries({ ...container.resources?.limits, ...container.resources?.requests }))
-        sum[name] = (sum[name] ?? 0) + (parseQuantity(text) ?? 0);
-  return sum;
-}
-
-function isHolding(pod: Pod): boolean {
-  return pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
-}
+const NodeCharts = lazy<{ name: string }>(() => import("./charts.tsx"));
 
 function NodeCard(props: { node: Node; pods: Pod[] }) {
   const { node } = props;
@@ -32,7 +24,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
   const ready = node.status?.conditions?.find((one) => one.type === "Ready");
   return (
     <article class="card">
-      <h2>{node.metadata.name} <span class={ready?.status === "True" ? "state state-succeeded" : "state state-failed"}>{ready?.status === "True" ? `✓ ${t("ready")}` : `✕ ${t("notReady")}`}</span></h2>
+      <h2><a href={`/nodes/${encodeURIComponent(node.metadata.name)}`}>{node.metadata.name}</a> <span class={ready?.status === "True" ? "state state-succeeded" : "state state-failed"}>{ready?.status === "True" ? `✓ ${t("ready")}` : `✕ ${t("notReady")}`}</span></h2>
       <p class="dim">{node.status?.nodeInfo?.["kernelVersion"]} · {node.status?.nodeInfo?.["osImage"]} · <Ago time={node.metadata.creationTimestamp} /></p>
       <table>
         <thead><tr><th scope="col">{t("resource")}</th><th scope="col">{t("used")}</th><th scope="col">{t("allocatable")}</th><th scope="col"><span class="sr-only">%</span></th></tr></thead>
@@ -49,10 +41,19 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
           })}
         </tbody>
       </table>
+      <NodeCharts name={node.metadata.name} />
       <h3>{t("pods")}</h3>
-      {props.pods.length ? <ul>{props.pods.map((pod) => <li key={pod.metadata.uid} class="mono">{pod.metadata.namespace}/{pod.metadata.name}</li>)}</ul> : <p class="dim">{tc("none")}</p>}
+      {props.pods.length ? <ul>{props.pods.map((pod) => <li key={pod.metadata.uid} class="mono">{pod.metadata.namespace}/{podLink(pod)}</li>)}</ul> : <p class="dim">{tc("none")}</p>}
     </article>
   );
+}
+
+/** A pod of a job leads to its log. */
+function podLink(pod: Pod) {
+  const owner = pod.metadata.ownerReferences?.find((one) => one.controller);
+  if (!owner || !jobKind(owner.kind)) return pod.metadata.name;
+  const job = { kind: owner.kind, metadata: { namespace: pod.metadata.namespace ?? "default", name: owner.name } };
+  return <a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(pod.metadata.name)}`}>{pod.metadata.name}</a>;
 }
 
 export default function NodesPage(props: { name: string }) {
@@ -69,7 +70,7 @@ export default function NodesPage(props: { name: string }) {
   const shown = nodes.items.filter((node) => !props.name || node.metadata.name === props.name);
   return (
     <section>
-      <div class="page-head"><h1>{t("title")}</h1></div>
+      <div class="page-head"><h1>{t("title")}</h1>{props.name ? <a href="/nodes">{tc("all")}</a> : null}</div>
       {nodes.failure ? <Problem failure={nodes.failure} /> : !nodes.loaded ? <Loading /> : !shown.length ? <Empty title={t("none")} /> : (
         <div class="cards">{shown.map((node) => <NodeCard key={node.metadata.uid} node={node} pods={byNode.get(node.metadata.name) ?? []} />)}</div>
       )}

@@ -1,0 +1,58 @@
+// The time line: job and replicas as bars on one axis, events as marks. A mark leads to its event, and its address too.
+import { useMemo } from "preact/hooks";
+import type { Event, Job, Pod } from "../../data/types.ts";
+import { translator } from "../../i18n/index.ts";
+import { jobTexts } from "../../i18n/job.ts";
+import { jobHref } from "../../lib/jobs.ts";
+import { isOver } from "../../lib/state.ts";
+import { ticks, timeLineOf, type Lane, type SpanKind } from "../../lib/timeline.ts";
+import { duration, exact, now } from "../../lib/time.ts";
+import { query, setQuery } from "../../router.ts";
+
+const t = translator(jobTexts);
+const TICKS = 6;
+const LANES = 33; // the job and 32 replicas; the rest is on the page of replicas
+const WORDS: Record<SpanKind, "queued" | "starting" | "running" | "spanSucceeded" | "spanFailed"> = { queued: "queued", starting: "starting", running: "running", succeeded: "spanSucceeded", failed: "spanFailed" };
+
+function laneText(lane: Lane): string {
+  return `${lane.label}: ${lane.spans.map((one) => `${t(WORDS[one.kind])}${one.attempt === undefined ? "" : ` (${t("attempt", { n: one.attempt })})`} ${duration(one.to - one.from)}`).join(", ")}`;
+}
+
+export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
+  const { job } = props;
+  const at = isOver(job) ? 0 : now.value;
+  const line = useMemo(() => timeLineOf(job, props.pods.slice(0, LANES - 1), props.events, at), [job, props.pods, props.events, at]);
+  const length = line.to - line.from;
+  const share = (ms: number): string => `${(100 * (ms - line.from)) / length}%`;
+  const chosen = query.value.get("event");
+  return (
+    <section id="timeline">
+      <h2>{t("timeline")}</h2>
+      <div class="gantt">
+        {line.lanes.map((lane) => (
+          <div key={lane.name} class="lane">
+            <span class="lane-name">{lane.name ? <a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(lane.name)}`}>{lane.label}</a> : <b>{lane.label}</b>}</span>
+            <span class="lane-bars" role="img" aria-label={laneText(lane)}>
+              {lane.spans.map((one, i) => (
+                <span key={i} class={`span span-${one.kind} ${one.attempt === undefined ? "" : "earlier"}`} style={{ left: share(one.from), width: `${Math.max(0.3, (100 * (one.to - one.from)) / length)}%` }}
+                  title={`${t(WORDS[one.kind])} ${duration(one.to - one.from)}\n${exact(one.from)}`} />
+              ))}
+            </span>
+            <span class="lane-marks">
+              {lane.marks.map((mark) => (
+                <button key={mark.event.metadata.uid} type="button" class={`mark-event ${mark.event.type === "Warning" ? "warn" : ""} ${chosen === mark.event.metadata.name ? "on" : ""}`} style={{ left: share(mark.at) }} tabIndex={mark.event.type === "Warning" || !lane.name ? 0 : -1}
+                  aria-label={`${mark.event.reason}: ${mark.event.message}`} title={`${mark.event.reason}: ${mark.event.message}\n${exact(mark.at)}`}
+                  onClick={() => setQuery({ event: mark.event.metadata.name, ...(lane.name ? { detailed: "1" } : {}) })} />
+              ))}
+            </span>
+          </div>
+        ))}
+        <div class="lane axis" aria-hidden="true"><span class="lane-name" /><span class="lane-bars">{ticks(length, TICKS).map((ms) => <span key={ms} class="tick num" style={{ left: `${(100 * ms) / length}%` }}>+{duration(ms)}</span>)}</span></div>
+      </div>
+      <p class="legend dim">{(Object.keys(WORDS) as SpanKind[]).map((kind) => <span key={kind}><span class={`swatch span-${kind}`} aria-hidden="true" /> {t(WORDS[kind])}</span>)}
+        <span>▲ {t("warning")}</span>
+        {props.pods.length >= LANES ? <a href={jobHref(job, "replicas")}>{t("moreReplicas", { count: props.pods.length - LANES + 1 })}</a> : null}
+      </p>
+    </section>
+  );
+}
