@@ -2,7 +2,7 @@
 # run.sh - runs every test with the binary as users get it and with the sanitized one, and adds up.
 #
 # Training with real PyTorch (tests/e2e/torch_*, and the tutorial's snippets) is done with the first one only: it is
-# the training that takes the time, and what muster does in it other tests do with both.
+# the training that takes the time, and what muster does in it other tests do with both. So are the browser's tests.
 #
 # Prints one line per test program, the output of those that failed, and last `N passed, M failed`. Exits 1 when
 # anything failed or nothing ran. What it runs must be built before (`make test` does).
@@ -63,6 +63,20 @@ python() {
     result "$name" $((ran - bad)) "$bad" $((SECONDS - start)) $rc
 }
 
+# node's test runner: "# pass N" and "# fail N" of its last summary. A skipped test is not a passed one.
+node_tests() {
+    local name=$1 start=$SECONDS rc ok bad=0 n what; shift
+    wanted "$name" || return 0
+    timeout "${SCRIPT_TIMEOUT:-900}" node "$@" >"$log/out" 2>&1
+    rc=$?
+    ok=$(sed -n 's/^# pass \([0-9]*\)$/\1/p' "$log/out" | tail -n 1)
+    for what in fail cancelled skipped todo; do
+        n=$(sed -n "s/^# $what \([0-9]*\)$/\1/p" "$log/out" | tail -n 1)
+        bad=$((bad + ${n:-0}))
+    done
+    result "$name" "${ok:-0}" "$bad" $((SECONDS - start)) $rc
+}
+
 # The simulator: so many seeds are one test, told apart by the seeds that failed.
 simulation() {
     local name=$1 program=$2 seeds=$3 start=$SECONDS rc
@@ -102,6 +116,12 @@ for build in "$B" "$B/asan"; do
         [ $label = normal ] || ! trains "$short" || continue
         python "$label ${short%.py}" "$script"
     done
+    # A browser sees the same pages whatever the binary is built with.
+    [ $label = normal ] || continue
+    for script in tests/e2e/console/*.test.mjs; do
+        short=${script#tests/}
+        node_tests "$label ${short%.test.mjs}" --test --test-reporter=tap "$script"
+    done
 done
 # These do not depend on the binary.
 for script in tests/examples/test_*.py tests/tools/*_test.py; do
@@ -109,6 +129,7 @@ for script in tests/examples/test_*.py tests/tools/*_test.py; do
     short=${script#tests/}
     python "${short%.py}" "$script"
 done
+node_tests "console" console/test.mjs
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

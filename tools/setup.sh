@@ -3,12 +3,12 @@
 #
 #   build   what compiles muster
 #   demo    build, and what trains the examples: PyTorch, a dataset, build/venv
-#   test    demo, and what the tests use: cmocka, clang, kubectl 1.20 and 1.32 in build/bin
+#   test    demo, and what the tests use: cmocka, clang, a browser, kubectl 1.20 and 1.32 in build/bin
 #   lint    build, and the checkers
 #   bench   build, and the load generator
 #
 # Safe to run every time: it looks before it calls apt, and does not call it when nothing is missing.
-# Apart from Debian packages it writes only below build/.
+# Apart from Debian packages it writes only below build/ and console/node_modules.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 log=build/setup.log
@@ -23,7 +23,7 @@ build_packages=(gcc libc6-dev make pkg-config libuv1-dev libmicrohttpd-dev libcu
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
 test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip
-               openmpi-bin libopenmpi-dev python3-mpi4py)
+               openmpi-bin libopenmpi-dev python3-mpi4py chromium fonts-noto-cjk)
 # What Horovod is built with, and what it imports.
 horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-setuptools python3-wheel
                   python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)
@@ -197,12 +197,21 @@ horovod() {
         { tail -n 15 "$log" >&2; die "test: Horovod could not be installed"; }
 }
 
+# What drives the browser comes with what builds the console.
+npm_packages() {
+    if [ console/node_modules/.package-lock.json -nt console/package-lock.json ] && [ -d console/node_modules/playwright-core ]; then return; fi
+    say "test: installing the console's packages from npm"
+    (cd console && flock package.json npm ci --no-audit --no-fund) >>"$log" 2>&1 </dev/null ||
+        { tail -n 15 "$log" >&2; die "test: npm could not install what console/package-lock.json names"; }
+}
+
 phase() {
     case $1 in
     build) packages build "${build_packages[@]}" ;;
     demo)  packages demo "${build_packages[@]}" "${demo_packages[@]}"; python_env ;;
     test)  packages test "${build_packages[@]}" "${demo_packages[@]}" "${test_packages[@]}"; python_env
            from_pypi
+           npm_packages
            horovod
            kubectl_from 1.20 bookworm kubernetes-client
            kubectl_from 1.32 trixie kubectl ;;
