@@ -115,26 +115,42 @@ static const struct json *at_path(const struct json *v, const char *path)
     return v;
 }
 
-static bool holds(const struct term *t, const struct json *object)
+const char *field_selector_value(const struct json *object, const char *path,
+                                 char digits[FIELD_DIGITS_SIZE])
 {
-    const struct json *v = at_path(object, t->path);
-    char digits[24];
-    const char *text = json_string(v, "");
+    const struct json *v = at_path(object, path);
 
     if (json_is(v, JSON_INT)) {
-        (void)snprintf(digits, sizeof(digits), "%lld", (long long)v->u.integer);
-        text = digits;
-    } else if (json_is(v, JSON_BOOL)) {
-        text = v->u.boolean ? "true" : "false";
+        (void)snprintf(digits, FIELD_DIGITS_SIZE, "%lld", (long long)v->u.integer);
+        return digits;
     }
+    if (json_is(v, JSON_BOOL))
+        return v->u.boolean ? "true" : "false";
+    return json_string(v, "");
+}
+
+static bool holds(const struct term *t, const char *text)
+{
     return (strcmp(text, t->value) == 0) != t->differs;
+}
+
+bool field_selector_matches_by(const struct field_selector *s, selector_find_fn *find,
+                               const void *arg)
+{
+    if (s)
+        for (const struct term *t = s->first; t; t = t->next)
+            if (!holds(t, find(arg, t->path)))
+                return false;
+    return true;
 }
 
 bool field_selector_matches(const struct field_selector *s, const struct json *object)
 {
+    char digits[FIELD_DIGITS_SIZE];
+
     if (s)
         for (const struct term *t = s->first; t; t = t->next)
-            if (!holds(t, object))
+            if (!holds(t, field_selector_value(object, t->path, digits)))
                 return false;
     return true;
 }

@@ -212,10 +212,8 @@ static bool compares(const struct requirement *r, const char *text)
     return r->op == OP_GREATER ? label > wanted : label < wanted;
 }
 
-static bool holds(const struct requirement *r, const struct json *labels)
+static bool holds(const struct requirement *r, const char *text)
 {
-    const char *text = json_get_string(labels, r->key, NULL);
-
     switch (r->op) {
     case OP_EXISTS:
         return text;
@@ -232,13 +230,24 @@ static bool holds(const struct requirement *r, const struct json *labels)
     unreachable();
 }
 
-bool label_selector_matches(const struct label_selector *s, const struct json *labels)
+bool label_selector_matches_by(const struct label_selector *s, selector_find_fn *find,
+                               const void *arg)
 {
     if (s)
         for (const struct requirement *r = s->first; r; r = r->next)
-            if (!holds(r, labels))
+            if (!holds(r, find(arg, r->key)))
                 return false;
     return true;
+}
+
+static const char *find_label(const void *arg, const char *name)
+{
+    return json_get_string(arg, name, NULL);
+}
+
+bool label_selector_matches(const struct label_selector *s, const struct json *labels)
+{
+    return label_selector_matches_by(s, find_label, labels);
 }
 
 static bool expression_holds(const struct json *e, const struct json *labels)

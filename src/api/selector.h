@@ -12,6 +12,10 @@ struct field_selector;
 int label_selector_parse(struct arena *a, const char *text, const struct label_selector **ret,
                          struct err *err) must_check;
 bool label_selector_matches(const struct label_selector *s, const struct json *labels);
+/* The same of anything that can tell its labels: the value of one, or NULL. */
+typedef const char *selector_find_fn(const void *arg, const char *name);
+bool label_selector_matches_by(const struct label_selector *s, selector_find_fn *find,
+                               const void *arg);
 /* A LabelSelector object (matchLabels, matchExpressions) or a plain map, as in a Service. */
 bool label_map_matches(const struct json *wanted, const struct json *labels);
 
@@ -19,6 +23,13 @@ bool label_map_matches(const struct json *wanted, const struct json *labels);
 int field_selector_parse(struct arena *a, const struct kind *k, const char *text,
                          const struct field_selector **ret, struct err *err) must_check;
 bool field_selector_matches(const struct field_selector *s, const struct json *object);
+/* The same of anything that can tell the value of a path, "" where there is none. */
+bool field_selector_matches_by(const struct field_selector *s, selector_find_fn *find,
+                               const void *arg);
+#define FIELD_DIGITS_SIZE 24
+/* What a path's value is compared as; digits is where a number is written. */
+const char *field_selector_value(const struct json *object, const char *path,
+                                 char digits[FIELD_DIGITS_SIZE]);
 /* The value required for metadata.name, or NULL: lets a list of one be a lookup. */
 const char *field_selector_name(const struct field_selector *s);
 

@@ -12,6 +12,7 @@ struct blob *blob_new(const void *data, size_t len)
         return NULL;
     atomic_init(&b->refs, 1);
     b->len = (uint32_t)len;
+    b->note = NULL;
     if (len)
         memcpy(b->data, data, len);
     b->data[len] = '\0';
@@ -32,6 +33,8 @@ struct blob *blob_ref(struct blob *b)
 
 void blob_unref(struct blob *b)
 {
-    if (b && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
+    if (b && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1) {
+        free(b->note);
         free(b);
+    }
 }

@@ -10,6 +10,8 @@
 struct blob {
     atomic_uint refs;
     uint32_t len;
+    void *note; /* what was found out about the bytes: one allocation, freed with them. Set once, by
+                   one thread */
     char data[]; /* NUL-terminated besides */
 };
 

@@ -15,6 +15,7 @@
 #include "base/base64.h"
 #include "server/internal.h"
 #include "server/snapshot.h"
+#include "server/traits.h"
 
 #define LIST_LIMIT_BYTES (256u * 1024u * 1024u)
 #define FUTURE_WAIT_MS 3000
@@ -46,6 +47,17 @@ bool selection_matches(const struct selection *s, const struct json *object)
 {
     return (!s->has_labels || label_selector_matches(s->labels, object_labels(object))) &&
            (!s->has_fields || field_selector_matches(s->fields, object));
+}
+
+int selection_matches_stored(const struct selection *s, struct shape *shape, struct blob *b,
+                             const struct json **ret, struct err *err)
+{
+    const struct traits *t = traits_of(s->kind, b, &shape->scratch);
+
+    *ret = t ? NULL : shape_parse(shape, b, err);
+    if (t)
+        return traits_match(t, s->labels, s->fields);
+    return *ret ? selection_matches(s, *ret) : -EIO;
 }
 
 int revision_parse(const char *text, int64_t *ret, struct err *err)
@@ -126,27 +138,18 @@ static bool is_full(const struct list *l)
     return l->limit && l->count == l->limit;
 }
 
-/* What does not go into the page is only counted, unless it must be looked at for that. */
-static bool needs_object(const struct list *l)
-{
-    if (is_full(l) && !selects(l))
-        return false;
-    return selects(l) || !shape_copies(&l->shape);
-}
-
-/* False to stop: the page is full, or something failed. */
-static bool add_item(struct list *l, const char *key, const struct blob *value)
+/* False to stop: the page is full, or something failed. What does not go into the page is only
+ * counted. */
+static bool add_item(struct list *l, const char *key, struct blob *value)
 {
     const struct json *object = NULL;
 
-    if (needs_object(l)) {
-        object = shape_parse(&l->shape, value, l->err);
-        if (!object) {
-            l->rc = -EIO;
-            return false;
-        }
-        if (!selection_matches(&l->selection, object))
-            return true;
+    if (selects(l)) {
+        int rc = selection_matches_stored(&l->selection, &l->shape, value, &object, l->err);
+
+        l->rc = rc < 0 ? rc : 0;
+        if (rc <= 0)
+            return rc == 0;
     }
     if (is_full(l)) {
         l->more = true;

@@ -18,6 +18,10 @@ struct selection {
 int selection_init(struct selection *s, const struct server_request *r, struct arena *a,
                    struct err *err) must_check;
 bool selection_matches(const struct selection *s, const struct json *object);
+/* Of a stored object: 1 it matches, 0 it does not, negative: it cannot be read. *ret gets it when
+ * it had to be parsed for that, as shape_parse gives it, else NULL. */
+int selection_matches_stored(const struct selection *s, struct shape *shape, struct blob *b,
+                             const struct json **ret, struct err *err) must_check;
 
 /* A resourceVersion; "" and NULL are 0. */
 int revision_parse(const char *text, int64_t *ret, struct err *err) must_check;

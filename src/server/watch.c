@@ -47,8 +47,10 @@ struct watch {
     size_t sent;
 };
 
-static const char *const type_names[] = {
-    [STORE_ADDED] = "ADDED", [STORE_MODIFIED] = "MODIFIED", [STORE_DELETED] = "DELETED"};
+#define HEAD(type) "{\"type\":\"" type "\",\"object\":"
+static const char *const heads[] = {[STORE_ADDED] = HEAD("ADDED"),
+                                    [STORE_MODIFIED] = HEAD("MODIFIED"),
+                                    [STORE_DELETED] = HEAD("DELETED")};
 
 #define TAIL "}\n"
 
@@ -109,7 +111,7 @@ static void put_error(struct watch *w, const struct err *err)
     arena_reset(&w->shape.scratch);
     status = status_from_err(&w->shape.scratch, err, NULL, NULL);
     piece_clear(w);
-    buf_adds(&w->head, "{\"type\":\"ERROR\",\"object\":");
+    buf_adds(&w->head, HEAD("ERROR"));
     json_write(&w->head, status);
     buf_adds(&w->head, TAIL);
     w->ending = true;
@@ -121,7 +123,7 @@ static void put_event(struct watch *w, enum store_event_type type, struct blob *
     auto_err err = ERR_INIT;
 
     piece_clear(w);
-    buf_addf(&w->head, "{\"type\":\"%s\",\"object\":", type_names[type]);
+    buf_adds(&w->head, heads[type]);
     if (shape_copies(&w->shape)) {
         w->body = blob_ref(value);
         return;
@@ -139,11 +141,11 @@ static bool selects(const struct watch *w)
     return w->selection.has_labels || w->selection.has_fields;
 }
 
-static bool matches(struct watch *w, const struct blob *value)
+static bool matches(struct watch *w, struct blob *value)
 {
-    const struct json *object = value ? shape_parse(&w->shape, value, NULL) : NULL;
+    const struct json *object;
 
-    return object && selection_matches(&w->selection, object);
+    return value && selection_matches_stored(&w->selection, &w->shape, value, &object, NULL) > 0;
 }
 
 /* An object that stops matching is gone for this client: its last matching state, with the revision
