@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { spansOf } from "../src/logs/ansi.ts";
-import { afterReturns, levelOf, Lines, LINES_LIMIT, matcher, matches, ranges, Reader, rowsOf } from "../src/logs/lines.ts";
+import { afterReturns, levelOf, Lines, LINES_LIMIT, matcher, matches, ranges, Reader, rowsOf, nextRanks } from "../src/logs/lines.ts";
+import { linksIn, looksLikeJson, prettyJson } from "../src/logs/pieces.ts";
 import { crc32, zip } from "../src/logs/zip.ts";
 
 const at = (n: number): string => `2026-01-01T00:00:0${n}.000000000Z`;
@@ -97,4 +98,25 @@ test("zip archives are what unzip expects", async () => {
   assert.equal(view.getUint16(bytes.length - 12, true), 2);
   const directory = view.getUint32(bytes.length - 6, true);
   assert.equal(view.getUint32(directory, true), 0x02014b50);
+});
+
+test("links are http only, without the punctuation after them", () => {
+  assert.deepEqual(linksIn("see https://a.b/c?d=1, or javascript:alert(1)"), [{ text: "see " }, { text: "https://a.b/c?d=1", href: "https://a.b/c?d=1" }, { text: ", or javascript:alert(1)" }]);
+  assert.deepEqual(linksIn("ftp://x data://y"), [{ text: "ftp://x data://y" }]);
+  assert.deepEqual(linksIn("(http://x/)"), [{ text: "(" }, { text: "http://x/", href: "http://x/" }, { text: ")" }]);
+});
+
+test("lines that are JSON", () => {
+  assert.equal(prettyJson('{"a":1}'), '{\n  "a": 1\n}');
+  assert.equal(prettyJson("{'a': 1}"), null);
+  assert.equal(prettyJson("[1]"), null);
+  assert.ok(looksLikeJson('{"a":1}'));
+  assert.ok(!looksLikeJson("{1..3}"));
+});
+
+test("ranks are switched one by one", () => {
+  const all = ["w-0", "w-1", "w-2"];
+  assert.equal(nextRanks(all, [], "w-1"), "w-0,w-2", "all were shown");
+  assert.equal(nextRanks(all, ["w-0", "w-2"], "w-1"), null, "all again");
+  assert.equal(nextRanks(all, ["w-0"], "w-0"), null, "none is none left: all");
 });

@@ -8,13 +8,15 @@ export interface Source {
   pod: string;
   container: string;
   previous: boolean;
+  /** An earlier run of the replica by its number; the pod of that name may be another one now. */
+  attempt?: number | undefined;
 }
 
 export const TAIL_FIRST = 5_000;
 const CREDIT_BYTES = 1 << 20;
 
 export function logPath(s: Source, options: Record<string, string>): string {
-  const query = new URLSearchParams({ container: s.container, ...(s.previous ? { previous: "true" } : {}), ...options });
+  const query = new URLSearchParams({ container: s.container, ...(s.previous ? { previous: "true" } : {}), ...(s.attempt === undefined ? {} : { attempt: String(s.attempt) }), ...options });
   return `${corePath("pods", s.ns, s.pod)}/log?${query}`;
 }
 

@@ -193,3 +193,10 @@ export function matches(rows: Row[], pattern: RegExp | null): number[] {
   });
   return found;
 }
+
+/** The ranks shown after one is switched, as the address has them; null for all. None chosen means all are. */
+export function nextRanks(all: string[], on: string[], name: string): string | null {
+  const shown = on.length ? on : all;
+  const next = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name];
+  return next.length === 0 || next.length === all.length ? null : all.filter((one) => next.includes(one)).join(",");
+}

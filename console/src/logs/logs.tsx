@@ -6,17 +6,19 @@ import { tc, translator } from "../i18n/index.ts";
 import { logsTexts } from "../i18n/logs.ts";
 import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
+import { Dialog } from "../ui/dialog.tsx";
 import { Empty } from "../ui/notice.tsx";
 import { toast } from "../ui/toast.tsx";
 import { follow, logPath, TAIL_FIRST, type Follower, type Source } from "./follow.ts";
 import { LogRow, ROW_PX } from "./row.tsx";
-import { matcher, matches, rowsOf, type Level, type Row } from "./lines.ts";
+import { LINES_LIMIT, matcher, matches, nextRanks, rowsOf, type Level, type Line, type Row } from "./lines.ts";
+import { prettyJson } from "./pieces.ts";
 import { zip } from "./zip.ts";
 import { VirtualList } from "../ui/virtual.tsx";
 import "../style/logs.css";
 
 const t = translator(logsTexts);
-const WRAPPED_LIMIT = 3_000; // wrapped rows differ in height and are all in the document
+const WRAPPED_LIMIT = 2_000; // wrapped rows differ in height and are all in the document
 
 function shortName(pod: Pod): string {
   const { labels } = pod.metadata;
@@ -31,6 +33,8 @@ interface Chosen {
   replica: string;
   container: string;
   previous: boolean;
+  attempt: number | undefined;
+  ranks: string[];
   q: string;
   times: boolean;
   wrap: boolean;
@@ -42,17 +46,17 @@ interface Chosen {
 function readChosen(): Chosen {
   const q = query.value;
   return {
-    replica: q.get("replica") ?? "all", container: q.get("container") ?? "", previous: q.get("previous") === "1", q: q.get("q") ?? "", times: q.get("times") === "1",
-    wrap: q.get("wrap") === "1", collapse: q.get("collapse") !== "0", level: q.get("level") ?? "", tail: Number(q.get("tail")) || TAIL_FIRST,
+    replica: q.get("replica") ?? "all", container: q.get("container") ?? "", previous: q.get("previous") === "1", attempt: /^\d+$/.test(q.get("attempt") ?? "") ? Number(q.get("attempt")) : undefined, ranks: (q.get("ranks") ?? "").split(",").filter(Boolean), q: q.get("q") ?? "", times: q.get("times") === "1",
+    wrap: q.get("wrap") === "1", collapse: q.get("collapse") !== "0", level: q.get("level") ?? "", tail: Math.min(LINES_LIMIT, Number(q.get("tail")) || TAIL_FIRST),
   };
 }
 
 /** The pods chosen, as sources; the same array as long as the choice is the same. */
 function useSources(pods: Pod[], chosen: Chosen): { sources: Source[]; names: string[] } {
   const picked = pods.filter((pod) => chosen.replica === "all" || pod.metadata.name === chosen.replica);
-  const key = `${picked.map((pod) => pod.metadata.uid).join()}|${chosen.container}|${chosen.previous}`;
+  const key = `${picked.map((pod) => pod.metadata.uid).join()}|${chosen.container}|${chosen.previous}|${chosen.attempt}`;
   return useMemo(() => ({
-    sources: picked.map((pod) => ({ ns: pod.metadata.namespace ?? "default", pod: pod.metadata.name, container: chosen.container || mainContainer(pod), previous: chosen.previous })),
+    sources: picked.map((pod) => ({ ns: pod.metadata.namespace ?? "default", pod: pod.metadata.name, container: chosen.container || mainContainer(pod), previous: chosen.previous, attempt: chosen.attempt })),
     names: picked.map(shortName),
   }), [key]);
 }
@@ -61,10 +65,13 @@ function useSources(pods: Pod[], chosen: Chosen): { sources: Source[]; names: st
 function useFollower(sources: Source[], pods: Pod[], tail: number): { follower: Follower | null; version: number } {
   const [version, setVersion] = useState(0);
   const [follower, setFollower] = useState<Follower | null>(null);
+  const shownFor = useRef<Source[] | null>(null);
   const startable = pods.map((pod) => (pod.status?.containerStatuses?.some((one) => one.state?.running || one.state?.terminated) ? "1" : "0")).join("");
   useEffect(() => {
-    const mine = follow(sources, tail, () => setVersion((n) => n + 1));
-    setFollower(mine);
+    // What is shown stays until there is something else to show: reading further back does not flash.
+    const mine: Follower = follow(sources, tail, () => { setFollower(mine); setVersion((n) => n + 1); });
+    if (!follower || shownFor.current !== sources) setFollower(mine);
+    shownFor.current = sources;
     return () => mine.stop();
   }, [sources, tail, startable]);
   return { follower, version };
@@ -82,6 +89,44 @@ async function downloadAll(name: string, sources: Source[], names: string[]): Pr
   } catch (error) {
     toast(tc("requestFailed", { message: (error as Error).message }), { kind: "error" });
   }
+}
+
+/** The attempt the pod is at: replicas that were replaced count from 0. */
+function attemptOf(pod: Pod): number {
+  return Number(pod.metadata.annotations?.["batch.tensorstack.dev/attempt"] ?? 0) || 0;
+}
+
+function Attempts(props: { chosen: Chosen; pods: Pod[] }) {
+  const picked = props.pods.filter((pod) => props.chosen.replica === "all" || pod.metadata.name === props.chosen.replica);
+  const earlier = Math.max(0, ...picked.map(attemptOf));
+  const value = props.chosen.attempt !== undefined ? String(props.chosen.attempt) : props.chosen.previous ? "previous" : "";
+  const shown = [...new Set([...Array.from({ length: earlier }, (_, i) => i), ...(props.chosen.attempt === undefined ? [] : [props.chosen.attempt])])];
+  return (
+    <label>{t("attempt")}{" "}
+      <select value={value} onChange={(event) => {
+        const next = event.currentTarget.value;
+        setQuery({ previous: next === "previous" ? "1" : null, attempt: next && next !== "previous" ? next : null });
+      }}>
+        <option value="">{t("currentAttempt")}</option><option value="previous">{t("previousAttempt")}</option>
+        {shown.map((n) => <option key={n} value={String(n)}>{t("nthAttempt", { n })}</option>)}
+      </select>
+    </label>
+  );
+}
+
+/** Which replicas of those merged are shown. */
+function Ranks(props: { names: string[]; chosen: string[] }) {
+  const on = props.names.filter((name) => props.chosen.includes(name));
+  return (
+    <details class="ranks">
+      <summary class="button">{t("someRanks", { ranks: on.length ? (on.length > 3 ? String(on.length) : on.join(", ")) : t("allRanks") })}</summary>
+      <div class="ranks-list" role="group" aria-label={t("ranks")}>
+        {props.names.map((name) => (
+          <label key={name}><input type="checkbox" checked={!on.length || on.includes(name)} onChange={() => setQuery({ ranks: nextRanks(props.names, on, name) })} /> {name}</label>
+        ))}
+      </div>
+    </details>
+  );
 }
 
 const LEVELS: Record<string, Level[]> = { error: ["error"], warn: ["error", "warn"], info: ["error", "warn", "info"], debug: ["error", "warn", "info", "debug"] };
@@ -106,11 +151,8 @@ function Toolbar(props: { chosen: Chosen; pods: Pod[]; sources: Source[]; names:
           </select>
         </label>
       ) : null}
-      <label>{t("attempt")}{" "}
-        <select value={chosen.previous ? "1" : ""} onChange={(event) => setQuery({ previous: event.currentTarget.value || null })}>
-          <option value="">{t("currentAttempt")}</option><option value="1">{t("previousAttempt")}</option>
-        </select>
-      </label>
+      <Attempts chosen={chosen} pods={props.pods} />
+      {props.names.length > 1 ? <Ranks names={props.names} chosen={chosen.ranks} /> : null}
       <label>{t("level")}{" "}
         <select value={chosen.level} onChange={(event) => setQuery({ level: event.currentTarget.value || null })}>
           <option value="">{t("levelAll")}</option><option value="error">{t("levelError")}</option><option value="warn">{t("levelWarn")}</option>
@@ -141,7 +183,13 @@ function useFollowing(box: { current: HTMLDivElement | null }, version: number, 
   useEffect(() => {
     const element = scroller();
     if (!element) return;
-    const look = (): void => setFollowing(element.scrollTop + element.clientHeight >= element.scrollHeight - 2 * ROW_PX);
+    let before = element.scrollTop;
+    // Lines that came since the last scroll put the end further down: only going up is leaving it.
+    const look = (): void => {
+      if (element.scrollTop + element.clientHeight >= element.scrollHeight - 2 * ROW_PX) setFollowing(true);
+      else if (element.scrollTop < before - 1) setFollowing(false);
+      before = element.scrollTop;
+    };
     const up = (event: WheelEvent): void => { if (event.deltaY < 0) setFollowing(false); };
     element.addEventListener("scroll", look, { passive: true });
     element.addEventListener("wheel", up, { passive: true });
@@ -158,15 +206,53 @@ function useFollowing(box: { current: HTMLDivElement | null }, version: number, 
   return { following, toEnd: () => { setFollowing(true); toEnd(); } };
 }
 
+const onLink = (id: string): void => setQuery({ line: id });
+
+/** As many lines as were asked for came: there may be more before them. */
+function mayHaveOlder(follower: Follower | null, chosen: Chosen): boolean {
+  return follower !== null && follower.lines.all.length >= chosen.tail && !follower.lines.dropped && chosen.tail < LINES_LIMIT;
+}
+
+function readOlder(chosen: Chosen): void {
+  setQuery({ tail: String(Math.min(LINES_LIMIT, chosen.tail * 4)) });
+}
+
+/** Scrolling to the top reads further back; what was on top stays where it was. */
+function useOlder(box: { current: HTMLDivElement | null }, rows: Row[], chosen: Chosen, follower: Follower | null): void {
+  const top = useRef<Line | null>(null);
+  const possible = mayHaveOlder(follower, chosen);
+  useEffect(() => {
+    const element = box.current?.querySelector<HTMLElement>(".log-rows");
+    if (!element || !possible) return;
+    const look = (event: WheelEvent): void => {
+      if (event.deltaY >= 0 || element.scrollTop > 0 || top.current) return;
+      top.current = rows[0]?.line ?? null;
+      readOlder(chosen);
+    };
+    element.addEventListener("wheel", look, { passive: true });
+    return () => element.removeEventListener("wheel", look);
+  }, [possible, chosen.tail, rows]);
+  useEffect(() => {
+    const mark = top.current;
+    const index = mark ? rows.findIndex((row) => row.line.time === mark.time && row.line.source === mark.source && row.line.text === mark.text) : -1;
+    const element = box.current?.querySelector<HTMLElement>(".log-rows");
+    if (index <= 0 || !element) return;
+    top.current = null;
+    element.scrollTop = index * ROW_PX;
+  }, [rows]);
+}
+
 export default function Logs(props: TabProps) {
   const chosen = readChosen();
   const { sources, names } = useSources(props.pods, chosen);
   const { follower, version } = useFollower(sources, props.pods, chosen.tail);
   const box = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
+  const [json, setJson] = useState<string | null>(null);
   const levels = LEVELS[chosen.level];
-  const rows = useMemo<Row[]>(() => (follower ? rowsOf(follower.lines.all, { sources: null, levels: levels ? new Set(levels) : null, collapse: chosen.collapse && sources.length > 1 }) : []),
-    [follower, version, chosen.level, chosen.collapse]);
+  const ranks = new Set(names.flatMap((name, i) => (chosen.ranks.includes(name) ? [i] : [])));
+  const rows = useMemo<Row[]>(() => (follower ? rowsOf(follower.lines.all, { sources: ranks.size ? ranks : null, levels: levels ? new Set(levels) : null, collapse: chosen.collapse && sources.length > 1 }) : []),
+    [follower, version, chosen.level, chosen.collapse, chosen.ranks.join()]);
   const pattern = useMemo(() => matcher(chosen.q), [chosen.q]);
   const hits = useMemo(() => matches(rows, pattern), [rows, pattern]);
   const { following, toEnd } = useFollowing(box, version, rows.length > 0);
@@ -190,9 +276,10 @@ export default function Logs(props: TabProps) {
     if (index >= 0) show(index);
   }, [linked, rows.length > 0]);
 
+  useOlder(box, rows, chosen, follower);
   const draw = (row: Row, index: number) => (
     <LogRow key={row.line.seq} row={row} names={names} times={chosen.times} pattern={pattern} found={hits[at] === index}
-      linked={linked !== "" && `${names[row.line.source]}@${row.line.time}` === linked} onLink={(id) => setQuery({ line: id })} />
+      linked={linked !== "" && `${names[row.line.source]}@${row.line.time}` === linked} onLink={onLink} onJson={setJson} />
   );
   const waiting = props.pods.map((pod) => pod.status?.message).find(Boolean);
   return (
@@ -202,10 +289,11 @@ export default function Logs(props: TabProps) {
         <p key={i} class="dim" role="status">{t("failed", { name: names[i] ?? "", message })}</p>
       ))}
       {follower && follower.lines.dropped > 0 ? <p class="dim">{t("dropped", { count: follower.lines.dropped })}</p> : null}
-      {rows.length >= chosen.tail && !follower?.lines.dropped ? <p><button type="button" onClick={() => setQuery({ tail: String(chosen.tail * 4) })}>{t("older")}</button></p> : null}
+      {mayHaveOlder(follower, chosen) ? <p><button type="button" onClick={() => readOlder(chosen)}>{t("older")}</button></p> : null}
       {!rows.length ? <Empty title={t("empty")}><p>{waiting ? t("waiting", { message: waiting }) : t("emptyHint")}</p></Empty>
         : chosen.wrap ? <div class="log-rows wrapped" tabIndex={0} role="region" aria-label={t("log")}>{rows.slice(-WRAPPED_LIMIT).map((row, i) => draw(row, i + Math.max(0, rows.length - WRAPPED_LIMIT)))}</div>
         : <VirtualList class="log-rows" label={t("log")} count={rows.length} rowHeight={ROW_PX} render={(i) => draw(rows[i]!, i)} />}
+      {json === null ? null : <Dialog wide title={t("json")} onClose={() => setJson(null)}><pre class="tail">{prettyJson(json) ?? json}</pre></Dialog>}
       <div class="log-foot">
         <span class="dim num">{t("lines", { count: rows.length })}{follower && sources.length > 0 && follower.ended.size === sources.length ? ` · ${t("ended")}` : ""}</span>
         {following ? null : <button type="button" class="primary" onClick={toEnd}>↓ {t("newest")}</button>}

@@ -3,6 +3,7 @@ import { memo } from "../ui/memo.ts";
 import { translator } from "../i18n/index.ts";
 import { logsTexts } from "../i18n/logs.ts";
 import { spansOf } from "./ansi.ts";
+import { linksIn, looksLikeJson } from "./pieces.ts";
 import { ranges, type Row } from "./lines.ts";
 
 const t = translator(logsTexts);
@@ -30,9 +31,16 @@ interface LogRowProps {
   found: boolean;
   linked: boolean;
   onLink(id: string): void;
+  onJson?: ((text: string) => void) | undefined;
 }
 
-export const LogRow = memo(function LogRow({ row, names, times, pattern, found, linked, onLink }: LogRowProps) {
+function Linked(props: { text: string; pattern: RegExp | null }) {
+  return <>{linksIn(props.text).map((piece, i) => piece.href
+    ? <a key={i} href={piece.href} target="_blank" rel="noopener noreferrer"><Marked text={piece.text} pattern={props.pattern} /></a>
+    : <Marked key={i} text={piece.text} pattern={props.pattern} />)}</>;
+}
+
+export const LogRow = memo(function LogRow({ row, names, times, pattern, found, linked, onLink, onJson }: LogRowProps) {
   const { line, sources } = row;
   const several = names.length > 1;
   const prefix = sources.length > 1 ? t("times_", { count: sources.length, ranks: ranges(sources) }) : names[line.source];
@@ -40,7 +48,8 @@ export const LogRow = memo(function LogRow({ row, names, times, pattern, found, 
     <div class={`log-line level-${line.level} ${found ? "found" : ""} ${linked ? "linked" : ""}`}>
       {times ? <button type="button" class="log-time num" title={t("copyLink")} onClick={() => onLink(`${names[line.source]}@${line.time}`)}>{line.time.slice(0, 23)}</button> : null}
       {several ? <span class={`log-source source-${line.source % COLOURS}`}>{prefix}</span> : null}
-      <span class="log-text">{spansOf(line.text).map((span, i) => <span key={i} class={span.classes}><Marked text={span.text} pattern={pattern} /></span>)}</span>
+      {onJson && looksLikeJson(line.text) ? <button type="button" class="log-json" title={t("showJson")} aria-label={t("showJson")} onClick={() => onJson(line.text)}>{"{}"}</button> : null}
+      <span class="log-text">{spansOf(line.text).map((span, i) => <span key={i} class={span.classes}><Linked text={span.text} pattern={pattern} /></span>)}</span>
     </div>
   );
 });

@@ -8,6 +8,7 @@ import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { jobHref } from "../../lib/jobs.ts";
 import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
+import { useUsage, type Usage } from "../../metrics/usage.ts";
 import { stateOfPod } from "../../lib/state.ts";
 import { query, setQuery } from "../../router.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -74,23 +75,55 @@ function exitOf(pod: Pod): string {
   return codes.length ? codes.join(", ") : "-";
 }
 
-function ReplicaRow(props: { job: Job; pod: Pod; show(shown: Shown): void }) {
+type Column = "index" | "labels" | "phase" | "node" | "restarts" | "exit" | "cpu" | "memory" | "cpuNow" | "memoryNow" | "gpuNow";
+const COLUMNS: readonly Column[] = ["index", "labels", "phase", "node", "restarts", "exit", "cpu", "memory", "cpuNow", "memoryNow", "gpuNow"];
+const COLUMNS_KEY = "muster.replica-columns";
+const PAGE = 100;
+
+function keptColumns(): Column[] {
+  const kept = localStorage.getItem(COLUMNS_KEY);
+  return kept === null ? [...COLUMNS] : COLUMNS.filter((one) => kept.split(",").includes(one));
+}
+
+function restartsOf(pod: Pod): number {
+  return (pod.status?.containerStatuses ?? []).reduce((sum, one) => sum + one.restartCount, 0) + Number(pod.metadata.annotations?.["batch.tensorstack.dev/attempt"] ?? 0);
+}
+
+function Use(props: { usage: Usage | undefined; resource: "cpu" | "memory" | "gpu"; pod: Pod }) {
+  const used = props.usage?.[props.resource];
+  if (used === undefined) return <span class="dim">-</span>;
+  if (props.resource === "gpu") return <>{Math.round(used * 100)} %</>;
+  const limit = (props.pod.spec?.containers ?? []).reduce((sum, one) => sum + (parseQuantity(one.resources?.limits?.[props.resource]) ?? 0), 0);
+  return <>{formatQuantity(props.resource, used)}{limit ? <meter class="use" min={0} max={limit} value={used} aria-label={`${t(props.resource === "cpu" ? "cpuNow" : "memoryNow")} ${Math.round((100 * used) / limit)} %`} /> : null}</>;
+}
+
+const CELLS: Record<Column, (pod: Pod, usage: Usage | undefined) => preact.ComponentChildren> = {
+  index: (pod) => pod.metadata.labels?.["replica-index"],
+  labels: (pod) => <Labels pod={pod} />,
+  phase: (pod) => pod.status?.phase ?? "Pending",
+  node: (pod) => pod.spec?.nodeName ?? "-",
+  restarts: restartsOf,
+  exit: exitOf,
+  cpu: (pod) => askedFor(pod, "cpu"),
+  memory: (pod) => askedFor(pod, "memory"),
+  cpuNow: (pod, usage) => <Use usage={usage} resource="cpu" pod={pod} />,
+  memoryNow: (pod, usage) => <Use usage={usage} resource="memory" pod={pod} />,
+  gpuNow: (pod, usage) => <Use usage={usage} resource="gpu" pod={pod} />,
+};
+
+function columnName(one: Column): string {
+  return one === "cpu" ? "CPU" : one === "memory" ? t("memory").replace(/(请求量\/上限| request\/limit)/, "") : t(one);
+}
+
+function ReplicaRow(props: { job: Job; pod: Pod; usage: Usage | undefined; columns: Column[]; show(shown: Shown): void }) {
   const { pod, job } = props;
   const name = pod.metadata.name;
-  const restarts = (pod.status?.containerStatuses ?? []).reduce((sum, one) => sum + one.restartCount, 0) + Number(pod.metadata.annotations?.["batch.tensorstack.dev/attempt"] ?? 0);
   return (
     <tr>
       <td><StateMark state={stateOfPod(pod)} iconOnly /></td>
       <td><a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(name)}`}>{name}</a></td>
       <td>{roleOf(pod)}</td>
-      <td class="num">{pod.metadata.labels?.["replica-index"]}</td>
-      <td><Labels pod={pod} /></td>
-      <td>{pod.status?.phase ?? "Pending"}</td>
-      <td>{pod.spec?.nodeName ?? "-"}</td>
-      <td class="num">{restarts}</td>
-      <td class="num">{exitOf(pod)}</td>
-      <td class="num">{askedFor(pod, "cpu")}</td>
-      <td class="num">{askedFor(pod, "memory")}</td>
+      {props.columns.map((one) => <td key={one} class="num">{CELLS[one](pod, props.usage)}</td>)}
       <td>
         <Menu label="⋮" name={`${t("moreInfo")} ${name}`} items={[
           { label: t("log"), href: `${jobHref(job, "logs")}?replica=${encodeURIComponent(name)}` },
@@ -109,26 +142,54 @@ export function Replicas(props: TabProps) {
   const [shown, setShown] = useState<Shown | null>(null);
   const role = query.value.get("role") ?? "";
   const roles = [...new Set(props.pods.map(roleOf))];
-  const pods = props.pods.filter((pod) => !role || roleOf(pod) === role);
+  const [columns, setColumns] = useState(keptColumns);
+  const [choosing, setChoosing] = useState(false);
+  const gpu = props.pods.some((pod) => pod.spec?.containers?.some((one) => Object.keys(one.resources?.limits ?? {}).some((name) => /gpu/i.test(name))));
+  const live = props.pods.some((pod) => pod.status?.phase === "Running");
+  const usage = useUsage(props.job.metadata.namespace ?? "default", props.job.metadata.name, props.pods, live, gpu);
+  const chosen = props.pods.filter((pod) => !role || roleOf(pod) === role);
+  const pages = Math.max(1, Math.ceil(chosen.length / PAGE));
+  const page = Math.min(pages, Math.max(1, Number(query.value.get("page")) || 1));
+  const pods = chosen.slice((page - 1) * PAGE, page * PAGE);
+  const shownColumns = columns.filter((one) => one !== "gpuNow" || gpu);
+  const change = (one: Column): void => {
+    const next = COLUMNS.filter((each) => (each === one) !== columns.includes(each));
+    setColumns(next);
+    localStorage.setItem(COLUMNS_KEY, next.join(","));
+  };
   if (!props.pods.length) return <Empty title={t("noPods")} />;
   return (
     <div>
-      <label class="section-head">{t("role")}
+      <div class="section-head"><label>{t("role")}{" "}
         <select value={role} onChange={(event) => setQuery({ role: event.currentTarget.value || null })}>
           <option value="">{tc("all")}</option>
           {roles.map((one) => <option key={one} value={one}>{one}</option>)}
         </select>
       </label>
+      <button type="button" aria-haspopup="dialog" onClick={() => setChoosing(true)}>{t("columns")}</button></div>
+      {choosing ? (
+        <Dialog title={t("columns")} onClose={() => setChoosing(false)}>
+          {COLUMNS.map((one) => <label key={one} class="choice"><input type="checkbox" checked={columns.includes(one)} onChange={() => change(one)} /> {columnName(one)}</label>)}
+        </Dialog>
+      ) : null}
       <div class="scroll-x">
         <table class="replicas">
           <thead><tr>
             <th scope="col"><span class="sr-only">{t("state")}</span></th>
-            {(["name", "role", "index", "labels", "phase", "node", "restarts", "exit"] as const).map((one) => <th key={one} scope="col">{t(one)}</th>)}
-            <th scope="col">CPU</th><th scope="col">{t("memory").replace(/(请求量\/上限| request\/limit)/, "")}</th><th scope="col">{t("moreInfo")}</th>
+            <th scope="col">{t("name")}</th><th scope="col">{t("role")}</th>
+            {shownColumns.map((one) => <th key={one} scope="col">{columnName(one)}</th>)}
+            <th scope="col">{t("moreInfo")}</th>
           </tr></thead>
-          <tbody>{pods.map((pod) => <ReplicaRow key={pod.metadata.uid} job={props.job} pod={pod} show={setShown} />)}</tbody>
+          <tbody>{pods.map((pod) => <ReplicaRow key={pod.metadata.uid} job={props.job} pod={pod} usage={usage.get(pod.metadata.name)} columns={shownColumns} show={setShown} />)}</tbody>
         </table>
       </div>
+      {pages > 1 ? (
+        <p class="pager">
+          <button type="button" disabled={page <= 1} aria-label="‹" onClick={() => setQuery({ page: String(page - 1) })}>‹</button>{" "}
+          <span class="num">{t("page", { n: page, all: pages })}</span>{" "}
+          <button type="button" disabled={page >= pages} aria-label="›" onClick={() => setQuery({ page: String(page + 1) })}>›</button>
+        </p>
+      ) : null}
       {shown ? <More {...shown} onClose={() => setShown(null)} /> : null}
     </div>
   );
