@@ -124,7 +124,7 @@ static int start_console(struct daemon *d, struct err *err)
         server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0 ||
         server_mount(d->server, LIVE_PREFIX, live_handle, d->live) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
-    d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport);
+    d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport, true);
     if (!d->tensorboards || server_mount(d->server, TENSORBOARD_PATH_PREFIX,
                                          tensorboard_proxy_handle, d->tensorboards) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");

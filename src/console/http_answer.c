@@ -67,14 +67,16 @@ static int parse_field(struct http_answer *a, char *line)
     return 0;
 }
 
-static int parse_length(const struct http_answer *a, uint64_t *ret)
+/* first: its first value; there may be several, all the same. */
+static int parse_length(const struct http_answer *a, const char *first, uint64_t *ret)
 {
-    const char *first = http_answer_field(a, "Content-Length");
+    for (size_t i = 0; i < a->fields_len; i++) {
+        const char *value = a->fields[i].value;
 
-    for (size_t i = 0; i < a->fields_len; i++)
         if (strcasecmp(a->fields[i].name, "Content-Length") == 0 &&
-            strcmp(a->fields[i].value, first) != 0)
+            (!value || strcmp(value, first) != 0))
             return -EPROTO;
+    }
     if (!*first || strspn(first, "0123456789") != strlen(first) ||
         strlen(first) > LENGTH_DIGITS_LIMIT)
         return -EPROTO;
@@ -85,11 +87,17 @@ static int parse_length(const struct http_answer *a, uint64_t *ret)
 static int begin_body(struct http_answer *a)
 {
     const char *encoding = http_answer_field(a, "Transfer-Encoding");
+    const char *length = http_answer_field(a, "Content-Length");
 
     if (a->status < 200) { /* the answer itself is still to come; 101 would be another protocol */
-        if (a->status == 101)
+        if (a->status == 101 && !a->may_upgrade)
             return -EPROTO;
-        a->fields_len = 0;
+        if (a->status == 101) {
+            a->state = ANSWER_BODY;
+            a->to_the_end = true;
+        } else {
+            a->fields_len = 0;
+        }
         return 0;
     }
     if (a->without_body || a->status == 204 || a->status == 304) {
@@ -98,15 +106,13 @@ static int begin_body(struct http_answer *a)
     }
     if (encoding) {
         a->state = ANSWER_CHUNK_SIZE;
-        return strcasecmp(encoding, "chunked") == 0 && !http_answer_field(a, "Content-Length")
-                   ? 0
-                   : -EPROTO;
+        return strcasecmp(encoding, "chunked") == 0 && !length ? 0 : -EPROTO;
     }
     a->state = ANSWER_BODY;
-    a->to_the_end = !http_answer_field(a, "Content-Length");
-    if (a->to_the_end)
+    a->to_the_end = !length;
+    if (!length)
         return 0;
-    if (parse_length(a, &a->left) < 0)
+    if (parse_length(a, length, &a->left) < 0)
         return -EPROTO;
     if (a->left == 0)
         a->state = ANSWER_DONE;

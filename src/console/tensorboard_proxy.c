@@ -3,9 +3,10 @@
  *
  * A request goes through the TensorBoard (it must exist, and the caller must be allowed to get it)
  * and the Lease of its port (the port must be its own: a status alone could name any) to a
- * connection of its own on the loopback. Nothing of the request is passed on as it came: the line
- * and a few named fields are written anew, and of the answer a few named fields are kept. The body
- * is pulled by the client; what it does not take is not read.
+ * connection of its own on the loopback; on a cluster through its pod to the pod's address. Nothing
+ * of the request is passed on as it came: the line and a few named fields are written anew, and of
+ * the answer a few named fields are kept. The body is pulled by the client; what it does not take
+ * is not read.
  *
  * Being looked at is what keeps a TensorBoard from being removed, so it is written down, seldom, in
  * an annotation (core/tensorboard.h).
@@ -51,6 +52,8 @@ struct exchange {
     struct json *board; /* in the request's arena */
     unsigned port;
 
+    struct sockaddr_storage to;
+    socklen_t to_len;
     int fd;
     struct loop_fd *watch;
     unsigned watched;
@@ -68,6 +71,7 @@ struct exchange {
 struct tensorboard_proxy {
     struct loop *loop;
     struct transport *transport;
+    bool shared_network;
     struct exchange *exchanges;
     size_t exchanges_len;
     char touched[64]; /* UID of the one that was touched last */
@@ -352,16 +356,33 @@ static void on_socket(void *arg, unsigned events)
         update_watch(x);
 }
 
-static void connect_to_port(struct exchange *x)
+/* Where x->port is; false when address is none. */
+static bool set_address(struct exchange *x, const char *address)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)x->port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)x->port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)x->port)};
+
+    if (inet_pton(AF_INET, address, &v4.sin_addr) == 1) {
+        memcpy(&x->to, &v4, sizeof(v4));
+        x->to_len = sizeof(v4);
+    } else if (inet_pton(AF_INET6, address, &v6.sin6_addr) == 1) {
+        memcpy(&x->to, &v6, sizeof(v6));
+        x->to_len = sizeof(v6);
+    }
+    return x->to_len && x->port > 0 && x->port <= 65535;
+}
+
+static void connect_to(struct exchange *x, const char *address)
+{
     int on = 1;
 
-    x->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (!set_address(x, address)) {
+        fail_with_state(x, 503, "It is starting: its address is not known yet.");
+        return;
+    }
+    x->fd = socket(x->to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (x->fd < 0 ||
-        (connect(x->fd, (struct sockaddr *)&to, sizeof(to)) != 0 && errno != EINPROGRESS)) {
+        (connect(x->fd, (struct sockaddr *)&x->to, x->to_len) != 0 && errno != EINPROGRESS)) {
         fail_with_state(x, 503, "It is starting and does not answer yet.");
         return;
     }
@@ -414,7 +435,37 @@ static void got_lease(void *arg, const struct json *lease, const struct err *err
     if (err || !port_is_held(lease, x->port, object_uid(x->board)))
         fail_with_state(x, 503, "It is starting: its port is not its own yet.");
     else
-        connect_to_port(x);
+        connect_to(x, "127.0.0.1");
+}
+
+/* On a cluster: what the kubelet says of the TensorBoard's own pod. */
+static void got_pod(void *arg, const struct json *pod, const struct err *err)
+{
+    struct exchange *x = arg;
+    const struct json *container = json_first(json_at(pod, "spec", "containers"));
+    const struct json *port = json_first(json_get(container, "ports"));
+
+    if (err || !object_is_controlled_by(pod, object_uid(x->board)) || object_is_deleting(pod)) {
+        fail_with_state(x, 503, "It is starting: its pod is not there yet.");
+        return;
+    }
+    x->port = (unsigned)json_get_int(port, "containerPort", 0);
+    connect_to(x, json_string(json_at(pod, "status", "podIP"), ""));
+}
+
+static void find_port(struct exchange *x)
+{
+    struct tensorboard_proxy *p = x->proxy;
+    struct arena *a = &x->http->arena;
+    const char *name = p->shared_network ? port_lease_name(a, x->board)
+                                         : tensorboard_child_name(a, x->board);
+
+    if (!name)
+        fail_with_state(x, 503, NULL);
+    else if (p->shared_network)
+        client_get(p->transport, &kind_lease, SYSTEM_NAMESPACE, name, got_lease, x);
+    else
+        client_get(p->transport, &kind_pod, x->ns, name, got_pod, x);
 }
 
 static void got_board(void *arg, const struct json *board, const struct err *err)
@@ -422,16 +473,14 @@ static void got_board(void *arg, const struct json *board, const struct err *err
     struct exchange *x = arg;
     struct arena *a = &x->http->arena;
     const struct json *phase = json_at(board, "status", "phase");
-    const char *lease;
 
     if (err) {
         fail(x, err);
         return;
     }
     x->board = json_clone(a, board);
-    lease = port_lease_name(a, board);
     x->port = (unsigned)json_int(json_at(board, "status", "port"), 0);
-    if (!x->board || (!lease && x->port)) {
+    if (!x->board) {
         auto_err memory = ERR_INIT;
 
         err_set(&memory, ERR_UNAVAILABLE, "out of memory");
@@ -440,10 +489,10 @@ static void got_board(void *arg, const struct json *board, const struct err *err
     }
     if (!json_bool(json_at(board, "spec", "suspend"), false))
         touch(x->proxy, a, board);
-    if (!json_string_is(phase, "Running") || !lease)
-        fail_with_state(x, 503, NULL);
+    if (json_string_is(phase, "Running"))
+        find_port(x);
     else
-        client_get(x->proxy->transport, &kind_lease, SYSTEM_NAMESPACE, lease, got_lease, x);
+        fail_with_state(x, 503, NULL);
 }
 
 /* --- the request ------------------------------------------------------------------------------ */
@@ -626,7 +675,8 @@ void tensorboard_proxy_handle(void *arg, const struct mount_request *m)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transport *t)
+struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transport *t,
+                                                bool shared_network)
 {
     struct tensorboard_proxy *p = calloc(1, sizeof(*p));
 
@@ -634,6 +684,7 @@ struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transp
         return NULL;
     p->loop = loop;
     p->transport = t;
+    p->shared_network = shared_network;
     return p;
 }
 
@@ -645,17 +696,16 @@ void tensorboard_proxy_free(struct tensorboard_proxy *p)
         return;
     err_set(&gone, ERR_UNAVAILABLE, "the server is stopping");
     client_forget(p);
-    while (p->exchanges) {
-        struct exchange *x = p->exchanges;
-
+    for (struct exchange *x = p->exchanges, *next; x; x = next) {
+        next = x->next;
         client_forget(x);
+        hang_up(x);
+        x->proxy = NULL;
         if (x->http) {
             fail(x, &gone);
             continue;
         }
-        hang_up(x); /* the server closes the stream */
-        unlink_exchange(x);
-        x->broken = !x->over;
+        x->broken = !x->over; /* the server closes the stream */
         x->over = true;
         stream_ready(&x->stream);
     }
