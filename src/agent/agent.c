@@ -253,7 +253,8 @@ static int open_runtime(struct agent *a, const struct agent_options *o, struct e
     struct process_options p = {.loop = a->loop,
                                 .pod_root = a->pod_root,
                                 .log_root = log_root,
-                                .program = o->program ? o->program : THIS_PROGRAM};
+                                .program = o->program ? o->program : THIS_PROGRAM,
+                                .log_bytes = o->log_bytes};
     int rc = 0;
 
     if (!hosts_dir || !log_root)

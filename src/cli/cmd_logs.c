@@ -287,13 +287,14 @@ static bool is_gone(const struct json *pod)
     return json_string_is(json_at(pod, "status", "phase"), POD_GONE);
 }
 
-static bool has_log(const struct json *pod, const char *container)
+static bool has_log(const struct logs_options *o, const struct json *pod, const char *container)
 {
-    if (is_gone(pod))
+    if (is_gone(pod) || o->previous || o->attempt >= 0)
         return true;
     json_each (status, json_at(pod, "status", "containerStatuses"))
         if (json_string_is(json_get(status, "name"), container))
-            return json_at(status, "state", "running") || json_at(status, "state", "terminated");
+            return json_at(status, "state", "running") || json_at(status, "state", "terminated") ||
+                   json_at(status, "lastState", "terminated");
     return false;
 }
 
@@ -304,7 +305,7 @@ static int print_container(struct cli *cli, struct session *s, const struct logs
 {
     auto_err attempt = ERR_INIT;
     const char *prefix = prefixed ? prefix_of(cli, p->pod, name, p->index) : "";
-    int r = has_log(p->pod, name) ? print_log(s, o, p->pod, name, prefix, &attempt) : 0;
+    int r = has_log(o, p->pod, name) ? print_log(s, o, p->pod, name, prefix, &attempt) : 0;
 
     if (r == 0 || ((is_gone(p->pod) || o->attempt >= 0) && attempt.reason == ERR_NOT_FOUND))
         return 0;

@@ -1,12 +1,14 @@
 /* cmd_node.c - `muster node`: the node agent alone, as a client of an API server elsewhere. */
 #include "agent/agent.h"
 #include "cli/home.h"
+#include "cli/log_limit.h"
 #include "cli/worker.h"
 
 struct node_options {
-    const char *kubeconfig, *dir, *node_name;
+    const char *kubeconfig, *dir, *node_name, *log_limit;
     bool verbose;
     const char *pod_root; /* from dir */
+    int64_t log_bytes;    /* from log_limit */
 };
 
 static const struct option_spec options[] = {
@@ -25,6 +27,12 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct node_options, node_name),
      .value_name = "NAME",
      .doc = "what this machine is called (default: its host name)"},
+    {.name = "log-limit",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct node_options, log_limit),
+     .value_name = "SIZE",
+     .doc = "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT
+            "); of a job's gone pods 4 times that"},
     {.name = "verbose",
      .letter = 'v',
      .type = OPTION_FLAG,
@@ -41,6 +49,7 @@ static void *start(struct loop *l, struct transport *t, const char *server, cons
                                       .transport = t,
                                       .pod_root = o->pod_root,
                                       .node_name = o->node_name,
+                                      .log_bytes = o->log_bytes,
                                       .server = server};
 
     return agent_new(&how, err);
@@ -63,6 +72,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     struct home home;
 
     (void)args;
+    if (log_limit_parse(cli, o.log_limit, &o.log_bytes) != 0)
+        return EXIT_USAGE;
     if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);
     o.pod_root = home.pods_path;

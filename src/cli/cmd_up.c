@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/daemon.h"
 #include "cli/home.h"
+#include "cli/log_limit.h"
 #include "cli/version.h"
 #include "server/server.h"
 
@@ -19,7 +20,7 @@
 #define DESCRIPTORS_WANTED 65536
 
 struct up_options {
-    const char *dir, *listen, *only, *node_name;
+    const char *dir, *listen, *only, *node_name, *log_limit;
     bool detach, overcommit, verbose;
     struct option_list volumes;
 };
@@ -58,6 +59,12 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct up_options, node_name),
      .value_name = "NAME",
      .doc = "what this machine is called (default: its host name)"},
+    {.name = "log-limit",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct up_options, log_limit),
+     .value_name = "SIZE",
+     .doc = "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT
+            "); of a job's gone pods 4 times that"},
     {.name = "volume",
      .type = OPTION_LIST,
      .offset = offsetof(struct up_options, volumes),
@@ -162,14 +169,15 @@ static void raise_descriptor_limit(void)
 
 /* ready_fd: -1 in the foreground. */
 static enum exit_code serve(struct cli *cli, const struct up_options *o, const struct home *home,
-                            int ready_fd)
+                            int64_t log_bytes, int ready_fd)
 {
     const struct daemon_options how = {.home = home,
                                        .listen = o->listen,
                                        .node_name = o->node_name,
                                        .only_api = o->only != NULL,
                                        .overcommit = o->overcommit,
-                                       .volumes = o->volumes.items};
+                                       .volumes = o->volumes.items,
+                                       .log_bytes = log_bytes};
     auto_err err = ERR_INIT;
     struct daemon d;
     struct ready ready;
@@ -194,7 +202,7 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
 }
 
 static enum exit_code serve_detached(struct cli *cli, const struct up_options *o,
-                                     const struct home *home)
+                                     const struct home *home, int64_t log_bytes)
 {
     struct ready told;
     int ready[2], status = 0;
@@ -207,7 +215,7 @@ static enum exit_code serve_detached(struct cli *cli, const struct up_options *o
     if (child == 0) {
         close(ready[0]);
         (void)setsid();
-        return serve(cli, o, home, ready[1]);
+        return serve(cli, o, home, log_bytes, ready[1]);
     }
     close(ready[1]);
     wait_ready(ready[0], &told);
@@ -227,15 +235,19 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     const struct up_options *o = values;
     auto_err err = ERR_INIT;
     struct home home;
+    int64_t log_bytes;
 
     (void)args;
     if (o->only && o->volumes.len > 0) {
         talk_errorf(&cli->talk, "--volume is for the node agent, which --only api leaves out");
         return EXIT_USAGE;
     }
+    if (log_limit_parse(cli, o->log_limit, &log_bytes) != 0)
+        return EXIT_USAGE;
     if (home_locate(&cli->arena, o->dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);
-    return o->detach ? serve_detached(cli, o, &home) : serve(cli, o, &home, -1);
+    return o->detach ? serve_detached(cli, o, &home, log_bytes)
+                     : serve(cli, o, &home, log_bytes, -1);
 }
 
 const struct command command_up = {

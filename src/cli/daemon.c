@@ -93,7 +93,8 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     struct agent_options agent = {.loop = d->loop,
                                   .pod_root = o->home->pods_path,
                                   .node_name = o->node_name,
-                                  .volumes = o->volumes};
+                                  .volumes = o->volumes,
+                                  .log_bytes = o->log_bytes};
     char server[sizeof(d->address) + sizeof("http://")];
 
     d->control_transport = server_local_transport(d->server);

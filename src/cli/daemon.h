@@ -23,6 +23,7 @@ struct daemon_options {
     const char *node_name; /* NULL: the machine's name */
     bool only_api;         /* neither controllers nor agent */
     bool overcommit;
+    int64_t log_bytes;          /* of one run of a container; 0: the default */
     const char *const *volumes; /* claims and their folders: "NAME=DIR"; NULL-terminated, or NULL */
 };
 

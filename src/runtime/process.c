@@ -37,11 +37,11 @@
 /* A supervisor that has the lock but not said its pid yet cannot be watched, only asked after. */
 #define START_RECHECK_MS 1000
 
-/* Logs: of one run of a container; of all that is kept of one job; of all that is kept. */
-#define LOG_FILE_BYTES (16 * 1024 * 1024)
+/* A run's log is in so many files, of which the oldest goes when there would be one more. */
 #define LOG_FILES 16
-#define KEPT_GROUP_BYTES ((int64_t)1024 * 1024 * 1024)
-#define KEPT_TOTAL_BYTES ((int64_t)8 * 1024 * 1024 * 1024)
+/* In logs of one run: all that is kept of one job, and of all pods that are gone. */
+#define KEPT_GROUP_LOGS 4
+#define KEPT_TOTAL_LOGS 32
 /* The kept logs are looked through at most this often. */
 #define KEPT_TRIM_MS 10000
 
@@ -68,6 +68,7 @@ struct process_runtime {
     struct map pods; /* uid -> process_pod */
     struct clock_timer *trim;
     bool has_mounts;
+    int64_t log_bytes; /* of one run */
     struct cgroups cgroups;
 };
 
@@ -420,7 +421,7 @@ static int write_start(struct process_pod *p, const struct pod_start *start, str
     int rc;
 
     if (grouped.log_file_bytes == 0) {
-        grouped.log_file_bytes = LOG_FILE_BYTES;
+        grouped.log_file_bytes = p->owner->log_bytes / LOG_FILES;
         grouped.log_files = LOG_FILES;
     }
     json_write(&text, pod_start_to_json(&a, &grouped));
@@ -533,22 +534,32 @@ static int put_aside(const struct process_pod *p)
 
 /* --- bounding what is kept --- */
 
+struct trim {
+    struct kept_limits limits;
+    char root[];
+};
+
 static void trim_kept(void *arg)
 {
-    const struct kept_limits limits = {.group_bytes = KEPT_GROUP_BYTES,
-                                       .total_bytes = KEPT_TOTAL_BYTES};
+    const struct trim *t = arg;
 
-    kept_trim(arg, &limits);
+    kept_trim(t->root, &t->limits);
 }
 
 static void on_trim(void *arg)
 {
     struct process_runtime *r = arg;
-    char *root = strdup(r->log_root);
+    size_t size = strlen(r->log_root) + 1;
+    struct trim *t = malloc(sizeof(*t) + size);
 
     r->trim = NULL;
-    if (root && loop_work(r->loop, trim_kept, free, root) != 0)
-        free(root); /* with the next pod that goes */
+    if (!t)
+        return; /* with the next pod that goes */
+    t->limits = (struct kept_limits){.group_bytes = KEPT_GROUP_LOGS * r->log_bytes,
+                                     .total_bytes = KEPT_TOTAL_LOGS * r->log_bytes};
+    memcpy(t->root, r->log_root, size);
+    if (loop_work(r->loop, trim_kept, free, t) != 0)
+        free(t);
 }
 
 static void trim_later(struct process_runtime *r)
@@ -778,6 +789,7 @@ int process_runtime_new(const struct process_options *options, struct runtime **
     r->log_root = strdup(options->log_root);
     r->program = strdup(options->program);
     r->has_mounts = mounts_probe();
+    r->log_bytes = options->log_bytes ? options->log_bytes : PROCESS_LOG_BYTES;
     rc = open_machine(r, err);
     if (rc == 0)
         rc = scan(r, err);

@@ -6,11 +6,18 @@
 #include "loop/loop.h"
 #include "port/runtime.h"
 
+/* What is kept of one run of a container's log; of a job's pods that are gone four times that, of
+ * all that are gone thirty-two times. */
+#define PROCESS_LOG_BYTES (INT64_C(256) << 20)
+#define PROCESS_LOG_LEAST_BYTES (INT64_C(16) << 20)
+#define PROCESS_LOG_MOST_BYTES (INT64_C(1) << 40)
+
 struct process_options {
     struct loop *loop;
     const char *pod_root; /* one folder per pod, named by its UID; made if missing */
     const char *log_root; /* logs of removed pods: <log_root>/<namespace>/<name>/<uid>/ */
     const char *program;  /* what is run as `program supervise <folder>` */
+    int64_t log_bytes;    /* PROCESS_LOG_LEAST_BYTES and more; 0: PROCESS_LOG_BYTES */
 };
 
 /* Re-attaches to what is in pod_root. */

@@ -39,6 +39,14 @@ static int check_started(const struct server_request *r, const struct json *pod,
                    json_string(json_at(state, "waiting", "reason"), "ContainerCreating"));
 }
 
+/* Between two runs the one that ended last is both the newest and the previous one. */
+static bool is_between_runs(const struct json *pod, const char *container)
+{
+    const struct json *status = container_status(pod, container);
+
+    return json_at(status, "state", "waiting") && json_at(status, "lastState", "terminated");
+}
+
 static int read_options(struct server_request *r, struct podlog_options *o, struct err *err)
 {
     const char *since = query_get(r, "sinceTime");
@@ -99,6 +107,7 @@ int verb_log(struct server_request *r, struct err *err)
         rc = check_started(r, pod, container, err);
     if (rc < 0)
         return rc;
+    options.previous = options.previous && !is_between_runs(pod, container);
     if (options
             .previous) /* of this pod, or else of one before it: not finding it is no error yet */
         err_if_last = NULL;
