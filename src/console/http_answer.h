@@ -28,6 +28,7 @@ struct http_answer_field {
 struct http_answer {
     enum http_answer_state state;
     bool without_body; /* of a HEAD request */
+    bool may_upgrade;  /* 101 is an answer: the other protocol is its body. Set by the user */
     bool to_the_end;   /* the body ends with the connection */
     int status;
     struct http_answer_field fields[HTTP_ANSWER_FIELDS_LIMIT];

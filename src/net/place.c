@@ -61,7 +61,7 @@ int place_check(const struct httpd_request *http, struct err *err)
 
 /* --- the cookie -------------------------------------------------------------------------- */
 
-static const char *cookie_name(struct httpd_request *http)
+const char *place_cookie_name(struct httpd_request *http)
 {
     const char *host = httpd_header(http, "Host");
     const char *colon = host ? strrchr(host, ':') : NULL;
@@ -72,7 +72,7 @@ static const char *cookie_name(struct httpd_request *http)
 
 const char *place_cookie(struct httpd_request *http)
 {
-    const char *name = cookie_name(http);
+    const char *name = place_cookie_name(http);
     size_t len = name ? strlen(name) : 0;
 
     for (const char *at = httpd_header(http, "Cookie"); name && at && *at; at += strcspn(at, ";")) {
@@ -87,14 +87,12 @@ const char *place_cookie(struct httpd_request *http)
 
 /* SameSite: no other site's page can make a browser send it. Not "Secure": loopback is plain HTTP,
  * and one browser keeps such cookies there, another does not. */
-const char *place_set_cookie(struct httpd_request *http, const char *value, int64_t seconds)
+const char *place_set_cookie(struct arena *a, const char *name, const char *value, int64_t seconds)
 {
-    const char *name = cookie_name(http);
-
-    return name ? arena_printf(&http->arena,
-                               "%s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64, name,
-                               value, seconds)
-                : NULL;
+    return name && value
+               ? arena_printf(a, "%s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64, name,
+                              value, seconds)
+               : NULL;
 }
 
 int place_check_cookie_use(const struct httpd_request *http, struct err *err)

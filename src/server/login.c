@@ -123,7 +123,8 @@ static void reply_signed_in(struct httpd_request *http, const char *session, int
                             const char *location)
 {
     struct httpd_header headers[] = {
-        {"Set-Cookie", place_set_cookie(http, session, SESSION_MS / 1000)},
+        {"Set-Cookie",
+         place_set_cookie(&http->arena, place_cookie_name(http), session, SESSION_MS / 1000)},
         {"Cache-Control", "no-store"},
         {"Location", location}};
 
@@ -147,7 +148,8 @@ static void sign_in(struct server *s, struct httpd_request *http)
 
 static void sign_out(struct httpd_request *http)
 {
-    struct httpd_header gone = {"Set-Cookie", place_set_cookie(http, "", 0)};
+    struct httpd_header gone = {"Set-Cookie",
+                                place_set_cookie(&http->arena, place_cookie_name(http), "", 0)};
 
     httpd_reply(http, gone.value ? 204 : 503, NULL, &gone, gone.value ? 1 : 0, NULL);
 }

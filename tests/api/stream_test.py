@@ -30,6 +30,7 @@ class Refused(AssertionError):
 
 class Tab:
     """A WebSocket client: what a browser does, without the browser. receive_bytes: how much the kernel takes for it."""
+    path = PATH
 
     def __init__(self, port, receive_bytes=None, **headers):
         self.socket = socket.socket()
@@ -45,7 +46,7 @@ class Tab:
         fields = {"Host": f"127.0.0.1:{port}", "Connection": "Upgrade", "Upgrade": "websocket",
                   "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": key, **headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value is not None)
-        self.socket.sendall(f"GET {PATH} HTTP/1.1\r\n{lines}\r\n".encode())
+        self.socket.sendall(f"GET {self.path} HTTP/1.1\r\n{lines}\r\n".encode())
         while b"\r\n\r\n" not in self.data:
             self.more()
         head, self.data = self.data.split(b"\r\n\r\n", 1)

@@ -1,0 +1,223 @@
+/*
+ * cmd_console.c - `muster console`: the way into the console of this machine's muster, or with
+ * --kubeconfig the console itself, for an API server elsewhere.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cli/daemon.h"
+#include "cli/session.h"
+#include "cli/version.h"
+#include "console/remote.h"
+
+#define DEFAULT_LISTEN "127.0.0.1:7448"
+#define CODE_PATH "/console/v1/code"
+
+struct console_options {
+    const char *dir, *kubeconfig, *listen;
+    bool print, verbose;
+};
+
+static const struct option_spec options[] = {
+    {.name = "print",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct console_options, print),
+     .doc = "only print the address, do not open a browser"},
+    {.name = "dir",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct console_options, dir),
+     .value_name = "DIR",
+     .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},
+    {.name = "kubeconfig",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct console_options, kubeconfig),
+     .value_name = "FILE",
+     .doc = "serve the console here, for the API server of this file"},
+    {.name = "listen",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct console_options, listen),
+     .value_name = "ADDRESS:PORT",
+     .doc = "with --kubeconfig, where to serve it (default " DEFAULT_LISTEN ")"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct console_options, verbose),
+     .doc = "log more"},
+    {0},
+};
+
+/* --- the browser ------------------------------------------------------------------------- */
+
+/* Opening is a favour: what goes wrong with it is not said, the address is there to be clicked. A
+ * grandchild does it: some stay until the browser ends. */
+static void open_browser(const char *address)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (setsid() < 0 || fork() != 0)
+            _exit(0);
+        if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) ||
+            !freopen("/dev/null", "w", stderr))
+            _exit(127);
+        execlp("xdg-open", "xdg-open", address, (char *)NULL);
+        _exit(127);
+    }
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static void show(const struct console_options *o, const char *address)
+{
+    bool seen = isatty(STDOUT_FILENO) && (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"));
+
+    puts(address);
+    (void)fflush(stdout);
+    if (!o->print && seen)
+        open_browser(address);
+}
+
+/* --- of this machine --------------------------------------------------------------------- */
+
+struct code_answer {
+    struct loop *loop;
+    struct arena *arena;
+    const char *path;
+    struct err *err;
+};
+
+static void on_code(void *arg, const struct api_reply *reply)
+{
+    struct code_answer *c = arg;
+    const struct json *body = json_parse(c->arena, reply->body, reply->body_len, NULL);
+
+    c->path = reply->status == 201 ? json_get_string(body, "path", NULL) : NULL;
+    if (!c->path)
+        (void)err_set(c->err, ERR_UNAVAILABLE, "muster gives no address to sign in with: %.300s",
+                      json_get_string(body, "message", reply->status ? "" : reply->body));
+    loop_stop(c->loop);
+}
+
+static enum exit_code show_own(struct cli *cli, const struct console_options *o)
+{
+    const struct session_options where = {.dir = o->dir};
+    auto_err err = ERR_INIT;
+    struct client_config config;
+    struct session s;
+    struct code_answer code = {.arena = &cli->arena, .err = &err};
+    const char *address = NULL;
+    enum exit_code rc = EXIT_OK;
+
+    if (session_config(cli, &where, &config, &err) || session_open(cli, &where, &s, &err))
+        return command_fail(cli, &err);
+    code.loop = s.loop;
+    transport_call(
+        s.transport,
+        &(struct api_call){
+            .method = "POST", .path = CODE_PATH, .body = "", .content_type = "application/json"},
+        on_code, &code);
+    while (!code.path && !err_is_set(&err))
+        loop_run(s.loop);
+    if (code.path)
+        address = arena_printf(&cli->arena, "%s%s", config.server, code.path);
+    if (address)
+        show(o, address);
+    else
+        rc = command_fail(cli, &err);
+    session_close(&s);
+    return rc;
+}
+
+/* --- for an API server elsewhere --------------------------------------------------------- */
+
+/* The host as it was asked for, the port as it was given. With the kubeconfig's own token its user
+ * is signed in by the address; without one the page asks for a token. */
+static const char *address_of(struct cli *cli, struct remote *r, const char *listen,
+                              const char *token)
+{
+    const char *colon = strrchr(listen, ':');
+    const char *path = token ? remote_login_path(r, &cli->arena, token) : "/";
+
+    return arena_printf(&cli->arena, "http://%.*s:%u%s",
+                        colon ? (int)(colon - listen) : (int)strlen(listen), listen, remote_port(r),
+                        path ? path : "/");
+}
+
+static int serve_on(struct cli *cli, const struct console_options *o,
+                    const struct client_config *config, struct loop *l, struct err *err)
+{
+    const char *listen = o->listen ? o->listen : DEFAULT_LISTEN;
+    const struct remote_options how = {
+        .loop = l, .listen = listen, .server = config, .version = MUSTER_VERSION};
+    struct loop_signal *signals[4] = {0};
+    struct remote *r = remote_new(&how, err);
+    int rc = r ? daemon_watch_signals(l, signals, err) : -EIO;
+    const char *address = rc == 0 ? address_of(cli, r, listen, config->token) : NULL;
+
+    if (address) {
+        log_info("the console for %s; %s", config->server,
+                 config->token ? "the address signs in as the kubeconfig's user, once"
+                               : "sign in with a token of that server");
+        show(o, address);
+        loop_run(l);
+    }
+    remote_free(r);
+    daemon_unwatch_signals(signals);
+    return rc;
+}
+
+static enum exit_code serve(struct cli *cli, const struct console_options *o)
+{
+    auto_err err = ERR_INIT;
+    struct client_config config;
+    struct loop *l;
+    int rc;
+
+    log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    if (kubeconfig_load(&cli->arena, o->kubeconfig, &config, &err))
+        return command_fail(cli, &err);
+    l = loop_new(&err);
+    if (!l)
+        return command_fail(cli, &err);
+    rc = serve_on(cli, o, &config, l, &err);
+    loop_free(l);
+    return rc ? command_fail(cli, &err) : EXIT_OK;
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    const struct console_options *o = values;
+
+    (void)args;
+    if (o->listen && !o->kubeconfig) {
+        talk_errorf(&cli->talk,
+                    "--listen is for --kubeconfig: the console of this machine is where "
+                    "'muster up' listens");
+        return EXIT_USAGE;
+    }
+    return o->kubeconfig ? serve(cli, o) : show_own(cli, o);
+}
+
+const struct command command_console = {
+    .name = "console",
+    .args = "",
+    .summary = "Open the web console",
+    .help =
+        "  muster console\n"
+        "  muster console --print\n"
+        "  muster console --kubeconfig ~/.kube/config --listen 127.0.0.1:7448\n"
+        "\n"
+        "Prints an address that signs you in once, and opens it where there is a browser. With\n"
+        "--kubeconfig it serves the console for any API server until Ctrl-C; who uses it signs\n"
+        "in with a token of that server and may do what the server allows it. Only this machine\n"
+        "can connect: serving others with TLS is not offered yet.\n",
+    .options = options,
+    .options_size = sizeof(struct console_options),
+    .run = run,
+};

@@ -1,0 +1,422 @@
+/* remote.c - see remote.h: who is asked what. */
+#include "console/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "client/http_transport.h"
+#include "console/api_proxy.h"
+#include "console/api_tunnel.h"
+#include "console/live.h"
+#include "console/sessions.h"
+#include "console/web.h"
+#include "net/place.h"
+
+#define TOKEN_LIMIT_BYTES (16u * 1024u)
+#define ANSWER_LIMIT_BYTES 4096u
+
+struct remote {
+    struct loop *loop;
+    const struct client_config *server;
+    const char *version;
+    struct httpd *httpd;
+    struct live_hub *live;
+    struct api_proxy *proxy;
+    struct api_tunnels *tunnels;
+    struct sessions sessions;
+    struct sign_in *signing_in;
+    size_t signing_in_len;
+};
+
+/* What is asked on the way, and by whom. */
+struct request {
+    struct mount_request mount;
+    struct remote *remote;
+    const struct session_entry *session; /* NULL: nobody */
+};
+
+static void refuse(struct httpd_request *http, enum err_reason reason, const char *text)
+{
+    auto_err err = ERR_INIT;
+
+    (void)err_set(&err, reason, "%s", text);
+    place_refuse(http, &err);
+}
+
+static struct transport *transport_for(struct remote *r, const char *token)
+{
+    struct client_config config = {.server = r->server->server,
+                                   .ca_pem = r->server->ca_pem,
+                                   .insecure = r->server->insecure,
+                                   .token = token};
+
+    return http_transport_new(r->loop, &config, NULL);
+}
+
+/* --- signing in: the API server says whose the token is ---------------------------------- */
+
+#define SIGN_IN_LIMIT 32u /* at a time */
+
+struct sign_in {
+    struct remote *remote; /* NULL: it is gone */
+    struct sign_in *prev, *next;
+    struct httpd_request *http;
+    const char *cookie; /* its name */
+    struct transport *transport;
+    char *token;
+    bool by_code;
+    bool again; /* asked the second way */
+};
+
+static void sign_in_free(struct sign_in *s)
+{
+    if (s->next)
+        s->next->prev = s->prev;
+    if (s->prev)
+        s->prev->next = s->next;
+    else
+        s->remote->signing_in = s->next;
+    s->remote->signing_in_len--;
+    transport_free(s->transport);
+    explicit_bzero(s->token, strlen(s->token));
+    free(s->token);
+    free(s);
+}
+
+static void to_the_jobs(struct httpd_request *http)
+{
+    httpd_reply(http, 303, NULL, &(struct httpd_header){"Location", "/jobs"}, 1, NULL);
+}
+
+static void signed_in(struct sign_in *s, const char *user)
+{
+    const struct session_entry *e = session_begin(&s->remote->sessions, s->token, user);
+    const char *cookie = place_set_cookie(&s->http->arena, s->cookie, e ? e->name : NULL,
+                                          SESSION_MS / 1000);
+    struct httpd_header headers[] = {
+        {"Set-Cookie", cookie}, {"Cache-Control", "no-store"}, {"Location", "/jobs"}};
+
+    if (!cookie)
+        refuse(s->http, ERR_UNAVAILABLE, "out of memory");
+    else
+        httpd_reply(s->http, s->by_code ? 303 : 204, NULL, headers, s->by_code ? 3 : 2, NULL);
+    sign_in_free(s);
+}
+
+static void not_signed_in(struct sign_in *s, enum err_reason reason, const char *text)
+{
+    if (s->by_code && reason == ERR_UNAUTHORIZED)
+        to_the_jobs(s->http); /* where the page asks for a token */
+    else
+        refuse(s->http, reason, text);
+    sign_in_free(s);
+}
+
+static void ask_who(struct sign_in *s);
+
+static void on_who(void *arg, const struct api_reply *reply)
+{
+    struct sign_in *s = arg;
+    struct arena a = ARENA_INIT(1024u * 1024u);
+    const struct json *review = json_parse(&a, reply->body, reply->body_len, NULL);
+    const char *user = json_string(json_at(review, "status", "userInfo", "username"), "");
+
+    if (reply->status == 200 || reply->status == 201) {
+        signed_in(s, *user ? user : "token");
+    } else if (!s->again && (reply->status == 404 || reply->status == 403)) {
+        s->again = true; /* a server before 1.28 has no such review; any authenticated one may do
+                            the other */
+        ask_who(s);
+    } else if (reply->status == 401) {
+        not_signed_in(s, ERR_UNAUTHORIZED, "the API server does not know this token");
+    } else {
+        const char *text = arena_printf(
+            &a, "the API server does not say whose this token is: %.300s",
+            json_get_string(review, "message", reply->status ? "" : reply->body));
+
+        not_signed_in(s, ERR_UNAVAILABLE, text ? text : "out of memory");
+    }
+    arena_release(&a);
+}
+
+static void ask_who(struct sign_in *s)
+{
+    static const char self[] =
+        "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"SelfSubjectReview\"}";
+    static const char access[] =
+        "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
+        "\"spec\":{\"resourceAttributes\":{\"verb\":\"list\",\"resource\":\"pods\"}}}";
+    const char *body = s->again ? access : self;
+    const struct api_call call = {
+        .method = "POST",
+        .path = s->again ? "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+                         : "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+        .content_type = "application/json",
+        .body = body,
+        .body_len = strlen(body)};
+
+    transport_call(s->transport, &call, on_who, s);
+}
+
+static bool is_token(const char *text)
+{
+    size_t len = strlen(text);
+
+    for (const char *c = text; *c; c++)
+        if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
+            return false;
+    return len > 0 && len <= TOKEN_LIMIT_BYTES;
+}
+
+/* Takes the token, which may be NULL: out of memory. */
+static void begin_sign_in(struct remote *r, struct httpd_request *http, char *token, bool by_code)
+{
+    struct sign_in *s = token && r->signing_in_len < SIGN_IN_LIMIT ? calloc(1, sizeof(*s)) : NULL;
+    struct transport *t = s ? transport_for(r, token) : NULL;
+
+    if (!t) {
+        free(s);
+        free(token);
+        refuse(http, ERR_TOO_MANY_REQUESTS, "too many sign in at a time");
+        return;
+    }
+    *s = (struct sign_in){.remote = r,
+                          .http = http,
+                          .cookie = place_cookie_name(http),
+                          .transport = t,
+                          .token = token,
+                          .by_code = by_code,
+                          .next = r->signing_in};
+    if (s->next)
+        s->next->prev = s;
+    r->signing_in = s;
+    r->signing_in_len++;
+    ask_who(s);
+}
+
+static void sign_in(struct request *q)
+{
+    struct httpd_request *http = q->mount.http;
+    const struct json *body = json_parse(&http->arena, http->body, http->body_len, NULL);
+    const char *token = json_get_string(body, "token", "");
+
+    if (is_token(token))
+        begin_sign_in(q->remote, http, strdup(token), false);
+    else
+        refuse(http, ERR_UNAUTHORIZED, "this is no token");
+}
+
+static void sign_in_by_code(struct request *q)
+{
+    struct httpd_request *http = q->mount.http;
+    char *token = session_code_take(&q->remote->sessions, http->query + strlen("code="));
+
+    if (token)
+        begin_sign_in(q->remote, http, token, true);
+    else
+        to_the_jobs(http);
+}
+
+static void sign_out(struct request *q)
+{
+    struct httpd_request *http = q->mount.http;
+    struct httpd_header gone = {"Set-Cookie",
+                                place_set_cookie(&http->arena, place_cookie_name(http), "", 0)};
+
+    session_end(&q->remote->sessions, q->session->name);
+    httpd_reply(http, gone.value ? 204 : 503, NULL, &gone, gone.value ? 1 : 0, NULL);
+}
+
+static void reply_session(struct request *q)
+{
+    static const struct httpd_header header = {"Cache-Control", "no-store"};
+    struct httpd_request *http = q->mount.http;
+    const char *ns = q->remote->server->ns;
+    struct buf text = BUF_INIT(ANSWER_LIMIT_BYTES);
+    struct json *v = json_new_object(&http->arena);
+    struct blob *body;
+
+    json_set_string(&http->arena, v, "user", q->session->user);
+    json_set_string(&http->arena, v, "namespace", ns && *ns ? ns : "default");
+    json_set_string(&http->arena, v, "version", q->remote->version);
+    json_set_bool(&http->arena, v, "local", false);
+    json_set_string(&http->arena, v, "console", web_hash());
+    json_write(&text, v);
+    body = blob_from_buf(&text);
+    httpd_reply(http, body ? 200 : 503, "application/json", &header, 1, body);
+    blob_unref(body);
+    buf_release(&text);
+}
+
+/* --- the rest --------------------------------------------------------------------------- */
+
+/* The API server decides with each call; here nobody is asked. */
+static bool may(const struct mount_request *m, const char *verb, const char *group,
+                const char *plural, const char *ns, const char *name)
+{
+    (void)m, (void)verb, (void)group, (void)plural, (void)ns, (void)name;
+    return false;
+}
+
+static struct transport *users_transport(const struct mount_request *m)
+{
+    const struct request *q = container_of(m, struct request, mount);
+
+    return q->session ? transport_for(q->remote, q->session->token) : NULL;
+}
+
+static void stream(struct request *q)
+{
+    live_handle(q->remote->live, &q->mount);
+}
+
+static void pass_on(struct request *q)
+{
+    struct httpd_request *http = q->mount.http;
+
+    if (httpd_header(http, "Upgrade"))
+        api_tunnel_handle(q->remote->tunnels, http, q->session->token);
+    else
+        api_proxy_handle(q->remote->proxy, http, q->session->token);
+}
+
+static void not_here(struct request *q)
+{
+    refuse(q->mount.http, ERR_NOT_FOUND,
+           "this console is a process of its own: curves and TensorBoards are shown by the muster "
+           "that runs the jobs");
+}
+
+/* The longest prefixes first: the first that fits counts. */
+static const struct {
+    const char *method, *path; /* method NULL: any */
+    bool below;                /* and what is below the path */
+    bool open;                 /* also for who is not signed in */
+    void (*handle)(struct request *q);
+} paths[] = {
+    {"POST", "/console/v1/login", false, true, sign_in},
+    {"POST", "/console/v1/logout", false, false, sign_out},
+    {"GET", "/console/v1/session", false, false, reply_session},
+    {"GET", LIVE_PREFIX, false, false, stream},
+    {NULL, "/board", true, false, not_here},
+    {NULL, "/tensorboard", true, false, not_here},
+    {NULL, "/api", true, false, pass_on},
+    {NULL, "/apis", true, false, pass_on},
+    {NULL, "/openapi", true, false, pass_on},
+    {"GET", "/version", false, false, pass_on},
+};
+
+static bool fits(size_t i, const struct httpd_request *http)
+{
+    size_t len = strlen(paths[i].path);
+
+    return (!paths[i].method || strcmp(paths[i].method, http->method) == 0) &&
+           strncmp(http->path, paths[i].path, len) == 0 &&
+           (!http->path[len] || (paths[i].below && http->path[len] == '/'));
+}
+
+static bool is_code_login(const struct httpd_request *http)
+{
+    return strcmp(http->method, "GET") == 0 && strcmp(http->path, "/login") == 0 &&
+           strncmp(http->query, "code=", 5) == 0;
+}
+
+static void handle_path(struct request *q, size_t i)
+{
+    struct httpd_request *http = q->mount.http;
+    const char *name = place_cookie(http);
+    auto_err err = ERR_INIT;
+    int rc = 0;
+
+    q->session = name ? session_find(&q->remote->sessions, name) : NULL;
+    if (!paths[i].open && !q->session)
+        rc = err_set(&err, ERR_UNAUTHORIZED, "Unauthorized");
+    else if (!paths[i].open)
+        rc = place_check_cookie_use(http, &err);
+    if (rc < 0)
+        place_refuse(http, &err);
+    else
+        paths[i].handle(q);
+}
+
+static void handle(void *arg, struct httpd_request *http)
+{
+    struct request q = {.mount = {.http = http, .may = may, .transport = users_transport},
+                        .remote = arg};
+    auto_err err = ERR_INIT;
+    size_t i = 0;
+
+    if (place_check(http, &err) < 0) {
+        place_refuse(http, &err);
+        return;
+    }
+    while (i < ELEMS(paths) && !fits(i, http))
+        i++;
+    if (is_code_login(http))
+        sign_in_by_code(&q);
+    else if (i < ELEMS(paths))
+        handle_path(&q, i);
+    else if (web_wants(http->method, http->path, httpd_header(http, "Accept")))
+        web_handle(NULL, &q.mount);
+    else
+        refuse(http, ERR_NOT_FOUND, "there is no such path");
+}
+
+/* --- life ------------------------------------------------------------------------------- */
+
+const char *remote_login_path(struct remote *r, struct arena *a, const char *token)
+{
+    char code[SESSION_NAME_SIZE];
+
+    return session_code_make(&r->sessions, token, code) ? arena_printf(a, "/login?code=%s", code)
+                                                        : NULL;
+}
+
+unsigned remote_port(const struct remote *r)
+{
+    return httpd_port(r->httpd);
+}
+
+struct remote *remote_new(const struct remote_options *o, struct err *err)
+{
+    struct remote *r = calloc(1, sizeof(*r));
+
+    if (!r) {
+        (void)err_set(err, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    r->loop = o->loop;
+    r->server = o->server;
+    r->version = o->version;
+    sessions_init(&r->sessions, loop_clock(o->loop));
+    r->live = live_hub_new(o->loop);
+    r->tunnels = api_tunnels_new(o->loop, o->server);
+    r->proxy = api_proxy_new(o->loop, o->server, err);
+    if (r->live && r->tunnels && r->proxy)
+        r->httpd = httpd_new(&(struct httpd_options){.loop = o->loop,
+                                                     .address = o->listen,
+                                                     .loopback_only = true,
+                                                     .handle = handle,
+                                                     .arg = r},
+                             err);
+    if (r->httpd)
+        return r;
+    (void)err_set(err, ERR_INTERNAL, "out of memory"); /* unless it was something else */
+    remote_free(r);
+    return NULL;
+}
+
+void remote_free(struct remote *r)
+{
+    if (!r)
+        return;
+    while (r->signing_in)
+        not_signed_in(r->signing_in, ERR_UNAVAILABLE, "the console is stopping");
+    live_hub_free(r->live);
+    api_tunnels_free(r->tunnels);
+    api_proxy_free(r->proxy);
+    httpd_free(r->httpd);
+    sessions_release(&r->sessions);
+    free(r);
+}

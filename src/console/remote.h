@@ -1,0 +1,38 @@
+/*
+ * remote.h - the console as a process of its own, for an API server elsewhere (`muster console
+ * --kubeconfig F`). The same pages and the same stream as beside our own server; what the pages ask
+ * of the API is passed on with the token of who signed in, so that nothing is possible here that
+ * the API does not allow that user. This process has no rights of its own.
+ *
+ *   POST /console/v1/login   {"token": T}: asks the API server whose it is; 204 and the cookie
+ *   GET  /login?code=C       the same for a code that is good once
+ *   POST /console/v1/logout, GET /console/v1/session, /console/v1/stream
+ *   /api, /apis, /openapi, /version and the like: passed on
+ *   /board, /tensorboard: 404, they are for the machine the jobs run on
+ */
+#ifndef MUSTER_CONSOLE_REMOTE_H
+#define MUSTER_CONSOLE_REMOTE_H
+
+#include "client/kubeconfig.h"
+#include "loop/loop.h"
+
+struct remote;
+
+struct remote_options {
+    struct loop *loop;
+    const char *listen;
+    /* The address, authority and namespace count; its credentials are never used by themselves. It
+     * must outlive the loop. */
+    const struct client_config *server;
+    const char *version; /* of this program */
+};
+
+struct remote *remote_new(const struct remote_options *options, struct err *err) must_check;
+void remote_free(struct remote *r);
+unsigned remote_port(const struct remote *r);
+
+/* The path ("/login?code=...") that signs in with the token once; in the arena. NULL when out of
+ * memory. */
+const char *remote_login_path(struct remote *r, struct arena *a, const char *token);
+
+#endif

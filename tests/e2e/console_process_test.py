@@ -1,0 +1,440 @@
+#!/usr/bin/python3
+"""`muster console`: the way in on one machine, and the console as a process of its own before another API server, plain
+and behind TLS, with the rights of who signed in and no other."""
+import base64
+import http.client
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import harness
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
+
+from stream_test import MIB, RBAC, Refused, Tab  # noqa: E402
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+PODS = harness.PODS.format(ns="default")
+
+
+class TlsDoor:
+    """A port that takes TLS and hands what is inside to another: an API server as clusters have them."""
+
+    def __init__(self, folder, port):
+        self.target = port
+        self.cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key,
+                        "-out", self.cert], check=True, capture_output=True)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(self.cert, key)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start(self.accept)
+
+    def start(self, function, *arguments):
+        threading.Thread(target=function, args=arguments, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            self.start(self.serve, client)
+
+    def serve(self, client):
+        try:
+            inside = self.context.wrap_socket(client, server_side=True)
+            server = socket.create_connection(("127.0.0.1", self.target))
+        except OSError:
+            client.close()
+            return
+        # One thread for both ways: an SSL object is not for two.
+        inside.setblocking(False)
+        waiting = b""
+        try:
+            while True:
+                ready = select.select([inside, server], [], [])[0] if not inside.pending() else [inside]
+                if inside in ready:
+                    try:
+                        data = inside.recv(65536)
+                    except ssl.SSLWantReadError:
+                        continue
+                    if not data:
+                        break
+                    server.sendall(data)
+                if server in ready:
+                    waiting = server.recv(65536)
+                    if not waiting:
+                        break
+                    while waiting:
+                        try:
+                            waiting = waiting[inside.send(waiting):]
+                        except ssl.SSLWantWriteError:
+                            select.select([], [inside], [])
+        except OSError:
+            pass
+        inside.close()
+        server.close()
+
+    def close(self):
+        self.listener.close()
+
+
+class Console:
+    """One `muster console --kubeconfig`, and a browser's requests to it."""
+
+    def __init__(self, daemon, server, token=None, ca=None):
+        self.daemon = daemon
+        cluster = {"server": server}
+        if ca:
+            cluster["certificate-authority-data"] = base64.b64encode(pathlib.Path(ca).read_bytes()).decode()
+        config = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                  "clusters": [{"name": "c", "cluster": cluster}],
+                  "users": [{"name": "c", "user": {"token": token} if token else {}}],
+                  "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c", "namespace": "default"}}]}
+        file = tempfile.NamedTemporaryFile("w", dir=daemon.folder, suffix=".kubeconfig", delete=False)
+        with file:
+            json.dump(config, file)
+        self.process = daemon.spawn("console", "--kubeconfig", file.name, "--listen", "127.0.0.1:0", "--print",
+                                    stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        self.port = int(re.match(r"http://127\.0\.0\.1:(\d+)/", self.address)[1])
+        self.origin = f"http://127.0.0.1:{self.port}"
+
+    def open(self, method, path, body=None, cookie=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        if cookie:
+            headers.update({"Cookie": cookie, "X-Muster-Console": "1"})
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+        connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+        answer = connection.getresponse()
+        answer.connection = connection
+        return answer
+
+    def ask(self, *what, **how):
+        answer = self.open(*what, **how)
+        try:
+            return answer.status, answer.headers, answer.read()
+        finally:
+            answer.connection.close()
+
+    def sign_in(self, token):
+        status, headers, body = self.ask("POST", "/console/v1/login", {"token": token})
+        assert status == 204, (status, body)
+        return headers["Set-Cookie"].split(";")[0]
+
+    def tab(self, cookie, **headers):
+        return Tab(self.port, **{"Cookie": cookie, "Origin": self.origin, **headers})
+
+    def rss(self):
+        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(text.split("VmRSS:")[1].split()[0]) * 1024
+
+    def close(self):
+        self.process.stdout.close()
+
+
+class WayIn(harness.DaemonTest):
+    def test_prints_an_address_that_signs_in_once(self):
+        for options in ([], ["--print"]):
+            ran = subprocess.run([harness.BIN, "console", *options], env=self.daemon.environment, capture_output=True,
+                                 text=True, timeout=harness.PATIENCE, check=True)
+            path = re.fullmatch(rf"http://127\.0\.0\.1:{self.daemon.port}(/login\?code=\S+)\n", ran.stdout)[1]
+            for cookie in (True, False):
+                connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                self.assertEqual((answer.status, bool(answer.headers["Set-Cookie"])), (303, cookie))
+                connection.close()
+
+    def test_says_what_is_wrong(self):
+        for options, environment, code, words in (
+                ([], {"MUSTER_HOME": "/nonexistent/x"}, 1, "muster is not up"),
+                (["--listen", "127.0.0.1:0"], {}, 2, "--listen is for --kubeconfig"),
+                (["--kubeconfig", "/nonexistent"], {}, 5, "/nonexistent cannot be read"),
+                (["--kubeconfig", f"{self.daemon.folder}/kubeconfig", "--listen", "0.0.0.0:0"], {}, 4,
+                 "without TLS only this machine may connect")):
+            ran = subprocess.run([harness.BIN, "console", *options], env={**self.daemon.environment, **environment},
+                                 capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
+            self.assertEqual(ran.returncode, code, ran)
+            self.assertIn(words, ran.stderr)
+
+
+class Process(unittest.TestCase):
+    tls = False
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = harness.Daemon()
+        cls.folder = tempfile.mkdtemp(prefix="muster-tls-")
+        cls.door = TlsDoor(cls.folder, cls.daemon.port) if cls.tls else None
+        server = f"https://127.0.0.1:{cls.door.port}" if cls.tls else f"http://127.0.0.1:{cls.daemon.port}"
+        cls.console = Console(cls.daemon, server, cls.daemon.token, cls.door.cert if cls.tls else None)
+        cls.daemon.call("POST", ACCOUNTS, {"metadata": {"name": "guest"}})
+        for kind, body in (("roles", {"rules": [{"apiGroups": [""], "resources": ["configmaps"],
+                                                 "verbs": ["list", "watch", "create"]}]}),
+                           ("rolebindings", {"subjects": [{"kind": "ServiceAccount", "name": "guest",
+                                                           "namespace": "default"}],
+                                             "roleRef": {"kind": "Role", "name": "guest"}})):
+            cls.daemon.call("POST", f"{RBAC}/{kind}", {"apiVersion": "rbac.authorization.k8s.io/v1",
+                                                      "metadata": {"name": "guest"}, **body})
+        made = cls.daemon.call("POST", f"{ACCOUNTS}/guest/token", {"apiVersion": "authentication.k8s.io/v1",
+                                                                  "kind": "TokenRequest"})
+        cls.token = made["status"]["token"]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.console.close()
+        wrong = cls.daemon.close()
+        if cls.door:
+            cls.door.close()
+        shutil.rmtree(cls.folder, ignore_errors=True)
+        if wrong:
+            raise AssertionError("\n".join(wrong))
+
+    def owner(self):
+        return self.console.sign_in(self.daemon.token)
+
+    def guest(self):
+        return self.console.sign_in(self.token)
+
+    def test_the_address_signs_in_as_the_kubeconfigs_user_once(self):
+        path = self.console.address[len(self.console.origin):]
+        status, headers, _ = self.console.ask("GET", path)
+        self.assertEqual((status, headers["Location"]), (303, "/jobs"))
+        cookie = headers["Set-Cookie"].split(";")[0]
+        self.assertNotIn(self.daemon.token, headers["Set-Cookie"])
+        self.assertRegex(headers["Set-Cookie"], rf"muster_session_{self.console.port}=.*HttpOnly; SameSite=Strict")
+        session = json.loads(self.console.ask("GET", "/console/v1/session", cookie=cookie)[2])
+        self.assertEqual((session["local"], session["namespace"]), (False, "default"))
+        self.assertRegex(session["console"], r"^([0-9a-f]{16})?$")
+        status, headers, _ = self.console.ask("GET", path)
+        self.assertEqual((status, headers["Set-Cookie"]), (303, None))
+
+    def test_pages_and_files_are_the_same(self):
+        status, headers, page = self.console.ask("GET", "/jobs", Accept="text/html")
+        self.assertEqual(status, 200)
+        self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+        if b"CONSOLE=0" not in page:
+            status, headers, text = self.console.ask("GET", "/assets/THIRD_PARTY.txt")
+            self.assertEqual((status, headers["Cache-Control"]), (200, "no-cache"))
+            self.assertIn(b"preact", text)
+
+    def test_who_is_not_signed_in_gets_nothing(self):
+        for path in ("/api/v1/pods", "/apis", "/version", "/openapi/v2", "/console/v1/session", "/board/x"):
+            for cookie in (None, f"muster_session_{self.console.port}=made-up", f"muster_session_{self.console.port}="):
+                self.assertEqual(self.console.ask("GET", path, cookie=cookie)[0], 401, path)
+        for token in ("wrong", "", "with space", "x" * 20000):
+            status, headers, body = self.console.ask("POST", "/console/v1/login", {"token": token})
+            self.assertEqual((status, headers["Set-Cookie"]), (401, None), body)
+        self.assertEqual(self.console.ask("GET", "/api/v1/pods", Authorization=f"Bearer {self.daemon.token}")[0], 401)
+        with self.assertRaisesRegex(Refused, "401"):
+            Tab(self.console.port, Origin=self.console.origin)
+
+    def test_pages_elsewhere_get_nothing(self):
+        cookie = self.owner()
+        for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"}):
+            self.assertEqual(self.console.ask("GET", "/api/v1/pods", cookie=cookie, **headers)[0], 403)
+        status, _, body = self.console.ask("POST", MAPS, {"metadata": {"name": "forged"}}, Cookie=cookie)
+        self.assertEqual(status, 403)
+        self.assertIn(b"X-Muster-Console", body)
+        for headers in ({"Origin": None}, {"Origin": "http://evil.example"}):
+            with self.assertRaisesRegex(Refused, "403"):
+                self.console.tab(cookie, **headers)
+
+    def test_sign_out(self):
+        cookie = self.guest()
+        self.assertEqual(self.console.ask("GET", MAPS, cookie=cookie)[0], 200)
+        self.assertEqual(self.console.ask("POST", "/console/v1/logout", cookie=cookie)[0], 204)
+        self.assertEqual(self.console.ask("GET", MAPS, cookie=cookie)[0], 401)
+
+    def test_everybody_has_their_own_rights(self):
+        owner, guest = self.owner(), self.guest()
+        user = json.loads(self.console.ask("GET", "/console/v1/session", cookie=guest)[2])["user"]
+        self.assertEqual(user, "system:serviceaccount:default:guest")
+        self.assertEqual(self.console.ask("GET", "/api/v1/nodes", cookie=owner)[0], 200)
+        status, _, body = self.console.ask("GET", "/api/v1/nodes", cookie=guest)
+        self.assertEqual(status, 403)
+        self.assertIn('User \\"system:serviceaccount:default:guest\\" cannot list resource \\"nodes\\"', body.decode())
+        for headers in ({"Impersonate_User": "owner"}, {"Authorization": f"Bearer {self.daemon.token}"}):
+            self.assertEqual(self.console.ask("GET", "/api/v1/nodes", cookie=guest, **headers)[0], 403)
+        status, headers, body = self.console.ask("POST", MAPS, {"metadata": {"name": "mine"}}, cookie=guest)
+        self.assertEqual((status, headers["Content-Type"]), (201, "application/json"), body)
+        self.assertEqual(self.console.ask("DELETE", f"{MAPS}/mine", cookie=guest)[0], 403)
+        patched = self.console.ask("PATCH", f"{MAPS}/mine", {"data": {"a": "b"}}, cookie=owner,
+                                   Content_Type="application/merge-patch+json")
+        self.assertEqual(json.loads(patched[2])["data"], {"a": "b"})
+        self.assertEqual(self.console.ask("DELETE", f"{MAPS}/mine", cookie=owner)[0], 200)
+
+    def test_what_is_not_there_says_so(self):
+        cookie = self.owner()
+        for path in ("/board/default/x", "/tensorboard/default/x/"):
+            status, _, body = self.console.ask("GET", path, cookie=cookie)
+            self.assertEqual(status, 404)
+            self.assertIn("process of its own", json.loads(body)["message"])
+        self.assertEqual(self.console.ask("GET", "/metrics", cookie=cookie)[0], 404)
+        self.assertEqual(self.console.ask("HEAD", "/api/v1/pods", cookie=cookie)[0], 405)
+
+    def test_watches_come_through_as_they_happen(self):
+        cookie = self.owner()
+        answer = self.console.open("GET", f"{MAPS}?watch=true&fieldSelector=metadata.name%3Dlive", cookie=cookie)
+        self.addCleanup(answer.connection.close)
+        self.daemon.call("POST", MAPS, {"metadata": {"name": "live"}})
+        self.assertEqual(json.loads(answer.readline())["type"], "ADDED")
+        self.daemon.call("DELETE", f"{MAPS}/live")
+        self.assertEqual(json.loads(answer.readline())["type"], "DELETED")
+
+    def test_the_stream_has_the_users_rights(self):
+        tab = self.console.tab(self.guest())
+        self.addCleanup(tab.close)
+        refused = tab.begin("watch", "/api/v1/nodes")
+        message = tab.next()
+        self.assertEqual((message["id"], message["t"], message["code"]), (refused, "error", 403))
+        tab.begin("watch", MAPS, query="fieldSelector=metadata.name%3Dseen")
+        self.assertEqual(tab.list()[-1]["items"], [])
+        self.daemon.call("POST", MAPS, {"metadata": {"name": "seen"}})
+        self.addCleanup(self.daemon.call, "DELETE", f"{MAPS}/seen")
+        message = tab.next()
+        while message["t"] == "error":  # nodes are asked for again and again
+            message = tab.next()
+        self.assertEqual((message["type"], message["object"]["metadata"]["name"]), ("ADDED", "seen"))
+
+    # --- pods
+
+    def run_pod(self, name, script):
+        self.daemon.call("POST", PODS, {
+            "metadata": {"name": name}, "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+                                                 "containers": [{"name": "main", "image": "none",
+                                                                 "command": ["/bin/sh", "-c", script]}]}})
+        self.addCleanup(self.daemon.call, "DELETE", f"{PODS}/{name}")
+        self.daemon.wait_for(PODS, lambda found: found.get(name, {}).get("status", {}).get("phase") == "Running",
+                             "the pod to run")
+
+    def test_exec_goes_through(self):
+        self.run_pod("shell", "exec sleep 1000")
+        path = f"{PODS}/shell/exec?container=main&command=cat&stdin=1&stdout=1&stderr=1"
+        cookie = self.owner()
+        tab = self.websocket(path, cookie)
+        self.addCleanup(tab.close)
+        text = os.urandom(48).hex().encode() * 3000  # more than is kept on the way
+        got = b""
+
+        def send():
+            for at in range(0, len(text), 8192):
+                tab.send_frame(2, b"\0" + text[at:at + 8192])
+            tab.send_frame(2, b"\xff\0")  # v5: no more input
+        thread = threading.Thread(target=send)
+        thread.start()
+        while len(got) < len(text):
+            opcode, data = tab.frame()
+            if opcode == 2 and data[:1] == b"\1":
+                got += data[1:]
+        thread.join()
+        self.assertEqual(got, text)
+        while opcode != 8:  # and how it ended
+            opcode, data = tab.frame()
+            if opcode == 2 and data[:1] == b"\3":
+                self.assertEqual(json.loads(data[1:])["status"], "Success")
+        with self.assertRaisesRegex(Refused, "403"):
+            self.websocket(path, self.guest())
+        with self.assertRaisesRegex(Refused, "403"):
+            self.websocket(path, cookie, Origin="http://evil.example")
+        with self.assertRaisesRegex(Refused, "404"):
+            self.websocket(path.replace("shell", "none"), cookie)
+
+    def websocket(self, path, cookie, **headers):
+        class Exec(Tab):
+            pass
+        Exec.path = path
+        return Exec(self.console.port, **{"Cookie": cookie, "Origin": self.console.origin,
+                                          "Sec-WebSocket-Protocol": "v5.channel.k8s.io", **headers})
+
+    def test_a_log_that_nobody_reads_is_not_kept(self):
+        self.run_pod("floods", "yes 0123456789012345678901234567890123456789012345678901234567890123 | "
+                               "head -c 100000000; exec sleep 1000")
+        cookie = self.owner()
+        before = self.console.rss()
+        tab = self.console.tab(cookie)
+        self.addCleanup(tab.close)
+        number = tab.begin("logs", f"{PODS}/floods/log?follow=true", credit=1000)
+        self.assertEqual(tab.next()["bytes"], 1000)
+        answers = []
+        for _ in range(4):  # answers that are begun and not read on
+            answer = self.console.open("GET", f"{PODS}/floods/log?follow=true", cookie=cookie)
+            self.addCleanup(answer.connection.close)
+            self.assertEqual(len(answer.read(1000)), 1000)
+            answers.append(answer)
+        for _ in range(50):
+            tab.quiet()
+            self.assertEqual(self.console.ask("GET", "/version", cookie=cookie)[0], 200)
+        self.assertLess(self.console.rss() - before, (24 if "asan" not in harness.BIN else 640) * MIB)
+        self.assertEqual(len(answers[0].read(20 * MIB)), 20 * MIB)  # and it goes on when it is read
+        tab.say(id=number, op="credit", bytes=5 * MIB)
+        seen = 0
+        while seen < 5 * MIB:
+            seen += tab.next()["bytes"]
+        self.assertEqual(seen, 5 * MIB)
+
+
+class ProcessTls(Process):
+    tls = True
+
+    def test_another_authority_is_not_trusted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = TlsDoor(folder, self.daemon.port)
+            self.addCleanup(other.close)
+            console = Console(self.daemon, f"https://127.0.0.1:{self.door.port}", None, other.cert)
+            self.addCleanup(console.close)
+            self.assertTrue(console.address.endswith("/"))
+            status, _, body = console.ask("POST", "/console/v1/login", {"token": self.daemon.token})
+            self.assertEqual(status, 503)
+            self.assertIn("certificate", json.loads(body)["message"])
+
+
+class ServerGone(unittest.TestCase):
+    def test_says_that_the_api_server_is_gone_and_comes_back(self):
+        daemon = harness.Daemon("--only", "api")
+        self.addCleanup(lambda: self.assertEqual(daemon.close(), []))
+        console = Console(daemon, f"http://127.0.0.1:{daemon.port}")
+        self.addCleanup(console.close)
+        cookie = console.sign_in(daemon.token)
+        tab = console.tab(cookie)
+        self.addCleanup(tab.close)
+        tab.begin("watch", MAPS)
+        cursor = tab.list()[-1]["cursor"]
+        self.assertTrue(cursor)
+        daemon.kill()
+        message = tab.next()
+        while message["t"] != "error":
+            message = tab.next()
+        self.assertEqual(message["code"], 0)
+        status, _, body = console.ask("GET", MAPS, cookie=cookie)
+        self.assertEqual(status, 503)
+        self.assertIn("the API server cannot be reached", json.loads(body)["message"])
+        daemon.start()
+        daemon.call("POST", MAPS, {"metadata": {"name": "after"}})
+        message = tab.next()
+        while message["t"] == "error":
+            message = tab.next()
+        names = [one["metadata"]["name"] for one in message.get("items", [message.get("object")])]
+        self.assertIn("after", names)
+        self.assertEqual(console.ask("GET", MAPS, cookie=cookie)[0], 200)
+
+
+if __name__ == "__main__":
+    harness.main()
