@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { applyMessage } from "../src/data/live.ts";
 import { waitBefore } from "../src/data/stream.ts";
 import type { KubeObject } from "../src/data/types.ts";
-import { groupsOf, onOneAxis, smooth } from "../src/curves/smooth.ts";
+import { extremes, groupsOf, onOneAxis, smooth } from "../src/curves/smooth.ts";
 import { clock, exact } from "../src/lib/time.ts";
 import { aligned, idleFor, meanOf, merge, total } from "../src/metrics/samples.ts";
 import { match, withQuery } from "../src/router.ts";
@@ -80,4 +80,9 @@ test("moments on an axis", () => {
   assert.equal(clock(noon, 1), "12:04:05");
   assert.equal(clock(noon, 86_400), "06-09");
   assert.match(exact(noon), /^2026-06-09 12:04:05 UTC/);
+});
+
+test("last, lowest and highest leave out what is no number", () => {
+  assert.deepEqual(extremes([3, null, 1, Number.NaN]), { last: 1, min: 1, max: 3 });
+  assert.deepEqual(extremes([null]), { last: null, min: null, max: null });
 });

@@ -47,3 +47,10 @@ export function groupsOf(tags: string[]): Map<string, string[]> {
   }
   return groups;
 }
+
+/** What is no number does not count. */
+export function extremes(values: (number | null)[]): { last: number | null; min: number | null; max: number | null } {
+  const known = values.filter((one): one is number => one !== null && Number.isFinite(one));
+  if (!known.length) return { last: null, min: null, max: null };
+  return { last: known[known.length - 1]!, min: known.reduce((a, b) => Math.min(a, b)), max: known.reduce((a, b) => Math.max(a, b)) };
+}

@@ -10,12 +10,14 @@ import { jobHref } from "../lib/jobs.ts";
 import type { TabProps } from "../pages/job/job.tsx";
 import { navigate, query, setQuery } from "../router.ts";
 import { dark } from "../theme.ts";
+import { copyText } from "../ui/cli.tsx";
 import { Empty } from "../ui/notice.tsx";
+import { toast } from "../ui/toast.tsx";
 import "../style/terminal.css";
 
 const t = translator(texts({
-  zh: { replica: "副本", container: "容器", shell: "Shell", reconnect: "重新连接", ended: "会话已结束：{message}", none: "没有正在运行的副本", noneHint: "终端只能进入正在运行的副本。调试模式下副本会一直等待。", connecting: "正在连接…", terminal: "终端" },
-  en: { replica: "Replica", container: "Container", shell: "Shell", reconnect: "Reconnect", ended: "The session has ended: {message}", none: "No replica runs", noneHint: "A terminal needs a running replica. In debug mode replicas wait for you.", connecting: "Connecting…", terminal: "Terminal" },
+  zh: { replica: "副本", container: "容器", shell: "Shell", reconnect: "重新连接", copy: "复制所选", paste: "粘贴", pasteFailed: "浏览器不允许读取剪贴板：请用 Ctrl+Shift+V。", ended: "会话已结束：{message}", none: "没有正在运行的副本", noneHint: "终端只能进入正在运行的副本。调试模式下副本会一直等待。", connecting: "正在连接…", terminal: "终端" },
+  en: { replica: "Replica", container: "Container", shell: "Shell", reconnect: "Reconnect", copy: "Copy selection", paste: "Paste", pasteFailed: "The browser does not let the page read the clipboard: use Ctrl+Shift+V.", ended: "The session has ended: {message}", none: "No replica runs", noneHint: "A terminal needs a running replica. In debug mode replicas wait for you.", connecting: "Connecting…", terminal: "Terminal" },
 }));
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
@@ -86,6 +88,11 @@ function Shell(props: { ns: string; pod: string; container: string; shell: strin
   const box = useRef<HTMLDivElement>(null);
   const [ended, setEnded] = useState<string | null>(null);
   const [round, setRound] = useState(0);
+  const shown = useRef<Xterm | null>(null);
+  const paste = (): void => {
+    const read = navigator.clipboard?.readText?.() ?? Promise.reject(new Error());
+    read.then((text) => { shown.current?.paste(text); shown.current?.focus(); }, () => toast(t("pasteFailed"), { kind: "error" }));
+  };
   useEffect(() => {
     if (!box.current) return;
     if (!allowed) allowStyles();
@@ -99,6 +106,14 @@ function Shell(props: { ns: string; pod: string; container: string; shell: strin
     const observer = new ResizeObserver(() => fit.fit());
     observer.observe(box.current);
     const unfollow = dark.subscribe((isDark) => { terminal.options.theme = themeOf(isDark); });
+    shown.current = terminal;
+    // Ctrl+Shift+C copies (Ctrl+C is the program's); pasting by keys is the browser's own.
+    terminal.attachCustomKeyEventHandler((event) => {
+      if (event.type !== "keydown" || !event.ctrlKey || !event.shiftKey || event.code !== "KeyC") return true;
+      event.preventDefault();
+      copyText(terminal.getSelection());
+      return false;
+    });
     const end = connect(terminal, execUrl(props.ns, props.pod, props.container, props.shell), setEnded);
     return () => {
       end();
@@ -109,7 +124,12 @@ function Shell(props: { ns: string; pod: string; container: string; shell: strin
   }, [props.ns, props.pod, props.container, props.shell, round]);
   return (
     <>
-      <div class="terminal" ref={box} role="region" aria-label={t("terminal")} />
+      <div class="term-box" ref={box} role="region" aria-label={t("terminal")} />
+      <div class="section-head terminal-foot">
+        <button type="button" onClick={() => copyText(shown.current?.getSelection() ?? "")}>{t("copy")}</button>
+        <button type="button" onClick={paste}>{t("paste")}</button>
+        {ended === null ? <button type="button" onClick={() => setRound(round + 1)}>{t("reconnect")}</button> : null}
+      </div>
       {ended === null ? null : <p role="alert">{t("ended", { message: ended })} <button type="button" onClick={() => setRound(round + 1)}>{t("reconnect")}</button></p>}
     </>
   );

@@ -1,7 +1,6 @@
 // The first tab: what the tutorials call basic information, conditions and events; and a time line.
-import { TENSORBOARDS } from "../../data/kinds.ts";
-import { useLive } from "../../data/live.ts";
-import type { Condition, Job, KubeObject, Pod } from "../../data/types.ts";
+import { boardHref, useBoard } from "../../data/boards.ts";
+import type { Condition, Job, Pod } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
@@ -21,17 +20,10 @@ const t = translator(jobTexts);
 const tj = translator(jobsTexts);
 const LossCurve = lazy<{ job: Job }>(() => import("../../curves/loss.tsx"));
 
-interface TensorBoard extends KubeObject {
-  status?: { phase?: string; url?: string };
-}
-
 function BoardLink(props: { job: Job }) {
-  const ns = props.job.metadata.namespace ?? "default";
-  const name = String(props.job.status?.tensorboard?.name ?? props.job.metadata.name);
-  const live = useLive<TensorBoard>(`/apis/${TENSORBOARDS.group}/${TENSORBOARDS.version}/namespaces/${encodeURIComponent(ns)}/${TENSORBOARDS.plural}`);
-  const board = live.items.find((one) => one.metadata.name === name);
+  const board = useBoard(props.job);
   if (!board) return <span class="dim">{t("none")}</span>;
-  return <a href={`/tensorboard/${encodeURIComponent(ns)}/${encodeURIComponent(name)}/`} target="_blank" rel="noopener">{board.status?.phase ?? "Pending"} ({t("openBoard")})</a>;
+  return <a href={boardHref(board.metadata.namespace ?? "default", board.metadata.name)} target="_blank" rel="noopener">{board.status?.phase ?? "Pending"} ({t("openBoard")})</a>;
 }
 
 function Basics(props: { job: Job }) {
