@@ -142,7 +142,17 @@ def submit_to_running(daemon, rounds):
             if event["type"] == "DELETED":
                 gone.add(event["object"]["metadata"]["name"])
         connection.close()
+    wait_for_pods(daemon)
     return times
+
+
+def wait_for_pods(daemon):
+    """Until the agent has ended what the API forgot at once: pods outlive their daemon."""
+    until = time.monotonic() + 30
+    while any((pathlib.Path(daemon.folder.name) / "pods").iterdir()):
+        if time.monotonic() > until:
+            sys.exit("bench: pods that were deleted still run")
+        time.sleep(0.005)
 
 
 def creates(daemon, clients, seconds):

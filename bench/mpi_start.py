@@ -18,7 +18,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from bench import Daemon, watch  # noqa: E402
+from bench import Daemon, wait_for_pods, watch  # noqa: E402
 
 JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/mpijobs"
 PROGRAM = HERE.parent / "examples/mpi/pi"
@@ -91,6 +91,7 @@ def main():
         for number in range(chosen.rounds):  # in turns: what else the machine does hits both
             plain.append(plain_start_ms(chosen.workers))
             ours.append(job_start_ms(daemon, f"start-{number}", chosen.workers))
+        wait_for_pods(daemon)
     finally:
         daemon.stop()
     mine, theirs = statistics.median(ours), statistics.median(plain)
