@@ -56,6 +56,9 @@ typedef void warning_fn(void *arg, const char *text);
  * column. */
 struct json *object_parse(struct arena *a, const char *content_type, const char *text, size_t len,
                           warning_fn *warn, void *arg, struct err *err) must_check;
+/* The same of a patch: its types say what it means, and how it is written. */
+struct json *patch_parse(struct arena *a, const char *content_type, const char *text, size_t len,
+                         warning_fn *warn, void *arg, struct err *err) must_check;
 
 /* Checks structure by the kind's table: types, unknown members (ignored or warned about, and kept;
  * strict: an error), old spellings and layouts rewritten, null members dropped, numbers for

@@ -67,29 +67,46 @@ static bool is_type(const char *content_type, const char *name)
     return strlen(name) == len && strncasecmp(content_type, name, len) == 0;
 }
 
+static bool is_one_of(const char *content_type, const char *const *list, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (is_type(content_type, list[i]))
+            return true;
+    return false;
+}
+
 struct json *object_parse(struct arena *a, const char *content_type, const char *text, size_t len,
                           warning_fn *warn, void *arg, struct err *err)
 {
-    static const char *const json_types[] = {"application/json", "application/merge-patch+json",
-                                             "application/json-patch+json",
-                                             "application/strategic-merge-patch+json"};
-    static const char *const yaml_types[] = {"application/yaml", "application/x-yaml", "text/yaml",
-                                             "application/apply-patch+yaml"};
+    static const char *const yaml_types[] = {"application/yaml", "application/x-yaml", "text/yaml"};
     struct duplicates d = {.warn = warn, .arg = arg};
 
     if (!content_type || !*content_type)
         return looks_like_json(text, len) ? parse_either(a, text, len, &d, err)
                                           : parse_yaml(a, text, len, &d, err);
-    for (size_t i = 0; i < ELEMS(json_types); i++)
-        if (is_type(content_type, json_types[i]))
-            return json_parse_reporting(a, text, len, say_duplicate, &d, err);
-    for (size_t i = 0; i < ELEMS(yaml_types); i++)
-        if (is_type(content_type, yaml_types[i]))
-            return parse_yaml(a, text, len, &d, err);
+    if (is_type(content_type, "application/json"))
+        return json_parse_reporting(a, text, len, say_duplicate, &d, err);
+    if (is_one_of(content_type, yaml_types, ELEMS(yaml_types)))
+        return parse_yaml(a, text, len, &d, err);
     if (is_type(content_type, PROTOBUF_TYPE))
         return protobuf_parse(a, text, len, err);
     err_set(err, ERR_UNSUPPORTED_MEDIA,
             "the body of the request was in an unknown format - accepted media types include: "
             "application/json, application/yaml, " PROTOBUF_TYPE);
     return NULL;
+}
+
+struct json *patch_parse(struct arena *a, const char *content_type, const char *text, size_t len,
+                         warning_fn *warn, void *arg, struct err *err)
+{
+    static const char *const json_types[] = {"application/merge-patch+json",
+                                             "application/json-patch+json",
+                                             "application/strategic-merge-patch+json"};
+    const char *written_as = content_type;
+
+    if (content_type && is_one_of(content_type, json_types, ELEMS(json_types)))
+        written_as = "application/json";
+    else if (content_type && is_type(content_type, "application/apply-patch+yaml"))
+        written_as = "application/yaml";
+    return object_parse(a, written_as, text, len, warn, arg, err);
 }

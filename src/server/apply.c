@@ -38,8 +38,8 @@ static int read_options(struct server_request *r, struct apply *ret, struct err 
 static struct json *read_config(struct server_request *r, enum field_validation mode,
                                 struct err *err)
 {
-    struct json *config = object_parse(r->arena, r->content_type, r->body, r->body_len,
-                                       request_warn, r, err);
+    struct json *config = patch_parse(r->arena, r->content_type, r->body, r->body_len, request_warn,
+                                      r, err);
 
     if (!config)
         return NULL;

@@ -120,7 +120,7 @@ int verb_patch(struct server_request *r, struct err *err)
         return rc;
     if (!type->run)
         return apply_patch(r, mode, err);
-    patch = object_parse(r->arena, r->content_type, r->body, r->body_len, request_warn, r, err);
+    patch = patch_parse(r->arena, r->content_type, r->body, r->body_len, request_warn, r, err);
     if (!patch)
         return -1;
     old = request_load(r, &key, &item, err);

@@ -81,11 +81,13 @@ int verb_get_scale(struct server_request *r, struct err *err)
 
 static struct json *read_scale(struct server_request *r, const struct json *old, struct err *err)
 {
-    struct json *given = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL, NULL,
-                                      err);
+    struct json *given;
 
-    if (!given || strcmp(r->method, "PUT") == 0)
-        return given;
+    if (strcmp(r->method, "PUT") == 0)
+        return object_parse(r->arena, r->content_type, r->body, r->body_len, NULL, NULL, err);
+    given = patch_parse(r->arena, r->content_type, r->body, r->body_len, NULL, NULL, err);
+    if (!given)
+        return NULL;
     return json_is(given, JSON_ARRAY) ? patch_json(r->arena, old, given, err)
                                       : patch_merge(r->arena, old, given);
 }

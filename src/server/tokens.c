@@ -270,7 +270,7 @@ int verb_token(struct server_request *r, struct err *err)
     if (!request)
         return -1;
     if (!json_is(request, JSON_OBJECT) ||
-        !json_string_is(json_get(request, "kind"), "TokenRequest"))
+        strcmp(json_get_string(request, "kind", "TokenRequest"), "TokenRequest") != 0)
         return err_set(err, ERR_BAD_REQUEST, "a TokenRequest object is expected here");
     if (!r->server->has_token_key)
         return err_set(err, ERR_UNAVAILABLE, "the server has no secret to sign tokens with");

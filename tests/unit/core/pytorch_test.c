@@ -1198,7 +1198,7 @@ static void the_names_wanted_are_the_names_made(void **state)
 
 static void an_old_cache_does_not_undo_what_is_recorded(void **state)
 {
-    size_t at[WORLD_SET_COUNT];
+    size_t at[WORLD_SET_COUNT] = {0};
     struct job_snapshot s;
     struct plan plan;
     struct world w;
@@ -1221,7 +1221,7 @@ static void an_old_cache_does_not_undo_what_is_recorded(void **state)
 
 static void the_failure_of_a_predecessor_comes_too_late(void **state)
 {
-    size_t at[WORLD_SET_COUNT], failed;
+    size_t at[WORLD_SET_COUNT] = {0}, failed;
     struct job_snapshot s;
     struct plan plan;
     struct world w;
@@ -1275,7 +1275,7 @@ static void an_old_pause_stops_no_resumed_pods(void **state)
 
 static void an_old_job_makes_no_pods(void **state)
 {
-    size_t at[WORLD_SET_COUNT];
+    size_t at[WORLD_SET_COUNT] = {0};
     struct job_snapshot s;
     struct plan plan;
     struct world w;
@@ -1322,7 +1322,7 @@ static void out_of_memory_is_not_a_crash(void **state)
     world_pod_exits(&w, world_name(&w, "worker", 1), 1);
     for (size_t limit = 0; limit < 200000; limit += limit < 4000 ? 64 : 1024) {
         struct arena a = ARENA_INIT(limit);
-        size_t at[WORLD_SET_COUNT];
+        size_t at[WORLD_SET_COUNT] = {0};
         struct job_snapshot s;
         struct plan plan;
 

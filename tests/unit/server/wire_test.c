@@ -49,6 +49,10 @@ static const struct {
     {"POST", JOBS, "text/plain", NULL, "{}", 415, "UnsupportedMediaType",
      "the body of the request was in an unknown format - accepted media types include: "
      "application/json, application/yaml, application/vnd.kubernetes.protobuf"},
+    {"POST", JOBS, MERGE, NULL, JOB("\"name\":\"k\""), 415, "UnsupportedMediaType",
+     "accepted media types include: application/json, application/yaml"},
+    {"POST", JOBS, APPLY, NULL, JOB("\"name\":\"k\""), 415, "UnsupportedMediaType", ""},
+    {"PUT", JOBS "/j", JSON_PATCH, NULL, "[]", 415, "UnsupportedMediaType", ""},
     {"PATCH", JOBS "/j", STRATEGIC, NULL, "{}", 415, "UnsupportedMediaType",
      "accepted media types include: application/json-patch+json, application/merge-patch+json, "
      "application/apply-patch+yaml"},
