@@ -12,6 +12,7 @@
 #include "api/yaml.h"
 #include "base/timefmt.h"
 #include "board/fuzz.h"
+#include "console/http_answer.h"
 #include "fuzz.h"
 #include "net/spdy.h"
 #include "net/websocket.h"
@@ -213,6 +214,41 @@ static void run_websocket(struct chance *c, char *data, size_t len)
     }
 }
 
+static int take_answer(struct chance *c, const char *data, size_t len, bool whole,
+                       struct http_answer *a, struct buf *body)
+{
+    int rc = 0;
+
+    http_answer_init(a, false);
+    while (len && rc == 0) {
+        size_t n = whole ? len : 1 + chance_below(c, len);
+
+        rc = http_answer_feed(a, data, n, body);
+        data += n;
+        len -= n;
+    }
+    return rc == 0 ? http_answer_end(a) : rc;
+}
+
+/* However it comes in pieces, it means the same. */
+static void run_http_answer(struct chance *c, char *data, size_t len)
+{
+    struct buf once = BUF_INIT(MEMORY_LIMIT_BYTES), cut = BUF_INIT(MEMORY_LIMIT_BYTES);
+    struct http_answer a, b;
+    int rc = take_answer(c, data, len, true, &a, &once);
+
+    FUZZ_CHECK(take_answer(c, data, len, false, &b, &cut) == rc);
+    if (rc == 0) {
+        FUZZ_CHECK(a.status == b.status && a.fields_len == b.fields_len);
+        FUZZ_CHECK(once.len == cut.len && once.len <= len);
+        FUZZ_CHECK(once.len == 0 || memcmp(once.data, cut.data, once.len) == 0);
+    }
+    http_answer_release(&a);
+    http_answer_release(&b);
+    buf_release(&once);
+    buf_release(&cut);
+}
+
 static void spdy_opened(void *arg, uint32_t stream, const struct spdy_header *headers, size_t count)
 {
     (void)arg, (void)stream;
@@ -317,6 +353,14 @@ const struct fuzz_target fuzz_parsers[] = {
           "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x2a", "\x0a", "\x3a\x02\x08\x01",
           "\x08\x13", "\x6a\x01\x05", "hparams", "text"),
      run_events},
+    {"http answer",
+     LIST(
+         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: y\r\n\r\nhello",
+         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nT: 1\r\n\r\n",
+         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 404 No\r\n\r\nto the end"),
+     LIST("\r\n", "\r\n\r\n", "Content-Length: ", "Transfer-Encoding: chunked\r\n",
+          "HTTP/1.1 204 x", "0\r\n\r\n", "ffffffffffffffff", ":", "5\r\n"),
+     run_http_answer},
     {"websocket",
      LIST("\x82\x85\x01\x02\x03\x04hello", "\x89\x81\x01\x02\x03\x04x\x8a\x81\x01\x02\x03\x04y",
           "\x02\x81\x01\x01\x01\x01z\x80\x81\x01\x01\x01\x01z", "\x88\x82\x01\x01\x01\x01\x02\xe9"),
