@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { parseDocument } from "yaml";
 import { check, nearest, schemaAt, type Schema } from "../src/editor/check.ts";
 import { mappingAt, pathAt, placeOf } from "../src/editor/places.ts";
-import { cloned, example, firstLook, nextName, read, write } from "../src/pages/create/draft.ts";
+import { pickDocument, cloned, example, firstLook, nextName, read, write } from "../src/pages/create/draft.ts";
+import { diffLines, hunks } from "../src/lib/diff.ts";
 
 const schemas: Record<string, Schema> = {
   Job: {
@@ -85,4 +86,18 @@ test("examples and copies", () => {
   assert.equal(nextName("train-9"), "train-10");
   const copy = cloned({ kind: "MPIJob", metadata: { name: "a", namespace: "n" }, spec: { x: 1 } }, "b") as { metadata: object; status?: unknown };
   assert.deepEqual(copy.metadata, { name: "b", namespace: "n" });
+});
+
+test("of several documents the job is taken, with its comments", () => {
+  const text = "# claim\nkind: PersistentVolumeClaim\n---\n# my job\nkind: MPIJob # yes\n---\nkind: PyTorchTrainingJob\n";
+  assert.deepEqual(pickDocument(text, "PyTorchTrainingJob", ["MPIJob", "PyTorchTrainingJob"]), { text: "kind: PyTorchTrainingJob\n", kind: "PyTorchTrainingJob" });
+  assert.equal(pickDocument("# my job\nkind: MPIJob # yes\n", "PyTorchTrainingJob", ["MPIJob"]).text, "# my job\nkind: MPIJob # yes\n");
+  assert.deepEqual(pickDocument("not: a job", "MPIJob", ["MPIJob"]), { text: "not: a job", kind: null });
+});
+
+test("differences line by line, with their surroundings", () => {
+  const lines = diffLines("a\nb\nc\nd\ne\nf", "a\nB\nc\nd\ne\nf\ng");
+  assert.equal(lines.map((one) => ({ same: " ", gone: "-", new: "+" })[one.kind] + one.text).join(""), " a-b+B c d e f+g");
+  assert.deepEqual(hunks(lines, 1).map((one) => one?.text ?? "…"), ["a", "b", "B", "c", "…", "f", "g"]);
+  assert.deepEqual(hunks(diffLines("x", "x"), 1), [null]);
 });

@@ -12,7 +12,7 @@ export const createTexts = texts({
     env: "环境变量", value: "值", volumes: "存储卷", volumeType: "类型", pvc: "PVC", bindName: "绑定名称", bindPath: "绑定路径", add: "添加", remove: "移除", addType: "添加 Type", removeType: "移除此类型",
     script: "MPI 程序", mpiHome: "MPI 安装目录", mca: "MCA 参数（名称 值）", mpiArgs: "mpirun 其它参数", cleanWorkers: "结束后删除 worker",
     required: "必填", created: "已创建 {name}", failed: "服务器拒绝了此 Job：", wrong: "有 {count} 处错误需要修改", badYaml: "YAML 有语法错误，修正后才能使用表单。", importHint: "粘贴 YAML，或选择文件", chooseFile: "选择文件", load: "导入",
-    rerunDiff: "与原 Job 的不同", wontFit: "注意：请求 {asked}，单个节点最多 {has}，此 Job 将一直等待。", nothingWrong: "格式正确",
+    rerunDiff: "与原 Job 的不同", wontFit: "注意：请求 {asked}，单个节点最多 {has}，此 Job 将一直等待。", nothingWrong: "格式正确", wontFitAll: "注意：全部副本共请求 {asked}，所有节点共有 {has}，此 Job 将一直等待。", dropHint: "也可以把文件拖到此页面。", changedFrom: "与 {name} 的不同", noDiff: "除名称外没有不同", cli: "命令行", otherKind: "导入的是 {kind}，已切换表单。", notJob: "文件中没有可创建的 Job。", fits: "资源足够：最大的节点可容纳每个副本", gpuNone: "不使用",
   },
   en: {
     title: "Create {kind}", import: "Import {kind}", preview: "Preview YAML", create: "Create", back: "Back to the list", form: "Form", yaml: "YAML", basics: "Basics", name: "Name", project: "Project",
@@ -25,6 +25,6 @@ export const createTexts = texts({
     env: "Environment variables", value: "Value", volumes: "Volumes", volumeType: "Type", pvc: "PVC", bindName: "Name", bindPath: "Mount path", add: "Add", remove: "Remove", addType: "Add a type", removeType: "Remove this type",
     script: "MPI program", mpiHome: "Where MPI is installed", mca: "MCA parameters (name value)", mpiArgs: "Other mpirun arguments", cleanWorkers: "Delete workers at the end",
     required: "required", created: "Created {name}", failed: "The server refused the job:", wrong: "{count} mistakes to mend", badYaml: "The YAML has an error; the form works when it is mended.", importHint: "Paste YAML, or choose a file", chooseFile: "Choose a file", load: "Import",
-    rerunDiff: "What differs from the original", wontFit: "Note: it asks for {asked}, and one node has at most {has}: this job will wait for ever.", nothingWrong: "No mistakes found",
+    rerunDiff: "What differs from the original", wontFit: "Note: it asks for {asked}, and one node has at most {has}: this job will wait for ever.", nothingWrong: "No mistakes found", wontFitAll: "Note: all replicas ask for {asked}, and all nodes together have {has}: this job will wait for ever.", dropHint: "A file can be dropped on this page too.", changedFrom: "What differs from {name}", noDiff: "Nothing but the name", cli: "Command line", otherKind: "That is a {kind}; the form has followed.", notJob: "The file has no job that can be created.", fits: "It fits: the largest node has room for each replica", gpuNone: "none",
   },
 });

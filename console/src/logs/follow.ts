@@ -25,6 +25,8 @@ export interface Follower {
   /** What went wrong, by source; and which have come to their end. */
   problems: Map<number, string>;
   ended: Set<number>;
+  /** How many lines came of each source. */
+  counts: number[];
   stop(): void;
 }
 
@@ -33,6 +35,7 @@ export function follow(sources: Source[], tail: number, onMore: () => void): Fol
   const lines = new Lines();
   const problems = new Map<number, string>();
   const ended = new Set<number>();
+  const counts = sources.map(() => 0);
   let scheduled = false;
   const more = (): void => {
     if (scheduled) return;
@@ -56,7 +59,9 @@ export function follow(sources: Source[], tail: number, onMore: () => void): Fol
       },
       onMessage(message: ServerMessage) {
         if (message.t === "lines") {
-          lines.add(reader.take(message.text ?? ""));
+          const taken = reader.take(message.text ?? "");
+          counts[i]! += taken.length;
+          lines.add(taken);
           held.credit(message.bytes ?? 0);
         } else if (message.t === "error") problems.set(i, message.message ?? "");
         else if (message.t === "end") ended.add(i);
@@ -65,5 +70,5 @@ export function follow(sources: Source[], tail: number, onMore: () => void): Fol
     });
     return held;
   });
-  return { lines, problems, ended, stop: () => subscriptions.forEach((one) => one.stop()) };
+  return { lines, problems, ended, counts, stop: () => subscriptions.forEach((one) => one.stop()) };
 }

@@ -210,7 +210,7 @@ const onLink = (id: string): void => setQuery({ line: id });
 
 /** As many lines as were asked for came: there may be more before them. */
 function mayHaveOlder(follower: Follower | null, chosen: Chosen): boolean {
-  return follower !== null && follower.lines.all.length >= chosen.tail && !follower.lines.dropped && chosen.tail < LINES_LIMIT;
+  return follower !== null && follower.counts.some((count) => count >= chosen.tail) && !follower.lines.dropped && chosen.tail < LINES_LIMIT;
 }
 
 function readOlder(chosen: Chosen): void {

@@ -1,21 +1,27 @@
 // Creating a job: form and YAML are two views of one text. Nothing is sent before it is checked, and what the server says is
 // shown at its line.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parseDocument, stringify } from "yaml";
 import { createYaml, Failure, get } from "../../data/api.ts";
-import { JOB_KINDS, jobKind, jobPath, jobsPath } from "../../data/kinds.ts";
-import type { Job } from "../../data/types.ts";
+import { corePath, JOB_KINDS, jobKind, jobPath, jobsPath } from "../../data/kinds.ts";
+import { useLive } from "../../data/live.ts";
+import { session } from "../../data/session.ts";
+import type { Job, KubeObject, Node } from "../../data/types.ts";
 import { check } from "../../editor/check.ts";
 import { parsePath, pathText, type ServerProblem } from "../../editor/editor.tsx";
 import { schemaOf, type KindSchema } from "../../editor/schema.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { createTexts } from "../../i18n/create.ts";
 import { lazy } from "../../lazy.tsx";
-import { navigate, query } from "../../router.ts";
+import { diffLines, hunks } from "../../lib/diff.ts";
+import { amount, gpuKinds, misfit } from "../../lib/fit.ts";
+import { project } from "../../project.tsx";
+import { navigate, query, setQuery } from "../../router.ts";
+import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Loading, Problem } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { cloned, example, firstLook, nextName, write } from "./draft.ts";
+import { cloned, example, firstLook, nextName, pickDocument, write } from "./draft.ts";
 import { Form } from "./form.tsx";
 import type { Draft } from "./fields.tsx";
 import "../../style/create.css";
@@ -25,14 +31,27 @@ const t = translator(createTexts);
 type EditorProps = Parameters<typeof import("../../editor/editor.tsx").Editor>[0];
 const Editor = lazy<EditorProps>(() => import("../../editor/editor.tsx").then((module) => ({ default: module.Editor })));
 
+interface First {
+  text: string;
+  /** The job it is a copy of, under its own name. */
+  original?: { name: string; text: string };
+}
+
 /** The text to begin with: an example, or a copy of another job. */
-async function firstText(kindName: string): Promise<string> {
+async function firstText(kindName: string): Promise<First> {
   const from = query.value.get("from");
-  if (query.value.get("example")) return firstLook();
-  if (!from) return example(kindName);
+  const ns = project.value || session.value?.namespace || "default";
+  const here = (text: string): First => ({ text: text.replace("namespace: default", `namespace: ${ns}`) });
+  if (query.value.get("example")) return here(firstLook());
+  if (!from) return here(example(kindName));
+  return copyOf(kindName, from);
+}
+
+async function copyOf(kindName: string, from: string): Promise<First> {
   const [ns = "default", name = ""] = from.split("/");
   const job = await get<Job>(jobPath(jobKind(kindName) ?? JOB_KINDS[0]!, ns, name));
-  return stringify(cloned({ ...job, kind: kindName }, nextName(name)), { lineWidth: 0 });
+  const as = (newName: string): string => stringify(cloned({ ...job, kind: kindName }, newName), { lineWidth: 0 });
+  return { text: as(nextName(name)), original: { name, text: as(name) } };
 }
 
 function serverProblems(failure: Failure): ServerProblem[] {
@@ -57,21 +76,59 @@ function ImportDialog(props: { kind: string; onText(text: string): void; onClose
       <button type="button" onClick={props.onClose}>{tc("cancel")}</button>
       <button type="button" class="primary" disabled={!text.trim()} onClick={() => { props.onText(text); props.onClose(); }}>{t("load")}</button>
     </>}>
-      <label>{t("importHint")} <input type="file" accept=".yaml,.yml,.json" aria-label={t("chooseFile")} onChange={(event) => choose(event.currentTarget.files?.[0])} /></label>
-      <textarea class="mono import" rows={16} aria-label={t("importHint")} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <div onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); event.stopPropagation(); choose(event.dataTransfer?.files[0]); }}>
+        <label>{t("importHint")} <input type="file" accept=".yaml,.yml,.json" aria-label={t("chooseFile")} onChange={(event) => choose(event.currentTarget.files?.[0])} /></label>
+        <textarea class="mono import" rows={16} aria-label={t("importHint")} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        <p class="dim">{t("dropHint")}</p>
+      </div>
     </Dialog>
+  );
+}
+
+/** What the server has that the form can offer. Who may not list a kind of thing types it. */
+function useOffers(ns: string): { offers: NonNullable<Draft["offers"]>; nodes: Node[] } {
+  const claims = useLive<KubeObject>(corePath("persistentvolumeclaims", ns));
+  const nodes = useLive<Node>(corePath("nodes"));
+  const spaces = useLive<KubeObject>(corePath("namespaces"));
+  return useMemo(() => ({
+    nodes: nodes.items,
+    offers: { claims: claims.items.map((one) => one.metadata.name), gpus: gpuKinds(nodes.items), projects: spaces.items.map((one) => one.metadata.name).filter((one) => !one.startsWith("kube-")), queues: ["default"] },
+  }), [claims.items, nodes.items, spaces.items]);
+}
+
+function Fit(props: { job: Job; nodes: Node[] }) {
+  const found = misfit(props.job, props.nodes);
+  if (!found) return null;
+  return <div class="box warn" role="status">{t(found.pod ? "wontFit" : "wontFitAll", { asked: amount(found.resource, found.asked), has: amount(found.resource, found.has) })}</div>;
+}
+
+/** What is different from the job this one is a copy of. */
+function Differences(props: { original: NonNullable<First["original"]>; text: string; open: boolean }) {
+  const lines = useMemo(() => hunks(diffLines(props.original.text, props.text), 2), [props.original, props.text]);
+  return (
+    <details class="box" open={props.open}>
+      <summary>{t("changedFrom", { name: props.original.name })}</summary>
+      <pre class="diff">{lines.map((line, i) => line
+        ? <div key={i} class={`diff-${line.kind}`}>{line.kind === "new" ? "+ " : line.kind === "gone" ? "- " : "  "}{line.text}</div>
+        : <div key={i} class="dim">…</div>)}</pre>
+    </details>
   );
 }
 
 export default function CreatePage() {
   const kindName = query.value.get("kind") ?? "PyTorchTrainingJob";
   const [text, setText] = useState<string | null>(null);
+  const [original, setOriginal] = useState<First["original"]>(undefined);
+  const imported = useRef(""); // the kind of what was imported: its form must not begin anew
   const [failure, setFailure] = useState<Failure | null>(null);
   const [refused, setRefused] = useState<Failure | null>(null);
   const [shown, setShown] = useState<"preview" | "import" | null>(null);
   const [busy, setBusy] = useState(false);
   const schema = useSchema(kindName);
-  useEffect(() => { firstText(kindName).then(setText, setFailure); }, [kindName]);
+  useEffect(() => {
+    if (imported.current === kindName) return;
+    firstText(kindName).then((first) => { setText(first.text); setOriginal(first.original); }, setFailure);
+  }, [kindName]);
 
   const document = useMemo(() => parseDocument(text ?? ""), [text]);
   const problems = useMemo(() => {
@@ -80,11 +137,28 @@ export default function CreatePage() {
     for (const one of refused ? serverProblems(refused) : []) found.set(one.path.join("."), one.message);
     return found;
   }, [document, schema, refused]);
+  const ns = String(document.getIn(["metadata", "namespace"]) ?? "default") || "default";
+  const { offers, nodes } = useOffers(ns);
   if (failure) return <Problem failure={failure} />;
   if (text === null) return <Loading />;
 
   const change = (next: string): void => { setRefused(null); setText(next); };
-  const draft: Draft = { document, problems, set: (path, value) => { setRefused(null); setText((before) => write(before ?? "", path, value)); } };
+  const take = (all: string): void => {
+    const picked = pickDocument(all, kindName, JOB_KINDS.map((one) => one.kind));
+    setOriginal(undefined);
+    change(picked.text);
+    if (!picked.kind || picked.kind === kindName) return;
+    imported.current = picked.kind;
+    toast(t("otherKind", { kind: picked.kind }));
+    setQuery({ kind: picked.kind, from: null, rerun: null, example: null });
+  };
+  const drop = (event: DragEvent): void => {
+    const file = event.dataTransfer?.files[0];
+    if (!file) return;
+    event.preventDefault();
+    void file.text().then(take);
+  };
+  const draft: Draft = { document, problems, offers, set: (path, value) => { setRefused(null); setText((before) => write(before ?? "", path, value)); } };
   const send = async (): Promise<void> => {
     const kind = jobKind(kindName) ?? JOB_KINDS[0]!;
     const meta = (document.toJS() as { metadata?: { name?: string; namespace?: string } } | null)?.metadata;
@@ -101,7 +175,7 @@ export default function CreatePage() {
   const refusal = refused ? <div class="box bad" role="alert"><b>{t("failed")}</b> {refused.message}</div> : null;
   const createButton = <button type="button" class="primary" disabled={busy || document.errors.length > 0} onClick={() => void send()}>{t("create")}</button>;
   return (
-    <section class="create">
+    <section class="create" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       <div class="page-head">
         <h1>{t("title", { kind: kindName })}</h1>
         <span class="grow" />
@@ -111,8 +185,10 @@ export default function CreatePage() {
         {createButton}
       </div>
       {shown ? null : refusal}
+      {document.errors.length ? null : <Fit job={{ kind: kindName, ...(document.toJS() as Job) }} nodes={nodes} />}
+      {original ? <Differences original={original} text={text} open={query.value.get("rerun") === "1"} /> : null}
       {document.errors.length ? <div class="box warn">{t("badYaml")} {pathText([])}{document.errors[0]?.message}</div> : <Form draft={draft} kind={kindName} />}
-      {shown === "import" ? <ImportDialog kind={kindName} onText={change} onClose={() => setShown(null)} /> : null}
+      {shown === "import" ? <ImportDialog kind={kindName} onText={take} onClose={() => setShown(null)} /> : null}
       {shown === "preview" ? (
         <Dialog wide title={t("preview")} onClose={() => setShown(null)} actions={<>
           <span class="dim" role="status">{problems.size ? t("wrong", { count: problems.size }) : t("nothingWrong")}</span><span class="grow" />
@@ -120,6 +196,7 @@ export default function CreatePage() {
         </>}>
           {refusal}
           <div class="preview"><Editor text={text} onChange={change} schema={schema} problems={refused ? serverProblems(refused) : []} label="YAML" /></div>
+          <CliLine label={t("cli")} line="kubectl create -f job.yaml" />
         </Dialog>
       ) : null}
     </section>

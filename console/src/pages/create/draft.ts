@@ -1,6 +1,6 @@
 // The job being written: one YAML document, seen as a form and as text. The form changes single values in the document, so
 // comments and fields it does not know stay as they are. Pure but for the yaml package.
-import { isMap, isSeq, parseDocument, type Document } from "yaml";
+import { isMap, isSeq, parseAllDocuments, parseDocument, type Document } from "yaml";
 import type { Path } from "../../editor/check.ts";
 
 export function read(document: Document, path: Path): unknown {
@@ -39,6 +39,18 @@ function makeParents(document: Document, path: Path): void {
     if (isMap(have) || isSeq(have)) continue;
     document.setIn(at, document.createNode(typeof path[n] === "number" ? [] : {}));
   }
+}
+
+/** Of a file with several documents the first of the kind wanted, else the first job; its text as it was written, comments too. */
+export function pickDocument(text: string, kind: string, kinds: readonly string[]): { text: string; kind: string | null } {
+  const parts = text.split(/^---[ \t]*(?:#.*)?$/m);
+  const found = parts.map((part) => {
+    const documents = parseAllDocuments(part);
+    const first = Array.isArray(documents) ? documents[0] : undefined;
+    const said = first && !first.errors.length ? (first.toJS() as { kind?: unknown } | null)?.kind : undefined;
+    return { text: part.replace(/^\n+/, ""), kind: typeof said === "string" ? said : null };
+  });
+  return found.find((one) => one.kind === kind) ?? found.find((one) => one.kind !== null && kinds.includes(one.kind)) ?? { text, kind: null };
 }
 
 export function example(kind: string): string {

@@ -14,6 +14,8 @@ export interface Draft {
   set(path: Path, value: unknown): void;
   /** What is wrong, by path as text: "spec.replicaSpecs.0.replicas". */
   problems: Map<string, string>;
+  /** What there is to choose from, from the server. */
+  offers?: { claims: string[]; gpus: string[]; projects: string[]; queues: string[] };
 }
 
 function problemOf(draft: Draft, path: Path): string | undefined {
@@ -31,19 +33,21 @@ function Labelled(props: { label: string; required?: boolean; problem: string | 
   );
 }
 
-export function TextField(props: { draft: Draft; path: Path; label: string; required?: boolean; placeholder?: string; number?: boolean }) {
+export function TextField(props: { draft: Draft; path: Path; label: string; required?: boolean; placeholder?: string; number?: boolean; offers?: string[] }) {
   const value = read(props.draft.document, props.path);
   const problem = problemOf(props.draft, props.path);
+  const list = useId();
   return (
     <Labelled label={props.label} required={props.required ?? false} problem={problem}>
-      {(id, described) => (
-        <input id={id} type="text" inputMode={props.number ? "numeric" : "text"} value={value === undefined || value === null ? "" : String(value)} placeholder={props.placeholder ?? ""} required={props.required ?? false}
+      {(id, described) => (<>
+        {props.offers?.length ? <datalist id={list}>{props.offers.map((one) => <option key={one} value={one} />)}</datalist> : null}
+        <input id={id} type="text" {...(props.offers?.length ? { list } : {})} inputMode={props.number ? "numeric" : "text"} value={value === undefined || value === null ? "" : String(value)} placeholder={props.placeholder ?? ""} required={props.required ?? false}
           aria-invalid={problem ? "true" : undefined} aria-describedby={described}
           onInput={(event) => {
             const text = event.currentTarget.value;
             props.draft.set(props.path, text === "" ? undefined : props.number && /^-?\d+$/.test(text) ? Number(text) : text); // else the schema says what is wrong
           }} />
-      )}
+      </>)}
     </Labelled>
   );
 }

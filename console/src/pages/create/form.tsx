@@ -45,7 +45,7 @@ function Scheduler(props: { draft: Draft }) {
         </select>
       </div>
       {on ? <>
-        <TextField draft={props.draft} path={[...at, "queue"]} label={t("queue")} />
+        <TextField draft={props.draft} path={[...at, "queue"]} label={t("queue")} offers={props.draft.offers?.queues ?? []} />
         <TextField draft={props.draft} path={[...at, "priority"]} label={t("priority")} number required />
       </> : null}
     </div>
@@ -108,7 +108,7 @@ export function Form(props: { draft: Draft; kind: string }) {
         <h2>{t("basics")}</h2>
         <div class="grid">
           <TextField draft={draft} path={["metadata", "name"]} label={t("name")} required />
-          <TextField draft={draft} path={["metadata", "namespace"]} label={t("project")} />
+          <TextField draft={draft} path={["metadata", "namespace"]} label={t("project")} offers={draft.offers?.projects ?? []} />
         </div>
         {mpi ? <Mpi draft={draft} /> : <Torchrun draft={draft} />}
         <Scheduler draft={draft} />

@@ -1,4 +1,5 @@
 // The card of one replica type.
+import { useId, useState } from "preact/hooks";
 import { translator } from "../../i18n/index.ts";
 import { createTexts } from "../../i18n/create.ts";
 import type { Path } from "../../editor/check.ts";
@@ -60,7 +61,7 @@ function Volumes(props: { draft: Draft; pod: Path; container: Path }) {
         return (
           <>
             <span class="chip">{volume.persistentVolumeClaim ? "PersistentVolumeClaim" : (Object.keys(volume).find((one) => one !== "name") ?? "")}</span>
-            {volume.persistentVolumeClaim ? <TextField draft={props.draft} path={[...volumesPath, i, "persistentVolumeClaim", "claimName"]} label={t("pvc")} /> : <span>{volume.name}</span>}
+            {volume.persistentVolumeClaim ? <TextField draft={props.draft} path={[...volumesPath, i, "persistentVolumeClaim", "claimName"]} label={t("pvc")} offers={props.draft.offers?.claims ?? []} /> : <span>{volume.name}</span>}
             {mount >= 0 ? <TextField draft={props.draft} path={[...mountsPath, mount, "mountPath"]} label={t("bindPath")} /> : null}
           </>
         );
@@ -69,15 +70,30 @@ function Volumes(props: { draft: Draft; pod: Path; container: Path }) {
 }
 
 function Resources(props: { draft: Draft; container: Path }) {
+  const id = useId();
   const at = (which: "limits" | "requests", name: string): Path => [...props.container, "resources", which, name];
   const limits = (read(props.draft.document, [...props.container, "resources", "limits"]) as Record<string, unknown> | undefined) ?? {};
-  const gpu = Object.keys(limits).find((one) => one.includes("/")) ?? "nvidia.com/gpu";
+  const kinds = props.draft.offers?.gpus ?? [];
+  const [chosen, setChosen] = useState("");
+  const gpu = Object.keys(limits).find((one) => one.includes("/")) ?? (chosen || (kinds[0] ?? "nvidia.com/gpu"));
+  const choose = (next: string): void => {
+    const value = limits[gpu];
+    setChosen(next);
+    if (value === undefined) return;
+    props.draft.set(at("limits", gpu), undefined);
+    props.draft.set(at("limits", next), value);
+  };
   return (
     <div class="grid">
       <TextField draft={props.draft} path={at("limits", "cpu")} label={t("cpuLimit")} required placeholder="2" />
       <TextField draft={props.draft} path={at("limits", "memory")} label={t("memoryLimit")} required placeholder="4Gi" />
       <TextField draft={props.draft} path={at("requests", "cpu")} label={t("cpuRequest")} placeholder="1" />
       <TextField draft={props.draft} path={at("requests", "memory")} label={t("memoryRequest")} placeholder="2Gi" />
+      {kinds.length > 1 || (kinds.length === 1 && kinds[0] !== gpu) ? (
+        <div class="field"><label for={id}>{t("gpuKind")}</label>
+          <select id={id} value={gpu} onChange={(event) => choose(event.currentTarget.value)}>{[...new Set([...kinds, gpu])].map((one) => <option key={one}>{one}</option>)}</select>
+        </div>
+      ) : null}
       <TextField draft={props.draft} path={at("limits", gpu)} label={`${t("gpuCount")} (${gpu})`} number />
     </div>
   );
