@@ -22,6 +22,7 @@ struct api_stream {
     struct api_stream *next;
     char *path;
     struct api_stream_handler handler;
+    bool paused; /* what is said to it all the same was on its way */
 };
 
 struct script_transport {
@@ -105,6 +106,12 @@ static inline void script_close(struct transport *base, struct api_stream *s)
     script_unlink(t, s);
 }
 
+static inline void script_pause(struct transport *base, struct api_stream *s, bool paused)
+{
+    (void)base;
+    s->paused = paused;
+}
+
 static inline void script_free(struct transport *base)
 {
     struct script_transport *t = container_of(base, struct script_transport, transport);
@@ -120,7 +127,12 @@ static inline void script_free(struct transport *base)
 }
 
 static const struct transport_ops script_transport_ops = {
-    .call = script_start_call, .open = script_open, .close = script_close, .free = script_free};
+    .call = script_start_call,
+    .open = script_open,
+    .close = script_close,
+    .pause = script_pause,
+    .free = script_free,
+};
 
 static inline void script_transport_init(struct script_transport *t)
 {

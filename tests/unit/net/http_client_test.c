@@ -157,7 +157,8 @@ struct outcome {
     unsigned ended, pieces;
     int status;
     char error[256], body[256], streamed[256];
-    bool cancel_on_data;
+    bool cancel_on_data, pause_on_data, with_head;
+    char head[512];
     struct outcome *start_next; /* from inside on_data */
 };
 
@@ -184,8 +185,18 @@ static void on_data(void *arg, const char *data, size_t len)
     if (o->start_next)
         start(o->start_next, o->fixture, "GET", "/plain", NULL, false);
     o->start_next = NULL;
+    if (o->pause_on_data)
+        http_exchange_pause(o->exchange, true);
     if (o->cancel_on_data)
         http_exchange_cancel(o->exchange);
+}
+
+static void on_header(void *arg, const char *line, size_t len)
+{
+    struct outcome *o = arg;
+    size_t have = strlen(o->head);
+
+    (void)snprintf(o->head + have, sizeof(o->head) - have, "%.*s", (int)len, line);
 }
 
 static void start_timed(struct outcome *o, struct fixture *f, const char *method, const char *path,
@@ -205,7 +216,10 @@ static void start_timed(struct outcome *o, struct fixture *f, const char *method
                                .body_len = body ? strlen(body) : 0,
                                .timeout_ms = timeout_ms,
                                .body_limit_bytes = 128},
-        &(struct http_handler){.on_data = stream ? on_data : NULL, .on_end = on_end, .arg = o});
+        &(struct http_handler){.on_data = stream ? on_data : NULL,
+                               .on_header = o->with_head ? on_header : NULL,
+                               .on_end = on_end,
+                               .arg = o});
     assert_non_null(o->exchange);
     assert_int_equal(o->ended, 0); /* never from inside */
 }
@@ -426,6 +440,61 @@ static void client_freed_with_exchanges_under_way(void **state)
     assert_int_equal(a.ended + b.ended, 0);
 }
 
+/* Paused, the server has to wait: not even the end comes before what was kept. */
+static void paused_stream_waits(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome o = {.pause_on_data = true};
+    struct outcome other = {0};
+
+    start(&o, f, "GET", "/stream", NULL, true);
+    while (o.pieces < 1)
+        loop_run_once(f->loop);
+    say(f->server.stream_fd, "5\r\nlater\r\n0\r\n\r\n");
+    start(&other, f, "GET", "/plain", NULL, false);
+    wait_end(&other); /* others go on */
+    assert_int_equal(o.pieces, 1);
+    assert_int_equal(o.ended, 0);
+    o.pause_on_data = false;
+    http_exchange_pause(o.exchange, false);
+    assert_int_equal(o.pieces, 1); /* never from inside */
+    wait_end(&o);
+    assert_string_equal(o.streamed, "hellolater");
+    assert_int_equal(o.status, 200);
+}
+
+static void paused_stream_may_be_cancelled(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome o = {.pause_on_data = true}, other = {0};
+
+    start(&o, f, "GET", "/stream", NULL, true);
+    while (o.pieces < 1)
+        loop_run_once(f->loop);
+    say(f->server.stream_fd, "5\r\nlater\r\n");
+    start(&other, f, "GET", "/plain", NULL, false);
+    wait_end(&other);
+    http_exchange_pause(o.exchange, false); /* to be resumed, and then not */
+    http_exchange_cancel(o.exchange);
+    while (!f->server.hung_up)
+        loop_run_once(f->loop);
+    assert_int_equal(o.pieces, 1);
+    assert_int_equal(o.ended, 0);
+}
+
+static void head_comes_before_the_body_whatever_the_status(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome o = {.with_head = true};
+
+    start(&o, f, "GET", "/refused", NULL, true);
+    wait_end(&o);
+    assert_string_equal(o.head, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\n");
+    assert_string_equal(o.streamed, "no");
+    assert_string_equal(o.body, "");
+    assert_int_equal(o.status, 403);
+}
+
 static void missing_library_names_its_package(void **state)
 {
     auto_err err = ERR_INIT;
@@ -462,6 +531,9 @@ int main(void)
         TEST(cancelled_exchange_is_silent),
         TEST(handler_may_cancel_itself_and_start_others),
         TEST(client_freed_with_exchanges_under_way),
+        TEST(paused_stream_waits),
+        TEST(paused_stream_may_be_cancelled),
+        TEST(head_comes_before_the_body_whatever_the_status),
         cmocka_unit_test(missing_library_names_its_package),
         cmocka_unit_test(other_library_is_not_taken_for_it),
     };

@@ -21,6 +21,8 @@ struct fixture {
     struct buf said;
     bool closed;
     const char *free_on; /* the event that frees the mux */
+    bool take_all;       /* on data: all that waits for the peer */
+    unsigned drained;
 };
 
 static void say(struct fixture *f, const char *event)
@@ -41,11 +43,21 @@ static void on_opened(void *arg, uint32_t stream, const struct spdy_header *head
     say(arg, text);
 }
 
+static void take_all(struct fixture *f)
+{
+    static char bytes[65536];
+
+    while (recv(f->peer, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        ;
+}
+
 static void on_data(void *arg, uint32_t stream, const char *data, size_t len)
 {
     char text[128];
 
     (void)snprintf(text, sizeof(text), "data %u %.*s", stream, (int)min_size(len, 64), data);
+    if (((struct fixture *)arg)->take_all)
+        take_all(arg);
     say(arg, text);
 }
 
@@ -60,7 +72,7 @@ static void on_ended(void *arg, uint32_t stream, enum spdy_end how)
 
 static void on_drained(void *arg)
 {
-    (void)arg;
+    ((struct fixture *)arg)->drained++;
 }
 
 static void on_closed(void *arg)
@@ -235,6 +247,66 @@ static void there_is_room_for_so_much(void **state)
     assert_true(mux_has_room(f->mux));
 }
 
+/* A turn that is for reading can make room too: it is told of all the same. */
+static void room_is_told_when_it_came_while_reading(void **state)
+{
+    static char piece[65536];
+    struct fixture *f = *state;
+    const int size = 4 << 20;
+    int ends[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    if (setsockopt(ends[1], SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) != 0)
+        (void)setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    f->peer = ends[0];
+    while (send(ends[1], piece, 1024, MSG_DONTWAIT) > 0) /* nothing more goes in */
+        ;
+    f->mux = mux_new(f->loop, ends[1], "", 0, MUX_TEXT, &handler, f);
+    assert_non_null(f->mux);
+    while (mux_has_room(f->mux))
+        mux_send(f->mux, 0, piece, sizeof(piece));
+    f->take_all = true;
+    send_frame(f, 0x81, "{}", 2);
+    run_until(f, "data 0 {}");
+    assert_true(mux_has_room(f->mux));
+    assert_true(f->drained > 0);
+}
+
+static void texts_come_whole(void **state)
+{
+    struct fixture *f = *state;
+    char bytes[64];
+
+    open_mux(f, MUX_TEXT, "", 0);
+    send_frame(f, 0x01, "one ", 4);
+    send_frame(f, 0x00, "mes", 3);
+    send_frame(f, 0x89, "hi", 2); /* in between */
+    send_frame(f, 0x80, "sage", 4);
+    send_frame(f, 0x81, "", 0);
+    send_frame(f, 0x81, "next", 4);
+    run_until(f, "next");
+    assert_string_equal(f->said.data, "data 0 one message\ndata 0 \ndata 0 next\n");
+    mux_send(f->mux, 0, "{}", 2);
+    receive(f, bytes, 8);
+    assert_memory_equal(bytes, "\x8a\x02hi\x81\x02{}", 8);
+}
+
+static void a_text_that_is_too_long_ends_it(void **state)
+{
+    struct fixture *f = *state;
+
+    open_mux(f, MUX_TEXT, "", 0);
+    send_frame(f, 0x01, "begins", 6);
+    for (size_t i = 0; i < MUX_TEXT_LIMIT_BYTES / 100 + 1 && !f->closed; i++) {
+        char piece[100] = {0};
+
+        send_frame(f, 0x00, piece, sizeof(piece));
+        loop_run_once(f->loop);
+    }
+    run_until(f, "closed");
+    assert_null(strstr(f->said.data, "data"));
+}
+
 /* One that never takes its answers is given up, whatever it makes us say. */
 static void who_never_reads_is_given_up(void **state)
 {
@@ -308,6 +380,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(spdy_inside_websocket, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_read_while_paused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(there_is_room_for_so_much, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(room_is_told_when_it_came_while_reading, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(texts_come_whole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_text_that_is_too_long_ends_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_never_reads_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(broken_bytes_end_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_client_that_is_gone_is_noticed, set_up, tear_down),
