@@ -8,10 +8,10 @@ static const char *const unhealthy_policies[] = {"IfHealthyBudget", "AlwaysAllow
 static const struct field spec_fields[] = {
     {.name = "minAvailable",
      .type = FIELD_INT_OR_STRING,
-     .doc = "How many of the pods must stay ready: a number, or a percentage like 50%."},
+     .doc = "How many of the pods must stay ready: a number, or a share of them in percent."},
     {.name = "maxUnavailable",
      .type = FIELD_INT_OR_STRING,
-     .doc = "How many of the pods may be missing: a number, or a percentage like 50%."},
+     .doc = "How many of the pods may be missing: a number, or a share of them in percent."},
     {.name = "selector", .type = FIELD_ANY, .doc = "Which pods are meant; {} means all."},
     {.name = "unhealthyPodEvictionPolicy",
      .type = FIELD_STRING,

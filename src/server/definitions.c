@@ -115,28 +115,52 @@ static size_t count_all(const struct server *s)
     return n;
 }
 
+/* Kinds that are answered and not stored have fields too, some of them. */
+static const struct kind **describe(const struct kind *const *list)
+{
+    size_t n = count_kinds(list);
+    const struct kind **all = calloc(n + count_kinds(review_kinds) + 1, sizeof(*all));
+
+    if (!all)
+        return NULL;
+    memcpy(all, list, n * sizeof(*all));
+    for (size_t i = 0; review_kinds[i]; i++)
+        if (review_kinds[i]->fields)
+            all[n++] = review_kinds[i];
+    return all;
+}
+
 /* Makes the lists anew; the old ones are gone then. */
 int server_list_kinds(struct server *s, struct err *err)
 {
     size_t n = count_all(s) + 1;
-    const struct kind **list = calloc(n, sizeof(*list));
+    const struct kind **list = calloc(n, sizeof(*list)), **described = NULL;
     struct store_collection **stored = calloc(n, sizeof(struct store_collection *));
-    uint64_t *hashes = calloc(n, sizeof(*hashes));
+    uint64_t *hashes = calloc(n + count_kinds(review_kinds), sizeof(*hashes));
     int rc = list && stored && hashes ? fill_lists(s, list, stored, err) : out_of_memory(err);
 
+    if (rc == 0 && !(described = describe(list)))
+        rc = out_of_memory(err);
     if (rc < 0) {
         free(list);
         free(stored);
         free(hashes);
         return rc;
     }
-    free(s->kinds);
-    free(s->collections);
-    free(s->openapi_hashes);
+    server_forget_kinds(s);
     s->kinds = list;
     s->collections = stored;
+    s->described = described;
     s->openapi_hashes = hashes;
     return 0;
+}
+
+void server_forget_kinds(struct server *s)
+{
+    free(s->kinds);
+    free(s->collections);
+    free(s->described);
+    free(s->openapi_hashes);
 }
 
 /* --- names ------------------------------------------------------------------------------ */

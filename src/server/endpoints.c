@@ -324,6 +324,65 @@ static const struct column slice_columns[] = {
     COLUMN_AGE,
     {0}};
 
+/* --- fields ---------------------------------------------------------------------------- */
+
+static const struct field target_fields[] = {
+    {.name = "kind", .type = FIELD_STRING, .doc = "Pod."},
+    {.name = "namespace", .type = FIELD_STRING, .doc = "Namespace of the pod."},
+    {.name = "name", .type = FIELD_STRING, .doc = "Name of the pod."},
+    {.name = "uid", .type = FIELD_STRING, .doc = "UID of the pod."},
+    {0}};
+
+#define FIELD_TARGET                                                                               \
+    {.name = "nodeName", .type = FIELD_STRING, .doc = "Node the pod runs on."},                    \
+    {                                                                                              \
+        .name = "targetRef", .type = FIELD_OBJECT, .fields = target_fields,                        \
+        .doc = "The pod that has the address."                                                     \
+    }
+#define FIELD_OBJECTS(n, of, text)                                                                 \
+    {                                                                                              \
+        .name = n, .type = FIELD_LIST, .item = FIELD_OBJECT, .fields = of, .doc = text             \
+    }
+
+static const struct field port_fields[] = {
+    {.name = "name", .type = FIELD_STRING, .doc = "Name of the service's port."},
+    {.name = "port", .type = FIELD_INT32, .doc = "Port of the pods."},
+    {.name = "protocol", .type = FIELD_STRING, .doc = "TCP, UDP or SCTP."},
+    {0}};
+
+static const struct field address_fields[] = {
+    {.name = "ip", .type = FIELD_STRING, .doc = "The address."}, FIELD_TARGET, {0}};
+
+static const struct field subset_fields[] = {
+    FIELD_OBJECTS("addresses", address_fields, "Addresses of pods that are ready."),
+    FIELD_OBJECTS("notReadyAddresses", address_fields, "Addresses of pods that are not."),
+    FIELD_OBJECTS("ports", port_fields, "Ports they are reached at."),
+    {0}};
+
+static const struct field endpoints_fields[] = {
+    FIELD_OBJECTS("subsets", subset_fields, "Pods behind the service, and their ports."), {0}};
+
+static const struct field condition_fields[] = {
+    {.name = "ready", .type = FIELD_BOOL, .doc = "Whether the pod is to be used."},
+    {.name = "serving", .type = FIELD_BOOL, .doc = "Whether it is ready, also while it ends."},
+    {.name = "terminating", .type = FIELD_BOOL, .doc = "Whether it is being deleted."},
+    {0}};
+
+static const struct field endpoint_fields[] = {
+    {.name = "addresses", .type = FIELD_LIST, .item = FIELD_STRING, .doc = "Its addresses."},
+    {.name = "conditions",
+     .type = FIELD_OBJECT,
+     .fields = condition_fields,
+     .doc = "What state the pod is in."},
+    FIELD_TARGET,
+    {0}};
+
+static const struct field slice_fields[] = {
+    {.name = "addressType", .type = FIELD_STRING, .doc = "IPv4."},
+    FIELD_OBJECTS("endpoints", endpoint_fields, "Pods behind the service."),
+    FIELD_OBJECTS("ports", port_fields, "Ports they are reached at."),
+    {0}};
+
 /* --- the two kinds --------------------------------------------------------------------- */
 
 const struct kind kind_endpoints = {.group = "",
@@ -333,14 +392,19 @@ const struct kind kind_endpoints = {.group = "",
                                     .singular = "endpoints",
                                     .short_names = (const char *const[]){"ep", NULL},
                                     .namespaced = true,
+                                    .doc = "Endpoints says which pods are behind a service.",
+                                    .fields = endpoints_fields,
                                     .columns = endpoints_columns};
-const struct kind kind_endpoint_slice = {.group = "discovery.k8s.io",
-                                         .version = "v1",
-                                         .name = "EndpointSlice",
-                                         .plural = "endpointslices",
-                                         .singular = "endpointslice",
-                                         .namespaced = true,
-                                         .columns = slice_columns};
+const struct kind kind_endpoint_slice = {
+    .group = "discovery.k8s.io",
+    .version = "v1",
+    .name = "EndpointSlice",
+    .plural = "endpointslices",
+    .singular = "endpointslice",
+    .namespaced = true,
+    .doc = "EndpointSlice says which pods are behind a service.",
+    .fields = slice_fields,
+    .columns = slice_columns};
 
 static const struct form {
     const struct kind *kind;

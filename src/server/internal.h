@@ -33,6 +33,7 @@ struct server {
     struct clock *clock;
     const struct kind **kinds;             /* compiled in, then installed; ends with NULL */
     struct store_collection **collections; /* as kinds */
+    const struct kind **described;         /* kinds, and others with fields; ends with NULL */
     struct buf scratch;                    /* where objects are encoded, memory kept */
     struct wait *waits;
 
@@ -53,7 +54,7 @@ struct server {
     struct clock_timer *namespace_timer; /* namespace.c */
     int64_t namespace_delay_ms;
 
-    uint64_t *openapi_hashes; /* as kinds, filled on first use */
+    uint64_t *openapi_hashes; /* as described, filled on first use */
 
     struct definitions *definitions; /* definitions.c */
 
@@ -69,6 +70,7 @@ struct store_collection *server_collection(const struct server *s, const struct 
 const struct kind *server_kind(const struct server *s, const char *group, const char *version,
                                const char *plural);
 int server_list_kinds(struct server *s, struct err *err) must_check;
+void server_forget_kinds(struct server *s); /* frees the lists */
 int definitions_start(struct server *s, struct err *err) must_check;
 void definitions_free(struct server *s);
 /* Before one is written: its status says whether its names are free, a finalizer holds it. */

@@ -19,7 +19,7 @@ int verb_openapi_v2(struct server_request *r, struct err *err)
     struct buf b = BUF_INIT(DOCUMENT_LIMIT_BYTES);
 
     (void)err;
-    schema_openapi_v2(r->server->kinds, &b);
+    schema_openapi_v2(r->server->described, &b);
     reply_buf(r, 200, V2_TYPE, &b);
     return 0;
 }
@@ -27,8 +27,8 @@ int verb_openapi_v2(struct server_request *r, struct err *err)
 static bool first_of_version(const struct server *s, size_t at)
 {
     for (size_t i = 0; i < at; i++)
-        if (strcmp(s->kinds[i]->group, s->kinds[at]->group) == 0 &&
-            strcmp(s->kinds[i]->version, s->kinds[at]->version) == 0)
+        if (strcmp(s->described[i]->group, s->described[at]->group) == 0 &&
+            strcmp(s->described[i]->version, s->described[at]->version) == 0)
             return false;
     return true;
 }
@@ -41,7 +41,8 @@ static uint64_t hash_of(struct server *s, size_t at)
 
     if (s->openapi_hashes[at])
         return s->openapi_hashes[at];
-    json_write(&b, schema_openapi_v3(&a, s->kinds, s->kinds[at]->group, s->kinds[at]->version));
+    json_write(&b, schema_openapi_v3(&a, s->described, s->described[at]->group,
+                                     s->described[at]->version));
     if (!b.failed && !arena_failed(&a))
         s->openapi_hashes[at] = fnv1a_64(FNV1A_64_START, b.data, b.len);
     buf_release(&b);
@@ -55,15 +56,15 @@ int verb_openapi_v3(struct server_request *r, struct err *err)
 
     (void)err;
     paths = json_make_object(r->arena, index, "paths");
-    for (size_t i = 0; r->server->kinds[i]; i++) {
+    for (size_t i = 0; r->server->described[i]; i++) {
         const char *path;
 
         if (!first_of_version(r->server, i))
             continue;
-        path = *r->server->kinds[i]->group
-                   ? arena_printf(r->arena, "apis/%s/%s", r->server->kinds[i]->group,
-                                  r->server->kinds[i]->version)
-                   : arena_printf(r->arena, "api/%s", r->server->kinds[i]->version);
+        path = *r->server->described[i]->group
+                   ? arena_printf(r->arena, "apis/%s/%s", r->server->described[i]->group,
+                                  r->server->described[i]->version)
+                   : arena_printf(r->arena, "api/%s", r->server->described[i]->version);
         if (!path)
             return out_of_memory(err);
         entry = json_make_object(r->arena, paths, path);
@@ -82,12 +83,12 @@ int openapi_v3_document(struct server_request *r, const char *path, struct err *
     if (strcmp(r->method, "GET") != 0)
         return err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET is allowed here");
     if (strncmp(path, "api/", 4) == 0) {
-        document = schema_openapi_v3(r->arena, r->server->kinds, "", path + 4);
+        document = schema_openapi_v3(r->arena, r->server->described, "", path + 4);
     } else if (strncmp(path, "apis/", 5) == 0 && (slash = strchr(path + 5, '/'))) {
         const char *group = arena_strndup(r->arena, path + 5, (size_t)(slash - path - 5));
 
         if (group)
-            document = schema_openapi_v3(r->arena, r->server->kinds, group, slash + 1);
+            document = schema_openapi_v3(r->arena, r->server->described, group, slash + 1);
     }
     if (!document && !arena_failed(r->arena))
         return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");

@@ -47,8 +47,6 @@ void server_free(struct server *s)
     quota_free(s);
     free(s->addresses);
     definitions_free(s);
-    free(s->kinds);
-    free(s->collections);
-    free(s->openapi_hashes);
+    server_forget_kinds(s);
     free(s);
 }
