@@ -7,7 +7,7 @@ import { loadSession, session, signOut } from "./data/session.ts";
 import { link } from "./data/stream.ts";
 import { lang, setLang, tc } from "./i18n/index.ts";
 import { Bell, Notifier } from "./notify.tsx";
-import { ProjectMenu } from "./project.tsx";
+import { inProject, ProjectMenu } from "./project.tsx";
 import { JobsPage } from "./pages/jobs/jobs.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { openKeys, Palette } from "./palette.tsx";
@@ -72,7 +72,7 @@ function Header() {
   return (
     <header class="top">
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>{tc("skip")}</a>
-      <a class="brand" href="/jobs">{tc("product")}</a>
+      <a class="brand" href={inProject("/jobs")}>{tc("product")}</a>
       <ProjectMenu />
       <span class="grow" />
       <LinkLight />
@@ -99,7 +99,7 @@ function Navigation() {
   return (
     <nav class="side" aria-label={tc("product")}>
       {entries.map(([href, label]) => (
-        <a key={href} href={href} aria-current={path.value === href || path.value.startsWith(`${href}/`) ? "page" : undefined}>{label}</a>
+        <a key={href} href={inProject(href)} aria-current={path.value === href || path.value.startsWith(`${href}/`) ? "page" : undefined}>{label}</a>
       ))}
     </nav>
   );

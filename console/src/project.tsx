@@ -21,6 +21,11 @@ export const project = computed(() => {
   return said === null ? remembered.value : said.includes(",") ? "" : said;
 });
 
+/** The address of a list with the project shown now. */
+export function inProject(list: string): string {
+  return LISTS.includes(list) && project.value ? `${list}?project=${encodeURIComponent(project.value)}` : list;
+}
+
 function choose(next: string): void {
   remembered.value = next;
   localStorage.setItem(KEY, next);
@@ -47,7 +52,7 @@ export function ProjectMenu() {
   const names = [...new Set([...spaces.items.map((one) => one.metadata.name), session.value?.namespace ?? "default", ...(project.value ? [project.value] : [])])]
     .filter((name) => !name.startsWith("kube-")).sort();
   return (
-    <Menu class="project" name={tc("project")} label={<>{tc("project")}: {project.value || tc("all")} ▾</>}
+    <Menu class="project" name={`${tc("project")}: ${project.value || tc("all")}`} label={<>{tc("project")}: {project.value || tc("all")}<span aria-hidden="true"> ▾</span></>}
       items={[{ label: tc("all"), hint: project.value ? "" : "✓", onSelect: () => choose("") }, ...names.map((name) => ({ label: name, hint: project.value === name ? "✓" : "", onSelect: () => choose(name) }))]} />
   );
 }

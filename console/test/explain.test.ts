@@ -6,6 +6,7 @@ import { newlyOver } from "../src/lib/endings.ts";
 import { shortCause, tellingLine, tipFor, type Tip } from "../src/lib/failure.ts";
 import { gpuKinds, misfit } from "../src/lib/fit.ts";
 import { byteTicks, shortBytes } from "../src/lib/quantity.ts";
+import { say } from "../src/lib/say.ts";
 import { sparkPath } from "../src/lib/spark.ts";
 import { ticks, timeLineOf } from "../src/lib/timeline.ts";
 import { queuePosition, waitingText } from "../src/lib/waiting.ts";
@@ -121,4 +122,15 @@ test("axes of bytes have binary places", () => {
   assert.equal(shortBytes(1.5 * 2 ** 20), "1.5 MiB");
   assert.equal(shortBytes(0), "0 B");
   assert.deepEqual(byteTicks(0, 4), [0]);
+});
+
+test("the controllers' sentences in Chinese", () => {
+  assert.equal(say("PyTorchTrainingJob a has failed: a-w-0 failed with exit code 1: KeyError: 'x'; 2 more failed; restartPolicy Never does not restart it", "zh"),
+    "a 失败：a-w-0 以退出码 1 失败：KeyError: 'x'；另有 2 个副本失败；重启策略 Never 不会重启它");
+  assert.equal(say("PyTorchTrainingJob a has failed: a-w-0 failed with exit code 3; the restart budget is spent (3 of 3)", "zh"), "a 失败：a-w-0 以退出码 3 失败；重启次数已用完（3/3）");
+  assert.equal(say("a-w-0 is waiting: waiting for a node: none is ready", "zh"), "a-w-0 正在等待：等待节点：没有就绪的节点");
+  assert.equal(say("Create the replica[a-w-0] for the first time.", "zh"), "首次创建副本 a-w-0。");
+  assert.equal(say("2 of 4 pods are running", "zh"), "4 个 Pod 中有 2 个在运行");
+  assert.equal(say("2 of 4 pods are running", "en"), "2 of 4 pods are running");
+  assert.equal(say("unheard of", "zh"), "unheard of");
 });

@@ -3,8 +3,9 @@ import { useEffect, useRef } from "preact/hooks";
 import { corePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { Event, Job, Pod } from "../../data/types.ts";
-import { translator } from "../../i18n/index.ts";
+import { lang, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
+import { say } from "../../lib/say.ts";
 import { query, setQuery } from "../../router.ts";
 import { Ago } from "../../ui/time.tsx";
 
@@ -41,7 +42,7 @@ export function EventTable(props: { events: Event[]; withObject: boolean }) {
               <td><Ago time={event.firstTimestamp ?? event.metadata.creationTimestamp} /></td>
               <td><Ago time={lastSeen(event)} /></td>
               <td>{event.reason}</td>
-              <td>{event.message}{(event.count ?? 1) > 1 ? <span class="dim num"> ×{event.count}</span> : null}</td>
+              <td title={say(event.message ?? "", lang.value)}>{event.message}{(event.count ?? 1) > 1 ? <span class="dim num"> ×{event.count}</span> : null}</td>
               {props.withObject ? <td class="mono">{event.involvedObject.kind}/{event.involvedObject.name}</td> : null}
             </tr>
           ))}

@@ -9,7 +9,7 @@ import { exitWord, firstEnding, sentenceOf, tellingLine, tipFor, type Ending } f
 import { jobHref } from "../../lib/jobs.ts";
 import { stateOfJob } from "../../lib/state.ts";
 import { duration, millis, now } from "../../lib/time.ts";
-import { waitingText } from "../../lib/waiting.ts";
+import { say } from "../../lib/say.ts";
 import { spansOf } from "../../logs/ansi.ts";
 
 const t = translator(jobTexts);
@@ -42,7 +42,7 @@ function Failed(props: { job: Job; pods: Pod[] }) {
   return (
     <div class="box bad" role="region" aria-label={t("failedTitle")}>
       <h2>{t("failedTitle")}</h2>
-      <p>{sentenceOf(props.job)}</p>
+      <p title={sentenceOf(props.job)}>{say(sentenceOf(props.job), lang.value)}</p>
       {ending ? <>
         <p><a href={`${jobHref(props.job, "logs")}?replica=${encodeURIComponent(ending.pod.metadata.name)}`}>{ending.pod.metadata.name}</a> · {t("exitCode", { code: ending.code, words })}{ending.message ? <> · <code>{ending.message}</code></> : null}</p>
         <p><b>{t("suggestion")}:</b> {t(tipFor(ending.code, `${ending.reason}\n${ending.message}\n${props.job.status?.reason ?? ""}\n${lines}`))}</p>
@@ -63,7 +63,7 @@ export function Why(props: { job: Job; pods: Pod[] }) {
   const since = millis(job.metadata.creationTimestamp);
   return (
     <div class="box warn" role="region" aria-label={t("pendingTitle")}>
-      <b>{t("pendingTitle")}</b>: {waitingText(message, lang.value)}{since === undefined ? null : <span class="dim num"> ({t("since", { time: duration(now.value - since) })})</span>}
+      <b>{t("pendingTitle")}</b>: {say(message, lang.value)}{since === undefined ? null : <span class="dim num"> ({t("since", { time: duration(now.value - since) })})</span>}
     </div>
   );
 }

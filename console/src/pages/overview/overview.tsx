@@ -10,7 +10,8 @@ import { usageOf } from "../../lib/nodes.ts";
 import { formatQuantity } from "../../lib/quantity.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { millis } from "../../lib/time.ts";
-import { queuePosition, waitingText } from "../../lib/waiting.ts";
+import { say } from "../../lib/say.ts";
+import { queuePosition } from "../../lib/waiting.ts";
 import { project } from "../../project.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { StateMark } from "../../ui/state.tsx";
@@ -71,7 +72,7 @@ function Waiting(props: { jobs: Job[] }) {
     <div class="scroll-x"><table>
       <thead><tr><th scope="col">{tc("name")}</th><th scope="col">{t("queue")}</th><th scope="col">{t("position")}</th><th scope="col">{t("why")}</th><th scope="col">{t("when")}</th></tr></thead>
       <tbody>{waiting.slice(0, SHOWN).map((job) => (
-        <tr key={job.metadata.uid}><td><a href={jobHref(job)}>{job.metadata.name}</a></td><td>{queueOf(job)}</td><td class="num">{queuePosition(job) ?? "-"}</td><td>{waitingText(job.status?.message ?? "", lang.value)}</td><td><Ago time={job.metadata.creationTimestamp} /></td></tr>
+        <tr key={job.metadata.uid}><td><a href={jobHref(job)}>{job.metadata.name}</a></td><td>{queueOf(job)}</td><td class="num">{queuePosition(job) ?? "-"}</td><td>{say(job.status?.message ?? "", lang.value)}</td><td><Ago time={job.metadata.creationTimestamp} /></td></tr>
       ))}</tbody>
     </table></div>
   );
@@ -85,7 +86,7 @@ function Failures(props: { jobs: Job[] }) {
     <div class="scroll-x"><table>
       <thead><tr><th scope="col">{tc("name")}</th><th scope="col">{tc("kind")}</th><th scope="col">{t("why")}</th><th scope="col">{t("when")}</th></tr></thead>
       <tbody>{failed.slice(0, SHOWN).map((job) => (
-        <tr key={job.metadata.uid}><td><a href={jobHref(job)}><StateMark state="failed" iconOnly /> {job.metadata.name}</a></td><td>{job.kind}</td><td>{job.status?.message ?? job.status?.reason ?? "-"}</td><td><Ago time={job.status?.completionTime} /></td></tr>
+        <tr key={job.metadata.uid}><td><a href={jobHref(job)}><StateMark state="failed" iconOnly /> {job.metadata.name}</a></td><td>{job.kind}</td><td>{say(job.status?.message ?? job.status?.reason ?? "-", lang.value)}</td><td><Ago time={job.status?.completionTime} /></td></tr>
       ))}</tbody>
     </table></div>
   );
