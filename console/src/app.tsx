@@ -54,7 +54,7 @@ function LinkLight() {
   if (state === "connecting") return <span class="light" role="status" />;
   return (
     <span class={`light light-${state}`} role="status">
-      <span aria-hidden="true">●</span> {state === "live" ? tc("live") : tc("reconnecting")}
+      <span aria-hidden="true">●</span> <span class="light-word">{state === "live" ? tc("live") : tc("reconnecting")}</span>
     </span>
   );
 }

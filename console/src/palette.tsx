@@ -66,15 +66,16 @@ function Search() {
   const jobs = useJobs().items;
   const [q, setQ] = useState("");
   const [at, setAt] = useState(0);
+  const newest = useMemo(() => [...jobs].sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1)), [jobs]);
   const entries = useMemo<Entry[]>(() => [
-    ...jobs.map((job) => ({ label: job.metadata.name, run: () => navigate(jobHref(job)), mark: <StateMark state={stateOfJob(job)} iconOnly /> })),
+    ...newest.map((job) => ({ label: job.metadata.name, run: () => navigate(jobHref(job)), mark: <StateMark state={stateOfJob(job)} iconOnly /> })),
     ...[["/overview", tc("overview")], ["/jobs", tc("jobs")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]].map(([href, label]) => ({ label: label!, run: () => navigate(href!) })),
     ...JOB_KINDS.map((kind) => ({ label: t("create", { kind: kind.short }), run: () => navigate(`/jobs/new?kind=${kind.kind}`) })),
-    ...jobs.map((job) => ({ label: t("logs", { name: job.metadata.name }), run: () => navigate(jobHref(job, "logs")) })),
+    ...newest.map((job) => ({ label: t("logs", { name: job.metadata.name }), run: () => navigate(jobHref(job, "logs")) })),
     { label: t("switchLang"), run: () => setLang(lang.value === "zh" ? "en" : "zh") },
     { label: t("switchTheme"), run: () => { theme.value = document.documentElement.dataset["theme"] === "dark" ? "light" : "dark"; } },
     { label: t("keys"), run: () => { open.value = "keys"; } },
-  ], [jobs, lang.value]);
+  ], [newest, lang.value]);
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   const found = entries.filter((one) => words.every((word) => one.label.toLowerCase().includes(word))).slice(0, SHOWN);
   const run = (entry: Entry | undefined): void => {

@@ -53,6 +53,15 @@ export const cli = {
   rerun: (job: Job): string => `${cli.get(job)} > job.yaml   # metadata.name, then: kubectl create -f job.yaml`,
   get: (job: Job): string => `kubectl -n ${job.metadata.namespace} get ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name} -o yaml`,
   remove: (job: Job): string => `kubectl -n ${job.metadata.namespace} delete ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name}`,
+  /** One line for each project and kind. */
+  removeAll: (jobs: Job[]): string[] => {
+    const groups = new Map<string, string[]>();
+    for (const job of jobs) {
+      const head = `kubectl -n ${job.metadata.namespace} delete ${jobKind(job.kind ?? "")?.plural}`;
+      groups.set(head, [...(groups.get(head) ?? []), job.metadata.name]);
+    }
+    return [...groups].map(([head, names]) => `${head} ${names.join(" ")}`);
+  },
   logs: (job: Job): string => `muster logs ${job.metadata.name} -n ${job.metadata.namespace} -f`,
   pause: (job: Job, on: boolean): string =>
     `kubectl -n ${job.metadata.namespace} patch ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name} --type merge -p '{"spec":{"runMode":{"pause":{"enabled":${on}}}}}'`,

@@ -23,8 +23,17 @@ function addPod(totals: Totals, spec: PodSpec | undefined, times: number): void 
   }
 }
 
+// A job that changes is another object: what was worked out of one stays right. Lists of thousands ask again and again.
+const known = new WeakMap<Job, Totals>();
+
 /** Over all replicas; an MPI launcher is not counted. */
 export function totalsOf(job: Job): Totals {
+  let totals = known.get(job);
+  if (!totals) known.set(job, (totals = addUp(job)));
+  return totals;
+}
+
+function addUp(job: Job): Totals {
   const totals: Totals = { requests: {}, limits: {} };
   for (const spec of job.spec?.replicaSpecs ?? [])
     if (job.kind !== "MPIJob" || spec.type !== "launcher") addPod(totals, spec.template?.spec, spec.replicas ?? 1);

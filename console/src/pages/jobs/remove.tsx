@@ -7,11 +7,13 @@ import { tc, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { replicaCounts } from "../../lib/jobs.ts";
 import { isOver } from "../../lib/state.ts";
+import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { dismiss, toast } from "../../ui/toast.tsx";
 
 const t = translator(jobsTexts);
 const UNDO_MS = 5_000;
+const CLI_LINES = 4;
 
 async function removeNow(job: Job): Promise<void> {
   try {
@@ -54,7 +56,7 @@ export function RemoveDialog(props: { jobs: Job[]; onClose(): void; onDone?(): v
           {t("typeName", { name: word })} <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autofocus />
         </label>
       ) : null}
-      {only ? <p class="dim">{t("asCli")}: <code>{cli.remove(only)}</code></p> : null}
+      {cli.removeAll(props.jobs).slice(0, CLI_LINES).map((line) => <CliLine key={line} label={t("asCli")} line={line} />)}
     </Dialog>
   );
 }
