@@ -2,11 +2,12 @@
 import { autocompletion, closeBrackets, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, defaultHighlightStyle, foldGutter, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { linter, lintGutter, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";
 import { EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import { parseDocument } from "yaml";
 import { lang } from "../i18n/index.ts";
@@ -21,6 +22,14 @@ export interface ServerProblem {
 }
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
+
+// The page's own colours, which are readable in both themes.
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--info)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--ok)" },
+  { tag: [tags.number, tags.bool, tags.null, tags.keyword, tags.labelName, tags.typeName], color: "var(--warn)" },
+  { tag: [tags.comment, tags.meta], color: "var(--dim)" },
+]);
 
 /** What is wrong with a text: its YAML, then the schema, then what the server said. */
 export function diagnose(text: string, schema: KindSchema | null, server: ServerProblem[]): Diagnostic[] {
@@ -109,11 +118,11 @@ export function Editor(props: { text: string; onChange?(text: string): void; sch
         extensions: [
           EditorView.cspNonce.of(nonce),
           lineNumbers(), foldGutter(), history(), indentOnInput(), bracketMatching(), closeBrackets(), highlightActiveLine(), highlightSelectionMatches(),
-          syntaxHighlighting(defaultHighlightStyle), yaml(), lintGutter(),
+          syntaxHighlighting(colours), yaml(), lintGutter(),
           linter((v) => diagnose(v.state.doc.toString(), schema(), now.current.problems ?? []), { delay: 300 }),
           autocompletion({ override: [completions(schema)] }), hover(schema),
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
-          EditorView.contentAttributes.of({ "aria-label": now.current.label }),
+          EditorView.contentAttributes.of({ "aria-label": now.current.label, tabindex: "0" }),
           EditorState.readOnly.of(now.current.readOnly ?? false),
           EditorView.theme({ "&": { backgroundColor: "var(--bg)", color: "var(--text)", height: "100%" }, ".cm-gutters": { backgroundColor: "var(--bg-soft)", color: "var(--dim)", border: "none" }, ".cm-cursor": { borderLeftColor: "var(--text)" }, ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--accent-soft) 40%, transparent)" } }, { dark: dark.value }),
           EditorView.updateListener.of((update) => { if (update.docChanged) now.current.onChange?.(update.state.doc.toString()); }),

@@ -51,6 +51,7 @@ export class Daemon {
         this.loginPath = found[2];
         resolve();
       });
+      this.process.once("error", reject);
       this.process.once("exit", (code) => reject(new Error(`muster up ended with ${code}: ${this.said()}`)));
     });
     await within(ready, "muster up to be ready");
@@ -73,10 +74,11 @@ export class Daemon {
     await within(gone, "the daemon to end");
   }
 
-  /** Deletes every job, waits until their pods are gone, stops; what is left then is a failure. */
+  /** Deletes every job that may run, waits until their pods are gone, stops; what is left then is a failure. */
   async close() {
+    if (!this.token) return fs.rmSync(this.folder, { recursive: true, force: true }); // it never was up
     for (const at of [JOBS, MPI_JOBS])
-      for (const job of (await this.api("GET", at)).items) await this.api("DELETE", `${at}/${job.metadata.name}`, { propagationPolicy: "Background" });
+      for (const job of (await this.api("GET", at)).items) if (!job.spec.runMode?.pause?.enabled) await this.api("DELETE", `${at}/${job.metadata.name}`, { propagationPolicy: "Background" });
     await this.until(PODS, (pods) => pods.size === 0, "pods to be gone");
     await this.kill("SIGTERM");
     const left = this.leftProcesses();
@@ -217,12 +219,13 @@ export class Browser {
   }
 }
 
-/** A daemon and a browser for all tests of a file; the tests share them in order. */
-export function withConsole(options = []) {
+/** A daemon and a browser for all tests of a file; the tests share them in order. prepare: what must be there first. */
+export function withConsole(options = [], prepare = async () => undefined) {
   const shared = { daemon: new Daemon(), browser: new Browser() };
   before(async () => {
     await shared.daemon.start(...options);
     await shared.browser.start();
+    await prepare(shared.daemon);
   });
   after(async () => {
     await shared.browser.close();
@@ -257,5 +260,5 @@ export function row(page, name) {
 }
 
 export function figure(text) {
-  console.log(`# figure: ${text}`);
+  process.stderr.write(`figure: ${text}\n`);
 }
