@@ -72,7 +72,12 @@ console/dist/HASH: $(CONSOLE_SRC)
 	@command -v npm >/dev/null || { echo "make: the console needs npm: tools/setup.sh build installs it, CONSOLE=0 leaves it out" >&2; exit 1; }
 	$(Q)flock console/package.json tools/build-console.sh
 
-$(B)/console/assets.c: $(if $(filter 1,$(CONSOLE)),console/dist/HASH) tools/embed-assets.sh
+# Which of the two was built last in this folder.
+$(B)/console/with-$(CONSOLE):
+	@mkdir -p $(@D)
+	@rm -f $(B)/console/with-* && touch $@
+
+$(B)/console/assets.c: $(if $(filter 1,$(CONSOLE)),console/dist/HASH) tools/embed-assets.sh $(B)/console/with-$(CONSOLE)
 	@mkdir -p $(@D)
 	$(Q)tools/embed-assets.sh $(if $(filter 1,$(CONSOLE)),console/dist,-) $(basename $@)
 $(B)/console/assets.o: $(B)/console/assets.c
