@@ -211,9 +211,9 @@ static void remove_empty(const char *folder)
     (void)rmdir(folder);
 }
 
-/* Folders of other daemons that were killed and never started again. Our own of before are places
- * we know: their pods may be just starting. */
-static void remove_abandoned(const struct cgroups *g, const char *folder)
+/* Folders of other daemons that were killed, perhaps never to be started again. Our own of before
+ * are places we know. */
+static void find_abandoned(struct cgroups *g, const char *folder)
 {
     DIR *d = opendir(folder);
     const struct dirent *e;
@@ -222,10 +222,24 @@ static void remove_abandoned(const struct cgroups *g, const char *folder)
     while (d && (e = readdir(d)) != NULL)
         if (strncmp(e->d_name, CGROUP_NAME_PREFIX, strlen(CGROUP_NAME_PREFIX)) == 0 &&
             strcmp(e->d_name, LEAF) != 0 && join(path, folder, e->d_name) && !is_known(g, path) &&
-            !is_owned(e->d_name))
-            remove_empty(path);
+            !is_owned(e->d_name) && g->abandoned_len < CGROUP_ABANDONED_LIMIT &&
+            (g->abandoned[g->abandoned_len] = strdup(path)) != NULL)
+            g->abandoned_len++;
     if (d)
         (void)closedir(d);
+}
+
+static void forget_abandoned(struct cgroups *g)
+{
+    while (g->abandoned_len > 0)
+        free(g->abandoned[--g->abandoned_len]);
+}
+
+void cgroups_remove_abandoned(struct cgroups *g)
+{
+    for (size_t i = 0; i < g->abandoned_len; i++)
+        remove_empty(g->abandoned[i]);
+    forget_abandoned(g);
 }
 
 static int make_place(const char *path, unsigned controllers, bool unified)
@@ -244,7 +258,7 @@ static int open_place(struct cgroups *g, const struct cgroup_own *own, const cha
         found = find_divisible(own, base);
     else
         (void)snprintf(base, sizeof(base), "%s", own->folder);
-    remove_abandoned(g, base);
+    find_abandoned(g, base);
     if (!join(path, base, name) || make_folder(path) != 0)
         return 0;
     if (own->unified && hand_down(path, found) != 0)
@@ -377,6 +391,7 @@ void cgroups_release(struct cgroups *g)
         (void)rmdir(g->places[g->len - 1].path); /* if nothing runs in it */
         drop_place(g, g->len - 1);
     }
+    forget_abandoned(g);
     free(g->problem);
     free(g->memory);
     *g = (struct cgroups){.len = 0};

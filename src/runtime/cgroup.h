@@ -25,6 +25,7 @@ enum cgroup_controller {
 #define CGROUP_NAME_PREFIX "muster-"
 #define CGROUP_PATH_BYTES 4096
 #define CGROUP_PLACES_LIMIT 32
+#define CGROUP_ABANDONED_LIMIT 256   /* the others next time */
 #define CGROUP_PODS_PIDS_LIMIT 32768 /* tasks of one pod: room for any training, not for a bomb */
 
 /* A folder in one hierarchy that holds the groups of our pods. */
@@ -41,6 +42,8 @@ struct cgroups {
     int64_t processors;
     char *problem; /* why limits are not enforced, or NULL */
     char *memory;  /* the file that remembers the places for the next daemon */
+    char *abandoned[CGROUP_ABANDONED_LIMIT]; /* folders of daemons that are gone */
+    size_t abandoned_len;
 };
 
 struct cgroups_options {
@@ -53,6 +56,10 @@ struct cgroups_options {
 /* Finds out what is allowed, by doing it. Only -ENOMEM. */
 int cgroups_init(struct cgroups *g, const struct cgroups_options *options) must_check;
 void cgroups_release(struct cgroups *g);
+/* Removes folders of other daemons that were gone at cgroups_init, where nothing runs. To be called
+ * some time later: what such a daemon was starting when it was killed may have been about to enter
+ * its group. */
+void cgroups_remove_abandoned(struct cgroups *g);
 /* NULL: CPU and memory limits are enforced. */
 const char *cgroups_problem(const struct cgroups *g);
 

@@ -44,6 +44,8 @@
 #define KEPT_TOTAL_LOGS 32
 /* The kept logs are looked through at most this often. */
 #define KEPT_TRIM_MS 10000
+/* Whatever another daemon, since dead, was starting when we came has entered its groups by then. */
+#define ABANDONED_MS 10000
 
 struct process_pod {
     struct process_runtime *owner;
@@ -66,7 +68,7 @@ struct process_runtime {
     struct loop *loop;
     char *pod_root, *log_root, *program;
     struct map pods; /* uid -> process_pod */
-    struct clock_timer *trim;
+    struct clock_timer *trim, *abandoned;
     bool has_mounts;
     int64_t log_bytes; /* of one run */
     struct cgroups cgroups;
@@ -715,6 +717,7 @@ static void process_free(struct runtime *r)
     struct process_runtime *self = self_of(r);
 
     clock_stop(loop_clock(self->loop), self->trim);
+    clock_stop(loop_clock(self->loop), self->abandoned);
     map_release(&self->pods, free_value);
     cgroups_release(&self->cgroups);
     free(self->pod_root);
@@ -775,6 +778,14 @@ static int open_machine(struct process_runtime *r, struct err *err)
     return 0;
 }
 
+static void on_abandoned(void *arg)
+{
+    struct process_runtime *r = arg;
+
+    r->abandoned = NULL;
+    cgroups_remove_abandoned(&r->cgroups);
+}
+
 int process_runtime_new(const struct process_options *options, struct runtime **ret,
                         struct err *err)
 {
@@ -799,6 +810,7 @@ int process_runtime_new(const struct process_options *options, struct runtime **
         process_free(&r->base);
         return rc;
     }
+    r->abandoned = clock_start(loop_clock(r->loop), ABANDONED_MS, on_abandoned, r);
     *ret = &r->base;
     return 0;
 }

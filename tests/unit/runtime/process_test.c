@@ -41,8 +41,18 @@ static void a_killed_daemon_stops_nothing(void **state)
     struct fixture *f = *state;
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct pod_record before;
+    char fifo[160], script[256];
+    FILE *file;
 
-    start_in_killed_daemon(f, "p", "trap 'exit 6' TERM; while :; do sleep 1000 & wait; done", true);
+    (void)snprintf(fifo, sizeof(fifo), "%s/f", f->root);
+    (void)snprintf(script, sizeof(script),
+                   "trap 'exit 6' TERM; echo > %s; while :; do sleep 1000 & wait; done", fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    start_in_killed_daemon(f, "p", script, true);
+    file = fopen(fifo, "re"); /* it has set its trap */
+    assert_non_null(file);
+    assert_int_equal(fgetc(file), '\n');
+    (void)fclose(file);
     before = stored_state(f, "p", &a);
     restart(f);
     assert_non_null(find(f, "p"));
@@ -149,6 +159,7 @@ static void no_replica_runs_twice(void **state)
         if (!find(f, uid))
             start_shell(f, uid, script);
         wait_dead(f, uid);
+        assert_string_equal(find(f, uid)->containers[0].message, "");
         assert_int_equal(find(f, uid)->containers[0].exit_code, 0);
         assert_int_equal(stat(path, &st), 0);
         assert_int_equal(st.st_size, 1);
