@@ -1,7 +1,7 @@
 // The third tab of the tutorials: CPU and memory with request, limit and use; GPU; network; storage. Live while it runs.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart, type Series } from "../charts/chart.tsx";
-import { Failure, get } from "../data/api.ts";
+import { Failure } from "../data/api.ts";
 import { corePath } from "../data/kinds.ts";
 import type { Job, Pod } from "../data/types.ts";
 import { translator } from "../i18n/index.ts";
@@ -11,6 +11,7 @@ import { isOver } from "../lib/state.ts";
 import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
 import { Empty, Problem } from "../ui/notice.tsx";
+import { podSamples } from "./anywhere.ts";
 import { aligned, idleFor, meanOf, merge, total, type Samples } from "./samples.ts";
 import "../style/metrics.css";
 
@@ -37,7 +38,7 @@ function useSamples(job: Job, pods: Pod[], seconds: number | undefined): { sampl
           const last = have.get(pod.metadata.uid)?.time.at(-1);
           const since = last ?? (seconds ? Date.now() - seconds * 1000 : 0);
           const path = `${corePath("pods", pod.metadata.namespace, pod.metadata.name)}/samples?since=${Math.floor(since)}&step=${step}&uid=${pod.metadata.uid}`;
-          have.set(pod.metadata.uid, merge(have.get(pod.metadata.uid), await get<Samples>(path)));
+          have.set(pod.metadata.uid, merge(have.get(pod.metadata.uid), await podSamples(path, pod)));
         }));
         if (!ended) { setSamples(new Map(have)); setFailure(null); setLoaded(true); }
       } catch (error) {
