@@ -8,7 +8,7 @@ import { gpuKinds, misfit } from "../src/lib/fit.ts";
 import { byteTicks, shortBytes } from "../src/lib/quantity.ts";
 import { say } from "../src/lib/say.ts";
 import { sparkPath } from "../src/lib/spark.ts";
-import { ticks, timeLineOf } from "../src/lib/timeline.ts";
+import { gathered, ticks, timeLineOf } from "../src/lib/timeline.ts";
 import { queuePosition, waitingText } from "../src/lib/waiting.ts";
 
 const CASES: [code: number, text: string, tip: Tip][] = [
@@ -133,4 +133,10 @@ test("the controllers' sentences in Chinese", () => {
   assert.equal(say("2 of 4 pods are running", "zh"), "4 个 Pod 中有 2 个在运行");
   assert.equal(say("2 of 4 pods are running", "en"), "2 of 4 pods are running");
   assert.equal(say("unheard of", "zh"), "unheard of");
+});
+
+test("marks of one moment are one, warnings first", () => {
+  const event = (name: string, type: string): Event => ({ metadata: meta(name, ""), type, involvedObject: {} });
+  const groups = gathered([{ at: 50, event: event("c", "Normal") }, { at: 0, event: event("a", "Normal") }, { at: 4, event: event("b", "Warning") }], 5);
+  assert.deepEqual(groups.map((one) => [one.at, one.events.map((each) => each.metadata.name)]), [[0, ["b", "a"]], [50, ["c"]]]);
 });

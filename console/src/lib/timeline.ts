@@ -86,11 +86,21 @@ export function timeLineOf(job: Job, pods: Pod[], events: Event[], now: number):
     };
   });
   const all = [jobLane, ...lanes];
-  // Warnings last: drawn over what happened in the same moment.
-  for (const lane of all) lane.marks.sort((a, b) => Number(a.event.type === "Warning") - Number(b.event.type === "Warning"));
   const times = all.flatMap((lane) => [...lane.spans.flatMap((one) => [one.from, one.to]), ...lane.marks.map((one) => one.at)]);
   const from = Math.min(...times);
   return { from, to: Math.max(from + 1000, ...times), lanes: all };
+}
+
+/** Marks too near to each other to be clicked one by one, as one: the warnings of it first. */
+export function gathered(marks: Mark[], within: number): { at: number; events: Event[] }[] {
+  const groups: { at: number; events: Event[] }[] = [];
+  for (const mark of [...marks].sort((a, b) => a.at - b.at)) {
+    const last = groups[groups.length - 1];
+    if (last && mark.at - last.at <= within) last.events.push(mark.event);
+    else groups.push({ at: mark.at, events: [mark.event] });
+  }
+  for (const group of groups) group.events.sort((a, b) => Number(b.type === "Warning") - Number(a.type === "Warning"));
+  return groups;
 }
 
 /** Round moments for an axis: about n of them, as ms since its beginning. */

@@ -1,16 +1,18 @@
 // The time line: job and replicas as bars on one axis, events as marks. A mark leads to its event, and its address too.
 import { useMemo } from "preact/hooks";
 import type { Event, Job, Pod } from "../../data/types.ts";
-import { translator } from "../../i18n/index.ts";
+import { lang, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { jobHref } from "../../lib/jobs.ts";
+import { say } from "../../lib/say.ts";
 import { isOver } from "../../lib/state.ts";
-import { ticks, timeLineOf, type Lane, type SpanKind } from "../../lib/timeline.ts";
+import { gathered, ticks, timeLineOf, type Lane, type SpanKind } from "../../lib/timeline.ts";
 import { duration, exact, now } from "../../lib/time.ts";
 import { query, setQuery } from "../../router.ts";
 
 const t = translator(jobTexts);
 const TICKS = 6;
+const NEAR = 0.012; // of the whole: about the width of a mark
 const LANES = 33; // the job and 32 replicas; the rest is on the page of replicas
 const WORDS: Record<SpanKind, "queued" | "starting" | "running" | "spanSucceeded" | "spanFailed"> = { queued: "queued", starting: "starting", running: "running", succeeded: "spanSucceeded", failed: "spanFailed" };
 
@@ -39,11 +41,15 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
               ))}
             </span>
             <span class="lane-marks">
-              {lane.marks.map((mark) => (
-                <button key={mark.event.metadata.uid} type="button" class={`mark-event ${mark.event.type === "Warning" ? "warn" : ""} ${chosen === mark.event.metadata.name ? "on" : ""}`} style={{ left: share(mark.at) }} tabIndex={mark.event.type === "Warning" || !lane.name ? 0 : -1}
-                  aria-label={`${mark.event.reason}: ${mark.event.message}`} title={`${mark.event.reason}: ${mark.event.message}\n${exact(mark.at)}`}
-                  onClick={() => setQuery({ event: mark.event.metadata.name, ...(lane.name ? { detailed: "1" } : {}) })} />
-              ))}
+              {gathered(lane.marks, length * NEAR).map((group) => {
+                const first = group.events[0]!;
+                const words = group.events.map((event) => `${event.reason}: ${say(event.message ?? "", lang.value)}`).join("\n");
+                const warning = first.type === "Warning";
+                return (
+                  <button key={first.metadata.uid} type="button" class={`mark-event ${warning ? "warn" : ""} ${group.events.some((event) => event.metadata.name === chosen) ? "on" : ""}`} style={{ left: share(group.at) }} tabIndex={warning || !lane.name ? 0 : -1}
+                    aria-label={words} title={`${words}\n${exact(group.at)}`} onClick={() => setQuery({ event: first.metadata.name, ...(lane.name ? { detailed: "1" } : {}) })} />
+                );
+              })}
             </span>
           </div>
         ))}
