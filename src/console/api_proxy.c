@@ -340,9 +340,8 @@ struct api_proxy *api_proxy_new(struct loop *l, const struct client_config *serv
 
 void api_proxy_free(struct api_proxy *p)
 {
-    while (p && p->exchanges) {
-        struct exchange *x = p->exchanges;
-
+    for (struct exchange *x = p ? p->exchanges : NULL, *next; x; x = next) {
+        next = x->next;
         if (x->http) {
             fail(x, ERR_UNAVAILABLE, "the console is stopping", "");
             continue;

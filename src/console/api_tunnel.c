@@ -450,9 +450,8 @@ struct api_tunnels *api_tunnels_new(struct loop *l, const struct client_config *
 
 void api_tunnels_free(struct api_tunnels *all)
 {
-    while (all && all->first) {
-        struct tunnel *t = all->first;
-
+    for (struct tunnel *t = all ? all->first : NULL, *next; t; t = next) {
+        next = t->next;
         if (t->state == SHAKING)
             fail(t, ERR_UNAVAILABLE, "the console is stopping");
         else if (t->state == RELAYING)

@@ -218,8 +218,10 @@ static void take_op(struct live_tab *t, const struct json *message)
 /* Out of the hub, and done with the API. */
 static void tab_empty(struct live_tab *t)
 {
-    while (t->subs)
-        live_sub_free(t->subs);
+    for (struct live_sub *s = t->subs, *next; s; s = next) {
+        next = s->next;
+        live_sub_free(s);
+    }
     transport_free(t->transport); /* with it the calls that nobody waits for any more */
     t->transport = NULL;
     clock_stop(loop_clock(t->loop), t->timer);
@@ -402,11 +404,12 @@ struct live_hub *live_hub_new(struct loop *l)
 
 void live_hub_free(struct live_hub *h)
 {
-    while (h && h->tabs) {
-        if (h->tabs->mux)
-            tab_free(h->tabs);
+    for (struct live_tab *t = h ? h->tabs : NULL, *next; t; t = next) {
+        next = t->next;
+        if (t->mux)
+            tab_free(t);
         else
-            tab_empty(h->tabs); /* on_upgraded is still to come, and frees it */
+            tab_empty(t); /* on_upgraded is still to come, and frees it */
     }
     free(h);
 }

@@ -59,7 +59,7 @@ static struct transport *transport_for(struct remote *r, const char *token)
 #define SIGN_IN_LIMIT 32u /* at a time */
 
 struct sign_in {
-    struct remote *remote; /* NULL: it is gone */
+    struct remote *remote;
     struct sign_in *prev, *next;
     struct httpd_request *http;
     const char *cookie; /* its name */
@@ -411,8 +411,10 @@ void remote_free(struct remote *r)
 {
     if (!r)
         return;
-    while (r->signing_in)
-        not_signed_in(r->signing_in, ERR_UNAVAILABLE, "the console is stopping");
+    for (struct sign_in *s = r->signing_in, *next; s; s = next) {
+        next = s->next;
+        not_signed_in(s, ERR_UNAVAILABLE, "the console is stopping");
+    }
     live_hub_free(r->live);
     api_tunnels_free(r->tunnels);
     api_proxy_free(r->proxy);

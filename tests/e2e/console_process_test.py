@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import pathlib
+import pty
 import re
 import select
 import shutil
@@ -161,6 +162,23 @@ class WayIn(harness.DaemonTest):
                 answer = connection.getresponse()
                 self.assertEqual((answer.status, bool(answer.headers["Set-Cookie"])), (303, cookie))
                 connection.close()
+
+    def test_opens_a_browser_where_there_is_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            opener, opened = pathlib.Path(folder, "xdg-open"), pathlib.Path(folder, "opened")
+            os.mkfifo(opened)
+            opener.write_text(f'#!/bin/sh\nprintf %s "$1" >{opened}\n')
+            opener.chmod(0o755)
+            terminal, end = pty.openpty()
+            ran = subprocess.Popen([harness.BIN, "console"], stdin=end, stdout=end, stderr=subprocess.DEVNULL,
+                                   env={**self.daemon.environment, "DISPLAY": ":0",
+                                        "PATH": f"{folder}:{os.environ['PATH']}"})
+            os.close(end)
+            address = opened.read_text()
+            self.assertEqual(ran.wait(harness.PATIENCE), 0)
+            self.assertIn(address, os.read(terminal, 4096).decode())
+            self.assertIn("/login?code=", address)
+            os.close(terminal)
 
     def test_says_what_is_wrong(self):
         for options, environment, code, words in (
