@@ -108,6 +108,10 @@ export function Editor(props: { text: string; onChange?(text: string): void; sch
   const view = useRef<EditorView | null>(null);
   const now = useRef(props);
   now.current = props;
+  // Texts that were handed out and have not come back as a property. Who types fast is ahead of them: such an echo must not
+  // replace what stands there by now, or the two would replace each other for ever.
+  const told = useRef<string[]>([]);
+  const given = useRef(false);
   useEffect(() => {
     if (!box.current) return;
     const schema = (): KindSchema | null => now.current.schema ?? null;
@@ -125,7 +129,12 @@ export function Editor(props: { text: string; onChange?(text: string): void; sch
           EditorView.contentAttributes.of({ "aria-label": now.current.label, tabindex: "0" }),
           EditorState.readOnly.of(now.current.readOnly ?? false),
           EditorView.theme({ "&": { backgroundColor: "var(--bg)", color: "var(--text)", height: "100%" }, ".cm-gutters": { backgroundColor: "var(--bg-soft)", color: "var(--dim)", border: "none" }, ".cm-cursor": { borderLeftColor: "var(--text)" }, ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--accent-soft) 40%, transparent)" } }, { dark: dark.value }),
-          EditorView.updateListener.of((update) => { if (update.docChanged) now.current.onChange?.(update.state.doc.toString()); }),
+          EditorView.updateListener.of((update) => {
+            if (!update.docChanged || given.current || !now.current.onChange) return;
+            const text = update.state.doc.toString();
+            told.current.push(text);
+            now.current.onChange(text);
+          }),
         ],
       }),
     });
@@ -133,7 +142,12 @@ export function Editor(props: { text: string; onChange?(text: string): void; sch
   }, [props.readOnly, lang.value, dark.value]);
   useEffect(() => {
     const v = view.current;
-    if (v && v.state.doc.toString() !== props.text) v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: props.text } });
+    const echo = told.current.lastIndexOf(props.text);
+    told.current.splice(0, echo < 0 ? told.current.length : echo + 1);
+    if (!v || echo >= 0 || v.state.doc.toString() === props.text) return;
+    given.current = true;
+    v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: props.text } });
+    given.current = false;
   }, [props.text]);
   return <div class="editor" ref={box} />;
 }

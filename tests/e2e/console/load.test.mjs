@@ -14,7 +14,7 @@ const at = (name, tab) => `/jobs/default/PyTorchTrainingJob/${name}/${tab}`;
 
 /** Paused, so that nothing runs. */
 async function makeMany(daemon) {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: 8 });
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 32 });
   const create = (i) => new Promise((resolve, reject) => {
     const body = JSON.stringify(job(`many-${i}`, "true", { labels: { team: i % 10 ? "vision" : "speech" }, spec: { runMode: { pause: { enabled: true } } } }));
     const request = http.request({ host: "127.0.0.1", port: daemon.port, agent, method: "POST", path: JOBS, headers: { Authorization: `Bearer ${daemon.token}`, "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) } }, (answer) => {
@@ -24,7 +24,7 @@ async function makeMany(daemon) {
   });
   let next = 0;
   const begun = performance.now();
-  await Promise.all(Array.from({ length: 8 }, async () => { while (next < MANY) await create(next++); }));
+  await Promise.all(Array.from({ length: 32 }, async () => { while (next < MANY) await create(next++); }));
   agent.destroy();
   figure(`${MANY} jobs created in ${((performance.now() - begun) / 1000).toFixed(1)} s`);
 }

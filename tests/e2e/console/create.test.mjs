@@ -1,0 +1,138 @@
+// Form and YAML are two views of one document: what the form does not know stays, and what is wrong is said at its line, in
+// the reader's language.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { JOBS, testNoComplaints, withConsole } from "./harness.mjs";
+
+const shared = withConsole();
+
+const TEXT = `# kept: who asked for this
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata:
+  name: two-views # kept: beside a value the form changes
+  namespace: default
+  annotations:
+    example.com/note: "kept" # kept: not in the form
+spec:
+  runMode: {pause: {enabled: true}}
+  replicaSpecs:
+    # kept: before the workers
+    - type: worker
+      replicas: 1
+      restartPolicy: Never
+      template:
+        spec:
+          nodeSelector: {disk: fast} # kept: not in the form either
+          containers:
+            - name: pytorch
+              image: none
+              command: ["sh", "-c", "sleep 5"] # kept: a list in one line
+              resources: {limits: {cpu: 100m, memory: 64Mi}}
+`;
+
+async function open(lang) {
+  const page = await shared.browser.page(shared.daemon, { lang, allow: [/422/, /409/] });
+  await page.goto("/jobs/new?kind=PyTorchTrainingJob");
+  await page.locator(".create-form").waitFor();
+  return page;
+}
+
+async function load(page, text) {
+  await page.locator(".page-head button").first().click();
+  await page.getByRole("dialog").getByRole("textbox").last().fill(text);
+  await page.getByRole("dialog").locator("footer button.primary").click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
+
+async function preview(page) {
+  await page.locator(".page-head button").nth(1).click();
+  await page.locator(".cm-content").waitFor();
+}
+
+function editorText(page) {
+  return page.evaluate(() => [...document.querySelectorAll(".cm-line")].map((one) => one.textContent).join("\n"));
+}
+
+/** Which lines of the editor are marked, by their numbers. */
+async function markedLines(page, count) {
+  await page.waitForFunction((n) => document.querySelectorAll(".cm-lint-marker-error").length >= n, count);
+  return page.evaluate(() => {
+    const numbers = [...document.querySelectorAll(".cm-lineNumbers .cm-gutterElement")];
+    return [...document.querySelectorAll(".cm-lint-marker-error")].map((marker) => {
+      const { top, height } = marker.closest(".cm-gutterElement").getBoundingClientRect();
+      return Number(numbers.find((one) => { const r = one.getBoundingClientRect(); return Math.abs(r.top - top) < height / 2 && r.height > 0; })?.textContent);
+    });
+  });
+}
+
+test("what the form changes, and what it does not know, are both in the YAML; and back", async () => {
+  const page = await open("zh");
+  await load(page, TEXT);
+  await page.getByRole("textbox", { name: "名称" }).first().fill("two-views-2");
+  await page.getByRole("textbox", { name: "副本数量" }).fill("3");
+  await page.getByRole("switch", { name: "使用 TorchRun" }).check();
+  await page.getByRole("switch", { name: "使用 TorchRun" }).uncheck();
+  await preview(page);
+  const text = await editorText(page);
+  for (const comment of TEXT.match(/# kept.*/g)) assert.ok(text.includes(comment), `${comment} is lost:\n${text}`);
+  for (const part of ["name: two-views-2 #", "replicas: 3", "nodeSelector:", "disk: fast", 'example.com/note: "kept"']) assert.ok(text.includes(part), `${part} is not there:\n${text}`);
+  assert.ok(!text.includes("torchrunConfig"), "what was switched off leaves nothing behind");
+  // The other way: the editor's text is the form's.
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("# typed by hand\n");
+  const line = page.locator(".cm-line", { hasText: "replicas: 3" });
+  await line.click();
+  await page.keyboard.press("End");
+  await page.keyboard.press("Backspace");
+  await page.keyboard.type("2");
+  await page.getByRole("dialog").getByRole("button", { name: "取消" }).click();
+  assert.equal(await page.getByRole("textbox", { name: "副本数量" }).inputValue(), "2");
+  await page.getByRole("button", { name: "创建", exact: true }).click();
+  await page.getByRole("heading", { name: "Job", exact: true }).waitFor();
+  const made = await shared.daemon.api("GET", `${JOBS}/two-views-2`);
+  assert.equal(made.spec.replicaSpecs[0].replicas, 2);
+  assert.equal(made.metadata.annotations["example.com/note"], "kept");
+  assert.deepEqual(made.spec.replicaSpecs[0].template.spec.nodeSelector, { disk: "fast" });
+  await page.context().close();
+});
+
+const WRONG = TEXT.replace("replicas: 1", "replicas: four").replace("restartPolicy: Never", "restartPolicy: Sometimes").replace("replicaSpecs:", "replicaSpec:\n  - {}\n  replicaSpecs:");
+const WORDS = { zh: ["应为 整数，而不是 字符串", "应为以下之一", "是否指 replicaSpecs？"], en: ["must be a whole number, not a string", "must be one of", "did you mean replicaSpecs?"] };
+
+for (const lang of ["zh", "en"]) {
+  test(`schema errors stand at their lines, in ${lang}`, async () => {
+    const page = await open(lang);
+    await load(page, WRONG);
+    await preview(page);
+    const lines = WRONG.split("\n");
+    const at = (text) => lines.findIndex((one) => one.includes(text)) + 1;
+    const wrong = [at("replicas: four"), at("Sometimes"), at("replicaSpec:")];
+    assert.deepEqual((await markedLines(page, 3)).sort((a, b) => a - b), wrong.sort((a, b) => a - b));
+    const said = [];
+    for (const marker of await page.locator(".cm-lint-marker-error").all()) {
+      await marker.hover();
+      said.push(await page.locator(".cm-tooltip-lint").textContent());
+      await page.locator(".dialog header").hover();
+      await page.locator(".cm-tooltip-lint").waitFor({ state: "detached" });
+    }
+    for (const words of WORDS[lang]) assert.ok(said.some((one) => one.includes(words)), `${words} is not in ${said.join(" | ")}`);
+    await page.getByRole("dialog").locator("footer [role=status]").getByText("3").waitFor();
+    await page.context().close();
+  });
+}
+
+test("what only the server can know is shown too, and nothing typed is lost", async () => {
+  const page = await open("zh");
+  await load(page, TEXT.replace("name: two-views", "name: Two_Views"));
+  await page.getByRole("button", { name: "创建", exact: true }).click();
+  await page.getByRole("alert").getByText("服务器拒绝了此 Job").waitFor();
+  await page.getByRole("textbox", { name: "名称" }).first().fill("two-views-2"); // which is there already
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "创建", exact: true }).click();
+  await page.getByRole("alert").getByText(/already exists/).waitFor();
+  await page.context().close();
+});
+
+testNoComplaints(shared);
