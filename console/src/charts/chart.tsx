@@ -41,9 +41,10 @@ function optionsOf(props: ChartProps, width: number): uPlot.Options {
   return {
     width,
     height: props.height ?? 200,
+    padding: [null, 28, null, null], // the last time stands whole
     scales: { x: { time: props.time }, y: { distr: props.log ? 3 : 1, ...(props.log ? {} : { range: (_u: uPlot, min: number, max: number): uPlot.Range.MinMax => [Math.min(0, min), max <= 0 ? 1 : max * 1.05] }) } },
     axes: [
-      { ...axis, ...(props.time ? { values: (_u: uPlot, splits: number[], _i: number, _space: number, step: number) => splits.map((one) => clock(one * 1000, step)) } : props.xFormat ? { values: (_u: uPlot, splits: number[]) => splits.map(props.xFormat!) } : {}) },
+      { ...axis, ...(props.time ? { space: 80, values: (_u: uPlot, splits: number[], _i: number, _space: number, step: number) => splits.map((one) => clock(one * 1000, step)) } : props.xFormat ? { values: (_u: uPlot, splits: number[]) => splits.map(props.xFormat!) } : {}) },
       { ...axis, size: 72, ...(props.bytes ? { splits: (u: uPlot, _i: number, _min: number, max: number) => byteTicks(max, Math.max(2, u.height / 50)) } : {}), values: (_u, splits) => splits.map((one) => (one === null ? "" : props.format(one))) },
     ],
     cursor: props.group ? { sync: { key: props.group } } : {},
