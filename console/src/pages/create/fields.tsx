@@ -59,7 +59,7 @@ export function LinesField(props: { draft: Draft; path: Path; label: string }) {
   const lines = typed ?? (Array.isArray(value) ? value.map(String).join("\n") : "");
   const problem = problemOf(props.draft, props.path);
   return (
-    <Labelled label={`${props.label}（${t("argsHint")}）`} problem={problem}>
+    <Labelled label={props.label + t("argsHint")} problem={problem}>
       {(id, described) => (
         <textarea id={id} rows={Math.min(8, Math.max(2, lines.split("\n").length))} class="mono" value={lines} aria-describedby={described} onBlur={() => setTyped(null)}
           onInput={(event) => {
