@@ -14,8 +14,8 @@ int main(int argc, char **argv)
         return supervisor_main(argc, argv);
     if (argc > 1 && strcmp(argv[1], EXEC_HELPER_COMMAND) == 0)
         return exec_helper_main();
-    if (argc > 1 && (strcmp(argv[1], MPI_RSH_COMMAND) == 0 ||
-                     strcmp(argv[1], MPI_RSH_SSH_OPTION) == 0))
+    if (argc > 1 &&
+        (strcmp(argv[1], MPI_RSH_COMMAND) == 0 || strcmp(argv[1], MPI_RSH_SSH_OPTION) == 0))
         return mpi_rsh_main(argc - 2, argv + 2);
     return (int)command_main(argc, argv);
 }

@@ -307,10 +307,7 @@ static const struct field progress_fields[] = {
      .type = FIELD_STRING,
      .doc = "What the program said last, such as epoch 3/10.",
      .doc_zh = "程序最近输出的进度，例如 epoch 3/10。"},
-    {.name = "time",
-     .type = FIELD_TIME,
-     .doc = "When this was written.",
-     .doc_zh = "写入时间。"},
+    {.name = "time", .type = FIELD_TIME, .doc = "When this was written.", .doc_zh = "写入时间。"},
     {0}};
 
 const struct field job_status_fields[] = {

@@ -1,5 +1,5 @@
-/* mpi_rsh.h - `muster mpi-rsh HOST COMMAND...`, which mpirun runs as it would rsh or ssh. It is told
- * apart before options are looked at: all of them are the command's. */
+/* mpi_rsh.h - `muster mpi-rsh HOST COMMAND...`, which mpirun runs as it would rsh or ssh. It is
+ * told apart before options are looked at: all of them are the command's. */
 #ifndef MUSTER_CLI_MPI_RSH_H
 #define MUSTER_CLI_MPI_RSH_H
 

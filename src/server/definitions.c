@@ -323,7 +323,7 @@ static bool empty_kind(struct server *s, struct arena *a, const struct kind *k, 
     struct keys keys = keys_of(collection_of(s, k), a, false);
     bool empty = keys.all != NULL;
 
-    for (size_t i = 0; i < keys.count && keys.all[i]; i++) {
+    for (size_t i = 0; keys.all && i < keys.count && keys.all[i]; i++) {
         bool gone;
 
         if (removal_sweep(s, k, keys.all[i], &removal_plain, &gone, err) < 0 || !gone)

@@ -226,7 +226,7 @@ static int note_underway(struct server *s, const struct kind *k, const char *key
         return out_of_memory(err);
     u->kind = k;
     u->revision = store_next_revision(s->store);
-    memcpy(u->key, key, strlen(key));
+    memcpy(u->key, key, strlen(key) + 1);
     u->next = s->underway;
     s->underway = u;
     return 0;

@@ -22,7 +22,8 @@ PODS = harness.PODS.format(ns="default")
 
 def pod(name, command, account=None, **more):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-            "spec": {"terminationGracePeriodSeconds": 1, **({"serviceAccountName": account} if account else {}),
+            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
+                     **({"serviceAccountName": account} if account else {}),
                      "containers": [{"name": "main", "image": "none", "command": command, **more}]}}
 
 
