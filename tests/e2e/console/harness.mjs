@@ -74,17 +74,21 @@ export class Daemon {
     await within(gone, "the daemon to end");
   }
 
-  /** Deletes every job that may run, waits until their pods are gone, stops; what is left then is a failure. */
+  /** Deletes every job (but those that never run: `many-…`), waits until their pods are gone, stops; what is left then is a
+   *  failure. */
   async close() {
     if (!this.token) return fs.rmSync(this.folder, { recursive: true, force: true }); // it never was up
-    for (const at of [JOBS, MPI_JOBS])
-      for (const job of (await this.api("GET", at)).items) if (!job.spec.runMode?.pause?.enabled) await this.api("DELETE", `${at}/${job.metadata.name}`, { propagationPolicy: "Background" });
-    await this.until(PODS, (pods) => pods.size === 0, "pods to be gone");
-    await this.kill("SIGTERM");
-    const left = this.leftProcesses();
-    for (const { pid } of left) try { process.kill(pid, "SIGKILL"); } catch { /* it went by itself */ }
-    fs.rmSync(this.folder, { recursive: true, force: true });
-    assert.deepEqual(left, [], "processes left behind");
+    try {
+      for (const at of [JOBS, MPI_JOBS])
+        for (const { metadata: { name } } of (await this.api("GET", at)).items) if (!name.startsWith("many-")) await this.api("DELETE", `${at}/${name}`, { propagationPolicy: "Background" });
+      await this.until(PODS, (pods) => pods.size === 0, "pods to be gone");
+    } finally {
+      await this.kill("SIGTERM");
+      const left = this.leftProcesses();
+      for (const { pid } of left) try { process.kill(pid, "SIGKILL"); } catch { /* it went by itself */ }
+      fs.rmSync(this.folder, { recursive: true, force: true });
+      assert.deepEqual(left, [], "processes left behind");
+    }
   }
 
   leftProcesses() {

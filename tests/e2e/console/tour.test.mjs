@@ -228,7 +228,7 @@ spec:
   await page.getByText("services are ready!").waitFor();
   await page.getByText(/rank [01] of 2/).first().waitFor();
   await tab("资源监测").click();
-  await linesMove("内存");
+  await heading("集群资源").waitFor();
   gate.open();
   await page.locator(".page-head").getByText("Succeeded").waitFor();
 });
