@@ -256,15 +256,18 @@ class OrdinaryUser(unittest.TestCase):
             os.chown(home, nobody.pw_uid, nobody.pw_gid)
             who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
         environment = {"MUSTER_HOME": f"{home}/data", "HOME": home, "PATH": os.environ["PATH"], "TMPDIR": home}
+        # The checkout may be in a folder that others cannot enter.
+        binary = shutil.copy(harness.BIN, home)
+        examples = shutil.copytree(EXAMPLES, os.path.join(home, "examples"))
 
         def muster(*arguments, code=0):
-            done = subprocess.run([harness.BIN, *arguments], capture_output=True, text=True, env=environment, cwd=home,
+            done = subprocess.run([binary, *arguments], capture_output=True, text=True, env=environment, cwd=home,
                                   timeout=harness.PATIENCE, **who)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             return done.stdout
         muster("up", "--detach", "--listen", "127.0.0.1:0")
         try:
-            text = muster("run", str(EXAMPLES / "allreduce.yaml"))
+            text = muster("run", os.path.join(examples, "allreduce.yaml"))
             self.assertIn("sum of 6 vectors of 65536 numbers is 21 everywhere", text)
             self.assertNotIn("root", text)
         finally:

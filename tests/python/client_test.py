@@ -23,7 +23,7 @@ GROUP = ("batch.tensorstack.dev", "v1beta1", "default", "pytorchtrainingjobs")
 def pod(name, *command, **labels):
     container = {"name": "main", "image": "none", "command": list(command)}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels},
-            "spec": {"terminationGracePeriodSeconds": 0, "containers": [container]}}
+            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "containers": [container]}}
 
 
 class PythonClient(harness.DaemonTest):
