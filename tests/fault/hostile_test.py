@@ -161,7 +161,8 @@ class Hostile(unittest.TestCase):
             connection = self.connect()
             with contextlib.suppress(ConnectionError):
                 connection.sendall(self.head(*where, *lines) + body)
-                connection.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):  # it may have closed already, which is an answer too
+                    connection.shutdown(socket.SHUT_WR)
             self.refused(*self.answer(connection), (lines, body[:40]))
 
     # --- request lines and headers
@@ -208,7 +209,8 @@ class Hostile(unittest.TestCase):
             connection = self.connect()
             with contextlib.suppress(ConnectionError):
                 connection.sendall(raw)
-                connection.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):  # it may have closed already, which is an answer too
+                    connection.shutdown(socket.SHUT_WR)
             self.refused(*self.answer(connection), raw[:30], [505, *range(400, 500)])
 
     def test_pages_of_others(self):
@@ -319,7 +321,8 @@ class Streams(Hostile):
                 f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Protocol: v5.channel.k8s.io")
             with contextlib.suppress(ConnectionError):
                 connection.sendall(raw)
-                connection.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):  # it may have closed already, which is an answer too
+                    connection.shutdown(socket.SHUT_WR)
             self.is_over(connection)
 
     def test_spdy_frames(self):
@@ -336,7 +339,8 @@ class Streams(Hostile):
                                            method="POST")
                 with contextlib.suppress(ConnectionError):
                     connection.sendall(raw)
-                    connection.shutdown(socket.SHUT_WR)
+                    with contextlib.suppress(OSError):  # it may have closed already, which is an answer too
+                        connection.shutdown(socket.SHUT_WR)
                 self.is_over(connection)
 
 
