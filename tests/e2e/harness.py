@@ -119,6 +119,7 @@ class Daemon:
     def close(self):
         """Ends what was started; answers what was wrong with how it ended."""
         wrong = []
+        self.wait_forgotten()
         for process in [*self.others, self.process]:
             if not process or process.poll() is not None:
                 continue
@@ -145,19 +146,22 @@ class Daemon:
         shutil.rmtree(self.folder, ignore_errors=True)
         return wrong
 
+    def wait_forgotten(self):
+        """A pod deleted without grace is gone from the API at once; the daemon must live to stop what still runs of it."""
+        if not self.process or self.process.poll() is not None:
+            return
+        until = time.monotonic() + PATIENCE
+        with contextlib.suppress(OSError, AssertionError, ValueError):
+            known = {pod["metadata"]["uid"] for pod in self.list("/api/v1/pods")}
+            for pid in self.pod_processes():
+                if pod_uid(pid) not in known:
+                    wait_exit(pid, until)
+
     def wait_ending(self):
         """Processes of a pod that is over, or was told to stop, may still be on their way out: until they are gone."""
         until = time.monotonic() + PATIENCE
         for pid in self.pod_processes():
-            with contextlib.suppress(OSError):
-                handle = os.pidfd_open(pid)
-                try:
-                    if self.is_ending(pid):
-                        poll = select.poll()
-                        poll.register(handle, select.POLLIN)
-                        poll.poll(max(0, until - time.monotonic()) * 1000)
-                finally:
-                    os.close(handle)
+            wait_exit(pid, until, self.is_ending)
 
     def is_ending(self, pid):
         """Whether the pod of one of pod_processes is over or was told to stop."""
@@ -362,6 +366,19 @@ def pod_uid(pid):
         if b"supervise" in words:
             return os.path.basename(words[words.index(b"supervise") + 1].decode())
     return None
+
+
+def wait_exit(pid, until, wanted=lambda pid: True):
+    """Until the process has ended, unless it is not wanted; held by its descriptor, so that the number is not another's."""
+    with contextlib.suppress(OSError):
+        handle = os.pidfd_open(pid)
+        try:
+            if wanted(pid):
+                poll = select.poll()
+                poll.register(handle, select.POLLIN)
+                poll.poll(max(0, until - time.monotonic()) * 1000)
+        finally:
+            os.close(handle)
 
 
 def uids(pods):
