@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
 log=$(mktemp -d "${TMPDIR:-/tmp}/muster-test.XXXXXX")
 trap 'rm -rf "$log"' EXIT
-passed=0 failed=0 repeated=0
+passed=0 failed=0
 export ASAN_OPTIONS=abort_on_error=0:detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONDONTWRITEBYTECODE=1
 
@@ -30,15 +30,6 @@ result() {
         printf '  FAIL  %-44s %4d passed, %d failed  %3ds\n' "$name" "$ok" "$bad" "$seconds"
         sed 's/^/        /' "$log/out" | tail -n "${FAIL_LINES:-60}"
     fi
-}
-
-# second_try NAME: tests with real processes, browsers and clusters of them run on shared machines. One that fails is run
-# once more, and says so with all it printed: the end counts what needed it.
-second_try() {
-    [ -z "${again:-}" ] || return 1
-    repeated=$((repeated + 1))
-    printf '  AGAIN %s\n' "$1"
-    sed 's/^/        /' "$log/out" | tail -n "${FAIL_LINES:-60}"
 }
 
 wanted() { [ -z "${ONLY:-}" ] || [[ $1 == *"$ONLY"* ]]; }
@@ -69,22 +60,20 @@ python() {
     done
     ran=${ran:-0}
     if [ "$bad" -gt "$ran" ]; then ran=$bad; fi
-    if [ "$rc" != 0 ] && second_try "$name"; then again=1 python "$@"; return; fi
     result "$name" $((ran - bad)) "$bad" $((SECONDS - start)) $rc
 }
 
 # node's test runner: "# pass N" and "# fail N" of its last summary. A skipped test is not a passed one.
 node_tests() {
-    local name=$1 start=$SECONDS rc ok bad=0 n what
+    local name=$1 start=$SECONDS rc ok bad=0 n what; shift
     wanted "$name" || return 0
-    timeout "${SCRIPT_TIMEOUT:-900}" node "${@:2}" >"$log/out" 2>&1
+    timeout "${SCRIPT_TIMEOUT:-900}" node "$@" >"$log/out" 2>&1
     rc=$?
     ok=$(sed -n 's/^# pass \([0-9]*\)$/\1/p' "$log/out" | tail -n 1)
     for what in fail cancelled skipped todo; do
         n=$(sed -n "s/^# $what \([0-9]*\)$/\1/p" "$log/out" | tail -n 1)
         bad=$((bad + ${n:-0}))
     done
-    if [ "$rc" != 0 ] && second_try "$name"; then again=1 node_tests "$@"; return; fi
     result "$name" "${ok:-0}" "$bad" $((SECONDS - start)) $rc
 }
 
@@ -142,6 +131,5 @@ for script in tests/examples/test_*.py tests/tools/*_test.py; do
 done
 node_tests "console" console/test.mjs
 
-[ "$repeated" = 0 ] || echo "$repeated test programs needed a second try"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
