@@ -130,7 +130,8 @@ class Budget(DaemonTest):
             self.assertLess(deaths, ENOUGH_WRITES, "it does not get on")
         self.start(0)
         self.check("every", starts)
-        self.assertGreaterEqual(deaths, 6)  # how many writes it takes depends on what comes together
+        # Four attempts of at least three writes (status, pod, charge), two to a life; more when events come one by one.
+        self.assertGreaterEqual(deaths, 4 * 3 // 2)
 
 
 if __name__ == "__main__":

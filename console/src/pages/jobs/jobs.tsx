@@ -80,7 +80,7 @@ function useKeys(shown: Job[], current: number, setCurrent: (n: number) => void,
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog,[role=menu]")) return;
       const job = shown[current];
-      const todo: Record<string, () => void> = {
+      const keys: Record<string, () => void> = {
         j: () => setCurrent(Math.min(shown.length - 1, current + 1)),
         k: () => setCurrent(Math.max(0, current - 1)),
         "/": () => document.getElementById("search")?.focus(),
@@ -89,7 +89,7 @@ function useKeys(shown: Job[], current: number, setCurrent: (n: number) => void,
         x: () => job && actions.select(job, !selected.has(job.metadata.uid)),
         ...(target.tagName === "BODY" || target.id === "main" || target.classList.contains("virtual") ? { Enter: () => job && navigate(jobHref(job)) } : {}),
       };
-      const act = todo[event.key];
+      const act = keys[event.key];
       if (!act) return;
       event.preventDefault();
       act();
