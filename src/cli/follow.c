@@ -13,8 +13,8 @@
 #include "client/cache.h"
 #include "client/client.h"
 
-/* After a job's end its last replicas may still be stopping; their last words are waited for this
- * long. */
+/* After a job's end its last replicas may still be stopping, or even starting; their last words are
+ * waited for this long. */
 #define LAST_WORDS_MS 5000
 #define NEWS_LIMIT_BYTES (64u * 1024u)
 
@@ -186,6 +186,8 @@ static void read_container(struct target *t, const struct json *pod, const char 
     f->replicas_seen++;
 }
 
+/* What has not begun has no log to read yet. After the job's end, which is its master's, it is
+ * asked for all the same: the reader waits for the beginning of those that still start. */
 static bool look_at_pod(void *arg, const struct json *pod)
 {
     struct target *t = arg;
@@ -195,7 +197,8 @@ static bool look_at_pod(void *arg, const struct json *pod)
     json_each (c, json_at(pod, "spec", "containers")) {
         const char *container = json_get_string(c, "name", "");
 
-        if (container_has_started(pod, container) && !is_read(t->f, object_uid(pod), container))
+        if ((t->ended || container_has_started(pod, container)) &&
+            !is_read(t->f, object_uid(pod), container))
             read_container(t, pod, container);
     }
     return true;

@@ -138,6 +138,22 @@ class Commands(DaemonTest):
         self.assertEqual(len(replaced.stdout.splitlines()), 4)
         self.remove("hello")
 
+    def test_run_waits_for_replicas_that_begin_after_the_end(self):
+        """The master's end is the job's; a replica still in its initContainer then has its say all the same."""
+        flag = os.path.join(self.daemon.folder, "begin")
+        late = job("late", ["sh", "-c", "echo hello from $RANK"], replicas=2, run_policy={"cleanUpPolicy": "None"})
+        late["spec"]["replicaSpecs"][0]["template"]["spec"]["initContainers"] = [{
+            "name": "wait", "image": "none",
+            "command": ["sh", "-c", f"case $(uname -n) in *-1) until [ -e {flag} ]; do sleep 0.01; done ;; esac"]}]
+        runner = subprocess.Popen([harness.BIN, "run", self.write("late.json", late)], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, env=self.daemon.environment)
+        self.daemon.wait_phase("late", "Succeeded")
+        pathlib.Path(flag).touch()
+        stdout, stderr = runner.communicate(timeout=harness.PATIENCE)
+        self.assertEqual(runner.returncode, 0, stderr)
+        self.assertEqual(sorted(stdout.splitlines()), ["worker-0 | hello from 0", "worker-1 | hello from 1"])
+        self.remove("late")
+
     def test_run_tells_failure(self):
         path = self.write("bad.json", job("bad", ["sh", "-c", "echo oh no; exit 3"], replicas=1))
         done = self.daemon.cli("run", path)
