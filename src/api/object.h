@@ -24,8 +24,7 @@
 /* Namespace of what belongs to no user: port leases. */
 #define SYSTEM_NAMESPACE "muster-system"
 
-/* --- reading metadata ("" when absent, never NULL)
- * ------------------------------------------------------------ */
+/* --- reading metadata ("" when absent, never NULL) --- */
 const char *object_name(const struct json *object);
 const char *object_namespace(const struct json *object);
 const char *object_uid(const struct json *object);
@@ -43,9 +42,7 @@ bool object_is_controlled_by(const struct json *object, const char *uid);
 /* status.conditions[] by type, or NULL. */
 const struct json *object_condition(const struct json *object, const char *type);
 
-/* --- by the table
- * ------------------------------------------------------------------------------------------------
- */
+/* --- by the table --- */
 
 enum field_validation { FIELD_VALIDATION_IGNORE, FIELD_VALIDATION_WARN, FIELD_VALIDATION_STRICT };
 

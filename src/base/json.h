@@ -48,9 +48,7 @@ struct json *json_parse_reporting(struct arena *a, const char *text, size_t len,
                                   json_duplicate_fn *duplicate, void *arg,
                                   struct err *err) must_check;
 
-/* --- reading
- * -------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static inline enum json_type json_type_of(const struct json *v)
 {
@@ -116,9 +114,7 @@ bool json_string_is(const struct json *v, const char *text);
 /* Equal as JSON: member order does not matter, array order does. */
 bool json_equal(const struct json *a, const struct json *b);
 
-/* --- building
- * ------------------------------------------------------------------------------------------------
- */
+/* --- building --- */
 
 struct json *json_new_null(struct arena *a) must_check;
 struct json *json_new_bool(struct arena *a, bool value) must_check;
@@ -150,9 +146,7 @@ struct json *json_append(struct json *array,
 void json_append_string(struct arena *a, struct json *array, const char *text);
 bool json_remove_item(struct json *array, const struct json *item);
 
-/* --- writing
- * -------------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 void json_write(struct buf *out, const struct json *v); /* compact */
 void json_write_pretty(struct buf *out,

@@ -69,8 +69,7 @@ struct subject {
     size_t pods_len;
 };
 
-/* --- finding it
- * ---------------------------------------------------------------------------------------------- */
+/* --- finding it --- */
 
 static unsigned long type_order(const struct json *job, const struct json *pod)
 {
@@ -220,8 +219,7 @@ static int find_subject(struct session *s, const char *name, struct subject *ret
     return find_pods(s, ret, err);
 }
 
-/* --- printing what is there
- * ---------------------------------------------------------------------------------- */
+/* --- printing what is there --- */
 
 struct one_log {
     struct session *session;
@@ -348,8 +346,7 @@ static int check_replica(const struct subject *subject, const char *replica, str
     return -ENOENT;
 }
 
-/* --- the command
- * --------------------------------------------------------------------------------------------- */
+/* --- the command --- */
 
 static enum exit_code logs(struct cli *cli, const struct logs_options *o, const char *name,
                            struct session *s, struct err *err)

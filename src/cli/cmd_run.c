@@ -56,8 +56,7 @@ static bool is_job(const struct manifest_object *o)
     return false;
 }
 
-/* --- before anything is created
- * ------------------------------------------------------------------------------ */
+/* --- before anything is created --- */
 
 static int job_exists(struct run *r, const struct json *found, struct err *err)
 {
@@ -106,9 +105,7 @@ static int remove_old(struct run *r, const struct manifest_object *o, struct err
     return session_remove_job(&r->session, o->kind, found, err);
 }
 
-/* --- creating
- * ------------------------------------------------------------------------------------------------
- */
+/* --- creating --- */
 
 static void say_done(const struct run *r, const struct manifest_object *o, const char *what)
 {
@@ -172,9 +169,7 @@ static int create_all(struct run *r, struct err *err)
     return result;
 }
 
-/* --- following
- * -----------------------------------------------------------------------------------------------
- */
+/* --- following --- */
 
 static enum exit_code say_detached(const struct run *r)
 {

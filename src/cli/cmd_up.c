@@ -78,8 +78,7 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* --- readiness of a detached daemon
- * ------------------------------------------------------------------------- */
+/* --- readiness of a detached daemon --- */
 
 /* Until it is ready its errors go to the user's terminal, afterwards to the log: so a failed start
  * needs no message of its own, only the byte that never comes. */
@@ -123,9 +122,7 @@ static void wait_ready(int fd, struct ready *ret)
         *ret = (struct ready){.address = ""};
 }
 
-/* --- serving
- * ------------------------------------------------------------------------------------------------
- */
+/* --- serving --- */
 
 static void say_ready(const struct home *home, const struct ready *r, const char *log)
 {

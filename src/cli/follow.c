@@ -50,9 +50,7 @@ static void look_soon(struct follow *f)
     f->look_queued = loop_defer(f->session->loop, look, f) == 0;
 }
 
-/* --- pods
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- pods --- */
 
 bool follow_wanted(const struct json *pod, const char *replica)
 {
@@ -107,9 +105,7 @@ static const struct json *find_pod(const struct target *t, const char *name, con
     return pod && strcmp(object_uid(pod), uid) == 0 ? pod : NULL;
 }
 
-/* --- logs
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- logs --- */
 
 static bool reader_is_over(void *arg, const struct logreader *r)
 {
@@ -204,9 +200,7 @@ static bool look_at_pod(void *arg, const struct json *pod)
     return true;
 }
 
-/* --- targets
- * -------------------------------------------------------------------------------------------------
- */
+/* --- targets --- */
 
 /* Once more from the source: a short-lived pod may have come and gone between two looks of the
  * watch. */
@@ -290,9 +284,7 @@ static void look_at_target(struct target *t)
         look_at_lone_pod(t);
 }
 
-/* --- the end
- * -------------------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 static void stop(struct follow *f)
 {

@@ -20,8 +20,7 @@ struct loader {
     struct manifest *m;
 };
 
-/* --- showing where
- * ------------------------------------------------------------------------------------------- */
+/* --- showing where --- */
 
 static const char *line_text(const struct manifest *m, unsigned line, size_t *ret_len)
 {
@@ -147,8 +146,7 @@ static void problem(struct loader *l, unsigned line, const char *field, const ch
     l->m->problems++;
 }
 
-/* --- a path in an object
- * ------------------------------------------------------------------------------------- */
+/* --- a path in an object --- */
 
 static const struct json *step_into(const struct json *v, const char **path)
 {
@@ -190,9 +188,7 @@ static unsigned line_of(const struct json *object, const char *path)
     return line;
 }
 
-/* --- checking
- * ------------------------------------------------------------------------------------------------
- */
+/* --- checking --- */
 
 /* Errors of the parsers begin with "YAML, line 3, column 7: ": shown as file:3:7 and under a caret
  * instead. */
@@ -388,9 +384,7 @@ static void check_document(struct loader *l, struct json *document)
     }
 }
 
-/* --- reading
- * -------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static int read_stdin(struct buf *out)
 {

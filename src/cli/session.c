@@ -17,9 +17,7 @@
 
 #define SELECTOR_LIMIT_BYTES 4096
 
-/* --- opening
- * -------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 
 static int own_kubeconfig(struct cli *cli, const char *dir, const char **ret, struct err *err)
 {
@@ -79,8 +77,7 @@ void session_close(struct session *s)
     *s = (struct session){0};
 }
 
-/* --- waiting calls
- * ------------------------------------------------------------------------------------------- */
+/* --- waiting calls --- */
 
 struct answer {
     struct session *session;
@@ -176,9 +173,7 @@ const char *session_selector(struct arena *a, const char *which, const char *key
     return text;
 }
 
-/* --- jobs
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- jobs --- */
 
 static void suggest_job(struct session *s, const char *name, struct err *err)
 {

@@ -42,9 +42,7 @@ struct cache {
     struct clock_timer *burial;
 };
 
-/* --- entries
- * ------------------------------------------------------------------------------------------------
- */
+/* --- entries --- */
 
 static void entry_free(struct entry *e)
 {
@@ -100,9 +98,7 @@ static struct entry *entry_new(const struct kind *k, const struct json *object)
     return NULL;
 }
 
-/* --- keys
- * ------------------------------------------------------------------------------------------------
- */
+/* --- keys --- */
 
 static void write_key(struct buf *out, const char *ns, const char *name)
 {
@@ -147,9 +143,7 @@ static int index_entry(struct cache *c, struct entry *e)
     return rc;
 }
 
-/* --- the dead
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the dead --- */
 
 static void bury(struct cache *c)
 {
@@ -177,9 +171,7 @@ static void retire(struct cache *c, struct entry *e)
         c->burial = clock_start(c->clock, 0, on_burial, c);
 }
 
-/* --- changes
- * ------------------------------------------------------------------------------------------------
- */
+/* --- changes --- */
 
 static void tell(struct cache *c, enum cache_event event, const struct json *object,
                  const struct json *old)
@@ -321,9 +313,7 @@ static void on_trouble(void *arg, const struct err *err)
         c->on_trouble(c->arg, err);
 }
 
-/* --- life and reading
- * ------------------------------------------------------------------------------------------------
- */
+/* --- life and reading --- */
 
 struct cache *cache_new(const struct cache_options *options)
 {

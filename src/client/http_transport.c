@@ -201,9 +201,7 @@ static const struct transport_ops http_transport_ops = {
     .free = http_transport_free,
 };
 
-/* --- life
- * ------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static const char *authorization_of(struct arena *a, const struct client_config *config)
 {

@@ -48,9 +48,7 @@ static int fail(struct reader *r, const struct json *at, const char *fmt, ...)
     return rc;
 }
 
-/* --- files and base64
- * ------------------------------------------------------------------------------------------------
- */
+/* --- files and base64 --- */
 
 static const char *beside(struct reader *r, const char *file)
 {
@@ -99,9 +97,7 @@ static int read_pem(struct reader *r, const struct json *object, const char *nam
     return 0;
 }
 
-/* --- cluster, user, context
- * ------------------------------------------------------------------------------------------------
- */
+/* --- cluster, user, context --- */
 
 /* The member `what` of the entry of that name in the list. */
 static const struct json *find_named(const struct json *list, const char *name, const char *what)
@@ -328,9 +324,7 @@ int kubeconfig_load(struct arena *a, const char *path, struct client_config *ret
     return rc;
 }
 
-/* --- writing
- * ------------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 static struct json *named(struct arena *a, struct json *root, const char *list, const char *what)
 {

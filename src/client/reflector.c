@@ -74,9 +74,7 @@ static void set_string(char **at, const char *text)
     *at = copy;
 }
 
-/* --- time
- * ------------------------------------------------------------------------------------------------
- */
+/* --- time --- */
 
 static void schedule_step(struct reflector *r, int64_t delay_ms)
 {
@@ -118,9 +116,7 @@ static void list_again_because(struct reflector *r, const char *why)
     list_again(r, &err);
 }
 
-/* --- revisions
- * ------------------------------------------------------------------------------------------------
- */
+/* --- revisions --- */
 
 static int64_t number_of(const char *revision)
 {
@@ -142,9 +138,7 @@ static const char *revision_of(const struct json *object)
     return json_string(json_at(object, "metadata", "resourceVersion"), "");
 }
 
-/* --- watching
- * ------------------------------------------------------------------------------------------------
- */
+/* --- watching --- */
 
 static void on_error_event(struct reflector *r, const struct json *status)
 {
@@ -318,9 +312,7 @@ static void start_watch(struct reflector *r)
     arena_release(&a);
 }
 
-/* --- listing
- * ------------------------------------------------------------------------------------------------
- */
+/* --- listing --- */
 
 static void finish_list(struct reflector *r, const struct json *list)
 {
@@ -399,9 +391,7 @@ static void step(void *arg)
         start_page(r);
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 struct reflector *reflector_new(const struct reflector_options *options)
 {

@@ -60,9 +60,7 @@ struct op {
     enum verdict (*judge)(const struct err *err);
 };
 
-/* --- copying a plan
- * ------------------------------------------------------------------------------------------------
- */
+/* --- copying a plan --- */
 
 static const char *copy_text(struct arena *a, const char *text)
 {
@@ -116,9 +114,7 @@ static void run_free(struct run *r)
     free(r);
 }
 
-/* --- what an answer means
- * ------------------------------------------------------------------------------------------------
- */
+/* --- what an answer means --- */
 
 static enum verdict judge_create(const struct err *err)
 {
@@ -159,9 +155,7 @@ static bool is_ours(const struct json *wanted, const struct json *found)
     return json_len(labels) > 0;
 }
 
-/* --- sending
- * ------------------------------------------------------------------------------------------------
- */
+/* --- sending --- */
 
 static void send_create(struct task *t, client_fn *fn)
 {
@@ -199,9 +193,7 @@ static const struct op ops[] = {
     [PLAN_EVENT] = {NULL, NULL, NULL}, /* given to the recorder, which answers nobody */
 };
 
-/* --- keeping count
- * ------------------------------------------------------------------------------------------------
- */
+/* --- keeping count --- */
 
 static void pump_later(struct applier *a);
 
@@ -346,9 +338,7 @@ static void pump_later(struct applier *a)
         pump(a); /* no memory for a timer: rather now than never */
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 struct applier *applier_new(struct transport *t, struct clock *clock, struct event_recorder *events)
 {

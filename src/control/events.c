@@ -93,9 +93,7 @@ void event_recorder_free(struct event_recorder *r)
     free(r);
 }
 
-/* --- what is the same
- * ------------------------------------------------------------------------------------------------
- */
+/* --- what is the same --- */
 
 static uint64_t add_text(uint64_t hash, const char *text)
 {
@@ -113,9 +111,7 @@ static uint64_t hash_of(const struct json *event)
     return add_text(h, json_get_string(event, "message", ""));
 }
 
-/* --- writing
- * ------------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 static void write_said(struct said *s);
 
@@ -209,9 +205,7 @@ static void write_said(struct said *s)
         create(s);
 }
 
-/* --- saying
- * ------------------------------------------------------------------------------------------------
- */
+/* --- saying --- */
 
 static bool make_room(struct event_recorder *r)
 {

@@ -67,9 +67,7 @@ struct gc {
     bool ready;
 };
 
-/* --- tasks
- * ------------------------------------------------------------------------------------------------
- */
+/* --- tasks --- */
 
 static struct task *task_new(struct gc *gc, const struct gc_node *node)
 {
@@ -120,9 +118,7 @@ static bool is_gone(const struct json *object, const struct err *err, const char
     return err ? err->reason == ERR_NOT_FOUND : strcmp(object_uid(object), uid) != 0;
 }
 
-/* --- removing a finalizer: the last step of an ordered deletion
- * ------------------------------------------------------------------------------------------------
- */
+/* --- removing a finalizer: the last step of an ordered deletion --- */
 
 static void on_finalizer_removed(void *arg, const struct json *object, const struct err *err)
 {
@@ -169,9 +165,7 @@ static void remove_finalizer(struct task *t, const char *name)
     send_patch(t, t->kind, t->object, patch, on_finalizer_removed);
 }
 
-/* --- orphaning: take the owner out of its dependents, one after the other
- * ------------------------------------------------------------------------------------------------
- */
+/* --- orphaning: take the owner out of its dependents, one after the other --- */
 
 static void orphan_next(struct task *t);
 
@@ -252,9 +246,7 @@ static void start_orphaning(struct task *t)
         orphan_next(t);
 }
 
-/* --- collecting: delete what has no owner left
- * ------------------------------------------------------------------------------------------------
- */
+/* --- collecting: delete what has no owner left --- */
 
 static void on_deleted(void *arg, const struct json *object, const struct err *err)
 {
@@ -336,9 +328,7 @@ static void check_owners(struct task *t)
     delete_object(t);
 }
 
-/* --- looking at one object
- * ------------------------------------------------------------------------------------------------
- */
+/* --- looking at one object --- */
 
 /* A dependent that another owner holds stays, and its owner need not wait for it. */
 static bool is_held_by_another(const struct gc_graph *g, const struct gc_node *n, const char *uid)
@@ -458,9 +448,7 @@ static void work(void *arg, const char *uid)
     queue_done(gc->queue, uid, QUEUE_RETRY);
 }
 
-/* --- changes
- * ------------------------------------------------------------------------------------------------
- */
+/* --- changes --- */
 
 static bool add_dependent(void *arg, const struct gc_node *node)
 {
@@ -585,9 +573,7 @@ static void on_trouble(void *arg, const struct err *err)
     trouble_say(s->gc->trouble, s->kind, err);
 }
 
-/* --- sources
- * ------------------------------------------------------------------------------------------------
- */
+/* --- sources --- */
 
 static bool start_source(struct source *s)
 {
@@ -667,9 +653,7 @@ static void tidy_soon(struct gc *gc)
         gc->tidying = clock_start(gc->clock, 0, tidy, gc);
 }
 
-/* --- definitions: which kinds are installed
- * ------------------------------------------------------------------------------------------------
- */
+/* --- definitions: which kinds are installed --- */
 
 static struct source *find_source(const struct gc *gc, const char *definition)
 {
@@ -769,9 +753,7 @@ static bool follow_definitions(struct gc *gc)
     return gc->definitions;
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 struct gc *gc_new(struct transport *t, struct clock *clock, struct trouble *trouble)
 {

@@ -11,9 +11,7 @@
 #define ABSENT_LIMIT 4096
 #define KEY_LIMIT_BYTES 2048u
 
-/* --- records
- * ------------------------------------------------------------------------------------------------
- */
+/* --- records --- */
 
 static const struct json *owners_of(const struct json *object)
 {
@@ -75,9 +73,7 @@ static struct gc_node *node_new(const struct gc_kinds *known, const struct kind 
     return n;
 }
 
-/* --- keys
- * ------------------------------------------------------------------------------------------------
- */
+/* --- keys --- */
 
 static void write_name_key(struct buf *out, const struct kind *k, const char *ns, const char *name)
 {
@@ -199,9 +195,7 @@ bool gc_graph_has_dependents(const struct gc_graph *g, const char *uid)
     return found;
 }
 
-/* --- the absent
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the absent --- */
 
 void gc_graph_mark_absent(struct gc_graph *g, const char *uid)
 {

@@ -66,9 +66,7 @@ struct jobs {
     struct source sources[];
 };
 
-/* --- keys
- * ------------------------------------------------------------------------------------------------
- */
+/* --- keys --- */
 
 static void write_key(char key[KEY_SIZE], const struct kind *k, const char *ns, const char *name)
 {
@@ -105,9 +103,7 @@ static const struct json *find_job(struct jobs *j, const char *key, struct sourc
     return NULL;
 }
 
-/* --- resting
- * ------------------------------------------------------------------------------------------------
- */
+/* --- resting --- */
 
 static void rest_end(struct jobs *j, const char *key)
 {
@@ -166,9 +162,7 @@ static void rest_begin(struct jobs *j, const struct source *s, const char *key,
     queue_add_after(j->queue, key, REST_MS);
 }
 
-/* --- carrying out
- * ------------------------------------------------------------------------------------------------
- */
+/* --- carrying out --- */
 
 static void pass_free(struct pass *p)
 {
@@ -231,9 +225,7 @@ static void carry_out(struct jobs *j, const char *key, const struct plan *plan)
         queue_done(j->queue, key, QUEUE_RETRY);
 }
 
-/* --- deciding about a job
- * ------------------------------------------------------------------------------------------------
- */
+/* --- deciding about a job --- */
 
 struct gathering {
     struct jobs *jobs;
@@ -341,9 +333,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
     arena_release(&a);
 }
 
-/* --- giving back ports
- * ------------------------------------------------------------------------------------------------
- */
+/* --- giving back ports --- */
 
 /* Finds the job a lease names as its holder; NULL when there is none. */
 static const struct json *find_holder(struct jobs *j, const struct json *lease,
@@ -400,9 +390,7 @@ static void release_ports(struct jobs *j)
     arena_release(&a);
 }
 
-/* --- work
- * ------------------------------------------------------------------------------------------------
- */
+/* --- work --- */
 
 static void work(void *arg, const char *key)
 {
@@ -429,9 +417,7 @@ static void work(void *arg, const char *key)
     }
 }
 
-/* --- changes
- * ------------------------------------------------------------------------------------------------
- */
+/* --- changes --- */
 
 static bool add_each_job(void *arg, const struct json *job)
 {
@@ -561,9 +547,7 @@ static void on_leases_trouble(void *arg, const struct err *err)
     trouble_say(j->trouble, &kind_lease, err);
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static bool open_caches(struct jobs *j, const struct jobs_options *o)
 {

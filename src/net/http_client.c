@@ -65,9 +65,7 @@ enum { PEM_CA, PEM_CERT, PEM_KEY };
 
 static void settle(struct http_client *c);
 
-/* --- exchanges
- * ------------------------------------------------------------------------------------------------
- */
+/* --- exchanges --- */
 
 static void exchange_free(struct http_exchange *x)
 {
@@ -161,9 +159,7 @@ static size_t on_header_line(char *line, size_t size, size_t count, void *arg)
     return x->state == EXCHANGE_CANCELLED ? 0 : len;
 }
 
-/* --- libcurl's wishes: sockets and one timer
- * ------------------------------------------------------------------------------------------------
- */
+/* --- libcurl's wishes: sockets and one timer --- */
 
 static void act(struct http_client *c, curl_socket_t fd, int events)
 {
@@ -255,9 +251,7 @@ static int on_timer_wish(CURLM *multi, long delay_ms, void *arg)
     return delay_ms >= 0 && !c->timer ? -1 : 0;
 }
 
-/* --- settling: what had to wait until libcurl returned
- * ------------------------------------------------------------------------------------------------
- */
+/* --- settling: what had to wait until libcurl returned --- */
 
 static struct http_exchange *next_finished(struct http_client *c, CURLcode *ret_code)
 {
@@ -356,9 +350,7 @@ static void settle(struct http_client *c)
         finish(x, code);
 }
 
-/* --- life
- * ------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 static int keep_pem(struct http_client *c, int which, const char *text, struct err *err)
 {
@@ -435,9 +427,7 @@ void http_client_free(struct http_client *c)
     free(c);
 }
 
-/* --- starting
- * ------------------------------------------------------------------------------------------------
- */
+/* --- starting --- */
 
 /* A proxy named in the environment is for other machines, never for this one. */
 static bool is_loopback(const char *url)

@@ -71,9 +71,7 @@ struct fake_api {
     void *refuse_arg;
 };
 
-/* --- what a path says
- * ------------------------------------------------------------------------------------------------
- */
+/* --- what a path says --- */
 
 struct fake_target {
     const struct kind *kind;
@@ -133,9 +131,7 @@ static inline int64_t fake_query_int(const char *query, const char *name)
     return at ? strtoll(at + strlen(name), NULL, 10) : 0;
 }
 
-/* --- objects
- * ------------------------------------------------------------------------------------------------
- */
+/* --- objects --- */
 
 static inline const char *fake_key(char out[640], const struct kind *k, const char *ns,
                                    const char *name)
@@ -228,9 +224,7 @@ static inline void fake_write(struct fake_api *f, struct arena *a, const struct 
     free(old);
 }
 
-/* --- answers
- * ------------------------------------------------------------------------------------------------
- */
+/* --- answers --- */
 
 struct fake_answer {
     int status;
@@ -395,9 +389,7 @@ static inline struct fake_answer fake_execute(struct fake_api *f, struct arena *
                   : fake_fail(a, ERR_NOT_FOUND, &t, "not found");
 }
 
-/* --- the transport
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the transport --- */
 
 static inline void fake_call_free(struct fake_call *c)
 {
@@ -587,9 +579,7 @@ static inline void fake_api_init(struct fake_api *f, struct fake_clock *clock)
     f->last_event = &f->first_event;
 }
 
-/* --- what a test does to the world
- * ------------------------------------------------------------------------------------------------
- */
+/* --- what a test does to the world --- */
 
 /* Does a call at once, as another client would; the answer's code. */
 static inline int fake_api_do(struct fake_api *f, const char *method, const char *path,

@@ -18,9 +18,7 @@
 
 #define CONNECTIONS_LIMIT 16
 
-/* --- the server: answers by path
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the server: answers by path --- */
 
 struct connection {
     struct server *server;
@@ -141,9 +139,7 @@ static void server_stop(struct server *s)
     close(s->fd);
 }
 
-/* --- the client's side
- * ------------------------------------------------------------------------------------------------
- */
+/* --- the client's side --- */
 
 struct fixture {
     struct loop *loop;
