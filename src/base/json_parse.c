@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/json_keys.h"
+#include "base/percent.h"
 #include "base/utf8.h"
 
 struct parser {
@@ -51,17 +52,6 @@ static void skip_space(struct parser *ps)
         else if (*ps->p != ' ' && *ps->p != '\t' && *ps->p != '\r')
             return;
     }
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
 }
 
 static bool hex4(struct parser *ps, unsigned *ret)

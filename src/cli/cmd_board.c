@@ -13,11 +13,11 @@
 
 #include "api/object.h"
 #include "api/status.h"
+#include "base/percent.h"
 #include "cli/jobphase.h"
 #include "cli/output.h"
 #include "cli/plot.h"
 #include "cli/session.h"
-#include "client/escape.h"
 #include "client/kubeconfig.h"
 
 #define PLOTS_LIMIT 24u /* more want --tag */
@@ -111,7 +111,7 @@ static void add_param(struct buf *path, const char *name, const char *value)
     if (!value)
         return;
     buf_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', name);
-    escape_query(path, value);
+    percent_encode(path, value);
 }
 
 /* GET of the job's curves; the body is appended. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "api/status.h"
-#include "client/escape.h"
+#include "base/percent.h"
 
 #define PATH_LIMIT_BYTES (16u * 1024u)
 #define OUT_LIMIT_BYTES (256u * 1024u * 1024u)
@@ -107,7 +107,7 @@ static void on_end(void *arg, const struct api_reply *reply)
 static void add_parameter(struct buf *path, const char *name, const char *value)
 {
     buf_addf(path, "%c%s=", strchr(path->data, '?') ? '&' : '?', name);
-    escape_query(path, value);
+    percent_encode(path, value);
 }
 
 /* uid is our own server's: the log of this attempt and of no other that has its name by now. */

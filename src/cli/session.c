@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "base/percent.h"
 #include "cli/home.h"
 #include "cli/suggest.h"
 #include "client/cache.h"
 #include "client/client.h"
-#include "client/escape.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
 #include "core/job.h"
@@ -165,9 +165,9 @@ const char *session_selector(struct arena *a, const char *which, const char *key
     const char *text;
 
     buf_addf(&out, "%s=", which);
-    escape_query(&out, key);
-    escape_query(&out, "=");
-    escape_query(&out, value);
+    percent_encode(&out, key);
+    percent_encode(&out, "=");
+    percent_encode(&out, value);
     text = out.failed ? NULL : arena_strndup(a, out.data, out.len);
     buf_release(&out);
     return text;

@@ -8,7 +8,7 @@
 #include "api/kind.h"
 #include "api/status.h"
 #include "base/base64.h"
-#include "client/escape.h"
+#include "base/percent.h"
 #include "net/ws_client.h"
 
 #define PATH_LIMIT_BYTES (256u * 1024u) /* the command is in it */
@@ -156,11 +156,11 @@ static const char *make_path(struct arena *a, const struct exec_client_options *
         buf_adds(&out, "&tty=true");
     if (o->container) {
         buf_adds(&out, "&container=");
-        escape_query(&out, o->container);
+        percent_encode(&out, o->container);
     }
     for (const char *const *word = o->argv; *word; word++) {
         buf_adds(&out, "&command=");
-        escape_query(&out, *word);
+        percent_encode(&out, *word);
     }
     text = out.failed ? NULL : arena_strndup(a, out.data, out.len);
     buf_release(&out);

@@ -12,6 +12,7 @@
 
 #include "api/yaml.h"
 #include "base/base64.h"
+#include "base/percent.h"
 #include "loop/file.h"
 
 #define FILE_LIMIT_BYTES (4u * 1024u * 1024u)
@@ -108,14 +109,7 @@ static const struct json *find_named(const struct json *list, const char *name, 
     return NULL;
 }
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)((at - digits) % 16) : -1;
-}
-
+/* Unlike percent_decode it lets a % pass that escapes nothing: passwords have them. */
 static const char *unescape(struct arena *a, const char *text, size_t len)
 {
     char *out = arena_alloc(a, len + 1);

@@ -17,8 +17,8 @@
 #include "api/object.h"
 #include "api/status.h"
 #include "base/hash.h"
+#include "base/percent.h"
 #include "client/client.h"
-#include "client/escape.h"
 
 #define PAGE_OBJECTS 500
 #define WATCH_SECONDS_MIN 300
@@ -295,7 +295,7 @@ static void start_watch(struct reflector *r)
     struct api_stream_handler handler = {.on_data = on_data, .on_end = on_end, .arg = r};
 
     buf_addf(&url, "%s?watch=true&allowWatchBookmarks=true&resourceVersion=", path ? path : "");
-    escape_query(&url, r->revision);
+    percent_encode(&url, r->revision);
     buf_addf(&url, "&timeoutSeconds=%u%s%s", (unsigned)seconds, r->query ? "&" : "",
              r->query ? r->query : "");
     r->stream_dead = r->progressed = false;
@@ -367,7 +367,7 @@ static void start_page(struct reflector *r)
     buf_addf(&query, "limit=%d", PAGE_OBJECTS);
     if (r->next_page) {
         buf_adds(&query, "&continue=");
-        escape_query(&query, r->next_page);
+        percent_encode(&query, r->next_page);
     }
     if (r->query)
         buf_addf(&query, "&%s", r->query);

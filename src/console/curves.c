@@ -14,6 +14,7 @@
 
 #include "api/object.h"
 #include "api/status.h"
+#include "base/percent.h"
 #include "client/client.h"
 #include "console/curves_answer.h"
 #include "console/curves_live.h"
@@ -211,7 +212,7 @@ static const char *segment(struct arena *a, const char **at)
     size_t len = strcspn(start, "/");
 
     *at = start + len;
-    return len ? query_unescape(a, start, len) : NULL;
+    return len ? percent_decode(a, start, len) : NULL;
 }
 
 static int parse_path(struct request *r, const char *path, struct err *err)

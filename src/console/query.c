@@ -5,42 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-static const char *undo(struct arena *a, const char *text, size_t len, bool plus_is_space)
-{
-    char *out = arena_alloc(a, len + 1);
-    size_t n = 0;
-
-    if (!out)
-        return NULL;
-    for (size_t i = 0; i < len; i++, n++) {
-        int high = text[i] == '%' && i + 2 < len ? hex(text[i + 1]) : -1;
-        int low = high >= 0 ? hex(text[i + 2]) : -1;
-
-        if (text[i] != '%') {
-            out[n] = text[i] == '+' && plus_is_space ? ' ' : text[i];
-        } else if (low < 0 || high * 16 + low == 0) {
-            return NULL;
-        } else {
-            out[n] = (char)(high * 16 + low);
-            i += 2;
-        }
-    }
-    return out;
-}
-
-const char *query_unescape(struct arena *a, const char *text, size_t len)
-{
-    return undo(a, text, len, false);
-}
+#include "base/percent.h"
 
 const char *query_param(struct arena *a, const char *query, const char *name)
 {
@@ -50,7 +15,7 @@ const char *query_param(struct arena *a, const char *query, const char *name)
         size_t len = strcspn(query, "&");
 
         if (len > name_len && strncmp(query, name, name_len) == 0 && query[name_len] == '=')
-            return undo(a, query + name_len + 1, len - name_len - 1, true);
+            return percent_decode_query(a, query + name_len + 1, len - name_len - 1);
         query += len + (query[len] == '&');
     }
     return NULL;

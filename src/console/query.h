@@ -1,12 +1,10 @@
-/* query.h - the part of an address after '?', and paths: unescaped on demand, in an arena. */
+/* query.h - the part of an address after '?': unescaped on demand, in an arena. */
 #ifndef MUSTER_CONSOLE_QUERY_H
 #define MUSTER_CONSOLE_QUERY_H
 
 #include "base/arena.h"
 #include "base/err.h"
 
-/* %XX undone; NULL when malformed or out of memory. */
-const char *query_unescape(struct arena *a, const char *text, size_t len) must_check;
 /* Value of a parameter, NULL when it is absent (or malformed). */
 const char *query_param(struct arena *a, const char *query, const char *name) must_check;
 /* A whole number between min and max; otherwise when it is absent. */

@@ -4,47 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/percent.h"
 #include "server/request.h"
 
 #define PARAMS_LIMIT 1024 /* each word of a command to be run in a pod is one */
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-char *unescape(struct arena *a, const char *text, size_t len, bool plus_is_space)
-{
-    char *out = arena_alloc(a, len + 1);
-    size_t n = 0;
-
-    if (!out)
-        return NULL;
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-
-        if (c == '%') {
-            int high = i + 2 < len ? hex(text[i + 1]) : -1;
-            int low = i + 2 < len ? hex(text[i + 2]) : -1;
-
-            if (high < 0 || low < 0)
-                return NULL;
-            c = (char)(high * 16 + low);
-            i += 2;
-        } else if (c == '+' && plus_is_space) {
-            c = ' ';
-        }
-        if (c == '\0')
-            return NULL;
-        out[n++] = c;
-    }
-    out[n] = '\0';
-    return out;
-}
 
 static int add_param(struct server_request *r, struct param ***end, const char *text, size_t len,
                      struct err *err)
@@ -55,8 +18,8 @@ static int add_param(struct server_request *r, struct param ***end, const char *
 
     if (!p)
         return out_of_memory(err);
-    p->name = unescape(r->arena, text, name_len, true);
-    p->value = equals ? unescape(r->arena, equals + 1, len - name_len - 1, true) : "";
+    p->name = percent_decode_query(r->arena, text, name_len);
+    p->value = equals ? percent_decode_query(r->arena, equals + 1, len - name_len - 1) : "";
     if (!p->name || !p->value)
         return err_set(err, ERR_BAD_REQUEST, "the query of the request is malformed");
     **end = p;

@@ -92,8 +92,6 @@ int query_int(const struct server_request *r, const char *name, int64_t otherwis
               struct err *err) must_check;
 /* dryRun=All, here or in the options of a deletion; other values are refused. */
 int query_dry_run(const struct server_request *r, bool *ret, struct err *err) must_check;
-/* In the arena, %XX and (in a query) + undone; NULL when malformed, holding NUL, or no memory. */
-char *unescape(struct arena *a, const char *text, size_t len, bool plus_is_space);
 
 /* --- answers --------------------------------------------------------------------------- */
 

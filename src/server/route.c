@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/percent.h"
 #include "server/endpoints.h"
 #include "server/rbac.h"
 
@@ -90,7 +91,7 @@ static int split_path(struct server_request *r, struct segments *s, struct err *
         len = strcspn(at, "/");
         if (!len)
             break;
-        text = unescape(r->arena, at, len, false);
+        text = percent_decode(r->arena, at, len);
         if (arena_failed(r->arena))
             return out_of_memory(err);
         if (!text || strchr(text, '/') || is_dots(text) || s->count == SEGMENTS_LIMIT)
