@@ -2,12 +2,12 @@
  * unified before (mpi_layouts.c). */
 #include "api/mpi_rules.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/job_fields.h"
+#include "api/job_warnings.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/problem.h"
@@ -200,36 +200,10 @@ void mpi_validate(const struct json *job, const struct json *old, struct err *er
 
 /* --- warnings --------------------------------------------------------------------------------- */
 
-struct speaker {
-    void (*say)(void *arg, const char *text);
-    void *arg;
-};
-
-static void say(const struct speaker *s, const char *fmt, ...) printf_like(2, 3);
-
-static void say(const struct speaker *s, const char *fmt, ...)
+static bool has_type(const struct json *job, const char *type)
 {
-    char text[512];
-    va_list args;
-
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    s->say(s->arg, text);
-}
-
-static void warn_unmatched(const struct speaker *s, const struct json *entries, const char *path)
-{
-    size_t i = 0;
-
-    json_each (entry, entries) {
-        const char *type = json_get_string(entry, "type", "");
-
-        if (strcmp(type, MPI_LAUNCHER) != 0 && strcmp(type, MPI_WORKER) != 0)
-            say(s, "%s[%zu].type: no replica type is named \"%.63s\", the entry has no effect",
-                path, i, type);
-        i++;
-    }
+    (void)job;
+    return strcmp(type, MPI_LAUNCHER) == 0 || strcmp(type, MPI_WORKER) == 0;
 }
 
 static void warn_templates(const struct speaker *s, const struct json *spec)
@@ -242,14 +216,16 @@ static void warn_templates(const struct speaker *s, const struct json *spec)
         bool launcher = json_string_is(json_get(entry, "type"), MPI_LAUNCHER);
 
         if (*policy && strcmp(policy, "Never") != 0)
-            say(s,
+            speaker_say(
+                s,
                 "spec.replicaSpecs[%zu].template.spec.restartPolicy: \"%.20s\" is not used, "
                 "spec.replicaSpecs[%zu].restartPolicy decides",
                 i, policy, i);
         json_each (c, json_get(pod_spec, "containers"))
             if (launcher && json_string_is(json_get(c, "name"), MPI_LAUNCHER) &&
                 (json_get(c, "command") || json_get(c, "args")))
-                say(s,
+                speaker_say(
+                    s,
                     "spec.replicaSpecs[%zu].template: command and args of the launcher are not "
                     "used, it starts spec.mpiConfig.script on the workers",
                     i);
@@ -260,9 +236,7 @@ static void warn_templates(const struct speaker *s, const struct json *spec)
 void mpi_warn(const struct json *job, void (*say_one)(void *arg, const char *text), void *arg)
 {
     const struct speaker s = {.say = say_one, .arg = arg};
-    const struct json *spec = json_get(job, "spec"), *mode = json_get(spec, "runMode");
 
-    warn_unmatched(&s, json_at(mode, "debug", "replicaSpecs"), "spec.runMode.debug.replicaSpecs");
-    warn_unmatched(&s, json_at(mode, "pause", "resumeSpecs"), "spec.runMode.pause.resumeSpecs");
-    warn_templates(&s, spec);
+    job_warn_run_mode(&s, job, has_type);
+    warn_templates(&s, json_get(job, "spec"));
 }

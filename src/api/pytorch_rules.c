@@ -1,13 +1,11 @@
-/* pytorch_rules.c - checks across the fields of a PyTorchTrainingJob, and what deserves a warning.
- */
+/* pytorch_rules.c - checks across a PyTorchTrainingJob's fields, and what deserves a warning. */
 #include "api/pytorch_rules.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/job_fields.h"
+#include "api/job_warnings.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/problem.h"
@@ -210,40 +208,12 @@ void pytorch_validate(const struct json *job, const struct json *old, struct err
 
 /* --- warnings ------------------------------------------------------------------------------- */
 
-struct speaker {
-    void (*say)(void *arg, const char *text);
-    void *arg;
-};
-
-static void say(const struct speaker *s, const char *fmt, ...) printf_like(2, 3);
-
-static void say(const struct speaker *s, const char *fmt, ...)
+static bool has_type(const struct json *job, const char *type)
 {
-    char text[512];
-    va_list args;
-
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    s->say(s->arg, text);
-}
-
-static void warn_unmatched(const struct speaker *s, const struct json *job,
-                           const struct json *entries, const char *path)
-{
-    size_t i = 0;
-
-    json_each (entry, entries) {
-        const char *type = json_get_string(entry, "type", "");
-        bool found = false;
-
-        json_each (spec, replica_specs(job))
-            found = found || json_string_is(json_get(spec, "type"), type);
-        if (!found)
-            say(s, "%s[%zu].type: no replica type is named \"%.63s\", the entry has no effect",
-                path, i, type);
-        i++;
-    }
+    json_each (spec, replica_specs(job))
+        if (json_string_is(json_get(spec, "type"), type))
+            return true;
+    return false;
 }
 
 static const struct json *training_container(const struct json *pod_spec)
@@ -264,7 +234,8 @@ static void warn_env(const struct speaker *s, const struct json *pod_spec, size_
     json_each (env, json_get(training_container(pod_spec), "env"))
         for (size_t i = 0; i < ELEMS(ours); i++)
             if (json_string_is(json_get(env, "name"), ours[i]))
-                say(s,
+                speaker_say(
+                    s,
                     "spec.replicaSpecs[%zu].template: %s is set by hand and not by the job, the "
                     "replicas may not find each other",
                     index, ours[i]);
@@ -279,7 +250,8 @@ static void warn_templates(const struct speaker *s, const struct json *job)
         const char *policy = json_get_string(pod_spec, "restartPolicy", "Never");
 
         if (*policy && strcmp(policy, "Never") != 0)
-            say(s,
+            speaker_say(
+                s,
                 "spec.replicaSpecs[%zu].template.spec.restartPolicy: \"%.20s\" is not used, "
                 "spec.replicaSpecs[%zu].restartPolicy decides (%s)",
                 i, policy, i, json_get_string(spec, "restartPolicy", "Never"));
@@ -301,7 +273,8 @@ static void warn_torchrun(const struct speaker *s, const struct json *job)
         const struct json *c = training_container(json_at(spec, "template", "spec"));
 
         if (c && json_len(json_get(c, "args")) == 0)
-            say(s,
+            speaker_say(
+                s,
                 "spec.replicaSpecs[%zu].template: torchrun does not use the command of container "
                 "\"%.63s\", and it has no args: put the script and its arguments there",
                 i, json_get_string(c, "name", ""));
@@ -312,14 +285,10 @@ static void warn_torchrun(const struct speaker *s, const struct json *job)
 void pytorch_warn(const struct json *job, void (*say_one)(void *arg, const char *text), void *arg)
 {
     const struct speaker s = {.say = say_one, .arg = arg};
-    const struct json *mode = json_at(job, "spec", "runMode");
 
-    warn_unmatched(&s, job, json_at(mode, "debug", "replicaSpecs"),
-                   "spec.runMode.debug.replicaSpecs");
-    warn_unmatched(&s, job, json_at(mode, "pause", "resumeSpecs"),
-                   "spec.runMode.pause.resumeSpecs");
+    job_warn_run_mode(&s, job, has_type);
     warn_templates(&s, job);
     warn_torchrun(&s, job);
     if (asks_for_elastic(job) && !is_elastic(job))
-        say(&s, "spec.elastic.enabled: has no effect without spec.torchrunConfig.enabled");
+        speaker_say(&s, "spec.elastic.enabled: has no effect without spec.torchrunConfig.enabled");
 }

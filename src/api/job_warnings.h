@@ -1,0 +1,22 @@
+/* job_warnings.h - saying what of a job deserves a warning, and what all job kinds warn about. */
+#ifndef MUSTER_API_JOB_WARNINGS_H
+#define MUSTER_API_JOB_WARNINGS_H
+
+#include "base/json.h"
+
+#define WARNING_LIMIT_BYTES 512
+
+/* Who is told: what a kind's warn is given (api/kind.h). */
+struct speaker {
+    void (*say)(void *arg, const char *text);
+    void *arg;
+};
+
+/* Cut off at WARNING_LIMIT_BYTES. */
+void speaker_say(const struct speaker *s, const char *fmt, ...) printf_like(2, 3);
+
+/* Entries of spec.runMode for replica types that the job has not. */
+void job_warn_run_mode(const struct speaker *s, const struct json *job,
+                       bool (*has_type)(const struct json *job, const char *type));
+
+#endif
