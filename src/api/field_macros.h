@@ -22,6 +22,12 @@
 #define F_OBJS(n, f, d, ...) F_LIST(FIELD_OBJECT, n, d, .fields = (f), ##__VA_ARGS__)
 #define F_STRS(n, d, ...) F_LIST(FIELD_STRING, n, d, ##__VA_ARGS__)
 #define F_STR_MAP(n, d, ...) F_MAP(FIELD_STRING, n, d, ##__VA_ARGS__)
+/* What most kinds have: spec, status, and in it conditions (condition_fields of pod_fields.h). */
+#define F_SPEC(f, ...) F_OBJ("spec", f, "What is wanted.", ##__VA_ARGS__)
+#define F_STATUS(f, ...) \
+    F_OBJ("status", f, "What is.", .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY, ##__VA_ARGS__)
+#define F_CONDITIONS(d, ...) \
+    F_OBJS("conditions", condition_fields, d, .flags = FIELD_KEEP_UNKNOWN, ##__VA_ARGS__)
 /* clang-format on */
 
 #define REQUIRED .flags = FIELD_REQUIRED

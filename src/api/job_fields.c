@@ -8,6 +8,7 @@
 #include "api/pod_fields.h"
 
 const char *const job_clean_up_policies[] = {"None", "All", "Unfinished", NULL};
+const char *const job_restart_policies[] = {"Never", "OnFailure", "Always", "ExitCode", NULL};
 const char *const job_restart_scopes[] = {"Replica", "Job", NULL};
 static const char *const phases[] = {"Pending",   "Running", "Paused",  "Resuming",
                                      "Succeeded", "Failed",  "Unknown", NULL};
@@ -324,14 +325,8 @@ const struct field job_status_fields[] = {
      .type = FIELD_STRING,
      .doc = "A sentence: why it does not run, or why it failed.",
      .doc_zh = "未运行或失败的原因（一句话）。"},
-    {.name = "conditions",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
-     .fields = condition_fields,
-     .list_key = "type",
-     .doc = "Initialized, Running, ReplicaFailure, Completed, Failed, Paused.",
-     .doc_zh = "作业的状况。"},
+    F_CONDITIONS("Initialized, Running, ReplicaFailure, Completed, Failed, Paused.",
+                 KEYED_BY("type"), .doc_zh = "作业的状况。"),
     {.name = "tasks",
      .type = FIELD_LIST,
      .item = FIELD_OBJECT,
@@ -382,6 +377,13 @@ const struct field job_status_fields[] = {
     {0}};
 
 /* --- columns ---------------------------------------------------------------------------------- */
+
+struct json *job_render_running(struct arena *a, const struct json *job, int64_t replicas)
+{
+    return json_new_stringf(a, "%lld/%lld",
+                            (long long)json_int(json_at(job, "status", "aggregate", "running"), 0),
+                            (long long)replicas);
+}
 
 struct json *job_render_restarts(struct arena *a, const struct json *job, int64_t now_ms)
 {

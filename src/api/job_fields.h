@@ -6,6 +6,7 @@
 #define MUSTER_API_JOB_FIELDS_H
 
 #include "api/columns.h"
+#include "api/field_macros.h"
 
 /* All replicas of a job together. */
 #define JOB_REPLICAS_LIMIT 1024
@@ -16,7 +17,10 @@ extern const struct field tensorboard_spec_fields[]; /* of a TensorBoard made wi
 extern const struct field job_status_fields[];
 
 extern const char *const job_clean_up_policies[], *const job_restart_scopes[];
+extern const char *const job_restart_policies[];
 
+/* "1/4": replicas that run, of so many. */
+struct json *job_render_running(struct arena *a, const struct json *job, int64_t replicas);
 struct json *job_render_restarts(struct arena *a, const struct json *job, int64_t now_ms);
 
 /* --- fields that tables list by themselves ---------------------------------------------------- */
@@ -69,11 +73,8 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
         .doc_zh = "调度器设置；不设置则使用默认调度器。"                         \
     }
 
-#define JOB_FIELD_STATUS                                                                           \
-    {                                                                                              \
-        .name = "status", .type = FIELD_OBJECT, .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,     \
-        .fields = job_status_fields, .doc = "What is.", .doc_zh = "实际的状态。"             \
-    }
+#define JOB_FIELD_SPEC(fields) F_SPEC(fields, REQUIRED, .doc_zh = "期望的状态。")
+#define JOB_FIELD_STATUS(fields) F_STATUS(fields, .doc_zh = "实际的状态。")
 
 /* --- columns ---------------------------------------------------------------------------------- */
 

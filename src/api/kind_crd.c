@@ -80,16 +80,12 @@ static const struct field spec_fields[] = {
     {0}};
 
 static const struct field status_fields[] = {
-    F_OBJS("conditions", condition_fields, "NamesAccepted, Established, Terminating.",
-           .flags = FIELD_KEEP_UNKNOWN, MERGED_BY("type")),
+    F_CONDITIONS("NamesAccepted, Established, Terminating.", MERGED_BY("type")),
     F_OBJ("acceptedNames", names_fields, "Names that are served."),
     F_STRS("storedVersions", "Versions objects may be stored in."),
     {0}};
 
-static const struct field fields[] = {
-    F_OBJ("spec", spec_fields, "What is wanted.", REQUIRED),
-    F_OBJ("status", status_fields, "What is.", .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY),
-    {0}};
+static const struct field fields[] = {F_SPEC(spec_fields, REQUIRED), F_STATUS(status_fields), {0}};
 
 /* --- defaults and rules --------------------------------------------------------------------- */
 

@@ -17,8 +17,7 @@ static const struct field item_fields[] = {
 static const struct field spec_fields[] = {
     F_OBJS("limits", item_fields, "The limits, by type.", REQUIRED), {0}};
 
-static const struct field fields[] = {
-    F_OBJ("spec", spec_fields, "What is wanted.", DEFAULT("{\"limits\":[]}")), {0}};
+static const struct field fields[] = {F_SPEC(spec_fields, DEFAULT("{\"limits\":[]}")), {0}};
 
 static const struct column columns[] = {COLUMN_NAME,
                                         {.name = "Created At",

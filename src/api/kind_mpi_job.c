@@ -12,7 +12,6 @@
 #define READY_TIMEOUT_LIMIT_SECONDS 86400
 
 static const char *const replica_types[] = {MPI_LAUNCHER, MPI_WORKER, NULL};
-static const char *const restart_policies[] = {"Never", "OnFailure", "Always", "ExitCode", NULL};
 static const char *const implementations[] = {"openmpi", "intel", "mpich", NULL};
 
 /* --- spec ------------------------------------------------------------------------------------- */
@@ -66,7 +65,7 @@ static const struct field mpi_config_fields[] = {
 static const struct field restart_policy_fields[] = {
     {.name = "policy",
      .type = FIELD_STRING,
-     .values = restart_policies,
+     .values = job_restart_policies,
      .default_json = "\"OnFailure\"",
      .doc = "When the job is started anew after an end of this type's replicas.",
      .doc_zh = "该类型副本结束后何时重启：Never、OnFailure、Always 或 ExitCode。"},
@@ -282,22 +281,14 @@ static const struct field spec_fields[] = {
      .doc_zh = "旧写法，会被改写为 mpiConfig.home。"},
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_REQUIRED,
-                                       .fields = spec_fields,
-                                       .doc = "What is wanted.",
-                                       .doc_zh = "期望的状态。"},
-                                      JOB_FIELD_STATUS,
-                                      {0}};
+static const struct field fields[] = {
+    JOB_FIELD_SPEC(spec_fields), JOB_FIELD_STATUS(job_status_fields), {0}};
 
 /* The launcher counts: it runs like the others. */
 static struct json *render_running(struct arena *a, const struct json *job, int64_t now_ms)
 {
     (void)now_ms;
-    return json_new_stringf(a, "%lld/%lld",
-                            (long long)json_int(json_at(job, "status", "aggregate", "running"), 0),
-                            (long long)mpi_workers(json_get(job, "spec")) + 1);
+    return job_render_running(a, job, mpi_workers(json_get(job, "spec")) + 1);
 }
 
 static const struct column columns[] = {JOB_COLUMNS(render_running)};

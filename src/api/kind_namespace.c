@@ -1,5 +1,6 @@
 /* kind_namespace.c - Namespace. */
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/problem.h"
@@ -14,26 +15,11 @@ static const struct field spec_fields[] = {{.name = "finalizers",
 
 static const struct field status_fields[] = {
     {.name = "phase", .type = FIELD_STRING, .values = phases, .doc = "Active or Terminating."},
-    {.name = "conditions",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
-     .fields = condition_fields,
-     .merge_key = "type",
-     .doc = "What holds up its deletion."},
+    F_CONDITIONS("What holds up its deletion.", MERGED_BY("type")),
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .fields = spec_fields,
-                                       .default_json = "{}",
-                                       .doc = "What is wanted."},
-                                      {.name = "status",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
-                                       .fields = status_fields,
-                                       .doc = "What is."},
-                                      {0}};
+static const struct field fields[] = {
+    F_SPEC(spec_fields, DEFAULT("{}")), F_STATUS(status_fields), {0}};
 
 static const struct column columns[] = {
     COLUMN_NAME,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
 
@@ -62,13 +63,7 @@ static const struct field status_fields[] = {
      .type = FIELD_MAP,
      .item = FIELD_QUANTITY,
      .doc = "What of it pods may use."},
-    {.name = "conditions",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
-     .fields = condition_fields,
-     .list_key = "type",
-     .doc = "Ready and others."},
+    F_CONDITIONS("Ready and others.", KEYED_BY("type")),
     {.name = "addresses",
      .type = FIELD_LIST,
      .item = FIELD_OBJECT,
@@ -82,18 +77,8 @@ static const struct field status_fields[] = {
      .doc = "Versions of what runs on the machine."},
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN,
-                                       .fields = spec_fields,
-                                       .default_json = "{}",
-                                       .doc = "What is wanted."},
-                                      {.name = "status",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
-                                       .fields = status_fields,
-                                       .doc = "What is."},
-                                      {0}};
+static const struct field fields[] = {
+    F_SPEC(spec_fields, DEFAULT("{}"), .flags = FIELD_KEEP_UNKNOWN), F_STATUS(status_fields), {0}};
 
 static struct json *render_status(struct arena *a, const struct json *node, int64_t now_ms)
 {

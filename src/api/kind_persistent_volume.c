@@ -32,8 +32,8 @@ static const struct field status_fields[] = {
     {0}};
 
 static const struct field fields[] = {
-    F_OBJ("spec", spec_fields, "What is wanted.", .flags = FIELD_REQUIRED | FIELD_KEEP_UNKNOWN),
-    F_OBJ("status", status_fields, "What is.", .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY),
+    F_SPEC(spec_fields, .flags = FIELD_REQUIRED | FIELD_KEEP_UNKNOWN),
+    F_STATUS(status_fields),
     {0}};
 
 static void set_defaults(struct arena *a, struct json *volume)

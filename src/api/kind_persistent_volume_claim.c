@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/problem.h"
@@ -50,26 +51,10 @@ static const struct field status_fields[] = {
      .type = FIELD_MAP,
      .item = FIELD_QUANTITY,
      .doc = "What the volume holds."},
-    {.name = "conditions",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
-     .fields = condition_fields,
-     .merge_key = "type",
-     .doc = "What is happening to the volume."},
+    F_CONDITIONS("What is happening to the volume.", MERGED_BY("type")),
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_REQUIRED,
-                                       .fields = spec_fields,
-                                       .doc = "What is wanted."},
-                                      {.name = "status",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
-                                       .fields = status_fields,
-                                       .doc = "What is."},
-                                      {0}};
+static const struct field fields[] = {F_SPEC(spec_fields, REQUIRED), F_STATUS(status_fields), {0}};
 
 static void set_defaults(struct arena *a, struct json *claim)
 {

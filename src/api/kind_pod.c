@@ -59,13 +59,7 @@ static const struct field status_fields[] = {
      .type = FIELD_STRING,
      .values = phases,
      .doc = "Where the pod is in its life."},
-    {.name = "conditions",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
-     .fields = condition_fields,
-     .list_key = "type",
-     .doc = "PodScheduled, Initialized, ContainersReady, Ready."},
+    F_CONDITIONS("PodScheduled, Initialized, ContainersReady, Ready.", KEYED_BY("type")),
     {.name = "reason", .type = FIELD_STRING, .doc = "One word: why the pod is in this phase."},
     {.name = "message", .type = FIELD_STRING, .doc = "A sentence: why the pod is in this phase."},
     {.name = "nominatedNodeName", .type = FIELD_STRING, .doc = "Node being cleared for the pod."},
@@ -90,18 +84,8 @@ static const struct field status_fields[] = {
     CONTAINER_STATUSES("ephemeralContainerStatuses", "State of containers added later."),
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_REQUIRED,
-                                       .fields = pod_spec_fields,
-                                       .schema_name = "io.k8s.api.core.v1.PodSpec",
-                                       .doc = "What is wanted."},
-                                      {.name = "status",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
-                                       .fields = status_fields,
-                                       .doc = "What is."},
-                                      {0}};
+static const struct field fields[] = {
+    F_SPEC(pod_spec_fields, REQUIRED, CORE_TYPE("PodSpec")), F_STATUS(status_fields), {0}};
 
 /* --- defaults ------------------------------------------------------------------------------- */
 

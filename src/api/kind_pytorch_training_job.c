@@ -9,7 +9,6 @@
 #include "api/pod_fields.h"
 #include "api/pytorch_rules.h"
 
-static const char *const restart_policies[] = {"Never", "OnFailure", "Always", "ExitCode", NULL};
 static const char *const rendezvous_backends[] = {"c10d", "etcd", "etcd-v2", NULL};
 
 /* --- spec ----------------------------------------------------------------------------------- */
@@ -32,7 +31,7 @@ static const struct field replica_spec_fields[] = {
     {.name = "restartPolicy",
      .type = FIELD_STRING,
      .flags = FIELD_IMMUTABLE,
-     .values = restart_policies,
+     .values = job_restart_policies,
      .default_json = "\"Never\"",
      .doc =
          "When a replica that ended is replaced: Never; OnFailure, after any exit but 0; Always; "
@@ -187,23 +186,15 @@ static const struct field spec_fields[] = {
     JOB_FIELD_SCHEDULER,
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_REQUIRED,
-                                       .fields = spec_fields,
-                                       .doc = "What is wanted.",
-                                       .doc_zh = "期望的状态。"},
-                                      JOB_FIELD_STATUS,
-                                      {0}};
+static const struct field fields[] = {
+    JOB_FIELD_SPEC(spec_fields), JOB_FIELD_STATUS(job_status_fields), {0}};
 
 /* --- columns -------------------------------------------------------------------------------- */
 
 static struct json *render_running(struct arena *a, const struct json *job, int64_t now_ms)
 {
     (void)now_ms;
-    return json_new_stringf(a, "%lld/%lld",
-                            (long long)json_int(json_at(job, "status", "aggregate", "running"), 0),
-                            (long long)pytorch_total_replicas(job));
+    return job_render_running(a, job, pytorch_total_replicas(job));
 }
 
 static const struct column columns[] = {JOB_COLUMNS(render_running)};

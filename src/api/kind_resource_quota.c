@@ -22,7 +22,7 @@ static const struct field status_fields[] = {F_MAP(FIELD_QUANTITY, "hard", "What
                                              {0}};
 
 static const struct field fields[] = {
-    F_OBJ("spec", spec_fields, "What is wanted.", DEFAULT("{}")),
+    F_SPEC(spec_fields, DEFAULT("{}")),
     F_OBJ("status", status_fields, "What is.", .flags = FIELD_READ_ONLY),
     {0}};
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/object.h"
 #include "api/problem.h"
 
@@ -94,18 +95,10 @@ static const struct field spec_fields[] = {
     {.name = "healthCheckNodePort", .type = FIELD_INT32, .doc = "Port asked for health."},
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN,
-                                       .fields = spec_fields,
-                                       .default_json = "{}",
-                                       .doc = "What is wanted."},
-                                      {.name = "status",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
-                                       .default_json = "{\"loadBalancer\":{}}",
-                                       .doc = "What is."},
-                                      {0}};
+static const struct field fields[] = {
+    F_SPEC(spec_fields, DEFAULT("{}"), .flags = FIELD_KEEP_UNKNOWN),
+    F_STATUS(NULL, DEFAULT("{\"loadBalancer\":{}}")),
+    {0}};
 
 static void set_defaults(struct arena *a, struct json *service)
 {

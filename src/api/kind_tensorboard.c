@@ -44,14 +44,8 @@ static const struct field status_fields[] = {
      .fields = pod_status_fields,
      .doc = "The pod it runs in.",
      .doc_zh = "运行 TensorBoard 的 Pod。"},
-    {.name = "conditions",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
-     .fields = condition_fields,
-     .list_key = "type",
-     .doc = "Ready, Idle, Suspended.",
-     .doc_zh = "状况：Ready、Idle、Suspended。"},
+    F_CONDITIONS("Ready, Idle, Suspended.", KEYED_BY("type"),
+                 .doc_zh = "状况：Ready、Idle、Suspended。"),
     {.name = "port",
      .type = FIELD_INT32,
      .doc = "The port it listens on, where pods share the machine's network.",
@@ -78,19 +72,8 @@ static const struct field status_fields[] = {
      .doc_zh = "该状态所对应的 metadata.generation。"},
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_REQUIRED,
-                                       .fields = tensorboard_spec_fields,
-                                       .doc = "What is wanted.",
-                                       .doc_zh = "期望的状态。"},
-                                      {.name = "status",
-                                       .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
-                                       .fields = status_fields,
-                                       .doc = "What is.",
-                                       .doc_zh = "实际的状态。"},
-                                      {0}};
+static const struct field fields[] = {
+    JOB_FIELD_SPEC(tensorboard_spec_fields), JOB_FIELD_STATUS(status_fields), {0}};
 
 static const struct column columns[] = {
     COLUMN_NAME,
