@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "net/http_client.h"
 #include "net/place.h"
 
@@ -62,12 +63,7 @@ static void unlink_exchange(struct exchange *x)
 {
     if (!x->proxy)
         return;
-    if (x->next)
-        x->next->prev = x->prev;
-    if (x->prev)
-        x->prev->next = x->next;
-    else
-        x->proxy->exchanges = x->next;
+    list_remove(&x->proxy->exchanges, x);
     x->proxy->exchanges_len--;
     x->proxy = NULL;
 }
@@ -291,11 +287,9 @@ static struct exchange *exchange_new(struct api_proxy *p, struct httpd_request *
 
     if (!x)
         return NULL;
-    *x = (struct exchange){.proxy = p, .http = http, .next = p->exchanges};
+    *x = (struct exchange){.proxy = p, .http = http};
     buf_init(&x->out, BODY_LIMIT_BYTES);
-    if (x->next)
-        x->next->prev = x;
-    p->exchanges = x;
+    list_push(&p->exchanges, x);
     p->exchanges_len++;
     return x;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "console/http_answer.h"
 #include "net/dial.h"
 #include "net/place.h"
@@ -69,12 +70,7 @@ static void unlink_tunnel(struct tunnel *t)
 {
     if (!t->all)
         return;
-    if (t->next)
-        t->next->prev = t->prev;
-    if (t->prev)
-        t->prev->next = t->next;
-    else
-        t->all->first = t->next;
+    list_remove(&t->all->first, t);
     t->all->count--;
     t->all = NULL;
 }
@@ -405,16 +401,13 @@ static struct tunnel *tunnel_new(struct api_tunnels *all, struct httpd_request *
         .loop = all->loop,
         .http = http,
         .client = -1,
-        .next = all->first,
         .err = ERR_INIT,
         .where = {.url = server->server, .ca_pem = server->ca_pem, .insecure = server->insecure}};
     buf_init(&t->up, HEAD_LIMIT_BYTES + HELD_LIMIT_BYTES);
     buf_init(&t->down, HELD_LIMIT_BYTES);
     http_answer_init(&t->answer, false);
     t->answer.may_upgrade = true;
-    if (t->next)
-        t->next->prev = t;
-    all->first = t;
+    list_push(&all->first, t);
     all->count++;
     return t;
 }

@@ -14,6 +14,7 @@
 
 #include "api/object.h"
 #include "api/status.h"
+#include "base/list.h"
 #include "base/percent.h"
 #include "client/client.h"
 #include "console/curves_answer.h"
@@ -73,12 +74,7 @@ struct request {
 static void request_free(struct request *r)
 {
     if (r->curves) {
-        if (r->next)
-            r->next->prev = r->prev;
-        if (r->prev)
-            r->prev->next = r->next;
-        else
-            r->curves->requests = r->next;
+        list_remove(&r->curves->requests, r);
         r->curves->requests_len--;
     }
     buf_release(&r->out);
@@ -262,10 +258,7 @@ static struct request *request_new(struct curves *c, struct httpd_request *http)
     r->arena = &http->arena;
     r->err = (struct err)ERR_INIT;
     buf_init(&r->out, CURVES_ANSWER_LIMIT_BYTES);
-    r->next = c->requests;
-    if (r->next)
-        r->next->prev = r;
-    c->requests = r;
+    list_push(&c->requests, r);
     c->requests_len++;
     return r;
 }
@@ -344,9 +337,7 @@ void curves_free(struct curves *c)
         struct request *r = c->requests;
         bool at_work = r->question.done != NULL;
 
-        c->requests = r->next;
-        if (r->next)
-            r->next->prev = NULL;
+        list_remove(&c->requests, r);
         r->curves = NULL;
         if (at_work)
             continue;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/list.h"
 
 #define LOOK_MS 1000
 #define SILENCE_LIMIT 15 /* looks without news, then a line that says we are alive */
@@ -124,12 +125,7 @@ static void detach(struct live *l)
         return;
     clock_stop(loop_clock(l->set->loop), l->timer);
     l->timer = NULL;
-    if (l->next)
-        l->next->prev = l->prev;
-    if (l->prev)
-        l->prev->next = l->next;
-    else
-        l->set->all = l->next;
+    list_remove(&l->set->all, l);
     l->set->count--;
     l->set = NULL;
 }
@@ -242,10 +238,7 @@ int live_open(struct live_set *set, const char *uid, const struct curves_ask *wh
         return err_set(err, ERR_UNAVAILABLE, "out of memory");
     }
     l->set = set;
-    l->next = set->all;
-    if (l->next)
-        l->next->prev = l;
-    set->all = l;
+    list_push(&set->all, l);
     set->count++;
     ask(l);
     *ret = &l->base;

@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "console/live_internal.h"
 #include "net/websocket.h"
 
@@ -226,12 +227,7 @@ static void tab_empty(struct live_tab *t)
     t->transport = NULL;
     clock_stop(loop_clock(t->loop), t->timer);
     t->timer = NULL;
-    if (t->next)
-        t->next->prev = t->prev;
-    if (t->prev)
-        t->prev->next = t->next;
-    else
-        t->hub->tabs = t->next;
+    list_remove(&t->hub->tabs, t);
     t->hub->count--;
     t->hub = NULL;
 }
@@ -337,16 +333,13 @@ static struct live_tab *tab_new(struct live_hub *h, const struct mount_request *
 
     if (!t)
         return NULL;
-    *t = (struct live_tab){
-        .hub = h, .loop = h->loop, .transport = r->transport(r), .next = h->tabs};
+    *t = (struct live_tab){.hub = h, .loop = h->loop, .transport = r->transport(r)};
     t->opened_ms = t->heard_ms = loop_monotonic_ms(h->loop);
     if (!t->transport) {
         free(t);
         return NULL;
     }
-    if (t->next)
-        t->next->prev = t;
-    h->tabs = t;
+    list_push(&h->tabs, t);
     h->count++;
     return t;
 }

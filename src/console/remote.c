@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/list.h"
 #include "client/http_transport.h"
 #include "console/api_proxy.h"
 #include "console/api_tunnel.h"
@@ -71,12 +72,7 @@ struct sign_in {
 
 static void sign_in_free(struct sign_in *s)
 {
-    if (s->next)
-        s->next->prev = s->prev;
-    if (s->prev)
-        s->prev->next = s->next;
-    else
-        s->remote->signing_in = s->next;
+    list_remove(&s->remote->signing_in, s);
     s->remote->signing_in_len--;
     transport_free(s->transport);
     explicit_bzero(s->token, strlen(s->token));
@@ -186,11 +182,8 @@ static void begin_sign_in(struct remote *r, struct httpd_request *http, char *to
                           .cookie = place_cookie_name(http),
                           .transport = t,
                           .token = token,
-                          .by_code = by_code,
-                          .next = r->signing_in};
-    if (s->next)
-        s->next->prev = s;
-    r->signing_in = s;
+                          .by_code = by_code};
+    list_push(&r->signing_in, s);
     r->signing_in_len++;
     ask_who(s);
 }

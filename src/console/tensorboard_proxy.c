@@ -25,13 +25,14 @@
 #include <unistd.h>
 
 #include "api/object.h"
-#include "api/status.h"
+#include "base/list.h"
 #include "base/timefmt.h"
 #include "client/client.h"
 #include "console/http_answer.h"
 #include "console/tensorboard_pages.h"
 #include "core/ports.h"
 #include "core/tensorboard.h"
+#include "net/place.h"
 
 #define HEAD_LIMIT_BYTES (64u * 1024u)
 #define READ_BYTES (16u * 1024u)
@@ -96,12 +97,7 @@ static void unlink_exchange(struct exchange *x)
 {
     if (!x->proxy)
         return;
-    if (x->next)
-        x->next->prev = x->prev;
-    if (x->prev)
-        x->prev->next = x->next;
-    else
-        x->proxy->exchanges = x->next;
+    list_remove(&x->proxy->exchanges, x);
     x->proxy->exchanges_len--;
     x->proxy = NULL;
 }
@@ -116,24 +112,9 @@ static void exchange_free(struct exchange *x)
     free(x);
 }
 
-static void reply_err(struct httpd_request *http, const struct err *err)
-{
-    static const struct httpd_header headers[] = {{"Cache-Control", "no-store"},
-                                                  {"X-Content-Type-Options", "nosniff"}};
-    struct buf text = BUF_INIT(64u * 1024u);
-    struct blob *body;
-
-    json_write(&text, status_from_err(&http->arena, err, NULL, NULL));
-    body = blob_from_buf(&text);
-    httpd_reply(http, body ? err_http_code(err->reason) : 503, "application/json", headers,
-                ELEMS(headers), body);
-    blob_unref(body);
-    buf_release(&text);
-}
-
 static void fail(struct exchange *x, const struct err *err)
 {
-    reply_err(x->http, err);
+    place_refuse(x->http, err);
     exchange_free(x);
 }
 
@@ -636,10 +617,7 @@ static struct exchange *exchange_new(struct tensorboard_proxy *p, struct httpd_r
     buf_init(&x->head, HEAD_LIMIT_BYTES);
     buf_init(&x->out, BODY_LIMIT_BYTES);
     http_answer_init(&x->answer, strcmp(http->method, "HEAD") == 0);
-    x->next = p->exchanges;
-    if (x->next)
-        x->next->prev = x;
-    p->exchanges = x;
+    list_push(&p->exchanges, x);
     p->exchanges_len++;
     return x;
 }
@@ -653,7 +631,7 @@ void tensorboard_proxy_handle(void *arg, const struct mount_request *m)
 
     if (!x) {
         err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests to TensorBoards at a time");
-        reply_err(m->http, &err);
+        place_refuse(m->http, &err);
         return;
     }
     if (check_request(x, m, &rest, &err) < 0) {

@@ -32,6 +32,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/log.h"
 #include "net/listen.h"
 
@@ -261,10 +262,7 @@ static struct conn *conn_new(struct httpd *h, struct MHD_Connection *mhd)
     c->mhd = mhd;
     arena_init(&c->request.arena, HTTPD_REQUEST_MEMORY_BYTES);
     buf_init(&c->body_bytes, HTTPD_BODY_LIMIT_BYTES);
-    c->next = h->conns;
-    if (c->next)
-        c->next->prev = c;
-    h->conns = c;
+    list_push(&h->conns, c);
     h->conn_count++;
     set_state(c, CONN_IDLE);
     make_room(h);
@@ -324,12 +322,7 @@ static void conn_unlink(struct conn *c)
 {
     leave_idle(c);
     release_body(c);
-    if (c->next)
-        c->next->prev = c->prev;
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        c->httpd->conns = c->next;
+    list_remove(&c->httpd->conns, c);
     c->httpd->conn_count--;
     c->mhd = NULL;
 }

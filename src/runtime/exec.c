@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "runtime/exec_helper.h"
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
@@ -134,12 +135,7 @@ int exec_check(const char *pod_root, const char *pod_uid, const char *container,
 
 static void child_free(struct child *c)
 {
-    if (c->next)
-        c->next->prev = c->prev;
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        c->host->children = c->next;
+    list_remove(&c->host->children, c);
     c->host->child_count--;
     loop_fd_stop(c->watch);
     close_fd(&c->pid_fd);
@@ -164,10 +160,8 @@ static int child_new(struct exec_host *h, pid_t pid)
 
     if (!c)
         return -ENOMEM;
-    *c = (struct child){.host = h, .next = h->children, .pid_fd = pidfd_open(pid, 0)};
-    if (c->next)
-        c->next->prev = c;
-    h->children = c;
+    *c = (struct child){.host = h, .pid_fd = pidfd_open(pid, 0)};
+    list_push(&h->children, c);
     h->child_count++;
     if (c->pid_fd >= 0)
         c->watch = loop_fd_watch(h->loop, c->pid_fd, LOOP_READABLE, on_child_over, c);
@@ -373,16 +367,9 @@ struct exec *exec_start(struct exec_host *h, const struct exec_request *q,
     e = calloc(1, sizeof(*e));
     rc = e ? 0 : -ENOMEM;
     if (e) {
-        *e = (struct exec){.host = h,
-                           .next = h->sessions,
-                           .terminal = -1,
-                           .control = -1,
-                           .ended = ended,
-                           .arg = arg};
+        *e = (struct exec){.host = h, .terminal = -1, .control = -1, .ended = ended, .arg = arg};
         memset(e->fd, -1, sizeof(e->fd));
-        if (e->next)
-            e->next->prev = e;
-        h->sessions = e;
+        list_push(&h->sessions, e);
         rc = start(e, q, &t);
     }
     close_fd(&t.pid_fd);
@@ -418,12 +405,7 @@ void exec_free(struct exec *e)
 {
     if (!e)
         return;
-    if (e->next)
-        e->next->prev = e->prev;
-    if (e->prev)
-        e->prev->next = e->next;
-    else
-        e->host->sessions = e->next;
+    list_remove(&e->host->sessions, e);
     loop_fd_stop(e->watch);
     close_fd(&e->control);
     for (int i = 0; i < EXEC_STREAMS; i++)

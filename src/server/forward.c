@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "server/session.h"
 #include "server/upgrade.h"
 
@@ -63,12 +64,7 @@ static void pair_free(struct pair *p)
 {
     struct forward *f = p->forward;
 
-    if (p->next)
-        p->next->prev = p->prev;
-    if (p->prev)
-        p->prev->next = p->next;
-    else
-        f->pairs = p->next;
+    list_remove(&f->pairs, p);
     f->pair_count--;
     loop_fd_stop(p->watch);
     if (p->fd >= 0)
@@ -234,12 +230,10 @@ static struct pair *pair_new(struct forward *f, const char *id, unsigned port)
 
     if (!p)
         return NULL;
-    *p = (struct pair){.forward = f, .next = f->pairs, .port = port, .fd = -1};
+    *p = (struct pair){.forward = f, .port = port, .fd = -1};
     (void)snprintf(p->request_id, sizeof(p->request_id), "%s", id);
     buf_init(&p->input, INPUT_LIMIT_BYTES);
-    if (p->next)
-        p->next->prev = p;
-    f->pairs = p;
+    list_push(&f->pairs, p);
     f->pair_count++;
     return p;
 }

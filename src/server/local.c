@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "server/tokens.h"
 
 #define CALL_MEMORY_BYTES (64u * 1024u * 1024u)
@@ -119,12 +120,7 @@ static void unlink_call(struct api_stream *c)
     if (!l)
         return;
     unqueue(l, c);
-    if (c->next)
-        c->next->prev = c->prev;
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        l->all = c->next;
+    list_remove(&l->all, c);
     c->local = NULL;
 }
 
@@ -182,10 +178,7 @@ static const struct server_front local_front = {.reply = take_reply, .stream = t
 static void link_call(struct local *l, struct api_stream *c)
 {
     c->local = l;
-    c->next = l->all;
-    if (c->next)
-        c->next->prev = c;
-    l->all = c;
+    list_push(&l->all, c);
 }
 
 static bool copy_call(struct api_stream *c, const struct api_call *call)

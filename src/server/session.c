@@ -1,6 +1,8 @@
 /* session.c - see session.h. */
 #include "server/session.h"
 
+#include "base/list.h"
+
 int session_add(struct server *s, struct session *session, void (*fn)(struct session *s),
                 struct err *err)
 {
@@ -8,10 +10,8 @@ int session_add(struct server *s, struct session *session, void (*fn)(struct ses
         return err_set(err, ERR_TOO_MANY_REQUESTS,
                        "%u connections are used for exec, attach and port-forward already",
                        SESSION_LIMIT);
-    *session = (struct session){.server = s, .next = s->sessions, .free = fn};
-    if (session->next)
-        session->next->prev = session;
-    s->sessions = session;
+    *session = (struct session){.server = s, .free = fn};
+    list_push(&s->sessions, session);
     s->session_count++;
     return 0;
 }
@@ -20,12 +20,7 @@ void session_remove(struct session *session)
 {
     struct server *s = session->server;
 
-    if (session->next)
-        session->next->prev = session->prev;
-    if (session->prev)
-        session->prev->next = session->next;
-    else
-        s->sessions = session->next;
+    list_remove(&s->sessions, session);
     s->session_count--;
 }
 
