@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """The command line: what it prints where, and how it ends."""
+import contextlib
 import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 
 import harness
@@ -114,8 +116,12 @@ class Up(unittest.TestCase):
         self.up()
         folder = pathlib.Path(self.daemon.folder)
         token, first = (folder / "token").read_text(), (folder / "kubeconfig").read_text()
+        port = int((folder / "muster.pid").read_text().rsplit(":", 1)[1])
         self.daemon.cli("down")
-        self.up()
+        with contextlib.ExitStack() as held:  # chance shall not give it the same again
+            with contextlib.suppress(OSError):  # somebody has it already
+                held.enter_context(socket.create_server(("127.0.0.1", port)))
+            self.up()
         self.assertEqual((folder / "token").read_text(), token)
         second = (folder / "kubeconfig").read_text()
         self.assertNotEqual(first, second)

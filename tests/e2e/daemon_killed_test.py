@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """kill -9 of `muster up` during a job: training goes on, and nothing of it is lost or doubled."""
+import pathlib
 import re
 import subprocess
 import tempfile
@@ -8,7 +9,9 @@ import harness
 from harness import DaemonTest, job
 
 LINES = 250
-PRINTER = ["sh", "-c", f"i=1; while [ $i -le {LINES} ]; do echo number $i; i=$((i+1)); sleep 0.02; done"]
+# Before its last lines it waits: however long a start of the daemon takes, it is there to be found again.
+PRINTER = f"i=1; while [ $i -le {LINES} ]; do echo number $i; [ $i != 200 ] || until [ -e $GO ]; do sleep 0.02; done; " \
+          "i=$((i+1)); sleep 0.02; done"
 EXPECTED = [f"number {i}" for i in range(1, LINES + 1)]
 
 
@@ -40,7 +43,9 @@ class DaemonKilled(DaemonTest):
 
     def test_training_outlives_the_daemon(self):
         daemon = self.daemon
-        path = self.write("numbers.json", job("numbers", PRINTER, run_policy={"cleanUpPolicy": "None"}))
+        go = pathlib.Path(daemon.folder, "go-on")
+        path = self.write("numbers.json", job("numbers", ["sh", "-c", PRINTER.replace("$GO", str(go))],
+                                              run_policy={"cleanUpPolicy": "None"}))
         runner, output = self.follow("run", path)
         pods = daemon.wait_running("numbers")
         before = daemon.main_processes()
@@ -50,6 +55,7 @@ class DaemonKilled(DaemonTest):
         self.assertEqual(daemon.main_processes(), before)
         daemon.start()
         self.assertEqual(daemon.main_processes(), before)
+        go.touch()
         daemon.wait_phase("numbers", "Succeeded")
         daemon.wait_for(harness.PODS.format(ns="default"),
                         lambda found: all(p["status"]["phase"] == "Succeeded" for p in found.values()))

@@ -192,8 +192,7 @@ class Daemon:
                 if not entry.isdigit():
                     continue
                 with contextlib.suppress(OSError):
-                    line = pathlib.Path("/proc", entry, "cmdline").read_bytes()
-                    environ = pathlib.Path("/proc", entry, "environ").read_bytes().split(b"\0")
+                    line, environ = read_process(entry)
                     if not is_alive(entry):
                         continue
                     ours = any(mark in environ for mark in marks)
@@ -354,6 +353,17 @@ def is_alive(pid):
     with contextlib.suppress(OSError):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     return False
+
+
+def read_process(pid):
+    """Its command line, and its environment as a list."""
+    while True:
+        line = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        environ = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        if line or not is_alive(pid):
+            return line, environ
+        os.readlink(f"/proc/{pid}/exe")  # fails: the kernel's own
+        # Else it is in the middle of an exec, whose report comes before the new words are to be seen.
 
 
 def pod_uid(pid):

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Logs that grow beyond their limit, and logs of earlier attempts: by muster, and by kubectl 1.20 and 1.32."""
+import contextlib
 import http.client
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -102,17 +104,33 @@ class Logs(DaemonTest):
             done = self.kubectl(kubectl, "logs", name)
             self.assertEqual((done.returncode, done.stdout), (0, "attempt 2\n"), done.stderr)
 
+    @contextlib.contextmanager
+    def held(self, pod):
+        """Stops the clock of a pod that waits for its restart: asking takes as long as it takes."""
+        pids = list(self.daemon.pod_processes(pod["metadata"]["uid"]))
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+
     def test_previous_of_a_restarted_container(self):
         """While it runs again that is the run before; while it waits to be restarted, the last one."""
         script = self.attempts("again")[-1]
         self.create("again", ["sh", "-c", f"{script} || [ $n = 0 ] && exit 1 || exec sleep 1000"], "OnFailure")
         self.create("crash", self.attempts("crash"), "OnFailure")
 
-        def restarted(pods):
-            return all(pods[name]["status"].get("containerStatuses", [{}])[0].get("restartCount") == 1 and
-                       state in pods[name]["status"]["containerStatuses"][0]["state"]
-                       for name, state in (("again", "running"), ("crash", "waiting")))
-        self.daemon.wait_for(PATH, restarted, "restarts")
+        def restarted(name, state):
+            return lambda pods: pods[name] if pods[name]["status"].get("containerStatuses", [{}])[0].get("restartCount") == 1 \
+                and state in pods[name]["status"]["containerStatuses"][0]["state"] else None
+        crash = self.daemon.wait_for(PATH, restarted("crash", "waiting"), "crash to wait for its second restart")
+        with self.held(crash):
+            self.daemon.wait_for(PATH, restarted("again", "running"), "again to run again")
+            self.check_previous()
+
+    def check_previous(self):
         for name, flag, expected in (("again", "-p", 0), ("crash", "--previous=true", 1), ("crash", "--previous=false", 1)):
             for kubectl in KUBECTLS:
                 done = self.kubectl(kubectl, "logs", name, "-c", "main", flag)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import harness
@@ -72,6 +73,12 @@ class Mpi:
         return {pid: line for pid, line in self.daemon.pod_processes().items()
                 if any(word in line for word in ("orted", "mpirun", "mpi-rsh", "world.Barrier"))}
 
+    def wait_processes(self, ends):
+        """Until those of mpi_processes have ended whose command line is one that ends."""
+        until = time.monotonic() + harness.PATIENCE
+        while left := {pid: line for pid, line in self.mpi_processes().items() if ends(line)}:
+            self.assertLess(time.monotonic(), until, left)
+
     def looping(self, name, replicas, **how):
         """A job whose ranks all run and go on until somebody ends them; answers its workers' names."""
         self.create(mpi_job(name, ["/usr/bin/python3", "-c", LOOP], replicas, **how))
@@ -88,6 +95,7 @@ class Mpi:
             log.kill()
             log.wait()
             log.stdout.close()
+        self.wait_processes(lambda line: line.startswith(f"{harness.BIN} mpi-rsh "))  # they have done their work
         return sorted(pod for pod in pods if "worker" in pod)
 
     def check_pi(self):
@@ -161,11 +169,7 @@ class AllInOne(Mpi, DaemonTest):
                 os.kill(pid, signal.SIGKILL)
         sentence = self.ended("headless", "Failed")
         self.assertIn("launcher failed with exit code 137 (killed, SIGKILL)", sentence)
-        for _ in range(1000):  # its daemons see that their mpirun is gone, each for itself
-            if not self.mpi_processes():
-                break
-            self.daemon.call("GET", PODS)
-        self.assertEqual(self.mpi_processes(), {})
+        self.wait_processes(lambda line: True)  # its daemons see that their mpirun is gone, each for itself
         running = {name for name, pod in self.daemon.pods("headless").items() if pod["status"]["phase"] == "Running"}
         self.assertEqual(running, set(workers))
 

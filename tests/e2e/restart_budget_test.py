@@ -62,7 +62,8 @@ class Budget(DaemonTest):
         self.proxy = WriteProxy(self.daemon.port, on_write)
         kubeconfig = pathlib.Path(self.daemon.folder, "kubeconfig-proxy")
         kubeconfig.write_text(self.kubeconfig.read_text().replace(f":{self.daemon.port}", f":{self.proxy.port}"))
-        controller = self.controller = self.daemon.spawn("controller", "--kubeconfig", str(kubeconfig))
+        with self.proxy.lock:  # its writes wait until it can be killed
+            controller = self.controller = self.daemon.spawn("controller", "--kubeconfig", str(kubeconfig))
 
     def create(self, name):
         starts = pathlib.Path(self.daemon.folder, f"starts-{name}")

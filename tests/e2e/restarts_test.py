@@ -53,9 +53,10 @@ class Restarts(DaemonTest):
         self.wait("again", lambda s, c: s["phase"] == "Running" and c.get("restartCount", 0) == 1)
 
     def test_liveness_restarts(self):
-        self.create("ill", "trap 'exit 5' TERM; echo up; while :; do sleep 0.1; done", "Always",
-                    livenessProbe={"exec": {"command": ["sh", "-c", "echo too bad; exit 1"]}, "periodSeconds": 1,
-                                   "failureThreshold": 1})
+        trap = os.path.join(self.daemon.folder, "trap")  # asked before it is set, the program would just be killed
+        self.create("ill", f"trap 'exit 5' TERM; touch {trap}; while :; do sleep 0.1; done", "Always",
+                    livenessProbe={"exec": {"command": ["sh", "-c", f"[ -e {trap} ] || exit 0; rm {trap}; echo too bad; exit 1"]},
+                                   "periodSeconds": 1, "failureThreshold": 1})
         pod = self.wait("ill", lambda s, c: c.get("restartCount", 0) >= 1)
         self.assertEqual(pod["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"], 5)
         self.wait_event("ill", "Unhealthy", "Liveness probe failed: too bad")
