@@ -14,7 +14,7 @@
 #include "client/client.h"
 
 /* After a job's end its last replicas may still be stopping, or even starting; their last words are
- * waited for this long. */
+ * waited for this long, counted from the last time that one of them began or ended. */
 #define LAST_WORDS_MS 5000
 #define NEWS_LIMIT_BYTES (64u * 1024u)
 
@@ -42,6 +42,7 @@ struct follow {
 };
 
 static void look(void *arg);
+static void wait_for_last_words(struct follow *f);
 
 static void look_soon(struct follow *f)
 {
@@ -308,9 +309,15 @@ static void on_last_words(void *arg)
 
     f->last_words = NULL;
     if (logs_left(f, true))
-        f->last_words = clock_start(loop_clock(f->session->loop), LAST_WORDS_MS, on_last_words, f);
+        wait_for_last_words(f);
     else
         stop(f);
+}
+
+static void wait_for_last_words(struct follow *f)
+{
+    clock_stop(loop_clock(f->session->loop), f->last_words);
+    f->last_words = clock_start(loop_clock(f->session->loop), LAST_WORDS_MS, on_last_words, f);
 }
 
 static void check_end(struct follow *f)
@@ -321,7 +328,7 @@ static void check_end(struct follow *f)
     if (!logs_left(f, false))
         stop(f);
     else if (!f->last_words)
-        f->last_words = clock_start(loop_clock(f->session->loop), LAST_WORDS_MS, on_last_words, f);
+        wait_for_last_words(f);
 }
 
 static void look(void *arg)
@@ -336,12 +343,21 @@ static void look(void *arg)
     check_end(f);
 }
 
+/* Phases only go on: this does not happen for ever. */
+static bool phase_has_changed(const struct json *object, const struct json *old)
+{
+    return strcmp(json_string(json_at(object, "status", "phase"), ""),
+                  json_string(json_at(old, "status", "phase"), "")) != 0;
+}
+
 static void on_change(void *arg, enum cache_event event, const struct json *object,
                       const struct json *old)
 {
     struct target *t = arg;
 
-    (void)event, (void)object, (void)old;
+    (void)event;
+    if (t->f->last_words && phase_has_changed(object, old))
+        wait_for_last_words(t->f);
     if (t->f->in_trouble && !t->f->options->quiet)
         talk_note(&t->f->cli->talk, "connected again");
     t->f->in_trouble = false;
