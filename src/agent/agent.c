@@ -167,6 +167,18 @@ static void on_trouble(void *arg, const struct err *err)
     log_warn("node agent: %s", err->text);
 }
 
+bool agent_knows_pods(const struct agent *a)
+{
+    return cache_is_synced(a->pods);
+}
+
+bool agent_has_pod(const struct agent *a, const char *ns, const char *name, const char *uid)
+{
+    const struct json *pod = cache_get(a->pods, ns, name);
+
+    return pod && strcmp(object_uid(pod), uid) == 0;
+}
+
 /* --- making and freeing --- */
 
 static char *beside(const char *path, const char *name)

@@ -1,6 +1,9 @@
-/* cmd_node.c - `muster node`: the node agent alone, as a client of an API server elsewhere. */
-#include "agent/agent.h"
+/* cmd_node.c - `muster node`: what needs a machine's processes and files, as clients of an API
+ * server elsewhere: the node agent, and how far the jobs are whose first replica it runs. */
+#include <stdlib.h>
+
 #include "cli/home.h"
+#include "cli/local_progress.h"
 #include "cli/log_limit.h"
 #include "cli/worker.h"
 
@@ -9,6 +12,11 @@ struct node_options {
     bool verbose;
     const char *pod_root; /* from dir */
     int64_t log_bytes;    /* from log_limit */
+};
+
+struct clients {
+    struct agent *agent;
+    struct progress *progress;
 };
 
 static const struct option_spec options[] = {
@@ -41,6 +49,15 @@ static const struct option_spec options[] = {
     {0},
 };
 
+static void stop(void *arg)
+{
+    struct clients *c = arg;
+
+    progress_free(c->progress);
+    agent_free(c->agent);
+    free(c);
+}
+
 static void *start(struct loop *l, struct transport *t, const char *server, const void *values,
                    struct err *err)
 {
@@ -51,13 +68,21 @@ static void *start(struct loop *l, struct transport *t, const char *server, cons
                                       .node_name = o->node_name,
                                       .log_bytes = o->log_bytes,
                                       .server = server};
+    struct clients *c = calloc(1, sizeof(*c));
 
-    return agent_new(&how, err);
-}
-
-static void stop(void *clients)
-{
-    agent_free(clients);
+    if (!c) {
+        (void)err_set(err, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    c->agent = agent_new(&how, err);
+    if (c->agent)
+        c->progress = local_progress_new(l, t, c->agent);
+    if (c->progress)
+        return c;
+    if (c->agent)
+        (void)err_set(err, ERR_INTERNAL, "out of memory");
+    stop(c);
+    return NULL;
 }
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "cli/local_progress.h"
 #include "console/curves.h"
 #include "console/live.h"
-#include "console/progress.h"
 #include "console/tensorboard_proxy.h"
 #include "console/web.h"
 #include "control/control.h"
@@ -119,7 +119,7 @@ static int start_console(struct daemon *d, struct err *err)
     d->console_transport = server_local_transport(d->server);
     d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
     if (d->curves)
-        d->progress = progress_new(d->loop, d->console_transport, 0);
+        d->progress = local_progress_new(d->loop, d->console_transport, d->agent);
     d->live = live_hub_new(d->loop);
     if (!d->progress || !d->live ||
         server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0 ||
@@ -161,13 +161,13 @@ void daemon_run(struct daemon *d)
 
 void daemon_stop(struct daemon *d)
 {
+    progress_free(d->progress);
     if (d->agent)
         agent_free(d->agent);
     if (d->control)
         control_free(d->control);
     live_hub_free(d->live);
     curves_free(d->curves);
-    progress_free(d->progress);
     tensorboard_proxy_free(d->tensorboards);
     transport_free(d->console_transport);
     transport_free(d->agent_transport);

@@ -1,9 +1,10 @@
 /*
  * progress.c - see progress.h.
  *
- * Jobs are followed by list and watch; only those that run are kept. A look at one goes through the
- * API (the job as it is, the log's end), its board on a pool thread, and ends in a patch of the
- * status when something changed. Looks at one job never overlap.
+ * Jobs are followed by list and watch; only those that run are kept, and not those whose first
+ * replica is known to be elsewhere. A look at one goes through the API (the job as it is, the log's
+ * end), its board on a pool thread, and ends in a patch of the status when something changed. Looks
+ * at one job never overlap.
  */
 #include "console/progress.h"
 
@@ -42,6 +43,7 @@ struct tracked {
     const struct kind *kind;
     char *uid, *ns, *name;
     char pod_uid[64];     /* of the first replica, to notice a new one */
+    char here_uid[64];    /* of the last first replica that was here; it may be gone by now */
     bool over, succeeded; /* the job has ended */
     bool ended;           /* it had when this look began: the last one */
     bool looking;         /* calls of a look are under way */
@@ -63,6 +65,8 @@ struct tracked {
 struct progress {
     struct loop *loop;
     struct transport *transport;
+    enum progress_place (*place_of)(void *arg, const char *ns, const char *pod, const char *uid);
+    void *arg;
     struct shelf *shelf;
     int64_t look_ms;
     struct map jobs; /* UID -> struct tracked */
@@ -72,6 +76,43 @@ struct progress {
 };
 
 static void look(void *arg);
+
+/* --- whose jobs ------------------------------------------------------------------------- */
+
+static const struct json *first_replica(const struct json *job)
+{
+    return json_index(json_get(json_index(json_at(job, "status", "tasks"), 0), "replicas"), 0);
+}
+
+static const char *first_uid(const struct json *job)
+{
+    return json_get_string(first_replica(job), "uid", "");
+}
+
+static enum progress_place place_of(const struct progress *p, const struct json *job)
+{
+    const char *uid = first_uid(job);
+
+    return *uid ? p->place_of(p->arg, object_namespace(job),
+                              json_get_string(first_replica(job), "name", ""), uid)
+                : PROGRESS_UNKNOWN;
+}
+
+/* A replica that was here is, also when its pod is gone: its job's last word is ours to take. */
+static enum progress_place place_of_tracked(const struct tracked *t, const struct json *job)
+{
+    const char *uid = first_uid(job);
+
+    if (*t->here_uid && (!*uid || strcmp(uid, t->here_uid) == 0))
+        return PROGRESS_HERE;
+    return place_of(t->progress, job);
+}
+
+static void note_here(struct tracked *t, const struct json *job)
+{
+    if (place_of(t->progress, job) == PROGRESS_HERE)
+        (void)snprintf(t->here_uid, sizeof(t->here_uid), "%s", first_uid(job));
+}
 
 /* --- jobs that are looked after --------------------------------------------------------- */
 
@@ -265,11 +306,6 @@ static void on_log_end(void *arg, const struct api_reply *reply)
     find_board(t, t->job);
 }
 
-static const struct json *first_replica(const struct json *job)
-{
-    return json_index(json_get(json_index(json_at(job, "status", "tasks"), 0), "replicas"), 0);
-}
-
 /* A new attempt starts from its checkpoint: what the old one said of its pace is void. */
 static void note_pod(struct tracked *t, const char *uid)
 {
@@ -302,10 +338,13 @@ static void read_log(struct tracked *t, struct json *job)
 static void got_job(void *arg, const struct json *job, const struct err *err)
 {
     struct tracked *t = arg;
-    struct json *copy = err || strcmp(object_uid(job), t->uid) != 0 ? NULL
-                                                                    : json_clone(&t->arena, job);
+    bool is_it = !err && strcmp(object_uid(job), t->uid) == 0;
+    enum progress_place place = is_it ? place_of_tracked(t, job) : PROGRESS_UNKNOWN;
+    struct json *copy = place == PROGRESS_HERE ? json_clone(&t->arena, job) : NULL;
 
-    if (copy)
+    if (place == PROGRESS_ELSEWHERE)
+        drop(t); /* until an event says that it is here again */
+    else if (copy)
         read_log(t, copy);
     else
         look_over(t);
@@ -338,7 +377,7 @@ static int on_job(void *arg, enum reflector_source source, const struct json *jo
     bool ended = is_phase(job, "Succeeded") || is_phase(job, "Failed");
 
     (void)source;
-    if (!t && is_phase(job, "Running")) {
+    if (!t && is_phase(job, "Running") && place_of(s->progress, job) != PROGRESS_ELSEWHERE) {
         t = track(s, job);
         if (t)
             look_later(t, s->progress->look_ms / 2);
@@ -346,6 +385,7 @@ static int on_job(void *arg, enum reflector_source source, const struct json *jo
     if (!t)
         return 0;
     t->listed = true;
+    note_here(t, job);
     if (ended && !t->over) { /* one last look, now: what it said at its end counts */
         t->over = true;
         t->succeeded = is_phase(job, "Succeeded");
@@ -417,20 +457,22 @@ static bool follow_kind(struct progress *p, const struct kind *k)
     return s->reflector;
 }
 
-struct progress *progress_new(struct loop *loop, struct transport *t, int64_t look_ms)
+struct progress *progress_new(const struct progress_options *o)
 {
     struct progress *p = calloc(1, sizeof(*p));
     bool ok = p;
 
     if (!p)
         return NULL;
-    p->loop = loop;
-    p->transport = t;
-    p->look_ms = look_ms ? look_ms : PROGRESS_LOOK_MS;
+    p->loop = o->loop;
+    p->transport = o->transport;
+    p->place_of = o->place_of;
+    p->arg = o->arg;
+    p->look_ms = o->look_ms ? o->look_ms : PROGRESS_LOOK_MS;
     (void)uname(&p->machine);
-    p->shelf = shelf_new(loop, &(struct shelf_options){.boards_limit = PROGRESS_BOARDS_LIMIT,
-                                                       .points_limit_bytes = BOARD_POINTS_BYTES,
-                                                       .capacity = BOARD_CAPACITY});
+    p->shelf = shelf_new(o->loop, &(struct shelf_options){.boards_limit = PROGRESS_BOARDS_LIMIT,
+                                                          .points_limit_bytes = BOARD_POINTS_BYTES,
+                                                          .capacity = BOARD_CAPACITY});
     ok = p->shelf;
     for (size_t i = 0; ok && job_kinds[i] && i < KINDS_LIMIT; i++)
         ok = follow_kind(p, job_kinds[i]->kind);

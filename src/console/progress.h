@@ -3,8 +3,10 @@
  * loss, steps per second, and where the program says its totals, the fraction done and the time
  * left. From event files (loss_tag.h) and from the log of the first replica (log_progress.h).
  *
- * A client of the API that needs the jobs' files: it runs where they are. Nothing is written for a
- * job that tells nothing, and at most every PROGRESS_LOOK_MS for one that does.
+ * A client of the API that needs the jobs' files: it runs where they are, in every process that
+ * runs pods. Of several, the one whose machine has the job's first replica writes, so that no two
+ * do. Nothing is written for a job that tells nothing, and at most every PROGRESS_LOOK_MS for one
+ * that does.
  */
 #ifndef MUSTER_CONSOLE_PROGRESS_H
 #define MUSTER_CONSOLE_PROGRESS_H
@@ -17,10 +19,21 @@
 #define PROGRESS_JOBS_LIMIT 256u  /* looked after at a time */
 #define PROGRESS_BOARDS_LIMIT 64u /* of them, those whose event files are read */
 
+/* Where a pod is; it is not known before the machine's pods are. */
+enum progress_place { PROGRESS_UNKNOWN, PROGRESS_HERE, PROGRESS_ELSEWHERE };
+
+struct progress_options {
+    struct loop *loop;
+    struct transport *transport;
+    enum progress_place (*place_of)(void *arg, const char *ns, const char *pod, const char *uid);
+    void *arg;
+    int64_t look_ms; /* 0: PROGRESS_LOOK_MS; less is for tests */
+};
+
 struct progress;
 
-/* Starts at once. look_ms: 0 for PROGRESS_LOOK_MS; less is for tests. */
-struct progress *progress_new(struct loop *loop, struct transport *t, int64_t look_ms) must_check;
+/* Starts at once. */
+struct progress *progress_new(const struct progress_options *options) must_check;
 void progress_free(struct progress *p); /* before the transport */
 
 #endif

@@ -1,10 +1,15 @@
 #!/usr/bin/python3
 """The API server, the controllers and the node agent as three processes: the same must hold as in one."""
+import contextlib
 import os
+import sys
 
 import harness
 from all_in_one_test import KillOneReplica
 from harness import DaemonTest
+
+sys.path.insert(0, str(harness.ROOT / "examples/ddp"))
+import eventfile  # noqa: E402
 
 
 class ThreeProcesses(KillOneReplica, DaemonTest):
@@ -23,6 +28,21 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
 
     def test_replicas_see_their_rank(self):
         self.check_environment()
+
+    def test_progress_is_written_by_the_node(self):
+        """The process that has the files says how far a job is: from event files and from the log."""
+        logs = os.path.join(self.daemon.folder, "events")
+        with contextlib.closing(eventfile.EventWriter(logs)) as writer:
+            writer.add_scalar("train/loss", 0.5, 5)
+        what = harness.job("far", ["sh", "-c", "echo step 5/20; exec sleep 1000"], replicas=2)
+        what["metadata"]["annotations"] = {"muster.dev/log-dir": logs}
+        self.daemon.create(what)
+        progress = self.daemon.wait_for(
+            harness.JOBS.format(ns="default"),
+            lambda jobs: jobs["far"].get("status", {}).get("progress") if "fraction" in str(jobs["far"]) else None,
+            "progress from the log")
+        self.assertEqual((progress["step"], progress["loss"], progress["fraction"]), (5, 0.5, 0.25))
+        self.remove("far")
 
     def test_each_process_may_be_killed(self):
         """Controllers and agent are killed while a job runs; new ones go on with the same processes."""
