@@ -100,6 +100,7 @@ struct kind {
     bool custom; /* a custom resource: strategic merge patch is refused, PUT needs resourceVersion,
                     a CRD exists */
     bool collected; /* watched by the garbage collector (may own or be owned) */
+    bool refused;   /* nobody here acts on such objects: none can be made (kind_refused.c) */
     const char *doc, *doc_zh;
     const struct field *fields; /* apiVersion, kind and metadata are common and not repeated here */
     const struct column *columns; /* ends with {0}; Name is written out like the others */
@@ -138,7 +139,11 @@ extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind
     kind_config_map, kind_secret, kind_persistent_volume_claim, kind_lease, kind_service_account,
     kind_role, kind_role_binding, kind_cluster_role, kind_cluster_role_binding, kind_crd,
     kind_event_v1, kind_resource_quota, kind_limit_range, kind_persistent_volume,
-    kind_pod_disruption_budget, kind_pytorch_training_job, kind_mpi_job, kind_tensorboard;
+    kind_pod_disruption_budget, kind_pod_disruption_budget_beta, kind_pytorch_training_job,
+    kind_mpi_job, kind_tensorboard;
+extern const struct kind kind_replication_controller, kind_deployment, kind_replica_set,
+    kind_stateful_set, kind_daemon_set, kind_job, kind_cron_job, kind_cron_job_beta, kind_ingress,
+    kind_ingress_beta; /* refused */
 
 /* What every object has beside its kind's fields: apiVersion, kind, metadata; ends with {0}. */
 extern const struct field object_common_fields[];
@@ -149,7 +154,8 @@ const struct field *field_find_alias(const struct field *fields, const char *nam
 
 const struct kind *kind_by_plural(const char *group, const char *version, const char *plural);
 const struct kind *kind_by_name(const char *group, const char *version, const char *name);
-/* From apiVersion ("batch.tensorstack.dev/v1beta1" or "v1") and kind of an object. */
+/* From apiVersion ("batch.tensorstack.dev/v1beta1" or "v1") and kind of an object; no refused kind,
+ * of which there are no objects. */
 const struct kind *kind_of_object(const struct json *object);
 /* By any name a user may type: plural, singular, short name, kind; case does not matter. */
 const struct kind *kind_by_any_name(const char *word);

@@ -1,5 +1,6 @@
 /* kind_pod_disruption_budget.c - PodDisruptionBudget (policy/v1): how many pods evictions leave. It
- * is looked at when a pod is evicted (server/evict.c); nobody keeps a status. */
+ * is looked at when a pod is evicted or the budget is read (server/budget.h); nobody keeps a
+ * status. policy/v1beta1, which kubectl 1.20 speaks, is another face of it. */
 #include "api/columns.h"
 #include "api/problem.h"
 
@@ -19,6 +20,16 @@ static const struct field spec_fields[] = {
      .doc = "Whether pods that are not ready may always be evicted."},
     {0}};
 
+static const struct field status_fields[] = {
+    {.name = "expectedPods", .type = FIELD_INT32, .doc = "Pods the budget is about."},
+    {.name = "currentHealthy", .type = FIELD_INT32, .doc = "Of them ready."},
+    {.name = "desiredHealthy", .type = FIELD_INT32, .doc = "Of them to stay ready."},
+    {.name = "disruptionsAllowed", .type = FIELD_INT32, .doc = "Evictions allowed now."},
+    {.name = "observedGeneration", .type = FIELD_INT64, .doc = "Not kept here."},
+    {.name = "conditions", .type = FIELD_ANY, .doc = "Not kept here."},
+    {.name = "disruptedPods", .type = FIELD_ANY, .doc = "Not kept here."},
+    {0}};
+
 static const struct field fields[] = {{.name = "spec",
                                        .type = FIELD_OBJECT,
                                        .fields = spec_fields,
@@ -26,7 +37,8 @@ static const struct field fields[] = {{.name = "spec",
                                        .doc = "What is wanted."},
                                       {.name = "status",
                                        .type = FIELD_OBJECT,
-                                       .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY,
+                                       .fields = status_fields,
+                                       .flags = FIELD_READ_ONLY,
                                        .doc = "What is."},
                                       {0}};
 
@@ -87,3 +99,38 @@ const struct kind kind_pod_disruption_budget = {
     .fields = fields,
     .columns = columns,
     .validate = validate};
+
+/* --- policy/v1beta1 -------------------------------------------------------------------- */
+
+static void from_stored(struct arena *a, const struct kind *k, struct json *budget)
+{
+    json_set_string(a, budget, "apiVersion", kind_api_version(a, k));
+}
+
+/* An empty selector means no pods here and all pods in v1, where none at all means no pods. */
+static void to_stored(struct arena *a, const struct kind *k, struct json *budget)
+{
+    struct json *spec = json_get_mut(budget, "spec");
+    const struct json *selector = json_get(spec, "selector");
+
+    if (json_is(selector, JSON_OBJECT) && json_len(selector) == 0)
+        json_remove(spec, "selector");
+    json_set_string(a, budget, "apiVersion", kind_api_version(a, k->stored_as));
+}
+
+const struct kind kind_pod_disruption_budget_beta = {
+    .group = "policy",
+    .version = "v1beta1",
+    .name = "PodDisruptionBudget",
+    .plural = "poddisruptionbudgets",
+    .singular = "poddisruptionbudget",
+    .short_names = (const char *const[]){"pdb", NULL},
+    .namespaced = true,
+    .has_status = true,
+    .doc = "PodDisruptionBudget says how many pods evictions must leave.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate,
+    .stored_as = &kind_pod_disruption_budget,
+    .from_stored = from_stored,
+    .to_stored = to_stored};

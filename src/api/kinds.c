@@ -20,6 +20,7 @@ const struct kind *const kinds[] = {&kind_namespace,
                                     &kind_service_account,
                                     &kind_lease,
                                     &kind_pod_disruption_budget,
+                                    &kind_pod_disruption_budget_beta,
                                     &kind_role,
                                     &kind_role_binding,
                                     &kind_cluster_role,
@@ -29,6 +30,16 @@ const struct kind *const kinds[] = {&kind_namespace,
                                     &kind_pytorch_training_job,
                                     &kind_mpi_job,
                                     &kind_tensorboard,
+                                    &kind_replication_controller,
+                                    &kind_deployment,
+                                    &kind_replica_set,
+                                    &kind_stateful_set,
+                                    &kind_daemon_set,
+                                    &kind_job,
+                                    &kind_cron_job,
+                                    &kind_cron_job_beta,
+                                    &kind_ingress,
+                                    &kind_ingress_beta,
                                     NULL};
 
 static bool same(const char *a, const char *b, size_t len)
@@ -89,7 +100,7 @@ const struct kind *kind_of_object(const struct json *object)
     const char *name = json_get_string(object, "kind", "");
 
     for (const struct kind *const *k = kinds; *k; k++)
-        if (strcmp((*k)->name, name) == 0 && has_api_version(*k, api_version))
+        if (strcmp((*k)->name, name) == 0 && has_api_version(*k, api_version) && !(*k)->refused)
             return *k;
     return NULL;
 }

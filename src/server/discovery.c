@@ -15,6 +15,7 @@ static const char *const get_verb[] = {"get"};
 static const char *const create_verb[] = {"create"};
 static const char *const upgrade_verbs[] = {"create", "get"};
 static const char *const read_verbs[] = {"get", "list"};
+static const char *const refused_verbs[] = {"delete", "deletecollection", "get", "list", "watch"};
 
 struct subresource {
     const char *name;
@@ -104,7 +105,9 @@ static void add_names(struct arena *a, struct json *object, const struct kind *k
 
 static void add_verbs(struct arena *a, struct json *object, const struct kind *k)
 {
-    if (is_stored(k))
+    if (k->refused)
+        add_strings(a, object, "verbs", refused_verbs, ELEMS(refused_verbs));
+    else if (is_stored(k))
         add_strings(a, object, "verbs", object_verbs, ELEMS(object_verbs));
     else if (strcmp(k->group, METRICS_GROUP) == 0 || endpoints_are(k))
         add_strings(a, object, "verbs", read_verbs, ELEMS(read_verbs));

@@ -1,11 +1,12 @@
 /*
  * habits.c - what the real server does with its built-in kinds beside storing them: a Node brings
- * its status along, a Service gets an address, a Pod that gets a node is scheduled. One table;
- * kinds of jobs have no business here.
+ * its status along, a Service gets an address, a Pod that gets a node is scheduled, a budget shows
+ * what it allows. One table; kinds of jobs have no business here.
  */
 #include <string.h>
 
 #include "base/timefmt.h"
+#include "server/budget.h"
 #include "server/internal.h"
 
 #define DEFAULT_GRACE_SECONDS 30
@@ -86,11 +87,14 @@ static const struct habits {
     bool shows_deleted;
     void (*update)(struct arena *a, const struct json *old, struct json *next, int64_t now_ms);
     int64_t (*grace)(const struct json *object, int64_t asked);
+    void (*complete)(const struct server *s, struct arena *a, struct json *object);
 } table[] = {
     {.kind = &kind_pod, .shows_deleted = true, .update = pod_update, .grace = pod_grace},
     {.kind = &kind_node, .keeps_status = true},
     {.kind = &kind_service, .shows_deleted = true, .update = service_update},
     {.kind = &kind_persistent_volume_claim, .shows_deleted = true},
+    {.kind = &kind_pod_disruption_budget, .complete = budget_set_status},
+    {.kind = &kind_pod_disruption_budget_beta, .complete = budget_set_status},
 };
 
 static const struct habits none;
@@ -125,4 +129,16 @@ int64_t habits_grace_seconds(const struct kind *k, const struct json *object, in
 bool habits_show_deleted(const struct kind *k)
 {
     return habits_of(k)->shows_deleted;
+}
+
+bool habits_completes(const struct kind *k)
+{
+    return habits_of(k)->complete;
+}
+
+void habits_complete(const struct server *s, struct arena *a, const struct kind *k,
+                     struct json *object)
+{
+    if (habits_of(k)->complete)
+        habits_of(k)->complete(s, a, object);
 }

@@ -196,6 +196,10 @@ void habits_update(struct arena *a, const struct kind *k, const struct json *old
 int64_t habits_grace_seconds(const struct kind *k, const struct json *object, int64_t asked);
 /* Whether a deletion answers with the object that is gone, not with a Status. */
 bool habits_show_deleted(const struct kind *k);
+/* Whether something is added to such objects when they are read; and adding it. */
+bool habits_completes(const struct kind *k);
+void habits_complete(const struct server *s, struct arena *a, const struct kind *k,
+                     struct json *object);
 
 /* --- deletion (removal.c) -------------------------------------------------------------- */
 

@@ -38,7 +38,7 @@ int shape_init(struct shape *s, const struct server_request *r, struct err *err)
     struct format_choice choice;
     int rc = media_choose(r->arena, r->accept, &choice, err);
 
-    *s = (struct shape){.kind = r->route.kind, .clock = r->server->clock};
+    *s = (struct shape){.kind = r->route.kind, .server = r->server};
     arena_init(&s->scratch, SCRATCH_LIMIT_BYTES);
     if (rc < 0)
         return rc;
@@ -60,19 +60,21 @@ struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err)
     object = blob_parse(&s->scratch, b, err);
     if (object && s->kind->from_stored)
         s->kind->from_stored(&s->scratch, s->kind, object);
+    if (object)
+        habits_complete(s->server, &s->scratch, s->kind, object);
     return object;
 }
 
 bool shape_copies(const struct shape *s)
 {
-    return s->format == FORMAT_PLAIN && !s->kind->from_stored;
+    return s->format == FORMAT_PLAIN && !s->kind->from_stored && !habits_completes(s->kind);
 }
 
 static struct json *table_of(struct shape *s, const struct json *object, bool with_columns)
 {
     struct json *table = table_new(&s->scratch, s->kind, with_columns);
 
-    table_add_row(&s->scratch, table, s->kind, object, s->include, clock_now_ms(s->clock));
+    table_add_row(&s->scratch, table, s->kind, object, s->include, clock_now_ms(s->server->clock));
     json_set_stringf(&s->scratch, table, "apiVersion", "meta.k8s.io/%s", s->table_version);
     return table;
 }

@@ -13,7 +13,7 @@ struct shape {
     const struct kind *kind;
     const char *table_version; /* "v1" or "v1beta1" */
     enum table_include include;
-    struct clock *clock;
+    const struct server *server;
     struct arena scratch; /* for one object at a time */
 };
 

@@ -6,6 +6,7 @@
 #define ENDPOINTS "/api/v1/namespaces/default/endpoints"
 #define SLICES "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 #define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+#define OLD_BUDGETS "/apis/policy/v1beta1/namespaces/default/poddisruptionbudgets"
 #define TABLE "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 static void make_pod(struct fixture *f, const char *name, const char *ready, const char *phase)
@@ -137,6 +138,66 @@ static void a_budget_keeps_pods_from_eviction(void **state)
     }
 }
 
+static int64_t figure(const struct json *budget, const char *name)
+{
+    return json_int(json_at(budget, "status", name), -1);
+}
+
+static void assert_figures(const struct json *budget, int64_t expected, int64_t healthy,
+                           int64_t desired, int64_t allowed)
+{
+    assert_int_equal(figure(budget, "expectedPods"), expected);
+    assert_int_equal(figure(budget, "currentHealthy"), healthy);
+    assert_int_equal(figure(budget, "desiredHealthy"), desired);
+    assert_int_equal(figure(budget, "disruptionsAllowed"), allowed);
+}
+
+static void a_budget_that_is_read_says_what_it_allows(void **state)
+{
+    struct fixture *f = *state;
+    const struct json *row;
+    struct answer a;
+
+    make_budget(f, "\"minAvailable\":1");
+    assert_figures(expect(f, "GET", BUDGETS "/b", NULL, 200).object, 0, 0, 1, 0);
+    make_pod(f, "a", "True", "Running");
+    make_pod(f, "b", "True", "Running");
+    make_pod(f, "sick", "False", "Running");
+    make_pod(f, "over", "False", "Succeeded");
+    a = expect(f, "GET", BUDGETS, NULL, 200);
+    assert_figures(json_index(json_get(a.object, "items"), 0), 3, 2, 1, 1);
+    expect(f, "PATCH", BUDGETS "/b/status", "{\"status\":{\"disruptionsAllowed\":9}}", 200);
+    ask_with(f, &a, "GET", BUDGETS, NULL, TABLE, NULL);
+    a = wait_for(f, &a);
+    row = json_index(json_get(a.object, "rows"), 0);
+    assert_int_equal(json_int(json_index(json_get(row, "cells"), 3), -1), 1);
+}
+
+static void an_older_version_of_budgets_is_the_same_budgets(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    make_pod(f, "a", "True", "Running");
+    expect(f, "POST", OLD_BUDGETS,
+           "{\"metadata\":{\"name\":\"b\"},\"spec\":{\"maxUnavailable\":1,\"selector\":{"
+           "\"matchLabels\":{\"app\":\"x\"}}}}",
+           201);
+    a = expect(f, "GET", OLD_BUDGETS "/b", NULL, 200);
+    assert_string_equal(json_get_string(a.object, "apiVersion", ""), "policy/v1beta1");
+    assert_figures(a.object, 1, 1, 0, 1);
+    a = expect(f, "GET", BUDGETS "/b", NULL, 200);
+    assert_string_equal(json_get_string(a.object, "apiVersion", ""), "policy/v1");
+    assert_figures(a.object, 1, 1, 0, 1);
+    /* An empty selector means none there, and all here. */
+    expect(f, "POST", OLD_BUDGETS,
+           "{\"metadata\":{\"name\":\"none\"},\"spec\":{\"minAvailable\":1,\"selector\":{}}}", 201);
+    assert_figures(expect(f, "GET", BUDGETS "/none", NULL, 200).object, 0, 0, 1, 0);
+    expect(f, "POST", BUDGETS,
+           "{\"metadata\":{\"name\":\"all\"},\"spec\":{\"minAvailable\":1,\"selector\":{}}}", 201);
+    assert_figures(expect(f, "GET", BUDGETS "/all", NULL, 200).object, 1, 1, 1, 0);
+}
+
 static void pods_that_are_not_ready_leave_when_enough_are(void **state)
 {
     struct fixture *f = *state;
@@ -164,6 +225,8 @@ int main(void)
         test(services_that_select_nothing_have_no_endpoints),
         test(endpoints_are_printed_like_the_real_ones),
         test(a_budget_keeps_pods_from_eviction),
+        test(a_budget_that_is_read_says_what_it_allows),
+        test(an_older_version_of_budgets_is_the_same_budgets),
         test(pods_that_are_not_ready_leave_when_enough_are),
     };
 

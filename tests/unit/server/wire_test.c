@@ -79,7 +79,7 @@ static const struct {
     {"POST", CONFIG_MAPS "/c", JSON, NULL, "{}", 405, "MethodNotAllowed", ""},
     {"GET", "/api/v1/nothings", NULL, NULL, NULL, 404, "NotFound",
      "the server could not find the requested resource"},
-    {"GET", "/apis/apps/v1/deployments", NULL, NULL, NULL, 404, "NotFound", ""},
+    {"GET", "/apis/apps/v1/controllerrevisions", NULL, NULL, NULL, 404, "NotFound", ""},
     {"POST", PODS "/p/binding", JSON, NULL, "{\"target\":{}}", 422, "Invalid", "target.name"},
     {"PATCH", PODS "/p", MERGE, NULL, "{\"spec\":{\"containers\":[{\"name\":\"x\"}]}}", 422,
      "Invalid", "spec: Forbidden: pod updates may not change fields other than"},
