@@ -1,6 +1,7 @@
 /* pod_fixture.h - a process runtime in a folder of its own, driven by the loop, and small ways to
  * start pods and wait for what they do. The test's own binary is the supervisor: its main must
- * begin with fixture_main. A watchdog ends a test that waits in vain. */
+ * begin with fixture_main. A watchdog ends a test that waits in vain; it is wound up for each, or
+ * a slow machine's many tests together would take too long for it. */
 #ifndef TESTS_POD_FIXTURE_H
 #define TESTS_POD_FIXTURE_H
 
@@ -27,7 +28,7 @@
 #include "runtime/process.h"
 #include "runtime/supervisor.h"
 
-#define WATCHDOG_SECONDS 60
+#define WATCHDOG_SECONDS 120
 
 struct fixture {
     char root[64], pods[128], logs[128], program[PATH_MAX];
@@ -42,8 +43,12 @@ static inline bool fixture_main(int argc, char **argv, int *ret)
         *ret = supervisor_main(argc, argv);
         return true;
     }
-    (void)alarm(WATCHDOG_SECONDS);
     return false;
+}
+
+static inline void fixture_watch(void)
+{
+    (void)alarm(WATCHDOG_SECONDS);
 }
 
 static inline void fixture_attach(struct fixture *f)
@@ -60,6 +65,7 @@ static inline int fixture_setup(void **state)
     ssize_t n;
 
     assert_non_null(f);
+    fixture_watch();
     strcpy(f->root, "/tmp/muster-test-XXXXXX");
     assert_non_null(mkdtemp(f->root));
     (void)snprintf(f->pods, sizeof(f->pods), "%s/pods", f->root);

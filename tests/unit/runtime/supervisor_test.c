@@ -25,7 +25,8 @@ static void exit_codes_are_kept(void **state)
     assert_string_equal(c->reason, "Error");
 }
 
-/* A pod that ended within its first second was asked after only when that was over. The quickest of
+/* A pod that ended within its first second was asked after only when that was over. From its end,
+ * not its start: how long a program takes to begin is the machine's affair. And the quickest of
  * several, because other work may hold up any one of them. */
 static void an_early_end_is_told_at_once(void **state)
 {
@@ -34,10 +35,9 @@ static void an_early_end_is_told_at_once(void **state)
     int64_t quickest = INT64_MAX;
 
     for (size_t i = 0; i < ELEMS(uids); i++) {
-        int64_t begin = group_clock_ms();
+        int64_t end = run_shell(f, uids[i], "exit 0")->finished_ms;
 
-        (void)run_shell(f, uids[i], "exit 0");
-        quickest = min_i64(quickest, group_clock_ms() - begin);
+        quickest = min_i64(quickest, clock_now_ms(loop_clock(f->loop)) - end);
     }
     assert_true(quickest < 500);
 }
