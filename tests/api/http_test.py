@@ -121,7 +121,7 @@ class Http(unittest.TestCase):
             self.assertEqual([event["type"] for event in watch.result()], ["ADDED"])
 
     def test_what_was_acknowledged_survives_a_kill(self):
-        told = {}
+        told, enough = {}, threading.Lock()
         stop = threading.Event()
 
         def write(i):
@@ -133,7 +133,7 @@ class Http(unittest.TestCase):
                 except (OSError, http.client.HTTPException):
                     return
                 told[answer["metadata"]["name"]] = answer["metadata"]["resourceVersion"]
-                if len(told) == 200:
+                if len(told) >= 200 and enough.acquire(blocking=False):
                     self.daemon.kill()
 
         threads = [threading.Thread(target=write, args=(i,)) for i in range(8)]

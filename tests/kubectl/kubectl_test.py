@@ -166,14 +166,19 @@ spec:
             {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "before"},
              "spec": {"schedulerName": "nobody", "containers": [{"name": "c", "image": "none"}]}}))
         with self.background("get", "pods", "-w") as watcher:
-            seen = []
+            seen, names = [], {"Running": set(), "Completed": set()}
             for line in watcher.stdout:
                 if line.startswith("before "):
                     break
-            self.apply("watched", "sleep 0.2")
+            go = pathlib.Path(self.home, "go")  # ones that end by themselves may have ended before anybody saw them run
+            self.apply("watched", f"until [ -e {go} ]; do sleep 0.05; done")
             for line in watcher.stdout:
                 seen.append(line)
-                if sum("Completed" in one for one in seen) >= 2:
+                name, _, status = line.split()[:3]
+                names.get(status, set()).add(name)
+                if len(names["Running"]) == 2:
+                    go.touch()
+                if len(names["Completed"]) == 2:
                     break
         text = "".join(seen)
         for word in ("worker-0", "worker-1", "Pending", "Running", "Completed"):
@@ -234,6 +239,8 @@ spec:
             if len([p for p in found.values() if p.get("status", {}).get("phase") in ("Running", "Succeeded")]) == 2 else None))
         self.assertEqual(self.kubectl("logs", "-f", pods[0]).stdout, "one\ntwo\nthree\n")
         self.daemon.wait_phase("logged", "Succeeded")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda found: all(  # the job's end is its master's
+            p["status"]["phase"] == "Succeeded" for p in found.values()), "both replicas to end")
         self.assertEqual(self.kubectl("logs", pods[0], "--tail=1").stdout, "three\n")
         self.assertRegex(self.kubectl("logs", pods[0], "--timestamps").stdout, r"^\d{4}-.*Z one\n")
         both = self.kubectl("logs", "-l", "tensorstack.dev/owner-name=logged", "--tail=-1").stdout

@@ -220,12 +220,13 @@ class Streams:
         pod, _ = self.pod()
         terminal = Terminal([self.binary, "exec", "-it", pod, "--", "sh"], self.environment, 100, 40)
         self.addCleanup(terminal.close)
-        terminal.type("PS1=; tty; stty size; echo term=$TERM.\n")
+        terminal.type("PS1=; tty; echo term=$TERM.\n")
         terminal.expect(r"/dev/pts/\d+\r\n")
-        terminal.expect("40 100\r\n")
         terminal.expect(r"term=\w+\.\r\n")
+        # The size comes on a stream of its own, the first one too: asked for until it is there.
+        terminal.type("until stty size | grep -x '40 100'; do :; done\n")
+        terminal.expect(r"\n40 100\r\n")
         terminal.resize(77, 33)
-        # The size comes on a stream of its own: asked for until it is there.
         terminal.type("until stty size | grep -x '33 77'; do :; done\n")
         terminal.expect(r"\n33 77\r\n")
         terminal.type("cat\n")
@@ -253,7 +254,7 @@ class Streams:
         # ... and one that holds on to the output does not hold up the client.
         done = self.kubectl("exec", pod, "--", "sh", "-c", "sleep 4322 & echo started")
         self.assertEqual(done.stdout, "started\n")
-        self.assertEqual(len(self.marked(uid, "sleep 4322")), 2)
+        self.wait_until(lambda: len(self.marked(uid, "sleep 4322")) == 2, "both to be there")
         self.remove("streams")
         self.assertEqual(self.marked(uid, "sleep 4322"), [])
 
@@ -263,7 +264,8 @@ class Streams:
             self.wait_until(lambda: self.marked(uid, "sleep 4323"), "the command")
             self.remove("streams")
             self.assertEqual(command.wait(harness.PATIENCE), 137)
-        self.assertEqual(self.daemon.pod_processes(uid), {})
+        self.assertEqual(self.daemon.pod_processes(uid, container=True), {})
+        self.wait_until(lambda: not self.daemon.pod_processes(uid), "the end of the pod's supervisors")
 
     def test_server_killed_during_exec(self):
         pod, uid = self.pod()

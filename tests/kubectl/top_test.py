@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
 
 PODS = "/api/v1/namespaces/default/pods"
-BUSY = "import time\nkept = b'x' * (30 << 20)\nwhile True:\n    pass"
+BUSY = "kept = b'x' * (30 << 20)\nprint('up', flush=True)\nwhile True:\n    pass"
 
 
 def pod(name, *commands, **labels):
@@ -30,10 +30,22 @@ class Top(harness.DaemonTest):
         super().setUpClass()
         cls.daemon.call("POST", PODS, pod("busy", ["python3", "-c", BUSY], ["sleep", "1000"], app="busy"))
         cls.daemon.call("POST", PODS, pod("idle", ["sleep", "1000"], app="idle"))
-        until = time.monotonic() + harness.PATIENCE
+        cls.daemon.wait_for(PODS, lambda pods: all(one.get("status", {}).get("phase") == "Running" for one in pods.values()))
+        cls.wait_until(lambda: cls.daemon.log("busy", query="?container=c0") == "up\n", "the program to be busy")
         # Measured every two seconds, and a rate needs two looks.
-        while len(cls.daemon.list("/apis/metrics.k8s.io/v1beta1/pods")) < 2:
-            assert time.monotonic() < until, "no metrics"
+        looks = {name: cls.looks(name) for name in ("busy", "idle")}
+        cls.wait_until(lambda: all(cls.looks(name) >= n + 2 for name, n in looks.items()), "samples")
+        cls.wait_until(lambda: len(cls.daemon.list("/apis/metrics.k8s.io/v1beta1/pods")) == 2, "metrics")
+
+    @classmethod
+    def looks(cls, name):
+        return len(cls.daemon.call("GET", f"{PODS}/{name}/samples")["time"])
+
+    @staticmethod
+    def wait_until(condition, what):
+        until = time.monotonic() + harness.PATIENCE
+        while not condition():
+            assert time.monotonic() < until, f"waited in vain for {what}"
             time.sleep(0.1)
 
     @classmethod

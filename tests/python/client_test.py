@@ -139,6 +139,8 @@ class PythonClient(harness.DaemonTest):
                 break
         found = self.custom.get_namespaced_custom_object(*GROUP, "custom")
         self.assertEqual(found["status"]["phase"], "Succeeded")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: len(pods) == 2 and all(  # the job's end is its master's
+            one.get("status", {}).get("phase") == "Succeeded" for one in pods.values()), "both replicas to end")
         pods = self.core.list_namespaced_pod("default", label_selector="tensorstack.dev/owner-name=custom").items
         self.assertEqual([self.core.read_namespaced_pod_log(one.metadata.name, "default") for one in pods], ["trained\n"] * 2)
         patched = self.custom.patch_namespaced_custom_object(*GROUP, "custom", {"metadata": {"labels": {"team": "vision"}}})
