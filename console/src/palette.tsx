@@ -1,6 +1,6 @@
 // Ctrl-K: go anywhere by typing. And the keys that work on every page (g j, g n, ?, ...).
 import { signal } from "@preact/signals";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { useJobs } from "./data/jobs.ts";
 import { JOB_KINDS } from "./data/kinds.ts";
 import { lang, setLang, tc, texts, translator } from "./i18n/index.ts";
@@ -37,7 +37,7 @@ interface Entry {
 const SHOWN = 12;
 
 function usePageKeys(): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     let went = 0; // when "g" was pressed
     const goes: Record<string, string> = { j: "/jobs", o: "/overview", n: "/nodes", t: "/tensorboards", s: "/settings" };
     const onKey = (event: KeyboardEvent): void => {

@@ -5,7 +5,7 @@ import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { linter, lintGutter, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { EditorState } from "@codemirror/state";
+import { EditorState, StateEffect } from "@codemirror/state";
 import { EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
@@ -30,6 +30,9 @@ const colours = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null, tags.keyword, tags.labelName, tags.typeName], color: "var(--warn)" },
   { tag: [tags.comment, tags.meta], color: "var(--dim)" },
 ]);
+
+/** What a text is checked by is another now: the schema came, or the server said something. */
+const otherRules = StateEffect.define<null>();
 
 /** What is wrong with a text: its YAML, then the schema, then what the server said. */
 export function diagnose(text: string, schema: KindSchema | null, server: ServerProblem[]): Diagnostic[] {
@@ -123,7 +126,9 @@ export function Editor(props: { text: string; onChange?(text: string): void; sch
           EditorView.cspNonce.of(nonce),
           lineNumbers(), foldGutter(), history(), indentOnInput(), bracketMatching(), closeBrackets(), highlightActiveLine(), highlightSelectionMatches(),
           syntaxHighlighting(colours), yaml(), lintGutter(),
-          linter((v) => diagnose(v.state.doc.toString(), schema(), now.current.problems ?? []), { delay: 300 }),
+          linter((v) => diagnose(v.state.doc.toString(), schema(), now.current.problems ?? []), {
+            delay: 300, needsRefresh: (update) => update.transactions.some((one) => one.effects.some((effect) => effect.is(otherRules))),
+          }),
           autocompletion({ override: [completions(schema)] }), hover(schema),
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
           EditorView.contentAttributes.of({ "aria-label": now.current.label, tabindex: "0" }),
@@ -149,5 +154,7 @@ export function Editor(props: { text: string; onChange?(text: string): void; sch
     v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: props.text } });
     given.current = false;
   }, [props.text]);
+  // The schema may come after the text was checked, and the server speaks without a change of the text.
+  useEffect(() => { view.current?.dispatch({ effects: otherRules.of(null) }); }, [props.schema, JSON.stringify(props.problems ?? [])]);
   return <div class="editor" ref={box} />;
 }

@@ -1,12 +1,13 @@
 // A modal dialog: the browser's own, with its focus trap and Escape.
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { tc } from "../i18n/index.ts";
 
 export function Dialog(props: { title: string; onClose(): void; wide?: boolean; actions?: ComponentChildren; children?: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // At once: the next key is the dialog's.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
     return () => dialog?.close();

@@ -1,6 +1,6 @@
 // A button with a menu, by mouse and by keys (arrows, Home, End, Escape, first letters).
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface MenuItem {
   label: string;
@@ -34,7 +34,8 @@ export function Menu(props: { label: ComponentChildren; name: string; items: Men
     list.current.showPopover?.(); // the top layer: no box that scrolls cuts it off
     place(list.current, button.current, props.align ?? "right");
   }, [open]);
-  useEffect(() => {
+  // Before the next key can come: who types fast must not lose one.
+  useLayoutEffect(() => {
     if (!open) return;
     entries()[0]?.focus({ preventScroll: true });
     const outside = (event: Event): void => {

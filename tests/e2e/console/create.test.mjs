@@ -123,11 +123,36 @@ for (const lang of ["zh", "en"]) {
   });
 }
 
+test("a schema that comes late is applied to the text that is there", async () => {
+  const page = await shared.browser.page(shared.daemon);
+  let answer;
+  const asked = new Promise((resolve) => { answer = resolve; });
+  await page.route(/\/openapi\//, async (route) => { await asked; await route.continue(); });
+  await page.goto("/jobs/new?kind=PyTorchTrainingJob");
+  await page.locator(".create-form").waitFor();
+  await load(page, `${WRONG}x: [`);
+  await preview(page);
+  const marked = (n) => page.waitForFunction((count) => document.querySelectorAll(".cm-lint-marker-error").length === count, n);
+  await marked(1); // it is no YAML: so it was checked
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+End");
+  for (let i = 0; i < 4; i++) await page.keyboard.press("Backspace");
+  await marked(0); // and again, as far as it can be without a schema
+  answer();
+  await marked(3);
+  await page.context().close();
+});
+
 test("what only the server can know is shown too, and nothing typed is lost", async () => {
   const page = await open("zh");
   await load(page, TEXT.replace("name: two-views", "name: Two_Views"));
   await page.getByRole("button", { name: "创建", exact: true }).click();
   await page.getByRole("alert").getByText("服务器拒绝了此 Job").waitFor();
+  await preview(page);
+  await page.getByRole("dialog").getByRole("button", { name: "创建", exact: true }).click();
+  const wrong = TEXT.split("\n").findIndex((one) => one.includes("name: two-views")) + 1;
+  assert.deepEqual(await markedLines(page, 1), [wrong]);
+  await page.getByRole("dialog").getByRole("button", { name: "取消" }).click();
   await page.getByRole("textbox", { name: "名称" }).first().fill("two-views-2"); // which is there already
   await page.getByRole("alert").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "创建", exact: true }).click();

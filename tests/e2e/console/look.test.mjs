@@ -138,6 +138,7 @@ test("the whole tour by keyboard alone", async () => {
   await press("Control+k");
   await page.getByRole("dialog").waitFor();
   await page.keyboard.type("by-keys");
+  await page.getByRole("option", { name: /by-keys$/, selected: true }).waitFor(); // the list of jobs may still be on its way
   await press("Enter");
   await page.getByRole("heading", { name: "基本信息" }).waitFor();
   await tabTo(page.getByRole("button", { name: "更多操作" }));

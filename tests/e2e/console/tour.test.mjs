@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, beforeEach, test } from "node:test";
-import { Gate, JOBS, MPI_JOBS, ROOT, job, row, testNoComplaints, withConsole } from "./harness.mjs";
+import { Gate, JOBS, ROOT, holdTimers, job, row, testNoComplaints, withConsole } from "./harness.mjs";
 
 const claim = fs.mkdtempSync(path.join(os.tmpdir(), "muster-claim-"));
 const shared = withConsole(["--volume", `tutorial=${claim}`]);
@@ -82,6 +82,7 @@ async function openLogOf(pod) {
   await tab("副本").click();
   await page.getByRole("columnheader", { name: "更多信息" }).waitFor();
   await page.getByRole("button", { name: `更多信息 ${pod}` }).click();
+  await page.getByRole("menu").waitFor();
   for (const item of ["YAML", "状况", "事件", "指标", "终端"]) assert.ok(await page.getByRole("menuitem", { name: item, exact: true }).isVisible(), item);
   await page.getByRole("menuitem", { name: "日志", exact: true }).click();
   await page.getByRole("region", { name: "日志" }).waitFor();
@@ -92,20 +93,19 @@ async function podNames(name) {
   return pods.items.map((one) => one.metadata.name).sort();
 }
 
-/** Until the chart has been drawn anew twice, with new samples: its lines move. */
+/** Until the chart has been drawn anew twice, with new samples: its lines move. The canvas may be another each time. */
 async function linesMove(label) {
-  const chart = page.getByRole("img", { name: new RegExp(`^${label}`) });
-  await chart.waitFor();
-  for (let i = 0; i < 2; i++) {
-    const drawn = await chart.locator("canvas").evaluate((canvas) => canvas.toDataURL());
-    const [answer] = await Promise.all([
-      page.waitForResponse(async (one) => one.url().includes("/samples?") && (await one.json()).time.length > 0),
-      chart.locator("canvas").evaluate((canvas, before) => new Promise((resolve) => {
-        const look = () => (canvas.toDataURL() === before ? requestAnimationFrame(look) : resolve());
-        look();
-      }), drawn),
-    ]);
-    assert.equal(answer.status(), 200);
+  const picture = ([name, before]) => {
+    const chart = [...document.querySelectorAll("[role=img]")].find((one) => one.getAttribute("aria-label").startsWith(name));
+    const drawn = chart?.querySelector("canvas")?.toDataURL();
+    return drawn !== before && drawn;
+  };
+  let drawn;
+  for (let i = 0; i < 3; i++) {
+    const sampled = page.waitForResponse(async (one) => one.url().includes("/samples?") && one.status() === 200 && (await one.json()).time.length > 0);
+    const seen = await page.waitForFunction(picture, [label, drawn], { polling: 100 });
+    drawn = await seen.jsonValue();
+    await sampled;
   }
 }
 
@@ -251,16 +251,25 @@ test("a job made with the form alone; it fails, and the page says why", async ()
 
 test("删除 of a job that is over can be undone for a while", async () => {
   const { metadata } = await shared.daemon.api("GET", `${JOBS}/fails`);
-  await page.getByRole("button", { name: "操作 fails" }).click();
-  await page.getByRole("menuitem", { name: "删除" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "删除" }).click();
+  const deletes = [];
+  page.on("request", (request) => { if (request.method() === "DELETE") deletes.push(request.url()); });
+  const remove = async () => {
+    await page.getByRole("button", { name: "操作 fails" }).click();
+    await page.getByRole("menuitem", { name: "删除" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "删除" }).click();
+    await page.getByText("即将删除 fails").waitFor();
+  };
+  let timeIsUp = await holdTimers(page, 5_000);
+  await remove();
   await page.getByRole("button", { name: "撤销" }).click();
   await page.getByText("即将删除 fails").waitFor({ state: "detached" });
+  await timeIsUp();
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)).then(() => fetch("/console/v1/session"))); // what was sent before is known by then
+  assert.deepEqual(deletes, []);
   assert.equal((await shared.daemon.api("GET", `${JOBS}/fails`)).metadata.resourceVersion, metadata.resourceVersion);
-  await page.getByRole("button", { name: "操作 fails" }).click();
-  await page.getByRole("menuitem", { name: "删除" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "删除" }).click();
-  await page.getByText("即将删除 fails").waitFor();
+  timeIsUp = await holdTimers(page, 5_000);
+  await remove();
+  await timeIsUp();
   await shared.daemon.until(JOBS, (jobs) => !jobs.has("fails"), "fails to be deleted");
   await row(page, "fails").waitFor({ state: "detached" });
 });

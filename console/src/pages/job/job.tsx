@@ -1,5 +1,5 @@
 // One job: what it is doing, why, and its tabs. Each tab has an address of its own.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure } from "../../data/api.ts";
 import { setPaused, useJob } from "../../data/jobs.ts";
 import { corePath, OWNER_LABEL } from "../../data/kinds.ts";
@@ -98,7 +98,7 @@ function Body(props: TabProps & { tab: string }) {
 }
 
 function useTabKeys(job: Job | null): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!job) return;
     const onKey = (event: KeyboardEvent): void => {
       const target = event.target as HTMLElement;

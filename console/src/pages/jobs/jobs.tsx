@@ -1,5 +1,5 @@
 // The list of jobs: live, searchable, every choice in the address.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Failure } from "../../data/api.ts";
 import { setPaused, useJobs } from "../../data/jobs.ts";
 import { JOB_KINDS } from "../../data/kinds.ts";
@@ -75,7 +75,8 @@ function pauseAll(jobs: Job[], on: boolean): void {
 
 /** j and k move, Enter opens, l and y go to logs and YAML, / searches, x selects. */
 function useKeys(shown: Job[], current: number, setCurrent: (n: number) => void, actions: RowActions, selected: Set<string>): void {
-  useEffect(() => {
+  // With the rows they act on, not some frames later.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog,[role=menu]")) return;
