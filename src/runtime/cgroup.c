@@ -177,15 +177,35 @@ static unsigned find_divisible(const struct cgroup_own *own, char folder[CGROUP_
     return 0;
 }
 
-/* Whether the daemon that made the folder, told by its name, still runs. */
-static bool is_owned(const char *name)
+/* Of the calling process; 0 where that cannot be told. */
+static unsigned long long process_namespace(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 ? (unsigned long long)st.st_ino : 0;
+}
+
+void cgroup_daemon_name(char name[CGROUP_NAME_BYTES])
+{
+    struct proc_stat self;
+    long long ticks = proc_stat_read(getpid(), &self) == 0 ? (long long)self.start_ticks : 0;
+
+    (void)snprintf(name, CGROUP_NAME_BYTES, CGROUP_NAME_PREFIX "%llu-%d-%lld", process_namespace(),
+                   (int)getpid(), ticks);
+}
+
+/* Whether the daemon that made the folder, told by its name, is gone. One that counts processes
+ * otherwise, in a container of its own, is not ours to judge. */
+static bool is_abandoned(const char *name)
 {
     struct proc_stat stat;
+    unsigned long long namespace;
     long long ticks;
     int pid;
 
-    return sscanf(name, CGROUP_NAME_PREFIX "%d-%lld", &pid, &ticks) == 2 &&
-           proc_stat_read((pid_t)pid, &stat) == 0 && stat.start_ticks == ticks;
+    return sscanf(name, CGROUP_NAME_PREFIX "%llu-%d-%lld", &namespace, &pid, &ticks) == 3 &&
+           namespace == process_namespace() &&
+           (proc_stat_read((pid_t)pid, &stat) != 0 || stat.start_ticks != ticks);
 }
 
 static bool is_known(const struct cgroups *g, const char *path)
@@ -222,7 +242,7 @@ static void find_abandoned(struct cgroups *g, const char *folder)
     while (d && (e = readdir(d)) != NULL)
         if (strncmp(e->d_name, CGROUP_NAME_PREFIX, strlen(CGROUP_NAME_PREFIX)) == 0 &&
             strcmp(e->d_name, LEAF) != 0 && join(path, folder, e->d_name) && !is_known(g, path) &&
-            !is_owned(e->d_name) && g->abandoned_len < CGROUP_ABANDONED_LIMIT &&
+            is_abandoned(e->d_name) && g->abandoned_len < CGROUP_ABANDONED_LIMIT &&
             (g->abandoned[g->abandoned_len] = strdup(path)) != NULL)
             g->abandoned_len++;
     if (d)

@@ -21,8 +21,10 @@ enum cgroup_controller {
     CGROUP_CPUACCT = 8, /* v1 only: v2 counts CPU time everywhere */
 };
 
-/* Of the names of daemons' folders: muster-PID-TICKS, which tells whether the daemon still runs. */
+/* Of the names of daemons' folders: muster-NAMESPACE-PID-TICKS, which tells whether the daemon
+ * still runs to those who see the same processes. */
 #define CGROUP_NAME_PREFIX "muster-"
+#define CGROUP_NAME_BYTES 80
 #define CGROUP_PATH_BYTES 4096
 #define CGROUP_PLACES_LIMIT 32
 #define CGROUP_ABANDONED_LIMIT 256   /* the others next time */
@@ -53,6 +55,8 @@ struct cgroups_options {
     int64_t processors; /* 0: as many as there are */
 };
 
+/* What the calling process, a daemon, calls its folders. */
+void cgroup_daemon_name(char name[CGROUP_NAME_BYTES]);
 /* Finds out what is allowed, by doing it. Only -ENOMEM. */
 int cgroups_init(struct cgroups *g, const struct cgroups_options *options) must_check;
 void cgroups_release(struct cgroups *g);

@@ -66,7 +66,7 @@ struct process_pod {
 struct process_runtime {
     struct runtime base;
     struct loop *loop;
-    char *pod_root, *log_root, *program;
+    char *pod_root, *log_root, *program, *small_program;
     struct map pods; /* uid -> process_pod */
     struct clock_timer *trim, *abandoned;
     bool has_mounts;
@@ -365,6 +365,7 @@ static void on_spawned(void *arg, unsigned events)
 
 static int spawn(struct process_pod *p, struct err *err)
 {
+    const char *program = p->owner->program, *small = p->owner->small_program;
     char *const argv[] = {(char[]){"muster"}, (char[]){SUPERVISOR_COMMAND}, p->dir, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
@@ -377,11 +378,13 @@ static int spawn(struct process_pod *p, struct err *err)
     for (int fd = 0; fd < 3 && rc == 0; fd++)
         rc = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
     if (rc == 0)
-        rc = posix_spawn(&pid, p->owner->program, &actions, &attr, argv, environ);
+        rc = posix_spawn(&pid, small ? small : program, &actions, &attr, argv, environ);
+    if (rc != 0 && small) /* not every machine runs programs out of memory */
+        rc = posix_spawn(&pid, program, &actions, &attr, argv, environ);
     (void)posix_spawnattr_destroy(&attr);
     (void)posix_spawn_file_actions_destroy(&actions);
     if (rc != 0)
-        return err_set(err, ERR_INTERNAL, "cannot run %s: %s", p->owner->program, strerror(rc));
+        return err_set(err, ERR_INTERNAL, "cannot run %s: %s", program, strerror(rc));
     p->spawn_fd = pidfd_open(pid, 0);
     if (p->spawn_fd >= 0)
         p->spawn_watch = loop_fd_watch(p->owner->loop, p->spawn_fd, LOOP_READABLE, on_spawned, p);
@@ -723,6 +726,7 @@ static void process_free(struct runtime *r)
     free(self->pod_root);
     free(self->log_root);
     free(self->program);
+    free(self->small_program);
     free(self);
 }
 
@@ -748,12 +752,10 @@ static bool is_alive(void *arg, const char *uid)
 static int open_cgroups(struct process_runtime *r)
 {
     struct cgroups_options o = {.root = ""};
-    struct proc_stat self = {.start_ticks = 0};
-    char name[64], *memory;
-    int rc = proc_stat_read(getpid(), &self);
+    char name[CGROUP_NAME_BYTES], *memory;
+    int rc;
 
-    (void)snprintf(name, sizeof(name), CGROUP_NAME_PREFIX "%d-%lld", (int)getpid(),
-                   rc == 0 ? (long long)self.start_ticks : 0);
+    cgroup_daemon_name(name);
     if (asprintf(&memory, "%s.cgroups", r->pod_root) < 0)
         return -ENOMEM;
     o.name = name;
@@ -799,6 +801,7 @@ int process_runtime_new(const struct process_options *options, struct runtime **
     r->pod_root = strdup(options->pod_root);
     r->log_root = strdup(options->log_root);
     r->program = strdup(options->program);
+    r->small_program = options->small_program ? strdup(options->small_program) : NULL;
     r->has_mounts = mounts_probe();
     r->log_bytes = options->log_bytes ? options->log_bytes : PROCESS_LOG_BYTES;
     rc = open_machine(r, err);

@@ -259,25 +259,36 @@ static bool only_u1_lives(void *arg, const char *uid)
 /* The group of a pod of another daemon that lives: ourselves. */
 static void living(char *out, size_t size)
 {
-    struct proc_stat stat;
+    char name[CGROUP_NAME_BYTES];
 
-    assert_int_equal(proc_stat_read(getpid(), &stat), 0);
-    (void)snprintf(out, size, "cg/cpu/muster-%d-%lld/pod", (int)getpid(),
-                   (long long)stat.start_ticks);
+    cgroup_daemon_name(name);
+    (void)snprintf(out, size, "cg/cpu/%s/pod", name);
+}
+
+/* The group of a pod of a daemon that is gone: the first process began at another time. */
+static void gone(char *out, size_t size, unsigned long long other)
+{
+    struct stat st;
+
+    assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
+    (void)snprintf(out, size, "cg/cpu/muster-%llu-1-1", (unsigned long long)st.st_ino + other);
 }
 
 static void leftovers_of_earlier_daemons_go(void **state)
 {
     struct tree *t = *state;
     struct cgroups g;
-    char living_name[64], places[256];
+    char living_name[128], gone_name[128], hidden_name[128], places[256];
 
     make_v1(t);
     assert_int_equal(file_make_dirs(at(t, "cg/cpu/muster-1/u1/main"), 0700), 0);
     assert_int_equal(file_make_dirs(at(t, "cg/cpu/muster-1/u2/main"), 0700), 0);
     living(living_name, sizeof(living_name));
     assert_int_equal(file_make_dirs(at(t, living_name), 0700), 0);
-    assert_int_equal(file_make_dirs(at(t, "cg/cpu/muster-1-1/other/main"), 0700), 0);
+    gone(gone_name, sizeof(gone_name), 0);
+    gone(hidden_name, sizeof(hidden_name), 1); /* of a container whose processes we do not see */
+    assert_int_equal(file_make_dirs(at(t, gone_name), 0700), 0);
+    assert_int_equal(file_make_dirs(at(t, hidden_name), 0700), 0);
     /* one that ran in another group left its places behind */
     assert_int_equal(file_make_dirs(at(t, "cg/memory/before/muster-1/u3/main"), 0700), 0);
     (void)snprintf(places, sizeof(places), "0 2 %s\n0 2 /nowhere\n0 1 %s\n",
@@ -289,10 +300,10 @@ static void leftovers_of_earlier_daemons_go(void **state)
     assert_no_file(t, "cg/cpu/muster-1/u2");
     assert_no_file(t, "cg/memory/before/muster-1");
     assert_int_equal(access(at(t, living_name), F_OK), 0);
-    assert_int_equal(access(at(t, "cg/cpu/muster-1-1/other/main"), F_OK),
-                     0); /* it may be starting */
+    assert_int_equal(access(at(t, gone_name), F_OK), 0); /* it may be starting */
     cgroups_remove_abandoned(&g);
-    assert_no_file(t, "cg/cpu/muster-1-1");
+    assert_no_file(t, gone_name);
+    assert_int_equal(access(at(t, hidden_name), F_OK), 0);
     assert_int_equal(access(at(t, living_name), F_OK), 0);
     cgroups_pod_remove(&g, "u1");
     assert_no_file(t, "cg/cpu/muster-1/u1");
