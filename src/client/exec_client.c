@@ -7,7 +7,6 @@
 
 #include "api/kind.h"
 #include "api/status.h"
-#include "base/base64.h"
 #include "base/percent.h"
 #include "net/ws_client.h"
 
@@ -167,27 +166,13 @@ static const char *make_path(struct arena *a, const struct exec_client_options *
     return text;
 }
 
-static const char *authorization(struct arena *a, const struct client_config *config)
-{
-    const char *pair;
-    size_t len;
-
-    if (config->token)
-        return arena_printf(a, "Authorization: Bearer %s", config->token);
-    if (!config->username)
-        return NULL;
-    pair = arena_printf(a, "%s:%s", config->username, config->password ? config->password : "");
-    pair = pair ? base64_encode(a, pair, strlen(pair), &len) : NULL;
-    return pair ? arena_printf(a, "Authorization: Basic %s", pair) : NULL;
-}
-
 struct exec_client *exec_client_new(const struct exec_client_options *options,
                                     const struct exec_client_handler *handler, void *arg,
                                     struct err *err)
 {
     struct exec_client *c = calloc(1, sizeof(*c));
     struct arena a = ARENA_INIT(2 * PATH_LIMIT_BYTES + HEADERS_LIMIT_BYTES);
-    const char *headers[] = {"User-Agent: muster", authorization(&a, options->config), NULL};
+    const char *headers[] = {"User-Agent: muster", client_authorization(&a, options->config), NULL};
     struct ws_client_options ws = {.loop = options->loop,
                                    .server = {.url = options->config->server,
                                               .ca_pem = options->config->ca_pem,

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "net/http_client.h"
 
 #define CALL_TIMEOUT_MS 60000
@@ -203,20 +202,6 @@ static const struct transport_ops http_transport_ops = {
 
 /* --- life --- */
 
-static const char *authorization_of(struct arena *a, const struct client_config *config)
-{
-    const char *pair;
-    size_t len;
-
-    if (config->token)
-        return arena_printf(a, "Authorization: Bearer %s", config->token);
-    if (!config->username)
-        return NULL;
-    pair = arena_printf(a, "%s:%s", config->username, config->password ? config->password : "");
-    pair = pair ? base64_encode(a, pair, strlen(pair), &len) : NULL;
-    return pair ? arena_printf(a, "Authorization: Basic %s", pair) : NULL;
-}
-
 struct transport *http_transport_new(struct loop *l, const struct client_config *config,
                                      struct err *err)
 {
@@ -229,7 +214,7 @@ struct transport *http_transport_new(struct loop *l, const struct client_config 
     t->transport.ops = &http_transport_ops;
     arena_init(&t->arena, CONFIG_LIMIT_BYTES);
     t->server = arena_strdup(&t->arena, config->server);
-    t->authorization = authorization_of(&t->arena, config);
+    t->authorization = client_authorization(&t->arena, config);
     if (arena_failed(&t->arena))
         err_set(err, ERR_INTERNAL, "the server's address and the token do not fit into memory");
     else

@@ -355,3 +355,17 @@ void kubeconfig_write(struct buf *out, const struct client_config *config)
         yaml_write(out, root);
     arena_release(&a);
 }
+
+const char *client_authorization(struct arena *a, const struct client_config *config)
+{
+    const char *pair;
+    size_t len;
+
+    if (config->token)
+        return arena_printf(a, "Authorization: Bearer %s", config->token);
+    if (!config->username)
+        return NULL;
+    pair = arena_printf(a, "%s:%s", config->username, config->password ? config->password : "");
+    pair = pair ? base64_encode(a, pair, strlen(pair), &len) : NULL;
+    return pair ? arena_printf(a, "Authorization: Basic %s", pair) : NULL;
+}

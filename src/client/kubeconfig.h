@@ -19,6 +19,9 @@ struct client_config {
     bool insecure;                   /* insecure-skip-tls-verify */
 };
 
+/* The header that says who we are, whole, in the arena; NULL when there is nothing to say. */
+const char *client_authorization(struct arena *a, const struct client_config *config);
+
 /* The current context of the file. Everything in *ret lives in the arena. */
 int kubeconfig_load(struct arena *a, const char *path, struct client_config *ret,
                     struct err *err) must_check;
