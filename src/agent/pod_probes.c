@@ -41,17 +41,6 @@ static const char *headers_of(struct arena *a, const struct json *list)
     return copy;
 }
 
-static const char *const *words(struct arena *a, const struct json *list)
-{
-    const char **argv = arena_alloc(a, (json_len(list) + 1) * sizeof(*argv));
-    size_t n = 0;
-
-    json_each (word, list)
-        if (argv)
-            argv[n++] = json_string(word, "");
-    return argv;
-}
-
 static void set_target(struct arena *a, const struct json *container, const struct json *v,
                        struct probe_start *p)
 {
@@ -61,7 +50,7 @@ static void set_target(struct arena *a, const struct json *container, const stru
 
     if (exec) {
         p->kind = PROBE_EXEC;
-        p->argv = words(a, json_get(exec, "command"));
+        p->argv = json_strings(a, json_get(exec, "command"));
         return;
     }
     if (json_get(v, "sleep")) {

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "loop/file.h"
+
 /* Deeper folders are first moved up: each level open costs a descriptor and some stack. */
 #define REMOVE_DEPTH_LIMIT 32
 
@@ -47,20 +49,13 @@ static int write_one(int dir_fd, const char *name, const void *data, size_t len,
                      uint32_t group)
 {
     int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    const char *at = data;
     int rc;
 
     if (fd < 0)
         return -errno;
     rc = set_rights(fd, group ? mode | 0440 : mode, group);
-    while (rc == 0 && len > 0) {
-        ssize_t n = write(fd, at, len);
-
-        if (n < 0 && errno != EINTR)
-            rc = -errno;
-        at += max_i64(n, 0);
-        len -= (size_t)max_i64(n, 0);
-    }
+    if (rc == 0)
+        rc = file_write_all(fd, data, len);
     (void)close(fd);
     return rc;
 }

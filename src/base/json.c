@@ -51,6 +51,17 @@ const struct json *json_index(const struct json *array, size_t index)
     return NULL;
 }
 
+const char *const *json_strings(struct arena *a, const struct json *list)
+{
+    const char **strings = arena_alloc(a, (json_len(list) + 1) * sizeof(*strings));
+    size_t n = 0;
+
+    json_each (item, list)
+        if (strings)
+            strings[n++] = json_string(item, "");
+    return strings;
+}
+
 const char *json_get_string(const struct json *object, const char *key, const char *otherwise)
 {
     return json_string(json_get(object, key), otherwise);

@@ -84,6 +84,9 @@ struct json *json_get_mut(struct json *object, const char *key);
 const struct json *json_walk(const struct json *v, ...) __attribute__((sentinel));
 #define json_at(v, ...) json_walk((v), __VA_ARGS__, (const char *)NULL)
 const struct json *json_index(const struct json *array, size_t index);
+/* The texts of a list, ended by NULL, as argv wants them; what is no text is "". NULL when out of
+ * memory. */
+const char *const *json_strings(struct arena *a, const struct json *list) must_check;
 
 static inline size_t json_len(const struct json *v)
 {

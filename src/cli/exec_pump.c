@@ -5,12 +5,13 @@
 #include "cli/exec_pump.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
+
+#include "cli/output.h"
 
 #define READ_BYTES 32768
 
@@ -39,30 +40,11 @@ static void finish(struct pump *p, int code)
 
 /* --- output ---------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-
-        if (n >= 0) {
-            data += n;
-            len -= (size_t)n;
-        } else if (errno == EAGAIN) {
-            struct pollfd room = {.fd = fd, .events = POLLOUT};
-
-            (void)poll(&room, 1, -1);
-        } else if (errno != EINTR) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void on_output(void *arg, enum exec_client_stream stream, const char *data, size_t len)
 {
     struct pump *p = arg;
 
-    if (!write_all(stream == EXEC_CLIENT_STDERR ? STDERR_FILENO : STDOUT_FILENO, data, len))
+    if (output_bytes(stream == EXEC_CLIENT_STDERR ? STDERR_FILENO : STDOUT_FILENO, data, len) != 0)
         finish(p, 128 + SIGPIPE);
 }
 

@@ -1,14 +1,13 @@
 /* logreader.c - see logreader.h. Prints and nothing else: what to read is its owner's to decide. */
 #include "cli/logreader.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "api/status.h"
 #include "base/percent.h"
+#include "cli/output.h"
 
 #define PATH_LIMIT_BYTES (16u * 1024u)
 #define OUT_LIMIT_BYTES (256u * 1024u * 1024u)
@@ -37,26 +36,6 @@ static void finish(struct logreader *r, const struct err *err)
     r->options.on_done(r->options.arg, r, err);
 }
 
-/* All of it: stdout may be a pipe to a slow reader, or set not to block by somebody else. */
-static int write_all(const char *data, size_t len)
-{
-    while (len) {
-        ssize_t n = write(STDOUT_FILENO, data, len);
-
-        if (n < 0 && errno == EAGAIN) {
-            struct pollfd wait = {.fd = STDOUT_FILENO, .events = POLLOUT};
-
-            (void)poll(&wait, 1, -1);
-        } else if (n < 0 && errno != EINTR) {
-            return -errno;
-        } else if (n > 0) {
-            data += n;
-            len -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 static void add_line(void *arg, const char *stamp, const char *line, size_t len)
 {
     struct logreader *r = arg;
@@ -71,7 +50,7 @@ static void add_line(void *arg, const char *stamp, const char *line, size_t len)
 /* Nobody reads us any more: like any program at the end of a closed pipe, leave without a word. */
 static void flush(struct logreader *r)
 {
-    if (r->out.len && write_all(r->out.data, r->out.len) != 0)
+    if (r->out.len && output_bytes(STDOUT_FILENO, r->out.data, r->out.len) != 0)
         _exit(EXIT_FAILED);
     buf_clear(&r->out);
 }

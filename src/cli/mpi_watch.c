@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/output.h"
+
 #define READ_BYTES 65536
 
 static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
@@ -60,21 +62,6 @@ static int start(struct mpirun *m, const char *path, const char *const *argv)
     return m->pid < 0 ? -errno : 0;
 }
 
-static bool write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-
-        if (n < 0 && errno != EINTR)
-            return false;
-        if (n > 0) {
-            data += n;
-            len -= (size_t)n;
-        }
-    }
-    return true;
-}
-
 static void pass_errors(struct mpirun *m)
 {
     static char bytes[READ_BYTES];
@@ -82,7 +69,7 @@ static void pass_errors(struct mpirun *m)
 
     if (n > 0) {
         mpi_words_feed(&m->words, bytes, (size_t)n);
-        if (write_all(STDERR_FILENO, bytes, (size_t)n))
+        if (output_bytes(STDERR_FILENO, bytes, (size_t)n) == 0)
             return;
     } else if (n < 0 && errno == EINTR) {
         return;

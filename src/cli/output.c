@@ -1,8 +1,11 @@
 /* output.c - see output.h. JSON and YAML are the API's own objects, field by field. */
 #include "cli/output.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/object.h"
 #include "api/yaml.h"
@@ -26,6 +29,25 @@ void output_text(const struct buf *text)
 {
     if (text->len)
         fwrite(text->data, 1, text->len, stdout);
+}
+
+int output_bytes(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+            (void)poll(&room, 1, -1);
+        } else if (n < 0 && errno != EINTR) {
+            return -errno;
+        } else if (n > 0) {
+            data += n;
+            len -= (size_t)n;
+        }
+    }
+    return 0;
 }
 
 bool output_list(const char *format, const struct json *list)

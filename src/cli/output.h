@@ -1,4 +1,5 @@
-/* output.h - objects on stdout, as -o asks: json, yaml or name. Tables are the commands' own. */
+/* output.h - objects on stdout, as -o asks: json, yaml or name; and plain bytes. Tables are the
+ * commands' own. */
 #ifndef MUSTER_CLI_OUTPUT_H
 #define MUSTER_CLI_OUTPUT_H
 
@@ -12,5 +13,8 @@ extern const char *const output_formats[];
 bool output_list(const char *format, const struct json *list);
 /* Whole text to stdout. */
 void output_text(const struct buf *text);
+/* All bytes to a descriptor of the user's: it may be a pipe to a slow reader, or set not to block
+ * by somebody else. 0 or a negative errno. */
+int output_bytes(int fd, const char *data, size_t len) must_check;
 
 #endif

@@ -54,19 +54,28 @@ int file_read(const char *path, size_t limit_bytes, struct buf *out)
     return r;
 }
 
-static int write_all(int fd, const char *data, size_t len)
+int file_write_all(int fd, const void *data, size_t len)
 {
+    const char *at = data;
+
     while (len) {
-        ssize_t n = write(fd, data, len);
+        ssize_t n = write(fd, at, len);
 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return -errno;
-        data += n;
+        at += n;
         len -= (size_t)n;
     }
     return 0;
+}
+
+void file_close(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
 }
 
 static int sync_parent(const char *path)
@@ -89,7 +98,7 @@ static int sync_parent(const char *path)
 
 static int fill(int fd, const void *data, size_t len, mode_t mode)
 {
-    int r = write_all(fd, data, len);
+    int r = file_write_all(fd, data, len);
 
     if (r < 0)
         return r;

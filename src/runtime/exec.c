@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "loop/file.h"
 #include "runtime/exec_helper.h"
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
@@ -56,13 +57,6 @@ struct exec {
     void *arg;
 };
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 /* --- where ----------------------------------------------------------------------------- */
 
 struct target {
@@ -90,7 +84,7 @@ static int hold_program(const struct container_state *c, struct target *t)
     if (t->pid_fd >= 0 && proc_stat_read(t->pid, &stat) == 0 && stat.state != 'Z' &&
         stat.start_ticks == c->start_ticks)
         return 0;
-    close_fd(&t->pid_fd);
+    file_close(&t->pid_fd);
     return -ESRCH;
 }
 
@@ -117,7 +111,7 @@ static int find_program(const char *pod_root, const char *pod_uid, const char *c
         rc = err_set(err, ERR_BAD_REQUEST, "container \"%s\" is not running", container);
     else
         rc = 0;
-    close_fd(&dir_fd);
+    file_close(&dir_fd);
     arena_release(&a);
     return rc;
 }
@@ -127,7 +121,7 @@ int exec_check(const char *pod_root, const char *pod_uid, const char *container,
     struct target t;
     int rc = find_program(pod_root, pod_uid, container, &t, err);
 
-    close_fd(&t.pid_fd);
+    file_close(&t.pid_fd);
     return rc;
 }
 
@@ -138,7 +132,7 @@ static void child_free(struct child *c)
     list_remove(&c->host->children, c);
     c->host->child_count--;
     loop_fd_stop(c->watch);
-    close_fd(&c->pid_fd);
+    file_close(&c->pid_fd);
     free(c);
 }
 
@@ -184,7 +178,7 @@ static void inheritance_init(struct inheritance *in)
 static void inheritance_release(struct inheritance *in)
 {
     for (size_t i = 0; i < ELEMS(in->fds); i++)
-        close_fd(&in->fds[i]);
+        file_close(&in->fds[i]);
 }
 
 /* Takes fd. */
@@ -192,7 +186,7 @@ static int inherit(struct inheritance *in, int number, int fd)
 {
     if (fd < 0)
         return -errno;
-    close_fd(&in->fds[number]);
+    file_close(&in->fds[number]);
     in->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_FD_MIN);
     (void)close(fd);
     return in->fds[number] < 0 ? -errno : 0;
@@ -236,7 +230,7 @@ static int open_plan(const struct exec_request *q, const struct target *t)
     if (fd >= 0 &&
         (arena_failed(&a) || text.failed || write(fd, text.data, text.len) != (ssize_t)text.len ||
          lseek(fd, 0, SEEK_SET) != 0)) {
-        close_fd(&fd);
+        file_close(&fd);
         errno = ENOMEM;
     }
     buf_release(&text);
@@ -372,7 +366,7 @@ struct exec *exec_start(struct exec_host *h, const struct exec_request *q,
         list_push(&h->sessions, e);
         rc = start(e, q, &t);
     }
-    close_fd(&t.pid_fd);
+    file_close(&t.pid_fd);
     if (rc == 0)
         return e;
     (void)err_set(err, ERR_INTERNAL, "cannot run a command in the container: %s", strerror(-rc));
@@ -390,7 +384,7 @@ void exec_close_stdin(struct exec *e)
 {
     if (e->terminal >= 0 && e->fd[EXEC_STDIN] >= 0 && write(e->terminal, "\x04", 1) < 0)
         errno = 0; /* nobody reads it any more */
-    close_fd(&e->fd[EXEC_STDIN]);
+    file_close(&e->fd[EXEC_STDIN]);
 }
 
 void exec_resize(struct exec *e, unsigned columns, unsigned rows)
@@ -407,10 +401,10 @@ void exec_free(struct exec *e)
         return;
     list_remove(&e->host->sessions, e);
     loop_fd_stop(e->watch);
-    close_fd(&e->control);
+    file_close(&e->control);
     for (int i = 0; i < EXEC_STREAMS; i++)
-        close_fd(&e->fd[i]);
-    close_fd(&e->terminal);
+        file_close(&e->fd[i]);
+    file_close(&e->terminal);
     free(e);
 }
 

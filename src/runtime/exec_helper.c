@@ -53,17 +53,6 @@ static const struct container_start *find_container(const struct pod_start *pod,
     return NULL;
 }
 
-static const char *const *read_argv(struct arena *a, const struct json *list)
-{
-    const char **argv = arena_alloc(a, (json_len(list) + 1) * sizeof(*argv));
-    size_t n = 0;
-
-    json_each (item, list)
-        if (argv)
-            argv[n++] = json_string(item, "");
-    return argv;
-}
-
 static const struct json *read_plan(struct helper *h, struct err *err)
 {
     struct buf text = BUF_INIT(POD_FILE_LIMIT_BYTES);
@@ -116,7 +105,7 @@ static int make_command(struct helper *h, struct err *err)
     if (rc < 0)
         return err_set(err, ERR_INTERNAL, "cannot enter the container's control group: %s",
                        strerror(-rc));
-    h->command.argv = read_argv(&h->arena, json_get(h->plan, "argv"));
+    h->command.argv = json_strings(&h->arena, json_get(h->plan, "argv"));
     h->command.env = pod_marked_env(&h->arena, c->env, h->pod.uid, c->name);
     if (has_terminal(h))
         h->command.env = add_term(&h->arena, h->command.env);

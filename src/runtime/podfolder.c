@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "loop/file.h"
 #include "runtime/probe_json.h"
 #include "runtime/start_json.h"
 
@@ -17,21 +18,6 @@
 bool pod_name_is_safe(const char *name)
 {
     return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) < 200;
-}
-
-static int write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        data += n;
-        len -= (size_t)n;
-    }
-    return 0;
 }
 
 int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
@@ -44,7 +30,7 @@ int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
     fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    rc = write_all(fd, data, len);
+    rc = file_write_all(fd, data, len);
     if (rc == 0 && durability == POD_SYNCED && fsync(fd) != 0)
         rc = -errno;
     if (close(fd) != 0 && rc == 0)
@@ -273,17 +259,7 @@ static struct json *strings_to_json(struct arena *a, const char *const *list)
 
 static const char *const *strings_from_json(struct arena *a, const struct json *v)
 {
-    const char **list;
-    size_t n = 0;
-
-    if (json_len(v) > ARGV_LIMIT)
-        return NULL;
-    list = arena_alloc(a, (json_len(v) + 1) * sizeof(*list));
-    if (!list)
-        return NULL;
-    json_each (item, v)
-        list[n++] = json_string(item, "");
-    return list;
+    return json_len(v) > ARGV_LIMIT ? NULL : json_strings(a, v);
 }
 
 struct json *pod_start_to_json(struct arena *a, const struct pod_start *p)

@@ -60,17 +60,6 @@ void probe_json_add(struct arena *a, struct json *container, const struct contai
     json_set_bool(a, container, "messageFromLog", c->message_from_log_on_error);
 }
 
-static const char *const *read_argv(struct arena *a, const struct json *list)
-{
-    const char **argv = arena_alloc(a, (json_len(list) + 1) * sizeof(*argv));
-    size_t n = 0;
-
-    json_each (word, list)
-        if (argv)
-            argv[n++] = json_string(word, "");
-    return argv;
-}
-
 static void read_probe(struct arena *a, const struct json *v, struct probe_start *p)
 {
     p->kind = (enum probe_kind)json_get_int(v, "kind", PROBE_NONE);
@@ -79,7 +68,7 @@ static void read_probe(struct arena *a, const struct json *v, struct probe_start
     p->headers = json_get_string(v, "headers", "");
     for (size_t i = 0; i < ELEMS(numbers); i++)
         *number_at(p, i) = json_get_int(v, numbers[i].name, 1);
-    p->argv = read_argv(a, json_get(v, "argv"));
+    p->argv = json_strings(a, json_get(v, "argv"));
 }
 
 void probe_json_read(struct arena *a, const struct json *container, struct container_start *c)

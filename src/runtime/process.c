@@ -91,18 +91,11 @@ static void tell(struct process_pod *p)
 
 /* --- one pod in memory --- */
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 static void drop_watch(struct loop_fd **watch, int *fd)
 {
     loop_fd_stop(*watch);
     *watch = NULL;
-    close_fd(fd);
+    file_close(fd);
 }
 
 static void pod_free(struct process_pod *p)
@@ -111,7 +104,7 @@ static void pod_free(struct process_pod *p)
     drop_watch(&p->pid_watch, &p->pid_fd);
     drop_watch(&p->spawn_watch, &p->spawn_fd);
     clock_stop(loop_clock(p->owner->loop), p->recheck);
-    close_fd(&p->dir_fd);
+    file_close(&p->dir_fd);
     arena_release(&p->arena);
     free(p->uid);
     free(p->ns);
@@ -176,7 +169,7 @@ static void let_go(struct process_pod *p)
 {
     notify_stop(p->notify);
     p->notify = NULL;
-    close_fd(&p->dir_fd);
+    file_close(&p->dir_fd);
     cgroups_pod_remove(&p->owner->cgroups, p->uid);
 }
 
@@ -206,7 +199,7 @@ static void hold_supervisor(struct process_pod *p)
     p->pid_fd = pidfd_open((pid_t)p->state.pid, 0);
     if (p->pid_fd >= 0 && (proc_stat_read((pid_t)p->state.pid, &stat) != 0 ||
                            stat.start_ticks != p->state.start_ticks))
-        close_fd(&p->pid_fd);
+        file_close(&p->pid_fd);
     if (p->pid_fd < 0)
         return;
     p->pid_watch = loop_fd_watch(p->owner->loop, p->pid_fd, LOOP_READABLE, on_supervisor_gone, p);
@@ -389,7 +382,7 @@ static int spawn(struct process_pod *p, struct err *err)
     if (p->spawn_fd >= 0)
         p->spawn_watch = loop_fd_watch(p->owner->loop, p->spawn_fd, LOOP_READABLE, on_spawned, p);
     if (!p->spawn_watch) { /* rare: then we wait here, some milliseconds */
-        close_fd(&p->spawn_fd);
+        file_close(&p->spawn_fd);
         (void)waitpid(pid, NULL, 0);
     }
     return 0;
@@ -511,7 +504,7 @@ static void remove_all(int parent_fd, const char *name)
     if (d)
         (void)closedir(d);
     else
-        close_fd(&fd);
+        file_close(&fd);
     (void)unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
@@ -646,9 +639,9 @@ static bool cancel_start(struct process_runtime *r, const char *uid)
         (void)unlinkat(dir_fd, POD_FILE_RUN, 0);
         remove_all(root_fd, uid);
     }
-    close_fd(&lock_fd);
-    close_fd(&dir_fd);
-    close_fd(&root_fd);
+    file_close(&lock_fd);
+    file_close(&dir_fd);
+    file_close(&root_fd);
     return cancelled;
 }
 

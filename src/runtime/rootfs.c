@@ -26,6 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "loop/file.h"
 #include "runtime/mounts.h"
 
 /* Everything in a covered folder is bound one by one. */
@@ -45,13 +46,6 @@ struct view {
     size_t open_mounts_len;
     struct err *err;
 };
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
 
 /* An O_PATH descriptor, or negative errno. */
 static int open_below(int dir_fd, const char *path, uint64_t resolve)
@@ -153,14 +147,14 @@ static int make_folders(int dir_fd, const char *path, mode_t mode)
         if (!*name || strcmp(name, ".") == 0)
             continue;
         rc = mkdirat(fd, name, mode) == 0 || errno == EEXIST ? 0 : -errno;
-        close_fd(&fd);
+        file_close(&fd);
         n += (size_t)snprintf(so_far + n, sizeof(so_far) - n, "%s%s", n ? "/" : "", name);
         if (rc == 0)
             rc = fd = open_below(dir_fd, so_far, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
         rc = rc > 0 ? 0 : rc;
     }
     if (rc < 0)
-        close_fd(&fd);
+        file_close(&fd);
     return rc < 0 ? rc : fd;
 }
 
@@ -253,8 +247,8 @@ static int copy_entry(int from, int to, const char *name)
         point = tree < 0 ? tree : make_point(to, name, S_ISDIR(st.st_mode));
         rc = point < 0 ? point : attach(tree, point);
     }
-    close_fd(&tree);
-    close_fd(&point);
+    file_close(&tree);
+    file_close(&point);
     (void)close(fd);
     return is_unreachable(rc) ? 0 : rc;
 }
@@ -268,7 +262,7 @@ static int copy_entries(int from, int to)
 
     if (!d) {
         rc = -errno;
-        close_fd(&fd);
+        file_close(&fd);
         return rc;
     }
     while (rc == 0 && (e = readdir(d)) != NULL)
@@ -291,7 +285,7 @@ static int new_shadow(int folder_fd)
     if (fd < 0 || fstat(folder_fd, &st) != 0) {
         int rc = -errno;
 
-        close_fd(&fd);
+        file_close(&fd);
         (void)close(fs);
         return rc;
     }
@@ -332,7 +326,7 @@ static int shadow_root(struct view *v, int root_fd, int shadow)
     int scratch = open(v->c->scratch, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int rc = scratch < 0 ? -errno : attach(shadow, scratch);
 
-    close_fd(&scratch);
+    file_close(&scratch);
     if (rc == 0)
         rc = set_propagation(shadow, MS_UNBINDABLE);
     if (rc == 0)
@@ -471,7 +465,7 @@ static int place(struct view *v, size_t i)
         rc = attach(s->tree, point);
     if (rc == 0 && s->is_folder && !m->read_only)
         allow_making(v, s->tree);
-    close_fd(&point);
+    file_close(&point);
     if (rc == 0)
         return 0;
     return err_set(v->err, ERR_INVALID, "volume \"%s\" cannot be mounted at %s: %s", m->volume,
@@ -517,7 +511,7 @@ static int mount_all(struct view *v)
     for (size_t i = 0; i < v->c->mounts_len && rc == 0; i++)
         rc = place(v, order[i]);
     for (size_t i = 0; i < opened; i++)
-        close_fd(&v->sources[i].tree);
+        file_close(&v->sources[i].tree);
     return rc;
 }
 

@@ -294,6 +294,20 @@ static void readers_take_anything(void **state)
     assert_false(json_string_is(NULL, "x"));
 }
 
+static void texts_of_a_list_are_an_argv(void **state)
+{
+    const char *const *words = json_strings(&arena, parse("[\"sh\",\"\",7,\"-c\"]"));
+
+    (void)state;
+    assert_string_equal(words[0], "sh");
+    assert_string_equal(words[1], "");
+    assert_string_equal(words[2], "");
+    assert_string_equal(words[3], "-c");
+    assert_null(words[4]);
+    assert_null(json_strings(&arena, NULL)[0]);
+    assert_null(json_strings(&arena, parse("\"sh\""))[0]);
+}
+
 static void building_and_changing(void **state)
 {
     struct json *o = json_new_object(&arena), *l;
@@ -440,6 +454,7 @@ int main(void)
         cmocka_unit_test_setup(repeated_keys_are_reported, reset),
         cmocka_unit_test_setup(large_objects_find_their_repeated_keys, reset),
         cmocka_unit_test_setup(readers_take_anything, reset),
+        cmocka_unit_test_setup(texts_of_a_list_are_an_argv, reset),
         cmocka_unit_test_setup(building_and_changing, reset),
         cmocka_unit_test_setup(clones_are_equal_and_apart, reset),
         cmocka_unit_test_setup(equality_ignores_member_order_only, reset),
