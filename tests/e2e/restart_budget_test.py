@@ -84,7 +84,7 @@ class Budget(DaemonTest):
         self.daemon.create(job(f"{name}-after", ["true"], replicas=1))
         self.daemon.wait_phase(f"{name}-after", "Succeeded")
         lines = starts.read_text().split()
-        self.assertEqual(len(lines), STARTS, lines)
+        self.assertEqual(len(lines), STARTS, (lines, {n: p.get("status") for n, p in self.daemon.pods(name).items()}))
         self.assertEqual(sorted(set(lines)), ["0", "1", "2", "3"])
 
     def wait_death(self, name):
