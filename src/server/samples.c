@@ -2,9 +2,13 @@
  * samples.c - GET pods/NAME/samples and nodes/NAME/samples: what they used, as columns. Ours,
  * beside the Kubernetes API: that has no history.
  *
- *   since=   a time (2026-01-31T15:04:05Z), or a number as the answer's times are; all there is
- * else step=    seconds: one value per step; else the finest there is uid=     the pod that had
- * this UID, also when it is gone
+ * What may stand in the query:
+ *
+ * - since, until: times (2026-01-31T15:04:05Z), or numbers as the answer's times are
+ *
+ * - step: seconds, for one value per step; else the finest there is
+ *
+ * - uid: the pod that had this UID, also when it is gone
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +44,7 @@ const char *node_samples_path(struct server_request *r, const struct json *node)
 struct query {
     struct server_request *request;
     const char *uid;
-    int64_t since_ms, step_ms;
+    int64_t since_ms, until_ms, step_ms; /* until_ms 0: to the newest */
     struct usage_sample *samples;
     size_t len;
     bool found;
@@ -50,6 +54,8 @@ static bool try_path(struct query *q, const char *path)
 {
     q->found = path && usage_file_read(path, q->since_ms, q->step_ms, q->request->arena,
                                        &q->samples, &q->len) == 0;
+    while (q->found && q->until_ms && q->len && q->samples[q->len - 1].time_ms > q->until_ms)
+        q->len--;
     return q->found;
 }
 
@@ -146,9 +152,10 @@ static void reply_columns(const struct query *q)
     reply_buf(q->request, 200, JSON_TYPE, &b);
 }
 
-static int parse_since(const struct server_request *r, int64_t *ret, struct err *err)
+static int parse_moment(const struct server_request *r, const char *name, int64_t *ret,
+                        struct err *err)
 {
-    const char *text = query_get(r, "since");
+    const char *text = query_get(r, name);
     char *end;
 
     *ret = 0;
@@ -161,16 +168,18 @@ static int parse_since(const struct server_request *r, int64_t *ret, struct err 
     if (time_parse(text, ret) == 0)
         return 0;
     return err_set(err, ERR_BAD_REQUEST,
-                   "since: Invalid value: \"%s\": must be a time like 2026-01-31T15:04:05Z, or "
+                   "%s: Invalid value: \"%s\": must be a time like 2026-01-31T15:04:05Z, or "
                    "milliseconds since 1970",
-                   text);
+                   name, text);
 }
 
 int verb_samples(struct server_request *r, struct err *err)
 {
     struct query q = {.request = r, .uid = query_get(r, "uid")};
-    int rc = parse_since(r, &q.since_ms, err);
+    int rc = parse_moment(r, "since", &q.since_ms, err);
 
+    if (rc == 0)
+        rc = parse_moment(r, "until", &q.until_ms, err);
     if (rc == 0)
         rc = query_int(r, "step", 0, &q.step_ms, err);
     if (rc < 0)
