@@ -15,6 +15,7 @@ static const char *const get_verb[] = {"get"};
 static const char *const create_verb[] = {"create"};
 static const char *const upgrade_verbs[] = {"create", "get"};
 static const char *const read_verbs[] = {"get", "list"};
+static const char *const watch_verbs[] = {"get", "list", "watch"};
 static const char *const refused_verbs[] = {"delete", "deletecollection", "get", "list", "watch"};
 
 struct subresource {
@@ -109,8 +110,10 @@ static void add_verbs(struct arena *a, struct json *object, const struct kind *k
         add_strings(a, object, "verbs", refused_verbs, ELEMS(refused_verbs));
     else if (is_stored(k))
         add_strings(a, object, "verbs", object_verbs, ELEMS(object_verbs));
-    else if (strcmp(k->group, METRICS_GROUP) == 0 || endpoints_are(k))
+    else if (strcmp(k->group, METRICS_GROUP) == 0)
         add_strings(a, object, "verbs", read_verbs, ELEMS(read_verbs));
+    else if (endpoints_are(k))
+        add_strings(a, object, "verbs", watch_verbs, ELEMS(watch_verbs));
     else
         add_strings(a, object, "verbs", create_verb, ELEMS(create_verb));
 }

@@ -1,10 +1,12 @@
 /*
  * endpoints.c - Endpoints and EndpointSlices: which pods are behind a Service, made of Services and
- * pods when somebody asks. Nothing is stored and nobody writes them, so they are never old; the
- * price is that they can be read but not watched or made.
+ * pods when somebody asks, or watches them (endpoints_watch.h). Nothing is stored and nobody writes
+ * them, so they are never old; the price is that they cannot be made. Their resourceVersion is the
+ * revision they were made at: a pod that went leaves no other trace in them.
  */
 #include "server/endpoints.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/columns.h"
@@ -16,6 +18,7 @@
 #define MANAGED_BY_LABEL "endpointslice.kubernetes.io/managed-by"
 #define SCRATCH_BYTES (OBJECT_LIMIT_BYTES * 16)
 #define ANSWER_LIMIT_BYTES (64u * 1024u * 1024u)
+#define PODS_LIMIT_BYTES (256u * 1024u * 1024u) /* what is kept of all pods */
 #define CELL_LIMIT_BYTES 4096u
 #define SHOWN 3 /* addresses in a cell */
 
@@ -66,16 +69,22 @@ static void keep_pod(struct gathering *g, const struct json *pod)
     keep_ports(a, kept, pod);
 }
 
-static bool gather_pod(void *arg, const struct store_item *item)
+static void gather_value(struct gathering *g, const struct blob *value)
 {
-    struct gathering *g = arg;
     const struct json *pod;
 
     arena_reset(&g->scratch);
-    pod = blob_parse(&g->scratch, item->value, NULL);
+    pod = blob_parse(&g->scratch, value, NULL);
     if (pod && json_len(object_labels(pod)) && !is_over(pod) &&
         *json_string(json_at(pod, "status", "podIP"), ""))
         keep_pod(g, pod);
+}
+
+static bool gather_pod(void *arg, const struct store_item *item)
+{
+    struct gathering *g = arg;
+
+    gather_value(g, item->value);
     return !arena_failed(g->arena);
 }
 
@@ -149,7 +158,6 @@ static struct json *new_object(struct arena *a, const struct kind *k, const stru
     json_set_string(a, meta, "name", name);
     json_set_string(a, meta, "namespace", object_namespace(service));
     json_set_string(a, meta, "uid", object_uid(service));
-    json_set_string(a, meta, "resourceVersion", object_resource_version(service));
     json_set(a, meta, "creationTimestamp",
              json_clone(a, json_at(service, "metadata", "creationTimestamp")));
     if (json_len(object_labels(service)))
@@ -424,6 +432,47 @@ bool endpoints_are(const struct kind *k)
     return form_of(k);
 }
 
+void endpoints_stamp(struct arena *a, struct json *object, int64_t revision)
+{
+    json_set_stringf(a, json_make_object(a, object, "metadata"), "resourceVersion", "%" PRId64,
+                     revision);
+}
+
+/* NULL for a service without a selector: somebody else says who is behind it. */
+static struct json *make_of(const struct form *form, struct arena *scratch,
+                            const struct blob *service, const struct json *pods)
+{
+    const struct json *parsed;
+
+    arena_reset(scratch);
+    parsed = blob_parse(scratch, service, NULL);
+    return json_len(json_at(parsed, "spec", "selector")) ? form->make(scratch, parsed, pods) : NULL;
+}
+
+int endpoints_each(const struct kind *k, const struct map *services, const struct map *pods,
+                   endpoints_fn *fn, void *arg, struct err *err)
+{
+    struct arena kept = ARENA_INIT(PODS_LIMIT_BYTES), scratch = ARENA_INIT(SCRATCH_BYTES);
+    struct gathering g = {
+        .arena = &kept, .scratch = ARENA_INIT(SCRATCH_BYTES), .pods = json_new_array(&kept)};
+    int rc = 0;
+
+    map_for_each (node, pods)
+        gather_value(&g, node->value);
+    map_for_each (node, services) {
+        struct json *object = make_of(form_of(k), &scratch, node->value, g.pods);
+
+        if (object && rc == 0 && !arena_failed(&scratch))
+            rc = fn(arg, &scratch, object);
+        if (arena_failed(&scratch) || arena_failed(&kept))
+            rc = -1;
+    }
+    arena_release(&scratch);
+    arena_release(&g.scratch);
+    arena_release(&kept);
+    return rc < 0 ? out_of_memory(err) : 0;
+}
+
 /* --- requests -------------------------------------------------------------------------- */
 
 struct answer {
@@ -450,13 +499,10 @@ static bool is_asked_for(const struct answer *w, const struct json *object)
 static bool answer_service(void *arg, const struct store_item *item)
 {
     struct answer *w = arg;
-    const struct json *service, *object;
+    struct json *object = make_of(w->form, &w->scratch, item->value, w->pods);
 
-    arena_reset(&w->scratch);
-    service = blob_parse(&w->scratch, item->value, NULL);
-    object = json_len(json_at(service, "spec", "selector"))
-                 ? w->form->make(&w->scratch, service, w->pods)
-                 : NULL; /* somebody else says who is behind it */
+    if (object)
+        endpoints_stamp(&w->scratch, object, store_revision(w->request->server->store));
     if (object && !arena_failed(&w->scratch) && is_asked_for(w, object)) {
         arena_reset(&w->shape.scratch);
         if (w->count++ && !w->request->route.name)
@@ -501,7 +547,9 @@ int endpoints_answer(struct server_request *r, struct err *err)
                        .err = err};
     int rc;
 
-    if (strcmp(r->method, "GET") != 0 || *r->route.subresource || query_is_true(r, "watch"))
+    if (strcmp(r->method, "GET") == 0 && !r->route.name && query_is_true(r, "watch"))
+        return verb_watch(r, err);
+    if (strcmp(r->method, "GET") != 0 || *r->route.subresource)
         return err_set(err, ERR_METHOD_NOT_ALLOWED,
                        "the server does not allow this method on the requested resource");
     rc = shape_init(&w.shape, r, err);

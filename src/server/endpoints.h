@@ -2,12 +2,20 @@
 #ifndef MUSTER_SERVER_ENDPOINTS_H
 #define MUSTER_SERVER_ENDPOINTS_H
 
+#include "base/map.h"
 #include "server/request.h"
 
 extern const struct kind kind_endpoints, kind_endpoint_slice;
 
 bool endpoints_are(const struct kind *k); /* one of the two */
-/* GET of one or of many, for the request's route. */
+/* GET of one or of many, also watching, for the request's route. */
 int endpoints_answer(struct server_request *r, struct err *err) must_check;
+
+/* All of a kind, made of Services and pods (key -> blob): fn gets each, without a resourceVersion,
+ * in an arena that is reset behind it. It returns negative when memory ran out. */
+typedef int endpoints_fn(void *arg, struct arena *a, struct json *object);
+int endpoints_each(const struct kind *k, const struct map *services, const struct map *pods,
+                   endpoints_fn *fn, void *arg, struct err *err) must_check;
+void endpoints_stamp(struct arena *a, struct json *object, int64_t revision);
 
 #endif

@@ -60,6 +60,8 @@ struct server {
 
     struct addresses *addresses; /* addresses.c, made on first use */
 
+    struct endpoints_feed *endpoints_feed; /* endpoints_watch.c, while somebody watches */
+
     struct underway *underway; /* quota.c */
     struct clock_timer *quota_timer;
 };

@@ -7,6 +7,8 @@
  * {"type":...,"object":<the stored bytes>}. Nothing is kept per watcher but its place in the
  * window; one that is too slow is told 410. A bookmark is sent only when everything up to its
  * revision has been.
+ *
+ * What is made of other objects and not stored has a feed of its own (endpoints_watch.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +16,8 @@
 #include <string.h>
 
 #include "api/status.h"
+#include "server/endpoints.h"
+#include "server/endpoints_watch.h"
 #include "server/internal.h"
 #include "server/list.h"
 
@@ -32,6 +36,7 @@ struct watch {
     struct selection selection;
     struct shape shape;
     struct store_watch *events;
+    struct endpoints_watch *made; /* instead of events */
     struct clock_timer *end_timer, *bookmark_timer;
     int64_t sent_revision; /* everything up to it was sent */
 
@@ -207,7 +212,7 @@ static void put_change(struct watch *w, const struct store_event *e)
 static void put_bookmark(struct watch *w)
 {
     const struct kind *k = w->selection.kind;
-    int64_t now = store_revision(w->server->store);
+    int64_t now = w->made ? endpoints_watch_revision(w->made) : store_revision(w->server->store);
 
     w->bookmark_due = false;
     if (now < w->sent_revision)
@@ -238,6 +243,13 @@ static bool put_initial(struct watch *w)
     return true;
 }
 
+static int next_event(struct watch *w, struct store_event *ret)
+{
+    if (w->made)
+        return endpoints_watch_next(w->made, ret);
+    return w->events ? store_watch_next(w->events, ret) : 0;
+}
+
 /* Prepares the next piece; false when there is none now. */
 static bool next_piece(struct watch *w)
 {
@@ -248,8 +260,8 @@ static bool next_piece(struct watch *w)
     piece_clear(w);
     if (put_initial(w))
         return true;
-    while (!w->ending && !piece_pending(w) && w->events) {
-        rc = store_watch_next(w->events, &e);
+    while (!w->ending && !piece_pending(w)) {
+        rc = next_event(w, &e);
         if (rc == 0)
             break;
         if (rc < 0) {
@@ -289,6 +301,7 @@ static void watch_close(struct stream *s)
     clock_stop(w->server->clock, w->end_timer);
     clock_stop(w->server->clock, w->bookmark_timer);
     store_watch_free(w->events);
+    endpoints_watch_free(w->made);
     for (size_t i = w->initial_next; i < w->initial_count; i++)
         blob_unref(w->initial[i]);
     free(w->initial);
@@ -370,12 +383,18 @@ static int open_events(struct watch *w, int64_t from, enum initial initial, stru
     auto_err refused = ERR_INIT;
     int rc;
 
-    if (initial == INITIAL_ADDED) {
-        from = store_revision(w->server->store);
-        store_list(w->collection, w->selection.prefix, NULL, take_initial, w);
+    if (endpoints_are(w->selection.kind)) {
+        w->sent_revision = from;
+        rc = endpoints_watch_open(w->server, w->selection.kind, initial == INITIAL_ADDED ? 0 : from,
+                                  events_came, w, &w->made, &refused);
+    } else {
+        if (initial == INITIAL_ADDED) {
+            from = store_revision(w->server->store);
+            store_list(w->collection, w->selection.prefix, NULL, take_initial, w);
+        }
+        w->sent_revision = from;
+        rc = store_watch_open(w->collection, from, events_came, w, &w->events, &refused);
     }
-    w->sent_revision = from;
-    rc = store_watch_open(w->collection, from, events_came, w, &w->events, &refused);
     if (rc == -ESTALE)
         put_error(w, &refused);
     else if (rc < 0 || arena_failed(&w->arena))
@@ -416,7 +435,8 @@ int verb_watch(struct server_request *r, struct err *err)
         return out_of_memory(err);
     w->base.ops = &watch_ops;
     w->server = r->server;
-    w->collection = server_collection(r->server, r->route.kind);
+    if (!endpoints_are(r->route.kind))
+        w->collection = server_collection(r->server, r->route.kind);
     arena_init(&w->arena, STREAM_MEMORY_BYTES);
     buf_init(&w->head, EVENT_LIMIT_BYTES);
     rc = open_watch(w, r, err);

@@ -206,6 +206,27 @@ spec:
         self.assertEqual(seen[-2:], [["ADDED", "after"], ["DELETED", "after"]])
         self.kubectl("delete", "cm", "before")
 
+    def test_watch_endpoints(self):
+        self.kubectl("create", "-f", "-", stdin=json.dumps(
+            {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "behind"},
+             "spec": {"selector": {"app": "behind"}, "ports": [{"port": 80, "targetPort": 8080}]}}))
+        with self.background("get", "endpoints", "-w") as watcher:
+            def await_line(address):
+                for line in watcher.stdout:
+                    if line.split()[:2] == ["behind", address]:
+                        return
+                self.fail(f"{address} does not come: {watcher.stderr.read()}")
+
+            await_line("<none>")
+            self.kubectl("create", "-f", "-", stdin=json.dumps(
+                {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "behind", "labels": {"app": "behind"}},
+                 "spec": {"terminationGracePeriodSeconds": 0, "containers": [
+                     {"name": "c", "image": "none", "command": ["sleep", "1000"]}]}}))
+            await_line("127.0.0.1:8080")
+            self.kubectl("delete", "pod", "behind")
+            await_line("<none>")
+        self.kubectl("delete", "service", "behind")
+
     def test_watch_one_until_timeout(self):
         self.apply("timed", "true")
         self.daemon.wait_phase("timed", "Succeeded")

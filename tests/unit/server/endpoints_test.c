@@ -83,7 +83,6 @@ static void services_that_select_nothing_have_no_endpoints(void **state)
     assert_says(expect(f, "GET", ENDPOINTS "/s", NULL, 404), "NotFound",
                 "endpoints \"s\" not found");
     expect(f, "POST", ENDPOINTS, "{\"metadata\":{\"name\":\"s\"}}", 405);
-    expect(f, "GET", ENDPOINTS "?watch=true", NULL, 405);
 }
 
 static void endpoints_are_printed_like_the_real_ones(void **state)
@@ -101,6 +100,158 @@ static void endpoints_are_printed_like_the_real_ones(void **state)
     assert_string_equal(json_string(json_index(json_get(row, "cells"), 1), ""),
                         "127.0.0.1:8080,127.0.0.1:8080,127.0.0.1:8080 + 1 more...");
 }
+
+/* --- watching ---------------------------------------------------------------------------- */
+
+#define PAUSE_MS 50
+
+static size_t addresses_of(const struct json *event)
+{
+    const struct json *subset = json_index(json_get(json_get(event, "object"), "subsets"), 0);
+
+    return json_len(json_get(subset, "addresses"));
+}
+
+static int64_t version_of(const struct json *event)
+{
+    return atoll(object_resource_version(json_get(event, "object")));
+}
+
+static void endpoints_can_be_watched(void **state)
+{
+    struct fixture *f = *state;
+    struct reader r;
+    const struct json *e;
+    int64_t version;
+
+    make_service(f);
+    make_pod(f, "a", "True", "Running");
+    reader_open(f, &r, ENDPOINTS "?watch=true");
+    assert_event(e = reader_next(&r), "ADDED", "s");
+    assert_int_equal(addresses_of(e), 1);
+    version = version_of(e);
+    expect(f, "PATCH", PODS "/a", "{\"metadata\":{\"annotations\":{\"b\":\"c\"}}}", 200);
+    fake_clock_advance(&f->clock, PAUSE_MS); /* no event: nothing has changed for us */
+    make_pod(f, "b", "True", "Running");
+    fake_clock_advance(&f->clock, PAUSE_MS);
+    assert_event(e = reader_next(&r), "MODIFIED", "s");
+    assert_int_equal(addresses_of(e), 2);
+    assert_true(version_of(e) > version);
+    version = version_of(e);
+    expect(f, "DELETE", PODS "/a?gracePeriodSeconds=0", NULL, 200);
+    fake_clock_advance(&f->clock, PAUSE_MS);
+    assert_event(e = reader_next(&r), "MODIFIED", "s");
+    assert_int_equal(addresses_of(e), 1);
+    assert_true(version_of(e) > version);
+    expect(f, "DELETE", SERVICES "/s", NULL, 200);
+    fake_clock_advance(&f->clock, PAUSE_MS);
+    assert_event(e = reader_next(&r), "DELETED", "s");
+    assert_int_equal(addresses_of(e), 1); /* as it last was */
+    assert_int_equal(version_of(e), store_revision(f->store));
+    reader_close(&r);
+}
+
+static void a_watch_of_endpoints_goes_on_from_a_revision(void **state)
+{
+    struct fixture *f = *state;
+    struct reader old, now, other;
+    const struct json *e;
+    char path[160], path_now[160];
+
+    make_service(f);
+    make_pod(f, "a", "True", "Running");
+    (void)snprintf(path, sizeof(path), SLICES "?watch=true&resourceVersion=%" PRId64,
+                   store_revision(f->store));
+    make_pod(f, "b", "True", "Running");
+    (void)snprintf(path_now, sizeof(path_now), SLICES "?watch=true&resourceVersion=%" PRId64,
+                   store_revision(f->store));
+    reader_open(f, &now, path_now);
+    reader_open(f, &old, path);
+    reader_open(f, &other, "/apis/discovery.k8s.io/v1/namespaces/other/endpointslices?watch=true");
+    e = reader_next(&old); /* what happened since */
+    assert_string_equal(json_get_string(e, "type", ""), "MODIFIED");
+    assert_int_equal(json_len(json_at(e, "object", "endpoints")), 2);
+    make_pod(f, "c", "False", "Running");
+    fake_clock_advance(&f->clock, PAUSE_MS);
+    e = reader_next(&old);
+    assert_int_equal(json_len(json_at(e, "object", "endpoints")), 3);
+    e = reader_next(&now);
+    assert_string_equal(json_get_string(e, "type", ""), "MODIFIED");
+    assert_int_equal(json_len(json_at(e, "object", "endpoints")), 3);
+    assert_int_equal(other.in.len, 0);
+    reader_close(&old);
+    reader_close(&now);
+    reader_close(&other);
+}
+
+static void a_watch_of_endpoints_selects_and_ends_its_beginning(void **state)
+{
+    struct fixture *f = *state;
+    struct reader r, named;
+    const struct json *e;
+
+    make_service(f);
+    reader_open(f, &r,
+                SLICES "?watch=true&allowWatchBookmarks=true&sendInitialEvents=true"
+                       "&resourceVersionMatch=NotOlderThan"
+                       "&labelSelector=kubernetes.io/service-name%3Dnone");
+    reader_open(f, &named, ENDPOINTS "?watch=true&fieldSelector=metadata.name%3Ds");
+    assert_event(reader_next(&named), "ADDED", "s");
+    e = reader_next(&r);
+    assert_string_equal(json_get_string(e, "type", ""), "BOOKMARK");
+    assert_int_equal(version_of(e), store_revision(f->store));
+    expect(f, "POST", SERVICES,
+           "{\"metadata\":{\"name\":\"none\"},\"spec\":{\"selector\":{\"app\":\"y\"},\"ports\":[{"
+           "\"port\":80}]}}",
+           201);
+    fake_clock_advance(&f->clock, PAUSE_MS);
+    e = reader_next(&r);
+    assert_string_equal(json_get_string(e, "type", ""), "ADDED");
+    expect(f, "DELETE", SERVICES "/s", NULL, 200);
+    fake_clock_advance(&f->clock, PAUSE_MS);
+    assert_event(reader_next(&named), "DELETED", "s");
+    reader_close(&r);
+    reader_close(&named);
+}
+
+static void a_watch_of_endpoints_from_long_ago_is_told_so(void **state)
+{
+    struct fixture *f = *state;
+    struct reader r;
+    const struct json *e;
+
+    make_service(f);
+    fixture_close(f);
+    fixture_open(f); /* the window begins anew */
+    expect(f, "GET", ENDPOINTS "/s", NULL, 200);
+    reader_open(f, &r, ENDPOINTS "?watch=true&resourceVersion=1");
+    e = reader_next(&r);
+    assert_string_equal(json_get_string(e, "type", ""), "ERROR");
+    assert_int_equal(json_int(json_at(e, "object", "code"), 0), 410);
+    reader_close(&r);
+}
+
+/* More at once than is kept for those who do not read. */
+static void a_watch_of_endpoints_that_reads_nothing_is_told_to_list_again(void **state)
+{
+    struct fixture *f = *state;
+    struct reader r;
+
+    reader_open(f, &r, ENDPOINTS "?watch=true");
+    expect(f, "GET", ENDPOINTS, NULL, 200);
+    for (int i = 0; i < 1025; i++)
+        expect(f, "POST", SERVICES,
+               arena_printf(&f->arena,
+                            "{\"metadata\":{\"name\":\"s%d\"},\"spec\":{\"clusterIP\":\"None\","
+                            "\"selector\":{\"app\":\"x\"},\"ports\":[{\"port\":80}]}}",
+                            i),
+               201);
+    fake_clock_advance(&f->clock, PAUSE_MS);
+    assert_string_equal(json_get_string(reader_next(&r), "type", ""), "ERROR");
+    reader_close(&r);
+}
+
+/* --- budgets ----------------------------------------------------------------------------- */
 
 static void make_budget(struct fixture *f, const char *spec)
 {
@@ -224,6 +375,11 @@ int main(void)
         test(slices_are_found_by_the_name_of_their_service),
         test(services_that_select_nothing_have_no_endpoints),
         test(endpoints_are_printed_like_the_real_ones),
+        test(endpoints_can_be_watched),
+        test(a_watch_of_endpoints_goes_on_from_a_revision),
+        test(a_watch_of_endpoints_selects_and_ends_its_beginning),
+        test(a_watch_of_endpoints_from_long_ago_is_told_so),
+        test(a_watch_of_endpoints_that_reads_nothing_is_told_to_list_again),
         test(a_budget_keeps_pods_from_eviction),
         test(a_budget_that_is_read_says_what_it_allows),
         test(an_older_version_of_budgets_is_the_same_budgets),
