@@ -95,6 +95,18 @@ $(B)/lib/$(1).a: $$(patsubst src/%.c,$(B)/obj/%.o,$$($(1)_SRC)) src/$(1)
 endef
 $(foreach l,$(WITH_CODE),$(eval $(call layer_rules,$(l))))
 
+# A pod's supervisor as a program of its own, in the binary as data. Sanitized builds do without: what they report is
+# told by lines of a file that is there.
+$(B)/supervise: $(B)/obj/supervise.o $(foreach l,runtime loop api base,$(call lib,$(l)))
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@
+$(B)/supervise.stripped: $(B)/supervise
+	$(Q)strip -o $@ $<
+$(B)/supervisor_image.o: src/cli/supervisor_image.S $(if $(filter 1,$(SAN)),,$(B)/supervise.stripped)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(if $(filter 1,$(SAN)),,-DIMAGE='"$(B)/supervise.stripped"') -c $< -o $@
+$(B)/lib/cli.a: $(B)/supervisor_image.o
+
 $(B)/muster: $(B)/obj/main.o $(foreach l,$(WITH_CODE),$(call lib,$(l)))
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(B)/obj/main.o -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@

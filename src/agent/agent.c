@@ -266,6 +266,7 @@ static int open_runtime(struct agent *a, const struct agent_options *o, struct e
                                 .pod_root = a->pod_root,
                                 .log_root = log_root,
                                 .program = o->program ? o->program : THIS_PROGRAM,
+                                .small_program = o->small_program,
                                 .log_bytes = o->log_bytes};
     int rc = 0;
 

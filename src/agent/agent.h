@@ -18,6 +18,7 @@ struct agent_options {
     const char *const *volumes; /* claims and their folders (claims.h), or NULL */
     const char *node_name;      /* NULL: the host's name */
     const char *program;        /* run as `program supervise <folder>`; NULL: this program */
+    const char *small_program;  /* the same of fewer pages, tried first; may be NULL */
     int64_t log_bytes;          /* of one run of a container; 0: PROCESS_LOG_BYTES */
     const char *server; /* its address, for pods that have a service account; NULL: no tokens */
     struct runtime *runtime; /* NULL: host processes. One given is not freed by the agent */

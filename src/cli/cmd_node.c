@@ -5,6 +5,7 @@
 #include "cli/home.h"
 #include "cli/local_progress.h"
 #include "cli/log_limit.h"
+#include "cli/supervisor_image.h"
 #include "cli/worker.h"
 
 struct node_options {
@@ -67,6 +68,7 @@ static void *start(struct loop *l, struct transport *t, const char *server, cons
                                       .pod_root = o->pod_root,
                                       .node_name = o->node_name,
                                       .log_bytes = o->log_bytes,
+                                      .small_program = supervisor_image_path(),
                                       .server = server};
     struct clients *c = calloc(1, sizeof(*c));
 

@@ -11,6 +11,7 @@
 
 #include "agent/agent.h"
 #include "cli/local_progress.h"
+#include "cli/supervisor_image.h"
 #include "console/curves.h"
 #include "console/live.h"
 #include "console/tensorboard_proxy.h"
@@ -94,6 +95,7 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                   .pod_root = o->home->pods_path,
                                   .node_name = o->node_name,
                                   .volumes = o->volumes,
+                                  .small_program = supervisor_image_path(),
                                   .log_bytes = o->log_bytes};
     char server[sizeof(d->address) + sizeof("http://")];
 
@@ -114,8 +116,6 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
 
 static int start_console(struct daemon *d, struct err *err)
 {
-    server_set_pages(d->server, &(struct server_pages){
-                                    .wants = web_wants, .handle = web_handle, .hash = web_hash()});
     d->console_transport = server_local_transport(d->server);
     d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
     if (d->curves)
@@ -125,6 +125,11 @@ static int start_console(struct daemon *d, struct err *err)
         server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0 ||
         server_mount(d->server, LIVE_PREFIX, live_handle, d->live) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
+    server_set_pages(d->server, &(struct server_pages){.wants = web_wants,
+                                                       .handle = web_handle,
+                                                       .hash = web_hash(),
+                                                       .signed_out = live_sign_out,
+                                                       .live = d->live});
     d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport, true);
     if (!d->tensorboards || server_mount(d->server, TENSORBOARD_PATH_PREFIX,
                                          tensorboard_proxy_handle, d->tensorboards) < 0)

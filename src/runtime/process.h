@@ -14,10 +14,11 @@
 
 struct process_options {
     struct loop *loop;
-    const char *pod_root; /* one folder per pod, named by its UID; made if missing */
-    const char *log_root; /* logs of removed pods: <log_root>/<namespace>/<name>/<uid>/ */
-    const char *program;  /* what is run as `program supervise <folder>` */
-    int64_t log_bytes;    /* PROCESS_LOG_LEAST_BYTES and more; 0: PROCESS_LOG_BYTES */
+    const char *pod_root;      /* one folder per pod, named by its UID; made if missing */
+    const char *log_root;      /* logs of removed pods: <log_root>/<namespace>/<name>/<uid>/ */
+    const char *program;       /* what is run as `program supervise <folder>` */
+    const char *small_program; /* the same of fewer pages, tried first; may be NULL */
+    int64_t log_bytes;         /* PROCESS_LOG_LEAST_BYTES and more; 0: PROCESS_LOG_BYTES */
 };
 
 /* Re-attaches to what is in pod_root. */

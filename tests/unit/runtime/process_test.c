@@ -235,16 +235,38 @@ static void a_program_that_cannot_supervise_is_told(void **state)
     assert_string_equal(find(f, "p")->containers[0].reason, "StartError");
 }
 
+static void a_small_program_that_cannot_run_is_done_without(void **state)
+{
+    struct fixture *f = *state;
+    struct process_options o = {.loop = f->loop,
+                                .pod_root = f->pods,
+                                .log_root = f->logs,
+                                .program = f->program,
+                                .small_program = "/proc/self/fd/nothing"};
+
+    f->rt->ops->free(f->rt);
+    assert_int_equal(process_runtime_new(&o, &f->rt, NULL), 0);
+    start_shell(f, "p", "exit 3");
+    wait_dead(f, "p");
+    assert_int_equal(find(f, "p")->containers[0].exit_code, 3);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, fixture_setup, fixture_teardown)
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        T(a_killed_daemon_stops_nothing),  T(dead_pods_hold_no_descriptors),
-        T(an_end_nobody_watched_is_known), T(no_log_line_is_lost_or_doubled),
-        T(no_replica_runs_twice),          T(a_start_that_was_cut_short_is_forgotten),
-        T(a_pod_is_started_once),          T(a_pod_stopped_while_it_starts_does_not_run),
-        T(a_removed_pod_leaves_its_logs),  T(a_program_that_cannot_supervise_is_told),
+        T(a_killed_daemon_stops_nothing),
+        T(dead_pods_hold_no_descriptors),
+        T(an_end_nobody_watched_is_known),
+        T(no_log_line_is_lost_or_doubled),
+        T(no_replica_runs_twice),
+        T(a_start_that_was_cut_short_is_forgotten),
+        T(a_pod_is_started_once),
+        T(a_pod_stopped_while_it_starts_does_not_run),
+        T(a_removed_pod_leaves_its_logs),
+        T(a_program_that_cannot_supervise_is_told),
+        T(a_small_program_that_cannot_run_is_done_without),
     };
     int ret;
 
