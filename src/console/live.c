@@ -10,8 +10,10 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/list.h"
 #include "console/live_internal.h"
+#include "net/place.h"
 #include "net/websocket.h"
 
 #define MESSAGE_MEMORY_BYTES (1024u * 1024u)
@@ -216,8 +218,7 @@ static void take_op(struct live_tab *t, const struct json *message)
 
 /* --- tabs -------------------------------------------------------------------------------- */
 
-/* Out of the hub, and done with the API. */
-static void tab_empty(struct live_tab *t)
+static void tab_unsubscribe(struct live_tab *t)
 {
     for (struct live_sub *s = t->subs, *next; s; s = next) {
         next = s->next;
@@ -225,6 +226,12 @@ static void tab_empty(struct live_tab *t)
     }
     transport_free(t->transport); /* with it the calls that nobody waits for any more */
     t->transport = NULL;
+}
+
+/* Out of the hub, and done with the API. */
+static void tab_empty(struct live_tab *t)
+{
+    tab_unsubscribe(t);
     clock_stop(loop_clock(t->loop), t->timer);
     t->timer = NULL;
     list_remove(&t->hub->tabs, t);
@@ -327,6 +334,12 @@ static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
         tab_free(t);
 }
 
+/* Two that are the same by chance cost a tab its connection: it opens another. */
+static uint64_t cookie_hash(const char *cookie)
+{
+    return cookie ? fnv1a_64(FNV1A_64_START, cookie, strlen(cookie)) : 0;
+}
+
 static struct live_tab *tab_new(struct live_hub *h, const struct mount_request *r)
 {
     struct live_tab *t = calloc(1, sizeof(*t));
@@ -335,6 +348,7 @@ static struct live_tab *tab_new(struct live_hub *h, const struct mount_request *
         return NULL;
     *t = (struct live_tab){.hub = h, .loop = h->loop, .transport = r->transport(r)};
     t->opened_ms = t->heard_ms = loop_monotonic_ms(h->loop);
+    t->cookie = cookie_hash(place_cookie(r->http));
     if (!t->transport) {
         free(t);
         return NULL;
@@ -384,6 +398,32 @@ void live_handle(void *arg, const struct mount_request *r)
         r->http,
         (const struct httpd_header[]){{"Upgrade", "websocket"}, {"Sec-WebSocket-Accept", accept}},
         2, on_upgraded, t);
+}
+
+static void tab_sign_out(struct live_tab *t)
+{
+    struct buf b = BUF_INIT(64);
+
+    tab_unsubscribe(t);
+    buf_adds(&b, "{\"t\":\"signedOut\"}");
+    live_send(t, &b);
+    mux_finish(t->mux);
+}
+
+void live_sign_out(void *arg, const char *cookie)
+{
+    struct live_hub *h = arg;
+    uint64_t wanted = cookie_hash(cookie);
+
+    for (struct live_tab *t = h->tabs, *next; t; t = next) {
+        next = t->next;
+        if (t->cookie != wanted)
+            continue;
+        if (t->mux)
+            tab_sign_out(t);
+        else
+            tab_empty(t); /* on_upgraded is still to come, and frees it */
+    }
 }
 
 struct live_hub *live_hub_new(struct loop *l)

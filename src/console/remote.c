@@ -217,6 +217,7 @@ static void sign_out(struct request *q)
     struct httpd_header gone = {"Set-Cookie",
                                 place_set_cookie(&http->arena, place_cookie_name(http), "", 0)};
 
+    live_sign_out(q->remote->live, q->session->name);
     session_end(&q->remote->sessions, q->session->name);
     httpd_reply(http, gone.value ? 204 : 503, NULL, &gone, gone.value ? 1 : 0, NULL);
 }

@@ -13,7 +13,7 @@
 #define SESSION_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define CODE_MS ((int64_t)10 * 60 * 1000)
 #define OWNER_MARK "o."
-#define TOKEN_MARK "t."
+#define TOKEN_MARK "t." /* then a name of the session's own, a dot, the token */
 #define ANSWER_LIMIT_BYTES 4096u
 
 enum path { PATH_NONE, PATH_LOGIN, PATH_CODE_LOGIN, PATH_LOGOUT, PATH_SESSION, PATH_CODE };
@@ -94,7 +94,8 @@ static bool knows_cookie(struct server *s, struct arena *a, const char *value,
         return is_owner_session(s, a, value);
     if (strncmp(value, TOKEN_MARK, strlen(TOKEN_MARK)) != 0)
         return false;
-    *ret = token_identity(s, a, value + strlen(TOKEN_MARK));
+    value = strchr(value + strlen(TOKEN_MARK), '.');
+    *ret = value ? token_identity(s, a, value + 1) : NULL;
     return *ret != NULL;
 }
 
@@ -109,14 +110,17 @@ bool login_by_cookie(struct server *s, struct httpd_request *http, const struct 
 
 /* --- signing in and out ------------------------------------------------------------------ */
 
-/* The cookie's value for a token, or NULL when the token is not known. */
+/* The cookie's value for a token, or NULL when the token is not known. No two are the same: who
+ * signs out with one ends no session of another browser. */
 static const char *session_for(struct server *s, struct arena *a, const char *token)
 {
     const struct identity *identity = NULL;
+    char name[RANDOM_UID_SIZE];
 
     if (!front_knows_token(s, a, token, &identity))
         return NULL;
-    return identity ? arena_printf(a, TOKEN_MARK "%s", token) : owner_session(s, a);
+    random_uid(name);
+    return identity ? arena_printf(a, TOKEN_MARK "%s.%s", name, token) : owner_session(s, a);
 }
 
 static void reply_signed_in(struct httpd_request *http, const char *session, int code,
@@ -146,11 +150,14 @@ static void sign_in(struct server *s, struct httpd_request *http)
         refuse(http, ERR_UNAUTHORIZED, "the token is not known here");
 }
 
-static void sign_out(struct httpd_request *http)
+static void sign_out(struct server *s, struct httpd_request *http)
 {
     struct httpd_header gone = {"Set-Cookie",
                                 place_set_cookie(&http->arena, place_cookie_name(http), "", 0)};
+    const char *cookie = place_cookie(http);
 
+    if (cookie && s->pages.signed_out)
+        s->pages.signed_out(s->pages.live, cookie);
     httpd_reply(http, gone.value ? 204 : 503, NULL, &gone, gone.value ? 1 : 0, NULL);
 }
 
@@ -237,7 +244,7 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct ide
         sign_in_by_code(s, http);
         return true;
     case PATH_LOGOUT:
-        sign_out(http);
+        sign_out(s, http);
         return true;
     case PATH_SESSION:
         reply_session(s, http, identity);

@@ -44,6 +44,9 @@ struct server_pages {
     mount_fn *handle;
     void *arg;
     const char *hash; /* of all of them, "" when they were left out; it outlives the server */
+    /* Who had this cookie has signed out: what was opened with it must end. NULL: nothing was. */
+    void (*signed_out)(void *live, const char *cookie);
+    void *live;
 };
 void server_set_pages(struct server *s, const struct server_pages *pages);
 

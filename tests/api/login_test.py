@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
+import stream_test  # noqa: E402
 
 
 class Login(harness.DaemonTest):
@@ -22,8 +23,8 @@ class Login(harness.DaemonTest):
         finally:
             connection.close()
 
-    def cookie(self):
-        status, headers, _ = self.ask("POST", "/console/v1/login", {"token": self.daemon.token})
+    def cookie(self, token=None):
+        status, headers, _ = self.ask("POST", "/console/v1/login", {"token": token or self.daemon.token})
         self.assertEqual(status, 204)
         whole = headers["Set-Cookie"]
         for part in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="):
@@ -90,6 +91,24 @@ class Login(harness.DaemonTest):
         status, headers, _ = self.ask("POST", "/console/v1/logout", Cookie=self.cookie(), X_Muster_Console="1")
         self.assertEqual(status, 204)
         self.assertRegex(headers["Set-Cookie"], r"muster_session_\d+=;.*Max-Age=0")
+
+    def test_sign_out_ends_what_the_session_has_open(self):
+        """The tabs of the session that signs out, no other's: not of the same user in another browser."""
+        self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "visitor"}})
+        token = self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts/visitor/token",
+                                 {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})["status"]["token"]
+        mine, other, also = self.cookie(), self.cookie(token), self.cookie(token)
+        tabs = [stream_test.Tab(self.daemon.port, Origin=f"http://127.0.0.1:{self.daemon.port}", Cookie=cookie)
+                for cookie in (mine, mine, other, also)]
+        for cookie, ended, left in ((mine, tabs[:2], tabs[2:]), (other, tabs[2:3], tabs[3:])):
+            self.assertEqual(self.ask("POST", "/console/v1/logout", Cookie=cookie, X_Muster_Console="1")[0], 204)
+            for tab in ended:
+                self.assertEqual(tab.frame(), (stream_test.TEXT, b'{"t":"signedOut"}'))
+                self.assertEqual(tab.frame()[0], stream_test.CLOSE)
+                tab.close()
+            for tab in left:
+                tab.quiet()
+        tabs[3].close()
 
     def test_a_service_account_signs_in_with_its_own_rights(self):
         self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "guest"}})

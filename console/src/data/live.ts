@@ -2,7 +2,7 @@
 // of it; two pages that want the same one share it.
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { Failure } from "./api.ts";
+import { Failure, signedOut } from "./api.ts";
 import { subscribe, type ServerMessage } from "./stream.ts";
 import type { KubeObject } from "./types.ts";
 
@@ -84,11 +84,18 @@ export function acquire<T extends KubeObject>(path: string, query = ""): { state
       if (--mine.users > 0) return;
       mine.linger = setTimeout(() => {
         mine.stop();
-        shared.delete(key);
+        if (shared.get(key) === mine) shared.delete(key);
       }, LINGER_MS);
     },
   };
 }
+
+// Who signs in next may be another, with other rights: nothing is shown to him of what was here.
+signedOut.subscribe((out) => {
+  if (!out) return;
+  for (const one of shared.values()) one.stop();
+  shared.clear();
+});
 
 /** A live collection for as long as the component is on the page. */
 export function useLive<T extends KubeObject>(path: string, query = ""): Collection<T> {

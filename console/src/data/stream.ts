@@ -11,15 +11,16 @@
 //                                    first with first: true (what came before of a list that was broken off does not count)
 //   {id, t: "event", type, object, cursor}   {id, t: "lines", text, bytes}
 //   {id, t: "end"}                           {id, t: "error", code, reason, message}
+// and, without an id, {t: "signedOut"}: this session has ended, in this tab or another; then it closes.
 import { signal } from "@preact/signals";
-import { signedOut } from "./api.ts";
+import { request, signedOut } from "./api.ts";
 
 export type Link = "connecting" | "live" | "lost";
 export const link = signal<Link>("connecting");
 
 export interface ServerMessage {
   id?: number;
-  t: "list" | "event" | "lines" | "end" | "error" | "pong";
+  t: "list" | "event" | "lines" | "end" | "error" | "pong" | "signedOut";
   items?: unknown[];
   part?: boolean;
   first?: boolean;
@@ -72,6 +73,7 @@ function begin(entry: Entry): void {
 }
 
 function take(message: ServerMessage): void {
+  if (message.t === "signedOut") signedOut.value = true;
   const entry = message.id === undefined ? undefined : entries.get(message.id);
   if (!entry) return;
   if (message.cursor !== undefined) entry.cursor = message.cursor;
@@ -94,7 +96,9 @@ function connect(): void {
   const scheme = window.location.protocol === "https:" ? "wss:" : "ws:";
   const mine = new WebSocket(`${scheme}//${window.location.host}/console/v1/stream`);
   socket = mine;
+  let opened = false;
   mine.onopen = () => {
+    opened = true;
     waits = 0;
     lastHeard = Date.now();
     link.value = "live";
@@ -107,7 +111,10 @@ function connect(): void {
   mine.onclose = () => {
     if (socket !== mine) return;
     socket = null;
+    if (signedOut.value) return;
     link.value = "lost";
+    // A browser does not say why it was refused: a session that is over is told by any other request.
+    if (!opened) void request("/console/v1/session").catch(() => undefined);
     reconnectLater();
   };
 }

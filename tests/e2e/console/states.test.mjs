@@ -99,6 +99,25 @@ test("signed out: a wrong token is told so, the right one lets in", async () => 
   await page.context().close();
 });
 
+test("signed out in one tab, signed out in all; who signs in next sees nothing of what was there", async () => {
+  const { daemon } = shared;
+  const page = await shared.browser.page(daemon, { allow: [/401/, /403/] });
+  const other = await page.context().newPage();
+  for (const one of [page, other]) {
+    await one.goto("/jobs");
+    await one.getByRole("link", { name: "quiet", exact: true }).waitFor();
+  }
+  await page.getByRole("button", { name: "owner" }).click();
+  await page.getByRole("menuitem", { name: "退出登录" }).click();
+  for (const one of [page, other]) await one.getByLabel("令牌").waitFor();
+  const { status } = await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts/nobody/token", { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} });
+  await other.getByLabel("令牌").fill(status.token);
+  await other.getByRole("button", { name: "登录" }).click();
+  await other.locator("main").getByText("没有权限").first().waitFor();
+  assert.equal(await other.getByRole("link", { name: "quiet", exact: true }).count(), 0);
+  await page.context().close();
+});
+
 test("offline: the banner comes and goes by itself, and what was shown stays", async () => {
   const page = await shared.browser.page(shared.daemon, { allow: [/ERR_CONNECTION|WebSocket|Failed to load resource/] });
   await page.goto("/jobs");

@@ -25,6 +25,7 @@ struct fixture {
     struct script_transport api;
     bool no_transport; /* as of nobody */
     bool free_hub;     /* right after it has got the request */
+    bool sign_out;     /* ... or this */
     int fd;
     struct buf in; /* what the tab has got */
     char message[4096];
@@ -38,6 +39,8 @@ static void handle(void *arg, struct httpd_request *http)
     struct mount_request r = {.http = http, .transport = the_script};
 
     live_handle(f->hub, &r);
+    if (f->sign_out)
+        live_sign_out(f->hub, "mine");
     if (f->free_hub) {
         live_hub_free(f->hub);
         f->hub = NULL;
@@ -92,8 +95,8 @@ static int tear_down(void **state)
 static void begin_tab(struct fixture *f)
 {
     static const char request[] =
-        "GET /console/v1/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: "
-        "websocket\r\n"
+        "GET /console/v1/stream HTTP/1.1\r\nHost: x:1\r\nConnection: Upgrade\r\nUpgrade: "
+        "websocket\r\nCookie: muster_session_1=mine\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)httpd_port(f->httpd)),
@@ -392,6 +395,34 @@ static void a_tab_closes_while_a_page_is_on_its_way(void **state)
     assert_int_equal(f->api.streams_closed, 2);
 }
 
+static void who_signs_out_ends_his_tabs(void **state)
+{
+    struct fixture *f = *state;
+
+    open_tab(f);
+    say(f, "{\"id\":1,\"op\":\"watch\",\"path\":\"" MAPS "\"}");
+    settle(f);
+    live_sign_out(f->hub, "another's");
+    settle(f);
+    assert_non_null(f->api.calls);
+    live_sign_out(f->hub, "mine");
+    assert_null(f->api.calls);
+    assert_string_equal(hear(f), "{\"t\":\"signedOut\"}");
+    assert_int_equal(shutdown(f->fd, SHUT_WR), 0);
+    while (receive(f))
+        ;
+}
+
+static void signed_out_before_the_connection_came(void **state)
+{
+    struct fixture *f = *state;
+
+    f->sign_out = true;
+    begin_tab(f);
+    while (receive(f))
+        ;
+}
+
 static void hub_freed_with_tabs_open(void **state)
 {
     struct fixture *f = *state;
@@ -454,6 +485,8 @@ int main(void)
         TEST(a_character_cut_in_two_comes_whole),
         TEST(a_tab_that_does_not_read_makes_them_wait),
         TEST(a_tab_closes_while_a_page_is_on_its_way),
+        TEST(who_signs_out_ends_his_tabs),
+        TEST(signed_out_before_the_connection_came),
         TEST(hub_freed_with_tabs_open),
         TEST(hub_freed_before_the_connection_came),
         TEST(server_freed_before_the_connection_came),
