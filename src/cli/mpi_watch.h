@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "runtime/last_words.h"
 
 #define MPI_LINE_SIZE 1024
 #define MPI_BOX_LIMIT_BYTES 4096u
@@ -13,7 +14,7 @@
 struct mpi_words {
     char line[MPI_LINE_SIZE]; /* the one that is coming */
     size_t line_len;
-    char last[MPI_LINE_SIZE]; /* whole line outside the boxes: a rank's, mostly */
+    struct last_words ranks; /* of what stands outside the boxes; many write there at once */
     bool in_box;
     struct buf box, last_box;
 };

@@ -59,8 +59,9 @@ static void take_line(struct mpi_words *w)
         buf_clear(&w->box);
     } else if (w->in_box) {
         add_words(&w->box, w->line);
-    } else if (strspn(w->line, " \t\r") < len) {
-        memcpy(w->last, w->line, len + 1);
+    } else {
+        last_words_feed(&w->ranks, w->line, len);
+        last_words_feed(&w->ranks, "\n", 1);
     }
 }
 
@@ -73,17 +74,19 @@ void mpi_words_feed(struct mpi_words *w, const char *data, size_t len)
             w->line[w->line_len++] = data[i];
 }
 
-/* "... Process name: [[9642,1],2] Exit code: 3": the rank's own words say more than the box. */
+/* "... Process name: [[9642,1],2] Exit code: 3": the rank's own words say more than the box. The
+ * very last may be another's, which was stopped in the middle of its own. */
 static const char *rank_failed(const struct mpi_words *w, struct arena *a, const char *box)
 {
     const char *name = strstr(box, "Process name: [["), *code = strstr(box, "Exit code: ");
-    const char *rank = name ? strstr(name, "],") : NULL;
+    const char *rank = name ? strstr(name, "],") : NULL, *said;
+    struct last_words ranks = w->ranks;
 
     if (!rank || !code)
         return NULL;
+    said = last_words_text(&ranks, a);
     return arena_printf(a, "rank %d exited with code %d%s%s", atoi(rank + 2),
-                        atoi(code + strlen("Exit code: ")), *w->last ? "; it last said: " : "",
-                        w->last);
+                        atoi(code + strlen("Exit code: ")), *said ? "; it last said: " : "", said);
 }
 
 static bool was_not_started(const char *box)

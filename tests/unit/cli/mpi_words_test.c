@@ -58,6 +58,20 @@ static void a_rank_that_fails_says_why_itself(void **state)
            3, "rank 2 exited with code 3; it last said: ValueError: no data", 3);
 }
 
+/* All fail; the first of them ends the others, wherever they are. */
+static void a_rank_that_is_cut_short_does_not_hide_why(void **state)
+{
+    (void)state;
+    expect("Traceback (most recent call last):\n  File \"t.py\", line 1\nValueError: no data\n" RULE
+           "Primary job  terminated normally, but 1 process returned\n"
+           "a non-zero exit code. Per user-direction, the job has been aborted.\n" RULE
+           "Traceback (most recent call last):\n  File \"t.py\", line 1\n" RULE
+           "mpirun detected that one or more processes exited with non-zero status, thus causing\n"
+           "the job to be terminated. The first process to do so was:\n\n"
+           "  Process name: [[9642,1],2]\n  Exit code:    3\n" RULE,
+           3, "rank 2 exited with code 3; it last said: ValueError: no data", 3);
+}
+
 static void a_lost_worker_is_named(void **state)
 {
     (void)state;
@@ -93,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_that_is_not_there),
         cmocka_unit_test(a_rank_that_fails_says_why_itself),
+        cmocka_unit_test(a_rank_that_is_cut_short_does_not_hide_why),
         cmocka_unit_test(a_lost_worker_is_named),
         cmocka_unit_test(a_signal_keeps_its_code),
         cmocka_unit_test(what_says_nothing_is_left_alone),
