@@ -181,6 +181,16 @@ static const struct json *main_state(const struct json *pod)
     return json_get(json_index(json_at(pod, "status", "containerStatuses"), 0), "state");
 }
 
+static void assert_exit(const struct json *pod, int expected)
+{
+    const struct json *end = json_get(main_state(pod), "terminated");
+    int64_t code = json_get_int(end, "exitCode", -1);
+
+    if (code != expected)
+        fail_msg("%d, not %d: %s: %s", (int)code, expected, json_get_string(end, "reason", ""),
+                 json_get_string(end, "message", ""));
+}
+
 static void the_machine_is_a_node(void **state)
 {
     struct world *w = *state;
@@ -209,7 +219,7 @@ static void a_pod_runs_and_succeeds(void **state)
 
     put_shell(w, "p", "u1", "exit 0");
     pod = wait_phase(w, "p", "Succeeded");
-    assert_int_equal(json_get_int(json_get(main_state(pod), "terminated"), "exitCode", -1), 0);
+    assert_exit(pod, 0);
     assert_string_equal(json_string(json_at(pod, "status", "podIP"), ""), "127.0.0.1");
     assert_true(json_string_is(json_get(object_condition(pod, "Ready"), "reason"), "PodCompleted"));
 }
@@ -221,7 +231,7 @@ static void a_failed_pod_has_its_exit_code(void **state)
 
     put_shell(w, "p", "u1", "exit 42");
     pod = wait_phase(w, "p", "Failed");
-    assert_int_equal(json_get_int(json_get(main_state(pod), "terminated"), "exitCode", -1), 42);
+    assert_exit(pod, 42);
 }
 
 static void a_pod_without_a_command_says_so(void **state)
@@ -232,7 +242,7 @@ static void a_pod_without_a_command_says_so(void **state)
     put_pod(w, "p", "u1", "\"args\":[]");
     pod = wait_phase(w, "p", "Failed");
     assert_non_null(strstr(json_string(json_at(pod, "status", "message"), ""), "no command"));
-    assert_int_equal(json_get_int(json_get(main_state(pod), "terminated"), "exitCode", -1), 128);
+    assert_exit(pod, 128);
 }
 
 static void a_missing_program_says_so(void **state)
@@ -346,7 +356,7 @@ static void a_replaced_pod_is_not_confused_with_the_old_one(void **state)
     put_shell(w, "p", "u2", "exit 5");
     pod = wait_phase(w, "p", "Failed");
     assert_string_equal(object_uid(pod), "u2");
-    assert_int_equal(json_get_int(json_get(main_state(pod), "terminated"), "exitCode", -1), 5);
+    assert_exit(pod, 5);
     while (folder_exists(w, "u1"))
         loop_run_once(w->f.loop);
 }
@@ -404,9 +414,7 @@ static void environment_comes_from_config_maps(void **state)
         "container main: env CODE: configmap \"cm\" not found");
     small_api_put(&w->api, &w->arena, "/api/v1/namespaces/default/configmaps/cm",
                   json_parse(&w->arena, map, strlen(map), NULL));
-    assert_int_equal(json_get_int(json_get(main_state(wait_phase(w, "p", "Failed")), "terminated"),
-                                  "exitCode", 0),
-                     17);
+    assert_exit(wait_phase(w, "p", "Failed"), 17);
 }
 
 static void a_jobs_pods_say_once_that_the_image_is_unused(void **state)

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,17 @@ struct fixture {
     struct runtime *rt;
 };
 
+/* Processes are known by their pod's UID, which is unique everywhere but in these tests: programs
+ * of them that run at the same time would end each other's pods. So one waits for the other; the
+ * lock goes with its holder. */
+static inline void fixture_alone(void)
+{
+    int fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0 || flock(fd, LOCK_EX) != 0)
+        abort();
+}
+
 /* true: this process is a supervisor and over; *ret is what main returns. */
 static inline bool fixture_main(int argc, char **argv, int *ret)
 {
@@ -43,6 +55,7 @@ static inline bool fixture_main(int argc, char **argv, int *ret)
         *ret = supervisor_main(argc, argv);
         return true;
     }
+    fixture_alone();
     return false;
 }
 

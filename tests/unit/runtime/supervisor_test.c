@@ -408,6 +408,7 @@ static void a_group_killed_whole_leaves_no_program(void **state)
 
     start_shell(f, "lost", "setsid sleep 1000 & echo $!; exec sleep 1000");
     wait_log(f, "lost", "\n"); /* the grandchild has said its pid: it is there */
+    wait_running(f, "lost");   /* and we know of it */
     group_pids(f, "lost", pids);
     ends[0] = (struct pollfd){.fd = pidfd_open((pid_t)find(f, "lost")->containers[0].pid, 0),
                               .events = POLLIN};
