@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "agent/disk_limits.h"
 #include "agent/samples.h"
 #include "agent/scratch.h"
 #include "api/object.h"
@@ -296,6 +297,7 @@ static const char *leased_gpus(void *arg, const struct pod_run *run)
     return list && strcmp(object_uid(pod), run->uid) == 0 ? list : "";
 }
 
+/* What is measured of pods. */
 static int start_samples(struct agent *a, struct err *err)
 {
     struct samples_options o = {.loop = a->loop,
@@ -308,7 +310,8 @@ static int start_samples(struct agent *a, struct err *err)
     if (!a->owns_runtime)
         return 0; /* its pods are nobody's processes */
     a->samples = samples_new(&o);
-    return a->samples ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
+    a->disk_limits = disk_limits_new(a);
+    return a->samples && a->disk_limits ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
 }
 
 static int start_clients(struct agent *a, struct err *err)
@@ -383,6 +386,7 @@ void agent_free(struct agent *a)
         return;
     client_forget(a);
     samples_free(a->samples);
+    disk_limits_free(a->disk_limits);
     node_keeper_free(a->node);
     cache_free(a->pods);
     cache_free(a->services);

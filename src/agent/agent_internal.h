@@ -25,7 +25,8 @@ struct agent {
     struct runtime *runtime;
     bool owns_runtime;
     struct hosts *hosts;
-    struct samples *samples; /* of a runtime of our own; NULL else */
+    struct samples *samples;         /* of a runtime of our own; NULL else */
+    struct disk_limits *disk_limits; /* likewise */
     struct claims *claims;
     char *scratch; /* one folder per pod: volumes that die with it */
     struct node_keeper *node;
@@ -47,6 +48,7 @@ struct pod_work {
     bool said_started;
     int64_t said_note;
     bool delete_next; /* after the status that is on its way */
+    char *over_limit; /* why it is evicted, or NULL (disk_limits.c) */
     struct arena refs_arena;
     struct pod_ref *refs; /* fetched for the start that is under way */
     bool refs_known;

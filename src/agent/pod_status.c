@@ -44,11 +44,13 @@ static bool will_be_restarted(const struct pod_run *run, const struct container_
     return c->exit_code != 0 || (policy == POD_RESTART_ALWAYS && !c->init);
 }
 
-static struct summary summarize(const struct pod_run *run, const struct pod_failure *failure,
-                                enum pod_restart policy)
+static struct summary summarize(const struct json *pod, const struct pod_run *run,
+                                const struct pod_failure *failure)
 {
     struct summary s = {.phase = PENDING, .initialized = true, .all_ready = true};
-    bool failed = failure && !failure->waiting, waiting = false, running = false;
+    enum pod_restart policy = pod_restart_policy(pod);
+    bool evicted = pod_is_evicted(pod) && run && !pod_run_has_running(run);
+    bool failed = (failure && !failure->waiting) || evicted, waiting = false, running = false;
 
     for (size_t i = 0; run && i < run->containers_len; i++) {
         const struct container_state *c = &run->containers[i];
@@ -261,7 +263,7 @@ static struct json *wanted_status(struct arena *a, const struct json *pod,
                                   const struct pod_run *run, const struct pod_failure *failure,
                                   int64_t now_ms)
 {
-    struct summary s = summarize(run, failure, pod_restart_policy(pod));
+    struct summary s = summarize(pod, run, failure);
     const char *phase = json_string(json_at(pod, "status", "phase"), "");
     struct json *v = json_new_object(a);
     struct json *ip;
@@ -289,6 +291,25 @@ static struct json *wanted_status(struct arena *a, const struct json *pod,
     return v;
 }
 
+static struct json *new_patch(struct arena *a, const struct json *pod)
+{
+    struct json *patch = json_new_object(a);
+
+    json_set_string(a, json_make_object(a, patch, "metadata"), "uid", object_uid(pod));
+    (void)json_make_object(a, patch, "status");
+    return patch;
+}
+
+struct json *pod_status_eviction(struct arena *a, const struct json *pod,
+                                 const struct pod_failure *failure)
+{
+    struct json *patch = new_patch(a, pod), *status = json_make_object(a, patch, "status");
+
+    json_set_string(a, status, "reason", failure->reason);
+    json_set_string(a, status, "message", failure->message);
+    return patch;
+}
+
 struct json *pod_status_patch(struct arena *a, const struct json *pod, const struct pod_run *run,
                               const struct pod_failure *failure, int64_t now_ms)
 {
@@ -296,8 +317,7 @@ struct json *pod_status_patch(struct arena *a, const struct json *pod, const str
 
     if (!failure && (!run || !run->known))
         return NULL;
-    patch = json_new_object(a);
-    json_set_string(a, json_make_object(a, patch, "metadata"), "uid", object_uid(pod));
+    patch = new_patch(a, pod);
     status = json_make_object(a, patch, "status");
     json_each (wanted, wanted_status(a, pod, run, failure, now_ms))
         if (!json_equal(wanted, json_at(pod, "status", wanted->key)))

@@ -8,5 +8,8 @@
  * does); NULL when it is so already, or nothing is known yet. Has metadata.uid as precondition. */
 struct json *pod_status_patch(struct arena *a, const struct json *pod, const struct pod_run *run,
                               const struct pod_failure *failure, int64_t now_ms);
+/* The one that says why the node ends it; what runs still runs. */
+struct json *pod_status_eviction(struct arena *a, const struct json *pod,
+                                 const struct pod_failure *failure);
 
 #endif

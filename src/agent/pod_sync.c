@@ -56,6 +56,11 @@ bool pod_run_has_running(const struct pod_run *run)
     return false;
 }
 
+bool pod_is_evicted(const struct json *pod)
+{
+    return json_string_is(json_at(pod, "status", "reason"), POD_REASON_EVICTED);
+}
+
 static const char *master_address(const struct json *pod)
 {
     json_each (c, json_at(pod, "spec", "containers"))
@@ -89,6 +94,16 @@ static struct pod_decision fail(int exit_code, const char *reason, const char *m
     return (struct pod_decision){
         .step = POD_STEP_FAIL,
         .failure = {.exit_code = exit_code, .reason = reason, .message = message}};
+}
+
+/* First it is said, so that a daemon that is killed meanwhile goes on with it. */
+static struct pod_decision evict(const struct pod_view *v)
+{
+    if (pod_is_evicted(v->pod))
+        return stop(POD_EVICTION_GRACE_SECONDS);
+    return (struct pod_decision){
+        .step = POD_STEP_EVICT,
+        .failure = {.reason = POD_REASON_EVICTED, .message = v->over_limit}};
 }
 
 static struct pod_decision decide_without_pod(const struct pod_view *v)
@@ -139,5 +154,7 @@ struct pod_decision pod_decide(const struct pod_view *v)
                                                     : (struct pod_decision){.step = POD_STEP_NONE};
     if (!v->run)
         return decide_start(v);
+    if (alive && (v->over_limit || pod_is_evicted(v->pod)))
+        return evict(v);
     return (struct pod_decision){.step = POD_STEP_NONE};
 }

@@ -9,8 +9,12 @@
 #define POD_SERVICE_WAIT_MS 10000
 /* What still runs of a pod that was deleted behind our back gets this long. */
 #define POD_ORPHAN_GRACE_SECONDS 2
+/* What still runs of a pod that the node evicts. */
+#define POD_EVICTION_GRACE_SECONDS 1
 /* How often a pod that waits for that looks again, should nobody tell of the end. */
 #define POD_ROOM_RECHECK_MS 200
+
+#define POD_REASON_EVICTED "Evicted"
 
 struct pod_view {
     const struct json *pod;    /* with the right UID; NULL: the cache has none */
@@ -20,6 +24,7 @@ struct pod_view {
     bool service_seen;         /* the one MASTER_ADDR names, if any */
     bool room_held;  /* something still runs here of a pod the API has forgotten or given up on */
     int64_t seen_ms; /* when the agent first saw the pod */
+    const char *over_limit; /* why it may not stay, or NULL */
     int64_t now_ms;
 };
 
@@ -28,7 +33,8 @@ enum pod_step {
     POD_STEP_VERIFY, /* ask the API whether the pod is really gone */
     POD_STEP_WAIT,   /* for its Service or for room; look again after wake_ms at the latest */
     POD_STEP_START,
-    POD_STEP_FAIL, /* cannot run: failure says why */
+    POD_STEP_FAIL,  /* cannot run: failure says why */
+    POD_STEP_EVICT, /* failure says why; its programs are stopped when that is written */
     POD_STEP_STOP,
     POD_STEP_DELETE, /* over and asked to go: let the API forget it */
     POD_STEP_REMOVE, /* the API has forgotten it: so do we */
@@ -52,6 +58,8 @@ struct pod_decision {
 struct pod_decision pod_decide(const struct pod_view *v);
 
 bool pod_run_has_running(const struct pod_run *run);
+/* Its status says that the node ends it: it fails however its programs end. */
+bool pod_is_evicted(const struct json *pod);
 
 /* The Service that must be there before the pod starts, or NULL. */
 const char *pod_awaited_service(struct arena *a, const struct json *pod);

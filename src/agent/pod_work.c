@@ -460,6 +460,7 @@ static struct pod_view view_of(struct pod_work *w, const struct json *pod)
         .service_seen = !service || cache_get(w->agent->services, w->ns, service),
         .room_held = pod && !known_run(w) && room_is_held(w->agent),
         .seen_ms = w->seen_ms,
+        .over_limit = w->over_limit,
         .now_ms = clock_now_ms(w->agent->clock),
     };
 
@@ -473,6 +474,22 @@ static void fail_pod(struct pod_work *w, const struct json *pod, const struct po
     say(w, pod, NULL, "Warning", "Failed", f->message);
     if (!send_status(w, pod, f))
         done(w, QUEUE_OK);
+}
+
+/* The event has a name: it is said once. */
+static void evict_pod(struct pod_work *w, const struct json *pod, const struct pod_failure *f)
+{
+    struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+    struct json *patch = pod_status_eviction(&a, pod, f);
+
+    log_info("pod %s/%s is evicted: %s", w->ns, w->name, f->message);
+    say(w, pod, arena_printf(&a, "%s.evicted-%.8s", w->name, w->uid), "Warning", f->reason,
+        f->message);
+    if (arena_failed(&a))
+        done(w, QUEUE_RETRY);
+    else
+        client_patch(w->agent->transport, &kind_pod, w->ns, w->name, "status", patch, on_status, w);
+    arena_release(&a);
 }
 
 static void report(struct pod_work *w, const struct json *pod)
@@ -509,6 +526,9 @@ static void look(struct pod_work *w)
     case POD_STEP_FAIL:
         fail_pod(w, pod, &d.failure);
         return;
+    case POD_STEP_EVICT:
+        evict_pod(w, pod, &d.failure);
+        return;
     case POD_STEP_REMOVE:
         remove_run(w);
         return;
@@ -541,5 +561,6 @@ void pod_work_free(struct pod_work *w)
     free(w->ns);
     free(w->name);
     free(w->uid);
+    free(w->over_limit);
     free(w);
 }

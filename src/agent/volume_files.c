@@ -14,6 +14,8 @@
 
 /* Deeper folders are first moved up: each level open costs a descriptor and some stack. */
 #define REMOVE_DEPTH_LIMIT 32
+#define COUNT_DEPTH_LIMIT 100 /* folders that are deeper are not counted */
+#define BLOCK_BYTES 512       /* what st_blocks counts */
 
 bool volume_path_is_safe(const char *text)
 {
@@ -191,4 +193,49 @@ void volume_tree_remove(const char *path)
     } while (r.moved != before);
     (void)close(r.top_fd);
     (void)rmdir(path);
+}
+
+/* --- measuring --- */
+
+/* Of a file with several names each counts its part. */
+static int64_t bytes_of(const struct stat *st)
+{
+    nlink_t names = S_ISDIR(st->st_mode) || st->st_nlink == 0 ? 1 : st->st_nlink;
+
+    return (int64_t)st->st_blocks * BLOCK_BYTES / (int64_t)names;
+}
+
+/* Takes fd. */
+static int64_t count_entries(int fd, int64_t enough, unsigned depth)
+{
+    DIR *d = fdopendir(fd);
+    const struct dirent *e;
+    int64_t sum = 0;
+
+    if (!d)
+        (void)close(fd);
+    while (d && sum <= enough && (e = readdir(d)) != NULL) {
+        struct stat st;
+        int below;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        sum += bytes_of(&st);
+        if (!S_ISDIR(st.st_mode) || depth >= COUNT_DEPTH_LIMIT)
+            continue;
+        below = open_folder(fd, e->d_name);
+        if (below >= 0)
+            sum += count_entries(below, enough - sum, depth + 1);
+    }
+    if (d)
+        (void)closedir(d);
+    return sum;
+}
+
+int64_t volume_tree_bytes(const char *path, int64_t enough)
+{
+    int fd = open_folder(AT_FDCWD, path);
+
+    return fd < 0 ? 0 : count_entries(fd, enough, 0);
 }

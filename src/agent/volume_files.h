@@ -23,5 +23,8 @@ int volume_folder_renew(const char *path, mode_t mode, uint32_t group) must_chec
 int volume_folder_make(const char *path, mode_t mode, uint32_t group) must_check;
 /* Everything below and the thing itself. Takes as long as it takes: for pool threads. */
 void volume_tree_remove(const char *path);
+/* What everything below takes on the disk, as du counts it, or somewhat more than enough as soon as
+ * that is certain. Links are not followed. For pool threads too. */
+int64_t volume_tree_bytes(const char *path, int64_t enough);
 
 #endif

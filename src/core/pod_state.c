@@ -14,6 +14,7 @@
 
 #define MESSAGE_LIMIT 400 /* bytes of a container's last words that are passed on */
 #define EXIT_KILLED 137
+#define EVICTED "Evicted" /* by the node, which says why */
 
 static const char *const phase_names[] = {
     [POD_PENDING] = "Pending", [POD_RUNNING] = "Running", [POD_SUCCEEDED] = "Succeeded",
@@ -143,6 +144,10 @@ struct pod_state pod_state_of(const struct json *pod, const char *main_container
         failed = first_failed(json_get(status, "initContainerStatuses"), NULL);
     if (failed)
         blame(&s, failed);
+    if (json_string_is(json_get(status, "reason"), EVICTED)) {
+        s.reason = EVICTED; /* what its programs said while they were stopped explains nothing */
+        s.message = json_get_string(status, "message", "");
+    }
     s.aside = failed && main_container && strcmp(s.container, main_container) != 0;
     return s;
 }
@@ -178,7 +183,10 @@ static const char *separator(const struct pod_state *s, const char *message)
         return "";
     /* Of a signal's victim the last line is a hint where it was, not the reason. The node's own
      * words about a kill are one. */
-    return exit_by_signal(s->exit_code) && s->exit_code != EXIT_KILLED ? "; it last said: " : ": ";
+    return exit_by_signal(s->exit_code) && s->exit_code != EXIT_KILLED &&
+                   strcmp(s->reason, EVICTED) != 0
+               ? "; it last said: "
+               : ": ";
 }
 
 const char *pod_failure_text(struct arena *a, const char *pod_name, const struct pod_state *s)

@@ -8,7 +8,7 @@ must come of it. To add a behaviour, add a file. Every annotation is one check:
     expect/phase        Succeeded, Failed or Running
     expect/waiting      instead of a phase: the reason for which a container waits
     expect/exit-code    of the first container of spec.containers; expect/exit-code.NAME: of that one
-    expect/reason       of an ended container: Completed, Error, OOMKilled, StartError ...
+    expect/reason       of an ended container: Completed, Error, OOMKilled, StartError ...; or of the pod: Evicted
     expect/message      text in the message of a waiting or ended container
     expect/no-message   text that is in none of them
     expect/messages     how many of them are not empty
@@ -232,7 +232,7 @@ class Pods:
                 self.assertEqual(ended[key[len("exit-code."):] or first]["exitCode"], int(value), status)
         everything = [*ended.values(), *ended_before, *waiting]
         if "reason" in expected:
-            self.assertIn(expected["reason"], [one.get("reason") for one in everything], status)
+            self.assertIn(expected["reason"], [one.get("reason") for one in (*everything, pod["status"])], status)
         messages = [one.get("message", "") for one in everything] + [pod["status"].get("message", "")]
         if "message" in expected:
             self.assertTrue(any(expected["message"].strip() in m for m in messages), status)

@@ -59,7 +59,7 @@ static struct pod_run run_of(enum run kind, struct container_state *c)
 static const struct {
     const char *name, *pod;
     enum run run;
-    bool not_synced, gone, no_service, room_held;
+    bool not_synced, gone, no_service, room_held, over_limit;
     int64_t waited_ms;
     enum pod_step step;
     int64_t grace;
@@ -96,6 +96,15 @@ static const struct {
      .step = POD_STEP_NONE},
     {"called finished by another", "{\"spec\":{" COMMAND "},\"status\":{\"phase\":\"Failed\"}}",
      RUNNING, .step = POD_STEP_STOP, .grace = POD_ORPHAN_GRACE_SECONDS},
+    {"too large", "{\"spec\":{" COMMAND "}}", RUNNING, .over_limit = true, .step = POD_STEP_EVICT},
+    {"too large, and said so", "{\"spec\":{" COMMAND "},\"status\":{\"reason\":\"Evicted\"}}", RUNNING,
+     .over_limit = true, .step = POD_STEP_STOP, .grace = POD_EVICTION_GRACE_SECONDS},
+    {"said so by an earlier daemon", "{\"spec\":{" COMMAND "},\"status\":{\"reason\":\"Evicted\"}}",
+     RUNNING, .step = POD_STEP_STOP, .grace = POD_EVICTION_GRACE_SECONDS},
+    {"too large, but ended", "{\"spec\":{" COMMAND "}}", DEAD, .over_limit = true,
+     .step = POD_STEP_NONE},
+    {"too large, but deleted", "{" DELETING ",\"spec\":{" COMMAND "}}", RUNNING, .over_limit = true,
+     .step = POD_STEP_STOP, .grace = 7},
 };
 
 static void decisions(void **state)
@@ -111,6 +120,7 @@ static void decisions(void **state)
                              .gone = cases[i].gone,
                              .service_seen = !cases[i].no_service,
                              .room_held = cases[i].room_held,
+                             .over_limit = cases[i].over_limit ? "why" : NULL,
                              .seen_ms = 1000,
                              .now_ms = 1000 + cases[i].waited_ms};
         struct pod_decision d = pod_decide(&v);
@@ -218,6 +228,28 @@ static void failures_name_their_reason(void **state)
     arena_release(&a);
 }
 
+static void the_evicted_fail_however_they_end(void **state)
+{
+    struct arena a = ARENA_INIT(LIMIT);
+    struct pod_failure f = {.reason = POD_REASON_EVICTED, .message = "why"};
+    struct container_state c;
+    struct pod_run run = run_of(RUNNING, &c);
+    const struct json *pod = settle(&a, parse(&a, pod_text), &run, NULL);
+
+    (void)state;
+    pod = patch_merge(&a, pod, pod_status_eviction(&a, pod, &f));
+    assert_null(pod_status_patch(&a, pod, &run, NULL, 5000)); /* it runs still */
+    assert_string_equal(json_string(json_at(pod, "status", "phase"), ""), "Running");
+    run = run_of(DEAD, &c);
+    run.alive = true; /* its supervisor ends last */
+    c.exit_code = 0;
+    pod = settle(&a, pod, &run, NULL);
+    assert_string_equal(json_string(json_at(pod, "status", "phase"), ""), "Failed");
+    assert_string_equal(json_string(json_at(pod, "status", "reason"), ""), "Evicted");
+    assert_string_equal(json_string(json_at(pod, "status", "message"), ""), "why");
+    arena_release(&a);
+}
+
 static void init_containers_decide_with(void **state)
 {
     struct arena a = ARENA_INIT(LIMIT);
@@ -312,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_finished_phase_stays),
         cmocka_unit_test(what_is_not_known_is_not_said),
         cmocka_unit_test(failures_name_their_reason),
+        cmocka_unit_test(the_evicted_fail_however_they_end),
         cmocka_unit_test(init_containers_decide_with),
         cmocka_unit_test(hosts_files_grow_while_in_use),
     };

@@ -134,6 +134,39 @@ static void a_deep_tree_goes_with_few_descriptors(void **state)
     assert_int_equal(access(w->inside, F_OK), -1);
 }
 
+#define MIB (1024 * 1024)
+
+static void put_large(int dir_fd, const char *name)
+{
+    static char data[MIB];
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    memset(data, 'x', sizeof(data));
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, data, sizeof(data)), MIB);
+    assert_int_equal(fsync(fd), 0); /* some file systems find room only now */
+    (void)close(fd);
+}
+
+static void a_tree_takes_what_its_files_take(void **state)
+{
+    struct world *w = *state;
+    int outside = open(w->outside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int64_t bytes;
+
+    assert_int_equal(volume_tree_bytes("/nonexistent", MIB), 0);
+    assert_true(volume_tree_bytes(w->inside, MIB) < MIB);
+    assert_int_equal(put(w, "a/b/small"), 0);
+    put_large(w->fd, "a/b/large");
+    put_large(outside, "large");
+    assert_int_equal(symlinkat(w->outside, w->fd, "a/link"), 0);
+    assert_int_equal(linkat(w->fd, "a/b/large", w->fd, "same", 0), 0);
+    bytes = volume_tree_bytes(w->inside, 100 * MIB);
+    assert_true(bytes >= MIB && bytes < 2 * MIB); /* once, and not what is elsewhere */
+    assert_true(volume_tree_bytes(w->inside, 1000) > 1000);
+    (void)close(outside);
+}
+
 static void a_renewed_folder_is_empty(void **state)
 {
     struct world *w = *state;
@@ -154,6 +187,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(links_are_not_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_tree_goes_and_what_it_links_to_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(a_deep_tree_goes_with_few_descriptors, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_tree_takes_what_its_files_take, setup, teardown),
         cmocka_unit_test_setup_teardown(a_renewed_folder_is_empty, setup, teardown),
     };
 

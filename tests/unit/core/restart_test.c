@@ -191,6 +191,11 @@ static void failures_are_told_in_words(void **state)
     assert_string_equal(
         failure(&a, "{'status':{'phase':'Failed','reason':'StartError','message':'no mount'}}"),
         "w-0 failed without an exit code (the container could not be started): no mount");
+    assert_string_equal(
+        failure(&a, "{'status':{'phase':'Failed','reason':'Evicted','message':'too large',"
+                    "'containerStatuses':[{'name':'x','state':{'terminated':{'exitCode':143,"
+                    "'reason':'Error','message':'step 7'}}}]}}"),
+        "w-0 failed with exit code 143 (evicted by the node): too large");
     arena_release(&a);
 }
 
