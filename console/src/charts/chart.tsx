@@ -25,7 +25,10 @@ export interface ChartProps {
   group?: string;
   log?: boolean;
   height?: number;
-  from?: number | undefined;
+  /** From where to where the axis goes; else over all points. */
+  window?: { from: number; to: number } | undefined;
+  /** A part was dragged over; with it, a double click asks for the whole again (null). Without it, dragging magnifies. */
+  onWindow?(window: { from: number; to: number } | null): void;
   /** Bytes: the marks of the axis are at 256 MiB, 512 MiB, 1 GiB. */
   bytes?: boolean;
   xLabel?: string;
@@ -36,18 +39,44 @@ function colourOf(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || name;
 }
 
-function optionsOf(props: ChartProps, width: number): uPlot.Options {
+const LEAST_DRAG_PX = 5; // less is a click
+
+/** Told to the page, which asks for the samples of that part: magnified points would show no more than they did. */
+function dragging(latest: { current: ChartProps }): Pick<uPlot.Options, "hooks"> {
+  return {
+    hooks: {
+      setSelect: [(u) => {
+        const { left, width } = u.select;
+        if (width < LEAST_DRAG_PX) return;
+        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        latest.current.onWindow?.({ from: u.posToVal(left, "x"), to: u.posToVal(left + width, "x") });
+      }],
+      ready: [(u) => u.over.addEventListener("dblclick", () => latest.current.onWindow?.(null))],
+    },
+  };
+}
+
+/** Charts of one group show their cursors together; a part is chosen in one of them. */
+function cursorOf(props: ChartProps): uPlot.Cursor {
+  return {
+    ...(props.group ? { sync: { key: props.group, filters: { pub: (type: string) => !props.onWindow || !/^(mousedown|mouseup|dblclick)$/.test(type) } } } : {}),
+    ...(props.onWindow ? { drag: { x: true, y: false, setScale: false, dist: LEAST_DRAG_PX } } : {}),
+  };
+}
+
+function optionsOf(props: ChartProps, width: number, latest: { current: ChartProps }): uPlot.Options {
   const axis = { stroke: colourOf("--dim"), grid: { stroke: colourOf("--line"), width: 1 }, ticks: { stroke: colourOf("--line") } };
   return {
     width,
     height: props.height ?? 200,
     padding: [null, 28, null, null], // the last time stands whole
-    scales: { x: { time: props.time }, y: { distr: props.log ? 3 : 1, ...(props.log ? {} : { range: (_u: uPlot, min: number, max: number): uPlot.Range.MinMax => [Math.min(0, min), max <= 0 ? 1 : max * 1.05] }) } },
+    scales: { x: { time: props.time, ...(props.window ? { range: [props.window.from, props.window.to] as uPlot.Range.MinMax } : {}) }, y: { distr: props.log ? 3 : 1, ...(props.log ? {} : { range: (_u: uPlot, min: number, max: number): uPlot.Range.MinMax => [Math.min(0, min), max <= 0 ? 1 : max * 1.05] }) } },
     axes: [
       { ...axis, ...(props.time ? { space: 80, values: (_u: uPlot, splits: number[], _i: number, _space: number, step: number) => splits.map((one) => clock(one * 1000, step)) } : props.xFormat ? { values: (_u: uPlot, splits: number[]) => splits.map(props.xFormat!) } : {}) },
       { ...axis, size: 72, ...(props.bytes ? { splits: (u: uPlot, _i: number, _min: number, max: number) => byteTicks(max, Math.max(2, u.height / 50)) } : {}), values: (_u, splits) => splits.map((one) => (one === null ? "" : props.format(one))) },
     ],
-    cursor: props.group ? { sync: { key: props.group } } : {},
+    cursor: cursorOf(props),
+    ...(props.onWindow ? dragging(latest) : {}),
     legend: { live: true },
     series: [
       { label: props.xLabel ?? t(props.time ? "time" : "step"), value: (_u: uPlot, value: number | null) => (value === null || value === undefined ? "-" : props.time ? exact(value * 1000) : (props.xFormat ?? String)(value)) },
@@ -71,12 +100,14 @@ function summary(props: ChartProps): string {
 export function Chart(props: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
   const data = (): uPlot.AlignedData => [props.x, ...props.series.map((one) => one.values)] as uPlot.AlignedData;
-  const shape = `${props.series.map((one) => `${one.label}${one.colour}`).join()}|${props.log}|${props.time}|${props.xLabel}|${dark.value}|${lang.value}`;
+  const shape = `${props.series.map((one) => `${one.label}${one.colour}`).join()}|${props.log}|${props.time}|${props.xLabel}|${props.window?.from}-${props.window?.to}|${dark.value}|${lang.value}`;
   useEffect(() => {
     if (!box.current) return;
     const element = box.current;
-    plot.current = new uPlot(optionsOf(props, Math.max(200, element.clientWidth)), data(), element);
+    plot.current = new uPlot(optionsOf(props, Math.max(200, element.clientWidth), latest), data(), element);
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: Math.max(200, element.clientWidth), height: props.height ?? 200 }));
     observer.observe(element);
     return () => {

@@ -28,6 +28,9 @@ async function prepare(daemon) {
   await daemon.phase("a-rather-long-name-as-people-give", "Succeeded");
 }
 
+/** So many seconds from now, for an address. */
+const moment = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
+
 /** Each page: where it is, and what is on it when it is there. */
 const PAGES = [
   ["jobs", "/jobs", (p) => row(p, "trains").locator(".state-running")],
@@ -44,6 +47,7 @@ const PAGES = [
   ["logs", at("trains", "logs?times=1&q=loss"), (p) => p.locator(".log-line mark").first()],
   ["logs-wrapped", at("trains", "logs?wrap=1"), (p) => p.locator(".log-line").nth(5)],
   ["metrics", at("trains", "metrics"), (p) => p.locator(".chart canvas").nth(1)],
+  ["metrics-range", at("trains", `metrics?from=${moment(-10)}&to=${moment(600)}`), (p) => p.locator(".chart canvas").nth(1)],
   ["training", at("trains", "training"), (p) => p.locator(".chart canvas").nth(2)],
   ["yaml", at("trains", "yaml"), (p) => p.locator(".cm-line").nth(5)],
   ["terminal", at("trains", "terminal"), (p) => p.locator(".xterm-rows").getByText(/[#$]/).first()],

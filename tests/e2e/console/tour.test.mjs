@@ -109,6 +109,27 @@ async function linesMove(label) {
   }
 }
 
+/** A part of a chart is chosen by dragging over it, stays in the address, and is given up again. */
+async function chooseRange() {
+  const chart = page.getByRole("img", { name: /^CPU/ }).locator(".u-over");
+  const reset = page.getByRole("button", { name: "重置" });
+  const fields = () => Promise.all(["从", "到"].map((one) => page.getByLabel(one, { exact: true }).inputValue()));
+  await chart.hover({ position: { x: 60, y: 40 } });
+  await page.mouse.down();
+  await chart.hover({ position: { x: 240, y: 60 } });
+  await page.mouse.up();
+  await reset.waitFor();
+  const chosen = await fields();
+  const address = new URL(page.url()).searchParams;
+  assert.ok(Date.parse(address.get("from")) < Date.parse(address.get("to")), page.url());
+  await page.reload();
+  await chart.waitFor();
+  assert.deepEqual(await fields(), chosen);
+  await reset.click();
+  await reset.waitFor({ state: "detached" });
+  assert.equal(new URL(page.url()).search, "");
+}
+
 test("signing in with the address that muster up prints", async () => {
   page = await shared.browser.page(shared.daemon, { signIn: false });
   await page.goto(shared.daemon.loginPath);
@@ -143,6 +164,7 @@ test("003: 创建 Job > PyTorch > 预览 YAML > paste > 创建, to Succeeded", a
   await tab("资源监测").click();
   for (const title of ["集群资源", "网络带宽"]) await heading(title).waitFor();
   await linesMove("CPU");
+  await chooseRange();
   await tab("训练曲线").click();
   await page.getByRole("img", { name: /^train\/loss/ }).waitFor();
   gate.open();
