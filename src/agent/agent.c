@@ -50,7 +50,7 @@ static struct pod_work *work_new(struct agent *a, const char *ns, const char *na
     return w;
 }
 
-void agent_queue_pod(struct agent *a, const char *ns, const char *name, const char *uid)
+static void queue_pod(struct agent *a, const char *ns, const char *name, const char *uid)
 {
     struct pod_work *w = NULL;
     char *key;
@@ -108,7 +108,7 @@ static void on_work(void *arg, const char *key)
 
 static void queue_object(struct agent *a, const struct json *pod)
 {
-    agent_queue_pod(a, object_namespace(pod), object_name(pod), object_uid(pod));
+    queue_pod(a, object_namespace(pod), object_name(pod), object_uid(pod));
 }
 
 static void on_pod(void *arg, enum cache_event event, const struct json *object,
@@ -124,7 +124,7 @@ static void on_pod(void *arg, enum cache_event event, const struct json *object,
 
 static void queue_run(void *arg, const struct pod_run *run)
 {
-    agent_queue_pod(arg, run->ns, run->name, run->uid);
+    queue_pod(arg, run->ns, run->name, run->uid);
 }
 
 static void on_pods_synced(void *arg)

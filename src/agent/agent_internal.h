@@ -61,7 +61,6 @@ void pod_work_begin(struct pod_work *w);
 void pod_work_free(struct pod_work *w);
 
 /* agent.c */
-void agent_queue_pod(struct agent *a, const char *ns, const char *name, const char *uid);
 void agent_forget_pod(struct pod_work *w); /* frees it */
 /* Whether it is to be looked at when a service of its namespace appears or a run ends. */
 void agent_await(struct pod_work *w, bool awaits);

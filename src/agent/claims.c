@@ -133,7 +133,8 @@ static int place_link(const char *mapping, const char *path, const char *real, s
     return 0;
 }
 
-int claims_map(const char *root, const char *mapping, struct err *err)
+/* Makes root/ns/name a link to an existing folder; remembered by being there. */
+static int map_claim(const char *root, const char *mapping, struct err *err)
 {
     struct arena a = ARENA_INIT(CLAIMS_ARENA_LIMIT_BYTES);
     const char *ns = "", *name = "", *dir = "", *parent, *path;
@@ -275,7 +276,7 @@ static int map_all(struct claims *c, const char *const *mapped, struct err *err)
     int rc = 0;
 
     for (; mapped && *mapped && rc == 0; mapped++) {
-        rc = claims_map(c->root, *mapped, err);
+        rc = map_claim(c->root, *mapped, err);
         if (rc == 0)
             rc = split_mapping(&a, *mapped, &ns, &name, &dir, err);
         if (rc == 0)

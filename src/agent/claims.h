@@ -29,8 +29,4 @@ int claims_folder(const struct claims *c, struct arena *a, const char *ns, const
 /* Makes the object too, for a pod that uses a claim nobody has applied. */
 void claims_create(struct claims *c, const char *ns, const char *name);
 
-/* Makes root/ns/name a link to an existing folder; remembered by being there. mapping: see above.
- */
-int claims_map(const char *root, const char *mapping, struct err *err) must_check;
-
 #endif

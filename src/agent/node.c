@@ -39,7 +39,8 @@ static const struct {
     {"Ready", "True", "MusterReady", "muster runs pods on this machine"},
 };
 
-struct json *node_object(struct arena *a, const struct node_options *o)
+/* As it is created; without status. */
+static struct json *make_object(struct arena *a, const struct node_options *o)
 {
     struct json *v = json_new_object(a), *meta, *labels;
 
@@ -125,7 +126,7 @@ static struct json *conditions(struct arena *a, int64_t now_ms)
     return v;
 }
 
-struct json *node_status_patch(struct arena *a, const struct node_options *o, int64_t now_ms)
+static struct json *make_status_patch(struct arena *a, const struct node_options *o, int64_t now_ms)
 {
     struct json *v = json_new_object(a), *status = json_make_object(a, v, "status");
 
@@ -169,7 +170,7 @@ static void send_status(struct node_keeper *n)
     struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
 
     client_patch(n->o.transport, &kind_node, NULL, n->o.name, "status",
-                 node_status_patch(&a, &n->o, clock_now_ms(n->o.clock)), on_status, n);
+                 make_status_patch(&a, &n->o, clock_now_ms(n->o.clock)), on_status, n);
     arena_release(&a);
 }
 
@@ -193,7 +194,7 @@ static void on_created(void *arg, const struct json *object, const struct err *e
     if (err && err->reason == ERR_ALREADY_EXISTS) {
         struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
 
-        client_patch(n->o.transport, &kind_node, NULL, n->o.name, "", node_object(&a, &n->o),
+        client_patch(n->o.transport, &kind_node, NULL, n->o.name, "", make_object(&a, &n->o),
                      on_patched, n);
         arena_release(&a);
         return;
@@ -210,7 +211,7 @@ static void begin(void *arg)
     if (n->exists)
         send_status(n);
     else
-        client_create(n->o.transport, &kind_node, node_object(&a, &n->o), on_created, n);
+        client_create(n->o.transport, &kind_node, make_object(&a, &n->o), on_created, n);
     arena_release(&a);
 }
 

@@ -21,9 +21,4 @@ struct node_options {
 struct node_keeper *node_keeper_new(const struct node_options *options) must_check;
 void node_keeper_free(struct node_keeper *n); /* NULL-safe */
 
-/* The object as it is created; without status. */
-struct json *node_object(struct arena *a, const struct node_options *o);
-/* The merge patch of its status. */
-struct json *node_status_patch(struct arena *a, const struct node_options *o, int64_t now_ms);
-
 #endif

@@ -60,7 +60,7 @@ struct builder {
     struct identity who;
 };
 
-const char *pod_hostname(const struct json *pod)
+static const char *hostname_of(const struct json *pod)
 {
     const char *name = json_string(json_at(pod, "spec", "hostname"), "");
 
@@ -398,7 +398,7 @@ static int build_env(struct builder *b, const struct json *c, struct err *err)
     rc = add_identity(b, err);
     if (rc != 0)
         return rc;
-    set_variable(b, "HOSTNAME", pod_hostname(b->pod), false);
+    set_variable(b, "HOSTNAME", hostname_of(b->pod), false);
     add_own(b);
     add_gpus(b, c);
     json_each (e, json_get(c, "envFrom")) {
@@ -497,7 +497,7 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
         .containers_len = n,
         .grace_seconds = json_int(json_at(pod, "spec", "terminationGracePeriodSeconds"),
                                   DEFAULT_GRACE_SECONDS),
-        .hostname = pod_hostname(pod),
+        .hostname = hostname_of(pod),
         .restart = pod_restart_policy(pod),
         .owner = json_get_string(object_controller(pod), "uid", NULL),
         .attempt = pod_attempt(pod),

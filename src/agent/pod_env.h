@@ -24,9 +24,6 @@ struct pod_ref *pod_refs(struct arena *a, const struct json *pod);
 /* Unless it is there, or has no name. */
 void pod_ref_add(struct arena *a, struct pod_ref **list, const struct kind *k, const char *name);
 
-/* spec.hostname, or its name. */
-const char *pod_hostname(const struct json *pod);
-
 struct pod_machine {
     char *const *env;         /* the daemon's own environment */
     const char *home;         /* default working folder: the user's, not the daemon's */

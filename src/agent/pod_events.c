@@ -32,7 +32,7 @@ static const char *new_name(struct arena *a, const struct json *pod)
     return arena_printf(a, "%s.%016" PRIx64, object_name(pod), number);
 }
 
-struct json *pod_event_object(struct arena *a, const struct pod_event *e)
+static struct json *make_event(struct arena *a, const struct pod_event *e)
 {
     struct json *v = json_new_object(a), *meta, *source;
     char now[TIME_TEXT_SIZE];
@@ -70,6 +70,6 @@ void pod_event_send(struct transport *t, const struct pod_event *e, void *owner)
 {
     struct arena a = ARENA_INIT(EVENT_ARENA_LIMIT_BYTES);
 
-    client_create(t, &kind_event, pod_event_object(&a, e), on_sent, owner);
+    client_create(t, &kind_event, make_event(&a, e), on_sent, owner);
     arena_release(&a);
 }

@@ -14,7 +14,6 @@ struct pod_event {
     int64_t now_ms;
 };
 
-struct json *pod_event_object(struct arena *a, const struct pod_event *e);
 /* owner: whose arg client_forget knows. */
 void pod_event_send(struct transport *t, const struct pod_event *e, void *owner);
 

@@ -45,7 +45,6 @@ struct board {
     struct map files; /* name -> struct run_files */
     size_t files_len;
     bool limited;
-    uint64_t version;
 };
 
 /* --- life ------------------------------------------------------------------------------- */
@@ -332,8 +331,6 @@ static void read_records(struct board *b, struct record_reader *r, struct run_fi
         if (file->rests)
             break;
     }
-    if (r->offset != start)
-        b->version++;
     file->offset = r->offset;
     *budget -= r->offset - start < *budget ? r->offset - start : *budget;
 }
@@ -385,11 +382,6 @@ const struct map *board_runs(const struct board *b)
 const struct run *board_run(const struct board *b, const char *name)
 {
     return map_gets(&b->runs, name);
-}
-
-uint64_t board_version(const struct board *b)
-{
-    return b->version;
 }
 
 void board_totals(const struct board *b, struct board_totals *ret)

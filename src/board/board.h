@@ -59,7 +59,5 @@ bool board_read(struct board *b, uint64_t budget_bytes);
 const struct map *board_runs(const struct board *b);
 const struct run *board_run(const struct board *b, const char *name);
 void board_totals(const struct board *b, struct board_totals *ret);
-/* Changes whenever points were added. */
-uint64_t board_version(const struct board *b);
 
 #endif

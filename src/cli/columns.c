@@ -42,7 +42,8 @@ static size_t next_char(const char *text, size_t left, unsigned *ret_width)
     return n;
 }
 
-size_t columns_width(const char *text)
+/* Columns a text takes on a terminal. */
+static size_t width_of(const char *text)
 {
     size_t len = strlen(text), width = 0;
 
@@ -79,7 +80,7 @@ void columns_add(struct columns *c, const char *cell)
     for (char *p = c->cells.data + start; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = ' ';
-    c->widths[column] = max_size(c->widths[column], columns_width(c->cells.data + start));
+    c->widths[column] = max_size(c->widths[column], width_of(c->cells.data + start));
 }
 
 void columns_addf(struct columns *c, const char *fmt, ...)
@@ -115,7 +116,7 @@ static void write_cut(struct buf *out, const char *cell, size_t room)
 {
     size_t len = strlen(cell), used = 0;
 
-    if (columns_width(cell) <= room) {
+    if (width_of(cell) <= room) {
         buf_adds(out, cell);
         return;
     }
@@ -144,7 +145,7 @@ static const char *write_row(const struct columns *c, const char *cell, size_t s
             write_cut(out, cell, width ? width - min_size(used, width - 1) : SIZE_MAX);
             continue;
         }
-        buf_addf(out, "%s%*s", cell, (int)(c->widths[i] - columns_width(cell) + GAP), "");
+        buf_addf(out, "%s%*s", cell, (int)(c->widths[i] - width_of(cell) + GAP), "");
         used += c->widths[i] + GAP;
     }
     while (out->len && out->data[out->len - 1] == ' ')

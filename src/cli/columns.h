@@ -21,7 +21,4 @@ void columns_addf(struct columns *c, const char *fmt, ...) printf_like(2, 3);
  * left out. */
 void columns_write(const struct columns *c, size_t width, struct buf *out);
 
-/* Columns a text takes on a terminal. */
-size_t columns_width(const char *text);
-
 #endif

@@ -13,7 +13,6 @@
 #include "client/reflector.h"
 #include "loop/loop.h"
 
-#define TEXT_LIMIT_BYTES 4096u
 #define LOOPBACK "127."
 
 struct waiting {

@@ -19,7 +19,8 @@ struct canvas {
     struct range x, y;
 };
 
-void plot_text(struct buf *out, const char *text)
+/* Text of others without anything that moves the cursor. */
+static void add_text(struct buf *out, const char *text)
 {
     for (; *text; text++)
         buf_addc(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
@@ -177,7 +178,7 @@ static void write_legend(struct buf *out, const struct plot *p)
         while (last && !isfinite(l->y[last - 1]))
             last--;
         buf_addf(out, "%*s%s%s ", (int)GUTTER + 1, "", l->color, p->lines_len > 1 ? "──" : "");
-        plot_text(out, l->name);
+        add_text(out, l->name);
         buf_adds(out, p->plain);
         if (last)
             buf_addf(out, "  %.6g at step %.9g", l->y[last - 1], l->x[last - 1]);
@@ -198,7 +199,7 @@ void plot_draw(struct buf *out, const struct plot *p)
     }
     c->columns = (width < PLOT_WIDTH_LIMIT ? width : PLOT_WIDTH_LIMIT) - GUTTER - 1;
     c->rows = p->height < 2 ? 2 : p->height < PLOT_HEIGHT_LIMIT ? p->height : PLOT_HEIGHT_LIMIT;
-    plot_text(out, p->title);
+    add_text(out, p->title);
     buf_addc(out, '\n');
     if (find_ranges(c, p)) {
         for (size_t i = 0; i < p->lines_len; i++)

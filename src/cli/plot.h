@@ -25,7 +25,5 @@ struct plot {
 };
 
 void plot_draw(struct buf *out, const struct plot *p);
-/* Text of others without anything that moves the cursor. */
-void plot_text(struct buf *out, const char *text);
 
 #endif

@@ -179,25 +179,13 @@ void client_create_sub(struct transport *t, const struct kind *k, const char *ns
     arena_release(&a);
 }
 
-static void put(struct transport *t, const struct kind *k, const struct json *object,
-                const char *suffix, client_fn *fn, void *arg)
-{
-    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
-
-    send(t, "PUT", object_path(&a, k, object, suffix), "application/json", object, fn, arg);
-    arena_release(&a);
-}
-
-void client_update(struct transport *t, const struct kind *k, const struct json *object,
-                   client_fn *fn, void *arg)
-{
-    put(t, k, object, "", fn, arg);
-}
-
 void client_update_status(struct transport *t, const struct kind *k, const struct json *object,
                           client_fn *fn, void *arg)
 {
-    put(t, k, object, "/status", fn, arg);
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+
+    send(t, "PUT", object_path(&a, k, object, "/status"), "application/json", object, fn, arg);
+    arena_release(&a);
 }
 
 void client_patch(struct transport *t, const struct kind *k, const char *ns, const char *name,

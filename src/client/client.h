@@ -26,8 +26,6 @@ void client_create(struct transport *t, const struct kind *k, const struct json 
 /* POST to a subresource: "binding", "token". body NULL: memory has run out. */
 void client_create_sub(struct transport *t, const struct kind *k, const char *ns, const char *name,
                        const char *subresource, const struct json *body, client_fn *fn, void *arg);
-void client_update(struct transport *t, const struct kind *k, const struct json *object,
-                   client_fn *fn, void *arg);
 void client_update_status(struct transport *t, const struct kind *k, const struct json *object,
                           client_fn *fn, void *arg);
 /* A merge patch; subresource "" or "status". */

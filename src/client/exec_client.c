@@ -131,11 +131,6 @@ void exec_client_resize(struct exec_client *c, unsigned columns, unsigned rows)
     buf_release(&text);
 }
 
-void exec_client_pause(struct exec_client *c, enum exec_client_reading reading)
-{
-    ws_client_pause(c->ws, reading == EXEC_CLIENT_PAUSED ? WS_CLIENT_PAUSED : WS_CLIENT_READING);
-}
-
 /* --- life ------------------------------------------------------------------------------ */
 
 static const char *make_path(struct arena *a, const struct exec_client_options *o)

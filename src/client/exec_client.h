@@ -40,7 +40,5 @@ bool exec_client_has_room(const struct exec_client *c);
 void exec_client_send(struct exec_client *c, const void *data, size_t len);
 void exec_client_end_input(struct exec_client *c);
 void exec_client_resize(struct exec_client *c, unsigned columns, unsigned rows);
-enum exec_client_reading { EXEC_CLIENT_READING, EXEC_CLIENT_PAUSED };
-void exec_client_pause(struct exec_client *c, enum exec_client_reading reading);
 
 #endif

@@ -7,7 +7,8 @@
 
 #include "base/json.h"
 
-void curves_write_number(struct buf *out, double value)
+/* As JSON has it: null for what is none. */
+static void write_number(struct buf *out, double value)
 {
     if (!isfinite(value))
         buf_adds(out, "null");
@@ -101,7 +102,7 @@ static void write_point(struct buf *out, const char *name, const struct point *p
 {
     buf_addf(out, ",\"%s\":{\"step\":%lld,\"wall\":%.3f,\"value\":", name, (long long)p->step,
              p->wall_time);
-    curves_write_number(out, p->value);
+    write_number(out, p->value);
     buf_addc(out, '}');
 }
 
@@ -170,7 +171,7 @@ void curves_write_points(struct buf *out, const struct point *p, size_t len)
     for (size_t i = 0; i < len; i++) {
         if (i)
             buf_addc(out, ',');
-        curves_write_number(out, p[i].value);
+        write_number(out, p[i].value);
     }
     buf_addc(out, ']');
 }
@@ -290,7 +291,7 @@ static void write_rows(void *arg, const struct run *run, const struct tag *tag)
         write_cell(w->out, tag->name);
         buf_addf(w->out, ",%lld,%.6f,", (long long)p[i].step, p[i].wall_time);
         if (isfinite(p[i].value))
-            curves_write_number(w->out, p[i].value);
+            write_number(w->out, p[i].value);
         else
             buf_adds(w->out, isnan(p[i].value) ? "NaN" : p[i].value > 0 ? "Infinity" : "-Infinity");
         buf_addc(w->out, '\n');

@@ -29,7 +29,5 @@ void curves_write_points(struct buf *out, const struct point *p, size_t len);
 void curves_each_scalar(const struct board *b, const struct curves_ask *ask,
                         void (*fn)(void *arg, const struct run *run, const struct tag *tag),
                         void *arg);
-/* A number as JSON has it: null for what is none. */
-void curves_write_number(struct buf *out, double value);
 
 #endif

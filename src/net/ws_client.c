@@ -32,17 +32,15 @@ struct ws_client {
     struct buf out, waiting; /* waiting: what is sent before it is opened */
     struct buf answer;       /* of the handshake */
     char accept[WEBSOCKET_ACCEPT_SIZE];
-    bool paused, close_seen, in_callback, freed;
+    bool close_seen, in_callback, freed;
     bool more; /* may wait above the socket, which TLS has read already */
 };
 
 /* --- output ---------------------------------------------------------------------------- */
 
-/* Paused, a hang-up is not of interest yet: it would be told every turn. */
 static void update_watch(struct ws_client *c)
 {
-    unsigned events = (c->paused ? 0 : LOOP_READABLE | LOOP_HANGUP) |
-                      (c->out.len > 0 || (c->more && !c->paused) ? LOOP_WRITABLE : 0);
+    unsigned events = LOOP_READABLE | LOOP_HANGUP | (c->out.len > 0 || c->more ? LOOP_WRITABLE : 0);
 
     if (c->watch && events != c->watched && loop_fd_change(c->watch, events) == 0)
         c->watched = events;
@@ -79,13 +77,6 @@ void ws_client_send(struct ws_client *c, unsigned char first, const void *data, 
 bool ws_client_has_room(const struct ws_client *c)
 {
     return c->state != OVER && c->out.len + c->waiting.len < WS_CLIENT_ROOM_BYTES;
-}
-
-void ws_client_pause(struct ws_client *c, enum ws_client_reading reading)
-{
-    c->paused = reading == WS_CLIENT_PAUSED;
-    c->more = c->more || !c->paused;
-    update_watch(c);
 }
 
 /* --- messages -------------------------------------------------------------------------- */
@@ -231,7 +222,7 @@ static void read_some(struct ws_client *c)
     static char bytes[READ_BYTES]; /* one thread, and never kept */
 
     c->more = true;
-    for (int i = 0; i < READS_PER_TURN && c->state != OVER && !c->freed && !c->paused; i++) {
+    for (int i = 0; i < READS_PER_TURN && c->state != OVER && !c->freed; i++) {
         ssize_t n = dial_read(c->dial, bytes, sizeof(bytes));
 
         if (n == -EAGAIN) {

@@ -44,7 +44,5 @@ void ws_client_free(struct ws_client *c); /* closes at once; NULL-safe */
 /* One message: the byte, then data. Before it is opened, it waits. */
 void ws_client_send(struct ws_client *c, unsigned char first, const void *data, size_t len);
 bool ws_client_has_room(const struct ws_client *c);
-enum ws_client_reading { WS_CLIENT_READING, WS_CLIENT_PAUSED };
-void ws_client_pause(struct ws_client *c, enum ws_client_reading reading);
 
 #endif

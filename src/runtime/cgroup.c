@@ -531,12 +531,6 @@ static void kill_group(const char *folder)
         kill_members(folder);
 }
 
-void cgroup_kill(const char *const *folders)
-{
-    for (; folders && *folders; folders++)
-        kill_group(*folders);
-}
-
 static void remove_group(const char *folder)
 {
     DIR *d = opendir(folder);

@@ -86,9 +86,6 @@ pid_t cgroup_fork(const char *const *folders, bool *ret_born);
 /* Between fork and exec: the calling process, of one thread, enters (the others, when born in one).
  * Only system calls. 0 or negative errno. */
 int cgroup_enter(const char *const *folders, bool born);
-bool cgroup_is_unified(const char *folder);
-/* KILLs everything in these folders. */
-void cgroup_kill(const char *const *folders);
 
 /* cgroup_limits.c: writes what limits say into one folder. */
 void cgroup_limits_write(const struct cgroup_place *place, const char *folder,

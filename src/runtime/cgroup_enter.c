@@ -15,7 +15,7 @@
 
 #include "runtime/cgroup.h"
 
-bool cgroup_is_unified(const char *folder)
+static bool is_unified(const char *folder)
 {
     char path[CGROUP_PATH_BYTES];
 
@@ -44,7 +44,7 @@ pid_t cgroup_fork(const char *const *folders, bool *ret_born)
 
     *ret_born = true; /* in the child's memory too */
     for (; folders && *folders && pid < 0; folders++)
-        if (cgroup_is_unified(*folders))
+        if (is_unified(*folders))
             pid = fork_into(*folders);
     if (pid >= 0)
         return pid;
@@ -57,7 +57,7 @@ int cgroup_enter(const char *const *folders, bool born)
     int rc = 0;
 
     for (; folders && *folders && rc == 0; folders++) {
-        bool unified = cgroup_is_unified(*folders);
+        bool unified = is_unified(*folders);
 
         if (!unified || !born)
             rc = cgroup_file_write(*folders, unified ? "cgroup.procs" : "tasks", "0");

@@ -80,7 +80,8 @@ bool group_is_own(const struct group *g, pid_t pid)
     return pid == g->memory->keeper || pid == g->memory->worker;
 }
 
-struct group_slot *group_slot_of_program(const struct group *g, pid_t pid)
+/* Of which container it is the program; NULL: of none. */
+static struct group_slot *slot_of_program(const struct group *g, pid_t pid)
 {
     for (size_t i = 0; i < g->pod.containers_len; i++) {
         struct group_slot *slot = &g->memory->slots[i];
@@ -91,7 +92,7 @@ struct group_slot *group_slot_of_program(const struct group *g, pid_t pid)
     return NULL;
 }
 
-bool group_is_minder(const struct group *g, pid_t pid)
+static bool is_minder(const struct group *g, pid_t pid)
 {
     for (size_t i = 0; i < g->pod.containers_len; i++)
         if (g->memory->slots[i].under_way && !g->memory->slots[i].cleared &&
@@ -108,7 +109,7 @@ bool group_claim(_Atomic uint64_t *claim, uint32_t ticket, pid_t pid)
            expected == GROUP_CLAIM(ticket, pid);
 }
 
-bool group_any_running(const struct group *g)
+static bool any_running(const struct group *g)
 {
     for (size_t i = 0; i < g->pod.containers_len; i++)
         if (g->memory->slots[i].under_way && !g->memory->slots[i].ended)
@@ -142,7 +143,7 @@ bool group_reap(const struct group *g, pid_t watched, int *ret_status)
             return errno != ECHILD;
         if (info.si_pid == 0)
             return true;
-        slot = group_slot_of_program(g, info.si_pid);
+        slot = slot_of_program(g, info.si_pid);
         if (slot)
             record_end(slot, &info);
         if (info.si_pid == watched)
@@ -160,7 +161,7 @@ bool group_reap(const struct group *g, pid_t watched, int *ret_status)
  * goes with the last of them. */
 static bool is_leftover(const struct group *g, pid_t pid)
 {
-    if (!group_any_running(g))
+    if (!any_running(g))
         return true;
     for (size_t i = 0; i < g->pod.containers_len; i++) {
         char pair[256];
@@ -184,8 +185,8 @@ static void kill_leftover(void *arg, pid_t pid)
     const struct sweep *s = arg;
     const struct group *g = s->group;
 
-    if (pid != s->spared && !group_is_own(g, pid) && !group_is_minder(g, pid) &&
-        !group_slot_of_program(g, pid) && is_leftover(g, pid))
+    if (pid != s->spared && !group_is_own(g, pid) && !is_minder(g, pid) &&
+        !slot_of_program(g, pid) && is_leftover(g, pid))
         (void)kill(pid, SIGKILL); /* our child: the number cannot be another's */
 }
 

@@ -102,9 +102,6 @@ int64_t group_clock_ms(void); /* monotonic */
 void group_wake(const struct group *g);
 /* pid is the keeper's or the worker's. */
 bool group_is_own(const struct group *g, pid_t pid);
-/* The program of which container (NULL: none), or its minder. */
-struct group_slot *group_slot_of_program(const struct group *g, pid_t pid);
-bool group_is_minder(const struct group *g, pid_t pid);
 
 /* Whether it is pid's now: only when that attempt still counts and nobody else has it. */
 bool group_claim(_Atomic uint64_t *claim, uint32_t ticket, pid_t pid);
@@ -115,6 +112,5 @@ bool group_reap(const struct group *g, pid_t watched, int *ret_status);
 /* Kills adopted children that no living container owns. spared: a child that is none of them; 0:
  * there is no such. */
 void group_sweep(const struct group *g, pid_t spared);
-bool group_any_running(const struct group *g);
 
 #endif

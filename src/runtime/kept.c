@@ -179,7 +179,8 @@ static int by_age(const void *a, const void *b)
     return x->left_ns < y->left_ns ? -1 : x->left_ns > y->left_ns;
 }
 
-void kept_remove(int parent_fd, const char *name)
+/* One pod's folder, for good. */
+static void remove_pod(int parent_fd, const char *name)
 {
     DIR *d = open_dir(parent_fd, name);
     const struct dirent *e;
@@ -204,7 +205,7 @@ static void trim_list(struct folders *f, int root_fd, const char *group, int64_t
 
         if (one->gone || (group && strcmp(one->group, group) != 0))
             continue;
-        kept_remove(root_fd, one->path);
+        remove_pod(root_fd, one->path);
         one->gone = true;
         bytes -= one->bytes;
     }

@@ -20,7 +20,5 @@ struct kept_limits {
 
 /* Removes the oldest until the rest is within the limits. Reads the whole tree: not on a loop. */
 void kept_trim(const char *root, const struct kept_limits *limits);
-/* One pod's folder, for good. */
-void kept_remove(int parent_fd, const char *name);
 
 #endif

@@ -15,7 +15,6 @@
 #define KEY_PURPOSE "muster service account tokens"
 #define ISSUER "muster"
 #define TOKEN_LIMIT_BYTES 8192u
-#define CLAIMS_MEMORY_BYTES (64u * 1024u)
 #define SECONDS_DEFAULT 3600
 #define SECONDS_MIN 600
 #define SECONDS_MAX ((int64_t)1 << 32)
