@@ -1,3 +1,4 @@
+// Texts of the page that makes jobs: its form, preview and import.
 import { texts } from "./index.ts";
 
 export const createTexts = texts({

@@ -1,3 +1,4 @@
+// Texts of one job's page: its overview, replicas, events and what may be done with it.
 import { texts } from "./index.ts";
 
 export const jobTexts = texts({

@@ -1,3 +1,4 @@
+// Texts of the list of jobs: its columns, filters and empty states.
 import { texts } from "./index.ts";
 
 export const jobsTexts = texts({

@@ -1,3 +1,4 @@
+// Texts of the log view.
 import { texts } from "./index.ts";
 
 export const logsTexts = texts({

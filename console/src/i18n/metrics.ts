@@ -1,3 +1,4 @@
+// Texts of the charts of what jobs and the machine use.
 import { texts } from "./index.ts";
 
 export const metricsTexts = texts({

@@ -1,3 +1,4 @@
+// Texts of the training curves.
 import { texts } from "./index.ts";
 
 export const trainingTexts = texts({

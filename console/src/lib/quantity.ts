@@ -12,15 +12,22 @@ export function parseQuantity(text: string | number | undefined): number | undef
   return found && size !== undefined ? Number(found[1]) * size : undefined;
 }
 
-/** Two decimals and a binary unit: "12.00Gi". */
-export function formatBytes(n: number): string {
-  const units = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
+const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
+
+/** In the largest binary unit it fills, and that unit. */
+function scaled(n: number): [number, string] {
   let i = 0;
-  while (Math.abs(n) >= 1024 && i < units.length - 1) {
+  while (Math.abs(n) >= 1024 && i < BINARY.length - 1) {
     n /= 1024;
     i++;
   }
-  return `${n.toFixed(2)}${units[i]}`;
+  return [n, BINARY[i]!];
+}
+
+/** Two decimals and a binary unit: "12.00Gi". */
+export function formatBytes(bytes: number): string {
+  const [n, unit] = scaled(bytes);
+  return `${n.toFixed(2)}${unit}`;
 }
 
 /** "16.00"; less than one core in thousandths: "250m". */
@@ -45,12 +52,7 @@ export function byteTicks(max: number, n: number): number[] {
 }
 
 /** "512 MiB", "1.5 GiB": for axes, without needless digits. */
-export function shortBytes(n: number): string {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let i = 0;
-  while (Math.abs(n) >= 1024 && i < units.length - 1) {
-    n /= 1024;
-    i++;
-  }
-  return `${Number(n.toPrecision(n >= 100 ? 4 : 3))} ${units[i]}`;
+export function shortBytes(bytes: number): string {
+  const [n, unit] = scaled(bytes);
+  return `${Number(n.toPrecision(n >= 100 ? 4 : 3))} ${unit}B`;
 }
