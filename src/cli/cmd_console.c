@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/session.h"
 #include "cli/version.h"
@@ -29,11 +30,7 @@ static const struct option_spec options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct console_options, print),
      .doc = "only print the address, do not open a browser"},
-    {.name = "dir",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct console_options, dir),
-     .value_name = "DIR",
-     .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},
+    OPTION_DIR(struct console_options),
     {.name = "kubeconfig",
      .type = OPTION_TEXT,
      .offset = offsetof(struct console_options, kubeconfig),
@@ -44,11 +41,7 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct console_options, listen),
      .value_name = "ADDRESS:PORT",
      .doc = "with --kubeconfig, where to serve it (default " DEFAULT_LISTEN ")"},
-    {.name = "verbose",
-     .letter = 'v',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct console_options, verbose),
-     .doc = "log more"},
+    OPTION_VERBOSE(struct console_options),
     {0},
 };
 

@@ -1,5 +1,6 @@
 /* cmd_controller.c - `muster controller`: the controllers alone, as clients of an API server
  * elsewhere. */
+#include "cli/common_options.h"
 #include "cli/worker.h"
 #include "control/control.h"
 
@@ -9,20 +10,9 @@ struct controller_options {
 };
 
 static const struct option_spec options[] = {
-    {.name = "kubeconfig",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct controller_options, kubeconfig),
-     .value_name = "FILE",
-     .doc = "where the API server is"},
-    {.name = "overcommit",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct controller_options, overcommit),
-     .doc = "start jobs even when CPU and memory do not suffice"},
-    {.name = "verbose",
-     .letter = 'v',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct controller_options, verbose),
-     .doc = "log more"},
+    OPTION_KUBECONFIG(struct controller_options),
+    OPTION_OVERCOMMIT(struct controller_options),
+    OPTION_VERBOSE(struct controller_options),
     {0},
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/home.h"
 
@@ -19,11 +20,7 @@ struct down_options {
 };
 
 static const struct option_spec options[] = {
-    {.name = "dir",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct down_options, dir),
-     .value_name = "DIR",
-     .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},
+    OPTION_DIR(struct down_options),
     {0},
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/common_options.h"
 #include "cli/home.h"
 #include "cli/output.h"
 #include "loop/file.h"
@@ -21,11 +22,7 @@ static const struct option_spec options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct kubeconfig_options, path),
      .doc = "print where the file is, not what is in it"},
-    {.name = "dir",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct kubeconfig_options, dir),
-     .value_name = "DIR",
-     .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},
+    OPTION_DIR(struct kubeconfig_options),
     {0},
 };
 

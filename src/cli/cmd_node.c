@@ -2,6 +2,7 @@
  * server elsewhere: the node agent, and how far the jobs are whose first replica it runs. */
 #include <stdlib.h>
 
+#include "cli/common_options.h"
 #include "cli/home.h"
 #include "cli/local_progress.h"
 #include "cli/log_limit.h"
@@ -21,32 +22,15 @@ struct clients {
 };
 
 static const struct option_spec options[] = {
-    {.name = "kubeconfig",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct node_options, kubeconfig),
-     .value_name = "FILE",
-     .doc = "where the API server is"},
+    OPTION_KUBECONFIG(struct node_options),
     {.name = "dir",
      .type = OPTION_TEXT,
      .offset = offsetof(struct node_options, dir),
      .value_name = "DIR",
      .doc = "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"},
-    {.name = "node-name",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct node_options, node_name),
-     .value_name = "NAME",
-     .doc = "what this machine is called (default: its host name)"},
-    {.name = "log-limit",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct node_options, log_limit),
-     .value_name = "SIZE",
-     .doc = "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT
-            "); of a job's gone pods 4 times that"},
-    {.name = "verbose",
-     .letter = 'v',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct node_options, verbose),
-     .doc = "log more"},
+    OPTION_NODE_NAME(struct node_options),
+    OPTION_LOG_LIMIT(struct node_options),
+    OPTION_VERBOSE(struct node_options),
     {0},
 };
 

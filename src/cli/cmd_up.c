@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/home.h"
 #include "cli/log_limit.h"
@@ -34,11 +35,7 @@ static const struct option_spec options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct up_options, detach),
      .doc = "return when it is ready; it goes on in the background"},
-    {.name = "dir",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct up_options, dir),
-     .value_name = "DIR",
-     .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},
+    OPTION_DIR(struct up_options),
     {.name = "listen",
      .type = OPTION_TEXT,
      .offset = offsetof(struct up_options, listen),
@@ -50,31 +47,15 @@ static const struct option_spec options[] = {
      .value_name = "api",
      .doc = "only the API server; see 'muster help controller' and 'muster help node'",
      .values = parts},
-    {.name = "overcommit",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct up_options, overcommit),
-     .doc = "start jobs even when CPU and memory do not suffice"},
-    {.name = "node-name",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct up_options, node_name),
-     .value_name = "NAME",
-     .doc = "what this machine is called (default: its host name)"},
-    {.name = "log-limit",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct up_options, log_limit),
-     .value_name = "SIZE",
-     .doc = "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT
-            "); of a job's gone pods 4 times that"},
+    OPTION_OVERCOMMIT(struct up_options),
+    OPTION_NODE_NAME(struct up_options),
+    OPTION_LOG_LIMIT(struct up_options),
     {.name = "volume",
      .type = OPTION_LIST,
      .offset = offsetof(struct up_options, volumes),
      .value_name = "NAME=DIR",
      .doc = "folder of a PersistentVolumeClaim (or NAMESPACE/NAME=DIR); remembered"},
-    {.name = "verbose",
-     .letter = 'v',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct up_options, verbose),
-     .doc = "log more"},
+    OPTION_VERBOSE(struct up_options),
     {0},
 };
 

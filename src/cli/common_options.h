@@ -1,0 +1,35 @@
+/*
+ * common_options.h - entries for options that several commands have, so that they are called and
+ * explained alike. own is the command's struct of options, with a member of the option's name.
+ */
+#ifndef MUSTER_CLI_COMMON_OPTIONS_H
+#define MUSTER_CLI_COMMON_OPTIONS_H
+
+#include "cli/log_limit.h"
+#include "cli/options.h"
+
+/* clang-format off */
+#define OPTION_OF_TEXT(own, member, option, what, ...) \
+    {.name = (option), .type = OPTION_TEXT, .offset = offsetof(own, member), \
+     .value_name = (what), .doc = __VA_ARGS__}
+#define OPTION_OF_FLAG(own, member, option, ...) \
+    {.name = (option), .type = OPTION_FLAG, .offset = offsetof(own, member), .doc = __VA_ARGS__}
+
+#define OPTION_DIR(own) \
+    OPTION_OF_TEXT(own, dir, "dir", "DIR", "data folder (default: $MUSTER_HOME, else ~/.muster)")
+#define OPTION_KUBECONFIG(own) \
+    OPTION_OF_TEXT(own, kubeconfig, "kubeconfig", "FILE", "where the API server is")
+#define OPTION_NODE_NAME(own) \
+    OPTION_OF_TEXT(own, node_name, "node-name", "NAME", \
+                   "what this machine is called (default: its host name)")
+#define OPTION_LOG_LIMIT(own) \
+    OPTION_OF_TEXT(own, log_limit, "log-limit", "SIZE", \
+                   "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT \
+                   "); of a job's gone pods 4 times that")
+#define OPTION_OVERCOMMIT(own) \
+    OPTION_OF_FLAG(own, overcommit, "overcommit", \
+                   "start jobs even when CPU and memory do not suffice")
+#define OPTION_VERBOSE(own) OPTION_OF_FLAG(own, verbose, "verbose", "log more", .letter = 'v')
+/* clang-format on */
+
+#endif
