@@ -182,16 +182,24 @@ struct writing {
     size_t series;
 };
 
+/* The points that are asked for, for free(); false when memory has run out. */
+static bool take_points(const struct writing *w, const struct tag *tag, struct point **ret,
+                        size_t *ret_len)
+{
+    *ret = points_of(&tag->series, &w->ask->range, ret_len);
+    if (*ret_len == SIZE_MAX)
+        w->out->failed = true;
+    return *ret_len != SIZE_MAX;
+}
+
 static void write_series(void *arg, const struct run *run, const struct tag *tag)
 {
     struct writing *w = arg;
+    struct point *p;
     size_t len;
-    struct point *p = points_of(&tag->series, &w->ask->range, &len);
 
-    if (len == SIZE_MAX) {
-        w->out->failed = true;
+    if (!take_points(w, tag, &p, &len))
         return;
-    }
     buf_adds(w->out, w->series++ ? ",{\"run\":" : "{\"run\":");
     write_text(w->out, run->name);
     buf_adds(w->out, ",\"tag\":");
@@ -278,13 +286,11 @@ static void write_cell(struct buf *out, const char *text)
 static void write_rows(void *arg, const struct run *run, const struct tag *tag)
 {
     struct writing *w = arg;
+    struct point *p;
     size_t len;
-    struct point *p = points_of(&tag->series, &w->ask->range, &len);
 
-    if (len == SIZE_MAX) {
-        w->out->failed = true;
+    if (!take_points(w, tag, &p, &len))
         return;
-    }
     for (size_t i = 0; i < len; i++) {
         write_cell(w->out, run->name);
         buf_addc(w->out, ',');
