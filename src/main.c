@@ -10,12 +10,13 @@
 
 int main(int argc, char **argv)
 {
+    int words = mpi_rsh_words(argc, argv);
+
     if (argc > 1 && strcmp(argv[1], SUPERVISOR_COMMAND) == 0)
         return supervisor_main(argc, argv);
     if (argc > 1 && strcmp(argv[1], EXEC_HELPER_COMMAND) == 0)
         return exec_helper_main();
-    if (argc > 1 &&
-        (strcmp(argv[1], MPI_RSH_COMMAND) == 0 || strcmp(argv[1], MPI_RSH_SSH_OPTION) == 0))
-        return mpi_rsh_main(argc - 2, argv + 2);
+    if (words > 0)
+        return mpi_rsh_main(argc - words, argv + words);
     return (int)command_main(argc, argv);
 }

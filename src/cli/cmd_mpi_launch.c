@@ -39,6 +39,15 @@ static const struct launch_options defaults = {
 
 static const char *const implementations[] = {"openmpi", "intel", "mpich", NULL};
 
+/* How each wants its hosts. Intel MPI's -f reads names only. */
+static const struct hostfile_form {
+    const char *implementation, *option, *before_slots;
+} hostfile_forms[] = {
+    {"openmpi", "--hostfile", " slots="},
+    {"intel", "-machinefile", ":"},
+    {"mpich", "-f", ":"},
+};
+
 static const struct option_spec options[] = {
     {.name = "namespace",
      .type = OPTION_TEXT,
@@ -106,6 +115,16 @@ static bool is_openmpi(const struct launch_options *o)
     return strcmp(o->implementation, "openmpi") == 0;
 }
 
+static const struct hostfile_form *form_of(const struct launch_options *o)
+{
+    size_t i = 0;
+
+    while (i < ELEMS(hostfile_forms) - 1 &&
+           strcmp(hostfile_forms[i].implementation, o->implementation) != 0)
+        i++;
+    return &hostfile_forms[i];
+}
+
 /* A file without a name, which mpirun inherits: nothing is left of it. */
 static const char *write_hostfile(struct arena *a, const struct launch_options *o)
 {
@@ -114,7 +133,7 @@ static const char *write_hostfile(struct arena *a, const struct launch_options *
     const char *path = NULL;
 
     for (size_t i = 0; i < o->workers.len; i++)
-        buf_addf(&text, is_openmpi(o) ? "%s slots=%lld\n" : "%s:%lld\n", o->workers.items[i],
+        buf_addf(&text, "%s%s%lld\n", o->workers.items[i], form_of(o)->before_slots,
                  (long long)o->slots);
     if (fd >= 0 && !text.failed && write(fd, text.data, text.len) == (ssize_t)text.len)
         path = arena_printf(a, "/proc/self/fd/%d", fd);
@@ -216,10 +235,30 @@ static void add_one_machine(struct words *w, const struct launch_options *o)
     }
 }
 
+/* Open MPI 5 starts its daemons with PRRTE, which has names of its own for these; version 4 does
+ * not know them. It finds its interfaces itself: told to use the loopback it finds none beside
+ * others. What the user set stays. */
+static void set_prrte(struct words *w, const char *agent)
+{
+    const char *const variables[][2] = {
+        {"PRTE_MCA_plm_ssh_agent", agent},
+        {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
+        {"PRTE_MCA_prte_do_not_resolve", "1"},
+        {"PRTE_MCA_prte_keep_fqdn_hostnames", "1"},
+    };
+
+    for (size_t i = 0; i < ELEMS(variables); i++)
+        if (setenv(variables[i][0], variables[i][1], 0) != 0)
+            w->arena->failed = true;
+}
+
 static void add_openmpi(struct words *w, const struct launch_options *o, bool one_machine,
                         const char *exe)
 {
-    add_mca(w, o, "plm_rsh_agent", arena_printf(w->arena, "%s %s", exe, MPI_RSH_COMMAND));
+    const char *agent = arena_printf(w->arena, "%s %s", exe, MPI_RSH_COMMAND);
+
+    set_prrte(w, agent);
+    add_mca(w, o, "plm_rsh_agent", agent);
     /* The launcher starts them all: only its pod has the token for it. */
     add_mca(w, o, "plm_rsh_no_tree_spawn", "1");
     add_mca(w, o, "if_base_do_not_resolve", "1");
@@ -232,15 +271,33 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
         add_user_mca(w, o->mca.items[i]);
 }
 
-/* Hydra takes these from the environment. */
-static void set_hydra(struct cli *cli, const struct launch_options *o, const char *exe)
+/* Ranks have their worker's environment, as Open MPI's do, and not the launcher's with its names
+ * and its token; the user may say otherwise. */
+static void add_no_environment(struct words *w, const struct launch_options *o)
 {
-    static const char *const launchers[] = {"HYDRA_LAUNCHER", "I_MPI_HYDRA_BOOTSTRAP"};
-    static const char *const programs[] = {"HYDRA_LAUNCHER_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"};
+    static const char *const others[] = {"-genvall", "-genvnone", "-genvlist", "-genvexcl"};
 
-    for (size_t i = 0; i < ELEMS(launchers); i++)
-        if (setenv(launchers[i], "ssh", 1) != 0 || setenv(programs[i], exe, 1) != 0)
-            talk_warn(&cli->talk, "out of memory");
+    for (size_t i = 0; i < ELEMS(others); i++)
+        if (user_set(o, others[i]))
+            return;
+    add(w, "-genvnone");
+}
+
+/* Hydra takes the rest from the environment. A host whose name is this machine's is one of its
+ * workers all the same: nothing is started here instead (autofork). */
+static void add_hydra(struct cli *cli, struct words *w, const struct launch_options *o,
+                      const char *exe)
+{
+    const char *const variables[][2] = {
+        {"HYDRA_LAUNCHER", "ssh"},        {"I_MPI_HYDRA_BOOTSTRAP", "ssh"},
+        {"HYDRA_LAUNCHER_EXEC", exe},     {"I_MPI_HYDRA_BOOTSTRAP_EXEC", exe},
+        {"HYDRA_LAUNCHER_AUTOFORK", "0"}, {"I_MPI_HYDRA_BOOTSTRAP_AUTOFORK", "0"},
+    };
+
+    for (size_t i = 0; i < ELEMS(variables); i++)
+        if (setenv(variables[i][0], variables[i][1], 1) != 0)
+            w->arena->failed = true;
+    add_no_environment(w, o);
     if (o->mca.len > 0)
         talk_warn(&cli->talk, "mca parameters are Open MPI's: they are left out for %s",
                   o->implementation);
@@ -276,12 +333,12 @@ static enum exit_code launch(struct cli *cli, const struct launch_options *o,
     }
     w->arena = &cli->arena;
     add(w, name);
-    add(w, is_openmpi(o) ? "--hostfile" : "-f");
+    add(w, form_of(o)->option);
     add(w, hostfile);
     if (is_openmpi(o))
         add_openmpi(w, o, workers->one_machine, exe);
     else
-        set_hydra(cli, o, exe);
+        add_hydra(cli, w, o, exe);
     for (size_t i = 0; i < o->extra.len; i++)
         add(w, o->extra.items[i]);
     for (size_t i = 0; i < args->len; i++)

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/exec_pump.h"
 #include "client/pod_config.h"
@@ -40,6 +41,17 @@ static int run(struct arena *a, const char *host, char **words, struct err *err)
     }
     buf_release(&command);
     return rc;
+}
+
+int mpi_rsh_words(int argc, char **argv)
+{
+    int n = 1;
+
+    if (argc > 1 && strcmp(argv[1], MPI_RSH_COMMAND) == 0)
+        return 2;
+    while (n < argc && (strcmp(argv[n], "-q") == 0 || strcmp(argv[n], "-x") == 0))
+        n++;
+    return n > 1 ? n : 0;
 }
 
 int mpi_rsh_main(int argc, char **argv)

@@ -4,11 +4,13 @@
 #define MUSTER_CLI_MPI_RSH_H
 
 #define MPI_RSH_COMMAND "mpi-rsh"
-/* Hydra (MPICH, Intel MPI) can only name a program, and runs it as `PROGRAM -x HOST COMMAND...`. */
-#define MPI_RSH_SSH_OPTION "-x"
 /* From mpi-launch: the container of each worker's pod to run in; absent: the only one. */
 #define MPI_RSH_CONTAINER "MUSTER_MPI_CONTAINER"
 
+/* How many words of a command line come before HOST; 0: it is none of mpirun's. Hydra can only name
+ * a program, and runs it as it would ssh: MPICH `PROGRAM -x HOST COMMAND...`, Intel MPI with -q
+ * before. */
+int mpi_rsh_words(int argc, char **argv);
 /* argv[0] is HOST. */
 int mpi_rsh_main(int argc, char **argv);
 

@@ -74,18 +74,20 @@ void mpi_words_feed(struct mpi_words *w, const char *data, size_t len)
             w->line[w->line_len++] = data[i];
 }
 
-/* "... Process name: [[9642,1],2] Exit code: 3": the rank's own words say more than the box. The
- * very last may be another's, which was stopped in the middle of its own. */
+/* "... Process name: [[9642,1],2] Exit code: 3" (of Open MPI 5, [prterun-HOST-681@1,2]): the rank's
+ * own words say more than the box. The very last may be another's, which was stopped in the middle
+ * of its own. */
 static const char *rank_failed(const struct mpi_words *w, struct arena *a, const char *box)
 {
-    const char *name = strstr(box, "Process name: [["), *code = strstr(box, "Exit code: ");
-    const char *rank = name ? strstr(name, "],") : NULL, *said;
+    const char *name = strstr(box, "Process name: ["), *code = strstr(box, "Exit code: ");
+    const char *rank = name && code > name ? memrchr(name, ',', (size_t)(code - name)) : NULL;
     struct last_words ranks = w->ranks;
+    const char *said;
 
-    if (!rank || !code)
+    if (!rank)
         return NULL;
     said = last_words_text(&ranks, a);
-    return arena_printf(a, "rank %d exited with code %d%s%s", atoi(rank + 2),
+    return arena_printf(a, "rank %d exited with code %d%s%s", atoi(rank + 1),
                         atoi(code + strlen("Exit code: ")), *said ? "; it last said: " : "", said);
 }
 

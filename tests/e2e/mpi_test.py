@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import pwd
 import shutil
 import signal
@@ -23,6 +24,16 @@ world = MPI.COMM_WORLD
 print("rank", world.rank, "is up", flush=True)
 while True:
     world.Barrier()
+"""
+
+# As MPICH's and Intel MPI's mpirun do: a proxy in every host of the list, started as with ssh.
+HYDRA = """#!/bin/sh
+[ "$1" = {form} ] && [ "$3" = -genvnone ] && [ "${variable}_AUTOFORK" = 0 ] && [ "${variable}" = ssh ] || exit 99
+hosts=$(cat "$2")
+shift 3
+for host in $hosts; do
+    echo "$host" and $("${variable}_EXEC" {options} "${{host%:*}}" "$@")
+done
 """
 
 
@@ -135,6 +146,21 @@ class AllInOne(Mpi, DaemonTest):
         self.create(mpi_job("bad", ["/usr/bin/python3", "-c", "raise ValueError('no such data')"]))
         sentence = self.ended("bad", "Failed")
         self.assertIn("exited with code 1; it last said: ValueError: no such data", sentence)
+
+    def test_an_mpirun_of_others(self):
+        """On one machine every worker's name is this machine's; the proxies run in the workers all the same."""
+        for name, form, variable, options in (("mpich", "-f", "HYDRA_LAUNCHER", "-x"),
+                                              ("intel", "-machinefile", "I_MPI_HYDRA_BOOTSTRAP", "-q -x")):
+            program = pathlib.Path(self.daemon.folder, name, "bin/mpirun")
+            program.parent.mkdir(parents=True)
+            program.write_text(HYDRA.format(form=form, variable=variable, options=options))
+            program.chmod(0o755)
+            self.create(mpi_job(name, ["hostname"], config={"implementation": name, "slotsPerWorker": 3,
+                                                            "home": str(program.parent.parent)}))
+        for name in ("mpich", "intel"):
+            self.ended(name, "Succeeded")
+            workers = [self.launcher(name).replace("launcher", f"worker-{i}") for i in range(2)]
+            self.assertEqual(self.launcher_log(name).splitlines()[1:], [f"{one}:3 and {one}" for one in workers])
 
     def test_a_machine_without_mpirun(self):
         nowhere = {"env": [{"name": "PATH", "value": "/nonexistent"}]}

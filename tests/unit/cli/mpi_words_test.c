@@ -58,6 +58,16 @@ static void a_rank_that_fails_says_why_itself(void **state)
            3, "rank 2 exited with code 3; it last said: ValueError: no data", 3);
 }
 
+static void a_rank_is_named_by_open_mpi_5_too(void **state)
+{
+    (void)state;
+    expect("ValueError: no data\n" RULE
+           "prterun detected that one or more processes exited with non-zero status, thus causing\n"
+           "the job to be terminated. The first process to do so was:\n\n"
+           "   Process name: [prterun-a-1,b-launcher-681@1,12]\n   Exit code:    1\n" RULE,
+           1, "rank 12 exited with code 1; it last said: ValueError: no data", 1);
+}
+
 /* All fail; the first of them ends the others, wherever they are. */
 static void a_rank_that_is_cut_short_does_not_hide_why(void **state)
 {
@@ -108,6 +118,7 @@ int main(void)
         cmocka_unit_test(a_program_that_is_not_there),
         cmocka_unit_test(a_rank_that_fails_says_why_itself),
         cmocka_unit_test(a_rank_that_is_cut_short_does_not_hide_why),
+        cmocka_unit_test(a_rank_is_named_by_open_mpi_5_too),
         cmocka_unit_test(a_lost_worker_is_named),
         cmocka_unit_test(a_signal_keeps_its_code),
         cmocka_unit_test(what_says_nothing_is_left_alone),
