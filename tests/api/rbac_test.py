@@ -46,16 +46,8 @@ def account(name):
     return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}}
 
 
-class Rbac(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = harness.Daemon("--only", "api")
-
-    @classmethod
-    def tearDownClass(cls):
-        wrong = cls.daemon.close()
-        if wrong:
-            raise AssertionError("\n".join(wrong))
+class Rbac(harness.WithDaemon):
+    options = ("--only", "api")
 
     def tearDown(self):
         for path in (PODS, ROLES, BINDINGS):

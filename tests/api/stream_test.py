@@ -10,7 +10,6 @@ import socket
 import struct
 import sys
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -118,17 +117,7 @@ class Tab:
         self.socket.close()
 
 
-class Stream(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = harness.Daemon()
-
-    @classmethod
-    def tearDownClass(cls):
-        wrong = cls.daemon.close()
-        if wrong:
-            raise AssertionError("\n".join(wrong))
-
+class Stream(harness.WithDaemon):
     def tearDown(self):
         self.daemon.call("DELETE", MAPS)
 

@@ -314,8 +314,8 @@ class Daemon:
                               env={**self.environment, **(environment or {})}, timeout=timeout or PATIENCE)
 
 
-class DaemonTest(unittest.TestCase):
-    """A test with a daemon of its own per class."""
+class WithDaemon(unittest.TestCase):
+    """Tests with a daemon of their own per class; what they leave in it is their own affair."""
 
     options = ()
     environment = None
@@ -329,6 +329,10 @@ class DaemonTest(unittest.TestCase):
         wrong = cls.daemon.close()
         if wrong:
             raise AssertionError("\n".join(wrong))
+
+
+class DaemonTest(WithDaemon):
+    """Tests with jobs."""
 
     def tearDown(self):
         """Whatever a test leaves in the namespace, above all a failed one, is gone before the next begins."""

@@ -12,7 +12,6 @@ import socket
 import struct
 import sys
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -27,18 +26,8 @@ PODS = "/api/v1/namespaces/default/pods"
 IDLE = 5000
 
 
-class Hostile(unittest.TestCase):
+class Hostile(harness.WithDaemon):
     options = ("--only", "api")
-
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = harness.Daemon(*cls.options)
-
-    @classmethod
-    def tearDownClass(cls):
-        wrong = cls.daemon.close()
-        if wrong:
-            raise AssertionError("\n".join(wrong))
 
     def tearDown(self):
         self.assertIsNone(self.daemon.process.poll(), "the server is gone")
