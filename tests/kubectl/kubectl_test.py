@@ -1,22 +1,19 @@
 #!/usr/bin/python3
 """Stock kubectl, old and current, against `muster up`: what users type, and what they see."""
 import base64
-import contextlib
 import http.client
 import json
 import os
 import pathlib
 import select
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import harness  # noqa: E402
 from harness import DaemonTest  # noqa: E402
+from stock_kubectl import StockKubectl  # noqa: E402
 
 MANIFEST = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -42,35 +39,8 @@ spec:
 """
 
 
-class Kubectl:
+class Kubectl(StockKubectl):
     """The tests, for one version; the classes at the end say which."""
-
-    version = None
-
-    def setUp(self):
-        self.home = tempfile.mkdtemp(prefix="muster-kubectl-")
-        self.addCleanup(shutil.rmtree, self.home, True)
-        self.binary = str(harness.ROOT / f"build/bin/kubectl-{self.version}")
-        # A fresh HOME each: a warm discovery cache would hide what the server does.
-        self.environment = {"HOME": self.home, "PATH": os.environ["PATH"],
-                            "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
-
-    def kubectl(self, *arguments, code=0, stdin=None):
-        done = subprocess.run([self.binary, *arguments], input=stdin, capture_output=True, text=True,
-                              env=self.environment, timeout=harness.PATIENCE)
-        self.assertEqual(done.returncode, code, f"kubectl {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
-        return done
-
-    @contextlib.contextmanager
-    def background(self, *arguments):
-        process = subprocess.Popen([self.binary, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=self.environment)
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-            process.communicate()
 
     def apply(self, name, script="exec sleep 1000", replace=()):
         text = MANIFEST.format(name=name, script=script)

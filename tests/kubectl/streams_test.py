@@ -9,12 +9,10 @@ import pathlib
 import pty
 import re
 import select
-import shutil
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import threading
 import time
@@ -23,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import harness  # noqa: E402
 from harness import DaemonTest, PODS  # noqa: E402
+from stock_kubectl import StockKubectl  # noqa: E402
 
 MEGABYTE = 1 << 20
 
@@ -102,34 +101,8 @@ class Echo:
         self.listener.close()
 
 
-class Streams:
+class Streams(StockKubectl):
     """The tests, for one version; the classes at the end say which."""
-
-    version = None
-
-    def setUp(self):
-        self.home = tempfile.mkdtemp(prefix="muster-streams-")
-        self.addCleanup(shutil.rmtree, self.home, True)
-        self.binary = str(harness.ROOT / f"build/bin/kubectl-{self.version}")
-        self.environment = {"HOME": self.home, "PATH": os.environ["PATH"],
-                            "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
-
-    def kubectl(self, *arguments, code=0, stdin=None, text=True):
-        done = subprocess.run([self.binary, *arguments], input=stdin, capture_output=True, text=text,
-                              env=self.environment, timeout=harness.PATIENCE)
-        self.assertEqual(done.returncode, code, f"kubectl {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
-        return done
-
-    @contextlib.contextmanager
-    def background(self, *arguments, **how):
-        process = subprocess.Popen([self.binary, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=self.environment, **how)
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
 
     def pod(self, script="exec sleep 1000", name="streams"):
         """A job's only replica, running; its name and UID."""

@@ -3,15 +3,13 @@
 import json
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import harness  # noqa: E402
 from harness import DaemonTest  # noqa: E402
+from stock_kubectl import StockKubectl  # noqa: E402
 
 POD = """\
 apiVersion: v1
@@ -63,28 +61,13 @@ def config_map(name, **data):
     return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 
 
-class Writes:
+class Writes(StockKubectl):
     """The tests, for one version; the classes at the end say which."""
-
-    version = None
-
-    def setUp(self):
-        self.home = tempfile.mkdtemp(prefix="muster-kubectl-")
-        self.addCleanup(shutil.rmtree, self.home, True)
-        self.binary = str(harness.ROOT / f"build/bin/kubectl-{self.version}")
-        self.environment = {"HOME": self.home, "PATH": os.environ["PATH"],
-                            "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
 
     def tearDown(self):
         """What a failed test leaves would fail the next ones too."""
         self.daemon.call("DELETE", harness.PODS.format(ns="default") + "?gracePeriodSeconds=0")
         super().tearDown()
-
-    def kubectl(self, *arguments, code=0, stdin=None):
-        done = subprocess.run([self.binary, *arguments], input=stdin, capture_output=True, text=True,
-                              env=self.environment, timeout=harness.PATIENCE)
-        self.assertEqual(done.returncode, code, f"kubectl {' '.join(arguments)}:\n{done.stdout}\n{done.stderr}")
-        return done
 
     def get(self, *what):
         return json.loads(self.kubectl("get", *what, "-o", "json").stdout)
