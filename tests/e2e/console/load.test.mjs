@@ -1,8 +1,9 @@
 // Much of everything: 5,000 jobs, a log of 1 GB, 20,000 lines a second, and a daemon that is killed while a log is followed.
 //
 // What is promised is promised of a machine like the one it was measured on, and of the page, not of what else that machine
-// does. So a fixed piece of work is timed beside it (a slower processor may take longer in the same measure), the page's own
-// cost is counted in processor time, and of the times on the wall the least counts: others can only add to it.
+// does. So what is asserted is what a busy machine does not change: the processor time that was spent (a fixed piece of work
+// is timed beside it: on a slower processor both take longer), how many frames were drawn, how many bytes were read. Times on
+// the wall are printed.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
@@ -12,7 +13,8 @@ import { Gate, JOBS, PODS, figure, job, row, testNoComplaints, withConsole } fro
 
 const MANY = 5_000;
 const WORK_MS = 35; // processor time of work() where the promises were made
-const TRIES = 20;
+const FRAMES = 6; // in 100 ms
+const READ_LIMIT_BYTES = 32e6; // of the log's 1e9
 const FLOODS = 5;
 const shared = withConsole([], makeMany);
 const at = (name, tab) => `/jobs/default/PyTorchTrainingJob/${name}/${tab}`;
@@ -34,22 +36,32 @@ async function makeMany(daemon) {
   figure(`${MANY} jobs created in ${((performance.now() - begun) / 1000).toFixed(1)} s`);
 }
 
-/** In the page: does it, and answers after how many ms a frame was drawn in which it is so. */
+/** In the page: does it, and answers after how many ms, and at which frame, it is so. */
 function timed(page, act, isSo, argument) {
   return page.evaluate(`(async () => {
     const act = ${act}, isSo = ${isSo}, argument = ${JSON.stringify(argument ?? null)};
     const begun = performance.now();
+    let frames = 0;
     act(argument);
-    do await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))); while (!isSo(argument));
-    return performance.now() - begun;
+    do {
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      frames++;
+    } while (!isSo(argument));
+    return { ms: performance.now() - begun, frames };
   })()`);
 }
 
 const total = "(n) => document.querySelector('.page-head [role=status]').textContent.match(/\\d+/)[0] === String(n)";
 const type = (text) => `() => { const box = document.getElementById("search"); box.value = "${text}"; box.dispatchEvent(new Event("input", { bubbles: true })); }`;
 
-/** Processor time of the page's main thread so far, in ms: what others do on the machine is not in it. */
-async function processorTime(page) {
+/** Processor time of all of the browser's processes so far, in ms: what others do on the machine is not in it. */
+async function processorTime() {
+  const session = await shared.browser.browser.newBrowserCDPSession();
+  return async () => 1000 * (await session.send("SystemInfo.getProcessInfo")).processInfo.reduce((sum, one) => sum + one.cpuTime, 0);
+}
+
+/** Processor time of the page's main thread alone. */
+async function mainThreadTime(page) {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
   return async () => 1000 * (await session.send("Performance.getMetrics")).metrics.find((one) => one.name === "TaskDuration").value;
@@ -62,43 +74,39 @@ const work = () => {
   return JSON.parse(JSON.stringify(rows)).sort((a, b) => a.x - b.x).length;
 };
 
-/** How many times slower than promised a page may be here: 1, or more where the processor is slower. */
+/** How many times as much processor time as promised a page may take here: 1, or more where the processor is slower. */
 async function allowance(page) {
-  const spent = await processorTime(page);
-  let least = Infinity;
+  const spent = await mainThreadTime(page);
+  const costs = [];
   for (let i = 0; i < 5; i++) {
     const before = await spent();
     await page.evaluate(work);
-    least = Math.min(least, (await spent()) - before);
+    costs.push((await spent()) - before);
   }
-  figure(`the work that takes ${WORK_MS} ms of processor time elsewhere takes ${least.toFixed(0)} ms here`);
-  return Math.max(1, least / WORK_MS);
-}
-
-/** Measures until the least is under the limit, or for so many times; answers all. The first may compile. */
-async function measured(limit, measure, atLeast = 1) {
-  const all = [];
-  for (let i = 0; i < TRIES && (i < atLeast || Math.min(...all) >= limit); i++) all.push(await measure(i));
-  return all;
+  figure(`the work that takes ${WORK_MS} ms of processor time elsewhere takes ${middle(costs).toFixed(0)} ms here`);
+  return Math.max(1, middle(costs) / WORK_MS);
 }
 
 const middle = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
 
-/** Of what the page does: the middle of its processor times, and the least time until it was drawn, are as promised. undo: not
- *  measured, between two of them. */
+/** Under 100 ms: the middle of five keeps the page's main thread busy for less, two processors together too, and is drawn in one
+ *  of the frames of that time. undo: between two of them, not measured. */
 async function asPromised(page, what, limit, measure, undo = async () => undefined) {
-  const spent = await processorTime(page);
-  const costs = [];
-  const times = await measured(limit, async (i) => {
+  const thread = await mainThreadTime(page), all = await processorTime();
+  const costs = [], sums = [], times = [], frames = [];
+  for (let i = 0; i < 5; i++) {
     if (i) await undo();
-    const before = await spent();
-    const ms = await measure(i);
-    costs.push((await spent()) - before);
-    return ms;
-  }, 4);
-  figure(`${what} in ${MANY} jobs: ${middle(times).toFixed(0)} ms, at least ${Math.min(...times).toFixed(0)}; ${middle(costs).toFixed(0)} ms of processor time (promised: 100, allowed here: ${limit.toFixed(0)})`);
-  assert.ok(Math.min(...times) < limit, `${what} took ${times} ms`);
-  assert.ok(middle(costs) < limit, `${what} took ${costs} ms of processor time`);
+    const before = [await all(), await thread()];
+    const seen = await measure(i);
+    costs.push((await thread()) - before[1]);
+    sums.push((await all()) - before[0]);
+    times.push(seen.ms);
+    frames.push(seen.frames);
+  }
+  figure(`${what} in ${MANY} jobs: ${middle(times).toFixed(0)} ms, drawn in frame ${middle(frames)}; processor time of the page ${middle(costs).toFixed(0)} ms (promised: 100, allowed here: ${limit.toFixed(0)}), of the whole browser ${middle(sums).toFixed(0)} ms`);
+  assert.ok(middle(costs) < limit, `${what} took ${costs} ms of the page's processor time`);
+  assert.ok(middle(sums) < 2 * limit, `${what} took ${sums} ms of the browser's processor time`);
+  assert.ok(middle(frames) <= FRAMES, `${what} was drawn in frame ${frames}`);
 }
 
 test("5,000 jobs: search, filter and scroll", async () => {
@@ -126,6 +134,13 @@ async function logFile(name) {
   return path.join(folder, fs.readdirSync(folder).find((one) => one.startsWith("pytorch.")));
 }
 
+/** What the daemon has used and read so far. */
+function daemonUse() {
+  const { pid } = shared.daemon.process;
+  const [user, system] = fs.readFileSync(`/proc/${pid}/stat`, "utf8").replace(/.*\) /, "").split(" ").slice(11, 13).map(Number);
+  return { ms: (user + system) * 10, bytes: Number(/^rchar: (\d+)/.exec(fs.readFileSync(`/proc/${pid}/io`, "utf8"))[1]) };
+}
+
 test("a log of 1 GB opens at its end", async () => {
   await shared.daemon.api("POST", JOBS, job("gigabyte", "echo begin"));
   await shared.daemon.phase("gigabyte", "Succeeded");
@@ -139,14 +154,15 @@ test("a log of 1 GB opens at its end", async () => {
   const page = await shared.browser.page(shared.daemon);
   await page.goto(at("gigabyte", "yaml")); // the frame and the job are there
   await page.locator(".cm-line").first().waitFor();
-  const open = (tab, there) => timed(page, `() => [...document.querySelectorAll(".tabs a")].find((one) => one.textContent === "${tab}").click()`, there);
   const limit = 1000 * (await allowance(page));
-  const times = await measured(limit, async (i) => {
-    if (i) await open("YAML", `() => document.querySelector(".cm-line") !== null`);
-    return open("日志", `() => [...document.querySelectorAll(".log-line")].some((one) => one.textContent.includes("this is the end"))`);
-  });
-  figure(`log of ${(fs.statSync(file).size / 1e9).toFixed(2)} GB shown at its end after ${times.map((ms) => ms.toFixed(0))} ms (promised: 1000, allowed here: ${limit.toFixed(0)})`);
-  assert.ok(Math.min(...times) < limit, `it took ${times} ms`);
+  const spent = await processorTime();
+  const before = { browser: await spent(), daemon: daemonUse() };
+  const { ms } = await timed(page, `() => [...document.querySelectorAll(".tabs a")].find((one) => one.textContent === "日志").click()`, `() => [...document.querySelectorAll(".log-line")].some((one) => one.textContent.includes("this is the end"))`);
+  const after = { browser: await spent(), daemon: daemonUse() };
+  const cost = after.browser - before.browser + after.daemon.ms - before.daemon.ms, read = after.daemon.bytes - before.daemon.bytes;
+  figure(`log of ${(fs.statSync(file).size / 1e9).toFixed(2)} GB shown at its end after ${ms.toFixed(0)} ms (promised: 1000), ${cost.toFixed(0)} ms of processor time (allowed here: ${limit.toFixed(0)}), ${(read / 1e6).toFixed(1)} MB read`);
+  assert.ok(cost < limit, `it took ${cost} ms of processor time`);
+  assert.ok(read < READ_LIMIT_BYTES, `${read} bytes were read`);
   fs.truncateSync(file, 0);
   await page.context().close();
 });
@@ -168,6 +184,8 @@ print("the flood is over after %.1f s" % (time.time() - begun), flush=True)`;
   await page.goto(at(name, "logs"));
   await page.getByRole("toolbar", { name: "日志" }).waitFor();
   const limit = 500 * (await allowance(page));
+  const spent = await mainThreadTime(page);
+  let over = false, most = 0, last = await spent();
   const watching = page.evaluate(() => new Promise((resolve) => {
     const frames = [];
     let last = performance.now(), begun = 0;
@@ -184,17 +202,27 @@ print("the flood is over after %.1f s" % (time.time() - begun), flush=True)`;
     tick();
   }));
   gate.open();
+  // The main thread answers between two pieces of its work: none of them is longer than what it spent from answer to answer.
+  const asking = (async () => {
+    while (!over) {
+      const now = await spent();
+      most = Math.max(most, now - last);
+      last = now;
+    }
+  })();
   const { frames, seconds, end } = await watching;
+  over = true;
+  await asking;
   await page.context().close();
   const sorted = [...frames].sort((a, b) => a - b);
-  figure(`80,000 lines, ${end.trim().replace(/.*the flood/, "the flood")}: followed in ${seconds.toFixed(1)} s, longest frame ${sorted.at(-1).toFixed(0)} ms (allowed here: ${limit.toFixed(0)}), 95th of 100 ${sorted[Math.floor(0.95 * sorted.length)].toFixed(0)} ms, ${(frames.length / seconds).toFixed(0)} frames a second`);
-  return { longest: sorted.at(-1), limit };
+  figure(`80,000 lines, ${end.trim().replace(/.*the flood/, "the flood")}: followed in ${seconds.toFixed(1)} s, at most ${most.toFixed(0)} ms of processor time at a stretch (allowed here: ${limit.toFixed(0)}), longest frame ${sorted.at(-1).toFixed(0)} ms, 95th of 100 ${sorted[Math.floor(0.95 * sorted.length)].toFixed(0)} ms, ${(frames.length / seconds).toFixed(0)} frames a second`);
+  return { longest: most, limit };
 }
 
 test("20,000 lines a second are followed without freezing", async () => {
   let seen = { longest: Infinity, limit: 0 };
   for (let i = 0; i < FLOODS && seen.longest >= seen.limit; i++) seen = await flood(`flood-${i}`);
-  assert.ok(seen.longest < seen.limit, `the page froze for ${seen.longest} ms`);
+  assert.ok(seen.longest < seen.limit, `the page was busy for ${seen.longest} ms`);
 });
 
 test("the daemon killed while a log is followed: the page catches up, nothing lost, nothing doubled", async () => {
