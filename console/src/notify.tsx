@@ -3,9 +3,10 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useJobs } from "./data/jobs.ts";
 import type { Job } from "./data/types.ts";
-import { texts, translator } from "./i18n/index.ts";
+import { lang, texts, translator } from "./i18n/index.ts";
 import { newlyOver } from "./lib/endings.ts";
 import { jobHref } from "./lib/jobs.ts";
+import { say } from "./lib/say.ts";
 import { STATE_SHAPE, stateOfJob } from "./lib/state.ts";
 import { navigate } from "./router.ts";
 import { Menu } from "./ui/menu.tsx";
@@ -34,7 +35,7 @@ function tell(job: Job): void {
   const text = t("ended", { name: job.metadata.name, state: `${STATE_SHAPE[state]} ${job.status?.phase ?? ""}` });
   toast(text, { kind: state === "failed" ? "error" : "info", action: { label: t("open"), run: () => navigate(jobHref(job)) } });
   if (how.value !== "browser" || !document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
-  const note = new Notification(text, { body: job.status?.message ?? "", tag: job.metadata.uid });
+  const note = new Notification(text, { body: say(job.status?.message ?? "", lang.value), tag: job.metadata.uid });
   note.onclick = () => { window.focus(); navigate(jobHref(job)); };
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { jobTexts } from "../src/i18n/job.ts";
 import type { Event, Job, Node, Pod } from "../src/data/types.ts";
@@ -6,7 +7,7 @@ import { newlyOver } from "../src/lib/endings.ts";
 import { shortCause, tellingLine, tipFor, type Tip } from "../src/lib/failure.ts";
 import { gpuKinds, misfit } from "../src/lib/fit.ts";
 import { byteTicks, shortBytes } from "../src/lib/quantity.ts";
-import { say } from "../src/lib/say.ts";
+import { say, sayBoth } from "../src/lib/say.ts";
 import { sparkPath } from "../src/lib/spark.ts";
 import { gathered, ticks, timeLineOf } from "../src/lib/timeline.ts";
 import { queuePosition, waitingText } from "../src/lib/waiting.ts";
@@ -133,6 +134,33 @@ test("the controllers' sentences in Chinese", () => {
   assert.equal(say("2 of 4 pods are running", "zh"), "4 个 Pod 中有 2 个在运行");
   assert.equal(say("2 of 4 pods are running", "en"), "2 of 4 pods are running");
   assert.equal(say("unheard of", "zh"), "unheard of");
+  assert.equal(say('a-w-0 failed with exit code 139 in container "side" (segmentation fault, SIGSEGV); it last said: step 3', "zh"), "a-w-0 的容器 side 以退出码 139 失败（段错误，SIGSEGV）；最后的输出：step 3");
+  assert.equal(say("MPIJob a has failed: a-l failed with exit code 137 (killed, SIGKILL): not for lack of memory: the kernel counts no such kill; no restart is allowed (backoffLimit 0)", "zh"),
+    "a 失败：a-l 以退出码 137 失败（被杀死，SIGKILL）：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）");
+  assert.equal(say("TensorBoard [a] is not ready: tensorboard is starting and does not answer yet.", "zh"), "TensorBoard a 尚未就绪：tensorboard 正在启动，尚未响应。");
+  assert.equal(sayBoth("The job is paused.", "zh"), "Job 已暂停。\nThe job is paused.");
+  assert.equal(sayBoth("The job is paused.", "en"), "The job is paused.");
+});
+
+/** Sentences of the C files that tell jobs, pods and boards why: what stands for a value is filled in. */
+function sentences(file: string, begin: RegExp): string[] {
+  const text = readFileSync(`../src/${file}`, "utf8").replace(/"\s*PRI[du]64\s*"/g, "d").replace(/%"\s*PRI[du]64/g, '%d"').replace(/"\s*\n\s*"/g, "");
+  return [...text.matchAll(/"((?:[^"\\\n]|\\.)*)"/g)].map(([, one]) => one!.replace(/\\"/g, '"')).filter((one) => begin.test(one))
+    .map((one) => one.replace(/%(?:\.\d+)?(?:s|zu|d)/g, (which) => (which.endsWith("s") ? "x" : "3")));
+}
+
+test("no event of a job is left without its Chinese", () => {
+  const files: [string, RegExp][] = [
+    ["core/job_events.c", /^(A|Create|Replace|The) /], ["core/job_conditions.c", /^(All|The|No|3|%d) .*\.$/], ["core/job_tensorboard.c", /^(TensorBoard \[%s\] (was|is being|is ready)|There is|spec\.tensorboardSpec names)/],
+    ["core/tensorboard.c", /^(tensorboard (is|has|answers)|The pod is|Every port|It is suspended;|Nobody has used it for 24|There is)/], ["core/replica_pod.c", /^(The template's|%s sets|%s names)/],
+    ["core/job_why.c", /^(the job|a %s|%s (was|ended)|nothing is known|%zu of)/], ["core/schedule_words.c", /^(waiting|can never)/], ["core/node_loss.c", /^(The|the) node has/], ["agent/pod_sync.c", /^(no command|the pod was)/],
+    ["agent/pod_work.c", /^(Stopping|Started|The|No token) /],
+  ];
+  for (const [file, begin] of files) {
+    const found = sentences(file, begin);
+    assert.ok(found.length, `no sentence was found in ${file}`);
+    for (const one of found) assert.match(say(one, "zh"), /[\u4e00-\u9fff]/, `${file}: ${one}`);
+  }
 });
 
 test("marks of one moment are one, warnings first", () => {

@@ -2,8 +2,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { request } from "../data/api.ts";
 import type { Pod } from "../data/types.ts";
-import { tc, translator } from "../i18n/index.ts";
+import { lang, tc, translator } from "../i18n/index.ts";
 import { logsTexts } from "../i18n/logs.ts";
+import { say } from "../lib/say.ts";
 import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
 import { Dialog } from "../ui/dialog.tsx";
@@ -290,7 +291,7 @@ export default function Logs(props: TabProps) {
       ))}
       {follower && follower.lines.dropped > 0 ? <p class="dim">{t("dropped", { count: follower.lines.dropped })}</p> : null}
       {mayHaveOlder(follower, chosen) ? <p><button type="button" onClick={() => readOlder(chosen)}>{t("older")}</button></p> : null}
-      {!rows.length ? <Empty title={t("empty")}><p>{waiting ? t("waiting", { message: waiting }) : t("emptyHint")}</p></Empty>
+      {!rows.length ? <Empty title={t("empty")}><p>{waiting ? t("waiting", { message: say(waiting, lang.value) }) : t("emptyHint")}</p></Empty>
         : chosen.wrap ? <div class="log-rows wrapped" tabIndex={0} role="region" aria-label={t("log")}>{rows.slice(-WRAPPED_LIMIT).map((row, i) => draw(row, i + Math.max(0, rows.length - WRAPPED_LIMIT)))}</div>
         : <VirtualList class="log-rows" label={t("log")} count={rows.length} rowHeight={ROW_PX} render={(i) => draw(rows[i]!, i)} />}
       {json === null ? null : <Dialog wide title={t("json")} onClose={() => setJson(null)}><pre class="tail">{prettyJson(json) ?? json}</pre></Dialog>}

@@ -152,6 +152,13 @@ test("003: 创建 Job > PyTorch > 预览 YAML > paste > 创建, to Succeeded", a
   assert.equal(await page.getByText(/^Pod\//).count(), 0);
   await page.getByRole("checkbox", { name: "详细事件" }).check();
   await page.getByText(/^Pod\//).first().waitFor();
+  // What was said of the job and its pods, in the reader's language; on hover as it was written.
+  const said = await page.locator("td.message").evaluateAll((cells) => cells.map((one) => [one.textContent, one.querySelector("[title]")?.title]));
+  assert.ok(said.length >= 5);
+  for (const [text, original] of said) {
+    assert.match(text, /[\u4e00-\u9fff]/);
+    assert.match(original, /^[\x20-\x7e]+$/);
+  }
 
   const [popup] = await Promise.all([page.waitForEvent("popup"), field("TensorBoard").getByRole("link", { name: /^Running/ }).click()]);
   await popup.waitForURL(new RegExp(`/tensorboard/default/[^/]+/`));

@@ -3,10 +3,10 @@ import { useEffect, useRef } from "preact/hooks";
 import { corePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { Event, Job, Pod } from "../../data/types.ts";
-import { lang, translator } from "../../i18n/index.ts";
+import { translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
-import { say } from "../../lib/say.ts";
 import { query, setQuery } from "../../router.ts";
+import { Said } from "../../ui/said.tsx";
 import { Ago } from "../../ui/time.tsx";
 
 const t = translator(jobTexts);
@@ -42,7 +42,7 @@ export function EventTable(props: { events: Event[]; withObject: boolean }) {
               <td><Ago time={event.firstTimestamp ?? event.metadata.creationTimestamp} /></td>
               <td><Ago time={lastSeen(event)} /></td>
               <td>{event.reason}</td>
-              <td title={say(event.message ?? "", lang.value)}>{event.message}{(event.count ?? 1) > 1 ? <span class="dim num"> ×{event.count}</span> : null}</td>
+              <td class="message"><Said text={event.message} />{(event.count ?? 1) > 1 ? <span class="dim num"> ×{event.count}</span> : null}</td>
               {props.withObject ? <td class="mono">{event.involvedObject.kind}/{event.involvedObject.name}</td> : null}
             </tr>
           ))}
@@ -56,7 +56,7 @@ export function EventTable(props: { events: Event[]; withObject: boolean }) {
 function conditionEvents(job: Job): Event[] {
   return (job.status?.conditions ?? []).map((one) => ({
     metadata: { name: `condition-${one.type}`, uid: `condition-${one.type}`, resourceVersion: "", creationTimestamp: one.lastTransitionTime ?? job.metadata.creationTimestamp },
-    type: "Condition", reason: `${one.type} = ${one.status}`, message: [one.reason !== "-" ? one.reason : "", one.message].filter(Boolean).join(": "),
+    type: "Condition", reason: `${one.type} = ${one.status}${one.reason && one.reason !== "-" ? ` (${one.reason})` : ""}`, message: one.message ?? "",
     involvedObject: { kind: job.kind ?? "", name: job.metadata.name, uid: job.metadata.uid },
   }));
 }

@@ -1,16 +1,16 @@
 // The first tab: what the tutorials call basic information, conditions and events; and a time line.
 import { boardHref, useBoard } from "../../data/boards.ts";
 import type { Condition, Job, Pod } from "../../data/types.ts";
-import { lang, tc, translator } from "../../i18n/index.ts";
+import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { lazy } from "../../lazy.tsx";
 import { claimsOf, extendedResources, isDebug, jobHref, lossText, pair, priorityOf, queueOf, replicasByRole, schedulerOf, totalsOf } from "../../lib/jobs.ts";
-import { say } from "../../lib/say.ts";
 import { isOver, stateOfJob, stateOfPhase, stateOfPod, type State } from "../../lib/state.ts";
 import { duration, exact, millis } from "../../lib/time.ts";
 import { LiveTail } from "../../logs/tail.tsx";
 import { copyText } from "../../ui/cli.tsx";
+import { Said } from "../../ui/said.tsx";
 import { StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { Events, useJobEvents } from "./events.tsx";
@@ -64,7 +64,7 @@ function Conditions(props: { conditions: Condition[] }) {
         <div class="scroll-x"><table>
           <thead><tr><th scope="col">{t("type")}</th><th scope="col">{t("status")}</th><th scope="col">{t("changed")}</th><th scope="col">{t("reason")}</th><th scope="col">{t("message")}</th></tr></thead>
           <tbody>{sorted.map((one) => (
-            <tr key={one.type}><td>{one.type}</td><td>{one.status}</td><td><Ago time={one.lastTransitionTime} /></td><td>{one.reason}</td><td title={say(one.message ?? "", lang.value)}>{one.message}</td></tr>
+            <tr key={one.type}><td>{one.type}</td><td>{one.status}</td><td><Ago time={one.lastTransitionTime} /></td><td>{one.reason}</td><td><Said text={one.message} /></td></tr>
           ))}</tbody>
         </table></div>
       ) : <p class="dim">{t("noConditions")}</p>}

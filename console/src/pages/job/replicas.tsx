@@ -14,6 +14,7 @@ import { query, setQuery } from "../../router.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty } from "../../ui/notice.tsx";
+import { Said } from "../../ui/said.tsx";
 import { StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { EventTable } from "./events.tsx";
@@ -54,7 +55,7 @@ function PodConditions(props: { pod: Pod }) {
     <table>
       <thead><tr><th scope="col">{t("type")}</th><th scope="col">{t("status")}</th><th scope="col">{t("changed")}</th><th scope="col">{t("reason")}</th><th scope="col">{t("message")}</th></tr></thead>
       <tbody>{(props.pod.status?.conditions ?? []).map((one) => (
-        <tr key={one.type}><td>{one.type}</td><td>{one.status}</td><td><Ago time={one.lastTransitionTime} /></td><td>{one.reason}</td><td>{one.message}</td></tr>
+        <tr key={one.type}><td>{one.type}</td><td>{one.status}</td><td><Ago time={one.lastTransitionTime} /></td><td>{one.reason}</td><td><Said text={one.message} /></td></tr>
       ))}</tbody>
     </table>
   );

@@ -4,7 +4,7 @@ import type { Event, Job, Pod } from "../../data/types.ts";
 import { lang, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { jobHref } from "../../lib/jobs.ts";
-import { say } from "../../lib/say.ts";
+import { sayBoth } from "../../lib/say.ts";
 import { isOver } from "../../lib/state.ts";
 import { gathered, ticks, timeLineOf, type Lane, type SpanKind } from "../../lib/timeline.ts";
 import { duration, exact, now } from "../../lib/time.ts";
@@ -43,7 +43,7 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
             <span class="lane-marks">
               {gathered(lane.marks, length * NEAR).map((group) => {
                 const first = group.events[0]!;
-                const words = group.events.map((event) => `${event.reason}: ${say(event.message ?? "", lang.value)}`).join("\n");
+                const words = group.events.map((event) => `${event.reason}: ${sayBoth(event.message ?? "", lang.value)}`).join("\n");
                 const warning = first.type === "Warning";
                 return (
                   <button key={first.metadata.uid} type="button" class={`mark-event ${warning ? "warn" : ""} ${group.events.some((event) => event.metadata.name === chosen) ? "on" : ""}`} style={{ left: share(group.at) }} tabIndex={warning || !lane.name ? 0 : -1}

@@ -3,14 +3,14 @@ import { useEffect, useState } from "preact/hooks";
 import { request } from "../../data/api.ts";
 import { corePath } from "../../data/kinds.ts";
 import type { Job, Pod } from "../../data/types.ts";
-import { lang, translator } from "../../i18n/index.ts";
+import { translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { exitWord, firstEnding, sentenceOf, tellingLine, tipFor, type Ending } from "../../lib/failure.ts";
 import { jobHref } from "../../lib/jobs.ts";
 import { stateOfJob } from "../../lib/state.ts";
 import { duration, millis, now } from "../../lib/time.ts";
-import { say } from "../../lib/say.ts";
 import { spansOf } from "../../logs/ansi.ts";
+import { Said } from "../../ui/said.tsx";
 
 const t = translator(jobTexts);
 const LINES = 20;
@@ -42,7 +42,7 @@ function Failed(props: { job: Job; pods: Pod[] }) {
   return (
     <div class="box bad" role="region" aria-label={t("failedTitle")}>
       <h2>{t("failedTitle")}</h2>
-      <p title={sentenceOf(props.job)}>{say(sentenceOf(props.job), lang.value)}</p>
+      <p><Said text={sentenceOf(props.job)} /></p>
       {ending ? <>
         <p><a href={`${jobHref(props.job, "logs")}?replica=${encodeURIComponent(ending.pod.metadata.name)}`}>{ending.pod.metadata.name}</a> · {t("exitCode", { code: ending.code, words })}{ending.message ? <> · <code>{ending.message}</code></> : null}</p>
         <p><b>{t("suggestion")}:</b> {t(tipFor(ending.code, `${ending.reason}\n${ending.message}\n${props.job.status?.reason ?? ""}\n${lines}`))}</p>
@@ -63,7 +63,7 @@ export function Why(props: { job: Job; pods: Pod[] }) {
   const since = millis(job.metadata.creationTimestamp);
   return (
     <div class="box warn" role="region" aria-label={t("pendingTitle")}>
-      <b>{t("pendingTitle")}</b>: {say(message, lang.value)}{since === undefined ? null : <span class="dim num"> ({t("since", { time: duration(now.value - since) })})</span>}
+      <b>{t("pendingTitle")}</b>: <Said text={message} />{since === undefined ? null : <span class="dim num"> ({t("since", { time: duration(now.value - since) })})</span>}
     </div>
   );
 }

@@ -13,6 +13,7 @@ import { navigate, query } from "../../router.ts";
 import { CliDialog } from "../../ui/cli-dialog.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { Said } from "../../ui/said.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { VirtualList } from "../../ui/virtual.tsx";
 import { Filters } from "./filters.tsx";
@@ -36,7 +37,7 @@ function Detail(props: { job: Job }) {
     <div class="detail" role="row" style={{ height: `${DETAIL_PX}px` }}><div role="cell">
       <div>{replicasByRole(job).map((one) => <span key={one.type} class="chip">{one.type}: {one.count}</span>)}</div>
       <div class="mono">{job.metadata.uid} {Object.entries(job.metadata.labels ?? {}).map(([name, value]) => <span key={name} class="chip">{name}={value}</span>)}</div>
-      <div>{[job.status?.reason, job.status?.message].filter(Boolean).join(": ") || "-"}</div>
+      <div>{job.status?.reason}{job.status?.reason && job.status.message ? ": " : ""}<Said text={job.status?.message} />{job.status?.reason || job.status?.message ? null : "-"}</div>
       <div><a href={jobHref(job, "logs")}>{t("logs")}</a> · <a href={jobHref(job, "yaml")}>{t("yaml")}</a></div>
     </div></div>
   );

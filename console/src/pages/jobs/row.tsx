@@ -7,7 +7,7 @@ import { shortCause } from "../../lib/failure.ts";
 import { extendedResources, gpusOf, isPaused, jobHref, lossText, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
-import { say } from "../../lib/say.ts";
+import { say, sayBoth } from "../../lib/say.ts";
 import { queuePosition } from "../../lib/waiting.ts";
 import { Menu, type MenuItem } from "../../ui/menu.tsx";
 import { Spark } from "../../ui/spark.tsx";
@@ -30,9 +30,9 @@ function ProgressCell(props: { job: Job }) {
   if (state === "queued") {
     const at = queuePosition(props.job);
     const why = say(props.job.status?.message ?? "", lang.value);
-    return <span class="dim" title={why}>{at === undefined ? "" : `${t("position", { n: at })} · `}{why || "-"}</span>;
+    return <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>{at === undefined ? "" : `${t("position", { n: at })} · `}{why || "-"}</span>;
   }
-  if (state === "failed") return <span class="dim" title={say(props.job.status?.message ?? "", lang.value)}>{shortCause(props.job) || "-"}</span>;
+  if (state === "failed") return <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>{shortCause(props.job) || "-"}</span>;
   if (!p) return <span class="dim">-</span>;
   const words = [];
   if (p.step !== undefined && p.loss !== undefined) words.push(t("stepLoss", { step: p.step, loss: lossText(p.loss) }));
@@ -93,7 +93,7 @@ interface RowProps {
 
 export const Row = memo(function Row({ job, columns, selected, current, expanded, actions }: RowProps) {
   const name = job.metadata.name;
-  const why = [job.status?.reason, say(job.status?.message ?? "", lang.value)].filter(Boolean).join(": ");
+  const why = [job.status?.reason, sayBoth(job.status?.message ?? "", lang.value)].filter(Boolean).join(": ");
   return (
     <div class={`row ${current ? "current" : ""}`} role="row" data-uid={job.metadata.uid}>
       <span role="cell" class="cell-check">

@@ -4,16 +4,16 @@ import { useJobs } from "../../data/jobs.ts";
 import { corePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { Job, Node, Pod } from "../../data/types.ts";
-import { lang, tc, texts, translator } from "../../i18n/index.ts";
+import { tc, texts, translator } from "../../i18n/index.ts";
 import { gpusOf, jobHref, queueOf } from "../../lib/jobs.ts";
 import { usageOf } from "../../lib/nodes.ts";
 import { formatQuantity } from "../../lib/quantity.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { millis } from "../../lib/time.ts";
-import { say } from "../../lib/say.ts";
 import { queuePosition } from "../../lib/waiting.ts";
 import { project } from "../../project.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { Said } from "../../ui/said.tsx";
 import { StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 
@@ -72,7 +72,7 @@ function Waiting(props: { jobs: Job[] }) {
     <div class="scroll-x"><table>
       <thead><tr><th scope="col">{tc("name")}</th><th scope="col">{t("queue")}</th><th scope="col">{t("position")}</th><th scope="col">{t("why")}</th><th scope="col">{t("when")}</th></tr></thead>
       <tbody>{waiting.slice(0, SHOWN).map((job) => (
-        <tr key={job.metadata.uid}><td><a href={jobHref(job)}>{job.metadata.name}</a></td><td>{queueOf(job)}</td><td class="num">{queuePosition(job) ?? "-"}</td><td>{say(job.status?.message ?? "", lang.value)}</td><td><Ago time={job.metadata.creationTimestamp} /></td></tr>
+        <tr key={job.metadata.uid}><td><a href={jobHref(job)}>{job.metadata.name}</a></td><td>{queueOf(job)}</td><td class="num">{queuePosition(job) ?? "-"}</td><td><Said text={job.status?.message} /></td><td><Ago time={job.metadata.creationTimestamp} /></td></tr>
       ))}</tbody>
     </table></div>
   );
@@ -86,7 +86,7 @@ function Failures(props: { jobs: Job[] }) {
     <div class="scroll-x"><table>
       <thead><tr><th scope="col">{tc("name")}</th><th scope="col">{tc("kind")}</th><th scope="col">{t("why")}</th><th scope="col">{t("when")}</th></tr></thead>
       <tbody>{failed.slice(0, SHOWN).map((job) => (
-        <tr key={job.metadata.uid}><td><a href={jobHref(job)}><StateMark state="failed" iconOnly /> {job.metadata.name}</a></td><td>{job.kind}</td><td>{say(job.status?.message ?? job.status?.reason ?? "-", lang.value)}</td><td><Ago time={job.status?.completionTime} /></td></tr>
+        <tr key={job.metadata.uid}><td><a href={jobHref(job)}><StateMark state="failed" iconOnly /> {job.metadata.name}</a></td><td>{job.kind}</td><td><Said text={job.status?.message ?? job.status?.reason ?? "-"} /></td><td><Ago time={job.status?.completionTime} /></td></tr>
       ))}</tbody>
     </table></div>
   );

@@ -7,7 +7,8 @@ import { useLive } from "../../data/live.ts";
 import { boardHref, type TensorBoard } from "../../data/boards.ts";
 import { project } from "../../project.tsx";
 import { BoardDialog } from "./dialog.tsx";
-import { tc, texts, translator } from "../../i18n/index.ts";
+import { lang, tc, texts, translator } from "../../i18n/index.ts";
+import { sayBoth } from "../../lib/say.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -48,7 +49,7 @@ export default function TensorBoardsPage() {
             <tr key={board.metadata.uid}>
               <td>{board.metadata.name}</td>
               <td>{board.metadata.namespace}</td>
-              <td title={board.status?.message}>{board.status?.phase ?? "Pending"}</td>
+              <td title={sayBoth(board.status?.message ?? "", lang.value)}>{board.status?.phase ?? "Pending"}</td>
               <td class="mono">{filesetsOf(board).map((one) => <div key={one}>{one}</div>)}</td>
               <td><Ago time={board.metadata.creationTimestamp} /></td>
               <td>
