@@ -1,5 +1,6 @@
 // Creating a job: form and YAML are two views of one text. Nothing is sent before it is checked, and what the server says is
 // shown at its line.
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parseDocument, stringify } from "yaml";
 import { createYaml, Failure, get } from "../../data/api.ts";
@@ -115,6 +116,39 @@ function Differences(props: { original: NonNullable<First["original"]>; text: st
   );
 }
 
+/** What is wrong with the text, by path: by the schema, and by what the server said of the last try. */
+function useProblems(document: ReturnType<typeof parseDocument>, schema: KindSchema | null, refused: Failure | null): Map<string, string> {
+  return useMemo(() => {
+    const found = new Map<string, string>();
+    if (schema && !document.errors.length) for (const one of check(document.toJS(), schema.schema, schema.resolve)) if (!found.has(one.path.join("."))) found.set(one.path.join("."), one.message);
+    for (const one of refused ? serverProblems(refused) : []) found.set(one.path.join("."), one.message);
+    return found;
+  }, [document, schema, refused]);
+}
+
+/** The whole text, to be changed and sent. */
+function Preview(props: { text: string; schema: KindSchema | null; wrong: number; refused: Failure | null; refusal: ComponentChildren; createButton: ComponentChildren; onChange(text: string): void; onClose(): void }) {
+  return (
+    <Dialog wide title={t("preview")} onClose={props.onClose} actions={<>
+      <span class="dim" role="status">{props.wrong ? t("wrong", { count: props.wrong }) : t("nothingWrong")}</span><span class="grow" />
+      <button type="button" onClick={props.onClose}>{tc("cancel")}</button>{props.createButton}
+    </>}>
+      {props.refusal}
+      <div class="preview"><Editor text={props.text} onChange={props.onChange} schema={props.schema} problems={props.refused ? serverProblems(props.refused) : []} label="YAML" /></div>
+      <CliLine label={t("cli")} line="kubectl create -f job.yaml" />
+    </Dialog>
+  );
+}
+
+/** Makes the job and goes to the list. */
+async function submit(kindName: string, document: ReturnType<typeof parseDocument>, text: string): Promise<void> {
+  const kind = jobKind(kindName) ?? JOB_KINDS[0]!;
+  const meta = (document.toJS() as { metadata?: { name?: string; namespace?: string } } | null)?.metadata;
+  await createYaml(`${jobsPath(kind, meta?.namespace || "default")}?fieldValidation=Strict`, text);
+  toast(t("created", { name: meta?.name ?? "" }));
+  navigate("/jobs");
+}
+
 export default function CreatePage() {
   const kindName = query.value.get("kind") ?? "PyTorchTrainingJob";
   const [text, setText] = useState<string | null>(null);
@@ -131,12 +165,7 @@ export default function CreatePage() {
   }, [kindName]);
 
   const document = useMemo(() => parseDocument(text ?? ""), [text]);
-  const problems = useMemo(() => {
-    const found = new Map<string, string>();
-    if (schema && !document.errors.length) for (const one of check(document.toJS(), schema.schema, schema.resolve)) if (!found.has(one.path.join("."))) found.set(one.path.join("."), one.message);
-    for (const one of refused ? serverProblems(refused) : []) found.set(one.path.join("."), one.message);
-    return found;
-  }, [document, schema, refused]);
+  const problems = useProblems(document, schema, refused);
   const ns = String(document.getIn(["metadata", "namespace"]) ?? "default") || "default";
   const { offers, nodes } = useOffers(ns);
   if (failure) return <Problem failure={failure} />;
@@ -160,13 +189,9 @@ export default function CreatePage() {
   };
   const draft: Draft = { document, problems, offers, set: (path, value) => { setRefused(null); setText((before) => write(before ?? "", path, value)); } };
   const send = async (): Promise<void> => {
-    const kind = jobKind(kindName) ?? JOB_KINDS[0]!;
-    const meta = (document.toJS() as { metadata?: { name?: string; namespace?: string } } | null)?.metadata;
     setBusy(true);
     try {
-      await createYaml(`${jobsPath(kind, meta?.namespace || "default")}?fieldValidation=Strict`, text);
-      toast(t("created", { name: meta?.name ?? "" }));
-      navigate("/jobs");
+      await submit(kindName, document, text);
     } catch (error) {
       setRefused(error as Failure);
     }
@@ -189,16 +214,7 @@ export default function CreatePage() {
       {original ? <Differences original={original} text={text} open={query.value.get("rerun") === "1"} /> : null}
       {document.errors.length ? <div class="box warn">{t("badYaml")} {pathText([])}{document.errors[0]?.message}</div> : <Form draft={draft} kind={kindName} />}
       {shown === "import" ? <ImportDialog kind={kindName} onText={take} onClose={() => setShown(null)} /> : null}
-      {shown === "preview" ? (
-        <Dialog wide title={t("preview")} onClose={() => setShown(null)} actions={<>
-          <span class="dim" role="status">{problems.size ? t("wrong", { count: problems.size }) : t("nothingWrong")}</span><span class="grow" />
-          <button type="button" onClick={() => setShown(null)}>{tc("cancel")}</button>{createButton}
-        </>}>
-          {refusal}
-          <div class="preview"><Editor text={text} onChange={change} schema={schema} problems={refused ? serverProblems(refused) : []} label="YAML" /></div>
-          <CliLine label={t("cli")} line="kubectl create -f job.yaml" />
-        </Dialog>
-      ) : null}
+      {shown === "preview" ? <Preview {...{ text, schema, refused, refusal, createButton }} wrong={problems.size} onChange={change} onClose={() => setShown(null)} /> : null}
     </section>
   );
 }
