@@ -2,6 +2,7 @@
  * is looked at when a pod is evicted or the budget is read (server/budget.h); nobody keeps a
  * status. policy/v1beta1, which kubectl 1.20 speaks, is another face of it. */
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/problem.h"
 
 static const char *const unhealthy_policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
@@ -30,17 +31,10 @@ static const struct field status_fields[] = {
     {.name = "disruptedPods", .type = FIELD_ANY, .doc = "Not kept here."},
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .fields = spec_fields,
-                                       .default_json = "{}",
-                                       .doc = "What is wanted."},
-                                      {.name = "status",
-                                       .type = FIELD_OBJECT,
-                                       .fields = status_fields,
-                                       .flags = FIELD_READ_ONLY,
-                                       .doc = "What is."},
-                                      {0}};
+static const struct field fields[] = {
+    F_SPEC(spec_fields, DEFAULT("{}")),
+    F_OBJ("status", status_fields, "What is.", .flags = FIELD_READ_ONLY),
+    {0}};
 
 static void validate(const struct json *budget, const struct json *old, struct err *err)
 {
