@@ -2,8 +2,9 @@
  * decode.c - is the structure what the kind's table says? Types, unknown members, old spellings.
  *
  * Changes the object in place into the form the rest of the program may rely on: no null members,
- * one spelling, quantities as strings. Must not look at values beyond that (validate.c) nor fill
- * anything in (defaults.c).
+ * one spelling, quantities as strings. Members nobody knows are dropped, as the real server does it
+ * with its own kinds and with installed ones; jobs keep them, for a newer version of the program.
+ * Must not look at values beyond that (validate.c) nor fill anything in (defaults.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 struct decoder {
     struct arena *arena;
     enum field_validation mode;
+    bool keeps_unknown;
     warning_fn *warn;
     void *warn_arg;
     struct err *err;
@@ -241,8 +243,11 @@ static void decode_object(struct decoder *d, const struct field *fields, const s
             }
         }
         if (!f) {
-            if (!(flags & FIELD_KEEP_UNKNOWN))
-                unknown_member(d, PATH_MEMBER(at, m->key));
+            if (flags & FIELD_KEEP_UNKNOWN)
+                continue;
+            unknown_member(d, PATH_MEMBER(at, m->key));
+            if (!d->keeps_unknown)
+                json_remove_item(object, m);
             continue;
         }
         if (json_is(m, JSON_NULL) && f->type != FIELD_ANY)
@@ -326,6 +331,7 @@ int object_decode(struct arena *a, const struct kind *k, struct json *object,
 {
     struct decoder d = {.arena = a,
                         .mode = mode,
+                        .keeps_unknown = k->custom && !k->schema,
                         .warn = warn,
                         .warn_arg = arg,
                         .err = err,

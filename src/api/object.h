@@ -57,10 +57,10 @@ struct json *object_parse(struct arena *a, const char *content_type, const char 
 struct json *patch_parse(struct arena *a, const char *content_type, const char *text, size_t len,
                          warning_fn *warn, void *arg, struct err *err) must_check;
 
-/* Checks structure by the kind's table: types, unknown members (ignored or warned about, and kept;
- * strict: an error), old spellings and layouts rewritten, null members dropped, numbers for
- * quantities turned to strings. Changes object in place. Every problem is one cause with field path
- * and line. 0 or negative errno. */
+/* Checks structure by the kind's table: types, unknown members (ignored or warned about, and
+ * dropped, but kept in jobs; strict: an error), old spellings and layouts rewritten, null members
+ * dropped, numbers for quantities turned to strings. Changes object in place. Every problem is one
+ * cause with field path and line. 0 or negative errno. */
 int object_decode(struct arena *a, const struct kind *k, struct json *object,
                   enum field_validation mode, warning_fn *warn, void *arg,
                   struct err *err) must_check;

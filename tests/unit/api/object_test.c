@@ -29,7 +29,7 @@ static void apiversion_and_kind_may_be_left_out_but_not_differ(void **state)
     assert_string_equal(causes_of(&err), "2 kind: Invalid value: \"ConfigMap\": must be Pod\n");
 }
 
-static void unknown_fields_are_kept_and_said(void **state)
+static void unknown_fields_are_dropped_and_said(void **state)
 {
     const char *text =
         "{\"metadata\":{\"name\":\"a\",\"colour\":1},\"bogus\":{\"x\":null},\"data\":{}}";
@@ -39,12 +39,14 @@ static void unknown_fields_are_kept_and_said(void **state)
     (void)state;
     assert_int_equal(admit(&kind_config_map, v, NULL, FIELD_VALIDATION_WARN, &err), 0);
     assert_string_equal(warnings, "unknown field \"metadata.colour\"\nunknown field \"bogus\"\n");
-    assert_json(json_get(v, "bogus"), "{\"x\":null}");
-    assert_json(json_at(v, "metadata", "colour"), "1");
+    assert_null(json_get(v, "bogus"));
+    assert_json(json_get(v, "metadata"), "{\"name\":\"a\"}");
 
     warnings[0] = '\0';
-    assert_int_equal(admit(&kind_config_map, parse(text), NULL, FIELD_VALIDATION_IGNORE, &err), 0);
+    v = parse(text);
+    assert_int_equal(admit(&kind_config_map, v, NULL, FIELD_VALIDATION_IGNORE, &err), 0);
     assert_string_equal(warnings, "");
+    assert_null(json_get(v, "bogus"));
 
     assert_int_equal(admit(&kind_config_map, parse(text), NULL, FIELD_VALIDATION_STRICT, &err),
                      err_errno(ERR_BAD_REQUEST));
@@ -52,6 +54,22 @@ static void unknown_fields_are_kept_and_said(void **state)
     assert_string_equal(
         err.text, "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict "
                   "decoding error: unknown field \"metadata.colour\", unknown field \"bogus\"");
+}
+
+static void unknown_fields_of_jobs_are_kept_and_said(void **state)
+{
+    struct json *v = parse(
+        "{\"metadata\":{\"name\":\"a\",\"colour\":1},\"spec\":{\"novel\":{\"x\":null},"
+        "\"replicaSpecs\":[{\"type\":\"worker\",\"template\":{\"spec\":{"
+        "\"containers\":[{\"name\":\"c\"}]}}}]}}");
+    auto_err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(admit(&kind_pytorch_training_job, v, NULL, FIELD_VALIDATION_WARN, &err), 0);
+    assert_non_null(
+        strstr(warnings, "unknown field \"metadata.colour\"\nunknown field \"spec.novel\"\n"));
+    assert_json(json_at(v, "spec", "novel"), "{\"x\":null}");
+    assert_json(json_at(v, "metadata", "colour"), "1");
 }
 
 static void every_wrong_type_is_one_cause_with_its_line(void **state)
@@ -383,7 +401,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(bodies_as_clients_send_them_are_tolerated, reset),
         cmocka_unit_test_setup(apiversion_and_kind_may_be_left_out_but_not_differ, reset),
-        cmocka_unit_test_setup(unknown_fields_are_kept_and_said, reset),
+        cmocka_unit_test_setup(unknown_fields_are_dropped_and_said, reset),
+        cmocka_unit_test_setup(unknown_fields_of_jobs_are_kept_and_said, reset),
         cmocka_unit_test_setup(every_wrong_type_is_one_cause_with_its_line, reset),
         cmocka_unit_test_setup(one_problem_is_said_without_brackets, reset),
         cmocka_unit_test_setup(a_null_error_only_loses_the_words, reset),
