@@ -1,6 +1,7 @@
 // Tells when a job ends: in the page, and through the browser where the user allowed it.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { signedOut } from "./data/api.ts";
 import { useJobs } from "./data/jobs.ts";
 import type { Job } from "./data/types.ts";
 import { lang, texts, translator } from "./i18n/index.ts";
@@ -22,6 +23,7 @@ const KEY = "muster.notify";
 const how = signal<How>((localStorage.getItem(KEY) as How | null) ?? "page");
 const recent = signal<Job[]>([]);
 const RECENT_LIMIT = 8;
+signedOut.subscribe((out) => { if (out) recent.value = []; });
 const AFTER_MS = 3_000; // what the page itself needs comes first
 const TOASTS_AT_ONCE = 3;
 
