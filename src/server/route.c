@@ -58,7 +58,7 @@ static const struct {
     verb_fn *run;
 } fixed[] = {
     {"healthz", true, verb_health},         {"livez", true, verb_health},
-    {"readyz", true, verb_health},          {"version", false, verb_version},
+    {"readyz", true, verb_ready},           {"version", false, verb_version},
     {"api", false, verb_discover_core},     {"apis", false, verb_discover_groups},
     {"openapi/v2", false, verb_openapi_v2}, {"openapi/v3", false, verb_openapi_v3},
 };

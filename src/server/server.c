@@ -24,6 +24,7 @@ struct server *server_new(const struct server_options *options, struct err *err)
     if (server_list_kinds(s, err) < 0 || definitions_start(s, err) < 0 ||
         namespaces_make(s, err) < 0)
         goto fail;
+    s->first_revision = store_next_revision(s->store) - 1;
     namespaces_sweep_soon(s);
     events_expire_soon(s);
     return s;

@@ -1,9 +1,11 @@
-/* version.c - /version, and that the server is well. */
+/* version.c - /version, and that the server is well. It is ready when what every cluster has is on
+ * disk, and so to be seen: who waits for it may ask for the default namespace next. */
 #include <string.h>
 
 #include "server/internal.h"
 
 #define VERSION_TEXT "v1.32.0+muster"
+#define READY_WAIT_MS 30000
 
 const char *server_version_text(void)
 {
@@ -42,5 +44,27 @@ int verb_health(struct server_request *r, struct err *err)
     (void)err;
     buf_adds(&b, "ok");
     reply_buf(r, 200, "text/plain; charset=utf-8", &b);
+    return 0;
+}
+
+static void first_objects_came(void *arg, bool reached)
+{
+    auto_err err = ERR_INIT;
+
+    if (!reached)
+        (void)err_set(&err, ERR_UNAVAILABLE, "the server's first objects are not on disk yet");
+    if (!reached || verb_health(arg, &err) < 0)
+        reply_err(arg, &err);
+}
+
+int verb_ready(struct server_request *r, struct err *err)
+{
+    struct server *s = r->server;
+
+    if (store_revision(s->store) >= s->first_revision)
+        return verb_health(r, err);
+    if (wait_for_revision(s, server_collection(s, &kind_service_account), s->first_revision,
+                          READY_WAIT_MS, first_objects_came, r) < 0)
+        return out_of_memory(err);
     return 0;
 }

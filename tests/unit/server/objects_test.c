@@ -527,9 +527,19 @@ static void stops_with_a_write_on_its_way(void **state)
 
 #define test(fn) cmocka_unit_test_setup_teardown(fn, fixture_set_up, fixture_tear_down)
 
+static void is_ready_when_what_every_cluster_has_is_there(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "GET", "/readyz", NULL, 200);
+    expect(f, "GET", "/api/v1/namespaces/default", NULL, 200);
+    expect(f, "GET", "/api/v1/namespaces/muster-system/serviceaccounts/default", NULL, 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        test(is_ready_when_what_every_cluster_has_is_there),
         test(creates_and_reads_back),
         test(drops_what_only_the_server_says),
         test(makes_names),
