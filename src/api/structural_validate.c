@@ -2,6 +2,7 @@
  * structural_validate.c - values against a structural schema. Says every problem, in the words of
  * the real server; anyOf, oneOf, allOf and not are tried with the problems thrown away.
  */
+#include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,8 +114,10 @@ static void check_number(const struct json *schema, const struct json *v,
     if (high && (below ? n >= number_of(high) : n > number_of(high)))
         should(err, at, v, below ? "be less than " : "be less than or equal to ",
                written(high, text));
-    parts = step && number_of(step) > 0 ? n / number_of(step) : 0;
-    if (parts != (double)(long long)parts)
+    if (!step || number_of(step) <= 0)
+        return;
+    parts = n / number_of(step);
+    if (parts != floor(parts))
         should(err, at, v, "be a multiple of ", written(step, text));
 }
 

@@ -348,7 +348,7 @@ struct exec *exec_start(struct exec_host *h, const struct exec_request *q,
                         struct err *err)
 {
     struct exec *e;
-    struct target t;
+    struct target t = {.pid_fd = -1};
     int rc;
 
     if (h->child_count >= EXEC_LIMIT) {
@@ -427,12 +427,19 @@ struct exec_host *exec_host_new(struct loop *l, const char *program, struct err 
 
 void exec_host_free(struct exec_host *h)
 {
+    struct exec *e_next;
+    struct child *c_next;
+
     if (!h)
         return;
-    while (h->sessions)
-        exec_free(h->sessions);
-    while (h->children)
-        child_free(h->children);
+    for (struct exec *e = h->sessions; e; e = e_next) {
+        e_next = e->next;
+        exec_free(e);
+    }
+    for (struct child *c = h->children; c; c = c_next) {
+        c_next = c->next;
+        child_free(c);
+    }
     free(h->program);
     free(h);
 }

@@ -137,11 +137,13 @@ int server_list_kinds(struct server *s, struct err *err)
     const struct kind **list = calloc(n, sizeof(*list)), **described = NULL;
     struct store_collection **stored = calloc(n, sizeof(struct store_collection *));
     uint64_t *hashes = calloc(n + count_kinds(review_kinds), sizeof(*hashes));
-    int rc = list && stored && hashes ? fill_lists(s, list, stored, err) : out_of_memory(err);
+    bool full = list && stored && hashes && fill_lists(s, list, stored, err) == 0;
 
-    if (rc == 0 && !(described = describe(list)))
-        rc = out_of_memory(err);
-    if (rc < 0) {
+    if (full)
+        described = describe(list);
+    if (!described) {
+        int rc = out_of_memory(err); /* fill_lists' own error, if it had one, is kept */
+
         free(list);
         free(stored);
         free(hashes);

@@ -19,7 +19,8 @@ static const char definition[] =
     "\".status.conditions[?(@.type==\\\"Ready\\\")].status\"}],\"schema\":{\"openAPIV3Schema\":{"
     "\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\",\"required\":[\"cron\"],"
     "\"properties\":{\"cron\":{\"type\":\"string\",\"pattern\":\"^\\\\d+$\"},\"replicas\":{"
-    "\"type\":\"integer\",\"minimum\":0,\"maximum\":9,\"default\":1},\"mode\":{\"type\":\"string\","
+    "\"type\":\"integer\",\"minimum\":0,\"maximum\":9,\"default\":1},\"share\":{"
+    "\"type\":\"number\",\"multipleOf\":0.25},\"mode\":{\"type\":\"string\","
     "\"enum\":[\"Fast\",\"Slow\"]},\"free\":{\"type\":\"object\","
     "\"x-kubernetes-preserve-unknown-fields\":true},\"tags\":{\"type\":\"array\","
     "\"x-kubernetes-list-type\":\"set\",\"items\":{\"type\":\"string\"}}}},\"status\":{\"type\":"
@@ -69,6 +70,7 @@ static void objects_are_defaulted_pruned_and_checked(void **state)
         {"{\"cron\":5}", "spec.cron in body must be of type string"},
         {"{\"cron\":\"5\",\"replicas\":10}", "should be less than or equal to 9"},
         {"{\"cron\":\"5\",\"replicas\":-1}", "should be greater than or equal to 0"},
+        {"{\"cron\":\"5\",\"share\":0.3}", "should be a multiple of 0.25"},
         {"{\"cron\":\"5\",\"mode\":\"Odd\"}",
          "spec.mode: Unsupported value: \"Odd\": supported values: \"Fast\", \"Slow\""},
         {"{\"cron\":\"5\",\"tags\":[\"a\",\"a\"]}", "spec.tags[1]: Duplicate value: \"a\""},
@@ -79,6 +81,7 @@ static void objects_are_defaulted_pruned_and_checked(void **state)
     expect(f, "POST", TABS, TAB("a", "{\"cron\":\"5\",\"free\":{\"x\":[1]},\"unknown\":1}"), 201);
     assert_string_equal(spec_text(f, TABS "/a"),
                         "{\"cron\":\"5\",\"free\":{\"x\":[1]},\"replicas\":1}");
+    expect(f, "POST", TABS, TAB("large", "{\"cron\":\"5\",\"share\":1e300}"), 201);
     assert_says(expect(f, "POST", TABS "?fieldValidation=Strict",
                        TAB("b", "{\"cron\":\"5\",\"unknown\":1}"), 400),
                 "BadRequest", "unknown field \"spec.unknown\"");
