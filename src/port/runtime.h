@@ -15,6 +15,7 @@ enum container_phase { CONTAINER_WAITING, CONTAINER_RUNNING, CONTAINER_TERMINATE
 struct container_state {
     const char *name;
     bool init; /* one of spec.initContainers: they run before the others, one after the other */
+    bool ready, started; /* running, and as its probes say */
     enum container_phase phase;
     int64_t pid;         /* of the main process; 0 when it was never started */
     int64_t start_ticks; /* the kernel's start time of pid: tells a reused pid */
@@ -25,7 +26,6 @@ struct container_state {
                            "CrashLoopBackOff" */
     const char *message;
     int64_t restart_count;
-    bool ready, started;                /* running, and as its probes say */
     const struct container_state *last; /* how it ended before it was restarted; NULL: it was not */
 };
 
