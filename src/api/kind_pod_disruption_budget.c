@@ -79,20 +79,15 @@ static const struct column columns[] = {
     COLUMN_AGE,
     {0}};
 
-const struct kind kind_pod_disruption_budget = {
-    .group = "policy",
-    .version = "v1",
-    .name = "PodDisruptionBudget",
-    .plural = "poddisruptionbudgets",
-    .singular = "poddisruptionbudget",
-    .short_names = (const char *const[]){"pdb", NULL},
-    .namespaced = true,
-    .has_status = true,
-    .collected = true,
-    .doc = "PodDisruptionBudget says how many pods evictions must leave.",
-    .fields = fields,
-    .columns = columns,
-    .validate = validate};
+/* What both versions are. */
+#define BUDGET                                                                                     \
+    .group = "policy", .name = "PodDisruptionBudget", .plural = "poddisruptionbudgets",            \
+    .singular = "poddisruptionbudget", .short_names = (const char *const[]){"pdb", NULL},          \
+    .namespaced = true, .has_status = true,                                                        \
+    .doc = "PodDisruptionBudget says how many pods evictions must leave.", .fields = fields,       \
+    .columns = columns, .validate = validate
+
+const struct kind kind_pod_disruption_budget = {BUDGET, .version = "v1", .collected = true};
 
 /* --- policy/v1beta1 -------------------------------------------------------------------- */
 
@@ -113,18 +108,5 @@ static void to_stored(struct arena *a, const struct kind *k, struct json *budget
 }
 
 const struct kind kind_pod_disruption_budget_beta = {
-    .group = "policy",
-    .version = "v1beta1",
-    .name = "PodDisruptionBudget",
-    .plural = "poddisruptionbudgets",
-    .singular = "poddisruptionbudget",
-    .short_names = (const char *const[]){"pdb", NULL},
-    .namespaced = true,
-    .has_status = true,
-    .doc = "PodDisruptionBudget says how many pods evictions must leave.",
-    .fields = fields,
-    .columns = columns,
-    .validate = validate,
-    .stored_as = &kind_pod_disruption_budget,
-    .from_stored = from_stored,
-    .to_stored = to_stored};
+    BUDGET, .version = "v1beta1", .stored_as = &kind_pod_disruption_budget,
+    .from_stored = from_stored, .to_stored = to_stored};

@@ -1,9 +1,9 @@
 // Much of everything: 5,000 jobs, a log of 1 GB, 20,000 lines a second, and a daemon that is killed while a log is followed.
 //
 // What is promised is promised of a machine like the one it was measured on, and of the page, not of what else that machine
-// does. So what is asserted is what a busy machine does not change: the processor time that was spent (a fixed piece of work
-// is timed beside it: on a slower processor both take longer), how many frames were drawn, how many bytes were read. Times on
-// the wall are printed.
+// does. So what is asserted to the letter is what a busy machine does not change: the processor time that was spent (a fixed
+// piece of work is timed beside it: on a slower processor both take longer), how many frames were drawn, how many bytes were
+// read. Times on the wall, which would tell of a page that only waits, are printed and have room.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
@@ -15,7 +15,7 @@ const MANY = 5_000;
 const WORK_MS = 35; // processor time of work() where the promises were made
 const FRAMES = 6; // in 100 ms
 const READ_LIMIT_BYTES = 32e6; // of the log's 1e9
-const FLOODS = 5;
+const SLACK = 5; // times what is promised, on the wall
 const shared = withConsole([], makeMany);
 const at = (name, tab) => `/jobs/default/PyTorchTrainingJob/${name}/${tab}`;
 
@@ -107,6 +107,7 @@ async function asPromised(page, what, limit, measure, undo = async () => undefin
   assert.ok(middle(costs) < limit, `${what} took ${costs} ms of the page's processor time`);
   assert.ok(middle(sums) < 2 * limit, `${what} took ${sums} ms of the browser's processor time`);
   assert.ok(middle(frames) <= FRAMES, `${what} was drawn in frame ${frames}`);
+  assert.ok(middle(times) < 100 * SLACK, `${what} took ${times} ms`);
 }
 
 test("5,000 jobs: search, filter and scroll", async () => {
@@ -163,13 +164,13 @@ test("a log of 1 GB opens at its end", async () => {
   figure(`log of ${(fs.statSync(file).size / 1e9).toFixed(2)} GB shown at its end after ${ms.toFixed(0)} ms (promised: 1000), ${cost.toFixed(0)} ms of processor time (allowed here: ${limit.toFixed(0)}), ${(read / 1e6).toFixed(1)} MB read`);
   assert.ok(cost < limit, `it took ${cost} ms of processor time`);
   assert.ok(read < READ_LIMIT_BYTES, `${read} bytes were read`);
+  assert.ok(ms < 1000 * SLACK, `it took ${ms} ms`);
   fs.truncateSync(file, 0);
   await page.context().close();
 });
 
-/** A job that writes 80,000 lines in four seconds, followed in its page: how long its frames took. */
-async function flood(name) {
-  const gate = new Gate(shared.daemon, name);
+test("20,000 lines a second are followed without freezing", async () => {
+  const gate = new Gate(shared.daemon, "flood");
   const program = `import sys, time, os
 while not os.path.exists(${JSON.stringify(gate.file)}): time.sleep(0.02)
 begun = time.time()
@@ -178,10 +179,10 @@ for batch in range(80):
     sys.stdout.flush()
     time.sleep(max(0, begun + (batch + 1) * 0.05 - time.time()))
 print("the flood is over after %.1f s" % (time.time() - begun), flush=True)`;
-  await shared.daemon.api("POST", JOBS, job(name, "", { container: { command: ["/usr/bin/python3", "-c", program] } }));
-  await shared.daemon.phase(name, "Running");
+  await shared.daemon.api("POST", JOBS, job("flood", "", { container: { command: ["/usr/bin/python3", "-c", program] } }));
+  await shared.daemon.phase("flood", "Running");
   const page = await shared.browser.page(shared.daemon);
-  await page.goto(at(name, "logs"));
+  await page.goto(at("flood", "logs"));
   await page.getByRole("toolbar", { name: "日志" }).waitFor();
   const limit = 500 * (await allowance(page));
   const spent = await mainThreadTime(page);
@@ -216,13 +217,8 @@ print("the flood is over after %.1f s" % (time.time() - begun), flush=True)`;
   await page.context().close();
   const sorted = [...frames].sort((a, b) => a - b);
   figure(`80,000 lines, ${end.trim().replace(/.*the flood/, "the flood")}: followed in ${seconds.toFixed(1)} s, at most ${most.toFixed(0)} ms of processor time at a stretch (allowed here: ${limit.toFixed(0)}), longest frame ${sorted.at(-1).toFixed(0)} ms, 95th of 100 ${sorted[Math.floor(0.95 * sorted.length)].toFixed(0)} ms, ${(frames.length / seconds).toFixed(0)} frames a second`);
-  return { longest: most, limit };
-}
-
-test("20,000 lines a second are followed without freezing", async () => {
-  let seen = { longest: Infinity, limit: 0 };
-  for (let i = 0; i < FLOODS && seen.longest >= seen.limit; i++) seen = await flood(`flood-${i}`);
-  assert.ok(seen.longest < seen.limit, `the page was busy for ${seen.longest} ms`);
+  assert.ok(most < limit, `the page was busy for ${most} ms`);
+  assert.ok(sorted.at(-1) < 500 * SLACK, "the page froze");
 });
 
 test("the daemon killed while a log is followed: the page catches up, nothing lost, nothing doubled", async () => {

@@ -84,6 +84,18 @@ static inline int fixture_set_up(void **state)
     return 0;
 }
 
+/* With a port of its own; token is the owner's. */
+static inline int fixture_set_up_listening(void **state, const char *token)
+{
+    auto_err err = ERR_INIT;
+    struct fixture *f;
+
+    if (fixture_set_up(state) < 0)
+        return -1;
+    f = *state;
+    return server_listen(f->server, "127.0.0.1:0", token, &err);
+}
+
 static inline int fixture_tear_down(void **state)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-lock"};

@@ -64,13 +64,7 @@ static void client_wait(struct client *c, const char *text)
 
 static int listen_set_up(void **state)
 {
-    auto_err err = ERR_INIT;
-    struct fixture *f;
-
-    if (fixture_set_up(state) < 0)
-        return -1;
-    f = *state;
-    return server_listen(f->server, "127.0.0.1:0", TOKEN, &err);
+    return fixture_set_up_listening(state, TOKEN);
 }
 
 /* One request on a connection of its own; the code of the answer, all of it in *ret (malloc). */
