@@ -45,7 +45,10 @@ test("requests default to limits, extended resources are found", () => {
 
 test("replicas, durations, addresses", () => {
   const one = job("a/b", { spec: { replicaSpecs: [{ type: "w", replicas: 3 }] }, status: { startTime: "2026-01-01T00:00:00Z", completionTime: "2026-01-01T01:05:00Z", tasks: [{ type: "w", replicas: [{ phase: "Running" }, { phase: "Failed" }] }] } });
-  assert.deepEqual(replicaCounts(one), { running: 1, total: 3 });
+  assert.deepEqual(replicaCounts(one), { running: 1, done: 0, total: 3 });
+  const done = job("d", { spec: { replicaSpecs: [{ type: "w", replicas: 3 }] }, status: { phase: "Succeeded", tasks: [{ type: "w", replicas: [{ phase: "Succeeded" }, { phase: "Succeeded" }, { phase: "Deleted" }] }] } });
+  assert.deepEqual(replicaCounts(done), { running: 0, done: 2, total: 3 });
+  assert.equal(replicaCounts({ ...done, kind: "MPIJob" }).done, 3, "its workers are stopped when they are not needed any more");
   assert.equal(duration(ranMs(one, 0)!), "1h 5m");
   assert.equal(ranMs(job("x"), 5), undefined);
   assert.equal(jobHref(one, "logs"), "/jobs/demo/PyTorchTrainingJob/a%2Fb/logs");

@@ -378,10 +378,17 @@ const struct field job_status_fields[] = {
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-struct json *job_render_running(struct arena *a, const struct json *job, int64_t replicas)
+int64_t job_replicas_in(const struct json *job, const char *phase)
 {
-    return json_new_stringf(a, "%lld/%lld",
-                            (long long)json_int(json_at(job, "status", "aggregate", "running"), 0),
+    return json_get_int(json_at(job, "status", "aggregate"), phase, 0);
+}
+
+struct json *job_render_running(struct arena *a, const struct json *job, int64_t replicas,
+                                int64_t done)
+{
+    if (json_string_is(json_at(job, "status", "phase"), "Succeeded"))
+        return json_new_stringf(a, "%lld/%lld done", (long long)done, (long long)replicas);
+    return json_new_stringf(a, "%lld/%lld", (long long)job_replicas_in(job, "running"),
                             (long long)replicas);
 }
 

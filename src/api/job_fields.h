@@ -20,7 +20,11 @@ extern const char *const job_clean_up_policies[], *const job_restart_scopes[];
 extern const char *const job_restart_policies[];
 
 /* "1/4": replicas that run, of so many. */
-struct json *job_render_running(struct arena *a, const struct json *job, int64_t replicas);
+/* As status.aggregate counts them: "running", "succeeded" ... */
+int64_t job_replicas_in(const struct json *job, const char *phase);
+/* "3/4" run; of a job that has succeeded, "4/4 done". */
+struct json *job_render_running(struct arena *a, const struct json *job, int64_t replicas,
+                                int64_t done);
 struct json *job_render_restarts(struct arena *a, const struct json *job, int64_t now_ms);
 
 /* --- fields that tables list by themselves ---------------------------------------------------- */
@@ -87,7 +91,7 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
          .path = ".status.phase"},                                                                 \
         {.name = "Running",                                                                        \
          .type = "string",                                                                         \
-         .doc = "Replicas that run, of all.",                                                      \
+         .doc = "Replicas that run, of all; when the job has succeeded, that are done.",           \
          .path = ".status.aggregate.running",                                                      \
          .render = (render_running)},                                                              \
         {.name = "Restarts",                                                                       \

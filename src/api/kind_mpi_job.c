@@ -284,11 +284,13 @@ static const struct field spec_fields[] = {
 static const struct field fields[] = {
     JOB_FIELD_SPEC(spec_fields), JOB_FIELD_STATUS(job_status_fields), {0}};
 
-/* The launcher counts: it runs like the others. */
+/* The launcher counts: it runs like the others. Workers are done when it is. */
 static struct json *render_running(struct arena *a, const struct json *job, int64_t now_ms)
 {
+    int64_t all = mpi_workers(json_get(job, "spec")) + 1;
+
     (void)now_ms;
-    return job_render_running(a, job, mpi_workers(json_get(job, "spec")) + 1);
+    return job_render_running(a, job, all, all);
 }
 
 static const struct column columns[] = {JOB_COLUMNS(render_running)};

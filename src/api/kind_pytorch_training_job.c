@@ -194,7 +194,8 @@ static const struct field fields[] = {
 static struct json *render_running(struct arena *a, const struct json *job, int64_t now_ms)
 {
     (void)now_ms;
-    return job_render_running(a, job, pytorch_total_replicas(job));
+    return job_render_running(a, job, pytorch_total_replicas(job),
+                              job_replicas_in(job, "succeeded"));
 }
 
 static const struct column columns[] = {JOB_COLUMNS(render_running)};

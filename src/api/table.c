@@ -66,6 +66,15 @@ static struct json *cell(struct arena *a, const struct column *c, const struct j
     return copy ? copy : json_new_null(a);
 }
 
+struct json *table_cell(struct arena *a, const struct kind *k, const char *column,
+                        const struct json *object, int64_t now_ms)
+{
+    for (const struct column *c = k->columns; c && c->name; c++)
+        if (strcmp(c->name, column) == 0)
+            return cell(a, c, object, now_ms);
+    return json_new_null(a);
+}
+
 static struct json *row_object(struct arena *a, const struct json *object,
                                enum table_include include)
 {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "api/table.h"
 #include "base/timefmt.h"
 #include "cli/columns.h"
 #include "cli/jobphase.h"
@@ -82,9 +83,10 @@ static size_t name_columns(const struct ps_shape *shape, const char *names[COLUM
     return n;
 }
 
-static void add_row(struct columns *c, const struct json *job, int64_t now_ms,
+static void add_row(struct arena *a, struct columns *c, const struct json *job, int64_t now_ms,
                     const struct ps_shape *shape)
 {
+    const struct kind *k = kind_of_object(job);
     char age[TIME_TEXT_SIZE], progress[JOB_PROGRESS_SIZE];
     /* A running job has a reason only when not all is well: a replica failed, or is missing. */
     const char *why = job_has_succeeded(job) ? "" : job_why(job);
@@ -94,7 +96,7 @@ static void add_row(struct columns *c, const struct json *job, int64_t now_ms,
     columns_add(c, object_name(job));
     columns_add(c, json_get_string(job, "kind", ""));
     columns_add(c, object_is_deleting(job) ? "Deleting" : job_phase(job));
-    columns_addf(c, "%lld/%lld", (long long)job_running(job), (long long)job_replicas(job));
+    columns_add(c, table_cell_text(a, k ? table_cell(a, k, "Running", job, now_ms) : NULL));
     columns_addf(c, "%lld", (long long)job_restarts(job));
     columns_add(c, time_age(now_ms - object_created_ms(job), age));
     if (shape->progress)
@@ -115,7 +117,7 @@ static void print_table(struct cli *cli, const struct json *list, int64_t now_ms
         shape.progress = shape.progress || json_at(job, "status", "progress");
     columns_init(&table, names, name_columns(&shape, names));
     json_each (job, json_get(list, "items"))
-        add_row(&table, job, now_ms, &shape);
+        add_row(&cli->arena, &table, job, now_ms, &shape);
     columns_write(&table, shape.wide ? 0 : cli->talk.columns, &out);
     output_text(&out);
     columns_release(&table);

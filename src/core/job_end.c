@@ -5,6 +5,9 @@
 #include "api/object.h"
 #include "core/job_run.h"
 
+/* How long replicas of a job that has succeeded may take to end by themselves. */
+#define OWN_END_MS (10 * INT64_C(1000))
+
 static enum clean_up_policy clean_up_policy_of(const struct job_view *v)
 {
     const struct json *word = json_at(v->spec, "runPolicy", "cleanUpPolicy");
@@ -14,9 +17,22 @@ static enum clean_up_policy clean_up_policy_of(const struct job_view *v)
     return json_string_is(word, "None") ? CLEAN_UP_NONE : CLEAN_UP_UNFINISHED;
 }
 
+/* When what has not finished is stopped; 0: now. Replicas of a success are often a moment from
+ * their own; those that only serve a master never are, and nobody waits for those of a failure. A
+ * clock that was set back keeps nobody alive. */
+static int64_t stop_at_ms(const struct job_view *v)
+{
+    int64_t ended_ms = object_time(v->status, "completionTime"), at_ms = ended_ms + OWN_END_MS;
+
+    if (v->was != JOB_SUCCEEDED || v->rules->led)
+        return 0;
+    return at_ms > v->now_ms && ended_ms <= v->now_ms ? at_ms : 0;
+}
+
 static void clean_up(const struct job_view *v, struct plan *plan)
 {
     enum clean_up_policy of_all = clean_up_policy_of(v);
+    int64_t later_ms = stop_at_ms(v);
 
     for (size_t i = 0; i < v->snapshot->pods_len; i++) {
         const struct json *pod = v->snapshot->pods[i];
@@ -25,7 +41,9 @@ static void clean_up(const struct job_view *v, struct plan *plan)
 
         if (!object_is_controlled_by(pod, v->uid) || object_is_deleting(pod))
             continue;
-        if (policy == CLEAN_UP_ALL)
+        if (later_ms && policy != CLEAN_UP_NONE && !pod_is_finished(pod))
+            plan_wake_at(plan, later_ms);
+        else if (policy == CLEAN_UP_ALL)
             plan_delete(plan, &kind_pod, pod, -1);
         else if (policy == CLEAN_UP_UNFINISHED && !pod_is_finished(pod))
             /* it may have finished since, and then it stays */

@@ -239,6 +239,11 @@ class Commands(DaemonTest):
         self.assertEqual((gone.returncode, gone.stdout), (5, "pytorchtrainingjob.batch.tensorstack.dev/some removed\n"))
         self.assertEqual(self.daemon.pods(), {})
 
+    def test_ps_counts_what_is_done(self):
+        self.assertEqual(self.daemon.cli("run", self.write("done.json", job("done", ["true"], replicas=1))).returncode, 0)
+        self.assertRegex(self.daemon.cli("ps").stdout, r"\bdone +PyTorchTrainingJob +Succeeded +1/1 done +0 ")
+        self.remove("done")
+
     def test_run_fills_the_working_folder(self):
         folder = os.path.join(self.daemon.folder, "work")
         os.mkdir(folder)

@@ -66,10 +66,12 @@ export function replicasByRole(job: Job): { type: string; count: number }[] {
   return (job.spec?.replicaSpecs ?? []).map((spec) => ({ type: spec.type, count: spec.replicas ?? 1 }));
 }
 
-export function replicaCounts(job: Job): { running: number; total: number } {
-  let running = 0;
-  for (const task of job.status?.tasks ?? []) for (const one of task.replicas ?? []) running += one.phase === "Running" ? 1 : 0;
-  return { running, total: replicasByRole(job).reduce((sum, one) => sum + one.count, 0) };
+/** An MPI job's workers are done when its launcher is, which is when they are stopped. */
+export function replicaCounts(job: Job): { running: number; done: number; total: number } {
+  const phases = (job.status?.tasks ?? []).flatMap((task) => (task.replicas ?? []).map((one) => one.phase));
+  const total = replicasByRole(job).reduce((sum, one) => sum + one.count, 0);
+  const done = job.kind === "MPIJob" ? total : phases.filter((phase) => phase === "Succeeded").length;
+  return { running: phases.filter((phase) => phase === "Running").length, done, total };
 }
 
 export function queueOf(job: Job): string {

@@ -203,6 +203,18 @@ static void cells_of_every_kind(void **state)
          "{metadata: {name: j, " AGE "}, spec: {replicaSpecs: [{replicas: 1}, {replicas: 3}]}, "
          "status: {phase: Running, aggregate: {running: 3}, backoffCount: 1, reason: R}}",
          "[\"j\",\"Running\",\"3/4\",1,\"45s\",\"R\",null]"},
+        {&kind_pytorch_training_job,
+         "{metadata: {name: j}, spec: {replicaSpecs: [{replicas: 4}]}, "
+         "status: {phase: Succeeded, aggregate: {running: 0, succeeded: 4}}}",
+         "[\"j\",\"Succeeded\",\"4/4 done\",0,null,null,null]"},
+        {&kind_pytorch_training_job,
+         "{metadata: {name: j}, spec: {replicaSpecs: [{replicas: 4}]}, "
+         "status: {phase: Succeeded, aggregate: {succeeded: 1, deleted: 3}}}",
+         "[\"j\",\"Succeeded\",\"1/4 done\",0,null,null,null]"},
+        {&kind_mpi_job, /* its workers are stopped when they are not needed any more */
+         "{metadata: {name: j}, spec: {replicaSpecs: [{type: worker, replicas: 2}]}, "
+         "status: {phase: Succeeded, aggregate: {succeeded: 1, deleted: 2}}}",
+         "[\"j\",\"Succeeded\",\"3/3 done\",0,null,null,null]"},
         {&kind_pytorch_training_job, "{metadata: {name: j}, spec: {replicaSpecs: [{}]}}",
          "[\"j\",null,\"0/1\",0,null,null,null]"},
     };

@@ -252,13 +252,78 @@ static void the_master_decides_success(void **state)
                         "The job has finished successfully.");
     assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "False");
     assert_int_equal(world_events(&w, "Succeeded"), 1);
-    /* Unfinished is the default: the master's pod stays, the others go */
+    /* Unfinished is the default: the master's pod stays, the others have ten seconds and go */
+    assert_int_equal(world_pods(&w), 3);
+    w.now_ms = w.wake_at_ms;
+    world_settle(&w);
     world_stop_deleted(&w);
     world_settle(&w);
     assert_int_equal(world_pods(&w), 1);
     assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "succeeded"), 0), 1);
     assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "deleted"), 0), 2);
     assert_int_equal(world_now(&w, WORLD_LEASES)->len, 0);
+    world_release(&w);
+}
+
+static void after_success_replicas_have_ten_seconds_to_end_by_themselves(void **state)
+{
+    static const char *const policies[] = {"Unfinished", "All"};
+    struct world w;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(policies); i++) {
+        bool all = i == 1;
+        char more[100];
+
+        (void)snprintf(more, sizeof(more), "'runPolicy':{'cleanUpPolicy':'%s'}", policies[i]);
+        start(&w, 3, "Never", more);
+        world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+        world_settle(&w);
+        assert_string_equal(world_phase(&w), "Succeeded");
+        assert_int_equal(w.deleted, all); /* the master, with its clean-up */
+        assert_int_equal(w.wake_at_ms, w.now_ms + 10000);
+        w.now_ms += 200;
+        world_pod_exits(&w, world_name(&w, "worker", 1), 0);
+        world_settle(&w);
+        assert_int_equal(w.deleted, all ? 2 : 0);
+        w.now_ms += 9799;
+        world_settle(&w);
+        assert_int_equal(w.deleted, all ? 2 : 0);
+        w.now_ms += 1;
+        world_settle(&w);
+        assert_int_equal(w.deleted, all ? 3 : 1); /* the one that did not end */
+        assert_int_equal(json_int(json_at(world_status(&w), "aggregate", "succeeded"), 0), 2);
+        assert_string_equal(world_phase(&w), "Succeeded");
+        world_release(&w);
+    }
+}
+
+static void after_failure_nobody_is_waited_for(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "Never", "");
+    world_pod_exits(&w, world_name(&w, "worker", 0), 1);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    assert_int_equal(w.deleted, 2);
+    world_release(&w);
+}
+
+/* A clock that is set back by hours must not keep pods for hours. */
+static void a_clock_set_back_keeps_no_replica_of_a_success(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    assert_int_equal(w.deleted, 0);
+    w.now_ms -= INT64_C(3600) * 1000;
+    world_settle(&w);
+    assert_int_equal(w.deleted, 1);
     world_release(&w);
 }
 
@@ -825,6 +890,9 @@ static void end_somehow(struct world *w, const char *policy, const char *ending)
     else
         world_pod_exits(w, world_name(w, "worker", 0), strcmp(ending, "success") == 0 ? 0 : 1);
     world_settle(w);
+    if (strcmp(ending, "success") == 0) /* they do not end by themselves */
+        w->now_ms += 10000;
+    world_settle(w);
     world_stop_deleted(w);
     world_settle(w);
 }
@@ -1287,6 +1355,8 @@ static void an_old_job_makes_no_pods(void **state)
     at[WORLD_LEASES] = w.past_len[WORLD_LEASES] - 1;
     world_pod_exits(&w, world_name(&w, "worker", 0), 0);
     world_settle(&w);
+    w.now_ms = w.wake_at_ms; /* the other does not end by itself */
+    world_settle(&w);
     world_stop_deleted(&w);
     world_settle(&w);
     assert_int_equal(world_pods(&w), 0);
@@ -1350,6 +1420,9 @@ int main(void)
         cmocka_unit_test(a_job_without_replicas_says_so),
         cmocka_unit_test(running_is_said_with_the_known_words),
         cmocka_unit_test(the_master_decides_success),
+        cmocka_unit_test(after_success_replicas_have_ten_seconds_to_end_by_themselves),
+        cmocka_unit_test(after_failure_nobody_is_waited_for),
+        cmocka_unit_test(a_clock_set_back_keeps_no_replica_of_a_success),
         cmocka_unit_test(the_master_decides_failure),
         cmocka_unit_test(failures_are_told_with_the_last_words),
         cmocka_unit_test(workers_failures_do_not_end_the_job),

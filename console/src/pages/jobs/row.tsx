@@ -50,7 +50,10 @@ const CELLS: Record<Column, (job: Job) => preact.ComponentChildren> = {
   labels: (job) => Object.entries(job.metadata.labels ?? {}).slice(0, 2).map(([name, value]) => <span key={name} class="chip" title={`${name}=${value}`}>{name}={value}</span>),
   project: (job) => job.metadata.namespace,
   kind: (job) => job.kind,
-  replicas: (job) => { const { running, total } = replicaCounts(job); return isOver(job) ? total : `${running}/${total}`; },
+  replicas: (job) => {
+    const { running, done, total } = replicaCounts(job);
+    return job.status?.phase === "Succeeded" ? t("done", { done, total }) : isOver(job) ? total : `${running}/${total}`;
+  },
   cpu: (job) => pair("cpu", totalsOf(job)),
   memory: (job) => {
     const totals = totalsOf(job);
