@@ -99,8 +99,8 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                   .log_bytes = o->log_bytes};
     char server[sizeof(d->address) + sizeof("http://")];
 
-    d->control_transport = server_local_transport(d->server);
-    d->agent_transport = server_local_transport(d->server);
+    d->control_transport = server_local_transport(d->server, &caller_component);
+    d->agent_transport = server_local_transport(d->server, &caller_component);
     if (!d->control_transport || !d->agent_transport)
         return err_set(err, ERR_INTERNAL, "out of memory");
     control.transport = d->control_transport;
@@ -116,7 +116,7 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
 
 static int start_console(struct daemon *d, struct err *err)
 {
-    d->console_transport = server_local_transport(d->server);
+    d->console_transport = server_local_transport(d->server, &caller_component);
     d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
     if (d->curves)
         d->progress = local_progress_new(d->loop, d->console_transport, d->agent);

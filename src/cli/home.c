@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "client/kubeconfig.h"
 #include "loop/file.h"
 #include "loop/random.h"
@@ -212,6 +213,28 @@ int home_find_holder(const struct home *h, struct home_holder *ret, struct err *
     return r;
 }
 
+/* What is for its owner alone and can be read by others is mended, and said: it may be known. */
+static int protect(const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? 0 : system_error(err, errno, "look at", path);
+    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
+        err_set(err, ERR_FORBIDDEN, "%s is not a file of this user's own", path);
+        err_hint(err, "remove it: muster makes a new one");
+        return -EPERM;
+    }
+    if (!(st.st_mode & 077))
+        return 0;
+    if (chmod(path, 0600) != 0)
+        return system_error(err, errno, "protect", path);
+    log_warn("%s could be read by others (mode %03o) and is now yours alone; if somebody may have "
+             "read it, stop muster, remove the file token of that folder and start again",
+             path, (unsigned)(st.st_mode & 0777));
+    return 0;
+}
+
 static int make_token(const struct home *h, char text[TOKEN_BYTES * 2 + 1], struct err *err)
 {
     unsigned char bytes[TOKEN_BYTES];
@@ -228,8 +251,11 @@ int home_token(struct arena *a, const struct home *h, const char **ret, struct e
 {
     struct buf text = BUF_INIT(TOKEN_LIMIT_BYTES + 1);
     char made[TOKEN_BYTES * 2 + 1];
-    int r = file_read(h->token_path, TOKEN_LIMIT_BYTES, &text);
+    int r = protect(h->token_path, err);
 
+    if (r)
+        return r;
+    r = file_read(h->token_path, TOKEN_LIMIT_BYTES, &text);
     if (r && r != -ENOENT)
         r = system_error(err, -r, "read", h->token_path);
     else if (r || text.len == 0) {
@@ -260,8 +286,10 @@ int home_write_kubeconfig(const struct home *h, const char *address, const char 
                           struct err *err)
 {
     struct buf wanted = BUF_INIT(KUBECONFIG_LIMIT_BYTES), found = BUF_INIT(KUBECONFIG_LIMIT_BYTES);
-    int r = 0;
+    int r = protect(h->kubeconfig_path, err);
 
+    if (r)
+        return r;
     write_kubeconfig(&wanted, address, token);
     if (wanted.failed)
         r = err_set(err, ERR_INTERNAL, "out of memory");

@@ -5,18 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "loop/random.h"
-
-/* Takes as long for a wrong name as for the right one. */
-static bool is_same(const char *have, const char *given)
-{
-    size_t len = strlen(have), given_len = strlen(given);
-    unsigned char different = given_len != len || len == 0;
-
-    for (size_t i = 0; i < len; i++)
-        different |= (unsigned char)(have[i] ^ (given_len ? given[i % given_len] : 0));
-    return !different;
-}
 
 /* A token is not left lying in freed memory. */
 static void forget_text(char **at)
@@ -69,7 +59,8 @@ const struct session_entry *session_begin(struct sessions *s, const char *token,
 const struct session_entry *session_find(const struct sessions *s, const char *name)
 {
     for (size_t i = 0; i < SESSIONS_LIMIT; i++)
-        if (is_same(s->entries[i].name, name) && s->entries[i].until_ms > clock_now_ms(s->clock))
+        if (secret_equal(s->entries[i].name, name) &&
+            s->entries[i].until_ms > clock_now_ms(s->clock))
             return &s->entries[i];
     return NULL;
 }
@@ -77,7 +68,7 @@ const struct session_entry *session_find(const struct sessions *s, const char *n
 void session_end(struct sessions *s, const char *name)
 {
     for (size_t i = 0; i < SESSIONS_LIMIT; i++)
-        if (is_same(s->entries[i].name, name))
+        if (secret_equal(s->entries[i].name, name))
             entry_clear(&s->entries[i]);
 }
 
@@ -104,7 +95,7 @@ char *session_code_take(struct sessions *s, const char *code)
         struct session_code *c = &s->codes[i];
         char *token = c->token;
 
-        if (!is_same(c->code, code) || c->until_ms <= clock_now_ms(s->clock))
+        if (!secret_equal(c->code, code) || c->until_ms <= clock_now_ms(s->clock))
             continue;
         *c = (struct session_code){.token = NULL};
         return token;

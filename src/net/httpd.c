@@ -526,29 +526,48 @@ const char *httpd_header(const struct httpd_request *r, const char *name)
     return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
 }
 
+struct header_walk {
+    httpd_header_fn *fn;
+    void *arg;
+};
+
+static enum MHD_Result show_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    const struct header_walk *w = cls;
+
+    (void)kind;
+    w->fn(w->arg, name, value ? value : "");
+    return MHD_YES;
+}
+
+void httpd_each_header(const struct httpd_request *r, httpd_header_fn *fn, void *arg)
+{
+    const struct conn *c = (const struct conn *)r;
+    struct header_walk w = {.fn = fn, .arg = arg};
+
+    (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, show_header, &w);
+}
+
 struct joined {
     struct buf text;
     const char *name;
 };
 
-static enum MHD_Result join_value(void *cls, enum MHD_ValueKind kind, const char *name,
-                                  const char *value)
+static void join_value(void *arg, const char *name, const char *value)
 {
-    struct joined *j = cls;
+    struct joined *j = arg;
 
-    (void)kind;
     if (strcasecmp(name, j->name) == 0)
-        buf_addf(&j->text, "%s%s", j->text.len ? ", " : "", value ? value : "");
-    return MHD_YES;
+        buf_addf(&j->text, "%s%s", j->text.len ? ", " : "", value);
 }
 
 const char *httpd_header_joined(struct httpd_request *r, const char *name)
 {
-    const struct conn *c = (const struct conn *)r;
     struct joined j = {.text = BUF_INIT(HTTPD_HEADER_JOIN_LIMIT_BYTES), .name = name};
     const char *joined = NULL;
 
-    (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, join_value, &j);
+    httpd_each_header(r, join_value, &j);
     if (!j.text.failed)
         joined = j.text.data ? arena_strdup(&r->arena, j.text.data) : "";
     buf_release(&j.text);

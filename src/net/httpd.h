@@ -67,6 +67,9 @@ const char *httpd_header(const struct httpd_request *r, const char *name);
 /* All values of a header, with ", " between them, in the request's arena; "" without any. NULL when
  * they are too long. Only inside handle. */
 const char *httpd_header_joined(struct httpd_request *r, const char *name);
+/* Every header as it was sent, also those that are there twice. Only inside handle. */
+typedef void httpd_header_fn(void *arg, const char *name, const char *value);
+void httpd_each_header(const struct httpd_request *r, httpd_header_fn *fn, void *arg);
 
 /* The answer. r is gone afterwards. Headers are copied; body is referenced, not copied, and may be
  * NULL (empty). Out of memory becomes a bare 503. */

@@ -51,11 +51,44 @@ static int check_origin(const char *origin, const char *host, struct err *err)
     return err_set(err, ERR_FORBIDDEN, "a page of \"%.100s\" may not use this server", origin);
 }
 
+struct twice {
+    unsigned seen; /* a bit for each */
+    const char *name;
+};
+
+/* What decides who asks and from where: of two, some readers take the first and some the last. */
+static void note_twice(void *arg, const char *name, const char *value)
+{
+    static const char *const once[] = {"Host", "Origin", "Authorization", "Impersonate-User",
+                                       "Impersonate-Uid"};
+    struct twice *t = arg;
+
+    (void)value;
+    for (size_t i = 0; i < ELEMS(once); i++)
+        if (strcasecmp(name, once[i]) == 0) {
+            if (t->seen & 1u << i)
+                t->name = once[i];
+            t->seen |= 1u << i;
+        }
+}
+
+static int check_once(const struct httpd_request *http, struct err *err)
+{
+    struct twice t = {.seen = 0};
+
+    httpd_each_header(http, note_twice, &t);
+    if (t.name)
+        return err_set(err, ERR_BAD_REQUEST, "the header %s is there twice: send it once", t.name);
+    return 0;
+}
+
 int place_check(const struct httpd_request *http, struct err *err)
 {
     const char *host = httpd_header(http, "Host");
-    int rc = check_host(host, err);
+    int rc = check_once(http, err);
 
+    if (rc == 0)
+        rc = check_host(host, err);
     return rc == 0 ? check_origin(httpd_header(http, "Origin"), host, err) : rc;
 }
 

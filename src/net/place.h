@@ -8,7 +8,7 @@
 
 #include "net/httpd.h"
 
-/* ERR_FORBIDDEN with a sentence. Only inside handle, as all of this header. */
+/* ERR_FORBIDDEN with a sentence, ERR_BAD_REQUEST for a header that is there twice. Only inside handle, as all of this header. */
 int place_check(const struct httpd_request *http, struct err *err) must_check;
 
 /*

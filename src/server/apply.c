@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "server/internal.h"
+#include "server/rbac.h"
 
 #define MANAGER_LENGTH_LIMIT 128u
 
@@ -63,7 +63,9 @@ static int apply_new(struct server_request *r, const struct apply *apply, const 
 
     if (*r->route.subresource)
         return not_found(err, r->route.kind, r->route.name);
-    rc = apply_merge(r->arena, apply, NULL, config, &next, &managed, err);
+    rc = rbac_check_verb(r, "create", err);
+    if (rc == 0)
+        rc = apply_merge(r->arena, apply, NULL, config, &next, &managed, err);
     return rc < 0 ? rc : create_object(r, next, managed, err);
 }
 

@@ -6,8 +6,10 @@
 #include <strings.h>
 
 #include "base/base64.h"
+#include "base/secret.h"
 #include "net/httpd.h"
 #include "net/place.h"
+#include "server/impersonate.h"
 #include "server/local.h"
 #include "server/login.h"
 #include "server/rbac.h"
@@ -79,25 +81,10 @@ static const struct server_front http_front = {
 
 /* --- who may ask ----------------------------------------------------------------------- */
 
-/* Takes as long for a wrong token as for the right one. */
-static bool token_is(const char *given, const char *token)
-{
-    size_t len = strlen(token), given_len = strlen(given);
-    unsigned char different = given_len != len;
-
-    for (size_t i = 0; i < len; i++)
-        different |= (unsigned char)(token[i] ^ (given_len ? given[i % given_len] : 0));
-    return !different;
-}
-
-/* The owner's token, for whom *ret is NULL, or one of a service account. */
 bool front_knows_token(struct server *s, struct arena *a, const char *given,
-                       const struct identity **ret)
+                       const struct caller **ret)
 {
-    *ret = NULL;
-    if (token_is(given, s->token))
-        return true;
-    *ret = token_identity(s, a, given);
+    *ret = secret_equal(s->token, given) ? &caller_owner : token_caller(s, a, given);
     return *ret != NULL;
 }
 
@@ -116,7 +103,7 @@ static const char *basic_password(struct arena *a, const char *text)
  * stand there, or is wrong.
  */
 static const char *path_after_token(struct server *s, struct arena *a, const char *path,
-                                    const struct identity **ret)
+                                    const struct caller **ret)
 {
     static const char prefix[] = "/token/";
     const char *given, *rest;
@@ -138,7 +125,7 @@ static const char *path_after_token(struct server *s, struct arena *a, const cha
  * WebSocket. So its address holds the token as a path.
  */
 static int check_token(struct server *s, struct arena *a, const char *authorization,
-                       const struct identity **ret, struct err *err)
+                       const struct caller **ret, struct err *err)
 {
     static const char bearer[] = "Bearer ", basic[] = "Basic ";
     const char *given = NULL;
@@ -152,18 +139,7 @@ static int check_token(struct server *s, struct arena *a, const char *authorizat
     return err_set(err, ERR_UNAUTHORIZED, "Unauthorized");
 }
 
-/* As on a real cluster anybody may ask whether it is well, and its version. */
-static bool is_public(const struct httpd_request *http)
-{
-    static const char *const paths[] = {"/healthz", "/livez", "/readyz", "/version"};
-
-    for (size_t i = 0; i < ELEMS(paths); i++)
-        if (strcmp(http->path, paths[i]) == 0)
-            return strcmp(http->method, "GET") == 0;
-    return false;
-}
-
-static int check_access(struct server *s, struct httpd_request *http, const struct identity **ret,
+static int check_access(struct server *s, struct httpd_request *http, const struct caller **ret,
                         struct err *err)
 {
     const char *path = path_after_token(s, &http->arena, http->path, ret);
@@ -171,7 +147,10 @@ static int check_access(struct server *s, struct httpd_request *http, const stru
 
     if (path)
         http->path = path;
-    if (path || is_public(http) || login_is_open(http))
+    if (path)
+        return 0;
+    *ret = &caller_anonymous;
+    if (route_is_open(http->method, http->path) || login_is_open(http))
         return 0;
     if (!authorization && login_by_cookie(s, http, ret, err))
         return 0;
@@ -192,7 +171,7 @@ static const char *copied_header(struct httpd_request *http, const char *name)
 struct mounted {
     struct mount_request request;
     struct server *server;
-    const struct identity *identity;
+    const struct caller *caller;
 };
 
 static bool caller_may(const struct mount_request *r, const char *verb, const char *group,
@@ -206,18 +185,17 @@ static bool caller_may(const struct mount_request *r, const char *verb, const ch
                                 .ns = ns,
                                 .name = name};
 
-    return !m->identity || rbac_allows(m->server, &r->http->arena, m->identity, &what);
+    return rbac_allows(m->server, &r->http->arena, m->caller, &what);
 }
 
 static struct transport *callers_transport(const struct mount_request *r)
 {
     const struct mounted *m = container_of(r, struct mounted, request);
 
-    return server_local_transport_as(m->server, m->identity);
+    return server_local_transport(m->server, m->caller);
 }
 
-static bool is_mounted(struct server *s, struct httpd_request *http,
-                       const struct identity *identity)
+static bool is_mounted(struct server *s, struct httpd_request *http, const struct caller *caller)
 {
     for (size_t i = 0; i < s->mounts_len; i++) {
         const struct server_mount *mount = &s->mounts[i];
@@ -225,7 +203,7 @@ static bool is_mounted(struct server *s, struct httpd_request *http,
         struct mounted m = {
             .request = {.http = http, .may = caller_may, .transport = callers_transport},
             .server = s,
-            .identity = identity};
+            .caller = caller};
 
         if (strncmp(http->path, mount->prefix, len) != 0 ||
             (http->path[len] && http->path[len] != '/'))
@@ -278,7 +256,7 @@ static void handle(void *arg, struct httpd_request *http)
 {
     struct server *s = arg;
     struct http_request *h = arena_alloc(&http->arena, sizeof(*h));
-    const struct identity *identity = NULL;
+    const struct caller *caller = NULL;
     auto_err err = ERR_INIT;
     int rc;
 
@@ -290,7 +268,9 @@ static void handle(void *arg, struct httpd_request *http)
     if (rc == 0 && is_page(s, http))
         return;
     if (rc == 0)
-        rc = check_access(s, http, &identity, &err);
+        rc = check_access(s, http, &caller, &err);
+    if (rc == 0)
+        rc = impersonate(s, http, &caller, &err);
     h->http = http;
     h->base = (struct server_request){.front = &http_front,
                                       .method = http->method,
@@ -302,10 +282,10 @@ static void handle(void *arg, struct httpd_request *http)
                                       .body_len = http->body_len,
                                       .too_large = http->too_large,
                                       .arena = &http->arena,
-                                      .identity = identity};
+                                      .caller = caller};
     if (rc < 0)
         reply_err(&h->base, &err);
-    else if (!login_handle(s, http, identity) && !is_mounted(s, http, identity))
+    else if (!login_handle(s, http, caller) && !is_mounted(s, http, caller))
         server_handle(s, &h->base);
 }
 

@@ -283,10 +283,15 @@ verb_fn verb_samples;
 /* --- front (front.c) ------------------------------------------------------------------- */
 
 void front_close(struct server *s);
-/* Whether this is the owner's token (*ret is NULL then) or one of a service account. */
+/* Whether this is the owner's token, or one of a service account. */
 bool front_knows_token(struct server *s, struct arena *a, const char *given,
-                       const struct identity **ret);
+                       const struct caller **ret);
 const char *server_version_text(void); /* version.c */
+
+/* --- paths (route.c) ------------------------------------------------------------------- */
+
+/* Whether anybody may ask this, known or not. */
+bool route_is_open(const char *method, const char *path);
 
 /* --- verbs ----------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 
 #define CALL_MEMORY_BYTES (64u * 1024u * 1024u)
 #define READ_BYTES (32u * 1024u)
-#define IDENTITY_MEMORY_BYTES (64u * 1024u)
+#define CALLER_MEMORY_BYTES (64u * 1024u)
 #define READS_PER_TURN 32 /* of one stream, then the others' turn */
 
 struct local;
@@ -50,8 +50,8 @@ struct local {
     struct api_stream *spare;   /* to say "out of memory" with */
     struct api_stream *current; /* being worked on: freed by the pump, not under it */
     bool freed;
-    struct arena identity_arena;
-    const struct identity *identity; /* who asks; NULL: the owner */
+    struct arena caller_arena;
+    const struct caller *caller; /* who asks */
     char room[READ_BYTES];
 };
 
@@ -187,7 +187,7 @@ static bool copy_call(struct api_stream *c, const struct api_call *call)
     struct server_request *r = &c->request;
 
     r->front = &local_front;
-    r->identity = c->local->identity;
+    r->caller = c->local->caller;
     r->arena = &c->arena;
     r->method = arena_strdup(&c->arena, call->method);
     r->path = arena_strndup(&c->arena, call->path, (size_t)(mark - call->path));
@@ -283,7 +283,7 @@ static void work_on(struct local *l, struct api_stream *c)
 
 static void local_destroy(struct local *l)
 {
-    arena_release(&l->identity_arena);
+    arena_release(&l->caller_arena);
     loop_wake_free(l->wake);
     free(l->spare);
     free(l);
@@ -385,36 +385,21 @@ static const struct transport_ops local_ops = {
     .free = local_free,
 };
 
-struct transport *server_local_transport(struct server *s)
+struct transport *server_local_transport(struct server *s, const struct caller *who)
 {
     struct local *l = calloc(1, sizeof(*l));
 
     if (!l)
         return NULL;
     l->base.ops = &local_ops;
-    arena_init(&l->identity_arena, IDENTITY_MEMORY_BYTES);
+    arena_init(&l->caller_arena, CALLER_MEMORY_BYTES);
     l->server = s;
     l->spare = calloc(1, sizeof(*l->spare));
     l->wake = loop_wake_new(s->loop, pump, l);
-    if (!l->wake || !l->spare) {
-        loop_wake_free(l->wake);
-        free(l->spare);
-        free(l);
+    l->caller = who ? caller_clone(&l->caller_arena, who) : NULL;
+    if (!l->wake || !l->spare || (who && !l->caller)) {
+        local_destroy(l);
         return NULL;
     }
     return &l->base;
-}
-
-struct transport *server_local_transport_as(struct server *s, const struct identity *who)
-{
-    struct transport *t = server_local_transport(s);
-    struct local *l = t ? local_of(t) : NULL;
-
-    if (!l || !who)
-        return t;
-    l->identity = identity_clone(&l->identity_arena, who);
-    if (l->identity)
-        return t;
-    transport_free(t);
-    return NULL;
 }

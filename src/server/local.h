@@ -6,13 +6,11 @@
 #define MUSTER_SERVER_LOCAL_H
 
 #include "port/transport.h"
+#include "server/caller.h"
 #include "server/server.h"
 
-/* NULL when out of memory. Free it (transport_free) before the server. */
-struct transport *server_local_transport(struct server *s) must_check;
-/* One with somebody's own rights (NULL: the owner's). who is copied. */
-struct identity;
-struct transport *server_local_transport_as(struct server *s,
-                                            const struct identity *who) must_check;
+/* With the rights of who, which is copied; of nobody (NULL) every call is refused. NULL when out of
+ * memory. Free it (transport_free) before the server. */
+struct transport *server_local_transport(struct server *s, const struct caller *who) must_check;
 
 #endif

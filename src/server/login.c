@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/secret.h"
 #include "loop/random.h"
 #include "net/place.h"
 
@@ -82,24 +83,24 @@ static bool is_owner_session(struct server *s, struct arena *a, const char *valu
     const char *text = dot ? arena_strndup(a, value, (size_t)(dot - value)) : NULL;
     const char *signature = text ? token_sign(s, a, text) : NULL;
 
-    return signature && token_same(signature, dot + 1) &&
+    return signature && secret_equal(signature, dot + 1) &&
            strtoll(text + strlen(OWNER_MARK), NULL, 10) > clock_now_ms(s->clock);
 }
 
 static bool knows_cookie(struct server *s, struct arena *a, const char *value,
-                         const struct identity **ret)
+                         const struct caller **ret)
 {
-    *ret = NULL;
+    *ret = &caller_owner;
     if (strncmp(value, OWNER_MARK, strlen(OWNER_MARK)) == 0)
         return is_owner_session(s, a, value);
     if (strncmp(value, TOKEN_MARK, strlen(TOKEN_MARK)) != 0)
         return false;
     value = strchr(value + strlen(TOKEN_MARK), '.');
-    *ret = value ? token_identity(s, a, value + 1) : NULL;
+    *ret = value ? token_caller(s, a, value + 1) : NULL;
     return *ret != NULL;
 }
 
-bool login_by_cookie(struct server *s, struct httpd_request *http, const struct identity **ret,
+bool login_by_cookie(struct server *s, struct httpd_request *http, const struct caller **ret,
                      struct err *err)
 {
     const char *value = place_cookie(http);
@@ -114,13 +115,14 @@ bool login_by_cookie(struct server *s, struct httpd_request *http, const struct 
  * signs out with one ends no session of another browser. */
 static const char *session_for(struct server *s, struct arena *a, const char *token)
 {
-    const struct identity *identity = NULL;
+    const struct caller *caller = NULL;
     char name[RANDOM_UID_SIZE];
 
-    if (!front_knows_token(s, a, token, &identity))
+    if (!front_knows_token(s, a, token, &caller))
         return NULL;
     random_uid(name);
-    return identity ? arena_printf(a, TOKEN_MARK "%s.%s", name, token) : owner_session(s, a);
+    return caller->kind == CALLER_OWNER ? owner_session(s, a)
+                                        : arena_printf(a, TOKEN_MARK "%s.%s", name, token);
 }
 
 static void reply_signed_in(struct httpd_request *http, const char *session, int code,
@@ -166,7 +168,7 @@ static bool take_code(struct server *s, const char *code)
     for (size_t i = 0; i < LOGIN_CODES; i++) {
         struct login_code *c = &s->login_codes[i];
 
-        if (*c->code && c->until_ms > clock_now_ms(s->clock) && token_same(c->code, code)) {
+        if (*c->code && c->until_ms > clock_now_ms(s->clock) && secret_equal(c->code, code)) {
             *c->code = '\0';
             return true;
         }
@@ -200,15 +202,14 @@ void server_login_code(struct server *s, char out[SERVER_LOGIN_CODE_SIZE])
     (void)snprintf(out, SERVER_LOGIN_CODE_SIZE, "%s", oldest->code);
 }
 
-static void reply_session(struct server *s, struct httpd_request *http,
-                          const struct identity *identity)
+static void reply_session(struct server *s, struct httpd_request *http, const struct caller *caller)
 {
     struct arena *a = &http->arena;
     struct json *v = json_new_object(a);
     struct buf b = BUF_INIT(ANSWER_LIMIT_BYTES);
 
-    json_set_string(a, v, "user", identity ? identity->user : "owner");
-    json_set_string(a, v, "namespace", identity ? identity->ns : "default");
+    json_set_string(a, v, "user", caller->kind == CALLER_OWNER ? "owner" : caller->user);
+    json_set_string(a, v, "namespace", *caller->ns ? caller->ns : "default");
     json_set_string(a, v, "version", server_version_text());
     json_set_bool(a, v, "local", true);
     json_set_string(a, v, "console", s->pages.hash ? s->pages.hash : "");
@@ -217,13 +218,12 @@ static void reply_session(struct server *s, struct httpd_request *http,
     buf_release(&b);
 }
 
-static void reply_code(struct server *s, struct httpd_request *http,
-                       const struct identity *identity)
+static void reply_code(struct server *s, struct httpd_request *http, const struct caller *caller)
 {
     char code[SERVER_LOGIN_CODE_SIZE];
     const char *text;
 
-    if (identity) {
+    if (caller->kind != CALLER_OWNER) {
         refuse(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
         return;
     }
@@ -232,7 +232,7 @@ static void reply_code(struct server *s, struct httpd_request *http,
     reply_text(http, text ? 201 : 503, text ? text : "");
 }
 
-bool login_handle(struct server *s, struct httpd_request *http, const struct identity *identity)
+bool login_handle(struct server *s, struct httpd_request *http, const struct caller *caller)
 {
     size_t i = path_index(http);
 
@@ -247,10 +247,10 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct ide
         sign_out(s, http);
         return true;
     case PATH_SESSION:
-        reply_session(s, http, identity);
+        reply_session(s, http, caller);
         return true;
     case PATH_CODE:
-        reply_code(s, http, identity);
+        reply_code(s, http, caller);
         return true;
     case PATH_NONE:
         break;

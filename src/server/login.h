@@ -19,11 +19,11 @@
 
 /* Whether anybody may ask this, signed in or not. */
 bool login_is_open(const struct httpd_request *http);
-/* Whether it is one of the paths above; it is answered then. identity as for the API. */
-bool login_handle(struct server *s, struct httpd_request *http, const struct identity *identity);
-/* Who the cookie is of (NULL: the owner's); false when there is none, or it is good no more, or the
+/* Whether it is one of the paths above; it is answered then. caller as for the API. */
+bool login_handle(struct server *s, struct httpd_request *http, const struct caller *caller);
+/* Who the cookie is of; false when there is none, or it is good no more, or the
  * request is not one that a cookie suffices for (then err says so). */
-bool login_by_cookie(struct server *s, struct httpd_request *http, const struct identity **ret,
+bool login_by_cookie(struct server *s, struct httpd_request *http, const struct caller **ret,
                      struct err *err);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * rbac.c - see rbac.h. Bindings are few and looked through for every question; a stored text that
- * does not hold the account's name, nor "system:" as groups and users do, is not even parsed.
+ * rbac.c - see rbac.h. Bindings are few and looked through for every question; for an account, a
+ * stored text that does not hold its name, nor "system:" as groups and users do, is not even
+ * parsed.
  *
- * Who may write roles could give itself everything. The real server compares rules; here a service
- * account needs the verbs `escalate` (roles) and `bind` (bindings) for it, which is stricter.
+ * Who may write roles could give itself everything. The real server compares rules; here one
+ * needs the verbs `escalate` (roles) and `bind` (bindings) for it, which is stricter.
  */
 #include "server/rbac.h"
 
@@ -12,7 +13,7 @@
 struct search {
     struct server *server;
     struct arena *arena;
-    const struct identity *who;
+    const struct caller *who;
     const struct access *what; /* looking for a rule that allows it ... */
     struct json *rules;        /* ... or for all of them */
     const char *ns;
@@ -70,31 +71,24 @@ static bool rule_allows(const struct json *rule, const struct access *what)
 
 /* --- bindings -------------------------------------------------------------------------- */
 
-static bool is_group_of(const struct identity *who, const char *group)
+static bool is_account(const struct caller *who, const char *ns, const char *name)
 {
-    static const char accounts[] = "system:serviceaccounts";
-    size_t len = strlen(accounts);
-
-    if (strcmp(group, "system:authenticated") == 0)
-        return true;
-    return strncmp(group, accounts, len) == 0 &&
-           (!group[len] || (group[len] == ':' && strcmp(group + len + 1, who->ns) == 0));
+    return *who->ns && strcmp(who->ns, ns) == 0 && strcmp(who->name, name) == 0;
 }
 
-static bool is_subject(const struct json *subject, const struct identity *who)
+static bool is_subject(const struct json *subject, const struct caller *who)
 {
     const char *name = json_get_string(subject, "name", "");
     const struct json *kind = json_get(subject, "kind");
 
     if (json_string_is(kind, "ServiceAccount"))
-        return strcmp(name, who->name) == 0 &&
-               json_string_is(json_get(subject, "namespace"), who->ns);
+        return is_account(who, json_get_string(subject, "namespace", ""), name);
     if (json_string_is(kind, "User"))
         return strcmp(name, who->user) == 0;
-    return json_string_is(kind, "Group") && is_group_of(who, name);
+    return json_string_is(kind, "Group") && caller_has_group(who, name);
 }
 
-static bool has_subject(const struct json *binding, const struct identity *who)
+static bool has_subject(const struct json *binding, const struct caller *who)
 {
     json_each (subject, json_get(binding, "subjects"))
         if (is_subject(subject, who))
@@ -118,12 +112,17 @@ static void use_role(struct search *q, const struct json *ref)
     }
 }
 
+static bool may_be_in(const struct caller *who, const char *text)
+{
+    return who->kind != CALLER_ACCOUNT || strstr(text, who->name) || strstr(text, "\"system:");
+}
+
 static bool use_binding(void *arg, const struct store_item *item)
 {
     struct search *q = arg;
     const struct json *binding = NULL;
 
-    if (strstr(item->value->data, q->who->name) || strstr(item->value->data, "\"system:"))
+    if (may_be_in(q->who, item->value->data))
         binding = blob_parse(q->arena, item->value, NULL);
     if (binding && has_subject(binding, q->who))
         use_role(q, json_get(binding, "roleRef"));
@@ -140,16 +139,20 @@ static void search(struct search *q)
         store_list(server_collection(q->server, &kind_role_binding), prefix, NULL, use_binding, q);
 }
 
-bool rbac_allows(struct server *s, struct arena *a, const struct identity *who,
+bool rbac_allows(struct server *s, struct arena *a, const struct caller *who,
                  const struct access *what)
 {
     struct search q = {.server = s, .arena = a, .who = who, .what = what, .ns = what->ns};
 
+    if (!caller_is_known(who) || who->kind == CALLER_ANONYMOUS)
+        return false;
+    if (caller_may_everything(who))
+        return true;
     search(&q);
     return q.allowed && !arena_failed(a);
 }
 
-void rbac_list_rules(struct server *s, struct arena *a, const struct identity *who, const char *ns,
+void rbac_list_rules(struct server *s, struct arena *a, const struct caller *who, const char *ns,
                      struct json *rules)
 {
     struct search q = {.server = s, .arena = a, .who = who, .rules = rules, .ns = ns};
@@ -210,21 +213,27 @@ static const char *verb_of(const struct server_request *r)
     return r->method;
 }
 
-int rbac_check_access(struct server_request *r, const struct access *what, struct err *err)
+int rbac_require(struct server *s, struct arena *a, const struct caller *who,
+                 const struct access *what, struct err *err)
 {
     const char *slash = *what->subresource ? "/" : "", *dot = *what->group ? "." : "";
     const char *where;
 
-    if (!r->identity || rbac_allows(r->server, r->arena, r->identity, what))
+    if (rbac_allows(s, a, who, what))
         return 0;
-    where = *what->ns ? arena_printf(r->arena, "in the namespace \"%s\"", what->ns)
+    where = *what->ns ? arena_printf(a, "in the namespace \"%s\"", what->ns)
                       : "at the cluster scope";
     return err_set(err, ERR_FORBIDDEN,
                    "%s%s%s%s%s%s is forbidden: User \"%s\" cannot %s resource \"%s%s%s\" in API "
                    "group \"%s\" %s",
                    what->resource, dot, what->group, *what->name ? " \"" : "", what->name,
-                   *what->name ? "\"" : "", r->identity->user, what->verb, what->resource, slash,
+                   *what->name ? "\"" : "", who ? who->user : "", what->verb, what->resource, slash,
                    what->subresource, what->group, where ? where : "");
+}
+
+int rbac_check_access(struct server_request *r, const struct access *what, struct err *err)
+{
+    return rbac_require(r->server, r->arena, r->caller, what, err);
 }
 
 /* The verb that writing a kind needs beside the one for writing. */
@@ -240,10 +249,10 @@ static bool is_reading(const char *verb)
     return strcmp(verb, "get") == 0 || strcmp(verb, "list") == 0 || strcmp(verb, "watch") == 0;
 }
 
-int rbac_check(struct server_request *r, struct err *err)
+int rbac_check_verb(struct server_request *r, const char *verb, struct err *err)
 {
     const struct kind *k = r->route.kind;
-    struct access what = {.verb = verb_of(r),
+    struct access what = {.verb = verb,
                           .group = k->group,
                           .resource = k->plural,
                           .subresource = r->route.subresource,
@@ -251,14 +260,17 @@ int rbac_check(struct server_request *r, struct err *err)
                           .name = r->route.name ? r->route.name : selected_name(r)};
     int rc;
 
-    if (!r->identity)
-        return 0;
     if (!what.name)
         return out_of_memory(err);
     rc = rbac_check_access(r, &what, err);
-    if (rc == 0 && writing_needs(k) && !is_reading(what.verb)) {
+    if (rc == 0 && writing_needs(k) && !is_reading(verb)) {
         what.verb = writing_needs(k);
         rc = rbac_check_access(r, &what, err);
     }
     return rc;
+}
+
+int rbac_check(struct server_request *r, struct err *err)
+{
+    return rbac_check_verb(r, verb_of(r), err);
 }

@@ -1,6 +1,7 @@
 /*
- * rbac.h - what a service account may do: the Roles and ClusterRoles that bindings give it. The
- * owner is not asked.
+ * rbac.h - what a caller may do: the Roles and ClusterRoles that bindings give users, groups and
+ * service accounts. Of those who may do everything (caller.h) nothing is looked up; somebody
+ * unknown or anonymous may do nothing.
  */
 #ifndef MUSTER_SERVER_RBAC_H
 #define MUSTER_SERVER_RBAC_H
@@ -14,15 +15,20 @@ struct access {
     const char *name; /* "" for collections */
 };
 
-bool rbac_allows(struct server *s, struct arena *a, const struct identity *who,
+bool rbac_allows(struct server *s, struct arena *a, const struct caller *who,
                  const struct access *what);
-/* Refuses what the request's route wants when who asks may not; 403 as Kubernetes words it. */
+/* 403 as Kubernetes words it when who may not. */
+int rbac_require(struct server *s, struct arena *a, const struct caller *who,
+                 const struct access *what, struct err *err) must_check;
+/* The same for what the request's route wants ... */
 int rbac_check(struct server_request *r, struct err *err) must_check;
-/* The same for something that is no stored kind. */
+/* ... for the route's object and another verb ... */
+int rbac_check_verb(struct server_request *r, const char *verb, struct err *err) must_check;
+/* ... and for something that is no stored kind. */
 int rbac_check_access(struct server_request *r, const struct access *what,
                       struct err *err) must_check;
 /* Every rule who has in ns, appended to rules. */
-void rbac_list_rules(struct server *s, struct arena *a, const struct identity *who, const char *ns,
+void rbac_list_rules(struct server *s, struct arena *a, const struct caller *who, const char *ns,
                      struct json *rules);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct server;
 struct server_request;
-struct identity;
+struct caller;
 
 struct warning {
     struct warning *next;
@@ -65,7 +65,7 @@ struct server_request {
     size_t body_len;
     bool too_large; /* the body was not kept */
     struct arena *arena;
-    const struct identity *identity; /* NULL: the owner, who may do everything (tokens.h) */
+    const struct caller *caller; /* who asks (caller.h); without one it is refused */
 
     /* from the core */
     struct server *server;

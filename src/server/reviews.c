@@ -1,14 +1,12 @@
 /*
  * reviews.c - questions about oneself: what may I do, who am I (authorization.k8s.io,
- * authentication.k8s.io). They are answered and not stored. The owner may do everything; for a
- * service account its roles are looked up (rbac.h).
+ * authentication.k8s.io). They are answered and not stored. Whoever asks may be acting as
+ * another (impersonate.h): the answer is about that one.
  */
 #include <string.h>
 
 #include "server/endpoints.h"
 #include "server/rbac.h"
-
-#define USER_NAME "muster:admin"
 
 /* --- answers --------------------------------------------------------------------------- */
 
@@ -21,7 +19,7 @@ static bool may_access(struct server_request *r, const struct json *asked)
                                 .ns = json_get_string(asked, "namespace", ""),
                                 .name = json_get_string(asked, "name", "")};
 
-    return rbac_allows(r->server, r->arena, r->identity, &what);
+    return rbac_allows(r->server, r->arena, r->caller, &what);
 }
 
 /* What is no resource - discovery, health, the version - everybody may read. */
@@ -29,11 +27,10 @@ static bool may_ask(struct server_request *r, const struct json *spec)
 {
     const struct json *resource = json_get(spec, "resourceAttributes");
 
-    if (!r->identity)
-        return true;
     if (json_is(resource, JSON_OBJECT))
         return may_access(r, resource);
-    return json_string_is(json_at(spec, "nonResourceAttributes", "verb"), "get");
+    return caller_may_everything(r->caller) ||
+           json_string_is(json_at(spec, "nonResourceAttributes", "verb"), "get");
 }
 
 static int fill_access(struct server_request *r, struct json *review, struct err *err)
@@ -68,8 +65,8 @@ static int fill_rules(struct server_request *r, struct json *review, struct err 
     struct json *status = json_make_object(r->arena, review, "status"), *rule;
 
     (void)err;
-    if (r->identity) {
-        rbac_list_rules(r->server, r->arena, r->identity,
+    if (!caller_may_everything(r->caller)) {
+        rbac_list_rules(r->server, r->arena, r->caller,
                         json_string(json_at(review, "spec", "namespace"), ""),
                         json_make_array(r->arena, status, "resourceRules"));
         (void)json_make_array(r->arena, status, "nonResourceRules");
@@ -93,21 +90,18 @@ static int fill_self(struct server_request *r, struct json *review, struct err *
 {
     struct json *status = json_make_object(r->arena, review, "status");
     struct json *user = json_make_object(r->arena, status, "userInfo");
-    struct json *groups = json_make_array(r->arena, user, "groups");
+    const struct caller *who = r->caller;
+    struct json *groups;
 
     (void)err;
-    if (r->identity) {
-        json_set_string(r->arena, user, "username", r->identity->user);
-        json_set_string(r->arena, user, "uid", r->identity->uid);
-        json_append_string(r->arena, groups, "system:serviceaccounts");
-        json_append_string(r->arena, groups,
-                           arena_printf(r->arena, "system:serviceaccounts:%s", r->identity->ns));
-        json_append_string(r->arena, groups, "system:authenticated");
-        return 0;
-    }
-    json_set_string(r->arena, user, "username", USER_NAME);
-    json_append_string(r->arena, groups, "system:masters");
-    json_append_string(r->arena, groups, "system:authenticated");
+    json_set_string(r->arena, user, "username", who->user);
+    if (*who->uid)
+        json_set_string(r->arena, user, "uid", who->uid);
+    groups = json_make_array(r->arena, user, "groups");
+    for (const char *const *g = who->groups; *g; g++)
+        json_append_string(r->arena, groups, *g);
+    if (who->extra)
+        json_set(r->arena, user, "extra", json_clone(r->arena, who->extra));
     return 0;
 }
 

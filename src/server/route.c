@@ -55,12 +55,17 @@ static const struct verb verbs[] = {
 static const struct {
     const char *path;
     bool below; /* paths below it too */
+    bool open;  /* as on a real cluster anybody may ask whether it is well, and its version */
     verb_fn *run;
 } fixed[] = {
-    {"healthz", true, verb_health},         {"livez", true, verb_health},
-    {"readyz", true, verb_ready},           {"version", false, verb_version},
-    {"api", false, verb_discover_core},     {"apis", false, verb_discover_groups},
-    {"openapi/v2", false, verb_openapi_v2}, {"openapi/v3", false, verb_openapi_v3},
+    {"healthz", true, true, verb_health},
+    {"livez", true, true, verb_health},
+    {"readyz", true, true, verb_ready},
+    {"version", false, true, verb_version},
+    {"api", false, false, verb_discover_core},
+    {"apis", false, false, verb_discover_groups},
+    {"openapi/v2", false, false, verb_openapi_v2},
+    {"openapi/v3", false, false, verb_openapi_v3},
 };
 
 struct segments {
@@ -225,6 +230,23 @@ static bool under(const char *path, const char *prefix, bool below)
            (!path[len] || strcmp(path + len, "/") == 0 || (below && path[len] == '/'));
 }
 
+bool route_is_open(const char *method, const char *path)
+{
+    path += strspn(path, "/");
+    for (size_t i = 0; i < ELEMS(fixed); i++)
+        if (fixed[i].open && under(path, fixed[i].path, false))
+            return strcmp(method, "GET") == 0;
+    return false;
+}
+
+static int check_caller(const struct server_request *r, struct err *err)
+{
+    if (!caller_is_known(r->caller) ||
+        (r->caller->kind == CALLER_ANONYMOUS && !route_is_open(r->method, r->path)))
+        return err_set(err, ERR_UNAUTHORIZED, "Unauthorized");
+    return 0;
+}
+
 static int route_request(struct server_request *r, struct err *err)
 {
     const char *path = r->path + strspn(r->path, "/");
@@ -253,10 +275,11 @@ void server_handle(struct server *s, struct server_request *r)
     int rc;
 
     r->server = s;
-    if (r->too_large)
+    rc = check_caller(r, &err);
+    if (rc == 0 && r->too_large)
         rc = err_set(&err, ERR_TOO_LARGE, "Request entity too large: limit is %u",
                      OBJECT_LIMIT_BYTES);
-    else
+    if (rc == 0)
         rc = query_parse(r, &err);
     if (rc == 0)
         rc = route_request(r, &err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/secret.h"
 #include "base/timefmt.h"
 
 #define HEADER "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" /* {"alg":"HS256","typ":"JWT"} */
@@ -67,16 +68,6 @@ const char *token_sign(struct server *s, struct arena *a, const char *text)
     return sign(s, a, text, strlen(text));
 }
 
-bool token_same(const char *a, const char *b)
-{
-    size_t len = strlen(a);
-    unsigned char different = strlen(b) != len;
-
-    for (size_t i = 0; i < len && !different; i++)
-        different |= (unsigned char)(a[i] ^ b[i]);
-    return !different;
-}
-
 /* --- reading --------------------------------------------------------------------------- */
 
 static const struct json *read_claims(struct server *s, struct arena *a, const char *token)
@@ -91,7 +82,7 @@ static const struct json *read_claims(struct server *s, struct arena *a, const c
         strncmp(token, HEADER ".", strlen(HEADER ".")) != 0 || !dot || dot < begin)
         return NULL;
     signature = sign(s, a, token, (size_t)(dot - token));
-    if (!signature || !token_same(signature, dot + 1))
+    if (!signature || !secret_equal(signature, dot + 1))
         return NULL;
     text = decode_url(a, begin, (size_t)(dot - begin), &len);
     return text ? json_parse(a, text, len, NULL) : NULL;
@@ -108,40 +99,27 @@ static bool is_there(struct server *s, struct arena *a, const struct kind *k, co
     return object && strcmp(object_uid(object), uid) == 0;
 }
 
-const struct identity *token_identity(struct server *s, struct arena *a, const char *token)
+const struct caller *token_caller(struct server *s, struct arena *a, const char *token)
 {
     const struct json *claims = read_claims(s, a, token);
     const struct json *about = json_get(claims, "kubernetes.io");
     const struct json *account = json_get(about, "serviceaccount"), *pod = json_get(about, "pod");
-    struct identity *who = arena_alloc(a, sizeof(*who));
+    struct caller *who = arena_alloc(a, sizeof(*who));
 
     if (!claims || !who || json_get_int(claims, "exp", 0) * 1000 <= clock_now_ms(s->clock))
         return NULL;
-    *who = (struct identity){.ns = json_get_string(about, "namespace", ""),
-                             .name = json_get_string(account, "name", ""),
-                             .uid = json_get_string(account, "uid", ""),
-                             .pod_name = json_get_string(pod, "name", ""),
-                             .pod_uid = json_get_string(pod, "uid", ""),
-                             .user = json_get_string(claims, "sub", "")};
-    if (!is_there(s, a, &kind_service_account, who->ns, who->name, who->uid))
+    *who = (struct caller){.kind = CALLER_ACCOUNT,
+                           .ns = json_get_string(about, "namespace", ""),
+                           .name = json_get_string(account, "name", ""),
+                           .uid = json_get_string(account, "uid", ""),
+                           .user = json_get_string(claims, "sub", "")};
+    who->groups = caller_account_groups(a, who->ns);
+    if (!who->groups || !is_there(s, a, &kind_service_account, who->ns, who->name, who->uid))
         return NULL;
-    if (pod && !is_there(s, a, &kind_pod, who->ns, who->pod_name, who->pod_uid))
+    if (pod && !is_there(s, a, &kind_pod, who->ns, json_get_string(pod, "name", ""),
+                         json_get_string(pod, "uid", "")))
         return NULL;
     return who;
-}
-
-const struct identity *identity_clone(struct arena *a, const struct identity *who)
-{
-    struct identity *copy = arena_alloc(a, sizeof(*copy));
-
-    if (copy)
-        *copy = (struct identity){.ns = arena_strdup(a, who->ns),
-                                  .name = arena_strdup(a, who->name),
-                                  .uid = arena_strdup(a, who->uid),
-                                  .pod_name = arena_strdup(a, who->pod_name),
-                                  .pod_uid = arena_strdup(a, who->pod_uid),
-                                  .user = arena_strdup(a, who->user)};
-    return arena_failed(a) ? NULL : copy;
 }
 
 /* --- making ---------------------------------------------------------------------------- */

@@ -125,6 +125,26 @@ class Rbac(harness.WithDaemon):
         self.assertEqual(status, 403)
         self.assertIn("cannot bind resource", answer["message"])
 
+    def test_applying_what_is_not_there_asks_for_create_too(self):
+        token = self.launcher(rule("get patch", "configmaps"))
+        path = "/api/v1/namespaces/default/configmaps/applied"
+        self.addCleanup(self.daemon.call, "DELETE", path, expect=(200, 404))
+
+        def apply(value):
+            status, text = self.daemon.request(
+                "PATCH", f"{path}?fieldManager=me&force=true",
+                {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": value}},
+                headers={"Authorization": f"Bearer {token}"},
+                content_type="application/apply-patch+yaml")
+            return status, json.loads(text)
+        status, answer = apply("1")
+        self.assertEqual(status, 403, answer)
+        self.assertEqual(answer["message"], f'configmaps "applied" is forbidden: {ME} cannot create resource '
+                                            '"configmaps" in API group "" in the namespace "default"')
+        self.daemon.call("GET", path, expect=(404,))
+        self.daemon.call("POST", path.rpartition("/")[0], {"metadata": {"name": "applied"}})
+        self.assertEqual(apply("2")[0], 200)
+
     def test_a_token_ends_with_its_account_or_its_pod(self):
         token = self.launcher(rule("get", "pods"))
         self.daemon.call("POST", PODS, pod("p", "launcher"))

@@ -43,7 +43,7 @@ static void open_server(void)
     o.store = s.store = s.loop ? store_open(s.loop, s.path, &(struct store_options){0}, &err)
                                : NULL;
     s.server = s.store ? server_new(&o, &err) : NULL;
-    s.transport = s.server ? server_local_transport(s.server) : NULL;
+    s.transport = s.server ? server_local_transport(s.server, &caller_owner) : NULL;
     if (!s.transport)
         fuzz_fail("a server can be made");
     s.requests = 0;
@@ -99,7 +99,7 @@ static void ask(const struct api_call *call)
         clock_stop(loop_clock(s.loop), timer);
     if (!s.came) {
         transport_free(s.transport);
-        s.transport = server_local_transport(s.server);
+        s.transport = server_local_transport(s.server, &caller_owner);
         FUZZ_CHECK(s.transport);
         return;
     }

@@ -574,7 +574,7 @@ struct network *network_new(struct sim *s)
 
 void network_connect(struct network *n, struct server *server)
 {
-    n->inner = server_local_transport(server);
+    n->inner = server_local_transport(server, &caller_owner);
     assert(n->inner);
 }
 

@@ -1,5 +1,6 @@
 /* home_test.c - the data folder: rights, lock, token, kubeconfig; and carets under a manifest's
  * line. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -136,6 +137,39 @@ static void token_is_made_once(void **state)
     assert_string_equal(first, second);
 }
 
+/* An upgrade, a backup or a careless chmod. */
+static void what_others_can_read_is_mended(void **state)
+{
+    struct fixture *f = *state;
+    auto_err err = ERR_INIT;
+    const char *first = NULL, *second = NULL;
+
+    assert_int_equal(home_create(&f->home, &err), 0);
+    assert_int_equal(home_token(&f->arena, &f->home, &first, &err), 0);
+    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", first, &err), 0);
+    assert_int_equal(chmod(f->home.token_path, 0644), 0);
+    assert_int_equal(chmod(f->home.kubeconfig_path, 0640), 0);
+    assert_int_equal(home_token(&f->arena, &f->home, &second, &err), 0);
+    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", second, &err), 0);
+    assert_string_equal(first, second);
+    assert_int_equal(mode_of(f->home.token_path), 0600);
+    assert_int_equal(mode_of(f->home.kubeconfig_path), 0600);
+}
+
+static void a_token_that_is_no_file_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    auto_err err = ERR_INIT;
+    const char *token = NULL;
+
+    assert_int_equal(home_create(&f->home, &err), 0);
+    assert_int_equal(symlink("/etc/hostname", f->home.token_path), 0);
+    assert_int_equal(home_token(&f->arena, &f->home, &token, &err), -EPERM);
+    assert_non_null(strstr(err.text, f->home.token_path));
+    assert_null(token);
+    assert_int_equal(unlink(f->home.token_path), 0);
+}
+
 static void kubeconfig_follows_the_address(void **state)
 {
     struct fixture *f = *state;
@@ -184,6 +218,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(second_daemon_is_told_who_holds_the_folder, make, unmake),
         cmocka_unit_test_setup_teardown(a_dead_holder_holds_nothing, make, unmake),
         cmocka_unit_test_setup_teardown(token_is_made_once, make, unmake),
+        cmocka_unit_test_setup_teardown(what_others_can_read_is_mended, make, unmake),
+        cmocka_unit_test_setup_teardown(a_token_that_is_no_file_is_refused, make, unmake),
         cmocka_unit_test_setup_teardown(kubeconfig_follows_the_address, make, unmake),
         cmocka_unit_test(carets_point_at_the_value),
     };

@@ -56,7 +56,7 @@ static inline void fixture_open(struct fixture *f)
     f->server = server_new(&o, &err);
     if (!f->server)
         fail_msg("%s", err.text);
-    f->transport = server_local_transport(f->server);
+    f->transport = server_local_transport(f->server, &caller_owner);
     assert_non_null(f->transport);
 }
 

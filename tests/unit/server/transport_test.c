@@ -19,7 +19,7 @@ static void a_stream_that_is_called_for_is_refused(void **state)
 static void ask_of_a_freed_transport(void **state)
 {
     struct fixture *f = *state;
-    struct transport *t = server_local_transport(f->server);
+    struct transport *t = server_local_transport(f->server, &caller_owner);
     struct answer never = {.fixture = f};
     const struct api_call call = {.method = "GET", .path = CONFIG_MAPS "?watch=true"};
 
@@ -84,7 +84,7 @@ static void it_may_be_freed_from_inside(void **state)
 
     make(f, "one");
     for (size_t i = 0; i < ELEMS(paths); i++) {
-        struct freer x = {.transport = server_local_transport(f->server)};
+        struct freer x = {.transport = server_local_transport(f->server, &caller_owner)};
         const struct api_stream_handler h = {
             .on_data = free_on_data, .on_end = free_on_end, .arg = &x};
 
@@ -100,16 +100,17 @@ static void asks_with_the_rights_of_who_it_is_for(void **state)
 {
     struct fixture *f = *state;
     struct arena a = ARENA_INIT(65536);
-    struct identity *who = arena_alloc(&a, sizeof(*who));
+    static const char *const groups[] = {"system:authenticated", NULL};
+    struct caller *who = arena_alloc(&a, sizeof(*who));
     struct transport *owners = f->transport;
 
-    *who = (struct identity){.user = "system:serviceaccount:default:guest",
-                             .uid = "1",
-                             .ns = "default",
-                             .name = "guest",
-                             .pod_name = "",
-                             .pod_uid = ""};
-    f->transport = server_local_transport_as(f->server, who);
+    *who = (struct caller){.kind = CALLER_ACCOUNT,
+                           .user = "system:serviceaccount:default:guest",
+                           .uid = "1",
+                           .groups = groups,
+                           .ns = "default",
+                           .name = "guest"};
+    f->transport = server_local_transport(f->server, who);
     assert_non_null(f->transport);
     arena_release(&a); /* it has its own */
     assert_says(expect(f, "GET", CONFIG_MAPS, NULL, 403), "Forbidden",
@@ -119,6 +120,26 @@ static void asks_with_the_rights_of_who_it_is_for(void **state)
     (void)expect(f, "GET", CONFIG_MAPS, NULL, 200);
 }
 
+/* Whoever forgets to say who asks gets nothing, not everything. */
+static void refuses_who_is_not_said(void **state)
+{
+    static const struct caller unknown = {.user = "", .uid = "", .ns = "", .name = ""};
+    static const char *const paths[] = {CONFIG_MAPS, "/api/v1", "/apis", "/version"};
+    const struct caller *const nobodies[] = {NULL, &unknown, &caller_anonymous};
+    struct fixture *f = *state;
+    struct transport *owners = f->transport;
+
+    for (size_t i = 0; i < ELEMS(nobodies); i++) {
+        f->transport = server_local_transport(f->server, nobodies[i]);
+        assert_non_null(f->transport);
+        for (size_t p = 0; p < ELEMS(paths); p++)
+            (void)expect(f, "GET", paths[p], NULL,
+                         nobodies[i] == &caller_anonymous && p == ELEMS(paths) - 1 ? 200 : 401);
+        transport_free(f->transport);
+    }
+    f->transport = owners;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
 
 int main(void)
@@ -126,7 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_stream_that_is_called_for_is_refused),        TEST(ask_of_a_freed_transport),
         TEST(a_paused_stream_says_nothing_until_it_goes_on), TEST(it_may_be_freed_from_inside),
-        TEST(asks_with_the_rights_of_who_it_is_for),
+        TEST(asks_with_the_rights_of_who_it_is_for),         TEST(refuses_who_is_not_said),
     };
 
     return cmocka_run_group_tests_name("server/transport", tests, NULL, NULL);

@@ -1,0 +1,103 @@
+/* caller.c - see caller.h. */
+#include "server/caller.h"
+
+#include <string.h>
+
+#define AUTHENTICATED "system:authenticated"
+#define MASTERS "system:masters"
+
+static const char *const nobodys_groups[] = {"system:unauthenticated", NULL};
+static const char *const masters_groups[] = {MASTERS, AUTHENTICATED, NULL};
+
+const struct caller caller_anonymous = {.kind = CALLER_ANONYMOUS,
+                                        .user = "system:anonymous",
+                                        .uid = "",
+                                        .groups = nobodys_groups,
+                                        .ns = "",
+                                        .name = ""};
+const struct caller caller_owner = {.kind = CALLER_OWNER,
+                                    .user = "muster:admin",
+                                    .uid = "",
+                                    .groups = masters_groups,
+                                    .ns = "",
+                                    .name = ""};
+const struct caller caller_component = {.kind = CALLER_COMPONENT,
+                                        .user = "muster:component",
+                                        .uid = "",
+                                        .groups = masters_groups,
+                                        .ns = "",
+                                        .name = ""};
+
+bool caller_is_known(const struct caller *who)
+{
+    return who && who->kind != CALLER_UNKNOWN;
+}
+
+bool caller_has_group(const struct caller *who, const char *group)
+{
+    for (const char *const *g = who->groups; g && *g; g++)
+        if (strcmp(*g, group) == 0)
+            return true;
+    return false;
+}
+
+bool caller_may_everything(const struct caller *who)
+{
+    if (!who)
+        return false;
+    switch (who->kind) {
+    case CALLER_OWNER:
+    case CALLER_COMPONENT:
+        return true;
+    case CALLER_IMPERSONATED:
+        return caller_has_group(who, MASTERS);
+    case CALLER_UNKNOWN:
+    case CALLER_ANONYMOUS:
+    case CALLER_ACCOUNT:
+        break;
+    }
+    return false;
+}
+
+const char *const *caller_account_groups(struct arena *a, const char *ns)
+{
+    const char **groups = arena_alloc(a, 4 * sizeof(*groups));
+
+    if (!groups)
+        return NULL;
+    groups[0] = "system:serviceaccounts";
+    groups[1] = arena_printf(a, "system:serviceaccounts:%s", ns);
+    groups[2] = AUTHENTICATED;
+    groups[3] = NULL;
+    return groups[1] ? groups : NULL;
+}
+
+static const char *const *clone_groups(struct arena *a, const char *const *groups)
+{
+    size_t n = 0;
+    const char **copy;
+
+    while (groups && groups[n])
+        n++;
+    copy = arena_alloc(a, (n + 1) * sizeof(*copy));
+    for (size_t i = 0; copy && i < n; i++)
+        copy[i] = arena_strdup(a, groups[i]);
+    if (copy)
+        copy[n] = NULL;
+    return copy;
+}
+
+const struct caller *caller_clone(struct arena *a, const struct caller *who)
+{
+    struct caller *copy = arena_alloc(a, sizeof(*copy));
+
+    if (copy)
+        *copy = (struct caller){.kind = who->kind,
+                                .user = arena_strdup(a, who->user),
+                                .uid = arena_strdup(a, who->uid),
+                                .groups = clone_groups(a, who->groups),
+                                .ns = arena_strdup(a, who->ns),
+                                .name = arena_strdup(a, who->name),
+                                .extra = who->extra ? json_clone(a, who->extra) : NULL};
+    return arena_failed(a) ? NULL : copy;
+}
