@@ -131,6 +131,7 @@ test("the controllers' sentences in Chinese", () => {
   assert.equal(say("PyTorchTrainingJob a has failed: a-w-0 failed with exit code 3; the restart budget is spent (3 of 3)", "zh"), "a 失败：a-w-0 以退出码 3 失败；重启次数已用完（3/3）");
   assert.equal(say("a-w-0 is waiting: waiting for a node: none is ready", "zh"), "a-w-0 正在等待：等待节点：没有就绪的节点");
   assert.equal(say("Create the replica[a-w-0] for the first time.", "zh"), "首次创建副本 a-w-0。");
+  assert.equal(say("Create the replica[a-w-0] again: its last pod is gone.", "zh"), "重新创建副本 a-w-0：其上一个 Pod 已不存在。");
   assert.equal(say("2 of 4 pods are running", "zh"), "4 个 Pod 中有 2 个在运行");
   assert.equal(say("2 of 4 pods are running", "en"), "2 of 4 pods are running");
   assert.equal(say("unheard of", "zh"), "unheard of");

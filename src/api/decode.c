@@ -4,7 +4,8 @@
  * Changes the object in place into the form the rest of the program may rely on: no null members,
  * one spelling, quantities as strings. Members nobody knows are dropped, as the real server does it
  * with its own kinds and with installed ones; jobs keep them, for a newer version of the program.
- * Must not look at values beyond that (validate.c) nor fill anything in (defaults.c).
+ * Must not look at values beyond that (validate.c) nor fill anything in (defaults.c), except of an
+ * object it refuses: what else is wrong with it is told in the same answer.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,41 +28,49 @@ struct decoder {
     struct err *err;
     struct buf unknown; /* strict: what to complain about, so far */
     unsigned problems;
+    struct dropped *dropped;
+};
+
+/* A member whose value is of the wrong type. */
+struct dropped {
+    const struct dropped *next;
+    const char *path;
 };
 
 static void decode_object(struct decoder *d, const struct field *fields, const struct field *more,
                           unsigned flags, struct json *object, const struct field_path *at);
 
-/* --- single values -------------------------------------------------------------------------- */
+/* --- single values: false when the value cannot be used ------------------------------------- */
 
-static void wrong_type(struct decoder *d, const struct json *v, const struct field_path *at,
+static bool wrong_type(struct decoder *d, const struct json *v, const struct field_path *at,
                        const char *wanted)
 {
     d->problems++;
     problem_type(d->err, at, v, wanted);
+    return false;
 }
 
-static void decode_string(struct decoder *d, const struct json *v, const struct field_path *at)
+static bool decode_string(struct decoder *d, const struct json *v, const struct field_path *at)
 {
-    if (json_is(v, JSON_STRING))
-        return;
-    wrong_type(d, v, at,
-               json_type_of(v) < JSON_STRING ? "must be a string: put it in quotes"
-                                             : "must be a string");
+    return json_is(v, JSON_STRING) ||
+           wrong_type(d, v, at,
+                      json_type_of(v) < JSON_STRING ? "must be a string: put it in quotes"
+                                                    : "must be a string");
 }
 
-static void decode_int(struct decoder *d, enum field_type type, const struct json *v,
+static bool decode_int(struct decoder *d, enum field_type type, const struct json *v,
                        const struct field_path *at)
 {
     if (!json_is(v, JSON_INT))
-        wrong_type(d, v, at,
-                   json_is(v, JSON_STRING) ? "must be an integer, not a string"
-                                           : "must be an integer");
-    else if (type == FIELD_INT32 && (v->u.integer < INT32_MIN || v->u.integer > INT32_MAX))
-        wrong_type(d, v, at, "must be an integer of 32 bits");
+        return wrong_type(d, v, at,
+                          json_is(v, JSON_STRING) ? "must be an integer, not a string"
+                                                  : "must be an integer");
+    if (type == FIELD_INT32 && (v->u.integer < INT32_MIN || v->u.integer > INT32_MAX))
+        return wrong_type(d, v, at, "must be an integer of 32 bits");
+    return true;
 }
 
-static void decode_quantity(struct decoder *d, struct json *v, const struct field_path *at)
+static bool decode_quantity(struct decoder *d, struct json *v, const struct field_path *at)
 {
     int64_t ignored;
 
@@ -74,109 +83,118 @@ static void decode_quantity(struct decoder *d, struct json *v, const struct fiel
     } else if (json_is(v, JSON_REAL)) {
         v->type = JSON_STRING; /* its text is as written already */
     }
-    if (!json_is(v, JSON_STRING)) {
-        wrong_type(d, v, at, "must be a quantity like 500m, 2 or 4Gi");
-    } else if (strlen(v->u.text) != v->len || quantity_milli(v->u.text, &ignored) < 0) {
-        d->problems++;
-        problem_invalid(d->err, at, v, "must be a quantity like 500m, 2 or 4Gi");
-    }
+    if (!json_is(v, JSON_STRING))
+        return wrong_type(d, v, at, "must be a quantity like 500m, 2 or 4Gi");
+    if (strlen(v->u.text) == v->len && quantity_milli(v->u.text, &ignored) == 0)
+        return true;
+    d->problems++;
+    problem_invalid(d->err, at, v, "must be a quantity like 500m, 2 or 4Gi");
+    return false;
 }
 
-static void decode_time(struct decoder *d, const struct json *v, const struct field_path *at)
+static bool decode_time(struct decoder *d, const struct json *v, const struct field_path *at)
 {
     int64_t ms;
 
-    if (!json_is(v, JSON_STRING) || time_parse(v->u.text, &ms) < 0)
-        wrong_type(d, v, at, "must be a time like 2026-01-31T15:04:05Z");
+    return (json_is(v, JSON_STRING) && time_parse(v->u.text, &ms) >= 0) ||
+           wrong_type(d, v, at, "must be a time like 2026-01-31T15:04:05Z");
 }
 
-static void decode_bytes(struct decoder *d, const struct json *v, const struct field_path *at)
+static bool decode_bytes(struct decoder *d, const struct json *v, const struct field_path *at)
 {
-    if (!json_is(v, JSON_STRING) || base64_decoded_len(v->u.text, v->len) < 0)
-        wrong_type(d, v, at, "must be base64");
+    return (json_is(v, JSON_STRING) && base64_decoded_len(v->u.text, v->len) >= 0) ||
+           wrong_type(d, v, at, "must be base64");
 }
 
 /* --- lists, maps, objects ------------------------------------------------------------------- */
 
-static void decode_value(struct decoder *d, const struct field *f, enum field_type type,
+static bool decode_value(struct decoder *d, const struct field *f, enum field_type type,
                          struct json *v, const struct field_path *at);
 
-static void decode_list(struct decoder *d, const struct field *f, struct json *v,
-                        const struct field_path *at)
+static void drop(struct decoder *d, struct json *parent, struct json *m,
+                 const struct field_path *at)
 {
-    size_t i = 0;
+    struct buf path = BUF_INIT(PATH_TEXT_LIMIT);
+    struct dropped *one = arena_alloc(d->arena, sizeof(*one));
 
-    if (!json_is(v, JSON_ARRAY)) {
-        wrong_type(d, v, at, "must be a list");
-        return;
+    json_remove_item(parent, m);
+    field_path_write(&path, at);
+    if (one && path.data) {
+        *one = (struct dropped){.next = d->dropped,
+                                .path = arena_strndup(d->arena, path.data, path.len)};
+        if (one->path)
+            d->dropped = one;
     }
-    for (struct json *item = json_first_mut(v); item; item = item->next, i++)
-        decode_value(d, f, f->item, item, PATH_INDEX(at, i));
+    buf_release(&path);
 }
 
-static void decode_map(struct decoder *d, const struct field *f, struct json *v,
+/* One bad item makes the list unusable: without it the others would have other numbers. */
+static bool decode_list(struct decoder *d, const struct field *f, struct json *v,
+                        const struct field_path *at)
+{
+    bool good = true;
+    size_t i = 0;
+
+    if (!json_is(v, JSON_ARRAY))
+        return wrong_type(d, v, at, "must be a list");
+    for (struct json *item = json_first_mut(v); item; item = item->next, i++)
+        good = decode_value(d, f, f->item, item, PATH_INDEX(at, i)) && good;
+    return good;
+}
+
+static bool decode_map(struct decoder *d, const struct field *f, struct json *v,
                        const struct field_path *at)
 {
     struct json *next;
 
-    if (!json_is(v, JSON_OBJECT)) {
-        wrong_type(d, v, at, "must be a map");
-        return;
-    }
+    if (!json_is(v, JSON_OBJECT))
+        return wrong_type(d, v, at, "must be a map");
     for (struct json *m = json_first_mut(v); m; m = next) {
+        const struct field_path *here = PATH_KEY(at, m->key);
+
         next = m->next;
-        if (json_is(m, JSON_NULL) && f->item != FIELD_ANY) {
+        if (json_is(m, JSON_NULL) && f->item != FIELD_ANY)
             json_remove_item(v, m);
-            continue;
-        }
-        decode_value(d, f, f->item, m, PATH_KEY(at, m->key));
+        else if (!decode_value(d, f, f->item, m, here))
+            drop(d, v, m, here);
     }
+    return true;
 }
 
-static void decode_value(struct decoder *d, const struct field *f, enum field_type type,
+static bool decode_value(struct decoder *d, const struct field *f, enum field_type type,
                          struct json *v, const struct field_path *at)
 {
     switch (type) {
     case FIELD_STRING:
-        decode_string(d, v, at);
-        return;
+        return decode_string(d, v, at);
     case FIELD_INT32:
     case FIELD_INT64:
-        decode_int(d, type, v, at);
-        return;
+        return decode_int(d, type, v, at);
     case FIELD_BOOL:
-        if (!json_is(v, JSON_BOOL))
-            wrong_type(d, v, at,
-                       json_is(v, JSON_STRING) ? "must be true or false, without quotes"
-                                               : "must be true or false");
-        return;
+        return json_is(v, JSON_BOOL) ||
+               wrong_type(d, v, at,
+                          json_is(v, JSON_STRING) ? "must be true or false, without quotes"
+                                                  : "must be true or false");
     case FIELD_QUANTITY:
-        decode_quantity(d, v, at);
-        return;
+        return decode_quantity(d, v, at);
     case FIELD_TIME:
-        decode_time(d, v, at);
-        return;
+        return decode_time(d, v, at);
     case FIELD_INT_OR_STRING:
-        if (!json_is(v, JSON_INT) && !json_is(v, JSON_STRING))
-            wrong_type(d, v, at, "must be an integer or a string");
-        return;
+        return json_is(v, JSON_INT) || json_is(v, JSON_STRING) ||
+               wrong_type(d, v, at, "must be an integer or a string");
     case FIELD_BYTES:
-        decode_bytes(d, v, at);
-        return;
+        return decode_bytes(d, v, at);
     case FIELD_LIST:
-        decode_list(d, f, v, at);
-        return;
+        return decode_list(d, f, v, at);
     case FIELD_MAP:
-        decode_map(d, f, v, at);
-        return;
+        return decode_map(d, f, v, at);
     case FIELD_OBJECT:
-        if (json_is(v, JSON_OBJECT))
-            decode_object(d, f->fields, NULL, f->flags, v, at);
-        else
-            wrong_type(d, v, at, "must be an object");
-        return;
+        if (!json_is(v, JSON_OBJECT))
+            return wrong_type(d, v, at, "must be an object");
+        decode_object(d, f->fields, NULL, f->flags, v, at);
+        return true;
     case FIELD_ANY:
-        return;
+        return true;
     }
     unreachable();
 }
@@ -252,8 +270,8 @@ static void decode_object(struct decoder *d, const struct field *fields, const s
         }
         if (json_is(m, JSON_NULL) && f->type != FIELD_ANY)
             json_remove_item(object, m);
-        else
-            decode_value(d, f, f->type, m, PATH_MEMBER(at, f->name));
+        else if (!decode_value(d, f, f->type, m, PATH_MEMBER(at, f->name)))
+            drop(d, object, m, PATH_MEMBER(at, f->name));
     }
 }
 
@@ -299,13 +317,50 @@ static void unknown_of_schema(void *arg, const struct field_path *at)
 /* An installed kind: metadata by our table, the rest by its schema. */
 static void decode_by_schema(struct decoder *d, const struct kind *k, struct json *object)
 {
-    for (struct json *m = json_first_mut(object); m; m = m->next) {
+    struct json *next;
+
+    for (struct json *m = json_first_mut(object); m; m = next) {
         const struct field *f = field_find(object_common_fields, m->key, m->key_len);
 
-        if (f && !json_is(m, JSON_NULL))
-            decode_value(d, f, f->type, m, PATH_MEMBER(NULL, f->name));
+        next = m->next;
+        if (f && !json_is(m, JSON_NULL) &&
+            !decode_value(d, f, f->type, m, PATH_MEMBER(NULL, f->name)))
+            drop(d, object, m, PATH_MEMBER(NULL, f->name));
     }
     structural_prune(k->schema, object, unknown_of_schema, d);
+}
+
+static bool is_within(const char *path, const char *whole)
+{
+    size_t len = strlen(whole);
+
+    return strncmp(path, whole, len) == 0 && (!path[len] || path[len] == '.' || path[len] == '[');
+}
+
+/* What is missing because it was dropped is no problem of its own. */
+static bool is_said(const struct decoder *d, const char *field)
+{
+    for (const struct dropped *one = d->dropped; one; one = one->next)
+        if (is_within(field, one->path) || is_within(one->path, field))
+            return true;
+    return false;
+}
+
+/* The values that can be looked at, so that one answer tells all that is wrong. What is missing is
+ * left out: server-side apply sends parts of objects. */
+static void add_value_problems(struct decoder *d, const struct kind *k, const struct json *object)
+{
+    auto_err values = ERR_INIT;
+    struct json *rest = json_clone(d->arena, object);
+
+    if (!rest || !d->err || arena_failed(d->arena))
+        return;
+    object_set_defaults(d->arena, k, rest);
+    if (object_validate(k, rest, NULL, &values) == 0)
+        return;
+    for (const struct err_cause *c = values.causes; c; c = c->next)
+        if (strcmp(c->type, "FieldValueRequired") != 0 && !is_said(d, c->field))
+            err_cause(d->err, c->type, c->field, c->line, "%s", c->text);
 }
 
 static int decode_result(struct decoder *d, const struct kind *k, const struct json *object)
@@ -313,6 +368,8 @@ static int decode_result(struct decoder *d, const struct kind *k, const struct j
     int rc = 0;
 
     if (d->problems) {
+        if (d->dropped)
+            add_value_problems(d, k, object);
         problem_summary(d->err, k, object);
         rc = err_errno(ERR_INVALID);
     } else if (d->unknown.len) {

@@ -251,6 +251,10 @@ static const struct field task_replica_fields[] = {
      .type = FIELD_INT32,
      .doc = "How long its last restart waits after restartTime.",
      .doc_zh = "最近一次重启在 restartTime 之后等待的秒数。"},
+    {.name = "lastUID",
+     .type = FIELD_STRING,
+     .doc = "The pod it had before, while it has none.",
+     .doc_zh = "没有 Pod 时，其上一个 Pod 的 UID。"},
     {0}};
 
 static const struct field task_fields[] = {

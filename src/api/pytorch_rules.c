@@ -193,6 +193,25 @@ static void check_torchrun(const struct json *job, struct err *err)
                         per_node, "must be a number of processes (\"1\" to \"9999\") or \"gpu\"");
 }
 
+static const struct json *min_nodes(const struct json *job)
+{
+    return json_at(job, "spec", "torchrunConfig", "minNodes");
+}
+
+/* A stored job that was accepted before stays valid until either number is changed. */
+static void check_min_nodes(const struct json *job, const struct json *old, struct err *err)
+{
+    const struct json *least = min_nodes(job);
+    int64_t total = sum_of_replicas(job);
+
+    if (asks_for_elastic(job) || json_int(least, 0) <= total || total < 1)
+        return;
+    if (old && json_equal(least, min_nodes(old)) && total == sum_of_replicas(old))
+        return;
+    problem_invalid(err, PATH_MEMBER(PATH_MEMBER(SPEC, "torchrunConfig"), "minNodes"), least,
+                    "must be no more than the job's replicas, which are %lld", (long long)total);
+}
+
 void pytorch_validate(const struct json *job, const struct json *old, struct err *err)
 {
     if (!old)
@@ -200,6 +219,7 @@ void pytorch_validate(const struct json *job, const struct json *old, struct err
     check_replicas(job, err);
     check_elastic(job, err);
     check_torchrun(job, err);
+    check_min_nodes(job, old, err);
     tensorboard_spec_validate(json_at(job, "spec", "tensorboardSpec"),
                               PATH_MEMBER(SPEC, "tensorboardSpec"), err);
     if (old)
@@ -291,4 +311,6 @@ void pytorch_warn(const struct json *job, void (*say_one)(void *arg, const char 
     warn_torchrun(&s, job);
     if (asks_for_elastic(job) && !is_elastic(job))
         speaker_say(&s, "spec.elastic.enabled: has no effect without spec.torchrunConfig.enabled");
+    if (asks_for_elastic(job) && min_nodes(job))
+        speaker_say(&s, "spec.torchrunConfig.minNodes: is not used, spec.elastic.minReplicas is");
 }

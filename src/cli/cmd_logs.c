@@ -1,5 +1,6 @@
 /* cmd_logs.c - `muster logs`: what the replicas of a job, or one pod, have printed. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,22 +300,42 @@ static bool has_log(const struct logs_options *o, const struct json *pod, const 
 /* One container's; a pod that is gone may have left no log, which is no trouble. */
 static int print_container(struct cli *cli, struct session *s, const struct logs_options *o,
                            const struct ranked_pod *p, const char *name, bool prefixed,
-                           struct err *err)
+                           bool *ret_found, struct err *err)
 {
     auto_err attempt = ERR_INIT;
     const char *prefix = prefixed ? prefix_of(cli, p->pod, name, p->index) : "";
     int r = has_log(o, p->pod, name) ? print_log(s, o, p->pod, name, prefix, &attempt) : 0;
 
+    *ret_found = *ret_found || r == 0;
     if (r == 0 || ((is_gone(p->pod) || o->attempt >= 0) && attempt.reason == ERR_NOT_FOUND))
         return 0;
     err_move(err, &attempt);
     return r;
 }
 
+static int say_no_attempt(const struct subject *subject, int64_t attempt, struct err *err)
+{
+    int64_t most = 0;
+
+    json_each (task, json_at(subject->job, "status", "tasks"))
+        json_each (replica, json_get(task, "replicas"))
+            most = max_i64(most, json_get_int(replica, "restartCount", 0));
+    err_set(err, ERR_NOT_FOUND, "'%s' has no log of an attempt %" PRId64, subject->target.name,
+            attempt);
+    if (most == 0)
+        err_hint(err, "it was never restarted: its one attempt is number 0");
+    else
+        err_hint(err,
+                 "attempts are counted from 0; its last is number %" PRId64
+                 ", and the logs of old ones go when room is needed",
+                 most);
+    return -ENOENT;
+}
+
 static int print_logs(struct cli *cli, struct session *s, const struct logs_options *o,
                       const struct subject *subject, struct err *err)
 {
-    bool prefixed = subject->job && !o->replica;
+    bool prefixed = subject->job && !o->replica, found = false;
 
     for (size_t i = 0; i < subject->pods_len; i++) {
         const struct ranked_pod *p = &subject->pods[i];
@@ -322,13 +343,14 @@ static int print_logs(struct cli *cli, struct session *s, const struct logs_opti
         if (!follow_wanted(p->pod, o->replica))
             continue;
         json_each (c, json_at(p->pod, "spec", "containers")) {
-            int r = print_container(cli, s, o, p, json_get_string(c, "name", ""), prefixed, err);
+            int r = print_container(cli, s, o, p, json_get_string(c, "name", ""), prefixed, &found,
+                                    err);
 
             if (r)
                 return r;
         }
     }
-    return 0;
+    return o->attempt < 0 || found ? 0 : say_no_attempt(subject, o->attempt, err);
 }
 
 static int check_replica(const struct subject *subject, const char *replica, struct err *err)

@@ -30,10 +30,11 @@ static int remove_one(struct session *s, const struct rm_options *o, const char 
     int r = session_find_job(s, name, &k, &job, err);
 
     if (r == 0 && !o->dry_run)
-        r = o->no_wait ? session_delete(s, k, object_namespace(job), name, object_uid(job), err)
+        r = o->no_wait ? session_delete(s, k, object_namespace(job), object_name(job),
+                                        object_uid(job), err)
                        : session_remove_job(s, k, job, err);
     if (r == 0)
-        printf("%s.%s/%s %s\n", k->singular, k->group, name,
+        printf("%s.%s/%s %s\n", k->singular, k->group, object_name(job),
                o->dry_run ? "would be removed" : "removed");
     return r;
 }

@@ -10,6 +10,7 @@
 #include "api/object.h"
 #include "cli/follow.h"
 #include "cli/jobphase.h"
+#include "cli/last_applied.h"
 #include "cli/manifest.h"
 #include "core/job.h"
 
@@ -58,13 +59,20 @@ static bool is_job(const struct manifest_object *o)
 
 /* --- before anything is created --- */
 
-static int job_exists(struct run *r, const struct json *found, struct err *err)
+static bool is_unchanged(const struct run *r, const struct manifest_object *o,
+                         const struct json *found)
+{
+    return last_applied_is_current(r->session.arena, found, o->said, o->config);
+}
+
+static int job_exists(struct run *r, const struct manifest_object *o, const struct json *found,
+                      struct err *err)
 {
     const char *name = object_name(found);
 
     if (job_is_finished(found)) {
-        err_set(err, ERR_ALREADY_EXISTS, "job '%s' exists already and has ended (%s)", name,
-                job_phase(found));
+        err_set(err, ERR_ALREADY_EXISTS, "job '%s' exists already and has ended (%s)%s", name,
+                job_phase(found), is_unchanged(r, o, found) ? "; it is unchanged" : "");
         err_hint(err,
                  "run it again with: muster run --replace %s   or remove it with: muster rm %s",
                  r->file, name);
@@ -90,7 +98,9 @@ static int check_job(struct run *r, const struct manifest_object *o, struct err 
         err_move(err, &lookup);
         return result;
     }
-    return r->options->replace ? 0 : job_exists(r, found, err);
+    if (r->options->replace || (!job_is_finished(found) && is_unchanged(r, o, found)))
+        return 0;
+    return job_exists(r, o, found, err);
 }
 
 static int remove_old(struct run *r, const struct manifest_object *o, struct err *err)
@@ -116,19 +126,48 @@ static void say_done(const struct run *r, const struct manifest_object *o, const
             object_name(o->object), what);
 }
 
-/* What is not a job may be there from the last run: it is brought to what the file says. */
-static int update(struct run *r, const struct manifest_object *o, struct err *err)
+static void add_job(struct run *r, const struct kind *k, const struct json *job)
 {
-    struct json *patch = json_clone(r->session.arena, o->object);
+    r->jobs[r->jobs_len++] = (struct follow_target){
+        .kind = k, .ns = object_namespace(job), .name = object_name(job), .uid = object_uid(job)};
+}
+
+/* What is not a job may be there from the last run: it is brought to what the file says. */
+static int update(struct run *r, const struct manifest_object *o, const struct json *found,
+                  struct err *err)
+{
+    struct arena *a = r->session.arena;
+    struct json *patch = json_clone(a, o->object);
     int result;
 
     json_remove(patch, "status");
+    last_applied_add_removals(a, patch, found, o->said);
     result = session_patch(&r->session, o->kind,
                            o->kind->namespaced ? object_namespace(o->object) : NULL,
                            object_name(o->object), patch, err);
     if (result == 0)
         say_done(r, o, "updated");
     return result;
+}
+
+/* A job that is there is followed, when it is what the file says. */
+static int take_existing(struct run *r, const struct manifest_object *o, struct err *err)
+{
+    struct json *found = NULL;
+    int result = session_get(&r->session, o->kind,
+                             o->kind->namespaced ? object_namespace(o->object) : NULL,
+                             object_name(o->object), &found, err);
+
+    if (result)
+        return result;
+    if (!is_job(o) && !is_unchanged(r, o, found))
+        return update(r, o, found, err);
+    if (is_job(o) && (job_is_finished(found) || !is_unchanged(r, o, found)))
+        return job_exists(r, o, found, err);
+    if (is_job(o))
+        add_job(r, o->kind, found);
+    say_done(r, o, "unchanged");
+    return 0;
 }
 
 static int create(struct run *r, const struct manifest_object *o, struct err *err)
@@ -139,17 +178,14 @@ static int create(struct run *r, const struct manifest_object *o, struct err *er
 
     if (result == 0)
         result = session_create(&r->session, o->kind, o->object, &created, &attempt);
-    if (result && attempt.reason == ERR_ALREADY_EXISTS && !is_job(o))
-        return update(r, o, err);
+    if (result && attempt.reason == ERR_ALREADY_EXISTS)
+        return take_existing(r, o, err);
     if (result) {
         err_move(err, &attempt);
         return result;
     }
     if (is_job(o))
-        r->jobs[r->jobs_len++] = (struct follow_target){.kind = o->kind,
-                                                        .ns = object_namespace(created),
-                                                        .name = object_name(created),
-                                                        .uid = object_uid(created)};
+        add_job(r, o->kind, created);
     say_done(r, o, "created");
     return 0;
 }
@@ -254,7 +290,8 @@ const struct command command_run = {
             "  muster run --replace --name second job.yaml\n"
             "\n"
             "The exit code is the job's: 0 when it succeeded, 3 when it failed. Ctrl-C detaches;\n"
-            "the job goes on. A container without workingDir runs in the file's folder.\n",
+            "the job goes on. A job that is there already and is what the file says is followed.\n"
+            "A container without workingDir runs in the file's folder.\n",
     .options = options,
     .options_size = sizeof(struct run_options),
     .min_args = 1,

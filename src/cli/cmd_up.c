@@ -15,6 +15,7 @@
 #include "cli/home.h"
 #include "cli/log_limit.h"
 #include "cli/version.h"
+#include "net/listen.h"
 #include "server/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7447"
@@ -222,6 +223,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     }
     if (log_limit_parse(cli, o->log_limit, &log_bytes) != 0)
         return EXIT_USAGE;
+    if (listen_check(o->listen, &err)) {
+        talk_error(&cli->talk, &err);
+        return EXIT_USAGE;
+    }
     if (home_locate(&cli->arena, o->dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);
     return o->detach ? serve_detached(cli, o, &home, log_bytes)

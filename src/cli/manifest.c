@@ -9,6 +9,7 @@
 
 #include "api/object.h"
 #include "api/yaml.h"
+#include "cli/last_applied.h"
 #include "cli/suggest.h"
 #include "core/job.h"
 #include "loop/file.h"
@@ -238,6 +239,30 @@ static void on_duplicate(void *arg, const char *key, unsigned line)
               key);
 }
 
+/* A slip of the finger; two kinds that merely have most letters in common are not meant. */
+#define KIND_SLIP_EDITS 2
+
+/* Our own first: those are what people come here with. */
+static const char *known_kinds(struct loader *l)
+{
+    struct buf list = BUF_INIT(4096);
+    const char *text;
+
+    for (int custom = 1; custom >= 0; custom--)
+        for (size_t i = 0; kinds[i]; i++) {
+            const struct kind *k = kinds[i];
+            bool said = false;
+
+            for (size_t j = 0; j < i && !said; j++)
+                said = strcmp(kinds[j]->name, k->name) == 0;
+            if (!said && !k->refused && k->custom == (custom == 1))
+                buf_addf(&list, "%s%s", list.len ? ", " : "", k->name);
+        }
+    text = list.data ? arena_strndup(l->arena, list.data, list.len) : NULL;
+    buf_release(&list);
+    return text ? text : "";
+}
+
 static void say_unknown_kind(struct loader *l, const struct json *object)
 {
     const char *name = json_get_string(object, "kind", "");
@@ -257,12 +282,13 @@ static void say_unknown_kind(struct loader *l, const struct json *object)
     }
     if (!*name)
         (void)snprintf(text, sizeof(text), "Required value: which kind of object this is");
-    else if (near.best)
-        (void)snprintf(text, sizeof(text), "unknown kind \"%s\": did you mean %s?", name,
+    else if (near.best && near.distance <= KIND_SLIP_EDITS)
+        (void)snprintf(text, sizeof(text), "unknown kind \"%.200s\": did you mean %s?", name,
                        near.best);
     else
-        (void)snprintf(text, sizeof(text), "unknown kind \"%s\" of \"%s\"", name, version);
+        (void)snprintf(text, sizeof(text), "unknown kind \"%.200s\" of \"%.200s\"", name, version);
     problem(l, line_of(object, "kind"), "kind", text);
+    talk_hint(l->talk, "kinds known here: %s", known_kinds(l));
 }
 
 static bool is_job_kind(const struct kind *k)
@@ -293,6 +319,16 @@ static void set_metadata(struct loader *l, const struct kind *k, struct json *ob
         json_set_string(l->arena, metadata, "name", l->options->name);
 }
 
+static void copy_names(struct loader *l, struct json *to, const struct json *from)
+{
+    static const char *const names[] = {"name", "namespace"};
+    struct json *metadata = json_get_mut(to, "metadata");
+
+    for (size_t i = 0; json_is(metadata, JSON_OBJECT) && i < ELEMS(names); i++)
+        json_set(l->arena, metadata, names[i],
+                 json_clone(l->arena, json_at(from, "metadata", names[i])));
+}
+
 static void fill_containers(struct loader *l, struct json *pod_spec, const char *list)
 {
     struct json *containers = json_get_mut(pod_spec, list);
@@ -319,13 +355,14 @@ static void fill_working_dir(struct loader *l, const struct kind *k, struct json
     }
 }
 
-static void add_object(struct loader *l, const struct kind *k, struct json *object)
+static void add_object(struct loader *l, const struct kind *k, struct json *object,
+                       const struct json *said, const struct json *config)
 {
     struct manifest_object *o = arena_alloc(l->arena, sizeof(*o));
 
     if (!o)
         return;
-    *o = (struct manifest_object){.kind = k, .object = object};
+    *o = (struct manifest_object){.kind = k, .object = object, .said = said, .config = config};
     if (l->m->last)
         l->m->last->next = o;
     else
@@ -338,7 +375,7 @@ static void check_object(struct loader *l, struct json *object)
 {
     auto_err err = ERR_INIT;
     const struct kind *k;
-    struct json *whole;
+    struct json *whole, *said, *config;
 
     if (!json_is(object, JSON_OBJECT)) {
         problem(l, object->line, "",
@@ -350,11 +387,15 @@ static void check_object(struct loader *l, struct json *object)
         say_unknown_kind(l, object);
         return;
     }
+    said = json_clone(l->arena, object);
     if (object_decode(l->arena, k, object, FIELD_VALIDATION_WARN, on_warning, l, &err)) {
         say_causes(l, object, &err);
         return;
     }
     set_metadata(l, k, object);
+    if (said)
+        copy_names(l, said, object);
+    config = json_clone(l->arena, object);
     whole = json_clone(l->arena, object);
     object_set_defaults(l->arena, k, whole);
     if (object_validate(k, whole, NULL, &err)) {
@@ -365,7 +406,10 @@ static void check_object(struct loader *l, struct json *object)
         k->warn(whole, on_warning, l);
     if (l->options->set_working_dir)
         fill_working_dir(l, k, object);
-    add_object(l, k, object);
+    if (!said || !config)
+        return;
+    last_applied_set(l->arena, object, said);
+    add_object(l, k, object, said, config);
 }
 
 /* A List holds objects, itself it is none. */

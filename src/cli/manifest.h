@@ -14,7 +14,9 @@
 struct manifest_object {
     struct manifest_object *next;
     const struct kind *kind;
-    struct json *object; /* decoded, with a namespace; defaults are the server's to put in */
+    struct json *object;     /* to be sent: decoded, with a namespace; defaults are the server's */
+    const struct json *said; /* as the file says it, with a namespace (last_applied.h) */
+    const struct json *config; /* the same, decoded */
 };
 
 struct manifest {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/object.h"
 #include "base/percent.h"
@@ -195,23 +196,89 @@ static void suggest_job(struct session *s, const char *name, struct err *err)
         err_hint(err, "'muster ps' lists the jobs; -n chooses the namespace");
 }
 
-int session_find_job(struct session *s, const char *name, const struct kind **ret_kind,
+/* "mpijob", "mpijobs", "MPIJob" or a short name, as kubectl takes them; a group may follow. */
+static bool is_called(const struct kind *k, const char *word, size_t len)
+{
+    const char *dot = memchr(word, '.', len);
+    const char *const *names = k->short_names;
+
+    if (dot && (strlen(k->group) != len - (size_t)(dot + 1 - word) ||
+                strncmp(dot + 1, k->group, strlen(k->group)) != 0))
+        return false;
+    len = dot ? (size_t)(dot - word) : len;
+    if ((strlen(k->singular) == len && strncasecmp(word, k->singular, len) == 0) ||
+        (strlen(k->plural) == len && strncasecmp(word, k->plural, len) == 0))
+        return true;
+    for (; names && *names; names++)
+        if (strlen(*names) == len && strncasecmp(word, *names, len) == 0)
+            return true;
+    return false;
+}
+
+/* Of KIND/NAME the kind; any when only a name is given. */
+static int wanted_kind(const char *word, const struct kind **ret, const char **ret_name,
+                       struct err *err)
+{
+    const char *slash = strchr(word, '/');
+    struct buf known = BUF_INIT(1024);
+
+    *ret = NULL;
+    *ret_name = slash ? slash + 1 : word;
+    if (!slash)
+        return 0;
+    for (size_t i = 0; job_kinds[i]; i++) {
+        if (is_called(job_kinds[i]->kind, word, (size_t)(slash - word)))
+            *ret = job_kinds[i]->kind;
+        buf_addf(&known, "%s%s", i ? ", " : "", job_kinds[i]->kind->singular);
+    }
+    if (!*ret) {
+        err_set(err, ERR_BAD_REQUEST, "'%.*s' is no kind of job", (int)(slash - word), word);
+        err_hint(err, "kinds of jobs: %s", known.data ? known.data : "");
+    }
+    buf_release(&known);
+    return *ret ? 0 : -EINVAL;
+}
+
+static int say_ambiguous(const struct kind *one, const struct kind *other, const char *name,
+                         struct err *err)
+{
+    int r = err_set(err, ERR_BAD_REQUEST, "two jobs are called '%s': %s/%s and %s/%s", name,
+                    one->singular, name, other->singular, name);
+
+    err_hint(err, "say which: %s/%s", one->singular, name);
+    return r;
+}
+
+int session_find_job(struct session *s, const char *word, const struct kind **ret_kind,
                      struct json **ret_job, struct err *err)
 {
-    for (size_t i = 0; job_kinds[i]; i++) {
-        auto_err attempt = ERR_INIT;
-        int r = session_get(s, job_kinds[i]->kind, s->ns, name, ret_job, &attempt);
+    const struct kind *only, *found = NULL;
+    const char *name;
+    int r = wanted_kind(word, &only, &name, err);
 
+    for (size_t i = 0; r == 0 && job_kinds[i]; i++) {
+        const struct kind *k = job_kinds[i]->kind;
+        auto_err attempt = ERR_INIT;
+        struct json *job = NULL;
+
+        if (only && k != only)
+            continue;
+        r = session_get(s, k, s->ns, name, &job, &attempt);
+        if (r == 0 && found)
+            return say_ambiguous(found, k, name, err);
         if (r == 0) {
-            *ret_kind = job_kinds[i]->kind;
-            return 0;
-        }
-        if (attempt.reason != ERR_NOT_FOUND) {
+            found = *ret_kind = k;
+            *ret_job = job;
+        } else if (attempt.reason == ERR_NOT_FOUND) {
+            r = 0;
+        } else {
             err_move(err, &attempt);
-            return r;
         }
     }
-    err_set(err, ERR_NOT_FOUND, "no job '%s' in namespace %s", name, s->ns);
+    if (r || found)
+        return r;
+    err_set(err, ERR_NOT_FOUND, "no %s '%s' in namespace %s", only ? only->singular : "job", name,
+            s->ns);
     suggest_job(s, name, err);
     return -ENOENT;
 }

@@ -65,9 +65,9 @@ int session_delete(struct session *s, const struct kind *k, const char *ns, cons
 const char *session_selector(struct arena *a, const char *which, const char *key,
                              const char *value);
 
-/* Finds a job by name among all job kinds. Not found: ERR_NOT_FOUND with the nearest name as hint.
- */
-int session_find_job(struct session *s, const char *name, const struct kind **ret_kind,
+/* Finds a job by NAME among all job kinds, or by KIND/NAME. A name that several have is an error;
+ * not found: ERR_NOT_FOUND with the nearest name as hint. */
+int session_find_job(struct session *s, const char *word, const struct kind **ret_kind,
                      struct json **ret_job, struct err *err) must_check;
 
 /* Deletes a job and waits until it and everything that ran for it is gone. */

@@ -50,7 +50,10 @@ static void tell_replica(const struct job_view *v, const struct replica *r, stru
 
     if (r->pod && r->pod_attempt == 0 && !r->outdated && !json_get(r->recorded, "uid"))
         plan_event(plan, v->kind, v->job, "Normal", "NewReplica",
-                   "Create the replica[%s] for the first time.", r->name);
+                   json_get(r->recorded, "lastUID")
+                       ? "Create the replica[%s] again: its last pod is gone."
+                       : "Create the replica[%s] for the first time.",
+                   r->name);
     if (r->phase == REPLICA_FAILED && strcmp(before, replica_phase_name(r->phase)) != 0 && r->pod)
         plan_event(plan, v->kind, v->job, "Warning", "ReplicaFailed", "%s",
                    pod_failure_text(v->arena, r->name, &r->state));

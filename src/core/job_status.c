@@ -57,9 +57,12 @@ static void set_containers(struct arena *a, struct json *entry, const struct jso
 static struct json *remembered(const struct job_view *v, const struct replica *r)
 {
     struct json *entry = json_clone(v->arena, r->recorded);
+    const struct json *uid = json_get(entry, "uid");
 
-    if (r->phase == REPLICA_CREATING)
+    if (r->phase == REPLICA_CREATING && uid) {
+        json_set(v->arena, entry, "lastUID", json_clone(v->arena, uid));
         json_remove(entry, "uid");
+    }
     if (r->phase == REPLICA_CREATING || r->phase == REPLICA_DELETED)
         json_remove(entry, "containers");
     return entry ? entry : json_new_object(v->arena);

@@ -83,18 +83,32 @@ static int bind_and_listen(int fd, struct address *a, unsigned *ret_port)
     return 0;
 }
 
-int listen_open(const char *address, bool loopback_only, unsigned *ret_port, struct err *err)
+static int read_address(const char *text, struct address *ret, struct err *err)
 {
     char host[HOST_SIZE];
-    struct address a;
     unsigned port;
-    int fd, r;
 
-    if (!split(address, host, &port) || !parse(host, port, &a)) {
-        err_set(err, ERR_BAD_REQUEST, "cannot listen on \"%s\": it is not an address", address);
-        err_hint(err, "write ADDRESS:PORT, for example 127.0.0.1:7447; port 0 picks a free one");
-        return -EINVAL;
-    }
+    if (split(text, host, &port) && parse(host, port, ret))
+        return 0;
+    err_set(err, ERR_BAD_REQUEST, "cannot listen on \"%s\": it is not an address", text);
+    err_hint(err, "write ADDRESS:PORT, for example 127.0.0.1:7447; port 0 picks a free one");
+    return -EINVAL;
+}
+
+int listen_check(const char *address, struct err *err)
+{
+    struct address ignored;
+
+    return read_address(address, &ignored, err);
+}
+
+int listen_open(const char *address, bool loopback_only, unsigned *ret_port, struct err *err)
+{
+    struct address a;
+    int fd, r = read_address(address, &a, err);
+
+    if (r)
+        return r;
     if (loopback_only && !is_loopback(&a)) {
         err_set(err, ERR_FORBIDDEN,
                 "cannot listen on %s: without TLS only this machine may connect", address);

@@ -4,6 +4,9 @@
 
 #include "base/err.h"
 
+/* Whether it has the shape of an address; -EINVAL with a sentence. */
+int listen_check(const char *address, struct err *err) must_check;
+
 /* address: "127.0.0.1:7447", "[::1]:0", "localhost:0". The descriptor (close-on-exec, not
  * blocking), or a negative errno with a sentence. *ret_port is the port it got. */
 int listen_open(const char *address, bool loopback_only, unsigned *ret_port,

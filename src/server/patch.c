@@ -20,13 +20,20 @@ static bool type_is(const struct server_request *r, const char *type)
 
 /* --- unknown fields ------------------------------------------------------------------------- */
 
-/* They are looked for in what the patch sets: those the object has already are not its fault. */
+/* They are looked for in what the patch sets: those the object has already are not its fault.
+ * Values of the wrong type are told of the whole result, which has a name. */
 static int check_members(struct server_request *r, struct json *members, enum field_validation mode,
                          struct err *err)
 {
+    auto_err found = ERR_INIT;
+
     if (!members)
         return out_of_memory(err);
-    return object_decode(r->arena, r->route.kind, members, mode, request_warn, r, err);
+    if (object_decode(r->arena, r->route.kind, members, mode, request_warn, r, &found) == 0 ||
+        found.reason == ERR_INVALID)
+        return 0;
+    err_move(err, &found);
+    return err_errno(err->reason);
 }
 
 /* --- the kinds of patches ------------------------------------------------------------------- */

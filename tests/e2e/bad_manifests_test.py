@@ -41,6 +41,9 @@ CASES = [
      ["replicas", "many", "integer"], ["replicas"], "replicas: many"),
     ("unknown kind", GOOD.replace("PyTorchTrainingJob", "PyTorchTrainigJob"), 2,
      ["PyTorchTrainigJob", "did you mean PyTorchTrainingJob"], ["PyTorchTrainigJob"], "kind: PyTorchTrainigJob"),
+    ("foreign kind", GOOD.replace("PyTorchTrainingJob", "XGBoostTrainingJob"), 2,
+     ["unknown kind \"XGBoostTrainingJob\" of \"batch.tensorstack.dev/v1beta1\""], ["XGBoostTrainingJob"],
+     "kinds known here: PyTorchTrainingJob, MPIJob, TensorBoard"),
     ("broken YAML", GOOD.replace("command: [sleep, \"1000\"]", "command: [sleep, \"1000\""), 16, [], ["yaml"], None),
     ("broken indentation", GOOD.replace("    replicas: 2", "   replicas: 2"), 8, [], ["yaml"], "   replicas: 2"),
 ]
@@ -113,6 +116,20 @@ class BadManifests(DaemonTest):
         done = self.daemon.cli("run", path)
         self.assertEqual(done.stderr.count("error: "), 2, done.stderr)
         self.check_nothing_created()
+
+    def test_a_type_error_hides_no_value_error(self):
+        path = self.write("bad.yaml", GOOD.replace("OnFailure", "Sometimes").replace("replicas: 2", "replicas: many"))
+        done = self.daemon.cli("run", path)
+        self.assertEqual(done.stderr.count("error: "), 2, done.stderr)
+        self.check_nothing_created()
+
+    def test_a_type_error_in_a_patch_names_the_object(self):
+        path = "/api/v1/namespaces/default/configmaps"
+        self.daemon.call("POST", path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "named"}})
+        body = self.daemon.call("PATCH", f"{path}/named", {"data": {"a": 1}}, expect=(422,),
+                                content_type="application/merge-patch+json")
+        self.assertIn('ConfigMap "named" is invalid: data[a]: Invalid value: 1', body["message"])
+        self.daemon.call("DELETE", "/api/v1/namespaces/default/configmaps/named")
 
     def test_empty_file(self):
         done = self.daemon.cli("run", self.write("empty.yaml", "# nothing\n"))

@@ -62,7 +62,7 @@ class WithoutDaemon(unittest.TestCase):
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("hint:", done.stderr)
         done = self.daemon.cli("up", "--detach", "--listen", "nonsense")
-        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.returncode, 2, done.stderr)
         self.assertTrue(done.stderr.startswith("error: "), done.stderr)
 
     def test_colour_is_asked_for(self):
@@ -230,7 +230,11 @@ class Commands(DaemonTest):
         self.assertEqual((near.returncode, near.stderr),
                          (5, "error: no job 'somme' in namespace default\n  hint: did you mean 'some'?\n"))
         self.assertEqual(self.daemon.cli("logs", "some", "--replica", "worker-9").returncode, 5)
-        running = self.daemon.cli("run", path)
+        same = self.daemon.cli("run", "--detach", path)
+        self.assertEqual((same.returncode, same.stdout),
+                         (0, "pytorchtrainingjob.batch.tensorstack.dev/some unchanged\n"), same.stderr)
+        other = job("some", ["sleep", "1"], replicas=2)
+        running = self.daemon.cli("run", self.write("other.json", other))
         self.assertEqual(running.returncode, 6)
         self.assertIn("muster logs -f some", running.stderr)
         dry = self.daemon.cli("rm", "--dry-run", "some")
@@ -259,6 +263,67 @@ class Commands(DaemonTest):
         self.assertEqual((done.returncode, done.stdout), (0, "configmap/settings updated\n"), done.stderr)
         found = self.daemon.call("GET", "/api/v1/namespaces/default/configmaps/settings")
         self.assertEqual(found["data"], {"a": "2"})
+
+    def kubectl(self, version, *arguments):
+        environment = dict(os.environ, HOME=self.daemon.folder, KUBECONFIG=os.path.join(self.daemon.folder, "kubeconfig"))
+        return subprocess.run([str(harness.ROOT / f"build/bin/kubectl-{version}"), *arguments],
+                              capture_output=True, text=True, env=environment, timeout=harness.PATIENCE)
+
+    def test_run_and_apply_agree(self):
+        """What one of them made from a file, the other finds unchanged; and what the file no longer says goes."""
+        sleeper = job("both", ["sh", "-c", "echo '<&>' \u2028 && exec sleep 1000"], replicas=1)
+        sleeper["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["workingDir"] = "/tmp"
+        settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "both", "labels": {"a": "b"}},
+                    "data": {"rate": "1.0", "text": "<é>\n"}}
+        path = self.write("both.json", {"apiVersion": "v1", "kind": "List", "items": [settings, sleeper]})
+        said = ["configmap/both {}", "pytorchtrainingjob.batch.tensorstack.dev/both {}"]
+        for version in ("1.20", "1.32"):
+            made = self.daemon.cli("run", "--detach", path)
+            self.assertEqual(made.stdout.splitlines(), [line.format("created") for line in said], made.stderr)
+            applied = self.kubectl(version, "apply", "-f", path)
+            self.assertEqual(applied.stdout.splitlines(), [line.format("unchanged") for line in said], applied.stderr)
+            self.assertEqual(applied.stderr, "")
+            self.kubectl(version, "delete", "-f", path)
+            made = self.kubectl(version, "apply", "-f", path)
+            self.assertEqual(made.stdout.splitlines(), [line.format("created") for line in said], made.stderr)
+            again = self.daemon.cli("run", "--detach", path)
+            self.assertEqual(again.stdout.splitlines(), [line.format("unchanged") for line in said], again.stderr)
+            self.kubectl(version, "delete", "-f", path)
+        self.daemon.cli("run", self.write("settings.json", settings))
+        del settings["data"]["text"], settings["metadata"]["labels"]
+        changed = self.daemon.cli("run", self.write("settings.json", settings))
+        self.assertEqual(changed.stdout, "configmap/both updated\n", changed.stderr)
+        found = self.daemon.call("GET", "/api/v1/namespaces/default/configmaps/both")
+        self.assertEqual((found["data"], found["metadata"].get("labels")), ({"rate": "1.0"}, None))
+
+    def test_two_kinds_with_one_name(self):
+        pytorch = job("twin", ["sleep", "1000"], replicas=1)
+        mpi = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "MPIJob", "metadata": {"name": "twin"},
+               "spec": {"worker": {"replicas": 1, "cmd": ["sleep", "1000"], "template": {"spec": {"containers": [
+                   {"name": "worker", "image": "none"}]}}}}}
+        for one in (pytorch, mpi):
+            done = self.daemon.cli("run", "--detach", self.write("twin.json", one))
+            self.assertEqual(done.returncode, 0, done.stderr)
+        unclear = self.daemon.cli("logs", "twin")
+        self.assertEqual((unclear.returncode, unclear.stderr),
+                         (1, "error: two jobs are called 'twin': pytorchtrainingjob/twin and mpijob/twin\n"
+                             "  hint: say which: pytorchtrainingjob/twin\n"))
+        wrong = self.daemon.cli("rm", "tfjob/twin")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("kinds of jobs: pytorchtrainingjob, mpijob", wrong.stderr)
+        gone = self.daemon.cli("rm", "mpijob/twin")
+        self.assertEqual((gone.returncode, gone.stdout), (0, "mpijob.batch.tensorstack.dev/twin removed\n"), gone.stderr)
+        self.assertEqual(self.daemon.cli("rm", "twin").returncode, 0)
+
+    def test_an_attempt_that_never_was(self):
+        self.daemon.create(job("once", ["echo", "only line"], replicas=1))
+        self.daemon.wait_phase("once", "Succeeded")
+        done = self.daemon.cli("logs", "once", "--attempt", "9")
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (5, "", "error: 'once' has no log of an attempt 9\n"
+                                 "  hint: it was never restarted: its one attempt is number 0\n"))
+        self.assertEqual(self.daemon.cli("logs", "once", "--attempt", "0").stdout, "worker-0 | only line\n")
+        self.remove("once")
 
     def test_logs_outlive_pods(self):
         path = self.write("clean.json", job("clean", ["sh", "-c", "echo $RANK was here"], replicas=2,

@@ -45,6 +45,7 @@ const ZH: readonly [RegExp, Say][] = [
   [/^The job has finished successfully\.$/, () => "Job 已成功结束。"],
   [/^A (\S+) has been created: (\S+)$/, ([, kind, name]) => `已创建 ${kind}：${name}`],
   [/^Create the replica\[(.*)\] for the first time\.$/, ([, pod]) => `首次创建副本 ${pod}。`],
+  [/^Create the replica\[(.*)\] again: its last pod is gone\.$/, ([, pod]) => `重新创建副本 ${pod}：其上一个 Pod 已不存在。`],
   [/^Replace the replica\[(.*)\]: (\d+) of (\d+) restarts are used\.$/, ([, pod, n, all]) => `重新创建副本 ${pod}：已重启 ${n}/${all} 次。`],
   [/^Replace all (\d+) replicas together: (\d+) of (\d+) restarts are used\.$/, ([, count, n, all]) => `重新创建全部 ${count} 个副本：已重启 ${n}/${all} 次。`],
   [/^The job began running at (.*)$/, ([, at]) => `Job 开始运行于 ${at}`],

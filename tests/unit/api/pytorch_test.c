@@ -198,6 +198,15 @@ static void bad_manifests_get_one_error_that_names_field_and_line(void **state)
          "19 spec.torchrunConfig.procPerNode: Invalid value: \"many\": must be a number of "
          "processes "
          "(\"1\" to \"9999\") or \"gpu\"\n"},
+        {JOB("  torchrunConfig:\n    minNodes: 5\n"),
+         "19 spec.torchrunConfig.minNodes: Invalid value: 5: must be no more than the job's "
+         "replicas, which are 4\n"},
+        /* what has the wrong type does not hide what has a wrong value */
+        {JOB("  torchrunConfig:\n    procPerNode: 4\n    rdzvBackend: zk\n"),
+         "19 spec.torchrunConfig.procPerNode: Invalid value: 4: must be a string: put it in "
+         "quotes\n"
+         "20 spec.torchrunConfig.rdzvBackend: Unsupported value: \"zk\": supported values: "
+         "\"c10d\", \"etcd\", \"etcd-v2\"\n"},
         {JOB("  torchrunConfig:\n    rdzvBackend: zk\n"),
          "19 spec.torchrunConfig.rdzvBackend: Unsupported value: \"zk\": supported values: "
          "\"c10d\", "

@@ -708,6 +708,8 @@ static void a_pod_deleted_by_hand_is_replaced_for_free(void **state)
     world_stop_deleted(&w);
     world_settle(&w);
     assert_int_equal(w.created, 3);
+    assert_string_equal(world_event_text(&w, "NewReplica"),
+                        "Create the replica[mnist-40c14-worker-1] again: its last pod is gone.");
     assert_string_equal(env_value(world_pod(&w, "worker", 1), "RANK"), "1");
     assert_int_equal(world_backoff(&w), 0);
     assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "False");
