@@ -207,6 +207,21 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     return rc;
 }
 
+bool pod_folder_is_of(struct arena *a, const char *root, const char *uid, const char *ns,
+                      const char *name)
+{
+    const char *path = pod_name_is_safe(uid) ? arena_printf(a, "%s/%s", root, uid) : NULL;
+    int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const struct json *record;
+
+    if (fd < 0)
+        return false;
+    record = pod_file_read_json(fd, POD_FILE_STATE, a, NULL);
+    (void)close(fd);
+    return json_string_is(json_get(record, "namespace"), ns) &&
+           json_string_is(json_get(record, "name"), name);
+}
+
 int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret, struct err *err)
 {
     auto_err own = ERR_INIT;

@@ -62,6 +62,9 @@ struct json *pod_file_read_json(int dir_fd, const char *name, struct arena *a,
 
 int pod_record_write(int dir_fd, const struct pod_record *s,
                      enum pod_durability durability) must_check;
+/* Whether ROOT/UID is the folder of the pod of that name: a UID alone says nothing about whose. */
+bool pod_folder_is_of(struct arena *a, const char *root, const char *uid, const char *ns,
+                      const char *name);
 /* -ENOENT when there is none yet. Strings are in the arena. */
 int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret,
                     struct err *err) must_check;

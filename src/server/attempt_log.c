@@ -25,7 +25,8 @@ static bool try_folder(struct search *s, const char *folder)
                                  &s->found, NULL) == 0;
 }
 
-/* Of each node whose folders are on this machine: among the living first, it may just be going. */
+/* Of each node whose folders are on this machine: among the living first, it may just be going. The
+ * rights that were asked for are to the namespace and the name, so it must be of those. */
 static bool try_node(void *arg, const struct store_item *item)
 {
     struct search *s = arg;
@@ -36,8 +37,10 @@ static bool try_node(void *arg, const struct store_item *item)
 
     if (!slash)
         return true;
-    return !try_folder(s, root) &&
-           !try_folder(s, arena_printf(a, "%.*s/" POD_LOGS_FOLDER "/%s/%s", (int)(slash - root),
+    if (pod_folder_is_of(a, root, s->uid, s->request->route.ns, s->request->route.name) &&
+        try_folder(s, root))
+        return false;
+    return !try_folder(s, arena_printf(a, "%.*s/" POD_LOGS_FOLDER "/%s/%s", (int)(slash - root),
                                        root, s->request->route.ns, s->request->route.name));
 }
 

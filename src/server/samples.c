@@ -70,8 +70,10 @@ static bool try_node(void *arg, const struct store_item *item)
 
     if (!slash)
         return true;
-    return !try_path(q, arena_printf(a, "%s/%s/" POD_FILE_SAMPLES, root, q->uid)) &&
-           !try_path(q, arena_printf(a, "%.*s/" POD_LOGS_FOLDER "/%s/%s/%s/" POD_FILE_SAMPLES,
+    if (pod_folder_is_of(a, root, q->uid, q->request->route.ns, q->request->route.name) &&
+        try_path(q, arena_printf(a, "%s/%s/" POD_FILE_SAMPLES, root, q->uid)))
+        return false;
+    return !try_path(q, arena_printf(a, "%.*s/" POD_LOGS_FOLDER "/%s/%s/%s/" POD_FILE_SAMPLES,
                                      (int)(slash - root), root, q->request->route.ns,
                                      q->request->route.name, q->uid));
 }
@@ -136,13 +138,15 @@ static void reply_columns(const struct query *q)
     struct buf b = BUF_INIT(ANSWER_LIMIT_BYTES);
     const struct route *route = &q->request->route;
 
-    /* Names in a path that led to an object are plain. */
-    buf_addf(&b,
-             "{\"kind\":\"Samples\",\"apiVersion\":\"muster.dev/v1\",\"metadata\":{\"name\":\"%s\"",
-             route->name);
-    if (*route->ns)
-        buf_addf(&b, ",\"namespace\":\"%s\"", route->ns);
-    buf_addf(&b, ",\"uid\":\"%s\"},\"time\":[", q->uid);
+    buf_adds(&b, "{\"kind\":\"Samples\",\"apiVersion\":\"muster.dev/v1\",\"metadata\":{\"name\":");
+    json_write_string(&b, route->name, strlen(route->name));
+    if (*route->ns) {
+        buf_adds(&b, ",\"namespace\":");
+        json_write_string(&b, route->ns, strlen(route->ns));
+    }
+    buf_adds(&b, ",\"uid\":");
+    json_write_string(&b, q->uid, strlen(q->uid));
+    buf_adds(&b, "},\"time\":[");
     for (size_t i = 0; i < q->len; i++)
         buf_addf(&b, "%s%" PRId64, i ? "," : "", q->samples[i].time_ms);
     buf_adds(&b, "],\"columns\":{");

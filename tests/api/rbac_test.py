@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
@@ -204,6 +205,87 @@ class Rbac(harness.WithDaemon):
             self.daemon.call("GET", f"/api/v1/namespaces/{ns}/serviceaccounts/default")
         self.daemon.call("DELETE", "/api/v1/namespaces/fresh")
         self.daemon.wait_for("/api/v1/namespaces", lambda found: "fresh" not in found, "the namespace to go")
+
+
+class Limited(harness.WithDaemon):
+    """An account that may do everything in the namespace a, and nothing in b."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for ns in "ab":
+            cls.daemon.call("POST", "/api/v1/namespaces", {"metadata": {"name": ns}})
+        accounts = ACCOUNTS.replace("default", "a")
+        cls.daemon.call("POST", accounts, account("guest"))
+        cls.daemon.call("POST", ROLES.replace("default", "a"), role("guest", *cls.rules))
+        cls.daemon.call("POST", BINDINGS.replace("default", "a"),
+                        {**binding("guest", "guest"),
+                         "subjects": [{"kind": "ServiceAccount", "name": "guest", "namespace": "a"}]})
+        cls.token = cls.daemon.call("POST", f"{accounts}/guest/token", {})["status"]["token"]
+
+    rules = (rule("*", "pods pods/log pods/samples configmaps persistentvolumeclaims"),
+             rule("*", "*", groups=["batch.tensorstack.dev", "tensorstack.dev"]))
+
+    def as_guest(self, method, path, body=None, **how):
+        status, text = self.daemon.request(method, path, body, headers={"Authorization": f"Bearer {self.token}"}, **how)
+        return status, text.decode(errors="replace")
+
+    def run_pod(self, ns, name, command):
+        path = harness.PODS.format(ns=ns)
+        self.daemon.call("POST", path, {"metadata": {"name": name}, "spec": {
+            "restartPolicy": "Never", "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "c", "image": "none", "command": ["sh", "-c", command]}]}})
+        self.addCleanup(self.remove, path, name)
+        return path
+
+    def remove(self, path, name):
+        self.daemon.call("DELETE", f"{path}/{name}", expect=(200, 404))
+        self.daemon.wait_for(path, lambda pods: True if name not in pods else None, f"{name} to be gone")
+
+    def started(self, path, name):
+        def running(pods):
+            return pods[name] if name in pods and pods[name]["status"].get("phase") not in (None, "Pending") else None
+        return self.daemon.wait_for(path, running, f"{name} to start")
+
+    def test_a_uid_leads_to_no_pod_of_another_namespace_or_name(self):
+        path = self.run_pod("b", "secret", "echo hush; exec sleep 1000")
+        uid = self.started(path, "secret")["metadata"]["uid"]
+        own = harness.PODS.format(ns="a")
+        live = f"uid={uid}&container=c"
+        for what in ("log", "samples"):
+            for query in (live, f"{live}&attempt=0", f"{live}&previous=true"):
+                status, text = self.as_guest("GET", f"{own}/any/{what}?{query}")
+                self.assertEqual(status, 404, text)
+                self.assertNotIn("hush", text)
+            self.assertEqual(self.as_guest("GET", f"{path}/secret/{what}?{live}")[0], 403)
+            # Nor for who may read there: the name is part of the question.
+            self.assertEqual(self.daemon.request("GET", f"{path}/other/{what}?{live}")[0], 404)
+        self.assertEqual(self.daemon.log("secret", ns="b", query=f"?{live}"), "hush\n")
+        self.assertEqual(self.daemon.call("GET", f"{path}/secret/samples?{live}")["metadata"]["name"], "secret")
+
+    def test_what_a_gone_pod_left_stays_with_its_namespace_and_name(self):
+        for ns, word in (("a", "mine"), ("b", "hush")):
+            path = self.run_pod(ns, "gone", f"echo {word}; exec sleep 1000")
+            uid = self.started(path, "gone")["metadata"]["uid"]
+            self.assertEqual(self.daemon.log("gone", ns=ns, query="?follow=true&limitBytes=4"), word)
+            self.remove(path, "gone")
+            query = f"log?uid={uid}&container=c"
+            self.assertEqual(self.daemon.log("gone", ns=ns, query=f"?uid={uid}&container=c"), f"{word}\n")
+            self.assertEqual(self.as_guest("GET", f"{path}/gone/{query}")[0], 200 if ns == "a" else 403)
+            self.assertEqual(self.as_guest("GET", f"{harness.PODS.format(ns='a')}/any/{query}")[0], 404)
+        self.assertEqual(self.as_guest("GET", f"{harness.PODS.format(ns='a')}/gone/{query}")[0], 404)
+
+    def test_a_name_in_an_answer_is_a_name(self):
+        path = self.run_pod("a", "plain", "exec sleep 1000")
+        uid = self.started(path, "plain")["metadata"]["uid"]
+        until = time.monotonic() + harness.PATIENCE
+        while not self.daemon.call("GET", f"{path}/plain/samples")["time"]:  # of measuring no event tells
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
+        for name in ("x%22%2C%22evil%22%3A%22y", "x%0A", "%3Cb%3E"):
+            status, text = self.as_guest("GET", f"{path}/{name}/samples?uid={uid}")
+            self.assertEqual(status, 404, text)
+            self.assertNotIn("evil", json.loads(text))
 
 
 class Kubectl:
