@@ -259,14 +259,29 @@ static void check_update(const struct json *spec, const struct json *old, struct
                           "`spec.terminationGracePeriodSeconds`");
 }
 
+/* What group, role and queue a pod is of, the scheduler has counted on. */
+static void check_group(const struct json *pod, const struct json *old, struct err *err)
+{
+    static const char *const fixed[] = {LABEL_GROUP_NAME, LABEL_GROUP_ROLE, LABEL_QUEUE};
+    const struct field_path at = {.name = "metadata"};
+
+    for (size_t i = 0; i < ELEMS(fixed); i++)
+        if (!json_equal(json_get(object_labels(pod), fixed[i]),
+                        json_get(object_labels(old), fixed[i])))
+            problem_forbidden(err, PATH_KEY(PATH_MEMBER(&at, "labels"), fixed[i]), 0,
+                              "a pod stays in its group and queue");
+}
+
 static void validate(const struct json *pod, const struct json *old, struct err *err)
 {
     const struct json *spec = json_get(pod, "spec");
     const struct field_path at = {.name = "spec"};
 
     pod_spec_validate(spec, &at, err);
-    if (old)
+    if (old) {
         check_update(spec, json_get(old, "spec"), err);
+        check_group(pod, old, err);
+    }
 }
 
 const struct kind kind_pod = {.group = "",

@@ -23,6 +23,13 @@
 #define ANNOTATION_CLAIM_PATH "muster.dev/path"
 /* Namespace of what belongs to no user: port leases. */
 #define SYSTEM_NAMESPACE "muster-system"
+/* Namespace of queues and of the scheduler's configuration; the queue everybody may use. */
+#define QUEUE_NAMESPACE "t9k-system"
+#define DEFAULT_QUEUE "default"
+/* On a pod: its PodGroup and its role there, or the queue of a pod without a group. */
+#define LABEL_GROUP_NAME "scheduler.tensorstack.dev/group-name"
+#define LABEL_GROUP_ROLE "scheduler.tensorstack.dev/role"
+#define LABEL_QUEUE "scheduler.tensorstack.dev/queue"
 
 /* --- reading metadata ("" when absent, never NULL) --- */
 const char *object_name(const struct json *object);

@@ -13,7 +13,7 @@
 struct control {
     struct event_recorder *events;
     struct applier *applier;
-    struct cache *pods;
+    struct cache *pods, *groups;
     struct trouble trouble;
     struct jobs *jobs;
     struct scheduler *scheduler;
@@ -35,12 +35,23 @@ static void on_pod(void *arg, enum cache_event event, const struct json *pod,
         nodes_on_pod(c->nodes, event, pod);
 }
 
-static void on_pods_synced(void *arg)
+static void on_group(void *arg, enum cache_event event, const struct json *group,
+                     const struct json *old)
+{
+    struct control *c = arg;
+
+    (void)event;
+    (void)old;
+    if (c->jobs)
+        jobs_on_group(c->jobs, group);
+}
+
+static void on_synced(void *arg)
 {
     struct control *c = arg;
 
     if (c->jobs)
-        jobs_on_pods_synced(c->jobs);
+        jobs_on_synced(c->jobs);
     if (c->scheduler)
         scheduler_on_pods_synced(c->scheduler);
 }
@@ -50,6 +61,13 @@ static void on_trouble(void *arg, const struct err *err)
     struct control *c = arg;
 
     trouble_say(&c->trouble, &kind_pod, err);
+}
+
+static void on_groups_trouble(void *arg, const struct err *err)
+{
+    struct control *c = arg;
+
+    trouble_say(&c->trouble, &kind_pod_group, err);
 }
 
 static bool open_pods(struct control *c, const struct control_options *o)
@@ -62,10 +80,18 @@ static bool open_pods(struct control *c, const struct control_options *o)
                                                     .clock = o->clock,
                                                     .kind = &kind_pod,
                                                     .on_change = on_pod,
-                                                    .on_synced = on_pods_synced,
+                                                    .on_synced = on_synced,
                                                     .on_trouble = on_trouble,
                                                     .arg = c});
-    return c->pods;
+    if (c->pods)
+        c->groups = cache_new(&(struct cache_options){.transport = o->transport,
+                                                      .clock = o->clock,
+                                                      .kind = &kind_pod_group,
+                                                      .on_change = on_group,
+                                                      .on_synced = on_synced,
+                                                      .on_trouble = on_groups_trouble,
+                                                      .arg = c});
+    return c->groups;
 }
 
 static bool open_jobs(struct control *c, const struct control_options *o)
@@ -75,6 +101,7 @@ static bool open_jobs(struct control *c, const struct control_options *o)
                                               .applier = c->applier,
                                               .trouble = &c->trouble,
                                               .pods = c->pods,
+                                              .groups = c->groups,
                                               .shared_network = o->shared_network});
     return c->jobs;
 }
@@ -134,6 +161,7 @@ void control_free(struct control *c)
     nodes_free(c->nodes);
     gc_free(c->gc);
     cache_free(c->pods);
+    cache_free(c->groups);
     event_recorder_free(c->events);
     free(c);
 }

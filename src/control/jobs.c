@@ -41,7 +41,7 @@ struct source {
 
 /* What the caches must have seen before a job is looked at again. */
 struct rest {
-    int64_t job, pods, services, leases, boards; /* revisions */
+    int64_t job, pods, services, leases, boards, groups; /* revisions */
     int64_t until_ms;
 };
 
@@ -55,7 +55,7 @@ struct pass {
 struct jobs {
     struct clock *clock;
     struct applier *applier;
-    struct cache *pods, *services, *leases;
+    struct cache *pods, *groups, *services, *leases;
     struct trouble *trouble;
     bool shared_network, ready;
     struct queue *queue;
@@ -114,7 +114,7 @@ static bool has_seen(const struct jobs *j, const struct source *s, const struct 
 {
     return cache_revision(s->cache) >= r->job && cache_revision(j->pods) >= r->pods &&
            cache_revision(j->services) >= r->services && cache_revision(j->leases) >= r->leases &&
-           cache_revision(j->boards->cache) >= r->boards;
+           cache_revision(j->boards->cache) >= r->boards && cache_revision(j->groups) >= r->groups;
 }
 
 /* True while the job should not be looked at; it will be when the time is up. */
@@ -150,6 +150,7 @@ static void rest_begin(struct jobs *j, const struct source *s, const char *key,
                       : k == &kind_service     ? &r->services
                       : k == &kind_lease       ? &r->leases
                       : k == &kind_tensorboard ? &r->boards
+                      : k == &kind_pod_group   ? &r->groups
                                                : NULL;
 
         if (at)
@@ -298,10 +299,16 @@ static void gather(struct gathering *g, struct arena *a, const struct job_kind *
 
 static const struct json *find_board(struct jobs *j, struct arena *a, const struct json *job)
 {
-    const char *name = json_at(job, "spec", "tensorboardSpec") ? job_tensorboard_name(a, job)
-                                                               : NULL;
+    const char *name = json_at(job, "spec", "tensorboardSpec") ? job_child_name(a, job) : NULL;
 
     return name ? cache_get(j->boards->cache, object_namespace(job), name) : NULL;
+}
+
+static const struct json *find_group(struct jobs *j, struct arena *a, const struct json *job)
+{
+    const char *name = job_child_name(a, job);
+
+    return name ? cache_get(j->groups, object_namespace(job), name) : NULL;
 }
 
 static void reconcile(struct jobs *j, const struct source *s, const char *key,
@@ -322,6 +329,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .leases = g.leases.items,
         .leases_len = g.leases.len,
         .tensorboard = find_board(j, &a, job),
+        .group = find_group(j, &a, job),
         .shared_network = j->shared_network,
         .now_ms = clock_now_ms(j->clock),
     };
@@ -428,7 +436,7 @@ static bool add_each_job(void *arg, const struct json *job)
 static void check_ready(struct jobs *j)
 {
     bool all = cache_is_synced(j->pods) && cache_is_synced(j->services) &&
-               cache_is_synced(j->leases);
+               cache_is_synced(j->leases) && cache_is_synced(j->groups);
 
     for (size_t i = 0; i < j->sources_len; i++)
         all = all && cache_is_synced(j->sources[i].cache);
@@ -440,7 +448,7 @@ static void check_ready(struct jobs *j)
         cache_each(j->sources[i].cache, add_each_job, &j->sources[i]);
 }
 
-void jobs_on_pods_synced(struct jobs *j)
+void jobs_on_synced(struct jobs *j)
 {
     check_ready(j);
 }
@@ -474,6 +482,11 @@ static void add_owner(struct jobs *j, const struct json *child)
     for (size_t i = 0; i < j->sources_len; i++)
         if (strcmp(j->sources[i].kind->kind->name, kind) == 0)
             add_job(&j->sources[i], object_namespace(child), json_get_string(owner, "name", ""));
+}
+
+void jobs_on_group(struct jobs *j, const struct json *group)
+{
+    add_owner(j, group);
 }
 
 static void on_job(void *arg, enum cache_event event, const struct json *job,
@@ -605,6 +618,7 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->clock = o->clock;
     j->applier = o->applier;
     j->pods = o->pods;
+    j->groups = o->groups;
     j->trouble = o->trouble;
     j->shared_network = o->shared_network;
     j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);

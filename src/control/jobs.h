@@ -16,13 +16,15 @@ struct jobs_options {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods;  /* of all namespaces; its events are told with jobs_on_pod */
-    bool shared_network; /* see core/job.h */
+    struct cache *pods;   /* of all namespaces; its events are told with jobs_on_pod */
+    struct cache *groups; /* PodGroups, likewise: jobs_on_group */
+    bool shared_network;  /* see core/job.h */
 };
 
 struct jobs *jobs_new(const struct jobs_options *options) must_check;
 void jobs_free(struct jobs *j); /* after the applier, before the cache of pods */
 void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod);
-void jobs_on_pods_synced(struct jobs *j);
+void jobs_on_group(struct jobs *j, const struct json *group);
+void jobs_on_synced(struct jobs *j); /* either of the caches it was given */
 
 #endif

@@ -21,6 +21,7 @@ struct job_snapshot {
     /* What holds the name the job's TensorBoard has (core/tensorboard.h), whoever's it is; NULL
      * when nothing does, or the job wants none. */
     const struct json *tensorboard;
+    const struct json *group; /* the job's PodGroup (job_group.c), or NULL */
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;
@@ -41,6 +42,9 @@ struct job_kind {
 extern const struct job_kind job_kind_pytorch, job_kind_mpi;
 
 extern const struct job_kind *const job_kinds[]; /* ends with NULL */
+
+/* What a job's PodGroup and TensorBoard are called: <job>-<hash5> */
+const char *job_child_name(struct arena *a, const struct json *job);
 
 /* Leases nobody uses: the plan deletes them. A lease is used while its job exists, or any pod of it
  * that may run. */

@@ -35,21 +35,6 @@ static bool must_gather(const struct job_view *v)
     return false;
 }
 
-/* How many pods must run together: those whose part is not done; an elastic job can do with less.
- */
-static int64_t min_member(const struct job_view *v)
-{
-    int64_t least = (int64_t)v->len - v->counts[REPLICA_SUCCEEDED] - v->counts[REPLICA_FAILED];
-
-    /* A failed replica that waits for its replacement is not done. */
-    for (size_t i = 0; i < v->len; i++)
-        least += v->replicas[i].phase == REPLICA_FAILED &&
-                 replica_is_superseded(v, &v->replicas[i]);
-    if (v->elastic)
-        least = min_i64(least, json_int(json_at(v->spec, "elastic", "minReplicas"), least));
-    return max_i64(least, 1);
-}
-
 static bool may_create(const struct job_view *v)
 {
     return !v->commits && !job_is_over(v) && v->phase != JOB_PAUSED && v->port.held && !v->clash &&
@@ -126,7 +111,7 @@ static bool master_may_follow(const struct job_view *v)
 
 static void make_pods(const struct job_view *v, struct plan *plan)
 {
-    int64_t together = min_member(v);
+    int64_t together = job_min_member(v);
     size_t first = v->rules->led ? 1 : 0;
 
     for (size_t i = 0; i < v->len && v->rules->meets; i++)
@@ -136,6 +121,8 @@ static void make_pods(const struct job_view *v, struct plan *plan)
         v->rules->prepare(v, plan);
         plan_next_stage(plan);
     }
+    if (job_makes_pods(v))
+        job_group_make(v, plan);
     for (size_t i = first; i < v->len; i++)
         make_pod(v, &v->replicas[i], together, plan);
     if (first == 0 || v->len == 0 || !master_may_follow(v))
@@ -179,6 +166,7 @@ void job_act(const struct job_view *v, struct plan *plan)
 {
     if (v->commits || v->ending != ENDING_NONE)
         return;
+    job_group_keep(v, plan);
     if (v->phase == JOB_PAUSED) {
         stop_all(v, plan);
         return;

@@ -100,7 +100,11 @@ void job_wind_up(const struct job_view *v, struct plan *plan)
     clean_up(v, plan);
     if (is_deserted(v) && v->snapshot->shared_network && v->rules->meets)
         give_back_port(v, plan);
-    if (is_deserted(v))
+    if (is_deserted(v)) {
         give_back_names(v, plan);
+        job_group_end(v, plan);
+    } else {
+        job_group_keep(v, plan);
+    }
     expire(v, plan);
 }

@@ -12,6 +12,15 @@ bool job_makes_pods(const struct job_view *v);
 void job_act(const struct job_view *v, struct plan *plan);
 /* Clean-up, ports, names and the job itself after its end. (job_end.c) */
 void job_wind_up(const struct job_view *v, struct plan *plan);
+/* The job's PodGroup (job_group.c): whether it has one, made before its pods, kept up to date, and
+ * gone at the end. */
+bool job_is_grouped(const struct job_view *v);
+void job_group_make(const struct job_view *v, struct plan *plan);
+void job_group_keep(const struct job_view *v, struct plan *plan);
+void job_group_end(const struct job_view *v, struct plan *plan);
+/* How many pods must run together: those whose part is not done; an elastic job can do with less.
+ */
+int64_t job_min_member(const struct job_view *v);
 /* Makes its TensorBoard, if it is to have one and had none. (job_tensorboard.c) */
 void job_tensorboard_plan(const struct job_view *v, struct plan *plan);
 

@@ -10,14 +10,6 @@
 #include "core/replica_pod.h"
 #include "core/tensorboard.h"
 
-const char *job_tensorboard_name(struct arena *a, const struct json *job)
-{
-    char hash5[HASH5_SIZE];
-
-    replica_hash5(object_name(job), object_uid(job), hash5);
-    return arena_printf(a, "%s-%s", object_name(job), hash5);
-}
-
 static const struct json *recorded(const struct job_view *v)
 {
     return json_at(v->status, "tensorboard", "dependent", "uid");
@@ -39,7 +31,7 @@ void job_tensorboard_plan(const struct job_view *v, struct plan *plan)
     if (!json_is(spec, JSON_OBJECT) || v->snapshot->tensorboard || recorded(v) ||
         job_phase_is_final(v->was) || !has_folders(v))
         return;
-    board = replica_child_new(v, &kind_tensorboard, job_tensorboard_name(a, v->job));
+    board = replica_child_new(v, &kind_tensorboard, job_child_name(a, v->job));
     labels = json_make_object(a, json_make_object(a, board, "metadata"), "labels");
     json_set_string(a, labels, LABEL_OWNER_NAME, v->name);
     json_set_string(a, labels, LABEL_OWNER_KIND, v->kind->name);
@@ -106,7 +98,7 @@ void job_tensorboard_status(const struct job_view *v, struct json *status)
 {
     const struct json *old = json_get(v->status, "tensorboard");
     struct arena *a = v->arena;
-    const char *name = job_tensorboard_name(a, v->job);
+    const char *name = job_child_name(a, v->job);
     struct verdict verdict;
     struct json *entry;
 

@@ -14,6 +14,7 @@
 
 #include "api/object.h"
 #include "base/timefmt.h"
+#include "core/job_run.h"
 
 static struct json *owner_reference(const struct job_view *v)
 {
@@ -73,6 +74,10 @@ static void set_metadata(const struct job_view *v, const struct replica *r, int6
     char since[TIME_TEXT_SIZE];
 
     set_identity(v, r, labels);
+    if (job_is_grouped(v)) {
+        json_set_string(a, labels, LABEL_GROUP_NAME, job_child_name(a, v->job));
+        json_set_string(a, labels, LABEL_GROUP_ROLE, r->type);
+    }
     if (v->rules->name_label)
         json_set_string(a, labels, v->rules->name_label, v->name);
     if (r->rank == 0)
@@ -187,6 +192,8 @@ struct json *replica_pod_new(const struct job_view *v, const struct replica *r, 
 
     set_metadata(v, r, min_member, pod);
     json_set_string(a, spec, "restartPolicy", "Never");
+    if (json_at(v->spec, "scheduler", "t9kScheduler") && !json_get(spec, "schedulerName"))
+        json_set_string(a, spec, "schedulerName", "t9k-scheduler");
     json_set(a, pod, "spec", spec);
     return pod;
 }

@@ -22,11 +22,6 @@
 
 extern const struct job_kind job_kind_tensorboard;
 
-/* --- of one a job has (job_tensorboard.c) ----------------------------------------------------- */
-
-/* <job>-<hash5> */
-const char *job_tensorboard_name(struct arena *a, const struct json *job);
-
 /* --- its pod (tensorboard_pod.c) -------------------------------------------------------------- */
 
 const char *tensorboard_child_name(struct arena *a, const struct json *board);

@@ -54,6 +54,8 @@ static int prepare(struct server_request *r, struct json *object, struct json *m
     habits_prepare_create(r->arena, k, object);
     stamp(r, object);
     rc = limit_range_apply(r, object, err);
+    if (rc == 0)
+        rc = priority_apply(r, object, err);
     if (rc < 0)
         return rc;
     if (managed)

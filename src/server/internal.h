@@ -90,6 +90,8 @@ void quota_written(struct server *s, const struct kind *k);
 void quota_free(struct server *s);
 /* Defaults and bounds for a new pod's containers. */
 int limit_range_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
+/* --- priorities (priority.c): a new pod gets the number of its class ------------------- */
+int priority_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
 
 /* --- addresses of services (addresses.c) ----------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #define SLOWEST_SWEEP_MS 1000
 #define SWEEP_MEMORY_BYTES (64u * 1024u * 1024u)
 
-static const char *const protected[] = {"default", "kube-system", SYSTEM_NAMESPACE};
+static const char *const protected[] = {"default", "kube-system", SYSTEM_NAMESPACE, QUEUE_NAMESPACE};
 
 bool namespace_is_protected(const char *name)
 {
@@ -63,6 +63,18 @@ int namespace_make_account(struct server *s, const char *ns, struct err *err)
     return rc;
 }
 
+/* The queue of those who name none. */
+static int make_default_queue(struct server *s, struct arena *a, struct err *err)
+{
+    const char *key = object_key(a, &kind_queue, QUEUE_NAMESPACE, DEFAULT_QUEUE);
+
+    if (!key)
+        return out_of_memory(err);
+    return store_head(server_collection(s, &kind_queue), key)
+               ? 0
+               : make_one(s, a, &kind_queue, QUEUE_NAMESPACE, DEFAULT_QUEUE, err);
+}
+
 int namespaces_make(struct server *s, struct err *err)
 {
     struct store_collection *c = server_collection(s, &kind_namespace);
@@ -74,6 +86,8 @@ int namespaces_make(struct server *s, struct err *err)
             rc = make_one(s, &a, &kind_namespace, "", protected[i], err);
     for (size_t i = 0; i < ELEMS(protected) && rc == 0; i++)
         rc = namespace_make_account(s, protected[i], err);
+    if (rc == 0)
+        rc = make_default_queue(s, &a, err);
     arena_release(&a);
     return rc;
 }

@@ -1409,6 +1409,88 @@ static void out_of_memory_is_not_a_crash(void **state)
     world_release(&w);
 }
 
+/* --- its group ----------------------------------------------------------------------------------
+ */
+
+static int64_t group_int(struct world *w, const char *member)
+{
+    const struct json *group = world_get(w, WORLD_GROUPS, job_child_name(&w->arena, world_job(w)));
+
+    assert_non_null(group);
+    return json_int(json_at(group, "spec", member), -1);
+}
+
+static void a_job_makes_one_group(void **state)
+{
+    const struct json *group;
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 3, "OnFailure",
+                 "'scheduler':{'t9kScheduler':{'queue':'q','priority':7}},"
+                 "'runPolicy':{'activeDeadlineSeconds':60}");
+    world_settle(&w);
+    assert_int_equal(world_now(&w, WORLD_GROUPS)->len, 1);
+    group = world_now(&w, WORLD_GROUPS)->items[0];
+    assert_true(object_is_controlled_by(group, object_uid(world_job(&w))));
+    assert_string_equal(json_string(json_at(group, "spec", "queue"), ""), "q");
+    assert_int_equal(group_int(&w, "priority"), 7);
+    assert_int_equal(group_int(&w, "minMember"), 3);
+    assert_int_equal(group_int(&w, "activeDeadlineSeconds"), 60);
+    assert_string_equal(object_label(world_pod(&w, "worker", 1), LABEL_GROUP_NAME),
+                        object_name(group));
+    assert_string_equal(object_label(world_pod(&w, "worker", 1), LABEL_GROUP_ROLE), "worker");
+    assert_string_equal(
+        json_string(json_at(world_pod(&w, "worker", 0), "spec", "schedulerName"), ""),
+        "t9k-scheduler");
+    world_release(&w);
+}
+
+static void a_group_wants_those_whose_part_is_not_done(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "OnFailure", "'runMode':" PAUSE("false"));
+    assert_int_equal(group_int(&w, "members"), 3);
+    world_pod_exits(&w, world_name(&w, "worker", 1), 1); /* comes again */
+    world_settle(&w);
+    assert_int_equal(group_int(&w, "members"), 3);
+    world_pod_exits(&w, world_name(&w, "worker", 2), 0);
+    world_settle(&w);
+    assert_int_equal(group_int(&w, "members"), 2);
+    world_edit_spec(&w, "runMode", PAUSE("true"));
+    world_settle(&w);
+    assert_int_equal(group_int(&w, "members"), 0);
+    world_stop_deleted(&w);
+    world_edit_spec(&w, "runMode", PAUSE("false"));
+    world_settle(&w);
+    assert_int_equal(group_int(&w, "members"), 3);
+    for (int i = 0; i < 3; i++)
+        world_pod_exits(&w, world_name(&w, "worker", i), 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    assert_int_equal(world_now(&w, WORLD_GROUPS)->len, 0);
+    world_release(&w);
+}
+
+/* A cluster whose own scheduler places the pods need not know groups. */
+static void without_our_scheduler_there_is_no_group(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    w.shared_network = false;
+    world_submit(&w, 2, "OnFailure", "");
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    assert_int_equal(world_now(&w, WORLD_GROUPS)->len, 0);
+    assert_null(object_label(world_pod(&w, "worker", 0), LABEL_GROUP_NAME));
+    world_release(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1465,6 +1547,9 @@ int main(void)
         cmocka_unit_test(the_failure_of_a_predecessor_comes_too_late),
         cmocka_unit_test(an_old_pause_stops_no_resumed_pods),
         cmocka_unit_test(an_old_job_makes_no_pods),
+        cmocka_unit_test(a_job_makes_one_group),
+        cmocka_unit_test(a_group_wants_those_whose_part_is_not_done),
+        cmocka_unit_test(without_our_scheduler_there_is_no_group),
         cmocka_unit_test(a_thousand_replicas_are_no_trouble),
         cmocka_unit_test(out_of_memory_is_not_a_crash),
     };

@@ -31,6 +31,7 @@ enum world_set {
     WORLD_PODS,
     WORLD_SERVICES,
     WORLD_LEASES,
+    WORLD_GROUPS,
     WORLD_OTHERS, /* what no decision looks at */
     WORLD_SET_COUNT
 };
@@ -136,6 +137,7 @@ static inline enum world_set world_set_of(const struct kind *k)
     return k == &kind_pod           ? WORLD_PODS
            : k == &kind_service     ? WORLD_SERVICES
            : k == &kind_lease       ? WORLD_LEASES
+           : k == &kind_pod_group   ? WORLD_GROUPS
            : k == &kind_tensorboard ? WORLD_OTHERS /* a job's */
            : k->has_status          ? WORLD_JOBS
                                     : WORLD_OTHERS;
@@ -187,6 +189,17 @@ static inline void world_delete(struct world *w, enum world_set set, const struc
     o = world_edit(w, object);
     json_set_string(&w->arena, json_make_object(&w->arena, o, "metadata"), "deletionTimestamp",
                     time_format(w->now_ms, time));
+    world_change(w, set, object, o);
+}
+
+static inline void world_patch_spec(struct world *w, enum world_set set, const struct json *object,
+                                    const struct json *members)
+{
+    struct json *o = world_edit(w, object);
+    struct json *spec = json_make_object(&w->arena, o, "spec");
+
+    json_each (m, members)
+        json_set(&w->arena, spec, m->key, json_clone(&w->arena, m));
     world_change(w, set, object, o);
 }
 
@@ -318,10 +331,14 @@ static inline bool world_step(struct world *w, const struct plan_step *step)
             w->events[w->events_len++] = json_clone(&w->arena, step->object);
         return true;
     case PLAN_PATCH:
+        assert_ptr_equal(step->kind, &kind_pod_group);
+        if (there)
+            world_patch_spec(w, set, there, json_get(step->object, "spec"));
+        return there;
     case PLAN_BIND:
         break;
     }
-    fail_msg("a job's plan does not patch");
+    fail_msg("a job's plan does not bind");
     return false;
 }
 
@@ -339,7 +356,7 @@ static inline void world_apply(struct world *w, const struct plan *plan, int lim
 static inline const struct json *world_board(struct world *w, const struct json *job, size_t at)
 {
     const struct world_state *others = &w->past[WORLD_OTHERS][at];
-    const char *name = job_tensorboard_name(&w->arena, job);
+    const char *name = job_child_name(&w->arena, job);
 
     for (size_t i = 0; i < others->len; i++)
         if (kind_of_object(others->items[i]) == &kind_tensorboard &&
@@ -365,6 +382,9 @@ static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COU
         .leases_len = leases->len,
         .tensorboard = world_board(w, w->past[WORLD_JOBS][at[WORLD_JOBS]].items[0],
                                    at[WORLD_OTHERS]),
+        .group = w->past[WORLD_GROUPS][at[WORLD_GROUPS]].len
+                     ? w->past[WORLD_GROUPS][at[WORLD_GROUPS]].items[0]
+                     : NULL,
         .shared_network = w->shared_network,
         .now_ms = w->now_ms,
     };

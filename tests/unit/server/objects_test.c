@@ -534,12 +534,43 @@ static void is_ready_when_what_every_cluster_has_is_there(void **state)
     expect(f, "GET", "/readyz", NULL, 200);
     expect(f, "GET", "/api/v1/namespaces/default", NULL, 200);
     expect(f, "GET", "/api/v1/namespaces/muster-system/serviceaccounts/default", NULL, 200);
+    expect(f, "GET",
+           "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues/default", NULL,
+           200);
+}
+
+#define CLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+static void pods_get_the_priority_of_their_class(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a;
+
+    assert_says(expect(f, "POST", PODS,
+                       "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"priorityClassName\":\"high\","
+                       "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+                       403),
+                "Forbidden", "no PriorityClass with name high was found");
+    expect(f, "POST", CLASSES, "{\"metadata\":{\"name\":\"high\"},\"value\":1000}", 201);
+    a = expect(f, "POST", PODS,
+               "{\"metadata\":{\"name\":\"x\"},\"spec\":{\"priorityClassName\":\"high\","
+               "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+               201);
+    assert_int_equal(json_int(json_at(a.object, "spec", "priority"), -1), 1000);
+    a = expect(f, "POST", PODS, POD("y"), 201);
+    assert_null(json_at(a.object, "spec", "priority"));
+    expect(f, "POST", CLASSES,
+           "{\"metadata\":{\"name\":\"usual\"},\"value\":5,\"globalDefault\":true}", 201);
+    a = expect(f, "POST", PODS, POD("z"), 201);
+    assert_string_equal(json_string(json_at(a.object, "spec", "priorityClassName"), ""), "usual");
+    assert_int_equal(json_int(json_at(a.object, "spec", "priority"), -1), 5);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(is_ready_when_what_every_cluster_has_is_there),
+        test(pods_get_the_priority_of_their_class),
         test(creates_and_reads_back),
         test(drops_what_only_the_server_says),
         test(makes_names),

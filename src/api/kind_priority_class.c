@@ -1,0 +1,61 @@
+/* kind_priority_class.c - PriorityClass (scheduling.k8s.io/v1): a name for a pod's priority. */
+#include "api/columns.h"
+#include "api/field_macros.h"
+#include "api/object.h"
+#include "api/problem.h"
+
+#define USER_VALUE_LIMIT 1000000000 /* above are the system's own */
+
+static const char *const policies[] = {"Never", "PreemptLowerPriority", NULL};
+
+static const struct field fields[] = {
+    F_INT32("value", "The priority pods of the class get.",
+            .flags = FIELD_REQUIRED | FIELD_IMMUTABLE),
+    F_BOOL("globalDefault", "True: pods that name no class are of this one."),
+    F_STR("description", "When the class should be used."),
+    F_STR("preemptionPolicy", "Whether such pods may take the room of others.", ONE_OF(policies),
+          DEFAULT("\"PreemptLowerPriority\""), .flags = FIELD_IMMUTABLE),
+    {0}};
+
+static void validate(const struct json *class, const struct json *old, struct err *err)
+{
+    const struct json *value = json_get(class, "value");
+    const struct field_path at = {.name = "value"};
+
+    (void)old;
+    if (json_int(value, 0) > USER_VALUE_LIMIT)
+        problem_invalid(err, &at, value, "must be at most %d: what is above is for the system",
+                        USER_VALUE_LIMIT);
+}
+
+static struct json *render_default(struct arena *a, const struct json *class, int64_t now_ms)
+{
+    (void)now_ms;
+    return json_new_bool(a, json_get_bool(class, "globalDefault", false));
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Value", .type = "integer", .doc = "Priority.", .path = ".value"},
+    {.name = "Global-Default",
+     .type = "boolean",
+     .doc = "Whether it is for pods that name none.",
+     .render = render_default},
+    COLUMN_AGE,
+    {.name = "PreemptionPolicy",
+     .type = "string",
+     .priority = 1,
+     .doc = "Whether it may take room.",
+     .path = ".preemptionPolicy"},
+    {0}};
+
+const struct kind kind_priority_class = {.group = "scheduling.k8s.io",
+                                         .version = "v1",
+                                         .name = "PriorityClass",
+                                         .plural = "priorityclasses",
+                                         .singular = "priorityclass",
+                                         .short_names = (const char *const[]){"pc", NULL},
+                                         .doc = "PriorityClass is a name for the priority of pods.",
+                                         .fields = fields,
+                                         .columns = columns,
+                                         .validate = validate};

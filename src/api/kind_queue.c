@@ -1,0 +1,168 @@
+/* kind_queue.c - Queue (scheduler.tensorstack.dev/v1beta1): a share of the cluster, in which groups
+ * of pods wait their turn. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/columns.h"
+#include "api/duration.h"
+#include "api/field_macros.h"
+#include "api/object.h"
+#include "api/pod_fields.h"
+#include "api/pod_parts.h"
+
+static const struct field quota_fields[] = {
+    F_MAP(
+        FIELD_QUANTITY, "requests",
+        "How much all groups of the queue together may hold: cpu, memory, nvidia.com/gpu. What is "
+        "not named is not limited.",
+        .doc_zh = "队列中所有 PodGroup 合计可占用的资源量。"),
+    {0}};
+
+static const struct field spec_fields[] = {
+    F_OBJ("quota", quota_fields, "How much the queue may hold.", .doc_zh = "队列的资源配额。"),
+    F_INT32("priority",
+            "0 to 100; groups of a higher queue go first, and may take room of lower ones.",
+            BETWEEN(0, 100), DEFAULT("0"), .doc_zh = "队列优先级，0 至 100，数值越大越优先。"),
+    F_BOOL("preemptible", "False: nobody takes room from this queue. Unset counts as true.",
+           .doc_zh = "是否可被更高优先级的队列抢占，缺省为可抢占。"),
+    F_BOOL("closed", "True: nothing new of the queue is started.", DEFAULT("false"),
+           .doc_zh = "队列是否关闭。"),
+    F_STR("maxDuration",
+          "How long a group may run, such as 12h or 1d12h; then its job is paused. 0 or unset: no "
+          "limit.",
+          .doc_zh = "PodGroup 可运行的最长时间，例如 12h、1d12h。"),
+    F_STR("resourceShapeProfile", "Profile of the largest requests and limits.",
+          .doc_zh = "资源尺寸模板。"),
+    F_OBJ("nodeSelector", label_selector_fields, "Nodes the queue may use. Unset: all.",
+          .doc_zh = "队列可使用的节点，缺省为所有节点。"),
+    F_OBJ("namespaceSelector", label_selector_fields,
+          "Namespaces that may use the queue. Unset or empty: none, but of the queue default all.",
+          .doc_zh = "可以使用队列的项目。"),
+    {0}};
+
+static const struct field group_count_fields[] = {
+    F_INT32("total", "All groups, lone pods that use the queue among them.",
+            .doc_zh = "PodGroup 总数。"),
+    F_INT32("running", "Groups that hold room.", .doc_zh = "运行中的 PodGroup 数量。"),
+    F_INT32("waiting", "Groups that wait for room.", .doc_zh = "等待中的 PodGroup 数量。"),
+    {0}};
+
+static const struct field pod_count_fields[] = {
+    F_INT32("pending", "Pods that do not run yet.", .doc_zh = "等待中的 Pod 数量。"),
+    F_INT32("running", "Pods that run.", .doc_zh = "运行中的 Pod 数量。"),
+    F_INT32("succeeded", "Pods that ended well.", .doc_zh = "成功的 Pod 数量。"),
+    F_INT32("failed", "Pods that failed.", .doc_zh = "失败的 Pod 数量。"),
+    F_INT32("unknown", "Pods whose node does not answer.", .doc_zh = "状态未知的 Pod 数量。"),
+    {0}};
+
+static const struct field status_fields[] = {
+    F_MAP(FIELD_QUANTITY, "allocated", "What groups of the queue hold.",
+          .doc_zh = "已分配的资源。"),
+    F_CONDITIONS("QueueClosed, ResourcePressure.", KEYED_BY("type"), .doc_zh = "队列的状况。"),
+    F_OBJ("podGroups", group_count_fields, "How many groups.", .doc_zh = "PodGroup 的数量。"),
+    F_OBJ("pods", pod_count_fields, "How many pods.", .doc_zh = "Pod 的数量。"),
+    {0}};
+
+static const struct field fields[] = {
+    F_SPEC(spec_fields, DEFAULT("{}")), F_STATUS(status_fields), {0}};
+
+static void validate(const struct json *queue, const struct json *old, struct err *err)
+{
+    const struct json *spec = json_get(queue, "spec"), *length = json_get(spec, "maxDuration");
+    const struct field_path at = {.name = "spec"};
+    int64_t ms;
+
+    (void)old;
+    if (length && duration_parse_ms(json_string(length, ""), &ms) < 0)
+        problem_invalid(err, PATH_MEMBER(&at, "maxDuration"), length,
+                        "must be 0 or numbers with the units y, w, d, h, m, s, ms in this order, "
+                        "such as 1d12h");
+}
+
+static bool is_counted(const char *resource)
+{
+    static const char *const names[] = {"cpu", "memory", "nvidia.com/gpu", NULL};
+
+    for (const char *const *n = names; *n; n++)
+        if (strcmp(resource, *n) == 0)
+            return true;
+    return false;
+}
+
+static void warn(const struct json *queue, void (*say)(void *arg, const char *text), void *arg)
+{
+    json_each (limit, json_at(queue, "spec", "quota", "requests"))
+        if (!is_counted(limit->key)) {
+            char text[400];
+
+            (void)snprintf(text, sizeof(text),
+                           "spec.quota.requests[%.253s]: not limited: only cpu, memory and "
+                           "nvidia.com/gpu are counted",
+                           limit->key);
+            say(arg, text);
+        }
+}
+
+static struct json *render_quota(struct arena *a, const struct json *queue, int64_t now_ms)
+{
+    (void)now_ms;
+    return column_map(a, json_at(queue, "spec", "quota", "requests"));
+}
+
+static struct json *render_allocated(struct arena *a, const struct json *queue, int64_t now_ms)
+{
+    (void)now_ms;
+    return column_map(a, json_at(queue, "status", "allocated"));
+}
+
+static const struct column columns[] = {
+    COLUMN_NAME,
+    {.name = "Priority", .type = "integer", .doc = "Priority.", .path = ".spec.priority"},
+    {.name = "Closed", .type = "boolean", .doc = "Nothing new starts.", .path = ".spec.closed"},
+    {.name = "Quota",
+     .type = "string",
+     .doc = "What it may hold.",
+     .path = ".spec.quota.requests",
+     .render = render_quota},
+    {.name = "Allocated",
+     .type = "string",
+     .doc = "What it holds.",
+     .path = ".status.allocated",
+     .render = render_allocated},
+    {.name = "Running",
+     .type = "integer",
+     .doc = "Groups that run.",
+     .path = ".status.podGroups.running"},
+    {.name = "Waiting",
+     .type = "integer",
+     .doc = "Groups that wait.",
+     .path = ".status.podGroups.waiting"},
+    COLUMN_AGE,
+    {.name = "Preemptible",
+     .type = "boolean",
+     .priority = 1,
+     .doc = "Whether others may take its room.",
+     .path = ".spec.preemptible"},
+    {.name = "MaxDuration",
+     .type = "string",
+     .priority = 1,
+     .doc = "How long a group may run.",
+     .path = ".spec.maxDuration"},
+    {0}};
+
+const struct kind kind_queue = {
+    .group = "scheduler.tensorstack.dev",
+    .version = "v1beta1",
+    .name = "Queue",
+    .plural = "queues",
+    .singular = "queue",
+    .short_names = (const char *const[]){"q", NULL},
+    .namespaced = true,
+    .has_status = true,
+    .custom = true,
+    .doc = "Queue is a share of the cluster, in which groups of pods wait their turn.",
+    .doc_zh = "Queue 是排队使用集群资源的队列。",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate,
+    .warn = warn};
