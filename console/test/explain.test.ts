@@ -70,6 +70,9 @@ const meta = (name: string, at: string, uid = name) => ({ name, uid, namespace: 
 
 test("what it waits for, in Chinese", () => {
   assert.equal(waitingText("can never fit: asks 8 GPU, the node has 0", "zh"), "永远放不下：请求 8 GPU，节点只有 0");
+  assert.equal(waitingText("can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, the largest node has 2 (what helps: smaller requests or fewer replicas)", "zh"),
+    "永远放不下：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）");
+  assert.equal(waitingText("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"), "永远放不下：没有节点带有 nodeSelector 要求的标签 disk=ssd");
   assert.equal(waitingText('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"), "等待资源：需要 4 GPU，共 8，空闲 1；“a”占用 7");
   assert.equal(waitingText("something new", "zh"), "something new");
   assert.equal(waitingText("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");

@@ -226,6 +226,10 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
         return rc;
     }
     machine_read(&a->machine);
+    if (o->cpu_milli > 0)
+        a->machine.cpu_milli = o->cpu_milli;
+    if (o->memory_bytes > 0)
+        a->machine.memory_bytes = o->memory_bytes;
     a->pod_root = realpath(o->pod_root, NULL);
     a->node_name = strdup(o->node_name && *o->node_name ? o->node_name : a->machine.host_name);
     a->home = home_folder();

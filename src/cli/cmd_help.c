@@ -17,6 +17,7 @@ static const struct {
     {EXIT_NOT_LOGGED_IN, "the server does not know or allow us"},
     {EXIT_NOT_FOUND, "not found"},
     {EXIT_CONFLICT, "it exists already, or was changed meanwhile"},
+    {EXIT_NEVER_FITS, "the job asks for more than there is; it waits"},
     {EXIT_TIMED_OUT, "timed out"},
     {EXIT_INTERRUPTED, "interrupted by Ctrl-C"},
 };

@@ -5,15 +5,15 @@
 #include "cli/common_options.h"
 #include "cli/home.h"
 #include "cli/local_progress.h"
-#include "cli/log_limit.h"
+#include "cli/node_limits.h"
 #include "cli/supervisor_image.h"
 #include "cli/worker.h"
 
 struct node_options {
-    const char *kubeconfig, *dir, *node_name, *log_limit;
+    const char *kubeconfig, *dir, *node_name, *log_limit, *cpus, *memory;
     bool verbose;
     const char *pod_root; /* from dir */
-    int64_t log_bytes;    /* from log_limit */
+    struct node_limits limits;
 };
 
 struct clients {
@@ -29,6 +29,8 @@ static const struct option_spec options[] = {
      .value_name = "DIR",
      .doc = "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"},
     OPTION_NODE_NAME(struct node_options),
+    OPTION_CPUS(struct node_options),
+    OPTION_MEMORY(struct node_options),
     OPTION_LOG_LIMIT(struct node_options),
     OPTION_VERBOSE(struct node_options),
     {0},
@@ -51,7 +53,9 @@ static void *start(struct loop *l, struct transport *t, const char *server, cons
                                       .transport = t,
                                       .pod_root = o->pod_root,
                                       .node_name = o->node_name,
-                                      .log_bytes = o->log_bytes,
+                                      .log_bytes = o->limits.log_bytes,
+                                      .cpu_milli = o->limits.cpu_milli,
+                                      .memory_bytes = o->limits.memory_bytes,
                                       .small_program = supervisor_image_path(),
                                       .server = server};
     struct clients *c = calloc(1, sizeof(*c));
@@ -83,7 +87,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     struct home home;
 
     (void)args;
-    if (log_limit_parse(cli, o.log_limit, &o.log_bytes) != 0)
+    if (node_limits_parse(cli, o.log_limit, o.cpus, o.memory, &o.limits) != 0)
         return EXIT_USAGE;
     if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);

@@ -17,7 +17,7 @@
 struct run_options {
     struct session_options session;
     const char *name;
-    bool detach, replace;
+    bool detach, replace, wait;
 };
 
 static const struct option_spec options[] = {
@@ -30,6 +30,10 @@ static const struct option_spec options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct run_options, replace),
      .doc = "remove a job of the same name first"},
+    {.name = "wait",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct run_options, wait),
+     .doc = "wait also for a job that can never fit on this machine"},
     {.name = "name",
      .type = OPTION_TEXT,
      .offset = offsetof(struct run_options, name),
@@ -221,7 +225,8 @@ static enum exit_code say_detached(const struct run *r)
 
 static enum exit_code follow_jobs(struct run *r, struct err *err)
 {
-    const struct follow_options how = {.prefix = true, .tail_lines = -1};
+    const struct follow_options how = {
+        .prefix = true, .tail_lines = -1, .leave_hopeless = !r->options->wait};
 
     switch (follow(r->cli, &r->session, r->jobs, r->jobs_len, &how, err)) {
     case FOLLOW_SUCCEEDED:
@@ -229,6 +234,11 @@ static enum exit_code follow_jobs(struct run *r, struct err *err)
     case FOLLOW_FAILED:
     case FOLLOW_DELETED:
         return EXIT_JOB_FAILED;
+    case FOLLOW_NEVER_FITS:
+        talk_hint(&r->cli->talk,
+                  "remove it with: muster rm %s   or wait with: muster run --wait %s",
+                  r->jobs[0].name, r->file);
+        return EXIT_NEVER_FITS;
     case FOLLOW_INTERRUPTED:
         return say_detached(r);
     case FOLLOW_BROKEN:
@@ -289,8 +299,9 @@ const struct command command_run = {
             "  muster run --detach job.yaml\n"
             "  muster run --replace --name second job.yaml\n"
             "\n"
-            "The exit code is the job's: 0 when it succeeded, 3 when it failed. Ctrl-C detaches;\n"
-            "the job goes on. A job that is there already and is what the file says is followed.\n"
+            "The exit code is the job's: 0 when it succeeded, 3 when it failed, 7 when it can\n"
+            "never fit on this machine (--wait waits all the same). Ctrl-C detaches; the job goes "
+            "on. A job that is there already and is what the file says is followed.\n"
             "A container without workingDir runs in the file's folder.\n",
     .options = options,
     .options_size = sizeof(struct run_options),

@@ -13,7 +13,7 @@
 #include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/home.h"
-#include "cli/log_limit.h"
+#include "cli/node_limits.h"
 #include "cli/version.h"
 #include "net/listen.h"
 #include "server/server.h"
@@ -22,7 +22,7 @@
 #define DESCRIPTORS_WANTED 65536
 
 struct up_options {
-    const char *dir, *listen, *only, *node_name, *log_limit;
+    const char *dir, *listen, *only, *node_name, *log_limit, *cpus, *memory;
     bool detach, overcommit, verbose;
     struct option_list volumes;
 };
@@ -50,6 +50,8 @@ static const struct option_spec options[] = {
      .values = parts},
     OPTION_OVERCOMMIT(struct up_options),
     OPTION_NODE_NAME(struct up_options),
+    OPTION_CPUS(struct up_options),
+    OPTION_MEMORY(struct up_options),
     OPTION_LOG_LIMIT(struct up_options),
     {.name = "volume",
      .type = OPTION_LIST,
@@ -148,7 +150,7 @@ static void raise_descriptor_limit(void)
 
 /* ready_fd: -1 in the foreground. */
 static enum exit_code serve(struct cli *cli, const struct up_options *o, const struct home *home,
-                            int64_t log_bytes, int ready_fd)
+                            const struct node_limits *limits, int ready_fd)
 {
     const struct daemon_options how = {.home = home,
                                        .listen = o->listen,
@@ -156,7 +158,7 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
                                        .only_api = o->only != NULL,
                                        .overcommit = o->overcommit,
                                        .volumes = o->volumes.items,
-                                       .log_bytes = log_bytes};
+                                       .limits = *limits};
     auto_err err = ERR_INIT;
     struct daemon d;
     struct ready ready;
@@ -181,7 +183,7 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
 }
 
 static enum exit_code serve_detached(struct cli *cli, const struct up_options *o,
-                                     const struct home *home, int64_t log_bytes)
+                                     const struct home *home, const struct node_limits *limits)
 {
     struct ready told;
     int ready[2], status = 0;
@@ -194,7 +196,7 @@ static enum exit_code serve_detached(struct cli *cli, const struct up_options *o
     if (child == 0) {
         close(ready[0]);
         (void)setsid();
-        return serve(cli, o, home, log_bytes, ready[1]);
+        return serve(cli, o, home, limits, ready[1]);
     }
     close(ready[1]);
     wait_ready(ready[0], &told);
@@ -214,14 +216,19 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     const struct up_options *o = values;
     auto_err err = ERR_INIT;
     struct home home;
-    int64_t log_bytes;
+    struct node_limits limits;
 
     (void)args;
     if (o->only && o->volumes.len > 0) {
         talk_errorf(&cli->talk, "--volume is for the node agent, which --only api leaves out");
         return EXIT_USAGE;
     }
-    if (log_limit_parse(cli, o->log_limit, &log_bytes) != 0)
+    if (o->only && (o->cpus || o->memory)) {
+        talk_errorf(&cli->talk, "%s is for the node agent, which --only api leaves out",
+                    o->cpus ? "--cpus" : "--memory");
+        return EXIT_USAGE;
+    }
+    if (node_limits_parse(cli, o->log_limit, o->cpus, o->memory, &limits) != 0)
         return EXIT_USAGE;
     if (listen_check(o->listen, &err)) {
         talk_error(&cli->talk, &err);
@@ -229,8 +236,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     }
     if (home_locate(&cli->arena, o->dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);
-    return o->detach ? serve_detached(cli, o, &home, log_bytes)
-                     : serve(cli, o, &home, log_bytes, -1);
+    return o->detach ? serve_detached(cli, o, &home, &limits) : serve(cli, o, &home, &limits, -1);
 }
 
 const struct command command_up = {

@@ -17,6 +17,7 @@ enum exit_code {
     EXIT_NOT_LOGGED_IN = 4,
     EXIT_NOT_FOUND = 5,
     EXIT_CONFLICT = 6,
+    EXIT_NEVER_FITS = 7,
     EXIT_TIMED_OUT = 124,
     EXIT_INTERRUPTED = 130,
 };

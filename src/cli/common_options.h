@@ -5,7 +5,7 @@
 #ifndef MUSTER_CLI_COMMON_OPTIONS_H
 #define MUSTER_CLI_COMMON_OPTIONS_H
 
-#include "cli/log_limit.h"
+#include "cli/node_limits.h"
 #include "cli/options.h"
 
 /* clang-format off */
@@ -29,6 +29,11 @@
 #define OPTION_OVERCOMMIT(own) \
     OPTION_OF_FLAG(own, overcommit, "overcommit", \
                    "start jobs even when CPU and memory do not suffice")
+#define OPTION_CPUS(own) \
+    OPTION_OF_TEXT(own, cpus, "cpus", "N", "CPU that pods may ask for (default: the machine's)")
+#define OPTION_MEMORY(own) \
+    OPTION_OF_TEXT(own, memory, "memory", "SIZE", \
+                   "memory that pods may ask for (default: the machine's)")
 #define OPTION_VERBOSE(own) OPTION_OF_FLAG(own, verbose, "verbose", "log more", .letter = 'v')
 /* clang-format on */
 

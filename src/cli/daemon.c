@@ -96,7 +96,9 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                   .node_name = o->node_name,
                                   .volumes = o->volumes,
                                   .small_program = supervisor_image_path(),
-                                  .log_bytes = o->log_bytes};
+                                  .log_bytes = o->limits.log_bytes,
+                                  .cpu_milli = o->limits.cpu_milli,
+                                  .memory_bytes = o->limits.memory_bytes};
     char server[sizeof(d->address) + sizeof("http://")];
 
     d->control_transport = server_local_transport(d->server, &caller_component);

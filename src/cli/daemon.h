@@ -6,6 +6,7 @@
 #define MUSTER_CLI_DAEMON_H
 
 #include "cli/home.h"
+#include "cli/node_limits.h"
 #include "loop/loop.h"
 #include "port/transport.h"
 
@@ -23,7 +24,7 @@ struct daemon_options {
     const char *node_name; /* NULL: the machine's name */
     bool only_api;         /* neither controllers nor agent */
     bool overcommit;
-    int64_t log_bytes;          /* of one run of a container; 0: the default */
+    struct node_limits limits;
     const char *const *volumes; /* claims and their folders: "NAME=DIR"; NULL-terminated, or NULL */
 };
 

@@ -12,6 +12,7 @@
 #include "cli/logreader.h"
 #include "client/cache.h"
 #include "client/client.h"
+#include "core/job.h"
 
 /* After a job's end its last replicas may still be stopping, or even starting; their last words are
  * waited for this long, counted from the last time that one of them began or ended. */
@@ -250,7 +251,10 @@ static void look_at_job(struct target *t)
     if (news && !f->options->quiet)
         talk_note(&f->cli->talk, "%s: %s", t->what.name, news);
     arena_release(&scratch);
-    if (!job_is_finished(job))
+    if (f->options->leave_hopeless &&
+        json_string_is(json_at(job, "status", "reason"), JOB_NEVER_FITS))
+        end_target(t, FOLLOW_NEVER_FITS, job_why(job));
+    if (!job_is_finished(job) || t->ended)
         return;
     t->took_ms = object_time(json_get(job, "status"), "completionTime") - object_created_ms(job);
     end_target(t, job_has_succeeded(job) ? FOLLOW_SUCCEEDED : FOLLOW_FAILED, job_why(job));
@@ -456,8 +460,10 @@ static enum follow_end say_ends(struct follow *f)
             talk_note(&f->cli->talk, "%s: succeeded after %s", t->what.name,
                       time_age(t->took_ms, took));
         else
-            talk_errorf(&f->cli->talk, "job '%s' did not succeed%s%s", t->what.name,
-                        t->last_sentence && *t->last_sentence ? ": " : "",
+            talk_errorf(&f->cli->talk,
+                        t->end == FOLLOW_NEVER_FITS ? "job '%s' cannot start%s%s"
+                                                    : "job '%s' did not succeed%s%s",
+                        t->what.name, t->last_sentence && *t->last_sentence ? ": " : "",
                         t->last_sentence ? t->last_sentence : "");
     }
     return worst;

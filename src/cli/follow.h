@@ -14,6 +14,7 @@ struct follow_options {
     bool prefix;         /* "worker-0 | " before each line */
     int64_t tail_lines;  /* of each log to begin with; -1: all */
     bool quiet;          /* no lines about the job's phase */
+    bool leave_hopeless; /* a job that can never fit is not waited for */
 };
 
 struct follow_target {
@@ -25,6 +26,7 @@ enum follow_end {
     FOLLOW_SUCCEEDED,
     FOLLOW_FAILED,      /* at least one did not succeed; it was said why */
     FOLLOW_DELETED,     /* one was deleted while it ran */
+    FOLLOW_NEVER_FITS,  /* one waits for more than there is */
     FOLLOW_INTERRUPTED, /* Ctrl-C */
     FOLLOW_BROKEN,      /* our own trouble, in err */
 };

@@ -7,6 +7,9 @@
 
 #include "core/plan.h"
 
+/* A job's status.reason when it could not run if all were free. */
+#define JOB_NEVER_FITS "NeverFits"
+
 /* Everything a decision may look at. Objects are as the caches hold them, possibly old. */
 struct job_snapshot {
     const struct json *job;

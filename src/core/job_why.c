@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "core/job.h"
 #include "core/job_status.h"
+#include "core/schedule.h"
 
 static const char *const ending_reasons[] = {
     [ENDING_NONE] = "",
@@ -169,8 +171,10 @@ static bool explain_waiting(struct job_view *v)
         pod_waiting_for(r->pod, &reason, &message);
         if (!reason[0])
             continue;
+        if (strncmp(message, NEVER_FITS, strlen(NEVER_FITS)) == 0)
+            reason = JOB_NEVER_FITS;
         because(v, reason,
-                strcmp(reason, "Unschedulable") == 0
+                strcmp(reason, "Unschedulable") == 0 || strcmp(reason, JOB_NEVER_FITS) == 0
                     ? message
                     : arena_printf(v->arena, "%s is waiting: %s", r->name, message));
         return true;

@@ -21,6 +21,9 @@ struct schedule_snapshot {
     int64_t now_ms;
 };
 
+/* How the sentence begins that is told to what could not run if all were free. */
+#define NEVER_FITS "can never fit"
+
 void schedule(const struct schedule_snapshot *s, struct plan *plan);
 
 struct resources {

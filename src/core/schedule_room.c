@@ -273,6 +273,30 @@ bool board_could_hold(const struct board *b, const struct gang *g, int64_t membe
     return true;
 }
 
+bool board_is_open_to(const struct board *b, const struct json *pod)
+{
+    for (size_t i = 0; i < b->nodes_len; i++)
+        if (accepts(&b->nodes[i], pod))
+            return true;
+    return false;
+}
+
+struct resources board_largest(const struct board *b, const struct json *pod)
+{
+    struct resources most = {0};
+
+    for (size_t i = 0; i < b->nodes_len; i++) {
+        const struct resources *has = &b->nodes[i].total;
+
+        if (!accepts(&b->nodes[i], pod))
+            continue;
+        most.cpu_milli = max_i64(most.cpu_milli, has->cpu_milli);
+        most.memory_bytes = max_i64(most.memory_bytes, has->memory_bytes);
+        most.gpus = max_i64(most.gpus, has->gpus);
+    }
+    return most;
+}
+
 struct resources board_total(const struct board *b)
 {
     struct resources sum = {0};

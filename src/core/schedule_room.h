@@ -53,6 +53,10 @@ bool board_place(struct board *b, struct waiting *w);
 void board_unplace(struct waiting *w);
 /* Could these pods ever run together, with nobody else there? */
 bool board_could_hold(const struct board *b, const struct gang *g, int64_t members);
+/* Whether some node's labels are those the pod's nodeSelector asks for. */
+bool board_is_open_to(const struct board *b, const struct json *pod);
+/* The most of each resource that one node open to the pod has. */
+struct resources board_largest(const struct board *b, const struct json *pod);
 /* Resources that are counted: with overcommit, GPUs only. */
 bool board_counts(const struct board *b, enum resource which);
 struct resources board_total(const struct board *b);

@@ -39,23 +39,86 @@ static const char *largest_pod(const struct board *b, const struct gang *g)
                         amount(b, &most->asks, RESOURCE_GPU));
 }
 
-const char *words_never(const struct board *b, const struct gang *g)
+/* "disk=ssd, zone=a" */
+static const char *selector_text(const struct board *b, const struct json *selector)
 {
-    struct resources asks = gang_lacks(g), total = board_total(b);
+    const char *text = "";
 
+    json_each (m, selector)
+        text = arena_printf(b->arena, "%s%s%s=%s", text ? text : "", text && *text ? ", " : "",
+                            m->key, json_string(m, ""));
+    return text;
+}
+
+/* The first member that no node is open to, whatever it has free. */
+static const struct waiting *unwelcome(const struct board *b, const struct gang *g)
+{
+    for (const struct waiting *w = g->first; w; w = w->next)
+        if (!board_is_open_to(b, w->pod))
+            return w;
+    return NULL;
+}
+
+/* Adds "asks 5 CPU, the node has 4" for each resource of which there is too little. */
+static const char *too_little(const struct board *b, const char *text, const char *who,
+                              const struct resources *asks, const struct resources *has,
+                              const char *what_has)
+{
     for (size_t i = 0; i < ELEMS(order); i++) {
         enum resource r = order[i];
 
-        if (!board_counts(b, r) || resources_get(&asks, r) <= resources_get(&total, r))
-            continue;
-        if (b->nodes_len == 1)
-            return arena_printf(b->arena, "can never fit: asks %s, the node has %s",
-                                amount(b, &asks, r), number(b, &total, r));
-        return arena_printf(b->arena, "can never fit: asks %s, the %zu nodes together have %s",
-                            amount(b, &asks, r), b->nodes_len, number(b, &total, r));
+        if (board_counts(b, r) && resources_get(asks, r) > resources_get(has, r))
+            text = arena_printf(b->arena, "%s%s%sasks %s, %s %s", text ? text : "",
+                                text && *text ? "; " : "", who, amount(b, asks, r), what_has,
+                                number(b, has, r));
     }
-    return arena_printf(b->arena, "can never fit: no node is made for a pod of %s",
-                        largest_pod(b, g));
+    return text;
+}
+
+/* Whether a pod of its own is too large for every node that is open to it. */
+static const char *too_large(const struct board *b, const struct gang *g, const char *text)
+{
+    for (const struct waiting *w = g->first; w; w = w->next) {
+        struct resources most = board_largest(b, w->pod);
+        const char *more = too_little(b, text, "a pod ", &w->asks, &most, "the largest node has");
+
+        if (more != text)
+            return more;
+    }
+    return text;
+}
+
+static const char *what_helps(const struct board *b, const struct resources *asks,
+                              const struct resources *total)
+{
+    bool machine = b->nodes_len == 1 && !b->overcommit &&
+                   (asks->cpu_milli > total->cpu_milli || asks->memory_bytes > total->memory_bytes);
+
+    return machine ? " (what helps: smaller requests, fewer replicas, or muster up with "
+                     "--overcommit, --cpus or --memory)"
+                   : " (what helps: smaller requests or fewer replicas)";
+}
+
+const char *words_never(const struct board *b, const struct gang *g)
+{
+    struct resources asks = gang_lacks(g), total = board_total(b);
+    const struct waiting *nowhere = unwelcome(b, g);
+    bool one = b->nodes_len == 1;
+    const char *has = one ? "the node has"
+                          : arena_printf(b->arena, "the %zu nodes together have", b->nodes_len);
+    const char *text;
+
+    if (nowhere)
+        return arena_printf(b->arena, NEVER_FITS ": no node has the labels of the nodeSelector: %s",
+                            selector_text(b, json_at(nowhere->pod, "spec", "nodeSelector")));
+    text = too_little(b, "", "", &asks, &total, has ? has : "");
+    if (!one)
+        text = too_large(b, g, text);
+    if (!text || !*text)
+        return arena_printf(b->arena,
+                            NEVER_FITS ": its pods together fit on no nodes, the largest asks %s",
+                            largest_pod(b, g));
+    return arena_printf(b->arena, NEVER_FITS ": %s%s", text, what_helps(b, &asks, &total));
 }
 
 /* Who has what is missing: the one that holds most, and how many more. */

@@ -52,7 +52,7 @@ class WithoutDaemon(unittest.TestCase):
             self.assertNotIn("supervise", done.stdout)
         self.assertEqual(self.daemon.cli("help", "run").stdout, self.daemon.cli("run", "-h").stdout)
         codes = self.daemon.cli("help", "exit-codes").stdout
-        self.assertEqual([line.split()[0] for line in codes.splitlines()], "0 1 2 3 4 5 6 124 130".split())
+        self.assertEqual([line.split()[0] for line in codes.splitlines()], "0 1 2 3 4 5 6 7 124 130".split())
 
     def test_version(self):
         self.assertRegex(self.daemon.cli("version").stdout, r"^muster \d+\.\d+\.\d+\n$")
@@ -126,6 +126,23 @@ class Up(unittest.TestCase):
         second = (folder / "kubeconfig").read_text()
         self.assertNotEqual(first, second)
         self.assertEqual(self.daemon.cli("ps").returncode, 0)
+
+
+class SizedUp(unittest.TestCase):
+    def test_cpus_and_memory_are_what_the_node_has(self):
+        with contextlib.closing(Daemon("--cpus", "3500m", "--memory", "5Gi")) as daemon:
+            def reported(nodes):
+                return [n["status"] for n in nodes.values() if "capacity" in n.get("status", {})] or None
+            status, = daemon.wait_for(harness.NODES, reported, "the node's size")
+            for what in ("capacity", "allocatable"):
+                self.assertEqual((status[what]["cpu"], status[what]["memory"]), ("3500m", f"{5 << 20}Ki"))
+
+    def test_what_is_no_amount_is_refused(self):
+        with contextlib.closing(Daemon(start=False)) as daemon:
+            for option, value in (("--cpus", "many"), ("--cpus", "0"), ("--memory", "-1Gi"), ("--memory", "lots")):
+                done = daemon.cli("up", option, value)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(option, done.stderr)
 
 
 class Commands(DaemonTest):

@@ -146,6 +146,11 @@ static const char *told(struct cluster *c, const char *name)
     return json_get_string(object_condition(pod_mut(c, name), "PodScheduled"), "message", "");
 }
 
+#define LESS_HELPS " (what helps: smaller requests or fewer replicas)"
+#define MORE_HELPS                                                                                 \
+    " (what helps: smaller requests, fewer replicas, or muster up with --overcommit, --cpus or "   \
+    "--memory)"
+
 /* --- gangs ------------------------------------------------------------------------------------ */
 
 static void a_gang_starts_whole_or_not_at_all(void **state)
@@ -200,8 +205,8 @@ static void first_come_first_served(void **state)
     add_pod(&c, "huge2", "huge2", 2, 1, "{'cpu':'17'}");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "first"), "n");
-    assert_string_equal(told(&c, "huge"), "can never fit: asks 16 CPU, the node has 4");
-    assert_string_equal(told(&c, "huge2"), "can never fit: asks 17 CPU, the node has 4");
+    assert_string_equal(told(&c, "huge"), "can never fit: asks 16 CPU, the node has 4" MORE_HELPS);
+    assert_string_equal(told(&c, "huge2"), "can never fit: asks 17 CPU, the node has 4" MORE_HELPS);
     assert_string_equal(told(&c, "big"), "waiting for resources: needs 3 CPU, 2 of 4 CPU is free; "
                                          "job \"first\" holds 2 CPU");
     assert_string_equal(told(&c, "small"),
@@ -365,7 +370,8 @@ static void memory_counts_too(void **state)
     assert_string_equal(told(&c, "b"),
                         "waiting for resources: needs 2Gi memory, 1Gi of 4Gi memory is free; job "
                         "\"a\" holds 3Gi memory");
-    assert_string_equal(told(&c, "c"), "can never fit: asks 5Gi memory, the node has 4Gi");
+    assert_string_equal(told(&c, "c"),
+                        "can never fit: asks 5Gi memory, the node has 4Gi" MORE_HELPS);
     arena_release(&c.arena);
 }
 
@@ -451,7 +457,7 @@ static void gpus_of_pods_others_bound_are_avoided(void **state)
     assert_string_equal(object_annotation(pod_mut(&c, "y"), ANNOTATION_GPUS), "2,4");
     add_pod(&c, "", "z", 7, 1, "{'nvidia.com/gpu':65}");
     assert_int_equal(settle(&c), 0);
-    assert_string_equal(told(&c, "z"), "can never fit: asks 65 GPU, the node has 64");
+    assert_string_equal(told(&c, "z"), "can never fit: asks 65 GPU, the node has 64" LESS_HELPS);
     arena_release(&c.arena);
 }
 
@@ -502,7 +508,7 @@ static void only_ready_nodes_take_pods(void **state)
     add_pod(&c, "", "y", 8, 1, "{'cpu':'2'}");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "x"), "d");
-    assert_string_equal(told(&c, "y"), "can never fit: asks 2 CPU, the node has 1");
+    assert_string_equal(told(&c, "y"), "can never fit: asks 2 CPU, the node has 1" MORE_HELPS);
     arena_release(&c.arena);
 }
 
@@ -532,11 +538,13 @@ static void several_nodes(void **state)
     json_set(&c.arena, json_make_object(&c.arena, pod, "spec"), "nodeSelector",
              parse(&c.arena, "{'disk':'two'}"));
     assert_int_equal(settle(&c), 1);
-    assert_string_equal(told(&c, "big"), "can never fit: asks 5 CPU, the 2 nodes together have 4");
+    assert_string_equal(told(&c, "big"),
+                        "can never fit: asks 5 CPU, the 2 nodes together have 4; a pod asks 5 CPU, "
+                        "the largest node has 2" LESS_HELPS);
     assert_string_equal(told(&c, "wide-0"),
-                        "can never fit: no node is made for a pod of 3 CPU, 0 memory, 1 GPU");
+                        "can never fit: a pod asks 3 CPU, the largest node has 2" LESS_HELPS);
     assert_string_equal(told(&c, "s"),
-                        "can never fit: no node is made for a pod of 1 CPU, 0 memory, 0 GPU");
+                        "can never fit: no node has the labels of the nodeSelector: disk=three");
     assert_string_equal(node_of(&c, "t"), "two");
     arena_release(&c.arena);
 }
@@ -597,8 +605,10 @@ static void overcommit_can_still_be_too_little(void **state)
     add_pod(&c, "b", "b-1", 8, 2, "{'nvidia.com/gpu':4}");
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "a-0"),
-                        "can never fit: no node is made for a pod of 1 CPU, 0 memory, 3 GPU");
-    assert_string_equal(told(&c, "b-0"), "can never fit: asks 8 GPU, the 2 nodes together have 4");
+                        "can never fit: a pod asks 3 GPU, the largest node has 2" LESS_HELPS);
+    assert_string_equal(told(&c, "b-0"),
+                        "can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, "
+                        "the largest node has 2" LESS_HELPS);
     arena_release(&c.arena);
 }
 
