@@ -142,6 +142,8 @@ test("the controllers' sentences in Chinese", () => {
   assert.equal(say("MPIJob a has failed: a-l failed with exit code 137 (killed, SIGKILL): not for lack of memory: the kernel counts no such kill; no restart is allowed (backoffLimit 0)", "zh"),
     "a 失败：a-l 以退出码 137 失败（被杀死，SIGKILL）：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）");
   assert.equal(say("TensorBoard [a] is not ready: tensorboard is starting and does not answer yet.", "zh"), "TensorBoard a 尚未就绪：tensorboard 正在启动，尚未响应。");
+  assert.equal(say("2 of 4 pods are refused: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=3, limited: requests.cpu=4", "zh"), "4 个 Pod 中有 2 个被拒绝创建：超出配额 q：请求 requests.cpu=1，已用 requests.cpu=3，上限 requests.cpu=4");
+  assert.equal(say("1 of 1 pods are refused: maximum memory usage per Container is 4Mi, but limit is not given", "zh"), "1 个 Pod 中有 1 个被拒绝创建：每个容器的 memory 最多为 4Mi，而此处未设置");
   assert.equal(sayBoth("The job is paused.", "zh"), "Job 已暂停。\nThe job is paused.");
   assert.equal(sayBoth("The job is paused.", "en"), "The job is paused.");
 });
@@ -157,7 +159,7 @@ test("no event of a job is left without its Chinese", () => {
   const files: [string, RegExp][] = [
     ["core/job_events.c", /^(A|Create|Replace|The) /], ["core/job_conditions.c", /^(All|The|No|3|%d) .*\.$/], ["core/job_tensorboard.c", /^(TensorBoard \[%s\] (was|is being|is ready)|There is|spec\.tensorboardSpec names)/],
     ["core/tensorboard.c", /^(tensorboard (is|has|answers)|The pod is|Every port|It is suspended;|Nobody has used it for 24|There is)/], ["core/replica_pod.c", /^(The template's|%s sets|%s names)/],
-    ["core/job_why.c", /^(the job|a %s|%s (was|ended)|nothing is known|%zu of)/], ["core/schedule_words.c", /^(waiting|can never)/], ["core/node_loss.c", /^(The|the) node has/], ["agent/pod_sync.c", /^(no command|the pod was)/],
+    ["core/job_why.c", /^(the job|a %s|%s (was|ended|is waiting for)|nothing is known|%zu of|%d of)/], ["core/schedule_words.c", /^(waiting|can never)/], ["core/node_loss.c", /^(The|the) node has/], ["agent/pod_sync.c", /^(no command|the pod was)/],
     ["agent/pod_work.c", /^(Stopping|Started|The|No token) /],
   ];
   for (const [file, begin] of files) {

@@ -2,7 +2,6 @@
 #include "control/active_pods.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "api/object.h"
 #include "base/log.h"
@@ -14,31 +13,15 @@
 /* What the map's values point at. */
 static char waits, holds;
 
-/* Pods that name another scheduler are not ours to place; once placed, by whomever, they count. */
-static bool is_ours(const struct json *pod)
-{
-    static const char *const names[] = {"", "default-scheduler", "t9k-scheduler", "muster"};
-    const char *scheduler = json_string(json_at(pod, "spec", "schedulerName"), "");
-
-    for (size_t i = 0; i < ELEMS(names); i++)
-        if (strcmp(scheduler, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool is_placed(const struct json *pod)
-{
-    return *json_string(json_at(pod, "spec", "nodeName"), "") != '\0';
-}
-
-/* &waits, &holds, or NULL when it is no matter of the scheduler. */
+/* &waits, &holds, or NULL when it is no matter of the scheduler: pods that name another are not
+ * ours to place; once placed, by whomever, they count. */
 static void *mark_of(const struct json *pod)
 {
     if (pod_is_finished(pod))
         return NULL;
-    if (is_placed(pod))
+    if (pod_is_placed(pod))
         return &holds;
-    return is_ours(pod) && !object_is_deleting(pod) ? &waits : NULL;
+    return !pod_foreign_scheduler(pod) && !object_is_deleting(pod) ? &waits : NULL;
 }
 
 static void set_mark(struct active_pods *p, const char *key, void *mark)
@@ -70,7 +53,7 @@ static bool add_finished(void *arg, const struct json *pod)
 {
     struct collecting *c = arg;
 
-    if (pod_is_finished(pod) && (is_placed(pod) || is_ours(pod)))
+    if (pod_is_finished(pod) && (pod_is_placed(pod) || !pod_foreign_scheduler(pod)))
         object_list_add(c->list, pod);
     return true;
 }

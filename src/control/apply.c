@@ -213,6 +213,23 @@ static void note_written(struct run *r, const struct kind *k, const struct json 
     r->result.written[i].revision = max_i64(r->result.written[i].revision, revision);
 }
 
+/* Asking again changes nothing as long as what it is measured by stays. */
+static bool is_refusal(const struct err *err)
+{
+    return err->reason == ERR_FORBIDDEN || err->reason == ERR_INVALID ||
+           err->reason == ERR_BAD_REQUEST || err->reason == ERR_TOO_LARGE;
+}
+
+static void note_refusal(struct task *t, const struct err *err)
+{
+    struct apply_result *result = &t->run->result;
+
+    if (result->refused || t->step.op != PLAN_CREATE || !is_refusal(err))
+        return;
+    result->refusal = arena_strdup(&t->run->arena, err->text);
+    result->refused = result->refusal ? t->step.kind : NULL;
+}
+
 static void stop_run(struct task *t, enum apply_outcome outcome, const struct err *err)
 {
     struct run *r = t->run;
@@ -220,6 +237,7 @@ static void stop_run(struct task *t, enum apply_outcome outcome, const struct er
     r->next_task = NULL;
     if (r->result.outcome < outcome)
         r->result.outcome = outcome;
+    note_refusal(t, err);
     if (err_is_set(&r->err))
         return;
     err_set(&r->err, err->reason, "%s", err->text);

@@ -27,6 +27,9 @@ enum apply_outcome {
 struct apply_result {
     enum apply_outcome outcome;
     const struct err *err; /* why not APPLY_DONE; else NULL */
+    /* APPLY_FAILED because the API will not have an object of this kind: a quota, an admission. */
+    const struct kind *refused;
+    const char *refusal; /* the API's own words; "" otherwise */
     /* Newest revision written of each kind: a cache that has it has seen the plan's writes. */
     struct {
         const struct kind *kind;

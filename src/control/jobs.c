@@ -45,6 +45,12 @@ struct rest {
     int64_t until_ms;
 };
 
+/* Why the API would not have one of a job's children. */
+struct refusal {
+    const struct kind *kind;
+    char why[];
+};
+
 /* A plan being carried out. */
 struct pass {
     struct pass *next, **at;
@@ -59,7 +65,8 @@ struct jobs {
     struct trouble *trouble;
     bool shared_network, ready;
     struct queue *queue;
-    struct map rests; /* key -> struct rest */
+    struct map rests;    /* key -> struct rest */
+    struct map refusals; /* key -> struct refusal */
     struct pass *passes;
     struct source *boards; /* TensorBoards: one of sources, and children of the others */
     size_t sources_len;
@@ -163,6 +170,33 @@ static void rest_begin(struct jobs *j, const struct source *s, const char *key,
     queue_add_after(j->queue, key, REST_MS);
 }
 
+/* --- refusals --- */
+
+static void refusal_end(struct jobs *j, const char *key)
+{
+    free(map_removes(&j->refusals, key));
+}
+
+static void refusal_note(struct jobs *j, const char *key, const struct apply_result *result)
+{
+    const struct refusal *last = map_gets(&j->refusals, key);
+    size_t size = strlen(result->refusal) + 1;
+    struct refusal *r;
+    void *old = NULL;
+
+    if (last && strcmp(last->why, result->refusal) == 0)
+        return;
+    log_warn("%s: %s", key, result->err->text);
+    r = malloc(sizeof(*r) + size);
+    if (!r)
+        return;
+    r->kind = result->refused;
+    memcpy(r->why, result->refusal, size);
+    if (map_puts(&j->refusals, key, r, &old) < 0)
+        free(r);
+    free(old);
+}
+
 /* --- carrying out --- */
 
 static void pass_free(struct pass *p)
@@ -179,11 +213,16 @@ static void on_applied(void *arg, const struct apply_result *result)
     struct jobs *j = p->jobs;
     struct source *s = NULL;
 
-    if (result->outcome == APPLY_FAILED)
+    if (result->refused)
+        refusal_note(j, p->key, result);
+    else if (result->outcome == APPLY_DONE)
+        refusal_end(j, p->key);
+    if (result->outcome == APPLY_FAILED && !result->refused)
         log_warn("%s: %s", p->key, result->err->text);
     else if (result->outcome == APPLY_AGAIN)
         log_debug("%s: looking again: %s", p->key, result->err->text);
-    else if (find_job(j, p->key, &s))
+    /* A job of which a part was refused counts what is there of the rest. */
+    if ((result->outcome == APPLY_DONE || result->refused) && find_job(j, p->key, &s))
         rest_begin(j, s, p->key, result);
     queue_done(j->queue, p->key, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
     pass_free(p);
@@ -316,6 +355,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
 {
     struct arena a = ARENA_INIT(RECONCILE_LIMIT_BYTES);
     struct gathering g = {.jobs = j, .job = job};
+    const struct refusal *refusal = map_gets(&j->refusals, key);
     struct job_snapshot snapshot;
     struct plan plan;
 
@@ -330,6 +370,8 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .leases_len = g.leases.len,
         .tensorboard = find_board(j, &a, job),
         .group = find_group(j, &a, job),
+        .refused = refusal ? refusal->kind : NULL,
+        .refusal = refusal ? refusal->why : NULL,
         .shared_network = j->shared_network,
         .now_ms = clock_now_ms(j->clock),
     };
@@ -417,6 +459,7 @@ static void work(void *arg, const char *key)
     job = find_job(j, key, &s);
     if (!job || object_is_deleting(job)) {
         rest_end(j, key);
+        refusal_end(j, key);
         queue_done(j->queue, key, QUEUE_OK);
     } else if (rests(j, s, key)) {
         queue_done(j->queue, key, QUEUE_OK);
@@ -649,5 +692,6 @@ void jobs_free(struct jobs *j)
         pass_free(p);
     }
     map_release(&j->rests, free);
+    map_release(&j->refusals, free);
     free(j);
 }

@@ -25,6 +25,10 @@ struct job_snapshot {
      * when nothing does, or the job wants none. */
     const struct json *tensorboard;
     const struct json *group; /* the job's PodGroup (job_group.c), or NULL */
+    /* What the API refused last time of what the job was to be made of, and its words; NULL:
+     * nothing. */
+    const struct kind *refused;
+    const char *refusal;
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;

@@ -35,9 +35,10 @@ static void tell_creation(const struct job_view *v, struct plan *plan)
 
 static void tell_obstacle(const struct job_view *v, struct plan *plan)
 {
-    static const char *const worth_telling[] = {"NameClash", "NoPortFree"};
+    static const char *const worth_telling[] = {"NameClash", "NoPortFree", "Refused",
+                                                "SchedulerSilent"};
 
-    if (json_string_is(json_get(v->status, "reason"), v->why_reason))
+    if (json_string_is(json_get(v->status, "message"), v->why_message))
         return;
     for (size_t i = 0; i < ELEMS(worth_telling); i++)
         if (strcmp(worth_telling[i], v->why_reason) == 0)

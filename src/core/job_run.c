@@ -37,6 +37,7 @@ void job_run_look(const struct job_rules *rules, const struct job_snapshot *s, s
     job_view_settle(&v);
     v.phase = job_phase_now(&v);
     job_explain(&v);
+    plan_wake_at(plan, v.look_again_ms);
     plan_status(&v, plan);
     if (job_phase_is_final(v.was))
         job_wind_up(&v, plan);

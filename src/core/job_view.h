@@ -104,6 +104,7 @@ struct job_view {
     const struct replica *culprit; /* by whose end; NULL: nobody's */
     const char *ending_text;       /* the whole sentence */
     const char *why_reason, *why_message; /* "" when there is nothing to explain */
+    int64_t look_again_ms; /* what is explained may change then without a word; 0: never */
     int64_t counts[REPLICA_PHASE_COUNT];
 };
 

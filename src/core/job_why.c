@@ -12,6 +12,13 @@
 #include "core/job_status.h"
 #include "core/schedule.h"
 
+#define REFUSED "Refused"
+#define SCHEDULER_SILENT "SchedulerSilent"
+/* What was refused is asked for again this often at least: nobody tells when a quota is raised. */
+#define REFUSED_AGAIN_MS (10 * INT64_C(1000))
+/* In this time a scheduler that exists has taken a pod or has said why not. */
+#define SCHEDULER_SILENCE_MS (10 * INT64_C(1000))
+
 static const char *const ending_reasons[] = {
     [ENDING_NONE] = "",
     [ENDING_SUCCEEDED] = "Succeeded",
@@ -117,6 +124,62 @@ static bool explain_obstacle(struct job_view *v)
         because(v, "NoPortFree",
                 arena_printf(a, "waiting for a MASTER_PORT: all %d from %d on are leased to jobs",
                              PORT_COUNT, PORT_FIRST));
+        return true;
+    }
+    return false;
+}
+
+/* `pods "NAME" is forbidden: exceeded quota: ...`: which one it was is chance, why is not. */
+static const char *refusal_words(const char *text)
+{
+    static const char *const before[] = {"\" is forbidden: ", "\" is invalid: "};
+
+    for (size_t i = 0; i < ELEMS(before); i++) {
+        const char *found = strstr(text, before[i]);
+
+        if (found)
+            return found + strlen(before[i]);
+    }
+    return text;
+}
+
+static bool explain_refusal(struct job_view *v)
+{
+    const struct job_snapshot *s = v->snapshot;
+    const char *words = s->refused ? refusal_words(s->refusal) : "";
+
+    if (!s->refused || v->counts[REPLICA_CREATING] == 0)
+        return false;
+    v->look_again_ms = v->now_ms + REFUSED_AGAIN_MS;
+    because(
+        v, REFUSED,
+        s->refused == &kind_pod
+            ? arena_printf(v->arena, "%" PRId64 " of %zu pods are refused: %s",
+                           v->counts[REPLICA_CREATING], v->len, words)
+            : arena_printf(v->arena, "a %s of the job is refused: %s", s->refused->name, words));
+    return true;
+}
+
+static bool explain_silence(struct job_view *v)
+{
+    for (size_t i = 0; i < v->len; i++) {
+        const struct replica *r = &v->replicas[i];
+        const char *scheduler = r->phase == REPLICA_PENDING ? pod_foreign_scheduler(r->pod) : NULL;
+        int64_t silent_ms;
+
+        if (!scheduler || pod_is_placed(r->pod) || object_condition(r->pod, "PodScheduled"))
+            continue;
+        silent_ms = object_created_ms(r->pod) + SCHEDULER_SILENCE_MS;
+        if (v->now_ms < silent_ms) {
+            v->look_again_ms = silent_ms;
+            return false;
+        }
+        because(
+            v, SCHEDULER_SILENT,
+            arena_printf(v->arena,
+                         "%s is waiting for the scheduler \"%s\", which has said nothing of it: "
+                         "is there one? Without schedulerName muster places it",
+                         r->name, scheduler));
         return true;
     }
     return false;
@@ -229,8 +292,8 @@ void job_explain(struct job_view *v)
         because(v, "Paused", "the job is paused: runMode.pause.enabled is true");
         return;
     }
-    if (explain_obstacle(v) || explain_restart(v) || explain_unknown(v) || explain_waiting(v) ||
-        explain_unready(v) || explain_failure(v))
+    if (explain_obstacle(v) || explain_refusal(v) || explain_silence(v) || explain_restart(v) ||
+        explain_unknown(v) || explain_waiting(v) || explain_unready(v) || explain_failure(v))
         return;
     if (well < (int64_t)v->len || v->counts[REPLICA_RUNNING] == 0)
         because(v, "Starting",

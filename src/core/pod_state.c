@@ -44,6 +44,22 @@ bool pod_is_finished(const struct json *pod)
     return phase == POD_SUCCEEDED || phase == POD_FAILED;
 }
 
+bool pod_is_placed(const struct json *pod)
+{
+    return *json_string(json_at(pod, "spec", "nodeName"), "") != '\0';
+}
+
+const char *pod_foreign_scheduler(const struct json *pod)
+{
+    static const char *const ours[] = {"", "default-scheduler", "t9k-scheduler", "muster"};
+    const char *scheduler = json_string(json_at(pod, "spec", "schedulerName"), "");
+
+    for (size_t i = 0; i < ELEMS(ours); i++)
+        if (strcmp(scheduler, ours[i]) == 0)
+            return NULL;
+    return scheduler;
+}
+
 static bool is_lost(const struct json *pod)
 {
     const char *reason = json_string(json_at(pod, "status", "reason"), "");

@@ -22,6 +22,9 @@ struct pod_state {
 /* main_container: of several failed ones, the one that is to blame; may be NULL. */
 struct pod_state pod_state_of(const struct json *pod, const char *main_container);
 bool pod_is_finished(const struct json *pod);
+bool pod_is_placed(const struct json *pod); /* on a node */
+/* The scheduler it asks for, when that is not ours; else NULL. */
+const char *pod_foreign_scheduler(const struct json *pod);
 /* For people: `NAME failed with exit code 137 (killed ...)`. Only for failed pods. */
 const char *pod_failure_text(struct arena *a, const char *pod_name, const struct pod_state *s);
 /* Why a pod that should run does not: "" in both when nothing is known. */

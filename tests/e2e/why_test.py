@@ -34,10 +34,10 @@ class Why(DaemonTest):
         self.assertIn(status["message"], self.describe("pytorchtrainingjob", name))
         return status
 
-    def describe(self, kind, name):
+    def describe(self, kind, name, *more):
         environment = {"PATH": os.environ["PATH"], "HOME": self.daemon.folder,
                        "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
-        return subprocess.run([KUBECTL, "describe", kind, name], capture_output=True, text=True, check=True,
+        return subprocess.run([KUBECTL, "describe", kind, name, *more], capture_output=True, text=True, check=True,
                               env=environment, timeout=harness.PATIENCE).stdout
 
     def pod_of(self, name):
@@ -122,6 +122,40 @@ class Why(DaemonTest):
         self.assertIn(status["message"], self.daemon.cli("ps").stdout)
         self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{name}", expect=(200, 202))
         self.daemon.wait_running("clash", 1)
+
+    def test_pods_that_are_refused(self):
+        """By a quota that a part of the gang fits in, and by a LimitRange."""
+        self.daemon.call("POST", "/api/v1/namespaces", {"metadata": {"name": "tight"}})
+        quota = {"metadata": {"name": "little"}, "spec": {"hard": {"requests.cpu": "25m"}}}
+        self.daemon.call("POST", "/api/v1/namespaces/tight/resourcequotas", quota)
+        self.daemon.call("POST", harness.JOBS.format(ns="tight"), job("gang", ["sleep", "1000"], ns="tight"))
+        said = self.refused("gang")
+        self.assertEqual(said, "2 of 4 pods are refused: exceeded quota: little, requested: requests.cpu=10m, "
+                         "used: requests.cpu=20m, limited: requests.cpu=25m")
+        self.daemon.call("PATCH", "/api/v1/namespaces/tight/resourcequotas/little",
+                         {"spec": {"hard": {"requests.cpu": "1"}}}, content_type="application/merge-patch+json")
+        ranges = {"metadata": {"name": "small"}, "spec": {"limits": [{"type": "Container", "max": {"memory": "4Mi"}}]}}
+        self.daemon.call("POST", "/api/v1/namespaces/tight/limitranges", ranges)
+        large = job("large", ["true"], replicas=1, ns="tight")
+        large["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"memory": "8Mi"}
+        self.daemon.call("POST", harness.JOBS.format(ns="tight"), large)
+        self.assertEqual(self.refused("large"), "1 of 1 pods are refused: maximum memory usage per Container is 4Mi, "
+                         "but limit is 8Mi")
+        self.daemon.call("DELETE", "/api/v1/namespaces/tight")
+        self.daemon.wait_for("/api/v1/namespaces", lambda all: "tight" not in all or None, "the namespace to be gone")
+
+    def refused(self, name):
+        """The sentence, which the job, its event and the tools agree on."""
+        def told(jobs):
+            status = jobs[name].get("status", {})
+            return status["message"] if status.get("reason") == "Refused" else None
+        said = self.daemon.wait_for(harness.JOBS.format(ns="tight"), told, f"{name} to be explained")
+        self.daemon.wait_for("/api/v1/namespaces/tight/events", lambda events: [
+            e for e in events.values() if e["reason"] == "Refused" and e["message"] == said] or None, "the event")
+        self.assertIn(said, self.daemon.cli("ps", "-n", "tight").stdout)
+        described = self.describe("pytorchtrainingjob", name, "-n", "tight")
+        self.assertEqual(described.count(said), 3, described)  # the status, its condition and the event
+        return said
 
     def test_waiting_for_room(self):
         huge = job("huge", ["true"], replicas=2, cpu="900")

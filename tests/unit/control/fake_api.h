@@ -417,6 +417,8 @@ static inline void fake_run_call(void *arg)
 
     if (refusal == 409)
         answer = fake_fail(&a, ERR_CONFLICT, &none, "made up conflict");
+    else if (refusal == 403)
+        answer = fake_fail(&a, ERR_FORBIDDEN, &none, "pods \"x\" is forbidden: made up quota");
     else if (refusal)
         answer = (struct fake_answer){refusal, json_new_object(&a)};
     else

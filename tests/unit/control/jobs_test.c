@@ -122,6 +122,26 @@ static void pod_that_came_and_went_unseen_is_made_again(void **state)
     assert_int_equal(fake_api_count(&w->api, &kind_pod), 1);
 }
 
+static void refused_pods_are_explained_and_asked_for_again(void **state)
+{
+    struct world *w = *state;
+
+    strcpy(w->refused, "POST /pods");
+    w->refusal = 403;
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 60000);
+    assert_string_equal(json_string(json_at(world_job(w, "j"), "status", "reason"), ""), "Refused");
+    assert_string_equal(json_string(json_at(world_job(w, "j"), "status", "message"), ""),
+                        "2 of 2 pods are refused: made up quota");
+    assert_int_equal(fake_api_count(&w->api, &kind_event), 2); /* Created, Refused */
+    w->refused[0] = '\0';
+    fake_clock_advance(&w->clock, 10000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+    assert_string_equal(json_string(json_at(world_job(w, "j"), "status", "reason"), ""),
+                        "Starting");
+}
+
 static void two_jobs_have_two_ports_and_give_them_back(void **state)
 {
     struct world *w = *state;
@@ -322,6 +342,7 @@ int main(void)
         WORLD_TEST(nothing_is_decided_before_everything_is_known),
         WORLD_TEST(late_cache_does_not_make_it_create_again),
         WORLD_TEST(pod_that_came_and_went_unseen_is_made_again),
+        WORLD_TEST(refused_pods_are_explained_and_asked_for_again),
         WORLD_TEST(two_jobs_have_two_ports_and_give_them_back),
         WORLD_TEST(port_of_a_deleted_job_is_kept_while_its_pods_run),
         WORLD_TEST(port_of_a_job_deleted_while_nobody_looked),

@@ -184,6 +184,80 @@ static void the_schedulers_sentence_is_passed_on(void **state)
     world_release(&w);
 }
 
+/* Looks as often as the plans ask for it, which never ends while pods are refused. */
+static void look(struct world *w, int times)
+{
+    struct plan plan;
+
+    while (times-- > 0) {
+        world_plan(w, &plan);
+        world_apply(w, &plan, -1);
+    }
+}
+
+static void a_refusal_is_told_once_with_the_apis_words(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 2, "Never", "");
+    w.refusal = "pods \"mnist-40c14-worker-0\" is forbidden: exceeded quota: q, requested: cpu=1, "
+                "used: cpu=4, limited: cpu=4";
+    look(&w, 5);
+    assert_int_equal(world_pods(&w), 0);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "Refused");
+    assert_string_equal(json_get_string(world_status(&w), "message", ""),
+                        "2 of 2 pods are refused: exceeded quota: q, requested: cpu=1, used: "
+                        "cpu=4, limited: cpu=4");
+    assert_string_equal(world_condition(&w, "Running", "message"),
+                        json_get_string(world_status(&w), "message", ""));
+    assert_int_equal(world_events(&w, "Refused"), 1);
+    assert_int_equal(w.wake_at_ms, w.now_ms + 10000); /* nobody tells when it is allowed */
+    /* another pod was asked for first this time: no news */
+    w.refusal = "pods \"mnist-40c14-worker-1\" is forbidden: exceeded quota: q, requested: cpu=1, "
+                "used: cpu=4, limited: cpu=4";
+    look(&w, 2);
+    assert_int_equal(world_events(&w, "Refused"), 1);
+    w.refusal = "admission webhook \"no\" denied the request: never";
+    look(&w, 2);
+    assert_int_equal(world_events(&w, "Refused"), 2);
+    assert_string_equal(world_event_text(&w, "Refused"),
+                        "2 of 2 pods are refused: admission webhook \"no\" denied the request: "
+                        "never");
+    w.refusal = NULL;
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "Starting");
+    world_release(&w);
+}
+
+static void a_scheduler_that_says_nothing_is_named(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit_text(&w, "{'metadata':{'name':'mnist','namespace':'ns','uid':'u','generation':1},"
+                          "'spec':{'replicaSpecs':[{'type':'worker','replicas':2,'template':{'spec'"
+                          ":{'schedulerName':'volcano','containers':[{'name':'pytorch'}]}}}]}}");
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "Starting");
+    assert_int_equal(w.wake_at_ms, w.now_ms + 10000); /* it may be taking them just now */
+    w.now_ms = w.wake_at_ms;
+    world_settle(&w);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "SchedulerSilent");
+    assert_non_null(strstr(json_get_string(world_status(&w), "message", ""),
+                           "-worker-0 is waiting for the scheduler \"volcano\", which has said "
+                           "nothing of it"));
+    assert_int_equal(world_events(&w, "SchedulerSilent"), 1);
+    world_all_run(&w);
+    world_settle(&w);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "");
+    world_release(&w);
+}
+
 static void foreign_parts_of_the_status_are_kept(void **state)
 {
     const struct json *old;
@@ -398,6 +472,8 @@ int main(void)
         cmocka_unit_test(tasks_tell_of_every_replica),
         cmocka_unit_test(containers_wait_or_are_unknown),
         cmocka_unit_test(the_schedulers_sentence_is_passed_on),
+        cmocka_unit_test(a_refusal_is_told_once_with_the_apis_words),
+        cmocka_unit_test(a_scheduler_that_says_nothing_is_named),
         cmocka_unit_test(foreign_parts_of_the_status_are_kept),
         cmocka_unit_test(transition_times_change_with_the_status_only),
         cmocka_unit_test(conditions_are_those_of_the_table),

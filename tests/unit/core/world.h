@@ -47,6 +47,8 @@ struct world {
     size_t past_len[WORLD_SET_COUNT], past_cap[WORLD_SET_COUNT];
     int64_t now_ms, revision, uids;
     bool shared_network;
+    const char
+        *refusal; /* what the API said to the last pod it would not have; NULL: it took all */
     const struct json **events;
     size_t events_len;
     size_t created, deleted; /* pods */
@@ -317,6 +319,8 @@ static inline bool world_step(struct world *w, const struct plan_step *step)
     case PLAN_CREATE:
         if (there)
             return true;
+        if (w->refusal && set == WORLD_PODS)
+            return false;
         w->created += set == WORLD_PODS;
         world_add(w, set, step->object);
         return true;
@@ -385,6 +389,8 @@ static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COU
         .group = w->past[WORLD_GROUPS][at[WORLD_GROUPS]].len
                      ? w->past[WORLD_GROUPS][at[WORLD_GROUPS]].items[0]
                      : NULL,
+        .refused = w->refusal ? &kind_pod : NULL,
+        .refusal = w->refusal,
         .shared_network = w->shared_network,
         .now_ms = w->now_ms,
     };

@@ -224,6 +224,26 @@ static void a_quota_holds_for_a_gang_made_in_one_turn(void **state)
     expect(f, "POST", PODS, POD("c"), 201);
 }
 
+static void a_pod_that_has_finished_frees_its_quota(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const ends[] = {"Succeeded", "Failed"};
+
+    expect(f, "POST", QUOTAS,
+           "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"pods\":\"1\"}}}", 201);
+    expect(f, "POST", PODS, POD("first"), 201);
+    for (size_t i = 0; i < ELEMS(ends); i++) {
+        char body[200];
+
+        expect(f, "POST", PODS, POD("second"), 403);
+        (void)snprintf(body, sizeof(body), "{\"status\":{\"phase\":\"%s\"}}", ends[i]);
+        expect(f, "PATCH", PODS "/first/status", body, 200);
+        expect(f, "POST", PODS, POD("second"), 201);
+        expect(f, "DELETE", PODS "/second?gracePeriodSeconds=0", NULL, 200);
+        expect(f, "PATCH", PODS "/first/status", "{\"status\":{\"phase\":\"Running\"}}", 200);
+    }
+}
+
 static void a_limit_range_fills_in_what_containers_do_not_say(void **state)
 {
     struct fixture *f = *state;
@@ -378,6 +398,7 @@ int main(void)
         test(definitions_survive_a_restart),
         test(definitions_that_cannot_be_served),
         test(a_quota_holds_for_a_gang_made_in_one_turn),
+        test(a_pod_that_has_finished_frees_its_quota),
         test(a_limit_range_fills_in_what_containers_do_not_say),
         test(services_have_addresses_of_their_own),
         test(deletion_by_policy_leaves_a_finalizer),
