@@ -192,17 +192,6 @@ static char *beside(const char *path, const char *name)
     return out;
 }
 
-/* Where a program starts that names no workingDir. In a container that is the image's; here it is
- * the user's home rather than wherever the daemon was started. */
-static char *home_folder(void)
-{
-    const char *home = getenv("HOME");
-    struct stat st;
-
-    return strdup(home && home[0] == '/' && stat(home, &st) == 0 && S_ISDIR(st.st_mode) ? home
-                                                                                        : "/");
-}
-
 /* Where our binary is; a newer one in its place is as good. NULL: out of memory. */
 static char *own_path(void)
 {
@@ -232,10 +221,9 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
         a->machine.memory_bytes = o->memory_bytes;
     a->pod_root = realpath(o->pod_root, NULL);
     a->node_name = strdup(o->node_name && *o->node_name ? o->node_name : a->machine.host_name);
-    a->home = home_folder();
     a->exe = own_path();
     a->server = o->server ? strdup(o->server) : NULL;
-    if (!a->pod_root || !a->node_name || !a->home || !a->exe || (o->server && !a->server) ||
+    if (!a->pod_root || !a->node_name || !a->exe || (o->server && !a->server) ||
         asprintf(&a->pods_query, "fieldSelector=spec.nodeName%%3D%s", a->node_name) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
     if (dns_name_problem(a->node_name))
@@ -252,9 +240,12 @@ static int open_volumes(struct agent *a, const struct agent_options *o, struct e
     int rc;
 
     a->scratch = beside(a->pod_root, "scratch");
-    rc = root && a->scratch ? file_make_dirs(a->scratch, 0700) : -ENOMEM;
+    a->start = beside(a->pod_root, "start");
+    rc = root && a->scratch && a->start ? file_make_dirs(a->scratch, 0700) : -ENOMEM;
+    if (rc == 0)
+        rc = file_make_dirs(a->start, 0700);
     if (rc != 0)
-        (void)err_set(err, ERR_INTERNAL, "scratch folder: %s", strerror(-rc));
+        (void)err_set(err, ERR_INTERNAL, "scratch and start folders: %s", strerror(-rc));
     else if (!(a->claims = claims_new(&claims, err)))
         rc = -EIO;
     else
@@ -405,7 +396,7 @@ void agent_free(struct agent *a)
     free(a->node_name);
     free(a->pod_root);
     free(a->pods_query);
-    free(a->home);
+    free(a->start);
     free(a->scratch);
     free(a->exe);
     free(a->server);

@@ -19,7 +19,7 @@ struct agent {
     struct clock *clock;
     struct transport *transport;
     struct machine machine;
-    char *node_name, *pod_root, *pods_query, *home;
+    char *node_name, *pod_root, *pods_query;
     char *exe;    /* our own binary, for pods that run it */
     char *server; /* NULL: pods get no tokens */
     struct runtime *runtime;
@@ -29,6 +29,7 @@ struct agent {
     struct disk_limits *disk_limits; /* likewise */
     struct claims *claims;
     char *scratch; /* one folder per pod: volumes that die with it */
+    char *start;   /* where programs start that do not say where */
     struct node_keeper *node;
     struct cache *pods, *services;
     struct queue *queue;

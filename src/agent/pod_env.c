@@ -9,9 +9,11 @@
 #include "agent/pod_env.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "agent/pod_probes.h"
+#include "agent/threads.h"
 #include "agent/volumes.h"
 #include "api/object.h"
 #include "api/quantity.h"
@@ -58,6 +60,7 @@ struct builder {
     size_t count;
     size_t gpus_taken; /* of the pod's list, by the containers before this one */
     struct identity who;
+    const char *threads_note; /* of the first container that has not set it */
 };
 
 static const char *hostname_of(const struct json *pod)
@@ -387,6 +390,23 @@ static int add_identity(struct builder *b, struct err *err)
     return rc;
 }
 
+/* After what the pod sets itself. */
+static void add_threads(struct builder *b, const struct json *c)
+{
+    const char *why;
+    int64_t n;
+
+    if (find_variable(b, THREADS_VARIABLE, strlen(THREADS_VARIABLE)))
+        return;
+    n = threads_of(b->arena, b->pod, c, b->machine, &why);
+    set_variable(b, THREADS_VARIABLE, arena_printf(b->arena, "%" PRId64, n), false);
+    if (!b->threads_note)
+        b->threads_note = arena_printf(b->arena,
+                                       THREADS_VARIABLE " is %" PRId64 " in container %s, from %s: "
+                                                        "set it in env to have another",
+                                       n, json_get_string(c, "name", ""), why);
+}
+
 static int build_env(struct builder *b, const struct json *c, struct err *err)
 {
     int rc;
@@ -413,6 +433,7 @@ static int build_env(struct builder *b, const struct json *c, struct err *err)
         if (rc != 0)
             return rc;
     }
+    add_threads(b, c);
     return 0;
 }
 
@@ -456,9 +477,12 @@ static int build_container(struct builder *b, const struct json *c, bool init,
                                     .argv = arguments(b, c),
                                     .env = env_list(b),
                                     .cwd = json_get_string(c, "workingDir", ""),
+                                    .open_files = (int64_t)b->machine->open_files,
                                     .limits = pod_container_limits(c)};
     if (!*ret->cwd)
-        ret->cwd = b->who.home ? b->who.home : b->machine->home;
+        ret->cwd = object_annotation(b->pod, ANNOTATION_FOLDER);
+    if (ret->cwd && !*ret->cwd)
+        ret->cwd = NULL;
     pod_probes_build(b->arena, c, ret);
     return 0;
 }
@@ -482,6 +506,7 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
             return rc;
     }
     b.gpus_taken = 0;
+    b.threads_note = NULL; /* init containers are not what one waits for */
     json_each (c, main) {
         rc = build_container(&b, c, false, &list[n++], err);
         if (rc != 0)
@@ -501,6 +526,7 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
         .restart = pod_restart_policy(pod),
         .owner = json_get_string(object_controller(pod), "uid", NULL),
         .attempt = pod_attempt(pod),
+        .threads_note = b.threads_note,
     };
     return 0;
 }

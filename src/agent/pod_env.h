@@ -26,7 +26,6 @@ void pod_ref_add(struct arena *a, struct pod_ref **list, const struct kind *k, c
 
 struct pod_machine {
     char *const *env;         /* the daemon's own environment */
-    const char *home;         /* default working folder: the user's, not the daemon's */
     const char *host_address; /* put in place of Service names where pods cannot resolve them; NULL:
                                  they can */
     bool has_gpus;
@@ -34,10 +33,13 @@ struct pod_machine {
     const char *exe;            /* MUSTER_EXE, or NULL */
     const char *server, *token; /* MUSTER_SERVER and MUSTER_TOKEN of the pod's account, or NULL */
     struct pod_allocatable allocatable; /* what limits that are not set mean */
+    uint64_t open_files;                /* as in container_start */
+    int64_t replicas; /* of the pod's job on this machine, itself too; 0: it has none */
 };
 
 /* Everything is in the arena or the pod. An error is about the pod's configuration and may pass
- * (a ConfigMap can still come). hosts_path is left NULL. */
+ * (a ConfigMap can still come). hosts_path is left NULL, and cwd of containers that are to start in
+ * a folder of their own. */
 int pod_start_build(struct arena *a, const struct json *pod, const struct pod_ref *refs,
                     const struct pod_machine *machine, struct pod_start *ret,
                     struct err *err) must_check;

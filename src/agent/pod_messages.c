@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/volume_files.h"
+#include "agent/volumes.h"
 
 #define MESSAGE_VOLUME "termination-log"
 
@@ -75,15 +76,10 @@ static bool wants_mount(const struct container_start *c)
 
 static void add_mount(struct arena *a, struct container_start *c)
 {
-    struct container_mount *mounts = arena_alloc(a, (c->mounts_len + 1) * sizeof(*mounts));
-
-    if (!mounts)
-        return;
-    if (c->mounts_len > 0)
-        memcpy(mounts, c->mounts, c->mounts_len * sizeof(*mounts));
-    mounts[c->mounts_len++] = (struct container_mount){
-        .source = c->message_file, .target = c->message_path, .volume = MESSAGE_VOLUME};
-    c->mounts = mounts;
+    container_mount_add(a, c,
+                        &(struct container_mount){.source = c->message_file,
+                                                  .target = c->message_path,
+                                                  .volume = MESSAGE_VOLUME});
 }
 
 static void add_variable(struct arena *a, struct container_start *c, const char *path)
@@ -122,18 +118,13 @@ static int prepare_one(struct arena *a, const char *folder, bool can_mount,
 int pod_messages_prepare(struct arena *a, const char *folder, bool can_mount,
                          struct pod_start *start, struct err *err)
 {
-    struct container_start *copy = arena_alloc(a,
-                                               max_size(start->containers_len, 1) * sizeof(*copy));
-    int rc = 0;
+    struct container_start *copy = container_starts_copy(a, start, err);
+    int rc = copy ? 0 : -ENOMEM;
 
-    if (!copy)
-        return err_set(err, ERR_INTERNAL, "out of memory");
-    memcpy(copy, start->containers, start->containers_len * sizeof(*copy));
     for (size_t i = 0; i < start->containers_len && rc == 0; i++) {
         rc = prepare_one(a, folder, can_mount, &copy[i], err);
         if (rc != 0)
             err_context(err, "container %s", copy[i].name);
     }
-    start->containers = copy;
     return rc == 0 && arena_failed(a) ? err_set(err, ERR_INTERNAL, "out of memory") : rc;
 }

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "client/client.h"
 #include "core/pod_state.h"
+#include "loop/descriptors.h"
 #include "runtime/mounts.h"
 
 #define WORK_ARENA_LIMIT_BYTES (64u * 1024u * 1024u)
@@ -310,8 +311,7 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
                                    .obstacle = machine->users.obstacle,
                                    .machine = &machine->users,
                                    .token = machine->token,
-                                   .messages = machine->host_address == NULL ||
-                                               machine->users.obstacle};
+                                   .start = w->agent->start};
     const struct volume_note *notes = NULL;
     int rc = volumes_prepare(arena, pod, w->refs, &places, start, &notes, err);
 
@@ -319,24 +319,57 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
     return rc;
 }
 
+/* Named by its owner: a job's pods say it once. */
+static void say_once_per_job(struct pod_work *w, const struct json *pod, struct arena *arena,
+                             const char *subject, const char *reason, const char *message)
+{
+    const struct json *owner = object_controller(pod);
+
+    say(w, pod,
+        arena_printf(arena, "%s.%s-%.8s", json_get_string(owner, "name", w->name), subject,
+                     json_get_string(owner, "uid", w->uid)),
+        "Normal", reason, message);
+}
+
+static bool count_replica(void *arg, const struct json *pod)
+{
+    int64_t *n = arg;
+
+    *n += !pod_is_finished(pod);
+    return true;
+}
+
+/* Of the pod's job. Those of a gang may not be bound yet. */
+static int64_t replicas_here(const struct agent *a, const struct json *pod)
+{
+    const struct json *owner = object_controller(pod);
+    const char *gang = object_annotation(pod, ANNOTATION_MIN_MEMBER);
+    int64_t n = 0;
+
+    if (owner)
+        cache_each_of_controller(a->pods, json_get_string(owner, "uid", ""), count_replica, &n);
+    return max_i64(n, gang ? strtoll(gang, NULL, 10) : 0);
+}
+
 static int build_and_start(struct pod_work *w, const struct json *pod, struct arena *arena,
                            struct err *err)
 {
     struct agent *a = w->agent;
     bool mounts = a->runtime->ops->has_mounts(a->runtime);
-    struct pod_machine machine = {.env = environ,
-                                  .home = a->home,
-                                  .host_address = mounts ? NULL : HOST_ADDRESS,
-                                  .has_gpus = a->machine.gpus > 0,
-                                  .users = {.uid = geteuid(),
-                                            .gid = getegid(),
-                                            .obstacle = mounts ? NULL : mounts_obstacle(),
-                                            .find_user = identity_find_user},
-                                  .exe = a->exe,
-                                  .server = a->server,
-                                  .token = w->token,
-                                  .allocatable = {.cpu_milli = a->machine.cpu_milli,
-                                                  .memory_bytes = a->machine.memory_bytes}};
+    struct pod_machine machine = {
+        .env = environ,
+        .host_address = mounts ? NULL : HOST_ADDRESS,
+        .has_gpus = a->machine.gpus > 0,
+        .users = {.uid = geteuid(),
+                  .gid = getegid(),
+                  .obstacle = mounts ? NULL : mounts_obstacle(),
+                  .find_user = identity_find_user},
+        .exe = a->exe,
+        .server = a->server,
+        .token = w->token,
+        .allocatable = {.cpu_milli = a->machine.cpu_milli, .memory_bytes = a->machine.memory_bytes},
+        .open_files = descriptors_before(),
+        .replicas = replicas_here(a, pod)};
     struct pod_start start;
     int rc = pod_start_build(arena, pod, w->refs, &machine, &start, err);
 
@@ -346,6 +379,8 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
         rc = prepare_volumes(w, pod, arena, &machine, &start, err);
     if (rc == 0)
         rc = a->runtime->ops->start(a->runtime, &start, err);
+    if (rc == 0 && start.threads_note)
+        say_once_per_job(w, pod, arena, "threads", "ThreadsSet", start.threads_note);
     return rc;
 }
 
@@ -358,17 +393,6 @@ static void say_unlimited(struct pod_work *w, const struct json *pod, struct are
         say(w, pod, arena_printf(arena, "%s.limits-%.8s", w->name, w->uid), "Warning",
             "LimitsNotEnforced",
             arena_printf(arena, "The pod's limits are measured but not enforced: %s", problem));
-}
-
-static void say_image_unused(struct pod_work *w, const struct json *pod, struct arena *arena)
-{
-    const struct json *owner = object_controller(pod);
-    const char *uid = json_get_string(owner, "uid", w->uid);
-
-    /* Named by its owner: a job's pods say it once. */
-    say(w, pod, arena_printf(arena, "%s.image-%.8s", json_get_string(owner, "name", w->name), uid),
-        "Normal", "ImageNotPulled",
-        "The image is not pulled: the program runs with this machine's own software");
 }
 
 static void on_token(struct pod_work *w, const struct err *err)
@@ -406,7 +430,9 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
         if (service_missing)
             say(w, pod, NULL, "Warning", "ServiceNotFound",
                 "The Service named by MASTER_ADDR did not appear; started without it");
-        say_image_unused(w, pod, &arena);
+        say_once_per_job(
+            w, pod, &arena, "image", "ImageNotPulled",
+            "The image is not pulled: the program runs with this machine's own software");
         say_unlimited(w, pod, &arena);
         arena_release(&arena);
         done(w, QUEUE_OK);

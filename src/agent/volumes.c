@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/pod_messages.h"
+#include "agent/start_folder.h"
 #include "agent/volume_content.h"
 #include "agent/volume_files.h"
 #include "api/object.h"
@@ -378,16 +379,40 @@ static int build_mounts(const struct preparation *p, const struct json *spec,
     return rc;
 }
 
+struct container_start *container_starts_copy(struct arena *a, struct pod_start *start,
+                                              struct err *err)
+{
+    struct container_start *copy = arena_alloc(a,
+                                               max_size(start->containers_len, 1) * sizeof(*copy));
+
+    if (!copy) {
+        (void)no_memory(err);
+        return NULL;
+    }
+    memcpy(copy, start->containers, start->containers_len * sizeof(*copy));
+    start->containers = copy;
+    return copy;
+}
+
+void container_mount_add(struct arena *a, struct container_start *c,
+                         const struct container_mount *mount)
+{
+    struct container_mount *mounts = arena_alloc(a, (c->mounts_len + 1) * sizeof(*mounts));
+
+    if (!mounts)
+        return;
+    if (c->mounts_len > 0)
+        memcpy(mounts, c->mounts, c->mounts_len * sizeof(*mounts));
+    mounts[c->mounts_len++] = *mount;
+    c->mounts = mounts;
+}
+
 static int build_all_mounts(struct preparation *p, struct err *err)
 {
-    struct container_start *copy;
+    struct container_start *copy = container_starts_copy(p->arena, p->start, err);
     size_t n = 0;
-    int rc = 0;
+    int rc = copy ? 0 : -ENOMEM;
 
-    copy = arena_alloc(p->arena, max_size(p->start->containers_len, 1) * sizeof(*copy));
-    if (!copy)
-        return no_memory(err);
-    memcpy(copy, p->start->containers, p->start->containers_len * sizeof(*copy));
     for (size_t i = 0; i < ELEMS(container_lists); i++)
         json_each (c, json_at(p->pod, "spec", container_lists[i])) {
             if (rc != 0 || n == p->start->containers_len)
@@ -396,7 +421,6 @@ static int build_all_mounts(struct preparation *p, struct err *err)
             if (rc != 0)
                 err_context(err, "container %s", json_get_string(c, "name", ""));
         }
-    p->start->containers = copy;
     return rc;
 }
 
@@ -437,15 +461,6 @@ static int make_folders(struct preparation *p, struct err *err)
     return rc == 0 ? 0 : folder_failed(path, rc, err);
 }
 
-static bool has_mounts(const struct json *pod)
-{
-    for (size_t i = 0; i < ELEMS(container_lists); i++)
-        json_each (c, json_at(pod, "spec", container_lists[i]))
-            if (json_len(json_get(c, "volumeMounts")) > 0)
-                return true;
-    return false;
-}
-
 int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_ref *refs,
                     const struct volume_places *places, struct pod_start *start,
                     const struct volume_note **ret_notes, struct err *err)
@@ -460,8 +475,6 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
     int rc;
 
     *ret_notes = NULL;
-    if (!places->token && !has_mounts(pod) && !places->messages)
-        return 0;
     rc = make_folders(&p, err);
     if (rc == 0)
         rc = places->obstacle ? refuse_mounts(&p, err) : prepare_all(&p, err);
@@ -469,7 +482,10 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
         rc = prepare_files(&p, NULL, "serviceAccount", &account, err);
     if (rc == 0 && !places->obstacle)
         rc = build_all_mounts(&p, err);
-    if (rc == 0 && places->messages)
+    if (rc == 0)
+        rc = start_folders_prepare(a, p.folder, places->obstacle ? NULL : places->start, start,
+                                   err);
+    if (rc == 0)
         rc = pod_messages_prepare(a, p.folder, !places->obstacle, start, err);
     *ret_notes = p.notes;
     return rc;

@@ -17,7 +17,7 @@ struct volume_places {
     const char *obstacle; /* why nothing can be mounted here, or NULL */
     const struct identity_machine *machine;
     const char *token; /* of the pod's service account, or NULL */
-    bool messages;     /* its programs get files to say in why they ended */
+    const char *start; /* an empty folder: where programs start that do not say where */
 };
 
 /* What the pod's author may want to know. Strings are in the arena. */
@@ -29,6 +29,13 @@ struct volume_note {
 
 /* What volumes need of the API: adds to list, each object once. */
 void volumes_add_refs(struct arena *a, const struct json *pod, struct pod_ref **list);
+
+/* For who adds to a pod's containers: a copy that replaces them. NULL: out of memory, as err says.
+ */
+struct container_start *container_starts_copy(struct arena *a, struct pod_start *start,
+                                              struct err *err);
+void container_mount_add(struct arena *a, struct container_start *c,
+                         const struct container_mount *mount);
 
 /* Fills the mounts of start's containers. An error is about the pod's configuration and may pass.
  */

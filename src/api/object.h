@@ -21,6 +21,11 @@
 #define ANNOTATION_GPUS "muster.dev/gpus"
 /* On a PersistentVolumeClaim: the folder of this machine that holds its files. */
 #define ANNOTATION_CLAIM_PATH "muster.dev/path"
+/* On a job or pod: the folder in which containers without workingDir start; without it they get an
+ * empty one. `muster run` sets it to the manifest's folder; a job hands it to its pods. */
+#define ANNOTATION_FOLDER "muster.dev/folder"
+/* On a pod, by its job: how many processes its main container starts, when more than one. */
+#define ANNOTATION_PROCESSES "muster.dev/processes"
 /* Namespace of what belongs to no user: port leases. */
 #define SYSTEM_NAMESPACE "muster-system"
 /* Namespace of queues and of the scheduler's configuration; the queue everybody may use. */

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,10 +14,12 @@
 #include "cli/home.h"
 #include "cli/node_limits.h"
 #include "cli/version.h"
+#include "loop/descriptors.h"
 #include "net/listen.h"
 #include "server/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7447"
+/* Each client takes one; the default of 1024 is for programs that use select(2). */
 #define DESCRIPTORS_WANTED 65536
 
 struct up_options {
@@ -137,17 +138,6 @@ static void say_stopped(const struct home *home)
         log_info("stopped");
 }
 
-/* Each client takes a descriptor; the default of 1024 is for programs that use select(2). */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= DESCRIPTORS_WANTED)
-        return;
-    limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* ready_fd: -1 in the foreground. */
 static enum exit_code serve(struct cli *cli, const struct up_options *o, const struct home *home,
                             const struct node_limits *limits, int ready_fd)
@@ -163,7 +153,7 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
     struct daemon d;
     struct ready ready;
 
-    raise_descriptor_limit();
+    descriptors_raise(DESCRIPTORS_WANTED);
     log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     if (daemon_start(&d, &cli->arena, &how, &err))
         return command_fail(cli, &err);

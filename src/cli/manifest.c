@@ -329,30 +329,17 @@ static void copy_names(struct loader *l, struct json *to, const struct json *fro
                  json_clone(l->arena, json_at(from, "metadata", names[i])));
 }
 
-static void fill_containers(struct loader *l, struct json *pod_spec, const char *list)
+/* On one machine the program is a file beside the manifest, not something inside an image. Said
+ * outside the template, which stays as the file has it. */
+static void set_folder(struct loader *l, const struct kind *k, struct json *object)
 {
-    struct json *containers = json_get_mut(pod_spec, list);
+    struct json *metadata = json_get_mut(object, "metadata"), *annotations;
 
-    for (struct json *c = json_first_mut(containers); c; c = c->next)
-        if (json_is(c, JSON_OBJECT) && json_is_null(json_get(c, "workingDir")))
-            json_set_string(l->arena, c, "workingDir", l->m->folder);
-}
-
-/* On one machine the program is a file beside the manifest, not something inside an image. */
-static void fill_working_dir(struct loader *l, const struct kind *k, struct json *object)
-{
-    struct json *spec = json_get_mut(object, "spec");
-
-    if (k == &kind_pod)
-        fill_containers(l, spec, "containers");
-    if (!is_job_kind(k))
+    if ((k != &kind_pod && !is_job_kind(k)) || !json_is(metadata, JSON_OBJECT))
         return;
-    for (struct json *r = json_first_mut(json_get_mut(spec, "replicaSpecs")); r; r = r->next) {
-        struct json *pod_spec = json_get_mut(json_get_mut(r, "template"), "spec");
-
-        fill_containers(l, pod_spec, "initContainers");
-        fill_containers(l, pod_spec, "containers");
-    }
+    annotations = json_make_object(l->arena, metadata, "annotations");
+    if (annotations && !json_get(annotations, ANNOTATION_FOLDER))
+        json_set_string(l->arena, annotations, ANNOTATION_FOLDER, l->m->folder);
 }
 
 static void add_object(struct loader *l, const struct kind *k, struct json *object,
@@ -404,8 +391,8 @@ static void check_object(struct loader *l, struct json *object)
     }
     if (k->warn)
         k->warn(whole, on_warning, l);
-    if (l->options->set_working_dir)
-        fill_working_dir(l, k, object);
+    if (l->options->set_folder)
+        set_folder(l, k, object);
     if (!said || !config)
         return;
     last_applied_set(l->arena, object, said);

@@ -73,6 +73,8 @@ int log_folder_of(struct arena *a, const struct json *job, const char *machine,
     const char *working = find_working_dir(json_get(job, "spec"), 0);
 
     *ret = (struct log_folder){.rule = {.all = true}};
+    if (!working)
+        working = object_annotation(job, ANNOTATION_FOLDER);
     working = working && *working == '/' ? arena_strdup(a, working) : NULL;
     if (said && *said == '/')
         add_root(ret, arena_strdup(a, said), "", FOLDER_ALL);

@@ -50,6 +50,8 @@ struct job_rules {
     int64_t (*budget)(const struct job_view *v);
     /* A new value: what the replica's pod runs, but for restartPolicy. */
     struct json *(*pod_spec)(const struct job_view *v, const struct replica *r);
+    /* How many processes the replica's program starts; NULL: one. */
+    int64_t (*processes)(const struct job_view *v, const struct replica *r);
     /* What else must be there before pods are made; may be NULL. */
     void (*prepare)(const struct job_view *v, struct plan *plan);
     /* What becomes of this pod of an ended job; NULL: as runPolicy.cleanUpPolicy says of all. */

@@ -294,6 +294,12 @@ static enum clean_up_policy clean_up(const struct job_view *v, const struct json
     return json_get(policy, "cleanUpPolicy") ? of_all : CLEAN_UP_NONE;
 }
 
+/* The launcher only starts the others. */
+static int64_t processes(const struct job_view *v, const struct replica *r)
+{
+    return r->rank == 0 ? 1 : mpi_slots(v->spec);
+}
+
 static const struct job_rules rules = {
     .kind = &kind_mpi_job,
     .led = true,
@@ -305,6 +311,7 @@ static const struct job_rules rules = {
     .cast = cast,
     .budget = budget,
     .pod_spec = pod_spec,
+    .processes = processes,
     .prepare = prepare,
     .clean_up = clean_up,
 };

@@ -68,6 +68,7 @@ static const struct job_rules rules = {
                                              NULL},
     .cast = cast,
     .pod_spec = pod_spec,
+    .processes = torchrun_processes,
 };
 
 static void reconcile(const struct job_snapshot *s, struct plan *plan)

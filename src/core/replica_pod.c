@@ -71,6 +71,8 @@ static void set_metadata(const struct job_view *v, const struct replica *r, int6
     struct json *labels = json_set(a, metadata, "labels", template_map(a, r, "labels"));
     struct json *annotations = json_set(a, metadata, "annotations",
                                         template_map(a, r, "annotations"));
+    const char *folder = object_annotation(v->job, ANNOTATION_FOLDER);
+    int64_t processes = v->rules->processes ? v->rules->processes(v, r) : 1;
     char since[TIME_TEXT_SIZE];
 
     set_identity(v, r, labels);
@@ -84,6 +86,10 @@ static void set_metadata(const struct job_view *v, const struct replica *r, int6
         json_set_string(a, labels, LABEL_JOB_ROLE, "master");
     json_set_stringf(a, annotations, ANNOTATION_MIN_MEMBER, "%" PRId64, min_member);
     json_set_stringf(a, annotations, ANNOTATION_ATTEMPT, "%" PRId64, replica_attempt(v, r));
+    if (folder && *folder)
+        json_set_string(a, annotations, ANNOTATION_FOLDER, folder);
+    if (processes > 1)
+        json_set_stringf(a, annotations, ANNOTATION_PROCESSES, "%" PRId64, processes);
     if (object_created_ms(v->job))
         json_set_string(a, annotations, ANNOTATION_QUEUED_SINCE,
                         time_format(object_created_ms(v->job), since));

@@ -30,6 +30,8 @@ void replica_resume_command(struct arena *a, const struct json *entry, struct js
 
 /* command and args of the training container, changed in place (torchrun.c). */
 void torchrun_wrap(const struct job_view *v, const struct replica *r, struct json *container);
+/* How many processes it starts, as far as the job says. */
+int64_t torchrun_processes(const struct job_view *v, const struct replica *r);
 
 /* Things in the templates that will not do what their author thinks; one call each. Said once in a
  * job's life. */

@@ -7,6 +7,7 @@
  * for the name counts too.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/quantity.h"
@@ -48,6 +49,40 @@ static const char *processes(const struct job_view *v, const struct json *config
     if (json_string_is(wanted, "gpu") && gpus > 0)
         return arena_printf(v->arena, "%" PRId64, gpus);
     return json_string(wanted, "");
+}
+
+/* What the user's own option says, which comes after ours; 0: there is none. */
+static int64_t processes_of_options(const struct json *options)
+{
+    static const char *const names[] = {"--nproc_per_node", "--nproc-per-node"};
+    int64_t found = 0;
+
+    json_each (option, options)
+        for (size_t i = 0; i < ELEMS(names); i++) {
+            const char *text = json_string(option, "");
+            size_t n = strlen(names[i]);
+
+            if (strncmp(text, names[i], n) != 0)
+                continue;
+            if (text[n] == '=')
+                found = strtoll(text + n + 1, NULL, 10);
+            else if (!text[n])
+                found = strtoll(json_string(option->next, ""), NULL, 10);
+        }
+    return found;
+}
+
+int64_t torchrun_processes(const struct job_view *v, const struct replica *r)
+{
+    const struct json *config = json_get(v->spec, "torchrunConfig");
+    const struct json *container = main_container(v->rules,
+                                                  json_at(r->role->spec, "template", "spec"));
+    int64_t n;
+
+    if (!switched_on(config))
+        return 1;
+    n = processes_of_options(json_get(config, "extraOptions"));
+    return n > 0 ? n : max_i64(strtoll(processes(v, config, container), NULL, 10), 1);
 }
 
 void torchrun_wrap(const struct job_view *v, const struct replica *r, struct json *container)

@@ -34,6 +34,7 @@
 
 #include "base/list.h"
 #include "base/log.h"
+#include "loop/descriptors.h"
 #include "net/listen.h"
 
 #define CONNECTION_MEMORY_BYTES (16u * 1024u)   /* headers, and the pieces bodies travel in */
@@ -775,17 +776,6 @@ printf_like(2, 0) static void library_says(void *cls, const char *fmt, va_list a
     log_debug("http: %s", line);
 }
 
-/* Each client is a descriptor; the usual soft limit of 1024 is less than we can serve. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= DESCRIPTORS_WANTED)
-        return;
-    limit.rlim_cur = limit.rlim_max < DESCRIPTORS_WANTED ? limit.rlim_max : DESCRIPTORS_WANTED;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* Half of the descriptors we may have: files, pods and streams need some as well. */
 static size_t connection_limit(unsigned asked)
 {
@@ -852,7 +842,7 @@ struct httpd *httpd_new(const struct httpd_options *options, struct err *err)
     h->body_limit_ms = limit_ms(options->body_timeout_s, HTTPD_BODY_TIMEOUT_S);
     h->held_limit_bytes = options->bodies_limit_bytes ? options->bodies_limit_bytes
                                                       : HTTPD_BODIES_LIMIT_BYTES;
-    raise_descriptor_limit();
+    descriptors_raise(DESCRIPTORS_WANTED); /* the usual 1024 is less than we can serve */
     h->conn_limit = connection_limit(options->connection_limit);
     fd = listen_open(options->address, options->loopback_only, &h->port, err);
     if (fd < 0 || start(h, fd, err) < 0) {

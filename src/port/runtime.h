@@ -123,6 +123,7 @@ struct container_start {
     const char *const *argv; /* NULL-terminated, at least one */
     const char *const *env;  /* "NAME=value", NULL-terminated; all there is */
     const char *cwd;
+    int64_t open_files; /* how many the program may have at first; 0: as many as the daemon */
     struct container_limits limits;
     const char *const *cgroups; /* the runtime's own: folders the program enters, or NULL */
 };
@@ -143,6 +144,7 @@ struct pod_start {
     const char *hostname;   /* NULL: name */
     const struct pod_memory *memory;
     size_t memory_len;
+    const char *threads_note; /* what its author is told of OMP_NUM_THREADS, or NULL; not kept */
 };
 
 struct runtime_ops {

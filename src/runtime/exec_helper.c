@@ -247,6 +247,8 @@ static int prepare(struct helper *h, struct err *err)
         rc = make_command(h, err);
     if (rc == 0)
         rc = join_namespaces(h, err);
+    if (rc == 0 && chdir(h->command.cwd) != 0)
+        errno = 0; /* tried again, and told, as the user */
     if (rc == 0)
         rc = become_user(h, err);
     if (rc < 0)

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,6 +82,32 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* A folder may lie where the program's user may not go: then who became that user in it stays. */
+static bool enter_cwd(const char *path)
+{
+    char here[PATH_MAX];
+    int why;
+
+    if (chdir(path) == 0)
+        return true;
+    why = errno;
+    if (why == EACCES && getcwd(here, sizeof(here)) && strcmp(here, path) == 0)
+        return true;
+    errno = why;
+    return false;
+}
+
+/* The daemon raised its own. */
+static void restore_limits(const struct container_start *c)
+{
+    struct rlimit limit;
+
+    if (c->open_files <= 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = min_size((size_t)c->open_files, limit.rlim_max);
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static _Noreturn void tell_failure(const struct plan *p, const struct launch_failure *f)
 {
     if (p->hooks && p->hooks->failure)
@@ -124,8 +152,9 @@ static _Noreturn void become_program(const struct plan *p)
         give_up(p, LAUNCH_STAGE_SETUP);
     if (p->terminal == LAUNCH_TERMINAL && ioctl(0, TIOCSCTTY, 0) != 0)
         give_up(p, LAUNCH_STAGE_SETUP);
-    if (chdir(p->c->cwd) != 0)
+    if (!enter_cwd(p->c->cwd))
         give_up(p, LAUNCH_STAGE_CWD);
+    restore_limits(p->c);
     path = find_program(p->c, p->arena);
     if (!path)
         give_up(p, LAUNCH_STAGE_FIND);

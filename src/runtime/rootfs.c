@@ -572,6 +572,8 @@ int rootfs_enter(const struct container_start *c, struct err *err)
     v = (struct view){.c = c, .err = err};
     if (rc == 0 && c->mounts_len > 0)
         rc = mount_all(&v);
+    if (rc == 0 && chdir(c->cwd) != 0)
+        errno = 0; /* tried again, and told, as the user */
     if (rc == 0 && others)
         rc = become(&c->identity, err);
     return rc;

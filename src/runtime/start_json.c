@@ -101,6 +101,7 @@ void start_json_add_container(struct arena *a, struct json *item, const struct c
 {
     add_mounts(a, item, c);
     add_identity(a, item, &c->identity);
+    json_set_int(a, item, "openFiles", c->open_files);
 }
 
 int start_json_read_container(struct arena *a, const struct json *item, struct container_start *c,
@@ -108,6 +109,7 @@ int start_json_read_container(struct arena *a, const struct json *item, struct c
 {
     int rc = read_mounts(a, item, c, err);
 
+    c->open_files = json_get_int(item, "openFiles", 0);
     return rc != 0 ? rc : read_identity(a, item, &c->identity, err);
 }
 

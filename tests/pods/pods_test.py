@@ -30,12 +30,14 @@ must come of it. To add a behaviour, add a file. Every annotation is one check:
 
 expect.root/phase and so on count for one of them only, and before those without; expect.unlimited/phase counts where
 the daemon cannot enforce limits (root may not in some containers, the others seldom may), and before all. In the file @FOLDER@ is a folder of
-the daemon's user (made below), @UID@ his number, @HOME@ his home.
+the daemon's user (made below), @UID@ his number, @HOME@ his home, @DATA@ the data folder, @OPEN_FILES@ how many files
+the daemon may have open when it is started.
 """
 import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -50,6 +52,7 @@ from harness import BIN, JOBS, PODS, Daemon  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORDINARY = 54320  # nobody the machine knows
+OPEN_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2 - 1  # no number somebody else has
 PATHS = {"Pod": PODS, "Service": harness.SERVICES, **{
     kind: f"/api/v1/namespaces/{{ns}}/{kind.lower()}s" for kind in ("ConfigMap", "Secret", "PersistentVolumeClaim",
                                                                     "ServiceAccount")}}
@@ -78,7 +81,7 @@ class OtherDaemon(Daemon):
         popen = subprocess.Popen
 
         def wrapped(arguments, **how):
-            return popen([*self.wrapper, *arguments], **how)
+            return popen(["prlimit", f"--nofile={OPEN_FILES}:", *self.wrapper, *arguments], **how)
         try:
             subprocess.Popen = wrapped
             super().start(*options)
@@ -156,7 +159,8 @@ class Pods:
     def apply(cls, path):
         """Posts every document of the file as it is; the server reads YAML."""
         text = path.read_text()
-        for name, value in (("FOLDER", cls.machine), ("UID", str(cls.uid)), ("HOME", cls.daemon.home)):
+        for name, value in (("FOLDER", cls.machine), ("UID", str(cls.uid)), ("HOME", cls.daemon.home),
+                            ("DATA", cls.daemon.folder), ("OPEN_FILES", str(OPEN_FILES))):
             text = text.replace(f"@{name}@", value)
         for document in re.split(r"^---$", text, flags=re.MULTILINE):
             kind = re.search(r"^kind: *(\w+)", document, re.MULTILINE).group(1)

@@ -27,7 +27,7 @@ static int setup(void **state)
     static struct fixture f;
 
     f = (struct fixture){.arena = ARENA_INIT(LIMIT),
-                         .machine = {.env = daemon_env, .home = "/home/me"},
+                         .machine = {.env = daemon_env, .allocatable = {.cpu_milli = 16000}},
                          .err = ERR_INIT};
     *state = &f;
     return 0;
@@ -88,7 +88,7 @@ static void the_daemons_environment_is_not_the_pods(void **state)
     assert_null(env(f, 0, "SECRET"));
     assert_string_equal(env(f, 0, "HOSTNAME"), "p");
     assert_null(env(f, 0, "CUDA_VISIBLE_DEVICES"));
-    assert_string_equal(f->start.containers[0].cwd, "/home/me");
+    assert_null(f->start.containers[0].cwd); /* a folder of its own */
     assert_string_equal(f->start.uid, "u");
     assert_int_equal(f->start.grace_seconds, 30);
 }
@@ -234,6 +234,64 @@ static void only_service_names_are_waited_for(void **state)
 
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
+static const struct json *pod_of_job(struct fixture *f, const char *annotations,
+                                     const char *container)
+{
+    return parse(f,
+                 arena_printf(&f->arena,
+                              "{\"metadata\":{\"name\":\"p\",\"uid\":\"u\",\"annotations\":{%s}},"
+                              "\"spec\":{\"containers\":[{\"name\":\"c\",\"command\":[\"x\"]%s}]}}",
+                              annotations, container));
+}
+
+static void threads_are_the_containers_share(void **state)
+{
+    static const struct {
+        int64_t replicas;
+        const char *annotations, *container, *threads, *note;
+    } cases[] = {
+        {0, "", "", "16", "the machine's cores:"},
+        {5, "", "", "3", "the machine's cores for each of 5 replicas:"},
+        {2, "\"muster.dev/processes\":\"4\"", "", "2", "replicas, divided by 4 processes:"},
+        {40, "", "", "1", "the machine's cores for each of 40 replicas:"},
+        {4, "", ",\"resources\":{\"requests\":{\"cpu\":\"2500m\"}}", "2", "the CPU it asks for:"},
+        {4, "", ",\"resources\":{\"limits\":{\"cpu\":\"8\"},\"requests\":{\"cpu\":\"1\"}}", "8",
+         "its CPU limit:"},
+        {4, "\"muster.dev/processes\":\"4\"", ",\"resources\":{\"limits\":{\"cpu\":\"8\"}}", "2",
+         "its CPU limit, divided by 4 processes:"},
+    };
+
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        struct fixture *f = *state;
+        const struct json *pod = pod_of_job(f, cases[i].annotations, cases[i].container);
+
+        f->machine.replicas = cases[i].replicas;
+        assert_int_equal(pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->err), 0);
+        assert_string_equal(env(f, 0, "OMP_NUM_THREADS"), cases[i].threads);
+        assert_non_null(strstr(f->start.threads_note, cases[i].note));
+    }
+}
+
+static void threads_the_author_sets_are_his(void **state)
+{
+    struct fixture *f = *state;
+    const struct json *pod = pod_of_job(
+        f, "", ",\"env\":[{\"name\":\"OMP_NUM_THREADS\",\"value\":\"9\"}]");
+
+    assert_int_equal(pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->err), 0);
+    assert_string_equal(env(f, 0, "OMP_NUM_THREADS"), "9");
+    assert_null(f->start.threads_note);
+}
+
+static void a_container_starts_where_its_job_was_read(void **state)
+{
+    struct fixture *f = *state;
+    const struct json *pod = pod_of_job(f, "\"muster.dev/folder\":\"/where/it/was\"", "");
+
+    assert_int_equal(pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->err), 0);
+    assert_string_equal(f->start.containers[0].cwd, "/where/it/was");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +303,9 @@ int main(void)
         T(containers_see_their_own_gpus),
         T(without_mounts_the_address_takes_the_names_place),
         T(only_service_names_are_waited_for),
+        T(threads_are_the_containers_share),
+        T(threads_the_author_sets_are_his),
+        T(a_container_starts_where_its_job_was_read),
     };
 
     return cmocka_run_group_tests_name("pod_env", tests, NULL, NULL);

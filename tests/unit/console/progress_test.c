@@ -272,6 +272,12 @@ static void an_annotation_says_where(void **state)
     assert_true(log_folder_of(&a, parse(&a, "{\"metadata\":{\"name\":\"j\"}}"), "h", &f, &none) <
                 0);
     assert_non_null(strstr(none.hint, "workingDir"));
+    assert_int_equal(log_folder_of(&a,
+                                   parse(&a, "{\"metadata\":{\"name\":\"j\",\"annotations\":{"
+                                             "\"muster.dev/folder\":\"/beside/it\"}}}"),
+                                   "h", &f, &err),
+                     0);
+    assert_string_equal(f.roots[0].base, "/beside/it");
     arena_release(&a);
 }
 

@@ -183,6 +183,36 @@ static void torchrun_lines(void **state)
     }
 }
 
+static void pods_say_how_many_processes_they_start(void **state)
+{
+    static const struct {
+        const char *config, *limits, *wanted;
+    } table[] = {
+        {"{'enabled':true,'procPerNode':'4'}", "", "4"},
+        {"{'enabled':true,'procPerNode':'gpu'}", ",'resources':{'limits':{'nvidia.com/gpu':8}}",
+         "8"},
+        {"{'enabled':true,'procPerNode':'4','extraOptions':['--nproc-per-node=3']}", "", "3"},
+        {"{'enabled':true,'extraOptions':['--nproc_per_node','2']}", "", "2"},
+        {"{'enabled':true,'procPerNode':'gpu'}", "", NULL},
+        {"{'enabled':false,'procPerNode':'4'}", "", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(table); i++) {
+        struct world w;
+        char spec[512];
+        const char *said;
+
+        (void)snprintf(spec, sizeof(spec),
+                       "{'torchrunConfig':%s,'replicaSpecs':[{'type':'w','template':{'spec':"
+                       "{'containers':[{'name':'c'%s}]}}}]}",
+                       table[i].config, table[i].limits);
+        said = object_annotation(pod_of(&w, spec, "w", 0), ANNOTATION_PROCESSES);
+        assert_string_equal(said ? said : "", table[i].wanted ? table[i].wanted : "");
+        world_release(&w);
+    }
+}
+
 static void gpu_without_a_limit_is_left_to_torchrun(void **state)
 {
     struct world w;
@@ -315,6 +345,7 @@ int main(void)
         cmocka_unit_test(the_users_own_variables_win_and_are_warned_about),
         cmocka_unit_test(torchrun_lines),
         cmocka_unit_test(gpu_without_a_limit_is_left_to_torchrun),
+        cmocka_unit_test(pods_say_how_many_processes_they_start),
         cmocka_unit_test(the_container_called_python_trains),
         cmocka_unit_test(without_torchrun_the_command_is_untouched),
         cmocka_unit_test(debug_sleeps_by_default),

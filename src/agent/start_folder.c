@@ -1,0 +1,52 @@
+/* start_folder.c - see start_folder.h. */
+#include "agent/start_folder.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/volume_files.h"
+#include "agent/volumes.h"
+
+#define START_VOLUME "start-folder"
+
+static int make_folder(const char *path, const struct container_identity *who, struct err *err)
+{
+    int fd = volume_folder_make(path, 0755, 0), rc = fd < 0 ? fd : 0;
+
+    /* An ordinary user's pods are his own, whatever number they see. */
+    if (rc == 0 && who->wanted && geteuid() == 0 && fchown(fd, who->uid, who->gid) != 0)
+        rc = -errno;
+    if (fd >= 0)
+        (void)close(fd);
+    return rc == 0 ? 0 : err_set(err, ERR_INTERNAL, "%s: %s", path, strerror(-rc));
+}
+
+static int prepare_one(struct arena *a, const char *folder, const char *place,
+                       struct container_start *c, struct err *err)
+{
+    const char *path = arena_printf(a, "%s/.start-%s", folder, c->name);
+    int rc = path ? make_folder(path, &c->identity, err)
+                  : err_set(err, ERR_INTERNAL, "out of memory");
+
+    if (rc != 0)
+        return rc;
+    c->cwd = place ? place : path;
+    if (place)
+        container_mount_add(
+            a, c,
+            &(struct container_mount){.source = path, .target = place, .volume = START_VOLUME});
+    return 0;
+}
+
+int start_folders_prepare(struct arena *a, const char *folder, const char *place,
+                          struct pod_start *start, struct err *err)
+{
+    struct container_start *copy = container_starts_copy(a, start, err);
+    int rc = copy ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < start->containers_len && rc == 0; i++)
+        if (!copy[i].cwd)
+            rc = prepare_one(a, folder, place, &copy[i], err);
+    return rc;
+}

@@ -1,0 +1,17 @@
+/*
+ * start_folder.h - an empty folder for each container that names no workingDir, to start in. It is
+ * among what dies with the pod. Where mounts can be made, every container finds its own at the same
+ * path, so that a launcher's working folder is there in its workers too.
+ */
+#ifndef MUSTER_AGENT_START_FOLDER_H
+#define MUSTER_AGENT_START_FOLDER_H
+
+#include "base/arena.h"
+#include "port/runtime.h"
+
+/* folder: the pod's own. place: where they appear, a folder that is there; NULL: nothing can be
+ * mounted. Fills cwd of the containers that have none. */
+int start_folders_prepare(struct arena *a, const char *folder, const char *place,
+                          struct pod_start *start, struct err *err) must_check;
+
+#endif
