@@ -1,6 +1,7 @@
 /* claims.c - see claims.h. */
 #include "agent/claims.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -79,6 +80,26 @@ int claims_folder(const struct claims *c, struct arena *a, const char *ns, const
     *ret = arena_strdup(a, real);
     free(real);
     return *ret ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
+}
+
+const char *claims_mapped_elsewhere(const struct claims *c, struct arena *a, const char *ns,
+                                    const char *name)
+{
+    DIR *d = opendir(c->root);
+    const char *found = NULL;
+    const struct dirent *e;
+    struct stat st;
+
+    while (d && !found && (e = readdir(d)) != NULL) {
+        const char *path = arena_printf(a, "%s/%s/%s", c->root, e->d_name, name);
+
+        if (e->d_name[0] != '.' && strcmp(e->d_name, ns) != 0 && path && lstat(path, &st) == 0 &&
+            S_ISLNK(st.st_mode))
+            found = arena_strdup(a, e->d_name);
+    }
+    if (d)
+        (void)closedir(d);
+    return found;
 }
 
 /* --- mapping --- */

@@ -26,6 +26,9 @@ void claims_free(struct claims *c);
 /* The folder, made if need be; a path without links, in the arena. */
 int claims_folder(const struct claims *c, struct arena *a, const char *ns, const char *name,
                   const char **ret, struct err *err) must_check;
+/* Another namespace in which a claim of this name leads to a folder of the user's; NULL: none. */
+const char *claims_mapped_elsewhere(const struct claims *c, struct arena *a, const char *ns,
+                                    const char *name);
 /* Makes the object too, for a pod that uses a claim nobody has applied. */
 void claims_create(struct claims *c, const char *ns, const char *name);
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/claim_notes.h"
 #include "agent/pod_messages.h"
 #include "agent/start_folder.h"
 #include "agent/volume_content.h"
@@ -26,6 +27,7 @@
 struct volume {
     const char *name;
     const char *source;
+    const char *claim; /* NULL: it is none */
     bool read_only;
 };
 
@@ -162,6 +164,7 @@ static int prepare_claim(struct preparation *p, const struct json *source, struc
                        "persistentvolumeclaim \"%s\" is a block device, which there is not here",
                        name);
     rc = claims_folder(p->places->claims, p->arena, p->start->ns, name, &v->source, err);
+    v->claim = name;
     v->read_only = json_get_bool(source, "readOnly", false);
     if (rc == 0 && !claim)
         note(p, "ClaimCreated", name,
@@ -330,8 +333,7 @@ static const struct volume *find_volume(const struct preparation *p, const char 
 }
 
 static int build_mount(const struct preparation *p, const struct json *spec,
-                       const struct container_start *c, struct container_mount *ret,
-                       struct err *err)
+                       struct container_start *c, struct container_mount *ret, struct err *err)
 {
     const char *name = json_get_string(spec, "name", "");
     const struct volume *v = find_volume(p, name);
@@ -349,6 +351,8 @@ static int build_mount(const struct preparation *p, const struct json *spec,
                                         .volume = name,
                                         .read_only = v->read_only ||
                                                      json_get_bool(spec, "readOnly", false)};
+    if (rc == 0 && v->claim)
+        claim_notes_add(p->arena, p->places->claims, p->start->ns, v->claim, ret, c);
     return rc;
 }
 

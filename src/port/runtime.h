@@ -114,6 +114,9 @@ struct container_start {
     bool message_from_log_on_error; /* when it left no message: the end of its log */
     const char *message_path;       /* where the program is to say why it ended */
     const char *message_file;       /* which file of the machine that is; or NULL */
+    /* Added to the last words of one that failed, when they say that it was denied something, or
+     * that something is not there; or NULL. */
+    const char *denied_note, *missing_note;
     struct probe_start probes[PROBE_PURPOSES];
     struct probe_start hooks[HOOK_PURPOSES];
     const struct container_mount *mounts;

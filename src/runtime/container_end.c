@@ -2,6 +2,7 @@
 #include "runtime/container_end.h"
 
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "runtime/end_message.h"
@@ -45,6 +46,28 @@ static const char *own_words(const struct container_end *e, struct arena *a)
     return text;
 }
 
+static bool says_one_of(const char *text, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcasestr(text, *words))
+            return true;
+    return false;
+}
+
+/* What the agent knew when it started the container, if that is what the program complains of. */
+static const char *with_note(const struct container_end *e, struct arena *a, const char *message)
+{
+    static const char *const denied[] = {"permission denied", "EACCES", "not writable", NULL};
+    static const char *const missing[] = {"no such file", "not found", "ENOENT", NULL};
+    const char *note = NULL;
+
+    if (e->start->denied_note && says_one_of(message, denied))
+        note = e->start->denied_note;
+    else if (e->start->missing_note && says_one_of(message, missing))
+        note = e->start->missing_note;
+    return note ? arena_printf(a, "%s; %s", message, note) : message;
+}
+
 void container_end_explain(struct container_end *e, struct arena *a)
 {
     int status = e->slot->status;
@@ -59,6 +82,8 @@ void container_end_explain(struct container_end *e, struct arena *a)
     own = e->slot->failure.stage == LAUNCH_STAGE_NONE ? own_words(e, a) : NULL;
     if (own)
         e->message = own;
+    if (e->message && e->exit_code != 0)
+        e->message = with_note(e, a, e->message);
     if (!e->message)
         e->message = "out of memory";
 }

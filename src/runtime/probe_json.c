@@ -58,6 +58,8 @@ void probe_json_add(struct arena *a, struct json *container, const struct contai
             add(a, json_make_object(a, container, hook_names[i]), c->hooks[i]);
     json_set_string(a, container, "messageFile", c->message_file);
     json_set_bool(a, container, "messageFromLog", c->message_from_log_on_error);
+    json_set_string(a, container, "deniedNote", c->denied_note);
+    json_set_string(a, container, "missingNote", c->missing_note);
 }
 
 static void read_probe(struct arena *a, const struct json *v, struct probe_start *p)
@@ -87,4 +89,6 @@ void probe_json_read(struct arena *a, const struct json *container, struct conta
     }
     c->message_file = json_get_string(container, "messageFile", NULL);
     c->message_from_log_on_error = json_get_bool(container, "messageFromLog", false);
+    c->denied_note = json_get_string(container, "deniedNote", NULL);
+    c->missing_note = json_get_string(container, "missingNote", NULL);
 }

@@ -327,7 +327,8 @@ class AsRoot(Pods, unittest.TestCase):
     def setUpClass(cls):
         cls.mapped = tempfile.mkdtemp(prefix="muster-mapped-")
         pathlib.Path(cls.mapped, "there").write_text("before\n")
-        cls.options = (*Pods.options, "--volume", f"mapped={cls.mapped}", "--volume", f"other/mapped={cls.mapped}")
+        cls.options = (*Pods.options, "--volume", f"mapped={cls.mapped}", "--volume", f"other/mapped={cls.mapped}",
+                       "--volume", f"other/never-filled={cls.mapped}")
         super().setUpClass()
 
     @classmethod
