@@ -26,6 +26,8 @@
 #define ANNOTATION_FOLDER "muster.dev/folder"
 /* On a pod, by its job: how many processes its main container starts, when more than one. */
 #define ANNOTATION_PROCESSES "muster.dev/processes"
+/* On a job: where its event files are. */
+#define ANNOTATION_LOG_DIR "muster.dev/log-dir"
 /* Namespace of what belongs to no user: port leases. */
 #define SYSTEM_NAMESPACE "muster-system"
 /* Namespace of queues and of the scheduler's configuration; the queue everybody may use. */

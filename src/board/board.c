@@ -31,7 +31,7 @@ struct run_files {
 };
 
 struct root {
-    char *base, *relative, *name;
+    char *base, *relative, *name, *outside;
     enum folder_scope scope;
 };
 
@@ -54,8 +54,9 @@ static bool copy_root(struct root *to, const struct board_root *from)
     *to = (struct root){.base = strdup(from->base),
                         .relative = strdup(from->relative),
                         .name = strdup(from->name),
+                        .outside = from->outside ? strdup(from->outside) : NULL,
                         .scope = from->scope};
-    return to->base && to->relative && to->name;
+    return to->base && to->relative && to->name && (to->outside || !from->outside);
 }
 
 struct board *board_new(const struct board_options *o)
@@ -107,6 +108,7 @@ void board_free(struct board *b)
         free(b->roots[i].base);
         free(b->roots[i].relative);
         free(b->roots[i].name);
+        free(b->roots[i].outside);
     }
     free(b);
 }
@@ -242,7 +244,7 @@ int board_look(struct board *b, struct err *err)
     for (size_t i = 0; i < b->roots_len; i++) {
         const struct root *root = &b->roots[i];
         struct look l = {.board = b, .root = root};
-        int fd = folder_open(root->base, root->relative);
+        int fd = folder_open(root->base, root->relative, root->outside);
 
         if (fd >= 0) {
             if (!folder_walk(fd, root->scope, found, &l))
@@ -252,7 +254,10 @@ int board_look(struct board *b, struct err *err)
             result = err_set(err, ERR_FORBIDDEN, "cannot read the folder of event files %s/%s: %s",
                              root->base, root->relative,
                              fd == -ELOOP || fd == -EINVAL ? "it leads out of its volume"
-                                                           : strerror(-fd));
+                             : fd == -EACCES && root->outside
+                                 ? "it may not be read, or is in muster's own folder: only a "
+                                   "PersistentVolumeClaim of the job's namespace leads there"
+                                 : strerror(-fd));
         }
     }
     return result;
@@ -263,7 +268,7 @@ int board_look(struct board *b, struct err *err)
 static int open_file(const struct run_files *f, const struct log_file *file)
 {
     char path[FOLDER_PATH_LIMIT + NAME_MAX + 2];
-    int folder = folder_open(f->root->base, f->root->relative), fd;
+    int folder = folder_open(f->root->base, f->root->relative, f->root->outside), fd;
 
     if (folder < 0)
         return folder;

@@ -20,10 +20,11 @@
 #define BOARD_TAGS_LIMIT 16384u
 #define BOARD_POINTS_LIMIT_BYTES (24u * 1024u * 1024u)
 
-/* Where to look: relative below base, which is trusted. */
+/* Where to look: relative below base. */
 struct board_root {
     const char *base, *relative;
-    const char *name; /* before the names of its runs; "" when there is one root only */
+    const char *outside; /* a folder it must not be in; NULL: it may be anywhere */
+    const char *name;    /* before the names of its runs; "" when there is one root only */
     enum folder_scope scope;
 };
 

@@ -39,11 +39,47 @@ static int descend(int fd, const char *relative, int last_flags)
     return fd;
 }
 
-int folder_open(const char *base, const char *relative)
+static bool same_folder(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Upwards from where it is: by name, links and bind mounts would get past. fd stays. */
+static bool is_within(int fd, const char *folder)
+{
+    struct stat wanted, here, above;
+    int at = openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
+    bool within = true; /* also when one cannot tell */
+
+    if (stat(folder, &wanted) < 0) {
+        if (at >= 0)
+            (void)close(at);
+        return errno != ENOENT;
+    }
+    while (at >= 0 && fstat(at, &here) == 0 && !same_folder(&here, &wanted)) {
+        up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        (void)close(at);
+        at = up;
+        if (at >= 0 && fstat(at, &above) == 0 && same_folder(&here, &above)) {
+            within = false;
+            break;
+        }
+    }
+    if (at >= 0)
+        (void)close(at);
+    return within;
+}
+
+int folder_open(const char *base, const char *relative, const char *outside)
 {
     int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    return fd < 0 ? -errno : descend(fd, relative, FOLDER_FLAGS);
+    fd = fd < 0 ? -errno : descend(fd, relative, FOLDER_FLAGS);
+    if (fd >= 0 && outside && is_within(fd, outside)) {
+        (void)close(fd);
+        return -EACCES;
+    }
+    return fd;
 }
 
 int folder_open_file(int folder_fd, const char *relative)

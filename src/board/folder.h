@@ -14,9 +14,10 @@
 #define FOLDER_ENTRIES_LIMIT 200000u
 #define FOLDER_PATH_LIMIT 4096u
 
-/* base is trusted and may hold links; relative ("" is base itself) is not. A descriptor or a
- * negative errno: -ELOOP for a link, -EINVAL for "..". */
-int folder_open(const char *base, const char *relative) must_check;
+/* base may hold links; relative ("" is base itself) may not. A descriptor or a negative errno:
+ * -ELOOP for a link, -EINVAL for "..", -EACCES when it is outside or below it, whatever the way
+ * there. */
+int folder_open(const char *base, const char *relative, const char *outside) must_check;
 /* A plain file below the folder. Never waits, as for a pipe without a writer. */
 int folder_open_file(int folder_fd, const char *relative) must_check;
 

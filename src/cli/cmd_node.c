@@ -12,7 +12,7 @@
 struct node_options {
     const char *kubeconfig, *dir, *node_name, *log_limit, *cpus, *memory;
     bool verbose;
-    const char *pod_root; /* from dir */
+    const char *folder, *pod_root; /* from dir */
     struct node_limits limits;
 };
 
@@ -66,7 +66,7 @@ static void *start(struct loop *l, struct transport *t, const char *server, cons
     }
     c->agent = agent_new(&how, err);
     if (c->agent)
-        c->progress = local_progress_new(l, t, c->agent);
+        c->progress = local_progress_new(l, t, c->agent, o->folder);
     if (c->progress)
         return c;
     if (c->agent)
@@ -91,6 +91,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         return EXIT_USAGE;
     if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);
+    o.folder = home.dir;
     o.pod_root = home.pods_path;
     return worker_run(cli, &w);
 }

@@ -116,12 +116,13 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     return d->agent ? 0 : -EIO;
 }
 
-static int start_console(struct daemon *d, struct err *err)
+static int start_console(struct daemon *d, const struct daemon_options *o, struct err *err)
 {
     d->console_transport = server_local_transport(d->server, &caller_component);
-    d->curves = d->console_transport ? curves_new(d->loop, d->console_transport) : NULL;
+    d->curves = d->console_transport ? curves_new(d->loop, d->console_transport, o->home->dir)
+                                     : NULL;
     if (d->curves)
-        d->progress = local_progress_new(d->loop, d->console_transport, d->agent);
+        d->progress = local_progress_new(d->loop, d->console_transport, d->agent, o->home->dir);
     d->live = live_hub_new(d->loop);
     if (!d->progress || !d->live ||
         server_mount(d->server, CURVES_PREFIX, curves_handle, d->curves) < 0 ||
@@ -155,7 +156,7 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     if (r == 0 && !options->only_api)
         r = start_clients(d, options, err);
     if (r == 0 && !options->only_api)
-        r = start_console(d, err);
+        r = start_console(d, options, err);
     if (r)
         daemon_stop(d);
     return r;

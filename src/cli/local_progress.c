@@ -10,8 +10,9 @@ static enum progress_place place_of(void *arg, const char *ns, const char *pod, 
     return agent_has_pod(agent, ns, pod, uid) ? PROGRESS_HERE : PROGRESS_ELSEWHERE;
 }
 
-struct progress *local_progress_new(struct loop *l, struct transport *t, struct agent *agent)
+struct progress *local_progress_new(struct loop *l, struct transport *t, struct agent *agent,
+                                    const char *own_folder)
 {
-    return progress_new(
-        &(struct progress_options){.loop = l, .transport = t, .place_of = place_of, .arg = agent});
+    return progress_new(&(struct progress_options){
+        .loop = l, .transport = t, .place_of = place_of, .arg = agent, .own_folder = own_folder});
 }

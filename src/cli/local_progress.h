@@ -8,8 +8,8 @@
 #include "agent/agent.h"
 #include "console/progress.h"
 
-/* To be freed (progress_free) before the agent. NULL: out of memory. */
-struct progress *local_progress_new(struct loop *l, struct transport *t,
-                                    struct agent *agent) must_check;
+/* To be freed (progress_free) before the agent and own_folder. NULL: out of memory. */
+struct progress *local_progress_new(struct loop *l, struct transport *t, struct agent *agent,
+                                    const char *own_folder) must_check;
 
 #endif

@@ -52,6 +52,7 @@ struct curves {
     struct request *requests;
     size_t requests_len;
     struct utsname machine;
+    char *own_folder;
 };
 
 struct request {
@@ -187,7 +188,7 @@ static void got_job(void *arg, const struct json *job, const struct err *err)
         ask_board(r, NULL);
     } else {
         folder_search_start(&r->search, r->curves->transport, r->arena, job,
-                            r->curves->machine.nodename, found_folder, r);
+                            r->curves->machine.nodename, r->curves->own_folder, found_folder, r);
     }
 }
 
@@ -305,7 +306,7 @@ void curves_handle(void *arg, const struct mount_request *m)
 
 /* --- life ------------------------------------------------------------------------------- */
 
-struct curves *curves_new(struct loop *loop, struct transport *t)
+struct curves *curves_new(struct loop *loop, struct transport *t, const char *own_folder)
 {
     struct curves *c = calloc(1, sizeof(*c));
 
@@ -318,8 +319,11 @@ struct curves *curves_new(struct loop *loop, struct transport *t)
                          &(struct shelf_options){.boards_limit = CURVES_BOARDS_LIMIT,
                                                  .points_limit_bytes = CURVES_POINTS_LIMIT_BYTES});
     c->live = (struct live_set){.loop = loop, .shelf = c->shelf};
-    if (c->shelf)
+    c->own_folder = strdup(own_folder);
+    if (c->shelf && c->own_folder)
         return c;
+    shelf_free(c->shelf);
+    free(c->own_folder);
     free(c);
     return NULL;
 }
@@ -347,5 +351,6 @@ void curves_free(struct curves *c)
         folder_search_stop(&r->search);
         fail(r, &gone);
     }
+    free(c->own_folder);
     free(c);
 }

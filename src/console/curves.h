@@ -15,7 +15,9 @@
 struct curves;
 
 /* The transport is the daemon's own: what the caller may see is asked of the mount. */
-struct curves *curves_new(struct loop *loop, struct transport *t) must_check;
+/* own_folder: muster's, see folder_search.h; copied. */
+struct curves *curves_new(struct loop *loop, struct transport *t,
+                          const char *own_folder) must_check;
 /* Before the transport and before the server; requests under way are answered. */
 void curves_free(struct curves *c);
 /* A mount_fn; arg is the struct curves. */

@@ -80,18 +80,21 @@ static struct json *filesets_of(struct arena *a, const struct json *job)
 }
 
 void folder_search_start(struct folder_search *s, struct transport *t, struct arena *a,
-                         const struct json *job, const char *machine, folder_search_fn *fn,
-                         void *arg)
+                         const struct json *job, const char *machine, const char *outside,
+                         folder_search_fn *fn, void *arg)
 {
     struct json *filesets = filesets_of(a, job);
     auto_err err = ERR_INIT;
 
     *s = (struct folder_search){.transport = t, .arena = a, .fn = fn, .arg = arg};
     if (json_len(filesets) == 0) {
-        if (log_folder_of(a, job, machine, &s->folder, &err) < 0)
+        if (log_folder_of(a, job, machine, &s->folder, &err) < 0) {
             fail(s, &err);
-        else
-            fn(arg, &s->folder, NULL);
+            return;
+        }
+        for (size_t i = 0; i < s->folder.roots_len; i++)
+            s->folder.roots[i].outside = outside;
+        fn(arg, &s->folder, NULL);
         return;
     }
     s->folder.rule.all = true;

@@ -24,10 +24,11 @@ struct folder_search {
     void *arg;
 };
 
-/* machine: this machine's name. */
+/* machine: this machine's name. outside: muster's own folder on it, or NULL: what is in there is
+ * found through claims only, never by its path. It must live as long. */
 void folder_search_start(struct folder_search *s, struct transport *t, struct arena *a,
-                         const struct json *job, const char *machine, folder_search_fn *fn,
-                         void *arg);
+                         const struct json *job, const char *machine, const char *outside,
+                         folder_search_fn *fn, void *arg);
 void folder_search_stop(struct folder_search *s); /* fn is not called any more */
 
 #endif

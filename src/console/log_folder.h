@@ -16,8 +16,6 @@
 #include "base/json.h"
 #include "board/board.h"
 
-#define ANNOTATION_LOG_DIR "muster.dev/log-dir"
-
 /* Which event files of a working folder are a job's. */
 struct log_rule {
     bool all;

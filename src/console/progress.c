@@ -73,6 +73,7 @@ struct progress {
     struct source sources[KINDS_LIMIT];
     size_t sources_len;
     struct utsname machine;
+    const char *own_folder;
 };
 
 static void look(void *arg);
@@ -282,7 +283,8 @@ static void find_board(struct tracked *t, const struct json *job)
         ask_board(t, NULL);
     else
         folder_search_start(&t->search, t->progress->transport, &t->arena, job,
-                            t->progress->machine.nodename, found_folder, t);
+                            t->progress->machine.nodename, t->progress->own_folder, found_folder,
+                            t);
 }
 
 /* Only the end of it counts, whatever comes. */
@@ -468,6 +470,7 @@ struct progress *progress_new(const struct progress_options *o)
     p->transport = o->transport;
     p->place_of = o->place_of;
     p->arg = o->arg;
+    p->own_folder = o->own_folder;
     p->look_ms = o->look_ms ? o->look_ms : PROGRESS_LOOK_MS;
     (void)uname(&p->machine);
     p->shelf = shelf_new(o->loop, &(struct shelf_options){.boards_limit = PROGRESS_BOARDS_LIMIT,

@@ -27,7 +27,8 @@ struct progress_options {
     struct transport *transport;
     enum progress_place (*place_of)(void *arg, const char *ns, const char *pod, const char *uid);
     void *arg;
-    int64_t look_ms; /* 0: PROGRESS_LOOK_MS; less is for tests */
+    const char *own_folder; /* muster's, see folder_search.h; NULL: not known. Must live as long */
+    int64_t look_ms;        /* 0: PROGRESS_LOOK_MS; less is for tests */
 };
 
 struct progress;

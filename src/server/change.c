@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/internal.h"
+#include "server/machine_access.h"
 
 static int conflict(struct server_request *r, const char *why, struct err *err)
 {
@@ -138,6 +139,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
     if (!managed && (managed = update_managed(r, old, next)))
         json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
     rc = object_validate(k, next, old, err);
+    if (rc == 0)
+        rc = machine_access_check(r, old, next, err);
     if (rc < 0)
         return rc;
     raise_generation(r->arena, old, next);

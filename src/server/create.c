@@ -5,6 +5,7 @@
 #include "base/timefmt.h"
 #include "loop/random.h"
 #include "server/internal.h"
+#include "server/machine_access.h"
 
 /* What only the server may say about an object. */
 static const char *const server_owned[] = {"selfLink", "managedFields", "deletionTimestamp",
@@ -123,6 +124,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (!key)
         return out_of_memory(err);
     rc = check_absent(r, key, object_name(object), err);
+    if (rc == 0)
+        rc = machine_access_check(r, NULL, object, err);
     if (rc == 0)
         rc = service_give_address(r, object, dry_run, err);
     if (rc == 0)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Service accounts, their tokens and what Roles allow them: over HTTP and with stock kubectl, old and current."""
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -14,6 +15,10 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import harness  # noqa: E402
+
+sys.path.insert(0, str(harness.ROOT / "examples/ddp"))
+
+import eventfile  # noqa: E402
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
@@ -252,6 +257,7 @@ class Limited(harness.WithDaemon):
         uid = self.started(path, "secret")["metadata"]["uid"]
         own = harness.PODS.format(ns="a")
         live = f"uid={uid}&container=c"
+        self.assertEqual(self.daemon.log("secret", ns="b", query=f"?{live}&follow=true&limitBytes=4"), "hush")
         for what in ("log", "samples"):
             for query in (live, f"{live}&attempt=0", f"{live}&previous=true"):
                 status, text = self.as_guest("GET", f"{own}/any/{what}?{query}")
@@ -260,7 +266,6 @@ class Limited(harness.WithDaemon):
             self.assertEqual(self.as_guest("GET", f"{path}/secret/{what}?{live}")[0], 403)
             # Nor for who may read there: the name is part of the question.
             self.assertEqual(self.daemon.request("GET", f"{path}/other/{what}?{live}")[0], 404)
-        self.assertEqual(self.daemon.log("secret", ns="b", query=f"?{live}"), "hush\n")
         self.assertEqual(self.daemon.call("GET", f"{path}/secret/samples?{live}")["metadata"]["name"], "secret")
 
     def test_what_a_gone_pod_left_stays_with_its_namespace_and_name(self):
@@ -274,6 +279,88 @@ class Limited(harness.WithDaemon):
             self.assertEqual(self.as_guest("GET", f"{path}/gone/{query}")[0], 200 if ns == "a" else 403)
             self.assertEqual(self.as_guest("GET", f"{harness.PODS.format(ns='a')}/any/{query}")[0], 404)
         self.assertEqual(self.as_guest("GET", f"{harness.PODS.format(ns='a')}/gone/{query}")[0], 404)
+
+    def claim(self, ns):
+        """A claim's folder with a curve in it."""
+        claims = f"/api/v1/namespaces/{ns}/persistentvolumeclaims"
+        self.daemon.call("POST", claims, {"metadata": {"name": "runs"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
+        folder = self.daemon.wait_for(
+            claims, lambda found: found["runs"]["metadata"].get("annotations", {}).get("muster.dev/path"),
+            "the claim's folder")
+        with contextlib.closing(eventfile.EventWriter(f"{folder}/run")) as writer:
+            writer.add_scalar("hush", 0.5, 5)
+        return folder
+
+    def test_curves_of_another_namespace_are_not_reached_by_their_folder(self):
+        folder, jobs = self.claim("b"), harness.JOBS.format(ns="a")
+        link = tempfile.mkdtemp(prefix="muster-link-")
+        self.addCleanup(shutil.rmtree, link, True)
+        os.symlink(folder, f"{link}/runs")
+        refused = "guest\\\" cannot use resource \\\"machineaccess"
+        for name, said, working in (("plain", folder, None), ("linked", f"{link}/runs", None),
+                                    ("relative", "run", folder), ("above", self.daemon.folder, None)):
+            what = harness.job(name, ["true"], replicas=1, ns="a", run_policy={"suspend": True})
+            what["metadata"]["annotations"] = {"muster.dev/log-dir": said}
+            if working:
+                what["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["workingDir"] = working
+            with self.subTest(name=name):
+                status, text = self.as_guest("POST", jobs, what)
+                self.assertEqual(status, 403, text)
+                self.assertIn(refused, text)
+                self.daemon.call("POST", jobs, what)  # whoever wrote it: nothing of muster's own folder by its path
+                self.addCleanup(self.daemon.call, "DELETE", f"{jobs}/{name}")
+                for who in (self.as_guest, self.daemon.request):
+                    status, text = who("GET", f"/board/api/pytorchtrainingjobs/a/{name}/tags")
+                    self.assertEqual(status, 403, text)
+                    self.assertNotIn("hush", str(text))
+        # A claim's folder is the server's to name.
+        status, text = self.as_guest("POST", "/api/v1/namespaces/a/persistentvolumeclaims", {
+            "metadata": {"name": "forged", "annotations": {"muster.dev/path": folder}},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
+        self.assertEqual(status, 403, text)
+        self.assertIn(refused, text)
+
+    def test_who_may_make_pods_may_not_have_the_machine(self):
+        path, jobs = harness.PODS.format(ns="a"), harness.JOBS.format(ns="a")
+        folder = {"volumes": [{"name": "v", "hostPath": {"path": "/etc"}}]}
+
+        def pod_with(name, container=None, **spec):
+            return {"metadata": {"name": name}, "spec": {"schedulerName": "nobody", **spec, "containers": [
+                {"name": "c", "image": "none", "command": ["true"], **(container or {})}]}}
+        wishes = {"folder": folder, "pids": {"hostPID": True},
+                  "privileged": {"container": {"securityContext": {"privileged": True}}},
+                  "capable": {"container": {"securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}}}
+
+        def make(name, wish, expect):
+            status, text = self.as_guest("POST", path, pod_with(name, **wish))
+            self.assertEqual(status, expect, text)
+            if expect == 403:
+                self.assertIn('cannot use resource \\"machineaccess\\" in API group \\"muster.dev\\"', text)
+            self.addCleanup(self.daemon.call, "DELETE", f"{path}/{name}", expect=(200, 404))
+        make("modest", {}, 201)
+        for name, wish in wishes.items():
+            with self.subTest(wish=name):
+                make(name, wish, 403)
+        # Nor by way of a job. One that has it from the owner can be changed, but not in what it runs.
+        job = harness.job("bold", ["true"], replicas=1, ns="a", run_policy={"suspend": True})
+        job["spec"]["replicaSpecs"][0]["template"]["spec"].update(folder)
+        merge = {"content_type": "application/merge-patch+json"}
+        self.assertEqual(self.as_guest("POST", jobs, job)[0], 403)
+        self.daemon.call("POST", jobs, job)
+        self.addCleanup(self.daemon.call, "DELETE", f"{jobs}/bold")
+        status, text = self.as_guest("PATCH", f"{jobs}/bold", {"metadata": {"labels": {"x": "y"}}}, **merge)
+        self.assertEqual(status, 200, text)
+        job["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["command"] = ["cat", "/etc/shadow"]
+        self.assertIn(self.as_guest("PATCH", f"{jobs}/bold", {"spec": job["spec"]}, **merge)[0], (403, 422))
+        # Each right is given by name.
+        roles, bindings = (one.replace("default", "a") for one in (ROLES, BINDINGS))
+        self.daemon.call("POST", roles, role("machine", rule("use", "machineaccess", ["hostpath"], ["muster.dev"])))
+        self.daemon.call("POST", bindings, {**binding("machine", "machine"), "subjects": [
+            {"kind": "ServiceAccount", "name": "guest", "namespace": "a"}]})
+        self.addCleanup(self.daemon.call, "DELETE", f"{bindings}/machine")
+        make("folder", folder, 201)
+        make("privileged", wishes["privileged"], 403)
 
     def test_a_name_in_an_answer_is_a_name(self):
         path = self.run_pod("a", "plain", "exec sleep 1000")

@@ -5,8 +5,10 @@ import http.client
 import json
 import os
 import pathlib
+import shutil
 import struct
 import subprocess
+import tempfile
 
 import harness
 
@@ -79,8 +81,8 @@ def same(a, b):
 
 class Board(harness.DaemonTest):
     def setUp(self):
-        self.logs = pathlib.Path(self.daemon.folder, "logs-of-" + self.id().rsplit(".", 1)[1])
-        self.logs.mkdir()
+        self.logs = pathlib.Path(tempfile.mkdtemp(prefix="muster-logs-"))
+        self.addCleanup(shutil.rmtree, self.logs, True)
 
     def ask(self, name, what, expect=200, headers=None):
         status, body = self.daemon.request("GET", CURVES.format(name=name, what=what), headers=headers)

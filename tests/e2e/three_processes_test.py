@@ -2,7 +2,9 @@
 """The API server, the controllers and the node agent as three processes: the same must hold as in one."""
 import contextlib
 import os
+import shutil
 import sys
+import tempfile
 
 import harness
 from all_in_one_test import KillOneReplica
@@ -31,7 +33,8 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
 
     def test_progress_is_written_by_the_node(self):
         """The process that has the files says how far a job is: from event files and from the log."""
-        logs = os.path.join(self.daemon.folder, "events")
+        logs = tempfile.mkdtemp(prefix="muster-logs-")
+        self.addCleanup(shutil.rmtree, logs, True)
         with contextlib.closing(eventfile.EventWriter(logs)) as writer:
             writer.add_scalar("train/loss", 0.5, 5)
         what = harness.job("far", ["sh", "-c", "echo step 5/20; exec sleep 1000"], replicas=2)
