@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "board/crc32c.h"
+#include "base/crc32c.h"
 
 #define HEADER_BYTES 12u /* length and its CRC */
 #define FOOTER_BYTES 4u

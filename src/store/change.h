@@ -13,9 +13,9 @@ struct change {
     /* Fixed when it is made; both threads read them. */
     const char *collection_name;
     struct blob *value; /* the new state, or the last one of a deletion */
-    int64_t id;         /* row of the object */
     int64_t revision;
-    uint32_t epoch; /* counts failed commits: a write of an epoch that failed must not be made */
+    int64_t replaces; /* revision of the state before, 0: there is none */
+    uint32_t epoch;   /* counts failed commits: a write of an epoch that failed must not be made */
     bool deletion;
 
     /* Belong to whom it is handed to. */

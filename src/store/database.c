@@ -1,10 +1,12 @@
 /*
- * database.c - objects in one SQLite table, written by row id.
+ * database.c - every write is a row of one SQLite table, and rows are only added (layout.h).
  *
  * The key of an object is looked up in memory, never here, so the table needs no index beside its
- * row id: a write touches one leaf page, and creates go to the end of the tree. The newest revision
- * is that of the newest row; only a deletion takes it away, so only a transaction with deletions
- * writes it down besides.
+ * revision: a write touches one leaf page, at the end of the tree. Rows that are history only are
+ * taken away in the transactions of later writes, some at a time, and free pages are given back the
+ * same way, so that housekeeping costs no sync of its own.
+ *
+ * When the disk is full (space.h) history is what goes first: rows are then replaced, not added.
  *
  * locking_mode=EXCLUSIVE: the file has one owner, a second is refused at the door, and the log's
  * index lives in our memory instead of a shared file.
@@ -14,28 +16,34 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LAYOUT_VERSION 1
-#define APPLICATION_ID 0x6d757374 /* "must" */
+#include "store/history.h"
+#include "store/presence.h"
+#include "store/space.h"
 
 /* Pages in the log. Long enough that a checkpoint writes each hot page once for many commits, short
  * enough that the commit behind it waits tens of milliseconds at most. */
 #define CHECKPOINT_IDLE_PAGES 500
 #define CHECKPOINT_BUSY_PAGES 4000
+#define CHECKPOINT_FULL_PAGES 64 /* the log must not outgrow what is reserved for it */
 
-#define TEXT(x) TEXT_OF(x)
-#define TEXT_OF(x) #x
+/* What is kept for watches: writes that took the place of others, and about their bytes. */
+#define HISTORY_ROWS 4096u
+#define HISTORY_BYTES (8 * 1024 * 1024)
+#define TRIM_ROWS 128u /* taken away at once, and twice what the transaction adds */
+
+/* Free pages: some are used again soon, more are given back, so many with one transaction. */
+#define FREE_PAGES_KEPT 256
 
 /* The lock first: whatever reads the file before it would set up sharing. secure_delete=FAST:
  * deleted secrets are wiped where that costs no extra page. */
 static const char settings[] = "PRAGMA locking_mode=EXCLUSIVE;"
                                "PRAGMA page_size=4096;"
-                               "PRAGMA auto_vacuum=NONE;"
+                               "PRAGMA auto_vacuum=INCREMENTAL;"
                                "PRAGMA cache_size=-1024;"
                                "PRAGMA temp_store=MEMORY;"
                                "PRAGMA secure_delete=FAST;"
@@ -43,32 +51,42 @@ static const char settings[] = "PRAGMA locking_mode=EXCLUSIVE;"
                                "PRAGMA synchronous=FULL;"
                                "PRAGMA wal_autocheckpoint=0;";
 
-static const char layout[] = "CREATE TABLE objects("
-                             "id INTEGER PRIMARY KEY, revision INTEGER NOT NULL,"
-                             " collection TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);"
-                             "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-                             "INSERT INTO meta VALUES('revision', 0);"
-                             "PRAGMA application_id=" TEXT(
-                                 APPLICATION_ID) ";"
-                                                 "PRAGMA user_version=" TEXT(LAYOUT_VERSION) ";";
-
-enum statement { BEGIN, COMMIT, ROLLBACK, PUT, REMOVE, SET_REVISION, STATEMENTS };
+enum statement {
+    BEGIN,
+    COMMIT,
+    ROLLBACK,
+    ADD,
+    REMOVE,
+    SET_REVISION,
+    SET_HORIZON,
+    COUNT_PAGES,
+    COUNT_FREE,
+    VACUUM,
+    STATEMENTS
+};
 
 static const char *const statement_texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
     [ROLLBACK] = "ROLLBACK",
-    [PUT] = "INSERT OR REPLACE INTO objects VALUES(?1, ?2, ?3, ?4, ?5)",
-    [REMOVE] = "DELETE FROM objects WHERE id=?1",
+    [ADD] = "INSERT INTO writes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [REMOVE] = "DELETE FROM writes WHERE revision=?1",
     [SET_REVISION] = "UPDATE meta SET value=?1 WHERE name='revision'",
+    [SET_HORIZON] = "UPDATE meta SET value=?1 WHERE name='horizon'",
+    [COUNT_PAGES] = "PRAGMA page_count",
+    [COUNT_FREE] = "PRAGMA freelist_count",
+    [VACUUM] = "PRAGMA incremental_vacuum(32)",
 };
 
 struct database {
     sqlite3 *handle;
     sqlite3_stmt *statements[STATEMENTS];
-    char *path;
+    char *path, *log_path;
     int log_pages;      /* after the last commit */
     int log_pages_left; /* by the last checkpoint that could not do its work */
+    struct history history;
+    struct space space;
+    struct presence presence;
 };
 
 static enum err_reason reason_of(int code)
@@ -113,22 +131,6 @@ static int open_error(struct database *d, int code, struct err *err)
     }
 }
 
-static int query_int(struct database *d, const char *sql, int64_t *ret)
-{
-    sqlite3_stmt *s = NULL;
-    int code = sqlite3_prepare_v2(d->handle, sql, -1, &s, NULL);
-
-    if (code == SQLITE_OK) {
-        code = sqlite3_step(s);
-        if (code == SQLITE_ROW) {
-            *ret = sqlite3_column_int64(s, 0);
-            code = SQLITE_OK;
-        }
-    }
-    sqlite3_finalize(s);
-    return code;
-}
-
 /* SQLite stays in another mode without an error where it cannot have the log. */
 static int check_log_mode(struct database *d, struct err *err)
 {
@@ -146,29 +148,21 @@ static int check_log_mode(struct database *d, struct err *err)
                          d->path);
 }
 
-/* A fresh file gets the layout; any other must be ours and of this version. */
-static int check_layout(struct database *d, struct err *err)
+static int prepare_layout(struct database *d, struct err *err)
 {
-    int64_t application = 0, version = 0, tables = 0;
-    int code = query_int(d, "PRAGMA application_id", &application);
+    int code = SQLITE_OK, r = layout_prepare(d->handle, d->path, &code, err);
 
-    if (code == SQLITE_OK)
-        code = query_int(d, "PRAGMA user_version", &version);
-    if (code == SQLITE_OK)
-        code = query_int(d, "SELECT count(*) FROM sqlite_master", &tables);
-    if (code == SQLITE_OK && application == 0 && version == 0 && tables == 0)
-        code = sqlite3_exec(d->handle, layout, NULL, NULL, NULL);
-    else if (code == SQLITE_OK && application != APPLICATION_ID)
-        return err_set(err, ERR_INTERNAL, "%s is not a database of muster", d->path);
-    else if (code == SQLITE_OK && version != LAYOUT_VERSION) {
-        int r = err_set(err, ERR_INTERNAL,
-                        "the database %s has layout %" PRId64 ", this muster knows layout %d",
-                        d->path, version, LAYOUT_VERSION);
+    return code == SQLITE_OK ? r : open_error(d, code, err);
+}
 
-        err_hint(err, "use the version of muster that wrote it");
-        return r;
-    }
-    return code == SQLITE_OK ? 0 : open_error(d, code, err);
+/* Files of older versions give nothing back until they are written anew. Where that cannot be done
+ * now they stay as they are. */
+static void allow_vacuum(struct database *d)
+{
+    int64_t mode = 0;
+
+    if (layout_query(d->handle, "PRAGMA auto_vacuum", &mode) == SQLITE_OK && mode != 2)
+        (void)sqlite3_exec(d->handle, "PRAGMA auto_vacuum=INCREMENTAL; VACUUM", NULL, NULL, NULL);
 }
 
 static int remember_log_length(void *arg, sqlite3 *handle, const char *name, int pages)
@@ -223,13 +217,16 @@ static int open_checked(struct database *d, struct err *err)
         return open_error(d, code, err);
     r = check_log_mode(d, err);
     if (r == 0)
-        r = check_layout(d, err);
+        r = prepare_layout(d, err);
     if (r < 0)
         return r;
     code = sqlite3_exec(d->handle, "COMMIT", NULL, NULL, NULL);
     if (code != SQLITE_OK)
         return open_error(d, code, err);
+    allow_vacuum(d);
     sqlite3_wal_hook(d->handle, remember_log_length, d);
+    space_init(&d->space, d->handle, d->path, d->log_path);
+    presence_note(&d->presence, d->path, d->log_path);
     return prepare_statements(d, err);
 }
 
@@ -237,8 +234,10 @@ struct database *database_open(const char *path, struct err *err)
 {
     struct database *d = calloc(1, sizeof(*d));
 
-    if (!d || !(d->path = strdup(path))) {
+    if (!d || !(d->path = strdup(path)) || asprintf(&d->log_path, "%s-wal", path) < 0) {
         (void)err_set(err, ERR_INTERNAL, "out of memory");
+        if (d)
+            free(d->path);
         free(d);
         return NULL;
     }
@@ -249,72 +248,123 @@ struct database *database_open(const char *path, struct err *err)
     return d;
 }
 
+/* Only when it was opened whole, and all that is in the log was moved to the file. */
+static bool empties_log(struct database *d)
+{
+    int pages = -1, moved = -2;
+
+    return !presence_check(&d->presence) &&
+           sqlite3_wal_checkpoint_v2(d->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &moved) ==
+               SQLITE_OK &&
+           pages == moved;
+}
+
 void database_close(struct database *d)
 {
+    bool emptied;
+
     if (!d)
         return;
     for (size_t i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(d->statements[i]);
-    sqlite3_close(d->handle);
+    emptied = d->presence.inodes[0] && empties_log(d);
+    if (sqlite3_close(d->handle) == SQLITE_OK && emptied)
+        space_empty_log(d->log_path);
+    history_release(&d->history);
+    free(d->log_path);
     free(d->path);
     free(d);
 }
 
 /* --- loading */
 
-static void read_row(sqlite3_stmt *s, struct database_row *row)
+static void read_row(sqlite3_stmt *s, struct row *row)
 {
-    row->id = sqlite3_column_int64(s, 0);
-    row->revision = sqlite3_column_int64(s, 1);
-    row->collection = (const char *)sqlite3_column_text(s, 2);
-    row->collection_len = (size_t)sqlite3_column_bytes(s, 2);
-    row->key = (const char *)sqlite3_column_text(s, 3);
-    row->key_len = (size_t)sqlite3_column_bytes(s, 3);
-    row->value = sqlite3_column_blob(s, 4);
-    row->value_len = (size_t)sqlite3_column_bytes(s, 4);
+    row->revision = sqlite3_column_int64(s, 0);
+    row->previous = sqlite3_column_int64(s, 1);
+    row->deletion = sqlite3_column_int(s, 2) != 0;
+    row->collection = (const char *)sqlite3_column_text(s, 3);
+    row->collection_len = (size_t)sqlite3_column_bytes(s, 3);
+    row->key = (const char *)sqlite3_column_text(s, 4);
+    row->key_len = (size_t)sqlite3_column_bytes(s, 4);
+    row->value = sqlite3_column_blob(s, 5);
+    row->value_len = (size_t)sqlite3_column_bytes(s, 5);
 }
 
-static int load_rows(struct database *d, sqlite3_stmt *s,
-                     int (*fn)(void *arg, const struct database_row *row, struct err *err),
-                     void *arg, int64_t *revision, struct err *err)
+static bool is_damaged(struct row *row, int64_t crc)
+{
+    bool damaged = !row->collection || !row->key || (!row->value && row->value_len) ||
+                   row_crc(row) != crc;
+
+    row->collection = row->collection ? row->collection : "";
+    row->key = row->key ? row->key : "";
+    return damaged;
+}
+
+/* What was there before the write, and the write itself if it says that there is nothing now. */
+static int add_history(struct database *d, const struct row *row, bool replaced)
+{
+    int64_t bytes = (int64_t)(row->key_len + row->value_len);
+
+    if (history_reserve(&d->history, 2) < 0)
+        return -ENOMEM;
+    if (replaced)
+        history_add(&d->history, (struct history_row){row->previous, row->revision, bytes});
+    if (row->deletion)
+        history_add(&d->history, (struct history_row){row->revision, row->revision, bytes});
+    return 0;
+}
+
+static int load_rows(struct database *d, sqlite3_stmt *s, struct database_loading *l,
+                     struct err *err)
 {
     int code, r;
 
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
-        struct database_row row;
+        struct row row;
+        bool damaged;
 
         read_row(s, &row);
-        if (!row.collection || !row.key || (!row.value && row.value_len))
-            return err_set(err, ERR_INTERNAL, "the database %s is damaged: row %" PRId64, d->path,
-                           row.id);
-        *revision = max_i64(*revision, row.revision);
-        r = fn(arg, &row, err);
+        damaged = is_damaged(&row, sqlite3_column_int64(s, 6));
+        r = l->row(l, &row, damaged, err);
+        if (r >= 0 && !damaged && add_history(d, &row, r > 0) < 0)
+            r = err_set(err, ERR_INTERNAL, "out of memory");
         if (r < 0)
             return r;
     }
     return code == SQLITE_DONE ? 0 : open_error(d, code, err);
 }
 
-int database_load(struct database *d,
-                  int (*fn)(void *arg, const struct database_row *row, struct err *err), void *arg,
-                  int64_t *ret_revision, struct err *err)
+static int read_meta(struct database *d, struct database_loading *l)
 {
-    sqlite3_stmt *s = NULL;
-    int64_t revision = 0;
-    int r, code = query_int(d, "SELECT value FROM meta WHERE name='revision'", &revision);
+    int64_t last = 0;
+    int code = layout_query(d->handle, "SELECT value FROM meta WHERE name='revision'", &l->newest);
 
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(
-            d->handle, "SELECT id, revision, collection, key, value FROM objects", -1, &s, NULL);
+        code = layout_query(d->handle, "SELECT value FROM meta WHERE name='horizon'", &l->horizon);
+    if (code == SQLITE_OK)
+        code = layout_query(d->handle, "SELECT max(revision) FROM writes", &last);
+    l->newest = max_i64(max_i64(l->newest, l->horizon), last);
+    return code;
+}
+
+int database_load(struct database *d, struct database_loading *l, struct err *err)
+{
+    sqlite3_stmt *s = NULL;
+    int r, code = read_meta(d, l);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(d->handle,
+                                  "SELECT revision, previous, deletion, collection, key, value, crc"
+                                  " FROM writes ORDER BY revision",
+                                  -1, &s, NULL);
     if (code != SQLITE_OK)
         return open_error(d, code, err);
-    r = load_rows(d, s, fn, arg, &revision, err);
+    l->horizon = max_i64(l->horizon, l->newest - (int64_t)HISTORY_ROWS);
+    r = load_rows(d, s, l, err);
     sqlite3_finalize(s);
-    if (r < 0)
-        return r;
     sqlite3_db_release_memory(d->handle); /* the pages just read will not be read again */
-    *ret_revision = revision;
-    return 0;
+    return r;
 }
 
 /* --- writing */
@@ -322,49 +372,141 @@ int database_load(struct database *d,
 static int run(struct database *d, enum statement which)
 {
     sqlite3_stmt *s = d->statements[which];
-    int code = sqlite3_step(s);
+    int code;
 
+    do {
+        code = sqlite3_step(s);
+    } while (code == SQLITE_ROW);
     (void)sqlite3_reset(s); /* says again what step said */
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static int put(struct database *d, const struct change *c)
+static int run_with(struct database *d, enum statement which, int64_t number)
 {
-    sqlite3_stmt *s = d->statements[PUT];
+    (void)sqlite3_bind_int64(d->statements[which], 1, number);
+    return run(d, which);
+}
+
+static int64_t count(struct database *d, enum statement which)
+{
+    sqlite3_stmt *s = d->statements[which];
+    int64_t n = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+
+    (void)sqlite3_reset(s);
+    return n;
+}
+
+static int add(struct database *d, const struct change *c)
+{
+    sqlite3_stmt *s = d->statements[ADD];
+    struct row row = {.revision = c->revision,
+                      .previous = c->replaces,
+                      .deletion = c->deletion,
+                      .collection = c->collection_name,
+                      .collection_len = strlen(c->collection_name),
+                      .key = c->key,
+                      .key_len = c->key_len,
+                      .value = c->value->data,
+                      .value_len = c->value->len};
 
     /* the change outlives the step, so nothing is copied; binding prepared places cannot fail */
-    (void)sqlite3_bind_int64(s, 1, c->id);
-    (void)sqlite3_bind_int64(s, 2, c->revision);
-    (void)sqlite3_bind_text(s, 3, c->collection_name, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_text(s, 4, c->key, (int)c->key_len, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(s, 1, row.revision);
+    (void)sqlite3_bind_int64(s, 2, row.previous);
+    (void)sqlite3_bind_int(s, 3, row.deletion);
+    (void)sqlite3_bind_text(s, 4, row.collection, (int)row.collection_len, SQLITE_STATIC);
+    (void)sqlite3_bind_text(s, 5, row.key, (int)row.key_len, SQLITE_STATIC);
     /* TOOBIG leaves NULL in its place, which the column refuses */
-    (void)sqlite3_bind_text64(s, 5, c->value->data, c->value->len, SQLITE_STATIC, SQLITE_UTF8);
-    return run(d, PUT);
+    (void)sqlite3_bind_text64(s, 6, row.value, row.value_len, SQLITE_STATIC, SQLITE_UTF8);
+    (void)sqlite3_bind_int64(s, 7, row_crc(&row));
+    return run(d, ADD);
 }
 
-static int remove_row(struct database *d, const struct change *c)
+/* One transaction: what is written, and what goes with it. */
+struct transaction {
+    const struct change *first;
+    size_t count, trimmed;
+    int64_t newest;
+    bool creates;
+    bool in_place; /* no history: rows take the place of others */
+};
+
+static struct transaction transaction_of(const struct change *first)
 {
-    (void)sqlite3_bind_int64(d->statements[REMOVE], 1, c->id);
-    return run(d, REMOVE);
+    struct transaction t = {.first = first};
+
+    for (const struct change *c = first; c; c = c->next) {
+        t.count++;
+        t.newest = c->revision;
+        t.creates |= !c->replaces;
+    }
+    return t;
 }
 
-static int set_revision(struct database *d, int64_t revision)
+static int write_changes(struct database *d, const struct transaction *t)
 {
-    (void)sqlite3_bind_int64(d->statements[SET_REVISION], 1, revision);
-    return run(d, SET_REVISION);
+    int code = SQLITE_OK;
+
+    for (const struct change *c = t->first; c && code == SQLITE_OK; c = c->next) {
+        if (t->in_place && c->replaces)
+            code = run_with(d, REMOVE, c->replaces);
+        if (code == SQLITE_OK && !(t->in_place && c->deletion))
+            code = add(d, c);
+    }
+    if (code == SQLITE_OK && t->in_place)
+        code = run_with(d, SET_REVISION, t->newest);
+    return code;
 }
 
-static int write_all(struct database *d, const struct change *first, int64_t newest)
+/* How many of the oldest rows of history are too many. Those of one write go together. */
+static size_t too_many(const struct history *h, const struct transaction *t)
 {
-    bool deletions = false;
+    size_t rows = t->in_place ? 0 : HISTORY_ROWS, n = 0;
+    int64_t bytes = t->in_place ? 0 : HISTORY_BYTES, left = h->bytes;
+    size_t most = min_size(h->count, TRIM_ROWS + 2 * t->count);
+
+    if (!t->in_place && h->count < rows + TRIM_ROWS && left < bytes + bytes / 16)
+        return 0;
+    while (n < most && (h->count - n > rows || left > bytes))
+        left -= history_at(h, n++)->bytes;
+    while (n > 0 && n < h->count && history_at(h, n)->since == history_at(h, n - 1)->since)
+        n++;
+    return n;
+}
+
+static int trim(struct database *d, struct transaction *t)
+{
+    int64_t horizon = t->in_place ? t->newest : 0;
+    int code = SQLITE_OK;
+
+    t->trimmed = too_many(&d->history, t);
+    for (size_t i = 0; i < t->trimmed && code == SQLITE_OK; i++) {
+        code = run_with(d, REMOVE, history_at(&d->history, i)->revision);
+        horizon = max_i64(horizon, history_at(&d->history, i)->since);
+    }
+    return code == SQLITE_OK && horizon ? run_with(d, SET_HORIZON, horizon) : code;
+}
+
+static int give_back_pages(struct database *d, const struct transaction *t)
+{
+    int64_t spare = count(d, COUNT_FREE);
+
+    return spare > FREE_PAGES_KEPT && spare > count(d, COUNT_PAGES) / 4 && !t->in_place
+               ? run(d, VACUUM)
+               : SQLITE_OK;
+}
+
+static int write_all(struct database *d, struct transaction *t)
+{
     int code = run(d, BEGIN);
 
-    for (const struct change *c = first; c && code == SQLITE_OK; c = c->next) {
-        code = c->deletion ? remove_row(d, c) : put(d, c);
-        deletions |= c->deletion;
-    }
-    if (code == SQLITE_OK && deletions)
-        code = set_revision(d, newest);
+    if (code == SQLITE_OK)
+        code = write_changes(d, t);
+    if (code == SQLITE_OK)
+        code = trim(d, t);
+    if (code == SQLITE_OK)
+        code = give_back_pages(d, t);
+    if (code == SQLITE_OK && !space_want_pages(&d->space, count(d, COUNT_PAGES)))
+        code = SQLITE_FULL;
     return code == SQLITE_OK ? run(d, COMMIT) : code;
 }
 
@@ -382,44 +524,93 @@ static void bury(struct database *d, int64_t newest)
     int code = run(d, BEGIN);
 
     if (code == SQLITE_OK)
-        code = set_revision(d, newest);
+        code = run_with(d, SET_REVISION, newest);
     if (code == SQLITE_OK)
         code = run(d, COMMIT);
     if (code != SQLITE_OK)
         roll_back(d);
 }
 
-static int64_t newest_of(const struct change *first)
+static void checkpoint_now(struct database *d)
 {
-    while (first->next)
-        first = first->next;
-    return first->revision;
-}
-
-int database_commit(struct database *d, const struct change *first,
-                    struct database_failure *ret_failure)
-{
-    int64_t newest = newest_of(first);
-    int code = write_all(d, first, newest);
-
-    if (code == SQLITE_OK)
-        return 0;
-    ret_failure->reason = reason_of(code);
-    snprintf(ret_failure->text, sizeof(ret_failure->text), "%s", sqlite3_errmsg(d->handle));
-    roll_back(d);
-    bury(d, newest);
-    return err_errno(ret_failure->reason);
-}
-
-void database_checkpoint(struct database *d, bool idle)
-{
-    int limit = idle ? CHECKPOINT_IDLE_PAGES : CHECKPOINT_BUSY_PAGES;
-
-    if (d->log_pages - d->log_pages_left < limit)
-        return;
     if (sqlite3_wal_checkpoint_v2(d->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) ==
         SQLITE_OK)
         d->log_pages = d->log_pages_left = 0;
     else
         d->log_pages_left = d->log_pages; /* not again on every commit */
+    d->space.allocated_pages = 0;         /* it may have cut the file to its pages */
+}
+
+/* Once more without adding anything, from the beginning of a log that is empty again. */
+static int write_in_place(struct database *d, struct transaction *t)
+{
+    checkpoint_now(d);
+    t->in_place = true;
+    return write_all(d, t);
+}
+
+static void committed(struct database *d, const struct transaction *t)
+{
+    history_drop(&d->history, t->trimmed);
+    for (const struct change *c = t->first; c && !t->in_place; c = c->next) {
+        int64_t bytes = (int64_t)(c->key_len + c->value->len);
+
+        if (c->replaces)
+            history_add(&d->history, (struct history_row){c->replaces, c->revision, bytes});
+        if (c->deletion)
+            history_add(&d->history, (struct history_row){c->revision, c->revision, bytes});
+    }
+}
+
+static int refuse(struct database_failure *failure, enum err_reason reason, const char *text)
+{
+    failure->reason = reason;
+    (void)snprintf(failure->text, sizeof(failure->text), "%s", text);
+    return err_errno(reason);
+}
+
+int database_commit(struct database *d, const struct change *first,
+                    struct database_failure *ret_failure)
+{
+    struct transaction t = transaction_of(first);
+    const char *gone = presence_check(&d->presence);
+    int code, r;
+
+    if (gone)
+        return refuse(ret_failure, ERR_UNAVAILABLE, gone);
+    if (history_reserve(&d->history, 2 * t.count) < 0)
+        return refuse(ret_failure, ERR_INTERNAL, "out of memory");
+    space_look_again(&d->space);
+    t.in_place = d->space.scarce;
+    code = write_all(d, &t);
+    if ((code & 0xff) == SQLITE_FULL && !t.in_place) {
+        roll_back(d);
+        d->space.scarce = true;
+        if (!t.creates)
+            code = write_in_place(d, &t);
+    }
+    if (code == SQLITE_OK) {
+        committed(d, &t);
+        return 0;
+    }
+    r = refuse(ret_failure, reason_of(code), sqlite3_errstr(code));
+    roll_back(d);
+    bury(d, t.newest);
+    return r;
+}
+
+bool database_is_full(struct database *d)
+{
+    space_look_again(&d->space);
+    return d->space.scarce;
+}
+
+void database_checkpoint(struct database *d, bool idle)
+{
+    int limit = d->space.scarce ? CHECKPOINT_FULL_PAGES
+                : idle          ? CHECKPOINT_IDLE_PAGES
+                                : CHECKPOINT_BUSY_PAGES;
+
+    if (d->log_pages - d->log_pages_left >= limit)
+        checkpoint_now(d);
 }

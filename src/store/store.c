@@ -31,7 +31,7 @@ struct entry {
     struct store_item committed; /* value NULL: not there (yet) */
     struct store_item head;      /* while flights > 0; value NULL: being deleted */
     unsigned flights;            /* writes not settled */
-    int64_t id;                  /* row in the database */
+    bool damaged;                /* what is stored cannot be trusted; committed has its revision */
     char key[];
 };
 
@@ -54,8 +54,9 @@ struct store {
     struct map collections;
     struct store_collection *changed;
 
-    int64_t committed_revision, last_revision, start_revision;
-    int64_t last_id;
+    int64_t committed_revision, last_revision;
+    int64_t start_revision; /* of windows: all that was written after it is known */
+    size_t damage_count;
     uint32_t epoch;
     struct change_list turn;                   /* not yet handed to the writer */
     struct change *flight_first, *flight_last; /* all that are not settled, oldest first */
@@ -64,14 +65,13 @@ struct store {
 
 /* --- entries and collections */
 
-static struct entry *entry_new(const char *key, size_t len, int64_t id)
+static struct entry *entry_new(const char *key, size_t len)
 {
     struct entry *e = calloc(1, sizeof(*e) + len + 1);
 
     if (!e)
         return NULL;
     memcpy(e->key, key, len);
-    e->id = id;
     e->committed.key = e->head.key = e->key;
     return e;
 }
@@ -90,20 +90,19 @@ static struct entry *entry_make(struct store_collection *c, const char *key, siz
 
     if (e)
         return e;
-    e = entry_new(key, len, c->store->last_id + 1);
+    e = entry_new(key, len);
     if (!e)
         return NULL;
     if (map_put(&c->entries, key, len, e, NULL) < 0) {
         entry_free(e);
         return NULL;
     }
-    c->store->last_id++;
     return e;
 }
 
 static void entry_drop_if_unused(struct store_collection *c, struct entry *e)
 {
-    if (e->flights || e->committed.value)
+    if (e->flights || e->committed.value || e->damaged)
         return;
     (void)map_removes(&c->entries, e->key);
     entry_free(e);
@@ -204,6 +203,43 @@ void store_list(struct store_collection *c, const char *prefix, const char *afte
     }
 }
 
+/* --- damage */
+
+int64_t store_damaged(struct store_collection *c, const char *key)
+{
+    struct entry *e = map_gets(&c->entries, key);
+
+    return e && e->damaged ? e->committed.revision : 0;
+}
+
+size_t store_damage_count(const struct store *s)
+{
+    return s->damage_count;
+}
+
+void store_each_damage(struct store *s, void (*fn)(void *arg, const struct store_damage *damage),
+                       void *arg)
+{
+    if (s->damage_count == 0)
+        return;
+    map_for_each (n, &s->collections) {
+        struct store_collection *c = n->value;
+
+        map_for_each (m, &c->entries) {
+            const struct entry *e = m->value;
+
+            if (e->damaged)
+                fn(arg, &(struct store_damage){c->name, e->key, e->committed.revision});
+        }
+    }
+}
+
+static void entry_is_whole(struct store *s, struct entry *e)
+{
+    s->damage_count -= e->damaged;
+    e->damaged = false;
+}
+
 /* --- writing */
 
 static void flight_add(struct store *s, struct change *c)
@@ -226,6 +262,14 @@ static struct change *flight_pop(struct store *s)
     return c;
 }
 
+/* Of the state a write takes the place of. */
+static int64_t revision_before(const struct entry *e)
+{
+    const struct store_item *before = e->flights ? &e->head : &e->committed;
+
+    return before->value || (!e->flights && e->damaged) ? before->revision : 0;
+}
+
 static int queue_write(struct store_collection *c, const char *key, struct blob *value,
                        bool deletion, store_done_fn *done, void *arg)
 {
@@ -238,8 +282,12 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
         return -ESHUTDOWN;
     if (len > KEY_LIMIT_BYTES)
         return -ENAMETOOLONG;
-    if (deletion && !store_head(c, key))
-        return -ENOENT;
+    if (!store_head(c, key) && !store_damaged(c, key)) {
+        if (deletion)
+            return -ENOENT;
+        if (writer_disk_is_full(s->writer))
+            return -ENOSPC;
+    }
     change = change_new(key, len, value);
     if (!change)
         return -ENOMEM;
@@ -251,7 +299,7 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
     change->collection = c;
     change->collection_name = c->name;
     change->entry = e;
-    change->id = e->id;
+    change->replaces = revision_before(e);
     change->revision = ++s->last_revision;
     change->epoch = s->epoch;
     change->deletion = deletion;
@@ -329,6 +377,7 @@ static void publish(struct store *s, struct change *change)
     e->committed.revision = change->revision;
     c->committed_count += (size_t)(!before && !change->deletion);
     c->committed_count -= (size_t)(before && change->deletion);
+    entry_is_whole(s, e);
     s->committed_revision = change->revision;
     e->flights--;
     entry_drop_if_unused(c, e);
@@ -399,64 +448,128 @@ int store_watch_open(struct store_collection *c, int64_t from, void (*on_ready)(
 
 /* --- opening and closing */
 
-/* Collections are loaded in runs of the same one, so the last is remembered. */
 struct loading {
+    struct database_loading base;
     struct store *store;
-    struct store_collection *collection;
 };
 
-static struct store_collection *collection_of_row(struct loading *loading,
-                                                  const struct database_row *row)
+/* The history a watch may ask for begins behind what is not known. */
+static void restart_windows(struct store *s, int64_t revision)
 {
-    if (!loading->collection || strcmp(loading->collection->name, row->collection) != 0)
-        loading->collection = store_collection(loading->store, row->collection);
-    return loading->collection;
-}
-
-static int load_row(void *arg, const struct database_row *row, struct err *err)
-{
-    struct loading *loading = arg;
-    struct store *s = loading->store;
-    struct store_collection *c = collection_of_row(loading, row);
-    struct entry *e = c ? entry_make(c, row->key, row->key_len) : NULL;
-
-    if (!e)
-        return err_set(err, ERR_INTERNAL, "out of memory");
-    if (e->committed.value)
-        return err_set(err, ERR_INTERNAL, "the database %s is damaged: it has %s %s twice", s->path,
-                       row->collection, row->key);
-    e->id = row->id;
-    s->last_id = max_i64(s->last_id, row->id);
-    e->committed.revision = row->revision;
-    e->committed.value = blob_new(row->value, row->value_len);
-    if (!e->committed.value)
-        return err_set(err, ERR_INTERNAL, "out of memory");
-    c->committed_count++;
-    return 0;
-}
-
-static void start_window(struct store *s)
-{
-    s->start_revision = s->last_revision = s->committed_revision;
+    s->start_revision = max_i64(s->start_revision, revision);
     map_for_each (n, &s->collections) {
         struct store_collection *c = n->value;
 
-        c->window.start_revision = s->start_revision;
+        window_restart(&c->window, s->start_revision);
     }
+}
+
+static void withhold(struct store_collection *c, struct entry *e, int64_t revision)
+{
+    c->committed_count -= e->committed.value != NULL;
+    blob_unref(e->committed.value);
+    e->committed.value = NULL;
+    e->committed.revision = revision;
+    c->store->damage_count += !e->damaged;
+    e->damaged = true;
+}
+
+static struct entry *find_revision(struct store *s, int64_t revision, struct store_collection **ret)
+{
+    map_for_each (n, &s->collections) {
+        *ret = n->value;
+        map_for_each (m, &(*ret)->entries) {
+            struct entry *e = m->value;
+
+            if (e->committed.revision == revision)
+                return e;
+        }
+    }
+    return NULL;
+}
+
+/* Its key may be what is damaged, or the revision it says it took the place of: neither what the
+ * one nor what the other names is as it was written last. */
+static int load_damaged(struct store *s, const struct row *row, struct err *err)
+{
+    struct store_collection *c = store_collection(s, row->collection), *other = NULL;
+    size_t len = min_size(strlen(row->key), KEY_LIMIT_BYTES);
+    struct entry *e = c ? entry_make(c, row->key, len) : NULL, *before;
+
+    if (!e)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    before = row->previous ? find_revision(s, row->previous, &other) : NULL;
+    if (before)
+        withhold(other, before, row->revision);
+    withhold(c, e, row->revision);
+    restart_windows(s, row->revision);
+    return 0;
+}
+
+/* As a write that is committed now, of whom nobody is to be told. */
+static int load_change(struct store_collection *c, struct entry *e, const struct row *row,
+                       struct blob *value)
+{
+    struct change *change;
+
+    if (row->revision <= c->store->start_revision)
+        return 0;
+    change = change_new(row->key, row->key_len, value);
+    if (!change)
+        return -ENOMEM;
+    change->revision = row->revision;
+    change->deletion = row->deletion;
+    change->previous = e->committed.value ? blob_ref(e->committed.value) : NULL;
+    change->type = row->deletion ? STORE_DELETED : change->previous ? STORE_MODIFIED : STORE_ADDED;
+    window_add(&c->window, change);
+    change_unref(change);
+    return 0;
+}
+
+static int load_row(struct database_loading *l, const struct row *row, bool damaged,
+                    struct err *err)
+{
+    struct store *s = container_of(l, struct loading, base)->store;
+    struct store_collection *c;
+    struct blob *value;
+    struct entry *e;
+    bool replaced;
+
+    s->start_revision = max_i64(s->start_revision, l->horizon);
+    if (damaged)
+        return load_damaged(s, row, err);
+    c = store_collection(s, row->collection);
+    e = c ? entry_make(c, row->key, row->key_len) : NULL;
+    value = blob_new(row->value, row->value_len);
+    if (!e || !value || load_change(c, e, row, value) < 0) {
+        blob_unref(value);
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    }
+    replaced = e->committed.revision && e->committed.revision == row->previous;
+    c->committed_count -= e->committed.value != NULL;
+    blob_unref(e->committed.value);
+    e->committed.revision = row->revision;
+    e->committed.value = row->deletion ? NULL : blob_ref(value);
+    c->committed_count += e->committed.value != NULL;
+    entry_is_whole(s, e);
+    entry_drop_if_unused(c, e);
+    blob_unref(value);
+    return replaced;
 }
 
 static int open_all(struct store *s, struct loop *l, struct err *err)
 {
-    struct loading loading = {.store = s};
+    struct loading loading = {.base = {.row = load_row}, .store = s};
     int r;
 
     s->database = database_open(s->path, err);
     if (!s->database)
         return -EIO;
-    r = database_load(s->database, load_row, &loading, &s->committed_revision, err);
+    r = database_load(s->database, &loading.base, err);
     if (r < 0)
         return r;
-    start_window(s);
+    s->committed_revision = s->last_revision = loading.base.newest;
+    restart_windows(s, loading.base.horizon);
     s->writer = writer_new(l, s->database, came_back, s, err);
     if (!s->writer)
         return -EIO;

@@ -6,7 +6,8 @@
  * (group commit). A write is visible to store_get, store_list and watches only once it is on disk,
  * in revision order, together with its done callback; store_head shows it at once, for
  * preconditions of the writes behind it. When a commit fails, it and every write queued behind it
- * fail, head falls back to what is committed, and the store goes on.
+ * fail, head falls back to what is committed, and the store goes on. The history for watches is on
+ * disk too, and read again when the store is opened.
  *
  * All functions run on the loop's thread. A collection is a kind's "group/plural" ("/pods" for
  * core), a key is "namespace/name" or "name".
@@ -45,7 +46,8 @@ struct store_options {
     size_t window_bytes;  /* and at most this many bytes of it; 0: a default */
 };
 
-/* path: the database file, made if absent, mode 0600. The version of the layout is checked. */
+/* path: the database file, made if absent, mode 0600. One of an older layout is brought up to date.
+ */
 struct store *store_open(struct loop *l, const char *path, const struct store_options *options,
                          struct err *err) must_check;
 /* Commits what is queued, then closes. Done callbacks of writes that were queued are called; what
@@ -77,7 +79,8 @@ typedef void store_done_fn(void *arg, const struct err *err);
 /* value is the whole object; for a deletion its last state. Both with revision
  * store_next_revision() inside. Preconditions are the caller's, checked against store_head on the
  * same turn. done may be NULL. -ENOENT: nothing to delete; -ENAMETOOLONG: a key of more than 1024
- * bytes; -ESHUTDOWN: closing; -ENOMEM. Nothing has happened then. */
+ * bytes; -ENOSPC: the disk is full, and this would be a new object; -ESHUTDOWN: closing; -ENOMEM.
+ * Nothing has happened then. */
 int store_put(struct store_collection *c, const char *key, struct blob *value, store_done_fn *done,
               void *arg) must_check;
 int store_delete(struct store_collection *c, const char *key, struct blob *last,
@@ -92,5 +95,17 @@ int store_watch_open(struct store_collection *c, int64_t from, void (*on_ready)(
  * window. */
 int store_watch_next(struct store_watch *w, struct store_event *ret) must_check;
 void store_watch_free(struct store_watch *w);
+
+/* An object whose stored state was found to be damaged when the store was opened. It is neither
+ * read nor listed, in no state; a write or a deletion of its key ends that. */
+struct store_damage {
+    const char *collection, *key;
+    int64_t revision;
+};
+
+int64_t store_damaged(struct store_collection *c, const char *key); /* its revision; 0: it is not */
+size_t store_damage_count(const struct store *s);
+void store_each_damage(struct store *s, void (*fn)(void *arg, const struct store_damage *damage),
+                       void *arg);
 
 #endif

@@ -97,6 +97,13 @@ void window_add(struct window *w, struct change *c)
     w->used_bytes += bytes;
 }
 
+void window_restart(struct window *w, int64_t revision)
+{
+    while (w->count && at(w, 0)->revision <= revision)
+        drop_oldest(w);
+    w->start_revision = max_i64(w->start_revision, revision);
+}
+
 void window_release(struct window *w)
 {
     while (w->watches) {

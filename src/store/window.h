@@ -19,7 +19,8 @@ int window_init(struct window *w, int64_t start_revision, size_t limit_events,
 void window_release(struct window *w); /* watches still open are cut loose and see nothing more */
 
 void window_add(struct window *w, struct change *c); /* takes a reference of its own; cannot fail */
-void window_tell(struct window *w);                  /* watches that wait and now have something */
+void window_restart(struct window *w, int64_t revision); /* what is not newer is not known */
+void window_tell(struct window *w); /* watches that wait and now have something */
 
 int window_watch(struct window *w, int64_t from, void (*on_ready)(void *arg), void *arg,
                  struct store_watch **ret, struct err *err) must_check;

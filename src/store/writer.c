@@ -11,8 +11,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define LOOK_FOR_ROOM_S 1
 
 struct writer {
     struct database *database; /* the thread's */
@@ -20,6 +24,7 @@ struct writer {
     struct loop_wake *wake;
     pthread_t thread;
     bool started;
+    atomic_bool disk_is_full;
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t arrived;
@@ -50,13 +55,28 @@ static bool commit(struct writer *w, struct change_list *list, struct database_f
     return false;
 }
 
+/* With a full disk it looks every second whether there is room again: nobody may be writing. */
+static void wait_for_more(struct writer *w)
+{
+    struct timespec until;
+
+    if (!w->disk_is_full) {
+        pthread_cond_wait(&w->arrived, &w->lock);
+        return;
+    }
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LOOK_FOR_ROOM_S;
+    (void)pthread_cond_timedwait(&w->arrived, &w->lock, &until);
+    w->disk_is_full = database_is_full(w->database);
+}
+
 static bool take(struct writer *w, struct change_list *list)
 {
     bool any;
 
     pthread_mutex_lock(&w->lock);
     while (!w->inbox.first && !w->ending)
-        pthread_cond_wait(&w->arrived, &w->lock);
+        wait_for_more(w);
     change_list_move(list, &w->inbox);
     any = list->first != NULL;
     pthread_mutex_unlock(&w->lock);
@@ -87,8 +107,10 @@ static void *write_for_ever(void *arg)
     while (take(w, &list)) {
         struct database_failure failure;
         bool ok = commit(w, &list, &failure);
-        bool idle = give_back(w, &list, ok ? NULL : &failure);
+        bool idle;
 
+        w->disk_is_full = database_is_full(w->database);
+        idle = give_back(w, &list, ok ? NULL : &failure);
         database_checkpoint(w->database, idle);
     }
     return NULL;
@@ -146,6 +168,11 @@ void writer_receive(struct writer *w, struct change_list *ret, struct database_f
     change_list_move(ret, &w->outbox);
     *ret_failure = w->failure;
     pthread_mutex_unlock(&w->lock);
+}
+
+bool writer_disk_is_full(struct writer *w)
+{
+    return w->disk_is_full;
 }
 
 void writer_finish(struct writer *w)

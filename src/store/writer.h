@@ -16,6 +16,8 @@ void writer_send(struct writer *w, struct change_list *list);
 /* What came back, each marked failed or not. When some failed, *ret_failure says why. */
 void writer_receive(struct writer *w, struct change_list *ret,
                     struct database_failure *ret_failure);
+/* Is there no room for new objects on the disk? */
+bool writer_disk_is_full(struct writer *w);
 /* Waits until everything sent has come back and ends the thread. */
 void writer_finish(struct writer *w);
 void writer_free(struct writer *w);

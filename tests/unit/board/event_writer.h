@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "board/crc32c.h"
+#include "base/crc32c.h"
 
 static inline void put_varint(struct buf *b, uint64_t value)
 {

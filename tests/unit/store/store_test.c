@@ -383,8 +383,8 @@ static void other_layout_version_is_refused(void **state)
     put_now(f, f->pods, "a", "x");
     store_close(f->store);
     f->store = NULL;
-    run_sql(f->path, "PRAGMA user_version=2");
-    assert_refused(f, f->path, "layout 2, this muster knows layout 1");
+    run_sql(f->path, "PRAGMA user_version=3");
+    assert_refused(f, f->path, "layout 3, this muster knows layout 2");
 }
 
 static void damaged_page_is_told_when_opening(void **state)
@@ -407,16 +407,253 @@ static void damaged_page_is_told_when_opening(void **state)
     assert_refused(f, f->path, "damaged");
 }
 
-static void doubled_key_is_told_when_opening(void **state)
+static int64_t number_from(const char *path, const char *sql)
+{
+    sqlite3 *handle;
+    sqlite3_stmt *statement;
+    int64_t n;
+
+    assert_int_equal(sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, fault.real->zName),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(handle, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    n = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(handle);
+    return n;
+}
+
+/* As the version before wrote them. */
+static void database_of_layout_1_is_brought_up(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    snprintf(f->path, sizeof(f->path), "%s/old.db", f->folder);
+    run_sql(f->path,
+            "PRAGMA page_size=4096; PRAGMA journal_mode=WAL;"
+            "CREATE TABLE objects(id INTEGER PRIMARY KEY, revision INTEGER NOT NULL,"
+            " collection TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);"
+            "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+            "INSERT INTO meta VALUES('revision', 9);"
+            "INSERT INTO objects VALUES(1, 7, '/pods', 'a', 'x@7'), (2, 3, '/pods', 'b', 'y@3');"
+            "PRAGMA application_id=0x6d757374; PRAGMA user_version=1;");
+    fixture_open(f);
+    assert_true(is_at(store_get(f->pods, "a"), "x@7"));
+    assert_true(is_at(store_get(f->pods, "b"), "y@3"));
+    assert_int_equal(store_revision(f->store), 9);
+    put_now(f, f->pods, "a", "z");
+    fixture_reopen(f);
+    assert_true(is_at(store_get(f->pods, "a"), "z@10"));
+    assert_int_equal(store_count(f->pods), 2);
+    assert_int_equal(store_damage_count(f->store), 0);
+    store_close(f->store);
+    f->store = NULL;
+    assert_int_equal(number_from(f->path, "PRAGMA auto_vacuum"), 2);
+}
+
+/* --- damage */
+
+static void damage(struct fixture *f, const char *sql)
+{
+    fixture_close(f);
+    run_sql(f->path, sql);
+    fixture_open(f);
+}
+
+static void note_damage(void *arg, const struct store_damage *d)
+{
+    char *text = arg;
+
+    snprintf(text + strlen(text), 128, "%s %s %" PRId64 ";", d->collection, d->key, d->revision);
+}
+
+static void assert_damage(struct fixture *f, const char *wanted)
+{
+    char text[512] = "";
+
+    store_each_damage(f->store, note_damage, text);
+    assert_string_equal(text, wanted);
+}
+
+static void damaged_value_is_named_and_the_rest_served(void **state)
 {
     struct fixture *f = *state;
 
     put_now(f, f->pods, "a", "x");
+    put_now(f, f->pods, "b", "y");
+    put_now(f, f->pods, "b", "y");
+    put_now(f, f->jobs, "c", "z");
+    damage(f, "UPDATE writes SET value='garbage' WHERE revision=3");
+    assert_damage(f, "/pods b 3;");
+    assert_int_equal(store_damaged(f->pods, "b"), 3);
+    assert_null(store_get(f->pods, "b")); /* above all not as it was at 2 */
+    assert_null(store_head(f->pods, "b"));
+    assert_int_equal(store_count(f->pods), 1);
+    assert_true(is_at(store_get(f->pods, "a"), "x@1"));
+    assert_true(is_at(store_get(f->jobs, "c"), "z@4"));
+    assert_int_equal(store_revision(f->store), 4);
+    fixture_reopen(f);
+    assert_damage(f, "/pods b 3;");
+}
+
+static void damage_ends_with_a_write(void **state)
+{
+    struct fixture *f = *state;
+
+    put_now(f, f->pods, "a", "x");
+    put_now(f, f->pods, "b", "y");
+    damage(f, "UPDATE writes SET value='garbage'");
+    assert_int_equal(store_damage_count(f->store), 2);
+    put_now(f, f->pods, "a", "new");
+    assert_damage(f, "/pods b 2;");
+    remove_now(f, f->pods, "b");
+    assert_damage(f, "");
+    fixture_reopen(f);
+    assert_damage(f, "");
+    assert_true(is_at(store_get(f->pods, "a"), "new@3"));
+    assert_int_equal(store_count(f->pods), 1);
+}
+
+/* Neither the name that is read nor the one it must have been is shown as something it is not. */
+static void damaged_key_hides_what_it_was_of(void **state)
+{
+    struct fixture *f = *state;
+
+    put_now(f, f->pods, "a", "x");
+    put_now(f, f->pods, "a", "y");
+    put_now(f, f->pods, "b", "z");
+    damage(f, "UPDATE writes SET key='q' WHERE revision=2");
+    assert_damage(f, "/pods a 2;/pods q 2;");
+    assert_null(store_get(f->pods, "a"));
+    assert_true(is_at(store_get(f->pods, "b"), "z@3"));
+}
+
+static void every_column_is_checked(void **state)
+{
+    static const char *const changes[] = {"deletion=1", "previous=7",      "collection='/nodes'",
+                                          "key='q'",    "crc=crc+1",       "value='x@2'",
+                                          "revision=9", "key='a'||char(0)"};
+    struct fixture *f = *state;
+    char sql[128];
+
+    for (size_t i = 0; i < ELEMS(changes); i++) {
+        int64_t revision = store_next_revision(f->store);
+
+        put_now(f, f->pods, "a", "x");
+        snprintf(sql, sizeof(sql), "UPDATE writes SET %s WHERE revision=%" PRId64, changes[i],
+                 revision);
+        damage(f, sql);
+        if (store_get(f->pods, "a") && store_get(f->pods, "a")->revision == revision)
+            fail_msg("%s was not noticed", changes[i]);
+        assert_true(store_damage_count(f->store) > 0);
+    }
+}
+
+static void old_damage_that_was_overwritten_is_nobodys(void **state)
+{
+    struct fixture *f = *state;
+
+    put_now(f, f->pods, "a", "x");
+    put_now(f, f->pods, "a", "y");
+    damage(f, "UPDATE writes SET value='garbage' WHERE revision=1");
+    assert_damage(f, "");
+    assert_true(is_at(store_get(f->pods, "a"), "y@2"));
+}
+
+/* --- files that are gone */
+
+static void write_refused(struct fixture *f, const char *words)
+{
+    struct written w;
+
+    put(f, f->pods, "a", "lost", &w);
+    settle_all(f);
+    assert_int_equal(w.reason, ERR_UNAVAILABLE);
+    if (!strstr(w.text, words))
+        fail_msg("\"%s\" does not say \"%s\"", w.text, words);
+}
+
+static void writes_are_refused_while_the_files_are_gone(void **state)
+{
+    static const char *const files[] = {"muster.db", "muster.db-wal"};
+    struct fixture *f = *state;
+    char path[128], aside[128];
+
+    put_now(f, f->pods, "a", "x");
+    for (size_t i = 0; i < ELEMS(files); i++) {
+        snprintf(path, sizeof(path), "%s/%s", f->folder, files[i]);
+        snprintf(aside, sizeof(aside), "%s/aside", f->folder);
+        assert_int_equal(rename(path, aside), 0);
+        write_refused(f, "removed or replaced");
+        assert_non_null(store_get(f->pods, "a"));
+        fclose(fopen(path, "w"));
+        write_refused(f, "removed or replaced");
+        assert_int_equal(rename(aside, path), 0);
+        put_now(f, f->pods, "a", "there again");
+    }
+}
+
+/* --- size */
+
+static void put_and_remove(struct fixture *f, int from, int to, bool removing)
+{
+    static struct written w[500];
+    char key[16], *bytes = calloc(1, 8000);
+    struct blob *value = blob_new(bytes, 8000);
+
+    for (int i = from; i < to; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        w[i - from] = write_started(f);
+        assert_int_equal(removing ? store_delete(f->pods, key, value, ended, &w[i - from])
+                                  : store_put(f->pods, key, value, ended, &w[i - from]),
+                         0);
+    }
+    settle_all(f);
+    blob_unref(value);
+    free(bytes);
+}
+
+static int64_t file_bytes(struct fixture *f)
+{
+    struct stat st;
+
     store_close(f->store);
-    f->store = NULL;
-    run_sql(f->path,
-            "INSERT INTO objects SELECT id+1, revision, collection, key, value FROM objects");
-    assert_refused(f, f->path, "it has /pods a twice");
+    assert_int_equal(stat(f->path, &st), 0);
+    loop_free(f->loop);
+    fixture_open(f);
+    return st.st_size;
+}
+
+static void space_is_given_back(void **state)
+{
+    struct fixture *f = *state;
+    int64_t full;
+
+    for (int i = 0; i < 4000; i += 500)
+        put_and_remove(f, i, i + 500, false);
+    full = file_bytes(f);
+    assert_true(full > 4000 * 8000);
+    for (int i = 0; i < 4000; i += 500)
+        put_and_remove(f, i, i + 500, true);
+    for (int i = 0; i < 300; i++)
+        put_now(f, f->pods, "heartbeat", "x");
+    assert_in_range(file_bytes(f), 1, full / 2);
+    assert_int_equal(store_count(f->pods), 1);
+}
+
+/* However often it is written, an object takes no more than the history that is kept. */
+static void updates_do_not_grow_the_file(void **state)
+{
+    struct fixture *f = *state;
+    int64_t before;
+
+    for (int i = 0; i < 8; i++)
+        put_and_remove(f, 0, 500, false);
+    before = file_bytes(f);
+    for (int i = 0; i < 24; i++)
+        put_and_remove(f, 0, 500, false);
+    assert_in_range(file_bytes(f), 1, before + before / 10);
 }
 
 static void log_does_not_grow_without_end(void **state)
@@ -460,7 +697,15 @@ int main(void)
         TEST(what_is_not_our_database_is_refused),
         TEST(other_layout_version_is_refused),
         TEST(damaged_page_is_told_when_opening),
-        TEST(doubled_key_is_told_when_opening),
+        TEST(database_of_layout_1_is_brought_up),
+        TEST(damaged_value_is_named_and_the_rest_served),
+        TEST(damage_ends_with_a_write),
+        TEST(damaged_key_hides_what_it_was_of),
+        TEST(every_column_is_checked),
+        TEST(old_damage_that_was_overwritten_is_nobodys),
+        TEST(writes_are_refused_while_the_files_are_gone),
+        TEST(space_is_given_back),
+        TEST(updates_do_not_grow_the_file),
         TEST(log_does_not_grow_without_end),
     };
 

@@ -110,20 +110,66 @@ static void future_revision_waits(void **state)
     store_watch_free(w);
 }
 
-static void window_starts_where_the_store_was_opened(void **state)
+/* A daemon that is started anew must not send everybody back to listing. */
+static void watches_go_on_where_they_were_when_the_store_is_opened_again(void **state)
 {
     struct fixture *f = *state;
     struct store_watch *w;
 
     put_now(f, f->pods, "a", "x");
     put_now(f, f->jobs, "a", "x");
-    fixture_reopen(f);
-    assert_expired(f->pods, 0);
-    assert_expired(f->pods, 1);
-    assert_expired(store_collection(f->store, "/never seen"), 1);
-    w = watch_from(f->pods, 2);
     put_now(f, f->pods, "a", "y");
-    assert_next(w, 3, STORE_MODIFIED, "y@3", "x@1");
+    put_now(f, f->pods, "a", "z");
+    remove_now(f, f->pods, "a");
+    put_now(f, f->pods, "a", "again");
+    for (int i = 0; i < 2; i++) {
+        fixture_reopen(f);
+        w = watch_from(f->pods, 1);
+        assert_next(w, 3, STORE_MODIFIED, "y@3", "x@1");
+        assert_next(w, 4, STORE_MODIFIED, "z@4", "y@3");
+        assert_next(w, 5, STORE_DELETED, "gone@5", "z@4");
+        assert_next(w, 6, STORE_ADDED, "again@6", NULL);
+        assert_end(w);
+        store_watch_free(w);
+    }
+    w = watch_from(store_collection(f->store, "/never seen"), 1);
+    assert_end(w);
+    store_watch_free(w);
+    w = watch_from(f->pods, 6);
+    put_now(f, f->pods, "a", "new");
+    assert_next(w, 7, STORE_MODIFIED, "new@7", "again@6");
+    store_watch_free(w);
+}
+
+#define MANY 6000
+
+/* What is kept is bounded, and who is further behind is told. */
+static void history_on_disk_is_bounded(void **state)
+{
+    struct fixture *f = *state;
+    struct store_watch *w;
+
+    for (int i = 0; i < MANY; i++) {
+        struct blob *value = value_for(f, "x");
+
+        assert_int_equal(store_put(f->pods, i % 2 ? "a" : "b", value, NULL, NULL), 0);
+        blob_unref(value);
+        if (i % 100 == 99)
+            put_now(f, f->jobs, "c", "x");
+    }
+    fixture_reopen(f);
+    assert_expired(f->pods, 1);
+    assert_expired(f->jobs, 1);
+    w = watch_from(f->pods, store_revision(f->store) - 2000);
+    for (int64_t v = store_revision(f->store) - 1999; v <= store_revision(f->store); v++)
+        if (v % 101 != 0) {
+            struct store_event e;
+
+            assert_int_equal(store_watch_next(w, &e), 1);
+            assert_int_equal(e.revision, v);
+            assert_non_null(e.previous);
+        }
+    assert_end(w);
     store_watch_free(w);
 }
 
@@ -433,7 +479,8 @@ int main(void)
         TEST(events_carry_the_state_before_and_after),
         TEST(reader_is_told_once_until_it_sees_the_end_again),
         TEST(future_revision_waits),
-        TEST(window_starts_where_the_store_was_opened),
+        TEST(watches_go_on_where_they_were_when_the_store_is_opened_again),
+        TEST(history_on_disk_is_bounded),
         TEST(window_is_bounded_by_events),
         TEST(window_is_bounded_by_bytes),
         TEST(event_larger_than_the_window_is_still_told),

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "board/crc32c.h"
+#include "base/crc32c.h"
 
 static void published_values(void **state)
 {

@@ -2,7 +2,7 @@
  * crc32c.c - see crc32c.h. Which way is taken is found out once, at the first use: the program is
  * built for every processor of its architecture.
  */
-#include "board/crc32c.h"
+#include "base/crc32c.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -96,10 +96,15 @@ static void prepare(void)
     (void)pthread_once(&once, choose);
 }
 
-uint32_t crc32c(const void *data, size_t len)
+uint32_t crc32c_add(uint32_t crc, const void *data, size_t len)
 {
     prepare();
-    return ~best(~0u, data, len);
+    return ~best(~crc, data, len);
+}
+
+uint32_t crc32c(const void *data, size_t len)
+{
+    return crc32c_add(0, data, len);
 }
 
 uint32_t crc32c_masked(const void *data, size_t len)

@@ -1,0 +1,35 @@
+/*
+ * layout.h - the tables of the database, how a file gets them, and what a row's checksum covers.
+ *
+ *   writes(revision, previous, deletion, collection, key, value, crc)
+ *
+ * A row per write, never changed. The newest row of a key is the object, or its deletion; older
+ * ones are kept for a while for watches. previous is the revision of the row it took the place of,
+ * 0 when there was none. meta has 'revision', one that was given away (rows may have newer ones),
+ * and 'horizon': every write after it is there.
+ */
+#ifndef MUSTER_STORE_LAYOUT_H
+#define MUSTER_STORE_LAYOUT_H
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+
+struct row {
+    int64_t revision, previous;
+    bool deletion;
+    const char *collection, *key, *value;
+    size_t collection_len, key_len, value_len;
+};
+
+uint32_t row_crc(const struct row *row);
+
+/* One number; SQLITE_DONE when there is no row. */
+int layout_query(sqlite3 *handle, const char *sql, int64_t *ret);
+
+/* Inside a transaction: a fresh file gets the tables, one of the layout before is brought up to
+ * this one, any other is refused. *ret_code is SQLite's when that is what went wrong, and err is
+ * not set. */
+int layout_prepare(sqlite3 *handle, const char *path, int *ret_code, struct err *err) must_check;
+
+#endif

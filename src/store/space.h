@@ -1,0 +1,27 @@
+/*
+ * space.h - room on the disk that is kept for the database, so that a full disk refuses only what
+ * would make it fuller. It lies inside the database's own files, where nobody else can take it: the
+ * log is allocated ahead, and the file grows before a transaction that needs it is committed.
+ */
+#ifndef MUSTER_STORE_SPACE_H
+#define MUSTER_STORE_SPACE_H
+
+#include <sqlite3.h>
+
+#include "base/base.h"
+
+struct space {
+    sqlite3 *handle;
+    const char *path, *log_path; /* the caller's */
+    int64_t allocated_pages;     /* the file has room for so many; 0: not known */
+    bool scarce;
+};
+
+void space_init(struct space *s, sqlite3 *handle, const char *path, const char *log_path);
+/* The file is to have so many pages. false, and scarce: there is no room for them. */
+bool space_want_pages(struct space *s, int64_t pages);
+void space_look_again(struct space *s); /* scarce no more when there is room */
+/* All that is in the log is in the file, and both are closed. */
+void space_empty_log(const char *log_path);
+
+#endif
