@@ -4,12 +4,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "base/log.h"
 #include "cli/local_progress.h"
 #include "cli/supervisor_image.h"
 #include "console/curves.h"
@@ -61,6 +63,14 @@ static void set_address(struct daemon *d, const char *listen)
                    server_port(d->server));
 }
 
+static void say_damaged(void *arg, const struct store_damage *d)
+{
+    (void)arg;
+    log_error("%s %s is damaged in the database (revision %" PRId64
+              ") and not served; delete it or create it anew, or restore muster.db from a copy",
+              d->collection, d->key, d->revision);
+}
+
 static int start_server(struct daemon *d, struct arena *a, const struct daemon_options *o,
                         struct err *err)
 {
@@ -68,11 +78,14 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
     const char *token = NULL;
     int r = home_token(a, o->home, &token, err);
 
+    if (r == 0)
+        r = home_check_database(o->home, err);
     if (r)
         return r;
     d->store = store_open(d->loop, o->home->db_path, NULL, err);
     if (!d->store)
         return -EIO;
+    store_each_damage(d->store, say_damaged, NULL);
     how.store = d->store;
     d->server = server_new(&how, err);
     if (!d->server)

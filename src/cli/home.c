@@ -2,8 +2,10 @@
  * may run programs as this user. */
 #include "cli/home.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +161,17 @@ static int take_lock(int fd)
     return 0;
 }
 
+/* In place and always of one length: a full disk has no room for a file that was made empty. */
+static int write_lock(int fd, const char *text)
+{
+    char whole[LOCK_TEXT_SIZE];
+    size_t len = min_size(strlen(text), sizeof(whole));
+
+    memset(whole, '\n', sizeof(whole));
+    memcpy(whole, text, len);
+    return pwrite(fd, whole, sizeof(whole), 0) == sizeof(whole) ? 0 : -errno;
+}
+
 int home_lock(const struct home *h, int *ret_fd, struct err *err)
 {
     int fd = open(h->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -173,8 +186,9 @@ int home_lock(const struct home *h, int *ret_fd, struct err *err)
         close(fd);
         return r;
     }
-    if (ftruncate(fd, 0) != 0) { /* what the last holder wrote is not true any more */
-        r = system_error(err, errno, "write", h->lock_path);
+    r = write_lock(fd, ""); /* what the last holder wrote is not true any more */
+    if (r < 0) {
+        r = system_error(err, -r, "write", h->lock_path);
         close(fd);
         return r;
     }
@@ -185,12 +199,68 @@ int home_lock(const struct home *h, int *ret_fd, struct err *err)
 int home_announce(int lock_fd, const char *address, struct err *err)
 {
     char text[LOCK_TEXT_SIZE];
-    int n = snprintf(text, sizeof(text), "%d %s\n", (int)getpid(), address);
+    int r;
 
-    if (n < 0 || (size_t)n >= sizeof(text) || ftruncate(lock_fd, 0) != 0 ||
-        pwrite(lock_fd, text, (size_t)n, 0) != n)
-        return system_error(err, errno, "write", "the lock file");
+    (void)snprintf(text, sizeof(text), "%d %s", (int)getpid(), address);
+    r = write_lock(lock_fd, text);
+    return r < 0 ? system_error(err, -r, "write", "the lock file") : 0;
+}
+
+/* --- the database */
+
+static bool has_entries(const char *path)
+{
+    DIR *d = opendir(path);
+    const struct dirent *e;
+    bool any = false;
+
+    while (d && !any && (e = readdir(d)) != NULL)
+        any = e->d_name[0] != '.';
+    if (d)
+        (void)closedir(d);
+    return any;
+}
+
+static int make_private(const char *path, const struct stat *st, struct err *err)
+{
+    if ((st->st_mode & 077) == 0)
+        return 0;
+    if (chmod(path, 0600) != 0)
+        return system_error(err, errno, "protect", path);
+    log_warn("%s could be read by others (mode %03o); it is yours alone again", path,
+             st->st_mode & 0777);
     return 0;
+}
+
+static int refuse_to_begin(const struct home *h, bool empty, const char *left, struct err *err)
+{
+    int r = err_set(err, ERR_CONFLICT, "the database %s is %s, but %s is there", h->db_path,
+                    empty ? "empty" : "missing", left);
+
+    err_hint(err,
+             "restore it from a copy; to begin anew without its objects, use another --dir or move "
+             "pods, kubeconfig and muster.db-wal out of this one");
+    return r;
+}
+
+int home_check_database(const struct home *h, struct err *err)
+{
+    char log[PATH_MAX];
+    struct stat db, wal;
+    bool there = stat(h->db_path, &db) == 0, has_log;
+    int r = 0;
+
+    (void)snprintf(log, sizeof(log), "%s-wal", h->db_path);
+    has_log = stat(log, &wal) == 0;
+    if (there && db.st_size > 0) {
+        r = make_private(h->db_path, &db, err);
+        return r == 0 && has_log ? make_private(log, &wal, err) : r;
+    }
+    if (has_entries(h->pods_path))
+        return refuse_to_begin(h, there, h->pods_path, err);
+    if (access(h->kubeconfig_path, F_OK) == 0) /* made only when there was a database */
+        return refuse_to_begin(h, there, h->kubeconfig_path, err);
+    return has_log && wal.st_size > 0 ? refuse_to_begin(h, there, log, err) : 0;
 }
 
 int home_find_holder(const struct home *h, struct home_holder *ret, struct err *err)

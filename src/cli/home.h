@@ -34,6 +34,10 @@ int home_announce(int lock_fd, const char *address, struct err *err) must_check;
 /* 1: a daemon holds the folder; 0: none does; negative errno. */
 int home_find_holder(const struct home *h, struct home_holder *ret, struct err *err) must_check;
 
+/* Refuses a folder whose pods or log are there and whose database is not: another cluster must not
+ * begin in silence. Takes back what others may read of it. The lock must be held. */
+int home_check_database(const struct home *h, struct err *err) must_check;
+
 /* The bearer token, made on first use. */
 int home_token(struct arena *a, const struct home *h, const char **ret, struct err *err) must_check;
 /* address: "127.0.0.1:7447". Left alone when it says the same already. */

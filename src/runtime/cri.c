@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,12 +98,15 @@ static void flush(struct cri_writer *w, struct cri_state *to)
     }
     if (done == w->out.len && !w->out.failed) {
         to->size += (off_t)done;
+        if (w->note_len > 0)
+            to->told_bytes = to->lost_bytes;
     } else {
-        to->lost_bytes += w->out.len;
+        to->lost_bytes += w->out.len - w->note_len;
         if (w->fd >= 0 && ftruncate(w->fd, to->size) != 0)
             to->size += (off_t)done; /* the torn entry stays; readers skip what does not parse */
     }
     buf_clear(&w->out);
+    w->note_len = 0;
 }
 
 /* --- entries --- */
@@ -115,15 +119,22 @@ struct feed {
     char header[CRI_HEADER_LEN];
 };
 
+static void set_stream(struct feed *f, enum cri_stream s)
+{
+    f->stream = s;
+    memcpy(f->header + CRI_STAMP_LEN + 1, stream_names[s], 6);
+}
+
 static struct feed feed_begin(struct cri_writer *w, const struct cri_state *from,
                               struct cri_state *to, enum cri_stream s, int64_t sec, int64_t nsec)
 {
-    struct feed f = {.w = w, .to = to, .stream = s};
+    struct feed f = {.w = w, .to = to};
     char stamp[TIME_TEXT_SIZE];
 
     to->segment = from->segment;
     to->size = from->size;
     to->lost_bytes = from->lost_bytes;
+    to->told_bytes = from->told_bytes;
     for (int i = 0; i < CRI_STREAMS; i++) {
         to->pending[i].len = from->pending[i].len;
         memcpy(to->pending[i].text, from->pending[i].text, from->pending[i].len);
@@ -133,15 +144,34 @@ static struct feed feed_begin(struct cri_writer *w, const struct cri_state *from
     (void)time_format_nano(sec, nsec, stamp);
     memcpy(f.header, stamp, CRI_STAMP_LEN);
     f.header[CRI_STAMP_LEN] = ' ';
-    memcpy(f.header + CRI_STAMP_LEN + 1, stream_names[s], 6);
+    set_stream(&f, s);
     memcpy(f.header + CRI_STAMP_LEN + 7, " F ", 3);
     return f;
+}
+
+/* What is missing is told where it is missing, as soon as there is room again. */
+static void tell_lost(struct feed *f)
+{
+    enum cri_stream s = f->stream;
+
+    if (f->w->out.len > 0 || f->to->lost_bytes == f->to->told_bytes)
+        return;
+    set_stream(f, CRI_STDERR);
+    f->header[CRI_STAMP_LEN + 8] = 'F';
+    buf_add(&f->w->out, f->header, CRI_HEADER_LEN);
+    buf_addf(&f->w->out, "[muster: %" PRIu64 " bytes of this log could not be written here]\n",
+             f->to->lost_bytes - f->to->told_bytes);
+    f->w->note_len = f->w->out.len;
+    set_stream(f, s);
 }
 
 static void emit(struct feed *f, char tag, const char *text, size_t len)
 {
     size_t held = f->to->pending[f->stream].len;
-    char *out = buf_reserve(&f->w->out, CRI_HEADER_LEN + held + len + 1);
+    char *out;
+
+    tell_lost(f);
+    out = buf_reserve(&f->w->out, CRI_HEADER_LEN + held + len + 1);
 
     if (!out) {
         f->to->lost_bytes += held + len;
@@ -201,9 +231,9 @@ void cri_writer_end(struct cri_writer *w, const struct cri_state *from, struct c
 {
     struct feed f = feed_begin(w, from, to, CRI_STDOUT, sec, nsec);
 
+    tell_lost(&f);
     for (int s = 0; s < CRI_STREAMS; s++) {
-        f.stream = (enum cri_stream)s;
-        memcpy(f.header + CRI_STAMP_LEN + 1, stream_names[s], 6);
+        set_stream(&f, (enum cri_stream)s);
         if (to->pending[s].len > 0)
             emit(&f, 'F', "", 0);
     }

@@ -72,7 +72,7 @@ void output_begin_run(struct output *o, uint32_t run)
         next->words = (struct last_words){.raw_len = 0};
         next->cri.segment = 0;
         next->cri.size = 0;
-        next->cri.lost_bytes = 0;
+        next->cri.lost_bytes = next->cri.told_bytes = 0;
         for (int i = 0; i < CRI_STREAMS; i++)
             next->cri.pending[i].len = 0;
         commit(o);
@@ -166,7 +166,8 @@ void output_end(struct output *o)
             if (!output_move(o, (enum cri_stream)s))
                 break;
     now = output_log(o);
-    if (now->cri.pending[CRI_STDOUT].len + now->cri.pending[CRI_STDERR].len > 0) {
+    if (now->cri.pending[CRI_STDOUT].len + now->cri.pending[CRI_STDERR].len > 0 ||
+        now->cri.lost_bytes > now->cri.told_bytes) {
         (void)clock_gettime(CLOCK_REALTIME, &t);
         next = other_log(o);
         next->run = now->run;

@@ -52,6 +52,8 @@ int verb_delete(struct server_request *r, struct err *err)
 
     if (rc == 0)
         rc = check_protected(r, err);
+    if (rc == 0 && damaged_is_deleted(r, dry_run, &rc, err))
+        return rc;
     return rc < 0 ? rc : delete_one(r, &removal, dry_run, 200, NULL, err);
 }
 

@@ -3,7 +3,8 @@
 #include "server/shape.h"
 
 /* The definition of a kind that is compiled in is in no store. */
-static int get_builtin(struct server_request *r, struct shape *shape, struct err *err)
+static int get_builtin(struct server_request *r, const char *key, struct shape *shape,
+                       struct err *err)
 {
     const struct kind *k = r->route.kind;
     struct json *crd = k == &kind_crd ? crd_builtin(r->server, r->arena, r->route.name) : NULL;
@@ -11,7 +12,7 @@ static int get_builtin(struct server_request *r, struct shape *shape, struct err
     int rc;
 
     if (!crd)
-        return not_found(err, k, r->route.name);
+        return object_missing(r->server, k, key, r->route.name, err);
     rc = arena_failed(r->arena) ? out_of_memory(err) : shape_event(shape, NULL, crd, true, &b, err);
     if (rc == 0)
         reply_buf(r, 200, JSON_TYPE, &b);
@@ -33,7 +34,7 @@ int verb_get(struct server_request *r, struct err *err)
     if (!key)
         rc = out_of_memory(err);
     else if (!item)
-        rc = get_builtin(r, &shape, err);
+        rc = get_builtin(r, key, &shape, err);
     else if (shape_copies(&shape))
         reply_blob(r, 200, item->value);
     else if ((rc = shape_single(&shape, item->value, &b, err)) == 0)

@@ -132,6 +132,12 @@ int request_write(struct server_request *r, const char *key, struct json *object
 int request_unchanged(struct server_request *r, const struct store_item *item,
                       struct err *err) must_check;
 
+/* 404, or what is to be said of an object that is damaged (damage.c). */
+int object_missing(struct server *s, const struct kind *k, const char *key, const char *name,
+                   struct err *err);
+/* Deletes the object the path names if it is damaged: nothing of it can be looked at before. false:
+ * it is not. */
+bool damaged_is_deleted(struct server_request *r, bool dry_run, int *ret, struct err *err);
 /* The object the path names, as writes see it (store_head), parsed; 404 when it is not there. */
 struct json *request_load(struct server_request *r, const char **ret_key,
                           const struct store_item **ret_item, struct err *err) must_check;
@@ -301,8 +307,8 @@ verb_fn verb_list, verb_watch, verb_get, verb_create, verb_update, verb_patch, v
     verb_delete_collection, verb_log, verb_bind, verb_evict, verb_get_scale, verb_set_scale,
     verb_exec, verb_attach, verb_forward, verb_token;
 /* Not of one kind: */
-verb_fn verb_version, verb_health, verb_ready, verb_discover_core, verb_discover_groups,
-    verb_openapi_v2, verb_openapi_v3;
+verb_fn verb_version, verb_health, verb_ready, verb_storage, verb_discover_core,
+    verb_discover_groups, verb_openapi_v2, verb_openapi_v3;
 /* /apis/G and /apis/G/V, /api/v1; version NULL for a group. */
 int discover_group(struct server_request *r, const char *group, const char *version,
                    struct err *err) must_check;

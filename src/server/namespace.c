@@ -110,7 +110,7 @@ int namespace_check(struct server_request *r, const char *name, struct err *err)
     if (!item) {
         r->route.kind = &kind_namespace; /* the Status is about the namespace */
         r->route.name = r->route.ns;
-        return not_found(err, &kind_namespace, r->route.ns);
+        return object_missing(r->server, &kind_namespace, r->route.ns, r->route.ns, err);
     }
     if (!is_terminating(r->arena, item->value))
         return 0;

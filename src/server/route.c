@@ -60,6 +60,7 @@ static const struct {
 } fixed[] = {
     {"healthz", true, true, verb_health},
     {"livez", true, true, verb_health},
+    {"readyz/storage", false, false, verb_storage},
     {"readyz", true, true, verb_ready},
     {"version", false, true, verb_version},
     {"api", false, false, verb_discover_core},

@@ -66,6 +66,10 @@ static int store_refused(int rc, struct err *err)
 {
     if (rc == -ENAMETOOLONG)
         return err_set(err, ERR_BAD_REQUEST, "the name is too long");
+    if (rc == -ENOSPC)
+        return err_set(
+            err, ERR_UNAVAILABLE,
+            "the disk is full: nothing new is taken until there is room; deleting works");
     if (rc == -ESHUTDOWN)
         return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
     return out_of_memory(err);
@@ -217,7 +221,7 @@ struct json *request_load(struct server_request *r, const char **ret_key,
     if (crd_check_builtin(r, r->route.name, err) < 0)
         return NULL;
     if (!item) {
-        not_found(err, k, r->route.name);
+        (void)object_missing(r->server, k, key, r->route.name, err);
         return NULL;
     }
     *ret_key = key;

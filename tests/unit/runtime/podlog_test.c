@@ -1,6 +1,8 @@
 /* podlog_test.c - the log's way from a program's pipe to a reader. */
 #include "pod_fixture.h"
 
+#include <sys/resource.h>
+
 #include "base/timefmt.h"
 #include "runtime/cri.h"
 
@@ -268,6 +270,44 @@ static void a_full_disk_costs_only_the_log(void **state)
     assert_int_equal(close(dir_fd), 0);
 }
 
+static void feed_line(struct cri_writer *w, struct cri_state states[4], size_t step,
+                      const char *line)
+{
+    cri_writer_feed(w, &states[step], &states[step + 1], CRI_STDOUT, line, strlen(line), 0, 0);
+}
+
+static void lost_lines_are_told_where_they_are_missing(void **state)
+{
+    static struct cri_state states[5];
+    struct fixture *f = *state;
+    int fd, dir_fd = open(f->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct rlimit before, small;
+    struct cri_writer w;
+    char text[512] = "";
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = (struct rlimit){.rlim_cur = 100, .rlim_max = before.rlim_max};
+    cri_writer_init(&w, dir_fd, "main", 0, (struct cri_limits){.segment_bytes = 0});
+    feed_line(&w, states, 0, "a\nb\n"); /* 84 bytes */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    feed_line(&w, states, 1, "c\n");
+    feed_line(&w, states, 2, "d\n");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    feed_line(&w, states, 3, "e\n");
+    cri_writer_release(&w);
+    fd = openat(dir_fd, "main.0.0.log", O_RDONLY | O_CLOEXEC);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    assert_non_null(strstr(text, "stdout F b\n"));
+    assert_non_null(
+        strstr(text, "stderr F [muster: 84 bytes of this log could not be written here]\n"));
+    assert_non_null(strstr(text, "here]\n1970-01-01T00:00:00.000000000Z stdout F e\n"));
+    assert_null(strstr(text, " F c"));
+    assert_int_equal(states[4].told_bytes, 84);
+    close(fd);
+    assert_int_equal(close(dir_fd), 0);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, fixture_setup, fixture_teardown)
 
 int main(int argc, char **argv)
@@ -288,6 +328,7 @@ int main(int argc, char **argv)
         T(a_bad_or_unknown_name_is_refused),
         T(rotated_files_are_read_as_one),
         T(a_full_disk_costs_only_the_log),
+        T(lost_lines_are_told_where_they_are_missing),
     };
     int ret;
 

@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+"""What happens to the data folder: garbage in the database, files that are gone, a disk that is full, a daemon that is
+started anew under its watchers."""
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import harness  # noqa: E402
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+MEGABYTE = 1 << 20
+
+
+def config_map(name, text, **metadata):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": {"text": text}}
+
+
+class Storage(unittest.TestCase):
+    options = ("--only", "api")
+
+    def setUp(self):
+        self.daemon = harness.Daemon(*self.options)
+        self.addCleanup(self.check_closed)
+
+    def check_closed(self):
+        self.assertEqual(self.daemon.close(), [])
+
+    def put(self, name, text, method="POST", expect=(200, 201), **metadata):
+        path = CONFIG_MAPS if method == "POST" else f"{CONFIG_MAPS}/{name}"
+        return self.daemon.call(method, path, config_map(name, text, **metadata), expect)
+
+    def names(self):
+        return [item["metadata"]["name"] for item in self.daemon.list(CONFIG_MAPS)]
+
+    def file(self, name):
+        return pathlib.Path(self.daemon.folder, name)
+
+    def garble(self, text):
+        """Writes over the text wherever it stands in the database; the daemon is stopped and started."""
+        self.daemon.terminate()
+        content = self.file("muster.db").read_bytes()
+        self.assertIn(text.encode(), content)
+        self.file("muster.db").write_bytes(content.replace(text.encode(), b"#" * len(text)))
+        self.daemon.start()
+
+    def refused(self):
+        """What `muster up` says when it does not start."""
+        done = self.daemon.cli("up", "--listen", "127.0.0.1:0", *self.options, timeout=harness.PATIENCE)
+        self.assertNotEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+
+class Damage(Storage):
+    def test_a_damaged_object_is_named_and_the_others_are_served(self):
+        self.put("whole", "left alone")
+        self.put("hurt", "as it was at first")
+        self.put("hurt", "as it was at last", "PUT")
+        self.garble("as it was at last")
+        self.assertEqual(self.names(), ["whole"])
+        status, text = self.daemon.request("GET", f"{CONFIG_MAPS}/hurt")
+        self.assertEqual(status, 500, text)
+        self.assertIn(b"damaged", text)
+        self.assertIn("/configmaps default/hurt is damaged", self.daemon.output())
+        status, text = self.daemon.request("GET", "/readyz/storage")
+        self.assertEqual((status, b"/configmaps default/hurt" in text), (500, True), text)
+        self.assertEqual(self.daemon.request("GET", "/readyz")[0], 200)
+        self.daemon.call("DELETE", f"{CONFIG_MAPS}/hurt")
+        self.assertEqual(self.daemon.request("GET", "/readyz/storage"), (200, b"ok"))
+        self.put("hurt", "made anew")
+        self.assertEqual(self.names(), ["hurt", "whole"])
+
+    def test_names_of_damaged_objects_are_the_owners(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+        self.addCleanup(connection.close)
+        connection.request("GET", "/readyz/storage")
+        self.assertEqual(connection.getresponse().status, 401)
+
+
+class DamagedOwner(Storage):
+    options = ()
+
+    def test_what_a_damaged_object_owned_is_not_collected(self):
+        owner = self.put("owner", "owner of others")["metadata"]["uid"]
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner}
+        self.put("owned", "kept", ownerReferences=[reference])
+        self.garble("owner of others")
+        gone = {**reference, "name": "nobody", "uid": "0-0-0"}
+        self.put("orphan", "to be collected", ownerReferences=[gone])
+        self.daemon.wait_for(CONFIG_MAPS, lambda found: "orphan" not in found, "the orphan to be collected")
+        self.assertEqual(self.names(), ["owned"])
+
+
+class Lost(Storage):
+    def test_a_lost_database_is_not_a_new_cluster(self):
+        self.daemon.terminate()
+        database = self.file("muster.db").read_bytes()
+        self.file("muster.db").unlink()
+        self.assertIn("is missing, but", self.refused())
+        self.file("muster.db").write_bytes(b"")
+        self.assertIn("restore it from a copy", self.refused())
+        self.file("muster.db").write_bytes(database)
+        self.daemon.start()
+
+    def test_writes_are_refused_while_the_folder_is_gone(self):
+        self.put("before", "x")
+        aside = self.daemon.folder + "-aside"
+        os.rename(self.daemon.folder, aside)
+        self.put("lost", "x", expect=(503,))
+        os.mkdir(self.daemon.folder, 0o700)
+        self.put("lost", "x", expect=(503,))
+        self.assertEqual(self.names(), ["before"])
+        os.rmdir(self.daemon.folder)
+        os.rename(aside, self.daemon.folder)
+        self.put("after", "x")
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.names(), ["after", "before"])
+
+    def test_a_database_others_could_read_is_private_again(self):
+        self.daemon.terminate()
+        self.file("muster.db").chmod(0o644)
+        self.daemon.start()
+        self.assertEqual(self.file("muster.db").stat().st_mode & 0o777, 0o600)
+        self.assertIn("could be read by others (mode 644)", self.daemon.output())
+
+
+class Restart(Storage):
+    def test_a_watch_goes_on_after_a_restart(self):
+        version = self.put("a", "1")["metadata"]["resourceVersion"]
+        self.put("a", "2", "PUT")
+        self.put("b", "1")
+        self.daemon.call("DELETE", f"{CONFIG_MAPS}/b")
+        for stop in (self.daemon.terminate, self.daemon.kill):
+            stop()
+            self.daemon.start()
+            path = f"{CONFIG_MAPS}?watch=true&timeoutSeconds=1&resourceVersion={version}"
+            events = [json.loads(line) for line in self.daemon.request("GET", path)[1].splitlines()]
+            self.assertEqual([(e["type"], e["object"].get("data", {}).get("text")) for e in events],
+                             [("MODIFIED", "2"), ("ADDED", "1"), ("DELETED", "1")])
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a file system of its own needs root")
+class FullDisk(Storage):
+    options = ()
+
+    def setUp(self):
+        self.disk = tempfile.mkdtemp(prefix="muster-disk-")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={24 * MEGABYTE},mode=0700", "none", self.disk], check=True)
+        self.addCleanup(os.rmdir, self.disk)
+        self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
+        before, tempfile.tempdir = tempfile.tempdir, self.disk
+        try:
+            super().setUp()
+        finally:
+            tempfile.tempdir = before
+
+    def fill(self):
+        """As a program does that writes until it cannot: whatever becomes free is taken at once."""
+        with open(os.path.join(self.disk, "filler"), "ab", buffering=0) as file:
+            for size in (MEGABYTE, 4096, 1):
+                with contextlib.suppress(OSError):
+                    while True:
+                        file.write(b"x" * size)
+
+    def fill_all(self):
+        """And nothing new is taken any more."""
+        for number in range(10000):
+            self.fill()
+            status, text = self.daemon.request("POST", CONFIG_MAPS, config_map(f"more-{number}", "x" * 20000))
+            if status == 503:
+                self.assertIn(b"full", text)
+                return
+        self.fail("the disk does not become full")
+
+    def test_deletes_succeed_and_the_daemon_starts(self):
+        self.daemon.create(harness.job("train", ["sleep", "1000"], replicas=1, grace=0))
+        self.daemon.wait_running("train", 1)
+        for number in range(40):
+            self.put(f"c-{number}", "x" * 1000)
+        self.fill_all()
+        for number in range(20):
+            self.fill()
+            self.daemon.call("DELETE", f"{CONFIG_MAPS}/c-{number}")
+        self.daemon.kill()
+        self.fill()
+        self.daemon.start()
+        self.assertNotIn("c-0", self.names())
+        for number in range(20, 40):
+            self.fill()
+            self.daemon.call("DELETE", f"{CONFIG_MAPS}/c-{number}")
+        self.daemon.terminate()
+        self.fill()
+        self.daemon.start()
+        self.daemon.call("DELETE", f"{harness.JOBS.format(ns='default')}/train")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: not pods, "the pod to be gone")
+        os.unlink(os.path.join(self.disk, "filler"))
+        while self.daemon.request("POST", CONFIG_MAPS, config_map("room", "again"))[0] == 503:
+            pass
+        self.assertIn("room", self.names())
+
+
+if __name__ == "__main__":
+    harness.main()
