@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/json.h"
 #include "base/list.h"
@@ -334,6 +335,24 @@ static void handle_path(struct request *q, size_t i)
         paths[i].handle(q);
 }
 
+static void note_impersonation(void *arg, const char *name, const char *value)
+{
+    static const char prefix[] = "Impersonate-";
+
+    (void)value;
+    if (strncasecmp(name, prefix, strlen(prefix)) == 0)
+        *(bool *)arg = true;
+}
+
+/* They would not be passed on, and whoever sends them must not get the signed-in user's answer. */
+static bool wants_to_impersonate(const struct httpd_request *http)
+{
+    bool found = false;
+
+    httpd_each_header(http, note_impersonation, &found);
+    return found;
+}
+
 static void handle(void *arg, struct httpd_request *http)
 {
     struct request q = {.mount = {.http = http, .may = may, .transport = users_transport},
@@ -343,6 +362,12 @@ static void handle(void *arg, struct httpd_request *http)
 
     if (place_check(http, &err) < 0) {
         place_refuse(http, &err);
+        return;
+    }
+    if (wants_to_impersonate(http)) {
+        refuse(http, ERR_BAD_REQUEST,
+               "this console asks as who signed in: send Impersonate headers to the API server "
+               "itself");
         return;
     }
     while (i < ELEMS(paths) && !fits(i, http))

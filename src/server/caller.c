@@ -98,6 +98,9 @@ const struct caller *caller_clone(struct arena *a, const struct caller *who)
                                 .groups = clone_groups(a, who->groups),
                                 .ns = arena_strdup(a, who->ns),
                                 .name = arena_strdup(a, who->name),
+                                .pod = arena_strdup(a, who->pod ? who->pod : ""),
+                                .pod_uid = arena_strdup(a, who->pod_uid ? who->pod_uid : ""),
+                                .until_ms = who->until_ms,
                                 .extra = who->extra ? json_clone(a, who->extra) : NULL};
     return arena_failed(a) ? NULL : copy;
 }

@@ -21,6 +21,8 @@ struct caller {
     const char *user, *uid;
     const char *const *groups; /* ends with NULL */
     const char *ns, *name;     /* of a service account; "" for others */
+    const char *pod, *pod_uid; /* CALLER_ACCOUNT: the pod its token is bound to; "" for none */
+    int64_t until_ms;          /* CALLER_ACCOUNT: its token's end */
     const struct json *extra;  /* {"key": ["value", ...]}, or NULL */
 };
 

@@ -187,7 +187,6 @@ static bool copy_call(struct api_stream *c, const struct api_call *call)
     struct server_request *r = &c->request;
 
     r->front = &local_front;
-    r->caller = c->local->caller;
     r->arena = &c->arena;
     r->method = arena_strdup(&c->arena, call->method);
     r->path = arena_strndup(&c->arena, call->path, (size_t)(mark - call->path));
@@ -264,10 +263,20 @@ static void deliver_stream(struct local *l, struct api_stream *c)
         enqueue(c); /* there may be more */
 }
 
+/* A tab is open longer than an account may be there. */
+static const struct caller *caller_now(struct local *l, struct arena *a)
+{
+    if (l->caller && l->caller->kind == CALLER_ACCOUNT &&
+        !token_is_still_good(l->server, a, l->caller))
+        return NULL;
+    return l->caller;
+}
+
 static void work_on(struct local *l, struct api_stream *c)
 {
     if (!c->asked) {
         c->asked = true;
+        c->request.caller = caller_now(l, &c->arena);
         server_handle(l->server, &c->request); /* calls nobody back: the answer is queued */
         return;
     }

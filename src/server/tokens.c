@@ -99,6 +99,14 @@ static bool is_there(struct server *s, struct arena *a, const struct kind *k, co
     return object && strcmp(object_uid(object), uid) == 0;
 }
 
+bool token_is_still_good(struct server *s, struct arena *a, const struct caller *account)
+{
+    return account->until_ms > clock_now_ms(s->clock) &&
+           is_there(s, a, &kind_service_account, account->ns, account->name, account->uid) &&
+           (!*account->pod_uid ||
+            is_there(s, a, &kind_pod, account->ns, account->pod, account->pod_uid));
+}
+
 const struct caller *token_caller(struct server *s, struct arena *a, const char *token)
 {
     const struct json *claims = read_claims(s, a, token);
@@ -106,20 +114,18 @@ const struct caller *token_caller(struct server *s, struct arena *a, const char 
     const struct json *account = json_get(about, "serviceaccount"), *pod = json_get(about, "pod");
     struct caller *who = arena_alloc(a, sizeof(*who));
 
-    if (!claims || !who || json_get_int(claims, "exp", 0) * 1000 <= clock_now_ms(s->clock))
+    if (!claims || !who)
         return NULL;
     *who = (struct caller){.kind = CALLER_ACCOUNT,
                            .ns = json_get_string(about, "namespace", ""),
                            .name = json_get_string(account, "name", ""),
                            .uid = json_get_string(account, "uid", ""),
-                           .user = json_get_string(claims, "sub", "")};
+                           .user = json_get_string(claims, "sub", ""),
+                           .pod = json_get_string(pod, "name", ""),
+                           .pod_uid = json_get_string(pod, "uid", ""),
+                           .until_ms = json_get_int(claims, "exp", 0) * 1000};
     who->groups = caller_account_groups(a, who->ns);
-    if (!who->groups || !is_there(s, a, &kind_service_account, who->ns, who->name, who->uid))
-        return NULL;
-    if (pod && !is_there(s, a, &kind_pod, who->ns, json_get_string(pod, "name", ""),
-                         json_get_string(pod, "uid", "")))
-        return NULL;
-    return who;
+    return who->groups && token_is_still_good(s, a, who) ? who : NULL;
 }
 
 /* --- making ---------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@
 void tokens_set_secret(struct server *s, const char *secret);
 /* The account, in the arena. NULL: not one of ours, too old, or its account or pod is gone. */
 const struct caller *token_caller(struct server *s, struct arena *a, const char *token) must_check;
+/* Whether an account that showed its token earlier would be known with it now. */
+bool token_is_still_good(struct server *s, struct arena *a, const struct caller *account);
 
 /* A signature of text with the server's key, in letters a cookie may hold. NULL without memory. */
 const char *token_sign(struct server *s, struct arena *a, const char *text) must_check;

@@ -259,6 +259,10 @@ class Stream(harness.WithDaemon):
         tab.say(id=other, op="stop")  # or it would be told so again
         self.make("seen")
         self.assertEqual(tab.next()["object"]["metadata"]["name"], "seen")
+        self.daemon.call("DELETE", f"{ACCOUNTS}/guest")
+        last = tab.begin("watch", MAPS)  # its role is still there, but nobody who could have it
+        message = tab.next()
+        self.assertEqual((message["id"], message["code"]), (last, 401))
 
     # --- logs
 

@@ -289,8 +289,12 @@ class Process(unittest.TestCase):
         status, _, body = self.console.ask("GET", "/api/v1/nodes", cookie=guest)
         self.assertEqual(status, 403)
         self.assertIn('User \\"system:serviceaccount:default:guest\\" cannot list resource \\"nodes\\"', body.decode())
-        for headers in ({"Impersonate_User": "owner"}, {"Authorization": f"Bearer {self.daemon.token}"}):
-            self.assertEqual(self.console.ask("GET", "/api/v1/nodes", cookie=guest, **headers)[0], 403)
+        self.assertEqual(self.console.ask("GET", "/api/v1/nodes", cookie=guest,
+                                          Authorization=f"Bearer {self.daemon.token}")[0], 403)
+        for cookie in (owner, guest):  # rather than the answer to somebody else than who was meant
+            status, _, body = self.console.ask("GET", "/api/v1/nodes", cookie=cookie, Impersonate_User="alice")
+            self.assertEqual(status, 400, body)
+            self.assertIn(b"Impersonate", body)
         status, headers, body = self.console.ask("POST", MAPS, {"metadata": {"name": "mine"}}, cookie=guest)
         self.assertEqual((status, headers["Content-Type"]), (201, "application/json"), body)
         self.assertEqual(self.console.ask("DELETE", f"{MAPS}/mine", cookie=guest)[0], 403)

@@ -104,7 +104,7 @@ static void asks_with_the_rights_of_who_it_is_for(void **state)
     struct caller *who = arena_alloc(&a, sizeof(*who));
     struct transport *owners = f->transport;
 
-    *who = (struct caller){.kind = CALLER_ACCOUNT,
+    *who = (struct caller){.kind = CALLER_IMPERSONATED,
                            .user = "system:serviceaccount:default:guest",
                            .uid = "1",
                            .groups = groups,
