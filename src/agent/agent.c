@@ -5,6 +5,7 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +207,26 @@ static char *own_path(void)
     return strdup(path);
 }
 
+static int set_machine(struct agent *a, const struct agent_options *o, struct err *err)
+{
+    struct machine *m = &a->machine;
+
+    machine_read(m);
+    if (o->cpu_milli > 0)
+        m->cpu_milli = o->cpu_milli;
+    if (o->memory_bytes > 0)
+        m->memory_bytes = o->memory_bytes;
+    if (o->gpus && (*o->gpus & ~m->gpu_set))
+        return err_set(err, ERR_BAD_REQUEST,
+                       "--gpus names a GPU that is not there: this machine has %" PRId64
+                       ", counted from 0",
+                       m->gpus);
+    if (o->gpus)
+        m->gpu_set = *o->gpus;
+    m->gpu_shares = o->gpu_shares;
+    return 0;
+}
+
 static int set_names(struct agent *a, const struct agent_options *o, struct err *err)
 {
     int rc = file_make_dirs(o->pod_root, 0700);
@@ -214,11 +235,9 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
         (void)err_set(err, ERR_INTERNAL, "%s: %s", o->pod_root, strerror(-rc));
         return rc;
     }
-    machine_read(&a->machine);
-    if (o->cpu_milli > 0)
-        a->machine.cpu_milli = o->cpu_milli;
-    if (o->memory_bytes > 0)
-        a->machine.memory_bytes = o->memory_bytes;
+    rc = set_machine(a, o, err);
+    if (rc != 0)
+        return rc;
     a->pod_root = realpath(o->pod_root, NULL);
     a->node_name = strdup(o->node_name && *o->node_name ? o->node_name : a->machine.host_name);
     a->exe = own_path();

@@ -118,6 +118,11 @@ static void read_gpus(struct machine *m)
     for (size_t i = 1; i < (size_t)m->gpus; i++)
         if (nvml_device_read(nvml, i, &other) && strcmp(first.name, other.name) != 0)
             m->gpu_product[0] = '\0';
+    if (m->gpus > 1)
+        m->links.len = (size_t)m->gpus;
+    for (size_t i = 0; i < m->links.len; i++)
+        for (size_t j = 0; j < m->links.len; j++)
+            m->links.distance[i][j] = (uint8_t)nvml_distance(nvml, i, j);
     nvml_close(nvml);
 }
 
@@ -160,6 +165,8 @@ void machine_read(struct machine *m)
         .cpu_milli = cpu_count() * 1000, .memory_bytes = memory_total(), .arch = "unknown"};
     apply_limits(m);
     read_gpus(m);
+    m->gpus = min_i64(m->gpus, GPUS_PER_NODE_LIMIT);
+    m->gpu_set = m->gpus == GPUS_PER_NODE_LIMIT ? UINT64_MAX : (UINT64_C(1) << m->gpus) - 1;
     read_host_name(m->host_name, sizeof(m->host_name));
     read_line("/etc/machine-id", m->machine_id, sizeof(m->machine_id));
     read_line("/proc/sys/kernel/random/boot_id", m->boot_id, sizeof(m->boot_id));

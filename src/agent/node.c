@@ -42,7 +42,7 @@ static const struct {
 /* As it is created; without status. */
 static struct json *make_object(struct arena *a, const struct node_options *o)
 {
-    struct json *v = json_new_object(a), *meta, *labels;
+    struct json *v = json_new_object(a), *meta, *labels, *annotations;
 
     json_set_string(a, v, "apiVersion", "v1");
     json_set_string(a, v, "kind", "Node");
@@ -54,11 +54,18 @@ static struct json *make_object(struct arena *a, const struct node_options *o)
     json_set_string(a, labels, "kubernetes.io/arch", o->machine->arch);
     if (o->machine->gpu_product[0]) {
         json_set_string(a, labels, "nvidia.com/gpu.product", o->machine->gpu_product);
-        json_set_stringf(a, labels, "nvidia.com/gpu.count", "%" PRId64, o->machine->gpus);
+        json_set_stringf(a, labels, "nvidia.com/gpu.count", "%" PRId64,
+                         gpu_set_count(o->machine->gpu_set));
         json_set_stringf(a, labels, "nvidia.com/gpu.memory", "%" PRId64,
                          o->machine->gpu_memory_mib);
     }
-    json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_POD_ROOT, o->pod_root);
+    annotations = json_make_object(a, meta, "annotations");
+    json_set_string(a, annotations, ANNOTATION_POD_ROOT, o->pod_root);
+    if (o->machine->gpus > 0)
+        json_set_string(a, annotations, ANNOTATION_GPUS, gpu_set_text(a, o->machine->gpu_set));
+    if (o->machine->links.len > 0)
+        json_set_string(a, annotations, ANNOTATION_GPU_LINKS,
+                        gpu_links_text(a, &o->machine->links));
     return v;
 }
 
@@ -70,7 +77,10 @@ static struct json *resources(struct arena *a, const struct machine *m)
     json_set_string(a, v, "cpu", quantity_format_milli(m->cpu_milli, cpu));
     json_set_stringf(a, v, "memory", "%" PRId64 "Ki", m->memory_bytes / 1024);
     json_set_stringf(a, v, "pods", "%d", PODS_LIMIT);
-    json_set_stringf(a, v, "nvidia.com/gpu", "%" PRId64, m->gpus);
+    json_set_stringf(a, v, "nvidia.com/gpu", "%" PRId64, gpu_set_count(m->gpu_set));
+    if (m->gpu_shares > 0)
+        json_set_stringf(a, v, "nvidia.com/gpu.shared", "%" PRId64,
+                         gpu_set_count(m->gpu_set) * m->gpu_shares);
     return v;
 }
 

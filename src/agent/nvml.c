@@ -10,7 +10,9 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 #define NVML_SUCCESS 0
-#define NVML_GPUS_LIMIT 64
+#define NVML_GPUS_LIMIT GPUS_PER_NODE_LIMIT
+#define P2P_NVLINK 2 /* of read, write, NVLink ... */
+#define P2P_OK 0
 
 struct memory_info {
     unsigned long long total, free, used;
@@ -45,6 +47,8 @@ struct nvml {
     int (*get_uuid)(struct gpu *d, char *out, unsigned size);
     int (*get_memory)(struct gpu *d, struct memory_info *out);
     int (*get_utilisation)(struct gpu *d, struct utilisation *out);
+    int (*get_ancestor)(struct gpu *one, struct gpu *other, unsigned *level);
+    int (*get_p2p)(struct gpu *one, struct gpu *other, unsigned how, unsigned *status);
     int (*get_processes_v1)(struct gpu *d, unsigned *count, struct process_v1 *out);
     int (*get_processes_v2)(struct gpu *d, unsigned *count, struct process_v2 *out);
 };
@@ -63,6 +67,8 @@ static bool find_all(struct nvml *n)
     void *l = n->library;
 
     (void)find(l, "nvmlDeviceGetUtilizationRates", &n->get_utilisation);
+    (void)find(l, "nvmlDeviceGetTopologyCommonAncestor", &n->get_ancestor);
+    (void)find(l, "nvmlDeviceGetP2PStatus", &n->get_p2p);
     if (!find(l, "nvmlDeviceGetComputeRunningProcesses_v3", &n->get_processes_v2) &&
         !find(l, "nvmlDeviceGetComputeRunningProcesses_v2", &n->get_processes_v2))
         (void)find(l, "nvmlDeviceGetComputeRunningProcesses", &n->get_processes_v1);
@@ -141,6 +147,28 @@ bool nvml_device_read(const struct nvml *n, size_t index, struct nvml_device *re
     if (n->get_utilisation && n->get_utilisation(d, &busy) == NVML_SUCCESS)
         ret->utilisation = busy.gpu / 100.0;
     return true;
+}
+
+/* The library counts what two devices have in common in tens: one board, one PCIe switch, several,
+ * a host bridge, a NUMA node, the system. */
+enum gpu_distance nvml_distance(const struct nvml *n, size_t one, size_t other)
+{
+    static const enum gpu_distance by_pcie[] = {GPU_PCIE_SWITCH, GPU_PCIE_SWITCH, GPU_PCIE_SWITCHES,
+                                                GPU_HOST_BRIDGE, GPU_NUMA,        GPU_SYSTEM};
+    struct gpu *a = one < n->count ? n->devices[one] : NULL;
+    struct gpu *b = other < n->count ? n->devices[other] : NULL;
+    unsigned level = 50, status = 1;
+    enum gpu_distance pcie;
+
+    if (one == other)
+        return GPU_SAME;
+    if (!a || !b || !n->get_ancestor || n->get_ancestor(a, b, &level) != NVML_SUCCESS)
+        level = 50;
+    pcie = by_pcie[min_size(level / 10, ELEMS(by_pcie) - 1)];
+    if (!a || !b || !n->get_p2p || n->get_p2p(a, b, P2P_NVLINK, &status) != NVML_SUCCESS ||
+        status != P2P_OK)
+        return pcie;
+    return pcie == GPU_PCIE_SWITCH ? GPU_LINK_SWITCH : pcie < GPU_SYSTEM ? GPU_LINK_NUMA : GPU_LINK;
 }
 
 static struct nvml_process process_of(unsigned pid, unsigned long long memory)

@@ -6,6 +6,7 @@
 #define MUSTER_AGENT_NVML_H
 
 #include "base/base.h"
+#include "core/gpus.h"
 
 struct nvml;
 
@@ -28,6 +29,8 @@ void nvml_close(struct nvml *n); /* NULL-safe */
 size_t nvml_count(const struct nvml *n);
 /* By index in the order of the PCI bus, as leases count them. false when it does not answer. */
 bool nvml_device_read(const struct nvml *n, size_t index, struct nvml_device *ret);
+/* How one reaches the other; GPU_SYSTEM when it is not told. */
+enum gpu_distance nvml_distance(const struct nvml *n, size_t one, size_t other);
 /* The processes that compute on it; returns how many were filled in. */
 size_t nvml_processes_read(const struct nvml *n, size_t index,
                            struct nvml_process out[NVML_PROCESSES_LIMIT]);

@@ -17,8 +17,11 @@
 /* On a Node: the folder that holds one folder per pod UID; the API server on this machine reads
  * logs there. */
 #define ANNOTATION_POD_ROOT "muster.dev/pod-root"
-/* On a pod, by the scheduler: indexes of the GPUs it may use, "0,1". */
+/* On a pod, by the scheduler: indexes of the GPUs it may use, "0,1". On a Node: those that pods may
+ * use. */
 #define ANNOTATION_GPUS "muster.dev/gpus"
+/* On a Node: how far its GPUs are from each other (core/gpus.h). */
+#define ANNOTATION_GPU_LINKS "muster.dev/gpu-links"
 /* On a PersistentVolumeClaim: the folder of this machine that holds its files. */
 #define ANNOTATION_CLAIM_PATH "muster.dev/path"
 /* On a job or pod: the folder in which containers without workingDir start; without it they get an

@@ -10,10 +10,11 @@
 #include "cli/worker.h"
 
 struct node_options {
-    const char *kubeconfig, *dir, *node_name, *log_limit, *cpus, *memory;
+    const char *kubeconfig, *dir, *node_name;
+    struct node_limits_text limits;
     bool verbose;
     const char *folder, *pod_root; /* from dir */
-    struct node_limits limits;
+    struct node_limits parsed;
 };
 
 struct clients {
@@ -29,9 +30,7 @@ static const struct option_spec options[] = {
      .value_name = "DIR",
      .doc = "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"},
     OPTION_NODE_NAME(struct node_options),
-    OPTION_CPUS(struct node_options),
-    OPTION_MEMORY(struct node_options),
-    OPTION_LOG_LIMIT(struct node_options),
+    OPTIONS_NODE_LIMITS(struct node_options),
     OPTION_VERBOSE(struct node_options),
     {0},
 };
@@ -53,9 +52,11 @@ static void *start(struct loop *l, struct transport *t, const char *server, cons
                                       .transport = t,
                                       .pod_root = o->pod_root,
                                       .node_name = o->node_name,
-                                      .log_bytes = o->limits.log_bytes,
-                                      .cpu_milli = o->limits.cpu_milli,
-                                      .memory_bytes = o->limits.memory_bytes,
+                                      .log_bytes = o->parsed.log_bytes,
+                                      .cpu_milli = o->parsed.cpu_milli,
+                                      .memory_bytes = o->parsed.memory_bytes,
+                                      .gpus = o->parsed.some_gpus ? &o->parsed.gpus : NULL,
+                                      .gpu_shares = o->parsed.gpu_shares,
                                       .small_program = supervisor_image_path(),
                                       .server = server};
     struct clients *c = calloc(1, sizeof(*c));
@@ -87,7 +88,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     struct home home;
 
     (void)args;
-    if (node_limits_parse(cli, o.log_limit, o.cpus, o.memory, &o.limits) != 0)
+    if (node_limits_parse(cli, &o.limits, &o.parsed) != 0)
         return EXIT_USAGE;
     if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err))
         return command_fail(cli, &err);

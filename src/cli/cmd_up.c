@@ -23,7 +23,8 @@
 #define DESCRIPTORS_WANTED 65536
 
 struct up_options {
-    const char *dir, *listen, *only, *node_name, *log_limit, *cpus, *memory;
+    const char *dir, *listen, *only, *node_name;
+    struct node_limits_text limits;
     bool detach, overcommit, verbose;
     struct option_list volumes;
 };
@@ -51,9 +52,7 @@ static const struct option_spec options[] = {
      .values = parts},
     OPTION_OVERCOMMIT(struct up_options),
     OPTION_NODE_NAME(struct up_options),
-    OPTION_CPUS(struct up_options),
-    OPTION_MEMORY(struct up_options),
-    OPTION_LOG_LIMIT(struct up_options),
+    OPTIONS_NODE_LIMITS(struct up_options),
     {.name = "volume",
      .type = OPTION_LIST,
      .offset = offsetof(struct up_options, volumes),
@@ -213,12 +212,12 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         talk_errorf(&cli->talk, "--volume is for the node agent, which --only api leaves out");
         return EXIT_USAGE;
     }
-    if (o->only && (o->cpus || o->memory)) {
+    if (o->only && node_limits_given(&o->limits)) {
         talk_errorf(&cli->talk, "%s is for the node agent, which --only api leaves out",
-                    o->cpus ? "--cpus" : "--memory");
+                    node_limits_given(&o->limits));
         return EXIT_USAGE;
     }
-    if (node_limits_parse(cli, o->log_limit, o->cpus, o->memory, &limits) != 0)
+    if (node_limits_parse(cli, &o->limits, &limits) != 0)
         return EXIT_USAGE;
     if (listen_check(o->listen, &err)) {
         talk_error(&cli->talk, &err);

@@ -22,18 +22,22 @@
 #define OPTION_NODE_NAME(own) \
     OPTION_OF_TEXT(own, node_name, "node-name", "NAME", \
                    "what this machine is called (default: its host name)")
-#define OPTION_LOG_LIMIT(own) \
-    OPTION_OF_TEXT(own, log_limit, "log-limit", "SIZE", \
-                   "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT \
-                   "); of a job's gone pods 4 times that")
 #define OPTION_OVERCOMMIT(own) \
     OPTION_OF_FLAG(own, overcommit, "overcommit", \
                    "start jobs even when CPU and memory do not suffice")
-#define OPTION_CPUS(own) \
-    OPTION_OF_TEXT(own, cpus, "cpus", "N", "CPU that pods may ask for (default: the machine's)")
-#define OPTION_MEMORY(own) \
-    OPTION_OF_TEXT(own, memory, "memory", "SIZE", \
-                   "memory that pods may ask for (default: the machine's)")
+/* own has a member limits, a struct node_limits_text. */
+#define OPTIONS_NODE_LIMITS(own) \
+    OPTION_OF_TEXT(own, limits.cpus, "cpus", "N", \
+                   "CPU that pods may ask for (default: the machine's)"), \
+    OPTION_OF_TEXT(own, limits.memory, "memory", "SIZE", \
+                   "memory that pods may ask for (default: the machine's)"), \
+    OPTION_OF_TEXT(own, limits.gpus, "gpus", "LIST", \
+                   "GPUs that pods may use, like 0,2-3, or none (default: all)"), \
+    OPTION_OF_TEXT(own, limits.gpu_shares, "gpu-shares", "N", \
+                   "let up to N pods share a GPU: they ask for nvidia.com/gpu.shared"), \
+    OPTION_OF_TEXT(own, limits.log_limit, "log-limit", "SIZE", \
+                   "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT \
+                   "); of a job's gone pods 4 times that")
 #define OPTION_VERBOSE(own) OPTION_OF_FLAG(own, verbose, "verbose", "log more", .letter = 'v')
 /* clang-format on */
 

@@ -4,25 +4,43 @@
 #include <errno.h>
 
 #include "api/quantity.h"
+#include "core/gpus.h"
 #include "runtime/process.h"
 
-int node_limits_parse(struct cli *cli, const char *log_limit, const char *cpus, const char *memory,
-                      struct node_limits *ret)
+#define SHARES_LIMIT 64
+
+static int refuse(struct cli *cli, const char *option, const char *wants, const char *text)
 {
-    *ret = (struct node_limits){0};
-    if (quantity_value(log_limit ? log_limit : LOG_LIMIT_DEFAULT, &ret->log_bytes) != 0 ||
-        ret->log_bytes < PROCESS_LOG_LEAST_BYTES || ret->log_bytes > PROCESS_LOG_MOST_BYTES) {
-        talk_errorf(&cli->talk, "--log-limit wants a size from 16Mi to 1Ti, like 64Mi, not \"%s\"",
-                    log_limit);
-        return -EINVAL;
-    }
-    if (cpus && (quantity_milli(cpus, &ret->cpu_milli) != 0 || ret->cpu_milli < 1)) {
-        talk_errorf(&cli->talk, "--cpus wants a number of CPUs, like 4 or 2500m, not \"%s\"", cpus);
-        return -EINVAL;
-    }
-    if (memory && (quantity_value(memory, &ret->memory_bytes) != 0 || ret->memory_bytes < 1)) {
-        talk_errorf(&cli->talk, "--memory wants a size, like 16Gi, not \"%s\"", memory);
-        return -EINVAL;
-    }
+    talk_errorf(&cli->talk, "%s wants %s, not \"%s\"", option, wants, text);
+    return -EINVAL;
+}
+
+int node_limits_parse(struct cli *cli, const struct node_limits_text *text, struct node_limits *ret)
+{
+    const char *log = text->log_limit ? text->log_limit : LOG_LIMIT_DEFAULT;
+
+    *ret = (struct node_limits){.some_gpus = text->gpus != NULL};
+    if (quantity_value(log, &ret->log_bytes) != 0 || ret->log_bytes < PROCESS_LOG_LEAST_BYTES ||
+        ret->log_bytes > PROCESS_LOG_MOST_BYTES)
+        return refuse(cli, "--log-limit", "a size from 16Mi to 1Ti, like 64Mi", log);
+    if (text->cpus && (quantity_milli(text->cpus, &ret->cpu_milli) != 0 || ret->cpu_milli < 1))
+        return refuse(cli, "--cpus", "a number of CPUs, like 4 or 2500m", text->cpus);
+    if (text->memory &&
+        (quantity_value(text->memory, &ret->memory_bytes) != 0 || ret->memory_bytes < 1))
+        return refuse(cli, "--memory", "a size, like 16Gi", text->memory);
+    if (text->gpus && gpu_set_parse(text->gpus, &ret->gpus) != 0)
+        return refuse(cli, "--gpus", "indexes of GPUs, like 0,2-3, or none", text->gpus);
+    if (text->gpu_shares && (quantity_value(text->gpu_shares, &ret->gpu_shares) != 0 ||
+                             ret->gpu_shares < 1 || ret->gpu_shares > SHARES_LIMIT))
+        return refuse(cli, "--gpu-shares", "a number from 1 to 64", text->gpu_shares);
     return 0;
+}
+
+const char *node_limits_given(const struct node_limits_text *text)
+{
+    return text->cpus         ? "--cpus"
+           : text->memory     ? "--memory"
+           : text->gpus       ? "--gpus"
+           : text->gpu_shares ? "--gpu-shares"
+                              : NULL;
 }

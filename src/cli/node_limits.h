@@ -1,4 +1,5 @@
-/* node_limits.h - --log-limit, --cpus and --memory: what pods of this machine may have. */
+/* node_limits.h - --log-limit, --cpus, --memory, --gpus and --gpu-shares: what pods of this machine
+ * may have. */
 #ifndef MUSTER_CLI_NODE_LIMITS_H
 #define MUSTER_CLI_NODE_LIMITS_H
 
@@ -9,10 +10,20 @@
 struct node_limits {
     int64_t log_bytes;               /* of one run of a container */
     int64_t cpu_milli, memory_bytes; /* 0: what the machine has */
+    bool some_gpus;                  /* those of gpus; else all */
+    uint64_t gpus;
+    int64_t gpu_shares; /* pods that may share one; 0: none is shared */
 };
 
-/* Absent texts are NULL. -EINVAL when one is no amount, which is said. */
-int node_limits_parse(struct cli *cli, const char *log_limit, const char *cpus, const char *memory,
-                      struct node_limits *ret);
+/* As they are typed; NULL: absent. */
+struct node_limits_text {
+    const char *log_limit, *cpus, *memory, *gpus, *gpu_shares;
+};
+
+/* -EINVAL when one is not understood, which is said. */
+int node_limits_parse(struct cli *cli, const struct node_limits_text *text,
+                      struct node_limits *ret) must_check;
+/* The first that is given and is for a node agent, by its name; NULL: none is. */
+const char *node_limits_given(const struct node_limits_text *text);
 
 #endif

@@ -135,16 +135,6 @@ static void place_all(struct board *b)
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
-static const char *gpu_list(struct arena *a, uint64_t gpus)
-{
-    const char *list = "";
-
-    for (int i = 0; i < GPUS_PER_NODE_LIMIT && list; i++)
-        if (gpus >> i & 1)
-            list = arena_printf(a, "%s%s%d", list, list[0] ? "," : "", i);
-    return list;
-}
-
 static void plan_placement(const struct waiting *w, struct plan *plan)
 {
     struct arena *a = plan->arena;
@@ -153,7 +143,7 @@ static void plan_placement(const struct waiting *w, struct plan *plan)
     json_set_string(a, json_make_object(a, patch, "spec"), "nodeName", w->node->name);
     if (w->gpus) {
         annotations = json_make_object(a, json_make_object(a, patch, "metadata"), "annotations");
-        json_set_string(a, annotations, ANNOTATION_GPUS, gpu_list(a, w->gpus));
+        json_set_string(a, annotations, ANNOTATION_GPUS, gpu_set_text(a, w->gpus));
     }
     plan_bind(plan, w->pod, patch);
 }

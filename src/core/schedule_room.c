@@ -19,6 +19,24 @@ static bool is_ready(const struct json *node)
            !json_get_bool(json_get(node, "spec"), "unschedulable", false);
 }
 
+/* A node that does not name them has the lowest. */
+static void add_gpus(struct board *b, struct node_room *room)
+{
+    const char *named = object_annotation(room->node, ANNOTATION_GPUS);
+    const char *links = object_annotation(room->node, ANNOTATION_GPU_LINKS);
+    struct gpu_links *known = arena_alloc(b->arena, sizeof(*known));
+
+    room->total.gpus = min_i64(room->total.gpus, GPUS_PER_NODE_LIMIT);
+    if (known)
+        gpu_links_parse(links ? links : "", known);
+    room->links = known;
+    if (!known || (named && gpu_set_parse(named, &room->gpus) == 0 &&
+                   gpu_set_count(room->gpus) == room->total.gpus))
+        return;
+    room->gpus = room->total.gpus == GPUS_PER_NODE_LIMIT ? UINT64_MAX
+                                                         : (UINT64_C(1) << room->total.gpus) - 1;
+}
+
 static void add_nodes(struct board *b, const struct schedule_snapshot *s, struct name_index *index)
 {
     b->nodes = arena_alloc(b->arena, (s->nodes_len + 1) * sizeof(*b->nodes));
@@ -35,55 +53,27 @@ static void add_nodes(struct board *b, const struct schedule_snapshot *s, struct
             .name = object_name(s->nodes[i]),
             .total = resources_of(has ? has : json_get(status, "capacity")),
         };
-        room->total.gpus = min_i64(room->total.gpus, GPUS_PER_NODE_LIMIT);
+        add_gpus(b, room);
         name_index_put(index, room->name, room);
         b->nodes_len++;
     }
 }
 
-static uint64_t all_gpus(const struct node_room *room)
-{
-    return room->total.gpus == GPUS_PER_NODE_LIMIT ? UINT64_MAX
-                                                   : (UINT64_C(1) << room->total.gpus) - 1;
-}
-
-/* The lowest free indexes; 0 when there are not enough (or none is asked for). */
+/* 0 when there are not enough (or none is asked for). */
 static uint64_t free_gpus(const struct node_room *room, int64_t count)
 {
-    uint64_t left = all_gpus(room) & ~room->gpus_used, taken = 0;
-
-    for (; count > 0 && left; count--) {
-        uint64_t lowest = left & (~left + 1);
-
-        taken |= lowest;
-        left ^= lowest;
-    }
-    return count > 0 ? 0 : taken;
-}
-
-static uint64_t parse_gpus(const char *text)
-{
-    uint64_t set = 0;
-    char *end;
-
-    while (*text) {
-        unsigned long i = strtoul(text, &end, 10);
-
-        if (end == text)
-            break;
-        if (i < GPUS_PER_NODE_LIMIT)
-            set |= UINT64_C(1) << i;
-        text = *end == ',' ? end + 1 : end;
-    }
-    return set;
+    return gpus_choose(room->gpus & ~room->gpus_used, count, room->links);
 }
 
 static void occupy(struct node_room *room, const struct json *pod, const struct resources *asks)
 {
     const char *gpus = object_annotation(pod, ANNOTATION_GPUS);
-    uint64_t set = gpus ? parse_gpus(gpus) : 0;
+    uint64_t set = 0;
 
-    /* One bound by somebody else names no indexes: it is thought to use the lowest. */
+    /* What can be read of an odd list counts. */
+    if (gpus && gpu_set_parse(gpus, &set) != 0)
+        set &= room->gpus;
+    /* One bound by somebody else names no indexes: it is thought to use what we would choose. */
     room->gpus_used |= set ? set : free_gpus(room, asks->gpus);
     resources_add(&room->used, asks);
 }
@@ -263,7 +253,10 @@ bool board_could_hold(const struct board *b, const struct gang *g, int64_t membe
     if (!empty)
         return false;
     for (size_t i = 0; i < b->nodes_len; i++)
-        empty[i] = (struct node_room){.node = b->nodes[i].node, .total = b->nodes[i].total};
+        empty[i] = (struct node_room){.node = b->nodes[i].node,
+                                      .total = b->nodes[i].total,
+                                      .gpus = b->nodes[i].gpus,
+                                      .links = b->nodes[i].links};
     for (const struct waiting *w = g->first; w && members-- > 0; w = w->next) {
         struct waiting trial = *w;
 

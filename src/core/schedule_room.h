@@ -5,15 +5,15 @@
 #ifndef MUSTER_CORE_SCHEDULE_ROOM_H
 #define MUSTER_CORE_SCHEDULE_ROOM_H
 
+#include "core/gpus.h"
 #include "core/schedule.h"
-
-#define GPUS_PER_NODE_LIMIT 64 /* a bit each */
 
 struct node_room {
     const struct json *node;
     const char *name;
     struct resources total, used;
-    uint64_t gpus_used; /* by index */
+    uint64_t gpus, gpus_used; /* by index */
+    const struct gpu_links *links;
 };
 
 /* A pod that has no node yet. */

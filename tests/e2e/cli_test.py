@@ -139,10 +139,14 @@ class SizedUp(unittest.TestCase):
 
     def test_what_is_no_amount_is_refused(self):
         with contextlib.closing(Daemon(start=False)) as daemon:
-            for option, value in (("--cpus", "many"), ("--cpus", "0"), ("--memory", "-1Gi"), ("--memory", "lots")):
+            for option, value in (("--cpus", "many"), ("--cpus", "0"), ("--memory", "-1Gi"), ("--memory", "lots"),
+                                  ("--gpus", "0;1"), ("--gpus", "3-1"), ("--gpu-shares", "0"), ("--gpu-shares", "65")):
                 done = daemon.cli("up", option, value)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(option, done.stderr)
+            done = daemon.cli("up", "--gpus", "63")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("--gpus names a GPU that is not there", done.stderr)
 
 
 class Commands(DaemonTest):
@@ -289,7 +293,6 @@ class Commands(DaemonTest):
     def test_run_and_apply_agree(self):
         """What one of them made from a file, the other finds unchanged; and what the file no longer says goes."""
         sleeper = job("both", ["sh", "-c", "echo '<&>' \u2028 && exec sleep 1000"], replicas=1)
-        sleeper["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["workingDir"] = "/tmp"
         settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "both", "labels": {"a": "b"}},
                     "data": {"rate": "1.0", "text": "<é>\n"}}
         path = self.write("both.json", {"apiVersion": "v1", "kind": "List", "items": [settings, sleeper]})

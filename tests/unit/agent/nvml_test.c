@@ -31,6 +31,10 @@ static const char source[] =
     "700; return 0; }\n"
     "int nvmlDeviceGetUtilizationRates(void *d, unsigned *u) { u[0] = 50; u[1] = 10; return N(d) "
     "== 1 ? 0 : 3; }\n"
+    "int nvmlDeviceGetTopologyCommonAncestor(void *a, void *b, unsigned *l) { *l = 40; return 0; "
+    "}\n"
+    "int nvmlDeviceGetP2PStatus(void *a, void *b, unsigned how, unsigned *s) { *s = how != 2; "
+    "return 0; }\n"
     "struct p { unsigned pid; unsigned long long m; unsigned g, c; };\n"
     "int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct p *p) {\n"
     "  if (N(d) == 2) { *n = 0; return 0; }\n"
@@ -89,6 +93,9 @@ static void devices_and_processes(void **state)
 
     assert_non_null(n);
     assert_int_equal(nvml_count(n), 2);
+    assert_int_equal(nvml_distance(n, 0, 1), GPU_LINK_NUMA);
+    assert_int_equal(nvml_distance(n, 1, 1), GPU_SAME);
+    assert_int_equal(nvml_distance(n, 0, 7), GPU_SYSTEM);
     assert_true(nvml_device_read(n, 0, &d));
     assert_string_equal(d.name, "NVIDIA H200");
     assert_string_equal(d.uuid, "GPU-1");

@@ -588,6 +588,27 @@ static void who_holds_most_is_named(void **state)
     arena_release(&c.arena);
 }
 
+/* Those the node offers, and of them the ones that are close to each other. */
+static void gpus_are_those_the_node_offers(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c,
+                  "{'metadata':{'name':'g','annotations':{'muster.dev/gpus':'1,2,3',"
+                  "'muster.dev/gpu-links':'0888,8088,8801,8810'}},'status':{'allocatable':{"
+                  "'cpu':'8','memory':'8Gi','nvidia.com/gpu':'3'},'conditions':[{'type':'Ready',"
+                  "'status':'True'}]}}");
+    add_pod(&c, "a", "a-0", 9, 1, "{'nvidia.com/gpu':2}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(object_annotation(pod_mut(&c, "a-0"), ANNOTATION_GPUS), "2,3");
+    add_pod(&c, "b", "b-0", 8, 1, "{'nvidia.com/gpu':1}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(object_annotation(pod_mut(&c, "b-0"), ANNOTATION_GPUS), "1");
+    arena_release(&c.arena);
+}
+
 /* With overcommit CPU and memory are no reason; GPUs still are, and the pod that asks for most is
  * shown. */
 static void overcommit_can_still_be_too_little(void **state)
@@ -713,6 +734,7 @@ int main(void)
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(enough_in_all_but_not_in_one_place),
         cmocka_unit_test(who_holds_most_is_named),
+        cmocka_unit_test(gpus_are_those_the_node_offers),
         cmocka_unit_test(overcommit_can_still_be_too_little),
         cmocka_unit_test(conditions_of_others_are_kept),
         cmocka_unit_test(events_are_told_once),

@@ -1,0 +1,45 @@
+/*
+ * gpus.h - GPUs of one node by index: sets of them, how far they are from each other, and which to
+ * take. Pure.
+ */
+#ifndef MUSTER_CORE_GPUS_H
+#define MUSTER_CORE_GPUS_H
+
+#include "base/arena.h"
+
+#define GPUS_PER_NODE_LIMIT 64 /* a bit each */
+
+/* How two GPUs reach each other, nearest first. One digit each in the Node's annotation. */
+enum gpu_distance {
+    GPU_SAME,
+    GPU_LINK_SWITCH, /* NVLink, and one PCIe switch */
+    GPU_LINK_NUMA,
+    GPU_LINK,
+    GPU_PCIE_SWITCH,
+    GPU_PCIE_SWITCHES,
+    GPU_HOST_BRIDGE,
+    GPU_NUMA,
+    GPU_SYSTEM,
+};
+
+struct gpu_links {
+    size_t len; /* 0: nothing is known, all are as far */
+    uint8_t distance[GPUS_PER_NODE_LIMIT][GPUS_PER_NODE_LIMIT];
+};
+
+/* "0,2-3"; -EINVAL when it is no list of indexes below the limit. "" and "none" are the empty set.
+ */
+int gpu_set_parse(const char *text, uint64_t *ret) must_check;
+/* "0,2,3" */
+const char *gpu_set_text(struct arena *a, uint64_t set);
+int64_t gpu_set_count(uint64_t set);
+
+/* A row of digits for each GPU: "014,104,440". What cannot be read is not known. */
+void gpu_links_parse(const char *text, struct gpu_links *ret);
+const char *gpu_links_text(struct arena *a, const struct gpu_links *links);
+
+/* So many of the free ones, close to each other, and breaking up as little as possible of what is
+ * close together and still free. 0 when there are not enough, or none is wanted. */
+uint64_t gpus_choose(uint64_t free, int64_t count, const struct gpu_links *links);
+
+#endif
