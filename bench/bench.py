@@ -253,9 +253,7 @@ def supervisors_kb(daemon, pods):
     total, processes = {"Pss:": 0, "Private_Dirty:": 0}, 0
     for folder in pathlib.Path(daemon.folder.name, "pods").iterdir():
         record = json.loads((folder / "state.json").read_text())
-        minders = {int(pathlib.Path(f"/proc/{one['pid']}/stat").read_text().rsplit(")", 1)[1].split()[1])
-                   for one in record["containers"]}
-        for pid in {record["keeperPid"], record["pid"], *minders}:
+        for pid in (record["keeperPid"], record["pid"]):
             processes += 1
             for line in open(f"/proc/{pid}/smaps_rollup"):
                 if line.split()[0] in total:

@@ -325,7 +325,7 @@ static void watch_over(struct helper *h)
 {
     while (reap(h)) {
         if (h->program_over)
-            proc_each_child(kill_child, NULL);
+            proc_each_child(getpid(), kill_child, NULL);
         else if (h->caller_gone && h->pid > 0)
             (void)kill(-h->pid, SIGKILL);
         wait_for_events(h);

@@ -8,10 +8,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/orphan.h"
 #include "runtime/proc.h"
 
 int64_t group_clock_ms(void)
@@ -43,10 +45,6 @@ static int open_descriptors(struct group *g)
     for (size_t i = 0; i < g->pod.containers_len && rc == 0; i++)
         for (int s = 0; s < CRI_STREAMS && rc == 0; s++)
             rc = open_pipe(g->pipes[i][s]);
-    if (rc == 0) {
-        g->fd_end = fcntl(g->event_fd, F_DUPFD_CLOEXEC, 0); /* the lowest that is free */
-        rc = g->fd_end < 0 ? -errno : close(g->fd_end);
-    }
     return rc;
 }
 
@@ -75,30 +73,18 @@ void group_wake(const struct group *g)
         return; /* full: it is awake already */
 }
 
-bool group_is_own(const struct group *g, pid_t pid)
+/* Of which container it is the program; containers_len: of none. */
+static size_t container_of_program(const struct group *g, pid_t pid)
 {
-    return pid == g->memory->keeper || pid == g->memory->worker;
-}
+    size_t i = 0;
 
-/* Of which container it is the program; NULL: of none. */
-static struct group_slot *slot_of_program(const struct group *g, pid_t pid)
-{
-    for (size_t i = 0; i < g->pod.containers_len; i++) {
-        struct group_slot *slot = &g->memory->slots[i];
+    for (; i < g->pod.containers_len; i++) {
+        const struct group_slot *slot = &g->memory->slots[i];
 
         if (slot->under_way && !slot->ended && GROUP_CLAIM_PID(slot->program) == pid)
-            return slot;
+            break;
     }
-    return NULL;
-}
-
-static bool is_minder(const struct group *g, pid_t pid)
-{
-    for (size_t i = 0; i < g->pod.containers_len; i++)
-        if (g->memory->slots[i].under_way && !g->memory->slots[i].cleared &&
-            GROUP_CLAIM_PID(g->memory->slots[i].minder) == pid)
-            return true;
-    return false;
+    return i;
 }
 
 bool group_claim(_Atomic uint64_t *claim, uint32_t ticket, pid_t pid)
@@ -117,6 +103,46 @@ static bool any_running(const struct group *g)
     return false;
 }
 
+/* --- programs --- */
+
+static void let_go(struct group *g, size_t container)
+{
+    if (g->held[container].ticket != 0)
+        (void)close(g->held[container].fd);
+    g->held[container].ticket = 0;
+}
+
+int group_program_fd(struct group *g, size_t container)
+{
+    const struct group_slot *slot = &g->memory->slots[container];
+    pid_t pid = GROUP_CLAIM_PID(slot->program);
+    int fd;
+
+    if (g->held[container].ticket == slot->ticket)
+        return g->held[container].fd;
+    let_go(g, container);
+    fd = pid > 0 ? pidfd_open(pid, 0) : -1;
+    /* It is recorded before it is reaped: if it is not yet, the number was still its own. */
+    if (fd >= 0 && (slot->ended || !slot->under_way)) {
+        (void)close(fd);
+        fd = -1;
+    }
+    if (fd >= 0) {
+        g->held[container].fd = fd;
+        g->held[container].ticket = slot->ticket;
+    }
+    return fd;
+}
+
+void group_hold_programs(struct group *g)
+{
+    for (size_t i = 0; i < g->pod.containers_len; i++)
+        if (g->memory->slots[i].under_way && !g->memory->slots[i].ended)
+            (void)group_program_fd(g, i);
+        else
+            let_go(g, i);
+}
+
 /* --- ends --- */
 
 static int wait_status(const siginfo_t *info)
@@ -124,41 +150,50 @@ static int wait_status(const siginfo_t *info)
     return info->si_code == CLD_EXITED ? info->si_status << 8 : info->si_status;
 }
 
-/* The program's process group goes with it. It is killed while the dead leader still holds the
- * number; and its end is on record before anybody can lose it. */
-static void record_end(struct group_slot *slot, const siginfo_t *info)
+void group_record_end(struct group *g, size_t container, int status)
 {
-    (void)kill(-info->si_pid, SIGKILL);
-    slot->status = wait_status(info);
+    struct group_slot *slot = &g->memory->slots[container];
+
+    slot->status = status;
     slot->ended = true;
 }
 
-bool group_reap(const struct group *g, pid_t watched, int *ret_status)
+bool group_reap(struct group *g, pid_t watched, int *ret_status)
 {
     for (;;) {
         siginfo_t info = {.si_pid = 0};
-        struct group_slot *slot;
+        size_t container;
 
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
             return errno != ECHILD;
         if (info.si_pid == 0)
             return true;
-        slot = slot_of_program(g, info.si_pid);
-        if (slot)
-            record_end(slot, &info);
+        if (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED) {
+            orphan_go_on(info.si_pid);
+            continue;
+        }
+        container = container_of_program(g, info.si_pid);
+        if (container < g->pod.containers_len) {
+            (void)kill(-info.si_pid, SIGKILL); /* while the dead leader still holds the number */
+            group_record_end(g, container, wait_status(&info));
+        }
         if (info.si_pid == watched)
             *ret_status = wait_status(&info);
         (void)waitpid(info.si_pid, NULL, 0);
-        if (slot)
-            group_wake(g);
+        group_wake(g);
     }
 }
 
 /* --- what is left behind --- */
 
-/* A minder clears away after its container. Only when it was killed do children come to us: with
- * one container they are that one's; with several the environment tells, and what has none of it
- * goes with the last of them. */
+struct sweep {
+    const struct group *group;
+    pid_t parent;
+    bool found;
+};
+
+/* With one container all that came to us is that one's; with several the environment tells, and
+ * what has none of it goes with the last of them. */
 static bool is_leftover(const struct group *g, pid_t pid)
 {
     if (!any_running(g))
@@ -175,24 +210,32 @@ static bool is_leftover(const struct group *g, pid_t pid)
     return false;
 }
 
-struct sweep {
-    const struct group *group;
-    pid_t spared;
-};
-
+/* The keeper reaps its own children: a number that is still its child's is held before it is
+ * killed. */
 static void kill_leftover(void *arg, pid_t pid)
 {
-    const struct sweep *s = arg;
-    const struct group *g = s->group;
+    struct sweep *s = arg;
+    struct proc_stat stat;
+    int fd;
 
-    if (pid != s->spared && !group_is_own(g, pid) && !is_minder(g, pid) &&
-        !slot_of_program(g, pid) && is_leftover(g, pid))
-        (void)kill(pid, SIGKILL); /* our child: the number cannot be another's */
+    if (pid == getpid() || container_of_program(s->group, pid) < s->group->pod.containers_len ||
+        !is_leftover(s->group, pid))
+        return;
+    fd = pidfd_open(pid, 0);
+    if (fd >= 0 && proc_stat_read(pid, &stat) == 0 && stat.parent == s->parent) {
+        s->found = true;
+        (void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
+    }
+    if (fd >= 0)
+        (void)close(fd);
 }
 
-void group_sweep(const struct group *g, pid_t spared)
+bool group_sweep(const struct group *g, pid_t keeper)
 {
-    struct sweep s = {.group = g, .spared = spared};
+    struct sweep s = {.group = g, .parent = getpid()};
 
-    proc_each_child(kill_leftover, &s);
+    proc_each_child(s.parent, kill_leftover, &s);
+    s.parent = keeper;
+    proc_each_child(s.parent, kill_leftover, &s);
+    return s.found;
 }

@@ -1,19 +1,20 @@
 /*
- * group.h - the processes that stay with one pod, and what they share.
+ * group.h - the two processes that stay with one pod, and what they share.
  *
  *   keeper            starts a worker, and another when that dies (keeper.h)
- *     worker          logs, probes, stopping, starting, state.json (supervisor.c)
- *       minder        one per running container: the parent of its program (minder.h)
- *         program
+ *     worker          logs, probes, stopping, starting, state.json (worker.h)
+ *       program       one per running container
  *
- * Each is forked from the one above, and whoever dies is replaced: a dead worker by its keeper, a
- * dead keeper by its worker, which makes itself a keeper with a new worker; when both are gone, a
- * minder does it. What is known lies in shared memory, and all pipes are made before the first fork
- * and kept open by all, so that SIGKILL takes away a process but no output, no exit status and no
- * decision. Exit statuses are recorded by whoever is the program's parent then, before it is
- * reaped.
+ * The keeper is the worker's parent. A dead worker is replaced by its keeper, a dead keeper by its
+ * worker, which makes itself the keeper of a new worker; so there is never more than one of each.
+ * What is known lies in shared memory, and all pipes are made before the first fork and kept open
+ * by both, so that SIGKILL takes away a process but no output, no exit status and no decision.
  *
- * Only the worker, of which there is one at a time (it holds a lock), changes what is not atomic.
+ * Exit statuses are recorded before they are reaped, by whoever is the program's parent: the worker
+ * that started it, or the keeper that inherited it. One whose parents were both killed is the
+ * machine's; how it ended is told by the pidfd that both hold by then (orphan.h).
+ *
+ * Only the worker changes what is not atomic.
  */
 #ifndef MUSTER_RUNTIME_GROUP_H
 #define MUSTER_RUNTIME_GROUP_H
@@ -29,8 +30,8 @@
 
 #define GROUP_BLOCK_BYTES 65536u /* most that is taken from a pipe at once */
 
-/* Who is claimed by whom: the number of the attempt to start in the upper half, a pid below. An
- * attempt that was given up cannot claim any more, however late it comes. */
+/* Whose an attempt to start is: its number in the upper half, a pid below. One that was given up
+ * cannot be claimed any more, however late its program comes. */
 #define GROUP_CLAIM(ticket, pid) ((uint64_t)(ticket) << 32 | (uint32_t)(pid))
 #define GROUP_CLAIM_PID(claim) ((pid_t)(int32_t)(uint32_t)(claim))
 #define GROUP_CANCELLED ((pid_t)-1)
@@ -48,12 +49,11 @@ struct group_log {
 struct group_slot {
     uint32_t run;           /* how often it was restarted */
     uint32_t ticket;        /* of the newest attempt to start it */
-    _Atomic bool under_way; /* that attempt was made: the claims below are about it */
-    _Atomic uint64_t minder, program;
+    _Atomic bool under_way; /* that attempt was made: the claim below is about it */
+    _Atomic uint64_t program;
     struct launch_failure failure; /* why the program could not be run */
     int status;                    /* as wait() says; when ... */
     _Atomic bool ended;            /* ... the program has ended */
-    _Atomic bool cleared;          /* and whatever it left behind, too */
     bool killed;                   /* its end was ours */
     const char *killed_why;        /* a literal: all of the group are one program */
     int64_t started_ms;            /* wall time */
@@ -71,7 +71,6 @@ struct group_slot {
 };
 
 struct group_memory {
-    _Atomic pid_t keeper, worker;
     _Atomic bool over; /* nothing is left to do but to clear away and say so */
     bool stopping;
     int64_t kill_at_ms; /* monotonic; 0: not planned */
@@ -88,7 +87,11 @@ struct group {
     int dir_fd, lock_fd, event_fd;
     int staging[2];
     int pipes[POD_CONTAINERS_LIMIT][CRI_STREAMS][2];
-    int fd_end; /* all of the above are below it; what is not is one process's own */
+    /* The programs' pidfds, this process's and what it forks'; of which attempt each is. */
+    struct {
+        int fd;
+        uint32_t ticket; /* 0: there is none */
+    } held[POD_CONTAINERS_LIMIT];
     struct arena arena;
     struct pod_start pod;
     struct group_memory *memory;
@@ -98,19 +101,23 @@ struct group {
 int group_open(struct group *g, struct err *err) must_check;
 int64_t group_clock_ms(void); /* monotonic */
 
-/* Tells the worker to look. Async-signal-safe. */
+/* Tells the worker to look. */
 void group_wake(const struct group *g);
-/* pid is the keeper's or the worker's. */
-bool group_is_own(const struct group *g, pid_t pid);
 
 /* Whether it is pid's now: only when that attempt still counts and nobody else has it. */
 bool group_claim(_Atomic uint64_t *claim, uint32_t ticket, pid_t pid);
+/* Of a container whose program runs; -1 when that was reaped by others before we held it. */
+int group_program_fd(struct group *g, size_t container);
+/* Holds all programs that run. For their parent, before it forks who is to know of them. */
+void group_hold_programs(struct group *g);
 
+/* Records how a container's program ended. */
+void group_record_end(struct group *g, size_t container, int status);
 /* Records the ends of children, then reaps them. Returns whether any child is left. ret_status is
  * the wait status of the child named watched, if that was among them; 0 and NULL: none is. */
-bool group_reap(const struct group *g, pid_t watched, int *ret_status);
-/* Kills adopted children that no living container owns. spared: a child that is none of them; 0:
- * there is no such. */
-void group_sweep(const struct group *g, pid_t spared);
+bool group_reap(struct group *g, pid_t watched, int *ret_status);
+/* For the worker: kills what containers that have ended left behind, and says whether there was
+ * anything. */
+bool group_sweep(const struct group *g, pid_t keeper);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/orphan.h"
 #include "runtime/proc.h"
 #include "runtime/worker.h"
 
@@ -30,7 +32,7 @@ static sigset_t signals_of_interest(void)
     return set;
 }
 
-static void settle_down(struct group *g)
+static void settle_down(void)
 {
     sigset_t set = signals_of_interest();
 
@@ -41,10 +43,8 @@ static void settle_down(struct group *g)
     (void)signal(SIGTERM, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
     (void)prctl(PR_SET_NAME, "muster-keeper");
-    (void)prctl(PR_SET_PDEATHSIG, 0);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         (void)fprintf(stderr, "child subreaper: %s\n", strerror(errno));
-    g->memory->keeper = getpid();
 }
 
 static void pause_ms(int64_t ms)
@@ -54,40 +54,65 @@ static void pause_ms(int64_t ms)
     (void)nanosleep(&t, NULL);
 }
 
-static pid_t fork_worker(struct group *g)
+static bool is_orphan(pid_t pid)
 {
-    pid_t self = getpid(), pid;
+    struct proc_stat stat;
 
-    while ((pid = fork()) < 0)
-        pause_ms(QUICK_DEATHS_PAUSE_MS); /* no memory, no process left: it passes */
-    if (pid > 0)
-        return pid;
-    switch (worker_stay(g, self)) {
-    case WORKER_ALONE:
-        keeper_replace(g);
-    case WORKER_BUSY:
-        _exit(WORKER_BUSY);
-    case WORKER_OVER:
-        break;
-    }
-    _exit(WORKER_OVER);
+    return proc_stat_read(pid, &stat) == 0 && stat.parent != getpid();
 }
 
-/* Returns how it ended. */
-static int wait_for_worker(struct group *g, pid_t worker)
+/* In place of a keeper that was killed. What that had inherited has come to the machine's init. */
+static void trace_orphans(struct group *g)
+{
+    for (size_t i = 0; i < g->pod.containers_len; i++) {
+        const struct group_slot *slot = &g->memory->slots[i];
+        pid_t pid = GROUP_CLAIM_PID(slot->program);
+        int rc;
+
+        if (!slot->under_way || slot->ended || pid <= 0 || !is_orphan(pid))
+            continue;
+        if (orphan_is_told())
+            return;
+        rc = orphan_trace(group_program_fd(g, i), pid);
+        if (rc != 0)
+            (void)fprintf(stderr, "how %s ends will not be known: %s\n", g->pod.containers[i].name,
+                          strerror(-rc));
+    }
+}
+
+static pid_t fork_worker(struct group *g)
+{
+    pid_t pid;
+
+    group_hold_programs(g);
+    while ((pid = fork()) < 0)
+        pause_ms(QUICK_DEATHS_PAUSE_MS); /* no memory, no process left: it passes */
+    return pid;
+}
+
+/* Returns when it is gone. */
+static void wait_for_worker(struct group *g, pid_t worker)
 {
     sigset_t set = signals_of_interest();
     int status = -1;
 
     for (;;) {
-        g->memory->keeper = getpid(); /* one that came too late may have written over it */
         (void)group_reap(g, worker, &status);
         if (status != -1)
-            return status;
-        group_sweep(g, worker);
+            return;
         if (sigwaitinfo(&set, NULL) == SIGTERM)
             (void)kill(worker, SIGTERM); /* our child, and not reaped yet */
     }
+}
+
+/* As the worker of that keeper. Returns when the keeper is dead: then we are to take its place. */
+static void work(struct group *g, pid_t keeper)
+{
+    worker_stay(g, keeper);
+    if (getppid() == keeper)
+        _exit(0);
+    settle_down();
+    trace_orphans(g);
 }
 
 /* --- the end --- */
@@ -103,7 +128,7 @@ static void clear_away(struct group *g)
     sigset_t set = signals_of_interest();
 
     while (group_reap(g, 0, NULL)) {
-        proc_each_child(kill_child, NULL);
+        proc_each_child(getpid(), kill_child, NULL);
         (void)sigwaitinfo(&set, NULL);
     }
 }
@@ -117,7 +142,7 @@ static void kill_executed(const struct group *g)
     if (!pod_is_executed(g->dir_fd))
         return;
     (void)snprintf(pair, sizeof(pair), POD_ENV_UID "=%s", g->pod.uid);
-    (void)proc_kill_by_env(pair);
+    proc_kill_by_env(pair, NULL);
 }
 
 /* The last record is the keeper's own: whoever reads it can wait for our end, which frees the lock.
@@ -153,13 +178,16 @@ void keeper_stay(struct group *g)
 {
     int quick = 0;
 
-    settle_down(g);
+    settle_down();
     while (!g->memory->over) {
         int64_t begun = group_clock_ms();
-        int status = wait_for_worker(g, fork_worker(g));
+        pid_t keeper = getpid(), worker = fork_worker(g);
 
-        if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_BUSY)
-            return; /* somebody else looks after the pod */
+        if (worker == 0) {
+            work(g, keeper);
+            continue;
+        }
+        wait_for_worker(g, worker);
         quick = group_clock_ms() - begun < QUICK_DEATH_MS ? quick + 1 : 0;
         if (quick > QUICK_DEATHS_LIMIT)
             pause_ms(QUICK_DEATHS_PAUSE_MS);
@@ -167,10 +195,4 @@ void keeper_stay(struct group *g)
     clear_away(g);
     kill_executed(g);
     say_final(g);
-}
-
-_Noreturn void keeper_replace(struct group *g)
-{
-    keeper_stay(g);
-    _exit(0);
 }

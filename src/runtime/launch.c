@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/cgroup.h"
+#include "runtime/oom.h"
 #include "runtime/rootfs.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -140,6 +141,7 @@ static _Noreturn void become_program(const struct plan *p)
     const char *path;
 
     reset_signals();
+    oom_unprotect();
     (void)umask(022);
     if (cgroup_enter(p->c->cgroups, p->born_in_group) != 0) /* while we are still who may */
         give_up(p, LAUNCH_STAGE_CGROUP);
@@ -206,26 +208,6 @@ static void close_all(int *fds, size_t n)
     }
 }
 
-static pid_t fork_in_group(void *arg)
-{
-    struct plan *p = arg;
-
-    return cgroup_fork(p->c->cgroups, &p->born_in_group);
-}
-
-/* The child that becomes the program, or, with a hook, its parent to be. */
-static pid_t fork_child(struct plan *p)
-{
-    pid_t pid;
-
-    if (!p->hooks)
-        return fork_in_group(p);
-    pid = fork();
-    if (pid == 0)
-        p->hooks->between(p->hooks->arg, fork_in_group, p);
-    return pid;
-}
-
 /* Sets ret->pid, or why there is none. */
 static void fork_program(struct plan *p, struct arena *a, struct launch_result *ret)
 {
@@ -235,9 +217,12 @@ static void fork_program(struct plan *p, struct arena *a, struct launch_result *
 
     if (pipe2(report, O_CLOEXEC) == 0) {
         p->report = report[1];
-        pid = fork_child(p);
-        if (pid == 0)
+        pid = cgroup_fork(p->c->cgroups, &p->born_in_group);
+        if (pid == 0) {
+            if (p->hooks && !p->hooks->born(p->hooks->arg))
+                _exit(0);
             become_program(p);
+        }
     }
     f.errnum = errno;
     close_all(&report[1], 1);

@@ -37,9 +37,8 @@ struct launch_pipes {
 };
 
 struct launch_hooks {
-    /* Called in a forked child, which is to be the program's parent: forks the program with
-     * fork_program, and returns in that child only. */
-    void (*between)(void *arg, pid_t (*fork_program)(void *plan), void *plan);
+    /* Called in the forked child before anything else; false: it is not wanted any more. */
+    bool (*born)(void *arg);
     void *arg;
     struct launch_failure *failure; /* shared memory: told there, too */
 };

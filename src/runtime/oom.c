@@ -6,10 +6,12 @@
  */
 #include "runtime/oom.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/quantity.h"
 
@@ -153,4 +155,38 @@ bool oom_explain_end(struct arena *a, const struct container_start *c, int64_t b
     if (!*ret_message)
         *ret_message = "";
     return true;
+}
+
+/* --- the supervisors themselves --- */
+
+#define SCORE_FILE "/proc/self/oom_score_adj"
+#define SCORE_NEVER "-1000"
+
+static char score_before[16]; /* "": it is as it was */
+
+static bool write_score(const char *text)
+{
+    int fd = open(SCORE_FILE, O_WRONLY | O_CLOEXEC);
+    bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return written;
+}
+
+void oom_protect(void)
+{
+    int fd = open(SCORE_FILE, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, score_before, sizeof(score_before) - 1) : -1;
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (n <= 0 || !write_score(SCORE_NEVER)) /* an ordinary user may not */
+        score_before[0] = '\0';
+}
+
+void oom_unprotect(void)
+{
+    if (score_before[0])
+        (void)write_score(score_before);
 }

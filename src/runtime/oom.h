@@ -32,4 +32,9 @@ bool oom_explain_end(struct arena *a, const struct container_start *c, int64_t b
                      int exit_code, const char *said, const char **ret_reason,
                      const char **ret_message);
 
+/* The calling process and what it forks are the last to be killed for lack of memory, as far as the
+ * kernel lets us; until oom_unprotect, in a child that is to be killed like any other. */
+void oom_protect(void);
+void oom_unprotect(void);
+
 #endif

@@ -377,10 +377,10 @@ static struct flock whole_file(short type)
     return (struct flock){.l_type = type, .l_whence = SEEK_SET};
 }
 
-static int take_lock(int dir_fd, const char *name)
+int pod_lock_take(int dir_fd)
 {
     struct flock l = whole_file(F_WRLCK);
-    int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = openat(dir_fd, POD_FILE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     int rc;
 
     if (fd < 0)
@@ -390,16 +390,6 @@ static int take_lock(int dir_fd, const char *name)
     rc = errno == EACCES ? -EAGAIN : -errno;
     (void)close(fd);
     return rc;
-}
-
-int pod_lock_take(int dir_fd)
-{
-    return take_lock(dir_fd, POD_FILE_LOCK);
-}
-
-int pod_worker_lock_take(int dir_fd)
-{
-    return take_lock(dir_fd, POD_FILE_WORKER);
 }
 
 bool pod_lock_is_held(int dir_fd)

@@ -4,7 +4,6 @@
  *
  *   run.json        what to run; written by the agent before the supervisor exists
  *   lock            write-locked (OFD) by the supervisor's processes for as long as one lives
- *   worker          the same for the one of them that does the work
  *   started         made once, under the lock: this pod was started and never will be again
  *   state.json      what became of it; replaced by rename at every change
  *   stop.json       how long the pod may take to end; read by the supervisor at SIGTERM
@@ -24,7 +23,6 @@
 
 #define POD_FILE_RUN "run.json"
 #define POD_FILE_LOCK "lock"
-#define POD_FILE_WORKER "worker"
 #define POD_FILE_STARTED "started"
 #define POD_FILE_STATE "state.json"
 #define POD_FILE_STOP "stop.json"
@@ -41,12 +39,14 @@
 /* For one pod's state or start record with all its strings. */
 #define POD_ARENA_LIMIT_BYTES (32u * 1024u * 1024u)
 
-/* What state.json holds. */
+/* What state.json holds. The worker alone writes it; one that takes another's place does so first
+ * of all, so that the two it names are those that live, but for the moment in which one that was
+ * killed is replaced. The last record is the keeper's, which has no worker any more. */
 struct pod_record {
     struct pod_run run;       /* alive is not stored: the lock tells */
     int64_t pid, start_ticks; /* of the supervisor's worker; when final, its keeper */
-    int64_t keeper_pid;       /* for those who look at it from outside */
-    bool final;               /* nothing will change any more */
+    int64_t keeper_pid;
+    bool final; /* nothing will change any more */
 };
 
 /* A name that is one plain file name: no way out of the folder. */
@@ -75,7 +75,6 @@ int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start 
 
 /* The lock file's descriptor, with the lock (-EAGAIN when someone else has it). */
 int pod_lock_take(int dir_fd) must_check;
-int pod_worker_lock_take(int dir_fd) must_check;
 /* Asks without taking: a taken lock, even for a moment, could turn a starting supervisor away. */
 bool pod_lock_is_held(int dir_fd);
 /* Under the lock. -EEXIST when it was made before. */

@@ -56,10 +56,13 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret)
         return (int)n;
     text[n] = '\0';
     p = strrchr(text, ')'); /* the name before it may hold anything */
-    if (!p || sscanf(p + 1,
-                     " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-                     "%lld",
-                     &ret->state, &parent, &session, &start) != 4)
+    ret->exit_status = 0;
+    if (!p ||
+        sscanf(p + 1,
+               " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %lld"
+               " %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %*d %*u %*u %*u"
+               " %*u %*d %*u %*u %*u %*u %*u %*u %*u %d",
+               &ret->state, &parent, &session, &start, &ret->exit_status) < 4)
         return -EIO;
     ret->parent = (pid_t)parent;
     ret->session = (pid_t)session;
@@ -102,7 +105,7 @@ void proc_each(void (*fn)(void *arg, pid_t pid), void *arg)
 struct child_search {
     void (*fn)(void *arg, pid_t pid);
     void *arg;
-    pid_t self;
+    pid_t parent;
 };
 
 static void try_child(void *arg, pid_t pid)
@@ -110,19 +113,19 @@ static void try_child(void *arg, pid_t pid)
     struct child_search *s = arg;
     struct proc_stat stat;
 
-    if (proc_stat_read(pid, &stat) == 0 && stat.parent == s->self)
+    if (proc_stat_read(pid, &stat) == 0 && stat.parent == s->parent)
         s->fn(s->arg, pid);
 }
 
 /* Kernels without CONFIG_PROC_CHILDREN have no such file: then every process is looked at. */
-void proc_each_child(void (*fn)(void *arg, pid_t pid), void *arg)
+void proc_each_child(pid_t parent, void (*fn)(void *arg, pid_t pid), void *arg)
 {
-    struct child_search search = {.fn = fn, .arg = arg, .self = getpid()};
+    struct child_search search = {.fn = fn, .arg = arg, .parent = parent};
     char path[64];
     FILE *f;
     int pid;
 
-    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)search.self);
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
     f = fopen(path, "re");
     if (!f) {
         proc_each(try_child, &search);
@@ -134,9 +137,14 @@ void proc_each_child(void (*fn)(void *arg, pid_t pid), void *arg)
 }
 
 struct env_kill {
-    const char *pair;
+    const char *pairs[2];
     unsigned found;
 };
+
+static bool is_marked(const struct env_kill *k, pid_t pid)
+{
+    return proc_has_env(pid, k->pairs[0]) && (!k->pairs[1] || proc_has_env(pid, k->pairs[1]));
+}
 
 static void kill_if_marked(void *arg, pid_t pid)
 {
@@ -145,13 +153,13 @@ static void kill_if_marked(void *arg, pid_t pid)
     struct pollfd gone = {.events = POLLIN};
     int fd;
 
-    if (!proc_has_env(pid, k->pair))
+    if (!is_marked(k, pid))
         return;
     fd = pidfd_open(pid, 0);
     if (fd < 0)
         return;
     /* Looked at again now that the pidfd holds it: it may have been another's number before. */
-    if (proc_has_env(pid, k->pair) && proc_stat_read(pid, &stat) == 0 && stat.state != 'Z' &&
+    if (is_marked(k, pid) && proc_stat_read(pid, &stat) == 0 && stat.state != 'Z' &&
         pidfd_send_signal(fd, SIGKILL, NULL, 0) == 0) {
         k->found++;
         gone.fd = fd;
@@ -160,17 +168,13 @@ static void kill_if_marked(void *arg, pid_t pid)
     (void)close(fd);
 }
 
-unsigned proc_kill_by_env(const char *pair)
+void proc_kill_by_env(const char *pair, const char *other_pair)
 {
-    unsigned total = 0;
-
     for (int round = 0; round < KILL_ROUNDS; round++) {
-        struct env_kill k = {.pair = pair, .found = 0};
+        struct env_kill k = {.pairs = {pair, other_pair}, .found = 0};
 
         proc_each(kill_if_marked, &k);
-        total += k.found;
         if (k.found == 0)
             break;
     }
-    return total;
 }

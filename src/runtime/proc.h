@@ -10,6 +10,7 @@ struct proc_stat {
     pid_t parent, session;
     char state; /* 'Z': dead already */
     int64_t start_ticks;
+    int exit_status; /* as wait() says, of one that is dead; 0 to those who may not know */
 };
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret) must_check;
@@ -17,10 +18,10 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret) must_check;
 bool proc_has_env(pid_t pid, const char *pair);
 /* Calls fn for every process there is now. */
 void proc_each(void (*fn)(void *arg, pid_t pid), void *arg);
-/* Calls fn for every child of the calling process, zombies too. */
-void proc_each_child(void (*fn)(void *arg, pid_t pid), void *arg);
-/* KILLs every process with the pair in its environment, again until a look finds none. Returns how
- * many were found. */
-unsigned proc_kill_by_env(const char *pair);
+/* Calls fn for every child of a process of one thread, zombies too. */
+void proc_each_child(pid_t parent, void (*fn)(void *arg, pid_t pid), void *arg);
+/* KILLs every process with both pairs (the second may be NULL) in its environment, again until a
+ * look finds none. It takes its time: not for a loop's thread. */
+void proc_kill_by_env(const char *pair, const char *other_pair);
 
 #endif

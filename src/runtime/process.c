@@ -265,7 +265,7 @@ static void end_in_its_place(struct process_pod *p, int exit_code, const char *r
         return;
     rc = pod_mark_started(p->dir_fd);
     (void)snprintf(pair, sizeof(pair), POD_ENV_UID "=%s", p->uid);
-    (void)proc_kill_by_env(pair);
+    proc_kill_by_env(pair, NULL);
     if (!p->state.run.known)
         state_from_start(p);
     for (size_t i = 0; i < p->state.run.containers_len; i++) {

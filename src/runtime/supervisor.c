@@ -15,6 +15,7 @@
 
 #include "runtime/keeper.h"
 #include "runtime/mounts.h"
+#include "runtime/oom.h"
 #include "runtime/proc.h"
 
 enum exit_status { EXIT_STARTED = 0, EXIT_FAILED = 1, EXIT_REFUSED = 3 };
@@ -87,6 +88,7 @@ static void stay_with_pod(int dir_fd, int lock_fd)
     auto_err err = ERR_INIT;
 
     (void)setsid();
+    oom_protect();
     redirect_stdio(dir_fd);
     if (chdir("/") != 0)
         (void)fprintf(stderr, "/: %s\n", strerror(errno));

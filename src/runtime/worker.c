@@ -21,21 +21,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loop/file.h"
 #include "runtime/container_end.h"
 #include "runtime/end_message.h"
 #include "runtime/hook.h"
-#include "runtime/minder.h"
+#include "runtime/orphan.h"
 #include "runtime/output.h"
 #include "runtime/probe.h"
 #include "runtime/proc.h"
 
-/* A worker that was just killed may have left its lock for a moment with what it forked. */
-#define LOCK_TRIES 100
-#define LOCK_PAUSE_MS 10
-/* Whoever was the parent of a program that ended without its minder tells how it ended at once, or
- * nobody is left who can. */
-#define STATUS_WAIT_MS 1000
+/* How an orphan ended is known when the machine's init has reaped it, which some do slowly. */
+#define STATUS_WAIT_MS 60000
 #define STATUS_RECHECK_MS 20
+#define SIGNAL_GROUP (1u << 2) /* PIDFD_SIGNAL_PROCESS_GROUP, which Debian 12's headers lack */
 /* What a program has between its preStop and SIGKILL at least, and a postStart at most. */
 #define PRE_STOP_REST_MS 2000
 #define POST_START_MOST_MS (INT64_C(7) * 24 * 3600 * 1000)
@@ -51,18 +49,18 @@ struct container {
     struct container_state last; /* state->last, when there is one */
     struct group_slot *slot;
     struct output output;
-    int minder_fd;          /* -1: none */
     char *text, *last_text; /* the messages of state and last */
     struct probe probes[PROBE_PURPOSES];
     struct hook hooks[HOOK_PURPOSES];
-    int64_t lost_at_ms; /* minder and program are gone, and nobody has said how it ended; 0: no */
+    int64_t exited_at_ms; /* when that was seen; nobody has said yet how it ended. 0: it runs */
 };
 
 struct worker {
     struct group *g;
     struct group_memory *m;
+    pid_t keeper;
     struct arena arena;
-    int signal_fd, lock_fd;
+    int signal_fd, keeper_fd;
     struct pod_record state;
     struct container *containers;
     struct output *outputs;
@@ -218,14 +216,11 @@ static int save_as(struct worker *w, enum pod_durability durability)
 static void forget_start(struct worker *w, struct container *c)
 {
     (void)save_as(w, POD_NOT_SYNCED);
-    if (c->minder_fd >= 0)
-        (void)close(c->minder_fd);
     for (size_t i = 0; i < PROBE_PURPOSES; i++)
         probe_end(&c->probes[i]);
     for (size_t i = 0; i < HOOK_PURPOSES; i++)
         hook_end(&c->hooks[i]);
-    c->minder_fd = -1;
-    c->lost_at_ms = 0;
+    c->exited_at_ms = 0;
     c->slot->under_way = false;
 }
 
@@ -245,7 +240,6 @@ static void finish_container(struct worker *w, struct container *c)
     forget_start(w, c);
 }
 
-/* Minder and program are gone, and so is whoever could have said how it ended. */
 static void finish_unknown(struct worker *w, struct container *c)
 {
     output_end(&c->output);
@@ -265,39 +259,63 @@ static void note_late(struct worker *w, struct container *c)
         note_program(w, c);
 }
 
-/* --- without a minder --- */
+/* --- programs that run --- */
 
-static bool minder_is_gone(const struct container *c)
+static int program_fd(const struct worker *w, const struct container *c)
 {
-    struct pollfd fd = {.fd = c->minder_fd, .events = POLLIN};
-
-    return c->minder_fd < 0 || poll(&fd, 1, 0) != 0;
+    return group_program_fd(w->g, c->output.container);
 }
 
-static bool program_is_gone(const struct container *c)
+static bool has_exited(const struct worker *w, const struct container *c)
 {
-    struct proc_stat stat;
+    struct pollfd fd = {.fd = program_fd(w, c), .events = POLLIN};
 
-    if (proc_stat_read((pid_t)c->state->pid, &stat) != 0 || stat.state == 'Z')
-        return true;
-    return c->state->start_ticks != 0 && stat.start_ticks != c->state->start_ticks;
+    return fd.fd >= 0 && poll(&fd, 1, 0) != 0;
 }
 
-static void look_without_minder(struct worker *w, struct container *c)
+/* To its process group; alone when it has none yet. */
+static void signal_program(const struct worker *w, const struct container *c, int signum)
 {
-    int64_t now = group_clock_ms();
+    int fd = program_fd(w, c);
 
-    if (group_claim(&c->slot->program, c->slot->ticket, GROUP_CANCELLED)) {
-        forget_start(w, c); /* it died before it could start anything */
+    if (fd < 0 || pidfd_send_signal(fd, signum, NULL, SIGNAL_GROUP) == 0)
         return;
-    }
-    if (c->slot->ended) {
-        finish_container(w, c);
-    } else if (!program_is_gone(c)) {
-        c->lost_at_ms = 0;
-    } else if (c->lost_at_ms == 0) {
-        c->lost_at_ms = now;
-    } else if (now - c->lost_at_ms >= STATUS_WAIT_MS) {
+    if (errno == EINVAL && kill(-GROUP_CLAIM_PID(c->slot->program), signum) == 0)
+        return; /* before Linux 6.9 */
+    (void)pidfd_send_signal(fd, signum, NULL, 0);
+}
+
+/* What it forked has come to the machine's init, too. */
+static void clear_after_orphan(const struct worker *w, const struct container *c)
+{
+    char uid[256], name[256];
+
+    (void)snprintf(uid, sizeof(uid), POD_ENV_UID "=%s", w->g->pod.uid);
+    (void)snprintf(name, sizeof(name), POD_ENV_CONTAINER "=%s", c->start->name);
+    proc_kill_by_env(uid, name);
+}
+
+/* Its parent, one of us, records its end at once. Who has another parent is an orphan. */
+static void look_at_orphan(struct worker *w, struct container *c)
+{
+    pid_t pid = GROUP_CLAIM_PID(c->slot->program);
+    int64_t now = group_clock_ms();
+    struct proc_stat stat;
+    int status;
+
+    if (c->exited_at_ms == 0)
+        c->exited_at_ms = now;
+    if (proc_stat_read(pid, &stat) == 0 && stat.state == 'Z' &&
+        (stat.parent == w->keeper || stat.parent == getpid()))
+        return;
+    if (c->slot->ended) /* while we looked */
+        return;
+    if (orphan_status(program_fd(w, c), pid, &status)) {
+        signal_program(w, c, SIGKILL); /* of the group, whoever is left */
+        clear_after_orphan(w, c);
+        group_record_end(w->g, c->output.container, status);
+    } else if (now - c->exited_at_ms >= STATUS_WAIT_MS) {
+        clear_after_orphan(w, c);
         finish_unknown(w, c);
     }
 }
@@ -307,10 +325,10 @@ static void look_at_container(struct worker *w, struct container *c)
     if (!c->slot->under_way)
         return;
     note_late(w, c);
-    if (c->slot->cleared)
+    if (!c->slot->ended && has_exited(w, c))
+        look_at_orphan(w, c);
+    if (c->slot->under_way && c->slot->ended && !group_sweep(w->g, w->keeper))
         finish_container(w, c);
-    else if (minder_is_gone(c))
-        look_without_minder(w, c);
 }
 
 /* --- probes --- */
@@ -466,26 +484,16 @@ static void note_program(struct worker *w, struct container *c)
     changed(w, POD_NOT_SYNCED);
 }
 
-static void hold_minder(struct container *c)
-{
-    pid_t pid = GROUP_CLAIM_PID(c->slot->minder);
-
-    c->minder_fd = pid > 0 ? pidfd_open(pid, 0) : -1;
-    if (c->minder_fd >= 0)
-        (void)fcntl(c->minder_fd, F_SETFD, FD_CLOEXEC);
-}
-
-/* From here on the claims in the slot tell what came of it, whoever lives to read them. */
+/* From here on the claim in the slot tells what came of it, whoever lives to read it. */
 static void begin_start(struct container *c)
 {
     struct group_slot *slot = c->slot;
 
     slot->run = (uint32_t)c->state->restart_count;
     slot->ticket++;
-    slot->minder = slot->program = GROUP_CLAIM(slot->ticket, 0);
+    slot->program = GROUP_CLAIM(slot->ticket, 0);
     slot->failure = (struct launch_failure){.stage = LAUNCH_STAGE_NONE};
-    slot->ended = slot->cleared = false;
-    slot->killed = false;
+    slot->ended = slot->killed = false;
     slot->killed_why = "";
     slot->kill_at_ms = slot->restart_at_ms = slot->spared_until_ms = 0;
     slot->post_started = slot->pre_stopped = slot->told = false;
@@ -496,29 +504,36 @@ static void begin_start(struct container *c)
     slot->under_way = true;
 }
 
+/* In the child that is to be the program: by itself, so that it is known however early its worker
+ * is killed. */
+static bool claim_start(void *arg)
+{
+    struct group_slot *slot = arg;
+
+    return group_claim(&slot->program, slot->ticket, getpid());
+}
+
 static void start_container(struct worker *w, struct container *c)
 {
     struct container_start start = *c->start;
-    struct minder minder = {.group = w->g, .slot = c->slot};
     struct launch_pipes pipes = {.out = w->g->pipes[c->output.container][CRI_STDOUT][1],
                                  .err = w->g->pipes[c->output.container][CRI_STDERR][1]};
-    struct launch_hooks hooks = {
-        .between = minder_stay, .arg = &minder, .failure = &c->slot->failure};
+    struct launch_hooks hooks = {.born = claim_start, .arg = c->slot, .failure = &c->slot->failure};
     struct launch_result r;
     struct arena scratch = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
 
     output_begin_run(&c->output, (uint32_t)c->state->restart_count);
     end_message_clear(c->start);
     begin_start(c);
-    minder.ticket = c->slot->ticket;
     start.env = pod_marked_env(&scratch, c->start->env, w->g->pod.uid, c->start->name);
     launch(&start, &pipes, &hooks, &scratch, &r);
-    if (r.pid == 0 && GROUP_CLAIM_PID(c->slot->minder) <= 0) {
+    if (r.pid == 0 && GROUP_CLAIM_PID(c->slot->program) <= 0) {
         c->slot->under_way = false;
         record_end(w, c, r.exit_code, "StartError", r.message);
         plan_restart(w, c);
     } else {
-        hold_minder(c);
+        if (r.pid > 0)
+            (void)group_claim(&c->slot->program, c->slot->ticket, r.pid);
         if (c->slot->failure.stage == LAUNCH_STAGE_NONE)
             note_program(w, c);
     }
@@ -582,20 +597,6 @@ static void earlier(int64_t *at, int64_t other)
         *at = other;
 }
 
-static void signal_container(struct container *c, int signum)
-{
-    pid_t pid = GROUP_CLAIM_PID(c->slot->program);
-
-    if (!is_running(c) || pid <= 0)
-        return;
-    if (signum == SIGKILL) {
-        c->slot->killed = true;
-        c->slot->killed_why = "it did not end in its grace period";
-    }
-    /* Not reaped, as far as is known; its minder reaps only what it has recorded before. */
-    (void)kill(-pid, signum);
-}
-
 /* When it is killed, monotonic; 0: not planned. */
 static int64_t kill_time(const struct worker *w, const struct container *c)
 {
@@ -626,15 +627,13 @@ static bool pre_stop_is_over(struct worker *w, struct container *c)
     return true;
 }
 
-/* Looked at again and again: one whose program was not known yet when it was to stop is told, too.
- */
 static void stop_container(struct worker *w, struct container *c)
 {
     if (kill_time(w, c) == 0 || !is_running(c) || c->slot->told || c->slot->killed ||
-        GROUP_CLAIM_PID(c->slot->program) <= 0 || !pre_stop_is_over(w, c))
+        !pre_stop_is_over(w, c))
         return;
     c->slot->told = true;
-    signal_container(c, SIGTERM);
+    signal_program(w, c, SIGTERM);
 }
 
 /* One that waits to be restarted is over as it last ended. */
@@ -681,8 +680,12 @@ static void kill_when_due(struct worker *w)
     for (size_t i = 0; i < w->len; i++) {
         struct container *c = &w->containers[i];
 
-        if (!c->slot->killed && kill_time(w, c) != 0 && group_clock_ms() >= kill_time(w, c))
-            signal_container(c, SIGKILL);
+        if (!is_running(c) || c->slot->killed || kill_time(w, c) == 0 ||
+            group_clock_ms() < kill_time(w, c))
+            continue;
+        c->slot->killed = true;
+        c->slot->killed_why = "it did not end in its grace period";
+        signal_program(w, c, SIGKILL);
     }
 }
 
@@ -692,12 +695,9 @@ static void handle_signals(struct worker *w)
 {
     struct signalfd_siginfo info;
 
-    while (read(w->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+    while (read(w->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
         if (info.ssi_signo == SIGTERM)
             begin_stop(w);
-        if (info.ssi_signo == KEEPER_PARENT_SIGNAL)
-            w->alone = true;
-    }
 }
 
 static int poll_timeout(const struct worker *w)
@@ -716,11 +716,11 @@ static int poll_timeout(const struct worker *w)
                 earlier(&at, probe_wake_ms(&c->hooks[k].probe));
         if (is_running(c) && c->hooks[HOOK_PRE_STOP].begun)
             earlier(&at, c->slot->spared_until_ms - PRE_STOP_REST_MS);
-        if (is_running(c) && !c->slot->killed && GROUP_CLAIM_PID(c->slot->program) > 0)
+        if (is_running(c) && !c->slot->killed)
             earlier(&at, kill_time(w, c));
         if (!c->slot->under_way)
             earlier(&at, c->slot->restart_at_ms);
-        else if (minder_is_gone(c) || GROUP_CLAIM_PID(c->slot->program) == 0)
+        else if (c->exited_at_ms != 0)
             earlier(&at, group_clock_ms() + STATUS_RECHECK_MS);
     }
     if (at == 0)
@@ -731,7 +731,7 @@ static int poll_timeout(const struct worker *w)
 /* Reads what the programs wrote. Returns when something else has happened, or it is time. */
 static void wait_for_events(struct worker *w)
 {
-    enum { SIGNALS, WAKE, OWN };
+    enum { SIGNALS, WAKE, KEEPER, OWN };
     struct pollfd
         fds[OWN + POD_CONTAINERS_LIMIT * (1 + PROBE_PURPOSES + HOOK_PURPOSES + CRI_STREAMS)];
     nfds_t probes = OWN + (nfds_t)w->len, hooks = probes + (nfds_t)w->len * PROBE_PURPOSES;
@@ -741,17 +741,19 @@ static void wait_for_events(struct worker *w)
 
     fds[SIGNALS] = (struct pollfd){.fd = w->signal_fd, .events = POLLIN};
     fds[WAKE] = (struct pollfd){.fd = w->g->event_fd, .events = POLLIN};
+    fds[KEEPER] = (struct pollfd){.fd = w->keeper_fd, .events = POLLIN};
     for (size_t i = 0; i < w->len; i++) {
-        /* a dead minder whose program lives on is asked after from time to time */
+        const struct container *c = &w->containers[i];
+
+        /* one that is known to have ended is asked after from time to time */
         fds[OWN + i] = (struct pollfd){
-            .fd = minder_is_gone(&w->containers[i]) ? -1 : w->containers[i].minder_fd,
-            .events = POLLIN};
+            .fd = is_running(c) && c->exited_at_ms == 0 ? program_fd(w, c) : -1, .events = POLLIN};
         for (size_t k = 0; k < PROBE_PURPOSES; k++)
-            fds[probes + i * PROBE_PURPOSES + k] = (struct pollfd){
-                .fd = w->containers[i].probes[k].fd, .events = POLLIN};
+            fds[probes + i * PROBE_PURPOSES + k] = (struct pollfd){.fd = c->probes[k].fd,
+                                                                   .events = POLLIN};
         for (size_t k = 0; k < HOOK_PURPOSES; k++)
-            fds[hooks + i * HOOK_PURPOSES + k] = (struct pollfd){
-                .fd = w->containers[i].hooks[k].probe.fd, .events = POLLIN};
+            fds[hooks + i * HOOK_PURPOSES + k] = (struct pollfd){.fd = c->hooks[k].probe.fd,
+                                                                 .events = POLLIN};
         for (size_t s = 0; s < CRI_STREAMS; s++)
             fds[pipes + i * CRI_STREAMS + s] = (struct pollfd){.fd = w->g->pipes[i][s][0],
                                                                .events = POLLIN};
@@ -772,6 +774,7 @@ static void wait_for_events(struct worker *w)
     }
     if (fds[WAKE].revents && read(w->g->event_fd, &count, sizeof(count)) < 0)
         return;
+    w->alone = w->alone || fds[KEEPER].revents;
     if (fds[SIGNALS].revents)
         handle_signals(w);
 }
@@ -781,7 +784,6 @@ static bool advance(struct worker *w)
 {
     (void)group_reap(w->g, 0, NULL);
     kill_when_due(w);
-    group_sweep(w->g, 0);
     for (size_t i = 0; i < w->len; i++)
         look_at_container(w, &w->containers[i]);
     for (size_t i = 0; i < w->len; i++)
@@ -825,8 +827,7 @@ static void init_container(struct worker *w, size_t i, const struct container_st
 
     *c = (struct container){.start = &w->g->pod.containers[i],
                             .state = &w->state.run.containers[i],
-                            .slot = &w->m->slots[i],
-                            .minder_fd = -1};
+                            .slot = &w->m->slots[i]};
     for (size_t k = 0; k < HOOK_PURPOSES; k++)
         hook_init(&c->hooks[k]);
     begin_probes(c, c->slot->started_at_ms);
@@ -852,14 +853,13 @@ static void catch_up(struct worker *w, struct container *c)
 
     if (!slot->under_way)
         return;
-    if (group_claim(&slot->minder, slot->ticket, GROUP_CANCELLED)) {
+    if (group_claim(&slot->program, slot->ticket, GROUP_CANCELLED)) {
         slot->under_way = false; /* the start was not made, and will not be by anyone late */
         return;
     }
     if (c->state->phase == CONTAINER_TERMINATED && (uint32_t)c->state->restart_count < slot->run)
         remember_as_last(c); /* as was done; it runs already */
     slot->restart_at_ms = 0;
-    hold_minder(c);
     note_late(w, c);
 }
 
@@ -878,7 +878,7 @@ static void take_up(struct worker *w)
     w->state.run.containers_len = w->len;
     w->state.pid = getpid();
     w->state.start_ticks = proc_stat_read(getpid(), &stat) == 0 ? stat.start_ticks : 0;
-    w->state.keeper_pid = getppid();
+    w->state.keeper_pid = w->keeper;
     w->state.run.notes = w->notes;
     for (size_t i = 0; known && i < old.run.notes_len; i++) {
         w->last_note = old.run.notes[i].number - 1;
@@ -897,9 +897,11 @@ static void take_up(struct worker *w)
     if (faccessat(w->g->dir_fd, POD_FILE_STOP, F_OK, 0) == 0)
         begin_stop(w);
     changed(w, POD_NOT_SYNCED);
+    if (known)
+        save(w); /* who we are now, before anything else */
 }
 
-static bool prepare(struct worker *w, pid_t keeper)
+static bool prepare(struct worker *w)
 {
     sigset_t set;
 
@@ -908,28 +910,14 @@ static bool prepare(struct worker *w, pid_t keeper)
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
     (void)sigaddset(&set, SIGCHLD);
-    (void)sigaddset(&set, KEEPER_PARENT_SIGNAL);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
-    (void)prctl(PR_SET_PDEATHSIG, KEEPER_PARENT_SIGNAL);
-    w->alone = getppid() != keeper;
+    w->keeper_fd = pidfd_open(w->keeper, 0);
+    w->alone = getppid() != w->keeper; /* only after this is the number surely its own */
     w->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     w->containers = arena_alloc(&w->arena, w->len * sizeof(*w->containers));
     w->outputs = arena_alloc(&w->arena, w->len * sizeof(*w->outputs));
     w->state.run.containers = arena_alloc(&w->arena, w->len * sizeof(*w->state.run.containers));
-    return w->signal_fd >= 0 && !arena_failed(&w->arena);
-}
-
-static bool take_lock(struct worker *w)
-{
-    const struct timespec pause = {.tv_sec = 0, .tv_nsec = LOCK_PAUSE_MS * 1000000};
-
-    for (int i = 0; i < LOCK_TRIES; i++) {
-        w->lock_fd = pod_worker_lock_take(w->g->dir_fd);
-        if (w->lock_fd >= 0)
-            return true;
-        (void)nanosleep(&pause, NULL);
-    }
-    return false;
+    return w->signal_fd >= 0 && w->keeper_fd >= 0 && !w->alone && !arena_failed(&w->arena);
 }
 
 static void release(struct worker *w)
@@ -938,8 +926,6 @@ static void release(struct worker *w)
         struct container *c = &w->containers[i];
 
         output_release(&c->output);
-        if (c->minder_fd >= 0)
-            (void)close(c->minder_fd);
         for (size_t k = 0; k < PROBE_PURPOSES; k++)
             probe_end(&c->probes[k]);
         for (size_t k = 0; k < HOOK_PURPOSES; k++)
@@ -949,33 +935,37 @@ static void release(struct worker *w)
     }
     for (size_t i = 0; i < w->state.run.notes_len; i++)
         free((char *)(uintptr_t)w->notes[i].message);
-    (void)close(w->signal_fd);
-    (void)close(w->lock_fd);
-    arena_release(&w->arena);
 }
 
-enum worker_end worker_stay(struct group *g, pid_t keeper)
+static void work(struct worker *w)
+{
+    bool over = false;
+
+    take_up(w);
+    while (!w->alone && !(over = advance(w))) {
+        save(w);
+        wait_for_events(w);
+    }
+    if (over) {
+        save_last(w);
+        w->m->over = true;
+    } else {
+        save(w);
+    }
+    release(w);
+}
+
+void worker_stay(struct group *g, pid_t keeper)
 {
     struct worker w = {.g = g,
                        .m = g->memory,
+                       .keeper = keeper,
                        .arena = ARENA_INIT(POD_ARENA_LIMIT_BYTES),
                        .len = g->pod.containers_len};
-    bool over = false;
 
-    if (!prepare(&w, keeper) || !take_lock(&w))
-        return WORKER_BUSY;
-    g->memory->worker = getpid();
-    take_up(&w);
-    while (!w.alone && !(over = advance(&w))) {
-        save(&w);
-        wait_for_events(&w);
-    }
-    if (over) {
-        save_last(&w);
-        g->memory->over = true;
-    } else {
-        save(&w);
-    }
-    release(&w);
-    return over ? WORKER_OVER : WORKER_ALONE;
+    if (prepare(&w))
+        work(&w);
+    file_close(&w.signal_fd);
+    file_close(&w.keeper_fd);
+    arena_release(&w.arena);
 }

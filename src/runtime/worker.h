@@ -6,9 +6,10 @@
 #ifndef MUSTER_RUNTIME_WORKER_H
 #define MUSTER_RUNTIME_WORKER_H
 
-#include "runtime/keeper.h"
+#include "runtime/group.h"
 
-/* In a child of the keeper. Returns when it has nothing left to do. */
-enum worker_end worker_stay(struct group *g, pid_t keeper);
+/* In a child of the keeper. Returns when the pod is over (then the group's memory says so), or when
+ * the keeper is dead, or when it cannot work. */
+void worker_stay(struct group *g, pid_t keeper);
 
 #endif

@@ -8,6 +8,7 @@
 #include "runtime/group.h"
 #include "runtime/mounts.h"
 #include "runtime/oom.h"
+#include "runtime/orphan.h"
 #include "runtime/proc.h"
 
 static void exit_codes_are_kept(void **state)
@@ -335,67 +336,79 @@ static void a_second_start_is_refused(void **state)
     assert_log(f, "once", &log_all, "started\n");
 }
 
-/* Until another worker has said that it is there. */
+/* Until another worker has said that it is there: whoever was killed, there is another then. */
 static void wait_other_worker(struct fixture *f, const char *uid, pid_t old)
 {
     for (;;) {
-        struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
-        pid_t now = (pid_t)stored_state(f, uid, &a).pid;
+        pid_t pids[GROUP];
 
-        arena_release(&a);
-        if (now != old)
+        group_pids(f, uid, pids);
+        if (pids[WORKER] != old)
             return;
         loop_run_once(f->loop);
     }
 }
 
-/* One after the other, each replaced before the next is killed: the program neither notices nor
- * loses a line, and its exit code is known. */
-static void whoever_is_killed_nothing_is_lost(void **state)
+/* Kills by the bits of which, 1 for the worker, each of the two replaced before the next kill. The
+ * program neither notices nor loses a line, and its exit code is known. */
+static void kill_in_sequence(struct fixture *f, unsigned kills, unsigned which)
 {
-    static const int order[][3] = {{WORKER, WORKER, KEEPER},
-                                   {KEEPER, WORKER, KEEPER},
-                                   {MINDER, WORKER, WORKER},
-                                   {KEEPER, MINDER, WORKER}};
-    struct fixture *f = *state;
+    char uid[32], script[512], fifo[128], expected[128] = "up\n";
+    char *text;
+    FILE *go;
 
-    for (size_t i = 0; i < ELEMS(order); i++) {
-        char uid[16], script[512], fifo[128];
-        FILE *go;
+    (void)snprintf(uid, sizeof(uid), "pod%u-%u", kills, which);
+    (void)snprintf(fifo, sizeof(fifo), "%s/go-%s", f->root, uid);
+    (void)snprintf(script, sizeof(script),
+                   "mkfifo %s; echo up; i=0; while read x; do i=$((i+1)); echo $i; echo e$i >&2; "
+                   "done < %s; printf end; exit 5",
+                   fifo, fifo);
+    start_shell(f, uid, script);
+    wait_log(f, uid, "up\n");
+    go = fopen(fifo, "we");
+    assert_non_null(go);
+    for (unsigned k = 0; k < kills; k++) {
+        pid_t pids[GROUP];
 
-        (void)snprintf(uid, sizeof(uid), "pod%zu", i);
-        (void)snprintf(fifo, sizeof(fifo), "%s/go%zu", f->root, i);
-        (void)snprintf(
-            script, sizeof(script),
-            "mkfifo %s; echo up; i=0; while read x; do i=$((i+1)); echo $i; echo e$i >&2; "
-            "done < %s; printf end; exit 7",
-            fifo, fifo);
-        start_shell(f, uid, script);
-        wait_log(f, uid, "up\n");
-        go = fopen(fifo, "we");
-        assert_non_null(go);
-        for (size_t k = 0; k < 3; k++) {
-            pid_t pids[GROUP];
-
-            group_pids(f, uid, pids);
-            assert_int_equal(kill(pids[order[i][k]], SIGKILL), 0);
-            (void)fputs("next\n", go);
-            (void)fflush(go);
-            if (order[i][k] != MINDER)
-                wait_other_worker(f, uid, pids[WORKER]);
-        }
-        (void)fclose(go);
-        wait_dead(f, uid);
-        assert_int_equal(find(f, uid)->containers[0].exit_code, 7);
-        assert_string_equal(find(f, uid)->containers[0].message, "e3");
-        {
-            char *text = read_log(f, uid, &log_all);
-
-            assert_non_null(strstr(text, "1\n"));
-            assert_int_equal(strlen(text), strlen("up\n1\n2\n3\ne1\ne2\ne3\nend\n"));
-            free(text);
-        }
+        group_pids(f, uid, pids);
+        assert_int_equal(kill(pids[which >> k & 1 ? WORKER : KEEPER], SIGKILL), 0);
+        (void)fputs("next\n", go);
+        (void)fflush(go);
+        wait_other_worker(f, uid, pids[WORKER]);
+        (void)snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected),
+                       "%u\ne%u\n", k + 1, k + 1);
     }
+    (void)fclose(go);
+    wait_dead(f, uid);
+    if (find(f, uid)->containers[0].exit_code != 5)
+        fail_msg("%u kills, %#x: exit code %d, %s", kills, which,
+                 find(f, uid)->containers[0].exit_code, find(f, uid)->containers[0].reason);
+    (void)snprintf(script, sizeof(script), "e%u", kills);
+    assert_string_equal(find(f, uid)->containers[0].message, script);
+    text = read_log(f, uid, &log_all);
+    for (unsigned k = 1; k <= kills; k++) {
+        (void)snprintf(script, sizeof(script), "\n%u\n", k);
+        assert_non_null(strstr(text, script));
+    }
+    assert_int_equal(strlen(text), strlen(expected) + strlen("end\n"));
+    free(text);
+}
+
+static void no_sequence_of_kills_loses_anything(void **state)
+{
+    for (unsigned kills = 1; kills <= 4; kills++)
+        for (unsigned which = 0; which < 1u << kills; which++) {
+            fixture_watch();
+            kill_in_sequence(*state, kills, which);
+        }
+}
+
+/* Before Linux 6.15 nobody tells how a process ended that others have reaped. */
+static void nor_does_any_on_an_old_kernel(void **state)
+{
+    (void)setenv(ORPHAN_ENV_OLD_KERNEL, "1", 1);
+    no_sequence_of_kills_loses_anything(state);
+    (void)unsetenv(ORPHAN_ENV_OLD_KERNEL);
 }
 
 static void a_group_killed_whole_leaves_no_program(void **state)
@@ -425,6 +438,119 @@ static void a_group_killed_whole_leaves_no_program(void **state)
     assert_string_equal(c->reason, "SupervisorLost");
     assert_true(stored_state(f, "lost", &a).final);
     arena_release(&a);
+}
+
+/* A pod that was started by hand, so that its container can have a group that holds up whoever
+ * enters it. */
+static void start_in_group(struct fixture *f, const char *uid, const char *folder)
+{
+    const char *argv[] = {"sleep", "1000", NULL}, *groups[] = {folder, NULL};
+    struct container_start c = {
+        .name = "main", .argv = argv, .env = fixture_env, .cwd = "/", .cgroups = groups};
+    struct pod_start p = {.ns = "default",
+                          .name = "pod",
+                          .uid = uid,
+                          .containers = &c,
+                          .containers_len = 1,
+                          .grace_seconds = 30};
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    struct buf text = BUF_INIT(100000);
+    char path[256];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", f->pods, uid);
+    assert_int_equal(mkdir(path, 0700), 0);
+    fd = pod_dir_fd(f, uid);
+    json_write(&text, pod_start_to_json(&a, &p));
+    assert_int_equal(pod_file_write(fd, POD_FILE_RUN, text.data, text.len, POD_NOT_SYNCED), 0);
+    (void)close(fd);
+    buf_release(&text);
+    arena_release(&a);
+    assert_int_equal(run_supervisor(f, uid), 0);
+    f->rt->ops->free(f->rt);
+    fixture_attach(f);
+}
+
+static void note_child(void *arg, pid_t pid)
+{
+    if (pid != getpid())
+        *(pid_t *)arg = pid;
+}
+
+/* The only one it has, beside the tests. Nothing tells of it but a look. */
+static pid_t wait_child(pid_t parent)
+{
+    pid_t child = 0;
+
+    while (child == 0) {
+        proc_each_child(parent, note_child, &child);
+        (void)poll(NULL, 0, 1);
+    }
+    return child;
+}
+
+/* Its worker is killed before the program has a process group: the next one tells it to end while
+ * that is still so. */
+static void who_has_no_process_group_yet_is_told_to_end(void **state)
+{
+    struct fixture *f = *state;
+    char folder[128], tasks[160];
+    pid_t worker;
+
+    (void)snprintf(folder, sizeof(folder), "%s/group", f->root);
+    (void)snprintf(tasks, sizeof(tasks), "%s/tasks", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(mkfifo(tasks, 0600), 0); /* nobody will ever read it */
+    start_in_group(f, "early", folder);
+    worker = wait_child(wait_child(getppid())); /* the keeper's parent reaps for us */
+    (void)wait_child(worker);
+    assert_int_equal(kill(worker, SIGKILL), 0);
+    wait_running(f, "early"); /* as the next worker says */
+    assert_int_equal(f->rt->ops->stop(f->rt, "early", 1000, NULL), 0);
+    wait_dead(f, "early");
+    assert_int_equal(find(f, "early")->containers[0].exit_code, 143);
+}
+
+static int score_of(pid_t pid)
+{
+    char path[64], text[16] = "";
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof(text), file));
+    (void)fclose(file);
+    return atoi(text);
+}
+
+/* Not even root, in many containers. */
+static bool may_lower_score(void)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int fd = open("/proc/self/oom_score_adj", O_WRONLY);
+
+        _exit(fd >= 0 && write(fd, "-1000", 5) == 5 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status == 0;
+}
+
+static void the_kernel_spares_supervisors_and_not_programs(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pids[GROUP];
+
+    start_shell(f, "score", "cat /proc/self/oom_score_adj; sleep 1000");
+    wait_log(f, "score", "\n");
+    wait_running(f, "score");
+    assert_int_equal(score_of((pid_t)find(f, "score")->containers[0].pid), score_of(getpid()));
+    group_pids(f, "score", pids);
+    for (size_t i = 0; i < GROUP; i++)
+        assert_int_equal(score_of(pids[i]), may_lower_score() ? -1000 : score_of(getpid()));
 }
 
 static void the_exit_record_is_in_the_folder(void **state)
@@ -554,8 +680,11 @@ int main(int argc, char **argv)
         T(a_failed_init_container_ends_the_pod),
         T(containers_end_each_for_itself),
         T(a_second_start_is_refused),
-        T(whoever_is_killed_nothing_is_lost),
+        T(no_sequence_of_kills_loses_anything),
+        T(nor_does_any_on_an_old_kernel),
         T(a_group_killed_whole_leaves_no_program),
+        T(who_has_no_process_group_yet_is_told_to_end),
+        T(the_kernel_spares_supervisors_and_not_programs),
         T(the_exit_record_is_in_the_folder),
         T(names_are_the_pods_own),
         T(the_probe_is_right_for_plain_users),
