@@ -287,7 +287,7 @@ static void on_owner(void *arg, const struct json *owner, const struct err *err)
         return;
     }
     if (is_gone(owner, err, uid)) {
-        gc_graph_mark_absent(&t->gc->graph, uid);
+        ; /* of this reference only: it may say another's UID with a false name or namespace */
     } else if (object_is_deleting(owner) && has_finalizer(owner, FINALIZER_FOREGROUND)) {
         t->owner_waits = true;
     } else {

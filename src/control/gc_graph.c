@@ -170,9 +170,13 @@ void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,
 {
     size_t prefix = strlen(uid) + 1; /* the NUL ends the UID in the key */
     struct map_node *at = map_seek(&g->dependents, uid, prefix);
+    const struct gc_node *owner = gc_graph_find(g, uid);
+    const char *ns = owner && owner->kind->namespaced ? owner->ns : NULL;
 
     while (at && at->key_len >= prefix && memcmp(at->key, uid, prefix) == 0) {
-        if (!fn(arg, at->value))
+        const struct gc_node *dependent = at->value;
+
+        if ((!ns || strcmp(dependent->ns, ns) == 0) && !fn(arg, dependent))
             return;
         at = map_after(&g->dependents, at->key, at->key_len);
     }

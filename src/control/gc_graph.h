@@ -45,7 +45,8 @@ void gc_graph_remove(struct gc_graph *g, struct gc_node *node); /* frees it */
 struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid);
 struct gc_node *gc_graph_find_name(const struct gc_graph *g, const struct kind *k, const char *ns,
                                    const char *name);
-/* fn returns false to stop and must not change the graph. */
+/* Those that can be: in the owner's namespace, if it has one. fn returns false to stop and must not
+ * change the graph. */
 void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,
                              bool (*fn)(void *arg, const struct gc_node *node), void *arg);
 bool gc_graph_has_dependents(const struct gc_graph *g, const char *uid);

@@ -223,6 +223,37 @@ static void owner_in_another_namespace_does_not_count(void **state)
     assert_false(exists(f, "a"));
 }
 
+/* Who may write elsewhere could keep what is not his from going. */
+static void dependents_elsewhere_hold_no_owner(void **state)
+{
+    struct fixture *f = *state;
+
+    make(f, "services", "d", "o", "uo", "");
+    make(f, "configmaps", "elsewhere", "a", "ua", OWNER("o", "uo"));
+    f->refuse_deletes = 503;
+    start(f);
+    delete_owner(f, "Foreground");
+    assert_null(owner(f));
+}
+
+/* Nor take from others what is theirs: that an owner is not where one says it is means nothing. */
+static void a_false_reference_makes_no_owner_gone(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    f->api.held_kind = &kind_service;
+    make(f, "services", "d", "o", "uo", "");
+    make(f, "configmaps", "d", "a", "ua", OWNER("o", "uo"));
+    make(f, "configmaps", "elsewhere", "b", "ub", OWNER("o", "uo"));
+    make(f, "configmaps", "d", "c", "uc", OWNER("another-name", "uo"));
+    fake_clock_settle(&f->clock);
+    fake_clock_advance(&f->clock, 120000);
+    assert_true(exists(f, "a"));
+    assert_false(exists(f, "c"));
+    assert_null(fake_api_get(&f->api, &f->arena, &kind_config_map, "elsewhere", "b"));
+}
+
 static void object_freed_meanwhile_is_not_deleted(void **state)
 {
     struct fixture *f = *state;
@@ -340,6 +371,8 @@ int main(void)
         TEST(owner_not_yet_seen_is_asked_for),
         TEST(owner_of_an_unknown_kind_holds),
         TEST(owner_in_another_namespace_does_not_count),
+        TEST(dependents_elsewhere_hold_no_owner),
+        TEST(a_false_reference_makes_no_owner_gone),
         TEST(object_freed_meanwhile_is_not_deleted),
         TEST(foreground_owner_goes_last),
         TEST(foreground_owner_does_not_wait_for_what_stays),
