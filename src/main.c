@@ -1,9 +1,10 @@
 /* main.c - chooses. A supervisor is started once per pod and must be small and quick: it is told
  * apart before anything else is set up. So is the helper of a command that is run in a pod, and
- * what mpirun starts once per worker. */
+ * what mpirun starts once per worker and once per rank. */
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/mpi_ranks.h"
 #include "cli/mpi_rsh.h"
 #include "runtime/exec_helper.h"
 #include "runtime/supervisor.h"
@@ -16,6 +17,8 @@ int main(int argc, char **argv)
         return supervisor_main(argc, argv);
     if (argc > 1 && strcmp(argv[1], EXEC_HELPER_COMMAND) == 0)
         return exec_helper_main();
+    if (argc > 1 && strcmp(argv[1], MPI_RANK_COMMAND) == 0)
+        return mpi_rank_main(argc - 2, argv + 2);
     if (words > 0)
         return mpi_rsh_main(argc - words, argv + words);
     return (int)command_main(argc, argv);

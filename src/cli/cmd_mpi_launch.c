@@ -238,12 +238,11 @@ static void add_one_machine(struct words *w, const struct launch_options *o)
 /* Open MPI 5 starts its daemons with PRRTE, which has names of its own for these; version 4 does
  * not know them. It finds its interfaces itself: told to use the loopback it finds none beside
  * others. What the user set stays. */
-static void set_prrte(struct words *w, const char *agent)
+static void set_prrte(struct words *w, const char *agent, const char *fork_agent)
 {
     const char *const variables[][2] = {
-        {"PRTE_MCA_plm_ssh_agent", agent},
-        {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
-        {"PRTE_MCA_prte_do_not_resolve", "1"},
+        {"PRTE_MCA_plm_ssh_agent", agent},          {"PRTE_MCA_plm_ssh_no_tree_spawn", "1"},
+        {"PRTE_MCA_prte_fork_agent", fork_agent},   {"PRTE_MCA_prte_do_not_resolve", "1"},
         {"PRTE_MCA_prte_keep_fqdn_hostnames", "1"},
     };
 
@@ -256,8 +255,11 @@ static void add_openmpi(struct words *w, const struct launch_options *o, bool on
                         const char *exe)
 {
     const char *agent = arena_printf(w->arena, "%s %s", exe, MPI_RSH_COMMAND);
+    const char *fork_agent = arena_printf(w->arena, "%s %s", exe, MPI_RANK_COMMAND);
 
-    set_prrte(w, agent);
+    set_prrte(w, agent, fork_agent);
+    if (!user_set(o, "plm_rsh_agent")) /* another does not bring ranks what they need for it */
+        add_mca(w, o, "orte_fork_agent", fork_agent);
     add_mca(w, o, "plm_rsh_agent", agent);
     /* The launcher starts them all: only its pod has the token for it. */
     add_mca(w, o, "plm_rsh_no_tree_spawn", "1");
@@ -303,11 +305,12 @@ static void add_hydra(struct cli *cli, struct words *w, const struct launch_opti
                   o->implementation);
 }
 
-static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *const *argv)
+static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *const *argv,
+                                 struct mpi_ranks *ranks)
 {
     const char *cause = NULL;
     auto_err err = ERR_INIT;
-    int code = mpi_watch_run(path, argv, &cli->arena, &cause, &err);
+    int code = mpi_watch_run(path, argv, ranks, &cli->arena, &cause, &err);
 
     if (code < 0) {
         talk_error(&cli->talk, &err);
@@ -318,8 +321,20 @@ static enum exit_code run_mpirun(struct cli *cli, const char *path, const char *
     return (enum exit_code)code;
 }
 
+/* Hydra has no parameter for it. Its contexts behind a colon have options of their own before the
+ * program: of those only its exit code tells, which is honest. */
+static void add_rank_command(struct words *w, const struct launch_options *o,
+                             const struct args *args, const char *exe)
+{
+    if (is_openmpi(o) || args->list[0][0] == '-')
+        return;
+    add(w, exe);
+    add(w, MPI_RANK_COMMAND);
+}
+
 static enum exit_code launch(struct cli *cli, const struct launch_options *o,
-                             const struct args *args, const struct mpi_workers *workers)
+                             const struct args *args, const struct mpi_workers *workers,
+                             struct mpi_ranks *ranks)
 {
     struct words *w = arena_alloc(&cli->arena, sizeof(*w));
     const char *hostfile = write_hostfile(&cli->arena, o), *exe = getenv("MUSTER_EXE");
@@ -341,13 +356,14 @@ static enum exit_code launch(struct cli *cli, const struct launch_options *o,
         add_hydra(cli, w, o, exe);
     for (size_t i = 0; i < o->extra.len; i++)
         add(w, o->extra.items[i]);
+    add_rank_command(w, o, args, exe);
     for (size_t i = 0; i < args->len; i++)
         add(w, args->list[i]);
     if (arena_failed(&cli->arena)) {
         talk_errorf(&cli->talk, "the command line is too long");
         return EXIT_FAILED;
     }
-    return run_mpirun(cli, path, w->list);
+    return run_mpirun(cli, path, w->list, ranks);
 }
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
@@ -355,6 +371,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     const struct launch_options *o = values;
     struct client_config config;
     struct mpi_workers workers;
+    struct mpi_ranks *ranks;
+    enum exit_code code;
     auto_err err = ERR_INIT;
     struct mpi_wait wait = {.config = &config,
                             .workers = o->workers.items,
@@ -381,7 +399,14 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         talk_errorf(&cli->talk, "out of memory");
         return EXIT_FAILED;
     }
-    return launch(cli, o, args, &workers);
+    ranks = mpi_ranks_new(workers.one_machine, &err);
+    if (!ranks) {
+        talk_error(&cli->talk, &err);
+        return EXIT_FAILED;
+    }
+    code = launch(cli, o, args, &workers, ranks);
+    mpi_ranks_free(ranks);
+    return code;
 }
 
 const struct command command_mpi_launch = {

@@ -12,13 +12,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cli/exec_pump.h"
+#include "cli/mpi_ranks.h"
 #include "client/pod_config.h"
 
 #define ARENA_LIMIT_BYTES (16u * 1024u * 1024u)
 #define COMMAND_LIMIT_BYTES (1024u * 1024u)
 #define EXIT_RSH_FAILED 255 /* as ssh does */
+
+/* Our ranks' way to the launcher goes into the worker's environment by stdin: command lines are
+ * everybody's to read. */
+static void bring_ranks(struct buf *command, const char *host)
+{
+    const char *where = getenv(MPI_RANKS_VARIABLE);
+    int fd = where ? memfd_create("ranks", MFD_CLOEXEC) : -1;
+
+    if (!where)
+        return;
+    if (fd < 0 || dprintf(fd, "%s %s\n", where, host) < 0 || lseek(fd, 0, SEEK_SET) != 0 ||
+        dup2(fd, STDIN_FILENO) < 0)
+        command->failed = true;
+    buf_addf(command, "read -r " MPI_RANKS_VARIABLE " && export " MPI_RANKS_VARIABLE ";");
+}
 
 static int run(struct arena *a, const char *host, char **words, struct err *err)
 {
@@ -29,9 +47,10 @@ static int run(struct arena *a, const char *host, char **words, struct err *err)
         .pod = host, .config = &config, .container = getenv(MPI_RSH_CONTAINER), .argv = argv};
     int rc = pod_config_load(a, &config, err);
 
+    bring_ranks(&command, host);
     for (; rc == 0 && *words; words++)
         buf_addf(&command, "%s%s", command.len ? " " : "", *words);
-    if (rc == 0 && (command.failed || command.len == 0))
+    if (rc == 0 && command.failed)
         rc = err_set(err, ERR_BAD_REQUEST, "there is no command, or it is too long");
     if (rc == 0) {
         argv[2] = command.data;

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 struct mpirun {
     pid_t pid;
     int errors, signals; /* its stderr; what comes for us */
+    struct mpi_ranks *ranks;
     bool over;
     int status;
     struct mpi_words words;
@@ -62,6 +64,17 @@ static int start(struct mpirun *m, const char *path, const char *const *argv)
     return m->pid < 0 ? -errno : 0;
 }
 
+/* Each rank has a connection. mpirun keeps the limit it was given. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static void pass_errors(struct mpirun *m)
 {
     static char bytes[READ_BYTES];
@@ -94,12 +107,15 @@ static void follow(struct mpirun *m)
 {
     while (!m->over) {
         struct pollfd fds[] = {{.fd = m->signals, .events = POLLIN},
-                               {.fd = m->errors, .events = POLLIN}};
+                               {.fd = m->errors, .events = POLLIN},
+                               {.fd = mpi_ranks_fd(m->ranks), .events = POLLIN}};
 
         if (poll(fds, ELEMS(fds), -1) < 0)
             continue;
         if (fds[1].revents)
             pass_errors(m);
+        if (fds[2].revents)
+            mpi_ranks_serve(m->ranks);
         if (fds[0].revents)
             pass_signals(m);
     }
@@ -109,19 +125,24 @@ static void follow(struct mpirun *m)
         pass_errors(m);
 }
 
-int mpi_watch_run(const char *path, const char *const *argv, struct arena *a,
-                  const char **ret_cause, struct err *err)
+int mpi_watch_run(const char *path, const char *const *argv, struct mpi_ranks *ranks,
+                  struct arena *a, const char **ret_cause, struct err *err)
 {
-    struct mpirun m = {.errors = -1, .signals = -1};
+    struct mpirun m = {.errors = -1, .signals = -1, .ranks = ranks};
     int code, rc = start(&m, path, argv);
+    struct mpi_end failed;
+    bool any;
 
     if (rc < 0)
         return err_set(err, ERR_INTERNAL, "cannot run %s: %s", path, strerror(-rc));
     mpi_words_init(&m.words);
+    allow_many_files();
     follow(&m);
     (void)close(m.signals);
+    any = mpi_ranks_failure(ranks, &failed);
     code = WIFSIGNALED(m.status) ? 128 + WTERMSIG(m.status) : WEXITSTATUS(m.status);
-    *ret_cause = WIFSIGNALED(m.status) ? NULL : mpi_words_cause(&m.words, a, &code);
+    *ret_cause = WIFSIGNALED(m.status) ? NULL
+                                       : mpi_words_cause(&m.words, a, any ? &failed : NULL, &code);
     mpi_words_release(&m.words);
     return code;
 }

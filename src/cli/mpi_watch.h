@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/mpi_ranks.h"
 #include "runtime/last_words.h"
 
 #define MPI_LINE_SIZE 1024
@@ -22,13 +23,17 @@ struct mpi_words {
 void mpi_words_init(struct mpi_words *w);
 void mpi_words_release(struct mpi_words *w);
 void mpi_words_feed(struct mpi_words *w, const char *data, size_t len);
-/* Why it failed, in one line, in the arena; NULL when it did not say. *code is mpirun's exit code;
- * one that only looks like a signal's becomes 127 or 1. */
-const char *mpi_words_cause(const struct mpi_words *w, struct arena *a, int *code);
+/* Why it failed, in one line, in the arena; NULL when nobody said. failed: the first rank that did,
+ * or NULL. *code is mpirun's exit code: 0 becomes that rank's, and one that only looks like a
+ * signal's becomes 127 or 1. */
+const char *mpi_words_cause(const struct mpi_words *w, struct arena *a,
+                            const struct mpi_end *failed, int *code);
 
-/* Until mpirun has ended; answers its exit code. Signals are passed on to it; it does not outlive
- * us. Negative errno with err set when it could not be started. */
-int mpi_watch_run(const char *path, const char *const *argv, struct arena *a,
-                  const char **ret_cause, struct err *err) must_check;
+/* Until mpirun has ended; answers its exit code, or that of a rank it did not mind. Signals are
+ * passed on to it; it does not outlive us. Negative errno with err set when it could not be
+ * started.
+ */
+int mpi_watch_run(const char *path, const char *const *argv, struct mpi_ranks *ranks,
+                  struct arena *a, const char **ret_cause, struct err *err) must_check;
 
 #endif

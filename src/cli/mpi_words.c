@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/mpi_watch.h"
+#include "core/exit_words.h"
 
 #define RULE_MIN 40 /* dashes */
 #define EXIT_NOT_STARTED 127
@@ -45,6 +46,12 @@ static void add_words(struct buf *out, const char *line)
     }
 }
 
+/* "[HOST:PID] PMIX ERROR: ...", which Open MPI 4 says of every rank it does not mind. */
+static bool is_of_mpi(const char *line)
+{
+    return line[0] == '[' && strstr(line, "] PMIX ERROR: ");
+}
+
 static void take_line(struct mpi_words *w)
 {
     size_t len;
@@ -59,7 +66,7 @@ static void take_line(struct mpi_words *w)
         buf_clear(&w->box);
     } else if (w->in_box) {
         add_words(&w->box, w->line);
-    } else {
+    } else if (!is_of_mpi(w->line)) {
         last_words_feed(&w->ranks, w->line, len);
         last_words_feed(&w->ranks, "\n", 1);
     }
@@ -91,11 +98,24 @@ static const char *rank_failed(const struct mpi_words *w, struct arena *a, const
                         atoi(code + strlen("Exit code: ")), *said ? "; it last said: " : "", said);
 }
 
+/* The one who saw it end. */
+static const char *rank_ended(const struct mpi_words *w, struct arena *a, const struct mpi_end *end)
+{
+    struct last_words ranks = w->ranks;
+    const char *said = last_words_text(&ranks, a), *words = exit_words(end->code, "", *said);
+
+    const char *who = end->rank < 0 ? "a rank" : arena_printf(a, "rank %d", end->rank);
+
+    return arena_printf(a, "%s on %s exited with code %d%s%s%s%s%s", who ? who : "a rank",
+                        end->host, end->code, words ? " (" : "", words ? words : "",
+                        words ? ")" : "", *said ? "; it last said: " : "", said);
+}
+
 static bool was_not_started(const char *box)
 {
-    static const char *const signs[] = {"unable to launch", "failed to start",
-                                        "unable to find the specified executable",
-                                        "could not access or execute an executable"};
+    static const char *const signs[] = {
+        "unable to launch", "failed to start", "agent was not found",
+        "unable to find the specified executable", "could not access or execute an executable"};
 
     for (size_t i = 0; i < ELEMS(signs); i++)
         if (strstr(box, signs[i]))
@@ -103,17 +123,23 @@ static bool was_not_started(const char *box)
     return false;
 }
 
-const char *mpi_words_cause(const struct mpi_words *w, struct arena *a, int *code)
+const char *mpi_words_cause(const struct mpi_words *w, struct arena *a,
+                            const struct mpi_end *failed, int *code)
 {
     const char *box = w->last_box.len > 0 && !w->last_box.failed ? w->last_box.data : NULL;
-    const char *rank;
+    const char *rank = box ? rank_failed(w, a, box) : NULL;
+    bool unstarted = box && was_not_started(box);
 
-    if (*code == 0 || !box)
+    if (*code == 0 && failed)
+        *code = failed->code;
+    else if (*code == 0 && !unstarted)
         return NULL;
-    rank = rank_failed(w, a, box);
-    if (rank)
+    /* A rank that was killed may be mpirun's own victim: what it has to say is the cause then. */
+    if (failed && !unstarted && (!box || rank || !exit_by_signal(failed->code)))
+        return rank_ended(w, a, failed);
+    if (rank || !box)
         return rank;
-    if (was_not_started(box))
+    if (unstarted)
         *code = EXIT_NOT_STARTED;
     else if (*code > 128 && !strstr(box, "signal"))
         *code = 1;

@@ -147,6 +147,21 @@ class AllInOne(Mpi, DaemonTest):
         sentence = self.ended("bad", "Failed")
         self.assertIn("exited with code 1; it last said: ValueError: no such data", sentence)
 
+    def test_a_rank_that_fails_under_recovery(self):
+        """Open MPI 4 exits with 0 then, as the vendor's manifests ask it to; the job has failed all the same."""
+        recovery = {"extraArgs": ["-N", "1", "--enable-recovery", "--max-restarts", "100"]}
+        fails = 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then echo "no data" >&2; exit 3; fi'
+        self.create(mpi_job("minded", ["sh", "-c", fails], config=recovery))
+        self.create(mpi_job("contexts", ["true", ":", "-n", "1", "sh", "-c", "exit 5"],  # two programs
+                            config={"slotsPerWorker": 1, "extraArgs": ["-n", "1", "--enable-recovery"]}))
+        self.create(mpi_job("well", ["true"], config=recovery))
+        sentence = self.ended("minded", "Failed")
+        worker = self.launcher("minded").replace("launcher", "worker-1")
+        self.assertIn(f"failed with exit code 3: error: rank 1 on {worker} exited with code 3; it last said: no data",
+                      sentence)
+        self.assertRegex(self.ended("contexts", "Failed"), r"rank 1 on \S+-worker-1 exited with code 5")
+        self.ended("well", "Succeeded")
+
     def test_an_mpirun_of_others(self):
         """On one machine every worker's name is this machine's; the proxies run in the workers all the same."""
         for name, form, variable, options in (("mpich", "-f", "HYDRA_LAUNCHER", "-x"),

@@ -10,7 +10,8 @@
 
 #define RULE "--------------------------------------------------------------------------\n"
 
-static void expect(const char *text, int code, const char *cause, int wanted_code)
+static void expect_with(const char *text, const struct mpi_end *failed, int code, const char *cause,
+                        int wanted_code)
 {
     for (size_t step = 1; step < 100; step += 13) {
         struct arena a = ARENA_INIT(65536);
@@ -21,7 +22,7 @@ static void expect(const char *text, int code, const char *cause, int wanted_cod
         mpi_words_init(&w);
         for (size_t at = 0; at < strlen(text); at += step)
             mpi_words_feed(&w, text + at, min_size(step, strlen(text) - at));
-        said = mpi_words_cause(&w, &a, &got);
+        said = mpi_words_cause(&w, &a, failed, &got);
         if (cause)
             assert_string_equal(said, cause);
         else
@@ -30,6 +31,11 @@ static void expect(const char *text, int code, const char *cause, int wanted_cod
         mpi_words_release(&w);
         arena_release(&a);
     }
+}
+
+static void expect(const char *text, int code, const char *cause, int wanted_code)
+{
+    expect_with(text, NULL, code, cause, wanted_code);
 }
 
 static void a_program_that_is_not_there(void **state)
@@ -104,6 +110,38 @@ static void a_signal_keeps_its_code(void **state)
            137);
 }
 
+/* --enable-recovery: mpirun does not mind, and says nothing. */
+static void a_rank_that_mpirun_does_not_mind_is_told(void **state)
+{
+    struct mpi_end failed = {.rank = 1, .code = 3, .host = "w-1"};
+
+    (void)state;
+    expect_with("", &failed, 0, "rank 1 on w-1 exited with code 3", 3);
+    expect_with("no data\n[l:7] PMIX ERROR: BAD-PARAM in file a.c at line 1\n", &failed, 0,
+                "rank 1 on w-1 exited with code 3; it last said: no data", 3);
+    failed.code = 139;
+    expect_with("", &failed, 0, "rank 1 on w-1 exited with code 139 (segmentation fault, SIGSEGV)",
+                139);
+}
+
+/* What mpirun itself kills did not cause it. */
+static void a_killed_rank_does_not_hide_a_lost_worker(void **state)
+{
+    struct mpi_end killed = {.rank = 0, .code = 137, .host = "w-0"};
+
+    (void)state;
+    expect_with(RULE "ORTE has lost communication with a remote daemon.\n" RULE, &killed, 205,
+                "ORTE has lost communication with a remote daemon.", 1);
+}
+
+/* Open MPI 4.1 then exits with 0. */
+static void ranks_that_could_not_be_started_have_failed(void **state)
+{
+    (void)state;
+    expect(RULE "The specified fork agent was not found:\n  Node: w-0\n" RULE, 0,
+           "The specified fork agent was not found: Node: w-0", 127);
+}
+
 static void what_says_nothing_is_left_alone(void **state)
 {
     (void)state;
@@ -121,6 +159,9 @@ int main(void)
         cmocka_unit_test(a_rank_is_named_by_open_mpi_5_too),
         cmocka_unit_test(a_lost_worker_is_named),
         cmocka_unit_test(a_signal_keeps_its_code),
+        cmocka_unit_test(a_rank_that_mpirun_does_not_mind_is_told),
+        cmocka_unit_test(a_killed_rank_does_not_hide_a_lost_worker),
+        cmocka_unit_test(ranks_that_could_not_be_started_have_failed),
         cmocka_unit_test(what_says_nothing_is_left_alone),
     };
 
