@@ -2,8 +2,9 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Failure, signedOut } from "./data/api.ts";
-import { loadSession, session, signOut } from "./data/session.ts";
+import type { Failure } from "./data/api.ts";
+import { signedOut } from "./data/key.ts";
+import { loadSession, session, signIn, signOut } from "./data/session.ts";
 import { link } from "./data/stream.ts";
 import { lang, setLang, tc } from "./i18n/index.ts";
 import { Bell, Notifier } from "./notify.tsx";
@@ -11,9 +12,10 @@ import { inProject, ProjectMenu } from "./project.tsx";
 import { JobsPage } from "./pages/jobs/jobs.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { openKeys, Palette } from "./palette.tsx";
-import { followLinks, match, navigate, path } from "./router.ts";
+import { followLinks, match, navigate, path, query } from "./router.ts";
 import { lazy } from "./lazy.tsx";
 import { theme, type Theme } from "./theme.ts";
+import { savePath } from "./ui/save.ts";
 import { Menu } from "./ui/menu.tsx";
 import { Empty, Loading, Problem } from "./ui/notice.tsx";
 import { Toasts } from "./ui/toast.tsx";
@@ -82,7 +84,7 @@ function Header() {
       <ThemeMenu />
       <Menu label="?" name={tc("help")} items={[
         { label: tc("keys"), hint: "?", onSelect: openKeys },
-        { label: tc("apiDocs"), href: "/openapi/v2" },
+        { label: tc("apiDocs"), onSelect: () => savePath("openapi.json", "/openapi/v2") },
         { label: tc("about"), href: "/settings" },
       ]} />
       <Bell />
@@ -110,15 +112,27 @@ function OfflineBanner() {
   return lost.value ? <p class="banner" role="alert">{tc("offline")}</p> : null;
 }
 
+/** Where an address that signs in leads: a page of this console, whatever it says. */
+function wayIn(to: string | null): string {
+  return to && /^\/(?![/\\])/.test(to) ? to : "/jobs";
+}
+
+/** An address with a code signs in, once; later it is just the way in. */
+async function enter(): Promise<void> {
+  const code = path.value === "/login" ? new URLSearchParams(window.location.search).get("code") : null;
+  if (code) await signIn({ code }).catch((error: Failure) => { if (error.code !== 401) throw error; });
+  if (!session.value) await loadSession();
+}
+
 export function App() {
   const [failure, setFailure] = useState<Failure | null>(null);
   const start = (): void => {
     setFailure(null);
-    loadSession().catch((error: Failure) => { if (error.code !== 401) setFailure(error); });
+    enter().catch((error: Failure) => { if (error.code !== 401) setFailure(error); });
   };
   useEffect(start, []);
   useEffect(() => {
-    if (path.value === "/") navigate("/jobs", { replace: true });
+    if (path.value === "/" || path.value === "/login") navigate(wayIn(query.value.get("to")), { replace: true });
   }, [path.value]);
   if (signedOut.value) return <LoginPage />;
   if (failure) return <Problem failure={failure} onRetry={start} />;

@@ -1,7 +1,7 @@
 // Tells when a job ends: in the page, and through the browser where the user allowed it.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { signedOut } from "./data/api.ts";
+import { signedOut } from "./data/key.ts";
 import { useJobs } from "./data/jobs.ts";
 import type { Job } from "./data/types.ts";
 import { lang, texts, translator } from "./i18n/index.ts";

@@ -87,3 +87,29 @@ char *base64_decode(struct arena *a, const char *text, size_t len, size_t *ret_l
         *ret_len = (size_t)n;
     return out;
 }
+
+char *base64url_encode(struct arena *a, const void *data, size_t len)
+{
+    size_t n = 0;
+    char *text = base64_encode(a, data, len, &n);
+
+    while (text && n > 0 && text[n - 1] == '=')
+        text[--n] = '\0';
+    for (char *c = text; c && *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+    return text;
+}
+
+char *base64url_decode(struct arena *a, const char *text, size_t len, size_t *ret_len)
+{
+    char *copy = arena_alloc(a, len + 4);
+    size_t n = len;
+
+    if (!copy)
+        return NULL;
+    for (size_t i = 0; i < len; i++)
+        copy[i] = text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i];
+    while (n % 4 != 0)
+        copy[n++] = '=';
+    return base64_decode(a, copy, n, ret_len);
+}

@@ -11,4 +11,8 @@ int64_t base64_decoded_len(const char *text, size_t len) must_check;
 /* Decodes into the arena, adding a NUL; NULL when the text is not base64 or the arena failed. */
 char *base64_decode(struct arena *a, const char *text, size_t len, size_t *ret_len) must_check;
 
+/* The same with the two other letters that URLs can hold, and without padding. */
+char *base64url_encode(struct arena *a, const void *data, size_t len) must_check;
+char *base64url_decode(struct arena *a, const char *text, size_t len, size_t *ret_len) must_check;
+
 #endif

@@ -74,7 +74,7 @@ static void say_damaged(void *arg, const struct store_damage *d)
 static int start_server(struct daemon *d, struct arena *a, const struct daemon_options *o,
                         struct err *err)
 {
-    struct server_options how = {.loop = d->loop};
+    struct server_options how = {.loop = d->loop, .sessions_path = o->home->sessions_path};
     const char *token = NULL;
     int r = home_token(a, o->home, &token, err);
 

@@ -68,6 +68,7 @@ int home_locate(struct arena *a, const char *dir_option, struct home *ret, struc
         .lock_path = arena_printf(a, "%s/muster.pid", dir),
         .db_path = arena_printf(a, "%s/muster.db", dir),
         .token_path = arena_printf(a, "%s/token", dir),
+        .sessions_path = arena_printf(a, "%s/sessions.json", dir),
         .kubeconfig_path = arena_printf(a, "%s/kubeconfig", dir),
         .pods_path = arena_printf(a, "%s/pods", dir),
         .log_path = arena_printf(a, "%s/muster.log", dir),

@@ -11,7 +11,7 @@
 
 struct home {
     const char *dir; /* absolute */
-    const char *lock_path, *db_path, *token_path, *kubeconfig_path, *pods_path, *log_path;
+    const char *lock_path, *db_path, *token_path, *sessions_path, *kubeconfig_path, *pods_path, *log_path;
 };
 
 /* dir_option, else $MUSTER_HOME, else ~/.muster. Touches nothing. */

@@ -37,6 +37,7 @@ struct tunnel {
     struct api_tunnels *all; /* NULL: they are gone, and this one goes when it can */
     struct tunnel *prev, *next;
     struct loop *loop;
+    uint64_t session;
     enum state state;
     struct httpd_request *http; /* NULL once it is answered */
     struct clock_timer *timer;
@@ -363,18 +364,38 @@ static const char *prefix_of(const char *server)
     return strchrnul(host ? host + 3 : server, '/');
 }
 
+/* All that the client offers but its key, which is for us alone. */
+static void write_protocols(struct tunnel *t, const char *offered)
+{
+    const char *before = "Sec-WebSocket-Protocol: ";
+
+    while (*offered) {
+        size_t len;
+
+        offered += strspn(offered, ", \t");
+        len = strcspn(offered, ", \t");
+        if (len > 0 && !place_is_bearer_protocol(offered)) {
+            buf_addf(&t->up, "%s%.*s", before, (int)len, offered);
+            before = ", ";
+        }
+        offered += len;
+    }
+    if (*before == ',')
+        buf_adds(&t->up, "\r\n");
+}
+
 static int write_handshake(struct tunnel *t, const char *token, struct err *err)
 {
-    const struct httpd_request *http = t->http;
+    struct httpd_request *http = t->http;
     const char *server = t->all->server->server, *prefix = prefix_of(server);
     const char *host = strstr(server, "://");
     const char *key = httpd_header(http, "Sec-WebSocket-Key");
-    const char *protocols = httpd_header(http, "Sec-WebSocket-Protocol");
+    const char *protocols = httpd_header_joined(http, "Sec-WebSocket-Protocol");
     const char *version = httpd_header(http, "Sec-WebSocket-Version");
 
     host = host ? host + 3 : server;
     if (strcmp(http->method, "GET") != 0 || !key || !is_printable(key) || !version ||
-        strcmp(version, "13") != 0 || (protocols && !is_field_value(protocols)) ||
+        strcmp(version, "13") != 0 || !protocols || !is_field_value(protocols) ||
         !is_printable(http->path) || !is_printable(http->query))
         return err_set(err, ERR_BAD_REQUEST, "this is no handshake of a WebSocket");
     buf_addf(&t->up,
@@ -383,8 +404,7 @@ static int write_handshake(struct tunnel *t, const char *token, struct err *err)
              "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n",
              prefix, http->path, *http->query ? "?" : "", http->query, (int)(prefix - host), host,
              token, key);
-    if (protocols)
-        buf_addf(&t->up, "Sec-WebSocket-Protocol: %s\r\n", protocols);
+    write_protocols(t, protocols);
     buf_adds(&t->up, "\r\n");
     return t->up.failed ? err_set(err, ERR_TOO_LARGE, "the request is too large") : 0;
 }
@@ -400,6 +420,7 @@ static struct tunnel *tunnel_new(struct api_tunnels *all, struct httpd_request *
         .all = all,
         .loop = all->loop,
         .http = http,
+        .session = http->session,
         .client = -1,
         .err = ERR_INIT,
         .where = {.url = server->server, .ca_pem = server->ca_pem, .insecure = server->insecure}};
@@ -441,16 +462,30 @@ struct api_tunnels *api_tunnels_new(struct loop *l, const struct client_config *
     return all;
 }
 
+static void cut(struct tunnel *t, enum err_reason reason, const char *why)
+{
+    if (t->state == SHAKING)
+        fail(t, reason, why);
+    else if (t->state == RELAYING)
+        tunnel_free(t);
+    else
+        unlink_tunnel(t); /* dial_done or on_upgraded is still to come */
+}
+
+void api_tunnels_end_session(struct api_tunnels *all, uint64_t session)
+{
+    for (struct tunnel *t = all->first, *next; t; t = next) {
+        next = t->next;
+        if (t->session == session)
+            cut(t, ERR_UNAUTHORIZED, "Unauthorized");
+    }
+}
+
 void api_tunnels_free(struct api_tunnels *all)
 {
     for (struct tunnel *t = all ? all->first : NULL, *next; t; t = next) {
         next = t->next;
-        if (t->state == SHAKING)
-            fail(t, ERR_UNAVAILABLE, "the console is stopping");
-        else if (t->state == RELAYING)
-            tunnel_free(t);
-        else
-            unlink_tunnel(t); /* dial_done or on_upgraded is still to come */
+        cut(t, ERR_UNAVAILABLE, "the console is stopping");
     }
     free(all);
 }

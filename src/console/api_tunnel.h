@@ -19,6 +19,8 @@ struct api_tunnels;
 /* server as in api_proxy.h; it must outlive the loop. */
 struct api_tunnels *api_tunnels_new(struct loop *l, const struct client_config *server) must_check;
 void api_tunnels_free(struct api_tunnels *t); /* cuts all */
+/* Cuts those of one session (net/sessions.h). */
+void api_tunnels_end_session(struct api_tunnels *all, uint64_t session);
 /* Answers the request, now or later. */
 void api_tunnel_handle(struct api_tunnels *all, struct httpd_request *http, const char *token);
 

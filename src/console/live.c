@@ -10,10 +10,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/list.h"
 #include "console/live_internal.h"
-#include "net/place.h"
 #include "net/websocket.h"
 
 #define MESSAGE_MEMORY_BYTES (1024u * 1024u)
@@ -334,21 +332,15 @@ static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
         tab_free(t);
 }
 
-/* Two that are the same by chance cost a tab its connection: it opens another. */
-static uint64_t cookie_hash(const char *cookie)
-{
-    return cookie ? fnv1a_64(FNV1A_64_START, cookie, strlen(cookie)) : 0;
-}
-
 static struct live_tab *tab_new(struct live_hub *h, const struct mount_request *r)
 {
     struct live_tab *t = calloc(1, sizeof(*t));
 
     if (!t)
         return NULL;
-    *t = (struct live_tab){.hub = h, .loop = h->loop, .transport = r->transport(r)};
+    *t = (struct live_tab){
+        .hub = h, .loop = h->loop, .transport = r->transport(r), .session = r->session};
     t->opened_ms = t->heard_ms = loop_monotonic_ms(h->loop);
-    t->cookie = cookie_hash(place_cookie(r->http));
     if (!t->transport) {
         free(t);
         return NULL;
@@ -382,7 +374,7 @@ void live_handle(void *arg, const struct mount_request *r)
     struct live_hub *h = arg;
     char accept[WEBSOCKET_ACCEPT_SIZE];
     struct live_tab *t;
-    const char *key;
+    const char *key, *offered;
 
     if (strcmp(r->http->path, LIVE_PREFIX) != 0 || !asks_for_websocket(r->http, &key)) {
         refuse(r->http, 400, "a WebSocket is opened here\n");
@@ -393,11 +385,13 @@ void live_handle(void *arg, const struct mount_request *r)
         refuse(r->http, 503, "too many tabs are open\n");
         return;
     }
+    offered = httpd_header_joined(r->http, "Sec-WebSocket-Protocol");
     websocket_accept(key, accept);
-    httpd_upgrade(
-        r->http,
-        (const struct httpd_header[]){{"Upgrade", "websocket"}, {"Sec-WebSocket-Accept", accept}},
-        2, on_upgraded, t);
+    httpd_upgrade(r->http,
+                  (const struct httpd_header[]){{"Upgrade", "websocket"},
+                                                {"Sec-WebSocket-Accept", accept},
+                                                {"Sec-WebSocket-Protocol", LIVE_PROTOCOL}},
+                  offered && strstr(offered, LIVE_PROTOCOL) ? 3 : 2, on_upgraded, t);
 }
 
 static void tab_sign_out(struct live_tab *t)
@@ -410,14 +404,13 @@ static void tab_sign_out(struct live_tab *t)
     mux_finish(t->mux);
 }
 
-void live_sign_out(void *arg, const char *cookie)
+void live_sign_out(void *arg, uint64_t session)
 {
     struct live_hub *h = arg;
-    uint64_t wanted = cookie_hash(cookie);
 
     for (struct live_tab *t = h->tabs, *next; t; t = next) {
         next = t->next;
-        if (t->cookie != wanted)
+        if (t->session != session)
             continue;
         if (t->mux)
             tab_sign_out(t);

@@ -28,7 +28,9 @@ struct live_hub *live_hub_new(struct loop *l) must_check;
 void live_hub_free(struct live_hub *h); /* closes all tabs; before the server */
 /* A mount_fn; arg is the hub. */
 void live_handle(void *arg, const struct mount_request *r);
-/* Ends the tabs that were opened with this cookie, and tells them why; arg is the hub. */
-void live_sign_out(void *arg, const char *cookie);
+/* The subprotocol, for pages that have to name one. */
+#define LIVE_PROTOCOL "stream.muster.dev"
+/* Ends the tabs of this session, and tells them why; arg is the hub. */
+void live_sign_out(void *arg, uint64_t session);
 
 #endif

@@ -32,7 +32,7 @@ struct live_tab {
     struct live_sub *subs;
     size_t subs_len, pages;
     int64_t opened_ms, heard_ms;
-    uint64_t cookie; /* a hash of the one it was opened with: a token is not kept; 0: none */
+    uint64_t session; /* it was opened with; 0: none */
     struct clock_timer *timer;
 };
 

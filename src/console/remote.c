@@ -11,12 +11,13 @@
 #include "console/api_proxy.h"
 #include "console/api_tunnel.h"
 #include "console/live.h"
-#include "console/sessions.h"
 #include "console/web.h"
 #include "net/place.h"
+#include "net/sessions.h"
 
 #define TOKEN_LIMIT_BYTES (16u * 1024u)
 #define ANSWER_LIMIT_BYTES 4096u
+#define LIFETIME_MS ((int64_t)12 * 3600 * 1000)
 
 struct remote {
     struct loop *loop;
@@ -27,6 +28,7 @@ struct remote {
     struct api_proxy *proxy;
     struct api_tunnels *tunnels;
     struct sessions sessions;
+    const struct httpd_request *signing_out; /* the one that ends its own session just now */
     struct sign_in *signing_in;
     size_t signing_in_len;
 };
@@ -64,10 +66,8 @@ struct sign_in {
     struct remote *remote;
     struct sign_in *prev, *next;
     struct httpd_request *http;
-    const char *cookie; /* its name */
     struct transport *transport;
     char *token;
-    bool by_code;
     bool again; /* asked the second way */
 };
 
@@ -81,32 +81,27 @@ static void sign_in_free(struct sign_in *s)
     free(s);
 }
 
-static void to_the_jobs(struct httpd_request *http)
+static void reply_json(struct httpd_request *http, int code, const char *text)
 {
-    httpd_reply(http, 303, NULL, &(struct httpd_header){"Location", "/jobs"}, 1, NULL);
+    static const struct httpd_header header = {"Cache-Control", "no-store"};
+    struct blob *body = text ? blob_new(text, strlen(text)) : NULL;
+
+    httpd_reply(http, body ? code : 503, "application/json", &header, 1, body);
+    blob_unref(body);
 }
 
 static void signed_in(struct sign_in *s, const char *user)
 {
-    const struct session_entry *e = session_begin(&s->remote->sessions, s->token, user);
-    const char *cookie = place_set_cookie(&s->http->arena, s->cookie, e ? e->name : NULL,
-                                          SESSION_MS / 1000);
-    struct httpd_header headers[] = {
-        {"Set-Cookie", cookie}, {"Cache-Control", "no-store"}, {"Location", "/jobs"}};
+    char key[SESSION_KEY_SIZE];
+    bool begun = session_begin(&s->remote->sessions, s->token, user, key);
 
-    if (!cookie)
-        refuse(s->http, ERR_UNAVAILABLE, "out of memory");
-    else
-        httpd_reply(s->http, s->by_code ? 303 : 204, NULL, headers, s->by_code ? 3 : 2, NULL);
+    reply_json(s->http, 201, begun ? arena_printf(&s->http->arena, "{\"key\":\"%s\"}", key) : NULL);
     sign_in_free(s);
 }
 
 static void not_signed_in(struct sign_in *s, enum err_reason reason, const char *text)
 {
-    if (s->by_code && reason == ERR_UNAUTHORIZED)
-        to_the_jobs(s->http); /* where the page asks for a token */
-    else
-        refuse(s->http, reason, text);
+    refuse(s->http, reason, text);
     sign_in_free(s);
 }
 
@@ -167,7 +162,7 @@ static bool is_token(const char *text)
 }
 
 /* Takes the token, which may be NULL: out of memory. */
-static void begin_sign_in(struct remote *r, struct httpd_request *http, char *token, bool by_code)
+static void begin_sign_in(struct remote *r, struct httpd_request *http, char *token)
 {
     struct sign_in *s = token && r->signing_in_len < SIGN_IN_LIMIT ? calloc(1, sizeof(*s)) : NULL;
     struct transport *t = s ? transport_for(r, token) : NULL;
@@ -178,12 +173,7 @@ static void begin_sign_in(struct remote *r, struct httpd_request *http, char *to
         refuse(http, ERR_TOO_MANY_REQUESTS, "too many sign in at a time");
         return;
     }
-    *s = (struct sign_in){.remote = r,
-                          .http = http,
-                          .cookie = place_cookie_name(http),
-                          .transport = t,
-                          .token = token,
-                          .by_code = by_code};
+    *s = (struct sign_in){.remote = r, .http = http, .transport = t, .token = token};
     list_push(&r->signing_in, s);
     r->signing_in_len++;
     ask_who(s);
@@ -194,43 +184,45 @@ static void sign_in(struct request *q)
     struct httpd_request *http = q->mount.http;
     const struct json *body = json_parse(&http->arena, http->body, http->body_len, NULL);
     const char *token = json_get_string(body, "token", "");
+    const char *code = json_get_string(body, "code", "");
+    char *of_code = *code ? session_code_take(&q->remote->sessions, code) : NULL;
 
-    if (is_token(token))
-        begin_sign_in(q->remote, http, strdup(token), false);
+    if (of_code)
+        begin_sign_in(q->remote, http, of_code);
+    else if (*code)
+        refuse(http, ERR_UNAUTHORIZED, "the code was used already, or is too old");
+    else if (is_token(token))
+        begin_sign_in(q->remote, http, strdup(token));
     else
         refuse(http, ERR_UNAUTHORIZED, "this is no token");
 }
 
-static void sign_in_by_code(struct request *q)
+/* What the session has open ends with it, but the request that ends it. */
+static void on_ended(void *arg, uint64_t session)
 {
-    struct httpd_request *http = q->mount.http;
-    char *token = session_code_take(&q->remote->sessions, http->query + strlen("code="));
+    struct remote *r = arg;
 
-    if (token)
-        begin_sign_in(q->remote, http, token, true);
-    else
-        to_the_jobs(http);
+    live_sign_out(r->live, session);
+    api_tunnels_end_session(r->tunnels, session);
+    httpd_end_session(r->httpd, session, r->signing_out);
 }
 
 static void sign_out(struct request *q)
 {
     struct httpd_request *http = q->mount.http;
-    struct httpd_header gone = {"Set-Cookie",
-                                place_set_cookie(&http->arena, place_cookie_name(http), "", 0)};
 
-    live_sign_out(q->remote->live, q->session->name);
-    session_end(&q->remote->sessions, q->session->name);
-    httpd_reply(http, gone.value ? 204 : 503, NULL, &gone, gone.value ? 1 : 0, NULL);
+    q->remote->signing_out = http;
+    session_end(&q->remote->sessions, http->session);
+    q->remote->signing_out = NULL;
+    httpd_reply(http, 204, NULL, NULL, 0, NULL);
 }
 
 static void reply_session(struct request *q)
 {
-    static const struct httpd_header header = {"Cache-Control", "no-store"};
     struct httpd_request *http = q->mount.http;
     const char *ns = q->remote->server->ns;
     struct buf text = BUF_INIT(ANSWER_LIMIT_BYTES);
     struct json *v = json_new_object(&http->arena);
-    struct blob *body;
 
     json_set_string(&http->arena, v, "user", q->session->user);
     json_set_string(&http->arena, v, "namespace", ns && *ns ? ns : "default");
@@ -238,9 +230,7 @@ static void reply_session(struct request *q)
     json_set_bool(&http->arena, v, "local", false);
     json_set_string(&http->arena, v, "console", web_hash());
     json_write(&text, v);
-    body = blob_from_buf(&text);
-    httpd_reply(http, body ? 200 : 503, "application/json", &header, 1, body);
-    blob_unref(body);
+    reply_json(http, 200, text.failed ? NULL : text.data);
     buf_release(&text);
 }
 
@@ -311,26 +301,15 @@ static bool fits(size_t i, const struct httpd_request *http)
            (!http->path[len] || (paths[i].below && http->path[len] == '/'));
 }
 
-static bool is_code_login(const struct httpd_request *http)
-{
-    return strcmp(http->method, "GET") == 0 && strcmp(http->path, "/login") == 0 &&
-           strncmp(http->query, "code=", 5) == 0;
-}
-
 static void handle_path(struct request *q, size_t i)
 {
     struct httpd_request *http = q->mount.http;
-    const char *name = place_cookie(http);
-    auto_err err = ERR_INIT;
-    int rc = 0;
+    const char *key = place_bearer(http);
 
-    q->session = name ? session_find(&q->remote->sessions, name) : NULL;
+    q->session = key ? session_find(&q->remote->sessions, key) : NULL;
+    http->session = q->mount.session = q->session ? q->session->id : 0;
     if (!paths[i].open && !q->session)
-        rc = err_set(&err, ERR_UNAUTHORIZED, "Unauthorized");
-    else if (!paths[i].open)
-        rc = place_check_cookie_use(http, &err);
-    if (rc < 0)
-        place_refuse(http, &err);
+        refuse(http, ERR_UNAUTHORIZED, "Unauthorized");
     else
         paths[i].handle(q);
 }
@@ -372,9 +351,7 @@ static void handle(void *arg, struct httpd_request *http)
     }
     while (i < ELEMS(paths) && !fits(i, http))
         i++;
-    if (is_code_login(http))
-        sign_in_by_code(&q);
-    else if (i < ELEMS(paths))
+    if (i < ELEMS(paths))
         handle_path(&q, i);
     else if (web_wants(http->method, http->path, httpd_header(http, "Accept")))
         web_handle(NULL, &q.mount);
@@ -386,7 +363,7 @@ static void handle(void *arg, struct httpd_request *http)
 
 const char *remote_login_path(struct remote *r, struct arena *a, const char *token)
 {
-    char code[SESSION_NAME_SIZE];
+    char code[SESSION_CODE_SIZE];
 
     return session_code_make(&r->sessions, token, code) ? arena_printf(a, "/login?code=%s", code)
                                                         : NULL;
@@ -408,7 +385,14 @@ struct remote *remote_new(const struct remote_options *o, struct err *err)
     r->loop = o->loop;
     r->server = o->server;
     r->version = o->version;
-    sessions_init(&r->sessions, loop_clock(o->loop));
+    if (sessions_init(&r->sessions, &(struct sessions_options){.clock = loop_clock(o->loop),
+                                                               .lifetime_ms = LIFETIME_MS,
+                                                               .ended = on_ended,
+                                                               .arg = r}) < 0) {
+        (void)err_set(err, ERR_INTERNAL, "out of memory");
+        free(r);
+        return NULL;
+    }
     r->live = live_hub_new(o->loop);
     r->tunnels = api_tunnels_new(o->loop, o->server);
     r->proxy = api_proxy_new(o->loop, o->server, err);

@@ -4,8 +4,8 @@
  * of the API is passed on with the token of who signed in, so that nothing is possible here that
  * the API does not allow that user. This process has no rights of its own.
  *
- *   POST /console/v1/login   {"token": T}: asks the API server whose it is; 204 and the cookie
- *   GET  /login?code=C       the same for a code that is good once
+ *   POST /console/v1/login   {"token": T}: asks the API server whose it is; {"key": K}, the
+ *                            session's; or {"code": C}, a code that is good once
  *   POST /console/v1/logout, GET /console/v1/session, /console/v1/stream
  *   /api, /apis, /openapi, /version and the like: passed on
  *   /board, /tensorboard: 404, they are for the machine the jobs run on

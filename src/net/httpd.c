@@ -217,6 +217,13 @@ static void send_away(struct conn *c)
     (void)shutdown(conn_fd(c), SHUT_RDWR);
 }
 
+void httpd_end_session(struct httpd *h, uint64_t session, const struct httpd_request *but)
+{
+    for (struct conn *c = h->conns; c; c = c->next)
+        if (c->mhd && c->request.session == session && &c->request != but)
+            send_away(c);
+}
+
 /* One goes for each that comes: never the newest, which is the one that came. */
 static void make_room(struct httpd *h)
 {
@@ -417,6 +424,7 @@ static void request_ends(void *cls, struct MHD_Connection *mhd, void **context,
     release_body(c);
     c->dropped_bytes = 0;
     c->request.too_large = c->out_of_memory = false;
+    c->request.session = 0;
     set_state(c, CONN_IDLE);
 }
 

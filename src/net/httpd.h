@@ -34,6 +34,7 @@ struct httpd_request {
     const char *body;  /* NUL-terminated, "" without one */
     size_t body_len;
     bool too_large;
+    uint64_t session;   /* whose it is, for httpd_end_session: the handler's to set; 0: nobody's */
     struct arena arena; /* lives until the request is answered */
 };
 
@@ -61,6 +62,10 @@ void httpd_free(struct httpd *h);
 
 unsigned httpd_port(const struct httpd *h);
 size_t httpd_connection_count(const struct httpd *h);
+
+/* Closes the connections whose request is this session's and not answered whole; but (may be NULL)
+ * stays. */
+void httpd_end_session(struct httpd *h, uint64_t session, const struct httpd_request *but);
 
 /* A request header's first value or NULL; case of the name does not matter. Only inside handle. */
 const char *httpd_header(const struct httpd_request *r, const char *name);

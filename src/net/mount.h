@@ -18,6 +18,7 @@ struct mount_request {
     /* A way to the API with the rights of who asks, the caller's to free; NULL when out of memory
      * or when nobody is signed in. */
     struct transport *(*transport)(const struct mount_request *r);
+    uint64_t session; /* of the browser that asks (net/sessions.h); 0: none */
 };
 
 /* Must have http answered once, now or later. r itself is gone when the function returns. */

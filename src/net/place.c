@@ -1,18 +1,12 @@
 /* place.c - see place.h. */
 #include "net/place.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
 #include "api/status.h"
+#include "base/base64.h"
 
-#define COOKIE_PREFIX "muster_session_"
-#define DEFAULT_PORT "80"
-#define CSRF_HEADER "X-Muster-Console"
-/* What TensorBoard's pages send instead. Any header of one's own will do: pages of other origins
- * cannot set one without being asked first, and are refused then. */
-#define CSRF_TENSORBOARD "X-XSRF-Protected"
 #define STATUS_LIMIT_BYTES (64u * 1024u)
 
 /* --- where from -------------------------------------------------------------------------- */
@@ -92,53 +86,41 @@ int place_check(const struct httpd_request *http, struct err *err)
     return rc == 0 ? check_origin(httpd_header(http, "Origin"), host, err) : rc;
 }
 
-/* --- the cookie -------------------------------------------------------------------------- */
+/* --- who asks ---------------------------------------------------------------------------- */
 
-const char *place_cookie_name(struct httpd_request *http)
+/* As Kubernetes takes it of browsers, which can add no header to a WebSocket. */
+static const char *websocket_bearer(struct httpd_request *http)
 {
-    const char *host = httpd_header(http, "Host");
-    const char *colon = host ? strrchr(host, ':') : NULL;
-    bool has_port = colon && !strchr(colon, ']');
+    const char *at = httpd_header_joined(http, "Sec-WebSocket-Protocol");
 
-    return arena_printf(&http->arena, COOKIE_PREFIX "%s", has_port ? colon + 1 : DEFAULT_PORT);
-}
+    while (at && *at) {
+        size_t len;
 
-const char *place_cookie(struct httpd_request *http)
-{
-    const char *name = place_cookie_name(http);
-    size_t len = name ? strlen(name) : 0;
-
-    for (const char *at = httpd_header(http, "Cookie"); name && at && *at; at += strcspn(at, ";")) {
-        at += strspn(at, "; ");
-        if (strncmp(at, name, len) == 0 && at[len] == '=') {
-            at += len + 1;
-            return arena_strndup(&http->arena, at, strcspn(at, ";"));
-        }
+        at += strspn(at, ", \t");
+        len = strcspn(at, ", \t");
+        if (place_is_bearer_protocol(at))
+            return base64url_decode(&http->arena, at + strlen(PLACE_BEARER_PROTOCOL),
+                                    len - strlen(PLACE_BEARER_PROTOCOL), NULL);
+        at += len;
     }
     return NULL;
 }
 
-/* SameSite: no other site's page can make a browser send it. Not "Secure": loopback is plain HTTP,
- * and one browser keeps such cookies there, another does not. */
-const char *place_set_cookie(struct arena *a, const char *name, const char *value, int64_t seconds)
+bool place_is_bearer_protocol(const char *protocol)
 {
-    return name && value
-               ? arena_printf(a, "%s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64, name,
-                              value, seconds)
-               : NULL;
+    return strncmp(protocol, PLACE_BEARER_PROTOCOL, strlen(PLACE_BEARER_PROTOCOL)) == 0;
 }
 
-int place_check_cookie_use(const struct httpd_request *http, struct err *err)
+const char *place_bearer(struct httpd_request *http)
 {
-    bool reads = strcmp(http->method, "GET") == 0 || strcmp(http->method, "HEAD") == 0;
+    static const char bearer[] = "Bearer ";
+    const char *authorization = httpd_header(http, "Authorization");
 
-    if (!reads && !httpd_header(http, CSRF_HEADER) && !httpd_header(http, CSRF_TENSORBOARD))
-        return err_set(err, ERR_FORBIDDEN,
-                       "a change asked for with a browser's cookie needs the header " CSRF_HEADER);
-    if (httpd_header(http, "Upgrade") && !httpd_header(http, "Origin"))
-        return err_set(err, ERR_FORBIDDEN,
-                       "a WebSocket opened with a browser's cookie needs an Origin");
-    return 0;
+    if (authorization)
+        return strncasecmp(authorization, bearer, strlen(bearer)) == 0
+                   ? authorization + strlen(bearer)
+                   : NULL;
+    return httpd_header(http, "Upgrade") ? websocket_bearer(http) : NULL;
 }
 
 void place_refuse(struct httpd_request *http, const struct err *err)

@@ -11,18 +11,12 @@
 /* ERR_FORBIDDEN with a sentence, ERR_BAD_REQUEST for a header that is there twice. Only inside handle, as all of this header. */
 int place_check(const struct httpd_request *http, struct err *err) must_check;
 
-/*
- * The cookie of who is signed in. It is named by our port: browsers keep cookies by host alone, and
- * two servers of one machine would sign each other's users out.
- */
-const char *place_cookie_name(struct httpd_request *http); /* in the request's arena */
-/* Its value, in the request's arena; NULL without one. */
-const char *place_cookie(struct httpd_request *http);
-/* The header that sets it for so long, in the arena; "" and 0 take it back. Also later. */
-const char *place_set_cookie(struct arena *a, const char *name, const char *value, int64_t seconds);
-/* Whether a cookie is enough for this request: pages elsewhere can make a browser send it, but not
- * the header that changes need, nor a WebSocket's Origin. */
-int place_check_cookie_use(const struct httpd_request *http, struct err *err) must_check;
+/* A WebSocket's subprotocol that carries the bearer token, in base64 for URLs, behind this. */
+#define PLACE_BEARER_PROTOCOL "base64url.bearer.authorization.k8s.io."
+bool place_is_bearer_protocol(const char *protocol);
+/* The bearer token of the Authorization header or, without that header, of a WebSocket's
+ * subprotocol; NULL without one. Pages elsewhere can make a browser send neither. */
+const char *place_bearer(struct httpd_request *http);
 
 /* Answers with the error as a Status. */
 void place_refuse(struct httpd_request *http, const struct err *err);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "loop/file.h"
 #include "server/session.h"
 #include "server/upgrade.h"
 
@@ -333,6 +334,8 @@ static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
 {
     struct forward *f = arg;
 
+    if (!session_opened(&f->session))
+        file_close(&fd);
     if (fd >= 0)
         f->mux = mux_new(f->session.server->loop, fd, early, early_len, f->kind, &events, f);
     if (!f->mux)
@@ -369,7 +372,7 @@ int verb_forward(struct server_request *r, struct err *err)
         return out_of_memory(err);
     f->kind = u.kind;
     (void)snprintf(f->pod, sizeof(f->pod), "%s/%s", r->route.ns, r->route.name);
-    rc = session_add(r->server, &f->session, free_forward, err);
+    rc = session_add(r, &f->session, free_forward, err);
     if (rc < 0) {
         free(f);
         return rc;

@@ -120,21 +120,22 @@ static const char *path_after_token(struct server *s, struct arena *a, const cha
 
 /*
  * The token comes as a bearer token, as the password of basic authentication whoever the user, or
- * in the path. kubectl sends no credentials of a kubeconfig over plain HTTP, only what its server's
- * address holds; and of that, a current kubectl refuses a user and password when it opens a
- * WebSocket. So its address holds the token as a path.
+ * in the path; a browser's session only as a bearer token. kubectl sends no credentials of a
+ * kubeconfig over plain HTTP, only what its server's address holds; and of that, a current kubectl
+ * refuses a user and password when it opens a WebSocket. So its address holds the token as a path.
  */
-static int check_token(struct server *s, struct arena *a, const char *authorization,
-                       const struct caller **ret, struct err *err)
+static int check_token(struct server *s, struct httpd_request *http, const struct caller **ret,
+                       struct err *err)
 {
-    static const char bearer[] = "Bearer ", basic[] = "Basic ";
-    const char *given = NULL;
+    static const char basic[] = "Basic ";
+    const char *authorization = httpd_header(http, "Authorization");
+    const char *given = place_bearer(http);
 
-    if (authorization && strncasecmp(authorization, bearer, strlen(bearer)) == 0)
-        given = authorization + strlen(bearer);
-    else if (authorization && strncasecmp(authorization, basic, strlen(basic)) == 0)
-        given = basic_password(a, authorization + strlen(basic));
-    if (given && front_knows_token(s, a, given, ret))
+    if (given && login_knows_key(s, http, given, ret))
+        return 0;
+    if (authorization && strncasecmp(authorization, basic, strlen(basic)) == 0)
+        given = basic_password(&http->arena, authorization + strlen(basic));
+    if (given && front_knows_token(s, &http->arena, given, ret))
         return 0;
     return err_set(err, ERR_UNAUTHORIZED, "Unauthorized");
 }
@@ -143,7 +144,6 @@ static int check_access(struct server *s, struct httpd_request *http, const stru
                         struct err *err)
 {
     const char *path = path_after_token(s, &http->arena, http->path, ret);
-    const char *authorization = httpd_header(http, "Authorization");
 
     if (path)
         http->path = path;
@@ -152,11 +152,7 @@ static int check_access(struct server *s, struct httpd_request *http, const stru
     *ret = &caller_anonymous;
     if (route_is_open(http->method, http->path) || login_is_open(http))
         return 0;
-    if (!authorization && login_by_cookie(s, http, ret, err))
-        return 0;
-    if (err->text) /* a good cookie, but not good for this */
-        return err_errno(err->reason);
-    return check_token(s, &http->arena, authorization, ret, err);
+    return check_token(s, http, ret, err);
 }
 
 static const char *copied_header(struct httpd_request *http, const char *name)
@@ -200,10 +196,12 @@ static bool is_mounted(struct server *s, struct httpd_request *http, const struc
     for (size_t i = 0; i < s->mounts_len; i++) {
         const struct server_mount *mount = &s->mounts[i];
         size_t len = strlen(mount->prefix);
-        struct mounted m = {
-            .request = {.http = http, .may = caller_may, .transport = callers_transport},
-            .server = s,
-            .caller = caller};
+        struct mounted m = {.request = {.http = http,
+                                        .may = caller_may,
+                                        .transport = callers_transport,
+                                        .session = http->session},
+                            .server = s,
+                            .caller = caller};
 
         if (strncmp(http->path, mount->prefix, len) != 0 ||
             (http->path[len] && http->path[len] != '/'))
@@ -282,6 +280,7 @@ static void handle(void *arg, struct httpd_request *http)
                                       .body_len = http->body_len,
                                       .too_large = http->too_large,
                                       .arena = &http->arena,
+                                      .login = http->session,
                                       .caller = caller};
     if (rc < 0)
         reply_err(&h->base, &err);

@@ -4,6 +4,7 @@
 
 #include "api/object.h"
 #include "base/sha256.h"
+#include "net/sessions.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -18,13 +19,6 @@ struct server_mount {
     const char *prefix;
     mount_fn *fn;
     void *arg;
-};
-
-#define LOGIN_CODES 8u
-
-struct login_code { /* login.c */
-    char code[SERVER_LOGIN_CODE_SIZE];
-    int64_t until_ms;
 };
 
 struct server {
@@ -43,8 +37,9 @@ struct server {
     struct server_mount mounts[SERVER_MOUNTS_LIMIT];
     size_t mounts_len;
     struct server_pages pages;
-    struct login_code login_codes[LOGIN_CODES]; /* login.c */
-    unsigned char token_key[SHA256_BYTES];      /* tokens.c */
+    struct sessions logins;                  /* login.c: browsers that are signed in */
+    const struct httpd_request *signing_out; /* the one that ends its own session just now */
+    unsigned char token_key[SHA256_BYTES];   /* tokens.c */
     bool has_token_key;
     struct session *sessions; /* session.c */
     size_t session_count;

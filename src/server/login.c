@@ -1,23 +1,16 @@
 /* login.c - see login.h. */
 #include "server/login.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/secret.h"
-#include "loop/random.h"
 #include "net/place.h"
+#include "server/session.h"
 
-#define SESSION_MS ((int64_t)7 * 24 * 3600 * 1000)
-#define CODE_MS ((int64_t)10 * 60 * 1000)
-#define OWNER_MARK "o."
-#define TOKEN_MARK "t." /* then a name of the session's own, a dot, the token */
+#define LIFETIME_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define ANSWER_LIMIT_BYTES 4096u
 
-enum path { PATH_NONE, PATH_LOGIN, PATH_CODE_LOGIN, PATH_LOGOUT, PATH_SESSION, PATH_CODE };
+enum path { PATH_NONE, PATH_LOGIN, PATH_LOGOUT, PATH_SESSION, PATH_CODE };
 
 static const struct {
     const char *method, *path;
@@ -25,7 +18,6 @@ static const struct {
     bool open;
 } paths[] = {
     {"POST", "/console/v1/login", PATH_LOGIN, true},
-    {"GET", "/login", PATH_CODE_LOGIN, true},
     {"POST", "/console/v1/logout", PATH_LOGOUT, false},
     {"GET", "/console/v1/session", PATH_SESSION, false},
     {"POST", "/console/v1/code", PATH_CODE, false},
@@ -43,9 +35,7 @@ bool login_is_open(const struct httpd_request *http)
 {
     size_t i = path_index(http);
 
-    /* Without a code it is the console's own page. */
-    return i < ELEMS(paths) && paths[i].open &&
-           (paths[i].id != PATH_CODE_LOGIN || strncmp(http->query, "code=", 5) == 0);
+    return i < ELEMS(paths) && paths[i].open;
 }
 
 /* --- answers ----------------------------------------------------------------------------- */
@@ -67,139 +57,86 @@ static void refuse(struct httpd_request *http, enum err_reason reason, const cha
     place_refuse(http, &err);
 }
 
-/* --- the cookie -------------------------------------------------------------------------- */
+/* --- sessions ---------------------------------------------------------------------------- */
 
-static const char *owner_session(struct server *s, struct arena *a)
+/* What the session has open ends with it, but the request that ends it. */
+static void on_ended(void *arg, uint64_t id)
 {
-    const char *text = arena_printf(a, OWNER_MARK "%" PRId64, clock_now_ms(s->clock) + SESSION_MS);
-    const char *signature = text ? token_sign(s, a, text) : NULL;
+    struct server *s = arg;
 
-    return signature ? arena_printf(a, "%s.%s", text, signature) : NULL;
+    if (s->pages.signed_out)
+        s->pages.signed_out(s->pages.live, id);
+    sessions_end_login(s, id);
+    if (s->httpd)
+        httpd_end_session(s->httpd, id, s->signing_out);
 }
 
-static bool is_owner_session(struct server *s, struct arena *a, const char *value)
+int login_start(struct server *s, const char *path)
 {
-    const char *dot = strrchr(value, '.');
-    const char *text = dot ? arena_strndup(a, value, (size_t)(dot - value)) : NULL;
-    const char *signature = text ? token_sign(s, a, text) : NULL;
-
-    return signature && secret_equal(signature, dot + 1) &&
-           strtoll(text + strlen(OWNER_MARK), NULL, 10) > clock_now_ms(s->clock);
+    return sessions_init(&s->logins, &(struct sessions_options){.clock = s->clock,
+                                                                .lifetime_ms = LIFETIME_MS,
+                                                                .path = path,
+                                                                .ended = on_ended,
+                                                                .arg = s});
 }
 
-static bool knows_cookie(struct server *s, struct arena *a, const char *value,
-                         const struct caller **ret)
+bool login_knows_key(struct server *s, struct httpd_request *http, const char *key,
+                     const struct caller **ret)
 {
-    *ret = &caller_owner;
-    if (strncmp(value, OWNER_MARK, strlen(OWNER_MARK)) == 0)
-        return is_owner_session(s, a, value);
-    if (strncmp(value, TOKEN_MARK, strlen(TOKEN_MARK)) != 0)
+    const struct session_entry *e = session_is_key(key) ? session_find(&s->logins, key) : NULL;
+
+    if (!e)
         return false;
-    value = strchr(value + strlen(TOKEN_MARK), '.');
-    *ret = value ? token_caller(s, a, value + 1) : NULL;
+    *ret = *e->token ? token_caller(s, &http->arena, e->token) : &caller_owner;
+    http->session = e->id;
     return *ret != NULL;
-}
-
-bool login_by_cookie(struct server *s, struct httpd_request *http, const struct caller **ret,
-                     struct err *err)
-{
-    const char *value = place_cookie(http);
-
-    return value && knows_cookie(s, &http->arena, value, ret) &&
-           place_check_cookie_use(http, err) == 0;
 }
 
 /* --- signing in and out ------------------------------------------------------------------ */
 
-/* The cookie's value for a token, or NULL when the token is not known. No two are the same: who
- * signs out with one ends no session of another browser. */
-static const char *session_for(struct server *s, struct arena *a, const char *token)
+/* The owner's token is not needed any more: it is not kept. */
+static void begin_session(struct server *s, struct httpd_request *http, const char *token,
+                          const struct caller *caller)
 {
-    const struct caller *caller = NULL;
-    char name[RANDOM_UID_SIZE];
+    char key[SESSION_KEY_SIZE];
+    const struct session_entry *e = session_begin(
+        &s->logins, caller->kind == CALLER_OWNER ? "" : token, caller->user, key);
+    const char *text = e ? arena_printf(&http->arena, "{\"key\":\"%s\"}", key) : NULL;
 
-    if (!front_knows_token(s, a, token, &caller))
-        return NULL;
-    random_uid(name);
-    return caller->kind == CALLER_OWNER ? owner_session(s, a)
-                                        : arena_printf(a, TOKEN_MARK "%s.%s", name, token);
-}
-
-static void reply_signed_in(struct httpd_request *http, const char *session, int code,
-                            const char *location)
-{
-    struct httpd_header headers[] = {
-        {"Set-Cookie",
-         place_set_cookie(&http->arena, place_cookie_name(http), session, SESSION_MS / 1000)},
-        {"Cache-Control", "no-store"},
-        {"Location", location}};
-
-    if (!headers[0].value)
-        httpd_reply(http, 503, NULL, NULL, 0, NULL);
-    else
-        httpd_reply(http, code, NULL, headers, location ? 3 : 2, NULL);
+    reply_text(http, text ? 201 : 503, text ? text : "");
 }
 
 static void sign_in(struct server *s, struct httpd_request *http)
 {
     const struct json *body = json_parse(&http->arena, http->body, http->body_len, NULL);
-    const char *token = json_get_string(body, "token", "");
-    const char *session = *token ? session_for(s, &http->arena, token) : NULL;
+    const char *token = json_get_string(body, "token", ""), *code;
+    const struct caller *caller = NULL;
+    char *owner;
 
-    if (session)
-        reply_signed_in(http, session, 204, NULL);
+    code = json_get_string(body, "code", "");
+    owner = *code ? session_code_take(&s->logins, code) : NULL;
+    if (owner)
+        begin_session(s, http, "", &caller_owner);
+    else if (*token && front_knows_token(s, &http->arena, token, &caller))
+        begin_session(s, http, token, caller);
     else
-        refuse(http, ERR_UNAUTHORIZED, "the token is not known here");
+        refuse(http, ERR_UNAUTHORIZED,
+               *code ? "the code was used already, or is too old" : "the token is not known here");
+    free(owner);
 }
 
 static void sign_out(struct server *s, struct httpd_request *http)
 {
-    struct httpd_header gone = {"Set-Cookie",
-                                place_set_cookie(&http->arena, place_cookie_name(http), "", 0)};
-    const char *cookie = place_cookie(http);
-
-    if (cookie && s->pages.signed_out)
-        s->pages.signed_out(s->pages.live, cookie);
-    httpd_reply(http, gone.value ? 204 : 503, NULL, &gone, gone.value ? 1 : 0, NULL);
-}
-
-static bool take_code(struct server *s, const char *code)
-{
-    for (size_t i = 0; i < LOGIN_CODES; i++) {
-        struct login_code *c = &s->login_codes[i];
-
-        if (*c->code && c->until_ms > clock_now_ms(s->clock) && secret_equal(c->code, code)) {
-            *c->code = '\0';
-            return true;
-        }
-    }
-    return false;
-}
-
-static void sign_in_by_code(struct server *s, struct httpd_request *http)
-{
-    const char *session = take_code(s, http->query + strlen("code="))
-                              ? owner_session(s, &http->arena)
-                              : NULL;
-
-    /* One that was used goes to the page that asks for the token, or to the jobs when the cookie is
-     * there from the first time. */
-    if (session)
-        reply_signed_in(http, session, 303, "/jobs");
-    else
-        httpd_reply(http, 303, NULL, &(struct httpd_header){"Location", "/jobs"}, 1, NULL);
+    s->signing_out = http;
+    session_end(&s->logins, http->session);
+    s->signing_out = NULL;
+    httpd_reply(http, 204, NULL, NULL, 0, NULL);
 }
 
 void server_login_code(struct server *s, char out[SERVER_LOGIN_CODE_SIZE])
 {
-    struct login_code *oldest = s->login_codes;
-
-    for (size_t i = 1; i < LOGIN_CODES; i++)
-        if (s->login_codes[i].until_ms < oldest->until_ms)
-            oldest = &s->login_codes[i];
-    random_uid(oldest->code);
-    oldest->until_ms = clock_now_ms(s->clock) + CODE_MS;
-    (void)snprintf(out, SERVER_LOGIN_CODE_SIZE, "%s", oldest->code);
+    if (!session_code_make(&s->logins, "", out))
+        *out = '\0';
 }
 
 static void reply_session(struct server *s, struct httpd_request *http, const struct caller *caller)
@@ -228,7 +165,7 @@ static void reply_code(struct server *s, struct httpd_request *http, const struc
         return;
     }
     server_login_code(s, code);
-    text = arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
+    text = !*code ? NULL : arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
     reply_text(http, text ? 201 : 503, text ? text : "");
 }
 
@@ -239,9 +176,6 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
     switch (i < ELEMS(paths) ? paths[i].id : PATH_NONE) {
     case PATH_LOGIN:
         sign_in(s, http);
-        return true;
-    case PATH_CODE_LOGIN:
-        sign_in_by_code(s, http);
         return true;
     case PATH_LOGOUT:
         sign_out(s, http);

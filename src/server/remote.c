@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/status.h"
+#include "loop/file.h"
 #include "server/upgrade.h"
 
 #define STATUS_LIMIT_BYTES (64u * 1024u)
@@ -115,6 +116,8 @@ static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
 {
     struct remote *r = arg;
 
+    if (!session_opened(&r->session))
+        file_close(&fd);
     if (fd >= 0)
         r->mux = mux_new(r->session.server->loop, fd, early, early_len, r->kind, &events, r);
     if (!r->mux) {
@@ -146,7 +149,7 @@ int remote_open(struct server_request *q, struct remote *r, const struct remote_
     int rc = upgrade_negotiate(q, UPGRADE_REMOTE_COMMAND, &u, err);
 
     if (rc == 0)
-        rc = session_add(q->server, &r->session, free_session, err);
+        rc = session_add(q, &r->session, free_session, err);
     if (rc < 0)
         return rc;
     r->ops = ops;

@@ -65,6 +65,7 @@ struct server_request {
     size_t body_len;
     bool too_large; /* the body was not kept */
     struct arena *arena;
+    uint64_t login;              /* the session of a browser it is of; 0: none */
     const struct caller *caller; /* who asks (caller.h); without one it is refused */
 
     /* from the core */

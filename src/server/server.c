@@ -7,6 +7,7 @@
 
 #include "runtime/exec.h"
 #include "server/internal.h"
+#include "server/login.h"
 #include "server/session.h"
 
 struct server *server_new(const struct server_options *options, struct err *err)
@@ -21,6 +22,10 @@ struct server *server_new(const struct server_options *options, struct err *err)
     s->store = options->store;
     s->clock = options->clock ? options->clock : loop_clock(options->loop);
     buf_init(&s->scratch, OBJECT_LIMIT_BYTES);
+    if (login_start(s, options->sessions_path) < 0) {
+        (void)out_of_memory(err);
+        goto fail;
+    }
     if (server_list_kinds(s, err) < 0 || definitions_start(s, err) < 0 ||
         namespaces_make(s, err) < 0)
         goto fail;
@@ -39,6 +44,7 @@ void server_free(struct server *s)
         return;
     front_close(s);
     sessions_close(s);
+    sessions_release(&s->logins);
     exec_host_free(s->exec_host);
     wait_free_all(s);
     clock_stop(s->clock, s->event_timer);

@@ -9,6 +9,7 @@
 
 #include "loop/loop.h"
 #include "net/mount.h"
+#include "net/sessions.h"
 #include "store/store.h"
 
 struct server;
@@ -16,7 +17,8 @@ struct server;
 struct server_options {
     struct loop *loop;
     struct store *store;
-    struct clock *clock; /* NULL: the loop's */
+    struct clock *clock;       /* NULL: the loop's */
+    const char *sessions_path; /* a file that keeps browsers signed in over a restart; NULL: none */
 };
 
 /* Makes the namespaces every cluster has, if they are not there. The store must outlive the server.
@@ -44,14 +46,15 @@ struct server_pages {
     mount_fn *handle;
     void *arg;
     const char *hash; /* of all of them, "" when they were left out; it outlives the server */
-    /* Who had this cookie has signed out: what was opened with it must end. NULL: nothing was. */
-    void (*signed_out)(void *live, const char *cookie);
+    /* This session has ended: what was opened with it must end. NULL: nothing was. */
+    void (*signed_out)(void *live, uint64_t session);
     void *live;
 };
 void server_set_pages(struct server *s, const struct server_pages *pages);
 
-/* A code with which /login?code=CODE signs the owner in, once, for some minutes. */
-#define SERVER_LOGIN_CODE_SIZE 40
+/* A code with which /login?code=CODE signs the owner in, once, for some minutes; "" when out of
+ * memory. */
+#define SERVER_LOGIN_CODE_SIZE SESSION_CODE_SIZE
 void server_login_code(struct server *s, char out[SERVER_LOGIN_CODE_SIZE]);
 
 #endif

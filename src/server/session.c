@@ -3,17 +3,25 @@
 
 #include "base/list.h"
 
-int session_add(struct server *s, struct session *session, void (*fn)(struct session *s),
-                struct err *err)
+int session_add(const struct server_request *r, struct session *session,
+                void (*fn)(struct session *s), struct err *err)
 {
+    struct server *s = r->server;
+
     if (s->session_count >= SESSION_LIMIT)
         return err_set(err, ERR_TOO_MANY_REQUESTS,
                        "%u connections are used for exec, attach and port-forward already",
                        SESSION_LIMIT);
-    *session = (struct session){.server = s, .free = fn};
+    *session = (struct session){.server = s, .free = fn, .login = r->login};
     list_push(&s->sessions, session);
     s->session_count++;
     return 0;
+}
+
+bool session_opened(struct session *session)
+{
+    session->opened = true;
+    return !session->over;
 }
 
 void session_remove(struct session *session)
@@ -28,4 +36,16 @@ void sessions_close(struct server *s)
 {
     while (s->sessions)
         s->sessions->free(s->sessions);
+}
+
+void sessions_end_login(struct server *s, uint64_t login)
+{
+    for (struct session *one = s->sessions, *next; one; one = next) {
+        next = one->next;
+        if (one->login != login)
+            continue;
+        one->over = true;
+        if (one->opened)
+            one->free(one);
+    }
 }

@@ -11,12 +11,18 @@ struct session {
     struct session *prev, *next;
     struct server *server;
     void (*free)(struct session *s); /* must remove it */
+    uint64_t login;                  /* of the browser that asked for it; 0: none */
+    bool opened, over;
 };
 
 /* Refused with 429 when there are too many. */
-int session_add(struct server *s, struct session *session, void (*fn)(struct session *s),
-                struct err *err) must_check;
+int session_add(const struct server_request *r, struct session *session,
+                void (*fn)(struct session *s), struct err *err) must_check;
+/* The connection is there. False: it has to be freed, who asked for it has signed out meanwhile. */
+bool session_opened(struct session *session) must_check;
 void session_remove(struct session *session);
 void sessions_close(struct server *s);
+/* Those of one browser's session. */
+void sessions_end_login(struct server *s, uint64_t login);
 
 #endif

@@ -28,39 +28,12 @@ void tokens_set_secret(struct server *s, const char *secret)
 
 /* --- text ------------------------------------------------------------------------------ */
 
-/* base64 with the two letters of URLs, and no padding. */
-static char *encode_url(struct arena *a, const void *data, size_t len)
-{
-    size_t n = 0;
-    char *text = base64_encode(a, data, len, &n);
-
-    while (text && n > 0 && text[n - 1] == '=')
-        text[--n] = '\0';
-    for (char *c = text; c && *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
-    return text;
-}
-
-static char *decode_url(struct arena *a, const char *text, size_t len, size_t *ret_len)
-{
-    char *copy = arena_alloc(a, len + 4);
-    size_t n = len;
-
-    if (!copy)
-        return NULL;
-    for (size_t i = 0; i < len; i++)
-        copy[i] = text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i];
-    while (n % 4 != 0)
-        copy[n++] = '=';
-    return base64_decode(a, copy, n, ret_len);
-}
-
 static char *sign(const struct server *s, struct arena *a, const char *text, size_t len)
 {
     unsigned char mac[SHA256_BYTES];
 
     hmac_sha256(s->token_key, sizeof(s->token_key), text, len, mac);
-    return encode_url(a, mac, sizeof(mac));
+    return base64url_encode(a, mac, sizeof(mac));
 }
 
 const char *token_sign(struct server *s, struct arena *a, const char *text)
@@ -84,7 +57,7 @@ static const struct json *read_claims(struct server *s, struct arena *a, const c
     signature = sign(s, a, token, (size_t)(dot - token));
     if (!signature || !secret_equal(signature, dot + 1))
         return NULL;
-    text = decode_url(a, begin, (size_t)(dot - begin), &len);
+    text = base64url_decode(a, begin, (size_t)(dot - begin), &len);
     return text ? json_parse(a, text, len, NULL) : NULL;
 }
 
@@ -160,7 +133,7 @@ static const char *make_token(struct server_request *r, const struct json *accou
         set_object(r->arena, about, "pod", object_name(pod), object_uid(pod));
     json_write(&text, claims);
     if (!text.failed)
-        body = encode_url(r->arena, text.data, text.len);
+        body = base64url_encode(r->arena, text.data, text.len);
     buf_release(&text);
     head = body ? arena_printf(r->arena, "%s.%s", HEADER, body) : NULL;
     signature = head ? sign(r->server, r->arena, head, strlen(head)) : NULL;

@@ -49,6 +49,7 @@ class Tab:
         while b"\r\n\r\n" not in self.data:
             self.more()
         head, self.data = self.data.split(b"\r\n\r\n", 1)
+        self.head = head
         if not head.startswith(b"HTTP/1.1 101"):
             self.close()
             raise Refused(int(head.split()[1]))

@@ -115,11 +115,11 @@ class Console:
         self.port = int(re.match(r"http://127\.0\.0\.1:(\d+)/", self.address)[1])
         self.origin = f"http://127.0.0.1:{self.port}"
 
-    def open(self, method, path, body=None, cookie=None, **headers):
+    def open(self, method, path, body=None, key=None, **headers):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        if cookie:
-            headers.update({"Cookie": cookie, "X-Muster-Console": "1"})
+        if key:
+            headers.setdefault("Authorization", f"Bearer {key}")
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)
@@ -136,11 +136,12 @@ class Console:
 
     def sign_in(self, token):
         status, headers, body = self.ask("POST", "/console/v1/login", {"token": token})
-        assert status == 204, (status, body)
-        return headers["Set-Cookie"].split(";")[0]
+        assert status == 201, (status, body)
+        assert headers["Set-Cookie"] is None
+        return json.loads(body)["key"]
 
-    def tab(self, cookie, **headers):
-        return Tab(self.port, **{"Cookie": cookie, "Origin": self.origin, **headers})
+    def tab(self, key, **headers):
+        return Tab(self.port, **{"Authorization": f"Bearer {key}", "Origin": self.origin, **headers})
 
     def rss(self):
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -155,12 +156,11 @@ class WayIn(harness.DaemonTest):
         for options in ([], ["--print"]):
             ran = subprocess.run([harness.BIN, "console", *options], env=self.daemon.environment, capture_output=True,
                                  text=True, timeout=harness.PATIENCE, check=True)
-            path = re.fullmatch(rf"http://127\.0\.0\.1:{self.daemon.port}(/login\?code=\S+)\n", ran.stdout)[1]
-            for cookie in (True, False):
+            code = re.fullmatch(rf"http://127\.0\.0\.1:{self.daemon.port}/login\?code=(\S+)\n", ran.stdout)[1]
+            for wanted in (201, 401):
                 connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
-                connection.request("GET", path)
-                answer = connection.getresponse()
-                self.assertEqual((answer.status, bool(answer.headers["Set-Cookie"])), (303, cookie))
+                connection.request("POST", "/console/v1/login", json.dumps({"code": code}))
+                self.assertEqual(connection.getresponse().status, wanted)
                 connection.close()
 
     def test_opens_a_browser_where_there_is_one(self):
@@ -232,17 +232,14 @@ class Process(unittest.TestCase):
         return self.console.sign_in(self.token)
 
     def test_the_address_signs_in_as_the_kubeconfigs_user_once(self):
-        path = self.console.address[len(self.console.origin):]
-        status, headers, _ = self.console.ask("GET", path)
-        self.assertEqual((status, headers["Location"]), (303, "/jobs"))
-        cookie = headers["Set-Cookie"].split(";")[0]
-        self.assertNotIn(self.daemon.token, headers["Set-Cookie"])
-        self.assertRegex(headers["Set-Cookie"], rf"muster_session_{self.console.port}=.*HttpOnly; SameSite=Strict")
-        session = json.loads(self.console.ask("GET", "/console/v1/session", cookie=cookie)[2])
+        code = self.console.address.removeprefix(f"{self.console.origin}/login?code=")
+        status, headers, body = self.console.ask("POST", "/console/v1/login", {"code": code})
+        self.assertEqual((status, headers["Set-Cookie"]), (201, None), body)
+        self.assertNotIn(self.daemon.token, body.decode())
+        session = json.loads(self.console.ask("GET", "/console/v1/session", key=json.loads(body)["key"])[2])
         self.assertEqual((session["local"], session["namespace"]), (False, "default"))
         self.assertRegex(session["console"], r"^([0-9a-f]{16})?$")
-        status, headers, _ = self.console.ask("GET", path)
-        self.assertEqual((status, headers["Set-Cookie"]), (303, None))
+        self.assertEqual(self.console.ask("POST", "/console/v1/login", {"code": code})[0], 401)
 
     def test_pages_and_files_are_the_same(self):
         status, headers, page = self.console.ask("GET", "/jobs", Accept="text/html")
@@ -255,8 +252,8 @@ class Process(unittest.TestCase):
 
     def test_who_is_not_signed_in_gets_nothing(self):
         for path in ("/api/v1/pods", "/apis", "/version", "/openapi/v2", "/console/v1/session", "/board/x"):
-            for cookie in (None, f"muster_session_{self.console.port}=made-up", f"muster_session_{self.console.port}="):
-                self.assertEqual(self.console.ask("GET", path, cookie=cookie)[0], 401, path)
+            for key in (None, "made-up", "muster-session-", self.daemon.token):
+                self.assertEqual(self.console.ask("GET", path, key=key)[0], 401, path)
         for token in ("wrong", "", "with space", "x" * 20000):
             status, headers, body = self.console.ask("POST", "/console/v1/login", {"token": token})
             self.assertEqual((status, headers["Set-Cookie"]), (401, None), body)
@@ -265,56 +262,62 @@ class Process(unittest.TestCase):
             Tab(self.console.port, Origin=self.console.origin)
 
     def test_pages_elsewhere_get_nothing(self):
-        cookie = self.owner()
+        key = self.owner()
         for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"}):
-            self.assertEqual(self.console.ask("GET", "/api/v1/pods", cookie=cookie, **headers)[0], 403)
-        status, _, body = self.console.ask("POST", MAPS, {"metadata": {"name": "forged"}}, Cookie=cookie)
-        self.assertEqual(status, 403)
-        self.assertIn(b"X-Muster-Console", body)
-        for headers in ({"Origin": None}, {"Origin": "http://evil.example"}):
-            with self.assertRaisesRegex(Refused, "403"):
-                self.console.tab(cookie, **headers)
+            self.assertEqual(self.console.ask("GET", "/api/v1/pods", key=key, **headers)[0], 403)
+        status, _, body = self.console.ask("POST", MAPS, {"metadata": {"name": "forged"}}, Cookie=f"muster-session={key}")
+        self.assertEqual(status, 401)
+        with self.assertRaisesRegex(Refused, "403"):
+            self.console.tab(key, Origin="http://evil.example")
 
     def test_sign_out(self):
-        cookie = self.guest()
-        self.assertEqual(self.console.ask("GET", MAPS, cookie=cookie)[0], 200)
-        self.assertEqual(self.console.ask("POST", "/console/v1/logout", cookie=cookie)[0], 204)
-        self.assertEqual(self.console.ask("GET", MAPS, cookie=cookie)[0], 401)
+        key = self.owner()
+        self.assertEqual(self.console.ask("GET", MAPS, key=key)[0], 200)
+        watch = self.console.open("GET", "/api/v1/namespaces?watch=true", key=key)
+        self.assertIn(b"ADDED", watch.readline())
+        tab = self.console.tab(key)
+        self.assertEqual(self.console.ask("POST", "/console/v1/logout", key=key)[0], 204)
+        self.assertEqual(self.console.ask("GET", MAPS, key=key)[0], 401)
+        self.assertEqual(tab.frame()[1], b'{"t":"signedOut"}')
+        with self.assertRaises((http.client.IncompleteRead, ConnectionError, EOFError)):
+            while True:
+                if not watch.readline():
+                    raise EOFError
+        watch.connection.close()
+        tab.close()
 
     def test_everybody_has_their_own_rights(self):
         owner, guest = self.owner(), self.guest()
-        user = json.loads(self.console.ask("GET", "/console/v1/session", cookie=guest)[2])["user"]
+        user = json.loads(self.console.ask("GET", "/console/v1/session", key=guest)[2])["user"]
         self.assertEqual(user, "system:serviceaccount:default:guest")
-        self.assertEqual(self.console.ask("GET", "/api/v1/nodes", cookie=owner)[0], 200)
-        status, _, body = self.console.ask("GET", "/api/v1/nodes", cookie=guest)
+        self.assertEqual(self.console.ask("GET", "/api/v1/nodes", key=owner)[0], 200)
+        status, _, body = self.console.ask("GET", "/api/v1/nodes", key=guest)
         self.assertEqual(status, 403)
         self.assertIn('User \\"system:serviceaccount:default:guest\\" cannot list resource \\"nodes\\"', body.decode())
-        self.assertEqual(self.console.ask("GET", "/api/v1/nodes", cookie=guest,
-                                          Authorization=f"Bearer {self.daemon.token}")[0], 403)
-        for cookie in (owner, guest):  # rather than the answer to somebody else than who was meant
-            status, _, body = self.console.ask("GET", "/api/v1/nodes", cookie=cookie, Impersonate_User="alice")
+        for key in (owner, guest):  # rather than the answer to somebody else than who was meant
+            status, _, body = self.console.ask("GET", "/api/v1/nodes", key=key, Impersonate_User="alice")
             self.assertEqual(status, 400, body)
             self.assertIn(b"Impersonate", body)
-        status, headers, body = self.console.ask("POST", MAPS, {"metadata": {"name": "mine"}}, cookie=guest)
+        status, headers, body = self.console.ask("POST", MAPS, {"metadata": {"name": "mine"}}, key=guest)
         self.assertEqual((status, headers["Content-Type"]), (201, "application/json"), body)
-        self.assertEqual(self.console.ask("DELETE", f"{MAPS}/mine", cookie=guest)[0], 403)
-        patched = self.console.ask("PATCH", f"{MAPS}/mine", {"data": {"a": "b"}}, cookie=owner,
+        self.assertEqual(self.console.ask("DELETE", f"{MAPS}/mine", key=guest)[0], 403)
+        patched = self.console.ask("PATCH", f"{MAPS}/mine", {"data": {"a": "b"}}, key=owner,
                                    Content_Type="application/merge-patch+json")
         self.assertEqual(json.loads(patched[2])["data"], {"a": "b"})
-        self.assertEqual(self.console.ask("DELETE", f"{MAPS}/mine", cookie=owner)[0], 200)
+        self.assertEqual(self.console.ask("DELETE", f"{MAPS}/mine", key=owner)[0], 200)
 
     def test_what_is_not_there_says_so(self):
-        cookie = self.owner()
+        key = self.owner()
         for path in ("/board/default/x", "/tensorboard/default/x/"):
-            status, _, body = self.console.ask("GET", path, cookie=cookie)
+            status, _, body = self.console.ask("GET", path, key=key)
             self.assertEqual(status, 404)
             self.assertIn("process of its own", json.loads(body)["message"])
-        self.assertEqual(self.console.ask("GET", "/metrics", cookie=cookie)[0], 404)
-        self.assertEqual(self.console.ask("HEAD", "/api/v1/pods", cookie=cookie)[0], 405)
+        self.assertEqual(self.console.ask("GET", "/metrics", key=key)[0], 404)
+        self.assertEqual(self.console.ask("HEAD", "/api/v1/pods", key=key)[0], 405)
 
     def test_watches_come_through_as_they_happen(self):
-        cookie = self.owner()
-        answer = self.console.open("GET", f"{MAPS}?watch=true&fieldSelector=metadata.name%3Dlive", cookie=cookie)
+        key = self.owner()
+        answer = self.console.open("GET", f"{MAPS}?watch=true&fieldSelector=metadata.name%3Dlive", key=key)
         self.addCleanup(answer.connection.close)
         self.daemon.call("POST", MAPS, {"metadata": {"name": "live"}})
         self.assertEqual(json.loads(answer.readline())["type"], "ADDED")
@@ -356,8 +359,8 @@ class Process(unittest.TestCase):
     def test_exec_goes_through(self):
         self.run_pod("shell", "exec sleep 1000")
         path = f"{PODS}/shell/exec?container=main&command=cat&stdin=1&stdout=1&stderr=1"
-        cookie = self.owner()
-        tab = self.websocket(path, cookie)
+        key = self.owner()
+        tab = self.websocket(path, key)
         self.addCleanup(tab.close)
         text = os.urandom(48).hex().encode() * 3000  # more than is kept on the way
         got = b""
@@ -381,35 +384,36 @@ class Process(unittest.TestCase):
         with self.assertRaisesRegex(Refused, "403"):
             self.websocket(path, self.guest())
         with self.assertRaisesRegex(Refused, "403"):
-            self.websocket(path, cookie, Origin="http://evil.example")
+            self.websocket(path, key, Origin="http://evil.example")
         with self.assertRaisesRegex(Refused, "404"):
-            self.websocket(path.replace("shell", "none"), cookie)
+            self.websocket(path.replace("shell", "none"), key)
 
-    def websocket(self, path, cookie, **headers):
+    def websocket(self, path, key, **headers):
         class Exec(Tab):
             pass
         Exec.path = path
-        return Exec(self.console.port, **{"Cookie": cookie, "Origin": self.console.origin,
-                                          "Sec-WebSocket-Protocol": "v5.channel.k8s.io", **headers})
+        mine = base64.urlsafe_b64encode(key.encode()).decode().rstrip("=")  # as a browser shows it
+        return Exec(self.console.port, **{"Origin": self.console.origin, "Sec-WebSocket-Protocol":
+                                          f"v5.channel.k8s.io, base64url.bearer.authorization.k8s.io.{mine}", **headers})
 
     def test_a_log_that_nobody_reads_is_not_kept(self):
         self.run_pod("floods", "yes 0123456789012345678901234567890123456789012345678901234567890123 | "
                                "head -c 100000000; exec sleep 1000")
-        cookie = self.owner()
+        key = self.owner()
         before = self.console.rss()
-        tab = self.console.tab(cookie)
+        tab = self.console.tab(key)
         self.addCleanup(tab.close)
         number = tab.begin("logs", f"{PODS}/floods/log?follow=true", credit=1000)
         self.assertEqual(tab.next()["bytes"], 1000)
         answers = []
         for _ in range(4):  # answers that are begun and not read on
-            answer = self.console.open("GET", f"{PODS}/floods/log?follow=true", cookie=cookie)
+            answer = self.console.open("GET", f"{PODS}/floods/log?follow=true", key=key)
             self.addCleanup(answer.connection.close)
             self.assertEqual(len(answer.read(1000)), 1000)
             answers.append(answer)
         for _ in range(50):
             tab.quiet()
-            self.assertEqual(self.console.ask("GET", "/version", cookie=cookie)[0], 200)
+            self.assertEqual(self.console.ask("GET", "/version", key=key)[0], 200)
         self.assertLess(self.console.rss() - before, (24 if "asan" not in harness.BIN else 640) * MIB)
         self.assertEqual(len(answers[0].read(20 * MIB)), 20 * MIB)  # and it goes on when it is read
         tab.say(id=number, op="credit", bytes=5 * MIB)
@@ -440,8 +444,8 @@ class ServerGone(unittest.TestCase):
         self.addCleanup(lambda: self.assertEqual(daemon.close(), []))
         console = Console(daemon, f"http://127.0.0.1:{daemon.port}")
         self.addCleanup(console.close)
-        cookie = console.sign_in(daemon.token)
-        tab = console.tab(cookie)
+        key = console.sign_in(daemon.token)
+        tab = console.tab(key)
         self.addCleanup(tab.close)
         tab.begin("watch", MAPS)
         cursor = tab.list()[-1]["cursor"]
@@ -451,7 +455,7 @@ class ServerGone(unittest.TestCase):
         while message["t"] != "error":
             message = tab.next()
         self.assertEqual(message["code"], 0)
-        status, _, body = console.ask("GET", MAPS, cookie=cookie)
+        status, _, body = console.ask("GET", MAPS, key=key)
         self.assertEqual(status, 503)
         self.assertIn("the API server cannot be reached", json.loads(body)["message"])
         daemon.start()
@@ -461,7 +465,7 @@ class ServerGone(unittest.TestCase):
             message = tab.next()
         names = [one["metadata"]["name"] for one in message.get("items", [message.get("object")])]
         self.assertIn("after", names)
-        self.assertEqual(console.ask("GET", MAPS, cookie=cookie)[0], 200)
+        self.assertEqual(console.ask("GET", MAPS, key=key)[0], 200)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import { duration } from "../lib/time.ts";
 import { BoardDialog } from "../pages/tensorboards/dialog.tsx";
 import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
+import { savePath } from "../ui/save.ts";
 import { Empty, Loading, Problem } from "../ui/notice.tsx";
 import { formatValue, usePoints } from "./points.ts";
 import { extremes, groupsOf, onOneAxis, type Axis, type Points } from "./smooth.ts";
@@ -116,7 +117,7 @@ export default function Training(props: TabProps) {
         <span class="grow" />
         <BoardButton job={props.job} />
         {wall.min === null || wall.max === null ? null : <span class="dim num">{duration((wall.max - wall.min) * 1000)}</span>}
-        <a class="button" download={`${props.job.metadata.name}.csv`} href={boardApi(props.job, "points.csv")}>{t("csv")}</a>
+        <button type="button" onClick={() => savePath(`${props.job.metadata.name}.csv`, boardApi(props.job, "points.csv"))}>{t("csv")}</button>
       </div>
       {answer.reading ? <p class="dim" role="status">{t("reading")}</p> : null}
       {!series.length && !answer.reading ? <NoCurves job={props.job} title={t("none")} /> : null}

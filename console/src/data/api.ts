@@ -1,5 +1,5 @@
 // Plain requests to the Kubernetes API, with this page's session. What fails is a Failure: a sentence, a code, a reason.
-import { signal } from "@preact/signals";
+import { key, keyRefused } from "./key.ts";
 import type { KubeObject, Status } from "./types.ts";
 
 export class Failure extends Error {
@@ -13,11 +13,9 @@ export class Failure extends Error {
   }
 }
 
-/** Set when the server says that nobody is signed in: the frame then shows the login. */
-export const signedOut = signal(false);
-
-// With a cookie alone a page elsewhere could make the browser send a request; this header it cannot add.
-const HEADERS = { "X-Muster-Console": "1", Accept: "application/json" };
+function headers(mine: string): Record<string, string> {
+  return { Accept: "application/json", ...(mine ? { Authorization: `Bearer ${mine}` } : {}) };
+}
 
 async function failure(answer: Response): Promise<Failure> {
   const text = await answer.text();
@@ -31,14 +29,15 @@ async function failure(answer: Response): Promise<Failure> {
 }
 
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const mine = key();
   let answer: Response;
   try {
-    answer = await fetch(path, { ...init, headers: { ...HEADERS, ...(init.headers as Record<string, string> | undefined) }, credentials: "same-origin" });
+    answer = await fetch(path, { ...init, headers: { ...headers(mine), ...(init.headers as Record<string, string> | undefined) }, credentials: "omit" });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new Failure(String((error as Error).message), 0, "Unreachable");
   }
-  if (answer.status === 401) signedOut.value = true;
+  if (answer.status === 401) keyRefused(mine);
   if (!answer.ok) throw await failure(answer);
   return answer;
 }

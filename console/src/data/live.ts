@@ -2,7 +2,8 @@
 // of it; two pages that want the same one share it.
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { Failure, signedOut } from "./api.ts";
+import { Failure } from "./api.ts";
+import { signedOut } from "./key.ts";
 import { subscribe, type ServerMessage } from "./stream.ts";
 import type { KubeObject } from "./types.ts";
 

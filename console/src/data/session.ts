@@ -1,6 +1,7 @@
-// Who is signed in. The session is a cookie that scripts cannot read.
+// Who is signed in.
 import { signal } from "@preact/signals";
-import { request, signedOut } from "./api.ts";
+import { request } from "./api.ts";
+import { key, keyRefused, setKey, signedOut } from "./key.ts";
 
 export interface Session {
   user: string;
@@ -13,17 +14,29 @@ export interface Session {
 export const session = signal<Session | null>(null);
 
 export async function loadSession(): Promise<void> {
+  if (!key()) {
+    signedOut.value = true;
+    return;
+  }
   session.value = (await (await request("/console/v1/session")).json()) as Session;
 }
 
-export async function signIn(token: string): Promise<void> {
-  await request("/console/v1/login", { method: "POST", body: JSON.stringify({ token }), headers: { "Content-Type": "application/json" } });
-  signedOut.value = false;
+/** With a token, or with the code of an address that is good once. */
+export async function signIn(how: { token: string } | { code: string }): Promise<void> {
+  const answer = await request("/console/v1/login", { method: "POST", body: JSON.stringify(how), headers: { "Content-Type": "application/json" } });
+  setKey(((await answer.json()) as { key: string }).key);
   await loadSession();
 }
 
 export async function signOut(): Promise<void> {
+  const mine = key();
   await request("/console/v1/logout", { method: "POST" });
-  session.value = null;
-  signedOut.value = true;
+  keyRefused(mine);
 }
+
+signedOut.subscribe((out) => {
+  if (out) session.value = null;
+});
+window.addEventListener("storage", () => {
+  if (key() && !session.value) void loadSession().catch(() => undefined); // another tab has signed in
+});

@@ -13,7 +13,8 @@
 //   {id, t: "end"}                           {id, t: "error", code, reason, message}
 // and, without an id, {t: "signedOut"}: this session has ended, in this tab or another; then it closes.
 import { signal } from "@preact/signals";
-import { request, signedOut } from "./api.ts";
+import { request } from "./api.ts";
+import { key, keyRefused, signedOut, withKey } from "./key.ts";
 
 export type Link = "connecting" | "live" | "lost";
 export const link = signal<Link>("connecting");
@@ -62,6 +63,7 @@ let socket: WebSocket | null = null;
 let waits = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 let lastHeard = 0;
+let openedWith = "";
 
 function sendText(message: unknown): void {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
@@ -73,7 +75,7 @@ function begin(entry: Entry): void {
 }
 
 function take(message: ServerMessage): void {
-  if (message.t === "signedOut") signedOut.value = true;
+  if (message.t === "signedOut") keyRefused(openedWith);
   const entry = message.id === undefined ? undefined : entries.get(message.id);
   if (!entry) return;
   if (message.cursor !== undefined) entry.cursor = message.cursor;
@@ -94,7 +96,8 @@ function connect(): void {
   clearTimeout(timer);
   if (signedOut.value || socket || !entries.size) return;
   const scheme = window.location.protocol === "https:" ? "wss:" : "ws:";
-  const mine = new WebSocket(`${scheme}//${window.location.host}/console/v1/stream`);
+  const mine = new WebSocket(`${scheme}//${window.location.host}/console/v1/stream`, withKey(["stream.muster.dev"]));
+  openedWith = key();
   socket = mine;
   let opened = false;
   mine.onopen = () => {

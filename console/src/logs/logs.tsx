@@ -2,14 +2,14 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { request } from "../data/api.ts";
 import type { Pod } from "../data/types.ts";
-import { lang, tc, translator } from "../i18n/index.ts";
+import { lang, translator } from "../i18n/index.ts";
 import { logsTexts } from "../i18n/logs.ts";
 import { say } from "../lib/say.ts";
 import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Empty } from "../ui/notice.tsx";
-import { toast } from "../ui/toast.tsx";
+import { saveAs, savePath } from "../ui/save.ts";
 import { follow, logPath, TAIL_FIRST, type Follower, type Source } from "./follow.ts";
 import { LogRow, ROW_PX } from "./row.tsx";
 import { LINES_LIMIT, matcher, matches, nextRanks, rowsOf, type Level, type Line, type Row } from "./lines.ts";
@@ -78,18 +78,10 @@ function useFollower(sources: Source[], pods: Pod[], tail: number): { follower: 
   return { follower, version };
 }
 
-async function downloadAll(name: string, sources: Source[], names: string[]): Promise<void> {
-  try {
-    const files = await Promise.all(sources.map(async (source, i) => ({
-      name: `${names[i]}.log`, data: new Uint8Array(await (await request(logPath(source, { timestamps: "true" }))).arrayBuffer()),
-    })));
-    const url = URL.createObjectURL(zip(files));
-    const anchor = Object.assign(document.createElement("a"), { href: url, download: `${name}-logs.zip` });
-    anchor.click();
-    setTimeout(() => URL.revokeObjectURL(url), 60_000);
-  } catch (error) {
-    toast(tc("requestFailed", { message: (error as Error).message }), { kind: "error" });
-  }
+function downloadAll(name: string, sources: Source[], names: string[]): void {
+  void saveAs(`${name}-logs.zip`, async () => zip(await Promise.all(sources.map(async (source, i) => ({
+    name: `${names[i]}.log`, data: new Uint8Array(await (await request(logPath(source, { timestamps: "true" }))).arrayBuffer()),
+  })))));
 }
 
 /** The attempt the pod is at: replicas that were replaced count from 0. */
@@ -171,8 +163,8 @@ function Toolbar(props: { chosen: Chosen; pods: Pod[]; sources: Source[]; names:
       <label><input type="checkbox" checked={chosen.wrap} onChange={flag("wrap", chosen.wrap)} /> {t("wrap")}</label>
       {props.sources.length > 1 ? <label><input type="checkbox" checked={chosen.collapse} onChange={() => setQuery({ collapse: chosen.collapse ? "0" : null })} /> {t("collapse")}</label> : null}
       <span class="grow" />
-      {props.sources.length === 1 ? <a class="button" download={`${props.names[0]}.log`} href={logPath(props.sources[0]!, { timestamps: "true" })}>{t("download")}</a>
-        : props.sources.length ? <button type="button" onClick={() => void downloadAll(props.jobName, props.sources, props.names)}>{t("downloadAll")}</button> : null}
+      {props.sources.length === 1 ? <button type="button" onClick={() => savePath(`${props.names[0]}.log`, logPath(props.sources[0]!, { timestamps: "true" }))}>{t("download")}</button>
+        : props.sources.length ? <button type="button" onClick={() => downloadAll(props.jobName, props.sources, props.names)}>{t("downloadAll")}</button> : null}
     </div>
   );
 }

@@ -27,7 +27,7 @@ export function LoginPage() {
     if (!token.trim()) return setProblem(t("empty"));
     setBusy(true);
     try {
-      await signIn(token.trim());
+      await signIn({ token: token.trim() });
     } catch (error) {
       const failure = error as Failure;
       setProblem(failure.code === 401 ? t("wrong") : t("failed", { message: failure.message }));

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal as Xterm } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
+import { withKey } from "../data/key.ts";
 import { corePath } from "../data/kinds.ts";
 import { texts, translator } from "../i18n/index.ts";
 import { jobHref } from "../lib/jobs.ts";
@@ -48,7 +49,7 @@ function execUrl(ns: string, pod: string, container: string, shell: string): str
 
 /** Connects a terminal to a shell; answers how to end it. */
 function connect(terminal: Xterm, url: string, onEnd: (message: string) => void): () => void {
-  const socket = new WebSocket(url, ["v5.channel.k8s.io", "v4.channel.k8s.io"]);
+  const socket = new WebSocket(url, withKey(["v5.channel.k8s.io", "v4.channel.k8s.io"]));
   const encoder = new TextEncoder();
   let said = "";
   socket.binaryType = "arraybuffer";

@@ -210,7 +210,7 @@ export class Browser {
     await this.browser?.close();
   }
 
-  /** A page of its own session, signed in with the owner's cookie unless told otherwise. */
+  /** A page of its own session, signed in as the owner unless told otherwise. */
   async page(daemon, { lang = "zh", dark = false, width = 1440, height = 900, signIn = true, token = daemon.token, allow = [] } = {}) {
     const context = await this.browser.newContext({
       baseURL: daemon.url, locale: lang === "zh" ? "zh-CN" : "en-US", colorScheme: dark ? "dark" : "light", viewport: { width, height }, reducedMotion: "reduce",
@@ -218,9 +218,14 @@ export class Browser {
     context.setDefaultTimeout(PATIENCE_MS);
     if (signIn) {
       const answer = await daemon.ask("POST", "/console/v1/login", { "Content-Type": "application/json" }, JSON.stringify({ token }));
-      assert.equal(answer.status, 204, answer.text);
-      const [name, ...value] = answer.headers["set-cookie"][0].split(";")[0].split("=");
-      await context.addCookies([{ name, value: value.join("="), url: daemon.url, sameSite: "Strict", httpOnly: true }]);
+      assert.equal(answer.status, 201, answer.text);
+      const { key } = JSON.parse(answer.text);
+      // Once: what the page itself does with it later counts.
+      await context.addInitScript(([url, value]) => {
+        if (location.origin !== url || localStorage.getItem("given")) return;
+        localStorage.setItem("given", "1");
+        localStorage.setItem("muster-session", value);
+      }, [daemon.url, key]);
     }
     const page = await context.newPage();
     await page.addInitScript(() => document.addEventListener("securitypolicyviolation", (event) => console.error(`CSP ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`)));

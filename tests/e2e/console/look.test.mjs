@@ -76,7 +76,7 @@ for (const lang of ["zh", "en"]) {
       await look(name, "light");
       await look(name, "dark");
     }
-    await page.context().clearCookies();
+    await page.evaluate(() => localStorage.removeItem("muster-session"));
     await page.goto("/jobs");
     await page.locator(".login form").waitFor();
     await look("login", "light");

@@ -16,6 +16,7 @@
 #include "console/live.h"
 #include "script_transport.h"
 
+#define MINE 7u /* the session */
 #define MAPS "/api/v1/configmaps"
 
 struct fixture {
@@ -36,11 +37,11 @@ static struct transport *the_script(const struct mount_request *r);
 static void handle(void *arg, struct httpd_request *http)
 {
     struct fixture *f = arg;
-    struct mount_request r = {.http = http, .transport = the_script};
+    struct mount_request r = {.http = http, .transport = the_script, .session = MINE};
 
     live_handle(f->hub, &r);
     if (f->sign_out)
-        live_sign_out(f->hub, "mine");
+        live_sign_out(f->hub, MINE);
     if (f->free_hub) {
         live_hub_free(f->hub);
         f->hub = NULL;
@@ -96,7 +97,7 @@ static void begin_tab(struct fixture *f)
 {
     static const char request[] =
         "GET /console/v1/stream HTTP/1.1\r\nHost: x:1\r\nConnection: Upgrade\r\nUpgrade: "
-        "websocket\r\nCookie: muster_session_1=mine\r\n"
+        "websocket\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)httpd_port(f->httpd)),
@@ -402,10 +403,10 @@ static void who_signs_out_ends_his_tabs(void **state)
     open_tab(f);
     say(f, "{\"id\":1,\"op\":\"watch\",\"path\":\"" MAPS "\"}");
     settle(f);
-    live_sign_out(f->hub, "another's");
+    live_sign_out(f->hub, MINE + 1);
     settle(f);
     assert_non_null(f->api.calls);
-    live_sign_out(f->hub, "mine");
+    live_sign_out(f->hub, MINE);
     assert_null(f->api.calls);
     assert_string_equal(hear(f), "{\"t\":\"signedOut\"}");
     assert_int_equal(shutdown(f->fd, SHUT_WR), 0);

@@ -1,5 +1,4 @@
-/* login_test.c - browsers sign in: how long a code and a cookie are good, whose they are, and what
- * a cookie is not enough for. */
+/* login_test.c - browsers sign in: how long a code and a session are good, and for whom. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -44,15 +43,13 @@ static int http(struct fixture *f, const char *line, const char *headers, const 
     return atoi(*ret + strlen("HTTP/1.1 "));
 }
 
-/* "Cookie: name=value\r\n" of the answer's Set-Cookie; NULL without one. */
-static const char *cookie_of(struct fixture *f, const char *answer)
+/* The key of the answer; NULL without one. */
+static const char *key_of(struct fixture *f, const char *answer)
 {
-    const char *set = strstr(answer, "Set-Cookie: ");
+    const char *key = strstr(answer, SESSION_KEY_PREFIX);
 
-    return set ? arena_printf(&f->arena, "Cookie: other=1; %.*s\r\n",
-                              (int)strcspn(set + strlen("Set-Cookie: "), ";"),
-                              set + strlen("Set-Cookie: "))
-               : NULL;
+    assert_null(strstr(answer, "Set-Cookie"));
+    return key ? arena_strndup(&f->arena, key, strcspn(key, "\"")) : NULL;
 }
 
 static const char *sign_in(struct fixture *f)
@@ -60,97 +57,83 @@ static const char *sign_in(struct fixture *f)
     const char *answer;
 
     assert_int_equal(http(f, "POST /console/v1/login", HOST, "{\"token\":\"" TOKEN "\"}", &answer),
-                     204);
+                     201);
     assert_null(strstr(answer, TOKEN));
-    assert_non_null(strstr(answer, "Set-Cookie: muster_session_7447=o."));
-    assert_non_null(strstr(answer, "HttpOnly; SameSite=Strict"));
-    return cookie_of(f, answer);
+    return key_of(f, answer);
 }
 
-static int ask_with_cookie(struct fixture *f, const char *line, const char *host,
-                           const char *cookie, const char *more)
+static int ask_with_key(struct fixture *f, const char *line, const char *key, const char *more)
 {
     const char *answer;
 
-    return http(f, line, arena_printf(&f->arena, "%s%s%s", host, cookie, more), "", &answer);
+    return http(f, line,
+                arena_printf(&f->arena, "%sAuthorization: Bearer %s\r\n%s",
+                             strstr(more, "Host: ") ? "" : HOST, key, more),
+                "", &answer);
 }
 
-static void a_cookie_is_good_for_a_week(void **state)
+static void a_session_is_good_for_a_day_after_its_use(void **state)
 {
     struct fixture *f = *state;
-    const char *cookie = sign_in(f);
+    const char *key = sign_in(f);
 
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", HOST, cookie, ""), 200);
-    fake_clock_advance(&f->clock, 7 * 24 * HOUR_MS - 1000);
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", HOST, cookie, ""), 200);
-    fake_clock_advance(&f->clock, 2000);
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", HOST, cookie, ""), 401);
+    for (int day = 0; day < 7; day++) {
+        assert_int_equal(ask_with_key(f, "GET /api/v1/pods", key, ""), 200);
+        fake_clock_advance(&f->clock, 24 * HOUR_MS - 1000);
+    }
+    assert_int_equal(ask_with_key(f, "GET /api/v1/pods", key, ""), 200);
+    fake_clock_advance(&f->clock, 8000); /* a week since it began */
+    assert_int_equal(ask_with_key(f, "GET /api/v1/pods", key, ""), 401);
+    key = sign_in(f);
+    fake_clock_advance(&f->clock, 24 * HOUR_MS);
+    assert_int_equal(ask_with_key(f, "GET /api/v1/pods", key, ""), 401);
 }
 
-static void a_cookie_that_was_changed_is_worth_nothing(void **state)
+static void sign_out_ends_it(void **state)
 {
     struct fixture *f = *state;
-    const char *cookie = sign_in(f);
-    char *forged = arena_strdup(&f->arena, cookie);
-    char *digit = strstr(forged, "=o.") + 3;
+    const char *key = sign_in(f), *other = sign_in(f);
 
-    *digit = (char)(*digit + 1); /* a longer life */
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", HOST, forged, ""), 401);
-    for (const char *const *v = (const char *const[]){"o.", "o.99999999999999", "o..", "t.", "t.x",
-                                                      "", "o.99999999999999.", NULL};
-         *v; v++)
-        assert_int_equal(
-            ask_with_cookie(f, "GET /api/v1/pods", HOST,
-                            arena_printf(&f->arena, "Cookie: muster_session_7447=%s\r\n", *v), ""),
-            401);
+    assert_int_equal(ask_with_key(f, "POST /console/v1/logout", key, ""), 204);
+    assert_int_equal(ask_with_key(f, "GET /api/v1/pods", key, ""), 401);
+    assert_int_equal(ask_with_key(f, "GET /api/v1/pods", other, ""), 200);
 }
 
-static void a_cookie_is_of_one_port(void **state)
+static void pages_elsewhere_get_nowhere_with_it(void **state)
 {
     struct fixture *f = *state;
-    const char *cookie = sign_in(f);
+    const char *key = sign_in(f);
 
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", "Host: 127.0.0.1:7448\r\n", cookie, ""),
-                     401);
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", "Host: [::1]\r\n", cookie, ""), 401);
-}
-
-static void what_a_cookie_is_not_enough_for(void **state)
-{
-    static const char header[] = "X-Muster-Console: 1\r\n";
-    struct fixture *f = *state;
-    const char *cookie = sign_in(f);
-
-    assert_int_equal(ask_with_cookie(f, "DELETE /api/v1/pods", HOST, cookie, ""), 403);
-    assert_int_equal(ask_with_cookie(f, "POST /console/v1/code", HOST, cookie, ""), 403);
-    assert_int_equal(ask_with_cookie(f, "POST /console/v1/code", HOST, cookie, header), 201);
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", HOST, cookie, "Upgrade: websocket\r\n"),
+    assert_int_equal(ask_with_key(f, "GET /api/v1/pods", key, "Origin: http://127.0.0.1:1\r\n"),
                      403);
-    assert_int_equal(
-        ask_with_cookie(f, "GET /api/v1/pods", HOST, cookie, "Origin: http://127.0.0.1:1\r\n"),
-        403);
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", "Host: evil.example\r\n", cookie, ""),
-                     403);
+    assert_int_equal(ask_with_key(f, "GET /api/v1/pods", key, "Host: evil.example\r\n"), 403);
+}
+
+static int sign_in_by_code(struct fixture *f, const char *code, const char **ret_key)
+{
+    const char *answer;
+    int status = http(f, "POST /console/v1/login", HOST,
+                      arena_printf(&f->arena, "{\"code\":\"%s\"}", code), &answer);
+
+    *ret_key = key_of(f, answer);
+    return status;
 }
 
 static void a_code_is_good_once_and_for_ten_minutes(void **state)
 {
     struct fixture *f = *state;
     char code[SERVER_LOGIN_CODE_SIZE], late[SERVER_LOGIN_CODE_SIZE];
-    const char *answer;
+    const char *key;
 
     server_login_code(f->server, code);
     server_login_code(f->server, late);
-    assert_int_equal(
-        http(f, arena_printf(&f->arena, "GET /login?code=%s", code), HOST, "", &answer), 303);
-    assert_int_equal(ask_with_cookie(f, "GET /api/v1/pods", HOST, cookie_of(f, answer), ""), 200);
-    assert_int_equal(
-        http(f, arena_printf(&f->arena, "GET /login?code=%s", code), HOST, "", &answer), 303);
-    assert_null(cookie_of(f, answer));
+    assert_int_equal(sign_in_by_code(f, code, &key), 201);
+    assert_int_equal(ask_with_key(f, "GET /api/v1/pods", key, ""), 200);
+    assert_int_equal(sign_in_by_code(f, code, &key), 401);
+    assert_null(key);
     fake_clock_advance(&f->clock, 10 * 60 * 1000);
-    assert_int_equal(
-        http(f, arena_printf(&f->arena, "GET /login?code=%s", late), HOST, "", &answer), 303);
-    assert_null(cookie_of(f, answer));
+    assert_int_equal(sign_in_by_code(f, late, &key), 401);
+    assert_null(key);
 }
 
 static void a_wrong_token_signs_nobody_in(void **state)
@@ -162,7 +145,7 @@ static void a_wrong_token_signs_nobody_in(void **state)
 
     for (size_t i = 0; i < ELEMS(bodies); i++) {
         assert_int_equal(http(f, "POST /console/v1/login", HOST, bodies[i], &answer), 401);
-        assert_null(cookie_of(f, answer));
+        assert_null(key_of(f, answer));
     }
 }
 
@@ -171,10 +154,9 @@ static void a_wrong_token_signs_nobody_in(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_cookie_is_good_for_a_week),
-        TEST(a_cookie_that_was_changed_is_worth_nothing),
-        TEST(a_cookie_is_of_one_port),
-        TEST(what_a_cookie_is_not_enough_for),
+        TEST(a_session_is_good_for_a_day_after_its_use),
+        TEST(sign_out_ends_it),
+        TEST(pages_elsewhere_get_nowhere_with_it),
         TEST(a_code_is_good_once_and_for_ten_minutes),
         TEST(a_wrong_token_signs_nobody_in),
     };

@@ -1,0 +1,321 @@
+/* sessions.c - see sessions.h. */
+#include "net/sessions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "loop/file.h"
+#include "loop/random.h"
+
+#define FILE_LIMIT_BYTES (8u * 1024u * 1024u)
+#define FILE_MEMORY_BYTES (64u * 1024u * 1024u)
+#define SAVE_USE_MS ((int64_t)3600 * 1000) /* the file may be so far behind with used_ms */
+
+/* A token is not left lying in freed memory. */
+static void forget_text(char **at)
+{
+    if (*at)
+        explicit_bzero(*at, strlen(*at));
+    free(*at);
+    *at = NULL;
+}
+
+static void entry_clear(struct session_entry *e)
+{
+    forget_text(&e->token);
+    free(e->user);
+    *e = (struct session_entry){.id = 0};
+}
+
+static void hash_key(const char *key, unsigned char out[SHA256_BYTES])
+{
+    struct sha256 sum;
+
+    sha256_init(&sum);
+    sha256_add(&sum, key, strlen(key));
+    sha256_end(&sum, out);
+}
+
+static uint64_t id_of(const unsigned char hash[SHA256_BYTES])
+{
+    uint64_t id;
+
+    memcpy(&id, hash, sizeof(id));
+    return id ? id : 1;
+}
+
+static void write_hex(const unsigned char *bytes, size_t len, char *out)
+{
+    for (size_t i = 0; i < len; i++)
+        (void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static bool read_hex(const char *text, unsigned char *out, size_t len)
+{
+    if (strlen(text) != 2 * len || strspn(text, "0123456789abcdef") != 2 * len)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        unsigned value = 0;
+
+        (void)sscanf(text + 2 * i, "%2x", &value);
+        out[i] = (unsigned char)value;
+    }
+    return true;
+}
+
+/* --- the file ---------------------------------------------------------------------------- */
+
+static void save(struct sessions *s)
+{
+    struct arena a = ARENA_INIT(FILE_MEMORY_BYTES);
+    struct buf text = BUF_INIT(FILE_LIMIT_BYTES);
+    struct json *list = json_new_array(&a);
+    int rc;
+
+    if (!s->path) {
+        arena_release(&a);
+        return;
+    }
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++) {
+        struct session_entry *e = &s->entries[i];
+        char hash[2 * SHA256_BYTES + 1];
+        struct json *v;
+
+        if (!e->id)
+            continue;
+        write_hex(e->hash, sizeof(e->hash), hash);
+        v = json_append(list, json_new_object(&a));
+        json_set_string(&a, v, "hash", hash);
+        json_set_int(&a, v, "began", e->began_ms);
+        json_set_int(&a, v, "used", e->used_ms);
+        json_set_string(&a, v, "token", e->token);
+        json_set_string(&a, v, "user", e->user);
+        e->saved_ms = e->used_ms;
+    }
+    json_write(&text, list);
+    rc = text.failed || arena_failed(&a) ? -ENOMEM
+                                         : file_write_atomic(s->path, text.data, text.len, 0600);
+    if (rc < 0) {
+        log_warn("%s: %s: who is signed in now may have to sign in again after a restart", s->path,
+                 strerror(-rc));
+        (void)remove(s->path); /* else who has signed out would be back */
+    }
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    buf_release(&text);
+    arena_release(&a);
+}
+
+static void load(struct sessions *s)
+{
+    struct arena a = ARENA_INIT(FILE_MEMORY_BYTES);
+    struct buf text = BUF_INIT(FILE_LIMIT_BYTES);
+    const struct json *list = NULL;
+    size_t n = 0;
+
+    if (s->path && file_read(s->path, FILE_LIMIT_BYTES, &text) == 0)
+        list = json_parse(&a, text.data ? text.data : "", text.len, NULL);
+    json_each (v, list) {
+        struct session_entry *e = &s->entries[n];
+
+        if (n == SESSIONS_LIMIT)
+            break;
+        if (!read_hex(json_get_string(v, "hash", ""), e->hash, sizeof(e->hash)))
+            continue;
+        e->token = strdup(json_get_string(v, "token", ""));
+        e->user = strdup(json_get_string(v, "user", ""));
+        e->began_ms = json_get_int(v, "began", 0);
+        e->used_ms = e->saved_ms = json_get_int(v, "used", 0);
+        e->id = id_of(e->hash);
+        if (e->token && e->user)
+            n++;
+        else
+            entry_clear(e);
+    }
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    buf_release(&text);
+    arena_release(&a);
+}
+
+/* --- ends -------------------------------------------------------------------------------- */
+
+/* A time of the future is a clock that was set back: it gives nobody a longer life. */
+static int64_t left_ms(const struct sessions *s, const struct session_entry *e)
+{
+    int64_t now = clock_now_ms(s->how.clock);
+
+    if (e->began_ms > now || e->used_ms > now)
+        return 0;
+    return min_i64(e->began_ms + s->how.lifetime_ms, e->used_ms + SESSION_IDLE_MS) - now;
+}
+
+static void end_entry(struct sessions *s, struct session_entry *e)
+{
+    uint64_t id = e->id;
+
+    entry_clear(e);
+    if (id && s->how.ended)
+        s->how.ended(s->how.arg, id);
+}
+
+static void on_end(void *arg);
+
+static void watch_ends(struct sessions *s)
+{
+    int64_t first = INT64_MAX;
+
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++)
+        if (s->entries[i].id)
+            first = min_i64(first, left_ms(s, &s->entries[i]));
+    clock_stop(s->how.clock, s->timer);
+    s->timer = first == INT64_MAX ? NULL : clock_start(s->how.clock, max_i64(first, 1), on_end, s);
+}
+
+static void on_end(void *arg)
+{
+    struct sessions *s = arg;
+    bool any = false;
+
+    s->timer = NULL;
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++)
+        if (s->entries[i].id && left_ms(s, &s->entries[i]) <= 0) {
+            end_entry(s, &s->entries[i]);
+            any = true;
+        }
+    if (any)
+        save(s);
+    watch_ends(s);
+}
+
+/* --- sessions ---------------------------------------------------------------------------- */
+
+int sessions_init(struct sessions *s, const struct sessions_options *options)
+{
+    *s = (struct sessions){.how = *options};
+    if (options->path && !(s->path = strdup(options->path)))
+        return -ENOMEM;
+    load(s);
+    watch_ends(s);
+    return 0;
+}
+
+void sessions_release(struct sessions *s)
+{
+    if (s->how.clock)
+        clock_stop(s->how.clock, s->timer);
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++)
+        entry_clear(&s->entries[i]);
+    for (size_t i = 0; i < SESSION_CODES; i++)
+        forget_text(&s->codes[i].token);
+    free(s->path);
+    *s = (struct sessions){.path = NULL};
+}
+
+static struct session_entry *longest_unused(struct sessions *s)
+{
+    struct session_entry *e = s->entries;
+
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++) {
+        if (!s->entries[i].id)
+            return &s->entries[i];
+        if (s->entries[i].used_ms < e->used_ms)
+            e = &s->entries[i];
+    }
+    return e;
+}
+
+const struct session_entry *session_begin(struct sessions *s, const char *token, const char *user,
+                                          char ret_key[SESSION_KEY_SIZE])
+{
+    struct session_entry *e = longest_unused(s);
+    unsigned char bytes[32];
+
+    end_entry(s, e);
+    e->token = strdup(token);
+    e->user = strdup(user);
+    if (!e->token || !e->user) {
+        entry_clear(e);
+        return NULL;
+    }
+    random_bytes(bytes, sizeof(bytes));
+    memcpy(ret_key, SESSION_KEY_PREFIX, strlen(SESSION_KEY_PREFIX));
+    write_hex(bytes, sizeof(bytes), ret_key + strlen(SESSION_KEY_PREFIX));
+    hash_key(ret_key, e->hash);
+    e->id = id_of(e->hash);
+    e->began_ms = e->used_ms = clock_now_ms(s->how.clock);
+    save(s);
+    watch_ends(s);
+    return e;
+}
+
+bool session_is_key(const char *text)
+{
+    return strncmp(text, SESSION_KEY_PREFIX, strlen(SESSION_KEY_PREFIX)) == 0;
+}
+
+const struct session_entry *session_find(struct sessions *s, const char *key)
+{
+    unsigned char hash[SHA256_BYTES];
+
+    hash_key(key, hash);
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++) {
+        struct session_entry *e = &s->entries[i];
+
+        /* Whoever measures how long this takes learns something of a hash, nothing of a key. */
+        if (!e->id || memcmp(e->hash, hash, sizeof(hash)) != 0 || left_ms(s, e) <= 0)
+            continue;
+        e->used_ms = clock_now_ms(s->how.clock);
+        if (e->used_ms - e->saved_ms >= SAVE_USE_MS)
+            save(s);
+        return e;
+    }
+    return NULL;
+}
+
+void session_end(struct sessions *s, uint64_t id)
+{
+    for (size_t i = 0; id && i < SESSIONS_LIMIT; i++)
+        if (s->entries[i].id == id) {
+            end_entry(s, &s->entries[i]);
+            save(s);
+        }
+}
+
+/* --- codes ------------------------------------------------------------------------------- */
+
+bool session_code_make(struct sessions *s, const char *token, char out[SESSION_CODE_SIZE])
+{
+    struct session_code *c = s->codes;
+
+    for (size_t i = 1; i < SESSION_CODES; i++)
+        if (s->codes[i].until_ms < c->until_ms)
+            c = &s->codes[i];
+    forget_text(&c->token);
+    *c = (struct session_code){.token = strdup(token)};
+    if (!c->token)
+        return false;
+    random_uid(c->code);
+    c->until_ms = clock_now_ms(s->how.clock) + SESSION_CODE_MS;
+    (void)snprintf(out, SESSION_CODE_SIZE, "%s", c->code);
+    return true;
+}
+
+char *session_code_take(struct sessions *s, const char *code)
+{
+    for (size_t i = 0; i < SESSION_CODES; i++) {
+        struct session_code *c = &s->codes[i];
+        char *token = c->token;
+
+        if (!secret_equal(c->code, code) || c->until_ms <= clock_now_ms(s->how.clock))
+            continue;
+        *c = (struct session_code){.token = NULL};
+        return token;
+    }
+    return NULL;
+}
