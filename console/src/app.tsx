@@ -25,6 +25,7 @@ const CreatePage = lazy(() => import("./pages/create/create.tsx"));
 const OverviewPage = lazy(() => import("./pages/overview/overview.tsx"));
 const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
 const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
+const OpenPage = lazy(() => import("./pages/open.tsx"));
 const SettingsPage = lazy(() => import("./pages/settings/settings.tsx"));
 
 interface Route {
@@ -39,6 +40,7 @@ const ROUTES: Route[] = [
   { pattern: "/jobs/:ns/:kind/:name/*", page: (at) => <JobPage ns={at["ns"]!} kind={at["kind"]!} name={at["name"]!} rest={at["*"] ?? ""} /> },
   { pattern: "/nodes/*", page: (at) => <NodesPage name={at["*"] ?? ""} /> },
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
+  { pattern: "/tensorboard/:ns/:name/*", page: () => <OpenPage /> },
   { pattern: "/settings", page: () => <SettingsPage /> },
 ];
 

@@ -149,8 +149,8 @@ static int start_console(struct daemon *d, const struct daemon_options *o, struc
                                                        .signed_out = live_sign_out,
                                                        .live = d->live});
     d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport, true);
-    if (!d->tensorboards || server_mount(d->server, TENSORBOARD_PATH_PREFIX,
-                                         tensorboard_proxy_handle, d->tensorboards) < 0)
+    if (!d->tensorboards || server_mount_app(d->server, TENSORBOARD_PATH_PREFIX,
+                                             tensorboard_proxy_handle, d->tensorboards) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
     return 0;
 }

@@ -284,6 +284,7 @@ static const struct {
     {"POST", "/console/v1/logout", false, false, sign_out},
     {"GET", "/console/v1/session", false, false, reply_session},
     {"GET", LIVE_PREFIX, false, false, stream},
+    {"POST", "/console/v1/open", false, false, not_here},
     {NULL, "/board", true, false, not_here},
     {NULL, "/tensorboard", true, false, not_here},
     {NULL, "/api", true, false, pass_on},
@@ -351,10 +352,10 @@ static void handle(void *arg, struct httpd_request *http)
     }
     while (i < ELEMS(paths) && !fits(i, http))
         i++;
-    if (i < ELEMS(paths))
-        handle_path(&q, i);
-    else if (web_wants(http->method, http->path, httpd_header(http, "Accept")))
+    if (web_wants(http->method, http->path, httpd_header(http, "Accept")))
         web_handle(NULL, &q.mount);
+    else if (i < ELEMS(paths))
+        handle_path(&q, i);
     else
         refuse(http, ERR_NOT_FOUND, "there is no such path");
 }

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "net/httpd.h"
 
-/* The Content-Security-Policy of TensorBoard's pages, in the arena; host is the request's. */
-const char *tensorboard_policy(struct arena *a, const char *host, const char *url);
+/* The Content-Security-Policy of TensorBoard's pages. */
+extern const char tensorboard_policy[];
 
 /* Answers with the state as a page that looks again by itself, or as a Status where no page is
  * wanted. board may be NULL; text, when given, says what is the matter instead of the status. */

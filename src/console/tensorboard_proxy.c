@@ -42,13 +42,14 @@
 #define TOUCH_MS (5 * 60 * 1000)
 #define TOUCH_AGAIN_MS 10000 /* not for every request of a page */
 #define HEADERS_LIMIT 16u
+#define PROGRAM_HOST "localhost" /* what the program is asked by */
 
 struct exchange {
     struct stream stream; /* what the server pulls, once it answers */
     struct tensorboard_proxy *proxy;
     struct exchange *prev, *next;
     struct httpd_request *http; /* NULL once it is answered */
-    const char *ns, *name, *host;
+    const char *ns, *name;
     bool page_wanted;
     struct json *board; /* in the request's arena */
     unsigned port;
@@ -161,15 +162,49 @@ static void close_answer(struct stream *s)
 
 static const struct stream_ops answer_ops = {.read = read_answer, .close = close_answer};
 
-/* Of its own address, whole or by path; anything else is not for the user's browser. */
+static bool is_printable(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
+            return false;
+    return true;
+}
+
+/* "." and "..", also as %2e: they would lead out of the TensorBoard's own address. */
+static bool has_dot_segment(const char *path)
+{
+    for (const char *at = path; *at;) {
+        size_t len = strcspn(at, "/"), dots = 0, i = 0;
+
+        for (; i < len; dots++) {
+            if (at[i] == '.')
+                i++;
+            else if (len - i >= 3 && strncasecmp(at + i, "%2e", 3) == 0)
+                i += 3;
+            else
+                break;
+        }
+        if (len > 0 && i == len && dots <= 2)
+            return true;
+        at += len;
+        at += *at == '/';
+    }
+    return false;
+}
+
+/* A path of its own address, whole or behind the host we ask it by; anything else is not for the
+ * user's browser. */
 static const char *own_location(struct exchange *x, const char *location)
 {
-    static const char scheme[] = "http://";
+    static const char host[] = "http://" PROGRAM_HOST "/";
     const char *url = tensorboard_url(&x->http->arena, x->board);
 
-    if (strncmp(location, scheme, strlen(scheme)) == 0)
-        location += strlen(scheme) + strcspn(location + strlen(scheme), "/");
-    return url && strncmp(location, url, strlen(url)) == 0 ? location : NULL;
+    if (strncmp(location, host, strlen(host)) == 0)
+        location += strlen(host) - 1;
+    return url && strncmp(location, url, strlen(url)) == 0 && is_printable(location) &&
+                   !strchr(location, '\\') && !has_dot_segment(location)
+               ? location
+               : NULL;
 }
 
 static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEADERS_LIMIT])
@@ -178,8 +213,6 @@ static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEA
         "Cache-Control",       "Content-Encoding",       "ETag", "Expires", "Last-Modified", "Vary",
         "Content-Disposition", "Content-Security-Policy"};
     const char *location = http_answer_field(&x->answer, "Location");
-    const char *policy = tensorboard_policy(&x->http->arena, x->host,
-                                            tensorboard_url(&x->http->arena, x->board));
     size_t n = 0;
 
     for (size_t i = 0; i < ELEMS(kept); i++) {
@@ -193,8 +226,7 @@ static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEA
         headers[n++] = (struct httpd_header){"Location", location};
     headers[n++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};
     headers[n++] = (struct httpd_header){"Referrer-Policy", "no-referrer"};
-    headers[n++] = (struct httpd_header){"Content-Security-Policy",
-                                         policy ? policy : "default-src 'none'"};
+    headers[n++] = (struct httpd_header){"Content-Security-Policy", tensorboard_policy};
     return n;
 }
 
@@ -484,14 +516,6 @@ static const char *const passed_on[] = {"Accept",          "Accept-Encoding",   
                                         "Content-Type",    "If-Modified-Since", "If-None-Match",
                                         "X-XSRF-Protected"};
 
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
-            return false;
-    return true;
-}
-
 static bool is_field_value(const char *text)
 {
     for (; *text; text++)
@@ -500,33 +524,11 @@ static bool is_field_value(const char *text)
     return true;
 }
 
-/* "." and "..", also as %2e: they would lead out of the TensorBoard's own address. */
-static bool has_dot_segment(const char *path)
-{
-    for (const char *at = path; *at;) {
-        size_t len = strcspn(at, "/"), dots = 0, i = 0;
-
-        for (; i < len; dots++) {
-            if (at[i] == '.')
-                i++;
-            else if (len - i >= 3 && strncasecmp(at + i, "%2e", 3) == 0)
-                i += 3;
-            else
-                break;
-        }
-        if (len > 0 && i == len && dots <= 2)
-            return true;
-        at += len;
-        at += *at == '/';
-    }
-    return false;
-}
-
 static void write_request(struct exchange *x)
 {
     const struct httpd_request *http = x->http;
 
-    buf_addf(&x->head, "%s %s%s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n",
+    buf_addf(&x->head, "%s %s%s%s HTTP/1.1\r\nHost: " PROGRAM_HOST "\r\nConnection: close\r\n",
              http->method, http->path, *http->query ? "?" : "", http->query);
     for (size_t i = 0; i < ELEMS(passed_on); i++) {
         const char *value = httpd_header(http, passed_on[i]);
@@ -605,7 +607,7 @@ static struct exchange *exchange_new(struct tensorboard_proxy *p, struct httpd_r
 {
     struct exchange *x = p->exchanges_len < TENSORBOARD_EXCHANGES_LIMIT ? calloc(1, sizeof(*x))
                                                                         : NULL;
-    const char *accept = httpd_header(http, "Accept"), *host = httpd_header(http, "Host");
+    const char *accept = httpd_header(http, "Accept");
 
     if (!x)
         return NULL;
@@ -613,7 +615,6 @@ static struct exchange *exchange_new(struct tensorboard_proxy *p, struct httpd_r
     x->http = http;
     x->fd = -1;
     x->page_wanted = accept && strstr(accept, "text/html");
-    x->host = host ? arena_strdup(&http->arena, host) : NULL;
     buf_init(&x->head, HEAD_LIMIT_BYTES);
     buf_init(&x->out, BODY_LIMIT_BYTES);
     http_answer_init(&x->answer, strcmp(http->method, "HEAD") == 0);

@@ -31,7 +31,7 @@ static const char left_out[] =
 /* Paths of the API, and what is mounted beside it: never a page, whoever asks. */
 static const char *const not_pages[] = {"/api",     "/apis",  "/openapi", "/version",
                                         "/healthz", "/livez", "/readyz",  "/metrics",
-                                        "/token",   "/board", "/console", "/tensorboard"};
+                                        "/token",   "/board", "/console"};
 
 static bool is_below(const char *path, const char *prefix)
 {

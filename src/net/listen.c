@@ -126,3 +126,24 @@ int listen_open(const char *address, bool loopback_only, unsigned *ret_port, str
         err_hint(err, "another muster may be running there; choose another port with --listen");
     return r;
 }
+
+int listen_hold_other(const char *address, unsigned port)
+{
+    struct address own, other;
+    int fd, on = 1, r;
+
+    if (read_address(address, &own, NULL) < 0 ||
+        !parse(own.u.any.sa_family == AF_INET ? "::1" : "127.0.0.1", port, &other) ||
+        (own.u.any.sa_family == AF_INET6 && !is_loopback(&own))) /* it has both already */
+        return -1;
+    fd = socket(other.u.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    if (other.u.any.sa_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+    if (bind(fd, &other.u.any, other.len) == 0)
+        return fd;
+    r = errno == EADDRINUSE ? -EADDRINUSE : -1;
+    (void)close(fd);
+    return r;
+}

@@ -12,4 +12,9 @@ int listen_check(const char *address, struct err *err) must_check;
 int listen_open(const char *address, bool loopback_only, unsigned *ret_port,
                 struct err *err) must_check;
 
+/* "localhost" and what is below it is 127.0.0.1 and ::1, and browsers try both. Who listens on one
+ * holds the port of the other too, so that it is refused there at once and nobody else can answer.
+ * The descriptor; -EADDRINUSE when somebody does, -1 otherwise: there is no other. */
+int listen_hold_other(const char *address, unsigned port) must_check;
+
 #endif

@@ -1,6 +1,7 @@
 /* place.c - see place.h. */
 #include "net/place.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -84,6 +85,71 @@ int place_check(const struct httpd_request *http, struct err *err)
     if (rc == 0)
         rc = check_host(host, err);
     return rc == 0 ? check_origin(httpd_header(http, "Origin"), host, err) : rc;
+}
+
+/* --- origins of programs ------------------------------------------------------------------ */
+
+static size_t app_label_len(const char *host)
+{
+    size_t len = strlen(PLACE_APP_PREFIX) + PLACE_APP_DIGITS;
+
+    return strncasecmp(host, PLACE_APP_PREFIX, strlen(PLACE_APP_PREFIX)) == 0 &&
+                   strspn(host + strlen(PLACE_APP_PREFIX), "0123456789abcdefABCDEF") ==
+                       PLACE_APP_DIGITS
+               ? len
+               : 0;
+}
+
+bool place_is_app(const struct httpd_request *http, char out[PLACE_APP_SIZE])
+{
+    static const char domain[] = ".localhost";
+    const char *host = httpd_header(http, "Host");
+    size_t len = host ? app_label_len(host) : 0;
+
+    if (!len || strncasecmp(host + len, domain, strlen(domain)) != 0 ||
+        !is_port(host + len + strlen(domain)))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        out[i] = (char)tolower((unsigned char)host[i]);
+    out[len] = '\0';
+    return true;
+}
+
+int place_check_app(const struct httpd_request *http, struct err *err)
+{
+    bool reads = strcmp(http->method, "GET") == 0 || strcmp(http->method, "HEAD") == 0;
+    const char *origin = httpd_header(http, "Origin");
+    int rc = check_once(http, err);
+
+    if (rc < 0)
+        return rc;
+    if (!origin && (!reads || httpd_header(http, "Upgrade")))
+        return err_set(err, ERR_FORBIDDEN, "changes and WebSockets need an Origin here");
+    if (httpd_header(http, "Service-Worker"))
+        return err_set(err, ERR_FORBIDDEN, "there are no service workers here");
+    return check_origin(origin, httpd_header(http, "Host"), err);
+}
+
+const char *place_port(const struct httpd_request *http)
+{
+    const char *host = httpd_header(http, "Host");
+    const char *colon = host ? strrchr(host, ':') : NULL;
+
+    return colon && !strchr(colon, ']') ? colon : "";
+}
+
+const char *place_cookie(struct httpd_request *http, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *at = httpd_header(http, "Cookie"); at && *at; at += strcspn(at, ";")) {
+        at += strspn(at, "; ");
+        if (strncmp(at, name, len) == 0 && at[len] == '=') {
+            at += len + 1;
+            return arena_strndup(&http->arena, at, strcspn(at, ";"));
+        }
+    }
+    return NULL;
 }
 
 /* --- who asks ---------------------------------------------------------------------------- */

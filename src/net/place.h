@@ -8,8 +8,27 @@
 
 #include "net/httpd.h"
 
-/* ERR_FORBIDDEN with a sentence, ERR_BAD_REQUEST for a header that is there twice. Only inside handle, as all of this header. */
+/* ERR_FORBIDDEN with a sentence, ERR_BAD_REQUEST for a header that is there twice. Only inside
+ * handle, as all of this header. */
 int place_check(const struct httpd_request *http, struct err *err) must_check;
+
+/*
+ * Programs that are shown in the browser have an origin each, http://app-HASH.localhost:PORT: a
+ * Host that browsers take to this machine without asking anybody. At such a Host nothing else is
+ * served.
+ */
+#define PLACE_APP_PREFIX "app-"
+#define PLACE_APP_DIGITS 32u
+#define PLACE_APP_SIZE (sizeof(PLACE_APP_PREFIX) + PLACE_APP_DIGITS)
+/* Whether the request is for such a Host; out is its first label. */
+bool place_is_app(const struct httpd_request *http, char out[PLACE_APP_SIZE]);
+/* What place_check is for others: only its own pages, and they say so when they change something.
+ */
+int place_check_app(const struct httpd_request *http, struct err *err) must_check;
+/* Of the request's Host: ":7447", or "". In the request. */
+const char *place_port(const struct httpd_request *http);
+/* A cookie's value, in the request's arena; NULL without one. */
+const char *place_cookie(struct httpd_request *http, const char *name);
 
 /* A WebSocket's subprotocol that carries the bearer token, in base64 for URLs, behind this. */
 #define PLACE_BEARER_PROTOCOL "base64url.bearer.authorization.k8s.io."

@@ -259,22 +259,33 @@ bool session_is_key(const char *text)
     return strncmp(text, SESSION_KEY_PREFIX, strlen(SESSION_KEY_PREFIX)) == 0;
 }
 
+static struct session_entry *use(struct sessions *s, struct session_entry *e)
+{
+    if (left_ms(s, e) <= 0)
+        return NULL;
+    e->used_ms = clock_now_ms(s->how.clock);
+    if (e->used_ms - e->saved_ms >= SAVE_USE_MS)
+        save(s);
+    return e;
+}
+
 const struct session_entry *session_find(struct sessions *s, const char *key)
 {
     unsigned char hash[SHA256_BYTES];
 
     hash_key(key, hash);
-    for (size_t i = 0; i < SESSIONS_LIMIT; i++) {
-        struct session_entry *e = &s->entries[i];
+    /* Whoever measures how long this takes learns something of a hash, nothing of a key. */
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++)
+        if (s->entries[i].id && memcmp(s->entries[i].hash, hash, sizeof(hash)) == 0)
+            return use(s, &s->entries[i]);
+    return NULL;
+}
 
-        /* Whoever measures how long this takes learns something of a hash, nothing of a key. */
-        if (!e->id || memcmp(e->hash, hash, sizeof(hash)) != 0 || left_ms(s, e) <= 0)
-            continue;
-        e->used_ms = clock_now_ms(s->how.clock);
-        if (e->used_ms - e->saved_ms >= SAVE_USE_MS)
-            save(s);
-        return e;
-    }
+const struct session_entry *session_find_id(struct sessions *s, uint64_t id)
+{
+    for (size_t i = 0; id && i < SESSIONS_LIMIT; i++)
+        if (s->entries[i].id == id)
+            return use(s, &s->entries[i]);
     return NULL;
 }
 

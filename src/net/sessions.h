@@ -60,6 +60,7 @@ const struct session_entry *session_begin(struct sessions *s, const char *token,
 bool session_is_key(const char *text);
 /* NULL: nobody's, or over. Else it was used just now. */
 const struct session_entry *session_find(struct sessions *s, const char *key);
+const struct session_entry *session_find_id(struct sessions *s, uint64_t id);
 void session_end(struct sessions *s, uint64_t id);
 
 /* A code that is good once, for a token; false when out of memory. */

@@ -7,8 +7,11 @@
 
 #include "base/base64.h"
 #include "base/secret.h"
+#include "loop/file.h"
 #include "net/httpd.h"
+#include "net/listen.h"
 #include "net/place.h"
+#include "server/apps.h"
 #include "server/impersonate.h"
 #include "server/local.h"
 #include "server/login.h"
@@ -191,25 +194,39 @@ static struct transport *callers_transport(const struct mount_request *r)
     return server_local_transport(m->server, m->caller);
 }
 
-static bool is_mounted(struct server *s, struct httpd_request *http, const struct caller *caller)
+const struct server_mount *front_find_mount(const struct server *s, const char *path)
 {
     for (size_t i = 0; i < s->mounts_len; i++) {
-        const struct server_mount *mount = &s->mounts[i];
-        size_t len = strlen(mount->prefix);
-        struct mounted m = {.request = {.http = http,
-                                        .may = caller_may,
-                                        .transport = callers_transport,
-                                        .session = http->session},
-                            .server = s,
-                            .caller = caller};
+        size_t len = strlen(s->mounts[i].prefix);
 
-        if (strncmp(http->path, mount->prefix, len) != 0 ||
-            (http->path[len] && http->path[len] != '/'))
-            continue;
-        mount->fn(mount->arg, &m.request);
-        return true;
+        if (strncmp(path, s->mounts[i].prefix, len) == 0 && (!path[len] || path[len] == '/'))
+            return &s->mounts[i];
     }
-    return false;
+    return NULL;
+}
+
+void front_run_mount(struct server *s, struct httpd_request *http, const struct caller *caller,
+                     const struct server_mount *mount)
+{
+    struct mounted m = {.request = {.http = http,
+                                    .may = caller_may,
+                                    .transport = callers_transport,
+                                    .session = http->session},
+                        .server = s,
+                        .caller = caller};
+
+    mount->fn(mount->arg, &m.request);
+}
+
+static bool is_mounted(struct server *s, struct httpd_request *http, const struct caller *caller)
+{
+    const struct server_mount *mount = front_find_mount(s, http->path);
+
+    if (mount && mount->is_app)
+        apps_refuse(http);
+    else if (mount)
+        front_run_mount(s, http, caller, mount);
+    return mount;
 }
 
 static bool nobody_may(const struct mount_request *r, const char *verb, const char *group,
@@ -242,12 +259,23 @@ void server_set_pages(struct server *s, const struct server_pages *pages)
     s->pages = *pages;
 }
 
-int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg)
+static int add_mount(struct server *s, const struct server_mount *mount)
 {
     if (s->mounts_len == SERVER_MOUNTS_LIMIT)
         return -ENOSPC;
-    s->mounts[s->mounts_len++] = (struct server_mount){.prefix = prefix, .fn = fn, .arg = arg};
+    s->mounts[s->mounts_len++] = *mount;
     return 0;
+}
+
+int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg)
+{
+    return add_mount(s, &(struct server_mount){.prefix = prefix, .fn = fn, .arg = arg});
+}
+
+int server_mount_app(struct server *s, const char *prefix, mount_fn *fn, void *arg)
+{
+    return add_mount(
+        s, &(struct server_mount){.prefix = prefix, .fn = fn, .arg = arg, .is_app = true});
 }
 
 static void handle(void *arg, struct httpd_request *http)
@@ -255,9 +283,14 @@ static void handle(void *arg, struct httpd_request *http)
     struct server *s = arg;
     struct http_request *h = arena_alloc(&http->arena, sizeof(*h));
     const struct caller *caller = NULL;
+    char app[PLACE_APP_SIZE];
     auto_err err = ERR_INIT;
     int rc;
 
+    if (place_is_app(http, app)) {
+        apps_handle(s, http, app);
+        return;
+    }
     if (!h) {
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
         return;
@@ -303,6 +336,8 @@ int server_listen(struct server *s, const char *address, const char *token, stru
         return out_of_memory(err);
     tokens_set_secret(s, token);
     s->httpd = httpd_new(&o, err);
+    if (s->httpd)
+        s->other_loopback = listen_hold_other(address, httpd_port(s->httpd));
     return s->httpd ? 0 : -1;
 }
 
@@ -315,6 +350,7 @@ void front_close(struct server *s)
 {
     httpd_free(s->httpd);
     s->httpd = NULL;
+    file_close(&s->other_loopback);
     free(s->token);
     s->token = NULL;
 }

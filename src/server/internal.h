@@ -4,6 +4,7 @@
 
 #include "api/object.h"
 #include "base/sha256.h"
+#include "net/place.h"
 #include "net/sessions.h"
 #include "server/request.h"
 #include "server/server.h"
@@ -19,6 +20,15 @@ struct server_mount {
     const char *prefix;
     mount_fn *fn;
     void *arg;
+    bool is_app; /* at origins of their own, and nowhere else (apps.h) */
+};
+
+#define APP_TICKETS 16u
+
+struct app_ticket { /* apps.c */
+    char ticket[SESSION_CODE_SIZE], app[PLACE_APP_SIZE];
+    uint64_t session;
+    int64_t until_ms;
 };
 
 struct server {
@@ -37,9 +47,11 @@ struct server {
     struct server_mount mounts[SERVER_MOUNTS_LIMIT];
     size_t mounts_len;
     struct server_pages pages;
-    struct sessions logins;                  /* login.c: browsers that are signed in */
-    const struct httpd_request *signing_out; /* the one that ends its own session just now */
-    unsigned char token_key[SHA256_BYTES];   /* tokens.c */
+    struct sessions logins;                     /* login.c: browsers that are signed in */
+    const struct httpd_request *signing_out;    /* the one that ends its own session just now */
+    struct app_ticket app_tickets[APP_TICKETS]; /* apps.c */
+    int other_loopback; /* held so that nobody else answers there; -1: not held */
+    unsigned char token_key[SHA256_BYTES]; /* tokens.c */
     bool has_token_key;
     struct session *sessions; /* session.c */
     size_t session_count;
@@ -289,6 +301,10 @@ void front_close(struct server *s);
 /* Whether this is the owner's token, or one of a service account. */
 bool front_knows_token(struct server *s, struct arena *a, const char *given,
                        const struct caller **ret);
+/* Has the mount answer, with the rights of the caller. */
+void front_run_mount(struct server *s, struct httpd_request *http, const struct caller *caller,
+                     const struct server_mount *mount);
+const struct server_mount *front_find_mount(const struct server *s, const char *path);
 const char *server_version_text(void); /* version.c */
 
 /* --- paths (route.c) ------------------------------------------------------------------- */

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "net/place.h"
+#include "server/apps.h"
 #include "server/session.h"
 
 #define LIFETIME_MS ((int64_t)7 * 24 * 3600 * 1000)
 #define ANSWER_LIMIT_BYTES 4096u
 
-enum path { PATH_NONE, PATH_LOGIN, PATH_LOGOUT, PATH_SESSION, PATH_CODE };
+enum path { PATH_NONE, PATH_LOGIN, PATH_LOGOUT, PATH_SESSION, PATH_CODE, PATH_OPEN };
 
 static const struct {
     const char *method, *path;
@@ -21,6 +22,7 @@ static const struct {
     {"POST", "/console/v1/logout", PATH_LOGOUT, false},
     {"GET", "/console/v1/session", PATH_SESSION, false},
     {"POST", "/console/v1/code", PATH_CODE, false},
+    {"POST", "/console/v1/open", PATH_OPEN, false},
 };
 
 static size_t path_index(const struct httpd_request *http)
@@ -80,16 +82,26 @@ int login_start(struct server *s, const char *path)
                                                                 .arg = s});
 }
 
-bool login_knows_key(struct server *s, struct httpd_request *http, const char *key,
-                     const struct caller **ret)
+static bool is_of(struct server *s, struct httpd_request *http, const struct session_entry *e,
+                  const struct caller **ret)
 {
-    const struct session_entry *e = session_is_key(key) ? session_find(&s->logins, key) : NULL;
-
     if (!e)
         return false;
     *ret = *e->token ? token_caller(s, &http->arena, e->token) : &caller_owner;
     http->session = e->id;
     return *ret != NULL;
+}
+
+bool login_knows_key(struct server *s, struct httpd_request *http, const char *key,
+                     const struct caller **ret)
+{
+    return session_is_key(key) && is_of(s, http, session_find(&s->logins, key), ret);
+}
+
+bool login_knows_session(struct server *s, struct httpd_request *http, uint64_t session,
+                         const struct caller **ret)
+{
+    return is_of(s, http, session_find_id(&s->logins, session), ret);
 }
 
 /* --- signing in and out ------------------------------------------------------------------ */
@@ -185,6 +197,9 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
         return true;
     case PATH_CODE:
         reply_code(s, http, caller);
+        return true;
+    case PATH_OPEN:
+        apps_open(s, http);
         return true;
     case PATH_NONE:
         break;

@@ -7,6 +7,7 @@
  *   POST /console/v1/logout  the session ends, and what it has open
  *   GET  /console/v1/session who is signed in
  *   POST /console/v1/code    for the owner: such a code
+ *   POST /console/v1/open    see apps.h
  */
 #ifndef MUSTER_SERVER_LOGIN_H
 #define MUSTER_SERVER_LOGIN_H
@@ -23,5 +24,8 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
 /* Whether it is the key of a session, which the request then is of; *ret is who asks. */
 bool login_knows_key(struct server *s, struct httpd_request *http, const char *key,
                      const struct caller **ret);
+/* The same of a session that is known by its number. */
+bool login_knows_session(struct server *s, struct httpd_request *http, uint64_t session,
+                         const struct caller **ret);
 
 #endif

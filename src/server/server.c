@@ -18,6 +18,7 @@ struct server *server_new(const struct server_options *options, struct err *err)
         (void)out_of_memory(err);
         return NULL;
     }
+    s->other_loopback = -1;
     s->loop = options->loop;
     s->store = options->store;
     s->clock = options->clock ? options->clock : loop_clock(options->loop);

@@ -39,6 +39,10 @@ unsigned server_port(const struct server *s); /* 0 when not listening */
 #define SERVER_MOUNTS_LIMIT 8u
 int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
 
+/* The same for somebody's program that is shown in the browser, PREFIX/NAMESPACE/NAME: at an origin
+ * of its own that has nothing of ours (server/apps.h). */
+int server_mount_app(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
+
 /* What browsers see at all other paths: pages and files that anybody may have. wants says which
  * requests those are (accept: the header, or NULL); the rest is the API's. */
 struct server_pages {

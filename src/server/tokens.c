@@ -41,6 +41,18 @@ const char *token_sign(struct server *s, struct arena *a, const char *text)
     return sign(s, a, text, strlen(text));
 }
 
+bool token_digest(struct server *s, const char *purpose, const char *text, size_t len,
+                  unsigned char out[SHA256_BYTES])
+{
+    unsigned char key[SHA256_BYTES];
+
+    if (!s->has_token_key)
+        return false;
+    hmac_sha256(s->token_key, sizeof(s->token_key), purpose, strlen(purpose), key);
+    hmac_sha256(key, sizeof(key), text, len, out);
+    return true;
+}
+
 /* --- reading --------------------------------------------------------------------------- */
 
 static const struct json *read_claims(struct server *s, struct arena *a, const char *token)

@@ -19,4 +19,8 @@ bool token_is_still_good(struct server *s, struct arena *a, const struct caller 
 /* A signature of text with the server's key, in letters a cookie may hold. NULL without memory. */
 const char *token_sign(struct server *s, struct arena *a, const char *text) must_check;
 
+/* What nobody can know of a text without the server's key; another for each purpose. */
+bool token_digest(struct server *s, const char *purpose, const char *text, size_t len,
+                  unsigned char out[SHA256_BYTES]) must_check;
+
 #endif

@@ -312,6 +312,8 @@ class Process(unittest.TestCase):
             status, _, body = self.console.ask("GET", path, key=key)
             self.assertEqual(status, 404)
             self.assertIn("process of its own", json.loads(body)["message"])
+        self.assertEqual(self.console.ask("POST", "/console/v1/open", {"path": "/tensorboard/default/x/"}, key=key)[0], 404)
+        self.assertEqual(self.console.ask("GET", "/tensorboard/default/x/", Accept="text/html")[0], 200)  # it signs in
         self.assertEqual(self.console.ask("GET", "/metrics", key=key)[0], 404)
         self.assertEqual(self.console.ask("HEAD", "/api/v1/pods", key=key)[0], 405)
 

@@ -7,11 +7,13 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
+import urllib.parse
 
 import harness
 
@@ -22,7 +24,7 @@ MERGE = "application/merge-patch+json"
 
 # Stands in for tensorboard: takes its options and answers as told by the path.
 FAKE = '''#!/usr/bin/python3
-import hashlib, http.server, json, sys
+import hashlib, http.server, json, sys, urllib.parse
 options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 prefix = options["--path_prefix"]
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -66,6 +68,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                         Content_Type="application/json", Access_Control_Allow_Origin="*")
         elif what == "/own":
             self.answer(b"", 302, Location=prefix + "/echo")
+        elif what == "/redirect":
+            self.answer(b"", 302, Location=urllib.parse.unquote(self.path.split("?")[1]))
         else:
             self.answer(json.dumps({"path": self.path, "headers": dict(self.headers), "options": options}).encode(),
                         Content_Type="application/json")
@@ -137,16 +141,46 @@ class Boards(harness.DaemonTest):
     def patch(self, name, spec):
         self.daemon.call("PATCH", f"{BOARDS}/{name}", {"spec": spec}, content_type=MERGE)
 
-    def exchange(self, method, path, body=None, headers=None, token=True):
-        """(status, headers, body) of a request to the console's address."""
+    def ask(self, method, path, body=None, headers=None):
+        """(status, headers, body) of a request to the daemon's port, as it is."""
         connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
         try:
-            own = {"Authorization": f"Bearer {self.daemon.token}"} if token else {}
-            connection.request(method, path, body, {**own, **(headers or {})})
+            connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
             return answer.status, answer.msg, answer.read()
         finally:
             connection.close()
+
+    def sign_in(self, token=None):
+        """What shows a new session to the API."""
+        status, _, body = self.ask("POST", "/console/v1/login", json.dumps({"token": token or self.daemon.token}))
+        self.assertEqual(status, 201, body)
+        return {"Authorization": f"Bearer {json.loads(body)['key']}"}
+
+    def open(self, path, session):
+        """As the console does it: the address that is good once."""
+        status, _, body = self.ask("POST", "/console/v1/open", json.dumps({"path": path}), session)
+        self.assertEqual(status, 201, body)
+        url = re.fullmatch(r"http://(app-[0-9a-f]{32}\.localhost:(\d+))(/\.muster/.*)", json.loads(body)["url"])
+        self.assertEqual(int(url[2]), self.daemon.port)
+        return url[1], url[3]
+
+    def enter(self, path, session=None):
+        """Host and cookie of the program's own origin."""
+        host, way = self.open(path, session or self.sign_in())
+        status, headers, body = self.ask("GET", way, headers={"Host": host})
+        self.assertEqual((status, headers["Refresh"]), (200, f"0;url={path}"), body)
+        self.assertRegex(headers["Set-Cookie"], "^muster_app=[^;]+; Path=/; HttpOnly; SameSite=Strict$")
+        return {"Host": host, "Cookie": headers["Set-Cookie"].split(";")[0]}
+
+    def exchange(self, method, path, body=None, headers=None, session=None):
+        """A request at the origin of the program that the path is of, or else to the API with the owner's token."""
+        program = re.match("/tensorboard/[^/]+/[^/?]+", path)
+        if not program:
+            return self.ask(method, path, body, {"Authorization": f"Bearer {self.daemon.token}", **(headers or {})})
+        own = self.enter(program[0] + "/", session)
+        origin = {"Origin": f"http://{own['Host']}"} if method == "POST" else {}
+        return self.ask(method, path, body, {**own, **origin, **(headers or {})})
 
     def wait_gone(self):
         """Nothing is left of any TensorBoard: pods, services, leases."""
@@ -206,7 +240,7 @@ class Proxy(Boards):
     def test_requests_are_written_anew(self):
         found = self.start()
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/echo/%C3%A4?q=1&r=%20", headers={
-            "Cookie": "secret=1", "Accept": "application/json", "X-Forwarded-For": "1.2.3.4", "Connection": "X-Odd",
+            "Authorization": "Basic eDp5", "Accept": "application/json", "X-Forwarded-For": "1.2.3.4", "Connection": "X-Odd",
             "X-Odd": "1", "If-None-Match": '"e"', "User-Agent": "me"})
         self.assertEqual(status, 200)
         seen = json.loads(text)
@@ -216,7 +250,7 @@ class Proxy(Boards):
         self.assertEqual(seen["options"]["--logdir"], "/pvc-curves")
         self.assertEqual(seen["options"]["--port"], str(found["status"]["port"]))
         policy = headers.get_all("Content-Security-Policy")[-1]
-        self.assertIn(f"connect-src http://127.0.0.1:{self.daemon.port}/tensorboard/default/b/ ", policy)
+        self.assertIn("default-src 'self' data: blob: ", policy)
         self.assertNotIn("allow-popups", policy)
         # It was looked at, and that is written down.
         self.daemon.wait_for(BOARDS, lambda boards: boards["b"]["metadata"].get("annotations", {})
@@ -251,6 +285,13 @@ class Proxy(Boards):
             self.assertIsNone(headers[name])
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/own")
         self.assertEqual((status, headers["Location"]), (302, "/tensorboard/default/b/echo"))
+        for location in ("/tensorboard/default/b/../../../api/v1/secrets", "/tensorboard/default/b/%2e%2E/%2e./api",
+                         "/tensorboard/default/b/..\\..\\api", "//evil.example/tensorboard/default/b/", "http://localhost@evil.example/",
+                         "http://evil.example/tensorboard/default/b/", "/tensorboard/default/other/", "javascript:alert(1)"):
+            status, headers, text = self.exchange("GET", f"/tensorboard/default/b/redirect?{urllib.parse.quote(location, safe='')}")
+            self.assertEqual((status, headers["Location"]), (302, None), location)
+        status, headers, text = self.exchange("GET", "/tensorboard/default/b/redirect?http%3A%2F%2Flocalhost%2Ftensorboard%2Fdefault%2Fb%2Fx%3Fy")
+        self.assertEqual(headers["Location"], "/tensorboard/default/b/x?y")
         status, headers, text = self.exchange("HEAD", "/tensorboard/default/b/echo")
         self.assertEqual((status, text), (200, b""))
 
@@ -270,12 +311,87 @@ class Proxy(Boards):
                              ("/tensorboard/default/127.0.0.1:22/", 404)):
             status, headers, text = self.exchange("GET", path)
             self.assertEqual(status, wanted, path)
-        self.assertEqual(self.exchange("DELETE", "/tensorboard/default/b/")[0], 405)
-        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/", token=False)[0], 401)
-        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/", headers={"Origin": "http://evil.example"})[0],
-                         403)
+        self.assertEqual(self.exchange("PUT", "/tensorboard/default/b/", headers={"Origin": "x"})[0], 403)
+        own = self.enter("/tensorboard/default/b/")
+        self.assertEqual(self.ask("DELETE", "/tensorboard/default/b/", headers={**own, "Origin": f"http://{own['Host']}"})[0], 405)
         self.check_service_account()
-        self.check_session()
+
+    def test_a_program_has_an_origin_of_its_own(self):
+        self.start()
+        session = self.sign_in()
+        own = self.enter("/tensorboard/default/b/", session)
+        mine = {"Origin": f"http://{own['Host']}"}
+        echo = "/tensorboard/default/b/echo"
+        self.assertEqual(self.ask("GET", echo, headers=own)[0], 200)
+        self.assertNotIn("Cookie", json.loads(self.ask("GET", echo, headers=own)[2])["headers"])
+        # Nothing of the API is there, whoever asks; and nothing that its pages have is good at the API.
+        for path in ("/", "/api/v1/secrets", "/jobs", "/console/v1/session", "/readyz", "/board/x", "/tensorboard/default/other/",
+                     "/assets/THIRD_PARTY.txt"):
+            for headers in (own, {**own, **session}, {**own, "Accept": "text/html"}):
+                self.assertEqual(self.ask("GET", path, headers=headers)[0], 404, path)
+        for headers in ({"Cookie": own["Cookie"]}, {"Authorization": f"Bearer {own['Cookie'].split('=')[1]}"}):
+            self.assertEqual(self.ask("GET", "/api/v1/secrets", headers=headers)[0], 401)
+        self.assertEqual(self.ask("GET", "/api/v1/secrets", headers={**session, **mine})[0], 403)
+        # At the API's own address there is nothing of the program, whatever a browser sends there by itself.
+        for headers in (session, {"Authorization": f"Bearer {self.daemon.token}"}):
+            status, _, body = self.ask("GET", echo, headers=headers)
+            self.assertEqual(status, 404)
+            self.assertIn(b"an origin of their own", body)
+        self.assertEqual(self.ask("GET", echo)[0], 401)
+        # Its own pages only, and they say so when they change something; no worker outlives them.
+        for headers, wanted in (({"Origin": self.daemon_origin()}, 403), ({"Origin": "null"}, 403), ({"Service-Worker": "script"}, 403),
+                                (mine, 200)):
+            self.assertEqual(self.ask("GET", echo, headers={**own, **headers})[0], wanted, headers)
+        self.assertEqual(self.ask("POST", "/tensorboard/default/b/post", "x", own)[0], 403)
+        self.assertEqual(self.ask("POST", "/tensorboard/default/b/post", "x", {**own, **mine})[0], 200)
+        # One program's cookie is not another's; the ticket was good once; without a cookie it is the console's turn.
+        other = self.enter("/tensorboard/default/other/", session)
+        self.assertNotEqual(own["Host"], other["Host"])
+        for headers in ({**own, "Cookie": other["Cookie"]}, {**own, "Cookie": own["Cookie"][:-1]}, {"Host": own["Host"]},
+                        {"Host": own["Host"], **session}):
+            self.assertEqual(self.ask("GET", echo, headers=headers)[0], 401)
+            status, answer, _ = self.ask("GET", echo + "?a=b", headers={**headers, "Accept": "text/html,*/*"})
+            self.assertEqual((status, answer["Location"]), (303, f"{self.daemon_origin()}{echo}?a=b"))
+        host, way = self.open(echo, session)
+        self.assertEqual(self.ask("GET", way, headers={"Host": other["Host"]})[0], 404)
+        self.assertEqual(self.ask("GET", way, headers={"Host": host})[0], 200)
+        self.assertEqual(self.ask("GET", way, headers={"Host": host})[0], 401)
+        # A token alone opens nothing, nor does it open what is no program.
+        body = json.dumps({"path": echo})
+        self.assertEqual(self.ask("POST", "/console/v1/open", body, {"Authorization": f"Bearer {self.daemon.token}"})[0], 403)
+        for path in ("/api/v1/secrets", "/tensorboard/default", "/tensorboard//b/", "", "/tensorboard/default/b/ x"):
+            self.assertEqual(self.ask("POST", "/console/v1/open", json.dumps({"path": path}), session)[0], 404, path)
+        # It outlives the daemon, as the session does, and ends with it: at once, also what is under way.
+        self.daemon.kill()
+        self.daemon.start()
+        self.daemon.wait_for(BOARDS, lambda _: self.ask("GET", echo, headers=own)[0] == 200)
+        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+        connection.request("GET", "/tensorboard/default/b/big", headers=own)
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 200)
+        self.assertEqual(self.ask("POST", "/console/v1/logout", headers=session)[0], 204)
+        self.assertEqual(self.ask("GET", echo, headers=own)[0], 401)
+        with contextlib.suppress(http.client.IncompleteRead, ConnectionError):
+            self.assertLess(len(answer.read()), 64 * 1048576)
+        connection.close()
+
+    def daemon_origin(self):
+        return f"http://127.0.0.1:{self.daemon.port}"
+
+    def test_a_browser_without_a_session_gets_the_page_that_signs_in(self):
+        for path in ("/tensorboard/default/b/", "/tensorboard/default/b"):
+            status, headers, page = self.ask("GET", path, headers={"Accept": "text/html,*/*"})
+            self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+            self.assertIn("default-src 'none'; script-src 'self'", headers["Content-Security-Policy"])
+
+    def test_who_listens_on_the_other_loopback_address_is_asked_nothing(self):
+        """Browsers try ::1 too, for a name below localhost."""
+        if not socket.has_dualstack_ipv6():
+            self.skipTest("this machine has no IPv6")
+        with socket.socket(socket.AF_INET6) as other, self.assertRaises(OSError):
+            other.bind(("::1", self.daemon.port))
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("::1", self.daemon.port))
 
     def check_service_account(self):
         ns = "/api/v1/namespaces/default/serviceaccounts"
@@ -283,27 +399,15 @@ class Proxy(Boards):
         self.daemon.call("POST", ns, {"metadata": {"name": "viewer"}})
         token = self.daemon.call("POST", f"{ns}/viewer/token", {
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})["status"]["token"]
-        own = {"Authorization": f"Bearer {token}"}
-        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/echo", headers=own, token=False)[0], 403)
+        own = self.sign_in(token)
+        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/echo", session=own)[0], 403)
         self.daemon.call("POST", f"{rbac}/roles", {"metadata": {"name": "viewer"}, "rules": [
             {"apiGroups": ["tensorstack.dev"], "resources": ["tensorboards"], "verbs": ["get"]}]})
         self.daemon.call("POST", f"{rbac}/rolebindings", {
             "metadata": {"name": "viewer"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role",
                                                         "name": "viewer"},
             "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": "default"}]})
-        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/echo", headers=own, token=False)[0], 200)
-
-    def check_session(self):
-        status, headers, text = self.exchange("POST", "/console/v1/login", json.dumps({"token": self.daemon.token}),
-                                              {"Content-Type": "application/json"}, token=False)
-        self.assertEqual(status, 204, text)
-        cookie = {"Cookie": headers["Set-Cookie"].split(";")[0]}
-        status, headers, text = self.exchange("GET", "/tensorboard/default/b/echo", headers=cookie, token=False)
-        self.assertEqual(status, 200)
-        self.assertNotIn("Cookie", json.loads(text)["headers"])
-        self.assertEqual(self.exchange("POST", "/tensorboard/default/b/post", "x", cookie, token=False)[0], 403)
-        self.assertEqual(self.exchange("POST", "/tensorboard/default/b/post", "x",
-                                       {**cookie, "X-XSRF-Protected": "1"}, token=False)[0], 200)
+        self.assertEqual(self.exchange("GET", "/tensorboard/default/b/echo", session=own)[0], 200)
 
     def test_a_status_alone_does_not_lead_it_elsewhere(self):
         self.start()

@@ -40,7 +40,7 @@ export class Daemon {
   async start(...options) {
     const said = fs.openSync(path.join(this.folder, "daemon.txt"), "a");
     // A shell in a pod must not read what the machine's user has in his ~/.bashrc.
-    const env = { ...process.env, HOME: this.folder, MUSTER_HOME: this.folder, PATH: `${ROOT}/build/venv/bin:${process.env.PATH}` };
+    const env = { ...process.env, HOME: this.folder, MUSTER_HOME: this.folder, PATH: `${this.folder}/bin:${ROOT}/build/venv/bin:${process.env.PATH}` };
     delete env.KUBECONFIG;
     this.process = spawn(BIN, ["up", "--listen", `127.0.0.1:${this.port}`, "--overcommit", ...options], { env, stdio: ["ignore", "pipe", said] });
     fs.closeSync(said);

@@ -293,7 +293,7 @@ test("删除 of a job that is over can be undone for a while", async () => {
   await page.getByRole("button", { name: "撤销" }).click();
   await page.getByText("即将删除 fails").waitFor({ state: "detached" });
   await timeIsUp();
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)).then(() => fetch("/console/v1/session"))); // what was sent before is known by then
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)).then(() => fetch("/version"))); // what was sent before is known by then
   assert.deepEqual(deletes, []);
   assert.equal((await shared.daemon.api("GET", `${JOBS}/fails`)).metadata.resourceVersion, metadata.resourceVersion);
   timeIsUp = await holdTimers(page, 5_000);

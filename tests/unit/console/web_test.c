@@ -38,7 +38,7 @@ static void pages_and_what_is_not_one(void **state)
         {"GET", "/apis/batch/v1", html, false},
         {"GET", "/console/v1/stream", html, false},
         {"GET", "/board/x", html, false},
-        {"GET", "/tensorboard/a/b/", html, false},
+        {"GET", "/tensorboard/a/b/", html, true},
         {"GET", "/token/abc/api", html, false},
         {"GET", "/version", html, false},
     };

@@ -1,0 +1,235 @@
+/* apps.c - see apps.h. */
+#include "server/apps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/secret.h"
+#include "loop/random.h"
+#include "server/login.h"
+
+#define TICKET_MS 30000
+#define COOKIE "muster_app"
+#define OPEN_PREFIX "/.muster/" /* then the ticket, then the path */
+#define ANSWER_LIMIT_BYTES (16u * 1024u)
+
+static void refuse(struct httpd_request *http, enum err_reason reason, const char *text)
+{
+    auto_err err = ERR_INIT;
+
+    (void)err_set(&err, reason, "%s", text);
+    place_refuse(http, &err);
+}
+
+void apps_refuse(struct httpd_request *http)
+{
+    refuse(http, ERR_NOT_FOUND,
+           "programs are shown at an origin of their own: open this address in a browser");
+}
+
+/* --- which ------------------------------------------------------------------------------- */
+
+/* The mount of a path below /PREFIX/NAMESPACE/NAME, and the label of its origin; NULL: none. */
+static const struct server_mount *app_of(struct server *s, const char *path,
+                                         char ret_app[PLACE_APP_SIZE])
+{
+    const struct server_mount *mount = front_find_mount(s, path);
+    unsigned char digest[SHA256_BYTES];
+    const char *end;
+
+    if (!mount || !mount->is_app)
+        return NULL;
+    end = path + strlen(mount->prefix);
+    for (int i = 0; i < 2; i++) {
+        size_t len = *end == '/' ? strcspn(end + 1, "/?") : 0;
+
+        if (len == 0)
+            return NULL;
+        end += len + 1;
+    }
+    if (!token_digest(s, "origin", path, (size_t)(end - path), digest))
+        return NULL;
+    (void)snprintf(ret_app, PLACE_APP_SIZE, "%s", PLACE_APP_PREFIX);
+    for (size_t i = 0; i < PLACE_APP_DIGITS / 2; i++)
+        (void)snprintf(ret_app + strlen(PLACE_APP_PREFIX) + 2 * i, 3, "%02x", digest[i]);
+    return mount;
+}
+
+/* --- tickets ----------------------------------------------------------------------------- */
+
+static const char *ticket_make(struct server *s, uint64_t session, const char *app)
+{
+    struct app_ticket *t = s->app_tickets;
+
+    for (size_t i = 1; i < APP_TICKETS; i++)
+        if (s->app_tickets[i].until_ms < t->until_ms)
+            t = &s->app_tickets[i];
+    random_uid(t->ticket);
+    (void)snprintf(t->app, sizeof(t->app), "%s", app);
+    t->session = session;
+    t->until_ms = clock_now_ms(s->clock) + TICKET_MS;
+    return t->ticket;
+}
+
+/* The session it was made for; 0: none. */
+static uint64_t ticket_take(struct server *s, const char *ticket, const char *app)
+{
+    for (size_t i = 0; i < APP_TICKETS; i++) {
+        struct app_ticket *t = &s->app_tickets[i];
+        uint64_t session = t->session;
+
+        if (!secret_equal(t->ticket, ticket) || strcmp(t->app, app) != 0)
+            continue;
+        session = t->until_ms > clock_now_ms(s->clock) ? session : 0;
+        *t = (struct app_ticket){.session = 0};
+        return session;
+    }
+    return 0;
+}
+
+static bool is_printable(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
+            return false;
+    return true;
+}
+
+void apps_open(struct server *s, struct httpd_request *http)
+{
+    static const struct httpd_header header = {"Cache-Control", "no-store"};
+    const struct json *request = json_parse(&http->arena, http->body, http->body_len, NULL);
+    const char *path = json_get_string(request, "path", "");
+    struct json *answer = json_new_object(&http->arena);
+    struct buf text = BUF_INIT(ANSWER_LIMIT_BYTES);
+    char app[PLACE_APP_SIZE];
+    const char *url;
+    struct blob *body;
+
+    if (!http->session) {
+        refuse(http, ERR_FORBIDDEN, "only who is signed in with a browser can open a program");
+        return;
+    }
+    if (!is_printable(path) || !app_of(s, path, app)) {
+        refuse(http, ERR_NOT_FOUND, "path: there is no program to be shown at this path");
+        return;
+    }
+    if (s->other_loopback == -EADDRINUSE) {
+        refuse(http, ERR_UNAVAILABLE,
+               "another program listens on this port of the other loopback address ([::1] or "
+               "127.0.0.1), and browsers would ask it: end it, or choose another port with "
+               "muster up --listen");
+        return;
+    }
+    url = arena_printf(&http->arena, "http://%s.localhost%s" OPEN_PREFIX "%s%s", app,
+                       place_port(http), ticket_make(s, http->session, app), path);
+    json_set_string(&http->arena, answer, "url", url ? url : "");
+    json_write(&text, answer);
+    body = url ? blob_from_buf(&text) : NULL;
+    httpd_reply(http, body ? 201 : 503, "application/json", &header, 1, body);
+    blob_unref(body);
+    buf_release(&text);
+}
+
+/* --- at the origin ----------------------------------------------------------------------- */
+
+static const char *cookie_value(struct server *s, struct arena *a, const char *app,
+                                uint64_t session)
+{
+    const char *text = arena_printf(a, "cookie of %s for %016" PRIx64, app, session);
+    const char *signature = text ? token_sign(s, a, text) : NULL;
+
+    return signature ? arena_printf(a, "%016" PRIx64 ".%s", session, signature) : NULL;
+}
+
+/* Who the cookie is of. */
+static bool knows(struct server *s, struct httpd_request *http, const char *app,
+                  const struct caller **ret)
+{
+    const char *given = place_cookie(http, COOKIE);
+    uint64_t session = given ? strtoull(given, NULL, 16) : 0;
+    const char *good = session ? cookie_value(s, &http->arena, app, session) : NULL;
+
+    return good && secret_equal(good, given) && login_knows_session(s, http, session, ret);
+}
+
+/* The way in goes through the console, which knows who is signed in. Not of a program's own
+ * requests: they are told that it is over. */
+static void send_to_console(struct httpd_request *http, const char *path)
+{
+    const char *accept = httpd_header(http, "Accept");
+    const char *to = arena_printf(&http->arena, "http://127.0.0.1%s%s%s%s", place_port(http), path,
+                                  *http->query ? "?" : "", http->query);
+    struct httpd_header headers[] = {{"Location", to}, {"Cache-Control", "no-store"}};
+
+    if (!to || strcmp(http->method, "GET") != 0 || !accept || !strstr(accept, "text/html"))
+        refuse(http, ERR_UNAUTHORIZED, "Unauthorized");
+    else
+        httpd_reply(http, 303, NULL, headers, ELEMS(headers), NULL);
+}
+
+/* OPEN_PREFIX TICKET /path: an answer with the cookie whose page goes on to the path by itself. A
+ * redirect would be part of the console's navigation, with which a strict cookie does not go. */
+static void enter(struct server *s, struct httpd_request *http, const char *app)
+{
+    const char *ticket = http->path + strlen(OPEN_PREFIX);
+    const char *path = strchrnul(ticket, '/');
+    char of_path[PLACE_APP_SIZE];
+    uint64_t session;
+    const char *cookie, *on;
+
+    ticket = arena_strndup(&http->arena, ticket, (size_t)(path - ticket));
+    if (!ticket || !app_of(s, path, of_path) || strcmp(of_path, app) != 0) {
+        refuse(http, ERR_NOT_FOUND, "there is no such path");
+        return;
+    }
+    session = ticket_take(s, ticket, app);
+    if (!session) {
+        send_to_console(http, path);
+        return;
+    }
+    cookie = cookie_value(s, &http->arena, app, session);
+    cookie = cookie ? arena_printf(&http->arena, COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict",
+                                   cookie)
+                    : NULL;
+    on = arena_printf(&http->arena, "0;url=%s%s%s", path, *http->query ? "?" : "", http->query);
+    if (cookie && on)
+        httpd_reply(http, 200, "text/html; charset=utf-8",
+                    (const struct httpd_header[]){
+                        {"Set-Cookie", cookie},
+                        {"Refresh", on},
+                        {"Cache-Control", "no-store"},
+                        {"Referrer-Policy", "no-referrer"},
+                        {"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"}},
+                    5, NULL);
+    else
+        httpd_reply(http, 503, NULL, NULL, 0, NULL);
+}
+
+void apps_handle(struct server *s, struct httpd_request *http, const char *app)
+{
+    const struct server_mount *mount;
+    const struct caller *caller;
+    char of_path[PLACE_APP_SIZE];
+    auto_err err = ERR_INIT;
+
+    if (place_check_app(http, &err) < 0) {
+        place_refuse(http, &err);
+        return;
+    }
+    if (strncmp(http->path, OPEN_PREFIX, strlen(OPEN_PREFIX)) == 0) {
+        enter(s, http, app);
+        return;
+    }
+    mount = app_of(s, http->path, of_path);
+    if (!mount || strcmp(of_path, app) != 0)
+        refuse(http, ERR_NOT_FOUND, "there is no such path at this origin");
+    else if (!knows(s, http, app, &caller))
+        send_to_console(http, http->path);
+    else
+        front_run_mount(s, http, caller, mount);
+}

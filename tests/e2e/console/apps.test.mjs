@@ -1,0 +1,126 @@
+// Programs of others in the user's browser: what a hostile one can reach, and that it is opened and closed with the session.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { testNoComplaints, withConsole } from "./harness.mjs";
+
+const BOARDS = "/apis/tensorstack.dev/v1beta1/namespaces/default/tensorboards";
+
+// Stands in for tensorboard. Its page tries whatever a page can, and writes down what came of it.
+const EVIL = `#!/usr/bin/python3
+import http.server, sys
+options = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+prefix = options["--path_prefix"]
+PAGE = b"""<!doctype html><title>evil</title><pre id=out></pre><script>
+const api = "http://127.0.0.1:" + location.port, found = {};
+const tried = (name, what) => Promise.resolve().then(what).then((value) => { found[name] = String(value); }, (error) => { found[name] = "failed: " + error.name; });
+const frame = (at) => new Promise((resolve) => {
+  const one = document.body.appendChild(Object.assign(document.createElement("iframe"), { src: at }));
+  one.onload = () => { try { resolve("read: " + one.contentDocument.body.textContent.slice(0, 40)); } catch (error) { resolve("closed"); } };
+});
+(async () => {
+  await tried("api", async () => (await fetch(api + "/api/v1/secrets", { credentials: "include" })).status);
+  await tried("blind", async () => (await fetch(api + "/api/v1/namespaces", { method: "POST", mode: "no-cors", credentials: "include", body: JSON.stringify({ metadata: { name: "forged" } }) })).type);
+  await tried("own", async () => (await fetch("/api/v1/secrets")).status);
+  await tried("redirect", async () => (await fetch("redirect")).status);
+  await tried("frame", () => frame(api + "/jobs"));
+  await tried("opener", () => window.opener);
+  await tried("popup", () => window.open(api + "/jobs"));
+  await tried("storage", () => JSON.stringify(localStorage));
+  await tried("cookie", () => document.cookie);
+  await tried("worker", async () => (await navigator.serviceWorker.register("worker.js")).scope);
+  await tried("domain", () => { document.cookie = "muster-session=x; domain=localhost"; document.domain = "localhost"; return document.domain; });
+  document.getElementById("out").textContent = JSON.stringify(found);
+  document.title = "tried";
+})();
+</script>"""
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args): pass
+    def do_GET(self):
+        what = self.path[len(prefix):].split("?")[0]
+        self.send_response(302 if what == "/redirect" else 200)
+        if what == "/redirect":
+            self.send_header("Location", prefix + "/../../../api/v1/secrets")
+        self.send_header("Content-Type", "text/javascript" if what == "/worker.js" else "text/html")
+        self.send_header("Set-Cookie", "muster_app=x")
+        self.send_header("Service-Worker-Allowed", "/")
+        self.end_headers()
+        self.wfile.write(b"" if what == "/worker.js" else PAGE)
+http.server.ThreadingHTTPServer((options["--host"], int(options["--port"])), Handler).serve_forever()
+`;
+
+const shared = withConsole([], async (daemon) => {
+  const program = path.join(daemon.folder, "bin/tensorboard");
+  fs.mkdirSync(path.dirname(program));
+  fs.writeFileSync(program, EVIL, { mode: 0o755 });
+  await daemon.api("POST", "/api/v1/namespaces/default/secrets", { metadata: { name: "treasure" }, stringData: { a: "b" } });
+  await daemon.api("POST", BOARDS, { apiVersion: "tensorstack.dev/v1beta1", kind: "TensorBoard", metadata: { name: "evil" }, spec: { logDir: { pvc: [{ name: "curves" }] } } });
+  await daemon.phase("evil", "Running", BOARDS);
+});
+
+async function openBoard(page) {
+  await page.goto("/tensorboards");
+  const [popup] = await Promise.all([page.waitForEvent("popup"), page.locator("tbody").getByRole("link", { name: "打开" }).click()]);
+  return popup;
+}
+
+test("a hostile program sees nothing but itself", async () => {
+  const { daemon } = shared;
+  const page = await shared.browser.page(daemon);
+  const popup = await openBoard(page);
+  await popup.waitForFunction(() => document.title === "tried");
+  const at = new URL(popup.url());
+  assert.match(at.host, new RegExp(`^app-[0-9a-f]{32}\\.localhost:${daemon.port}$`));
+  assert.equal(at.pathname, "/tensorboard/default/evil/");
+  const found = JSON.parse(await popup.locator("#out").textContent());
+  assert.deepEqual(found, {
+    api: "failed: TypeError", blind: "failed: TypeError", own: "404", redirect: "302", frame: "closed", opener: "null", popup: "null",
+    storage: "{}", cookie: "", worker: "failed: TypeError", domain: "failed: SecurityError",
+  });
+  // The same without its policy, which is the browser's: the server itself gives such a page nothing.
+  const bare = await popup.context().newPage();
+  await bare.route("**/*", async (route) => {
+    if (!route.request().isNavigationRequest()) return route.continue();
+    await route.fulfill({ status: 200, contentType: "text/html", body: "<!doctype html><title>bare</title>" });
+  });
+  await bare.goto(popup.url());
+  const tried = await bare.evaluate(async (api) => {
+    const out = [];
+    for (const init of [{ credentials: "include" }, { credentials: "include", mode: "no-cors", method: "POST", body: '{"metadata":{"name":"forged"}}' }]) {
+      try { out.push((await fetch(`${api}/api/v1/namespaces`, init)).type); } catch (error) { out.push(error.name); }
+    }
+    return out;
+  }, daemon.url);
+  for (const one of tried) assert.match(one, /^(TypeError|opaque)$/);
+  const names = (await daemon.api("GET", "/api/v1/namespaces")).items.map((one) => one.metadata.name);
+  assert.ok(!names.includes("forged"));
+  await page.context().close();
+});
+
+test("its address at the console signs in first, and leads there; signing out ends it", async () => {
+  const { daemon } = shared;
+  const page = await shared.browser.page(daemon, { signIn: false, allow: [/./] }); // the program complains of what it may not
+  await page.goto("/tensorboard/default/evil/");
+  await page.getByLabel("令牌").fill(daemon.token);
+  await page.getByRole("button", { name: "登录" }).click();
+  await page.waitForURL(/app-[0-9a-f]+\.localhost/);
+  await page.waitForFunction(() => document.title === "tried");
+  await page.reload();
+  await page.waitForFunction(() => document.title === "tried");
+  const console_ = await page.context().newPage();
+  await console_.goto("/jobs");
+  await console_.getByRole("button", { name: "owner" }).click();
+  await console_.getByRole("menuitem", { name: "退出登录" }).click();
+  await console_.getByLabel("令牌").waitFor();
+  await page.reload();
+  await page.getByLabel("令牌").waitFor();
+  assert.equal(new URL(page.url()).host, `127.0.0.1:${daemon.port}`);
+  await page.context().close();
+});
+
+test("gone", async () => {
+  await shared.daemon.api("DELETE", `${BOARDS}/evil`);
+});
+
+testNoComplaints(shared);
