@@ -176,11 +176,26 @@ class Headers(harness.WithDaemon):
         self.assertTrue(may("delete", "pods", ("Impersonate-User", "alice"), ("Impersonate-Group", "system:masters")))
 
 
-class Console(harness.WithDaemon):
-    """With everything that muster up starts: the console's stream."""
+class Running(StockKubectl):
+    """With everything that muster up starts: a pod, and the console's stream."""
 
-    def test_its_stream_acts_as_the_other(self):
-        prepare(self.daemon)
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        prepare(cls.daemon)
+        grant(cls.daemon, "carol", user("carol"), rule("get", "pods"))
+
+    def test_logs_and_exec_are_the_others(self):
+        self.daemon.create(harness.job("job", ["sh", "-c", "echo said; exec sleep 1000"], replicas=1))
+        (pod,) = self.daemon.wait_running("job", 1)
+        self.assertEqual(self.kubectl("exec", pod, "--as=alice", "--", "echo", "done").stdout, "done\n")
+        self.assertEqual(self.kubectl("logs", "-f", "--limit-bytes=4", pod, "--as=alice").stdout, "said")
+        for words, what in ((("exec", pod, "--", "true"), 'create resource "pods/exec"'),
+                            (("logs", pod), 'get resource "pods/log"')):
+            refused = self.kubectl("--as=carol", *words, code=1).stderr
+            self.assertRegex(refused, f'User "carol" cannot {what}|[Ff]orbidden')
+
+    def test_the_consoles_stream_acts_as_the_other(self):
         tab = stream_test.Tab(self.daemon.port, Authorization=f"Bearer {self.daemon.token}", **{"Impersonate-User": "alice"})
         with contextlib.closing(tab):
             for op, path, code in (("watch", PODS, None), ("watch", MAPS, 403), ("watch", "/api/v1/nodes", 403),
@@ -224,6 +239,14 @@ class Kubectl(StockKubectl):
         self.assertIn('User "alice" cannot delete resource "configmaps"', refused)
         self.assertIn("made", self.kubectl("get", "configmaps", f"--as={BOT}").stdout)
         self.kubectl("delete", "configmap", "made")
+
+
+class RunningOld(Running, harness.DaemonTest):
+    version = "1.20"
+
+
+class RunningNew(Running, harness.DaemonTest):
+    version = "1.32"
 
 
 class KubectlOld(Kubectl, harness.WithDaemon):
