@@ -9,8 +9,8 @@
 
 #include "server/rbac.h"
 
-#define GROUP "muster.dev"
-#define RESOURCE "machineaccess"
+#define GROUP MACHINE_ACCESS_GROUP
+#define RESOURCE MACHINE_ACCESS_RESOURCE
 #define PRIVILEGED "privileged"
 #define HOST_PATH "hostpath"
 

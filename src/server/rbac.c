@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "server/machine_access.h"
+
 struct search {
     struct server *server;
     struct arena *arena;
@@ -30,6 +32,12 @@ static bool list_has(const struct json *list, const char *word)
     return false;
 }
 
+static bool must_be_named(const struct access *what)
+{
+    return strcmp(what->group, MACHINE_ACCESS_GROUP) == 0 &&
+           strcmp(what->resource, MACHINE_ACCESS_RESOURCE) == 0;
+}
+
 static bool names_resource(const struct json *list, const struct access *what)
 {
     size_t len = strlen(what->resource);
@@ -37,7 +45,7 @@ static bool names_resource(const struct json *list, const struct access *what)
     json_each (item, list) {
         const char *text = json_string(item, "");
 
-        if (strcmp(text, "*") == 0)
+        if (strcmp(text, "*") == 0 && !must_be_named(what))
             return true;
         if (!*what->subresource) {
             if (strcmp(text, what->resource) == 0)

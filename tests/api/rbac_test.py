@@ -353,7 +353,12 @@ class Limited(harness.WithDaemon):
         self.assertEqual(status, 200, text)
         job["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["command"] = ["cat", "/etc/shadow"]
         self.assertIn(self.as_guest("PATCH", f"{jobs}/bold", {"spec": job["spec"]}, **merge)[0], (403, 422))
-        # Each right is given by name.
+        # Each right is given by name: all that a namespace has is not the machine.
+        self.daemon.call("POST", ROLES.replace("default", "a"), role("all", rule("*", "*", groups=["*"])))
+        self.daemon.call("POST", BINDINGS.replace("default", "a"), {**binding("all", "all"), "subjects": [
+            {"kind": "ServiceAccount", "name": "guest", "namespace": "a"}]})
+        self.addCleanup(self.daemon.call, "DELETE", f"{BINDINGS.replace('default', 'a')}/all")
+        make("folder", folder, 403)
         roles, bindings = (one.replace("default", "a") for one in (ROLES, BINDINGS))
         self.daemon.call("POST", roles, role("machine", rule("use", "machineaccess", ["hostpath"], ["muster.dev"])))
         self.daemon.call("POST", bindings, {**binding("machine", "machine"), "subjects": [
