@@ -100,6 +100,9 @@ int limit_range_apply(struct server_request *r, struct json *pod, struct err *er
 /* --- priorities (priority.c): a new pod gets the number of its class ------------------- */
 int priority_apply(struct server_request *r, struct json *pod, struct err *err) must_check;
 
+/* --- queues (queue_check.c): 403 when what is made may not use the queue it names ------- */
+int queue_check(struct server_request *r, const struct json *object, struct err *err) must_check;
+
 /* --- addresses of services (addresses.c) ----------------------------------------------- */
 
 /* A new Service gets one of its own; one it brings must be free. */

@@ -1,0 +1,432 @@
+/*
+ * queue_check.c - whether what is made may use the queue it names: the rules R001 to R003, R026 and
+ * R027, and closed queues. Jobs are looked at when they are made; their groups and pods are made by
+ * a controller and not asked about again. What merely has to wait is the scheduler's to tell: here
+ * is refused what could never start.
+ */
+#include <string.h>
+
+#include "api/problem.h"
+#include "api/quantity.h"
+#include "api/selector.h"
+#include "api/yaml.h"
+#include "core/job.h"
+#include "core/pod_state.h"
+#include "server/internal.h"
+#include "server/rbac.h"
+
+#define GROUP "scheduler.tensorstack.dev"
+#define SHAPES_CONFIG_MAP "resource-shapes"
+#define GPU_SHARE "nvidia.com/gpu.shared"
+#define POD_SPECS_LIMIT 64
+
+/* A pod's spec in the object, and how many such pods there will be. */
+struct member {
+    const struct json *spec;
+    int64_t count;
+    const struct field_path *at;
+};
+
+struct wish {
+    struct server_request *request;
+    const struct json *object;
+    const char *queue; /* its name; NULL: none is named, and the object is no job */
+    const struct field_path *queue_at;
+    struct member members[POD_SPECS_LIMIT];
+    size_t members_len;
+    struct err *err;
+};
+
+static const struct json *load(struct server_request *r, const struct kind *k, const char *ns,
+                               const char *name)
+{
+    const char *key = object_key(r->arena, k, ns, name);
+    const struct store_item *item = key ? store_head(server_collection(r->server, k), key) : NULL;
+
+    return item ? blob_parse(r->arena, item->value, NULL) : NULL;
+}
+
+static int refuse(const struct wish *w, const char *rule, const char *text)
+{
+    struct buf at = BUF_INIT(PATH_TEXT_LIMIT);
+
+    field_path_write(&at, w->queue_at);
+    err_set(w->err, ERR_FORBIDDEN, "%s \"%s\" is forbidden: %s: %s%s%s",
+            resource_name(w->request->arena, w->request->route.kind), object_name(w->object),
+            at.data ? at.data : "", text, *rule ? " " : "", rule);
+    buf_release(&at);
+    return err_errno(ERR_FORBIDDEN);
+}
+
+/* --- which queue, which pods --------------------------------------------------------------- */
+
+static bool is_job(const struct kind *k)
+{
+    for (size_t i = 0; job_kinds[i]; i++)
+        if (job_kinds[i]->kind == k)
+            return true;
+    return false;
+}
+
+static const struct field_path *keep(struct arena *a, const struct field_path *at)
+{
+    struct field_path *copy = arena_alloc(a, sizeof(*copy));
+
+    if (copy)
+        *copy = *at;
+    return copy;
+}
+
+static const struct field_path *member_path(struct arena *a, const struct field_path *up,
+                                            const char *name)
+{
+    return keep(a, PATH_MEMBER(up, name));
+}
+
+static void add_replicas(struct wish *w)
+{
+    struct arena *a = w->request->arena;
+    const struct field_path *list = member_path(a, member_path(a, NULL, "spec"), "replicaSpecs");
+    size_t i = 0;
+
+    json_each (r, json_at(w->object, "spec", "replicaSpecs")) {
+        const struct field_path *at = keep(a, PATH_INDEX(list, i));
+
+        if (w->members_len < POD_SPECS_LIMIT)
+            w->members[w->members_len++] = (struct member){
+                .spec = json_at(r, "template", "spec"),
+                .count = json_get_int(r, "replicas", 1),
+                .at = member_path(a, member_path(a, at, "template"), "spec")};
+        i++;
+    }
+}
+
+static void read_job(struct wish *w)
+{
+    const struct json *ours = json_at(w->object, "spec", "scheduler", "t9kScheduler");
+    const char *named = json_get_string(ours, "queue", "");
+    struct arena *a = w->request->arena;
+    const struct field_path *at = member_path(a, member_path(a, NULL, "spec"), "scheduler");
+
+    w->queue = *named ? named : DEFAULT_QUEUE;
+    w->queue_at = member_path(a, member_path(a, at, "t9kScheduler"), "queue");
+    add_replicas(w);
+}
+
+static void read_pod(struct wish *w)
+{
+    struct arena *a = w->request->arena;
+    const struct field_path *labels = member_path(a, member_path(a, NULL, "metadata"), "labels");
+
+    w->queue = object_label(w->object, LABEL_GROUP_NAME) ? NULL
+                                                         : object_label(w->object, LABEL_QUEUE);
+    w->queue_at = keep(a, PATH_KEY(labels, LABEL_QUEUE));
+    w->members[w->members_len++] = (struct member){
+        .spec = json_get(w->object, "spec"), .count = 1, .at = member_path(a, NULL, "spec")};
+}
+
+static void read_group(struct wish *w)
+{
+    w->queue = json_string(json_at(w->object, "spec", "queue"), DEFAULT_QUEUE);
+    w->queue_at = member_path(w->request->arena, member_path(w->request->arena, NULL, "spec"),
+                              "queue");
+}
+
+/* --- the queue itself ---------------------------------------------------------------------- */
+
+struct names {
+    struct arena *arena;
+    struct buf list;
+};
+
+static bool add_name(void *arg, const struct store_item *item)
+{
+    struct names *n = arg;
+    const struct json *queue = blob_parse(n->arena, item->value, NULL);
+
+    buf_addf(&n->list, "%s%s", n->list.len ? ", " : "", object_name(queue));
+    return true;
+}
+
+static int refuse_unknown(struct wish *w)
+{
+    struct server_request *r = w->request;
+    struct names names = {.arena = r->arena, .list = BUF_INIT(4096)};
+    int rc;
+
+    store_list(server_collection(r->server, &kind_queue), NULL, NULL, add_name, &names);
+    rc = refuse(w, "",
+                arena_printf(r->arena,
+                             "there is no queue \"%.63s\" in namespace " QUEUE_NAMESPACE
+                             "; queues are: %s",
+                             w->queue, names.list.data ? names.list.data : "none"));
+    buf_release(&names.list);
+    return rc;
+}
+
+/* The owner may do everything, and means the selector he wrote all the same. */
+static bool is_granted(struct wish *w)
+{
+    struct server_request *r = w->request;
+    const struct access use = {.verb = "use",
+                               .group = GROUP,
+                               .resource = "queues",
+                               .subresource = "",
+                               .ns = QUEUE_NAMESPACE,
+                               .name = w->queue};
+
+    return !caller_may_everything(r->caller) && rbac_allows(r->server, r->arena, r->caller, &use);
+}
+
+static int check_namespace(struct wish *w, const struct json *queue)
+{
+    struct server_request *r = w->request;
+    const struct json *selector = json_at(queue, "spec", "namespaceSelector");
+    const struct json *ns = load(r, &kind_namespace, NULL, r->route.ns);
+
+    if (strcmp(w->queue, DEFAULT_QUEUE) == 0 ||
+        (json_len(selector) > 0 && label_map_matches(selector, object_labels(ns))) || is_granted(w))
+        return 0;
+    return refuse(w, "(R001)",
+                  arena_printf(r->arena,
+                               "namespace \"%s\" may not use queue \"%s\": its namespaceSelector "
+                               "does not select it",
+                               r->route.ns, w->queue));
+}
+
+/* --- quota --------------------------------------------------------------------------------- */
+
+static int64_t asks(const struct json *container, const char *resource)
+{
+    const struct json *resources = json_get(container, "resources");
+    const struct json *v = json_at(resources, "requests", resource);
+
+    return quantity_json_milli(v ? v : json_at(resources, "limits", resource), 0);
+}
+
+static int64_t pod_asks(const struct json *spec, const char *resource)
+{
+    int64_t sum = 0, most = 0;
+
+    json_each (c, json_get(spec, "containers"))
+        sum += asks(c, resource);
+    json_each (c, json_get(spec, "initContainers"))
+        most = max_i64(most, asks(c, resource));
+    return max_i64(sum, most);
+}
+
+/* An elastic job may start with less. */
+static int64_t needed(const struct wish *w, int64_t all, int64_t replicas)
+{
+    const struct json *elastic = json_at(w->object, "spec", "elastic");
+    int64_t least = json_get_int(elastic, "minReplicas", replicas);
+
+    if (!json_get_bool(elastic, "enabled", false) || replicas < 1)
+        return all;
+    return all / replicas * min_i64(least, replicas);
+}
+
+static int check_declared(struct wish *w, const char *resource)
+{
+    if (strcmp(resource, "cpu") != 0 && strcmp(resource, "memory") != 0)
+        return 0;
+    for (size_t i = 0; i < w->members_len; i++)
+        json_each (c, json_get(w->members[i].spec, "containers"))
+            if (asks(c, resource) == 0)
+                return refuse(w, "(R002)",
+                              arena_printf(w->request->arena,
+                                           "queue \"%s\" has a quota of %s, so every container "
+                                           "must say resources.requests.%s; \"%.63s\" does not",
+                                           w->queue, resource, resource,
+                                           json_get_string(c, "name", "")));
+    return 0;
+}
+
+static int check_quota(struct wish *w, const struct json *queue)
+{
+    int rc = 0;
+
+    json_each (limit, json_at(queue, "spec", "quota", "requests")) {
+        int64_t sum = 0, replicas = 0;
+
+        for (size_t i = 0; i < w->members_len; i++) {
+            sum += w->members[i].count * pod_asks(w->members[i].spec, limit->key);
+            replicas += w->members[i].count;
+        }
+        sum = needed(w, sum, replicas);
+        if (rc == 0)
+            rc = check_declared(w, limit->key);
+        if (rc == 0 && sum > quantity_json_milli(limit, 0)) {
+            char text[QUANTITY_TEXT_SIZE];
+
+            if (strcmp(limit->key, "memory") == 0)
+                (void)quantity_format_bytes(sum / 1000, text);
+            else
+                (void)quantity_format_milli(sum, text);
+            rc = refuse(w, "(R002)",
+                        arena_printf(w->request->arena,
+                                     "it asks for %s %s, and the quota of queue \"%s\" is %s: it "
+                                     "could never start",
+                                     text, limit->key, w->queue, json_string(limit, "")));
+        }
+    }
+    return rc;
+}
+
+/* --- shapes -------------------------------------------------------------------------------- */
+
+static bool names_one(const struct json *list, const char *word)
+{
+    if (json_len(list) == 0)
+        return true;
+    json_each (v, list)
+        if (json_string_is(v, "*") || json_string_is(v, word))
+            return true;
+    return false;
+}
+
+/* Of the file, where a number need not be in quotes. */
+static const char *amount_text(struct arena *a, const struct json *v)
+{
+    return json_is(v, JSON_INT) ? arena_printf(a, "%lld", (long long)v->u.integer)
+                                : json_string(v, "");
+}
+
+static int check_shape(struct wish *w, const struct json *shape, const char *part)
+{
+    json_each (limit, json_get(shape, part))
+        for (size_t i = 0; i < w->members_len; i++)
+            json_each (c, json_get(w->members[i].spec, "containers")) {
+                const struct json *v = json_at(c, "resources", part, limit->key);
+
+                if (quantity_json_milli(v, 0) > quantity_json_milli(limit, 0))
+                    return refuse(w, "(R003)",
+                                  arena_printf(w->request->arena,
+                                               "container \"%.63s\" has %s.%s %s, and queue \"%s\" "
+                                               "allows %s",
+                                               json_get_string(c, "name", ""), part, limit->key,
+                                               json_string(v, ""), w->queue,
+                                               amount_text(w->request->arena, limit)));
+            }
+    return 0;
+}
+
+/* A profile is a key of the ConfigMap: a list of rules {apiGroups, resources, resourceShape}. */
+static int check_shapes(struct wish *w, const struct json *queue)
+{
+    struct server_request *r = w->request;
+    const char *profile = json_string(json_at(queue, "spec", "resourceShapeProfile"), "");
+    const struct json *map = *profile
+                                 ? load(r, &kind_config_map, QUEUE_NAMESPACE, SHAPES_CONFIG_MAP)
+                                 : NULL;
+    const struct json *text = json_at(map, "data", profile), *documents;
+    auto_err unread = ERR_INIT;
+    int rc = 0;
+
+    if (!*profile)
+        return 0;
+    documents = json_is(text, JSON_STRING)
+                    ? yaml_parse(r->arena, text->u.text, text->len, NULL, NULL, &unread)
+                    : NULL;
+    if (!json_is(json_index(documents, 0), JSON_ARRAY))
+        return refuse(w, "(R003)",
+                      arena_printf(r->arena,
+                                   "queue \"%s\" has the resourceShapeProfile \"%.63s\", and "
+                                   "ConfigMap " QUEUE_NAMESPACE "/" SHAPES_CONFIG_MAP
+                                   " has no list of rules of that name",
+                                   w->queue, profile));
+    json_each (rule, json_index(documents, 0)) {
+        const struct json *shape = json_get(rule, "resourceShape");
+
+        if (!names_one(json_get(rule, "apiGroups"), r->route.kind->group) ||
+            !names_one(json_get(rule, "resources"), r->route.kind->plural))
+            continue;
+        rc = rc ? rc : check_shape(w, shape, "requests");
+        rc = rc ? rc : check_shape(w, shape, "limits");
+    }
+    return rc;
+}
+
+/* --- what holds of every pod --------------------------------------------------------------- */
+
+static int check_shares(struct wish *w)
+{
+    static const char *const parts[] = {"requests", "limits"};
+
+    for (size_t i = 0; i < w->members_len; i++) {
+        size_t n = 0;
+
+        json_each (c, json_get(w->members[i].spec, "containers")) {
+            const struct field_path *list = PATH_MEMBER(w->members[i].at, "containers");
+            const struct field_path *at = PATH_MEMBER(PATH_INDEX(list, n++), "resources");
+
+            for (size_t k = 0; k < ELEMS(parts); k++) {
+                const struct json *v = json_at(c, "resources", parts[k], GPU_SHARE);
+
+                if (quantity_json_milli(v, 0) > 1000)
+                    problem_invalid(w->err, PATH_KEY(PATH_MEMBER(at, parts[k]), GPU_SHARE), v,
+                                    "a container may have one share of a GPU, not more (R026)");
+            }
+        }
+    }
+    if (!w->err->causes)
+        return 0;
+    problem_summary(w->err, w->request->route.kind, w->object);
+    return err_errno(ERR_INVALID);
+}
+
+static int check_scheduler(struct wish *w)
+{
+    bool wants = json_at(w->object, "spec", "scheduler", "t9kScheduler") ||
+                 object_label(w->object, LABEL_QUEUE) || object_label(w->object, LABEL_GROUP_NAME);
+
+    for (size_t i = 0; wants && i < w->members_len; i++) {
+        struct json *pod = json_new_object(w->request->arena);
+        const char *foreign;
+
+        json_set(w->request->arena, pod, "spec", json_clone(w->request->arena, w->members[i].spec));
+        foreign = pod_foreign_scheduler(pod);
+        if (foreign)
+            problem_invalid(w->err, PATH_MEMBER(w->members[i].at, "schedulerName"),
+                            json_get(w->members[i].spec, "schedulerName"),
+                            "queues are for t9k-scheduler: leave schedulerName out (R027)");
+    }
+    if (!w->err->causes)
+        return 0;
+    problem_summary(w->err, w->request->route.kind, w->object);
+    return err_errno(ERR_INVALID);
+}
+
+int queue_check(struct server_request *r, const struct json *object, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    struct wish w = {.request = r, .object = object, .err = err};
+    const struct json *queue;
+    int rc;
+
+    if (!is_job(k) && k != &kind_pod && k != &kind_pod_group)
+        return 0;
+    /* A job's, which was looked at when the job was made. */
+    if (!is_job(k) && object_controller(object) && caller_may_everything(r->caller))
+        return 0;
+    if (is_job(k))
+        read_job(&w);
+    else if (k == &kind_pod)
+        read_pod(&w);
+    else
+        read_group(&w);
+    rc = check_shares(&w);
+    if (rc == 0)
+        rc = check_scheduler(&w);
+    if (rc != 0 || !w.queue)
+        return rc;
+    queue = load(r, &kind_queue, QUEUE_NAMESPACE, w.queue);
+    if (!queue)
+        return refuse_unknown(&w);
+    if (json_bool(json_at(queue, "spec", "closed"), false))
+        return refuse(&w, "", arena_printf(r->arena, "queue \"%s\" is closed", w.queue));
+    rc = check_namespace(&w, queue);
+    if (rc == 0)
+        rc = check_quota(&w, queue);
+    return rc == 0 ? check_shapes(&w, queue) : rc;
+}

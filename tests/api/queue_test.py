@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""What may use a queue: each refusal names the field and the rule, and nothing is made."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import harness  # noqa: E402
+from harness import job  # noqa: E402
+
+QUEUES = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues"
+GROUPS = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/default/podgroups"
+SHAPES = "/api/v1/namespaces/t9k-system/configmaps"
+LABEL = "scheduler.tensorstack.dev/queue"
+FIELD = "spec.scheduler.t9kScheduler.queue"
+
+
+def queue(name, **spec):
+    return {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "Queue", "metadata": {"name": name}, "spec": spec}
+
+
+def queued(name, where=None, replicas=1, requests=None, limits=None, **t9k):
+    made = job(name, ["true"], replicas=replicas)
+    made["metadata"].pop("namespace", None)
+    container = made["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]
+    container["resources"] = {key: value for key, value in (("requests", requests), ("limits", limits)) if value}
+    if where:
+        made["spec"]["scheduler"] = {"t9kScheduler": {"queue": where, **t9k}}
+    return made
+
+
+class Admission(harness.WithDaemon):
+    options = ("--only", "api")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.daemon.call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace",
+                                                      "metadata": {"name": "team", "labels": {"team": "a"}}})
+        everybody = {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "Exists"}]}
+        for one in (queue("small", quota={"requests": {"cpu": "4", "memory": "8Gi"}}, namespaceSelector=everybody),
+                    queue("gpus", quota={"requests": {"nvidia.com/gpu": "2"}}, namespaceSelector=everybody),
+                    queue("shut", closed=True, namespaceSelector=everybody),
+                    queue("of-team", namespaceSelector={"matchLabels": {"team": "a"}}),
+                    queue("nobodys"),
+                    queue("shaped", resourceShapeProfile="modest", namespaceSelector=everybody),
+                    queue("shapeless", resourceShapeProfile="missing", namespaceSelector=everybody)):
+            cls.daemon.call("POST", QUEUES, one)
+        cls.daemon.call("POST", SHAPES, {
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "resource-shapes"},
+            "data": {"modest": "- apiGroups: [batch.tensorstack.dev]\n  resources: ['*']\n"
+                               "  resourceShape: {requests: {cpu: 2}, limits: {memory: 1Gi}}\n"}})
+
+    def jobs(self, ns="default"):
+        return {j["metadata"]["name"] for j in self.daemon.list(harness.JOBS.format(ns=ns))}
+
+    def refused(self, made, *words, ns="default", code=403):
+        answer = self.daemon.call("POST", harness.JOBS.format(ns=ns), made, expect=(code,))
+        for word in words:
+            self.assertIn(word, answer["message"])
+        self.assertNotIn(made["metadata"]["name"], self.jobs(ns))
+
+    def accepted(self, made, ns="default"):
+        self.daemon.create(made, ns)
+
+    def test_a_queue_that_is_not_there(self):
+        self.refused(queued("a", "smal"), FIELD, 'there is no queue "smal" in namespace t9k-system', "default", "small")
+
+    def test_a_closed_queue(self):
+        self.refused(queued("a", "shut"), f'{FIELD}: queue "shut" is closed')
+
+    def test_default_is_open_to_all(self):
+        self.accepted(queued("open-1"))
+        self.accepted(queued("open-2", "default"))
+        self.accepted(queued("open-3", "default"), ns="team")
+
+    def test_namespaces(self):
+        self.refused(queued("a", "of-team"), FIELD, 'namespace "default" may not use queue "of-team"', "(R001)")
+        self.refused(queued("a", "nobodys"), "(R001)")
+        self.accepted(queued("ours", "of-team"), ns="team")
+
+    def test_what_the_quota_alone_forbids(self):
+        one = {"cpu": "2", "memory": "1Gi"}
+        self.accepted(queued("fits", "small", replicas=2, requests=one))
+        self.refused(queued("a", "small", replicas=3, requests=one), FIELD, 'it asks for 6 cpu, and the quota of queue "small" is 4',
+                     "could never start", "(R002)")
+        self.refused(queued("a", "small", requests={"cpu": "1", "memory": "9Gi"}), "it asks for 9Gi memory", "(R002)")
+        self.refused(queued("a", "gpus", limits={"nvidia.com/gpu": 3}), "it asks for 3 nvidia.com/gpu", "(R002)")
+        elastic = queued("elastic", "small", replicas=4, requests=one)
+        elastic["spec"].update(elastic={"enabled": True, "minReplicas": 2, "maxReplicas": 8},
+                               torchrunConfig={"enabled": True})
+        self.accepted(elastic)
+
+    def test_requests_that_are_not_said(self):
+        self.refused(queued("a", "small", requests={"cpu": "1"}), "every container must say resources.requests.memory", "(R002)")
+        self.accepted(queued("by-limits", "small", limits={"cpu": "1", "memory": "1Gi"}))
+
+    def test_shapes(self):
+        self.accepted(queued("modest", "shaped", requests={"cpu": "2"}, limits={"memory": "1Gi"}))
+        self.refused(queued("a", "shaped", requests={"cpu": "3"}), 'container "python" has requests.cpu 3, and queue "shaped" allows 2',
+                     "(R003)")
+        self.refused(queued("a", "shaped", limits={"memory": "2Gi"}), "limits.memory 2Gi", "(R003)")
+        self.refused(queued("a", "shapeless"), "has no list of rules of that name", "(R003)")
+
+    def test_shares_of_gpus(self):
+        self.refused(queued("a", limits={"nvidia.com/gpu.shared": 2}), "nvidia.com/gpu.shared", "(R026)", code=422)
+        self.accepted(queued("shares", limits={"nvidia.com/gpu.shared": 1}))
+
+    def test_other_schedulers(self):
+        made = queued("a", "default")
+        made["spec"]["replicaSpecs"][0]["template"]["spec"]["schedulerName"] = "volcano"
+        self.refused(made, "spec.replicaSpecs[0].template.spec.schedulerName", "(R027)", code=422)
+
+    def test_priorities(self):
+        self.refused(queued("a", "default", priority=101), "spec.scheduler.t9kScheduler.priority", "between 0 and 100", code=422)
+
+    def test_the_queue_of_a_job_stays(self):
+        self.accepted(queued("stays", "default"))
+        answer = self.daemon.call("PATCH", f"{harness.JOBS.format(ns='default')}/stays",
+                                  {"spec": {"scheduler": {"t9kScheduler": {"queue": "small"}}}}, expect=(422,),
+                                  content_type="application/merge-patch+json")
+        self.assertIn("spec.scheduler: Invalid value", answer["message"])
+
+    def test_lone_pods_and_groups(self):
+        pods = harness.PODS.format(ns="default")
+        lone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "lone", "labels": {LABEL: "shut"}},
+                "spec": {"containers": [{"name": "c", "image": "none", "command": ["true"]}]}}
+        answer = self.daemon.call("POST", pods, lone, expect=(403,))
+        self.assertIn(f'metadata.labels[{LABEL}]: queue "shut" is closed', answer["message"])
+        lone["metadata"]["labels"][LABEL] = "default"
+        lone["spec"]["schedulerName"] = "volcano"
+        self.assertIn("(R027)", self.daemon.call("POST", pods, lone, expect=(422,))["message"])
+        group = {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"},
+                 "spec": {"minMember": 2, "queue": "nobodys"}}
+        self.assertIn("(R001)", self.daemon.call("POST", GROUPS, group, expect=(403,))["message"])
+        self.assertEqual((self.daemon.list(pods), self.daemon.list(GROUPS)), ([], []))
+
+
+if __name__ == "__main__":
+    harness.main()
