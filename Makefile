@@ -27,7 +27,7 @@ SANITIZE = -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-
 CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(filter 1,$(SAN)),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
 LDFLAGS  = $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
            $(EXTRA_LDFLAGS)
-LDLIBS   = -luv -lmicrohttpd -lsqlite3 -lyaml -lz -lpthread -ldl -lm
+LDLIBS   = -luv -lmicrohttpd -lgnutls -lsqlite3 -lyaml -lz -lpthread -ldl -lm
 comma    = ,
 
 # Lowest first. A folder may include its own headers and those of folders of a lower rank (tools/check-layers.sh).

@@ -242,7 +242,9 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
     a->node_name = strdup(o->node_name && *o->node_name ? o->node_name : a->machine.host_name);
     a->exe = own_path();
     a->server = o->server ? strdup(o->server) : NULL;
+    a->ca_pem = o->ca_pem ? strdup(o->ca_pem) : NULL;
     if (!a->pod_root || !a->node_name || !a->exe || (o->server && !a->server) ||
+        (o->ca_pem && !a->ca_pem) ||
         asprintf(&a->pods_query, "fieldSelector=spec.nodeName%%3D%s", a->node_name) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
     if (dns_name_problem(a->node_name))
@@ -419,5 +421,6 @@ void agent_free(struct agent *a)
     free(a->scratch);
     free(a->exe);
     free(a->server);
+    free(a->ca_pem);
     free(a);
 }

@@ -24,6 +24,7 @@ struct agent_options {
     int64_t gpu_shares;              /* pods that may share a GPU; 0: GPUs are not shared */
     int64_t log_bytes;               /* of one run of a container; 0: PROCESS_LOG_BYTES */
     const char *server; /* its address, for pods that have a service account; NULL: no tokens */
+    const char *ca_pem; /* who vouches for it; NULL: the machine's authorities */
     struct runtime *runtime; /* NULL: host processes. One given is not freed by the agent */
 };
 

@@ -22,6 +22,7 @@ struct agent {
     char *node_name, *pod_root, *pods_query;
     char *exe;    /* our own binary, for pods that run it */
     char *server; /* NULL: pods get no tokens */
+    char *ca_pem;
     struct runtime *runtime;
     bool owns_runtime;
     struct hosts *hosts;

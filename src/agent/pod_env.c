@@ -374,6 +374,8 @@ static void add_own(struct builder *b)
     if (b->machine->token) {
         set_variable(b, "MUSTER_SERVER", b->machine->server, true);
         set_variable(b, "MUSTER_TOKEN", b->machine->token, true);
+        if (b->machine->ca_pem)
+            set_variable(b, "MUSTER_CA", b->machine->ca_pem, true);
     }
 }
 

@@ -32,6 +32,7 @@ struct pod_machine {
     struct identity_machine users;
     const char *exe;            /* MUSTER_EXE, or NULL */
     const char *server, *token; /* MUSTER_SERVER and MUSTER_TOKEN of the pod's account, or NULL */
+    const char *ca_pem;         /* MUSTER_CA beside them, or NULL */
     struct pod_allocatable allocatable; /* what limits that are not set mean */
     uint64_t open_files;                /* as in container_start */
     int64_t replicas; /* of the pod's job on this machine, itself too; 0: it has none */

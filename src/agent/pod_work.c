@@ -311,6 +311,7 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
                                    .obstacle = machine->users.obstacle,
                                    .machine = &machine->users,
                                    .token = machine->token,
+                                   .ca_pem = machine->ca_pem,
                                    .start = w->agent->start};
     const struct volume_note *notes = NULL;
     int rc = volumes_prepare(arena, pod, w->refs, &places, start, &notes, err);
@@ -367,6 +368,7 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
         .exe = a->exe,
         .server = a->server,
         .token = w->token,
+        .ca_pem = a->ca_pem,
         .allocatable = {.cpu_milli = a->machine.cpu_milli, .memory_bytes = a->machine.memory_bytes},
         .open_files = descriptors_before(),
         .replicas = replicas_here(a, pod)};

@@ -212,6 +212,9 @@ static int write_account(const struct volume_content *c, struct err *err)
     int rc = volume_file_write(c->dir_fd, "token", c->token, strlen(c->token), DEFAULT_MODE,
                                c->group, err);
 
+    if (rc == 0 && c->ca_pem)
+        rc = volume_file_write(c->dir_fd, "ca.crt", c->ca_pem, strlen(c->ca_pem), DEFAULT_MODE,
+                               c->group, err);
     if (rc != 0)
         return rc;
     return volume_file_write(c->dir_fd, "namespace", ns, strlen(ns), DEFAULT_MODE, c->group, err);

@@ -11,9 +11,10 @@ struct volume_content {
     struct arena *arena;
     const struct json *pod;
     const struct pod_ref *refs;
-    const char *token; /* of the service account, or NULL */
-    int dir_fd;        /* where the files go */
-    uint32_t group;    /* may read them; 0: nobody special */
+    const char *token;  /* of the service account, or NULL */
+    const char *ca_pem; /* who vouches for the API server, or NULL */
+    int dir_fd;         /* where the files go */
+    uint32_t group;     /* may read them; 0: nobody special */
 };
 
 /* kind: "configMap", "secret", "downwardAPI", "projected" (source is their value in the volume) or

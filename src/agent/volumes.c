@@ -184,6 +184,7 @@ static int prepare_files(struct preparation *p, const struct json *source, const
                                .pod = p->pod,
                                .refs = p->refs,
                                .token = p->places->token,
+                               .ca_pem = p->places->ca_pem,
                                .group = p->group};
     int rc;
 

@@ -16,8 +16,9 @@ struct volume_places {
     const char *scratch;  /* one folder per pod UID: what lives and dies with the pod */
     const char *obstacle; /* why nothing can be mounted here, or NULL */
     const struct identity_machine *machine;
-    const char *token; /* of the pod's service account, or NULL */
-    const char *start; /* an empty folder: where programs start that do not say where */
+    const char *token;  /* of the pod's service account, or NULL */
+    const char *ca_pem; /* beside it: who vouches for the API server, or NULL */
+    const char *start;  /* an empty folder: where programs start that do not say where */
 };
 
 /* What the pod's author may want to know. Strings are in the arena. */

@@ -3,9 +3,7 @@
  * the daemon (docs/board.md), which reads the event files.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "api/object.h"
 #include "api/status.h"
 #include "base/percent.h"
+#include "cli/browser.h"
 #include "cli/jobphase.h"
 #include "cli/output.h"
 #include "cli/plot.h"
@@ -24,8 +23,6 @@
 #define LINES_LIMIT 16u /* runs of one tag */
 #define PIPE_COLUMNS 80u
 #define LOOK_AGAIN_MS 1000
-
-extern char **environ;
 
 struct board_options {
     struct session_options session;
@@ -301,38 +298,21 @@ static int follow_curves(const struct board_view *v, struct err *err)
 
 /* --- the page --------------------------------------------------------------------------- */
 
-/* With the token in the address: a browser has no other way to send it. */
+/* The job's page of the console, which asks who has not signed in. */
 static const char *page_address(const struct board_view *v, struct err *err)
 {
+    struct arena *a = &v->cli->arena;
     struct client_config config;
-    const char *token, *path;
+    const char *path, *address;
 
     if (session_config(v->cli, &v->options->session, &config, err))
         return NULL;
-    token = strstr(config.server, "/token/") || !config.token ? "" : config.token;
-    path = arena_printf(&v->cli->arena, "%s%s%s/board/%s/%s/%s", config.server,
-                        *token ? "/token/" : "", token, v->kind->plural, object_namespace(v->job),
+    path = arena_printf(a, "/jobs/%s/%s/%s/training", object_namespace(v->job), v->kind->name,
                         object_name(v->job));
-    if (!path)
+    address = path ? browser_address(a, config.server, path) : NULL;
+    if (!address)
         err_set(err, ERR_INTERNAL, "out of memory");
-    return path;
-}
-
-static void open_browser(const struct board_view *v, const char *address)
-{
-    const char *browser = getenv("BROWSER");
-    char *const argv[] = {(char *)(browser && *browser ? browser : "xdg-open"), (char *)address,
-                          NULL};
-    posix_spawn_file_actions_t quiet;
-    pid_t child;
-
-    if (posix_spawn_file_actions_init(&quiet) != 0)
-        return;
-    (void)posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    (void)posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawnp(&child, argv[0], &quiet, NULL, argv, environ) != 0)
-        talk_hint(&v->cli->talk, "no browser could be started: open the address yourself");
-    (void)posix_spawn_file_actions_destroy(&quiet);
+    return address;
 }
 
 /* --- the command ------------------------------------------------------------------------ */
@@ -374,7 +354,7 @@ static int show(const struct board_view *v, struct err *err)
             return -1;
         printf("%s\n", address);
         (void)fflush(stdout);
-        open_browser(v, address);
+        browser_open(address);
         return 0;
     }
     if (v->options->csv || v->options->json)

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cli/browser.h"
 #include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/session.h"
@@ -45,35 +45,18 @@ static const struct option_spec options[] = {
     {0},
 };
 
-/* --- the browser ------------------------------------------------------------------------- */
-
-/* Opening is a favour: what goes wrong with it is not said, the address is there to be clicked. A
- * grandchild does it: some stay until the browser ends. */
-static void open_browser(const char *address)
+static void show(struct cli *cli, const struct console_options *o, const char *address)
 {
-    pid_t child = fork();
-
-    if (child == 0) {
-        if (setsid() < 0 || fork() != 0)
-            _exit(0);
-        if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) ||
-            !freopen("/dev/null", "w", stderr))
-            _exit(127);
-        execlp("xdg-open", "xdg-open", address, (char *)NULL);
-        _exit(127);
-    }
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
-}
-
-static void show(const struct console_options *o, const char *address)
-{
-    bool seen = isatty(STDOUT_FILENO) && (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"));
+    bool seen = isatty(STDOUT_FILENO) &&
+                (getenv("BROWSER") || getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"));
+    auto_err err = ERR_INIT;
+    struct home home;
 
     puts(address);
     (void)fflush(stdout);
-    if (!o->print && seen)
-        open_browser(address);
+    if (!o->print && seen && home_locate(&cli->arena, o->dir, &home, &err) == 0 &&
+        home_create(&home, &err) == 0)
+        browser_open_secret(&home, address);
 }
 
 /* --- of this machine --------------------------------------------------------------------- */
@@ -118,9 +101,9 @@ static enum exit_code show_own(struct cli *cli, const struct console_options *o)
     while (!code.path && !err_is_set(&err))
         loop_run(s.loop);
     if (code.path)
-        address = arena_printf(&cli->arena, "%s%s", config.server, code.path);
+        address = browser_address(&cli->arena, config.server, code.path);
     if (address)
-        show(o, address);
+        show(cli, o, address);
     else
         rc = command_fail(cli, &err);
     session_close(&s);
@@ -157,7 +140,7 @@ static int serve_on(struct cli *cli, const struct console_options *o,
         log_info("the console for %s; %s", config->server,
                  config->token ? "the address signs in as the kubeconfig's user, once"
                                : "sign in with a token of that server");
-        show(o, address);
+        show(cli, o, address);
         loop_run(l);
     }
     remote_free(r);
@@ -209,7 +192,7 @@ const struct command command_console = {
         "Prints an address that signs you in once, and opens it where there is a browser. With\n"
         "--kubeconfig it serves the console for any API server until Ctrl-C; who uses it signs\n"
         "in with a token of that server and may do what the server allows it. Only this machine\n"
-        "can connect: serving others with TLS is not offered yet.\n",
+        "can connect.\n",
     .options = options,
     .options_size = sizeof(struct console_options),
     .run = run,

@@ -16,8 +16,8 @@ static const struct option_spec options[] = {
     {0},
 };
 
-static void *start(struct loop *l, struct transport *t, const char *server, const void *values,
-                   struct err *err)
+static void *start(struct loop *l, struct transport *t, const struct client_config *server,
+                   const void *values, struct err *err)
 {
     const struct controller_options *o = values;
     const struct control_options how = {.transport = t,

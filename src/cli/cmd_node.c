@@ -44,8 +44,8 @@ static void stop(void *arg)
     free(c);
 }
 
-static void *start(struct loop *l, struct transport *t, const char *server, const void *values,
-                   struct err *err)
+static void *start(struct loop *l, struct transport *t, const struct client_config *server,
+                   const void *values, struct err *err)
 {
     const struct node_options *o = values;
     const struct agent_options how = {.loop = l,
@@ -58,7 +58,8 @@ static void *start(struct loop *l, struct transport *t, const char *server, cons
                                       .gpus = o->parsed.some_gpus ? &o->parsed.gpus : NULL,
                                       .gpu_shares = o->parsed.gpu_shares,
                                       .small_program = supervisor_image_path(),
-                                      .server = server};
+                                      .server = server->server,
+                                      .ca_pem = server->ca_pem};
     struct clients *c = calloc(1, sizeof(*c));
 
     if (!c) {

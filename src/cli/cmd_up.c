@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/daemon.h"
@@ -108,14 +109,18 @@ static void wait_ready(int fd, struct ready *ret)
 
 /* --- serving --- */
 
-static void say_ready(const struct home *home, const struct ready *r, const char *log)
+static void say_ready(struct cli *cli, const struct home *home, const struct ready *r,
+                      const char *log)
 {
-    printf("muster " MUSTER_VERSION " is up at http://%s\n"
+    const char *server = arena_printf(&cli->arena, "https://%s", r->address);
+    const char *pages = server ? browser_address(&cli->arena, server, "") : NULL;
+
+    printf("muster " MUSTER_VERSION " is up at https://%s\n"
            "  kubectl: export KUBECONFIG=%s\n"
            "  log:     %s\n",
            r->address, home->kubeconfig_path, log);
-    if (*r->login_code)
-        printf("  console: http://%s/login?code=%s (good once)\n", r->address, r->login_code);
+    if (*r->login_code && pages)
+        printf("  console: %s/login?code=%s (good once)\n", pages, r->login_code);
     fflush(stdout);
 }
 
@@ -158,12 +163,12 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
         return command_fail(cli, &err);
     fill_ready(&d, !how.only_api, &ready);
     if (ready_fd < 0)
-        say_ready(home, &ready, "here");
+        say_ready(cli, home, &ready, "here");
     else if (detach_from_terminal(home, &err) || tell_ready(ready_fd, &ready)) {
         daemon_stop(&d);
         return command_fail(cli, &err);
     } else
-        log_info("muster " MUSTER_VERSION " is up at http://%s, data folder %s", d.address,
+        log_info("muster " MUSTER_VERSION " is up at https://%s, data folder %s", d.address,
                  home->dir);
     daemon_run(&d);
     daemon_stop(&d);
@@ -191,7 +196,7 @@ static enum exit_code serve_detached(struct cli *cli, const struct up_options *o
     wait_ready(ready[0], &told);
     close(ready[0]);
     if (*told.address) {
-        say_ready(home, &told, home->log_path);
+        say_ready(cli, home, &told, home->log_path);
         return EXIT_OK;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,13 +55,40 @@ void daemon_unwatch_signals(struct loop_signal *signals[4])
 }
 
 /* The host as it was asked for, the port as it was given. */
-static void set_address(struct daemon *d, const char *listen)
+static void set_address(struct daemon *d, const char *host)
 {
-    const char *colon = strrchr(listen, ':');
-    int host_len = colon ? (int)(colon - listen) : (int)strlen(listen);
+    static const struct {
+        const char *all, *one;
+    } hosts[] = {{"0.0.0.0", "127.0.0.1"}, {"[::]", "[::1]"}};
 
-    (void)snprintf(d->address, sizeof(d->address), "%.*s:%u", host_len, listen,
-                   server_port(d->server));
+    for (size_t i = 0; i < ELEMS(hosts); i++)
+        if (strcmp(host, hosts[i].all) == 0)
+            host = hosts[i].one;
+    (void)snprintf(d->address, sizeof(d->address), "%s:%u", host, server_port(d->server));
+}
+
+/* What clients may call this server, its certificate says. */
+static int listen_with_tls(struct daemon *d, struct arena *a, const char *listen, const char *host,
+                           const char *token, struct err *err)
+{
+    char machine[HOST_NAME_MAX + 1] = "localhost";
+    size_t host_len = strlen(host);
+    bool bracketed = host_len > 2 && *host == '[';
+    const char *bare = bracketed ? arena_strndup(a, host + 1, host_len - 2) : host;
+    const char *const names[] = {"localhost",
+                                 "127.0.0.1",
+                                 "::1",
+                                 "kubernetes",
+                                 "kubernetes.default",
+                                 "kubernetes.default.svc",
+                                 machine,
+                                 bare,
+                                 NULL};
+    const struct tls_options tls = {.authority = d->authority, .names = names};
+
+    (void)gethostname(machine, HOST_NAME_MAX);
+    return bare ? server_listen(d->server, listen, token, &tls, err)
+                : err_set(err, ERR_INTERNAL, "out of memory");
 }
 
 static void say_damaged(void *arg, const struct store_damage *d)
@@ -75,13 +103,21 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
                         struct err *err)
 {
     struct server_options how = {.loop = d->loop, .sessions_path = o->home->sessions_path};
+    const char *colon = strrchr(o->listen, ':');
+    const char *host = arena_strndup(a, o->listen,
+                                     colon ? (size_t)(colon - o->listen) : strlen(o->listen));
     const char *token = NULL;
     int r = home_token(a, o->home, &token, err);
 
     if (r == 0)
         r = home_check_database(o->home, err);
+    if (r == 0)
+        r = home_authority(a, o->home, clock_now_ms(loop_clock(d->loop)) / 1000, &d->authority,
+                           err);
     if (r)
         return r;
+    if (!host)
+        return err_set(err, ERR_INTERNAL, "out of memory");
     d->store = store_open(d->loop, o->home->db_path, NULL, err);
     if (!d->store)
         return -EIO;
@@ -90,11 +126,11 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
     d->server = server_new(&how, err);
     if (!d->server)
         return -EIO;
-    r = server_listen(d->server, o->listen, token, err);
+    r = listen_with_tls(d, a, o->listen, host, token, err);
     if (r)
         return r;
-    set_address(d, o->listen);
-    r = home_write_kubeconfig(o->home, d->address, token, err);
+    set_address(d, host);
+    r = home_write_kubeconfig(o->home, d->address, token, d->authority.certificate, err);
     return r ? r : home_announce(d->lock_fd, d->address, err);
 }
 
@@ -114,7 +150,7 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                   .memory_bytes = o->limits.memory_bytes,
                                   .gpus = o->limits.some_gpus ? &o->limits.gpus : NULL,
                                   .gpu_shares = o->limits.gpu_shares};
-    char server[sizeof(d->address) + sizeof("http://")];
+    char server[sizeof(d->address) + sizeof("https://")];
 
     d->control_transport = server_local_transport(d->server, &caller_component);
     d->agent_transport = server_local_transport(d->server, &caller_component);
@@ -124,9 +160,10 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     d->control = control_new(&control, err);
     if (!d->control)
         return -EIO;
-    (void)snprintf(server, sizeof(server), "http://%s", d->address);
+    (void)snprintf(server, sizeof(server), "https://%s", d->address);
     agent.transport = d->agent_transport;
     agent.server = server;
+    agent.ca_pem = d->authority.certificate;
     d->agent = agent_new(&agent, err);
     return d->agent ? 0 : -EIO;
 }

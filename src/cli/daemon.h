@@ -39,6 +39,7 @@ struct daemon {
     struct progress *progress;
     struct tensorboard_proxy *tensorboards;
     struct live_hub *live;
+    struct key_pair authority; /* in the arena */
     int lock_fd;
     char address[HOME_ADDRESS_SIZE]; /* where it listens, with the port it got */
     struct loop_signal *signals[4];

@@ -23,6 +23,7 @@
 #define TOKEN_BYTES 32
 #define TOKEN_LIMIT_BYTES 4096
 #define KUBECONFIG_LIMIT_BYTES (64u * 1024u)
+#define CERTIFICATE_BEGINS "-----BEGIN CERTIFICATE-----"
 #define LOCK_TEXT_SIZE 256
 /* The lock of a daemon that was killed may be held for a moment by what it had just forked. */
 #define LOCK_TRIES 100
@@ -72,6 +73,7 @@ int home_locate(struct arena *a, const char *dir_option, struct home *ret, struc
         .kubeconfig_path = arena_printf(a, "%s/kubeconfig", dir),
         .pods_path = arena_printf(a, "%s/pods", dir),
         .log_path = arena_printf(a, "%s/muster.log", dir),
+        .authority_path = arena_printf(a, "%s/ca.pem", dir),
     };
     return arena_failed(a) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
 }
@@ -339,29 +341,93 @@ int home_token(struct arena *a, const struct home *h, const char **ret, struct e
     return r;
 }
 
-/*
- * The token stands in the address as well, as a path the server knows: kubectl sends no credentials
- * of a kubeconfig's user over plain HTTP. A user and password in the address it would send, but not
- * when it opens a WebSocket (exec, port-forward): it refuses such addresses.
- */
-static void write_kubeconfig(struct buf *out, const char *address, const char *token)
-{
-    char server[HOME_ADDRESS_SIZE + TOKEN_LIMIT_BYTES];
-    struct client_config config = {.server = server, .token = token, .ns = "default"};
+/* --- the certificate authority --- */
 
-    (void)snprintf(server, sizeof(server), "http://%s/token/%s", address, token);
-    kubeconfig_write(out, &config);
+/* Key and certificate are one file: they change together or not at all. */
+static int make_authority(const struct home *h, const char *old_key, int64_t now_s,
+                          struct buf *text, struct err *err)
+{
+    struct buf certificate = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+    int r = authority_make(old_key, now_s, text, &certificate, err);
+
+    if (r == 0 && certificate.len)
+        buf_add(text, certificate.data, certificate.len);
+    if (r == 0 && (text->failed || certificate.failed || !certificate.len))
+        r = err_set(err, ERR_INTERNAL, "out of memory");
+    buf_release(&certificate);
+    if (r == 0) {
+        r = file_write_atomic(h->authority_path, text->data, text->len, 0600);
+        r = r ? system_error(err, -r, "write", h->authority_path) : 0;
+    }
+    return r;
 }
 
-int home_write_kubeconfig(const struct home *h, const char *address, const char *token,
-                          struct err *err)
+static struct key_pair pair_in(const char *text)
 {
+    const char *certificate = strstr(text, CERTIFICATE_BEGINS);
+
+    return (struct key_pair){.key = text, .certificate = certificate ? certificate : ""};
+}
+
+/* The text up to the certificate is the key, which a new certificate keeps. */
+static int renew_authority(const struct home *h, struct buf *text, int64_t now_s, struct err *err)
+{
+    struct key_pair old = pair_in(text->data);
+    size_t key_len = *old.certificate ? (size_t)(old.certificate - old.key) : text->len;
+    int r;
+
+    text->data[key_len] = '\0';
+    text->len = key_len;
+    r = make_authority(h, text->data, now_s, text, err);
+    if (r)
+        err_hint(err, "without the file a new authority is made: rm %s", h->authority_path);
+    return r;
+}
+
+int home_authority(struct arena *a, const struct home *h, int64_t now_s, struct key_pair *ret,
+                   struct err *err)
+{
+    struct buf text = BUF_INIT(2 * CERTIFICATE_PEM_LIMIT_BYTES);
+    int r = protect(h->authority_path, err);
+    struct key_pair found;
+    const char *kept;
+
+    if (r)
+        return r;
+    r = file_read(h->authority_path, CERTIFICATE_PEM_LIMIT_BYTES, &text);
+    found = pair_in(text.data ? text.data : "");
+    if (r && r != -ENOENT)
+        r = system_error(err, -r, "read", h->authority_path);
+    else if (text.len == 0)
+        r = make_authority(h, NULL, now_s, &text, err);
+    else if (!authority_is_good(&found, now_s))
+        r = renew_authority(h, &text, now_s, err);
+    kept = r ? NULL : arena_strndup(a, text.data, text.len);
+    if (text.data)
+        explicit_bzero(text.data, text.len);
+    buf_release(&text);
+    if (r == 0 && !kept)
+        r = err_set(err, ERR_INTERNAL, "out of memory");
+    if (r == 0)
+        *ret = pair_in(kept);
+    return r;
+}
+
+/* --- kubeconfig --- */
+
+int home_write_kubeconfig(const struct home *h, const char *address, const char *token,
+                          const char *ca_pem, struct err *err)
+{
+    char server[HOME_ADDRESS_SIZE + sizeof("https://")];
+    struct client_config config = {
+        .server = server, .ca_pem = ca_pem, .token = token, .ns = "default"};
     struct buf wanted = BUF_INIT(KUBECONFIG_LIMIT_BYTES), found = BUF_INIT(KUBECONFIG_LIMIT_BYTES);
     int r = protect(h->kubeconfig_path, err);
 
     if (r)
         return r;
-    write_kubeconfig(&wanted, address, token);
+    (void)snprintf(server, sizeof(server), "https://%s", address);
+    kubeconfig_write(&wanted, &config);
     if (wanted.failed)
         r = err_set(err, ERR_INTERNAL, "out of memory");
     else if (file_read(h->kubeconfig_path, KUBECONFIG_LIMIT_BYTES, &found) != 0 ||

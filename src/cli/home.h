@@ -8,10 +8,13 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "net/certificate.h"
 
 struct home {
     const char *dir; /* absolute */
-    const char *lock_path, *db_path, *token_path, *sessions_path, *kubeconfig_path, *pods_path, *log_path;
+    const char *lock_path, *db_path, *token_path, *sessions_path, *kubeconfig_path, *pods_path,
+        *log_path;
+    const char *authority_path;
 };
 
 /* dir_option, else $MUSTER_HOME, else ~/.muster. Touches nothing. */
@@ -40,8 +43,11 @@ int home_check_database(const struct home *h, struct err *err) must_check;
 
 /* The bearer token, made on first use. */
 int home_token(struct arena *a, const struct home *h, const char **ret, struct err *err) must_check;
+/* The certificate authority, made on first use and renewed in its last year. */
+int home_authority(struct arena *a, const struct home *h, int64_t now_s, struct key_pair *ret,
+                   struct err *err) must_check;
 /* address: "127.0.0.1:7447". Left alone when it says the same already. */
 int home_write_kubeconfig(const struct home *h, const char *address, const char *token,
-                          struct err *err) must_check;
+                          const char *ca_pem, struct err *err) must_check;
 
 #endif

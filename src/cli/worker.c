@@ -13,7 +13,7 @@ static int work(const struct worker *w, const struct client_config *config, stru
 {
     struct loop_signal *signals[4] = {0};
     struct transport *t = http_transport_new(l, config, err);
-    void *clients = t ? w->start(l, t, config->server, w->options, err) : NULL;
+    void *clients = t ? w->start(l, t, config, w->options, err) : NULL;
     int r = clients ? daemon_watch_signals(l, signals, err) : -EIO;
 
     if (r == 0) {

@@ -4,16 +4,17 @@
 #define MUSTER_CLI_WORKER_H
 
 #include "cli/command.h"
+#include "client/kubeconfig.h"
 #include "loop/loop.h"
 #include "port/transport.h"
 
 struct worker {
     const char *kubeconfig;
     bool verbose;
-    /* Makes the clients of the server at that address; NULL with err set. They go on until stop,
+    /* Makes the clients of that server; NULL with err set. They go on until stop,
      * which comes before the transport ends. */
-    void *(*start)(struct loop *l, struct transport *t, const char *server, const void *options,
-                   struct err *err);
+    void *(*start)(struct loop *l, struct transport *t, const struct client_config *server,
+                   const void *options, struct err *err);
     void (*stop)(void *clients);
     const void *options;
 };

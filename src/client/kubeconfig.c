@@ -145,24 +145,6 @@ static void read_address(struct reader *r, const char *url, size_t len, struct c
     }
 }
 
-/* The address muster writes for kubectl holds the token as a path (server/front.c). We can send it
- * as a header, and the address is for messages too. */
-static void take_token_path(struct reader *r, struct client_config *ret)
-{
-    static const char mark[] = "/token/";
-    const char *host = ret->server ? strstr(ret->server, "://") + 3 : "";
-    const char *path = strchr(host, '/');
-    const char *token;
-
-    if (!path || strncmp(path, mark, strlen(mark)) != 0)
-        return;
-    token = path + strlen(mark);
-    if (strchr(token, '/'))
-        return;
-    ret->token = token; /* unless the user has one */
-    ret->server = arena_strndup(r->arena, ret->server, (size_t)(path - ret->server));
-}
-
 static int read_cluster(struct reader *r, const struct json *cluster, struct client_config *ret)
 {
     const struct json *server = json_get(cluster, "server");
@@ -176,7 +158,6 @@ static int read_cluster(struct reader *r, const struct json *cluster, struct cli
     while (len && url[len - 1] == '/')
         len--;
     read_address(r, url, len, ret);
-    take_token_path(r, ret);
     ret->insecure = json_get_bool(cluster, "insecure-skip-tls-verify", false);
     return read_pem(r, cluster, "certificate-authority", &ret->ca_pem);
 }
@@ -210,7 +191,6 @@ static int read_token(struct reader *r, const struct json *user, const char **re
 static int read_user(struct reader *r, const struct json *user, struct client_config *ret)
 {
     static const char *const unsupported[] = {"exec", "auth-provider"};
-    const char *token = NULL;
     int rc;
 
     for (size_t i = 0; i < ELEMS(unsupported); i++) {
@@ -222,9 +202,7 @@ static int read_user(struct reader *r, const struct json *user, struct client_co
         err_hint(r->err, "use a token or a client certificate");
         return rc;
     }
-    rc = read_token(r, user, &token);
-    if (token)
-        ret->token = token;
+    rc = read_token(r, user, &ret->token);
     if (rc == 0)
         rc = read_pem(r, user, "client-certificate", &ret->cert_pem);
     if (rc == 0)
@@ -333,11 +311,15 @@ void kubeconfig_write(struct buf *out, const struct client_config *config)
     struct arena a = ARENA_INIT(FILE_LIMIT_BYTES);
     struct json *root = json_new_object(&a);
     struct json *part;
+    size_t len;
 
     json_set_string(&a, root, "apiVersion", "v1");
     json_set_string(&a, root, "kind", "Config");
     part = named(&a, root, "clusters", "cluster");
     json_set_string(&a, part, "server", config->server);
+    if (config->ca_pem)
+        json_set_string(&a, part, "certificate-authority-data",
+                        base64_encode(&a, config->ca_pem, strlen(config->ca_pem), &len));
     if (config->insecure)
         json_set_bool(&a, part, "insecure-skip-tls-verify", true);
     part = named(&a, root, "users", "user");

@@ -10,7 +10,7 @@
 
 /* Absent things are NULL. Certificates are PEM texts, wherever they came from. */
 struct client_config {
-    const char *server; /* "http://127.0.0.1:7447", no slash at the end */
+    const char *server; /* "https://127.0.0.1:7447", no slash at the end */
     const char *ns;     /* of the context; NULL: default */
     const char *token;
     const char *ca_pem;
@@ -29,7 +29,8 @@ int kubeconfig_load(struct arena *a, const char *path, struct client_config *ret
 int kubeconfig_parse(struct arena *a, const char *path, const char *text, size_t len,
                      struct client_config *ret, struct err *err) must_check;
 
-/* A file with one cluster, user and context, all named "muster": server, token, ns, insecure. */
+/* A file with one cluster, user and context, all named "muster": server, ca_pem, token, ns,
+ * insecure. */
 void kubeconfig_write(struct buf *out, const struct client_config *config);
 
 #endif

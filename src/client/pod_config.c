@@ -61,8 +61,7 @@ int pod_config_load(struct arena *a, struct client_config *ret, struct err *err)
                                   .ns = ns ? ns : read_text(a, ACCOUNT_FOLDER "namespace")};
     if (!ret->token)
         ret->token = read_text(a, ACCOUNT_FOLDER "token");
-    if (!own)
-        ret->ca_pem = read_whole(a, ACCOUNT_FOLDER "ca.crt");
+    ret->ca_pem = own ? variable("MUSTER_CA") : read_whole(a, ACCOUNT_FOLDER "ca.crt");
     if (ret->server && ret->token)
         return 0;
     rc = err_set(err, ERR_UNAUTHORIZED, "this pod has no service account token");

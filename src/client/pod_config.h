@@ -5,7 +5,7 @@
 
 #include "client/kubeconfig.h"
 
-/* MUSTER_SERVER, MUSTER_TOKEN and MUSTER_NAMESPACE, else the files of
+/* MUSTER_SERVER, MUSTER_CA, MUSTER_TOKEN and MUSTER_NAMESPACE, else the files of
  * /var/run/secrets/kubernetes.io/serviceaccount with KUBERNETES_SERVICE_HOST and _PORT. */
 int pod_config_load(struct arena *a, struct client_config *ret, struct err *err) must_check;
 

@@ -398,12 +398,10 @@ struct remote *remote_new(const struct remote_options *o, struct err *err)
     r->tunnels = api_tunnels_new(o->loop, o->server);
     r->proxy = api_proxy_new(o->loop, o->server, err);
     if (r->live && r->tunnels && r->proxy)
-        r->httpd = httpd_new(&(struct httpd_options){.loop = o->loop,
-                                                     .address = o->listen,
-                                                     .loopback_only = true,
-                                                     .handle = handle,
-                                                     .arg = r},
-                             err);
+        r->httpd = httpd_new(
+            &(struct httpd_options){
+                .loop = o->loop, .address = o->listen, .handle = handle, .arg = r},
+            err);
     if (r->httpd)
         return r;
     (void)err_set(err, ERR_INTERNAL, "out of memory"); /* unless it was something else */

@@ -29,9 +29,8 @@ static const char left_out[] =
     "installed: <code>make</code>.</p></html>";
 
 /* Paths of the API, and what is mounted beside it: never a page, whoever asks. */
-static const char *const not_pages[] = {"/api",     "/apis",  "/openapi", "/version",
-                                        "/healthz", "/livez", "/readyz",  "/metrics",
-                                        "/token",   "/board", "/console"};
+static const char *const not_pages[] = {"/api",   "/apis",   "/openapi", "/version", "/healthz",
+                                        "/livez", "/readyz", "/metrics", "/board",   "/console"};
 
 static bool is_below(const char *path, const char *prefix)
 {

@@ -146,6 +146,8 @@ static int connect_tls(struct dial *d, const struct dial_options *o, struct err 
         (void)d->curl->easy_setopt(d->easy, CURLOPT_SSL_VERIFYHOST, 0L);
     }
     pems[0] = set_pem(d, CURLOPT_CAINFO, o->ca_pem);
+    if (o->ca_pem)
+        (void)d->curl->easy_setopt(d->easy, CURLOPT_CAPATH, NULL); /* and nobody else */
     pems[1] = set_pem(d, CURLOPT_SSLCERT, o->cert_pem);
     pems[2] = set_pem(d, CURLOPT_SSLKEY, o->key_pem);
     rc = perform(d, o->url, err);

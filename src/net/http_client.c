@@ -445,8 +445,10 @@ static void set_tls(struct http_exchange *x)
 {
     const struct http_client *c = x->client;
 
-    if (c->pem_fds[PEM_CA] >= 0)
+    if (c->pem_fds[PEM_CA] >= 0) {
         (void)c->curl->easy_setopt(x->easy, CURLOPT_CAINFO, c->pem_paths[PEM_CA]);
+        (void)c->curl->easy_setopt(x->easy, CURLOPT_CAPATH, NULL); /* and nobody else */
+    }
     if (c->pem_fds[PEM_CERT] >= 0)
         (void)c->curl->easy_setopt(x->easy, CURLOPT_SSLCERT, c->pem_paths[PEM_CERT]);
     if (c->pem_fds[PEM_KEY] >= 0)

@@ -1,6 +1,11 @@
 /*
  * httpd.c - drives libmicrohttpd from the loop.
  *
+ * Connections are accepted here: the library gets one when its first byte is there, which says
+ * whether it is TLS. Then the library's is one end of a pair of sockets (net/tls.h) and it sees
+ * only plain HTTP. MHD's own HTTPS was not chosen: an upgraded connection would stay in the
+ * library, on the loop's thread.
+ *
  * The library runs no thread of its own: its epoll descriptor is watched like any other, and
  * MHD_run does what is ready. A request that is not answered inside the handler is suspended (out
  * of the library's epoll set and time-outs) and resumed by its answer; a stream with nothing to say
@@ -41,11 +46,13 @@
 #define DRAIN_LIMIT_BYTES (16u * 1024u * 1024u) /* read and dropped so that a 413 can be read */
 #define KEPT_BODY_BYTES (16u * 1024u)           /* of memory a connection keeps between requests */
 #define RUNS_PER_TURN 4
+#define ACCEPTS_PER_TURN 64
 #define SWEEP_MS 5000
 #define CROWDED(limit) ((limit) - (limit) / 8) /* from here on the idle make room */
-#define DESCRIPTORS_WANTED 16384u
+#define DESCRIPTORS_WANTED 24576u
 
 enum conn_state {
+    CONN_ARRIVED,  /* nothing was sent yet: the library does not know it */
     CONN_IDLE,     /* between requests, or its header is arriving */
     CONN_READING,  /* header known, body arriving */
     CONN_HANDLING, /* the handler owes an answer */
@@ -66,7 +73,10 @@ struct conn {
     struct httpd *httpd;
     struct conn *prev, *next;
     struct conn *older, *newer; /* idle connections, see struct httpd */
-    struct MHD_Connection *mhd; /* NULL: closed, but an answer is still owed */
+    struct MHD_Connection *mhd; /* NULL: arrived; or closed, but an answer is still owed */
+    int fd;                     /* while it has only arrived */
+    struct loop_fd *first_byte; /* is waited for */
+    bool tls;
     enum conn_state state;
     bool suspended, out_of_memory;
     bool queued, leaving; /* among the idle; told to go, and no longer among them */
@@ -85,7 +95,12 @@ struct httpd {
     struct loop *loop;
     void (*handle)(void *arg, struct httpd_request *r);
     void *arg;
+    struct tls *tls; /* NULL: plain HTTP only */
     struct MHD_Daemon *daemon;
+    int listen_fd;
+    struct loop_fd *arrivals;
+    bool full;             /* no more are accepted until one goes */
+    struct conn *entering; /* while the library is given it */
     struct loop_fd *watch;
     struct loop_wake *again;
     struct clock_timer *timer, *sweep_timer;
@@ -98,6 +113,8 @@ struct httpd {
     bool run_pending;
     int64_t header_limit_ms, body_limit_ms;
 };
+
+static void first_byte_came(void *arg, unsigned events);
 
 /* --- running the library --------------------------------------------------------------- */
 
@@ -171,9 +188,11 @@ static void suspend(struct conn *c)
 
 static int conn_fd(const struct conn *c)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-        c->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info;
 
+    if (c->state == CONN_ARRIVED)
+        return c->fd;
+    info = MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
 }
 
@@ -209,7 +228,7 @@ static void join_idle(struct conn *c)
     c->queued = true;
 }
 
-/* The library reads the end and closes. */
+/* Who waits for its bytes reads the end and closes. */
 static void send_away(struct conn *c)
 {
     leave_idle(c);
@@ -234,7 +253,7 @@ static void make_room(struct httpd *h)
 static void set_state(struct conn *c, enum conn_state state)
 {
     leave_idle(c);
-    if (state == CONN_IDLE)
+    if (state == CONN_IDLE || state == CONN_ARRIVED)
         join_idle(c);
     c->state = state;
     c->since_ms = loop_monotonic_ms(c->httpd->loop);
@@ -248,9 +267,9 @@ static void sweep(void *arg)
 
     h->sweep_timer = NULL;
     for (struct conn *c = h->conns; c; c = c->next) {
-        int64_t limit = c->state == CONN_IDLE      ? h->header_limit_ms
-                        : c->state == CONN_READING ? h->body_limit_ms
-                                                   : INT64_MAX;
+        int64_t limit = c->state == CONN_IDLE || c->state == CONN_ARRIVED ? h->header_limit_ms
+                        : c->state == CONN_READING                        ? h->body_limit_ms
+                                                                          : INT64_MAX;
 
         if (now - c->since_ms > limit || (limit < INT64_MAX && peer_left(c)))
             send_away(c);
@@ -260,19 +279,19 @@ static void sweep(void *arg)
                                      sweep, h);
 }
 
-static struct conn *conn_new(struct httpd *h, struct MHD_Connection *mhd)
+static struct conn *conn_new(struct httpd *h, int fd)
 {
     struct conn *c = calloc(1, sizeof(*c));
 
     if (!c)
         return NULL;
     c->httpd = h;
-    c->mhd = mhd;
+    c->fd = fd;
     arena_init(&c->request.arena, HTTPD_REQUEST_MEMORY_BYTES);
     buf_init(&c->body_bytes, HTTPD_BODY_LIMIT_BYTES);
     list_push(&h->conns, c);
     h->conn_count++;
-    set_state(c, CONN_IDLE);
+    set_state(c, CONN_ARRIVED);
     make_room(h);
     if (!h->sweep_timer)
         h->sweep_timer = clock_start(loop_clock(h->loop), min_i64(SWEEP_MS, h->header_limit_ms),
@@ -333,26 +352,155 @@ static void conn_unlink(struct conn *c)
     list_remove(&c->httpd->conns, c);
     c->httpd->conn_count--;
     c->mhd = NULL;
+    if (c->httpd->full && c->httpd->arrivals)
+        c->httpd->full = loop_fd_change(c->httpd->arrivals, LOOP_READABLE) < 0;
 }
 
 static void connection_changed(void *cls, struct MHD_Connection *mhd, void **context,
                                enum MHD_ConnectionNotificationCode what)
 {
+    struct httpd *h = cls;
+    struct conn *c = *context;
+
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = conn_new(cls, mhd);
+        *context = c = h->entering;
+        c->mhd = mhd;
+        c->fd = -1;
+        set_state(c, CONN_IDLE);
         return;
     }
-    if (*context) {
-        struct conn *c = *context;
-
-        /* The library accepts again only on the run after the one that made room. */
-        if (c->httpd->conn_count >= CROWDED(c->httpd->conn_limit))
-            run_soon(c->httpd);
+    if (c) {
         conn_unlink(c);
         if (c->state != CONN_HANDLING)
             conn_free(c);
     }
     *context = NULL;
+}
+
+/* --- those who come ---------------------------------------------------------------------- */
+
+static void leave_early(struct conn *c)
+{
+    loop_fd_stop(c->first_byte);
+    if (c->fd >= 0)
+        (void)close(c->fd);
+    conn_unlink(c);
+    conn_free(c);
+}
+
+/* Reached by an address other than a loopback one. */
+static bool is_from_outside(int fd)
+{
+    struct sockaddr_storage here;
+    socklen_t len = sizeof(here);
+
+    return getsockname(fd, (struct sockaddr *)&here, &len) < 0 || !listen_is_loopback(&here);
+}
+
+static bool refuse_plain(const struct conn *c)
+{
+    static const char answer[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"
+                                 "Content-Type: text/plain\r\nContent-Length: 37\r\n\r\n"
+                                 "this server speaks TLS: use https://\n";
+    char dropped[4096];
+
+    if (!c->httpd->tls || !is_from_outside(c->fd))
+        return false;
+    /* Closed with something unread, what was sent would be lost too. */
+    (void)!recv(c->fd, dropped, sizeof(dropped), MSG_DONTWAIT);
+    (void)!send(c->fd, answer, strlen(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return true;
+}
+
+/* The library's own end; -1: none. The connection itself goes to who deciphers it. */
+static int put_tls_before(struct conn *c)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
+        return -1;
+    tls_serve(c->httpd->tls, c->fd, pair[1]);
+    c->fd = -1;
+    return pair[0];
+}
+
+static void enter(struct conn *c, unsigned char first)
+{
+    struct httpd *h = c->httpd;
+    struct sockaddr_storage peer = {.ss_family = AF_UNIX};
+    socklen_t len = sizeof(peer);
+    int fd = c->fd;
+
+    c->tls = h->tls && first == TLS_FIRST_BYTE;
+    if (!c->tls && refuse_plain(c)) {
+        leave_early(c);
+        return;
+    }
+    if (c->tls)
+        fd = put_tls_before(c);
+    else
+        (void)getpeername(fd, (struct sockaddr *)&peer, &len);
+    if (fd < 0) {
+        leave_early(c);
+        return;
+    }
+    h->entering = c;
+    c->fd = -1; /* the library closes it, also when it refuses */
+    (void)MHD_add_connection(h->daemon, fd, (struct sockaddr *)&peer, len);
+    h->entering = NULL;
+    if (!c->mhd)
+        leave_early(c);
+}
+
+static void look_at_first_byte(struct conn *c)
+{
+    unsigned char first;
+    ssize_t n = recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        if (!c->first_byte)
+            c->first_byte = loop_fd_watch(c->httpd->loop, c->fd, LOOP_READABLE, first_byte_came, c);
+        if (!c->first_byte)
+            leave_early(c);
+        return;
+    }
+    loop_fd_stop(c->first_byte);
+    c->first_byte = NULL;
+    if (n == 1)
+        enter(c, first);
+    else
+        leave_early(c);
+}
+
+static void first_byte_came(void *arg, unsigned events)
+{
+    (void)events;
+    look_at_first_byte(arg);
+}
+
+/* Without descriptors there is no more room either; the next who goes brings it. */
+static void accept_some(void *arg, unsigned events)
+{
+    struct httpd *h = arg;
+    int fd = 0;
+
+    (void)events;
+    for (int i = 0; i < ACCEPTS_PER_TURN && h->conn_count < h->conn_limit; i++) {
+        struct conn *c;
+
+        fd = accept4(h->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0)
+            break;
+        c = conn_new(h, fd);
+        if (c)
+            look_at_first_byte(c);
+        else
+            (void)close(fd);
+    }
+    h->full = h->conn_count >= h->conn_limit ||
+              (fd < 0 && h->conns && (errno == EMFILE || errno == ENFILE));
+    if (h->full)
+        (void)loop_fd_change(h->arrivals, 0);
 }
 
 /* The first the library tells of a request; what it returns is the request's context. */
@@ -511,6 +659,8 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
     if (!c)
         return MHD_NO;
     switch (c->state) {
+    case CONN_ARRIVED:
+        return MHD_NO;
     case CONN_IDLE:
         return header_arrived(c, method);
     case CONN_READING:
@@ -556,6 +706,11 @@ void httpd_each_header(const struct httpd_request *r, httpd_header_fn *fn, void 
     struct header_walk w = {.fn = fn, .arg = arg};
 
     (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, show_header, &w);
+}
+
+bool httpd_is_tls(const struct httpd_request *r)
+{
+    return ((const struct conn *)r)->tls;
 }
 
 struct joined {
@@ -784,24 +939,25 @@ printf_like(2, 0) static void library_says(void *cls, const char *fmt, va_list a
     log_debug("http: %s", line);
 }
 
-/* Half of the descriptors we may have: files, pods and streams need some as well. */
-static size_t connection_limit(unsigned asked)
+/* Half of the descriptors we may have: files, pods and streams need some as well. With TLS a
+ * connection takes three. */
+static size_t connection_limit(const struct httpd_options *o)
 {
     struct rlimit limit;
-    size_t n = asked ? asked : HTTPD_CONNECTION_LIMIT;
+    size_t n = o->connection_limit ? o->connection_limit : HTTPD_CONNECTION_LIMIT;
 
-    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? n : min_size(n, limit.rlim_cur / 2);
+    return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? n
+                                                : min_size(n, limit.rlim_cur / (o->tls ? 5 : 2));
 }
 
-static struct MHD_Daemon *start_daemon(struct httpd *h, int fd)
+static struct MHD_Daemon *start_daemon(struct httpd *h)
 {
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE |
-                     MHD_USE_ERROR_LOG;
+    unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
+                     MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG;
 
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, h,                   /* */
         MHD_OPTION_EXTERNAL_LOGGER, library_says, NULL,       /* first: covers the others */
-        MHD_OPTION_LISTEN_SOCKET, fd,                         /* */
         MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h,  /* */
         MHD_OPTION_NOTIFY_COMPLETED, request_ends, h,         /* */
         MHD_OPTION_URI_LOG_CALLBACK, request_begins, h,       /* */
@@ -811,20 +967,20 @@ static struct MHD_Daemon *start_daemon(struct httpd *h, int fd)
         MHD_OPTION_END);
 }
 
-static int start(struct httpd *h, int fd, struct err *err)
+static int start(struct httpd *h, const struct tls_options *tls, struct err *err)
 {
     const union MHD_DaemonInfo *info;
 
-    h->daemon = start_daemon(h, fd);
-    if (!h->daemon) {
-        (void)close(fd);
+    h->daemon = start_daemon(h);
+    if (!h->daemon)
         return err_set(err, ERR_INTERNAL, "cannot start the HTTP server");
-    }
+    h->tls = tls ? tls_new(tls) : NULL;
+    h->arrivals = loop_fd_watch(h->loop, h->listen_fd, LOOP_READABLE, accept_some, h);
     info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     h->watch = info ? loop_fd_watch(h->loop, info->epoll_fd, LOOP_READABLE, epoll_ready, h) : NULL;
     h->again = loop_wake_new(h->loop, run_again, h);
     h->no_memory = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    if (!h->watch || !h->again || !h->no_memory)
+    if (!h->watch || !h->arrivals || !h->again || !h->no_memory || (tls && !h->tls))
         return err_set(err, ERR_INTERNAL, "cannot start the HTTP server: out of memory");
     return 0;
 }
@@ -837,7 +993,6 @@ static int64_t limit_ms(unsigned asked_s, unsigned ceiling_s)
 struct httpd *httpd_new(const struct httpd_options *options, struct err *err)
 {
     struct httpd *h = calloc(1, sizeof(*h));
-    int fd;
 
     if (!h) {
         (void)err_set(err, ERR_UNAVAILABLE, "out of memory");
@@ -851,9 +1006,9 @@ struct httpd *httpd_new(const struct httpd_options *options, struct err *err)
     h->held_limit_bytes = options->bodies_limit_bytes ? options->bodies_limit_bytes
                                                       : HTTPD_BODIES_LIMIT_BYTES;
     descriptors_raise(DESCRIPTORS_WANTED); /* the usual 1024 is less than we can serve */
-    h->conn_limit = connection_limit(options->connection_limit);
-    fd = listen_open(options->address, options->loopback_only, &h->port, err);
-    if (fd < 0 || start(h, fd, err) < 0) {
+    h->conn_limit = connection_limit(options);
+    h->listen_fd = listen_open(options->address, !options->tls, &h->port, err);
+    if (h->listen_fd < 0 || start(h, options->tls, err) < 0) {
         httpd_free(h);
         return NULL;
     }
@@ -865,10 +1020,20 @@ void httpd_free(struct httpd *h)
     if (!h)
         return;
     loop_fd_stop(h->watch);
-    for (struct conn *c = h->conns; c; c = c->next)
-        resume(c); /* the library refuses to stop with suspended connections */
+    loop_fd_stop(h->arrivals);
+    h->arrivals = NULL;
+    if (h->listen_fd >= 0)
+        (void)close(h->listen_fd);
+    for (struct conn *c = h->conns, *next; c; c = next) {
+        next = c->next;
+        if (c->state == CONN_ARRIVED)
+            leave_early(c);
+        else
+            resume(c); /* the library refuses to stop with suspended connections */
+    }
     if (h->daemon)
         MHD_stop_daemon(h->daemon);
+    tls_free(h->tls);
     clock_stop(loop_clock(h->loop), h->timer);
     clock_stop(loop_clock(h->loop), h->sweep_timer);
     loop_wake_free(h->again);

@@ -13,6 +13,7 @@
 #include "base/blob.h"
 #include "base/err.h"
 #include "loop/loop.h"
+#include "net/tls.h"
 #include "port/stream.h"
 
 /* The ceilings. A body over the limit reaches the handler marked too_large, without its bytes. */
@@ -21,8 +22,9 @@
 #define HTTPD_BODIES_LIMIT_BYTES (128u * 1024u * 1024u)  /* of all requests together; then 503 */
 #define HTTPD_CONNECTION_LIMIT 4096u /* more wait in the kernel's queue; the idle make room */
 #define HTTPD_IDLE_TIMEOUT_S 120u    /* nothing sent or received; idle streams are exempt */
-#define HTTPD_HEADER_TIMEOUT_S 150u  /* to a whole header, since the connection was last free */
-#define HTTPD_BODY_TIMEOUT_S 60u     /* from the header to the end of the body */
+#define HTTPD_HEADER_TIMEOUT_S                                                                     \
+    150u /* to a whole header (a TLS handshake before it), since the connection was last free */
+#define HTTPD_BODY_TIMEOUT_S 60u /* from the header to the end of the body */
 #define HTTPD_HEADER_JOIN_LIMIT_BYTES 4096u
 
 struct httpd;
@@ -45,7 +47,9 @@ struct httpd_header {
 struct httpd_options {
     struct loop *loop;
     const char *address; /* "127.0.0.1:7447", "[::1]:0", "localhost:0"; port 0: a free one */
-    bool loopback_only;  /* refuse any other address with a sentence */
+    /* With it a connection may be TLS, and one that does not come over the loopback must be;
+     * without it any other address than a loopback one is refused with a sentence. */
+    const struct tls_options *tls;
     /* Called once per request. It must call httpd_reply, httpd_stream or
      * httpd_upgrade once, now or later. */
     void (*handle)(void *arg, struct httpd_request *r);
@@ -69,6 +73,8 @@ void httpd_end_session(struct httpd *h, uint64_t session, const struct httpd_req
 
 /* A request header's first value or NULL; case of the name does not matter. Only inside handle. */
 const char *httpd_header(const struct httpd_request *r, const char *name);
+/* Whether it came enciphered. */
+bool httpd_is_tls(const struct httpd_request *r);
 /* All values of a header, with ", " between them, in the request's arena; "" without any. NULL when
  * they are too long. Only inside handle. */
 const char *httpd_header_joined(struct httpd_request *r, const char *name);

@@ -68,7 +68,17 @@ static bool is_loopback(const struct address *a)
 {
     if (a->u.any.sa_family == AF_INET)
         return ntohl(a->u.v4.sin_addr.s_addr) >> 24 == 127;
+    if (IN6_IS_ADDR_V4MAPPED(&a->u.v6.sin6_addr))
+        return a->u.v6.sin6_addr.s6_addr[12] == 127;
     return IN6_IS_ADDR_LOOPBACK(&a->u.v6.sin6_addr);
+}
+
+bool listen_is_loopback(const struct sockaddr_storage *address)
+{
+    struct address a;
+
+    memcpy(&a.u, address, sizeof(a.u));
+    return is_loopback(&a);
 }
 
 static int bind_and_listen(int fd, struct address *a, unsigned *ret_port)

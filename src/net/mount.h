@@ -10,7 +10,7 @@
 struct transport;
 
 struct mount_request {
-    struct httpd_request *http; /* its path is whole, without a token before it */
+    struct httpd_request *http;
     /* As the API would decide for who asks; name "" for a collection. Only until the request is
      * answered. */
     bool (*may)(const struct mount_request *r, const char *verb, const char *group,

@@ -34,9 +34,10 @@ static int check_host(const char *host, struct err *err)
                    host ? host : "");
 }
 
-static int check_origin(const char *origin, const char *host, struct err *err)
+static int check_origin(const struct httpd_request *http, const char *origin, struct err *err)
 {
-    static const char scheme[] = "http://";
+    const char *scheme = httpd_is_tls(http) ? "https://" : "http://";
+    const char *host = httpd_header(http, "Host");
 
     if (!origin)
         return 0;
@@ -82,9 +83,9 @@ int place_check(const struct httpd_request *http, struct err *err)
     const char *host = httpd_header(http, "Host");
     int rc = check_once(http, err);
 
-    if (rc == 0)
+    if (rc == 0 && !(host && httpd_is_tls(http)))
         rc = check_host(host, err);
-    return rc == 0 ? check_origin(httpd_header(http, "Origin"), host, err) : rc;
+    return rc == 0 ? check_origin(http, httpd_header(http, "Origin"), err) : rc;
 }
 
 /* --- origins of programs ------------------------------------------------------------------ */
@@ -127,7 +128,7 @@ int place_check_app(const struct httpd_request *http, struct err *err)
         return err_set(err, ERR_FORBIDDEN, "changes and WebSockets need an Origin here");
     if (httpd_header(http, "Service-Worker"))
         return err_set(err, ERR_FORBIDDEN, "there are no service workers here");
-    return check_origin(origin, httpd_header(http, "Host"), err);
+    return check_origin(http, origin, err);
 }
 
 const char *place_port(const struct httpd_request *http)

@@ -1,7 +1,8 @@
 /*
  * place.h - a server on the loopback and the pages in its user's browser. Any page can reach the
  * port; it cannot read a token, but it need not get that far: a Host that is not this machine's
- * (DNS rebinding) and an Origin that is not ours are refused first.
+ * (DNS rebinding) and an Origin that is not ours are refused first. Over TLS any Host will do: the
+ * certificate has our names only.
  */
 #ifndef MUSTER_NET_PLACE_H
 #define MUSTER_NET_PLACE_H

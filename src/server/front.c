@@ -102,30 +102,8 @@ static const char *basic_password(struct arena *a, const char *text)
 }
 
 /*
- * Where the path begins when the token stands before it: /token/TOKEN/api/... NULL when it does not
- * stand there, or is wrong.
- */
-static const char *path_after_token(struct server *s, struct arena *a, const char *path,
-                                    const struct caller **ret)
-{
-    static const char prefix[] = "/token/";
-    const char *given, *rest;
-    size_t len;
-
-    if (strncmp(path, prefix, strlen(prefix)) != 0)
-        return NULL;
-    given = path + strlen(prefix);
-    len = strcspn(given, "/");
-    rest = given + len;
-    given = arena_strndup(a, given, len);
-    return given && front_knows_token(s, a, given, ret) ? (*rest ? rest : "/") : NULL;
-}
-
-/*
- * The token comes as a bearer token, as the password of basic authentication whoever the user, or
- * in the path; a browser's session only as a bearer token. kubectl sends no credentials of a
- * kubeconfig over plain HTTP, only what its server's address holds; and of that, a current kubectl
- * refuses a user and password when it opens a WebSocket. So its address holds the token as a path.
+ * The token comes as a bearer token, or as the password of basic authentication whoever the user; a
+ * browser's session only as a bearer token.
  */
 static int check_token(struct server *s, struct httpd_request *http, const struct caller **ret,
                        struct err *err)
@@ -146,12 +124,6 @@ static int check_token(struct server *s, struct httpd_request *http, const struc
 static int check_access(struct server *s, struct httpd_request *http, const struct caller **ret,
                         struct err *err)
 {
-    const char *path = path_after_token(s, &http->arena, http->path, ret);
-
-    if (path)
-        http->path = path;
-    if (path)
-        return 0;
     *ret = &caller_anonymous;
     if (route_is_open(http->method, http->path) || login_is_open(http))
         return 0;
@@ -323,10 +295,11 @@ static void handle(void *arg, struct httpd_request *http)
 
 /* --- start and end --------------------------------------------------------------------- */
 
-int server_listen(struct server *s, const char *address, const char *token, struct err *err)
+int server_listen(struct server *s, const char *address, const char *token,
+                  const struct tls_options *tls, struct err *err)
 {
     struct httpd_options o = {
-        .loop = s->loop, .address = address, .loopback_only = true, .handle = handle, .arg = s};
+        .loop = s->loop, .address = address, .tls = tls, .handle = handle, .arg = s};
 
     if (!token || !*token)
         return err_set(err, ERR_BAD_REQUEST, "a server without a token would be open to everybody");

@@ -28,10 +28,11 @@ struct server *server_new(const struct server_options *options, struct err *err)
  * still on its way are finished by store_close, which comes afterwards. */
 void server_free(struct server *s);
 
-/* Serves HTTP on a loopback address ("127.0.0.1:7447", "[::1]:0"); anything else is refused. Who
- * asks must show the token. At most one address. */
+/* Serves HTTP ("127.0.0.1:7447", "[::1]:0"), on the same port with TLS and, over the loopback,
+ * without. tls NULL: without only, and any other address is refused. Who asks must show the token.
+ * At most one address. */
 int server_listen(struct server *s, const char *address, const char *token,
-                  struct err *err) must_check;
+                  const struct tls_options *tls, struct err *err) must_check;
 unsigned server_port(const struct server *s); /* 0 when not listening */
 
 /* Serves the path prefix ("/board") and what is below it with fn: on the same port, behind the same

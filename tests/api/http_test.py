@@ -3,8 +3,10 @@
 must see every write once and in order, and a server that is killed in the middle."""
 import http.client
 import json
+import os
 import pathlib
 import socket
+import ssl
 import sys
 import threading
 import unittest
@@ -24,8 +26,8 @@ def config_map(name, **data):
 class Watch:
     """A watch read by a thread of its own until it has seen the object named end."""
 
-    def __init__(self, daemon, query, end):
-        self.connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=harness.PATIENCE)
+    def __init__(self, daemon, query, end, connection=None):
+        self.connection = connection or http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=harness.PATIENCE)
         self.connection.request("GET", f"{CONFIG_MAPS}?watch=true&{query}",
                                 headers={"Authorization": f"Bearer {daemon.token}"})
         self.answer = self.connection.getresponse()
@@ -208,6 +210,189 @@ class Http(unittest.TestCase):
             if descriptors() <= before + 2:
                 return
         self.fail(f"{descriptors()} descriptors, {before} before")
+
+
+class Tls(harness.WithDaemon):
+    options = ("--only", "api")
+
+    def raw(self):
+        one = socket.create_connection(("127.0.0.1", self.daemon.port), timeout=harness.PATIENCE)
+        self.addCleanup(one.close)
+        return one
+
+    def connect(self, context=None, name="127.0.0.1"):
+        one = (context or self.daemon.tls_context()).wrap_socket(self.raw(), server_hostname=name)
+        self.addCleanup(one.close)
+        return one
+
+    def https(self):
+        one = http.client.HTTPSConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE,
+                                          context=self.daemon.tls_context())
+        self.addCleanup(one.close)
+        return one
+
+    def ask(self, connection, method, path, body=None):
+        connection.request(method, path, json.dumps(body) if body is not None else None,
+                           {"Authorization": f"Bearer {self.daemon.token}", "Content-Type": "application/json"})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def still_serves(self):
+        self.assertEqual(self.daemon.request("GET", CONFIG_MAPS)[0], 200)
+        self.assertEqual(self.ask(self.https(), "GET", CONFIG_MAPS)[0], 200)
+
+    def test_the_certificate_has_the_servers_names_and_no_others(self):
+        for name in ("127.0.0.1", "::1", "localhost", "kubernetes.default.svc", socket.gethostname()):
+            with self.subTest(name=name):
+                self.assertGreaterEqual(self.connect(name=name).version(), "TLSv1.2")
+        with self.assertRaises(ssl.SSLCertVerificationError):
+            self.connect(name="evil.example")
+        with self.assertRaises(ssl.SSLCertVerificationError):
+            self.connect(ssl.create_default_context())  # the machine's authorities do not know it
+
+    def test_old_versions_are_refused(self):
+        for version, taken in ((ssl.TLSVersion.TLSv1, False), (ssl.TLSVersion.TLSv1_1, False),
+                               (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True)):
+            context = self.daemon.tls_context()
+            context.set_ciphers("ALL:@SECLEVEL=0")  # or this side would refuse them
+            context.minimum_version = context.maximum_version = version
+            with self.subTest(version=version):
+                if taken:
+                    self.connect(context)
+                else:
+                    with self.assertRaisesRegex(ssl.SSLError, "(?i)protocol.version"):
+                        self.connect(context)
+
+    def test_plain_and_tls_on_one_port(self):
+        """Also beside somebody who says nothing."""
+        self.raw()
+        tls, plain = self.https(), http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
+        self.addCleanup(plain.close)
+        for number in range(3):
+            name = f"both-{number}"
+            self.assertEqual(self.ask(tls, "POST", CONFIG_MAPS, config_map(name))[0], 201)
+            self.assertEqual(self.ask(plain, "DELETE", f"{CONFIG_MAPS}/{name}")[0], 200)
+
+    def test_a_handshake_in_pieces(self):
+        hello = harness.client_hello()
+        slow = self.raw()
+        for piece in (hello[:1], hello[1:100], hello[100:]):
+            self.still_serves()
+            slow.sendall(piece)
+        self.assertEqual(slow.recv(2), b"\x16\x03")
+
+    def test_garbage_after_the_first_byte(self):
+        for garbage in (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x03\x01" + b"\xff" * 2000,
+                        b"\x03\x01\x00\x05\x01\xff\xff\xff\xff", b"\0" * 100000):
+            with self.subTest(garbage=garbage[:10]):
+                one = self.raw()
+                try:
+                    one.sendall(b"\x16" + garbage)
+                    one.shutdown(socket.SHUT_WR)
+                    while one.recv(4096):  # at most an alert
+                        pass
+                except OSError:  # it may be closed already
+                    pass
+                self.still_serves()
+
+    def test_what_is_garbled_later_ends_the_connection(self):
+        one = self.connect()
+        one.sendall(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertIn(b"200 OK", one.recv(4096))
+        below = socket.socket(fileno=os.dup(one.fileno()))
+        self.addCleanup(below.close)
+        below.settimeout(harness.PATIENCE)
+        below.sendall(b"\x17\x03\x03\x00\x20" + b"\xee" * 32)
+        try:
+            while below.recv(4096):
+                pass
+        except ConnectionError:
+            pass
+        self.still_serves()
+
+    def test_large_bodies_both_ways(self):
+        connection = self.https()
+        self.assertEqual(self.ask(connection, "POST", CONFIG_MAPS, config_map("large", text="x" * 1_000_000))[0], 201)
+        status, found = self.ask(connection, "GET", f"{CONFIG_MAPS}/large")
+        self.assertEqual((status, len(found["data"]["text"])), (200, 1_000_000))
+        status, refused = self.ask(connection, "POST", CONFIG_MAPS, config_map("huge", text="x" * 3_500_000))
+        self.assertEqual((status, refused["reason"]), (413, "RequestEntityTooLarge"))
+        self.assertEqual(self.ask(self.https(), "DELETE", f"{CONFIG_MAPS}/large")[0], 200)
+
+    def test_a_client_that_reads_slowly_gets_everything(self):
+        for number in range(8):
+            self.daemon.call("POST", CONFIG_MAPS, config_map(f"slow-{number}", text=str(number) * 900_000))
+        one = self.connect()
+        one.sendall((f"GET {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                     f"Authorization: Bearer {self.daemon.token}\r\n\r\n").encode())
+        self.still_serves()  # nothing of it was read yet
+        answer = http.client.HTTPResponse(one)
+        answer.begin()
+        self.assertEqual(sum(len(item["data"].get("text", "")) for item in json.loads(answer.read())["items"]
+                             if item["metadata"]["name"].startswith("slow-")), 8 * 900_000)
+        self.daemon.call("DELETE", CONFIG_MAPS)
+
+    def test_watches(self):
+        watches = [Watch(self.daemon, "", "end", self.https()) for _ in range(20)]
+        self.daemon.call("POST", CONFIG_MAPS, config_map("end"))
+        for watch in watches:
+            self.assertEqual([event["object"]["metadata"]["name"] for event in watch.result()][-1], "end")
+        self.daemon.call("DELETE", f"{CONFIG_MAPS}/end")
+
+    def test_vanished_clients_cost_nothing(self):
+        def descriptors():
+            return len(list(pathlib.Path(f"/proc/{self.daemon.process.pid}/fd").iterdir()))
+        self.still_serves()
+        before = descriptors()
+        found = [self.connect() for _ in range(30)]
+        for one in found:
+            one.sendall((f"GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\nHost: localhost\r\n"
+                         f"Authorization: Bearer {self.daemon.token}\r\n\r\n").encode())
+            self.assertIn(b"200 OK", one.recv(4096))
+        found += [self.raw() for _ in range(30)]
+        for one in found[30:]:
+            one.sendall(harness.client_hello()[:50])
+        for one in found:
+            one.close()
+        for _ in range(1000):
+            self.daemon.call("GET", "/api/v1/namespaces/default")
+            if descriptors() <= before + 2:
+                return
+        self.fail(f"{descriptors()} descriptors, {before} before")
+
+    def test_a_host_and_a_page(self):
+        """Over TLS the certificate says who we are; an Origin must be ours all the same."""
+        port = self.daemon.port
+        for host, origin, code in (("machine.example", None, 200), (f"localhost:{port}", f"https://localhost:{port}", 200),
+                                   (f"localhost:{port}", f"http://localhost:{port}", 403),
+                                   (f"localhost:{port}", "https://evil.example", 403)):
+            with self.subTest(host=host, origin=origin):
+                connection = self.https()
+                connection.request("GET", CONFIG_MAPS, headers={"Host": host, "Authorization": f"Bearer {self.daemon.token}",
+                                                                **({"Origin": origin} if origin else {})})
+                self.assertEqual(connection.getresponse().status, code)
+
+
+class Elsewhere(unittest.TestCase):
+    def test_plain_http_is_for_the_loopback_only(self):
+        """Reached by another address the server wants TLS."""
+        address = harness.other_address()
+        if not address:
+            self.skipTest("this machine has no address but the loopback's")
+        daemon = harness.Daemon("--only", "api", "--listen", "0.0.0.0:0")
+        self.addCleanup(lambda: self.assertEqual(daemon.close(), []))
+        plain = http.client.HTTPConnection(address, daemon.port, timeout=harness.PATIENCE)
+        self.addCleanup(plain.close)
+        plain.request("GET", "/readyz")
+        answer = plain.getresponse()
+        self.assertEqual((answer.status, answer.read()), (400, b"this server speaks TLS: use https://\n"))
+        one = daemon.tls_context().wrap_socket(socket.create_connection((address, daemon.port), timeout=harness.PATIENCE),
+                                               server_hostname="localhost")
+        self.addCleanup(one.close)
+        one.sendall(b"GET /readyz HTTP/1.1\r\nHost: " + address.encode() + b"\r\n\r\n")
+        self.assertIn(b"200 OK", one.recv(4096))
+        self.assertEqual(daemon.request("GET", CONFIG_MAPS)[0], 200)
+        self.assertIn(f"server: https://127.0.0.1:{daemon.port}\n", daemon.cli("kubeconfig").stdout)
 
 
 if __name__ == "__main__":

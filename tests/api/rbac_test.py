@@ -389,11 +389,10 @@ class Kubectl:
         self.home = tempfile.mkdtemp(prefix="muster-kubectl-")
         self.addCleanup(shutil.rmtree, self.home, True)
 
-    def kubectl(self, *arguments, code=0, server=None):
+    def kubectl(self, *arguments, code=0, config=None):
         environment = {"HOME": self.home, "PATH": os.environ["PATH"],
-                       "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
-        done = subprocess.run([str(harness.ROOT / f"build/bin/kubectl-{self.version}"),
-                               *(["--server", server] if server else []), *arguments],
+                       "KUBECONFIG": config or os.path.join(self.daemon.folder, "kubeconfig")}
+        done = subprocess.run([str(harness.ROOT / f"build/bin/kubectl-{self.version}"), *arguments],
                               capture_output=True, text=True, env=environment, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
@@ -411,13 +410,12 @@ class Kubectl:
         self.assertIn("ServiceAccount  launcher  default", self.kubectl("describe", "rolebinding", "launcher"))
         self.assertIn("launcher", self.kubectl("describe", "sa", "launcher"))
         self.assertIn("default", self.kubectl("get", "sa"))
-        token = self.account_token()
-        server = f"http://127.0.0.1:{self.daemon.port}/token/{token}"
-        self.assertIn("yes", self.kubectl("auth", "can-i", "get", "pods/a", server=server))
-        self.assertIn("no", self.kubectl("auth", "can-i", "get", "pods/b", server=server, code=1))
-        self.assertIn("no", self.kubectl("auth", "can-i", "delete", "pods", server=server, code=1))
-        self.assertIn("[get list]", self.kubectl("auth", "can-i", "--list", server=server))
-        refused = self.kubectl("get", "nodes", server=server, code=1)
+        config = self.daemon.kubeconfig(self.account_token())
+        self.assertIn("yes", self.kubectl("auth", "can-i", "get", "pods/a", config=config))
+        self.assertIn("no", self.kubectl("auth", "can-i", "get", "pods/b", config=config, code=1))
+        self.assertIn("no", self.kubectl("auth", "can-i", "delete", "pods", config=config, code=1))
+        self.assertIn("[get list]", self.kubectl("auth", "can-i", "--list", config=config))
+        refused = self.kubectl("get", "nodes", config=config, code=1)
         self.assertIn('nodes is forbidden: User "system:serviceaccount:default:launcher" cannot list', refused)
 
 
@@ -437,8 +435,8 @@ class KubectlNew(Kubectl, unittest.TestCase):
 
     def test_who_am_i(self):
         self.kubectl("create", "sa", "launcher")
-        server = f"http://127.0.0.1:{self.daemon.port}/token/{self.account_token()}"
-        self.assertIn("system:serviceaccount:default:launcher", self.kubectl("auth", "whoami", server=server))
+        config = self.daemon.kubeconfig(self.account_token())
+        self.assertIn("system:serviceaccount:default:launcher", self.kubectl("auth", "whoami", config=config))
 
 
 if __name__ == "__main__":

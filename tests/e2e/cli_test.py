@@ -58,12 +58,10 @@ class WithoutDaemon(unittest.TestCase):
         self.assertRegex(self.daemon.cli("version").stdout, r"^muster \d+\.\d+\.\d+\n$")
 
     def test_bad_listen(self):
-        done = self.daemon.cli("up", "--listen", "0.0.0.0:0")
-        self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("hint:", done.stderr)
         done = self.daemon.cli("up", "--detach", "--listen", "nonsense")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertTrue(done.stderr.startswith("error: "), done.stderr)
+        self.assertIn("hint:", done.stderr)
 
     def test_colour_is_asked_for(self):
         plain = self.daemon.cli("rnu")
@@ -89,13 +87,13 @@ class Up(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         folder = pathlib.Path(self.daemon.folder)
         lines = done.stdout.splitlines()
-        self.assertRegex(lines[0], r"^muster \S+ is up at http://127\.0\.0\.1:\d+$")
+        self.assertRegex(lines[0], r"^muster \S+ is up at https://127\.0\.0\.1:\d+$")
         self.assertIn(f"export KUBECONFIG={folder}/kubeconfig", lines[1])
         self.assertIn(f"{folder}/muster.log", lines[2])
-        for name, mode in (("", 0o700), ("token", 0o600), ("kubeconfig", 0o600), ("muster.db", 0o600), ("muster.log", 0o600)):
+        for name, mode in (("", 0o700), ("token", 0o600), ("kubeconfig", 0o600), ("ca.pem", 0o600), ("muster.db", 0o600), ("muster.log", 0o600)):
             self.assertEqual((folder / name).stat().st_mode & 0o777, mode, name)
-        address = lines[0].split("http://")[1]
-        self.assertIn(f"http://{address}/token/", self.daemon.cli("kubeconfig").stdout)
+        address = lines[0].split("https://")[1]
+        self.assertIn(f"server: https://{address}\n", self.daemon.cli("kubeconfig").stdout)
         self.assertEqual(self.daemon.cli("kubeconfig", "--path").stdout, f"{folder}/kubeconfig\n")
         # a second one says who holds the folder
         pid = (folder / "muster.pid").read_text().split()[0]

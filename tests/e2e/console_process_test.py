@@ -2,16 +2,13 @@
 """`muster console`: the way in on one machine, and the console as a process of its own before another API server, plain
 and behind TLS, with the rights of who signed in and no other."""
 import base64
+import contextlib
 import http.client
 import json
 import os
 import pathlib
 import pty
 import re
-import select
-import shutil
-import socket
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -29,87 +26,13 @@ ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 PODS = harness.PODS.format(ns="default")
 
 
-class TlsDoor:
-    """A port that takes TLS and hands what is inside to another: an API server as clusters have them."""
-
-    def __init__(self, folder, port):
-        self.target = port
-        self.cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                        "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key,
-                        "-out", self.cert], check=True, capture_output=True)
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(self.cert, key)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.start(self.accept)
-
-    def start(self, function, *arguments):
-        threading.Thread(target=function, args=arguments, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            self.start(self.serve, client)
-
-    def serve(self, client):
-        try:
-            inside = self.context.wrap_socket(client, server_side=True)
-            server = socket.create_connection(("127.0.0.1", self.target))
-        except OSError:
-            client.close()
-            return
-        # One thread for both ways: an SSL object is not for two.
-        inside.setblocking(False)
-        waiting = b""
-        try:
-            while True:
-                ready = select.select([inside, server], [], [])[0] if not inside.pending() else [inside]
-                if inside in ready:
-                    try:
-                        data = inside.recv(65536)
-                    except ssl.SSLWantReadError:
-                        continue
-                    if not data:
-                        break
-                    server.sendall(data)
-                if server in ready:
-                    waiting = server.recv(65536)
-                    if not waiting:
-                        break
-                    while waiting:
-                        try:
-                            waiting = waiting[inside.send(waiting):]
-                        except ssl.SSLWantWriteError:
-                            select.select([], [inside], [])
-        except OSError:
-            pass
-        inside.close()
-        server.close()
-
-    def close(self):
-        self.listener.close()
-
-
 class Console:
     """One `muster console --kubeconfig`, and a browser's requests to it."""
 
     def __init__(self, daemon, server, token=None, ca=None):
         self.daemon = daemon
-        cluster = {"server": server}
-        if ca:
-            cluster["certificate-authority-data"] = base64.b64encode(pathlib.Path(ca).read_bytes()).decode()
-        config = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
-                  "clusters": [{"name": "c", "cluster": cluster}],
-                  "users": [{"name": "c", "user": {"token": token} if token else {}}],
-                  "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c", "namespace": "default"}}]}
-        file = tempfile.NamedTemporaryFile("w", dir=daemon.folder, suffix=".kubeconfig", delete=False)
-        with file:
-            json.dump(config, file)
-        self.process = daemon.spawn("console", "--kubeconfig", file.name, "--listen", "127.0.0.1:0", "--print",
+        file = daemon.kubeconfig(token, server, ca)
+        self.process = daemon.spawn("console", "--kubeconfig", file, "--listen", "127.0.0.1:0", "--print",
                                     stdout=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
         self.port = int(re.match(r"http://127\.0\.0\.1:(\d+)/", self.address)[1])
@@ -163,7 +86,7 @@ class WayIn(harness.DaemonTest):
                 self.assertEqual(connection.getresponse().status, wanted)
                 connection.close()
 
-    def test_opens_a_browser_where_there_is_one(self):
+    def test_a_browser_is_started_without_a_secret(self):
         with tempfile.TemporaryDirectory() as folder:
             opener, opened = pathlib.Path(folder, "xdg-open"), pathlib.Path(folder, "opened")
             os.mkfifo(opened)
@@ -174,11 +97,29 @@ class WayIn(harness.DaemonTest):
                                    env={**self.daemon.environment, "DISPLAY": ":0",
                                         "PATH": f"{folder}:{os.environ['PATH']}"})
             os.close(end)
-            address = opened.read_text()
+            argument = opened.read_text()
             self.assertEqual(ran.wait(harness.PATIENCE), 0)
-            self.assertIn(address, os.read(terminal, 4096).decode())
-            self.assertIn("/login?code=", address)
+            address = os.read(terminal, 4096).decode().strip()
+            self.assertRegex(address, r"^http://127\.0\.0\.1:\d+/login\?code=")
+            self.assertEqual(argument, f"{self.daemon.folder}/open.html")
+            self.assertEqual(os.stat(argument).st_mode & 0o777, 0o600)
+            self.assertIn(f'content="0;url={address}"', pathlib.Path(argument).read_text())
             os.close(terminal)
+
+    def test_no_command_line_has_the_token(self):
+        """Everybody on the machine can read them."""
+        self.daemon.create(harness.job("seen", ["sleep", "1000"], replicas=1))
+        self.daemon.wait_running("seen", 1)
+        config = os.path.join(self.daemon.folder, "kubeconfig")
+        followers = [self.daemon.spawn("logs", "-f", "seen"), self.daemon.spawn("controller", "--kubeconfig", config),
+                     self.daemon.spawn("exec", "seen", "--", "sleep", "1000")]
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: any(
+            "sleep 1000" in line for line in self.daemon.pod_processes().values()), "the command to run")
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                self.assertNotIn(self.daemon.token.encode(), pathlib.Path("/proc", pid, "cmdline").read_bytes())
+        self.assertEqual([one.poll() for one in followers], [None] * 3)
+        self.daemon.cli("rm", "seen")
 
     def test_says_what_is_wrong(self):
         for options, environment, code, words in (
@@ -199,10 +140,8 @@ class Process(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.daemon = harness.Daemon()
-        cls.folder = tempfile.mkdtemp(prefix="muster-tls-")
-        cls.door = TlsDoor(cls.folder, cls.daemon.port) if cls.tls else None
-        server = f"https://127.0.0.1:{cls.door.port}" if cls.tls else f"http://127.0.0.1:{cls.daemon.port}"
-        cls.console = Console(cls.daemon, server, cls.daemon.token, cls.door.cert if cls.tls else None)
+        server = f"http{'s' if cls.tls else ''}://127.0.0.1:{cls.daemon.port}"
+        cls.console = Console(cls.daemon, server, cls.daemon.token)
         cls.daemon.call("POST", ACCOUNTS, {"metadata": {"name": "guest"}})
         for kind, body in (("roles", {"rules": [{"apiGroups": [""], "resources": ["configmaps"],
                                                  "verbs": ["list", "watch", "create"]}]}),
@@ -219,9 +158,6 @@ class Process(unittest.TestCase):
     def tearDownClass(cls):
         cls.console.close()
         wrong = cls.daemon.close()
-        if cls.door:
-            cls.door.close()
-        shutil.rmtree(cls.folder, ignore_errors=True)
         if wrong:
             raise AssertionError("\n".join(wrong))
 
@@ -429,15 +365,15 @@ class ProcessTls(Process):
     tls = True
 
     def test_another_authority_is_not_trusted(self):
-        with tempfile.TemporaryDirectory() as folder:
-            other = TlsDoor(folder, self.daemon.port)
-            self.addCleanup(other.close)
-            console = Console(self.daemon, f"https://127.0.0.1:{self.door.port}", None, other.cert)
-            self.addCleanup(console.close)
-            self.assertTrue(console.address.endswith("/"))
-            status, _, body = console.ask("POST", "/console/v1/login", {"token": self.daemon.token})
-            self.assertEqual(status, 503)
-            self.assertIn("certificate", json.loads(body)["message"])
+        other = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+                                "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-keyout", "/dev/null"],
+                               check=True, capture_output=True, text=True).stdout
+        console = Console(self.daemon, f"https://127.0.0.1:{self.daemon.port}", None, other)
+        self.addCleanup(console.close)
+        self.assertTrue(console.address.endswith("/"))
+        status, _, body = console.ask("POST", "/console/v1/login", {"token": self.daemon.token})
+        self.assertEqual(status, 503)
+        self.assertIn("certificate", json.loads(body)["message"])
 
 
 class ServerGone(unittest.TestCase):

@@ -1,13 +1,9 @@
 #!/usr/bin/python3
 """`muster exec` and what a pod's service account gets it: terminals, refusals, TLS, and the token itself."""
-import contextlib
 import os
-import select
-import socket
-import ssl
+import pathlib
 import subprocess
 import sys
-import threading
 import time
 
 import harness
@@ -25,45 +21,6 @@ def pod(name, command, account=None, **more):
             "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1,
                      **({"serviceAccountName": account} if account else {}),
                      "containers": [{"name": "main", "image": "none", "command": command, **more}]}}
-
-
-class TlsFront:
-    """Takes TLS connections and passes their bytes to the server: what stands before a cluster's."""
-
-    def __init__(self, folder, port):
-        self.certificate = os.path.join(folder, "front.pem")
-        key = os.path.join(folder, "front.key")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                        "-days", "2", "-keyout", key, "-out", self.certificate, "-subj", "/CN=localhost",
-                        "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.certificate, key)
-        self.server_port = port
-        self.context = context
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                raw, _ = self.listener.accept()
-                threading.Thread(target=self.pass_on, args=(raw,), daemon=True).start()
-
-    def pass_on(self, raw):
-        with contextlib.suppress(OSError, ssl.SSLError), raw, \
-                socket.create_connection(("127.0.0.1", self.server_port)) as server, \
-                self.context.wrap_socket(raw, server_side=True) as client:
-            while True:
-                ready = [client] if client.pending() else select.select([client, server], [], [])[0]
-                for one in ready:
-                    data = one.recv(65536)
-                    if not data:
-                        return
-                    (server if one is client else client).sendall(data)
-
-    def close(self):
-        self.listener.close()
 
 
 class Exec(DaemonTest):
@@ -112,16 +69,9 @@ class Exec(DaemonTest):
                 self.assertIn(words, done.stderr)
 
     def test_over_tls(self):
-        front = TlsFront(self.daemon.folder, self.daemon.port)
-        self.addCleanup(front.close)
-        path = self.write("tls.yaml", {
-            "apiVersion": "v1", "kind": "Config", "current-context": "c",
-            "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{front.port}",
-                                                   "certificate-authority": front.certificate}}],
-            "users": [{"name": "c", "user": {"token": self.daemon.token}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}]})
+        self.assertIn("server: https://", pathlib.Path(self.daemon.folder, "kubeconfig").read_text())
         text = "over the wire " * 50000
-        done = self.daemon.cli("exec", "--kubeconfig", path, "-i", "p", "--", "sh", "-c", "cat; exit 5", stdin=text)
+        done = self.daemon.cli("exec", "-i", "p", "--", "sh", "-c", "cat; exit 5", stdin=text)
         self.assertEqual((done.returncode, len(done.stdout), done.stderr), (5, len(text), ""))
         self.assertEqual(done.stdout, text)
 
@@ -135,21 +85,24 @@ class Exec(DaemonTest):
             "metadata": {"name": "reader"}, "roleRef": {"kind": "Role", "name": "reader"},
             "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": "default"}]})
         asks = """
-import os, urllib.request, urllib.error
+import os, ssl, urllib.request, urllib.error
+trust = ssl.create_default_context(cadata=os.environ["MUSTER_CA"])
 for path in ("pods/p", "secrets"):
     request = urllib.request.Request(os.environ["MUSTER_SERVER"] + "/api/v1/namespaces/default/" + path,
                                      headers={"Authorization": "Bearer " + os.environ["MUSTER_TOKEN"]})
     try:
-        print(path, urllib.request.urlopen(request).status)
+        print(path, urllib.request.urlopen(request, context=trust).status)
     except urllib.error.HTTPError as error:
         print(path, error.code)
 print(os.environ["MUSTER_EXE"], os.environ["MUSTER_NAMESPACE"])
 with open("/var/run/secrets/kubernetes.io/serviceaccount/token") as file:
     print(file.read() == os.environ["MUSTER_TOKEN"])
+with open("/var/run/secrets/kubernetes.io/serviceaccount/ca.crt") as file:
+    print(file.read() == os.environ["MUSTER_CA"])
 """
         self.daemon.call("POST", PODS, pod("asks", ["/usr/bin/python3", "-c", asks], "reader"))
         self.daemon.call("POST", PODS, pod("has-none", ["sh", "-c", "echo $(MUSTER_EXE); env | grep -c MUSTER_TOKEN"]))
-        for name, wanted in (("asks", f"pods/p 200\nsecrets 403\n{harness.BIN} default\nTrue\n"),
+        for name, wanted in (("asks", f"pods/p 200\nsecrets 403\n{harness.BIN} default\nTrue\nTrue\n"),
                              ("has-none", f"{harness.BIN}\n0\n")):
             self.daemon.wait_for(PODS, lambda pods, name=name: pods[name]["status"].get("phase") in
                                  ("Succeeded", "Failed"), f"{name} to end")

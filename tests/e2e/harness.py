@@ -3,6 +3,7 @@
 Everything is waited for by an event: a line of a watch, the end of a process, an answer of /readyz. Everything that
 was started is ended by its process id, and a test fails when anything is left.
 """
+import base64
 import contextlib
 import http.client
 import json
@@ -12,6 +13,8 @@ import re
 import select
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -215,6 +218,27 @@ class Daemon:
 
     # --- the API
 
+    def authority(self):
+        """The certificate of the daemon's own authority, as the kubeconfig has it: PEM text."""
+        config = pathlib.Path(self.folder, "kubeconfig").read_text()
+        return base64.b64decode(re.search(r"certificate-authority-data: (\S+)", config)[1]).decode()
+
+    def tls_context(self):
+        return ssl.create_default_context(cadata=self.authority())
+
+    def kubeconfig(self, token=None, server=None, ca=None):
+        """A file like the daemon's own, for somebody else or another server; without a token for nobody."""
+        cluster = {"server": server or f"https://127.0.0.1:{self.port}",
+                   "certificate-authority-data": base64.b64encode((ca or self.authority()).encode()).decode()}
+        if cluster["server"].startswith("http:"):
+            del cluster["certificate-authority-data"]
+        with tempfile.NamedTemporaryFile("w", dir=self.folder, suffix=".kubeconfig", delete=False) as file:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                       "clusters": [{"name": "c", "cluster": cluster}],
+                       "users": [{"name": "c", "user": {"token": token} if token else {}}],
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c", "namespace": "default"}}]}, file)
+        return file.name
+
     def request(self, method, path, body=None, content_type="application/json", headers=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
@@ -312,6 +336,27 @@ class Daemon:
     def cli(self, *arguments, stdin=None, timeout=None, environment=None):
         return subprocess.run([BIN, *arguments], input=stdin, capture_output=True, text=True,
                               env={**self.environment, **(environment or {})}, timeout=timeout or PATIENCE)
+
+
+def client_hello():
+    """What a client sends first."""
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    try:
+        ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost").do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return outgoing.read()
+
+
+def other_address():
+    """An IPv4 address of this machine that is not a loopback one; None without any."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:  # connecting one sends nothing
+        try:
+            probe.connect(("192.0.2.1", 9))
+            address = probe.getsockname()[0]
+        except OSError:
+            return None
+    return None if address.startswith("127.") else address
 
 
 class WithDaemon(unittest.TestCase):

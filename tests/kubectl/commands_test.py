@@ -34,7 +34,7 @@ REPLACED = [
     (r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "TIME"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
     (r"(?m)^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+ ", "LOG "),
-    (r"http://127\.0\.0\.1:\d+(/token/[0-9a-f]+)?", "SERVER"),
+    (r"https?://127\.0\.0\.1:\d+", "SERVER"),
     (r"\x1b\[[0-9;]*m", ""),
     (r"kubectl-1\.\d+", "kubectl"),
     (r"(process://UID/|as process )\d+", r"\1PID"),

@@ -315,9 +315,37 @@ spec:
         self.kubectl("delete", "pj", "twice")
 
     def test_without_credentials(self):
-        self.environment["KUBECONFIG"] = "/dev/null"
-        done = self.kubectl("-s", f"http://127.0.0.1:{self.daemon.port}", "get", "pods", code=1)
+        self.environment["KUBECONFIG"] = self.daemon.kubeconfig("wrong")
+        done = self.kubectl("get", "pods", code=1)
         self.assertRegex(done.stderr, "(?i)unauthorized|logged in")
+
+    def test_no_secret_is_printed(self):
+        """Not in errors, not in what -v says; every part of the address is one anybody may see."""
+        for arguments, code in ((("get", "pods", "-v=6"), 0), (("get", "nothing", "-v=6"), (1, 255)), (("cluster-info",), 0),
+                                (("get", "--raw", "/api/v1/nothing"), 1), (("config", "view"), 0),
+                                (("-s", "https://127.0.0.1:1", "get", "pods", "-v=6"), (1, 255))):
+            with self.subTest(arguments=arguments):
+                done = self.kubectl(*arguments, code=code)
+                self.assertNotIn(self.daemon.token, done.stdout + done.stderr)
+        server = self.kubectl("config", "view", "-o", "jsonpath={.clusters[0].cluster.server}").stdout
+        self.assertEqual(server, f"https://127.0.0.1:{self.daemon.port}")
+
+    def test_raw(self):
+        found = json.loads(self.kubectl("get", "--raw", harness.PODS.format(ns="default")).stdout)
+        self.assertEqual(found["kind"], "PodList")
+        self.assertEqual(self.kubectl("get", "--raw", "/readyz").stdout, "ok")
+
+    def test_proxy(self):
+        with self.background("proxy", "--port=0") as proxy:
+            port = int(proxy.stdout.readline().rsplit(":", 1)[1])
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=harness.PATIENCE)
+            connection.request("GET", harness.PODS.format(ns="default"))
+            self.assertEqual(json.loads(connection.getresponse().read())["kind"], "PodList")
+            connection.request("GET", harness.PODS.format(ns="default"), headers={"Origin": "http://evil.example"})
+            answer = connection.getresponse()
+            answer.read()
+            self.assertEqual(answer.status, 403)
+            connection.close()
 
     def test_create_by_words(self):
         """kubectl 1.32 sends these as protobuf."""
@@ -358,19 +386,6 @@ class Kubectl120(Kubectl, DaemonTest):
 
 class Kubectl132(Kubectl, DaemonTest):
     version = "1.32"
-
-    def test_proxy(self):
-        """The token is in the server's path, which kubectl proxy puts before requests only when asked."""
-        with self.background("proxy", "--port=0", "--append-server-path") as proxy:
-            port = int(proxy.stdout.readline().rsplit(":", 1)[1])
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=harness.PATIENCE)
-            connection.request("GET", harness.PODS.format(ns="default"))
-            self.assertEqual(json.loads(connection.getresponse().read())["kind"], "PodList")
-            connection.request("GET", harness.PODS.format(ns="default"), headers={"Origin": "http://evil.example"})
-            answer = connection.getresponse()
-            answer.read()
-            self.assertEqual(answer.status, 403)
-            connection.close()
 
     def test_events_as_they_come(self):
         with self.background("events", "-w", "--for", "pytorchtrainingjob/eventful") as watcher:

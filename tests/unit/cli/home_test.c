@@ -17,6 +17,7 @@
 #include "cli/home.h"
 #include "cli/manifest.h"
 #include "client/kubeconfig.h"
+#include "loop/file.h"
 
 struct fixture {
     struct arena arena;
@@ -146,11 +147,11 @@ static void what_others_can_read_is_mended(void **state)
 
     assert_int_equal(home_create(&f->home, &err), 0);
     assert_int_equal(home_token(&f->arena, &f->home, &first, &err), 0);
-    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", first, &err), 0);
+    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", first, "CA", &err), 0);
     assert_int_equal(chmod(f->home.token_path, 0644), 0);
     assert_int_equal(chmod(f->home.kubeconfig_path, 0640), 0);
     assert_int_equal(home_token(&f->arena, &f->home, &second, &err), 0);
-    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", second, &err), 0);
+    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", second, "CA", &err), 0);
     assert_string_equal(first, second);
     assert_int_equal(mode_of(f->home.token_path), 0600);
     assert_int_equal(mode_of(f->home.kubeconfig_path), 0600);
@@ -170,6 +171,28 @@ static void a_token_that_is_no_file_is_refused(void **state)
     assert_int_equal(unlink(f->home.token_path), 0);
 }
 
+static void authority_is_made_once_and_renewed(void **state)
+{
+    const int64_t now_s = 1800000000, nine_years_s = (int64_t)9 * 366 * 24 * 3600;
+    struct fixture *f = *state;
+    auto_err err = ERR_INIT;
+    struct key_pair first, second, renewed;
+
+    assert_int_equal(home_create(&f->home, &err), 0);
+    assert_int_equal(home_authority(&f->arena, &f->home, now_s, &first, &err), 0);
+    assert_int_equal(mode_of(f->home.authority_path), 0600);
+    assert_int_equal(home_authority(&f->arena, &f->home, now_s, &second, &err), 0);
+    assert_string_equal(first.key, second.key);
+    assert_int_equal(home_authority(&f->arena, &f->home, now_s + nine_years_s, &renewed, &err), 0);
+    assert_string_not_equal(first.certificate, renewed.certificate);
+    assert_memory_equal(first.key, renewed.key, (size_t)(first.certificate - first.key));
+    assert_int_equal(home_authority(&f->arena, &f->home, now_s + nine_years_s, &second, &err), 0);
+    assert_string_equal(second.key, renewed.key);
+    assert_int_equal(file_write_atomic(f->home.authority_path, "garbage", 7, 0600), 0);
+    assert_int_not_equal(home_authority(&f->arena, &f->home, now_s, &second, &err), 0);
+    assert_non_null(strstr(err.hint, "rm "));
+}
+
 static void kubeconfig_follows_the_address(void **state)
 {
     struct fixture *f = *state;
@@ -177,12 +200,13 @@ static void kubeconfig_follows_the_address(void **state)
     struct client_config config;
 
     assert_int_equal(home_create(&f->home, &err), 0);
-    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", "abc", &err), 0);
+    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", "abc", "CA", &err), 0);
     assert_int_equal(mode_of(f->home.kubeconfig_path), 0600);
-    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7448", "abc", &err), 0);
+    assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7448", "abc", "CA", &err), 0);
     assert_int_equal(kubeconfig_load(&f->arena, f->home.kubeconfig_path, &config, &err), 0);
     assert_non_null(strstr(config.server, "127.0.0.1:7448"));
     assert_string_equal(config.token, "abc");
+    assert_string_equal(config.ca_pem, "CA");
 }
 
 static void carets_point_at_the_value(void **state)
@@ -220,6 +244,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(token_is_made_once, make, unmake),
         cmocka_unit_test_setup_teardown(what_others_can_read_is_mended, make, unmake),
         cmocka_unit_test_setup_teardown(a_token_that_is_no_file_is_refused, make, unmake),
+        cmocka_unit_test_setup_teardown(authority_is_made_once_and_renewed, make, unmake),
         cmocka_unit_test_setup_teardown(kubeconfig_follows_the_address, make, unmake),
         cmocka_unit_test(carets_point_at_the_value),
     };

@@ -135,34 +135,6 @@ static void password_in_the_address_is_taken_out(void **state)
     arena_release(&a);
 }
 
-static void token_in_the_address_is_taken_out(void **state)
-{
-    struct arena a = ARENA_INIT(1 << 20);
-    struct client_config c;
-    auto_err err = ERR_INIT;
-    static const char text[] = HEAD CONTEXT "clusters:\n"
-                                            "- name: k\n"
-                                            "  cluster: {server: 'http://h:80/token/s3cret'}\n"
-                                            "users:\n"
-                                            "- name: u\n"
-                                            "  user: {}\n";
-    static const char other[] = HEAD CONTEXT "clusters:\n"
-                                             "- name: k\n"
-                                             "  cluster: {server: 'http://h/token/a/b'}\n"
-                                             "users:\n"
-                                             "- name: u\n"
-                                             "  user: {token: own}\n";
-
-    (void)state;
-    assert_int_equal(parse(&a, text, &c, &err), 0);
-    assert_string_equal(c.server, "http://h:80");
-    assert_string_equal(c.token, "s3cret");
-    assert_int_equal(parse(&a, other, &c, &err), 0);
-    assert_string_equal(c.server, "http://h/token/a/b");
-    assert_string_equal(c.token, "own");
-    arena_release(&a);
-}
-
 #define CLUSTER "clusters:\n- name: k\n  cluster: {server: 'http://h'}\n"
 
 static void mistakes_are_told_with_file_and_line(void **state)
@@ -231,7 +203,6 @@ int main(void)
         cmocka_unit_test(reads_certificates_given_as_data),
         cmocka_unit_test(reads_files_beside_it),
         cmocka_unit_test(password_in_the_address_is_taken_out),
-        cmocka_unit_test(token_in_the_address_is_taken_out),
         cmocka_unit_test(mistakes_are_told_with_file_and_line),
         cmocka_unit_test(what_we_write_we_read),
     };

@@ -94,7 +94,7 @@ static int set_up(void **state)
     struct fixture *f = &fixture;
     auto_err err = ERR_INIT;
     struct httpd_options o = {
-        .address = "127.0.0.1:0", .loopback_only = true, .handle = handle, .arg = f};
+        .address = "127.0.0.1:0", .handle = handle, .arg = f};
 
     *f = (struct fixture){.may = true};
     f->loop = loop_new(&err);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -189,7 +190,6 @@ static void start_with(struct fixture *f, struct httpd_options o)
     assert_non_null(f->loop);
     o.loop = f->loop;
     o.address = "127.0.0.1:0";
-    o.loopback_only = true;
     o.handle = handle;
     o.arg = f;
     f->httpd = httpd_new(&o, &err);
@@ -441,6 +441,38 @@ static void hangs_up_on_slow_headers_and_bodies(void **state)
     stop(&f);
 }
 
+/* A handshake is a header that does not come. */
+static void closes_a_slow_handshake(void **state)
+{
+    static const char *const names[] = {"localhost", NULL};
+    struct tls_options tls = {.authority = {.key = "", .certificate = ""}, .names = names};
+    struct buf key = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+    struct buf certificate = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    struct fixture f;
+    struct client silent, half, plain;
+
+    (void)state;
+    assert_int_equal(authority_make(NULL, time(NULL), &key, &certificate, &err), 0);
+    tls.authority = (struct key_pair){.key = key.data, .certificate = certificate.data};
+    start_with(&f, (struct httpd_options){.header_timeout_s = 1, .tls = &tls});
+    client_open(&f, &silent);
+    client_open(&f, &half);
+    client_open(&f, &plain);
+    client_send(&half, "\x16\x03\x01\x02");
+    client_send(&plain, "GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &plain, "GET /a");
+    while (!silent.closed || !half.closed)
+        loop_run_once(f.loop);
+    assert_int_equal(f.handled, 1);
+    client_close(&silent);
+    client_close(&half);
+    client_close(&plain);
+    stop(&f);
+    buf_release(&key);
+    buf_release(&certificate);
+}
+
 static int count_closed(const struct client *c, int len)
 {
     int closed = 0;
@@ -615,8 +647,7 @@ static void listens_only_where_it_may(void **state)
     (void)state;
     for (size_t i = 0; i < ELEMS(cases); i++) {
         auto_err err = ERR_INIT;
-        struct httpd_options o = {
-            .loop = loop, .address = cases[i].address, .loopback_only = true, .handle = handle};
+        struct httpd_options o = {.loop = loop, .address = cases[i].address, .handle = handle};
 
         assert_null(httpd_new(&o, &err));
         assert_non_null(strstr(err.text, cases[i].says));
@@ -695,6 +726,7 @@ int main(void)
         cmocka_unit_test(streams_a_lot),
         cmocka_unit_test(closes_an_idle_stream_when_the_client_goes),
         cmocka_unit_test(marks_a_body_over_the_limit),
+        cmocka_unit_test(closes_a_slow_handshake),
         cmocka_unit_test(refuses_nonsense_and_goes_on),
         cmocka_unit_test(closes_what_clients_left_together_with_their_request),
         cmocka_unit_test(hangs_up_on_slow_headers_and_bodies),

@@ -93,7 +93,7 @@ static inline int fixture_set_up_listening(void **state, const char *token)
     if (fixture_set_up(state) < 0)
         return -1;
     f = *state;
-    return server_listen(f->server, "127.0.0.1:0", token, &err);
+    return server_listen(f->server, "127.0.0.1:0", token, NULL, &err);
 }
 
 static inline int fixture_tear_down(void **state)

@@ -1,0 +1,228 @@
+/* certificate.c - see certificate.h. GnuTLS does the work; libmicrohttpd brings it along anyway. */
+#include "net/certificate.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <string.h>
+
+#define DAY_S ((int64_t)24 * 3600)
+#define SERIAL_BYTES 16
+#define KEY_ID_BYTES 64
+#define OWNER "muster"
+
+static int failed(struct err *err, const char *what, int code)
+{
+    return err_set(err, ERR_INTERNAL, "cannot %s: %s", what, gnutls_strerror(code));
+}
+
+static gnutls_datum_t datum_of(const char *text)
+{
+    return (gnutls_datum_t){.data = (unsigned char *)text, .size = (unsigned)strlen(text)};
+}
+
+static int read_key(const char *pem, gnutls_x509_privkey_t *ret)
+{
+    gnutls_datum_t text = datum_of(pem);
+    int r = gnutls_x509_privkey_init(ret);
+
+    return r < 0 ? r : gnutls_x509_privkey_import(*ret, &text, GNUTLS_X509_FMT_PEM);
+}
+
+static int read_certificate(const char *pem, gnutls_x509_crt_t *ret)
+{
+    gnutls_datum_t text = datum_of(pem);
+    int r = gnutls_x509_crt_init(ret);
+
+    return r < 0 ? r : gnutls_x509_crt_import(*ret, &text, GNUTLS_X509_FMT_PEM);
+}
+
+static int new_key(gnutls_x509_privkey_t *ret)
+{
+    int r = gnutls_x509_privkey_init(ret);
+
+    return r < 0 ? r
+                 : gnutls_x509_privkey_generate(
+                       *ret, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
+}
+
+static int write_key(gnutls_x509_privkey_t key, struct buf *out)
+{
+    gnutls_datum_t text = {0};
+    int r = gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN,
+                                              &text);
+
+    if (r == 0)
+        buf_add(out, text.data, text.size);
+    gnutls_free(text.data);
+    return r;
+}
+
+static int write_certificate(gnutls_x509_crt_t certificate, struct buf *out)
+{
+    gnutls_datum_t text = {0};
+    int r = gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &text);
+
+    if (r == 0)
+        buf_add(out, text.data, text.size);
+    gnutls_free(text.data);
+    return r;
+}
+
+/* What both kinds have. A day earlier: the clocks of two machines differ. */
+static int begin(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, const char *name, int64_t now_s,
+                 int64_t end_s)
+{
+    unsigned char serial[SERIAL_BYTES], id[KEY_ID_BYTES];
+    size_t id_len = sizeof(id);
+    int r = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial));
+
+    serial[0] &= 0x7f; /* a positive number */
+    if (r == 0)
+        r = gnutls_x509_crt_set_version(c, 3);
+    if (r == 0)
+        r = gnutls_x509_crt_set_serial(c, serial, sizeof(serial));
+    if (r == 0)
+        r = gnutls_x509_crt_set_activation_time(c, (time_t)(now_s - DAY_S));
+    if (r == 0)
+        r = gnutls_x509_crt_set_expiration_time(c, (time_t)end_s);
+    if (r == 0)
+        r = gnutls_x509_crt_set_dn_by_oid(c, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, OWNER,
+                                          (unsigned)strlen(OWNER));
+    if (r == 0)
+        r = gnutls_x509_crt_set_dn_by_oid(c, GNUTLS_OID_X520_COMMON_NAME, 0, name,
+                                          (unsigned)strlen(name));
+    if (r == 0)
+        r = gnutls_x509_crt_set_key(c, key);
+    if (r == 0)
+        r = gnutls_x509_crt_get_key_id(c, 0, id, &id_len);
+    return r == 0 ? gnutls_x509_crt_set_subject_key_id(c, id, id_len) : r;
+}
+
+/* --- the authority --- */
+
+static int make_authority(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, int64_t now_s)
+{
+    int r = begin(c, key, OWNER " certificate authority", now_s, now_s + AUTHORITY_DAYS * DAY_S);
+
+    if (r == 0)
+        r = gnutls_x509_crt_set_basic_constraints(c, 1, 0);
+    if (r == 0)
+        r = gnutls_x509_crt_set_key_usage(c, GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN);
+    return r == 0 ? gnutls_x509_crt_sign2(c, c, key, GNUTLS_DIG_SHA256, 0) : r;
+}
+
+int authority_make(const char *key_pem, int64_t now_s, struct buf *ret_key,
+                   struct buf *ret_certificate, struct err *err)
+{
+    gnutls_x509_privkey_t key = NULL;
+    gnutls_x509_crt_t c = NULL;
+    int r = key_pem ? read_key(key_pem, &key) : new_key(&key);
+
+    if (r == 0)
+        r = gnutls_x509_crt_init(&c);
+    if (r == 0)
+        r = make_authority(c, key, now_s);
+    if (r == 0 && !key_pem)
+        r = write_key(key, ret_key);
+    if (r == 0)
+        r = write_certificate(c, ret_certificate);
+    gnutls_x509_crt_deinit(c);
+    gnutls_x509_privkey_deinit(key);
+    return r < 0 ? failed(err, "make a certificate authority", r) : 0;
+}
+
+static bool belong_together(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key)
+{
+    unsigned char of_key[KEY_ID_BYTES], of_certificate[KEY_ID_BYTES];
+    size_t key_len = sizeof(of_key), certificate_len = sizeof(of_certificate);
+
+    return gnutls_x509_privkey_get_key_id(key, 0, of_key, &key_len) == 0 &&
+           gnutls_x509_crt_get_key_id(certificate, 0, of_certificate, &certificate_len) == 0 &&
+           key_len == certificate_len && memcmp(of_key, of_certificate, key_len) == 0;
+}
+
+bool authority_is_good(const struct key_pair *authority, int64_t now_s)
+{
+    gnutls_x509_privkey_t key = NULL;
+    gnutls_x509_crt_t c = NULL;
+    bool good = read_key(authority->key, &key) == 0 &&
+                read_certificate(authority->certificate, &c) == 0 && belong_together(c, key) &&
+                (int64_t)gnutls_x509_crt_get_activation_time(c) <= now_s &&
+                (int64_t)gnutls_x509_crt_get_expiration_time(c) > now_s + CERTIFICATE_DAYS * DAY_S;
+
+    gnutls_x509_crt_deinit(c);
+    gnutls_x509_privkey_deinit(key);
+    return good;
+}
+
+/* --- a server --- */
+
+static int add_name(gnutls_x509_crt_t c, const char *name)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    gnutls_x509_subject_alt_name_t type = GNUTLS_SAN_IPADDRESS;
+    const void *data = address;
+    unsigned len = sizeof(struct in6_addr);
+
+    if (inet_pton(AF_INET, name, address) == 1) {
+        len = sizeof(struct in_addr);
+    } else if (inet_pton(AF_INET6, name, address) != 1) {
+        type = GNUTLS_SAN_DNSNAME;
+        data = name;
+        len = (unsigned)strlen(name);
+    }
+    return gnutls_x509_crt_set_subject_alt_name(c, type, data, len, GNUTLS_FSAN_APPEND);
+}
+
+static int make_server(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, gnutls_x509_crt_t signer,
+                       gnutls_x509_privkey_t signing_key, const char *const *names, int64_t now_s)
+{
+    int64_t end_s = min_i64(now_s + CERTIFICATE_DAYS * DAY_S,
+                            (int64_t)gnutls_x509_crt_get_expiration_time(signer));
+    unsigned char id[KEY_ID_BYTES];
+    size_t id_len = sizeof(id);
+    int r = begin(c, key, OWNER, now_s, end_s);
+
+    if (r == 0)
+        r = gnutls_x509_crt_set_basic_constraints(c, 0, -1);
+    if (r == 0)
+        r = gnutls_x509_crt_set_key_usage(c, GNUTLS_KEY_DIGITAL_SIGNATURE);
+    if (r == 0)
+        r = gnutls_x509_crt_set_key_purpose_oid(c, GNUTLS_KP_TLS_WWW_SERVER, 0);
+    if (r == 0)
+        r = gnutls_x509_crt_get_subject_key_id(signer, id, &id_len, NULL);
+    if (r == 0)
+        r = gnutls_x509_crt_set_authority_key_id(c, id, id_len);
+    for (; r == 0 && *names; names++)
+        r = add_name(c, *names);
+    return r == 0 ? gnutls_x509_crt_sign2(c, signer, signing_key, GNUTLS_DIG_SHA256, 0) : r;
+}
+
+int certificate_make(const struct key_pair *authority, const char *const *names, int64_t now_s,
+                     struct buf *ret_key, struct buf *ret_certificate, struct err *err)
+{
+    gnutls_x509_privkey_t signing_key = NULL, key = NULL;
+    gnutls_x509_crt_t signer = NULL, c = NULL;
+    int r = read_key(authority->key, &signing_key);
+
+    if (r == 0)
+        r = read_certificate(authority->certificate, &signer);
+    if (r == 0)
+        r = new_key(&key);
+    if (r == 0)
+        r = gnutls_x509_crt_init(&c);
+    if (r == 0)
+        r = make_server(c, key, signer, signing_key, names, now_s);
+    if (r == 0)
+        r = write_key(key, ret_key);
+    if (r == 0)
+        r = write_certificate(c, ret_certificate);
+    gnutls_x509_crt_deinit(c);
+    gnutls_x509_crt_deinit(signer);
+    gnutls_x509_privkey_deinit(key);
+    gnutls_x509_privkey_deinit(signing_key);
+    return r < 0 ? failed(err, "make a server's certificate", r) : 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * certificate.h - a certificate authority of our own, and what it says of this server. Keys are EC
+ * P-256, texts are PEM. Times are seconds since 1970.
+ */
+#ifndef MUSTER_NET_CERTIFICATE_H
+#define MUSTER_NET_CERTIFICATE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define AUTHORITY_DAYS 3650  /* its certificate; renewed in the last year */
+#define CERTIFICATE_DAYS 365 /* a server's, and never longer than its authority's */
+#define CERTIFICATE_PEM_LIMIT_BYTES (16u * 1024u)
+
+struct key_pair {
+    const char *key, *certificate;
+};
+
+/* A certificate for the key, or for a new one when key is NULL: then that is in *ret_key. With the
+ * old key everybody who trusts the old certificate trusts what the new one signs. */
+int authority_make(const char *key, int64_t now_s, struct buf *ret_key, struct buf *ret_certificate,
+                   struct err *err) must_check;
+/* Whether both are what they should be, belong together, and last for another year. */
+bool authority_is_good(const struct key_pair *authority, int64_t now_s);
+
+/* For a server with these names and addresses ("localhost", "::1"); NULL-terminated. */
+int certificate_make(const struct key_pair *authority, const char *const *names, int64_t now_s,
+                     struct buf *ret_key, struct buf *ret_certificate, struct err *err) must_check;
+
+#endif
