@@ -90,10 +90,12 @@ static int64_t queued_since(const struct json *pod)
 static struct gang *gang_of(struct board *b, struct name_index *gangs, const struct json *pod)
 {
     const struct json *owner = object_controller(pod);
-    const char *key = owner ? json_get_string(owner, "uid", "") : object_uid(pod);
-    struct gang *g = name_index_get(gangs, key);
+    const char *uid = owner ? json_get_string(owner, "uid", "") : object_uid(pod);
+    /* With the namespace: a pod can say any owner's UID. */
+    const char *key = arena_printf(b->arena, "%s/%s", object_namespace(pod), uid);
+    struct gang *g = key ? name_index_get(gangs, key) : NULL;
 
-    if (g)
+    if (g || !key)
         return g;
     g = arena_alloc(b->arena, sizeof(*g));
     if (!g)

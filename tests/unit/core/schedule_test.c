@@ -175,6 +175,25 @@ static void a_gang_starts_whole_or_not_at_all(void **state)
     arena_release(&c.arena);
 }
 
+/* What a pod says of its owner is its writer's: it gets nobody into a gang of another namespace. */
+static void a_stranger_is_in_no_gang(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 2, 64, 0);
+    add_pod(&c, "j", "stranger", 9, 3, "{'cpu':'64'}");
+    json_set_string(&c.arena, json_make_object(&c.arena, pod_mut(&c, "stranger"), "metadata"),
+                    "namespace", "other");
+    add_pod(&c, "j", "a", 1, 2, "{'cpu':'1'}");
+    add_pod(&c, "j", "b", 1, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "a"), "n");
+    assert_string_equal(node_of(&c, "b"), "n");
+    arena_release(&c.arena);
+}
+
 static void a_lone_pod_is_a_gang_of_one(void **state)
 {
     struct cluster c;
@@ -716,6 +735,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gang_starts_whole_or_not_at_all),
+        cmocka_unit_test(a_stranger_is_in_no_gang),
         cmocka_unit_test(a_lone_pod_is_a_gang_of_one),
         cmocka_unit_test(first_come_first_served),
         cmocka_unit_test(ties_go_by_name_and_namespace),
