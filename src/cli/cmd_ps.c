@@ -1,4 +1,5 @@
 /* cmd_ps.c - `muster ps`: the jobs, and why they are where they are. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/object.h"
@@ -37,7 +38,7 @@ static const struct option_spec options[] = {
 
 /* Columns that are not always there. */
 struct ps_shape {
-    bool all, progress, wide;
+    bool all, queue, progress, wide;
 };
 
 /* Items of every job kind in one List, without copying them. */
@@ -75,12 +76,33 @@ static size_t name_columns(const struct ps_shape *shape, const char *names[COLUM
         names[n++] = "NAMESPACE";
     for (size_t i = 0; i < ELEMS(always); i++)
         names[n++] = always[i];
+    if (shape->queue)
+        names[n++] = "QUEUE";
     if (shape->progress)
         names[n++] = "PROGRESS";
     names[n++] = "WHY";
     if (shape->wide)
         names[n++] = "UID";
     return n;
+}
+
+static const char *queue_of(const struct json *job)
+{
+    const struct json *ours = json_at(job, "spec", "scheduler", "t9kScheduler");
+
+    return ours ? json_get_string(ours, "queue", DEFAULT_QUEUE) : NULL;
+}
+
+/* "night #2": the second in line there. */
+static void add_queue(struct columns *c, const struct json *job)
+{
+    const char *queue = queue_of(job), *at = strstr(job_why(job), "number ");
+
+    if (at && !job_is_finished(job))
+        columns_addf(c, "%s #%ld", queue ? queue : DEFAULT_QUEUE,
+                     strtol(at + strlen("number "), NULL, 10));
+    else
+        columns_add(c, queue ? queue : "");
 }
 
 static void add_row(struct arena *a, struct columns *c, const struct json *job, int64_t now_ms,
@@ -99,6 +121,8 @@ static void add_row(struct arena *a, struct columns *c, const struct json *job, 
     columns_add(c, table_cell_text(a, k ? table_cell(a, k, "Running", job, now_ms) : NULL));
     columns_addf(c, "%lld", (long long)job_restarts(job));
     columns_add(c, time_age(now_ms - object_created_ms(job), age));
+    if (shape->queue)
+        add_queue(c, job);
     if (shape->progress)
         columns_add(c, job_progress(job, shape->wide, progress));
     columns_add(c, why);
@@ -113,8 +137,10 @@ static void print_table(struct cli *cli, const struct json *list, int64_t now_ms
     const char *names[COLUMNS_LIMIT];
     struct columns table;
 
-    json_each (job, json_get(list, "items"))
+    json_each (job, json_get(list, "items")) {
         shape.progress = shape.progress || json_at(job, "status", "progress");
+        shape.queue = shape.queue || queue_of(job);
+    }
     columns_init(&table, names, name_columns(&shape, names));
     json_each (job, json_get(list, "items"))
         add_row(&cli->arena, &table, job, now_ms, &shape);

@@ -12,6 +12,7 @@ const struct command *const commands[] = {
     &command_down,
     &command_run,
     &command_ps,
+    &command_queue,
     &command_logs,
     &command_board,
     &command_console,

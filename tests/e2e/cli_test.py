@@ -333,6 +333,45 @@ class Commands(DaemonTest):
         self.assertEqual((gone.returncode, gone.stdout), (0, "mpijob.batch.tensorstack.dev/twin removed\n"), gone.stderr)
         self.assertEqual(self.daemon.cli("rm", "twin").returncode, 0)
 
+    def test_queues(self):
+        done = self.daemon.cli("queue", "create", "night", "--quota", "cpu=8,memory=32Gi", "--priority", "10",
+                               "--max-duration", "12h", "--namespaces", "default,other", "--keeps-room")
+        self.assertEqual((done.returncode, done.stdout), (0, "queue.scheduler.tensorstack.dev/night created\n"), done.stderr)
+        made = self.daemon.call("GET", "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues/night")
+        self.assertEqual(made["spec"], {
+            "quota": {"requests": {"cpu": "8", "memory": "32Gi"}}, "priority": 10, "preemptible": False, "closed": False,
+            "maxDuration": "12h", "namespaceSelector": {"matchExpressions": [
+                {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["default", "other"]}]}})
+        header, *rows = self.daemon.cli("queue").stdout.splitlines()
+        self.assertEqual(header.split(), "NAME PRIORITY STATE QUOTA USED RUNNING WAITING OLDEST WAIT".split())
+        self.assertEqual([row.split()[:4] for row in rows],
+                         [["default", "0", "open", "-"], ["night", "10", "open", "cpu=8,memory=32Gi"]])
+        self.assertIn("nothing new starts", self.daemon.cli("queue", "close", "night").stdout)
+        self.assertIn("is closed already", self.daemon.cli("queue", "close", "night").stdout)
+        sleeper = job("sleeper", ["sleep", "1000"], replicas=1, cpu="10m")
+        sleeper["spec"]["scheduler"] = {"t9kScheduler": {"queue": "night", "priority": 3}}
+        for c in sleeper["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"]:
+            c["resources"]["requests"]["memory"] = "1Mi"
+        refused = self.daemon.cli("run", "--detach", self.write("sleeper.json", sleeper))
+        self.assertEqual(refused.returncode, 4, refused.stderr)
+        self.assertIn('queue "night" is closed', refused.stderr)
+        self.assertIn("opened", self.daemon.cli("queue", "open", "night").stdout)
+        self.assertEqual(self.daemon.cli("run", "--detach", self.write("sleeper.json", sleeper)).returncode, 0)
+        self.daemon.wait_running("sleeper", 1)
+        header, row = self.daemon.cli("ps").stdout.splitlines()
+        self.assertEqual(row.split()[header.split().index("QUEUE")], "night")
+        shown = self.daemon.cli("queue", "get", "night")
+        self.assertRegex(shown.stdout, r"(?m)^\S+ +default/sleeper +3 +1 ")
+        self.assertEqual(self.daemon.cli("queue", "get", "-o", "name", "night").stdout,
+                         "queue.scheduler.tensorstack.dev/night\n")
+        for words, code in ((("get",), 2), (("list", "x"), 2), (("shut", "x"), 2), (("get", "none"), 5),
+                            (("create", "bad", "--priority", "101"), 1), (("create", "bad", "--quota", "cpu"), 1),
+                            (("close", "night", "--priority", "1"), 2)):
+            done = self.daemon.cli("queue", *words)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertTrue(done.stderr.startswith("error: "), done.stderr)
+        self.remove("sleeper")
+
     def test_an_attempt_that_never_was(self):
         self.daemon.create(job("once", ["echo", "only line"], replicas=1))
         self.daemon.wait_phase("once", "Succeeded")
