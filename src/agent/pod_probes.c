@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "core/job_view.h"
 
-#define POD_ADDRESS "127.0.0.1" /* pods share the host's network */
 #define HEADERS_LIMIT_BYTES (64u * 1024u)
 
 /* A number, or the name of one of the container's ports. */
@@ -61,7 +60,7 @@ static void set_target(struct arena *a, const struct json *container, const stru
     if (!target)
         return;
     p->kind = http ? PROBE_HTTP : PROBE_TCP;
-    p->host = *host && strcmp(host, "localhost") != 0 ? host : POD_ADDRESS;
+    p->host = strcmp(host, "localhost") != 0 ? host : "";
     p->port = port_of(container, json_get(target, "port"));
     p->path = json_get_string(http, "path", "/");
     p->headers = headers_of(a, json_get(http, "httpHeaders"));

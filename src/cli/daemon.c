@@ -185,7 +185,7 @@ static int start_console(struct daemon *d, const struct daemon_options *o, struc
                                                        .hash = web_hash(),
                                                        .signed_out = live_sign_out,
                                                        .live = d->live});
-    d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport, true);
+    d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport, o->home->pods_path);
     if (!d->tensorboards || server_mount_app(d->server, TENSORBOARD_PATH_PREFIX,
                                              tensorboard_proxy_handle, d->tensorboards) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");

@@ -2,8 +2,8 @@
  * tensorboard_proxy.c - see tensorboard_proxy.h.
  *
  * A request goes through the TensorBoard (it must exist, and the caller must be allowed to get it)
- * and the Lease of its port (the port must be its own: a status alone could name any) to a
- * connection of its own on the loopback; on a cluster through its pod to the pod's address. Nothing
+ * and its pod to a connection of its own: on this machine to a port that a process of that very pod
+ * listens on (runtime/pod_dial.h), on a cluster to the pod's address. Nothing
  * of the request is passed on as it came: the line and a few named fields are written anew, and of
  * the answer a few named fields are kept. The body is pulled by the client; what it does not take
  * is not read.
@@ -30,9 +30,9 @@
 #include "client/client.h"
 #include "console/http_answer.h"
 #include "console/tensorboard_pages.h"
-#include "core/ports.h"
 #include "core/tensorboard.h"
 #include "net/place.h"
+#include "runtime/pod_dial.h"
 
 #define HEAD_LIMIT_BYTES (64u * 1024u)
 #define READ_BYTES (16u * 1024u)
@@ -54,6 +54,7 @@ struct exchange {
     struct json *board; /* in the request's arena */
     unsigned port;
 
+    struct pod_dial *dial;
     struct sockaddr_storage to;
     socklen_t to_len;
     int fd;
@@ -73,7 +74,7 @@ struct exchange {
 struct tensorboard_proxy {
     struct loop *loop;
     struct transport *transport;
-    bool shared_network;
+    const char *pod_root; /* of this machine's pods; NULL: they are on a cluster */
     struct exchange *exchanges;
     size_t exchanges_len;
     char touched[64]; /* UID of the one that was touched last */
@@ -84,6 +85,8 @@ struct tensorboard_proxy {
 
 static void hang_up(struct exchange *x)
 {
+    pod_dial_cancel(x->dial);
+    x->dial = NULL;
     loop_fd_stop(x->watch);
     x->watch = NULL;
     if (x->fd >= 0)
@@ -385,6 +388,16 @@ static bool set_address(struct exchange *x, const char *address)
     return x->to_len && x->port > 0 && x->port <= 65535;
 }
 
+static void talk(struct exchange *x)
+{
+    x->watched = LOOP_WRITABLE;
+    x->watch = loop_fd_watch(x->proxy->loop, x->fd, x->watched, on_socket, x);
+    if (!x->watch)
+        fail_with_state(x, 503, "There is no memory for another connection.");
+    else
+        wait_at_most(x, ANSWER_WAIT_MS);
+}
+
 static void connect_to(struct exchange *x, const char *address)
 {
     int on = 1;
@@ -401,13 +414,33 @@ static void connect_to(struct exchange *x, const char *address)
     }
     (void)setsockopt(x->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     x->connecting = true;
-    x->watched = LOOP_WRITABLE;
-    x->watch = loop_fd_watch(x->proxy->loop, x->fd, x->watched, on_socket, x);
-    if (!x->watch) {
-        fail_with_state(x, 503, "There is no memory for another connection.");
-        return;
+    talk(x);
+}
+
+static void on_dialled(void *arg, int fd)
+{
+    struct exchange *x = arg;
+
+    x->dial = NULL;
+    if (fd == -EPERM) {
+        fail_with_state(x, 503,
+                        arena_printf(&x->http->arena,
+                                     "Another program of this machine listens on its port %u. It "
+                                     "is not asked; TensorBoard starts when the port is free.",
+                                     x->port));
+    } else if (fd < 0) {
+        fail_with_state(x, 503, "It is starting and does not answer yet.");
+    } else {
+        x->fd = fd;
+        talk(x);
     }
-    wait_at_most(x, ANSWER_WAIT_MS);
+}
+
+static void dial_pod(struct exchange *x, const char *uid)
+{
+    x->dial = pod_dial_start(x->proxy->loop, x->proxy->pod_root, uid, x->port, on_dialled, x);
+    if (!x->dial)
+        fail_with_state(x, 503, "There is no memory for another connection.");
 }
 
 /* --- where to --------------------------------------------------------------------------------- */
@@ -441,17 +474,7 @@ static void touch(struct tensorboard_proxy *p, struct arena *a, const struct jso
                      "", patch, touched, p);
 }
 
-static void got_lease(void *arg, const struct json *lease, const struct err *err)
-{
-    struct exchange *x = arg;
-
-    if (err || !port_is_held(lease, x->port, object_uid(x->board)))
-        fail_with_state(x, 503, "It is starting: its port is not its own yet.");
-    else
-        connect_to(x, "127.0.0.1");
-}
-
-/* On a cluster: what the kubelet says of the TensorBoard's own pod. */
+/* What its own pod says: the status of a TensorBoard alone could name any. */
 static void got_pod(void *arg, const struct json *pod, const struct err *err)
 {
     struct exchange *x = arg;
@@ -463,22 +486,20 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
         return;
     }
     x->port = (unsigned)json_get_int(port, "containerPort", 0);
-    connect_to(x, json_string(json_at(pod, "status", "podIP"), ""));
+    if (x->proxy->pod_root)
+        dial_pod(x, object_uid(pod));
+    else
+        connect_to(x, json_string(json_at(pod, "status", "podIP"), ""));
 }
 
-static void find_port(struct exchange *x)
+static void find_pod(struct exchange *x)
 {
-    struct tensorboard_proxy *p = x->proxy;
-    struct arena *a = &x->http->arena;
-    const char *name = p->shared_network ? port_lease_name(a, x->board)
-                                         : tensorboard_child_name(a, x->board);
+    const char *name = tensorboard_child_name(&x->http->arena, x->board);
 
-    if (!name)
-        fail_with_state(x, 503, NULL);
-    else if (p->shared_network)
-        client_get(p->transport, &kind_lease, SYSTEM_NAMESPACE, name, got_lease, x);
+    if (name)
+        client_get(x->proxy->transport, &kind_pod, x->ns, name, got_pod, x);
     else
-        client_get(p->transport, &kind_pod, x->ns, name, got_pod, x);
+        fail_with_state(x, 503, NULL);
 }
 
 static void got_board(void *arg, const struct json *board, const struct err *err)
@@ -492,7 +513,6 @@ static void got_board(void *arg, const struct json *board, const struct err *err
         return;
     }
     x->board = json_clone(a, board);
-    x->port = (unsigned)json_int(json_at(board, "status", "port"), 0);
     if (!x->board) {
         auto_err memory = ERR_INIT;
 
@@ -503,7 +523,7 @@ static void got_board(void *arg, const struct json *board, const struct err *err
     if (!json_bool(json_at(board, "spec", "suspend"), false))
         touch(x->proxy, a, board);
     if (json_string_is(phase, "Running"))
-        find_port(x);
+        find_pod(x);
     else
         fail_with_state(x, 503, NULL);
 }
@@ -655,7 +675,7 @@ void tensorboard_proxy_handle(void *arg, const struct mount_request *m)
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transport *t,
-                                                bool shared_network)
+                                                const char *pod_root)
 {
     struct tensorboard_proxy *p = calloc(1, sizeof(*p));
 
@@ -663,7 +683,7 @@ struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transp
         return NULL;
     p->loop = loop;
     p->transport = t;
-    p->shared_network = shared_network;
+    p->pod_root = pod_root;
     return p;
 }
 

@@ -1,7 +1,6 @@
 /*
  * tensorboard_proxy.h - /tensorboard/NAMESPACE/NAME/...: TensorBoards behind our own address and
- * its checks. A client of the API: what the object and its port's lease, or its pod, say is where
- * it connects to, and nowhere else.
+ * its checks. A client of the API: it connects to the TensorBoard's own pod, and nowhere else.
  */
 #ifndef MUSTER_CONSOLE_TENSORBOARD_PROXY_H
 #define MUSTER_CONSOLE_TENSORBOARD_PROXY_H
@@ -14,10 +13,10 @@
 
 struct tensorboard_proxy;
 
-/* shared_network: pods listen on this machine's loopback (core/job.h); else at their own address.
- */
+/* pod_root: where this machine's pods are, which listen on its loopback (core/job.h); it must
+ * outlive the proxy. NULL: pods of a cluster, at their own addresses. */
 struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transport *t,
-                                                bool shared_network) must_check;
+                                                const char *pod_root) must_check;
 /* Before the transport and before the server; requests under way are answered or cut off. */
 void tensorboard_proxy_free(struct tensorboard_proxy *p);
 /* A mount_fn; arg is the struct tensorboard_proxy. */

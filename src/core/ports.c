@@ -88,11 +88,6 @@ bool port_lease_suffices(const struct json *job, const struct json *lease)
            (json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed"));
 }
 
-bool port_is_held(const struct json *lease, int64_t port, const char *uid)
-{
-    return lease && port_of(lease) == port && is_held_by(lease, uid);
-}
-
 struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,
                             const char *job_uid)
 {

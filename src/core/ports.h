@@ -30,8 +30,6 @@ const char *port_lease_name(struct arena *a, const struct json *job);
 /* Whether a decision about the job needs no other lease than this (which may be NULL): the job
  * holds it, or has ended and will want none. */
 bool port_lease_suffices(const struct json *job, const struct json *lease);
-/* Whether this lease (or NULL) says that the port belongs to who has the UID. */
-bool port_is_held(const struct json *lease, int64_t port, const char *uid);
 struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,
                             const char *job_uid);
 

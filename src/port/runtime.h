@@ -98,7 +98,7 @@ enum hook_purpose { HOOK_POST_START, HOOK_PRE_STOP, HOOK_PURPOSES };
 struct probe_start {
     enum probe_kind kind;
     const char *const *argv; /* PROBE_EXEC */
-    const char *host;        /* PROBE_HTTP, PROBE_TCP; an address */
+    const char *host; /* PROBE_HTTP, PROBE_TCP: an address; "": the pod's own ports, no other's */
     int64_t port;
     const char *path;      /* PROBE_HTTP */
     const char *headers;   /* PROBE_HTTP: whole lines, each with its CRLF */

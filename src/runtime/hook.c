@@ -25,14 +25,15 @@ static void begin(struct hook *h, const struct probe_start *how, int64_t most_ms
 }
 
 enum hook_outcome hook_run(struct hook *h, const struct probe_start *how,
-                           const struct container_start *c, const char *pod_uid, int64_t most_ms)
+                           const struct container_start *c, const struct pod_members *pod,
+                           int64_t most_ms)
 {
     int64_t now;
 
     if (!h->begun)
         begin(h, how, most_ms);
     now = group_clock_ms();
-    probe_ask(&h->probe, c, pod_uid, now);
+    probe_ask(&h->probe, c, pod, now);
     if (!probe_answer(&h->probe, now) && h->probe.fd >= 0)
         return HOOK_RUNNING;
     return h->probe.passed ? HOOK_GOOD : HOOK_BAD;

@@ -21,7 +21,8 @@ void hook_init(struct hook *h);
 /* Begins the first time it is called; most_ms: how long it may take. What went wrong is in
  * hook_words. */
 enum hook_outcome hook_run(struct hook *h, const struct probe_start *how,
-                           const struct container_start *c, const char *pod_uid, int64_t most_ms);
+                           const struct container_start *c, const struct pod_members *pod,
+                           int64_t most_ms);
 const char *hook_words(const struct hook *h);
 /* Ends it if it runs; it may be begun anew. */
 void hook_end(struct hook *h);

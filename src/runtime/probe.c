@@ -104,6 +104,15 @@ static _Noreturn void ask_command(const struct container_start *c, const struct 
     answer(out, WIFEXITED(status) && WEXITSTATUS(status) == 0, printed.text);
 }
 
+static int connect_to_pod(const struct probe_start *how, const struct pod_members *pod,
+                          int64_t until_ms, const char **ret_why)
+{
+    int fd = pod_port_connect(pod, (unsigned)how->port, (int)left_ms(until_ms));
+
+    *ret_why = fd < 0 ? pod_port_problem(fd) : "";
+    return fd;
+}
+
 static int connect_by(const struct probe_start *how, int64_t until_ms, const char **ret_why)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)how->port)};
@@ -125,6 +134,11 @@ static int connect_by(const struct probe_start *how, int64_t until_ms, const cha
     return error ? -1 : fd;
 }
 
+static const char *host_of(const struct probe_start *how)
+{
+    return *how->host ? how->host : "127.0.0.1";
+}
+
 /* The status line is all we need. */
 static int http_status(int fd, const struct probe_start *how, int64_t until_ms)
 {
@@ -135,7 +149,7 @@ static int http_status(int fd, const struct probe_start *how, int64_t until_ms)
     int status = 0;
 
     buf_addf(&request, "GET %s%s HTTP/1.1\r\nHost: %s:%d\r\nUser-Agent: muster-probe\r\n%s",
-             how->path[0] == '/' ? "" : "/", how->path, how->host, (int)how->port, how->headers);
+             how->path[0] == '/' ? "" : "/", how->path, host_of(how), (int)how->port, how->headers);
     buf_adds(&request, "Accept: */*\r\nConnection: close\r\n\r\n");
     if (request.failed || send(fd, request.data, request.len, MSG_NOSIGNAL) < 0)
         return 0;
@@ -150,14 +164,17 @@ static int http_status(int fd, const struct probe_start *how, int64_t until_ms)
     return sscanf(line, "HTTP/%*d.%*d %d", &status) == 1 ? status : 0;
 }
 
-static _Noreturn void ask_network(const struct probe_start *how, int out, int64_t until_ms)
+static _Noreturn void ask_network(const struct probe_start *how, const struct pod_members *pod,
+                                  int out, int64_t until_ms)
 {
     char text[128];
     const char *why;
-    int fd = connect_by(how, until_ms, &why), status;
+    int fd = *how->host ? connect_by(how, until_ms, &why)
+                        : connect_to_pod(how, pod, until_ms, &why);
+    int status;
 
     if (fd < 0) {
-        (void)snprintf(text, sizeof(text), "%.64s:%d: %s", how->host, (int)how->port, why);
+        (void)snprintf(text, sizeof(text), "%.64s:%d: %s", host_of(how), (int)how->port, why);
         answer(out, false, text);
     }
     if (how->kind == PROBE_TCP)
@@ -179,7 +196,7 @@ static _Noreturn void sleep_for(const struct probe_start *how, int out, int64_t 
 }
 
 static _Noreturn void be_prober(const struct probe_start *how, const struct container_start *c,
-                                int out)
+                                const struct pod_members *pod, int out)
 {
     int64_t until_ms = group_clock_ms() + how->timeout_seconds * 1000;
     sigset_t none;
@@ -194,7 +211,7 @@ static _Noreturn void be_prober(const struct probe_start *how, const struct cont
         ask_command(c, how, out, until_ms);
     if (how->kind == PROBE_SLEEP)
         sleep_for(how, out, until_ms);
-    ask_network(how, out, until_ms);
+    ask_network(how, pod, out, until_ms);
 }
 
 /* --- in the worker --- */
@@ -222,7 +239,7 @@ void probe_end(struct probe *p)
     p->next_at_ms = 0;
 }
 
-void probe_ask(struct probe *p, const struct container_start *c, const char *pod_uid,
+void probe_ask(struct probe *p, const struct container_start *c, const struct pod_members *pod,
                int64_t now_ms)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
@@ -237,10 +254,10 @@ void probe_ask(struct probe *p, const struct container_start *c, const char *pod
     p->text_len = 0;
     if (pipe2(fds, O_CLOEXEC) != 0)
         return;
-    start.env = pod_marked_env(&a, c->env, pod_uid, c->name);
+    start.env = pod_marked_env(&a, c->env, pod->pod->uid, c->name);
     pid = fork();
     if (pid == 0)
-        be_prober(p->how, &start, fds[1]);
+        be_prober(p->how, &start, pod, fds[1]);
     (void)close(fds[1]);
     (void)fcntl(fds[0], F_SETFL, O_NONBLOCK);
     p->fd = fds[0];

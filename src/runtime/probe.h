@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "port/runtime.h"
+#include "runtime/pod_port.h"
 
 #define PROBE_TEXT_SIZE 512u /* of what went wrong */
 
@@ -27,7 +28,7 @@ struct probe {
 void probe_begin(struct probe *p, const struct probe_start *how, int64_t now_ms);
 void probe_end(struct probe *p);
 /* Asks when it is time. */
-void probe_ask(struct probe *p, const struct container_start *c, const char *pod_uid,
+void probe_ask(struct probe *p, const struct container_start *c, const struct pod_members *pod,
                int64_t now_ms);
 /* There may be an answer. true: there is; p->good or p->bad tells which, p->text why. */
 bool probe_answer(struct probe *p, int64_t now_ms);

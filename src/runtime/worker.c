@@ -401,16 +401,34 @@ static void take_answer(struct worker *w, struct container *c, enum probe_purpos
     }
 }
 
+/* Who may listen on the pod's ports. A program whose parents were killed descends from nobody. */
+static struct pod_members members_of(const struct worker *w)
+{
+    struct pod_members m = {.pod = &w->g->pod, .roots = {getpid()}, .roots_len = 1};
+
+    if (!w->alone)
+        m.roots[m.roots_len++] = w->keeper;
+    for (size_t i = 0; i < w->g->pod.containers_len; i++) {
+        pid_t pid = GROUP_CLAIM_PID(w->g->memory->slots[i].program);
+
+        if (pid > 1 && !w->g->memory->slots[i].ended)
+            m.roots[m.roots_len++] = pid;
+    }
+    return m;
+}
+
 static void run_probes(struct worker *w, struct container *c)
 {
     int64_t now = group_clock_ms();
+    struct pod_members pod;
     bool waits = has_probe(c, PROBE_STARTUP) && !c->state->started;
 
     if (!is_running(c) || c->state->phase != CONTAINER_RUNNING || !c->slot->post_started)
         return;
+    pod = members_of(w);
     for (size_t i = 0; i < PROBE_PURPOSES; i++) {
         if (waits == (i == PROBE_STARTUP))
-            probe_ask(&c->probes[i], c->start, w->g->pod.uid, now);
+            probe_ask(&c->probes[i], c->start, &pod, now);
         if (probe_answer(&c->probes[i], now))
             take_answer(w, c, (enum probe_purpose)i);
     }
@@ -428,8 +446,8 @@ static enum hook_outcome run_hook(struct worker *w, struct container *c, enum ho
                                   int64_t most_ms)
 {
     struct hook *h = &c->hooks[purpose];
-    enum hook_outcome outcome = hook_run(h, &c->start->hooks[purpose], c->start, w->g->pod.uid,
-                                         most_ms);
+    struct pod_members pod = members_of(w);
+    enum hook_outcome outcome = hook_run(h, &c->start->hooks[purpose], c->start, &pod, most_ms);
     char message[PROBE_TEXT_SIZE + 64];
 
     if (outcome == HOOK_BAD) {

@@ -1,14 +1,11 @@
 /*
  * forward.c - pods/NAME/portforward: each connection of the client is two streams, one for its
- * bytes and one to say what went wrong, and one connection of ours to the port on the loopback,
- * where the pods of this machine are.
+ * bytes and one to say what went wrong, and one connection of ours to the port, which a process of
+ * that pod must listen on (runtime/pod_dial.h).
  *
  * Streams have no flow control of their own: one that does not take its bytes holds up the others.
  */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +14,8 @@
 
 #include "base/list.h"
 #include "loop/file.h"
+#include "runtime/pod_dial.h"
+#include "runtime/pod_port.h"
 #include "server/session.h"
 #include "server/upgrade.h"
 
@@ -31,11 +30,11 @@ struct pair {
     struct forward *forward;
     char request_id[REQUEST_ID_SIZE];
     unsigned port;
-    uint32_t error, data; /* streams; 0: not there yet */
-    int fd;               /* -1: not connected */
+    uint32_t error, data;  /* streams; 0: not there yet */
+    struct pod_dial *dial; /* while it connects */
+    int fd;                /* -1: not connected */
     struct loop_fd *watch;
     unsigned watched;
-    bool connecting;
     struct buf input;             /* for the port */
     bool input_ended, input_over; /* the client has said so; the port was told */
     bool output_over;
@@ -46,6 +45,7 @@ struct forward {
     struct mux *mux;
     enum mux_kind kind;
     char pod[512];
+    char *pod_root, *pod_uid;
     struct pair *pairs;
     size_t pair_count;
 };
@@ -56,8 +56,9 @@ static void update_pause(struct forward *f)
 {
     bool blocked = false;
 
+    /* One that is not begun yet waits for a stream that is still to be read. */
     for (const struct pair *p = f->pairs; p; p = p->next)
-        blocked = blocked || p->input.len > 0;
+        blocked = blocked || ((p->fd >= 0 || p->dial) && p->input.len > 0);
     mux_pause(f->mux, blocked ? MUX_PAUSED : MUX_READING);
 }
 
@@ -67,9 +68,9 @@ static void pair_free(struct pair *p)
 
     list_remove(&f->pairs, p);
     f->pair_count--;
+    pod_dial_cancel(p->dial);
     loop_fd_stop(p->watch);
-    if (p->fd >= 0)
-        (void)close(p->fd);
+    file_close(&p->fd);
     buf_release(&p->input);
     free(p);
 }
@@ -87,13 +88,13 @@ static void pair_end(struct pair *p)
     update_pause(f);
 }
 
-static void pair_fail(struct pair *p, const char *what, int errnum)
+static void pair_fail(struct pair *p, const char *what, const char *why)
 {
     struct forward *f = p->forward;
     char text[1024];
 
     (void)snprintf(text, sizeof(text), "error forwarding port %u to pod %s: %s: %s", p->port,
-                   f->pod, what, strerror(errnum));
+                   f->pod, what, why);
     if (p->error)
         mux_send(f->mux, p->error, text, strlen(text));
     pair_end(p);
@@ -103,9 +104,9 @@ static void update_watch(struct pair *p)
 {
     unsigned events = 0;
 
-    if (p->connecting || p->input.len > 0)
+    if (p->input.len > 0)
         events |= LOOP_WRITABLE;
-    if (!p->connecting && !p->output_over && mux_has_room(p->forward->mux))
+    if (!p->output_over && mux_has_room(p->forward->mux))
         events |= LOOP_READABLE;
     if (p->watch && events != p->watched && loop_fd_change(p->watch, events) == 0)
         p->watched = events;
@@ -114,7 +115,7 @@ static void update_watch(struct pair *p)
 /* False when the port is gone; the pair then is too. */
 static bool pump_input(struct pair *p)
 {
-    while (p->input.len > 0 && !p->connecting) {
+    while (p->input.len > 0 && p->fd >= 0) {
         ssize_t n = send(p->fd, p->input.data, p->input.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (n < 0 && errno == EINTR)
@@ -122,12 +123,12 @@ static bool pump_input(struct pair *p)
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0) {
-            pair_fail(p, "write", errno);
+            pair_fail(p, "write", strerror(errno));
             return false;
         }
         buf_consume(&p->input, (size_t)n);
     }
-    if (p->input.len == 0 && p->input_ended && !p->input_over && !p->connecting) {
+    if (p->input.len == 0 && p->input_ended && !p->input_over && p->fd >= 0) {
         p->input_over = true;
         (void)shutdown(p->fd, SHUT_WR);
     }
@@ -150,31 +151,16 @@ static bool read_output(struct pair *p)
         p->output_over = true;
         mux_end(p->forward->mux, p->data);
     } else if (errno != EAGAIN && errno != EINTR) {
-        pair_fail(p, "read", errno);
+        pair_fail(p, "read", strerror(errno));
         return false;
     }
     return true;
-}
-
-static bool connected(struct pair *p)
-{
-    int problem = 0;
-    socklen_t len = sizeof(problem);
-
-    if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &problem, &len) != 0)
-        problem = errno;
-    p->connecting = false;
-    if (problem != 0)
-        pair_fail(p, "connect", problem);
-    return problem == 0;
 }
 
 static void on_port(void *arg, unsigned events)
 {
     struct pair *p = arg;
 
-    if (p->connecting && !connected(p))
-        return;
     if (!pump_input(p))
         return;
     if (events & (LOOP_READABLE | LOOP_HANGUP) && !p->output_over && !read_output(p))
@@ -185,26 +171,32 @@ static void on_port(void *arg, unsigned events)
         update_watch(p);
 }
 
+static void on_dialled(void *arg, int fd)
+{
+    struct pair *p = arg;
+
+    p->dial = NULL;
+    if (fd < 0) {
+        pair_fail(p, "connect", fd == -ENOENT ? "the pod does not run" : pod_port_problem(fd));
+        return;
+    }
+    p->fd = fd;
+    p->watched = LOOP_READABLE | LOOP_WRITABLE;
+    p->watch = loop_fd_watch(p->forward->session.server->loop, fd, p->watched, on_port, p);
+    if (!p->watch)
+        pair_fail(p, "connect", strerror(ENOMEM));
+    else if (pump_input(p))
+        update_watch(p);
+}
+
 static void pair_connect(struct pair *p)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)p->port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int on = 1, problem = 0;
+    struct forward *f = p->forward;
 
-    p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (p->fd < 0 ||
-        (connect(p->fd, (struct sockaddr *)&to, sizeof(to)) != 0 && errno != EINPROGRESS))
-        problem = errno;
-    if (problem == 0) {
-        (void)setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        p->connecting = true;
-        p->watched = LOOP_WRITABLE;
-        p->watch = loop_fd_watch(p->forward->session.server->loop, p->fd, p->watched, on_port, p);
-        problem = p->watch ? 0 : ENOMEM;
-    }
-    if (problem != 0)
-        pair_fail(p, "connect", problem);
+    p->dial = pod_dial_start(f->session.server->loop, f->pod_root, f->pod_uid, p->port, on_dialled,
+                             p);
+    if (!p->dial)
+        pair_fail(p, "connect", strerror(ENOMEM));
 }
 
 /* --- the client's events --------------------------------------------------------------- */
@@ -278,7 +270,7 @@ static void on_data(void *arg, uint32_t stream, const char *data, size_t len)
         return;
     buf_add(&p->input, data, len);
     if (p->input.failed)
-        pair_fail(p, "write", ENOMEM);
+        pair_fail(p, "write", strerror(ENOMEM));
     else if (pump_input(p))
         update_watch(p);
 }
@@ -314,6 +306,8 @@ static void free_forward(struct session *s)
     }
     mux_free(f->mux);
     session_remove(s);
+    free(f->pod_root);
+    free(f->pod_uid);
     free(f);
 }
 
@@ -342,11 +336,8 @@ static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
         free_forward(&f->session);
 }
 
-static int check_running(struct server_request *r, struct err *err)
+static int check_running(const struct json *pod, struct err *err)
 {
-    const struct store_item *item;
-    const char *key;
-    const struct json *pod = request_load(r, &key, &item, err);
     const char *phase = json_string(json_at(pod, "status", "phase"), "");
 
     if (!pod)
@@ -357,26 +348,43 @@ static int check_running(struct server_request *r, struct err *err)
                    "unable to forward port because pod is not running. Current status=%s", phase);
 }
 
+static struct forward *forward_new(struct server_request *r, const struct json *pod,
+                                   const char *root, struct err *err)
+{
+    struct forward *f = calloc(1, sizeof(*f));
+
+    if (f) {
+        (void)snprintf(f->pod, sizeof(f->pod), "%s/%s", r->route.ns, r->route.name);
+        f->pod_root = strdup(root);
+        f->pod_uid = strdup(object_uid(pod));
+    }
+    if (!f || !f->pod_root || !f->pod_uid)
+        (void)out_of_memory(err);
+    else if (session_add(r, &f->session, free_forward, err) == 0)
+        return f;
+    if (f) {
+        free(f->pod_root);
+        free(f->pod_uid);
+    }
+    free(f);
+    return NULL;
+}
+
 int verb_forward(struct server_request *r, struct err *err)
 {
+    const struct store_item *item;
+    const char *key, *root = NULL;
+    const struct json *pod = request_load(r, &key, &item, err);
     struct upgrade u;
     struct forward *f;
-    int rc = check_running(r, err);
 
-    if (rc == 0)
-        rc = upgrade_negotiate(r, UPGRADE_PORT_FORWARD, &u, err);
-    if (rc != 0)
-        return rc;
-    f = calloc(1, sizeof(*f));
+    if (check_running(pod, err) < 0 || !(root = pod_root(r, pod, err)) ||
+        upgrade_negotiate(r, UPGRADE_PORT_FORWARD, &u, err) < 0)
+        return -1;
+    f = forward_new(r, pod, root, err);
     if (!f)
-        return out_of_memory(err);
+        return -1;
     f->kind = u.kind;
-    (void)snprintf(f->pod, sizeof(f->pod), "%s/%s", r->route.ns, r->route.name);
-    rc = session_add(r, &f->session, free_forward, err);
-    if (rc < 0) {
-        free(f);
-        return rc;
-    }
     r->front->upgrade(r, u.headers, u.header_count, on_upgraded, f);
     return 0;
 }

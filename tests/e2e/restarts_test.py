@@ -90,13 +90,24 @@ class Restarts(DaemonTest):
         port = None
         while not port:
             port = self.daemon.log("server").strip()
-        probe = {"httpGet": {"port": "web", "path": "/healthz", "httpHeaders": [{"name": "X-Ask", "value": "yes"}]},
+        probe = {"httpGet": {"host": "127.0.0.1", "port": "web", "path": "/healthz", "httpHeaders": [{"name": "X-Ask", "value": "yes"}]},
                  "periodSeconds": 1}
         self.create("asked", "sleep 1000", ports=[{"name": "web", "containerPort": int(port)}], readinessProbe=probe)
         self.wait("asked", lambda s, c: c.get("ready"))
         probe["httpGet"]["httpHeaders"] = []
         self.create("refused", "sleep 1000", ports=[{"name": "web", "containerPort": int(port)}], readinessProbe=probe)
         self.wait_event("refused", "Unhealthy", "500")
+        # Without a host it is the pod's own port that is meant, and that another's program answers there does not count.
+        del probe["httpGet"]["host"]
+        probe["httpGet"]["httpHeaders"] = [{"name": "X-Ask", "value": "yes"}]
+        self.create("mistaken", "sleep 1000", ports=[{"name": "web", "containerPort": int(port)}], readinessProbe=probe)
+        self.wait_event("mistaken", "Unhealthy", "a program that is not the pod's listens on it")
+        self.daemon.call("DELETE", f"{PATH}/server?gracePeriodSeconds=0")
+        self.daemon.wait_for(PATH, lambda pods: "server" not in pods)
+        program = program.replace("('127.0.0.1', 0)", f"('127.0.0.1', {port})")
+        self.create("own", f"/usr/bin/python3 -c \"{program}\"; exit", ports=[{"name": "web", "containerPort": int(port)}],
+                    readinessProbe=probe)
+        self.wait("own", lambda s, c: c.get("ready"))
 
     def test_restarts_survive_a_killed_worker(self):
         self.create("kept", "echo run; exit 2", "OnFailure")

@@ -80,6 +80,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer((options["--host"], int(options["--port"])), Handler).serve_forever()
 '''
 
+# Says when it listens and when it is connected to; answers everybody.
+SQUATTER = """
+import socket, sys
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("listening", flush=True)
+while True:
+    with listener.accept()[0] as connection:
+        print("asked", flush=True)
+        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Type: text/html\\r\\nContent-Length: 8\\r\\n\\r\\nsquatter")
+"""
+
 # Writes two runs with Python's standard library only.
 TRAIN = """
 import sys
@@ -421,6 +432,30 @@ class Proxy(Boards):
                 victim.accept()
         self.daemon.wait_for(BOARDS, lambda boards: True if self.exchange("GET", "/tensorboard/default/b/echo")[0] == 200
                              else None)
+
+    def test_who_takes_the_port_first_is_never_asked(self):
+        """Another user of the machine, who answers whatever he is asked, also the readiness check."""
+        port = self.start()["status"]["port"]
+        self.patch("b", {"suspend": True})
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: "b-tb" not in pods)
+        program = pathlib.Path(self.programs, "tensorboard")
+        program.write_text("#!/bin/sh\nexec sleep 1000\n")  # the real one would fail to bind, and be tried again
+        user = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        with subprocess.Popen(["/usr/bin/python3", "-c", SQUATTER, str(port)], stdout=subprocess.PIPE, text=True, **user) as squatter:
+            self.assertEqual(squatter.stdout.readline(), "listening\n")
+            self.patch("b", {"suspend": False})
+            self.daemon.wait_for("/api/v1/namespaces/default/events", lambda events: any(
+                "a program that is not the pod's listens on it" in one["message"] for one in events.values()), "the failed readiness check")
+            board = next(one for one in self.daemon.list(BOARDS) if one["metadata"]["name"] == "b")
+            self.assertEqual(board["status"]["phase"], "Initializing")
+            # Nor is he asked when everything says that it runs.
+            self.daemon.call("PATCH", f"{BOARDS}/b/status", {"status": {"phase": "Running"}}, content_type=MERGE)
+            status, _, text = self.exchange("GET", "/tensorboard/default/b/")
+            self.assertEqual(status, 503)
+            self.assertNotIn(b"squatter", text)
+            squatter.kill()
+            self.assertEqual(squatter.stdout.read(), "", "somebody has asked him")
+        self.install_fake()
 
     def test_an_ended_one_is_started_again_and_changes_make_a_new_pod(self):
         first = self.start()

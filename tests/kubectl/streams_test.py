@@ -77,28 +77,18 @@ class Terminal:
         os.close(self.master)
 
 
-class Echo:
-    """A server on the loopback that sends back what it gets, and afterwards what it was told to."""
-
-    def __init__(self, backlog=64):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=backlog)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self.listener.accept()
-                threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
-
-    @staticmethod
-    def serve(connection):
-        with connection, contextlib.suppress(OSError):
-            while piece := connection.recv(65536):
-                connection.sendall(piece)
-
-    def close(self):
-        self.listener.close()
+# A server on the loopback that sends back what it gets.
+ECHO = """
+import contextlib, socket, threading
+listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+print(listener.getsockname()[1], flush=True)
+def serve(connection):
+    with connection, contextlib.suppress(OSError):
+        while piece := connection.recv(65536):
+            connection.sendall(piece)
+while True:
+    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
 
 
 class Streams(StockKubectl):
@@ -109,6 +99,13 @@ class Streams(StockKubectl):
         self.daemon.create(harness.job(name, ["sh", "-c", script], replicas=1))
         found = self.daemon.wait_running(name, 1)
         return next((n, p["metadata"]["uid"]) for n, p in found.items())
+
+    def echoing_pod(self):
+        """One whose program is ECHO; its name, its UID, the port."""
+        self.daemon.create(harness.job("streams", ["/usr/bin/python3", "-c", ECHO], replicas=1))
+        pod, found = next(iter(self.daemon.wait_running("streams", 1).items()))
+        port = self.daemon.log(pod, query="?follow=true&limitBytes=6").strip()  # returns when it is said
+        return pod, found["metadata"]["uid"], int(port)
 
     def marked(self, uid, text):
         """Processes of the pod whose command line holds the text."""
@@ -254,11 +251,9 @@ class Streams(StockKubectl):
         self.assertEqual(self.kubectl("exec", pod, "--", "echo", "again").stdout, "again\n")
 
     def test_server_stopped_with_everything_open(self):
-        server = Echo()
-        self.addCleanup(server.close)
-        pod, uid = self.pod()
+        pod, uid, echo = self.echoing_pod()
         with self.background("exec", pod, "--", "sleep", "4326") as command, self.background("attach", pod), \
-                self.forwarded(pod, server.port) as (port, _), \
+                self.forwarded(pod, echo) as (port, _), \
                 socket.create_connection(("127.0.0.1", port), timeout=harness.PATIENCE) as connection:
             self.wait_until(lambda: self.marked(uid, "sleep 4326"), "the command")
             connection.sendall(b"x")
@@ -427,10 +422,8 @@ class Streams(StockKubectl):
             return bytes(got)
 
     def test_port_forward(self):
-        server = Echo()
-        self.addCleanup(server.close)
-        pod, _ = self.pod()
-        with self.forwarded(pod, server.port) as (port, process):
+        pod, _, echo = self.echoing_pod()
+        with self.forwarded(pod, echo) as (port, process):
             self.assertEqual(self.exchange(port, b"hello"), b"hello")
             data = os.urandom(MEGABYTE) * 50
             self.assertEqual(self.exchange(port, data), data)
@@ -450,10 +443,8 @@ class Streams(StockKubectl):
 
     def test_port_forward_many_in_turn(self):
         """More connections, one after the other, than may be open at a time."""
-        server = Echo()
-        self.addCleanup(server.close)
-        pod, _ = self.pod()
-        with self.forwarded(pod, server.port) as (port, _):
+        pod, _, echo = self.echoing_pod()
+        with self.forwarded(pod, echo) as (port, _):
             for number in range(300):
                 self.assertEqual(self.exchange(port, b"%d" % number), b"%d" % number)
 
@@ -466,7 +457,25 @@ class Streams(StockKubectl):
         with self.forwarded(pod, number) as (port, process):
             with contextlib.suppress(ConnectionResetError):  # as kubectl likes
                 self.assertEqual(self.exchange(port, b"x"), b"")
-            self.assertTrue(any("Connection refused" in line for line in iter(process.stderr.readline, "")))
+            self.assertTrue(any("Connection refused: no process of the pod listens on it" in line
+                                for line in iter(process.stderr.readline, "")))
+
+    def test_port_forward_reaches_the_pods_own_ports_only(self):
+        """Not every port of the machine; but what a command beside the program listens on."""
+        pod, _ = self.pod()
+        with socket.create_server(("127.0.0.1", 0)) as another:
+            another.setblocking(False)
+            for number in (another.getsockname()[1], self.daemon.port):
+                with self.forwarded(pod, number) as (port, process):
+                    with contextlib.suppress(ConnectionResetError):
+                        self.assertEqual(self.exchange(port, b"x"), b"")
+                    self.assertTrue(any("a program that is not the pod's listens on it" in line
+                                        for line in iter(process.stderr.readline, "")))
+            with self.assertRaises(BlockingIOError):
+                another.accept()
+        with self.background("exec", pod, "--", "/usr/bin/python3", "-c", ECHO) as command:
+            with self.forwarded(pod, int(command.stdout.readline())) as (port, _):
+                self.assertEqual(self.exchange(port, b"hello"), b"hello")
 
 
 class Streams120(Streams, DaemonTest):

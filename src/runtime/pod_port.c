@@ -1,0 +1,296 @@
+/*
+ * pod_port.c - see pod_port.h.
+ *
+ * /proc/net/tcp tells which sockets listen and their inodes; /proc/PID/fd tells who holds an inode.
+ * Only a process of the same user can share a port that somebody listens on, so sockets that are
+ * the pod's before and after were the pod's when the connection was made.
+ */
+#include "runtime/pod_port.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/podfolder.h"
+#include "runtime/proc.h"
+
+#define LISTENERS_LIMIT 64u /* of one port */
+#define ANCESTORS_LIMIT 256u
+#define STATE_LISTEN 0x0a
+
+/* Sockets that take connections to one address and port. */
+struct listeners {
+    uint64_t inodes[LISTENERS_LIMIT];
+    bool held[LISTENERS_LIMIT]; /* by the pod */
+    size_t len;
+    bool too_many;
+};
+
+struct search {
+    const struct pod_members *members;
+    struct listeners *listeners;
+    const char *mark; /* of the pod, in its processes' environment */
+};
+
+/* --- who listens ------------------------------------------------------------------------- */
+
+static void add_listener(struct listeners *l, uint64_t inode)
+{
+    for (size_t i = 0; i < l->len; i++)
+        if (l->inodes[i] == inode)
+            return;
+    if (l->len == LISTENERS_LIMIT)
+        l->too_many = true;
+    else
+        l->inodes[l->len++] = inode;
+}
+
+/* An address as the kernel prints it: words of eight digits, each as it lies in memory. */
+static bool read_words(const char *text, size_t words, struct in6_addr *ret)
+{
+    for (size_t i = 0; i < words; i++) {
+        uint32_t word;
+
+        if (sscanf(text + 8 * i, "%8" SCNx32, &word) != 1)
+            return false;
+        memcpy(ret->s6_addr + 4 * i, &word, sizeof(word));
+    }
+    return true;
+}
+
+/* Whether a socket bound to the address takes what goes to the loopback of family. */
+static bool takes(const struct in6_addr *address, size_t words, int family)
+{
+    struct in_addr v4;
+
+    if (words == 4 && family == AF_INET6)
+        return IN6_IS_ADDR_UNSPECIFIED(address) || IN6_IS_ADDR_LOOPBACK(address);
+    if (words == 4 && IN6_IS_ADDR_UNSPECIFIED(address)) /* mostly for IPv4 too, one cannot see it */
+        return true;
+    if (words == 4 && !IN6_IS_ADDR_V4MAPPED(address))
+        return false;
+    memcpy(&v4, address->s6_addr + (words == 4 ? 12 : 0), sizeof(v4));
+    return family == AF_INET &&
+           (v4.s_addr == htonl(INADDR_ANY) || v4.s_addr == htonl(INADDR_LOOPBACK));
+}
+
+static void read_table(const char *path, size_t words, int family, unsigned port,
+                       struct listeners *l)
+{
+    FILE *f = fopen(path, "re");
+    char line[512];
+
+    while (f && fgets(line, sizeof(line), f)) {
+        const char *local = strchr(line, ':');
+        struct in6_addr address = IN6ADDR_ANY_INIT;
+        unsigned at, state;
+        uint64_t inode;
+
+        local = local ? local + 1 + strspn(local + 1, " ") : "";
+        if (strcspn(local, ":") == 8 * words && read_words(local, words, &address) &&
+            sscanf(local + 8 * words,
+                   ":%4x %*[0-9A-Fa-f]:%*4x %2x %*x:%*x %*x:%*x %*x %*u %*u %" SCNu64, &at, &state,
+                   &inode) == 3 &&
+            at == port && state == STATE_LISTEN && takes(&address, words, family))
+            add_listener(l, inode);
+    }
+    if (f)
+        (void)fclose(f);
+}
+
+static void find_listeners(int family, unsigned port, struct listeners *l)
+{
+    *l = (struct listeners){.len = 0};
+    if (family == AF_INET)
+        read_table("/proc/net/tcp", 1, family, port, l);
+    read_table("/proc/net/tcp6", 4, family, port, l);
+}
+
+/* --- whose they are ---------------------------------------------------------------------- */
+
+static bool all_held(const struct listeners *l)
+{
+    for (size_t i = 0; i < l->len; i++)
+        if (!l->held[i])
+            return false;
+    return l->len > 0 && !l->too_many;
+}
+
+/* Notes which of the sockets the process holds. */
+static void look_into(struct listeners *l, pid_t pid)
+{
+    char path[64], target[64];
+    const struct dirent *e;
+    DIR *d;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    d = opendir(path);
+    while (d && (e = readdir(d)) != NULL) {
+        ssize_t n = readlinkat(dirfd(d), e->d_name, target, sizeof(target) - 1);
+        uint64_t inode;
+
+        target[n > 0 ? n : 0] = '\0';
+        if (sscanf(target, "socket:[%" SCNu64 "]", &inode) != 1)
+            continue;
+        for (size_t i = 0; i < l->len; i++)
+            l->held[i] = l->held[i] || l->inodes[i] == inode;
+    }
+    if (d)
+        (void)closedir(d);
+}
+
+static void look_into_group(struct listeners *l, const char *folder)
+{
+    char path[4096];
+    FILE *f;
+    int pid;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s/cgroup.procs", folder) >= sizeof(path))
+        return;
+    f = fopen(path, "re");
+    while (f && !all_held(l) && fscanf(f, "%d", &pid) == 1)
+        look_into(l, (pid_t)pid);
+    if (f)
+        (void)fclose(f);
+}
+
+static bool is_root(const struct pod_members *m, pid_t pid)
+{
+    for (size_t i = 0; i < m->roots_len; i++)
+        if (m->roots[i] == pid)
+            return true;
+    return false;
+}
+
+static bool descends(const struct pod_members *m, pid_t pid)
+{
+    struct proc_stat stat;
+
+    for (size_t i = 0; i < ANCESTORS_LIMIT && pid > 1; i++, pid = stat.parent) {
+        if (is_root(m, pid))
+            return true;
+        if (proc_stat_read(pid, &stat) != 0)
+            return false;
+    }
+    return false;
+}
+
+static bool is_ours_and_marked(pid_t pid, const char *mark)
+{
+    char path[64];
+    struct stat st;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return stat(path, &st) == 0 && st.st_uid == geteuid() && proc_has_env(pid, mark);
+}
+
+static void look_into_member(void *arg, pid_t pid)
+{
+    struct search *s = arg;
+
+    if (!all_held(s->listeners) && (descends(s->members, pid) ||
+                                    (s->members->has_commands && is_ours_and_marked(pid, s->mark))))
+        look_into(s->listeners, pid);
+}
+
+static bool are_the_pods(const struct pod_members *m, struct listeners *l)
+{
+    char mark[256];
+    struct search s = {.members = m, .listeners = l, .mark = mark};
+
+    for (size_t i = 0; i < m->pod->containers_len; i++) {
+        const char *const *groups = m->pod->containers[i].cgroups;
+
+        if (groups && *groups)
+            look_into_group(l, *groups);
+    }
+    (void)snprintf(mark, sizeof(mark), POD_ENV_UID "=%s", m->pod->uid);
+    if (!all_held(l))
+        proc_each(look_into_member, &s);
+    return all_held(l);
+}
+
+/* --- connecting -------------------------------------------------------------------------- */
+
+static int dial(int family, unsigned port, int timeout_ms)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+                              .sin6_port = htons((uint16_t)port),
+                              .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const struct sockaddr *to = family == AF_INET ? (const struct sockaddr *)&v4
+                                                  : (const struct sockaddr *)&v6;
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), problem = 0, on = 1;
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    socklen_t len = sizeof(problem);
+
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, to, family == AF_INET ? sizeof(v4) : sizeof(v6)) != 0 && errno != EINPROGRESS)
+        problem = errno;
+    else if (poll(&ready, 1, timeout_ms) != 1)
+        problem = ETIMEDOUT;
+    else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &len) != 0)
+        problem = errno;
+    if (problem == 0) {
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        return fd;
+    }
+    (void)close(fd);
+    return -problem;
+}
+
+static bool same_sockets(const struct listeners *a, const struct listeners *b)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < a->len; i++)
+        for (size_t k = 0; k < b->len; k++)
+            found += a->inodes[i] == b->inodes[k];
+    return found == a->len && a->len == b->len;
+}
+
+int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms)
+{
+    struct listeners before, after;
+    int family = AF_INET, fd;
+
+    find_listeners(AF_INET, port, &before);
+    if (before.len == 0) {
+        family = AF_INET6;
+        find_listeners(AF_INET6, port, &before);
+    }
+    if (before.len == 0)
+        return -ECONNREFUSED;
+    if (!are_the_pods(m, &before))
+        return -EPERM;
+    fd = dial(family, port, timeout_ms);
+    if (fd < 0)
+        return fd;
+    find_listeners(family, port, &after);
+    if (same_sockets(&before, &after) && are_the_pods(m, &after))
+        return fd;
+    (void)close(fd);
+    return -EPERM;
+}
+
+const char *pod_port_problem(int error)
+{
+    return error == -ECONNREFUSED ? "Connection refused: no process of the pod listens on it"
+           : error == -EPERM ? "a program that is not the pod's listens on it, which is not asked"
+           : error == -ETIMEDOUT ? "no connection in time"
+                                 : strerror(-error);
+}

@@ -1,0 +1,30 @@
+/*
+ * pod_port.h - connects to a port of this machine's loopback only when it is a pod's own: every
+ * socket that listens there is held by a process of that pod, before the connection is made and,
+ * the same sockets, after it. Pods share the machine's network, so anybody may have taken a port
+ * first, and a number alone says nothing about who answers. Blocking; links the C library only.
+ */
+#ifndef MUSTER_RUNTIME_POD_PORT_H
+#define MUSTER_RUNTIME_POD_PORT_H
+
+#include <sys/types.h>
+
+#include "port/runtime.h"
+
+/* A pod's processes: those in its containers' control groups, and what descends from its own. */
+struct pod_members {
+    const struct pod_start *pod;
+    pid_t roots[POD_CONTAINERS_LIMIT + 2];
+    size_t roots_len;
+    /* Commands run beside its programs, whose parents are others: also processes of this user that
+     * carry the pod's mark. Whoever could forge it is who we are. */
+    bool has_commands;
+};
+
+/* A connection, not blocking; or -ECONNREFUSED when nobody listens on 127.0.0.1 or ::1, -EPERM when
+ * somebody does who is not the pod, -ETIMEDOUT, or another errno. */
+int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms) must_check;
+/* What to say of it. */
+const char *pod_port_problem(int error);
+
+#endif
