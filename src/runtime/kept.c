@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 #include "runtime/podfolder.h"
 
 #define FOLDERS_LIMIT 100000u
-#define GROUP_SIZE 256u
 
 static DIR *open_dir(int parent_fd, const char *name)
 {
@@ -82,8 +82,8 @@ bool kept_find(const char *dir, const char *not_uid, int64_t attempt, char ret[K
 /* --- trimming --- */
 
 struct folder {
-    char *path; /* below the root */
-    char group[GROUP_SIZE];
+    char *ns, *name, *uid; /* where it is below the root */
+    char *group;
     int64_t bytes, left_ns;
     bool gone;
 };
@@ -92,6 +92,14 @@ struct folders {
     struct folder *list;
     size_t len, cap;
 };
+
+static void folder_release(struct folder *f)
+{
+    free(f->ns);
+    free(f->name);
+    free(f->uid);
+    free(f->group);
+}
 
 static int64_t size_of(DIR *d)
 {
@@ -105,54 +113,52 @@ static int64_t size_of(DIR *d)
     return bytes;
 }
 
-static void read_group(int dir_fd, const char *name, char group[GROUP_SIZE])
+/* Its job's, or that of pods of its name. */
+static char *read_group(int dir_fd, const char *name)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct pod_record record;
     const char *owner = "";
+    char *group;
 
     if (pod_record_read(dir_fd, &a, &record, NULL) == 0 && record.run.owner)
         owner = record.run.owner;
-    (void)snprintf(group, GROUP_SIZE, "%s", *owner ? owner : name);
+    group = strdup(*owner ? owner : name);
     arena_release(&a);
+    return group;
 }
 
-static void add_folder(struct folders *f, int name_fd, const char *name, const char *path,
+static bool grow(struct folders *f)
+{
+    size_t cap = f->cap ? f->cap * 2 : 64;
+    struct folder *more = f->len < f->cap ? f->list : realloc(f->list, cap * sizeof(*more));
+
+    if (!more)
+        return false;
+    f->cap = f->len < f->cap ? f->cap : cap;
+    f->list = more;
+    return true;
+}
+
+static void add_folder(struct folders *f, int name_fd, const char *ns, const char *name,
                        const char *uid)
 {
     DIR *d = open_dir(name_fd, uid);
-    struct folder *more;
+    struct folder *one;
     struct stat st;
 
-    if (!d || f->len == FOLDERS_LIMIT || fstat(dirfd(d), &st) != 0)
-        goto out;
-    if (f->len == f->cap) {
-        f->cap = f->cap ? f->cap * 2 : 64;
-        more = realloc(f->list, f->cap * sizeof(*more));
-        if (!more)
-            goto out;
-        f->list = more;
-    }
-    more = &f->list[f->len];
-    *more = (struct folder){.left_ns = mtime_ns(&st), .bytes = size_of(d)};
-    read_group(dirfd(d), name, more->group);
-    if (asprintf(&more->path, "%s/%s", path, uid) >= 0)
-        f->len++;
-out:
-    if (d)
-        (void)closedir(d);
-}
-
-static void add_name(struct folders *f, int ns_fd, const char *ns, const char *name)
-{
-    DIR *d = open_dir(ns_fd, name);
-    const struct dirent *e;
-    char *path;
-
-    if (d && asprintf(&path, "%s/%s", ns, name) >= 0) {
-        while ((e = next_entry(d)) != NULL)
-            add_folder(f, dirfd(d), name, path, e->d_name);
-        free(path);
+    if (d && f->len < FOLDERS_LIMIT && fstat(dirfd(d), &st) == 0 && grow(f)) {
+        one = &f->list[f->len];
+        *one = (struct folder){.left_ns = mtime_ns(&st),
+                               .bytes = size_of(d),
+                               .ns = strdup(ns),
+                               .name = strdup(name),
+                               .uid = strdup(uid),
+                               .group = read_group(dirfd(d), name)};
+        if (one->ns && one->name && one->uid && one->group)
+            f->len++;
+        else
+            folder_release(one); /* out of memory: the next time */
     }
     if (d)
         (void)closedir(d);
@@ -160,54 +166,90 @@ static void add_name(struct folders *f, int ns_fd, const char *ns, const char *n
 
 static void read_tree(struct folders *f, DIR *root)
 {
-    const struct dirent *ns, *name;
+    const struct dirent *ns, *name, *uid;
 
     while ((ns = next_entry(root)) != NULL) {
         DIR *d = open_dir(dirfd(root), ns->d_name);
 
-        while ((name = next_entry(d)) != NULL)
-            add_name(f, dirfd(d), ns->d_name, name->d_name);
+        while ((name = next_entry(d)) != NULL) {
+            DIR *pods = open_dir(dirfd(d), name->d_name);
+
+            while ((uid = next_entry(pods)) != NULL)
+                add_folder(f, dirfd(pods), ns->d_name, name->d_name, uid->d_name);
+            if (pods)
+                (void)closedir(pods);
+        }
         if (d)
             (void)closedir(d);
     }
 }
 
-static int by_age(const void *a, const void *b)
+static int newest_first(const void *a, const void *b)
 {
     const struct folder *x = a, *y = b;
 
-    return x->left_ns < y->left_ns ? -1 : x->left_ns > y->left_ns;
+    return x->left_ns < y->left_ns ? 1 : x->left_ns > y->left_ns ? -1 : strcmp(x->uid, y->uid);
 }
 
-/* One pod's folder, for good. */
-static void remove_pod(int parent_fd, const char *name)
+static int by_group(const void *a, const void *b)
 {
-    DIR *d = open_dir(parent_fd, name);
-    const struct dirent *e;
+    const struct folder *x = a, *y = b;
+    int order = strcmp(x->group, y->group);
 
+    return order ? order : newest_first(a, b);
+}
+
+/* One pod's folder, for good, and what was made for it if it was the last there. */
+static void remove_pod(int root_fd, const struct folder *f)
+{
+    char path[PATH_MAX];
+    const struct dirent *e;
+    DIR *d;
+
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", f->ns, f->name, f->uid);
+    d = open_dir(root_fd, path);
     while ((e = next_entry(d)) != NULL)
         (void)unlinkat(dirfd(d), e->d_name, 0);
     if (d)
         (void)closedir(d);
-    (void)unlinkat(parent_fd, name, AT_REMOVEDIR);
+    (void)unlinkat(root_fd, path, AT_REMOVEDIR);
+    (void)snprintf(path, sizeof(path), "%s/%s", f->ns, f->name);
+    if (unlinkat(root_fd, path, AT_REMOVEDIR) == 0)
+        (void)unlinkat(root_fd, f->ns, AT_REMOVEDIR);
 }
 
-/* The oldest of those that count (all, or one group's) go until the rest is within the limit. */
-static void trim_list(struct folders *f, int root_fd, const char *group, int64_t limit)
+/* Newest first: what is behind a limit goes. */
+static void trim_run(struct folder *list, size_t len, int root_fd, int64_t most_bytes,
+                     size_t most_folders)
 {
     int64_t bytes = 0;
+    size_t count = 0;
 
-    for (size_t i = 0; i < f->len; i++)
-        if (!f->list[i].gone && (!group || strcmp(f->list[i].group, group) == 0))
-            bytes += f->list[i].bytes;
-    for (size_t i = 0; i < f->len && bytes > limit; i++) {
-        struct folder *one = &f->list[i];
+    for (size_t i = 0; i < len; i++) {
+        struct folder *one = &list[i];
 
-        if (one->gone || (group && strcmp(one->group, group) != 0))
+        if (one->gone)
             continue;
-        remove_pod(root_fd, one->path);
+        bytes += one->bytes;
+        count++;
+        if (bytes <= most_bytes && count <= most_folders)
+            continue;
+        remove_pod(root_fd, one);
         one->gone = true;
-        bytes -= one->bytes;
+        bytes = max_i64(bytes, most_bytes + 1); /* older ones go too, though they were smaller */
+    }
+}
+
+static void trim_groups(struct folders *f, int root_fd, const struct kept_limits *limits)
+{
+    size_t start = 0;
+
+    qsort(f->list, f->len, sizeof(*f->list), by_group);
+    for (size_t i = 1; i <= f->len; i++) {
+        if (i < f->len && strcmp(f->list[i].group, f->list[start].group) == 0)
+            continue;
+        trim_run(f->list + start, i - start, root_fd, limits->group_bytes, limits->group_folders);
+        start = i;
     }
 }
 
@@ -219,14 +261,13 @@ void kept_trim(const char *root, const struct kept_limits *limits)
     if (!d)
         return;
     read_tree(&f, d);
-    if (f.len > 0)
-        qsort(f.list, f.len, sizeof(*f.list), by_age);
-    for (size_t i = f.len; i-- > 0;)
-        if (!f.list[i].gone)
-            trim_list(&f, dirfd(d), f.list[i].group, limits->group_bytes);
-    trim_list(&f, dirfd(d), NULL, limits->total_bytes);
+    if (f.len > 0) {
+        trim_groups(&f, dirfd(d), limits);
+        qsort(f.list, f.len, sizeof(*f.list), newest_first);
+        trim_run(f.list, f.len, dirfd(d), limits->total_bytes, limits->total_folders);
+    }
     for (size_t i = 0; i < f.len; i++)
-        free(f.list[i].path);
+        folder_release(&f.list[i]);
     free(f.list);
     (void)closedir(d);
 }

@@ -14,11 +14,12 @@
 bool kept_find(const char *dir, const char *not_uid, int64_t attempt, char ret[KEPT_UID_SIZE]);
 
 struct kept_limits {
-    int64_t group_bytes; /* of one job's, or of one pod's that has none */
-    int64_t total_bytes;
+    int64_t group_bytes, total_bytes;    /* a group: one job's pods, or those of one name */
+    size_t group_folders, total_folders; /* one for each pod */
 };
 
-/* Removes the oldest until the rest is within the limits. Reads the whole tree: not on a loop. */
+/* Removes the oldest until the rest is within the limits, and folders that are empty then. Reads
+ * the whole tree: not on a loop. */
 void kept_trim(const char *root, const struct kept_limits *limits);
 
 #endif

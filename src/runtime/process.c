@@ -42,6 +42,9 @@
 /* In logs of one run: all that is kept of one job, and of all pods that are gone. */
 #define KEPT_GROUP_LOGS 4
 #define KEPT_TOTAL_LOGS 32
+/* And however small they are, of so many pods. */
+#define KEPT_GROUP_PODS 256
+#define KEPT_TOTAL_PODS 1024
 /* The kept logs are looked through at most this often. */
 #define KEPT_TRIM_MS 10000
 /* Whatever another daemon, since dead, was starting when we came has entered its groups by then. */
@@ -525,6 +528,8 @@ static int put_aside(const struct process_pod *p)
         (void)unlinkat(p->dir_fd, not_kept[i], 0);
     if (rc == 0 && rename(p->dir, target) != 0)
         rc = -errno;
+    if (rc == -ENOENT && file_make_dirs(parent, 0700) == 0) /* trimming had just found it empty */
+        rc = rename(p->dir, target) == 0 ? 0 : -errno;
     free(parent);
     free(target);
     return rc;
@@ -554,7 +559,9 @@ static void on_trim(void *arg)
     if (!t)
         return; /* with the next pod that goes */
     t->limits = (struct kept_limits){.group_bytes = KEPT_GROUP_LOGS * r->log_bytes,
-                                     .total_bytes = KEPT_TOTAL_LOGS * r->log_bytes};
+                                     .total_bytes = KEPT_TOTAL_LOGS * r->log_bytes,
+                                     .group_folders = KEPT_GROUP_PODS,
+                                     .total_folders = KEPT_TOTAL_PODS};
     memcpy(t->root, r->log_root, size);
     if (loop_work(r->loop, trim_kept, free, t) != 0)
         free(t);

@@ -1,6 +1,8 @@
 /*
- * expiry.c - events are forgotten after an hour, as on a real cluster. A few are looked at every
- * few seconds, so that a million of them never holds the loop up; when all were, there is a pause.
+ * expiry.c - events are forgotten after an hour, as on a real cluster, and the oldest when there
+ * are too many. A few are looked at every few seconds, so that they never hold the loop up; when
+ * all were, there is a pause. Which are too many is seen without a look into them: every write of
+ * an event extends its life, so the oldest has the lowest revision.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +11,15 @@
 #include "server/internal.h"
 
 #define EVENT_LIFETIME_MS (3600 * 1000)
+#define HURRY_MS 50
 #define SWEEP_MS 5000
 #define ROUND_MS 60000 /* between two rounds over all of them */
 #define EVENTS_PER_SWEEP 500
 #define SWEEP_MEMORY_BYTES (16u * 1024u * 1024u)
+#define NAMESPACE_LIMIT 4096u
+#define TOTAL_LIMIT 16384u
+#define TOTAL_SLACK (TOTAL_LIMIT / 8) /* so many more and they are looked at at once */
+#define REMOVALS_PER_SWEEP 2000u
 
 struct sweep {
     struct server *server;
@@ -53,6 +60,105 @@ static void keep_place(struct server *s, const struct sweep *sweep)
     s->event_cursor = sweep->seen > EVENTS_PER_SWEEP ? strdup(sweep->last) : NULL;
 }
 
+/* --- too many ------------------------------------------------------------------------- */
+
+struct numbered {
+    int64_t revision;
+    const char *key; /* the store's: nothing is published meanwhile */
+};
+
+struct census {
+    struct numbered *all;
+    size_t count;
+};
+
+static bool note(void *arg, const struct store_item *item)
+{
+    struct census *c = arg;
+
+    c->all[c->count++] = (struct numbered){item->revision, item->key};
+    return true;
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+
+    return x->revision < y->revision ? -1 : x->revision > y->revision;
+}
+
+static size_t namespace_len(const struct numbered *from, size_t count)
+{
+    size_t len = strcspn(from->key, "/") + 1, n = 1;
+
+    while (n < count && strncmp(from[n].key, from->key, len) == 0)
+        n++;
+    return n;
+}
+
+/* Moves what is too much of these to the front of them, the oldest; answers how many. */
+static size_t excess(struct numbered *list, size_t count, size_t limit)
+{
+    if (count <= limit)
+        return 0;
+    qsort(list, count, sizeof(*list), oldest_first);
+    return count - limit;
+}
+
+static int forget(struct server *s, const struct numbered *list, size_t count, size_t *left,
+                  struct err *err)
+{
+    bool gone;
+    int rc = 0;
+
+    for (size_t i = 0; i<count && * left> 0 && rc == 0; i++, (*left)--)
+        rc = removal_sweep(s, &kind_event, list[i].key, &removal_plain, &gone, err);
+    return rc;
+}
+
+/* false: there are more than can be forgotten at once. */
+static bool forget_excess(struct server *s, struct err *err)
+{
+    struct store_collection *events = server_collection(s, &kind_event);
+    struct census c = {.all = NULL};
+    size_t kept = 0, left = REMOVALS_PER_SWEEP;
+
+    if (store_count(events) <= NAMESPACE_LIMIT)
+        return true;
+    c.all = malloc(store_count(events) * sizeof(*c.all));
+    if (!c.all)
+        return true; /* the next time */
+    store_list(events, NULL, NULL, note, &c);
+    for (size_t at = 0, n; at < c.count; at += n) {
+        size_t old;
+
+        n = namespace_len(&c.all[at], c.count - at);
+        old = excess(&c.all[at], n, NAMESPACE_LIMIT);
+        if (forget(s, &c.all[at], old, &left, err) < 0)
+            break;
+        memmove(&c.all[kept], &c.all[at + old], (n - old) * sizeof(*c.all));
+        kept += n - old;
+    }
+    if (!err_is_set(err))
+        (void)forget(s, c.all, excess(c.all, kept, TOTAL_LIMIT), &left, err);
+    free(c.all);
+    return left > 0;
+}
+
+void events_written(struct server *s, const struct kind *k)
+{
+    struct store_collection *events = server_collection(s, &kind_event);
+
+    if (server_collection(s, k) != events || s->event_hurry || !s->event_timer ||
+        store_count(events) < TOTAL_LIMIT + TOTAL_SLACK)
+        return;
+    s->event_hurry = true;
+    clock_stop(s->clock, s->event_timer);
+    events_expire_soon(s);
+}
+
+/* --- in turns ------------------------------------------------------------------------- */
+
 static void expire(void *arg)
 {
     struct server *s = arg;
@@ -63,9 +169,10 @@ static void expire(void *arg)
     bool gone;
 
     s->event_timer = NULL;
+    s->event_hurry = !forget_excess(s, &err);
     store_list(server_collection(s, &kind_event), NULL, s->event_cursor, look_at, &sweep);
     keep_place(s, &sweep);
-    for (size_t i = 0; i < sweep.count && sweep.old[i]; i++)
+    for (size_t i = 0; i < sweep.count && sweep.old[i] && !err_is_set(&err); i++)
         if (removal_sweep(s, &kind_event, sweep.old[i], &removal_plain, &gone, &err) < 0)
             break;
     if (err_is_set(&err))
@@ -77,5 +184,11 @@ static void expire(void *arg)
 
 void events_expire_soon(struct server *s)
 {
-    s->event_timer = clock_start(s->clock, s->event_cursor ? SWEEP_MS : ROUND_MS, expire, s);
+    bool many = s->event_cursor || store_count(server_collection(s, &kind_event)) > NAMESPACE_LIMIT;
+
+    s->event_timer = clock_start(s->clock,
+                                 s->event_hurry ? HURRY_MS
+                                 : many         ? SWEEP_MS
+                                                : ROUND_MS,
+                                 expire, s);
 }

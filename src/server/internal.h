@@ -59,6 +59,7 @@ struct server {
 
     struct clock_timer *event_timer; /* expiry.c */
     char *event_cursor;
+    bool event_hurry;
     struct clock_timer *namespace_timer; /* namespace.c */
     int64_t namespace_delay_ms;
 
@@ -278,6 +279,7 @@ bool namespace_is_protected(const char *name);
 /* Empties namespaces that are being deleted, until they are gone. Call when one starts to be. */
 void namespaces_sweep_soon(struct server *s);
 void events_expire_soon(struct server *s);
+void events_written(struct server *s, const struct kind *k); /* something of a kind was */
 
 /* --- questions about oneself (reviews.c) ------------------------------------------------ */
 

@@ -95,8 +95,10 @@ int object_write(struct server *s, struct arena *a, const struct kind *k, const 
         return -ENOMEM;
     }
     rc = type == WRITE_PUT ? store_put(c, key, b, done, arg) : store_delete(c, key, b, done, arg);
-    if (rc == 0)
+    if (rc == 0) {
         quota_written(s, k);
+        events_written(s, k);
+    }
     if (rc == 0 && ret)
         *ret = blob_ref(shown ? shown : b);
     blob_unref(shown);

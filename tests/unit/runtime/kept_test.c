@@ -89,7 +89,10 @@ static void the_newest_or_an_attempt_is_found(void **state)
 /* A file takes two blocks of 4 KiB, a record one. */
 static void the_oldest_of_a_job_go_first(void **state)
 {
-    struct kept_limits limits = {.group_bytes = 3 * FILE_BYTES, .total_bytes = 1 << 30};
+    struct kept_limits limits = {.group_bytes = 3 * FILE_BYTES,
+                                 .total_bytes = 1 << 30,
+                                 .group_folders = 100,
+                                 .total_folders = 100};
 
     (void)state;
     keep("w-0", "a", "job", 0, 1000);
@@ -108,12 +111,57 @@ static void the_oldest_of_a_job_go_first(void **state)
     assert_true(is_kept("w-0", "c"));
 }
 
+static void their_number_is_bounded_too(void **state)
+{
+    struct kept_limits limits = {
+        .group_bytes = 1 << 30, .total_bytes = 1 << 30, .group_folders = 2, .total_folders = 3};
+
+    (void)state;
+    keep("w-0", "a", "job", 0, 1000);
+    keep("w-1", "b", "job", 0, 2000);
+    keep("w-1", "c", "job", 1, 3000);
+    keep("w-2", "d", "other", 0, 500);
+    keep("alone", "e", NULL, -1, 400);
+    kept_trim(root, &limits);
+    assert_false(is_kept("w-0", "a"));
+    assert_true(is_kept("w-1", "b"));
+    assert_true(is_kept("w-1", "c"));
+    assert_true(is_kept("w-2", "d"));
+    assert_false(is_kept("alone", "e"));
+    assert_int_equal(access(path_of("alone", ""), F_OK), -1); /* nor a folder for what is gone */
+}
+
+#define MANY 300
+
+/* As many jobs as pods: what is done for each must not be done with all of them. */
+static void many_jobs_are_trimmed_at_once(void **state)
+{
+    struct kept_limits limits = {
+        .group_bytes = 1 << 30, .total_bytes = 1 << 30, .group_folders = 2, .total_folders = 10};
+    char name[32];
+    int kept = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof(name), "w-%d", i);
+        keep(name, name, name, 0, 1000 + i);
+    }
+    kept_trim(root, &limits);
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof(name), "w-%d", i);
+        kept += is_kept(name, name);
+        assert_int_equal(is_kept(name, name), i >= MANY - 10);
+    }
+    assert_int_equal(kept, 10);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, set_up, tear_down)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(the_newest_or_an_attempt_is_found),
-                                       T(the_oldest_of_a_job_go_first)};
+    const struct CMUnitTest tests[] = {
+        T(the_newest_or_an_attempt_is_found), T(the_oldest_of_a_job_go_first),
+        T(their_number_is_bounded_too), T(many_jobs_are_trimmed_at_once)};
 
     return cmocka_run_group_tests_name("kept", tests, NULL, NULL);
 }

@@ -534,9 +534,63 @@ static void is_ready_when_what_every_cluster_has_is_there(void **state)
     expect(f, "GET", "/readyz", NULL, 200);
     expect(f, "GET", "/api/v1/namespaces/default", NULL, 200);
     expect(f, "GET", "/api/v1/namespaces/muster-system/serviceaccounts/default", NULL, 200);
-    expect(f, "GET",
-           "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues/default", NULL,
-           200);
+    expect(f, "GET", "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues/default",
+           NULL, 200);
+}
+
+static void put_events(struct fixture *f, const char *ns, int from, int to)
+{
+    struct store_collection *events = store_collection(f->store, "/events");
+    char key[64], text[256];
+
+    for (int i = from; i < to; i++) {
+        struct blob *value;
+        int n = snprintf(text, sizeof(text),
+                         "{\"metadata\":{\"name\":\"e%05d\",\"namespace\":\"%s\","
+                         "\"creationTimestamp\":\"2025-11-15T08:00:00Z\"}}",
+                         i, ns);
+
+        snprintf(key, sizeof(key), "%s/e%05d", ns, i);
+        value = blob_new(text, (size_t)n);
+        assert_int_equal(store_put(events, key, value, NULL, NULL), 0);
+        blob_unref(value);
+    }
+    while (store_revision(f->store) + 1 < store_next_revision(f->store))
+        loop_run_once(f->loop);
+}
+
+static size_t count_events(struct fixture *f)
+{
+    while (store_revision(f->store) + 1 < store_next_revision(f->store))
+        loop_run_once(f->loop);
+    return store_count(store_collection(f->store, "/events"));
+}
+
+static void the_oldest_of_too_many_events_go(void **state)
+{
+    struct fixture *f = *state;
+
+    put_events(f, "other", 0, 10);
+    put_events(f, "default", 0, 4200);
+    put_events(f, "default", 0, 1); /* it happened again */
+    fake_clock_advance(&f->clock, 60000);
+    assert_int_equal(count_events(f), 10 + 4096);
+    expect(f, "GET", "/api/v1/namespaces/default/events/e00000", NULL, 200);
+    expect(f, "GET", "/api/v1/namespaces/default/events/e00104", NULL, 404);
+    expect(f, "GET", "/api/v1/namespaces/default/events/e00105", NULL, 200);
+    expect(f, "GET", "/api/v1/namespaces/other/events/e00000", NULL, 200);
+    for (int i = 0; i < 4; i++) {
+        char ns[16];
+
+        snprintf(ns, sizeof(ns), "n%d", i);
+        put_events(f, ns, 0, 4000);
+    }
+    for (int i = 0; i < 3; i++) { /* some at a time */
+        fake_clock_advance(&f->clock, 5000);
+        (void)count_events(f);
+    }
+    assert_int_equal(count_events(f), 16384);
+    expect(f, "GET", "/api/v1/namespaces/other/events/e00000", NULL, 404);
 }
 
 #define CLASSES "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -570,6 +624,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(is_ready_when_what_every_cluster_has_is_there),
+        test(the_oldest_of_too_many_events_go),
         test(pods_get_the_priority_of_their_class),
         test(creates_and_reads_back),
         test(drops_what_only_the_server_says),
