@@ -20,28 +20,64 @@ bool pod_name_is_safe(const char *name)
     return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) < 200;
 }
 
-int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
-                   enum pod_durability durability)
+static const char *spare_name(char out[256], const char *name)
 {
-    char tmp[256];
-    int fd, rc;
+    (void)snprintf(out, 256, ".%s.tmp", name);
+    return out;
+}
 
-    (void)snprintf(tmp, sizeof(tmp), ".%s.tmp", name);
-    fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+static int write_spare(int dir_fd, const char *spare, const char *data, size_t len,
+                       enum pod_durability durability)
+{
+    int rc, fd = openat(dir_fd, spare, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
     if (fd < 0)
         return -errno;
     rc = file_write_all(fd, data, len);
+    if (rc == 0 && ftruncate(fd, (off_t)len) != 0)
+        rc = -errno;
     if (rc == 0 && durability == POD_SYNCED && fsync(fd) != 0)
         rc = -errno;
     if (close(fd) != 0 && rc == 0)
         rc = -errno;
-    if (rc == 0 && renameat(dir_fd, tmp, dir_fd, name) != 0)
-        rc = -errno;
-    if (rc != 0)
-        (void)unlinkat(dir_fd, tmp, 0);
-    else if (durability == POD_SYNCED && fsync(dir_fd) != 0)
+    return rc;
+}
+
+/* The file that was there becomes the next one's place: a full disk has room for no other. */
+static int put_in_place(int dir_fd, const char *spare, const char *name)
+{
+    return renameat2(dir_fd, spare, dir_fd, name, RENAME_EXCHANGE) == 0 ||
+                   renameat(dir_fd, spare, dir_fd, name) == 0
+               ? 0
+               : -errno;
+}
+
+int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
+                   enum pod_durability durability)
+{
+    char spare[256];
+    int rc = write_spare(dir_fd, spare_name(spare, name), data, len, durability);
+
+    if (rc == 0)
+        rc = put_in_place(dir_fd, spare, name);
+    if (rc == 0 && durability == POD_SYNCED && fsync(dir_fd) != 0)
         rc = -errno;
     return rc;
+}
+
+void pod_file_keep_room(int dir_fd, const char *name)
+{
+    static const char blank[] = "                                ";
+    char spare[256];
+
+    (void)!write_spare(dir_fd, spare_name(spare, name), blank, sizeof(blank) - 1, POD_NOT_SYNCED);
+}
+
+void pod_file_give_up_room(int dir_fd, const char *name)
+{
+    char spare[256];
+
+    (void)unlinkat(dir_fd, spare_name(spare, name), 0);
 }
 
 int pod_file_read(int dir_fd, const char *name, struct buf *out)
@@ -181,6 +217,7 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct buf text = BUF_INIT(POD_FILE_LIMIT_BYTES);
     struct json *v = json_new_object(&a);
+    bool first = faccessat(dir_fd, POD_FILE_STATE, F_OK, 0) != 0;
     struct json *list;
     int rc = -ENOMEM;
 
@@ -202,6 +239,8 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     json_write(&text, v);
     if (!arena_failed(&a) && !text.failed)
         rc = pod_file_write(dir_fd, POD_FILE_STATE, text.data, text.len, durability);
+    if (first && rc == 0)
+        pod_file_keep_room(dir_fd, POD_FILE_STATE);
     buf_release(&text);
     arena_release(&a);
     return rc;

@@ -429,6 +429,7 @@ static int write_start(struct process_pod *p, const struct pod_start *start, str
     rc = arena_failed(&a) || text.failed
              ? -ENOMEM
              : pod_file_write(p->dir_fd, POD_FILE_RUN, text.data, text.len, POD_NOT_SYNCED);
+    pod_file_keep_room(p->dir_fd, POD_FILE_STOP); /* a full disk must not keep a pod running */
     buf_release(&text);
     arena_release(&a);
     if (rc != 0)
@@ -514,7 +515,7 @@ static void remove_all(int parent_fd, const char *name)
 /* Logs and the exit record stay; the environment, which may hold secrets, does not. */
 static int put_aside(const struct process_pod *p)
 {
-    static const char *const not_kept[] = {POD_FILE_RUN, POD_FILE_STOP};
+    static const char *const files[] = {POD_FILE_RUN, POD_FILE_STOP, POD_FILE_STATE};
     char *parent = NULL, *target = NULL;
     int rc = -ENOMEM;
 
@@ -524,8 +525,11 @@ static int put_aside(const struct process_pod *p)
         target = NULL;
     if (target)
         rc = file_make_dirs(parent, 0700);
-    for (size_t i = 0; i < ELEMS(not_kept) && rc == 0; i++)
-        (void)unlinkat(p->dir_fd, not_kept[i], 0);
+    for (size_t i = 0; i < ELEMS(files) && rc == 0; i++) {
+        pod_file_give_up_room(p->dir_fd, files[i]);
+        if (strcmp(files[i], POD_FILE_STATE) != 0)
+            (void)unlinkat(p->dir_fd, files[i], 0);
+    }
     if (rc == 0 && rename(p->dir, target) != 0)
         rc = -errno;
     if (rc == -ENOENT && file_make_dirs(parent, 0700) == 0) /* trimming had just found it empty */

@@ -181,7 +181,7 @@ class FullDisk(Storage):
         self.fail("the disk does not become full")
 
     def test_deletes_succeed_and_the_daemon_starts(self):
-        self.daemon.create(harness.job("train", ["sleep", "1000"], replicas=1, grace=0))
+        self.daemon.create(harness.job("train", ["sleep", "1000"], replicas=1, grace=1))
         self.daemon.wait_running("train", 1)
         for number in range(40):
             self.put(f"c-{number}", "x" * 1000)
