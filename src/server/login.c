@@ -198,8 +198,12 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
     case PATH_CODE:
         reply_code(s, http, caller);
         return true;
-    case PATH_OPEN:
-        apps_open(s, http);
+    case PATH_OPEN: /* what is opened is the session's, and stays it */
+        if (caller->kind == CALLER_IMPERSONATED)
+            refuse(http, ERR_BAD_REQUEST,
+                   "a program is opened for who signed in: leave the Impersonate headers out");
+        else
+            apps_open(s, http);
         return true;
     case PATH_NONE:
         break;

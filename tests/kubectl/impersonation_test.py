@@ -166,6 +166,13 @@ class Headers(harness.WithDaemon):
         self.assertEqual(self.ask("POST", "/console/v1/code")[0], 201)
         self.assertEqual(self.ask("POST", "/console/v1/code", ("Impersonate-User", "alice"))[0], 403)
 
+    def test_a_program_is_opened_for_who_signed_in(self):
+        key = self.ask("POST", "/console/v1/login", body={"token": self.daemon.token})[1]["key"]
+        status, answer = self.ask("POST", "/console/v1/open", ("Impersonate-User", "alice"), token=key,
+                                  body={"path": "/tensorboard/default/x/"})
+        self.assertEqual(status, 400, answer)
+        self.assertIn("Impersonate", answer["message"])
+
     def test_questions_about_oneself(self):
         def may(verb, resource, *headers):
             body = {"spec": {"resourceAttributes": {"verb": verb, "resource": resource, "namespace": "default"}}}
