@@ -46,7 +46,7 @@ static const char *find_working_dir(const struct json *v, unsigned depth)
     return found;
 }
 
-static void set_rule(struct log_rule *rule, const struct json *job, const char *machine)
+void log_rule_own(struct log_rule *rule, const struct json *job, const char *machine)
 {
     int64_t ended_ms = object_time(json_get(job, "status"), "completionTime");
     char hash5[HASH5_SIZE];
@@ -96,7 +96,7 @@ int log_folder_of(struct arena *a, const struct json *job, const char *machine,
         return -1;
     }
     add_root(ret, working, "", FOLDER_WORKING);
-    set_rule(&ret->rule, job, machine);
+    log_rule_own(&ret->rule, job, machine);
     return arena_failed(a) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
 }
 

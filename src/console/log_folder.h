@@ -35,6 +35,8 @@ int log_fileset_parse(struct arena *a, const char *fileset, const char **ret_cla
 /* Folders that need no claim. err says what to do when there are none. machine: this one's name. */
 int log_folder_of(struct arena *a, const struct json *job, const char *machine,
                   struct log_folder *ret, struct err *err) must_check;
+/* What the job wrote itself, wherever it is. */
+void log_rule_own(struct log_rule *rule, const struct json *job, const char *machine);
 bool log_rule_wants(const struct log_rule *rule, const char *file_name);
 
 #endif

@@ -267,14 +267,20 @@ static void ask_board(struct tracked *t, const struct log_folder *folder)
     write_status(t);
 }
 
+/* A folder the user names may hold the curves of earlier jobs: worth seeing, but not this one's
+ * progress. */
 static void found_folder(void *arg, const struct log_folder *folder, const struct err *err)
 {
     struct tracked *t = arg;
+    struct log_folder own;
 
-    if (err)
+    if (err) {
         write_status(t);
-    else
-        ask_board(t, folder);
+        return;
+    }
+    own = *folder;
+    log_rule_own(&own.rule, t->job, t->progress->machine.nodename);
+    ask_board(t, &own);
 }
 
 static void find_board(struct tracked *t, const struct json *job)

@@ -8,9 +8,13 @@ import pathlib
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 
 import harness
+
+sys.path.insert(0, str(harness.ROOT / "examples/ddp"))
+from eventfile import EventWriter  # noqa: E402
 
 VENV = harness.ROOT / "build/venv/bin/python"
 CURVES = "/board/api/pytorchtrainingjobs/default/{name}/{what}"
@@ -229,6 +233,19 @@ print("Epoch 2/2 done", flush=True)
         self.assertNotIn("secondsLeft", progress)
         self.assertNotIn("stepsPerSecond", progress)
         self.check_commands()
+
+    def test_progress_is_of_this_job_only(self):
+        """The folder it names holds the curves of an earlier one, which are shown and are not its progress."""
+        earlier = EventWriter(str(self.logs / "run"))
+        earlier.add_scalar("train/loss", 1.722, 125)
+        earlier.close()
+        os.rename(earlier.path, self.logs / "run/events.out.tfevents.1700000000.elsewhere.1.0")
+        self.create("quiet", ["sh", "-c", "echo Epoch 1/2; exec sleep 1000"])
+        progress = self.daemon.wait_for(harness.JOBS.format(ns="default"),
+                                        lambda jobs: jobs["quiet"].get("status", {}).get("progress"), "its progress")
+        self.assertEqual((progress.get("step"), progress.get("loss")), (None, None), progress)
+        self.assertEqual(self.binary("quiet", "run", "train/loss")[0][0], 125)
+        self.daemon.call("DELETE", f"{harness.JOBS.format(ns='default')}/quiet", expect=(200, 202))
 
     def check_commands(self):
         drawn = self.daemon.cli("board", "live")
