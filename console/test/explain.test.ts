@@ -144,6 +144,8 @@ test("the controllers' sentences in Chinese", () => {
   assert.equal(say("TensorBoard [a] is not ready: tensorboard is starting and does not answer yet.", "zh"), "TensorBoard a 尚未就绪：tensorboard 正在启动，尚未响应。");
   assert.equal(say("2 of 4 pods are refused: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=3, limited: requests.cpu=4", "zh"), "4 个 Pod 中有 2 个被拒绝创建：超出配额 q：请求 requests.cpu=1，已用 requests.cpu=3，上限 requests.cpu=4");
   assert.equal(say("1 of 1 pods are refused: maximum memory usage per Container is 4Mi, but limit is not given", "zh"), "1 个 Pod 中有 1 个被拒绝创建：每个容器的 memory 最多为 4Mi，而此处未设置");
+  assert.equal(say("PyTorchTrainingJob a has failed: a-w-1 failed with exit code 1: rank 0: KeyError: 'x', and with it a-w-0; restartPolicy Never does not restart it", "zh"),
+    "a 失败：a-w-1 以退出码 1 失败：rank 0: KeyError: 'x'，a-w-0 随之失败；重启策略 Never 不会重启它");
   assert.equal(sayBoth("The job is paused.", "zh"), "Job 已暂停。\nThe job is paused.");
   assert.equal(sayBoth("The job is paused.", "en"), "The job is paused.");
 });

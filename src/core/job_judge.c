@@ -6,6 +6,8 @@
 
 #include "core/job_status.h"
 
+#define CAUSE_WAIT_MS (10 * INT64_C(1000))
+
 /* The master of a led job cannot do without it. */
 static bool is_vital(const struct job_view *v, const struct replica *r)
 {
@@ -18,6 +20,37 @@ static bool restart_wanted(const struct job_view *v, const struct replica *r)
 
     return restart_asked(r->role->policy, failed, r->state.exit_code,
                          json_at(v->spec, "runPolicy", "restartableExitCodes"));
+}
+
+static bool has_failed(const struct job_view *v, const struct replica *r)
+{
+    return replica_has_ended(v, r) && r->state.phase == POD_FAILED;
+}
+
+static bool may_say_more(const struct job_view *v, const struct replica *r)
+{
+    return r->pod && !r->state.deleting && !replica_is_superseded(v, r) &&
+           (r->state.phase == POD_RUNNING ||
+            (r->state.phase == POD_PENDING && pod_is_placed(r->pod)));
+}
+
+/* When all that failed have lost a peer, one that still runs is about to say why: what stops it now
+ * would hide that. Answers until when it is waited for; 0: it is not. */
+static int64_t cause_due_ms(const struct job_view *v)
+{
+    int64_t due_ms = 0;
+    bool others = false;
+
+    for (size_t i = 0; i < v->len; i++) {
+        const struct replica *r = &v->replicas[i];
+
+        if (r->pod && r->state.phase == POD_FAILED && !r->state.lost_peer)
+            return 0;
+        if (has_failed(v, r) && r->state.finished_ms <= v->now_ms)
+            due_ms = max_i64(due_ms, r->state.finished_ms + CAUSE_WAIT_MS);
+        others = others || may_say_more(v, r);
+    }
+    return others && due_ms > v->now_ms ? due_ms : 0;
 }
 
 static void end_job(struct job_view *v, enum job_ending ending, const struct replica *culprit)
@@ -42,9 +75,10 @@ static const struct replica *find_culprit(const struct job_view *v)
     return ended ? master : NULL;
 }
 
-static void judge_end(struct job_view *v)
+static void judge_end(struct job_view *v, struct plan *plan)
 {
     const struct replica *culprit = v->len > 0 ? find_culprit(v) : NULL;
+    int64_t due_ms;
     bool wanted;
 
     if (!culprit)
@@ -52,8 +86,13 @@ static void judge_end(struct job_view *v)
     wanted = restart_wanted(v, culprit);
     if (wanted && v->backoff_count < v->backoff_limit)
         return;
-    if (culprit == v->replicas && culprit->state.phase == POD_SUCCEEDED)
+    if (culprit == v->replicas && culprit->state.phase == POD_SUCCEEDED) {
         end_job(v, ENDING_SUCCEEDED, culprit);
+        return;
+    }
+    due_ms = cause_due_ms(v);
+    if (due_ms)
+        plan_wake_at(plan, due_ms);
     else
         end_job(v, wanted ? ENDING_BUDGET : ENDING_FAILED, culprit);
 }
@@ -100,8 +139,14 @@ static void charge(struct job_view *v, struct replica *failed)
             renew(v, &v->replicas[i], delay_s);
 }
 
-static void judge_restarts(struct job_view *v)
+static void judge_restarts(struct job_view *v, struct plan *plan)
 {
+    int64_t due_ms = v->scope == SCOPE_JOB ? cause_due_ms(v) : 0;
+
+    if (due_ms) { /* a restart would stop the others */
+        plan_wake_at(plan, due_ms);
+        return;
+    }
     for (size_t i = 0; i < v->len && v->backoff_count < v->backoff_limit; i++) {
         struct replica *r = &v->replicas[i];
 
@@ -123,12 +168,12 @@ static void judge_pause(struct job_view *v)
 
 void job_judge(struct job_view *v, struct plan *plan)
 {
-    judge_end(v);
+    judge_end(v, plan);
     if (v->pause_wanted && v->ending == ENDING_NONE) {
         judge_pause(v);
         return;
     }
     judge_deadline(v, plan);
     if (v->ending == ENDING_NONE)
-        judge_restarts(v);
+        judge_restarts(v, plan);
 }

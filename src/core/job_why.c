@@ -53,6 +53,39 @@ static const char *failure_of(const struct job_view *v, const struct replica *r)
     return pod_failure_text(v->arena, r->name, &r->state);
 }
 
+/* Of two that failed, the one that is nearer to the cause: not who lost a peer, else who was first.
+ */
+static bool goes_before(const struct replica *a, const struct replica *b)
+{
+    if (a->state.lost_peer != b->state.lost_peer)
+        return b->state.lost_peer;
+    return a->state.finished_ms > 0 && a->state.finished_ms < b->state.finished_ms;
+}
+
+/* Why this one failed, if it failed for another. */
+static const struct replica *cause_of(const struct job_view *v, const struct replica *r)
+{
+    const struct replica *cause = r;
+
+    for (size_t i = 0; i < v->len && r->pod && r->state.lost_peer; i++) {
+        const struct replica *other = &v->replicas[i];
+
+        if (other->pod && other->state.phase == POD_FAILED && !other->state.lost &&
+            goes_before(other, cause))
+            cause = other;
+    }
+    return cause;
+}
+
+static const char *failure_with_cause(const struct job_view *v, const struct replica *r)
+{
+    const struct replica *cause = cause_of(v, r);
+
+    if (cause == r)
+        return failure_of(v, r);
+    return arena_printf(v->arena, "%s, and with it %s", failure_of(v, cause), r->name);
+}
+
 const char *job_ending_text(const struct job_view *v, enum job_ending ending)
 {
     const struct replica *r = v->culprit;
@@ -63,17 +96,17 @@ const char *job_ending_text(const struct job_view *v, enum job_ending ending)
         return "The job has finished successfully.";
     case ENDING_FAILED:
         return arena_printf(a, "%s %s has failed: %s; restartPolicy %s does not restart it",
-                            v->kind->name, v->name, failure_of(v, r),
+                            v->kind->name, v->name, failure_with_cause(v, r),
                             restart_policy_name(r->role->policy));
     case ENDING_BUDGET:
         return v->backoff_limit == 0
                    ? arena_printf(a, "%s %s has failed: %s; no restart is allowed (backoffLimit 0)",
-                                  v->kind->name, v->name, failure_of(v, r))
+                                  v->kind->name, v->name, failure_with_cause(v, r))
                    : arena_printf(a,
                                   "%s %s has failed: %s; the restart budget is spent (%" PRId64
                                   " of %" PRId64 ")",
-                                  v->kind->name, v->name, failure_of(v, r), v->backoff_count,
-                                  v->backoff_limit);
+                                  v->kind->name, v->name, failure_with_cause(v, r),
+                                  v->backoff_count, v->backoff_limit);
     case ENDING_DEADLINE:
         return arena_printf(
             a, "%s %s has failed: it ran longer than activeDeadlineSeconds (%" PRId64 " s)",
@@ -100,8 +133,8 @@ const char *job_failure_text(const struct job_view *v)
         i++;
     if (others == 0)
         return failure_of(v, &v->replicas[i]);
-    return arena_printf(v->arena, "%s; %" PRId64 " more failed", failure_of(v, &v->replicas[i]),
-                        others);
+    return arena_printf(v->arena, "%s; %" PRId64 " more failed",
+                        failure_of(v, cause_of(v, &v->replicas[i])), others);
 }
 
 static bool explain_obstacle(struct job_view *v)
@@ -199,7 +232,7 @@ static bool explain_restart(struct job_view *v)
             when = arena_printf(a, "after %" PRId64 " s", r->restart_delay_s);
         because(v, "Restarting",
                 arena_printf(a, "%s; restart %" PRId64 " of %" PRId64 " follows %s",
-                             failure_of(v, r), v->backoff_count, v->backoff_limit, when));
+                             failure_with_cause(v, r), v->backoff_count, v->backoff_limit, when));
         return true;
     }
     return false;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "base/peer_words.h"
 #include "base/utf8.h"
 #include "core/exit_words.h"
 
@@ -95,6 +96,7 @@ static void blame(struct pod_state *s, const struct json *container_status)
     const struct json *end = terminated(container_status);
     int64_t started = object_time(end, "startedAt"), finished = object_time(end, "finishedAt");
 
+    s->finished_ms = finished;
     s->exit_code = (int)json_get_int(end, "exitCode", -1);
     s->container = json_get_string(container_status, "name", "");
     s->ran_ms = started > 0 && finished > started ? finished - started : 0;
@@ -164,6 +166,7 @@ struct pod_state pod_state_of(const struct json *pod, const char *main_container
         s.reason = EVICTED; /* what its programs said while they were stopped explains nothing */
         s.message = json_get_string(status, "message", "");
     }
+    s.lost_peer = peer_words(s.message);
     s.aside = failed && main_container && strcmp(s.container, main_container) != 0;
     return s;
 }

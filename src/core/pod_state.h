@@ -13,6 +13,8 @@ struct pod_state {
     bool lost; /* failed through no fault of its own: its node is gone, or it had to make room */
     int exit_code;         /* of a failed pod's container at fault; 0 succeeded; -1 not known */
     int64_t ran_ms;        /* how long that container ran; 0 when not known */
+    int64_t finished_ms;   /* when it ended; 0 when not known */
+    bool lost_peer;        /* its last words are about another that is gone */
     const char *container; /* at fault, "" when not known */
     bool aside;            /* that is not the training container */
     const char *reason;    /* its, else the pod's; "" when there is none */

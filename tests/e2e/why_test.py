@@ -101,6 +101,17 @@ class Why(DaemonTest):
         self.assertIn("-worker-1 failed with exit code 4: no data", status["message"])
         self.assertIn(status["message"], self.daemon.cli("ps").stdout)
 
+    def test_a_victim_gives_way_to_who_failed(self):
+        """Rank 0 fails because it loses its connection; why is what rank 1 says, and rank 2 is stopped."""
+        mark = pathlib.Path(self.daemon.folder, "rank-0-fails")
+        script = (f'case $RANK in 0) touch {mark}; echo "RuntimeError: Connection closed by peer [::1]:1" >&2; exit 1 ;; '
+                  f'1) until [ -e {mark} ]; do sleep 0.05; done; echo "ValueError: bad data" >&2; exit 7 ;; '
+                  '2) exec sleep 1000 ;; esac')
+        self.daemon.create(job("group", ["sh", "-c", script], replicas=3))
+        message = self.daemon.wait_phase("group", "Failed")["status"]["message"]
+        self.assertRegex(message, r"group has failed: group-\S+-worker-1 failed with exit code 7: ValueError: bad data, "
+                         r"and with it group-\S+-worker-0; restartPolicy Never does not restart it")
+
     def test_a_name_that_is_taken(self):
         paused = job("clash", ["sleep", "1000"], replicas=1)
         paused["spec"]["runMode"] = {"pause": {"enabled": True}}

@@ -26,6 +26,7 @@ const ZH: readonly [RegExp, Say][] = [
   [/^(.*); (\d+) more failed$/s, ([, why, n], say) => `${say(why!)}；另有 ${n} 个副本失败`],
   [/^(.*); restart (\d+) of (\d+) follows at once$/s, ([, why, n, all], say) => `${say(why!)}；立即进行第 ${n}/${all} 次重启`],
   [/^(.*); restart (\d+) of (\d+) follows (?:after|in) (\d+) s$/s, ([, why, n, all, s], say) => `${say(why!)}；${s} 秒后进行第 ${n}/${all} 次重启`],
+  [/^(.*), and with it (\S+)$/s, ([, why, pod], say) => `${say(why!)}，${pod} 随之失败`],
   [/^(\S+) failed with exit code (\d+)(?: in container "([^"]*)")?(?: \(([^()]*)\))?(?:(; it last said)?: (.*))?$/s,
     ([, pod, code, container, words, last, what], say) => `${pod} ${container ? `的容器 ${container} ` : ""}以退出码 ${code} 失败${ending(words)}${what ? `${last ? "；最后的输出" : ""}：${say(what)}` : ""}`],
   [/^(\S+) failed without an exit code \(([^()]*)\)(?:: (.*))?$/s, ([, pod, words, what], say) => `${pod} 失败，没有退出码${ending(words)}${what ? `：${say(what)}` : ""}`],

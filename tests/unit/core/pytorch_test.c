@@ -410,6 +410,89 @@ static void workers_failures_do_not_end_the_job(void **state)
     world_release(&w);
 }
 
+#define PEER_WORDS "RuntimeError: [gloo/pair.cc:598] Connection closed by peer [127.0.0.1]:475"
+
+/* Who lost its connection fails first, and says nothing of the reason; who has it is a moment
+ * later.
+ */
+static void a_victim_waits_for_the_one_who_failed(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 3, "Never", "");
+    world_pod_fails_saying(&w, world_name(&w, "worker", 0), 1, PEER_WORDS);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_int_equal(w.wake_at_ms, w.now_ms + 10000);
+    w.now_ms += 3000;
+    world_pod_fails_saying(&w, world_name(&w, "worker", 1), 1, "ValueError: bad data");
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    assert_string_equal(json_get_string(world_status(&w), "message", ""),
+                        "PyTorchTrainingJob mnist has failed: mnist-40c14-worker-1 failed with "
+                        "exit code 1: ValueError: bad data, and with it mnist-40c14-worker-0; "
+                        "restartPolicy Never does not restart it");
+    assert_int_equal(w.deleted, 1); /* worker 2: nobody is waited for any more */
+    world_release(&w);
+}
+
+static void a_cause_that_does_not_come_is_not_waited_for_long(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    world_pod_fails_saying(&w, world_name(&w, "worker", 0), 1, PEER_WORDS);
+    world_settle(&w);
+    w.now_ms += 9999;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    w.now_ms += 1;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    assert_string_equal(json_get_string(world_status(&w), "message", ""),
+                        "PyTorchTrainingJob mnist has failed: mnist-40c14-worker-0 failed with "
+                        "exit code 1: " PEER_WORDS "; restartPolicy Never does not restart it");
+    world_release(&w);
+    /* nobody is left who could say more */
+    start(&w, 2, "Never", "");
+    world_pod_exits(&w, world_name(&w, "worker", 1), 0);
+    world_pod_fails_saying(&w, world_name(&w, "worker", 0), 1, PEER_WORDS);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    world_release(&w);
+}
+
+/* A restart of the whole group stops the one who knows; one of the victim alone does not. */
+static void a_restart_of_all_waits_for_the_cause_too(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runPolicy':{'restartScope':'Job'}");
+    world_pod_fails_saying(&w, world_name(&w, "worker", 0), 1, PEER_WORDS);
+    world_settle(&w);
+    assert_int_equal(world_backoff(&w), 0);
+    world_pod_fails_saying(&w, world_name(&w, "worker", 1), 1, "ValueError: bad data");
+    {
+        struct plan plan;
+
+        world_plan(&w, &plan);
+        world_apply(&w, &plan, -1);
+    }
+    assert_int_equal(world_backoff(&w), 1);
+    assert_string_equal(json_get_string(world_status(&w), "message", ""),
+                        "mnist-40c14-worker-1 failed with exit code 1: ValueError: bad data, and "
+                        "with it mnist-40c14-worker-0; restart 1 of 3 follows at once");
+    world_release(&w);
+    start(&w, 2, "OnFailure", "");
+    world_pod_fails_saying(&w, world_name(&w, "worker", 0), 1, PEER_WORDS);
+    world_settle(&w);
+    assert_int_equal(world_backoff(&w), 1);
+    world_release(&w);
+}
+
 static void the_end_is_final(void **state)
 {
     struct world w;
@@ -1510,6 +1593,9 @@ int main(void)
         cmocka_unit_test(the_master_decides_failure),
         cmocka_unit_test(failures_are_told_with_the_last_words),
         cmocka_unit_test(workers_failures_do_not_end_the_job),
+        cmocka_unit_test(a_victim_waits_for_the_one_who_failed),
+        cmocka_unit_test(a_cause_that_does_not_come_is_not_waited_for_long),
+        cmocka_unit_test(a_restart_of_all_waits_for_the_cause_too),
         cmocka_unit_test(the_end_is_final),
         cmocka_unit_test(policy_and_exit_code_decide_replacement),
         cmocka_unit_test(a_replacement_keeps_name_and_rank),

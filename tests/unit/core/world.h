@@ -267,11 +267,13 @@ static inline void world_pod_fails_saying(struct world *w, const char *name, int
 {
     const struct json *old = world_get(w, WORLD_PODS, name);
     struct json *pod = world_edit(w, old), *end;
+    char time[TIME_TEXT_SIZE];
 
     end = json_make_object(&w->arena, world_pod_status(w, pod, "Failed"), "terminated");
     json_set_int(&w->arena, end, "exitCode", code);
     json_set_string(&w->arena, end, "reason", "Error");
     json_set_string(&w->arena, end, "message", words);
+    json_set_string(&w->arena, end, "finishedAt", time_format(w->now_ms, time));
     world_change(w, WORLD_PODS, old, pod);
 }
 

@@ -84,6 +84,79 @@ static void torchruns_report_gives_way_to_the_worker(void **state)
                  "x.ChildFailedError:");
 }
 
+#define TORCHRUN                                                                                   \
+    "ERROR:torch.distributed.elastic: failed (exitcode: 1) local_rank: 0\n"                        \
+    "Traceback (most recent call last):\n  File \"/usr/bin/torchrun\", line 8\n"                   \
+    "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"                        \
+    "=====\nt.py FAILED\n-----\nFailures:\n"
+#define NONE "  <NO_OTHER_FAILURES>\n"
+#define FAILURE(number, rank, code, reason)                                                        \
+    "[" number                                                                                     \
+    "]:\n  time      : 2026-11-16_12:01:51\n  host      : localhost\n  rank      : " rank          \
+    " (local_rank: " rank ")\n  exitcode  : " code " (pid: 7)\n  error_file: <N/A>\n"              \
+    "  traceback : " reason "\n"
+#define ROOT "-----\nRoot Cause (first observed failure):\n"
+#define NO_REASON "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html"
+#define VICTIM "RuntimeError: [gloo/pair.cc:598] Connection closed by peer [127.0.0.1]:475"
+#define TRACED(mark, exception)                                                                    \
+    mark "Traceback (most recent call last):\n" mark "  File \"t.py\", line 6\n" mark exception "\n"
+
+static void torchruns_root_cause_is_told(void **state)
+{
+    (void)state;
+    /* as torch 1.13 writes it: nothing tells whose a traceback is */
+    assert_words(TRACED("", "PermissionError: denied") TRACED("", VICTIM)
+                     TORCHRUN NONE ROOT FAILURE("0", "0", "1", NO_REASON) "=====\n",
+                 "rank 0: PermissionError: denied");
+    assert_words(TRACED("", VICTIM) TRACED("", "PermissionError: denied")
+                     TORCHRUN NONE ROOT FAILURE("0", "3", "1", NO_REASON) "=====\n",
+                 "rank 3: PermissionError: denied");
+    /* with marks, line by line between one another */
+    assert_words("[rank1]: Traceback (most recent call last):\n"
+                 "[rank0]: Traceback (most recent call last):\n"
+                 "[rank1]:   File \"t.py\", line 6\n[rank0]:   File \"t.py\", line 5\n"
+                 "[rank0]: PermissionError: denied\n[rank1]: KeyError: 'x'\n" TORCHRUN FAILURE(
+                     "1", "1", "1", NO_REASON) ROOT FAILURE("0", "0", "1", NO_REASON),
+                 "rank 0: PermissionError: denied");
+    /* a program that records its errors */
+    assert_words(TRACED("", VICTIM) TORCHRUN FAILURE(
+                     "1", "1", "1",
+                     "Traceback (most recent call last):\n    File \"t.py\", line 9\n"
+                     "      dist.all_reduce(x)\n  " VICTIM "\n  ")
+                     ROOT FAILURE("0", "0", "1",
+                                  "Traceback (most recent call last):\n    File \"t.py\"\n"
+                                  "  PermissionError: denied\n  ") "=====\n",
+                 "rank 0: PermissionError: denied");
+    assert_words(TORCHRUN NONE ROOT FAILURE("0", "2", "4", NO_REASON) "=====\n",
+                 "rank 2 exited with code 4");
+    {
+        char many[65536] = TRACED("", "KeyError: 'x'") TORCHRUN;
+
+        for (int i = 0; i < 100; i++)
+            strcat(many, FAILURE("7", "7", "1", NO_REASON));
+        assert_words(strcat(many, ROOT FAILURE("0", "0", "1", NO_REASON)), "rank 0: KeyError: 'x'");
+    }
+}
+
+/* It sees two ends at once, and takes the first in order. */
+static void a_victim_gives_way_though_torchrun_names_it(void **state)
+{
+    (void)state;
+    assert_words(TRACED("", VICTIM)
+                     TORCHRUN FAILURE("1", "1", "-9", "Signal 9 (SIGKILL) received by PID 7")
+                         ROOT FAILURE("0", "0", "1", NO_REASON) "=====\n",
+                 "rank 1: Signal 9 (SIGKILL) received by PID 7");
+    assert_words(TRACED("[rank0]: ", VICTIM) TRACED("[rank1]: ", "KeyError: 'x'")
+                     TORCHRUN FAILURE("1", "1", "1", NO_REASON)
+                         ROOT FAILURE("0", "0", "1", NO_REASON),
+                 "rank 1: KeyError: 'x'");
+    /* the cause is in another replica */
+    assert_words(TRACED("", VICTIM)
+                     TORCHRUN FAILURE("1", "1", "-15", "Signal 15 (SIGTERM) received by PID 7")
+                         ROOT FAILURE("0", "0", "1", NO_REASON) "=====\n",
+                 "rank 0: " VICTIM);
+}
+
 static void an_exception_long_ago_is_history(void **state)
 {
     struct arena a = ARENA_INIT(1u << 20);
@@ -220,6 +293,8 @@ int main(void)
         cmocka_unit_test(a_traceback_ends_with_its_exception),
         cmocka_unit_test(the_second_exception_is_the_one),
         cmocka_unit_test(torchruns_report_gives_way_to_the_worker),
+        cmocka_unit_test(torchruns_root_cause_is_told),
+        cmocka_unit_test(a_victim_gives_way_though_torchrun_names_it),
         cmocka_unit_test(an_exception_long_ago_is_history),
         cmocka_unit_test(bytes_are_made_fit_for_a_status),
         cmocka_unit_test(long_lines_are_bounded_and_stay_utf8),
