@@ -191,10 +191,17 @@ static int newest_first(const void *a, const void *b)
     return x->left_ns < y->left_ns ? 1 : x->left_ns > y->left_ns ? -1 : strcmp(x->uid, y->uid);
 }
 
+/* A group is within a namespace: a pod can say any owner. */
+static int compare_groups(const struct folder *x, const struct folder *y)
+{
+    int order = strcmp(x->ns, y->ns);
+
+    return order ? order : strcmp(x->group, y->group);
+}
+
 static int by_group(const void *a, const void *b)
 {
-    const struct folder *x = a, *y = b;
-    int order = strcmp(x->group, y->group);
+    int order = compare_groups(a, b);
 
     return order ? order : newest_first(a, b);
 }
@@ -246,7 +253,7 @@ static void trim_groups(struct folders *f, int root_fd, const struct kept_limits
 
     qsort(f->list, f->len, sizeof(*f->list), by_group);
     for (size_t i = 1; i <= f->len; i++) {
-        if (i < f->len && strcmp(f->list[i].group, f->list[start].group) == 0)
+        if (i < f->len && compare_groups(&f->list[i], &f->list[start]) == 0)
             continue;
         trim_run(f->list + start, i - start, root_fd, limits->group_bytes, limits->group_folders);
         start = i;

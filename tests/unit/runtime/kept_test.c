@@ -19,6 +19,7 @@
 #define FILE_BYTES 8192
 
 static char root[64];
+static const char *ns = "default";
 
 static int set_up(void **state)
 {
@@ -40,7 +41,7 @@ static const char *path_of(const char *name, const char *uid)
 {
     static char path[256];
 
-    (void)snprintf(path, sizeof(path), "%s/default/%s/%s", root, name, uid);
+    (void)snprintf(path, sizeof(path), "%s/%s/%s/%s", root, ns, name, uid);
     return path;
 }
 
@@ -49,7 +50,7 @@ static void keep(const char *name, const char *uid, const char *owner, int64_t a
 {
     static char text[FILE_BYTES];
     struct pod_record record = {
-        .run = {.ns = "default", .name = name, .uid = uid, .owner = owner, .attempt = attempt}};
+        .run = {.ns = ns, .name = name, .uid = uid, .owner = owner, .attempt = attempt}};
     struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
     int fd;
 
@@ -88,6 +89,26 @@ static void the_newest_or_an_attempt_is_found(void **state)
 }
 
 /* A file takes two blocks of 4 KiB, a record one. */
+/* Neither by chance, with a pod of the same name, nor by saying the same owner. */
+static void another_namespace_takes_no_room_of_a_jobs(void **state)
+{
+    struct kept_limits limits = {.group_bytes = 2 * FILE_BYTES,
+                                 .total_bytes = 1 << 30,
+                                 .group_folders = 1,
+                                 .total_folders = 100};
+
+    (void)state;
+    keep("w-0", "a", "job", 0, 1000);
+    keep("alone", "b", NULL, -1, 1000);
+    ns = "other";
+    keep("w-0", "c", "job", 0, 2000);
+    keep("alone", "d", NULL, -1, 2000);
+    kept_trim(root, &limits);
+    assert_true(is_kept("w-0", "c") && is_kept("alone", "d"));
+    ns = "default";
+    assert_true(is_kept("w-0", "a") && is_kept("alone", "b"));
+}
+
 static void the_oldest_of_a_job_go_first(void **state)
 {
     struct kept_limits limits = {.group_bytes = 3 * FILE_BYTES,
@@ -162,7 +183,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(the_newest_or_an_attempt_is_found), T(the_oldest_of_a_job_go_first),
-        T(their_number_is_bounded_too), T(many_jobs_are_trimmed_at_once)};
+        T(another_namespace_takes_no_room_of_a_jobs), T(their_number_is_bounded_too),
+        T(many_jobs_are_trimmed_at_once)};
 
     return cmocka_run_group_tests_name("kept", tests, NULL, NULL);
 }
