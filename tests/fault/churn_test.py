@@ -81,17 +81,19 @@ class Churn(DaemonTest):
                 self.create()
 
     def kill_supervisor(self):
-        """The worker or the keeper of a pod that runs; only what its folder names and what is still that process."""
+        """The worker or the keeper of a pod that runs. Only while both that its folder names are there: whoever was
+        killed has been replaced, and one of the two lives on."""
         folders = [f for f in pathlib.Path(self.daemon.folder, "pods").iterdir() if (f / "state.json").exists()]
         self.random.shuffle(folders)
         for folder in folders:
             with contextlib.suppress(OSError, ValueError):
                 record = json.loads((folder / "state.json").read_text())
-                which = self.random.choice(["worker", "keeper"])
-                pid = record["pid" if which == "worker" else "keeperPid"]
-                if record["final"] or str(folder).encode() not in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                named = {"worker": record["pid"], "keeper": record["keeperPid"]}
+                if record["final"] or not all(str(folder).encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                                              for pid in named.values()):
                     continue
-                os.kill(pid, signal.SIGKILL)
+                which = self.random.choice(["worker", "keeper"])
+                os.kill(named[which], signal.SIGKILL)
                 self.hits[which] += 1
                 return True
         return False
