@@ -18,6 +18,7 @@
 #define READ_BYTES (32u * 1024u)
 #define CALLER_MEMORY_BYTES (64u * 1024u)
 #define READS_PER_TURN 32 /* of one stream, then the others' turn */
+#define REFUSALS_LIMIT 1024
 
 struct local;
 
@@ -40,6 +41,12 @@ struct api_stream {
     struct stream *stream;
 };
 
+/* A call there was no memory for. */
+struct refusal {
+    api_reply_fn *fn;
+    void *arg;
+};
+
 struct local {
     struct transport base;
     struct server *server;
@@ -47,8 +54,10 @@ struct local {
     struct api_stream *all;
     struct api_stream *first, *last; /* the queue */
     size_t queue_len;
-    struct api_stream *spare;   /* to say "out of memory" with */
+    struct refusal refusals[REFUSALS_LIMIT]; /* made in one turn of the loop */
+    size_t refusals_len;
     struct api_stream *current; /* being worked on: freed by the pump, not under it */
+    bool in_refusals;           /* the same of those */
     bool freed;
     struct arena caller_arena;
     const struct caller *caller; /* who asks */
@@ -199,16 +208,11 @@ static bool copy_call(struct api_stream *c, const struct api_call *call)
     return !arena_failed(&c->arena);
 }
 
-/* Without memory the call is there all the same, with its answer: status 0. NULL only when the
- * spare is in use, too. */
+/* NULL when there is no memory; when there is too little, the call has its answer: status 0. */
 static struct api_stream *call_new(struct local *l, const struct api_call *call)
 {
     struct api_stream *c = calloc(1, sizeof(*c));
 
-    if (!c) {
-        c = l->spare;
-        l->spare = NULL;
-    }
     if (!c)
         return NULL;
     arena_init(&c->arena, CALL_MEMORY_BYTES);
@@ -220,9 +224,18 @@ static struct api_stream *call_new(struct local *l, const struct api_call *call)
 
 /* --- the pump -------------------------------------------------------------------------- */
 
+static const char no_memory[] = "out of memory";
+
+static void deliver_refusal(const struct refusal *r)
+{
+    const struct api_reply reply = {
+        .status = 0, .body = no_memory, .body_len = sizeof(no_memory) - 1};
+
+    r->fn(r->arg, &reply);
+}
+
 static void deliver_reply(struct api_stream *c)
 {
-    static const char no_memory[] = "out of memory";
     struct api_reply reply = {.status = c->status,
                               .body = c->body     ? c->body->data
                                       : c->status ? ""
@@ -294,7 +307,6 @@ static void local_destroy(struct local *l)
 {
     arena_release(&l->caller_arena);
     loop_wake_free(l->wake);
-    free(l->spare);
     free(l);
 }
 
@@ -308,12 +320,26 @@ static void drop_all(struct local *l)
     }
 }
 
+/* Those that make calls which are refused again are called back with the next wake-up. */
+static void deliver_refusals(struct local *l)
+{
+    size_t n = l->refusals_len;
+
+    l->in_refusals = n > 0;
+    for (size_t i = 0; i < n && !l->freed; i++)
+        deliver_refusal(&l->refusals[i]);
+    l->in_refusals = false;
+    l->refusals_len -= n;
+    memmove(l->refusals, l->refusals + n, l->refusals_len * sizeof(l->refusals[0]));
+}
+
 /* What is queued now; what that queues comes with the next wake-up. */
 static void pump(void *arg)
 {
     struct local *l = arg;
     struct api_stream *c;
 
+    deliver_refusals(l);
     for (size_t n = l->queue_len; n > 0 && !l->freed && (c = dequeue(l)); n--)
         work_on(l, c);
     if (l->freed) {
@@ -329,19 +355,32 @@ static struct local *local_of(struct transport *t)
     return container_of(t, struct local, base);
 }
 
+/* Nobody is left without an answer. Beyond all bounds it comes from inside the call. */
+static void refuse(struct local *l, api_reply_fn *fn, void *arg)
+{
+    const struct refusal r = {.fn = fn, .arg = arg};
+
+    if (l->refusals_len == REFUSALS_LIMIT) {
+        deliver_refusal(&r);
+        return;
+    }
+    l->refusals[l->refusals_len++] = r;
+    loop_wake_send(l->wake);
+}
+
 static void local_call(struct transport *t, const struct api_call *call, api_reply_fn *fn,
                        void *arg)
 {
     struct local *l = local_of(t);
     struct api_stream *c = call_new(l, call);
 
-    if (!c)
+    if (!c) {
+        refuse(l, fn, arg);
         return;
+    }
     c->fn = fn;
     c->arg = arg;
     enqueue(c);
-    if (!l->spare)
-        l->spare = calloc(1, sizeof(*l->spare));
 }
 
 static struct api_stream *local_open(struct transport *t, const char *path,
@@ -380,7 +419,7 @@ static void local_free(struct transport *t)
     struct local *l = local_of(t);
 
     l->freed = true;
-    if (l->current)
+    if (l->current || l->in_refusals)
         return; /* from inside a callback: the pump ends it */
     drop_all(l);
     local_destroy(l);
@@ -403,10 +442,9 @@ struct transport *server_local_transport(struct server *s, const struct caller *
     l->base.ops = &local_ops;
     arena_init(&l->caller_arena, CALLER_MEMORY_BYTES);
     l->server = s;
-    l->spare = calloc(1, sizeof(*l->spare));
     l->wake = loop_wake_new(s->loop, pump, l);
     l->caller = who ? caller_clone(&l->caller_arena, who) : NULL;
-    if (!l->wake || !l->spare || (who && !l->caller)) {
+    if (!l->wake || (who && !l->caller)) {
         local_destroy(l);
         return NULL;
     }

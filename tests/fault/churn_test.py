@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import select
 import signal
 import sys
 import time
@@ -93,7 +94,10 @@ class Churn(DaemonTest):
                                               for pid in named.values()):
                     continue
                 which = self.random.choice(["worker", "keeper"])
+                handle = os.pidfd_open(named[which])
                 os.kill(named[which], signal.SIGKILL)
+                select.select([handle], [], [])  # until it is dead
+                os.close(handle)
                 self.hits[which] += 1
                 return True
         return False
@@ -111,6 +115,7 @@ class Churn(DaemonTest):
                 self.hits["daemon"] += 1
                 if self.random.random() < .5 and self.hits["worker"] + self.hits["keeper"] < KILLS:
                     self.kill_supervisor()
+                self.daemon.port = None  # somebody else may have taken it meanwhile
                 self.daemon.start()
             self.turn_over(refill=True)
         while self.daemon.pods():

@@ -13,6 +13,7 @@ import socket
 import struct
 import sys
 import time
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -286,6 +287,22 @@ class Hostile(harness.WithDaemon):
         self.daemon.call("DELETE", name)
 
 
+ECHO = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    connection = listener.accept()[0]
+    connection.sendall(connection.recv(100))
+    connection.close()
+"""
+
+
+def control(kind, payload, flags=0, version=3):
+    """A control frame of SPDY."""
+    return struct.pack(">HHI", 0x8000 | version, kind, flags << 24 | len(payload)) + payload
+
+
 class Streams(Hostile):
     """Broken frames on upgraded connections; a pod to exec in is needed."""
 
@@ -294,7 +311,7 @@ class Streams(Hostile):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.daemon.create(harness.job("target", ["sleep", "1000"], replicas=1))
+        cls.daemon.create(harness.job("target", ["/usr/bin/python3", "-c", ECHO], replicas=1))
         cls.pod = next(iter(cls.daemon.wait_running("target", 1)))
 
     @classmethod
@@ -336,10 +353,33 @@ class Streams(Hostile):
                     connection.shutdown(socket.SHUT_WR)
             self.is_over(connection)
 
-    def test_spdy_frames(self):
-        def control(kind, payload, flags=0, version=3):
-            return struct.pack(">HHI", 0x8000 | version, kind, flags << 24 | len(payload)) + payload
+    def test_data_before_its_error_stream(self):
+        """A forwarded connection's bytes wait until both of its streams are there."""
+        port = self.daemon.log(self.pod, query="?follow=true&limitBytes=6").strip()  # returns when it is said
+        connection = self.upgraded("portforward", "Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: portforward.k8s.io",
+                                   "Content-Length: 0", method="POST")
+        deflate = zlib.compressobj()
 
+        def opening(stream, kind):
+            headers = {"streamtype": kind, "port": port, "requestid": "0"}
+            plain = struct.pack(">I", len(headers)) + b"".join(
+                struct.pack(">I", len(text)) + text.encode() for pair in headers.items() for text in pair)
+            return control(1, struct.pack(">IIxx", stream, 0) + deflate.compress(plain) + deflate.flush(zlib.Z_SYNC_FLUSH))
+
+        connection.sendall(opening(1, "data") + struct.pack(">II", 1, 5) + b"hello")
+        connection.sendall(opening(3, "error"))
+        file, got = connection.makefile("rb"), b""
+        while not got:
+            head, size = struct.unpack(">II", file.read(8))
+            body = file.read(size & 0xffffff)
+            self.assertNotEqual(head, 3, body)  # nothing is said to be wrong
+            got = body if head == 1 else b""
+            self.assertFalse(head == 1 and not body, "the connection was ended")
+        self.assertEqual(got, b"hello")
+        file.close()
+        connection.close()
+
+    def test_spdy_frames(self):
         for raw in (control(1, b""), control(1, b"\0" * 10), control(1, b"\0\0\0\1\0\0\0\0\0\0" + b"\xff" * 50),
                     control(1, b"\0" * 70000), control(1, b"\0\0\0\2\0\0\0\0\0\0"), control(6, b"\0"), control(3, b"\0" * 3),
                     control(99, b"x" * 50), control(1, b"\0\0\0\1" + b"\0" * 6, version=2),
