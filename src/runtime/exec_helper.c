@@ -155,6 +155,15 @@ static bool is_other_namespace(pid_t pid, const char *name)
            (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
 }
 
+/* To be asked after /proc was read by the program's number: it is another's when that has ended and
+ * was reaped. */
+static int check_number(struct err *err)
+{
+    if (pidfd_send_signal(EXEC_HELPER_PROGRAM, 0, NULL, 0) == 0 || errno == EPERM)
+        return 0;
+    return err_set(err, ERR_INTERNAL, "the container's program has ended");
+}
+
 static int join_namespaces(const struct helper *h, struct err *err)
 {
     int flags = 0;
@@ -162,6 +171,8 @@ static int join_namespaces(const struct helper *h, struct err *err)
     for (size_t i = 0; i < ELEMS(namespaces); i++)
         if (is_other_namespace(h->program, namespaces[i].name))
             flags |= namespaces[i].flag;
+    if (check_number(err) != 0)
+        return -ESRCH;
     if (flags != 0 && setns(EXEC_HELPER_PROGRAM, flags) != 0)
         return err_set(err, ERR_INTERNAL, "cannot join the container's namespaces: %s",
                        strerror(errno));
@@ -220,6 +231,8 @@ static int become_user(const struct helper *h, struct err *err)
         return 0;
     if (!read_identity(h->program, &id))
         return err_set(err, ERR_INTERNAL, "cannot tell whose the container's program is");
+    if (check_number(err) != 0)
+        return -ESRCH;
     if (id.uid == 0 && id.gid == getegid())
         return 0;
     if (has_terminal(h) && fchown(0, id.uid, (gid_t)-1) != 0)

@@ -2,6 +2,8 @@
 #include "pod_fixture.h"
 
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
 
 #include "runtime/exec.h"
 #include "runtime/exec_helper.h"
@@ -311,6 +313,73 @@ static void only_running_containers_take_commands(void **state)
     assert_string_equal(over.text, "container \"main\" is not running: it has ended with 137");
 }
 
+static pid_t fork_waiting(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)pause();
+        _exit(0);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void end_child(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* The helper with those descriptors, as exec.c starts it. */
+static _Noreturn void become_helper(const struct fixture *f, int plan, int control, int program)
+{
+    int null = open("/dev/null", O_RDWR),
+        own[EXEC_HELPER_FDS] = {null, null, null, plan, control, program, 2};
+
+    for (int i = 0; i < EXEC_HELPER_FDS; i++)
+        own[i] = fcntl(own[i], F_DUPFD, 32);
+    for (int i = 0; i < EXEC_HELPER_FDS; i++)
+        (void)dup2(own[i], i);
+    (void)execl(f->program, f->program, EXEC_HELPER_COMMAND, (char *)NULL);
+    _exit(99);
+}
+
+/* The program has ended while the helper was starting, and its number is another's. */
+static void a_number_that_is_anothers_is_noticed(void **state)
+{
+    struct fixture *f = *state;
+    pid_t ended = fork_waiting(), other = fork_waiting(), helper;
+    int program = pidfd_open(ended, 0), control[2], status;
+    FILE *plan = tmpfile();
+    struct exec_report report = {.exit_code = -1};
+
+    start_pod(f, "exec sleep 1000");
+    end_child(ended);
+    assert_true(program >= 0);
+    assert_non_null(plan);
+    (void)fprintf(plan,
+                  "{\"dir\":\"%s/uid-1\",\"container\":\"main\",\"pid\":%d,"
+                  "\"argv\":[\"true\"]}",
+                  f->pods, (int)other);
+    (void)fflush(plan);
+    (void)lseek(fileno(plan), 0, SEEK_SET);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
+    helper = fork();
+    if (helper == 0)
+        become_helper(f, fileno(plan), control[1], program);
+    (void)close(control[1]);
+    assert_int_equal(recv(control[0], &report, sizeof(report), 0), sizeof(report));
+    assert_int_equal(report.exit_code, 126);
+    assert_string_equal(report.message, "the container's program has ended");
+    (void)close(control[0]);
+    assert_int_equal(waitpid(helper, &status, 0), helper);
+    end_child(other);
+    (void)close(program);
+    (void)fclose(plan);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +393,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(it_ends_with_its_container, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(what_it_leaves_lives_until_the_pod_ends, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_number_that_is_anothers_is_noticed, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(only_running_containers_take_commands, fixture_setup,
                                         fixture_teardown),
