@@ -9,6 +9,7 @@ import http.client
 import json
 import os
 import pathlib
+import ssl
 import statistics
 import subprocess
 import sys
@@ -155,16 +156,40 @@ def wait_for_pods(daemon):
         time.sleep(0.005)
 
 
-def creates(daemon, clients, seconds):
+def creates(daemon, clients, seconds, scheme="http"):
     environment = dict(os.environ, TOKEN=daemon.token)
     command = ["wrk", f"-t{1 if clients == 1 else 2}", f"-c{clients}", f"-d{seconds}s", "--timeout", "30s",
-               "-s", str(HERE / "create.lua"), f"http://127.0.0.1:{daemon.port}"]
+               "-s", str(HERE / "create.lua"), f"{scheme}://127.0.0.1:{daemon.port}"]
     output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     for line in output.splitlines():
         if line.startswith("RESULT "):
             requests, duration_us, p50, p99, errors = line.split()[1:]
             return int(requests) / (int(duration_us) / 1e6), float(p50), float(p99), int(errors)
     sys.exit("bench: wrk printed no result:\n" + output)
+
+
+def measure_tls(binary, clients, seconds, rounds=3):
+    """Creates with and without TLS in turn, each on a fresh daemon; and what a client with TLS leaves in memory."""
+    found = {"http": [], "https": []}
+    for _ in range(rounds):
+        for scheme, rates in found.items():
+            daemon = Daemon(binary)
+            begin = daemon.cpu_s()
+            rate, _, p99, errors = creates(daemon, clients, seconds, scheme)
+            rates.append((rate, p99, (daemon.cpu_s() - begin) * 1e6 / (rate * seconds), errors))
+            daemon.stop()
+    plain, tls = (tuple(map(statistics.median, zip(*rates))) for rates in found.values())
+    daemon = Daemon(binary)
+    connection = http.client.HTTPSConnection("127.0.0.1", daemon.port, context=ssl._create_unverified_context())
+    connection.request("GET", "/readyz")
+    connection.getresponse().read()
+    connection.close()
+    time.sleep(2)  # idle again
+    print(f"durable creates over TLS, {clients} clients: {tls[0]:.0f}/s against {plain[0]:.0f}/s plain "
+          f"({tls[0] / plain[0] * 100 - 100:+.0f} %, goal >= -15), p99 {tls[1]:.2f} ms against {plain[1]:.2f}, "
+          f"{tls[2]:.0f} us of CPU each against {plain[2]:.0f}, errors {tls[3] + plain[3]:.0f}; "
+          f"idle after a TLS client {daemon.rss_mb():.1f} MB (goal <= 12)")
+    daemon.stop()
 
 
 def reads(daemon, path, clients, seconds, accept="application/json"):
@@ -336,6 +361,7 @@ def main():
         print(f"durable creates, {clients} clients: {rate:.0f}/s, p50 {p50:.2f} ms, p99 {p99:.2f} ms, errors {errors}, "
               f"{cost:.0f} us of CPU each, {daemon.rss_mb():.0f} MB (kube-apiserver {peer_rate}/s, p99 {peer_p99} ms: {rate / peer_rate:.1f}x)")
         daemon.stop()
+    measure_tls(chosen.binary, 100, max(2, chosen.seconds // 2))
     measure_reads(chosen.binary, max(2, chosen.seconds // 2))
     for watchers, rate in ((1000, 100), (1000, 1000)):
         measure_watchers(chosen.binary, watchers, rate, chosen.seconds)

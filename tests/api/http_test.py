@@ -152,13 +152,14 @@ class Http(unittest.TestCase):
         after = self.daemon.call("POST", CONFIG_MAPS, config_map("after"))
         self.assertGreater(int(after["metadata"]["resourceVersion"]), max(map(int, found.values())))
 
-    def test_a_watch_from_before_the_restart_is_told_410(self):
-        self.daemon.call("POST", CONFIG_MAPS, config_map("a"))
+    def test_a_watch_from_before_the_restart_goes_on(self):
+        version = self.daemon.call("POST", CONFIG_MAPS, config_map("a"))["metadata"]["resourceVersion"]
+        self.daemon.call("POST", CONFIG_MAPS, config_map("b"))
         self.daemon.terminate()
         self.daemon.start()
-        self.daemon.call("POST", CONFIG_MAPS, config_map("b"))
-        event = Watch(self.daemon, "resourceVersion=1", "none").result()[0]
-        self.assertEqual((event["type"], event["object"]["code"]), ("ERROR", 410))
+        self.daemon.call("POST", CONFIG_MAPS, config_map("c"))
+        events = Watch(self.daemon, f"resourceVersion={version}", "c").result()
+        self.assertEqual([(e["type"], e["object"]["metadata"]["name"]) for e in events], [("ADDED", "b"), ("ADDED", "c")])
 
     def test_pages_hold_everything_once(self):
         names = [f"p{i:03}" for i in range(120)]
