@@ -11,8 +11,8 @@
 #define LABEL_REPLICA_TYPE "replica-type"
 #define LABEL_REPLICA_INDEX "replica-index"
 #define LABEL_JOB_ROLE "job-role"
-/* Gang: pods of one controller start only when this many of them can be running together. On a pod,
- * by its job. */
+/* On a pod, by its job: how many of its pods run together, for who has to share the machine among
+ * them before all are bound. */
 #define ANNOTATION_MIN_MEMBER "scheduler.tensorstack.dev/min-member"
 /* On a Node: the folder that holds one folder per pod UID; the API server on this machine reads
  * logs there. */
@@ -40,6 +40,8 @@
 #define LABEL_GROUP_NAME "scheduler.tensorstack.dev/group-name"
 #define LABEL_GROUP_ROLE "scheduler.tensorstack.dev/role"
 #define LABEL_QUEUE "scheduler.tensorstack.dev/queue"
+/* On a PodGroup: what decides between groups that came in the same second. */
+#define ANNOTATION_SEQUENCE "scheduler.tensorstack.dev/sequence"
 
 /* --- reading metadata ("" when absent, never NULL) --- */
 const char *object_name(const struct json *object);

@@ -184,12 +184,27 @@ static void send_patch(struct task *t, client_fn *fn)
                  t->step.subresource ? t->step.subresource : "", patch, fn, t);
 }
 
+static void send_binding(struct task *t, client_fn *fn)
+{
+    struct arena *a = &t->run->arena;
+    struct json *binding = json_clone(a, t->step.object);
+    struct json *meta = json_make_object(a, binding, "metadata");
+
+    json_set_string(a, binding, "apiVersion", "v1");
+    json_set_string(a, binding, "kind", "Binding");
+    json_set_string(a, meta, "name", t->step.name);
+    json_set_string(a, meta, "namespace", t->step.ns);
+    json_set_string(a, meta, "uid", t->step.uid);
+    client_create_sub(t->run->applier->transport, &kind_pod, t->step.ns, t->step.name, "binding",
+                      binding, fn, t);
+}
+
 static const struct op ops[] = {
     [PLAN_CREATE] = {"create", send_create, judge_create},
     [PLAN_DELETE] = {"delete", send_delete, judge_delete},
     [PLAN_UPDATE_STATUS] = {"update status of", send_status, judge_write},
     [PLAN_PATCH] = {"patch", send_patch, judge_write},
-    [PLAN_BIND] = {"bind", send_patch, judge_write},
+    [PLAN_BIND] = {"bind", send_binding, judge_write},
     [PLAN_EVENT] = {NULL, NULL, NULL}, /* given to the recorder, which answers nobody */
 };
 

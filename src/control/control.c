@@ -40,10 +40,11 @@ static void on_group(void *arg, enum cache_event event, const struct json *group
 {
     struct control *c = arg;
 
-    (void)event;
     (void)old;
     if (c->jobs)
         jobs_on_group(c->jobs, group);
+    if (c->scheduler)
+        scheduler_on_group(c->scheduler, event, group);
 }
 
 static void on_synced(void *arg)
@@ -53,7 +54,7 @@ static void on_synced(void *arg)
     if (c->jobs)
         jobs_on_synced(c->jobs);
     if (c->scheduler)
-        scheduler_on_pods_synced(c->scheduler);
+        scheduler_on_synced(c->scheduler);
 }
 
 static void on_trouble(void *arg, const struct err *err)
@@ -113,6 +114,7 @@ static bool open_scheduler(struct control *c, const struct control_options *o)
                                                              .applier = c->applier,
                                                              .trouble = &c->trouble,
                                                              .pods = c->pods,
+                                                             .groups = c->groups,
                                                              .overcommit = o->overcommit});
     return c->scheduler;
 }

@@ -21,7 +21,7 @@ struct control_options {
     struct transport *transport;
     struct clock *clock;
     unsigned parts;      /* of enum control_part */
-    bool overcommit;     /* see core/schedule.h */
+    bool overcommit;     /* see core/ledger.h */
     bool shared_network; /* see core/job.h */
 };
 

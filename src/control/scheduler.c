@@ -1,10 +1,9 @@
 /*
  * scheduler.c - see scheduler.h.
  *
- * Binding twice from an old picture is prevented twice over: after a plan the next look waits until
- * the cache has seen what was written (else a GPU might be given to two pods; after a failure,
- * which may have written all the same, the cache lists anew), and a binding is a patch of the very
- * version of the pod that was looked at, so that any other is refused.
+ * Room is never given twice from an old picture: after a plan the next look waits until the caches
+ * show all of it - the statuses by their revisions, the bindings pod by pod, for their answers name
+ * no revision. After a failure, which may have written all the same, the caches list anew.
  */
 #include "control/scheduler.h"
 
@@ -14,66 +13,185 @@
 #include "api/object.h"
 #include "base/log.h"
 #include "client/queue.h"
-#include "control/active_pods.h"
 #include "core/schedule.h"
 
 #define LOOK_KEY "schedule"
 #define RECHECK_MS 5000
+#define LISTING_RECHECK_MS 100
 #define UNCLEAR_REST_MS 1000
 #define SCHEDULE_LIMIT_BYTES (256u * 1024u * 1024u)
+#define CONFIG_NAME "scheduler-config"
+
+/* Caches of its own. */
+enum { NODES, QUEUES, NAMESPACES, CONFIGS, OWN_COUNT };
+
+struct scheduler;
+
+struct source {
+    struct scheduler *scheduler;
+    const struct kind *kind;
+    struct cache *cache;
+};
+
+/* A pod whose binding the cache must show. */
+struct awaited {
+    char *ns, *name, *uid;
+};
 
 struct scheduler {
     struct clock *clock;
     struct applier *applier;
-    struct cache *pods, *nodes;
+    struct cache *pods, *groups;
+    struct source own[OWN_COUNT];
     struct trouble *trouble;
     struct queue *queue;
-    struct active_pods active;
+    struct ledger *ledger;
     bool overcommit;
-    int64_t rest_revision; /* of pods: the next look needs it; 0: not resting */
-    int64_t last_revision; /* of pods, when last asked */
-    int64_t rest_until_ms; /* after a failure that may have written more than we know */
-    unsigned refresh;      /* the list that will tell what it has written; 0: not waiting */
+    struct awaited *awaited;
+    size_t awaited_len;
+    int64_t groups_revision;         /* the next look needs it; 0: any */
+    int64_t last_revision;           /* of groups, when last asked */
+    int64_t rest_until_ms;           /* after a failure that may have written more than we know */
+    unsigned pods_list, groups_list; /* that will tell what it has written; 0: not waiting */
 };
 
-/* A binding holds for the pod as it was looked at. */
-static void pin_version(const struct scheduler *s, struct arena *a, struct plan_step *step)
-{
-    const struct json *pod = cache_get(s->pods, step->ns, step->name);
-    struct json *patch = json_clone(a, step->object);
+/* --- the ledger ------------------------------------------------------------------------------- */
 
-    if (pod)
-        json_set_string(a, json_make_object(a, patch, "metadata"), "resourceVersion",
-                        object_resource_version(pod));
-    step->object = patch;
-}
-
-static void on_applied(void *arg, const struct apply_result *result)
+static const struct json *find(void *arg, const struct kind *k, const char *ns, const char *name)
 {
     struct scheduler *s = arg;
 
-    for (size_t i = 0; i < result->written_len; i++)
-        if (result->written[i].kind == &kind_pod)
-            s->rest_revision = result->written[i].revision;
-    s->last_revision = cache_revision(s->pods);
-    if (result->outcome == APPLY_FAILED) {
-        s->rest_until_ms = clock_now_ms(s->clock) + UNCLEAR_REST_MS;
-        s->refresh = cache_refresh(s->pods);
-        log_warn("scheduling: %s", result->err->text);
-    } else if (result->outcome == APPLY_AGAIN) {
-        log_debug("scheduling: looking again: %s", result->err->text);
-    }
-    queue_done(s->queue, LOOK_KEY, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
+    return cache_get(k == &kind_pod         ? s->pods
+                     : k == &kind_pod_group ? s->groups
+                     : k == &kind_node      ? s->own[NODES].cache
+                     : k == &kind_queue     ? s->own[QUEUES].cache
+                                            : s->own[NAMESPACES].cache,
+                     ns, name);
+}
+
+static bool feed_pod(void *arg, const struct json *pod)
+{
+    ledger_pod(arg, pod, false);
+    return true;
+}
+
+static bool feed_group(void *arg, const struct json *group)
+{
+    ledger_group(arg, group, false);
+    return true;
+}
+
+static bool feed_node(void *arg, const struct json *node)
+{
+    ledger_node(arg, node, false);
+    return true;
+}
+
+static bool feed_queue(void *arg, const struct json *queue)
+{
+    ledger_queue(arg, queue, false);
+    return true;
+}
+
+static void configure(struct scheduler *s)
+{
+    const struct json *map = cache_get(s->own[CONFIGS].cache, QUEUE_NAMESPACE, CONFIG_NAME);
+
+    if (s->ledger)
+        ledger_configure(s->ledger, json_get(map, "data"));
+}
+
+/* Out of memory once, it does not know everything any more. */
+static bool mend_ledger(struct scheduler *s)
+{
+    if (s->ledger && !s->ledger->broken)
+        return true;
+    ledger_free(s->ledger);
+    s->ledger = ledger_new(find, s, s->overcommit);
+    if (!s->ledger)
+        return false;
+    cache_each(s->own[NODES].cache, feed_node, s->ledger);
+    cache_each(s->own[QUEUES].cache, feed_queue, s->ledger);
+    cache_each(s->groups, feed_group, s->ledger);
+    cache_each(s->pods, feed_pod, s->ledger);
+    configure(s);
+    return !s->ledger->broken;
+}
+
+/* --- waiting for what was written ------------------------------------------------------------- */
+
+static void awaited_clear(struct awaited *a)
+{
+    free(a->ns);
+    free(a->name);
+    free(a->uid);
+}
+
+static void forget_awaited(struct scheduler *s)
+{
+    for (size_t i = 0; i < s->awaited_len; i++)
+        awaited_clear(&s->awaited[i]);
+    free(s->awaited);
+    s->awaited = NULL;
+    s->awaited_len = 0;
+}
+
+static char *copy(const char *text)
+{
+    return strdup(text ? text : "");
+}
+
+/* Without the memory to remember them the caches list anew. */
+static void await_bindings(struct scheduler *s, const struct plan *plan)
+{
+    size_t count = 0;
+
+    forget_awaited(s);
+    for (const struct plan_step *step = plan->first; step; step = step->next)
+        count += step->op == PLAN_BIND;
+    s->awaited = calloc(count + 1, sizeof(*s->awaited));
+    for (const struct plan_step *step = plan->first; step && s->awaited; step = step->next)
+        if (step->op == PLAN_BIND) {
+            struct awaited a = {copy(step->ns), copy(step->name), copy(step->uid)};
+
+            if (a.ns && a.name && a.uid)
+                s->awaited[s->awaited_len++] = a;
+            else
+                awaited_clear(&a);
+        }
+    if (s->awaited_len < count)
+        s->pods_list = cache_refresh(s->pods);
+}
+
+static bool is_seen(const struct scheduler *s, const struct awaited *a)
+{
+    const struct json *pod = cache_get(s->pods, a->ns, a->name);
+
+    return !pod || strcmp(object_uid(pod), a->uid) != 0 ||
+           *json_string(json_at(pod, "spec", "nodeName"), "");
+}
+
+static bool all_seen(struct scheduler *s)
+{
+    while (s->awaited_len > 0 && is_seen(s, &s->awaited[s->awaited_len - 1]))
+        awaited_clear(&s->awaited[--s->awaited_len]);
+    return s->awaited_len == 0;
 }
 
 /* A revision that fell means another history (a restored server): waiting for ours would be
  * waiting for ever. */
-static bool has_seen_writes(struct scheduler *s)
+static bool has_seen_groups(struct scheduler *s)
 {
-    int64_t revision = cache_revision(s->pods), before = s->last_revision;
+    int64_t revision = cache_revision(s->groups), before = s->last_revision;
 
     s->last_revision = revision;
-    return revision >= s->rest_revision || revision < before;
+    return revision >= s->groups_revision || revision < before;
+}
+
+static bool is_listing(struct scheduler *s)
+{
+    return (s->pods_list && !cache_has_listed(s->pods, s->pods_list)) ||
+           (s->groups_list && !cache_has_listed(s->groups, s->groups_list));
 }
 
 static bool rests(struct scheduler *s)
@@ -84,100 +202,183 @@ static bool rests(struct scheduler *s)
         queue_add_after(s->queue, LOOK_KEY, left);
         return true;
     }
-    if ((s->refresh && !cache_has_listed(s->pods, s->refresh)) ||
-        (s->rest_revision && !has_seen_writes(s))) {
-        queue_add_after(s->queue, LOOK_KEY, RECHECK_MS);
+    if (is_listing(s) || !has_seen_groups(s) || !all_seen(s)) {
+        queue_add_after(s->queue, LOOK_KEY, is_listing(s) ? LISTING_RECHECK_MS : RECHECK_MS);
         return true;
     }
-    s->rest_until_ms = s->rest_revision = 0;
-    s->refresh = 0;
+    s->rest_until_ms = s->groups_revision = 0;
+    s->pods_list = s->groups_list = 0;
     return false;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+/* Who knows what was done of the plan: the caches list anew before the next look. */
+static void look_up_all(struct scheduler *s)
+{
+    forget_awaited(s);
+    ledger_undone(s->ledger);
+    s->pods_list = cache_refresh(s->pods);
+    s->groups_list = cache_refresh(s->groups);
+}
+
+static void on_applied(void *arg, const struct apply_result *result)
+{
+    struct scheduler *s = arg;
+
+    for (size_t i = 0; i < result->written_len; i++)
+        if (result->written[i].kind == &kind_pod_group)
+            s->groups_revision = result->written[i].revision;
+    s->last_revision = cache_revision(s->groups);
+    if (result->outcome != APPLY_DONE)
+        look_up_all(s);
+    if (result->outcome == APPLY_FAILED) {
+        s->rest_until_ms = clock_now_ms(s->clock) + UNCLEAR_REST_MS;
+        log_warn("scheduling: %s", result->err->text);
+    } else if (result->outcome == APPLY_AGAIN) {
+        log_debug("scheduling: looking again: %s", result->err->text);
+    }
+    queue_done(s->queue, LOOK_KEY, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
 }
 
 static enum queue_result carry_out(struct scheduler *s, struct plan *plan)
 {
-    if (arena_failed(plan->arena)) {
+    if (arena_failed(plan->arena) || s->ledger->broken ||
+        apply_plan(s->applier, plan, on_applied, s) < 0) {
         log_error("scheduling: out of memory");
+        ledger_undone(s->ledger);
         return QUEUE_RETRY;
     }
-    return apply_plan(s->applier, plan, on_applied, s) == 0 ? QUEUE_OK : QUEUE_RETRY;
+    await_bindings(s, plan);
+    return QUEUE_OK;
 }
 
 static void look(struct scheduler *s)
 {
     struct arena a = ARENA_INIT(SCHEDULE_LIMIT_BYTES);
-    struct object_list pods = {.arena = &a}, nodes = {.arena = &a};
     int64_t now = clock_now_ms(s->clock);
     struct plan plan;
 
-    active_pods_collect(&s->active, s->pods, &pods);
-    cache_each(s->nodes, object_list_collect, &nodes);
     plan_init(&plan, &a);
-    schedule(&(struct schedule_snapshot){.pods = pods.items,
-                                         .pods_len = pods.len,
-                                         .nodes = nodes.items,
-                                         .nodes_len = nodes.len,
-                                         .overcommit = s->overcommit,
-                                         .now_ms = now},
-             &plan);
-    for (struct plan_step *step = plan.first; step; step = step->next)
-        if (step->op == PLAN_BIND)
-            pin_version(s, &a, step);
+    schedule(s->ledger, now, &plan);
     if (plan.wake_at_ms)
         queue_add_after(s->queue, LOOK_KEY, max_i64(plan.wake_at_ms - now, 1));
-    if (plan_is_empty(&plan) && !arena_failed(&a))
+    if (plan_is_empty(&plan) && !arena_failed(&a) && !s->ledger->broken)
         queue_done(s->queue, LOOK_KEY, QUEUE_OK);
     else if (carry_out(s, &plan) != QUEUE_OK)
         queue_done(s->queue, LOOK_KEY, QUEUE_RETRY);
     arena_release(&a);
 }
 
+static bool is_synced(const struct scheduler *s)
+{
+    bool all = cache_is_synced(s->pods) && cache_is_synced(s->groups);
+
+    for (int i = 0; i < OWN_COUNT; i++)
+        all = all && cache_is_synced(s->own[i].cache);
+    return all;
+}
+
 static void work(void *arg, const char *key)
 {
     struct scheduler *s = arg;
 
-    bool idle = s->active.waiting == 0 && !s->active.out_of_memory;
-
-    if (!cache_is_synced(s->pods) || !cache_is_synced(s->nodes) || idle || rests(s))
+    if (!is_synced(s) || rests(s))
         queue_done(s->queue, key, QUEUE_OK); /* comes again with the next change */
+    else if (!mend_ledger(s))
+        queue_done(s->queue, key, QUEUE_RETRY);
     else
         look(s);
 }
 
+/* --- changes ---------------------------------------------------------------------------------- */
+
 void scheduler_on_pod(struct scheduler *s, enum cache_event event, const struct json *pod)
 {
-    active_pods_note(&s->active, event, pod);
+    if (s->ledger)
+        ledger_pod(s->ledger, pod, event == CACHE_DELETED);
     queue_add(s->queue, LOOK_KEY);
 }
 
-void scheduler_on_pods_synced(struct scheduler *s)
+void scheduler_on_group(struct scheduler *s, enum cache_event event, const struct json *group)
+{
+    if (s->ledger)
+        ledger_group(s->ledger, group, event == CACHE_DELETED);
+    queue_add(s->queue, LOOK_KEY);
+}
+
+void scheduler_on_synced(struct scheduler *s)
 {
     queue_add(s->queue, LOOK_KEY);
 }
 
-static void on_node(void *arg, enum cache_event event, const struct json *node,
-                    const struct json *old)
+static void on_own(void *arg, enum cache_event event, const struct json *object,
+                   const struct json *old)
 {
-    struct scheduler *s = arg;
+    const struct source *source = arg;
+    struct scheduler *s = source->scheduler;
+    const struct kind *k = source->kind;
+    bool gone = event == CACHE_DELETED;
 
-    (void)event;
-    (void)node;
     (void)old;
+    if (!s->ledger)
+        return;
+    if (k == &kind_node)
+        ledger_node(s->ledger, object, gone);
+    else if (k == &kind_queue)
+        ledger_queue(s->ledger, object, gone);
+    else if (k == &kind_namespace)
+        ledger_namespaces_changed(s->ledger);
+    else
+        configure(s);
     queue_add(s->queue, LOOK_KEY);
 }
 
-static void on_nodes_synced(void *arg)
+static void on_own_synced(void *arg)
 {
-    struct scheduler *s = arg;
+    const struct source *source = arg;
 
-    queue_add(s->queue, LOOK_KEY);
+    scheduler_on_synced(source->scheduler);
 }
 
 static void on_trouble(void *arg, const struct err *err)
 {
-    struct scheduler *s = arg;
+    const struct source *source = arg;
 
-    trouble_say(s->trouble, &kind_node, err);
+    trouble_say(source->scheduler->trouble, source->kind, err);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static bool open_caches(struct scheduler *s, const struct scheduler_options *o)
+{
+    static const struct {
+        const struct kind *kind;
+        const char *ns, *query;
+    } own[OWN_COUNT] = {
+        [NODES] = {&kind_node, NULL, NULL},
+        [QUEUES] = {&kind_queue, QUEUE_NAMESPACE, NULL},
+        [NAMESPACES] = {&kind_namespace, NULL, NULL},
+        [CONFIGS] = {&kind_config_map, QUEUE_NAMESPACE,
+                     "fieldSelector=metadata.name%3D" CONFIG_NAME},
+    };
+
+    for (int i = 0; i < OWN_COUNT; i++) {
+        s->own[i].scheduler = s;
+        s->own[i].kind = own[i].kind;
+        s->own[i].cache = cache_new(&(struct cache_options){.transport = o->transport,
+                                                            .clock = o->clock,
+                                                            .kind = own[i].kind,
+                                                            .ns = own[i].ns,
+                                                            .query = own[i].query,
+                                                            .on_change = on_own,
+                                                            .on_synced = on_own_synced,
+                                                            .on_trouble = on_trouble,
+                                                            .arg = &s->own[i]});
+        if (!s->own[i].cache)
+            return false;
+    }
+    return true;
 }
 
 struct scheduler *scheduler_new(const struct scheduler_options *o)
@@ -189,18 +390,11 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
     s->clock = o->clock;
     s->applier = o->applier;
     s->pods = o->pods;
+    s->groups = o->groups;
     s->trouble = o->trouble;
     s->overcommit = o->overcommit;
     s->queue = queue_new(o->clock, 1, work, s);
-    if (s->queue)
-        s->nodes = cache_new(&(struct cache_options){.transport = o->transport,
-                                                     .clock = o->clock,
-                                                     .kind = &kind_node,
-                                                     .on_change = on_node,
-                                                     .on_synced = on_nodes_synced,
-                                                     .on_trouble = on_trouble,
-                                                     .arg = s});
-    if (s->nodes)
+    if (s->queue && open_caches(s, o))
         return s;
     scheduler_free(s);
     return NULL;
@@ -210,8 +404,10 @@ void scheduler_free(struct scheduler *s)
 {
     if (!s)
         return;
-    cache_free(s->nodes);
+    for (int i = 0; i < OWN_COUNT; i++)
+        cache_free(s->own[i].cache);
     queue_free(s->queue);
-    active_pods_release(&s->active);
+    forget_awaited(s);
+    ledger_free(s->ledger);
     free(s);
 }

@@ -1,6 +1,7 @@
 /*
- * scheduler.h - gives waiting pods their node: looks when pods or nodes changed, asks
- * core/schedule.h, has it done. At most one look per turn of the loop, never two at once.
+ * scheduler.h - gives waiting groups of pods their nodes: keeps the ledger (core/ledger.h) by what
+ * changed, asks core/schedule.h, has it done. At most one look per turn of the loop, never two at
+ * once.
  */
 #ifndef MUSTER_CONTROL_SCHEDULER_H
 #define MUSTER_CONTROL_SCHEDULER_H
@@ -16,13 +17,15 @@ struct scheduler_options {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods; /* of all namespaces; its events are told with scheduler_on_pod */
-    bool overcommit;    /* see core/schedule.h */
+    struct cache *pods;   /* of all namespaces; its events are told with scheduler_on_pod */
+    struct cache *groups; /* PodGroups, likewise: scheduler_on_group */
+    bool overcommit;      /* see core/ledger.h */
 };
 
 struct scheduler *scheduler_new(const struct scheduler_options *options) must_check;
 void scheduler_free(struct scheduler *s); /* after the applier, before the cache of pods */
 void scheduler_on_pod(struct scheduler *s, enum cache_event event, const struct json *pod);
-void scheduler_on_pods_synced(struct scheduler *s);
+void scheduler_on_group(struct scheduler *s, enum cache_event event, const struct json *group);
+void scheduler_on_synced(struct scheduler *s); /* either of the caches it was given */
 
 #endif

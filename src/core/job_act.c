@@ -87,11 +87,10 @@ static void retire_pod(const struct job_view *v, const struct replica *r, struct
         delete_pod(r->pod, plan);
 }
 
-static void make_pod(const struct job_view *v, const struct replica *r, int64_t together,
-                     struct plan *plan)
+static void make_pod(const struct job_view *v, const struct replica *r, struct plan *plan)
 {
     if (is_to_be_created(v, r))
-        plan_create(plan, &kind_pod, replica_pod_new(v, r, together));
+        plan_create(plan, &kind_pod, replica_pod_new(v, r));
     else if (r->phase == REPLICA_CREATING)
         plan_wake_at(plan, replica_due_ms(v, r));
 }
@@ -111,7 +110,6 @@ static bool master_may_follow(const struct job_view *v)
 
 static void make_pods(const struct job_view *v, struct plan *plan)
 {
-    int64_t together = job_min_member(v);
     size_t first = v->rules->led ? 1 : 0;
 
     for (size_t i = 0; i < v->len && v->rules->meets; i++)
@@ -124,11 +122,11 @@ static void make_pods(const struct job_view *v, struct plan *plan)
     if (job_makes_pods(v))
         job_group_make(v, plan);
     for (size_t i = first; i < v->len; i++)
-        make_pod(v, &v->replicas[i], together, plan);
+        make_pod(v, &v->replicas[i], plan);
     if (first == 0 || v->len == 0 || !master_may_follow(v))
         return;
     plan_next_stage(plan);
-    make_pod(v, v->replicas, together, plan);
+    make_pod(v, v->replicas, plan);
 }
 
 static void keep_going(const struct job_view *v, struct plan *plan)

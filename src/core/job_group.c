@@ -63,6 +63,8 @@ static struct json *group_new(const struct job_view *v)
 
     json_set_string(a, labels, LABEL_OWNER_NAME, v->name);
     json_set_string(a, labels, LABEL_OWNER_KIND, v->kind->name);
+    json_set_string(a, json_make_object(a, json_get_mut(group, "metadata"), "annotations"),
+                    ANNOTATION_SEQUENCE, object_resource_version(v->job));
     json_set_string(a, spec, "queue", *queue ? queue : DEFAULT_QUEUE);
     json_set_int(a, spec, "priority", json_get_int(ours, "priority", 0));
     json_set_int(a, spec, "minMember", job_min_member(v));

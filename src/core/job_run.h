@@ -18,8 +18,7 @@ bool job_is_grouped(const struct job_view *v);
 void job_group_make(const struct job_view *v, struct plan *plan);
 void job_group_keep(const struct job_view *v, struct plan *plan);
 void job_group_end(const struct job_view *v, struct plan *plan);
-/* How many pods must run together: those whose part is not done; an elastic job can do with less.
- */
+/* How many pods must run together; an elastic job can do with less than it wants. */
 int64_t job_min_member(const struct job_view *v);
 /* Makes its TensorBoard, if it is to have one and had none. (job_tensorboard.c) */
 void job_tensorboard_plan(const struct job_view *v, struct plan *plan);

@@ -18,8 +18,6 @@
 #include "core/replica_names.h"
 
 #define ANNOTATION_ATTEMPT "batch.tensorstack.dev/attempt"
-/* When the pod's job came: the scheduler's order, so that a restarted job keeps its place. */
-#define ANNOTATION_QUEUED_SINCE "scheduler.tensorstack.dev/queued-since"
 
 #define REPLICAS_LIMIT 10000 /* of one job, all types together */
 #define BACKOFF_LIMIT_DEFAULT 3

@@ -12,8 +12,9 @@
  *   then says which is not and why, as its last line on stderr, and exits with MPI_EXIT_NOT_READY.
  *   When all are, it prints `services are ready!`, writes a hostfile with --slots of each worker,
  *   and runs mpirun (of --home/bin, else of the PATH) with -mca KEY VALUE, the extra args and the
- *   program. It exits as mpirun does; with 0 only if every rank did. It talks to the API with the service account's token of its pod (MUSTER_SERVER,
- *   MUSTER_TOKEN), which may get, list and watch the workers' pods by name and exec in them.
+ *   program. It exits as mpirun does; with 0 only if every rank did. It talks to the API with the
+ * service account's token of its pod (MUSTER_SERVER, MUSTER_TOKEN), which may get, list and watch
+ * the workers' pods by name and exec in them.
  *
  * A worker whose template has no command:
  *

@@ -103,14 +103,14 @@ void plan_patch(struct plan *p, const struct kind *k, const struct json *target,
     step->subresource = json_get(patch, "status") ? "status" : NULL;
 }
 
-void plan_bind(struct plan *p, const struct json *pod, const struct json *patch)
+void plan_bind(struct plan *p, const struct json *pod, const struct json *binding)
 {
     struct plan_step *step = add_step(p, PLAN_BIND, &kind_pod, pod);
 
     if (!step)
         return;
     step->uid = object_uid(pod);
-    step->object = patch;
+    step->object = binding;
 }
 
 static struct json *reference_to(struct arena *a, const struct kind *k, const struct json *about)

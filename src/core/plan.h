@@ -17,8 +17,7 @@ enum plan_op {
     PLAN_UPDATE_STATUS, /* object with resourceVersion: PUT to /status; a conflict drops the rest
                            and looks again */
     PLAN_PATCH,         /* object is a merge patch; subresource says which part it is for */
-    PLAN_BIND,          /* pod ns/name to a node: object is a merge patch setting spec.nodeName and
-                           annotations */
+    PLAN_BIND,          /* pod ns/name to a node: object is a Binding, its target and annotations */
     PLAN_EVENT, /* object: an Event without name; repeated ones are counted up by whoever carries it
                    out */
 };
@@ -56,7 +55,7 @@ void plan_update_status(struct plan *p, const struct kind *k, const struct json 
 /* A patch that carries metadata.resourceVersion is meant for that version only (409 otherwise). */
 void plan_patch(struct plan *p, const struct kind *k, const struct json *target,
                 const struct json *patch);
-void plan_bind(struct plan *p, const struct json *pod, const struct json *patch);
+void plan_bind(struct plan *p, const struct json *pod, const struct json *binding);
 /* type: "Normal" or "Warning". */
 void plan_event(struct plan *p, const struct kind *k, const struct json *about, const char *type,
                 const char *reason, const char *fmt, ...) printf_like(6, 7);

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "api/object.h"
-#include "base/timefmt.h"
 #include "core/job_run.h"
 
 static struct json *owner_reference(const struct job_view *v)
@@ -63,8 +62,7 @@ static struct json *template_map(struct arena *a, const struct replica *r, const
     return json_is(map, JSON_OBJECT) ? json_clone(a, map) : json_new_object(a);
 }
 
-static void set_metadata(const struct job_view *v, const struct replica *r, int64_t min_member,
-                         struct json *pod)
+static void set_metadata(const struct job_view *v, const struct replica *r, struct json *pod)
 {
     struct arena *a = v->arena;
     struct json *metadata = json_make_object(a, pod, "metadata");
@@ -73,7 +71,6 @@ static void set_metadata(const struct job_view *v, const struct replica *r, int6
                                         template_map(a, r, "annotations"));
     const char *folder = object_annotation(v->job, ANNOTATION_FOLDER);
     int64_t processes = v->rules->processes ? v->rules->processes(v, r) : 1;
-    char since[TIME_TEXT_SIZE];
 
     set_identity(v, r, labels);
     if (job_is_grouped(v)) {
@@ -84,15 +81,12 @@ static void set_metadata(const struct job_view *v, const struct replica *r, int6
         json_set_string(a, labels, v->rules->name_label, v->name);
     if (r->rank == 0)
         json_set_string(a, labels, LABEL_JOB_ROLE, "master");
-    json_set_stringf(a, annotations, ANNOTATION_MIN_MEMBER, "%" PRId64, min_member);
+    json_set_stringf(a, annotations, ANNOTATION_MIN_MEMBER, "%" PRId64, job_min_member(v));
     json_set_stringf(a, annotations, ANNOTATION_ATTEMPT, "%" PRId64, replica_attempt(v, r));
     if (folder && *folder)
         json_set_string(a, annotations, ANNOTATION_FOLDER, folder);
     if (processes > 1)
         json_set_stringf(a, annotations, ANNOTATION_PROCESSES, "%" PRId64, processes);
-    if (object_created_ms(v->job))
-        json_set_string(a, annotations, ANNOTATION_QUEUED_SINCE,
-                        time_format(object_created_ms(v->job), since));
 }
 
 /* --- environment ------------------------------------------------------------------------------ */
@@ -190,13 +184,13 @@ struct json *main_container_mut(const struct job_rules *rules, struct json *pod_
     return c;
 }
 
-struct json *replica_pod_new(const struct job_view *v, const struct replica *r, int64_t min_member)
+struct json *replica_pod_new(const struct job_view *v, const struct replica *r)
 {
     struct arena *a = v->arena;
     struct json *pod = replica_child_new(v, &kind_pod, r->name);
     struct json *spec = v->rules->pod_spec(v, r);
 
-    set_metadata(v, r, min_member, pod);
+    set_metadata(v, r, pod);
     json_set_string(a, spec, "restartPolicy", "Never");
     if (json_at(v->spec, "scheduler", "t9kScheduler") && !json_get(spec, "schedulerName"))
         json_set_string(a, spec, "schedulerName", "t9k-scheduler");

@@ -6,8 +6,7 @@
 
 #define MASTER_PORT_NAME "master"
 
-/* min_member: how many of the job's pods must be able to run together. */
-struct json *replica_pod_new(const struct job_view *v, const struct replica *r, int64_t min_member);
+struct json *replica_pod_new(const struct job_view *v, const struct replica *r);
 struct json *replica_service_new(const struct job_view *v, const struct replica *r);
 
 /* An object the job owns, without labels, spec or the like. */

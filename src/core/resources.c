@@ -1,42 +1,35 @@
 /* resources.c - what a pod asks for, in numbers, and those numbers in words. Pure. */
 #include <inttypes.h>
-#include <stddef.h>
 
 #include "api/quantity.h"
-#include "core/schedule.h"
+#include "core/resources.h"
 
 static const struct {
     const char *name;  /* in requests, limits and capacity */
     const char *words; /* after the number */
-    size_t offset;
 } table[RESOURCE_COUNT] = {
-    [RESOURCE_CPU] = {"cpu", " CPU", offsetof(struct resources, cpu_milli)},
-    [RESOURCE_MEMORY] = {"memory", " memory", offsetof(struct resources, memory_bytes)},
-    [RESOURCE_GPU] = {"nvidia.com/gpu", " GPU", offsetof(struct resources, gpus)},
+    [RESOURCE_CPU] = {"cpu", " CPU"},
+    [RESOURCE_MEMORY] = {"memory", " memory"},
+    [RESOURCE_GPU] = {"nvidia.com/gpu", " GPU"},
 };
 
-static int64_t *slot(struct resources *r, enum resource which)
+const char *resource_key(enum resource which)
 {
-    return (int64_t *)(void *)((char *)r + table[which].offset);
-}
-
-int64_t resources_get(const struct resources *r, enum resource which)
-{
-    return *(const int64_t *)(const void *)((const char *)r + table[which].offset);
+    return table[which].name;
 }
 
 /* Sums of users' numbers stay at the largest rather than wrap. */
-static int64_t add_saturating(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 void resources_add(struct resources *sum, const struct resources *r)
 {
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        *slot(sum, i) = add_saturating(*slot(sum, i), resources_get(r, i));
+        if (__builtin_add_overflow(sum->amount[i], r->amount[i], &sum->amount[i]))
+            sum->amount[i] = INT64_MAX;
+}
+
+void resources_subtract(struct resources *sum, const struct resources *r)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        sum->amount[i] -= r->amount[i];
 }
 
 static int64_t amount_in(const struct json *map, enum resource which)
@@ -52,8 +45,28 @@ struct resources resources_of(const struct json *map)
     struct resources r = {0};
 
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        *slot(&r, i) = amount_in(map, i);
+        r.amount[i] = amount_in(map, i);
     return r;
+}
+
+static const char *quantity_text(enum resource which, int64_t amount, char out[QUANTITY_TEXT_SIZE])
+{
+    if (which == RESOURCE_CPU)
+        return quantity_format_milli(amount, out);
+    if (which == RESOURCE_MEMORY)
+        return quantity_format_bytes(amount, out);
+    return quantity_format_milli(amount * 1000, out);
+}
+
+struct json *resources_map(struct arena *a, const struct resources *r)
+{
+    struct json *map = json_new_object(a);
+    char text[QUANTITY_TEXT_SIZE];
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (r->amount[i])
+            json_set_string(a, map, table[i].name, quantity_text(i, r->amount[i], text));
+    return map;
 }
 
 static struct resources container_requests(const struct json *container)
@@ -63,7 +76,7 @@ static struct resources container_requests(const struct json *container)
     struct resources r = {0};
 
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        *slot(&r, i) = amount_in(json_get(requests, table[i].name) ? requests : limits, i);
+        r.amount[i] = amount_in(json_get(requests, table[i].name) ? requests : limits, i);
     return r;
 }
 
@@ -80,7 +93,7 @@ struct resources pod_requests(const struct json *pod_spec)
         struct resources r = container_requests(c);
 
         for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-            *slot(&sum, i) = max_i64(*slot(&sum, i), resources_get(&r, i));
+            sum.amount[i] = max_i64(sum.amount[i], r.amount[i]);
     }
     resources_add(&sum, &overhead);
     return sum;

@@ -1,211 +1,338 @@
 /*
- * schedule.c - places waiting pods. Gangs go in the order their owners came; the first that does
- * not fit holds up all after it (or a large job would starve behind small ones), except one that
- * never could. Pure; see schedule.h.
+ * schedule.c - see schedule.h. Walks the lines of all queues at once, always going on with the
+ * queue that comes first at that moment, and tries each group in turn.
  *
- * The members of a gang that has already started are placed one by one: the group is there, it only
- * misses a member.
+ * What it costs: a group that waits is one step of the walk, and only DEPTH_LIMIT of them behind
+ * the first that does not fit are tried; what has not changed is not told again.
  */
 #include "core/schedule.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "api/object.h"
-#include "base/timefmt.h"
-#include "core/schedule_room.h"
+#include "core/decision.h"
 
-/* --- order ------------------------------------------------------------------------------------ */
+#define DEPTH_LIMIT 256
+#define LINE_DEPTH 64 /* of the treap a line is */
 
-static int compare_gangs(const void *a, const void *b)
+/* --- lines ------------------------------------------------------------------------------------ */
+
+struct lane {
+    struct queue_entry *queue;
+    struct map_node *path[LINE_DEPTH];
+    int depth;
+    struct group *next; /* NULL: the line ends here */
+};
+
+static void descend(struct lane *lane, struct map_node *node)
 {
-    const struct gang *x = *(const struct gang *const *)a, *y = *(const struct gang *const *)b;
+    for (; node && lane->depth < LINE_DEPTH; node = node->left)
+        lane->path[lane->depth++] = node;
+}
+
+static void advance(struct lane *lane)
+{
+    struct map_node *node;
+
+    if (lane->depth == 0) {
+        lane->next = NULL;
+        return;
+    }
+    node = lane->path[--lane->depth];
+    lane->next = node->value;
+    descend(lane, node->right);
+}
+
+int share_compare(struct share a, struct share b)
+{
+    __int128 left = (__int128)a.held * b.of, right = (__int128)b.held * a.of;
+
+    return left < right ? -1 : left > right;
+}
+
+struct share queue_share(const struct ledger *l, const struct queue_entry *q)
+{
+    struct share most = {0, 1};
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++) {
+        int64_t of = q->limited[i] ? q->quota.amount[i] : l->total.amount[i];
+        struct share share = {q->used.amount[i], max_i64(of, 1)};
+
+        if (share_compare(share, most) > 0)
+            most = share;
+    }
+    return most;
+}
+
+static bool goes_before(const struct ledger *l, const struct lane *a, const struct lane *b)
+{
     int c;
 
-    if (x->since_ms != y->since_ms)
-        return x->since_ms < y->since_ms ? -1 : 1;
-    c = strcmp(x->name, y->name);
-    return c ? c : strcmp(x->ns, y->ns);
+    if (a->queue->priority != b->queue->priority)
+        return a->queue->priority > b->queue->priority;
+    c = share_compare(queue_share(l, a->queue), queue_share(l, b->queue));
+    if (c)
+        return c < 0;
+    /* queues that are even go on with the group that came first */
+    if (a->next->created_ms != b->next->created_ms)
+        return a->next->created_ms < b->next->created_ms;
+    return a->next->sequence < b->next->sequence;
 }
 
-static struct gang **line_up(struct board *b, size_t *ret_len)
+static struct lane *open_lanes(struct decision *d, size_t *ret_len)
 {
-    struct gang **line;
-    size_t len = 0;
+    struct ledger *l = d->ledger;
+    struct lane *lanes = arena_alloc(d->arena, (l->queues.count + 1) * sizeof(*lanes));
 
-    for (const struct gang *g = b->gangs; g; g = g->next)
-        len += g->first != NULL;
-    line = arena_alloc(b->arena, (len + 1) * sizeof(struct gang *));
     *ret_len = 0;
-    if (!line)
+    if (!lanes)
         return NULL;
-    for (struct gang *g = b->gangs; g; g = g->next)
-        if (g->first)
-            line[(*ret_len)++] = g;
-    if (len > 1)
-        qsort(line, len, sizeof(struct gang *), compare_gangs);
-    return line;
+    map_for_each (node, &l->queues) {
+        struct lane *lane = &lanes[*ret_len];
+
+        lane->queue = node->value;
+        lane->queue->reserved = (struct resources){0};
+        if (lane->queue->line.count == 0)
+            continue;
+        descend(lane, lane->queue->line.root);
+        advance(lane);
+        ++*ret_len;
+    }
+    return lanes;
 }
 
-/* --- placing ---------------------------------------------------------------------------------- */
-
-/* Those of a gang that have no place. */
-static void tell(struct gang *g, const char *message)
+/* The lane whose group is next; lanes that end are dropped. */
+static struct lane *choose_lane(struct decision *d, struct lane *lanes, size_t *len)
 {
-    for (struct waiting *w = g->first; w; w = w->next)
-        if (!w->node)
-            w->message = message;
+    struct lane *best = NULL;
+
+    for (size_t i = 0; i < *len; i++) {
+        while (i < *len && !lanes[i].next)
+            lanes[i] = lanes[--*len];
+        if (i < *len && (!best || goes_before(d->ledger, &lanes[i], best)))
+            best = &lanes[i];
+    }
+    return best;
 }
 
-static bool is_complete(const struct gang *g)
+/* --- what needs no look at free room ---------------------------------------------------------- */
+
+static bool has_members(const struct group *g)
 {
-    return g->started || g->waiting_len >= g->min_member;
+    if (g->started)
+        return true;
+    if (g->bound + g->to_bind + g->unplaced < g->min_member)
+        return false;
+    for (size_t i = 0; i < g->roles_len; i++) {
+        int64_t there = 0;
+
+        for (const struct member *m = g->first; m; m = m->next)
+            there += m->role == g->roles[i].name && member_is_live(m) && !m->deleting;
+        if (there < g->roles[i].min)
+            return false;
+    }
+    return true;
 }
 
-/* The members that must start together; all or, of a gang that has not started, none. */
-static bool place_required(struct board *b, struct gang *g)
+/* How many must be placed together now: of a group that has started, one. */
+static int64_t needed(const struct group *g)
 {
-    int64_t left = gang_required(g);
-
-    for (struct waiting *w = g->first; w && left > 0; w = w->next)
-        left -= board_place(b, w);
-    if (left > 0 && !g->started)
-        for (struct waiting *w = g->first; w; w = w->next)
-            board_unplace(w);
-    return left <= 0;
+    return g->started ? 1 : group_required(g);
 }
+
+static bool quota_holds(const struct ledger *l, const struct queue_entry *q,
+                        const struct resources *asks, const struct resources *beside)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (q->limited[i] && asks->amount[i] > 0 && (ledger_counts(l, i) || q->limited[i]) &&
+            asks->amount[i] + beside->amount[i] > q->quota.amount[i])
+            return false;
+    return true;
+}
+
+static enum wait_reason find_verdict(struct ledger *l, struct group *g)
+{
+    static const struct resources nothing;
+    struct resources asks = group_asks(g, needed(g));
+
+    if (!has_members(g) || (!g->lone && !g->exists) || (g->preempted && g->bound > 0))
+        return WAIT_MEMBERS;
+    if (l->ready_len == 0)
+        return WAIT_NO_NODE;
+    if (!g->started && !g->queue->exists)
+        return WAIT_NO_QUEUE;
+    if (!g->started && !queue_allows_namespace(l, g->queue, g->ns))
+        return WAIT_NAMESPACE;
+    if (!quota_holds(l, g->queue, &asks, &nothing))
+        return WAIT_QUOTA_NEVER;
+    if (!place_would_fit(l, g, needed(g), ROOM_EMPTY))
+        return WAIT_NEVER_FITS;
+    return !g->started && g->queue->closed ? WAIT_CLOSED : WAIT_NONE;
+}
+
+static enum wait_reason judge(struct ledger *l, struct group *g)
+{
+    if (g->judged_at != l->rules || g->verdict == WAIT_MEMBERS) {
+        g->verdict = find_verdict(l, g);
+        g->judged_at = l->rules;
+    }
+    return g->verdict;
+}
+
+/* --- trying ----------------------------------------------------------------------------------- */
 
 /* What an elastic job can use beyond its minimum is given when it is there, and holds up nobody. */
-static void place_rest(struct board *b, struct gang *g)
+static void place_rest(struct ledger *l, struct group *g, enum room room)
 {
-    for (struct waiting *w = g->first; w; w = w->next)
-        if (!w->node)
-            (void)board_place(b, w);
-}
+    struct resources beside;
 
-/* What was given now is held from now on: the next look must find nothing else to say. */
-static bool give(struct board *b, struct gang *g)
-{
-    bool started = place_required(b, g);
+    while (g->unplaced > 0) {
+        struct resources asks = group_asks(g, 1);
 
-    if (started)
-        place_rest(b, g);
-    for (const struct waiting *w = g->first; w; w = w->next)
-        if (w->node)
-            resources_add(&g->held, &w->asks);
-    return started;
-}
-
-/* Words come last: they tell of what is left when all that fits has been placed. */
-static void tell_all(struct board *b, struct gang **line, size_t len, const struct gang *head)
-{
-    size_t position = 1;
-    bool past_head = false;
-
-    for (size_t i = 0; i < len; i++) {
-        struct gang *g = line[i];
-
-        if (!is_complete(g))
-            continue; /* its job is still making pods */
-        if (b->nodes_len == 0)
-            tell(g, words_no_node());
-        else if (!board_could_hold(b, g, gang_required(g)))
-            tell(g, words_never(b, g));
-        else if (past_head)
-            tell(g, words_behind(b, head, ++position));
-        else
-            tell(g, words_lacking(b, g));
-        past_head = past_head || g == head;
+        beside = g->queue->used;
+        resources_add(&beside, &g->queue->reserved);
+        if (!quota_holds(l, g->queue, &asks, &beside) || !place_members(l, g, 1, room))
+            return;
     }
 }
 
-static void place_all(struct board *b)
+static bool ends_in_time(const struct decision *d, const struct group *g)
 {
-    const struct gang *head = NULL;
-    size_t len;
-    struct gang **line = line_up(b, &len);
+    int64_t length = group_duration_ms(g);
 
-    for (size_t i = 0; i < len && !head; i++)
-        if (is_complete(line[i]) && board_could_hold(b, line[i], gang_required(line[i])) &&
-            !give(b, line[i]))
-            head = line[i];
-    tell_all(b, line, len, head);
+    return d->sure_until_ms && length && d->now_ms + length <= d->sure_until_ms;
 }
 
-/* --- the plan --------------------------------------------------------------------------------- */
-
-static void plan_placement(const struct waiting *w, struct plan *plan)
+static bool place(struct decision *d, struct group *g, int64_t count)
 {
-    struct arena *a = plan->arena;
-    struct json *patch = json_new_object(a), *annotations;
+    struct ledger *l = d->ledger;
+    enum room room = ROOM_FREE;
 
-    json_set_string(a, json_make_object(a, patch, "spec"), "nodeName", w->node->name);
-    if (w->gpus) {
-        annotations = json_make_object(a, json_make_object(a, patch, "metadata"), "annotations");
-        json_set_string(a, annotations, ANNOTATION_GPUS, gpu_set_text(a, w->gpus));
+    if (!place_members(l, g, count, room)) {
+        room = ROOM_UNHELD;
+        if (!ends_in_time(d, g) || !place_members(l, g, count, room))
+            return false;
     }
-    plan_bind(plan, w->pod, patch);
+    place_rest(l, g, room);
+    return true;
 }
 
-static struct json *unscheduled(const struct waiting *w, struct arena *a, int64_t now_ms)
+static enum wait_reason try_quota(struct decision *d, struct group *g, const struct resources *asks)
 {
-    const struct json *old = object_condition(w->pod, "PodScheduled");
-    struct json *c = json_new_object(a);
-    char time[TIME_TEXT_SIZE];
+    struct queue_entry *q = g->queue;
+    struct resources beside = q->used;
 
-    json_set_string(a, c, "type", "PodScheduled");
-    json_set_string(a, c, "status", "False");
-    json_set_string(a, c, "reason", "Unschedulable");
-    json_set_string(a, c, "message", w->message);
-    json_set_string(a, c, "lastTransitionTime",
-                    json_string_is(json_get(old, "status"), "False")
-                        ? json_get_string(old, "lastTransitionTime", "")
-                        : time_format(now_ms, time));
-    return c;
+    if (!quota_holds(d->ledger, q, asks, &beside)) {
+        if (resources_are_zero(&q->reserved))
+            q->reserved = *asks;
+        return WAIT_QUOTA;
+    }
+    resources_add(&beside, &q->reserved);
+    return quota_holds(d->ledger, q, asks, &beside) ? WAIT_NONE : WAIT_TURN;
 }
 
-/* A merge patch replaces the whole list of conditions, so it is for this version of the pod only.
- */
-static void plan_message(const struct waiting *w, struct plan *plan, int64_t now_ms)
+static enum wait_reason try(struct decision *d, struct group *g)
 {
-    const struct json *old = object_condition(w->pod, "PodScheduled");
-    struct arena *a = plan->arena;
-    struct json *condition = unscheduled(w, a, now_ms), *patch, *list;
+    int64_t count = needed(g), least = group_required(g);
+    struct resources asks = group_asks(g, count);
+    enum wait_reason reason = judge(d->ledger, g);
 
-    if (json_equal(condition, old))
-        return;
-    patch = json_new_object(a);
-    json_set_string(a, json_make_object(a, patch, "metadata"), "resourceVersion",
-                    object_resource_version(w->pod));
-    list = json_make_array(a, json_make_object(a, patch, "status"), "conditions");
-    json_each (c, json_at(w->pod, "status", "conditions"))
-        if (c != old)
-            json_append(list, json_clone(a, c));
-    json_append(list, condition);
-    plan_patch(plan, &kind_pod, w->pod, patch);
-    if (!old)
-        plan_event(plan, &kind_pod, w->pod, "Warning", "FailedScheduling", "%s", w->message);
+    if (reason == WAIT_NONE)
+        reason = try_quota(d, g, &asks);
+    if (reason != WAIT_NONE)
+        return reason;
+    if (place(d, g, count)) {
+        g->preempted = false;
+        return g->unplaced > 0 ? WAIT_RESOURCES : WAIT_NONE;
+    }
+    if (least == 0)
+        return WAIT_RESOURCES; /* it would only like to have more */
+    if (!preempt_for(d, g, count))
+        claim_room(d, g, count);
+    return d->first ? WAIT_TURN : WAIT_RESOURCES;
 }
 
-void schedule(const struct schedule_snapshot *s, struct plan *plan)
+static bool is_in_line(enum wait_reason reason)
 {
-    struct board b;
+    return reason == WAIT_RESOURCES || reason == WAIT_TURN || reason == WAIT_QUOTA;
+}
 
-    board_init(&b, s, plan->arena);
-    place_all(&b);
-    for (const struct gang *g = b.gangs; g; g = g->next)
-        for (const struct waiting *w = g->first; w; w = w->next)
-            if (w->node)
-                plan_placement(w, plan);
-    plan_next_stage(plan);
-    for (const struct gang *g = b.gangs; g; g = g->next)
-        for (const struct waiting *w = g->first; w; w = w->next) {
-            if (w->node)
-                plan_event(plan, &kind_pod, w->pod, "Normal", "Scheduled",
-                           "Successfully assigned %s/%s to %s", object_namespace(w->pod),
-                           object_name(w->pod), w->node->name);
-            else if (w->message)
-                plan_message(w, plan, s->now_ms);
+static void note(struct decision *d, struct group *g, enum wait_reason reason)
+{
+    bool waits = is_in_line(reason) && group_required(g) > 0;
+
+    g->position = waits ? ++d->position : 0;
+    if (reason != g->reason || g->dirty || (waits && d->position <= POSITIONS_TOLD) ||
+        g->holding > 0)
+        decision_look_at(d, g);
+    g->reason = reason;
+    if (!d->first && reason == WAIT_RESOURCES && waits)
+        d->first = g;
+}
+
+static void walk(struct decision *d)
+{
+    size_t len, tried = 0;
+    struct lane *lanes = open_lanes(d, &len), *lane;
+
+    while (tried < DEPTH_LIMIT && (lane = choose_lane(d, lanes, &len))) {
+        struct group *g = lane->next;
+        enum wait_reason reason;
+
+        advance(lane);
+        reason = try(d, g);
+        note(d, g, reason);
+        tried += is_in_line(reason) && d->heads_len > 0;
+    }
+    for (struct group *g = d->ledger->dirty; g; g = g->next_dirty) /* new, and not reached */
+        if (g->line_key && !g->looked_at) {
+            enum wait_reason reason = judge(d->ledger, g);
+
+            note(d, g, reason ? reason : WAIT_TURN);
+            g->position = 0;
         }
+}
+
+void decision_look_at(struct decision *d, struct group *g)
+{
+    if (g->looked_at)
+        return;
+    g->looked_at = true;
+    g->next_looked = d->looked;
+    d->looked = g;
+}
+
+static void clean_up(struct decision *d)
+{
+    struct ledger *l = d->ledger;
+
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        g->dirty = false;
+    l->dirty = NULL;
+    l->looked = d->looked;
+    for (struct group *g = d->looked; g; g = g->next_looked) {
+        bool placed = false;
+
+        g->looked_at = false;
+        g->taker = NULL;
+        for (struct member *m = g->first; m; m = m->next) {
+            placed = placed || m->placed || m->evicted;
+            m->placed = m->evicted = false;
+        }
+        if (placed) /* only what is written counts: it is looked up again */
+            ledger_touch(l, g);
+    }
+}
+
+void schedule(struct ledger *l, int64_t now_ms, struct plan *plan)
+{
+    struct decision d = {.ledger = l, .arena = plan->arena, .plan = plan, .now_ms = now_ms};
+
+    l->looked = NULL;
+    ledger_settle(l);
+    claims_clear(l);
+    walk(&d);
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        decision_look_at(&d, g);
+    plan_decision(&d);
+    clean_up(&d);
 }

@@ -1,169 +1,323 @@
 /*
- * schedule_words.c - says in one sentence what a waiting pod waits for. Only the first in line is
- * told numbers: they change with every pod that comes or goes, and each change is a write to the
- * API for every pod that is told them.
+ * schedule_words.c - says in one sentence why a group waits. Only the first in line is told numbers
+ * that change by themselves: each change is a write to the API for every pod that is told them.
  */
 #include <inttypes.h>
+#include <string.h>
 
-#include "core/schedule_room.h"
+#include "api/object.h"
+#include "base/timefmt.h"
+#include "core/decision.h"
 
 /* What is scarcest is named first. */
 static const enum resource order[] = {RESOURCE_GPU, RESOURCE_CPU, RESOURCE_MEMORY};
 
-const char *words_no_node(void)
+const char *wait_reason_name(enum wait_reason reason)
 {
-    return "waiting for a node: none is ready";
+    static const char *const names[] = {
+        [WAIT_NONE] = "",
+        [WAIT_MEMBERS] = "InsufficientMember",
+        [WAIT_NO_QUEUE] = "QueueNotFound",
+        [WAIT_NAMESPACE] = "NamespaceNotAllowed",
+        [WAIT_CLOSED] = "QueueClosed",
+        [WAIT_NO_NODE] = "NoNodeReady",
+        [WAIT_NEVER_FITS] = "NeverFits",
+        [WAIT_QUOTA_NEVER] = "QuotaForbids",
+        [WAIT_QUOTA] = "QuotaExceeded",
+        [WAIT_RESOURCES] = "InsufficientResources",
+        [WAIT_TURN] = "WaitingForTurn",
+    };
+
+    return names[reason];
 }
 
-static const char *amount(const struct board *b, const struct resources *r, enum resource which)
+static const char *amount(struct decision *d, const struct resources *r, enum resource which)
 {
-    return resource_text(b->arena, which, resources_get(r, which));
+    return resource_text(d->arena, which, resources_get(r, which));
 }
 
-static const char *number(const struct board *b, const struct resources *r, enum resource which)
+static const char *number(struct decision *d, const struct resources *r, enum resource which)
 {
-    return resource_number(b->arena, which, resources_get(r, which));
+    return resource_number(d->arena, which, resources_get(r, which));
 }
 
-/* The pod that asks for most, for when the sum is not what is wrong. */
-static const char *largest_pod(const struct board *b, const struct gang *g)
+/* What must become free for the group to get on: of one that has started, for one member. */
+static struct resources lacks(const struct group *g)
 {
-    const struct waiting *most = g->first;
+    return group_asks(g, g->started || g->holding > 0 ? 1 : max_i64(group_required(g), 1));
+}
 
-    for (const struct waiting *w = g->first; w; w = w->next)
-        if (w->asks.gpus > most->asks.gpus ||
-            (w->asks.gpus == most->asks.gpus && w->asks.cpu_milli > most->asks.cpu_milli))
-            most = w;
-    return arena_printf(b->arena, "%s, %s, %s", amount(b, &most->asks, RESOURCE_CPU),
-                        amount(b, &most->asks, RESOURCE_MEMORY),
-                        amount(b, &most->asks, RESOURCE_GPU));
+/* The member that asks for most, for when the sum is not what is wrong. */
+static const char *largest_pod(struct decision *d, const struct group *g)
+{
+    const struct member *most = NULL;
+
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_unplaced(m) &&
+            (!most || m->asks.gpus > most->asks.gpus ||
+             (m->asks.gpus == most->asks.gpus && m->asks.cpu_milli > most->asks.cpu_milli)))
+            most = m;
+    if (!most)
+        return "its size";
+    return arena_printf(d->arena, "%s, %s, %s", amount(d, &most->asks, RESOURCE_CPU),
+                        amount(d, &most->asks, RESOURCE_MEMORY),
+                        amount(d, &most->asks, RESOURCE_GPU));
 }
 
 /* "disk=ssd, zone=a" */
-static const char *selector_text(const struct board *b, const struct json *selector)
+static const char *selector_text(struct decision *d, const struct json *selector)
 {
     const char *text = "";
 
     json_each (m, selector)
-        text = arena_printf(b->arena, "%s%s%s=%s", text ? text : "", text && *text ? ", " : "",
+        text = arena_printf(d->arena, "%s%s%s=%s", text ? text : "", text && *text ? ", " : "",
                             m->key, json_string(m, ""));
     return text;
 }
 
-/* The first member that no node is open to, whatever it has free. */
-static const struct waiting *unwelcome(const struct board *b, const struct gang *g)
+/* The most of each resource that one node has on which the member may run; false: it may nowhere.
+ */
+static bool largest_node(struct ledger *l, const struct member *m, struct resources *ret)
 {
-    for (const struct waiting *w = g->first; w; w = w->next)
-        if (!board_is_open_to(b, w->pod))
-            return w;
-    return NULL;
+    bool any = false;
+
+    *ret = (struct resources){0};
+    for (size_t i = 0; i < l->ready_len; i++) {
+        if (!place_is_allowed(l, m, l->ready[i]))
+            continue;
+        any = true;
+        for (enum resource r = 0; r < RESOURCE_COUNT; r++)
+            ret->amount[r] = max_i64(ret->amount[r], l->ready[i]->total.amount[r]);
+    }
+    return any;
+}
+
+static const char *nowhere(struct decision *d, const struct member *m)
+{
+    const struct json *pod = d->ledger->find(d->ledger->arg, &kind_pod, m->group->ns, m->name);
+    const struct json *selector = json_at(pod, "spec", "nodeSelector");
+
+    if (json_len(selector) && !m->group->queue->on_some_nodes && !json_at(pod, "spec", "affinity"))
+        return arena_printf(d->arena, NEVER_FITS ": no node has the labels of the nodeSelector: %s",
+                            selector_text(d, selector));
+    return NEVER_FITS ": no node is one that its nodeSelector, affinity, tolerations and queue "
+                      "allow";
 }
 
 /* Adds "asks 5 CPU, the node has 4" for each resource of which there is too little. */
-static const char *too_little(const struct board *b, const char *text, const char *who,
+static const char *too_little(struct decision *d, const char *text, const char *who,
                               const struct resources *asks, const struct resources *has,
                               const char *what_has)
 {
     for (size_t i = 0; i < ELEMS(order); i++) {
         enum resource r = order[i];
 
-        if (board_counts(b, r) && resources_get(asks, r) > resources_get(has, r))
-            text = arena_printf(b->arena, "%s%s%sasks %s, %s %s", text ? text : "",
-                                text && *text ? "; " : "", who, amount(b, asks, r), what_has,
-                                number(b, has, r));
+        if (ledger_counts(d->ledger, r) && resources_get(asks, r) > resources_get(has, r))
+            text = arena_printf(d->arena, "%s%s%sasks %s, %s %s", text ? text : "",
+                                text && *text ? "; " : "", who, amount(d, asks, r), what_has,
+                                number(d, has, r));
     }
     return text;
 }
 
-/* Whether a pod of its own is too large for every node that is open to it. */
-static const char *too_large(const struct board *b, const struct gang *g, const char *text)
+/* Whether a pod of its own is too large for every node it may run on. */
+static const char *too_large(struct decision *d, const struct group *g, const char *text)
 {
-    for (const struct waiting *w = g->first; w; w = w->next) {
-        struct resources most = board_largest(b, w->pod);
-        const char *more = too_little(b, text, "a pod ", &w->asks, &most, "the largest node has");
+    for (const struct member *m = g->first; m; m = m->next) {
+        struct resources most;
+        const char *more;
 
+        if (!member_is_unplaced(m) || !largest_node(d->ledger, m, &most))
+            continue;
+        more = too_little(d, text, "a pod ", &m->asks, &most, "the largest node has");
         if (more != text)
             return more;
     }
     return text;
 }
 
-static const char *what_helps(const struct board *b, const struct resources *asks,
-                              const struct resources *total)
+static const char *what_helps(struct decision *d, const struct resources *asks)
 {
-    bool machine = b->nodes_len == 1 && !b->overcommit &&
-                   (asks->cpu_milli > total->cpu_milli || asks->memory_bytes > total->memory_bytes);
+    const struct ledger *l = d->ledger;
+    bool machine = l->ready_len == 1 && !l->overcommit &&
+                   (asks->cpu_milli > l->total.cpu_milli ||
+                    asks->memory_bytes > l->total.memory_bytes);
 
     return machine ? " (what helps: smaller requests, fewer replicas, or muster up with "
                      "--overcommit, --cpus or --memory)"
                    : " (what helps: smaller requests or fewer replicas)";
 }
 
-const char *words_never(const struct board *b, const struct gang *g)
+static const char *never(struct decision *d, const struct group *g)
 {
-    struct resources asks = gang_lacks(g), total = board_total(b);
-    const struct waiting *nowhere = unwelcome(b, g);
-    bool one = b->nodes_len == 1;
+    const struct ledger *l = d->ledger;
+    struct resources asks = lacks(g), most;
+    bool one = l->ready_len == 1;
     const char *has = one ? "the node has"
-                          : arena_printf(b->arena, "the %zu nodes together have", b->nodes_len);
+                          : arena_printf(d->arena, "the %zu nodes together have", l->ready_len);
     const char *text;
 
-    if (nowhere)
-        return arena_printf(b->arena, NEVER_FITS ": no node has the labels of the nodeSelector: %s",
-                            selector_text(b, json_at(nowhere->pod, "spec", "nodeSelector")));
-    text = too_little(b, "", "", &asks, &total, has ? has : "");
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_unplaced(m) && !largest_node(d->ledger, m, &most))
+            return nowhere(d, m);
+    text = too_little(d, "", "", &asks, &l->total, has ? has : "");
     if (!one)
-        text = too_large(b, g, text);
+        text = too_large(d, g, text);
     if (!text || !*text)
-        return arena_printf(b->arena,
+        return arena_printf(d->arena,
                             NEVER_FITS ": its pods together fit on no nodes, the largest asks %s",
-                            largest_pod(b, g));
-    return arena_printf(b->arena, NEVER_FITS ": %s%s", text, what_helps(b, &asks, &total));
+                            largest_pod(d, g));
+    return arena_printf(d->arena, NEVER_FITS ": %s%s", text, what_helps(d, &asks));
 }
 
-/* Who has what is missing: the one that holds most, and how many more. */
-static const char *holders(const struct board *b, enum resource which)
+/* --- quotas ----------------------------------------------------------------------------------- */
+
+static const char *quota(struct decision *d, const struct group *g, bool ever)
 {
-    const struct gang *most = NULL;
-    int64_t others = 0;
-
-    for (const struct gang *g = b->gangs; g; g = g->next) {
-        int64_t held = resources_get(&g->held, which);
-
-        others += held > 0;
-        if (held > 0 && (!most || held > resources_get(&most->held, which)))
-            most = g;
-    }
-    if (!most)
-        return "";
-    if (others == 1)
-        return arena_printf(b->arena, "; %s \"%s\" holds %s", most->word, most->name,
-                            amount(b, &most->held, which));
-    return arena_printf(b->arena, "; %s \"%s\" holds %s, %" PRId64 " more hold the rest",
-                        most->word, most->name, amount(b, &most->held, which), others - 1);
-}
-
-const char *words_lacking(const struct board *b, const struct gang *g)
-{
-    struct resources asks = gang_lacks(g);
-    struct resources total = board_total(b), used = board_used(b);
+    const struct queue_entry *q = g->queue;
+    struct resources asks = lacks(g);
 
     for (size_t i = 0; i < ELEMS(order); i++) {
         enum resource r = order[i];
-        int64_t free = max_i64(resources_get(&total, r) - resources_get(&used, r), 0);
+        int64_t used = ever ? resources_get(&q->used, r) : 0;
 
-        if (board_counts(b, r) && resources_get(&asks, r) > free)
-            return arena_printf(b->arena, "waiting for resources: needs %s, %s of %s is free%s",
-                                amount(b, &asks, r), resource_number(b->arena, r, free),
-                                amount(b, &total, r), holders(b, r));
+        if (!q->limited[r] || resources_get(&asks, r) == 0 ||
+            resources_get(&asks, r) + used <= resources_get(&q->quota, r))
+            continue;
+        if (!ever)
+            return arena_printf(d->arena, NEVER_FITS ": asks %s, the quota of queue \"%s\" is %s",
+                                amount(d, &asks, r), q->name, number(d, &q->quota, r));
+        return arena_printf(
+            d->arena, "waiting for the quota of queue \"%s\": needs %s, %s of %s are in use",
+            q->name, amount(d, &asks, r), number(d, &q->used, r), amount(d, &q->quota, r));
     }
-    return arena_printf(b->arena,
-                        "waiting for resources: no node has room for a pod of %s at the moment",
-                        largest_pod(b, g));
+    return arena_printf(d->arena, "waiting for the quota of queue \"%s\"", q->name);
 }
 
-const char *words_behind(const struct board *b, const struct gang *head, size_t position)
+/* --- room ------------------------------------------------------------------------------------- */
+
+static void find_holders(struct decision *d, enum resource which)
 {
-    return arena_printf(b->arena, "waiting for its turn: number %zu in line behind %s \"%s\"",
-                        position, head->word, head->name);
+    if (d->holders[which].known)
+        return;
+    d->holders[which].known = true;
+    map_for_each (node, &d->ledger->queues) {
+        const struct queue_entry *q = node->value;
+
+        for (const struct group *g = q->running; g; g = g->next_running) {
+            const struct group *most = d->holders[which].most;
+            int64_t held = resources_get(&g->held, which);
+
+            d->holders[which].others += held > 0;
+            if (held > 0 &&
+                (!most || held > resources_get(&most->held, which) ||
+                 (held == resources_get(&most->held, which) && strcmp(g->key, most->key) < 0)))
+                d->holders[which].most = g;
+        }
+    }
+}
+
+static const char *until(struct decision *d, const struct group *g)
+{
+    int64_t end = group_end_ms(g);
+    char text[TIME_TEXT_SIZE];
+
+    return end ? arena_printf(d->arena, " until %s at the latest", time_format(end, text)) : "";
+}
+
+/* Who has what is missing: the one that holds most, and how many more. */
+static const char *holders(struct decision *d, enum resource which)
+{
+    const struct group *most;
+    int64_t others;
+
+    find_holders(d, which);
+    most = d->holders[which].most;
+    others = d->holders[which].others;
+    if (!most)
+        return "";
+    return arena_printf(
+        d->arena, "; %s \"%s\" (queue %s) holds %s%s%s", most->word, most->owner, most->queue->name,
+        amount(d, &most->held, which), until(d, most),
+        others > 1 ? arena_printf(d->arena, ", %" PRId64 " more hold the rest", others - 1) : "");
+}
+
+static const char *place_in_line(struct decision *d, const struct group *g)
+{
+    return g->position > 1 && g->position <= POSITIONS_TOLD
+               ? arena_printf(d->arena, "; number %zu in line", g->position)
+               : "";
+}
+
+static const char *room(struct decision *d, const struct group *g)
+{
+    const struct ledger *l = d->ledger;
+    struct resources asks = lacks(g);
+
+    for (size_t i = 0; i < ELEMS(order); i++) {
+        enum resource r = order[i];
+        int64_t free = max_i64(resources_get(&l->total, r) - resources_get(&l->used, r), 0);
+
+        if (ledger_counts(l, r) && resources_get(&asks, r) > free)
+            return arena_printf(d->arena, "waiting for resources: needs %s, %s of %s is free%s%s",
+                                amount(d, &asks, r), resource_number(d->arena, r, free),
+                                amount(d, &l->total, r), holders(d, r), place_in_line(d, g));
+    }
+    return arena_printf(d->arena,
+                        "waiting for resources: no node has room for a pod of %s at the moment%s",
+                        largest_pod(d, g), place_in_line(d, g));
+}
+
+static const char *turn(struct decision *d, const struct group *g)
+{
+    if (g->position == 0 || g->position > POSITIONS_TOLD)
+        return arena_printf(d->arena, "waiting for its turn: more than %d are in line before it",
+                            POSITIONS_TOLD);
+    if (!d->first || d->first == g)
+        return arena_printf(d->arena, "waiting for its turn: number %zu in line of queue \"%s\"",
+                            g->position, g->queue->name);
+    return arena_printf(d->arena, "waiting for its turn: number %zu in line behind %s \"%s\"",
+                        g->position, d->first->word, d->first->owner);
+}
+
+static const char *members(struct decision *d, const struct group *g)
+{
+    if (!g->exists)
+        return arena_printf(d->arena, "waiting for its PodGroup \"%s\"", g->name);
+    return arena_printf(d->arena, "waiting for pods: %" PRId64 " of %" PRId64 " are there",
+                        g->bound + g->to_bind + g->unplaced, g->min_member);
+}
+
+const char *words_for(struct decision *d, const struct group *g)
+{
+    switch (g->reason) {
+    case WAIT_NONE:
+        break;
+    case WAIT_MEMBERS:
+        return members(d, g);
+    case WAIT_NO_QUEUE:
+        return arena_printf(d->arena, "there is no queue \"%s\" in namespace %s", g->queue->name,
+                            QUEUE_NAMESPACE);
+    case WAIT_NAMESPACE:
+        return arena_printf(d->arena,
+                            "namespace %s may not use queue \"%s\": its namespaceSelector does not "
+                            "select it",
+                            g->ns, g->queue->name);
+    case WAIT_CLOSED:
+        return arena_printf(d->arena, "queue \"%s\" is closed: nothing new is started",
+                            g->queue->name);
+    case WAIT_NO_NODE:
+        return "waiting for a node: none is ready";
+    case WAIT_NEVER_FITS:
+        return never(d, g);
+    case WAIT_QUOTA_NEVER:
+        return quota(d, g, false);
+    case WAIT_QUOTA:
+        return quota(d, g, true);
+    case WAIT_RESOURCES:
+        return room(d, g);
+    case WAIT_TURN:
+        return turn(d, g);
+    }
+    return "";
 }

@@ -26,6 +26,11 @@ static int check_binding(struct server_request *r, const struct json *binding,
         err_cause(err, "FieldValueRequired", "target.name", 0, "Required value: a Node");
         return err_errno(ERR_INVALID);
     }
+    if (*object_uid(binding) && strcmp(object_uid(binding), object_uid(pod)) != 0)
+        return err_set(err, ERR_CONFLICT,
+                       "Operation cannot be fulfilled on pods/binding \"%s\": Precondition failed: "
+                       "UID in precondition: %s, UID in object meta: %s",
+                       r->route.name, object_uid(binding), object_uid(pod));
     if (*has)
         return err_set(err, ERR_CONFLICT,
                        "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is already "

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 """Jobs start whole, first come first served; a waiting one says in one sentence what is missing."""
+import os
+
 import harness
 from harness import DaemonTest, job
 
@@ -51,6 +53,26 @@ class Scheduling(DaemonTest):
         self.daemon.wait_running("small", 1)
         self.assertEqual(self.scheduled("giant"), [])
         self.remove("giant", "small")
+
+    def test_a_restarting_replica_keeps_its_room(self):
+        go = os.path.join(self.daemon.folder, "go")
+        program = f'[ "$RANK" = 1 ] && [ ! -e {go}.done ] || exec sleep 1000; ' \
+                  f'while [ ! -e {go} ]; do sleep 0.05; done; touch {go}.done; exit 1'
+        self.daemon.create(job("keeps", ["sh", "-c", program], replicas=2, restart="OnFailure", cpu=f"{self.cpu * 45 // 100}m"))
+        self.daemon.wait_running("keeps", 2)
+        self.sleeper("waits", self.cpu * 4 // 10)
+        self.wait_why("waits", "CPU")
+        open(go, "w").close()
+
+        def restarted(jobs):
+            status = jobs.get("keeps", {}).get("status", {})
+            return status.get("backoffCount") == 1 and status.get("phase") == "Running" or None
+        self.daemon.wait_for(harness.JOBS.format(ns="default"), restarted, "the replica to run again")
+        self.daemon.wait_running("keeps", 2)
+        self.assertEqual(self.scheduled("waits"), [])
+        self.remove("keeps")
+        self.daemon.wait_running("waits", 1)
+        self.remove("waits")
 
     def test_ports_differ_and_are_given_back(self):
         for name in ("one", "two"):

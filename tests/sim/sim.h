@@ -186,6 +186,9 @@ void observer_judge(struct observer *o);
 #define SERVICES "/services"
 #define LEASES "coordination.k8s.io/leases"
 #define NODES "/nodes"
+#define GROUPS "scheduler.tensorstack.dev/podgroups"
+#define QUEUES "scheduler.tensorstack.dev/queues"
+#define NAMESPACES "/namespaces"
 
 /* --- the user (user.c) ------------------------------------------------------------------------ */
 

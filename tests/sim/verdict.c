@@ -58,7 +58,7 @@ struct judging {
     struct observer *o;
     struct sim *sim;
     struct arena *arena;
-    struct list jobs, pods, services, leases, nodes;
+    struct list jobs, pods, services, leases, nodes, groups, queues;
     int64_t now_ms;
 };
 
@@ -109,6 +109,21 @@ static const struct job_kind *kind_of(const struct json *job)
     abort();
 }
 
+static const struct json *find(void *arg, const struct kind *k, const char *ns, const char *name)
+{
+    struct judging *g = arg;
+    char key[600];
+
+    (void)snprintf(key, sizeof(key), k->namespaced ? "%s/%s" : "%.0s%s", ns, name);
+    return observer_get(g->o,
+                        k == &kind_pod         ? PODS
+                        : k == &kind_node      ? NODES
+                        : k == &kind_pod_group ? GROUPS
+                        : k == &kind_queue     ? QUEUES
+                                               : NAMESPACES,
+                        key);
+}
+
 static void check_job_plan(struct judging *g, const struct json *job)
 {
     const struct job_kind *kind = kind_of(job);
@@ -122,31 +137,39 @@ static void check_job_plan(struct judging *g, const struct json *job)
         if (object_is_controlled_by(g->pods.items[i], object_uid(job)))
             pods.items[pods.len++] = g->pods.items[i];
     kind->wanted_names(g->arena, job, add_holder, &w);
-    snapshot = (struct job_snapshot){.job = job,
-                                     .pods = pods.items,
-                                     .pods_len = pods.len,
-                                     .services = g->services.items,
-                                     .services_len = g->services.len,
-                                     .leases = g->leases.items,
-                                     .leases_len = g->leases.len,
-                                     .shared_network = true,
-                                     .now_ms = g->now_ms};
+    snapshot = (struct job_snapshot){
+        .job = job,
+        .pods = pods.items,
+        .pods_len = pods.len,
+        .services = g->services.items,
+        .services_len = g->services.len,
+        .leases = g->leases.items,
+        .leases_len = g->leases.len,
+        .group = find(g, &kind_pod_group, object_namespace(job), job_child_name(g->arena, job)),
+        .shared_network = true,
+        .now_ms = g->now_ms};
     plan_init(&plan, g->arena);
     kind->reconcile(&snapshot, &plan);
     check_plan(g, &plan, object_name(job));
 }
 
+/* A ledger made of what is there must agree with the one that was told of every change. */
 static void check_schedule(struct judging *g)
 {
+    struct ledger *l = ledger_new(find, g, false);
     struct plan plan;
 
+    for (size_t i = 0; i < g->nodes.len; i++)
+        ledger_node(l, g->nodes.items[i], false);
+    for (size_t i = 0; i < g->queues.len; i++)
+        ledger_queue(l, g->queues.items[i], false);
+    for (size_t i = 0; i < g->groups.len; i++)
+        ledger_group(l, g->groups.items[i], false);
+    for (size_t i = 0; i < g->pods.len; i++)
+        ledger_pod(l, g->pods.items[i], false);
     plan_init(&plan, g->arena);
-    schedule(&(struct schedule_snapshot){.pods = g->pods.items,
-                                         .pods_len = g->pods.len,
-                                         .nodes = g->nodes.items,
-                                         .nodes_len = g->nodes.len,
-                                         .now_ms = g->now_ms},
-             &plan);
+    schedule(l, g->now_ms, &plan);
+    ledger_free(l);
     check_plan(g, &plan, "the scheduler");
 }
 
@@ -364,6 +387,8 @@ void observer_judge(struct observer *o)
     g.services = all_of(o, &a, SERVICES, NULL);
     g.leases = all_of(o, &a, LEASES, SYSTEM_NAMESPACE);
     g.nodes = all_of(o, &a, NODES, NULL);
+    g.groups = all_of(o, &a, GROUPS, NULL);
+    g.queues = all_of(o, &a, QUEUES, NULL);
     for (size_t i = 0; i < g.jobs.len; i++)
         check_job(&g, g.jobs.items[i]);
     check_schedule(&g);

@@ -8,6 +8,13 @@ const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
   [/^can never fit: (.+?)(?: \(what helps: (.+)\))?$/, ([, short, helps]) => `永远放不下：${(short ?? "").split("; ").map(shortage).join("；")}${helps ? `（${remedy(helps)}）` : ""}`],
   [/^waiting for resources: needs (.+), (.+) of (.+) is free(.*)$/, ([, needs, free, all, rest]) => `等待资源：需要 ${needs}，共 ${all}，空闲 ${free}${holders(rest ?? "")}`],
   [/^waiting for resources: no node has room for a pod of (.+) at the moment$/, ([, pod]) => `等待资源：目前没有节点能容纳 ${pod} 的 Pod`],
+  [/^waiting for its turn: more than (\d+) are in line before it$/, ([, n]) => `排队等待：前面超过 ${n} 个`],
+  [/^waiting for its turn: number (\d+) in line of queue "(.+)"$/, ([, n, queue]) => `排队等待：队列“${queue}”中第 ${n} 位`],
+  [/^waiting for the quota of queue "(.+)": needs (.+), (.+) of (.+) are in use$/, ([, queue, needs, used, all]) => `等待队列“${queue}”的配额：需要 ${needs}，共 ${all}，已用 ${used}`],
+  [/^can never fit: asks (.+), the quota of queue "(.+)" is (.+)$/, ([, asks, queue, quota]) => `永远放不下：请求 ${asks}，队列“${queue}”的配额只有 ${quota}`],
+  [/^there is no queue "(.+)" in namespace .+$/, ([, queue]) => `队列“${queue}”不存在`],
+  [/^queue "(.+)" is closed: nothing new is started$/, ([, queue]) => `队列“${queue}”已关闭`],
+  [/^namespace (.+) may not use queue "(.+)": .*$/, ([, ns, queue]) => `项目 ${ns} 无权使用队列“${queue}”`],
   [/^waiting for its turn: number (\d+) in line behind (.+) "(.+)"$/, ([, n, , name]) => `排队等待：第 ${n} 位，前面是“${name}”`],
   [/^waiting for a MASTER_PORT: .*$/, () => "等待端口：可用作 MASTER_PORT 的端口都已分配给其它 Job"],
 ];
@@ -24,8 +31,10 @@ function remedy(helps: string): string {
 }
 
 function holders(rest: string): string {
-  const found = /^; (.+) "(.+)" holds (.+?)(?:, (\d+) more hold the rest)?$/.exec(rest);
-  return found ? `；“${found[2]}”占用 ${found[3]}${found[4] ? `，其余由另外 ${found[4]} 个占用` : ""}` : rest;
+  const found = /^; (.+) "(.+)" \(queue (.+)\) holds (.+?)(?: until (.+) at the latest)?(?:, (\d+) more hold the rest)?(?:; number (\d+) in line)?$/.exec(rest);
+  if (!found) return rest;
+  const until = found[5] ? `，最迟到 ${found[5]}` : "", others = found[6] ? `，其余由另外 ${found[6]} 个占用` : "";
+  return `；“${found[2]}”（队列 ${found[3]}）占用 ${found[4]}${until}${others}${found[7] ? `；排第 ${found[7]} 位` : ""}`;
 }
 
 export function waitingText(message: string, lang: "zh" | "en"): string {

@@ -334,6 +334,23 @@ static inline struct fake_answer fake_patch(struct fake_api *f, struct arena *a,
     return fake_store_change(f, a, t, changed);
 }
 
+static inline struct fake_answer fake_bind(struct fake_api *f, struct arena *a,
+                                           const struct fake_target *t, const struct json *binding)
+{
+    struct json *pod = fake_api_get(f, a, t->kind, t->ns, t->name), *status;
+
+    if (!pod)
+        return fake_fail(a, ERR_NOT_FOUND, t, "not found");
+    if (fake_conflicts(binding, pod) || json_at(pod, "spec", "nodeName"))
+        return fake_fail(a, ERR_CONFLICT, t, "the pod is another, or has its node");
+    json_set_string(a, json_make_object(a, pod, "spec"), "nodeName",
+                    json_string(json_at(binding, "target", "name"), ""));
+    (void)fake_store_change(f, a, t, pod);
+    status = json_new_object(a);
+    json_set_string(a, status, "kind", "Status");
+    return (struct fake_answer){201, status};
+}
+
 static inline struct fake_answer fake_delete(struct fake_api *f, struct arena *a,
                                              const struct fake_target *t,
                                              const struct json *options)
@@ -374,6 +391,8 @@ static inline struct fake_answer fake_execute(struct fake_api *f, struct arena *
 
     if (!fake_route(c->path, &t))
         return fake_fail(a, ERR_NOT_FOUND, &t, "no such resource");
+    if (strcmp(c->method, "POST") == 0 && strcmp(t.sub, "binding") == 0)
+        return fake_bind(f, a, &t, body);
     if (strcmp(c->method, "POST") == 0)
         return fake_create(f, a, &t, body);
     if (strcmp(c->method, "PUT") == 0)

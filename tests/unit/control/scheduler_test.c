@@ -87,33 +87,53 @@ static void one_look_for_many_changes(void **state)
     assert_int_equal(w->binds, 1);
 }
 
-static void add_member(struct world *w, const char *name, const char *phase)
+static void add_group(struct world *w, const char *name, int members)
+{
+    const char *body = arena_printf(
+        &w->arena, "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"minMember\":%d,\"members\":%d}}",
+        name, members, members);
+
+    assert_int_equal(fake_api_do(&w->api, "POST",
+                                 "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/d/podgroups",
+                                 body),
+                     201);
+}
+
+static void add_member(struct world *w, const char *group, const char *name)
 {
     const char *body = arena_printf(
         &w->arena,
-        "{\"metadata\":{\"name\":\"%s\",\"annotations\":{\"" ANNOTATION_MIN_MEMBER
-        "\":\"3\"},\"ownerReferences\":[{\"apiVersion\":\"batch.tensorstack.dev/v1beta1\","
-        "\"kind\":\"PyTorchTrainingJob\",\"name\":\"j\",\"uid\":\"u\",\"controller\":true}]},"
-        "\"spec\":{%s\"containers\":[{\"name\":\"c\"}]}}",
-        name, phase ? "\"nodeName\":\"n1\"," : "");
+        "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"" LABEL_GROUP_NAME "\":\"%s\"}},\"spec\":{"
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}",
+        name, group);
 
     assert_int_equal(fake_api_do(&w->api, "POST", "/api/v1/namespaces/d/pods", body), 201);
-    if (phase)
-        fake_api_pod_phase(&w->api, "d", name, phase, 0);
 }
 
-/* Members that are done are not looked at for themselves, but their gang has started. */
-static void a_gang_with_finished_members_takes_its_missing_one(void **state)
+/* The room of a pod that is gone and comes again, kept also by a scheduler that was not there. */
+static void a_replaced_member_finds_its_room(void **state)
 {
     struct world *w = *state;
 
-    world_add_node(w, "n1", 4);
-    add_member(w, "j-0", "Succeeded");
-    add_member(w, "j-1", "Succeeded");
+    world_add_node(w, "n1", 2);
+    add_group(w, "j", 2);
     world_start(w, CONTROL_SCHEDULER);
-    add_member(w, "j-2", NULL);
+    add_member(w, "j", "j-0");
+    add_member(w, "j", "j-1");
     fake_clock_settle(&w->clock);
-    assert_string_equal(node_of(w, "j-2"), "n1");
+    assert_int_equal(bound(w), 2);
+    add_pod(w, "b", "");
+    fake_clock_settle(&w->clock);
+    fake_api_pod_gone(&w->api, "d", "j-1");
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "b"), "");
+    world_restart(w, CONTROL_SCHEDULER);
+    fake_clock_advance(&w->clock, 10000);
+    assert_string_equal(node_of(w, "b"), "");
+    add_member(w, "j", "j-1");
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "j-1"), "n1");
+    assert_string_equal(node_of(w, "b"), "");
 }
 
 static void room_comes_back_when_pods_end_or_go(void **state)
@@ -181,7 +201,7 @@ static void no_room_is_given_twice_from_an_old_picture(void **state)
     assert_int_equal(w->binds, 2);
 }
 
-static void pod_that_changed_meanwhile_is_not_bound_blindly(void **state)
+static void pod_that_was_replaced_meanwhile_is_not_bound_blindly(void **state)
 {
     struct world *w = *state;
 
@@ -190,12 +210,11 @@ static void pod_that_changed_meanwhile_is_not_bound_blindly(void **state)
     w->api.latency_ms = 50;
     add_pod(w, "a", "");
     fake_clock_settle(&w->clock); /* the binding is under way */
-    assert_int_equal(fake_api_do(&w->api, "PATCH", "/api/v1/namespaces/d/pods/a",
-                                 "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}"),
-                     200);
+    fake_api_pod_gone(&w->api, "d", "a");
+    add_pod(w, "a", "");
     fake_clock_advance(&w->clock, 50);
     assert_string_equal(node_of(w, "a"), "");
-    fake_clock_advance(&w->clock, 200);
+    fake_clock_advance(&w->clock, 2000);
     assert_string_equal(node_of(w, "a"), "n1"); /* looked at again, as it is now */
 }
 
@@ -205,7 +224,7 @@ static void failed_binding_is_tried_again(void **state)
 
     world_add_node(w, "n1", 1);
     world_start(w, CONTROL_SCHEDULER);
-    strcpy(w->refused, "PATCH /pods/a");
+    strcpy(w->refused, "POST /pods/a/binding");
     w->refusal = 500;
     add_pod(w, "a", "");
     fake_clock_advance(&w->clock, 3000);
@@ -238,7 +257,7 @@ static int bind_and_fail(void *arg, const char *method, const char *path)
     if (before || w->binds == 0)
         return 0;
     w->api.held_kind = &kind_pod;
-    assert_int_equal(fake_api_do(&w->api, "PATCH", path, "{\"spec\":{\"nodeName\":\"n1\"}}"), 200);
+    assert_int_equal(fake_api_do(&w->api, "POST", path, "{\"target\":{\"name\":\"n1\"}}"), 201);
     return 503;
 }
 
@@ -261,11 +280,11 @@ int main(void)
         WORLD_TEST(pods_are_bound),
         WORLD_TEST(other_schedulers_pods_are_theirs),
         WORLD_TEST(one_look_for_many_changes),
-        WORLD_TEST(a_gang_with_finished_members_takes_its_missing_one),
+        WORLD_TEST(a_replaced_member_finds_its_room),
         WORLD_TEST(room_comes_back_when_pods_end_or_go),
         WORLD_TEST(waiting_pod_says_why_and_starts_when_there_is_room),
         WORLD_TEST(no_room_is_given_twice_from_an_old_picture),
-        WORLD_TEST(pod_that_changed_meanwhile_is_not_bound_blindly),
+        WORLD_TEST(pod_that_was_replaced_meanwhile_is_not_bound_blindly),
         WORLD_TEST(failed_binding_is_tried_again),
         WORLD_TEST(nodes_that_come_later_are_used),
     };

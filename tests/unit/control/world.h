@@ -29,10 +29,10 @@ static inline int world_watch_calls(void *arg, const char *method, const char *p
     struct world *w = arg;
     size_t len = strcspn(w->refused, " ");
 
-    if (strcmp(method, "POST") == 0 && strstr(path, "/pods"))
-        w->pod_posts++;
-    if (strcmp(method, "PATCH") == 0 && strstr(path, "/pods/") && !strstr(path, "/status"))
+    if (strcmp(method, "POST") == 0 && strstr(path, "/binding"))
         w->binds++;
+    else if (strcmp(method, "POST") == 0 && strstr(path, "/pods"))
+        w->pod_posts++;
     if (*w->refused && strncmp(method, w->refused, len) == 0 && strstr(path, w->refused + len + 1))
         return w->refusal;
     return 0;

@@ -90,8 +90,8 @@ static void workers_come_first_and_the_launcher_with_them(void **state)
     assert_int_equal(json_len(json_get(json_index(tasks, 0), "replicas")), 1);
     assert_string_equal(json_get_string(json_index(tasks, 1), "type", ""), "worker");
     assert_int_equal(json_len(json_get(json_index(tasks, 1), "replicas")), 3);
-    assert_string_equal(object_annotation(launcher_pod(&w), ANNOTATION_MIN_MEMBER), "4");
-    assert_string_equal(object_annotation(world_pod(&w, "worker", 0), ANNOTATION_MIN_MEMBER), "4");
+    assert_int_equal(
+        json_int(json_at(world_now(&w, WORLD_GROUPS)->items[0], "spec", "minMember"), 0), 4);
     assert_string_equal(world_event_text(&w, "Created"), "A MPIJob has been created: mnist");
     world_release(&w);
 }

@@ -81,9 +81,7 @@ static void labels_and_annotations_are_added(void **state)
     assert_string_equal(object_label(worker, LABEL_OWNER_KIND), "PyTorchTrainingJob");
     assert_string_equal(object_label(worker, LABEL_REPLICA_TYPE), "worker");
     assert_string_equal(object_label(worker, LABEL_REPLICA_INDEX), "2");
-    assert_string_equal(object_annotation(worker, ANNOTATION_MIN_MEMBER), "5");
     assert_string_equal(object_annotation(worker, ANNOTATION_ATTEMPT), "0");
-    assert_string_equal(object_annotation(worker, ANNOTATION_QUEUED_SINCE), "2027-01-15T08:00:00Z");
     assert_string_equal(json_get_string(owner, "apiVersion", ""), "batch.tensorstack.dev/v1beta1");
     assert_string_equal(json_get_string(owner, "kind", ""), "PyTorchTrainingJob");
     assert_true(json_get_bool(owner, "blockOwnerDeletion", false));

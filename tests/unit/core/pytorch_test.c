@@ -21,6 +21,14 @@ static const char *env_value(const struct json *pod, const char *name)
 
 /* --- creation --------------------------------------------------------------------------------- */
 
+static int64_t group_int(struct world *w, const char *member)
+{
+    const struct json *group = world_get(w, WORLD_GROUPS, job_child_name(&w->arena, world_job(w)));
+
+    assert_non_null(group);
+    return json_int(json_at(group, "spec", member), -1);
+}
+
 static void four_replicas_make_four_pods(void **state)
 {
     struct world w;
@@ -727,7 +735,7 @@ static void job_scope_replaces_all_for_the_price_of_one(void **state)
     assert_int_equal(
         json_get_int(json_first(json_get(world_status(&w), "tasks")), "restartCount", 0), 4);
     assert_string_equal(world_phase(&w), "Pending");
-    assert_string_equal(object_annotation(world_pod(&w, "worker", 1), ANNOTATION_MIN_MEMBER), "4");
+    assert_int_equal(group_int(&w, "minMember"), 4);
     world_all_run(&w);
     world_settle(&w);
     assert_string_equal(world_phase(&w), "Running");
@@ -844,7 +852,7 @@ static void a_finished_worker_deleted_by_hand_stays_finished(void **state)
     /* a replacement of another need not wait for it */
     world_pod_exits(&w, world_name(&w, "worker", 2), 1);
     world_settle(&w);
-    assert_string_equal(object_annotation(world_pod(&w, "worker", 2), ANNOTATION_MIN_MEMBER), "2");
+    assert_int_equal(group_int(&w, "minMember"), 2);
     world_release(&w);
 }
 
@@ -1200,7 +1208,7 @@ static void scaling_touches_no_survivor(void **state)
 
     (void)state;
     start(&w, 2, "OnFailure", "'torchrunConfig':{'enabled':true},'elastic':" ELASTIC("2"));
-    assert_string_equal(object_annotation(world_pod(&w, "worker", 0), ANNOTATION_MIN_MEMBER), "1");
+    assert_int_equal(group_int(&w, "minMember"), 1);
     uid0 = object_uid(world_pod(&w, "worker", 0));
     uid1 = object_uid(world_pod(&w, "worker", 1));
     world_edit_spec(&w, "elastic", ELASTIC("4"));
@@ -1494,14 +1502,6 @@ static void out_of_memory_is_not_a_crash(void **state)
 
 /* --- its group ----------------------------------------------------------------------------------
  */
-
-static int64_t group_int(struct world *w, const char *member)
-{
-    const struct json *group = world_get(w, WORLD_GROUPS, job_child_name(&w->arena, world_job(w)));
-
-    assert_non_null(group);
-    return json_int(json_at(group, "spec", member), -1);
-}
 
 static void a_job_makes_one_group(void **state)
 {

@@ -1,0 +1,140 @@
+/*
+ * claims.c - room a group at the head of the line waits for. Those behind it may use what it does
+ * not claim: so it starts no later than without them. Once chosen a claim stays, or a group would
+ * chase whichever node looks best at the moment and wait for ever.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decision.h"
+
+void claims_clear(struct ledger *l)
+{
+    for (size_t i = 0; i < l->ready_len; i++)
+        l->ready[i]->claimed = l->ready[i]->spare = (struct resources){0};
+}
+
+int64_t group_duration_ms(const struct group *g)
+{
+    int64_t limit = g->queue->max_duration_ms;
+
+    if (g->deadline_ms && (!limit || g->deadline_ms < limit))
+        return g->deadline_ms;
+    return limit;
+}
+
+int64_t group_end_ms(const struct group *g)
+{
+    int64_t length = group_duration_ms(g);
+
+    return length && g->scheduled_ms ? g->scheduled_ms + length : 0;
+}
+
+/* --- when a head could start ------------------------------------------------------------------ */
+
+static bool is_missing(const struct claim_part *part)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (part->asks.amount[i] > part->node->total.amount[i] - part->node->used.amount[i])
+            return true;
+    return false;
+}
+
+/* Nothing becomes free on the node before, if all run as long as they may; 0: who knows. */
+static int64_t first_end_ms(const struct node_room *n)
+{
+    int64_t first = INT64_MAX;
+
+    for (const struct member *m = n->holders; m; m = m->next_on_node) {
+        int64_t end = m->ending ? 0 : group_end_ms(m->group);
+
+        if (!end)
+            return 0;
+        first = min_i64(first, end);
+    }
+    return first == INT64_MAX ? 0 : first;
+}
+
+static int64_t start_ms(const struct group *g)
+{
+    int64_t start = 0;
+
+    for (size_t i = 0; i < g->claim_len; i++)
+        if (is_missing(&g->claim[i])) {
+            int64_t end = first_end_ms(g->claim[i].node);
+
+            if (!end)
+                return 0;
+            start = max_i64(start, end);
+        }
+    return start;
+}
+
+static void become_head(struct decision *d, struct group *g)
+{
+    int64_t start = start_ms(g);
+
+    for (size_t i = 0; i < g->claim_len; i++)
+        resources_add(&g->claim[i].node->claimed, &g->claim[i].asks);
+    d->sure_until_ms = d->heads_len == 0 ? start : min_i64(d->sure_until_ms, start);
+    d->heads[d->heads_len++] = g;
+}
+
+/* --- claiming --------------------------------------------------------------------------------- */
+
+static struct claim_part *part_on(struct group *g, struct node_room *n)
+{
+    for (size_t i = 0; i < g->claim_len; i++)
+        if (g->claim[i].node == n)
+            return &g->claim[i];
+    g->claim[g->claim_len] = (struct claim_part){.node = n};
+    return &g->claim[g->claim_len++];
+}
+
+void claim_places(struct decision *d, struct group *g)
+{
+    size_t count = 0;
+
+    for (const struct member *m = g->first; m; m = m->next)
+        count += m->placed;
+    free(g->claim);
+    g->claim_len = 0;
+    g->claim_members = (int64_t)count;
+    g->claim = calloc(count + 1, sizeof(*g->claim));
+    if (!g->claim)
+        d->ledger->broken = true;
+    for (const struct member *m = g->first; m && g->claim; m = m->next)
+        if (m->placed)
+            resources_add(&part_on(g, m->node)->asks, &m->asks);
+    unplace_members(d->ledger, g);
+    become_head(d, g);
+}
+
+/* The claim of the last decision, if it still holds good. */
+static bool is_good(const struct ledger *l, const struct group *g, int64_t required)
+{
+    if (g->claim_len == 0 || g->claim_members != required || g->claim_rules != l->rules)
+        return false;
+    for (size_t i = 0; i < g->claim_len; i++)
+        for (enum resource k = 0; k < RESOURCE_COUNT; k++)
+            if (ledger_counts(l, k) &&
+                g->claim[i].asks.amount[k] + g->claim[i].node->claimed.amount[k] >
+                    g->claim[i].node->total.amount[k])
+                return false;
+    return true;
+}
+
+void claim_room(struct decision *d, struct group *g, int64_t required)
+{
+    if (d->heads_len == CLAIMS_LIMIT)
+        return;
+    if (is_good(d->ledger, g, required)) {
+        become_head(d, g);
+        return;
+    }
+    place_begin_trial(d->ledger);
+    g->claim_len = 0;
+    g->claim_rules = d->ledger->rules;
+    if (place_members(d->ledger, g, required, ROOM_CLAIM))
+        claim_places(d, g);
+}

@@ -1,0 +1,67 @@
+/* decision.h - one decision of the scheduler while it is made: the parts of schedule.c. */
+#ifndef MUSTER_CORE_DECISION_H
+#define MUSTER_CORE_DECISION_H
+
+#include "core/place.h"
+#include "core/schedule.h"
+
+#define CLAIMS_LIMIT 8    /* groups at the head of the line that claim room */
+#define POSITIONS_TOLD 20 /* exactly; who is further behind is told so */
+
+/* The part of its quota a queue holds. */
+struct share {
+    int64_t held, of;
+};
+
+/* Who has to go: a group, or one member of it that it can do without. */
+struct victim {
+    struct group *group;
+    struct member *member; /* NULL: all of it */
+    struct share share;    /* of its queue */
+};
+
+struct decision {
+    struct ledger *ledger;
+    struct arena *arena;
+    struct plan *plan;
+    int64_t now_ms;
+    struct group *heads[CLAIMS_LIMIT];
+    size_t heads_len;
+    int64_t sure_until_ms;     /* no head starts before; 0: it cannot be said */
+    size_t position;           /* of the last group that waits for its turn or for room */
+    const struct group *first; /* whom the others wait behind */
+    struct group *looked;      /* at, to be told something */
+    unsigned preemptions;      /* tried */
+    struct {
+        bool known;
+        const struct group *most;
+        int64_t others;
+    } holders[RESOURCE_COUNT]; /* for words */
+};
+
+/* The largest part of its quota a queue holds; of what it has no quota for, of the cluster. */
+struct share queue_share(const struct ledger *l, const struct queue_entry *q);
+int share_compare(struct share a, struct share b);
+
+void decision_look_at(struct decision *d, struct group *g);
+
+/* preempt.c: chooses whom to evict so that the group fits, and claims their room for it. */
+bool preempt_for(struct decision *d, struct group *g, int64_t required);
+
+/* claims.c: room that is kept for a group until it can start. */
+void claims_clear(struct ledger *l);
+void claim_room(struct decision *d, struct group *g, int64_t required);
+/* Takes the places its members have been given in a trial as its claim, and gives them back. */
+void claim_places(struct decision *d, struct group *g);
+/* When a group ends at the latest; 0: not known. */
+int64_t group_end_ms(const struct group *g);
+/* How long it runs at most; 0: not known. */
+int64_t group_duration_ms(const struct group *g);
+
+/* schedule_words.c: why the group waits. */
+const char *words_for(struct decision *d, const struct group *g);
+
+/* schedule_plan.c: what the decision means for objects. */
+void plan_decision(struct decision *d);
+
+#endif

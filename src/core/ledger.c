@@ -1,0 +1,897 @@
+/*
+ * ledger.c - see ledger.h.
+ *
+ * A change only notes what it says and marks its group; ledger_settle() then counts each marked
+ * group anew, once, however much was told of it. First all of them take the room their pods have,
+ * then what is only recorded, as far as it is there: a record that is older than what happened
+ * since must not take room from a pod that runs.
+ */
+#include "core/ledger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/duration.h"
+#include "api/object.h"
+#include "base/hash.h"
+
+/* Pods that name another scheduler, or that somebody holds back, are not ours to place; once
+ * placed, by whomever, they count. */
+static bool is_ours(const struct json *pod)
+{
+    return !pod_foreign_scheduler(pod) && json_len(json_at(pod, "spec", "schedulingGates")) == 0;
+}
+
+bool ledger_counts(const struct ledger *l, enum resource which)
+{
+    return which == RESOURCE_GPU || !l->overcommit;
+}
+
+/* --- small things ----------------------------------------------------------------------------- */
+
+static char *copy_text(struct ledger *l, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+
+    if (copy)
+        memcpy(copy, text, size);
+    else
+        l->broken = true;
+    return copy;
+}
+
+static void set_text(struct ledger *l, char **at, const char *text)
+{
+    if (*at && strcmp(*at, text) == 0)
+        return;
+    free(*at);
+    *at = copy_text(l, text);
+}
+
+static void put(struct ledger *l, struct map *m, const char *key, void *value)
+{
+    if (map_puts(m, key, value, NULL) < 0)
+        l->broken = true;
+}
+
+static void touch_queue(struct ledger *l, struct queue_entry *q)
+{
+    if (q->dirty)
+        return;
+    q->dirty = true;
+    q->next_dirty = l->dirty_queues;
+    l->dirty_queues = q;
+}
+
+void ledger_touch(struct ledger *l, struct group *g)
+{
+    if (g->dirty)
+        return;
+    g->dirty = true;
+    g->next_dirty = l->dirty;
+    l->dirty = g;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+static struct node_room *node_named(struct ledger *l, const char *name)
+{
+    struct node_room *n = map_gets(&l->nodes, name);
+
+    if (n)
+        return n;
+    n = calloc(1, sizeof(*n));
+    if (n)
+        n->name = copy_text(l, name);
+    if (!n || !n->name) {
+        free(n);
+        l->broken = true;
+        return NULL;
+    }
+    put(l, &l->nodes, name, n);
+    return n;
+}
+
+static bool is_ready(const struct json *node)
+{
+    const struct json *ready = object_condition(node, "Ready");
+
+    return json_string_is(json_get(ready, "status"), "True") && !object_is_deleting(node) &&
+           !json_get_bool(json_get(node, "spec"), "unschedulable", false);
+}
+
+uint64_t node_free_gpus(const struct node_room *n, int64_t count)
+{
+    return gpus_choose(n->gpus & ~n->gpus_used, count, &n->links);
+}
+
+/* A node that does not name them has the lowest. */
+static void read_gpus(struct node_room *n, const struct json *node)
+{
+    const char *named = object_annotation(node, ANNOTATION_GPUS);
+    const char *links = object_annotation(node, ANNOTATION_GPU_LINKS);
+
+    gpu_links_parse(links ? links : "", &n->links);
+    if (named && gpu_set_parse(named, &n->gpus) == 0 && gpu_set_count(n->gpus) == n->total.gpus)
+        return;
+    n->gpus = n->total.gpus == GPUS_PER_NODE_LIMIT ? UINT64_MAX
+                                                   : (UINT64_C(1) << n->total.gpus) - 1;
+}
+
+static uint64_t hash_json(uint64_t hash, const struct json *v)
+{
+    struct buf text = BUF_INIT(1024u * 1024u);
+
+    json_write(&text, v);
+    hash = fnv1a_64(hash, text.data ? text.data : "", text.len);
+    buf_release(&text);
+    return hash;
+}
+
+/* Labels, annotations and taints: what constraints and devices go by. */
+static uint64_t marks_of(const struct json *node)
+{
+    uint64_t hash = FNV1A_64_START;
+
+    if (object_labels(node))
+        hash = hash_json(hash, object_labels(node));
+    if (json_at(node, "metadata", "annotations"))
+        hash = hash_json(hash, json_at(node, "metadata", "annotations"));
+    if (json_at(node, "spec", "taints"))
+        hash = hash_json(hash, json_at(node, "spec", "taints"));
+    return hash;
+}
+
+void ledger_node(struct ledger *l, const struct json *node, bool gone)
+{
+    const struct json *status = json_get(node, "status"), *has = json_get(status, "allocatable");
+    struct node_room *n = node_named(l, object_name(node));
+    struct resources total = resources_of(has ? has : json_get(status, "capacity"));
+    bool ready = !gone && is_ready(node), tainted = json_len(json_at(node, "spec", "taints")) > 0;
+
+    uint64_t marks = marks_of(node);
+
+    if (!n)
+        return;
+    total.gpus = min_i64(total.gpus, GPUS_PER_NODE_LIMIT);
+    if (n->exists == !gone && n->ready == ready && n->marks == marks &&
+        memcmp(&n->total, &total, sizeof(total)) == 0)
+        return; /* a heartbeat */
+    n->marks = marks;
+    n->exists = !gone;
+    n->ready = ready;
+    n->tainted = tainted;
+    n->total = total;
+    read_gpus(n, node);
+    l->nodes_changed = true;
+    for (struct member *m = n->holders; m; m = m->next_on_node)
+        ledger_touch(l, m->group); /* what is recorded here may be void */
+}
+
+static void list_ready(struct ledger *l)
+{
+    size_t cap = l->nodes.count;
+
+    l->nodes_changed = false;
+    l->rules++;
+    if (cap > l->ready_cap) {
+        struct node_room **grown = realloc(l->ready, cap * sizeof(*grown));
+
+        if (!grown) {
+            l->broken = true;
+            return;
+        }
+        l->ready = grown;
+        l->ready_cap = cap;
+    }
+    l->ready_len = 0;
+    l->has_taints = false;
+    l->total = l->used = (struct resources){0};
+    map_for_each (node, &l->nodes) {
+        struct node_room *n = node->value;
+
+        if (!n->ready)
+            continue;
+        l->ready[l->ready_len++] = n;
+        l->has_taints = l->has_taints || n->tainted;
+        resources_add(&l->total, &n->total);
+        resources_add(&l->used, &n->used);
+    }
+}
+
+/* --- room ------------------------------------------------------------------------------------- */
+
+void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64_t gpus)
+{
+    m->node = n;
+    /* One bound by somebody else names no indexes: it is thought to use the lowest. */
+    m->gpus = gpus ? gpus : node_free_gpus(n, m->asks.gpus);
+    m->next_on_node = n->holders;
+    m->at_node = &n->holders;
+    if (n->holders)
+        n->holders->at_node = &m->next_on_node;
+    n->holders = m;
+    n->gpus_used |= m->gpus;
+    resources_add(&n->used, &m->asks);
+    m->ending = m->deleting || m->group->preempted;
+    if (m->ending)
+        resources_add(&n->ending, &m->asks);
+    if (n->ready)
+        resources_add(&l->used, &m->asks);
+    resources_add(&m->group->held, &m->asks);
+    resources_add(&m->group->queue->used, &m->asks);
+    m->group->holding++;
+    touch_queue(l, m->group->queue);
+}
+
+void ledger_release(struct ledger *l, struct member *m)
+{
+    struct node_room *n = m->node;
+
+    if (!n)
+        return;
+    *m->at_node = m->next_on_node;
+    if (m->next_on_node)
+        m->next_on_node->at_node = m->at_node;
+    m->node = NULL;
+    if (m->gpus) {
+        n->gpus_used = 0;
+        for (const struct member *other = n->holders; other; other = other->next_on_node)
+            n->gpus_used |= other->gpus;
+    }
+    m->gpus = 0;
+    resources_subtract(&n->used, &m->asks);
+    if (m->ending)
+        resources_subtract(&n->ending, &m->asks);
+    m->ending = false;
+    if (n->ready)
+        resources_subtract(&l->used, &m->asks);
+    resources_subtract(&m->group->held, &m->asks);
+    resources_subtract(&m->group->queue->used, &m->asks);
+    m->group->holding--;
+    touch_queue(l, m->group->queue);
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+static struct queue_entry *queue_named(struct ledger *l, const char *name)
+{
+    struct queue_entry *q = map_gets(&l->queues, name);
+
+    if (q)
+        return q;
+    q = calloc(1, sizeof(*q));
+    if (q)
+        q->name = copy_text(l, name);
+    if (!q || !q->name) {
+        free(q);
+        l->broken = true;
+        return NULL;
+    }
+    q->preemptible = true;
+    q->exists = q->everybody = strcmp(name, DEFAULT_QUEUE) == 0; /* whatever the API shows */
+    put(l, &l->queues, name, q);
+    return q;
+}
+
+void ledger_queue(struct ledger *l, const struct json *queue, bool gone)
+{
+    const struct json *spec = json_get(queue, "spec");
+    const struct json *quota = json_at(spec, "quota", "requests");
+    struct queue_entry *q = queue_named(l, object_name(queue));
+
+    int64_t generation = json_int(json_at(queue, "metadata", "generation"), 0);
+
+    if (!q || (q->exists && !gone && generation && generation == q->generation))
+        return; /* its status is ours */
+    q->generation = generation;
+    q->exists = q->everybody || (!gone && !object_is_deleting(queue));
+    q->closed = json_get_bool(spec, "closed", false);
+    q->on_some_nodes = json_len(json_get(spec, "nodeSelector")) > 0;
+    q->preemptible = json_get_bool(spec, "preemptible", true);
+    q->priority = (int)json_get_int(spec, "priority", 0);
+    q->quota = resources_of(quota);
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        q->limited[i] = json_get(quota, resource_key(i));
+    if (duration_parse_ms(json_get_string(spec, "maxDuration", "0"), &q->max_duration_ms) < 0)
+        q->max_duration_ms = 0;
+    l->rules++;
+    touch_queue(l, q);
+}
+
+void ledger_namespaces_changed(struct ledger *l)
+{
+    l->rules++;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static void leave_line(struct ledger *l, struct group *g)
+{
+    if (!g->line_key)
+        return;
+    (void)map_removes(&g->queue->line, g->line_key);
+    free(g->line_key);
+    g->line_key = NULL;
+    l->waiting--;
+    touch_queue(l, g->queue);
+}
+
+static void enter_line(struct ledger *l, struct group *g)
+{
+    char key[700];
+
+    (void)snprintf(key, sizeof(key), "%03d|%020lld|%020lld|%.599s", 100 - g->priority,
+                   (long long)g->created_ms, (long long)g->sequence, g->key);
+    g->line_key = copy_text(l, key);
+    if (!g->line_key)
+        return;
+    put(l, &g->queue->line, key, g);
+    l->waiting++;
+    touch_queue(l, g->queue);
+}
+
+static void leave_running(struct group *g)
+{
+    if (!g->at_running)
+        return;
+    *g->at_running = g->next_running;
+    if (g->next_running)
+        g->next_running->at_running = g->at_running;
+    g->at_running = NULL;
+    g->queue->running_len--;
+}
+
+static void enter_running(struct group *g)
+{
+    struct queue_entry *q = g->queue;
+
+    g->next_running = q->running;
+    g->at_running = &q->running;
+    if (q->running)
+        q->running->at_running = &g->next_running;
+    q->running = g;
+    q->running_len++;
+}
+
+static void count_pods(struct group *g, int sign)
+{
+    for (int i = 0; i <= POD_UNKNOWN; i++)
+        g->queue->pods[i] += sign * g->pods[i];
+}
+
+/* --- groups and members ----------------------------------------------------------------------- */
+
+static struct group *group_keyed(struct ledger *l, const char *ns, const char *name, bool lone)
+{
+    char key[600]; /* namespace 253, name 253; a pod by itself has "//" */
+    struct group *g;
+    size_t size;
+
+    (void)snprintf(key, sizeof(key), lone ? "%s//%s" : "%s/%s", ns, name);
+    g = map_gets(&l->groups, key);
+    if (g)
+        return g;
+    size = strlen(key) + 1;
+    g = calloc(1, sizeof(*g) + size);
+    if (!g) {
+        l->broken = true;
+        return NULL;
+    }
+    memcpy(g->key, key, size);
+    g->end = &g->first;
+    g->lone = lone;
+    g->min_member = 1;
+    g->wanted = -1;
+    set_text(l, &g->ns, ns);
+    set_text(l, &g->name, name);
+    set_text(l, &g->word, lone ? "pod" : "group");
+    set_text(l, &g->owner, name);
+    g->queue = queue_named(l, DEFAULT_QUEUE);
+    if (!g->ns || !g->name || !g->word || !g->owner || !g->queue)
+        l->broken = true;
+    put(l, &l->groups, key, g);
+    if (g->queue)
+        g->queue->groups++;
+    return l->broken ? NULL : g;
+}
+
+static struct member *member_named(struct ledger *l, struct group *g, const char *name)
+{
+    struct member *m = map_gets(&g->by_name, name);
+    size_t size = strlen(name) + 1;
+
+    if (m)
+        return m;
+    m = calloc(1, sizeof(*m) + size);
+    if (!m) {
+        l->broken = true;
+        return NULL;
+    }
+    memcpy(m->name, name, size);
+    m->group = g;
+    m->at = g->end;
+    *g->end = m;
+    g->end = &m->next;
+    put(l, &g->by_name, name, m);
+    return m;
+}
+
+static void member_free(struct ledger *l, struct member *m)
+{
+    struct group *g = m->group;
+
+    ledger_release(l, m);
+    *m->at = m->next;
+    if (m->next)
+        m->next->at = m->at;
+    else
+        g->end = m->at;
+    (void)map_removes(&g->by_name, m->name);
+    free(m);
+}
+
+static void set_owner(struct ledger *l, struct group *g, const struct json *object)
+{
+    const struct json *owner = object_controller(object);
+
+    if (!owner || g->lone)
+        return;
+    set_text(l, &g->word, "job");
+    set_text(l, &g->owner, json_get_string(owner, "name", ""));
+    set_text(l, &g->owner_kind, json_get_string(owner, "kind", ""));
+    set_text(l, &g->owner_uid, json_get_string(owner, "uid", ""));
+}
+
+/* Amounts a member was counted with must not change while it holds room. */
+static void release_all(struct ledger *l, struct group *g)
+{
+    for (struct member *m = g->first; m; m = m->next)
+        ledger_release(l, m);
+}
+
+static void set_queue(struct ledger *l, struct group *g, const char *name)
+{
+    struct queue_entry *q = queue_named(l, *name ? name : DEFAULT_QUEUE);
+
+    if (!q || q == g->queue)
+        return;
+    release_all(l, g);
+    leave_line(l, g);
+    leave_running(g);
+    count_pods(g, -1);
+    memset(g->pods, 0, sizeof(g->pods));
+    touch_queue(l, g->queue);
+    touch_queue(l, q);
+    g->queue->groups--;
+    q->groups++;
+    g->queue = q;
+}
+
+static int64_t sequence_of(const struct json *object)
+{
+    const char *given = object_annotation(object, ANNOTATION_SEQUENCE);
+
+    return strtoll(given ? given : object_resource_version(object), NULL, 10);
+}
+
+static void read_roles(struct ledger *l, struct group *g, const struct json *spec)
+{
+    g->roles_len = 0;
+    json_each (role, json_get(spec, "roles")) {
+        if (g->roles_len == GROUP_ROLES_LIMIT)
+            break;
+        set_text(l, &g->roles[g->roles_len].name, json_get_string(role, "name", ""));
+        g->roles[g->roles_len++].min = json_get_int(role, "minMember", 0);
+    }
+}
+
+/* What can be read of an odd list counts. */
+static uint64_t parse_gpus(const char *text)
+{
+    uint64_t set;
+    bool whole = gpu_set_parse(text, &set) == 0;
+
+    (void)whole;
+    return set;
+}
+
+static void read_placement(struct ledger *l, struct group *g, const struct json *placement)
+{
+    struct node_room *n = node_named(l, json_get_string(placement, "node", ""));
+    const struct json *gpus = json_first(json_get(placement, "gpus"));
+    struct resources asks = resources_of(json_get(placement, "requests"));
+
+    json_each (name, json_get(placement, "members")) {
+        struct member *m = member_named(l, g, json_string(name, ""));
+
+        if (m) {
+            m->recorded = n;
+            m->recorded_gpus = parse_gpus(json_string(gpus, ""));
+            if (!m->has_pod)
+                m->asks = asks;
+        }
+        gpus = gpus ? gpus->next : NULL;
+    }
+}
+
+static bool condition_is_true(const struct json *object, const char *type)
+{
+    return json_string_is(json_get(object_condition(object, type), "status"), "True");
+}
+
+static void read_status(struct ledger *l, struct group *g, const struct json *group)
+{
+    const struct json *since = object_condition(group, "GroupScheduled");
+
+    g->scheduled = condition_is_true(group, "GroupScheduled");
+    g->preempted = !g->scheduled && condition_is_true(group, "Preempted");
+    g->scheduled_ms = g->scheduled ? object_time(since, "lastTransitionTime") : 0;
+    for (struct member *m = g->first; m; m = m->next)
+        m->recorded = NULL;
+    if (g->scheduled)
+        json_each (placement, json_at(group, "status", "placements"))
+            read_placement(l, g, placement);
+}
+
+void ledger_group(struct ledger *l, const struct json *group, bool gone)
+{
+    const struct json *spec = json_get(group, "spec");
+    struct group *g = group_keyed(l, object_namespace(group), object_name(group), false);
+
+    if (!g)
+        return;
+    release_all(l, g);
+    ledger_touch(l, g);
+    g->judged_at = 0;
+    g->exists = !gone;
+    if (gone) {
+        g->scheduled = g->preempted = false;
+        g->wanted = -1;
+        for (struct member *m = g->first; m; m = m->next)
+            m->recorded = NULL;
+        return;
+    }
+    set_owner(l, g, group);
+    set_queue(l, g, json_get_string(spec, "queue", DEFAULT_QUEUE));
+    g->priority = (int)json_get_int(spec, "priority", 0);
+    g->min_member = max_i64(json_get_int(spec, "minMember", 1), 1);
+    g->wanted = json_get_int(spec, "members", -1);
+    g->deadline_ms = json_get_int(spec, "activeDeadlineSeconds", 0) * 1000;
+    g->created_ms = object_created_ms(group);
+    g->sequence = g->sequence ? g->sequence : sequence_of(group);
+    read_roles(l, g, spec);
+    read_status(l, g, group);
+}
+
+static const char *const constraint_members[] = {"nodeSelector", "affinity", "tolerations",
+                                                 "topologySpreadConstraints"};
+
+static uint64_t shape_of(const struct json *pod, const struct resources *asks,
+                         bool *ret_constrained)
+{
+    uint64_t hash = fnv1a_64(FNV1A_64_START, (const char *)asks, sizeof(*asks));
+    const struct json *spec = json_get(pod, "spec");
+
+    *ret_constrained = false;
+    for (size_t i = 0; i < ELEMS(constraint_members); i++) {
+        const struct json *part = json_get(spec, constraint_members[i]);
+
+        if (json_len(part) == 0)
+            continue;
+        *ret_constrained = true;
+        hash = fnv1a_64(hash, constraint_members[i], strlen(constraint_members[i]));
+        hash = hash_json(hash, part);
+    }
+    return hash;
+}
+
+static enum pod_phase phase_of(const struct json *pod)
+{
+    static const char *const names[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown"};
+    const struct json *phase = json_at(pod, "status", "phase");
+
+    for (int i = POD_PENDING; i <= POD_UNKNOWN; i++)
+        if (json_string_is(phase, names[i]))
+            return (enum pod_phase)i;
+    return POD_PENDING;
+}
+
+static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
+{
+    const struct json *spec = json_get(pod, "spec");
+    const char *node = json_get_string(spec, "nodeName", ""), *role, *gpus;
+
+    m->asks = pod_requests(spec);
+    m->shape = shape_of(pod, &m->asks, &m->constrained);
+    m->has_pod = true;
+    m->ours = is_ours(pod);
+    m->deleting = object_is_deleting(pod);
+    m->finished = pod_is_finished(pod);
+    m->phase = phase_of(pod);
+    m->priority = json_get_int(spec, "priority", 0);
+    m->bound = *node ? node_named(l, node) : NULL;
+    gpus = object_annotation(pod, ANNOTATION_GPUS);
+    m->bound_gpus = m->bound && gpus ? parse_gpus(gpus) : 0;
+    role = object_label(pod, LABEL_GROUP_ROLE);
+    m->role = NULL;
+    for (size_t i = 0; i < m->group->roles_len && role; i++)
+        if (strcmp(m->group->roles[i].name, role) == 0)
+            m->role = m->group->roles[i].name;
+}
+
+static void read_lone(struct ledger *l, struct group *g, const struct json *pod)
+{
+    const char *queue = object_label(pod, LABEL_QUEUE);
+
+    set_queue(l, g, queue ? queue : DEFAULT_QUEUE);
+    g->created_ms = object_created_ms(pod);
+    g->sequence = g->sequence ? g->sequence : sequence_of(pod);
+    g->deadline_ms = json_int(json_at(pod, "spec", "activeDeadlineSeconds"), 0) * 1000;
+}
+
+void ledger_pod(struct ledger *l, const struct json *pod, bool gone)
+{
+    const char *name = object_label(pod, LABEL_GROUP_NAME);
+    bool lone = !name || !*name;
+    struct group *g = group_keyed(l, object_namespace(pod), lone ? object_name(pod) : name, lone);
+    struct member *m = g ? member_named(l, g, object_name(pod)) : NULL;
+
+    if (!m)
+        return;
+    ledger_touch(l, g);
+    ledger_release(l, m);
+    g->judged_at = 0;
+    if (gone) {
+        m->has_pod = m->deleting = m->finished = false;
+        m->bound = NULL;
+        return;
+    }
+    read_pod(l, m, pod);
+    if (lone)
+        read_lone(l, g, pod);
+    else if (!g->exists)
+        set_owner(l, g, pod);
+}
+
+/* --- settling --------------------------------------------------------------------------------- */
+
+bool member_is_live(const struct member *m)
+{
+    return m->has_pod && !m->finished;
+}
+
+static bool is_waiting(const struct member *m)
+{
+    return member_is_live(m) && !m->bound && !m->deleting && m->ours;
+}
+
+bool member_is_unplaced(const struct member *m)
+{
+    return is_waiting(m) && !m->node;
+}
+
+int64_t group_required(const struct group *g)
+{
+    return min_i64(g->unplaced, max_i64(g->min_member - g->bound - g->to_bind, 0));
+}
+
+struct resources group_asks(const struct group *g, int64_t members)
+{
+    struct resources sum = {0};
+
+    for (const struct member *m = g->first; m && members > 0; m = m->next)
+        if (member_is_unplaced(m)) {
+            resources_add(&sum, &m->asks);
+            members--;
+        }
+    return sum;
+}
+
+/* Out of everything it is counted in; its pods take their room again. */
+static void unsettle(struct ledger *l, struct group *g)
+{
+    leave_line(l, g);
+    leave_running(g);
+    count_pods(g, -1);
+    release_all(l, g);
+    memset(g->pods, 0, sizeof(g->pods));
+    g->bound = 0;
+    for (struct member *m = g->first, *next; m; m = next) {
+        next = m->next;
+        if (!m->has_pod && !m->recorded) {
+            member_free(l, m);
+            continue;
+        }
+        if (m->has_pod)
+            g->pods[m->phase]++;
+        if (!member_is_live(m) || !m->bound)
+            continue;
+        ledger_hold(l, m, m->bound, m->bound_gpus);
+        g->bound++;
+    }
+    count_pods(g, 1);
+}
+
+static bool fits_now(const struct ledger *l, const struct node_room *n, const struct member *m)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (ledger_counts(l, i) && m->asks.amount[i] > n->total.amount[i] - n->used.amount[i])
+            return false;
+    return (m->recorded_gpus & n->gpus_used) == 0;
+}
+
+/* Who of those without a bound pod keeps the place recorded for him: who waits for it first, then
+ * who is to come, then who has ended and may come again. */
+static int keeping_rank(const struct member *m)
+{
+    if (!m->recorded || !m->recorded->ready || (member_is_live(m) && !is_waiting(m)))
+        return -1;
+    if (is_waiting(m))
+        return 0;
+    if (!m->has_pod)
+        return 1;
+    return m->phase == POD_FAILED ? 2 : 3;
+}
+
+static void keep_recorded(struct ledger *l, struct group *g)
+{
+    int64_t left = g->wanted >= 0 ? g->wanted - g->bound : INT64_MAX;
+    int last = g->wanted >= 0 ? 3 : 0;
+
+    for (int rank = 0; rank <= last && g->scheduled; rank++)
+        for (struct member *m = g->first; m && left > 0; m = m->next)
+            if (!m->node && keeping_rank(m) == rank && fits_now(l, m->recorded, m)) {
+                ledger_hold(l, m, m->recorded, m->recorded_gpus);
+                left--;
+            }
+}
+
+static void settle(struct ledger *l, struct group *g)
+{
+    g->unplaced = g->to_bind = 0;
+    for (const struct member *m = g->first; m; m = m->next) {
+        g->unplaced += member_is_unplaced(m);
+        g->to_bind += is_waiting(m) && m->node;
+    }
+    g->started = g->holding > 0 && !g->preempted;
+    if (g->holding > 0)
+        enter_running(g);
+    if (g->unplaced > 0)
+        enter_line(l, g);
+}
+
+static void group_free(struct ledger *l, struct group *g)
+{
+    while (g->first)
+        member_free(l, g->first);
+    (void)map_removes(&l->groups, g->key);
+    if (g->queue)
+        g->queue->groups--;
+    for (size_t i = 0; i < GROUP_ROLES_LIMIT; i++)
+        free(g->roles[i].name);
+    map_release(&g->by_name, NULL);
+    free(g->ns);
+    free(g->name);
+    free(g->word);
+    free(g->owner);
+    free(g->owner_kind);
+    free(g->owner_uid);
+    free(g->line_key);
+    free(g->claim);
+    free(g);
+}
+
+/* Of a group nobody speaks of any more only pods that run count. */
+static bool is_over(const struct group *g)
+{
+    if (g->exists)
+        return false;
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_live(m))
+            return false;
+    return true;
+}
+
+static void drop_over(struct ledger *l, struct group **at)
+{
+    while (*at) {
+        struct group *g = *at;
+
+        if (!is_over(g)) {
+            at = &g->next_dirty;
+            continue;
+        }
+        *at = g->next_dirty;
+        touch_queue(l, g->queue);
+        leave_line(l, g);
+        leave_running(g);
+        count_pods(g, -1);
+        group_free(l, g);
+    }
+}
+
+void ledger_settle(struct ledger *l)
+{
+    if (l->nodes_changed)
+        list_ready(l);
+    drop_over(l, &l->dirty);
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        unsettle(l, g);
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        keep_recorded(l, g);
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        settle(l, g);
+}
+
+void ledger_undone(struct ledger *l)
+{
+    for (struct group *g = l->looked; g; g = g->next_looked)
+        ledger_touch(l, g);
+    l->looked = NULL;
+    map_for_each (node, &l->queues)
+        touch_queue(l, node->value);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit)
+{
+    struct ledger *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        return NULL;
+    l->find = find;
+    l->arg = arg;
+    l->overcommit = overcommit;
+    l->may_preempt = true;
+    l->rules = 1;
+    return l;
+}
+
+static void node_free(void *value)
+{
+    struct node_room *n = value;
+
+    free(n->name);
+    free(n);
+}
+
+static void queue_free_entry(void *value)
+{
+    struct queue_entry *q = value;
+
+    map_release(&q->line, NULL);
+    free(q->name);
+    free(q);
+}
+
+void ledger_free(struct ledger *l)
+{
+    if (!l)
+        return;
+    while (map_first(&l->groups)) {
+        struct group *g = map_first(&l->groups)->value;
+
+        leave_line(l, g);
+        leave_running(g);
+        group_free(l, g);
+    }
+    map_release(&l->groups, NULL);
+    map_release(&l->nodes, node_free);
+    map_release(&l->queues, queue_free_entry);
+    free(l->ready);
+    free(l);
+}
+
+void ledger_configure(struct ledger *l, const struct json *data)
+{
+    const char *actions = json_get_string(data, "actions", "allocate,preempt");
+    const char *strategy = json_get_string(data, "binpack.strategy", "MostAllocated");
+
+    l->may_preempt = strstr(actions, "preempt");
+    l->spread = strcmp(strategy, "LeastAllocated") == 0;
+    l->rules++;
+}

@@ -1,0 +1,199 @@
+/*
+ * ledger.h - who holds what, who waits for it, kept up to date by what changed: nodes, queues,
+ * groups of pods, their members. The scheduler decides over it (schedule.h).
+ *
+ * A group is a PodGroup and the pods labelled with its name, or one pod by itself. Its room is
+ * recorded in the PodGroup's status (placements) before any of its pods is bound; a member that is
+ * being replaced keeps the place recorded for its name as long as the group's owner wants it
+ * (spec.members). So room is kept over restarts of pods, of the scheduler and of its machine.
+ *
+ * Told of every change by the caller; reads whole objects back through find() when it has to write
+ * about them. Pure: no I/O, no clock. Memory is the heap's, since it lives as long as the
+ * scheduler; when it runs out the ledger is broken and has to be made anew.
+ */
+#ifndef MUSTER_CORE_LEDGER_H
+#define MUSTER_CORE_LEDGER_H
+
+#include "api/kind.h"
+#include "base/map.h"
+#include "core/gpus.h"
+#include "core/pod_state.h"
+#include "core/resources.h"
+
+#define GROUP_ROLES_LIMIT 16
+
+/* Why a group waits. */
+enum wait_reason {
+    WAIT_NONE,
+    WAIT_MEMBERS,     /* its owner has not made enough pods yet */
+    WAIT_NO_QUEUE,    /* there is no such queue */
+    WAIT_NAMESPACE,   /* the queue is not for its namespace */
+    WAIT_CLOSED,      /* the queue is closed */
+    WAIT_NO_NODE,     /* none is ready */
+    WAIT_NEVER_FITS,  /* not even on empty nodes */
+    WAIT_QUOTA_NEVER, /* the queue's quota alone forbids it */
+    WAIT_QUOTA,       /* the queue's quota is used up */
+    WAIT_RESOURCES,   /* nodes are full */
+    WAIT_TURN,        /* others go first */
+};
+
+struct node_room {
+    char *name;
+    bool exists, ready, tainted;
+    uint64_t marks; /* of its labels, annotations and taints */
+    struct resources total, used;
+    uint64_t gpus, gpus_used; /* by index */
+    struct gpu_links links;
+    struct member *holders;   /* whose room is here */
+    struct resources ending;  /* of used: held by pods that are being stopped */
+    struct resources claimed; /* by groups at the head of the line, in this decision */
+    struct resources spare;   /* that victims would leave, in this decision */
+    struct resources before;  /* used, before a trial */
+};
+
+struct queue_entry {
+    char *name;
+    bool exists, closed, preemptible, everybody, on_some_nodes;
+    int priority;
+    int64_t generation;
+    int64_t max_duration_ms; /* 0: no limit */
+    bool limited[RESOURCE_COUNT];
+    struct resources quota, used;
+    struct resources reserved; /* quota its first waiting group needs, in this decision */
+    struct map line;           /* waiting groups in order: key -> struct group */
+    struct group *running;     /* groups that hold something */
+    size_t groups, running_len;
+    int64_t pods[POD_UNKNOWN + 1]; /* by phase */
+    bool dirty;                    /* its status may have to be written */
+    struct queue_entry *next_dirty;
+};
+
+/* A pod of a group, or the place kept for one of that name. */
+struct member {
+    struct group *group;
+    struct member *next, **at; /* in its group */
+    struct member *next_on_node, **at_node;
+    struct node_room *node;     /* where it holds room; NULL: nowhere */
+    struct node_room *recorded; /* the place its group's status has for it */
+    uint64_t gpus, recorded_gpus, bound_gpus;
+    struct resources asks;
+    struct node_room *bound; /* the pod's own node */
+    bool has_pod, ours, deleting, finished, constrained;
+    enum pod_phase phase;
+    int64_t priority;     /* of its pod's class */
+    uint64_t shape;       /* equal for members any node treats alike */
+    const char *role;     /* one of its group's, or NULL */
+    bool placed, evicted; /* by this decision */
+    bool ending;          /* counted in its node's ending */
+    char name[];
+};
+
+struct claim_part {
+    struct node_room *node;
+    struct resources asks;
+};
+
+struct group {
+    char *ns, *name;
+    char *word, *owner; /* job "a", pod "b" */
+    char *owner_kind, *owner_uid;
+    bool exists;    /* the PodGroup is there */
+    bool lone;      /* a pod by itself */
+    bool scheduled; /* its status says so */
+    bool preempted; /* its status says so: what is left of it has to go */
+    struct queue_entry *queue;
+    int priority;
+    int64_t min_member, wanted; /* wanted -1: not said */
+    int64_t created_ms, sequence, deadline_ms, scheduled_ms;
+    struct {
+        char *name;
+        int64_t min;
+    } roles[GROUP_ROLES_LIMIT];
+    size_t roles_len;
+    struct map by_name;
+    struct member *first, **end; /* members in the order they came */
+
+    /* Settled: */
+    int64_t bound, unplaced, to_bind, holding;
+    int64_t pods[POD_UNKNOWN + 1];
+    struct resources held;
+    bool started;
+    char *line_key; /* in its queue's line; NULL: not waiting */
+    struct group *next_running, **at_running;
+
+    /* What was last decided about it. */
+    struct claim_part *claim;
+    size_t claim_len;
+    int64_t claim_members;    /* how many it is for */
+    uint64_t claim_rules;     /* ledger.rules when it was made */
+    enum wait_reason verdict; /* that needs no look at free room; WAIT_NONE: may be tried */
+    uint64_t judged_at;       /* ledger.rules when it was found */
+    enum wait_reason reason;
+    size_t position;                /* in line, 0: none */
+    bool looked_at;                 /* in this decision */
+    const struct group *taker;      /* that evicts all of it, in this decision */
+    const struct group *evicted_by; /* the same, or one of its members */
+    struct group *next_looked;
+    const char *words; /* what it is told, in this decision */
+
+    bool dirty;
+    struct group *next_dirty;
+    char key[];
+};
+
+typedef const struct json *ledger_find_fn(void *arg, const struct kind *k, const char *ns,
+                                          const char *name);
+
+struct ledger {
+    ledger_find_fn *find;
+    void *arg;
+    bool overcommit; /* CPU and memory are not counted; GPUs always are */
+    bool broken;     /* out of memory once: make it anew */
+    bool may_preempt, spread;
+    struct map nodes, queues, groups;
+    struct node_room **ready; /* those that are, in order of their names */
+    size_t ready_len, ready_cap;
+    bool nodes_changed, has_taints;
+    struct resources total, used; /* of ready nodes */
+    uint64_t rules;               /* raised when judgements may change: nodes, queues, namespaces */
+    struct group *dirty;
+    struct queue_entry *dirty_queues;
+    size_t waiting;       /* groups in lines */
+    struct group *looked; /* at, by the last decision */
+};
+
+struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit) must_check;
+void ledger_free(struct ledger *l);
+
+/* The object came or changed, or is gone. */
+void ledger_pod(struct ledger *l, const struct json *pod, bool gone);
+void ledger_group(struct ledger *l, const struct json *group, bool gone);
+void ledger_queue(struct ledger *l, const struct json *queue, bool gone);
+void ledger_node(struct ledger *l, const struct json *node, bool gone);
+void ledger_namespaces_changed(struct ledger *l);
+/* The data of the scheduler's ConfigMap; NULL: there is none. */
+void ledger_configure(struct ledger *l, const struct json *data);
+
+/* Works off what was told; before a decision. */
+void ledger_settle(struct ledger *l);
+
+/* What the last decision planned was not carried out, or not all of it. */
+void ledger_undone(struct ledger *l);
+
+/* --- for those who decide --- */
+
+bool ledger_counts(const struct ledger *l, enum resource which);
+void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64_t gpus);
+void ledger_release(struct ledger *l, struct member *m);
+void ledger_touch(struct ledger *l, struct group *g);
+/* Free indexes, close to each other; 0 when there are not enough, or none is asked for. */
+uint64_t node_free_gpus(const struct node_room *n, int64_t count);
+/* It has a pod that waits and has no place. */
+bool member_is_unplaced(const struct member *m);
+/* Its pod is there and has not ended. */
+bool member_is_live(const struct member *m);
+/* How many of the members without a place must get one together. */
+int64_t group_required(const struct group *g);
+struct resources group_asks(const struct group *g, int64_t members);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * place.c - see place.h. Each member gets the fullest node that has room for it (or the emptiest,
+ * as the scheduler's configuration says): whole nodes stay free for those who need them.
+ */
+#include "core/place.h"
+
+static struct resources room_of(const struct node_room *n, enum room room)
+{
+    struct resources r = n->total;
+
+    resources_subtract(&r, &n->used);
+    if (room == ROOM_EMPTY || room == ROOM_CLAIM)
+        resources_add(&r, &n->before);
+    if (room == ROOM_TO_COME) {
+        resources_add(&r, &n->ending);
+        resources_add(&r, &n->spare);
+    }
+    if (room != ROOM_EMPTY && room != ROOM_UNHELD)
+        resources_subtract(&r, &n->claimed);
+    return r;
+}
+
+static bool fits(const struct ledger *l, const struct resources *asks, const struct resources *room)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (asks->amount[i] > room->amount[i] && ledger_counts(l, i) && asks->amount[i] > 0)
+            return false;
+    return true;
+}
+
+/* GPUs are devices, not amounts, once somebody holds them. */
+static bool has_devices(const struct node_room *n, int64_t gpus, enum room room)
+{
+    return gpus == 0 || (room != ROOM_FREE && room != ROOM_UNHELD) || node_free_gpus(n, gpus) != 0;
+}
+
+/* How much must still become free there, in thousandths of the node. */
+static int64_t missing(const struct node_room *n, const struct resources *asks)
+{
+    struct resources r = room_of(n, ROOM_TO_COME);
+    int64_t sum = 0;
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (asks->amount[i] > r.amount[i] && n->total.amount[i] > 0)
+            sum += (int64_t)((__int128)(asks->amount[i] - r.amount[i]) * 1000 / n->total.amount[i]);
+    return sum;
+}
+
+/* What would be left on the node, in thousandths of it, all resources together. */
+static int64_t left_over(const struct node_room *n, const struct resources *asks,
+                         const struct resources *room)
+{
+    int64_t sum = 0;
+
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (n->total.amount[i] >= 1000)
+            sum += (room->amount[i] - asks->amount[i]) / (n->total.amount[i] / 1000);
+        else if (n->total.amount[i] > 0)
+            sum += (room->amount[i] - asks->amount[i]) * 1000 / n->total.amount[i];
+    return sum;
+}
+
+bool place_is_allowed(struct ledger *l, const struct member *m, const struct node_room *n)
+{
+    return queue_allows_node(l, m->group->queue, n) &&
+           ((!m->constrained && !n->tainted) || constraints_allow(l, m, n));
+}
+
+static struct node_room *choose(struct ledger *l, const struct member *m, enum room room)
+{
+    struct node_room *best = NULL;
+    int64_t best_left = 0;
+
+    for (size_t i = 0; i < l->ready_len; i++) {
+        struct node_room *n = l->ready[i];
+        struct resources r = room_of(n, room);
+        int64_t left;
+
+        if (!fits(l, &m->asks, &r) || !has_devices(n, m->asks.gpus, room))
+            continue;
+        left = room == ROOM_CLAIM ? missing(n, &m->asks) : left_over(n, &m->asks, &r);
+        if (best && (l->spread && room != ROOM_CLAIM ? left <= best_left : left >= best_left))
+            continue;
+        if (!place_is_allowed(l, m, n))
+            continue;
+        best = n;
+        best_left = left;
+    }
+    return best;
+}
+
+/* How many such members fit on all nodes together; counts up to enough. For what no node treats
+ * specially it is exact, else it is at most too high. */
+static int64_t capacity(struct ledger *l, const struct resources *asks, int64_t enough,
+                        enum room room)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < l->ready_len && sum < enough; i++) {
+        struct resources r = room_of(l->ready[i], room);
+        int64_t here = enough;
+
+        for (enum resource k = 0; k < RESOURCE_COUNT; k++)
+            if (asks->amount[k] > 0 && ledger_counts(l, k))
+                here = min_i64(here, max_i64(r.amount[k], 0) / asks->amount[k]);
+        sum += here;
+    }
+    return sum;
+}
+
+/* The shape all members without a place have; NULL: they differ. */
+static const struct member *common_shape(const struct group *g)
+{
+    const struct member *first = NULL;
+
+    for (const struct member *m = g->first; m; m = m->next) {
+        if (!member_is_unplaced(m))
+            continue;
+        first = first ? first : m;
+        if (m->shape != first->shape)
+            return NULL;
+    }
+    return first;
+}
+
+static bool is_hopeless(struct ledger *l, const struct group *g, int64_t count, enum room room)
+{
+    const struct member *m = common_shape(g);
+
+    return m && capacity(l, &m->asks, count, room) < count;
+}
+
+void unplace_members(struct ledger *l, struct group *g)
+{
+    for (struct member *m = g->first; m; m = m->next)
+        if (m->placed) {
+            ledger_release(l, m);
+            m->placed = false;
+            g->unplaced++;
+        }
+}
+
+bool place_members(struct ledger *l, struct group *g, int64_t count, enum room room)
+{
+    int64_t left = count;
+
+    if (count > g->unplaced || is_hopeless(l, g, count, room))
+        return false;
+    for (struct member *m = g->first; m && left > 0; m = m->next) {
+        struct node_room *n = member_is_unplaced(m) ? choose(l, m, room) : NULL;
+
+        if (!n)
+            continue;
+        ledger_hold(l, m, n, 0);
+        m->placed = true;
+        g->unplaced--;
+        left--;
+    }
+    if (left > 0)
+        unplace_members(l, g);
+    return left == 0;
+}
+
+void place_begin_trial(struct ledger *l)
+{
+    for (size_t i = 0; i < l->ready_len; i++)
+        l->ready[i]->before = l->ready[i]->used;
+}
+
+/* Nobody holds anything but what is placed in this trial. */
+static bool fits_on_empty(struct ledger *l, struct group *g, int64_t count)
+{
+    const struct member *m = common_shape(g);
+    bool fit;
+
+    place_begin_trial(l);
+    if (m && !m->constrained && !l->has_taints && !g->queue->on_some_nodes)
+        return capacity(l, &m->asks, count, ROOM_EMPTY) >= count;
+    fit = place_members(l, g, count, ROOM_EMPTY);
+    if (fit)
+        unplace_members(l, g);
+    return fit;
+}
+
+bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room room)
+{
+    if (room == ROOM_EMPTY)
+        return fits_on_empty(l, g, count);
+    if (!place_members(l, g, count, room))
+        return false;
+    unplace_members(l, g);
+    return true;
+}

@@ -1,0 +1,35 @@
+/* place.h - finds nodes for the members of a group: together or not at all. Pure. */
+#ifndef MUSTER_CORE_PLACE_H
+#define MUSTER_CORE_PLACE_H
+
+#include "core/ledger.h"
+
+/* What counts as free. */
+enum room {
+    ROOM_FREE,    /* what nobody holds and nobody ahead in line claims */
+    ROOM_UNHELD,  /* what nobody holds */
+    ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
+    ROOM_CLAIM,   /* all there is, less claims; nodes that miss least come first */
+    ROOM_EMPTY,   /* all there is: nobody holds anything */
+};
+
+/* Gives places to that many of the group's members without one, or to none. They hold them from now
+ * on (ledger_hold) and are marked as placed. */
+bool place_members(struct ledger *l, struct group *g, int64_t count, enum room room);
+/* Before a trial with ROOM_CLAIM: what is held now does not count. */
+void place_begin_trial(struct ledger *l);
+/* Gives back what this decision gave. */
+void unplace_members(struct ledger *l, struct group *g);
+/* Could that many of them be placed? Changes nothing. */
+bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room room);
+
+/* May the member run there, whatever room there is? */
+bool place_is_allowed(struct ledger *l, const struct member *m, const struct node_room *n);
+
+/* constraints.c: may the pod run there, whatever room there is? */
+bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n);
+/* The queue's own nodes, as node selectors say. */
+bool queue_allows_node(struct ledger *l, const struct queue_entry *q, const struct node_room *n);
+bool queue_allows_namespace(struct ledger *l, const struct queue_entry *q, const char *ns);
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * preempt.c - whom a group of a higher queue sends away. Victims are of queues of strictly lower
+ * priority that may be preempted: first what elastic groups can do without, then whole groups, of
+ * the lowest queue and of the one that holds the larger share, the least important and youngest
+ * first. As few as are needed; what is ending anyway is waited for instead.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decision.h"
+
+#define CANDIDATES_LIMIT 4096
+#define ATTEMPTS_LIMIT 8 /* groups that may look for victims in one decision */
+
+struct hunt {
+    struct decision *decision;
+    struct group *group;
+    int64_t required;
+    struct victim *victims;
+    size_t len;
+};
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+static bool may_take(const struct group *g, const struct queue_entry *from)
+{
+    return from->exists && from->preemptible && from->priority < g->queue->priority;
+}
+
+static void add(struct hunt *h, struct group *g, struct member *m)
+{
+    if (h->len < CANDIDATES_LIMIT)
+        h->victims[h->len++] = (struct victim){
+            .group = g, .member = m, .share = queue_share(h->decision->ledger, g->queue)};
+}
+
+static int64_t surplus_of(const struct group *g)
+{
+    return g->started && !g->lone ? max_i64(g->bound - g->min_member, 0) : 0;
+}
+
+/* The last come are the first to go. */
+static bool is_surplus(const struct group *g, const struct member *m)
+{
+    int64_t before = 0;
+
+    for (const struct member *other = g->first; other != m; other = other->next)
+        before += other->node != NULL;
+    return m->node && before >= g->holding - surplus_of(g);
+}
+
+static void add_group(struct hunt *h, struct group *g)
+{
+    if (g->preempted || g->taker)
+        return;
+    for (struct member *m = g->first; m && surplus_of(g) > 0; m = m->next)
+        if (is_surplus(g, m) && !m->ending && !m->evicted)
+            add(h, g, m);
+    add(h, g, NULL);
+}
+
+static int64_t pod_priority(const struct group *g)
+{
+    int64_t priority = INT64_MIN;
+
+    for (const struct member *m = g->first; m; m = m->next)
+        if (m->node)
+            priority = max_i64(priority, m->priority);
+    return priority;
+}
+
+static int compare_i64(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_victims(const void *x, const void *y)
+{
+    const struct victim *a = x, *b = y;
+    int c = (a->member == NULL) - (b->member == NULL);
+
+    if (!c)
+        c = compare_i64(a->group->queue->priority, b->group->queue->priority);
+    if (!c && a->group->queue != b->group->queue)
+        c = share_compare(b->share, a->share);
+    if (!c)
+        c = compare_i64(a->group->priority, b->group->priority);
+    if (!c)
+        c = compare_i64(pod_priority(a->group), pod_priority(b->group));
+    if (!c)
+        c = compare_i64(b->group->created_ms, a->group->created_ms);
+    if (!c)
+        c = compare_i64(b->group->sequence, a->group->sequence);
+    return c ? c : strcmp(b->group->key, a->group->key);
+}
+
+static void collect(struct hunt *h)
+{
+    struct ledger *l = h->decision->ledger;
+
+    map_for_each (node, &l->queues) {
+        struct queue_entry *q = node->value;
+
+        if (!may_take(h->group, q))
+            continue;
+        for (struct group *g = q->running; g; g = g->next_running)
+            add_group(h, g);
+    }
+    if (h->len > 1)
+        qsort(h->victims, h->len, sizeof(*h->victims), compare_victims);
+}
+
+/* --- trials ----------------------------------------------------------------------------------- */
+
+static void set_spare(const struct victim *v, bool there)
+{
+    for (struct member *m = v->member ? v->member : v->group->first; m;
+         m = v->member ? NULL : m->next) {
+        bool apart = !v->member && surplus_of(v->group) > 0 && is_surplus(v->group, m);
+
+        if (!m->node || m->ending || apart)
+            continue;
+        if (there)
+            resources_add(&m->node->spare, &m->asks);
+        else
+            resources_subtract(&m->node->spare, &m->asks);
+    }
+}
+
+static bool fits_without(struct hunt *h)
+{
+    return place_would_fit(h->decision->ledger, h->group, h->required, ROOM_TO_COME);
+}
+
+static void set_run(struct hunt *h, size_t *set, size_t len)
+{
+    for (; *set < len; ++*set)
+        set_spare(&h->victims[*set], true);
+    for (; *set > len; --*set)
+        set_spare(&h->victims[*set - 1], false);
+}
+
+/* The shortest run of candidates from the front that is enough; 0: not even all are. */
+static size_t shortest_run(struct hunt *h)
+{
+    size_t set = 0, low = 0, high = h->len;
+
+    set_run(h, &set, high);
+    if (!fits_without(h))
+        high = 0;
+    while (high - low > 1 && high > 0) {
+        size_t middle = low + (high - low) / 2;
+
+        set_run(h, &set, middle);
+        if (fits_without(h))
+            high = middle;
+        else
+            low = middle;
+    }
+    set_run(h, &set, high);
+    return high;
+}
+
+/* Who need not go after all stays. */
+static size_t spare_the_needless(struct hunt *h, size_t len)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        set_spare(&h->victims[i], false);
+        if (fits_without(h))
+            continue;
+        set_spare(&h->victims[i], true);
+        h->victims[kept++] = h->victims[i];
+    }
+    return kept;
+}
+
+static void evict(struct hunt *h, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        struct victim *v = &h->victims[i];
+
+        if (v->member)
+            v->member->evicted = true;
+        else
+            v->group->taker = h->group;
+        v->group->evicted_by = h->group;
+        decision_look_at(h->decision, v->group);
+    }
+}
+
+bool preempt_for(struct decision *d, struct group *g, int64_t required)
+{
+    struct hunt h = {.decision = d, .group = g, .required = required};
+    struct ledger *l = d->ledger;
+    size_t len;
+
+    if (d->heads_len == CLAIMS_LIMIT)
+        return false;
+    if (place_members(l, g, required, ROOM_TO_COME)) {
+        claim_places(d, g); /* it is being cleared already */
+        return true;
+    }
+    if (!l->may_preempt || g->started || d->preemptions >= ATTEMPTS_LIMIT)
+        return false;
+    h.victims = arena_alloc(d->arena, CANDIDATES_LIMIT * sizeof(*h.victims));
+    if (!h.victims)
+        return false;
+    collect(&h);
+    if (h.len == 0)
+        return false;
+    d->preemptions++;
+    len = shortest_run(&h);
+    if (len == 0)
+        return false;
+    len = spare_the_needless(&h, len);
+    if (!place_members(l, g, required, ROOM_TO_COME))
+        return false;
+    claim_places(d, g);
+    evict(&h, len);
+    for (size_t i = 0; i < len; i++)
+        set_spare(&h.victims[i], false);
+    return true;
+}

@@ -1,0 +1,44 @@
+/* resources.h - amounts of CPU, memory and GPUs, and their words. Pure. */
+#ifndef MUSTER_CORE_RESOURCES_H
+#define MUSTER_CORE_RESOURCES_H
+
+#include "base/json.h"
+
+enum resource { RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_GPU, RESOURCE_COUNT };
+
+struct resources {
+    union {
+        int64_t amount[RESOURCE_COUNT];
+        struct {
+            int64_t cpu_milli, memory_bytes, gpus;
+        };
+    };
+};
+
+static inline int64_t resources_get(const struct resources *r, enum resource which)
+{
+    return r->amount[which];
+}
+
+static inline bool resources_are_zero(const struct resources *r)
+{
+    return r->cpu_milli == 0 && r->memory_bytes == 0 && r->gpus == 0;
+}
+
+void resources_add(struct resources *sum, const struct resources *r); /* stays at the largest */
+void resources_subtract(struct resources *sum, const struct resources *r);
+/* "4 CPU", "8Gi memory", "2 GPU"; amounts in milli CPU, bytes, GPUs. */
+const char *resource_text(struct arena *a, enum resource which, int64_t amount);
+/* The number alone: "4", "8Gi", "2". */
+const char *resource_number(struct arena *a, enum resource which, int64_t amount);
+const char *resource_key(enum resource which); /* "cpu", "memory", "nvidia.com/gpu" */
+
+/* Of a capacity, allocatable, requests or limits map. */
+struct resources resources_of(const struct json *map);
+/* The same back, without what is 0. */
+struct json *resources_map(struct arena *a, const struct resources *r) must_check;
+/* What a pod asks for: max(sum of containers, largest init container) plus overhead. Requests, else
+ * limits. */
+struct resources pod_requests(const struct json *pod_spec);
+
+#endif

@@ -1,0 +1,444 @@
+/*
+ * schedule_plan.c - writes down what was decided. A group's places are in its PodGroup's status
+ * before any of its pods is bound, and are taken out of it before any of its pods is evicted: the
+ * write of one object decides for all members, and whoever is killed in between goes on from it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/timefmt.h"
+#include "core/decision.h"
+#include "core/job.h"
+
+static const char *const phase_members[] = {"pending", "running", "succeeded", "failed", "unknown"};
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+static struct json *condition(struct decision *d, const struct json *object, const char *type,
+                              bool is, const char *reason, const char *message)
+{
+    const struct json *old = object_condition(object, type);
+    bool same = json_string_is(json_get(old, "status"), is ? "True" : "False");
+    const char *count = json_get_string(old, "transitionID", "0");
+    struct arena *a = d->arena;
+    struct json *c = json_new_object(a);
+    char now[TIME_TEXT_SIZE];
+
+    json_set_string(a, c, "type", type);
+    json_set_string(a, c, "status", is ? "True" : "False");
+    json_set_string(a, c, "reason", reason);
+    json_set_string(a, c, "message", message);
+    json_set_string(a, c, "lastTransitionTime",
+                    same ? json_get_string(old, "lastTransitionTime", "")
+                         : time_format(d->now_ms, now));
+    json_set_string(a, c, "transitionID",
+                    same ? count : arena_printf(a, "%lld", strtoll(count, NULL, 10) + 1));
+    return c;
+}
+
+/* --- the status of a group -------------------------------------------------------------------- */
+
+static bool is_kept(const struct member *m)
+{
+    return m->node && !m->evicted && !m->group->taker;
+}
+
+static struct json *placement_for(struct decision *d, struct json *list, const struct member *m)
+{
+    struct json *last = list->u.list.last, *p;
+
+    if (last && json_string_is(json_get(last, "node"), m->node->name)) {
+        struct resources asks = resources_of(json_get(last, "requests"));
+
+        if (memcmp(&asks, &m->asks, sizeof(asks)) == 0)
+            return last;
+    }
+    p = json_append(list, json_new_object(d->arena));
+    if (!p)
+        return NULL;
+    json_set_string(d->arena, p, "node", m->node->name);
+    json_set(d->arena, p, "requests", resources_map(d->arena, &m->asks));
+    return p;
+}
+
+static struct json *placements(struct decision *d, const struct group *g)
+{
+    struct arena *a = d->arena;
+    struct json *list = json_new_array(a);
+
+    for (const struct member *m = g->first; m && list; m = m->next) {
+        struct json *p = is_kept(m) ? placement_for(d, list, m) : NULL;
+
+        if (!p)
+            continue;
+        json_append_string(a, json_make_array(a, p, "members"), m->name);
+        if (m->gpus)
+            json_append_string(a, json_make_array(a, p, "gpus"), gpu_set_text(a, m->gpus));
+    }
+    return list;
+}
+
+static bool is_scheduled(const struct group *g)
+{
+    return g->holding > 0 && !g->preempted && !g->taker;
+}
+
+static const char *preempted_words(struct decision *d, const struct group *g)
+{
+    return arena_printf(d->arena, "its room was taken by %s \"%s\" of queue \"%s\" (priority %d)",
+                        g->taker->word, g->taker->owner, g->taker->queue->name,
+                        g->taker->queue->priority);
+}
+
+static void set_conditions(struct decision *d, const struct group *g, const struct json *object,
+                           const char *message, struct json *status)
+{
+    const struct json *told = object_condition(object, "Preempted");
+    bool enough = g->reason != WAIT_MEMBERS, scheduled = is_scheduled(g);
+    struct json *list = json_make_array(d->arena, status, "conditions");
+
+    json_append(list, condition(d, object, "SufficientGroupMember", enough,
+                                enough ? "SufficientMemberPods" : "InsufficientMemberPods",
+                                enough ? "Enough pods are there" : message));
+    json_append(list, condition(d, object, "GroupScheduled", scheduled,
+                                scheduled ? "PodGroupScheduled" : "GroupNotScheduled",
+                                scheduled ? "Resources have been allocated to PodGroup" : message));
+    if (g->taker)
+        json_append(list,
+                    condition(d, object, "Preempted", true, "Preempted", preempted_words(d, g)));
+    else if (told && !scheduled)
+        json_append(list, json_clone(d->arena, told));
+}
+
+/* One that was preempted is told so until it starts again. */
+static const char *words_with_past(struct decision *d, const struct group *g,
+                                   const struct json *object)
+{
+    const char *now = words_for(d, g);
+    const char *past = g->taker ? preempted_words(d, g)
+                       : is_scheduled(g)
+                           ? ""
+                           : json_get_string(object_condition(object, "Preempted"), "message", "");
+
+    if (!*past || !*now)
+        return *past ? past : now;
+    return arena_printf(d->arena, "%s; %s", now, past);
+}
+
+static const char *reason_word(const struct group *g, const struct json *object)
+{
+    if (is_scheduled(g))
+        return "";
+    if (g->taker || (g->reason == WAIT_NONE && object_condition(object, "Preempted")))
+        return "Preempted";
+    return wait_reason_name(g->reason);
+}
+
+static struct json *group_status(struct decision *d, struct group *g, const struct json *object)
+{
+    struct arena *a = d->arena;
+    struct json *status = json_new_object(a);
+    struct resources held = {0};
+
+    for (const struct member *m = g->first; m; m = m->next)
+        if (is_kept(m))
+            resources_add(&held, &m->asks);
+    set_conditions(d, g, object, g->words, status);
+    json_set(a, status, "allocated", resources_map(a, &held));
+    json_set_string(a, status, "reason", reason_word(g, object));
+    json_set_string(a, status, "message", is_scheduled(g) ? "" : g->words);
+    json_set(a, status, "placements", placements(d, g));
+    for (int i = 0; i <= POD_UNKNOWN; i++)
+        json_set_int(a, status, phase_members[i], g->pods[i]);
+    return status;
+}
+
+/* Written whole: a patch could not take resources out of a map. */
+static void plan_status(struct decision *d, const struct kind *k, const struct json *object,
+                        struct json *status)
+{
+    struct json *next;
+
+    if (json_equal(status, json_get(object, "status")))
+        return;
+    next = json_clone(d->arena, object);
+    json_set(d->arena, next, "status", status);
+    plan_update_status(d->plan, k, next);
+}
+
+static bool is_news(const struct json *object, const char *reason)
+{
+    return *reason && strcmp(json_string(json_at(object, "status", "reason"), ""), reason) != 0;
+}
+
+static void plan_group(struct decision *d, struct group *g)
+{
+    const struct json *object = g->exists ? d->ledger->find(d->ledger->arg, &kind_pod_group, g->ns,
+                                                            g->name)
+                                          : NULL;
+    struct json *status;
+    const char *reason;
+
+    g->words = words_with_past(d, g, object);
+    if (!object || object_is_deleting(object))
+        return;
+    status = group_status(d, g, object);
+    reason = json_get_string(status, "reason", "");
+    if (is_news(object, reason))
+        plan_event(d->plan, &kind_pod_group, object, "Warning", reason, "%s",
+                   json_get_string(status, "message", ""));
+    plan_status(d, &kind_pod_group, object, status);
+}
+
+/* --- pods ------------------------------------------------------------------------------------- */
+
+static const struct json *pod_of(struct decision *d, const struct member *m)
+{
+    return m->has_pod ? d->ledger->find(d->ledger->arg, &kind_pod, m->group->ns, m->name) : NULL;
+}
+
+static bool is_to_bind(const struct member *m)
+{
+    return member_is_live(m) && !m->bound && m->node && !m->deleting && m->ours;
+}
+
+static void plan_binding(struct decision *d, const struct member *m)
+{
+    const struct json *pod = pod_of(d, m);
+    struct arena *a = d->arena;
+    struct json *binding = json_new_object(a), *meta, *target;
+
+    if (!pod)
+        return;
+    meta = json_make_object(a, binding, "metadata");
+    if (m->gpus)
+        json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_GPUS,
+                        gpu_set_text(a, m->gpus));
+    target = json_make_object(a, binding, "target");
+    json_set_string(a, target, "kind", "Node");
+    json_set_string(a, target, "name", m->node->name);
+    plan_bind(d->plan, pod, binding);
+}
+
+static struct json *unscheduled(struct decision *d, const struct json *pod, const char *message)
+{
+    const struct json *old = object_condition(pod, "PodScheduled");
+    struct arena *a = d->arena;
+    struct json *c = json_new_object(a);
+    char now[TIME_TEXT_SIZE];
+
+    json_set_string(a, c, "type", "PodScheduled");
+    json_set_string(a, c, "status", "False");
+    json_set_string(a, c, "reason", "Unschedulable");
+    json_set_string(a, c, "message", message);
+    json_set_string(a, c, "lastTransitionTime",
+                    json_string_is(json_get(old, "status"), "False")
+                        ? json_get_string(old, "lastTransitionTime", "")
+                        : time_format(d->now_ms, now));
+    return c;
+}
+
+/* A merge patch replaces the whole list of conditions, so it is for this version of the pod only.
+ */
+static void plan_message(struct decision *d, const struct member *m, const char *message)
+{
+    const struct json *pod = pod_of(d, m),
+                      *old = pod ? object_condition(pod, "PodScheduled") : NULL;
+    struct arena *a = d->arena;
+    struct json *c = pod ? unscheduled(d, pod, message) : NULL, *patch, *list;
+
+    if (!c || json_equal(c, old))
+        return;
+    patch = json_new_object(a);
+    json_set_string(a, json_make_object(a, patch, "metadata"), "resourceVersion",
+                    object_resource_version(pod));
+    list = json_make_array(a, json_make_object(a, patch, "status"), "conditions");
+    json_each (other, json_at(pod, "status", "conditions"))
+        if (other != old)
+            json_append(list, json_clone(a, other));
+    json_append(list, c);
+    plan_patch(d->plan, &kind_pod, pod, patch);
+    if (!old)
+        plan_event(d->plan, &kind_pod, pod, "Warning", "FailedScheduling", "%s", message);
+}
+
+static void plan_members(struct decision *d, const struct group *g)
+{
+    for (const struct member *m = g->first; m; m = m->next) {
+        const struct json *pod = is_to_bind(m) ? pod_of(d, m) : NULL;
+
+        if (pod)
+            plan_event(d->plan, &kind_pod, pod, "Normal", "Scheduled",
+                       "Successfully assigned %s/%s to %s", g->ns, m->name, m->node->name);
+        else if (member_is_unplaced(m) && g->reason != WAIT_MEMBERS)
+            plan_message(d, m, g->words);
+    }
+}
+
+/* --- evictions -------------------------------------------------------------------------------- */
+
+static bool has_to_go(const struct member *m)
+{
+    const struct group *g = m->group;
+
+    return member_is_live(m) && m->bound && !m->deleting &&
+           (m->evicted || g->taker || g->preempted);
+}
+
+static void plan_eviction(struct decision *d, const struct member *m)
+{
+    const struct json *pod = has_to_go(m) ? pod_of(d, m) : NULL;
+    const struct group *taker = m->group->evicted_by;
+
+    if (!pod)
+        return;
+    plan_delete(d->plan, &kind_pod, pod, -1);
+    if (taker)
+        plan_event(d->plan, &kind_pod, pod, "Normal", "Preempted",
+                   "Preempted by %s \"%s\" of queue \"%s\" (priority %d)", taker->word,
+                   taker->owner, taker->queue->name, taker->queue->priority);
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+static bool is_pressed(const struct queue_entry *q)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (q->limited[i] && q->used.amount[i] > q->quota.amount[i] / 10 * 9)
+            return true;
+    return false;
+}
+
+static struct json *queue_status(struct decision *d, const struct queue_entry *q,
+                                 const struct json *object)
+{
+    struct arena *a = d->arena;
+    struct json *status = json_new_object(a), *groups, *pods, *list;
+    bool pressed = is_pressed(q);
+
+    json_set(a, status, "allocated", resources_map(a, &q->used));
+    list = json_make_array(a, status, "conditions");
+    json_append(list, condition(d, object, "QueueClosed", q->closed,
+                                q->closed ? "QueueClosed" : "QueueOpen",
+                                q->closed ? "Queue is closed" : "Queue is open"));
+    json_append(list, condition(d, object, "ResourcePressure", pressed,
+                                pressed ? "QueueHasResourcePressure" : "QueueHasNoResourcePressure",
+                                pressed ? "More than 90% of the queue's quota is in use"
+                                        : "Queue has sufficient resource quota"));
+    groups = json_make_object(a, status, "podGroups");
+    json_set_int(a, groups, "total", (int64_t)q->groups);
+    json_set_int(a, groups, "running", (int64_t)q->running_len);
+    json_set_int(a, groups, "waiting", (int64_t)q->line.count);
+    pods = json_make_object(a, status, "pods");
+    for (int i = 0; i <= POD_UNKNOWN; i++)
+        json_set_int(a, pods, phase_members[i], q->pods[i]);
+    return status;
+}
+
+static void plan_queues(struct decision *d)
+{
+    struct ledger *l = d->ledger;
+
+    while (l->dirty_queues) {
+        struct queue_entry *q = l->dirty_queues;
+        const struct json *object = q->exists
+                                        ? l->find(l->arg, &kind_queue, QUEUE_NAMESPACE, q->name)
+                                        : NULL;
+
+        l->dirty_queues = q->next_dirty;
+        q->dirty = false;
+        if (object)
+            plan_status(d, &kind_queue, object, queue_status(d, q, object));
+    }
+}
+
+/* --- how long groups may run ------------------------------------------------------------------ */
+
+static const struct kind *owner_kind(const struct group *g)
+{
+    for (size_t i = 0; job_kinds[i] && g->owner_kind; i++)
+        if (strcmp(job_kinds[i]->kind->name, g->owner_kind) == 0)
+            return job_kinds[i]->kind;
+    return NULL;
+}
+
+static void plan_pause(struct decision *d, const struct group *g, const struct kind *k)
+{
+    struct arena *a = d->arena;
+    struct json *job = json_new_object(a), *meta = json_make_object(a, job, "metadata");
+    struct json *patch = json_new_object(a);
+
+    json_set_string(a, meta, "namespace", g->ns);
+    json_set_string(a, meta, "name", g->owner);
+    json_set_string(a, meta, "uid", g->owner_uid);
+    json_set_bool(
+        a,
+        json_make_object(a, json_make_object(a, json_make_object(a, patch, "spec"), "runMode"),
+                         "pause"),
+        "enabled", true);
+    plan_patch(d->plan, k, job, patch);
+    plan_event(d->plan, k, job, "Warning", "MaxDurationExceeded",
+               "Paused: it ran longer than maxDuration of queue \"%s\"", g->queue->name);
+}
+
+static void end_group(struct decision *d, struct group *g)
+{
+    const struct kind *k = owner_kind(g);
+
+    if (k) {
+        plan_pause(d, g, k);
+        return;
+    }
+    for (const struct member *m = g->first; m; m = m->next) {
+        const struct json *pod = m->bound && !m->deleting ? pod_of(d, m) : NULL;
+
+        if (!pod)
+            continue;
+        plan_delete(d->plan, &kind_pod, pod, -1);
+        plan_event(d->plan, &kind_pod, pod, "Warning", "MaxDurationExceeded",
+                   "Deleted: it ran longer than maxDuration of queue \"%s\"", g->queue->name);
+    }
+}
+
+static void plan_durations(struct decision *d)
+{
+    map_for_each (node, &d->ledger->queues) {
+        const struct queue_entry *q = node->value;
+
+        for (struct group *g = q->running; g && q->max_duration_ms; g = g->next_running) {
+            int64_t since = g->lone ? g->created_ms : g->scheduled_ms;
+
+            if (!since || g->wanted == 0)
+                continue;
+            if (since + q->max_duration_ms <= d->now_ms)
+                end_group(d, g);
+            else
+                plan_wake_at(d->plan, since + q->max_duration_ms);
+        }
+    }
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+void plan_decision(struct decision *d)
+{
+    for (struct group *g = d->looked; g; g = g->next_looked) {
+        if (!g->line_key)
+            g->reason = WAIT_NONE;
+        plan_group(d, g);
+    }
+    plan_next_stage(d->plan);
+    for (struct group *g = d->looked; g; g = g->next_looked)
+        for (const struct member *m = g->first; m; m = m->next) {
+            if (is_to_bind(m))
+                plan_binding(d, m);
+            plan_eviction(d, m);
+        }
+    plan_next_stage(d->plan);
+    for (struct group *g = d->looked; g; g = g->next_looked)
+        plan_members(d, g);
+    plan_queues(d);
+    plan_durations(d);
+}
