@@ -74,6 +74,9 @@ test("what it waits for, in Chinese", () => {
     "永远放不下：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）");
   assert.equal(waitingText("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"), "永远放不下：没有节点带有 nodeSelector 要求的标签 disk=ssd");
   assert.equal(waitingText('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"), "等待资源：需要 4 GPU，共 8，空闲 1；“a”占用 7");
+  assert.equal(waitingText('waiting for resources: needs 4 CPU, 1 of 8 CPU is free; job "a" (queue q) holds 5 CPU until 2027-01-15T09:00:00Z at the latest, 2 more hold the rest; number 2 in line', "zh"),
+    "等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 2 个占用；排第 2 位");
+  assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU are in use', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4");
   assert.equal(waitingText("something new", "zh"), "something new");
   assert.equal(waitingText("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");
   const job: Job = { metadata: meta("j", ""), status: { message: 'waiting for its turn: number 3 in line behind job "a"' } };

@@ -3,9 +3,7 @@
  * not claim: so it starts no later than without them. Once chosen a claim stays, or a group would
  * chase whichever node looks best at the moment and wait for ever.
  */
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/heap.h"
 #include "core/decision.h"
 
 void claims_clear(struct ledger *l)
@@ -97,10 +95,10 @@ void claim_places(struct decision *d, struct group *g)
 
     for (const struct member *m = g->first; m; m = m->next)
         count += m->placed;
-    free(g->claim);
+    heap_free(g->claim);
     g->claim_len = 0;
     g->claim_members = (int64_t)count;
-    g->claim = calloc(count + 1, sizeof(*g->claim));
+    g->claim = heap_new((count + 1) * sizeof(*g->claim));
     if (!g->claim)
         d->ledger->broken = true;
     for (const struct member *m = g->first; m && g->claim; m = m->next)

@@ -15,6 +15,7 @@
 #include "api/duration.h"
 #include "api/object.h"
 #include "base/hash.h"
+#include "base/heap.h"
 
 /* Pods that name another scheduler, or that somebody holds back, are not ours to place; once
  * placed, by whomever, they count. */
@@ -32,12 +33,9 @@ bool ledger_counts(const struct ledger *l, enum resource which)
 
 static char *copy_text(struct ledger *l, const char *text)
 {
-    size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
+    char *copy = heap_text(text);
 
-    if (copy)
-        memcpy(copy, text, size);
-    else
+    if (!copy)
         l->broken = true;
     return copy;
 }
@@ -46,7 +44,7 @@ static void set_text(struct ledger *l, char **at, const char *text)
 {
     if (*at && strcmp(*at, text) == 0)
         return;
-    free(*at);
+    heap_free(*at);
     *at = copy_text(l, text);
 }
 
@@ -82,11 +80,11 @@ static struct node_room *node_named(struct ledger *l, const char *name)
 
     if (n)
         return n;
-    n = calloc(1, sizeof(*n));
+    n = heap_new(sizeof(*n));
     if (n)
         n->name = copy_text(l, name);
     if (!n || !n->name) {
-        free(n);
+        heap_free(n);
         l->broken = true;
         return NULL;
     }
@@ -177,7 +175,7 @@ static void list_ready(struct ledger *l)
     l->nodes_changed = false;
     l->rules++;
     if (cap > l->ready_cap) {
-        struct node_room **grown = realloc(l->ready, cap * sizeof(*grown));
+        struct node_room **grown = heap_resize(l->ready, cap * sizeof(*grown));
 
         if (!grown) {
             l->broken = true;
@@ -262,11 +260,11 @@ static struct queue_entry *queue_named(struct ledger *l, const char *name)
 
     if (q)
         return q;
-    q = calloc(1, sizeof(*q));
+    q = heap_new(sizeof(*q));
     if (q)
         q->name = copy_text(l, name);
     if (!q || !q->name) {
-        free(q);
+        heap_free(q);
         l->broken = true;
         return NULL;
     }
@@ -313,7 +311,7 @@ static void leave_line(struct ledger *l, struct group *g)
     if (!g->line_key)
         return;
     (void)map_removes(&g->queue->line, g->line_key);
-    free(g->line_key);
+    heap_free(g->line_key);
     g->line_key = NULL;
     l->waiting--;
     touch_queue(l, g->queue);
@@ -375,7 +373,7 @@ static struct group *group_keyed(struct ledger *l, const char *ns, const char *n
     if (g)
         return g;
     size = strlen(key) + 1;
-    g = calloc(1, sizeof(*g) + size);
+    g = heap_new(sizeof(*g) + size);
     if (!g) {
         l->broken = true;
         return NULL;
@@ -405,7 +403,7 @@ static struct member *member_named(struct ledger *l, struct group *g, const char
 
     if (m)
         return m;
-    m = calloc(1, sizeof(*m) + size);
+    m = heap_new(sizeof(*m) + size);
     if (!m) {
         l->broken = true;
         return NULL;
@@ -430,7 +428,7 @@ static void member_free(struct ledger *l, struct member *m)
     else
         g->end = m->at;
     (void)map_removes(&g->by_name, m->name);
-    free(m);
+    heap_free(m);
 }
 
 static void set_owner(struct ledger *l, struct group *g, const struct json *object)
@@ -771,17 +769,17 @@ static void group_free(struct ledger *l, struct group *g)
     if (g->queue)
         g->queue->groups--;
     for (size_t i = 0; i < GROUP_ROLES_LIMIT; i++)
-        free(g->roles[i].name);
+        heap_free(g->roles[i].name);
     map_release(&g->by_name, NULL);
-    free(g->ns);
-    free(g->name);
-    free(g->word);
-    free(g->owner);
-    free(g->owner_kind);
-    free(g->owner_uid);
-    free(g->line_key);
-    free(g->claim);
-    free(g);
+    heap_free(g->ns);
+    heap_free(g->name);
+    heap_free(g->word);
+    heap_free(g->owner);
+    heap_free(g->owner_kind);
+    heap_free(g->owner_uid);
+    heap_free(g->line_key);
+    heap_free(g->claim);
+    heap_free(g);
 }
 
 /* Of a group nobody speaks of any more only pods that run count. */
@@ -839,7 +837,7 @@ void ledger_undone(struct ledger *l)
 
 struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit)
 {
-    struct ledger *l = calloc(1, sizeof(*l));
+    struct ledger *l = heap_new(sizeof(*l));
 
     if (!l)
         return NULL;
@@ -855,8 +853,8 @@ static void node_free(void *value)
 {
     struct node_room *n = value;
 
-    free(n->name);
-    free(n);
+    heap_free(n->name);
+    heap_free(n);
 }
 
 static void queue_free_entry(void *value)
@@ -864,8 +862,8 @@ static void queue_free_entry(void *value)
     struct queue_entry *q = value;
 
     map_release(&q->line, NULL);
-    free(q->name);
-    free(q);
+    heap_free(q->name);
+    heap_free(q);
 }
 
 void ledger_free(struct ledger *l)
@@ -882,8 +880,8 @@ void ledger_free(struct ledger *l)
     map_release(&l->groups, NULL);
     map_release(&l->nodes, node_free);
     map_release(&l->queues, queue_free_entry);
-    free(l->ready);
-    free(l);
+    heap_free(l->ready);
+    heap_free(l);
 }
 
 void ledger_configure(struct ledger *l, const struct json *data)

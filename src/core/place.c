@@ -42,7 +42,8 @@ static int64_t missing(const struct node_room *n, const struct resources *asks)
 
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
         if (asks->amount[i] > r.amount[i] && n->total.amount[i] > 0)
-            sum += (int64_t)((__int128)(asks->amount[i] - r.amount[i]) * 1000 / n->total.amount[i]);
+            sum += (int64_t)((double)(asks->amount[i] - r.amount[i]) * 1000 /
+                             (double)n->total.amount[i]);
     return sum;
 }
 

@@ -3,15 +3,18 @@ import type { Job } from "../data/types.ts";
 
 const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
   [/^waiting for a node: none is ready$/, () => "等待节点：没有就绪的节点"],
+  [/^can never fit: asks (.+), the quota of queue "(.+)" is (.+)$/, ([, asks, queue, quota]) => `永远放不下：请求 ${asks}，队列“${queue}”的配额只有 ${quota}`],
   [/^can never fit: no node has the labels of the nodeSelector: (.+)$/, ([, labels]) => `永远放不下：没有节点带有 nodeSelector 要求的标签 ${labels}`],
   [/^can never fit: its pods together fit on no nodes, the largest asks (.+)$/, ([, pod]) => `永远放不下：没有节点能同时容纳它的 Pod，最大的请求 ${pod}`],
   [/^can never fit: (.+?)(?: \(what helps: (.+)\))?$/, ([, short, helps]) => `永远放不下：${(short ?? "").split("; ").map(shortage).join("；")}${helps ? `（${remedy(helps)}）` : ""}`],
   [/^waiting for resources: needs (.+), (.+) of (.+) is free(.*)$/, ([, needs, free, all, rest]) => `等待资源：需要 ${needs}，共 ${all}，空闲 ${free}${holders(rest ?? "")}`],
-  [/^waiting for resources: no node has room for a pod of (.+) at the moment$/, ([, pod]) => `等待资源：目前没有节点能容纳 ${pod} 的 Pod`],
+  [/^waiting for resources: no node has room for a pod of (.+) at the moment(?:; number (\d+) in line)?.*$/, ([, pod, n]) => `等待资源：目前没有节点能容纳 ${pod} 的 Pod${n ? `；排第 ${n} 位` : ""}`],
   [/^waiting for its turn: more than (\d+) are in line before it$/, ([, n]) => `排队等待：前面超过 ${n} 个`],
   [/^waiting for its turn: number (\d+) in line of queue "(.+)"$/, ([, n, queue]) => `排队等待：队列“${queue}”中第 ${n} 位`],
+  [/^waiting for the quota of queue "([^"]+)"$/, ([, queue]) => `等待队列“${queue}”的配额`],
+  [/^waiting for its PodGroup "(.+)"$/, ([, name]) => `等待 PodGroup“${name}”`],
+  [/^waiting for pods: (\d+) of (\d+) are there$/, ([, there, all]) => `等待 Pod：共需 ${all} 个，已有 ${there} 个`],
   [/^waiting for the quota of queue "(.+)": needs (.+), (.+) of (.+) are in use$/, ([, queue, needs, used, all]) => `等待队列“${queue}”的配额：需要 ${needs}，共 ${all}，已用 ${used}`],
-  [/^can never fit: asks (.+), the quota of queue "(.+)" is (.+)$/, ([, asks, queue, quota]) => `永远放不下：请求 ${asks}，队列“${queue}”的配额只有 ${quota}`],
   [/^there is no queue "(.+)" in namespace .+$/, ([, queue]) => `队列“${queue}”不存在`],
   [/^queue "(.+)" is closed: nothing new is started$/, ([, queue]) => `队列“${queue}”已关闭`],
   [/^namespace (.+) may not use queue "(.+)": .*$/, ([, ns, queue]) => `项目 ${ns} 无权使用队列“${queue}”`],
@@ -31,10 +34,10 @@ function remedy(helps: string): string {
 }
 
 function holders(rest: string): string {
-  const found = /^; (.+) "(.+)" \(queue (.+)\) holds (.+?)(?: until (.+) at the latest)?(?:, (\d+) more hold the rest)?(?:; number (\d+) in line)?$/.exec(rest);
+  const found = /^; (.+) "(.+)"(?: \(queue (.+?)\))? holds (.+?)(?: until (.+) at the latest)?(?:, (\d+) more hold the rest)?(?:; number (\d+) in line)?$/.exec(rest);
   if (!found) return rest;
   const until = found[5] ? `，最迟到 ${found[5]}` : "", others = found[6] ? `，其余由另外 ${found[6]} 个占用` : "";
-  return `；“${found[2]}”（队列 ${found[3]}）占用 ${found[4]}${until}${others}${found[7] ? `；排第 ${found[7]} 位` : ""}`;
+  return `；“${found[2]}”${found[3] ? `（队列 ${found[3]}）` : ""}占用 ${found[4]}${until}${others}${found[7] ? `；排第 ${found[7]} 位` : ""}`;
 }
 
 export function waitingText(message: string, lang: "zh" | "en"): string {

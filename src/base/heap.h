@@ -1,0 +1,13 @@
+/* heap.h - memory for what outlives a request and is not a map or a buffer. Core's ledger uses it:
+ * its caller keeps the ledger, so core itself still keeps nothing. */
+#ifndef MUSTER_BASE_HEAP_H
+#define MUSTER_BASE_HEAP_H
+
+#include "base/base.h"
+
+void *heap_new(size_t size) must_check; /* zeroed; NULL: out of memory */
+void *heap_resize(void *p, size_t size) must_check;
+char *heap_text(const char *text) must_check; /* a copy */
+void heap_free(void *p);
+
+#endif
