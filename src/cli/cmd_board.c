@@ -18,6 +18,7 @@
 #include "cli/plot.h"
 #include "cli/session.h"
 #include "client/kubeconfig.h"
+#include "core/tensorboard.h"
 
 #define PLOTS_LIMIT 24u /* more want --tag */
 #define LINES_LIMIT 16u /* runs of one tag */
@@ -287,7 +288,7 @@ static int follow_curves(const struct board_view *v, struct err *err)
         if (r == 0)
             r = session_get(v->session, v->kind, object_namespace(v->job), object_name(v->job),
                             &job, err);
-        over = r == 0 && job_is_finished(job);
+        over = r == 0 && v->kind != &kind_tensorboard && job_is_finished(job);
         if (r == 0 && !over)
             r = wait_a_moment(v, err);
     }
@@ -298,7 +299,7 @@ static int follow_curves(const struct board_view *v, struct err *err)
 
 /* --- the page --------------------------------------------------------------------------- */
 
-/* The job's page of the console, which asks who has not signed in. */
+/* The console's page of the job, or the TensorBoard itself; either asks who has not signed in. */
 static const char *page_address(const struct board_view *v, struct err *err)
 {
     struct arena *a = &v->cli->arena;
@@ -307,8 +308,10 @@ static const char *page_address(const struct board_view *v, struct err *err)
 
     if (session_config(v->cli, &v->options->session, &config, err))
         return NULL;
-    path = arena_printf(a, "/jobs/%s/%s/%s/training", object_namespace(v->job), v->kind->name,
-                        object_name(v->job));
+    path = v->kind == &kind_tensorboard
+               ? tensorboard_url(a, v->job)
+               : arena_printf(a, "/jobs/%s/%s/%s/training", object_namespace(v->job), v->kind->name,
+                              object_name(v->job));
     address = path ? browser_address(a, config.server, path) : NULL;
     if (!address)
         err_set(err, ERR_INTERNAL, "out of memory");
@@ -337,7 +340,7 @@ static int print_curves(const struct board_view *v, struct err *err)
     if (r == 0 && any)
         output_text(&out);
     else if (r == 0)
-        talk_note(&v->cli->talk, "job '%s' has no scalars%s%s%s yet", object_name(v->job),
+        talk_note(&v->cli->talk, "'%s' has no scalars%s%s%s yet", object_name(v->job),
                   v->options->tag ? " named like '" : "", v->options->tag ? v->options->tag : "",
                   v->options->tag ? "'" : "");
     buf_release(&out);
@@ -362,6 +365,30 @@ static int show(const struct board_view *v, struct err *err)
     return v->options->follow ? follow_curves(v, err) : print_curves(v, err);
 }
 
+/* A job, else the TensorBoard of that name, whose folders the daemon reads itself. */
+static int find(struct board_view *v, const char *word, struct err *err)
+{
+    static const char prefix[] = "tensorboard/";
+    bool only_board = strncmp(word, prefix, strlen(prefix)) == 0;
+    const char *name = only_board ? word + strlen(prefix) : word;
+    auto_err attempt = ERR_INIT;
+    int r = -ENOENT;
+
+    if (!only_board) {
+        r = session_find_job(v->session, word, &v->kind, &v->job, err);
+        if (r == 0 || err->reason != ERR_NOT_FOUND || strchr(word, '/'))
+            return r;
+    }
+    v->kind = &kind_tensorboard;
+    if (session_get(v->session, v->kind, v->session->ns, name, &v->job, &attempt) == 0) {
+        err_release(err);
+        return 0;
+    }
+    if (only_board)
+        err_move(err, &attempt);
+    return r;
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     const struct board_options *o = values;
@@ -371,7 +398,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     int r = session_open(cli, &o->session, &s, &err);
 
     if (r == 0)
-        r = session_find_job(&s, args->list[0], &v.kind, &v.job, &err);
+        r = find(&v, args->list[0], &err);
     if (r == 0)
         r = show(&v, &err);
     session_close(&s);
@@ -380,16 +407,18 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 
 const struct command command_board = {
     .name = "board",
-    .args = "JOB",
+    .args = "JOB|TENSORBOARD",
     .summary = "Draw a job's curves from its TensorBoard event files",
     .help =
         "  muster board mnist\n"
         "  muster board mnist --tag loss --follow\n"
         "  muster board mnist --csv >points.csv\n"
         "  muster board mnist --open\n"
+        "  muster board tensorboard/curves --open\n"
         "\n"
         "Needs no TensorBoard. Where event files are looked for: spec.tensorboardSpec of the job,\n"
-        "its annotation muster.dev/log-dir, or below its working folder.\n",
+        "its annotation muster.dev/log-dir, or below its working folder. Of a TensorBoard: the\n"
+        "folders it shows; --open opens it.\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct board_options),

@@ -19,7 +19,6 @@
 #include "client/client.h"
 #include "console/curves_answer.h"
 #include "console/curves_live.h"
-#include "console/curves_page.h"
 #include "console/folder_search.h"
 #include "console/query.h"
 #include "console/shelf.h"
@@ -194,8 +193,11 @@ static void got_job(void *arg, const struct json *job, const struct err *err)
 
 /* --- requests --------------------------------------------------------------------------- */
 
-static const struct kind *job_kind_by_plural(const char *plural)
+/* A job, or a TensorBoard: the same files, read by ourselves. */
+static const struct kind *readable_kind(const char *plural)
 {
+    if (strcmp(plural, kind_tensorboard.plural) == 0)
+        return &kind_tensorboard;
     for (size_t i = 0; job_kinds[i]; i++)
         if (strcmp(job_kinds[i]->kind->plural, plural) == 0)
             return job_kinds[i]->kind;
@@ -212,12 +214,19 @@ static const char *segment(struct arena *a, const char **at)
     return len ? percent_decode(a, start, len) : NULL;
 }
 
+static int no_such_path(struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND,
+                   "there is no such path: it is " CURVES_PREFIX
+                   "/api/KINDS/NAMESPACE/JOB/{runs,tags,points,points.bin,points.csv,live}");
+}
+
 static int parse_path(struct request *r, const char *path, struct err *err)
 {
     const char *plural = segment(r->arena, &path), *ns = segment(r->arena, &path);
     const char *name = segment(r->arena, &path), *what = segment(r->arena, &path);
 
-    r->kind = plural ? job_kind_by_plural(plural) : NULL;
+    r->kind = plural ? readable_kind(plural) : NULL;
     r->ns = ns;
     r->name = name;
     for (size_t i = 0; what && i < ELEMS(whats); i++)
@@ -225,9 +234,7 @@ static int parse_path(struct request *r, const char *path, struct err *err)
             r->what = &whats[i];
     if (r->kind && r->what && !segment(r->arena, &path) && !strchr(ns, '/') && !strchr(name, '/'))
         return 0;
-    return err_set(err, ERR_NOT_FOUND,
-                   "there is no such path: it is " CURVES_PREFIX
-                   "/api/KINDS/NAMESPACE/JOB/{runs,tags,points,points.bin,points.csv,live}");
+    return no_such_path(err);
 }
 
 static int parse_query(struct request *r, const char *query, struct err *err)
@@ -290,7 +297,8 @@ void curves_handle(void *arg, const struct mount_request *m)
         return;
     }
     if (strncmp(m->http->path, api, strlen(api)) != 0) {
-        curves_page_reply(m->http);
+        (void)no_such_path(&err);
+        reply_err(m->http, &err);
         return;
     }
     r = request_new(c, m->http);

@@ -64,7 +64,8 @@ static void next_fileset(struct folder_search *s)
 /* logDir says the same in other words; what cannot be read stays, to be told of. */
 static struct json *filesets_of(struct arena *a, const struct json *job)
 {
-    const struct json *spec = json_at(job, "spec", "tensorboardSpec");
+    const struct json *of_job = json_at(job, "spec", "tensorboardSpec");
+    const struct json *spec = of_job ? of_job : json_get(job, "spec"); /* a TensorBoard's own */
     struct json *all = json_new_array(a);
     struct tensorboard_folder folders[TENSORBOARD_FOLDERS_LIMIT];
     struct json *only_dir = json_new_object(a);

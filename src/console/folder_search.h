@@ -1,5 +1,5 @@
-/* folder_search.h - finds a job's folders of event files, asking the API for the claims its
- * filesets name. See log_folder.h for where they are. */
+/* folder_search.h - finds a job's (or a TensorBoard's) folders of event files, asking the API for
+ * the claims its filesets name. See log_folder.h for where they are. */
 #ifndef MUSTER_CONSOLE_FOLDER_SEARCH_H
 #define MUSTER_CONSOLE_FOLDER_SEARCH_H
 

@@ -21,6 +21,8 @@
 #define RETRY_RESET_MS (10 * 60 * INT64_C(1000)) /* one that ran this long was healthy */
 #define LOOK_AGAIN_MS (10 * INT64_C(1000))
 #define EXIT_NOT_FOUND 127
+#define EXIT_NO_FOLDER 72
+#define NO_FOLDER "NoFolder"
 
 enum phase { PHASE_INITIALIZING, PHASE_RUNNING, PHASE_PAUSED, PHASE_FAILED };
 
@@ -144,6 +146,9 @@ static int64_t retry_delay_ms(const struct look *l)
 {
     int64_t seconds = RETRY_FIRST_SECONDS;
 
+    if (l->state.exit_code == EXIT_NO_FOLDER && l->snapshot->shared_network)
+        return seconds * 1000; /* the next one looks for a minute again */
+
     if (l->state.exit_code == EXIT_NOT_FOUND)
         return RETRY_MAX_SECONDS * 1000;
     for (int64_t i = 1; i < l->failures && seconds < RETRY_MAX_SECONDS; i++)
@@ -189,8 +194,28 @@ static const char *job_of(const struct json *board)
     return *name ? name : "JOB";
 }
 
+static const char *folder_words(struct look *l)
+{
+    struct tensorboard_folder folders[TENSORBOARD_FOLDERS_LIMIT];
+    size_t len = tensorboard_folders(l->arena, json_get(l->board, "spec"), folders);
+    const char *list = "";
+
+    for (size_t i = 0; i < len; i++)
+        list = arena_printf(l->arena, "%s%s%s of the claim %s", list ? list : "", i ? ", " : "",
+                            *folders[i].path ? folders[i].path : ".", folders[i].claim);
+    return arena_printf(l->arena,
+                        "%s not exist: %s. It starts when the folder is there, which whoever "
+                        "writes the event files makes.",
+                        len == 1 ? "Its folder does" : "None of its folders does", list);
+}
+
 static void explain_end(struct look *l)
 {
+    if (l->state.exit_code == EXIT_NO_FOLDER && l->snapshot->shared_network) {
+        l->reason = NO_FOLDER;
+        l->message = folder_words(l);
+        return;
+    }
     if (l->state.exit_code == EXIT_NOT_FOUND && l->snapshot->shared_network) {
         l->reason = "NotInstalled";
         l->message = arena_printf(
@@ -208,14 +233,26 @@ static void explain_end(struct look *l)
                                     pod_failure_text(l->arena, object_name(l->pod), &l->state));
 }
 
+/* The same folders as now, when it was looked for them last. */
+static bool had_no_folder(const struct look *l)
+{
+    return json_string_is(json_get(l->status, "reason"), NO_FOLDER) &&
+           json_equal(json_get(l->status, "observedGeneration"),
+                      json_at(l->board, "metadata", "generation"));
+}
+
 static void explain_waiting(struct look *l)
 {
     l->reason = "Starting";
     l->message = "The pod is being made.";
-    if (l->pod && l->state.phase == POD_RUNNING)
+    if (had_no_folder(l)) { /* true until it answers */
+        l->reason = NO_FOLDER;
+        l->message = folder_words(l);
+    } else if (l->pod && l->state.phase == POD_RUNNING) {
         l->message = "tensorboard is starting and does not answer yet.";
-    else if (l->pod && !l->state.deleting)
+    } else if (l->pod && !l->state.deleting) {
         pod_waiting_for(l->pod, &l->reason, &l->message);
+    }
     if (!*l->reason)
         l->reason = "Starting";
     if (l->snapshot->shared_network && l->port.port == 0) {

@@ -16,12 +16,18 @@
 #define MOUNT_PREFIX "/pvc-"
 #define GRACE_SECONDS 10
 #define PROBE_SECONDS 2
+#define FOLDERS_VARIABLE "MUSTER_TENSORBOARD_FOLDERS"
 
-/* Its exit code is how a missing program is told from one that failed. */
+/* Its exit codes are how a missing program and missing folders are told from one that failed. A job
+ * that has just begun makes its folder soon: that is waited for before anything is said. */
 static const char find_and_run[] =
     "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${HOME:+:$HOME/.local/bin}\"; "
     "command -v tensorboard >/dev/null || "
     "{ echo 'tensorboard is not installed: pip install tensorboard' >&2; exit 127; }; "
+    "set -f; IFS='\n'; n=0; "
+    "while :; do for d in $" FOLDERS_VARIABLE "; do [ -d \"$d\" ] && break 2; done; "
+    "n=$((n + 1)); [ $n -le 60 ] || { echo 'its folder does not exist' >&2; exit 72; }; "
+    "sleep 1; done; "
     "exec tensorboard \"$@\"";
 
 const char *tensorboard_child_name(struct arena *a, const struct json *board)
@@ -121,6 +127,19 @@ static void add_option(struct arena *a, struct json *args, const char *option, c
     json_append_string(a, args, value);
 }
 
+static void set_folders_variable(struct arena *a, struct json *container,
+                                 const struct tensorboard_folder *folders, size_t len)
+{
+    struct json *variable = json_append(json_make_array(a, container, "env"), json_new_object(a));
+    const char *list = "";
+
+    for (size_t i = 0; i < len; i++)
+        list = arena_printf(a, "%s%s%s", list ? list : "", i ? "\n" : "",
+                            folder_path(a, &folders[i]));
+    json_set_string(a, variable, "name", FOLDERS_VARIABLE);
+    json_set_string(a, variable, "value", list ? list : "");
+}
+
 static void set_command(struct arena *a, const struct json *board, struct json *container,
                         int64_t port, bool shared_network)
 {
@@ -132,6 +151,7 @@ static void set_command(struct arena *a, const struct json *board, struct json *
     if (shared_network) {
         add_option(a, command, "/bin/sh", "-c");
         json_append_string(a, command, find_and_run);
+        set_folders_variable(a, container, folders, len);
     }
     json_append_string(a, command, "tensorboard");
     add_folders(a, args, folders, len);

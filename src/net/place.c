@@ -131,6 +131,11 @@ int place_check_app(const struct httpd_request *http, struct err *err)
     return check_origin(http, origin, err);
 }
 
+bool place_is_loopback(const struct httpd_request *http)
+{
+    return check_host(httpd_header(http, "Host"), NULL) == 0;
+}
+
 const char *place_port(const struct httpd_request *http)
 {
     const char *host = httpd_header(http, "Host");

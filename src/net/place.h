@@ -26,6 +26,8 @@ bool place_is_app(const struct httpd_request *http, char out[PLACE_APP_SIZE]);
 /* What place_check is for others: only its own pages, and they say so when they change something.
  */
 int place_check_app(const struct httpd_request *http, struct err *err) must_check;
+/* Whether the Host is one of this machine's own names: over TLS it may be any. */
+bool place_is_loopback(const struct httpd_request *http);
 /* Of the request's Host: ":7447", or "". In the request. */
 const char *place_port(const struct httpd_request *http);
 /* A cookie's value, in the request's arena; NULL without one. */

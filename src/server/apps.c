@@ -114,6 +114,12 @@ void apps_open(struct server *s, struct httpd_request *http)
         refuse(http, ERR_FORBIDDEN, "only who is signed in with a browser can open a program");
         return;
     }
+    if (!place_is_loopback(http)) {
+        refuse(http, ERR_FORBIDDEN,
+               "programs are shown in a browser of this machine only: open the console at "
+               "http://127.0.0.1, from elsewhere through an ssh tunnel");
+        return;
+    }
     if (!is_printable(path) || !app_of(s, path, app)) {
         refuse(http, ERR_NOT_FOUND, "path: there is no program to be shown at this path");
         return;

@@ -144,6 +144,10 @@ class Boards(harness.DaemonTest):
         path.write_text(FAKE)
         path.chmod(0o755)
 
+    def make_folder(self, claim, path):
+        """As a job would that writes there."""
+        pathlib.Path(self.daemon.folder, "volumes", "default", claim, path).mkdir(parents=True, exist_ok=True)
+
     def wait_phase(self, name, phase):
         return self.daemon.wait_for(
             BOARDS, lambda found: found[name] if found.get(name, {}).get("status", {}).get("phase") == phase else None,
@@ -230,6 +234,7 @@ class Proxy(Boards):
         self.assertIn(b"http-equiv=refresh", page)
         # Installed meanwhile: resuming does not wait for the next try.
         self.install_fake()
+        self.make_folder("curves", "log")
         self.patch(name, {"suspend": True})
         self.wait_phase(name, "Paused")
         self.patch(name, {"suspend": False})
@@ -433,6 +438,21 @@ class Proxy(Boards):
         self.daemon.wait_for(BOARDS, lambda boards: True if self.exchange("GET", "/tensorboard/default/b/echo")[0] == 200
                              else None)
 
+    def test_a_folder_that_does_not_exist_is_said(self):
+        self.install_fake()
+        sleep = pathlib.Path(self.programs, "sleep")  # so that the minute it waits is over at once
+        sleep.write_text("#!/bin/sh\n")
+        sleep.chmod(0o755)
+        self.addCleanup(sleep.unlink)
+        self.daemon.call("POST", BOARDS, board("b", logDir=folder("fresh", "runs/one")))
+        failed = self.daemon.wait_for(BOARDS, lambda boards: boards["b"] if boards["b"].get("status", {}).get("reason") == "NoFolder" else None)
+        self.assertIn("Its folder does not exist: runs/one of the claim fresh.", failed["status"]["message"])
+        status, _, page = self.exchange("GET", "/tensorboard/default/b/", headers={"Accept": "text/html"})
+        self.assertEqual(status, 503)
+        self.assertIn(b"Its folder does not exist: runs/one of the claim fresh.", page)
+        self.make_folder("fresh", "runs/one")
+        self.wait_phase("b", "Running")
+
     def test_who_takes_the_port_first_is_never_asked(self):
         """Another user of the machine, who answers whatever he is asked, also the readiness check."""
         port = self.start()["status"]["port"]
@@ -459,6 +479,7 @@ class Proxy(Boards):
 
     def test_an_ended_one_is_started_again_and_changes_make_a_new_pod(self):
         first = self.start()
+        self.make_folder("curves", "x")
         self.patch("b", {"logDir": folder("curves", "./x", "y")})
         second = self.daemon.wait_for(BOARDS, lambda boards: boards["b"] if boards["b"]["status"]["phase"] == "Running"
                                       and boards["b"]["status"]["pod"] != first["status"]["pod"] else None)
@@ -528,6 +549,13 @@ class Real(Boards):
         self.assertEqual(location, "/pvc-curves/log")
         native = json.loads(self.exchange("GET", "/board/api/pytorchtrainingjobs/default/train/runs")[2])
         self.assertEqual(sorted(run["name"] for run in native["runs"]), sorted(written))
+        for word in (name, f"tensorboard/{name}"):  # muster board takes a TensorBoard's name too
+            drawn = self.daemon.cli("board", word)
+            self.assertEqual(drawn.returncode, 0, drawn.stderr)
+            self.assertRegex(drawn.stdout, "(?m)^val/accuracy$")
+        address = self.daemon.cli("board", name, "--open", environment={"BROWSER": "true"}).stdout.strip()
+        self.assertEqual(address, f"http://127.0.0.1:{self.daemon.port}/tensorboard/default/{name}/")
+        self.assertIn('"nobody" not found', self.daemon.cli("board", "tensorboard/nobody").stderr)
         self.assertIn("Running", self.kubectl("get", "tensorboard", name))
         self.suspend_and_resume(name, written)
         self.kubectl("delete", "tensorboard", name)

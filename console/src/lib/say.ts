@@ -72,6 +72,7 @@ const ZH: readonly [RegExp, Say][] = [
   [/^spec\.tensorboardSpec names no log folder: .*$/, () => "spec.tensorboardSpec 没有指定日志目录：请设置 logDir.pvc 或 trainingLogFilesets"],
   [/^The pod is being made\.$/, () => "正在创建 Pod。"],
   [/^tensorboard is starting and does not answer yet\.$/, () => "tensorboard 正在启动，尚未响应。"],
+  [/^(?:Its folder does|None of its folders does) not exist: (.+)\. It starts when the folder is there, .*$/, ([, which]) => `日志目录不存在：${which!.replace(/(\S+) of the claim ([^\s,]+)/g, "PVC $2 中的 $1")}。目录由写入事件文件的程序创建，出现后即启动。`],
   [/^tensorboard answers\.$/, () => "tensorboard 已响应。"],
   [/^tensorboard has ended by itself; it is started again\.$/, () => "tensorboard 自行结束，将重新启动。"],
   [/^tensorboard is not installed on this machine: .*$/s, () => "本机没有安装 tensorboard：请运行 pip install tensorboard，使其位于 muster up 的 PATH 或虚拟环境中；每隔几分钟会再次查找。查看曲线不需要它：请打开“训练曲线”页。"],

@@ -289,6 +289,34 @@ static void what_is_not_installed_says_how_to_get_it(void **state)
     world_release(&w);
 }
 
+static void a_folder_that_does_not_exist_is_said(void **state)
+{
+    static const char words[] = "Its folder does not exist: log of the claim data. ";
+    struct world w;
+
+    (void)state;
+    submit(&w, BOARD(ONE_FOLDER));
+    world_settle(&w);
+    for (int i = 0; i < 2; i++) {
+        world_pod_exits(&w, pod_name, 72);
+        world_settle(&w);
+        assert_string_equal(world_phase(&w), "Failed");
+        assert_string_equal(reason(&w), "NoFolder");
+        assert_ptr_equal(strstr(message(&w), words), message(&w));
+        assert_int_equal(w.wake_at_ms, w.now_ms + 10 * 1000); /* not later and later */
+        w.now_ms += 10 * 1000;
+        world_settle(&w);
+        assert_int_equal(w.created, 2 + i);
+        assert_string_equal(world_phase(&w), "Initializing");
+        assert_ptr_equal(strstr(message(&w), words), message(&w));
+    }
+    becomes_ready(&w);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(message(&w), "");
+    world_release(&w);
+}
+
 static void one_that_ends_is_tried_again_later_and_later(void **state)
 {
     static const int64_t seconds[] = {10, 20, 40, 80, 160, 300, 300};
@@ -620,6 +648,7 @@ int main(void)
         cmocka_unit_test(unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at),
         cmocka_unit_test(a_start_in_the_future_is_now),
         cmocka_unit_test(what_is_not_installed_says_how_to_get_it),
+        cmocka_unit_test(a_folder_that_does_not_exist_is_said),
         cmocka_unit_test(one_that_ends_is_tried_again_later_and_later),
         cmocka_unit_test(an_end_is_counted_once),
         cmocka_unit_test(suspending_forgets_failures),
