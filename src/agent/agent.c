@@ -261,8 +261,9 @@ static int open_volumes(struct agent *a, const struct agent_options *o, struct e
     int rc;
 
     a->scratch = beside(a->pod_root, "scratch");
+    a->folder = strndup(a->pod_root, (size_t)(strrchr(a->pod_root, '/') - a->pod_root));
     a->start = beside(a->pod_root, "start");
-    rc = root && a->scratch && a->start ? file_make_dirs(a->scratch, 0700) : -ENOMEM;
+    rc = root && a->scratch && a->folder && a->start ? file_make_dirs(a->scratch, 0700) : -ENOMEM;
     if (rc == 0)
         rc = file_make_dirs(a->start, 0700);
     if (rc != 0)
@@ -417,6 +418,7 @@ void agent_free(struct agent *a)
     free(a->node_name);
     free(a->pod_root);
     free(a->pods_query);
+    free(a->folder);
     free(a->start);
     free(a->scratch);
     free(a->exe);

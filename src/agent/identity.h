@@ -18,8 +18,9 @@ struct identity_user {
 };
 
 struct identity_machine {
-    uint32_t uid, gid;    /* the daemon's own */
-    const char *obstacle; /* why there are no user namespaces, or NULL: there are */
+    uint32_t uid, gid;     /* the daemon's own */
+    uint64_t capabilities; /* the daemon's own */
+    const char *obstacle;  /* why there are no user namespaces, or NULL: there are */
     /* false: no such user. NULL: nobody is known. */
     bool (*find_user)(struct arena *a, uint32_t uid, struct identity_user *ret);
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agent/pod_probes.h"
+#include "agent/rights.h"
 #include "agent/threads.h"
 #include "agent/volumes.h"
 #include "api/object.h"
@@ -60,7 +61,8 @@ struct builder {
     size_t count;
     size_t gpus_taken; /* of the pod's list, by the containers before this one */
     struct identity who;
-    const char *threads_note; /* of the first container that has not set it */
+    const struct start_note **notes;
+    bool said_threads;
 };
 
 static const char *hostname_of(const struct json *pod)
@@ -68,6 +70,17 @@ static const char *hostname_of(const struct json *pod)
     const char *name = json_string(json_at(pod, "spec", "hostname"), "");
 
     return *name ? name : object_name(pod);
+}
+
+void start_note_add(struct arena *a, const struct start_note **list, const struct start_note *note)
+{
+    struct start_note *n = arena_alloc(a, sizeof(*n));
+
+    if (!n)
+        return;
+    *n = *note;
+    n->next = *list;
+    *list = n;
 }
 
 /* --- what it refers to --- */
@@ -402,11 +415,19 @@ static void add_threads(struct builder *b, const struct json *c)
         return;
     n = threads_of(b->arena, b->pod, c, b->machine, &why);
     set_variable(b, THREADS_VARIABLE, arena_printf(b->arena, "%" PRId64, n), false);
-    if (!b->threads_note)
-        b->threads_note = arena_printf(b->arena,
-                                       THREADS_VARIABLE " is %" PRId64 " in container %s, from %s: "
-                                                        "set it in env to have another",
-                                       n, json_get_string(c, "name", ""), why);
+    if (b->said_threads)
+        return;
+    b->said_threads = true;
+    start_note_add(b->arena, b->notes,
+                   &(struct start_note){.reason = "ThreadsSet",
+                                        .of_job = true,
+                                        .subject = "threads",
+                                        .message = arena_printf(
+                                            b->arena,
+                                            THREADS_VARIABLE " is %" PRId64
+                                                             " in container %s, from %s: set it in "
+                                                             "env to have another",
+                                            n, json_get_string(c, "name", ""), why)});
 }
 
 static int build_env(struct builder *b, const struct json *c, struct err *err)
@@ -464,11 +485,27 @@ static const char *const *arguments(struct builder *b, const struct json *c)
     return list;
 }
 
+static int add_rights(struct builder *b, const struct json *c, struct container_rights *ret,
+                      struct err *err)
+{
+    const char *note = NULL;
+    int rc = rights_of(b->arena, b->pod, c, &b->machine->users, ret, &note, err);
+
+    if (note)
+        start_note_add(
+            b->arena, b->notes,
+            &(struct start_note){.reason = "RightsLimited", .warning = true, .message = note});
+    return rc;
+}
+
 static int build_container(struct builder *b, const struct json *c, bool init,
                            struct container_start *ret, struct err *err)
 {
+    struct container_rights rights = {.bounded = false};
     int rc = build_env(b, c, err);
 
+    if (rc == 0)
+        rc = add_rights(b, c, &rights, err);
     if (rc != 0) {
         err_context(err, "container %s", json_get_string(c, "name", ""));
         return rc;
@@ -476,6 +513,8 @@ static int build_container(struct builder *b, const struct json *c, bool init,
     *ret = (struct container_start){.name = json_get_string(c, "name", ""),
                                     .init = init,
                                     .identity = b->who.id,
+                                    .rights = rights,
+                                    .hidden = b->machine->hidden,
                                     .argv = arguments(b, c),
                                     .env = env_list(b),
                                     .cwd = json_get_string(c, "workingDir", ""),
@@ -490,11 +529,17 @@ static int build_container(struct builder *b, const struct json *c, bool init,
 }
 
 int pod_start_build(struct arena *a, const struct json *pod, const struct pod_ref *refs,
-                    const struct pod_machine *machine, struct pod_start *ret, struct err *err)
+                    const struct pod_machine *machine, struct pod_start *ret,
+                    const struct start_note **notes, struct err *err)
 {
     const struct json *init = json_at(pod, "spec", "initContainers");
     const struct json *main = json_at(pod, "spec", "containers");
-    struct builder b = {.arena = a, .pod = pod, .refs = refs, .machine = machine};
+    struct builder b = {.arena = a,
+                        .pod = pod,
+                        .refs = refs,
+                        .machine = machine,
+                        .notes = notes,
+                        .said_threads = true}; /* of init containers nothing is said */
     size_t n = 0, total = json_len(init) + json_len(main);
     struct container_start *list = arena_alloc(a, max_size(total, 1) * sizeof(*list));
     int rc = 0;
@@ -508,7 +553,7 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
             return rc;
     }
     b.gpus_taken = 0;
-    b.threads_note = NULL; /* init containers are not what one waits for */
+    b.said_threads = false;
     json_each (c, main) {
         rc = build_container(&b, c, false, &list[n++], err);
         if (rc != 0)
@@ -528,7 +573,6 @@ int pod_start_build(struct arena *a, const struct json *pod, const struct pod_re
         .restart = pod_restart_policy(pod),
         .owner = json_get_string(object_controller(pod), "uid", NULL),
         .attempt = pod_attempt(pod),
-        .threads_note = b.threads_note,
     };
     return 0;
 }

@@ -24,8 +24,21 @@ struct pod_ref *pod_refs(struct arena *a, const struct json *pod);
 /* Unless it is there, or has no name. */
 void pod_ref_add(struct arena *a, struct pod_ref **list, const struct kind *k, const char *name);
 
+/* What the pod's author may want to know. Strings are in the arena. */
+struct start_note {
+    const struct start_note *next;
+    const char *reason, *message;
+    bool warning;
+    bool of_job; /* the pods of a job say it once, and name the event by its subject */
+    const char *subject;
+    const char *claim; /* the object of this claim is missing; or NULL */
+};
+
+void start_note_add(struct arena *a, const struct start_note **list, const struct start_note *note);
+
 struct pod_machine {
     char *const *env;         /* the daemon's own environment */
+    const char *hidden;       /* the daemon's own folder, when containers are not to see it */
     const char *host_address; /* put in place of Service names where pods cannot resolve them; NULL:
                                  they can */
     bool has_gpus;
@@ -43,6 +56,6 @@ struct pod_machine {
  * a folder of their own. */
 int pod_start_build(struct arena *a, const struct json *pod, const struct pod_ref *refs,
                     const struct pod_machine *machine, struct pod_start *ret,
-                    struct err *err) must_check;
+                    const struct start_note **notes, struct err *err) must_check;
 
 #endif

@@ -2,8 +2,8 @@
  * pod_messages.c - see pod_messages.h.
  *
  * Every container has one, so it must cost next to nothing and never be what a pod fails of: the
- * default path is mounted only onto a file that is there. Root makes that file, empty; otherwise a
- * shadow of all of /dev would be needed, in which devices that appear later are missing. A path of
+ * default path is mounted only in a /dev of the container's own or onto a file that is there, which
+ * root makes, empty: otherwise a shadow of all of /dev would be needed. A path of
  * the user's own is mounted like any volume.
  */
 #include "agent/pod_messages.h"
@@ -71,7 +71,9 @@ static bool wants_mount(const struct container_start *c)
 {
     if (is_taken(c) || c->mounts_len >= POD_MOUNTS_LIMIT)
         return false;
-    return strcmp(c->message_path, MESSAGE_DEFAULT_PATH) != 0 || default_is_there();
+    if (strcmp(c->message_path, MESSAGE_DEFAULT_PATH) != 0)
+        return true;
+    return (c->hidden && !c->rights.privileged) || default_is_there(); /* with a /dev of its own */
 }
 
 static void add_mount(struct arena *a, struct container_start *c)

@@ -13,6 +13,7 @@
 #include "agent/pod_events.h"
 #include "agent/pod_status.h"
 #include "agent/pod_token.h"
+#include "agent/rights.h"
 #include "agent/scratch.h"
 #include "agent/volumes.h"
 #include "api/object.h"
@@ -291,12 +292,31 @@ static int prepare_hosts(struct pod_work *w, const char *hostname, const char **
     return rc;
 }
 
-static void say_of_volumes(struct pod_work *w, const struct json *pod, struct arena *arena,
-                           const struct volume_note *notes)
+/* Named by its owner: a job's pods say it once. */
+static void say_once_per_job(struct pod_work *w, const struct json *pod, struct arena *arena,
+                             const char *type, const char *subject, const char *reason,
+                             const char *message)
+{
+    const struct json *owner = object_controller(pod);
+
+    say(w, pod,
+        arena_printf(arena, "%s.%s-%.8s", json_get_string(owner, "name", w->name), subject,
+                     json_get_string(owner, "uid", w->uid)),
+        type, reason, message);
+}
+
+/* Said again after a restart of the daemon, it is there already. */
+static void say_notes(struct pod_work *w, const struct json *pod, struct arena *arena,
+                      const struct start_note *notes)
 {
     for (unsigned n = 0; notes; notes = notes->next, n++) {
-        say(w, pod, arena_printf(arena, "%s.volume-%u-%.8s", w->name, n, w->uid), "Normal",
-            notes->reason, notes->message);
+        const char *type = notes->warning ? "Warning" : "Normal";
+
+        if (notes->of_job)
+            say_once_per_job(w, pod, arena, type, notes->subject, notes->reason, notes->message);
+        else
+            say(w, pod, arena_printf(arena, "%s.note-%u-%.8s", w->name, n, w->uid), type,
+                notes->reason, notes->message);
         if (notes->claim)
             claims_create(w->agent->claims, w->ns, notes->claim);
     }
@@ -304,7 +324,7 @@ static void say_of_volumes(struct pod_work *w, const struct json *pod, struct ar
 
 static int prepare_volumes(struct pod_work *w, const struct json *pod, struct arena *arena,
                            const struct pod_machine *machine, struct pod_start *start,
-                           struct err *err)
+                           const struct start_note **notes, struct err *err)
 {
     struct volume_places places = {.claims = w->agent->claims,
                                    .scratch = w->agent->scratch,
@@ -313,23 +333,7 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
                                    .token = machine->token,
                                    .ca_pem = machine->ca_pem,
                                    .start = w->agent->start};
-    const struct volume_note *notes = NULL;
-    int rc = volumes_prepare(arena, pod, w->refs, &places, start, &notes, err);
-
-    say_of_volumes(w, pod, arena, notes);
-    return rc;
-}
-
-/* Named by its owner: a job's pods say it once. */
-static void say_once_per_job(struct pod_work *w, const struct json *pod, struct arena *arena,
-                             const char *subject, const char *reason, const char *message)
-{
-    const struct json *owner = object_controller(pod);
-
-    say(w, pod,
-        arena_printf(arena, "%s.%s-%.8s", json_get_string(owner, "name", w->name), subject,
-                     json_get_string(owner, "uid", w->uid)),
-        "Normal", reason, message);
+    return volumes_prepare(arena, pod, w->refs, &places, start, notes, err);
 }
 
 static bool count_replica(void *arg, const struct json *pod)
@@ -352,6 +356,21 @@ static int64_t replicas_here(const struct agent *a, const struct json *pod)
     return max_i64(n, gang ? strtoll(gang, NULL, 10) : 0);
 }
 
+/* Root's pods are root: without mounts nothing keeps them from the daemon's files. */
+static void add_not_contained(const struct start_note **notes, struct arena *arena, const char *why)
+{
+    start_note_add(arena, notes,
+                   &(struct start_note){
+                       .reason = "NotContained",
+                       .warning = true,
+                       .of_job = true,
+                       .subject = "contained",
+                       .message = arena_printf(arena,
+                                               "The pod sees muster's own folder and all of the "
+                                               "machine's devices and kernel settings: %s",
+                                               why)});
+}
+
 static int build_and_start(struct pod_work *w, const struct json *pod, struct arena *arena,
                            struct err *err)
 {
@@ -359,10 +378,12 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
     bool mounts = a->runtime->ops->has_mounts(a->runtime);
     struct pod_machine machine = {
         .env = environ,
+        .hidden = geteuid() == 0 && mounts ? a->folder : NULL,
         .host_address = mounts ? NULL : HOST_ADDRESS,
         .has_gpus = a->machine.gpus > 0,
         .users = {.uid = geteuid(),
                   .gid = getegid(),
+                  .capabilities = rights_own_capabilities(),
                   .obstacle = mounts ? NULL : mounts_obstacle(),
                   .find_user = identity_find_user},
         .exe = a->exe,
@@ -372,17 +393,19 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
         .allocatable = {.cpu_milli = a->machine.cpu_milli, .memory_bytes = a->machine.memory_bytes},
         .open_files = descriptors_before(),
         .replicas = replicas_here(a, pod)};
+    const struct start_note *notes = NULL;
     struct pod_start start;
-    int rc = pod_start_build(arena, pod, w->refs, &machine, &start, err);
+    int rc = pod_start_build(arena, pod, w->refs, &machine, &start, &notes, err);
 
     if (rc == 0 && mounts)
         rc = prepare_hosts(w, start.hostname, &start.hosts_path, err);
     if (rc == 0)
-        rc = prepare_volumes(w, pod, arena, &machine, &start, err);
+        rc = prepare_volumes(w, pod, arena, &machine, &start, &notes, err);
     if (rc == 0)
         rc = a->runtime->ops->start(a->runtime, &start, err);
-    if (rc == 0 && start.threads_note)
-        say_once_per_job(w, pod, arena, "threads", "ThreadsSet", start.threads_note);
+    if (rc == 0 && geteuid() == 0 && !mounts)
+        add_not_contained(&notes, arena, machine.users.obstacle);
+    say_notes(w, pod, arena, notes);
     return rc;
 }
 
@@ -433,7 +456,7 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
             say(w, pod, NULL, "Warning", "ServiceNotFound",
                 "The Service named by MASTER_ADDR did not appear; started without it");
         say_once_per_job(
-            w, pod, &arena, "image", "ImageNotPulled",
+            w, pod, &arena, "Normal", "image", "ImageNotPulled",
             "The image is not pulled: the program runs with this machine's own software");
         say_unlimited(w, pod, &arena);
         arena_release(&arena);

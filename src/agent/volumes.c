@@ -28,7 +28,7 @@ struct volume {
     const char *name;
     const char *source;
     const char *claim; /* NULL: it is none */
-    bool read_only;
+    bool read_only, host_path;
 };
 
 struct preparation {
@@ -42,23 +42,12 @@ struct preparation {
     struct volume *volumes;
     size_t volumes_len;
     struct pod_memory *memory;
-    const struct volume_note *notes;
+    const struct start_note **notes;
 };
 
 static int no_memory(struct err *err)
 {
     return err_set(err, ERR_INTERNAL, "out of memory");
-}
-
-static void note(struct preparation *p, const char *reason, const char *claim, const char *message)
-{
-    struct volume_note *n = arena_alloc(p->arena, sizeof(*n));
-
-    if (!n)
-        return;
-    *n = (struct volume_note){
-        .next = p->notes, .reason = reason, .message = message, .claim = claim};
-    p->notes = n;
 }
 
 static const char *own_path(const struct preparation *p, const char *name)
@@ -141,6 +130,7 @@ static int prepare_host_path(struct preparation *p, const struct json *source, s
 
     (void)p;
     v->source = path;
+    v->host_path = true;
     if (path[0] != '/' || (path[1] && !volume_path_is_safe(path + 1)))
         return err_set(err, ERR_INVALID, "hostPath.path \"%s\" must be absolute, without ..", path);
     for (size_t i = 0; i < ELEMS(host_types); i++)
@@ -167,11 +157,15 @@ static int prepare_claim(struct preparation *p, const struct json *source, struc
     v->claim = name;
     v->read_only = json_get_bool(source, "readOnly", false);
     if (rc == 0 && !claim)
-        note(p, "ClaimCreated", name,
-             arena_printf(p->arena,
-                          "PersistentVolumeClaim \"%s\" was not there and has been made; its files "
-                          "are in %s",
-                          name, v->source));
+        start_note_add(
+            p->arena, p->notes,
+            &(struct start_note){
+                .reason = "ClaimCreated",
+                .claim = name,
+                .message = arena_printf(p->arena,
+                                        "PersistentVolumeClaim \"%s\" was not there and has been "
+                                        "made; its files are in %s",
+                                        name, v->source)});
     return rc;
 }
 
@@ -350,6 +344,7 @@ static int build_mount(const struct preparation *p, const struct json *spec,
                                         .sub_path = sub_path,
                                         .target = target,
                                         .volume = name,
+                                        .host_path = v->host_path,
                                         .read_only = v->read_only ||
                                                      json_get_bool(spec, "readOnly", false)};
     if (rc == 0 && v->claim)
@@ -468,18 +463,18 @@ static int make_folders(struct preparation *p, struct err *err)
 
 int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_ref *refs,
                     const struct volume_places *places, struct pod_start *start,
-                    const struct volume_note **ret_notes, struct err *err)
+                    const struct start_note **notes, struct err *err)
 {
     struct preparation p = {.arena = a,
                             .pod = pod,
                             .refs = refs,
                             .places = places,
                             .start = start,
+                            .notes = notes,
                             .group = identity_volume_group(pod, places->machine)};
     struct volume account = {.name = ACCOUNT_VOLUME};
     int rc;
 
-    *ret_notes = NULL;
     rc = make_folders(&p, err);
     if (rc == 0)
         rc = places->obstacle ? refuse_mounts(&p, err) : prepare_all(&p, err);
@@ -492,6 +487,5 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
                                    err);
     if (rc == 0)
         rc = pod_messages_prepare(a, p.folder, !places->obstacle, start, err);
-    *ret_notes = p.notes;
     return rc;
 }

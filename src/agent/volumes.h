@@ -21,13 +21,6 @@ struct volume_places {
     const char *start;  /* an empty folder: where programs start that do not say where */
 };
 
-/* What the pod's author may want to know. Strings are in the arena. */
-struct volume_note {
-    const struct volume_note *next;
-    const char *reason, *message;
-    const char *claim; /* the object of this claim is missing; or NULL */
-};
-
 /* What volumes need of the API: adds to list, each object once. */
 void volumes_add_refs(struct arena *a, const struct json *pod, struct pod_ref **list);
 
@@ -42,6 +35,6 @@ void container_mount_add(struct arena *a, struct container_start *c,
  */
 int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_ref *refs,
                     const struct volume_places *places, struct pod_start *start,
-                    const struct volume_note **ret_notes, struct err *err) must_check;
+                    const struct start_note **notes, struct err *err) must_check;
 
 #endif

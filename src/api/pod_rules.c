@@ -342,6 +342,26 @@ static void check_resources(const struct json *resources, const struct field_pat
 
 /* --- containers ----------------------------------------------------------------------------- */
 
+/* Rights that contradict each other. */
+static void check_security(const struct json *container, const struct field_path *parent,
+                           struct err *err)
+{
+    const struct json *security = json_get(container, "securityContext");
+    const struct json *escalation = json_get(security, "allowPrivilegeEscalation");
+    const struct field_path *at = PATH_MEMBER(parent, "securityContext");
+
+    if (json_bool(escalation, true))
+        return;
+    if (json_get_bool(security, "privileged", false))
+        problem_invalid(err, PATH_MEMBER(at, "allowPrivilegeEscalation"), escalation,
+                        "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
+    json_each (name, json_at(security, "capabilities", "add"))
+        if (json_string_is(name, "CAP_SYS_ADMIN") || json_string_is(name, "SYS_ADMIN"))
+            problem_invalid(err, PATH_MEMBER(at, "allowPrivilegeEscalation"), escalation,
+                            "cannot set `allowPrivilegeEscalation` to false and "
+                            "`capabilities.Add` CAP_SYS_ADMIN");
+}
+
 static void check_container(const struct json *spec, const struct json *container,
                             const struct field_path *at, struct err *err)
 {
@@ -354,6 +374,7 @@ static void check_container(const struct json *spec, const struct json *containe
     check_ports(container, at, err);
     check_probes(container, at, err);
     check_lifecycle(container, at, err);
+    check_security(container, at, err);
     check_resources(json_get(container, "resources"), PATH_MEMBER(at, "resources"), err);
 }
 

@@ -70,6 +70,7 @@ struct container_mount {
     const char *target;   /* absolute; need not exist on the machine, and is not made there */
     const char *volume;   /* its name, for messages */
     bool read_only;
+    bool host_path; /* of the machine as the container sees it, not as the daemon does */
 };
 
 /* A folder in memory that all containers of the pod find at path, itself a folder of the machine.
@@ -86,6 +87,16 @@ struct container_identity {
     uint32_t uid, gid;
     const uint32_t *groups;
     size_t groups_len;
+};
+
+/* What the program may do beyond what its user may. */
+struct container_rights {
+    bool privileged;       /* sees the machine's own /dev, /proc and /sys */
+    bool read_only_root;   /* but for volumes, /dev and /proc */
+    bool no_new_privs;     /* no program it executes has more rights than itself */
+    bool filtered;         /* some system calls are refused (rights.h) */
+    bool bounded;          /* false: it may have the capabilities that the daemon has */
+    uint64_t capabilities; /* the most that it may have; CAP_... are the numbers of the bits */
 };
 
 enum probe_kind { PROBE_NONE, PROBE_EXEC, PROBE_HTTP, PROBE_TCP, PROBE_SLEEP };
@@ -123,6 +134,9 @@ struct container_start {
     size_t mounts_len;
     const char *scratch; /* an empty folder to build them in; NULL: there are none */
     struct container_identity identity;
+    struct container_rights rights;
+    const char
+        *hidden; /* a folder it is not to see, and the reason to contain it at all; or NULL */
     const char *const *argv; /* NULL-terminated, at least one */
     const char *const *env;  /* "NAME=value", NULL-terminated; all there is */
     const char *cwd;
@@ -147,7 +161,6 @@ struct pod_start {
     const char *hostname;   /* NULL: name */
     const struct pod_memory *memory;
     size_t memory_len;
-    const char *threads_note; /* what its author is told of OMP_NUM_THREADS, or NULL; not kept */
 };
 
 struct runtime_ops {

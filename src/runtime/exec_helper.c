@@ -2,14 +2,14 @@
  * exec_helper.c - see exec_helper.h.
  *
  * Order matters: the folder is marked before anything runs, so that the pod's supervisor knows to
- * look for commands; files of the daemon's world are read before the pod's mounts are joined; who
- * we are changes last. All descendants are ours in the end (child subreaper).
+ * look for commands; files of the daemon's world are read before the pod's mounts are joined. We
+ * stay who we are, so that nothing in the container can look into us; the command takes the rights
+ * of the container's program (rights.h). All descendants are ours in the end (child subreaper).
  */
 #include "runtime/exec_helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -28,9 +28,7 @@
 #include "runtime/launch.h"
 #include "runtime/podfolder.h"
 #include "runtime/proc.h"
-
-#define GROUPS_LIMIT 1024
-#define STATUS_LIMIT_BYTES 16384u
+#include "runtime/rights.h"
 
 struct helper {
     struct arena arena;
@@ -100,7 +98,7 @@ static int make_command(struct helper *h, struct err *err)
     if (!c)
         return err_set(err, ERR_NOT_FOUND, "there is no container \"%s\"", container);
     h->command = *c;
-    h->command.cgroups = NULL; /* entered by us, before we become another user */
+    h->command.cgroups = NULL; /* entered by us, while we are in the daemon's world */
     rc = cgroup_enter(c->cgroups, false);
     if (rc < 0)
         return err_set(err, ERR_INTERNAL, "cannot enter the container's control group: %s",
@@ -179,69 +177,12 @@ static int join_namespaces(const struct helper *h, struct err *err)
     return 0;
 }
 
-struct identity {
-    uid_t uid;
-    gid_t gid;
-    gid_t groups[GROUPS_LIMIT];
-    size_t groups_len;
-};
-
-static void read_groups(const char *line, struct identity *id)
+/* The terminal is open already; if it cannot be given away, only opening it again by name fails. */
+static void give_terminal(const struct helper *h)
 {
-    char *end;
-
-    for (;; line = end) {
-        unsigned long g = strtoul(line, &end, 10);
-
-        if (end == line || id->groups_len == GROUPS_LIMIT)
-            return;
-        id->groups[id->groups_len++] = (gid_t)g;
-    }
-}
-
-/* Who the container's program is: effective ids and groups of /proc/PID/status. */
-static bool read_identity(pid_t pid, struct identity *id)
-{
-    char path[64], line[STATUS_LIMIT_BYTES];
-    unsigned uid = 0, gid = 0;
-    int found = 0;
-    FILE *f;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    f = fopen(path, "re");
-    while (f && fgets(line, sizeof(line), f)) {
-        found += sscanf(line, "Uid: %*u %u", &uid) == 1;
-        found += sscanf(line, "Gid: %*u %u", &gid) == 1;
-        if (strncmp(line, "Groups:", 7) == 0)
-            read_groups(line + 7, id);
-    }
-    if (f)
-        (void)fclose(f);
-    id->uid = uid;
-    id->gid = gid;
-    return found == 2;
-}
-
-/* Only root can be somebody else; an ordinary user's pods are all his own. */
-static int become_user(const struct helper *h, struct err *err)
-{
-    static struct identity id;
-
-    if (geteuid() != 0)
-        return 0;
-    if (!read_identity(h->program, &id))
-        return err_set(err, ERR_INTERNAL, "cannot tell whose the container's program is");
-    if (check_number(err) != 0)
-        return -ESRCH;
-    if (id.uid == 0 && id.gid == getegid())
-        return 0;
-    if (has_terminal(h) && fchown(0, id.uid, (gid_t)-1) != 0)
-        errno = 0; /* the terminal is open already; only opening it again by name will not work */
-    if (setgroups(id.groups_len, id.groups) != 0 || setresgid(id.gid, id.gid, id.gid) != 0 ||
-        setresuid(id.uid, id.uid, id.uid) != 0)
-        return err_set(err, ERR_INTERNAL, "cannot become user %u: %s", (unsigned)id.uid,
-                       strerror(errno));
-    return 0;
+    if (has_terminal(h) && h->command.identity.wanted && rights_can_be_others() &&
+        fchown(0, h->command.identity.uid, (gid_t)-1) != 0)
+        errno = 0;
 }
 
 /* --- its life -------------------------------------------------------------------------- */
@@ -260,12 +201,11 @@ static int prepare(struct helper *h, struct err *err)
         rc = make_command(h, err);
     if (rc == 0)
         rc = join_namespaces(h, err);
-    if (rc == 0 && chdir(h->command.cwd) != 0)
-        errno = 0; /* tried again, and told, as the user */
-    if (rc == 0)
-        rc = become_user(h, err);
     if (rc < 0)
         return rc;
+    if (chdir(h->command.cwd) != 0)
+        errno = 0; /* tried again, and told, as the user */
+    give_terminal(h);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);

@@ -16,6 +16,7 @@
 
 #include "runtime/cgroup.h"
 #include "runtime/oom.h"
+#include "runtime/rights.h"
 #include "runtime/rootfs.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -125,12 +126,12 @@ static _Noreturn void give_up(const struct plan *p, enum launch_stage stage)
     tell_failure(p, &f);
 }
 
-static void enter_rootfs(const struct plan *p)
+static void become_contained(const struct plan *p)
 {
     struct launch_failure f = {.stage = LAUNCH_STAGE_ROOTFS};
     struct err err = ERR_INIT;
 
-    if (!p->enter_rootfs || rootfs_enter(p->c, &err) == 0)
+    if ((!p->enter_rootfs || rootfs_enter(p->c, &err) == 0) && rights_take(p->c, &err) == 0)
         return;
     (void)snprintf(f.text, sizeof(f.text), "%s", err.text ? err.text : "out of memory");
     tell_failure(p, &f);
@@ -145,7 +146,7 @@ static _Noreturn void become_program(const struct plan *p)
     (void)umask(022);
     if (cgroup_enter(p->c->cgroups, p->born_in_group) != 0) /* while we are still who may */
         give_up(p, LAUNCH_STAGE_CGROUP);
-    enter_rootfs(p); /* before the line below: who becomes another user is forgotten there */
+    become_contained(p); /* before the line below: who becomes another user is forgotten there */
     if (setsid() < 0 || (p->parent && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0))
         give_up(p, LAUNCH_STAGE_SETUP);
     if (p->parent && getppid() != p->parent) /* it died before the line above */

@@ -15,7 +15,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
@@ -27,13 +26,17 @@
 #include <unistd.h>
 
 #include "loop/file.h"
+#include "runtime/contain.h"
+#include "runtime/mount_tree.h"
 #include "runtime/mounts.h"
+#include "runtime/rights.h"
 
 /* Everything in a covered folder is bound one by one. */
 #define SHADOW_ENTRIES_LIMIT 8192
 #define PATH_LIMIT 4096
 
 struct source {
+    int fd;
     int tree; /* a copy of the mount, not attached yet: what is mounted later may cover the place,
                  and a new root takes it away */
     bool is_folder;
@@ -44,6 +47,9 @@ struct view {
     struct source sources[POD_MOUNTS_LIMIT];
     uint64_t open_mounts[2 * POD_MOUNTS_LIMIT]; /* ids of mounts in which folders may be made */
     size_t open_mounts_len;
+    int covers[POD_MOUNTS_LIMIT + 2]; /* made by us, and read-only in the end */
+    size_t covers_len;
+    struct stat hidden;
     struct err *err;
 };
 
@@ -78,19 +84,20 @@ static bool is_folder(int fd)
     return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static uint64_t mount_id(int fd)
-{
-    struct statx st;
-
-    return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) == 0 && (st.stx_mask & STATX_MNT_ID)
-               ? st.stx_mnt_id
-               : 0;
-}
-
 static void allow_making(struct view *v, int fd)
 {
     if (v->open_mounts_len < ELEMS(v->open_mounts))
         v->open_mounts[v->open_mounts_len++] = mount_id(fd);
+}
+
+/* Takes the descriptor. */
+static void add_cover(struct view *v, int fd)
+{
+    allow_making(v, fd);
+    if (v->covers_len < ELEMS(v->covers))
+        v->covers[v->covers_len++] = fd;
+    else
+        (void)close(fd);
 }
 
 static bool may_make(const struct view *v, int fd)
@@ -104,22 +111,6 @@ static bool may_make(const struct view *v, int fd)
 }
 
 /* --- sources --- */
-
-/* A copy of what is mounted at fd and below it, not attached anywhere yet. */
-static int clone_tree(int fd)
-{
-    int tree = open_tree(fd, "",
-                         AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-
-    return tree < 0 ? -errno : tree;
-}
-
-static int attach(int tree, int target)
-{
-    return move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0
-               ? 0
-               : -errno;
-}
 
 static int subpath_failed(struct view *v, const struct container_mount *m, int rc)
 {
@@ -171,87 +162,60 @@ static int open_sub_path(struct view *v, const struct container_mount *m, int vo
     return fd < 0 ? subpath_failed(v, m, fd) : fd;
 }
 
-static int open_source(struct view *v, size_t i)
+static int source_failed(struct view *v, const struct container_mount *m, int rc)
+{
+    if (rc == -ENOENT && m->host_path && strncmp(m->source, "/dev/", 5) == 0)
+        return err_set(v->err, ERR_INVALID,
+                       "volume \"%s\": %s: only a privileged container gets this device", m->volume,
+                       m->source);
+    return err_set(v->err, ERR_INVALID, "volume \"%s\": %s: %s", m->volume, m->source,
+                   strerror(-rc));
+}
+
+/* The daemon's own before its folder is hidden, the machine's after it. */
+static int open_sources(struct view *v, bool host_paths)
+{
+    for (size_t i = 0; i < v->c->mounts_len; i++) {
+        const struct container_mount *m = &v->c->mounts[i];
+
+        if (m->host_path != host_paths)
+            continue;
+        v->sources[i].fd = open(m->source, O_PATH | O_CLOEXEC);
+        if (v->sources[i].fd < 0)
+            return source_failed(v, m, -errno);
+    }
+    return 0;
+}
+
+static bool is_hidden_folder(const struct view *v, int fd)
+{
+    struct stat st;
+
+    return v->c->hidden && fstat(fd, &st) == 0 && st.st_dev == v->hidden.st_dev &&
+           st.st_ino == v->hidden.st_ino;
+}
+
+static int clone_source(struct view *v, size_t i)
 {
     const struct container_mount *m = &v->c->mounts[i];
-    int fd = open(m->source, O_PATH | O_CLOEXEC), below;
+    struct source *s = &v->sources[i];
+    int below;
 
-    if (fd < 0)
-        return err_set(v->err, ERR_INVALID, "volume \"%s\": %s: %s", m->volume, m->source,
-                       strerror(errno));
     if (m->sub_path) {
-        below = open_sub_path(v, m, fd);
-        (void)close(fd);
+        below = open_sub_path(v, m, s->fd);
         if (below < 0)
             return below;
-        fd = below;
+        file_close(&s->fd);
+        s->fd = below;
     }
-    v->sources[i] = (struct source){.tree = clone_tree(fd), .is_folder = is_folder(fd)};
-    (void)close(fd);
-    if (v->sources[i].tree >= 0)
-        return 0;
-    return err_set(v->err, ERR_INTERNAL, "volume \"%s\": %s: %s", m->volume, m->source,
-                   strerror(-v->sources[i].tree));
+    if (is_hidden_folder(v, s->fd))
+        return err_set(v->err, ERR_INVALID, "volume \"%s\" is muster's own folder", m->volume);
+    s->is_folder = is_folder(s->fd);
+    s->tree = mount_clone(s->fd);
+    return s->tree < 0 ? source_failed(v, m, s->tree) : 0;
 }
 
 /* --- shadows --- */
-
-/* A folder or an empty file called name; it may be there already. O_PATH descriptor. */
-static int make_point(int dir_fd, const char *name, bool folder)
-{
-    int fd;
-
-    if (folder && mkdirat(dir_fd, name, 0755) != 0 && errno != EEXIST)
-        return -errno;
-    if (!folder) {
-        fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-        if (fd < 0)
-            return -errno;
-        (void)close(fd);
-    }
-    fd = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-static int copy_link(int from, int to, const char *name)
-{
-    char text[PATH_LIMIT];
-    ssize_t n = readlinkat(from, name, text, sizeof(text) - 1);
-
-    if (n < 0)
-        return -errno;
-    text[n] = '\0';
-    return symlinkat(text, to, name) == 0 ? 0 : -errno;
-}
-
-/* What a folder may hold that cannot be shown elsewhere: things that vanish meanwhile, other
- * people's user-space file systems. */
-static bool is_unreachable(int rc)
-{
-    return rc == -ENOENT || rc == -EACCES || rc == -ENOTCONN || rc == -ESTALE;
-}
-
-/* One entry of a covered folder, into its shadow. */
-static int copy_entry(int from, int to, const char *name)
-{
-    int fd = openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), tree = -1, point = -1, rc;
-    struct stat st;
-
-    if (fd < 0)
-        return is_unreachable(-errno) ? 0 : -errno;
-    rc = fstat(fd, &st) == 0 ? 0 : -errno;
-    if (rc == 0 && S_ISLNK(st.st_mode)) {
-        rc = copy_link(from, to, name);
-    } else if (rc == 0) {
-        tree = clone_tree(fd);
-        point = tree < 0 ? tree : make_point(to, name, S_ISDIR(st.st_mode));
-        rc = point < 0 ? point : attach(tree, point);
-    }
-    file_close(&tree);
-    file_close(&point);
-    (void)close(fd);
-    return is_unreachable(rc) ? 0 : rc;
-}
 
 static int copy_entries(int from, int to)
 {
@@ -267,7 +231,7 @@ static int copy_entries(int from, int to)
     }
     while (rc == 0 && (e = readdir(d)) != NULL)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            rc = ++n > SHADOW_ENTRIES_LIMIT ? -E2BIG : copy_entry(from, to, e->d_name);
+            rc = ++n > SHADOW_ENTRIES_LIMIT ? -E2BIG : mount_copy_entry(from, to, e->d_name, 0);
     (void)closedir(d);
     return rc;
 }
@@ -276,24 +240,10 @@ static int copy_entries(int from, int to)
 static int new_shadow(int folder_fd)
 {
     struct stat st;
-    int fs = fsopen("tmpfs", FSOPEN_CLOEXEC), fd = -1;
+    int fd = fstat(folder_fd, &st) == 0 ? mount_memory_new(st.st_mode & 07777) : -errno;
 
-    if (fs < 0)
-        return -errno;
-    if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-        fd = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    if (fd < 0 || fstat(folder_fd, &st) != 0) {
-        int rc = -errno;
-
-        file_close(&fd);
-        (void)close(fs);
-        return rc;
-    }
-    (void)close(fs);
     /* In a user namespace there may be no such owner: then it is ours. */
-    if (fchownat(fd, "", st.st_uid, st.st_gid, AT_EMPTY_PATH) != 0)
-        errno = 0;
-    if (fchmodat(fd, ".", st.st_mode & 07777, 0) != 0)
+    if (fd >= 0 && fchownat(fd, "", st.st_uid, st.st_gid, AT_EMPTY_PATH) != 0)
         errno = 0;
     return fd;
 }
@@ -324,7 +274,7 @@ static int change_root(int fd)
 static int shadow_root(struct view *v, int root_fd, int shadow)
 {
     int scratch = open(v->c->scratch, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int rc = scratch < 0 ? -errno : attach(shadow, scratch);
+    int rc = scratch < 0 ? -errno : mount_attach(shadow, scratch);
 
     file_close(&scratch);
     if (rc == 0)
@@ -353,9 +303,13 @@ static int cover(struct view *v, int folder_fd)
     if (is_root(folder_fd)) {
         rc = shadow_root(v, folder_fd, shadow);
     } else {
-        rc = attach(shadow, folder_fd);
+        rc = mount_attach(shadow, folder_fd);
         if (rc == 0)
             rc = copy_entries(folder_fd, shadow); /* the folder itself is still behind its fd */
+    }
+    if (rc == 0 && v->c->rights.read_only_root) {
+        add_cover(v, shadow);
+        return 0;
     }
     if (rc == 0)
         allow_making(v, shadow);
@@ -407,7 +361,7 @@ static int make_rest(int dir_fd, const char *rest, bool folder)
             ;
         if (!*name)
             continue;
-        below = make_point(fd, name, next != NULL || folder);
+        below = mount_point_make(fd, name, next != NULL || folder);
         (void)close(fd);
         fd = below;
     }
@@ -441,14 +395,6 @@ static int find_point(struct view *v, const char *target, bool folder)
     return made;
 }
 
-static int make_read_only(int tree)
-{
-    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
-
-    return mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) == 0 ? 0
-                                                                                           : -errno;
-}
-
 static int place(struct view *v, size_t i)
 {
     const struct container_mount *m = &v->c->mounts[i];
@@ -460,9 +406,9 @@ static int place(struct view *v, size_t i)
     else if (is_folder(point) != s->is_folder)
         rc = s->is_folder ? -ENOTDIR : -EISDIR;
     if (rc == 0 && m->read_only)
-        rc = make_read_only(s->tree);
+        rc = mount_change(s->tree, MOUNT_AND_BELOW, MOUNT_ATTR_RDONLY, 0);
     if (rc == 0)
-        rc = attach(s->tree, point);
+        rc = mount_attach(s->tree, point);
     if (rc == 0 && s->is_folder && !m->read_only)
         allow_making(v, s->tree);
     file_close(&point);
@@ -496,22 +442,121 @@ static void sort_mounts(const struct container_start *c, size_t order[])
     }
 }
 
-static int mount_all(struct view *v)
+/* Of the mounts we made ourselves: writable until the last mount point is made in them. */
+static int change_covers(struct view *v, uint64_t set, uint64_t clear)
 {
-    size_t order[POD_MOUNTS_LIMIT] = {0}, opened = 0;
     int rc = 0;
 
-    if (v->c->mounts_len > POD_MOUNTS_LIMIT)
-        return err_set(v->err, ERR_INVALID, "at most %d volumeMounts", POD_MOUNTS_LIMIT);
-    for (; opened < v->c->mounts_len && rc == 0; opened++) {
-        v->sources[opened].tree = -1;
-        rc = open_source(v, opened);
+    for (size_t i = 0; i < v->covers_len && rc == 0; i++)
+        rc = mount_change(v->covers[i], MOUNT_ALONE, set, clear);
+    return rc == 0 ? 0 : err_set(v->err, ERR_INTERNAL, "read-only mounts: %s", strerror(-rc));
+}
+
+/* Volumes are copied before the root becomes read-only, and may be written after it. */
+static int place_all(struct view *v)
+{
+    size_t order[POD_MOUNTS_LIMIT] = {0};
+    int rc = 0;
+
+    for (size_t i = 0; i < v->c->mounts_len && rc == 0; i++)
+        rc = clone_source(v, i);
+    if (rc == 0 && v->c->rights.read_only_root) {
+        rc = contain_read_only(v->err);
+        if (rc == 0)
+            rc = change_covers(v, 0, MOUNT_ATTR_RDONLY);
     }
     sort_mounts(v->c, order);
     for (size_t i = 0; i < v->c->mounts_len && rc == 0; i++)
         rc = place(v, order[i]);
-    for (size_t i = 0; i < opened; i++)
+    return rc == 0 ? change_covers(v, MOUNT_ATTR_RDONLY, 0) : rc;
+}
+
+/* Whether the machine's root has the folder that path begins with. */
+static bool begins_in_root(const char *path)
+{
+    char first[PATH_LIMIT];
+    bool missing;
+    int fd;
+
+    path += strspn(path, "/");
+    (void)snprintf(first, sizeof(first), "/%.*s", (int)strcspn(path, "/"), path);
+    fd = open_in_view(first);
+    missing = fd == -ENOENT;
+    file_close(&fd);
+    return !missing;
+}
+
+/* A new root first of all, if there is to be one: descriptors of mounts in the old one are of no
+ * use afterwards. */
+static int renew_root(struct view *v)
+{
+    int root = -1, rc = 0;
+
+    for (size_t i = 0; i < v->c->mounts_len && root < 0; i++)
+        if (!begins_in_root(v->c->mounts[i].target)) {
+            root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+            rc = root < 0 ? -errno : cover(v, root);
+        }
+    file_close(&root);
+    return rc == 0 ? 0 : err_set(v->err, ERR_INTERNAL, "cannot make a new root: %s", strerror(-rc));
+}
+
+/* --- what is not the container's --- */
+
+/* Mounts that come and go on the machine must not uncover what was covered. */
+static int detach_from_machine(struct err *err)
+{
+    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0
+               ? 0
+               : err_set(err, ERR_INTERNAL, "cannot detach from the machine's mounts: %s",
+                         strerror(errno));
+}
+
+static int contain(struct view *v)
+{
+    const struct container_start *c = v->c;
+    int rc = 0, cover = -1, dev;
+
+    if (c->hidden) {
+        if (stat(c->hidden, &v->hidden) != 0)
+            return err_set(v->err, ERR_INTERNAL, "%s: %s", c->hidden, strerror(errno));
+        rc = detach_from_machine(v->err);
+        if (rc == 0)
+            rc = cover = contain_hide(c->hidden, v->err);
+        if (rc >= 0)
+            add_cover(v, cover);
+    }
+    if (rc >= 0 && c->hidden && !c->rights.privileged) {
+        rc = dev = contain_kernel(v->err);
+        if (rc >= 0)
+            add_cover(v, dev);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+static int mount_all(struct view *v)
+{
+    int rc = 0;
+
+    if (v->c->mounts_len > POD_MOUNTS_LIMIT)
+        return err_set(v->err, ERR_INVALID, "at most %d volumeMounts", POD_MOUNTS_LIMIT);
+    for (size_t i = 0; i < v->c->mounts_len; i++)
+        v->sources[i] = (struct source){.fd = -1, .tree = -1};
+    rc = renew_root(v);
+    if (rc == 0)
+        rc = open_sources(v, false);
+    if (rc == 0)
+        rc = contain(v);
+    if (rc == 0)
+        rc = open_sources(v, true);
+    if (rc == 0)
+        rc = place_all(v);
+    for (size_t i = 0; i < v->c->mounts_len; i++) {
+        file_close(&v->sources[i].fd);
         file_close(&v->sources[i].tree);
+    }
+    for (size_t i = 0; i < v->covers_len; i++)
+        file_close(&v->covers[i]);
     return rc;
 }
 
@@ -522,26 +567,15 @@ static bool is_who_we_are(const struct container_identity *id)
     return !id->wanted || (id->uid == geteuid() && id->gid == getegid());
 }
 
-/* Root can be anybody, unless he is that only in a user namespace where there is nobody else. */
-static bool can_be_others(void)
-{
-    unsigned inside, outside, count = 0;
-    FILE *f = geteuid() == 0 ? fopen("/proc/self/uid_map", "re") : NULL;
-    bool several = f && fscanf(f, "%u %u %u", &inside, &outside, &count) == 3 && count > 1;
-
-    if (f)
-        (void)fclose(f);
-    return several;
-}
-
-/* Who can becomes somebody else; others are given another number for themselves. */
-static int separate(const struct container_start *c, bool renumber, struct err *err)
+/* Who can becomes somebody else in the end (rights.h); others are given another number for
+ * themselves. */
+static int separate(const struct container_start *c, bool renumber, bool mounts, struct err *err)
 {
     int rc = 0;
 
     if (renumber)
         rc = mounts_unshare_as(c->identity.uid, c->identity.gid, CLONE_NEWNS);
-    else if (c->mounts_len > 0 && unshare(CLONE_NEWNS) != 0)
+    else if (mounts && unshare(CLONE_NEWNS) != 0)
         rc = -errno;
     if (rc == 0)
         return 0;
@@ -552,29 +586,17 @@ static int separate(const struct container_start *c, bool renumber, struct err *
     return err_set(err, ERR_INTERNAL, "no mount namespace: %s", strerror(-rc));
 }
 
-static int become(const struct container_identity *id, struct err *err)
-{
-    if (is_who_we_are(id) && id->groups_len == 0)
-        return 0;
-    if (setgroups(id->groups_len, id->groups) != 0 || setresgid(id->gid, id->gid, id->gid) != 0 ||
-        setresuid(id->uid, id->uid, id->uid) != 0)
-        return err_set(err, ERR_INVALID, "securityContext: cannot become user %u, group %u: %s",
-                       id->uid, id->gid, strerror(errno));
-    return 0;
-}
-
 int rootfs_enter(const struct container_start *c, struct err *err)
 {
     static struct view v; /* too large for the stack of a small process */
-    bool others = c->identity.wanted && can_be_others();
-    int rc = separate(c, !others && !is_who_we_are(&c->identity), err);
+    bool renumber = !is_who_we_are(&c->identity) && !rights_can_be_others();
+    bool mounts = c->mounts_len > 0 || c->hidden || c->rights.read_only_root;
+    int rc = separate(c, renumber, mounts, err);
 
     v = (struct view){.c = c, .err = err};
-    if (rc == 0 && c->mounts_len > 0)
+    if (rc == 0 && mounts)
         rc = mount_all(&v);
     if (rc == 0 && chdir(c->cwd) != 0)
         errno = 0; /* tried again, and told, as the user */
-    if (rc == 0 && others)
-        rc = become(&c->identity, err);
     return rc;
 }

@@ -8,9 +8,9 @@
 
 #include "port/runtime.h"
 
-/* Moves the calling, single-threaded process into the container's mounts and makes it the
- * container's user. After it the process has no more rights than the program is to have; its root
- * may be another one. */
+/* Moves the calling, single-threaded process into the container's mounts and, if it can, its
+ * working folder; its root may be another one then. An ordinary user gets the container's number
+ * here; who can be others becomes the container's user afterwards (rights.h). */
 int rootfs_enter(const struct container_start *c, struct err *err) must_check;
 
 #endif

@@ -28,6 +28,7 @@ static void add_mounts(struct arena *a, struct json *item, const struct containe
         json_set_string(a, v, "target", m->target);
         json_set_string(a, v, "volume", m->volume);
         json_set_bool(a, v, "readOnly", m->read_only);
+        json_set_bool(a, v, "hostPath", m->host_path);
     }
 }
 
@@ -50,6 +51,7 @@ static int read_mounts(struct arena *a, const struct json *item, struct containe
             .target = json_get_string(v, "target", ""),
             .volume = json_get_string(v, "volume", ""),
             .read_only = json_get_bool(v, "readOnly", false),
+            .host_path = json_get_bool(v, "hostPath", false),
         };
     c->scratch = json_get_string(item, "scratch", NULL);
     c->mounts = mounts;
@@ -97,10 +99,38 @@ static int read_identity(struct arena *a, const struct json *item, struct contai
     return 0;
 }
 
+/* --- rights --- */
+
+static void add_rights(struct arena *a, struct json *item, const struct container_rights *r)
+{
+    struct json *v = json_make_object(a, item, "rights");
+
+    json_set_bool(a, v, "privileged", r->privileged);
+    json_set_bool(a, v, "readOnlyRoot", r->read_only_root);
+    json_set_bool(a, v, "noNewPrivs", r->no_new_privs);
+    json_set_bool(a, v, "filtered", r->filtered);
+    if (r->bounded)
+        json_set_int(a, v, "capabilities", (int64_t)r->capabilities);
+}
+
+static struct container_rights read_rights(const struct json *item)
+{
+    const struct json *v = json_get(item, "rights"), *capabilities = json_get(v, "capabilities");
+
+    return (struct container_rights){.privileged = json_get_bool(v, "privileged", false),
+                                     .read_only_root = json_get_bool(v, "readOnlyRoot", false),
+                                     .no_new_privs = json_get_bool(v, "noNewPrivs", false),
+                                     .filtered = json_get_bool(v, "filtered", false),
+                                     .bounded = capabilities != NULL,
+                                     .capabilities = (uint64_t)json_int(capabilities, 0)};
+}
+
 void start_json_add_container(struct arena *a, struct json *item, const struct container_start *c)
 {
     add_mounts(a, item, c);
     add_identity(a, item, &c->identity);
+    add_rights(a, item, &c->rights);
+    json_set_string(a, item, "hidden", c->hidden);
     json_set_int(a, item, "openFiles", c->open_files);
 }
 
@@ -109,6 +139,8 @@ int start_json_read_container(struct arena *a, const struct json *item, struct c
 {
     int rc = read_mounts(a, item, c, err);
 
+    c->rights = read_rights(item);
+    c->hidden = json_get_string(item, "hidden", NULL);
     c->open_files = json_get_int(item, "openFiles", 0);
     return rc != 0 ? rc : read_identity(a, item, &c->identity, err);
 }

@@ -68,7 +68,7 @@ class Usage:
             pathlib.Path(binary).write_text(f"#!/bin/sh\nexec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups "
                                             f"--bounding-set -all {binary}-binary \"$@\"\n")
             os.chmod(binary, 0o755)
-            os.chown(cls.daemon.folder, NOBODY, NOBODY)
+            cls.daemon.give_to(NOBODY)
             cls.daemon.environment["HOME"] = cls.daemon.folder
             patch = unittest.mock.patch.object(harness, "BIN", binary)
             patch.start()

@@ -36,12 +36,12 @@ class WithoutDaemon(unittest.TestCase):
         self.check(["controller"], 2, "error: --kubeconfig says where the API server is, and is needed\n")
 
     def test_not_up(self):
-        wanted = f"error: muster is not up (data folder {self.daemon.folder})\n  hint: start it with: muster up --detach\n"
+        wanted = f"error: muster is not up (data folder {self.daemon.data})\n  hint: start it with: muster up --detach\n"
         path = os.path.join(self.daemon.folder, "job.json")
         pathlib.Path(path).write_text(json.dumps(job("x", ["true"])))
         for arguments in (["ps"], ["logs", "x"], ["rm", "x"], ["run", path]):
             self.check(arguments, 1, wanted)
-        self.check(["down"], 5, f"error: muster is not up (data folder {self.daemon.folder})\n")
+        self.check(["down"], 5, f"error: muster is not up (data folder {self.daemon.data})\n")
 
     def test_help(self):
         for arguments in (["help"], ["-h"], [], ["--help"]):
@@ -85,7 +85,7 @@ class Up(unittest.TestCase):
     def test_detach(self):
         done = self.up()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        folder = pathlib.Path(self.daemon.folder)
+        folder = pathlib.Path(self.daemon.data)
         lines = done.stdout.splitlines()
         self.assertRegex(lines[0], r"^muster \S+ is up at https://127\.0\.0\.1:\d+$")
         self.assertIn(f"export KUBECONFIG={folder}/kubeconfig", lines[1])
@@ -112,7 +112,7 @@ class Up(unittest.TestCase):
 
     def test_token_stays_and_kubeconfig_follows_the_address(self):
         self.up()
-        folder = pathlib.Path(self.daemon.folder)
+        folder = pathlib.Path(self.daemon.data)
         token, first = (folder / "token").read_text(), (folder / "kubeconfig").read_text()
         port = int((folder / "muster.pid").read_text().rsplit(":", 1)[1])
         self.daemon.cli("down")

@@ -53,17 +53,29 @@ def job(name, command, replicas=4, restart="Never", cpu="10m", memory="8Mi", run
 
 
 class Daemon:
-    """One data folder and, most of the time, one `muster up` on it."""
+    """One data folder and, most of the time, one `muster up` on it. Pods of root do not see the data folder: what they
+    share with a test is in the folder around it, in which the names of the data folder's own files lead there."""
+
+    OWN = ("hosts", "kubeconfig", "logs", "muster.db", "muster.log", "muster.pid", "pods", "pods.cgroups", "pods.samples",
+           "scratch", "token", "volumes")
 
     def __init__(self, *options, environment=None, start=True):
         self.folder = tempfile.mkdtemp(prefix="muster-e2e-")
+        self.data = os.path.join(self.folder, "data")
+        os.mkdir(self.data, 0o700)
+        for name in self.OWN:
+            os.symlink(os.path.join("data", name), os.path.join(self.folder, name))
         self.options = options
-        self.environment = dict(os.environ, MUSTER_HOME=self.folder, **(environment or {}))
+        self.environment = dict(os.environ, MUSTER_HOME=self.data, **(environment or {}))
         self.environment.pop("KUBECONFIG", None)
         self.process = self.port = self.token = None
         self.others = []
         if start:
             self.start()
+
+    def give_to(self, uid):
+        for path in (self.folder, self.data):
+            os.chown(path, uid, uid)
 
     # --- processes
 
@@ -182,7 +194,7 @@ class Daemon:
     def output_files(self):
         """What muster's own processes have said: daemons, clients, supervisors."""
         folder = pathlib.Path(self.folder)
-        return [*folder.glob("*.txt"), *folder.glob("muster.log"), *folder.glob("**/.supervisor.log")]
+        return [*folder.glob("*.txt"), *folder.glob("muster.log"), *folder.glob("data/**/.supervisor.log")]
 
     def pod_processes(self, uid=None, container=False):
         """{pid: command line} of what runs for this data folder's pods, supervisors included."""

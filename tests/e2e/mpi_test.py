@@ -280,7 +280,7 @@ class ThreeProcesses(Mpi, DaemonTest):
         super().setUpClass()
         kubeconfig = os.path.join(cls.daemon.folder, "kubeconfig")
         cls.daemon.spawn("controller", "--kubeconfig", kubeconfig)
-        cls.daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", cls.daemon.folder)
+        cls.daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", cls.daemon.data)
         cls.daemon.wait_for(harness.NODES, lambda nodes: nodes, "a node to appear")
 
     def tearDown(self):

@@ -30,7 +30,7 @@ class Budget(DaemonTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.kubeconfig = pathlib.Path(cls.daemon.folder, "kubeconfig")
-        cls.daemon.spawn("node", "--kubeconfig", str(cls.kubeconfig), "--dir", cls.daemon.folder)
+        cls.daemon.spawn("node", "--kubeconfig", str(cls.kubeconfig), "--dir", cls.daemon.data)
         cls.daemon.wait_for(harness.NODES, lambda nodes: nodes, "a node to appear")
 
     def setUp(self):

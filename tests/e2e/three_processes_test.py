@@ -22,7 +22,7 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
         super().setUpClass()
         kubeconfig = os.path.join(cls.daemon.folder, "kubeconfig")
         cls.controller = cls.daemon.spawn("controller", "--kubeconfig", kubeconfig)
-        cls.node = cls.daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", cls.daemon.folder)
+        cls.node = cls.daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", cls.daemon.data)
         cls.daemon.wait_for(harness.NODES, lambda nodes: nodes, "a node to appear")
 
     def test_killed_replica_is_replaced_alone(self):
@@ -59,7 +59,7 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
             process.wait()
         self.assertEqual(daemon.pod_processes(container=True), processes)
         type(self).controller = daemon.spawn("controller", "--kubeconfig", kubeconfig)
-        type(self).node = daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", daemon.folder)
+        type(self).node = daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", daemon.data)
         daemon.create(harness.job("after", ["true"], replicas=1))
         daemon.wait_phase("after", "Succeeded")
         self.assertEqual(daemon.pod_processes(container=True), processes)

@@ -60,7 +60,9 @@ def need(condition, text, detail=""):
 class Cluster:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="muster-gpu-")
-        self.environment = dict(os.environ, MUSTER_HOME=self.folder)
+        self.data = os.path.join(self.folder, "data")  # which pods do not see
+        os.mkdir(self.data)
+        self.environment = dict(os.environ, MUSTER_HOME=self.data)
         self.log = open(os.path.join(self.folder, "daemon.txt"), "wb")
         self.process = subprocess.Popen([MUSTER, "up", "--listen", "127.0.0.1:0", "--overcommit"], env=self.environment,
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
@@ -68,8 +70,8 @@ class Cluster:
 
     def find(self):
         with contextlib.suppress(OSError, ValueError):
-            pid, address = open(os.path.join(self.folder, "muster.pid")).read().split()
-            self.token = open(os.path.join(self.folder, "token")).read().strip()
+            pid, address = open(os.path.join(self.data, "muster.pid")).read().split()
+            self.token = open(os.path.join(self.data, "token")).read().strip()
             self.url = "http://127.0.0.1:" + address.rsplit(":", 1)[1]
             return self.text("/readyz")
         return None

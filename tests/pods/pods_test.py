@@ -30,7 +30,8 @@ must come of it. To add a behaviour, add a file. Every annotation is one check:
 
 expect.root/phase and so on count for one of them only, and before those without; expect.unlimited/phase counts where
 the daemon cannot enforce limits (root may not in some containers, the others seldom may), and before all. In the file @FOLDER@ is a folder of
-the daemon's user (made below), @UID@ his number, @HOME@ his home, @DATA@ the data folder, @OPEN_FILES@ how many files
+the daemon's user (made below), @UID@ his number, @HOME@ his home, @DATA@ the data folder, which is
+@AROUND@@DATA_NAME@, @OPEN_FILES@ how many files
 the daemon may have open when it is started.
 """
 import json
@@ -67,7 +68,7 @@ class OtherDaemon(Daemon):
     def __init__(self, *options, wrapper=(), uid=0, **how):
         self.wrapper, self.uid = wrapper, uid
         super().__init__(*options, start=False, **how)
-        os.chown(self.folder, uid, uid)
+        self.give_to(uid)
         self.home = os.path.join(self.folder, "home")
         os.mkdir(self.home)
         os.chown(self.home, uid, uid)
@@ -160,7 +161,8 @@ class Pods:
         """Posts every document of the file as it is; the server reads YAML."""
         text = path.read_text()
         for name, value in (("FOLDER", cls.machine), ("UID", str(cls.uid)), ("HOME", cls.daemon.home),
-                            ("DATA", cls.daemon.folder), ("OPEN_FILES", str(OPEN_FILES))):
+                            ("DATA", cls.daemon.data), ("AROUND", os.path.dirname(cls.daemon.folder)),
+                            ("DATA_NAME", cls.daemon.data[len(os.path.dirname(cls.daemon.folder)):]), ("OPEN_FILES", str(OPEN_FILES))):
             text = text.replace(f"@{name}@", value)
         for document in re.split(r"^---$", text, flags=re.MULTILINE):
             kind = re.search(r"^kind: *(\w+)", document, re.MULTILINE).group(1)
@@ -329,17 +331,30 @@ class AsRoot(Pods, unittest.TestCase):
         pathlib.Path(cls.mapped, "there").write_text("before\n")
         cls.options = (*Pods.options, "--volume", f"mapped={cls.mapped}", "--volume", f"other/mapped={cls.mapped}",
                        "--volume", f"other/never-filled={cls.mapped}")
+        cls.mounts = []
         super().setUpClass()
 
     @classmethod
+    def fill_machine(cls):
+        """Second mounts: of the folder around the data folder, and of one in it."""
+        super().fill_machine()
+        for source, name in ((os.path.dirname(cls.daemon.folder), "again"), (f"{cls.daemon.data}/pods", "pods")):
+            point = os.path.join(cls.machine, name)
+            os.mkdir(point)
+            subprocess.run(["mount", "--bind", source, point], check=True)
+            cls.mounts.append(point)
+
+    @classmethod
     def tearDownClass(cls):
+        for point in cls.mounts:
+            subprocess.run(["umount", "--lazy", point], check=True)
         super().tearDownClass()
         shutil.rmtree(cls.mapped)
 
     def test_claim_is_bound_and_says_where(self):
         claim = self.claim("tutorial")
         path = claim["metadata"]["annotations"]["muster.dev/path"]
-        self.assertEqual(path, os.path.join(self.daemon.folder, "volumes/default/tutorial"))
+        self.assertEqual(path, os.path.join(self.daemon.data, "volumes/default/tutorial"))
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o777)
         self.assertEqual(claim["status"]["capacity"], {"storage": "5Gi"})
         self.assertEqual(self.claim("unheard-of")["spec"]["accessModes"], ["ReadWriteMany"])

@@ -29,9 +29,10 @@ export const JOBS = `${BATCH}/namespaces/default/pytorchtrainingjobs`;
 export const MPI_JOBS = `${BATCH}/namespaces/default/mpijobs`;
 export const PODS = "/api/v1/namespaces/default/pods";
 
-/** One data folder and, most of the time, one `muster up` on it. */
+/** One data folder and, most of the time, one `muster up` on it. Pods do not see it, but the folder around it. */
 export class Daemon {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), "muster-console-"));
+  data = path.join(this.folder, "data");
   port = 0;
   token = "";
   loginPath = "";
@@ -40,7 +41,7 @@ export class Daemon {
   async start(...options) {
     const said = fs.openSync(path.join(this.folder, "daemon.txt"), "a");
     // A shell in a pod must not read what the machine's user has in his ~/.bashrc.
-    const env = { ...process.env, HOME: this.folder, MUSTER_HOME: this.folder, PATH: `${this.folder}/bin:${ROOT}/build/venv/bin:${process.env.PATH}` };
+    const env = { ...process.env, HOME: this.folder, MUSTER_HOME: this.data, PATH: `${this.folder}/bin:${ROOT}/build/venv/bin:${process.env.PATH}` };
     delete env.KUBECONFIG;
     this.process = spawn(BIN, ["up", "--listen", `127.0.0.1:${this.port}`, "--overcommit", ...options], { env, stdio: ["ignore", "pipe", said] });
     fs.closeSync(said);
@@ -57,7 +58,7 @@ export class Daemon {
       this.process.once("exit", (code) => reject(new Error(`muster up ended with ${code}: ${this.said()}`)));
     });
     await within(ready, "muster up to be ready");
-    this.token = fs.readFileSync(path.join(this.folder, "token"), "utf8").trim();
+    this.token = fs.readFileSync(path.join(this.data, "token"), "utf8").trim();
     return this;
   }
 

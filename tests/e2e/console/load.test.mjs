@@ -131,7 +131,7 @@ test("5,000 jobs: search, filter and scroll", async () => {
 /** The folder of a pod that is over, with its log. */
 async function logFile(name) {
   const pods = await shared.daemon.api("GET", `${PODS}?labelSelector=tensorstack.dev%2Fowner-name%3D${name}`);
-  const folder = path.join(shared.daemon.folder, "pods", pods.items[0].metadata.uid);
+  const folder = path.join(shared.daemon.data, "pods", pods.items[0].metadata.uid);
   return path.join(folder, fs.readdirSync(folder).find((one) => one.startsWith("pytorch.")));
 }
 

@@ -316,13 +316,14 @@ static void a_status_refused_with_a_conflict_is_written_again(void **state)
 
     char go[256], script[512];
 
-    (void)snprintf(go, sizeof(go), "%s/go", w->f.root);
+    (void)snprintf(go, sizeof(go), "%s.go", w->f.root); /* where the pod sees it */
     (void)snprintf(script, sizeof(script), "until [ -e %s ]; do sleep 0.05; done", go);
     put_shell(w, "p", "u1", script);
     (void)wait_phase(w, "p", "Running");
     w->api.refuse_patches = 6;
     assert_int_equal(file_make_dirs(go, 0700), 0);
     (void)wait_phase(w, "p", "Succeeded");
+    assert_int_equal(rmdir(go), 0);
     assert_int_equal(w->api.refuse_patches, 0);
 }
 

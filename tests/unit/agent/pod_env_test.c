@@ -19,6 +19,7 @@ struct fixture {
     struct arena arena;
     struct pod_machine machine;
     struct pod_start start;
+    const struct start_note *notes;
     struct err err;
 };
 
@@ -63,7 +64,7 @@ static int build(struct fixture *f, const char *containers)
 {
     const struct json *pod = pod_with(f, containers);
 
-    return pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->err);
+    return pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->notes, &f->err);
 }
 
 static const char *env(struct fixture *f, size_t container, const char *name)
@@ -165,7 +166,8 @@ static void config_maps_and_secrets_are_values(void **state)
         r->object = parse(f, r->kind == &kind_secret ? "{\"data\":{\"k\":\"aGk=\"}}"
                                                      : "{\"data\":{\"a\":\"v\"}}");
     assert_int_equal(n, 2);
-    assert_int_equal(pod_start_build(&f->arena, pod, refs, &f->machine, &f->start, &f->err), 0);
+    assert_int_equal(
+        pod_start_build(&f->arena, pod, refs, &f->machine, &f->start, &f->notes, &f->err), 0);
     assert_string_equal(env(f, 0, "P_a"), "v");
     assert_string_equal(env(f, 0, "E"), "v");
     assert_string_equal(env(f, 0, "S"), "hi");
@@ -265,10 +267,12 @@ static void threads_are_the_containers_share(void **state)
         struct fixture *f = *state;
         const struct json *pod = pod_of_job(f, cases[i].annotations, cases[i].container);
 
+        f->notes = NULL;
         f->machine.replicas = cases[i].replicas;
-        assert_int_equal(pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->err), 0);
+        assert_int_equal(
+            pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->notes, &f->err), 0);
         assert_string_equal(env(f, 0, "OMP_NUM_THREADS"), cases[i].threads);
-        assert_non_null(strstr(f->start.threads_note, cases[i].note));
+        assert_non_null(strstr(f->notes->message, cases[i].note));
     }
 }
 
@@ -278,9 +282,10 @@ static void threads_the_author_sets_are_his(void **state)
     const struct json *pod = pod_of_job(
         f, "", ",\"env\":[{\"name\":\"OMP_NUM_THREADS\",\"value\":\"9\"}]");
 
-    assert_int_equal(pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->err), 0);
+    assert_int_equal(
+        pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->notes, &f->err), 0);
     assert_string_equal(env(f, 0, "OMP_NUM_THREADS"), "9");
-    assert_null(f->start.threads_note);
+    assert_null(f->notes);
 }
 
 static void a_container_starts_where_its_job_was_read(void **state)
@@ -288,7 +293,8 @@ static void a_container_starts_where_its_job_was_read(void **state)
     struct fixture *f = *state;
     const struct json *pod = pod_of_job(f, "\"muster.dev/folder\":\"/where/it/was\"", "");
 
-    assert_int_equal(pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->err), 0);
+    assert_int_equal(
+        pod_start_build(&f->arena, pod, NULL, &f->machine, &f->start, &f->notes, &f->err), 0);
     assert_string_equal(f->start.containers[0].cwd, "/where/it/was");
 }
 
