@@ -64,6 +64,17 @@ struct process_pod {
     struct clock_timer *recheck;
     int64_t recheck_ms; /* its delay */
     bool stop_wanted;
+    struct ending *ending; /* NULL: nobody has to end it in its supervisor's place */
+};
+
+/* A pod without supervisors: what they left is looked for by a thread of the pool, because all
+ * processes of the machine are looked at. */
+struct ending {
+    struct process_pod *pod; /* NULL: it is forgotten */
+    int lock_fd;             /* held, so that nobody starts it */
+    char mark[128];
+    int exit_code;
+    const char *reason, *message; /* literals */
 };
 
 struct process_runtime {
@@ -83,6 +94,7 @@ static struct process_runtime *self_of(struct runtime *r)
 }
 
 static void look(struct process_pod *p);
+static void recheck_after(struct process_pod *p, int64_t delay_ms);
 
 static void tell(struct process_pod *p)
 {
@@ -103,6 +115,8 @@ static void drop_watch(struct loop_fd **watch, int *fd)
 
 static void pod_free(struct process_pod *p)
 {
+    if (p->ending)
+        p->ending->pod = NULL;
     notify_stop(p->notify);
     drop_watch(&p->pid_watch, &p->pid_fd);
     drop_watch(&p->spawn_watch, &p->spawn_fd);
@@ -254,21 +268,12 @@ static void state_from_start(struct process_pod *p)
     p->state.run.containers_len = start.containers_len;
 }
 
-/* Nobody is left who could write the end of this pod, so we do; under the lock, so that nobody
- * starts it either. */
-static void end_in_its_place(struct process_pod *p, int exit_code, const char *reason,
-                             const char *message)
+/* Nobody is left who could write the end of this pod, so we do. */
+static void write_end(struct process_pod *p, const struct ending *e)
 {
-    int lock_fd = pod_lock_take(p->dir_fd);
     int64_t now = clock_now_ms(loop_clock(p->owner->loop));
-    char pair[128];
     int rc;
 
-    if (lock_fd < 0)
-        return;
-    rc = pod_mark_started(p->dir_fd);
-    (void)snprintf(pair, sizeof(pair), POD_ENV_UID "=%s", p->uid);
-    proc_kill_by_env(pair, NULL);
     if (!p->state.run.known)
         state_from_start(p);
     for (size_t i = 0; i < p->state.run.containers_len; i++) {
@@ -277,18 +282,69 @@ static void end_in_its_place(struct process_pod *p, int exit_code, const char *r
         if (c->phase == CONTAINER_TERMINATED)
             continue;
         c->phase = CONTAINER_TERMINATED;
-        c->exit_code = exit_code;
-        c->reason = reason;
-        c->message = message;
+        c->exit_code = e->exit_code;
+        c->reason = e->reason;
+        c->message = e->message;
         c->finished_ms = now;
     }
     p->state.final = true;
     p->state.run.known = true;
-    if (rc == 0 || rc == -EEXIST)
-        rc = pod_record_write(p->dir_fd, &p->state, POD_SYNCED);
+    rc = pod_record_write(p->dir_fd, &p->state, POD_SYNCED);
     if (rc != 0)
         log_warn("pod %s/%s: cannot record its end: %s", p->ns, p->name, strerror(-rc));
+}
+
+static void kill_what_is_left(void *arg)
+{
+    const struct ending *e = arg;
+
+    proc_kill_by_env(e->mark, NULL);
+}
+
+static void on_nothing_left(void *arg)
+{
+    struct ending *e = arg;
+    struct process_pod *p = e->pod;
+
+    if (p)
+        write_end(p, e);
+    (void)close(e->lock_fd);
+    if (p) {
+        p->ending = NULL;
+        p->state.run.alive = false;
+        let_go(p);
+        tell(p);
+    }
+    free(e);
+}
+
+static void end_in_its_place(struct process_pod *p, int exit_code, const char *reason,
+                             const char *message)
+{
+    struct ending *e;
+    int lock_fd = pod_lock_take(p->dir_fd), rc;
+
+    if (lock_fd < 0)
+        return;
+    e = calloc(1, sizeof(*e));
+    rc = e ? pod_mark_started(p->dir_fd) : -ENOMEM;
+    if (rc == 0 || rc == -EEXIST) {
+        *e = (struct ending){.pod = p,
+                             .lock_fd = lock_fd,
+                             .exit_code = exit_code,
+                             .reason = reason,
+                             .message = message};
+        (void)snprintf(e->mark, sizeof(e->mark), POD_ENV_UID "=%s", p->uid);
+        rc = loop_work(p->owner->loop, kill_what_is_left, on_nothing_left, e);
+    }
+    if (rc == 0) {
+        p->ending = e;
+        return;
+    }
+    log_warn("pod %s/%s: cannot end it: %s", p->ns, p->name, strerror(-rc));
     (void)close(lock_fd);
+    free(e);
+    recheck_after(p, START_RECHECK_MS);
 }
 
 static void on_recheck(void *arg)
@@ -319,7 +375,7 @@ static void look(struct process_pod *p)
 {
     bool held;
 
-    if (!p->state.run.alive)
+    if (!p->state.run.alive || p->ending)
         return;
     held = pod_lock_is_held(p->dir_fd); /* before the state: what is read then is the last */
     read_state(p);

@@ -223,6 +223,52 @@ static void a_removed_pod_leaves_its_logs(void **state)
     assert_int_equal(access(path, F_OK), -1); /* it may hold secrets */
 }
 
+/* How often this thread has read; -1: the kernel does not say. */
+static long reads_so_far(void)
+{
+    FILE *file = fopen("/proc/thread-self/io", "re");
+    char line[128];
+    long reads = -1;
+
+    while (file && fgets(line, sizeof(line), file))
+        if (strncmp(line, "syscr: ", 7) == 0)
+            reads = strtol(line + 7, NULL, 10);
+    if (file)
+        (void)fclose(file);
+    return reads;
+}
+
+/* What a pod without supervisors left is looked for among all processes: not by the loop. */
+static void leftovers_are_looked_for_by_another_thread(void **state)
+{
+    enum { OTHERS = 300 };
+    struct fixture *f = *state;
+    pid_t others[OTHERS], pids[GROUP];
+    long before;
+
+    start_shell(f, "lost", "exec sleep 1000");
+    wait_running(f, "lost");
+    for (size_t i = 0; i < OTHERS; i++) {
+        others[i] = fork();
+        if (others[i] == 0) {
+            (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+            (void)pause();
+            _exit(0);
+        }
+        assert_true(others[i] > 0);
+    }
+    before = reads_so_far();
+    group_pids(f, "lost", pids);
+    kill_group(pids);
+    wait_dead(f, "lost");
+    assert_true(before < 0 || reads_so_far() - before < OTHERS);
+    for (size_t i = 0; i < OTHERS; i++) {
+        assert_int_equal(kill(others[i], SIGKILL), 0);
+        assert_int_equal(waitpid(others[i], NULL, 0), others[i]);
+    }
+    assert_string_equal(find(f, "lost")->containers[0].reason, "SupervisorLost");
+}
+
 static void a_program_that_cannot_supervise_is_told(void **state)
 {
     struct fixture *f = *state;
@@ -265,6 +311,7 @@ int main(int argc, char **argv)
         T(a_pod_is_started_once),
         T(a_pod_stopped_while_it_starts_does_not_run),
         T(a_removed_pod_leaves_its_logs),
+        T(leftovers_are_looked_for_by_another_thread),
         T(a_program_that_cannot_supervise_is_told),
         T(a_small_program_that_cannot_run_is_done_without),
     };
