@@ -23,6 +23,7 @@ import { Toasts } from "./ui/toast.tsx";
 const JobPage = lazy(() => import("./pages/job/job.tsx"));
 const CreatePage = lazy(() => import("./pages/create/create.tsx"));
 const OverviewPage = lazy(() => import("./pages/overview/overview.tsx"));
+const QueuesPage = lazy(() => import("./pages/queues/queues.tsx"));
 const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
 const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
 const OpenPage = lazy(() => import("./pages/open.tsx"));
@@ -38,6 +39,7 @@ const ROUTES: Route[] = [
   { pattern: "/jobs", page: () => <JobsPage /> },
   { pattern: "/jobs/new", page: () => <CreatePage /> },
   { pattern: "/jobs/:ns/:kind/:name/*", page: (at) => <JobPage ns={at["ns"]!} kind={at["kind"]!} name={at["name"]!} rest={at["*"] ?? ""} /> },
+  { pattern: "/queues/*", page: (at) => <QueuesPage name={at["*"] ?? ""} /> },
   { pattern: "/nodes/*", page: (at) => <NodesPage name={at["*"] ?? ""} /> },
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
   { pattern: "/tensorboard/:ns/:name/*", page: () => <OpenPage /> },
@@ -99,7 +101,7 @@ function Header() {
 }
 
 function Navigation() {
-  const entries: [string, string][] = [["/overview", tc("overview")], ["/jobs", tc("jobs")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]];
+  const entries: [string, string][] = [["/overview", tc("overview")], ["/jobs", tc("jobs")], ["/queues", tc("queues")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]];
   return (
     <nav class="side" aria-label={tc("product")}>
       {entries.map(([href, label]) => (

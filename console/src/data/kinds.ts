@@ -17,6 +17,15 @@ export const JOB_KINDS: readonly JobKind[] = [
 
 export const TENSORBOARDS = { group: "tensorstack.dev", version: "v1beta1", plural: "tensorboards" };
 
+export const QUEUES = { group: "scheduler.tensorstack.dev", version: "v1beta1", plural: "queues", namespace: "t9k-system" };
+export const POD_GROUPS = `/apis/${QUEUES.group}/${QUEUES.version}/podgroups`;
+
+/** The queues, or one of them. */
+export function queuePath(name?: string): string {
+  const all = `/apis/${QUEUES.group}/${QUEUES.version}/namespaces/${QUEUES.namespace}/${QUEUES.plural}`;
+  return name ? `${all}/${encodeURIComponent(name)}` : all;
+}
+
 export function jobKind(kind: string): JobKind | undefined {
   return JOB_KINDS.find((one) => one.kind === kind);
 }

@@ -153,6 +153,16 @@ export interface Node extends KubeObject {
   status?: { capacity?: Record<string, string>; allocatable?: Record<string, string>; conditions?: Condition[]; nodeInfo?: Record<string, string> };
 }
 
+export interface Queue extends KubeObject {
+  spec?: { priority?: number; closed?: boolean; preemptible?: boolean; maxDuration?: string; quota?: { requests?: Record<string, string> } };
+  status?: { allocated?: Record<string, string>; conditions?: Condition[] };
+}
+
+export interface PodGroup extends KubeObject {
+  spec?: { queue?: string; priority?: number; minMember?: number };
+  status?: { message?: string; reason?: string; conditions?: Condition[] };
+}
+
 export interface Status {
   kind: "Status";
   status?: string;

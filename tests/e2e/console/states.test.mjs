@@ -5,7 +5,7 @@ import { JOBS, axe, job, testNoComplaints, withConsole } from "./harness.mjs";
 
 const shared = withConsole();
 const JOB = "/jobs/default/PyTorchTrainingJob/quiet";
-const LIVE = ["/jobs", "/nodes", "/tensorboards", JOB];
+const LIVE = ["/jobs", "/queues", "/nodes", "/tensorboards", JOB];
 
 test("empty: what to do next", async () => {
   const page = await shared.browser.page(shared.daemon, { allow: [/board\/api/] }); // a job without curves has none to give

@@ -4,10 +4,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parseDocument, stringify } from "yaml";
 import { createYaml, Failure, get } from "../../data/api.ts";
-import { corePath, JOB_KINDS, jobKind, jobPath, jobsPath } from "../../data/kinds.ts";
+import { corePath, JOB_KINDS, jobKind, jobPath, jobsPath, queuePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import { session } from "../../data/session.ts";
-import type { Job, KubeObject, Node } from "../../data/types.ts";
+import type { Job, KubeObject, Node, Queue } from "../../data/types.ts";
 import { check } from "../../editor/check.ts";
 import { parsePath, pathText, type ServerProblem } from "../../editor/editor.tsx";
 import { schemaOf, type KindSchema } from "../../editor/schema.ts";
@@ -91,10 +91,11 @@ function useOffers(ns: string): { offers: NonNullable<Draft["offers"]>; nodes: N
   const claims = useLive<KubeObject>(corePath("persistentvolumeclaims", ns));
   const nodes = useLive<Node>(corePath("nodes"));
   const spaces = useLive<KubeObject>(corePath("namespaces"));
+  const queues = useLive<Queue>(queuePath());
   return useMemo(() => ({
     nodes: nodes.items,
-    offers: { claims: claims.items.map((one) => one.metadata.name), gpus: gpuKinds(nodes.items), projects: spaces.items.map((one) => one.metadata.name).filter((one) => !one.startsWith("kube-")), queues: ["default"] },
-  }), [claims.items, nodes.items, spaces.items]);
+    offers: { claims: claims.items.map((one) => one.metadata.name), gpus: gpuKinds(nodes.items), projects: spaces.items.map((one) => one.metadata.name).filter((one) => !one.startsWith("kube-")), queues: queues.items.filter((one) => !one.spec?.closed).map((one) => one.metadata.name) },
+  }), [claims.items, nodes.items, spaces.items, queues.items]);
 }
 
 function Fit(props: { job: Job; nodes: Node[] }) {

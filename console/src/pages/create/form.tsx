@@ -45,7 +45,9 @@ function Scheduler(props: { draft: Draft }) {
         </select>
       </div>
       {on ? <>
-        <TextField draft={props.draft} path={[...at, "queue"]} label={t("queue")} offers={props.draft.offers?.queues ?? []} />
+        {props.draft.offers?.queues.length
+          ? <Choice draft={props.draft} path={[...at, "queue"]} label={t("queue")} options={props.draft.offers.queues.map((one) => [one, one])} fallback="default" />
+          : <TextField draft={props.draft} path={[...at, "queue"]} label={t("queue")} />}
         <TextField draft={props.draft} path={[...at, "priority"]} label={t("priority")} number required />
       </> : null}
     </div>
