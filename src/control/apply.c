@@ -120,6 +120,8 @@ static enum verdict judge_create(const struct err *err)
 {
     if (!err)
         return VERDICT_DONE;
+    if (err->reason == ERR_NOT_FOUND) /* what it was to belong to */
+        return VERDICT_AGAIN;
     return err->reason == ERR_ALREADY_EXISTS ? VERDICT_LOOK : VERDICT_FAILED;
 }
 

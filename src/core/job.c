@@ -6,3 +6,11 @@ const struct job_kind *const job_kinds[] = {
     &job_kind_mpi,
     NULL,
 };
+
+bool job_is_kind(const struct kind *k)
+{
+    for (size_t i = 0; job_kinds[i]; i++)
+        if (job_kinds[i]->kind == k)
+            return true;
+    return false;
+}

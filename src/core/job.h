@@ -50,6 +50,8 @@ extern const struct job_kind job_kind_pytorch, job_kind_mpi;
 
 extern const struct job_kind *const job_kinds[]; /* ends with NULL */
 
+bool job_is_kind(const struct kind *k);
+
 /* What a job's PodGroup and TensorBoard are called: <job>-<hash5> */
 const char *job_child_name(struct arena *a, const struct json *job);
 

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "core/job.h"
 #include "loop/random.h"
 #include "server/internal.h"
 #include "server/machine_access.h"
@@ -102,6 +103,38 @@ static int check_absent(struct server_request *r, const char *key, const char *n
                    name);
 }
 
+/* Without reading the whole of it, which a job of many replicas would pay for with each of them. */
+static bool is_there(struct arena *a, const struct blob *b, const char *uid)
+{
+    static const char mark[] = "\"deletionTimestamp\":";
+
+    if (!memmem(b->data, b->len, uid, strlen(uid)))
+        return false;
+    return !memmem(b->data, b->len, mark, strlen(mark)) ||
+           !object_is_deleting(blob_parse(a, b, NULL));
+}
+
+/* Whoever deleted a job has seen the last of its pods: one that a controller made in the same
+ * moment would run until the garbage collector finds it. */
+static int check_owner(struct server_request *r, const struct json *pod, struct err *err)
+{
+    const struct json *owner = r->route.kind == &kind_pod ? object_controller(pod) : NULL;
+    const struct kind *k = owner ? kind_of_object(owner) : NULL;
+    const char *name = json_get_string(owner, "name", ""), *key;
+    const struct store_item *item;
+
+    if (!job_is_kind(k))
+        return 0;
+    key = object_key(r->arena, k, r->route.ns, name);
+    item = key ? store_head(server_collection(r->server, k), key) : NULL;
+    if (item && is_there(r->arena, item->value, json_get_string(owner, "uid", "")))
+        return 0;
+    r->route.name = object_name(pod);
+    return err_set(err, ERR_NOT_FOUND,
+                   "pods \"%s\" is not made: %s \"%s\", which controls it, is gone",
+                   object_name(pod), k->name, name);
+}
+
 int create_object(struct server_request *r, struct json *object, struct json *managed,
                   struct err *err)
 {
@@ -124,6 +157,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (!key)
         return out_of_memory(err);
     rc = check_absent(r, key, object_name(object), err);
+    if (rc == 0)
+        rc = check_owner(r, object, err);
     if (rc == 0)
         rc = machine_access_check(r, NULL, object, err);
     if (rc == 0)

@@ -60,14 +60,6 @@ static int refuse(const struct wish *w, const char *rule, const char *text)
 
 /* --- which queue, which pods --------------------------------------------------------------- */
 
-static bool is_job(const struct kind *k)
-{
-    for (size_t i = 0; job_kinds[i]; i++)
-        if (job_kinds[i]->kind == k)
-            return true;
-    return false;
-}
-
 static const struct field_path *keep(struct arena *a, const struct field_path *at)
 {
     struct field_path *copy = arena_alloc(a, sizeof(*copy));
@@ -404,12 +396,12 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
     const struct json *queue;
     int rc;
 
-    if (!is_job(k) && k != &kind_pod && k != &kind_pod_group)
+    if (!job_is_kind(k) && k != &kind_pod && k != &kind_pod_group)
         return 0;
     /* A job's, which was looked at when the job was made. */
-    if (!is_job(k) && object_controller(object) && caller_may_everything(r->caller))
+    if (!job_is_kind(k) && object_controller(object) && caller_may_everything(r->caller))
         return 0;
-    if (is_job(k))
+    if (job_is_kind(k))
         read_job(&w);
     else if (k == &kind_pod)
         read_pod(&w);

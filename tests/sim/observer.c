@@ -158,6 +158,14 @@ static void count_restart(struct observer *o, struct job_record *j, const struct
                 new->key, (long long)spent, (long long)j->backoff_count);
 }
 
+static void check_owner(struct observer *o, const struct job_record *j, const char *key)
+{
+    const struct json *job = get_job(o, j);
+
+    if (!job || strcmp(object_uid(job), j->uid) != 0 || object_is_deleting(job))
+        violate(o->sim, "%s was made for a job that is gone", key);
+}
+
 static void pod_added(struct observer *o, const char *key, const struct json *pod)
 {
     struct pod_record *p = calloc(1, sizeof(*p));
@@ -184,6 +192,7 @@ static void pod_added(struct observer *o, const char *key, const struct json *po
     say(o->sim, "pod   %s made (%.8s, attempt %lld)", key, p->uid, (long long)p->attempt);
     if (!j)
         return;
+    check_owner(o, j, key);
     p->epoch = j->epoch;
     p->generation = j->generation;
     if (map_puts(&j->last_pod, key, p, &old) < 0)

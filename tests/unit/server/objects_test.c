@@ -525,6 +525,40 @@ static void stops_with_a_write_on_its_way(void **state)
     assert_false(a.came);
 }
 
+static void make_pod_of(struct fixture *f, const char *name, const char *uid, int code)
+{
+    char body[600];
+
+    (void)snprintf(
+        body, sizeof(body),
+        "{\"metadata\":{\"name\":\"%s\",\"ownerReferences\":[{\"apiVersion\":"
+        "\"batch.tensorstack.dev/v1beta1\",\"kind\":\"PyTorchTrainingJob\",\"name\":\"j\","
+        "\"uid\":\"%s\",\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"c\"}]}}",
+        name, uid);
+    expect(f, "POST", PODS, body, code);
+}
+
+/* The controller's cache may be a moment behind. */
+static void makes_no_pod_of_a_job_that_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "POST", JOBS, JOB("j"), 201);
+    const char *first = strdup(object_uid(a.object)), *second;
+
+    make_pod_of(f, "a", first, 201);
+    expect(f, "DELETE", JOBS "/j", NULL, 200);
+    make_pod_of(f, "b", first, 404);
+    a = expect(f, "POST", JOBS, JOB("j"), 201);
+    second = strdup(object_uid(a.object));
+    make_pod_of(f, "b", first, 404); /* another of the same name */
+    make_pod_of(f, "b", second, 201);
+    expect(f, "PATCH", JOBS "/j", "{\"metadata\":{\"finalizers\":[\"a.b/c\"]}}", 200);
+    expect(f, "DELETE", JOBS "/j", NULL, 200);
+    make_pod_of(f, "c", second, 404); /* is being deleted */
+    free((void *)(uintptr_t)first);
+    free((void *)(uintptr_t)second);
+}
+
 #define test(fn) cmocka_unit_test_setup_teardown(fn, fixture_set_up, fixture_tear_down)
 
 static void is_ready_when_what_every_cluster_has_is_there(void **state)
@@ -642,6 +676,7 @@ int main(void)
         test(keeps_status_apart),
         test(takes_patches),
         test(deletes),
+        test(makes_no_pod_of_a_job_that_is_gone),
         test(finalizers_hold_the_object),
         test(pods_get_their_grace),
         test(binds_and_evicts_pods),
