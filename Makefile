@@ -198,9 +198,10 @@ lint:
 
 bench:
 	@tools/setup.sh bench
-	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/watch_load $(B)/bench/board_files $(B)/bench/board_read
+	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/queue_cost $(B)/bench/watch_load $(B)/bench/board_files $(B)/bench/board_read
 	@bench/bench.py --binary $(B)/muster $(BENCH)
 	@$(B)/bench/cost
+	@$(B)/bench/queue_cost
 	@bench/mpi_start.py --binary $(B)/muster
 	@bench/board_bench.py --build $(B)
 
@@ -208,8 +209,8 @@ $(B)/bench/watch_load: bench/watch_load.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -o $@
 
-# What decisions cost, on the controllers' test API.
-$(B)/bench/cost: bench/cost.c $(foreach l,control $(filter-out port,$(below_control)),$(call lib,$(l)))
+# What decisions cost, on the controllers' test API; and those of the scheduler alone.
+$(B)/bench/cost $(B)/bench/queue_cost: $(B)/bench/%: bench/%.c $(foreach l,control $(filter-out port,$(below_control)),$(call lib,$(l)))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Itests/unit $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
 

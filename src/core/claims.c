@@ -8,6 +8,7 @@
 
 void claims_clear(struct ledger *l)
 {
+    l->hopeless_len = 0;
     for (size_t i = 0; i < l->ready_len; i++)
         l->ready[i]->claimed = l->ready[i]->spare = (struct resources){0};
 }

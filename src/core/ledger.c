@@ -214,8 +214,10 @@ void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64
     n->gpus_used |= m->gpus;
     resources_add(&n->used, &m->asks);
     m->ending = m->deleting || m->group->preempted;
-    if (m->ending)
+    if (m->ending) {
         resources_add(&n->ending, &m->asks);
+        l->ending++;
+    }
     if (n->ready)
         resources_add(&l->used, &m->asks);
     resources_add(&m->group->held, &m->asks);
@@ -241,8 +243,10 @@ void ledger_release(struct ledger *l, struct member *m)
     }
     m->gpus = 0;
     resources_subtract(&n->used, &m->asks);
-    if (m->ending)
+    if (m->ending) {
         resources_subtract(&n->ending, &m->asks);
+        l->ending--;
+    }
     m->ending = false;
     if (n->ready)
         resources_subtract(&l->used, &m->asks);

@@ -21,6 +21,7 @@
 #include "core/resources.h"
 
 #define GROUP_ROLES_LIMIT 16
+#define HOPELESS_LIMIT 16
 
 /* Why a group waits. */
 enum wait_reason {
@@ -155,6 +156,13 @@ struct ledger {
     size_t ready_len, ready_cap;
     bool nodes_changed, has_taints;
     struct resources total, used; /* of ready nodes */
+    int64_t ending;               /* members whose room is about to be free */
+    /* What this decision has found no room for: less is left for all who come later. */
+    struct hopeless {
+        struct resources asks;
+        int64_t count;
+    } hopeless[HOPELESS_LIMIT];
+    size_t hopeless_len;
     uint64_t rules;               /* raised when judgements may change: nodes, queues, namespaces */
     struct group *dirty;
     struct queue_entry *dirty_queues;

@@ -124,11 +124,30 @@ static const struct member *common_shape(const struct group *g)
     return first;
 }
 
+/* As much as something that did not fit before, and as often. */
+static bool is_known_hopeless(const struct ledger *l, const struct resources *asks, int64_t count)
+{
+    for (size_t i = 0; i < l->hopeless_len; i++) {
+        const struct hopeless *h = &l->hopeless[i];
+
+        if (count >= h->count && asks->cpu_milli >= h->asks.cpu_milli &&
+            asks->memory_bytes >= h->asks.memory_bytes && asks->gpus >= h->asks.gpus)
+            return true;
+    }
+    return false;
+}
+
 static bool is_hopeless(struct ledger *l, const struct group *g, int64_t count, enum room room)
 {
     const struct member *m = common_shape(g);
 
-    return m && capacity(l, &m->asks, count, room) < count;
+    if (!m || (room == ROOM_FREE && is_known_hopeless(l, &m->asks, count)))
+        return m;
+    if (capacity(l, &m->asks, count, room) >= count)
+        return false;
+    if (room == ROOM_FREE && l->hopeless_len < HOPELESS_LIMIT)
+        l->hopeless[l->hopeless_len++] = (struct hopeless){m->asks, count};
+    return true;
 }
 
 void unplace_members(struct ledger *l, struct group *g)

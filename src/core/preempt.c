@@ -198,7 +198,7 @@ bool preempt_for(struct decision *d, struct group *g, int64_t required)
 
     if (d->heads_len == CLAIMS_LIMIT)
         return false;
-    if (place_members(l, g, required, ROOM_TO_COME)) {
+    if (l->ending > 0 && place_members(l, g, required, ROOM_TO_COME)) {
         claim_places(d, g); /* it is being cleared already */
         return true;
     }

@@ -21,6 +21,7 @@ struct lane {
     struct map_node *path[LINE_DEPTH];
     int depth;
     struct group *next; /* NULL: the line ends here */
+    struct share share;
 };
 
 static void descend(struct lane *lane, struct map_node *node)
@@ -63,13 +64,13 @@ struct share queue_share(const struct ledger *l, const struct queue_entry *q)
     return most;
 }
 
-static bool goes_before(const struct ledger *l, const struct lane *a, const struct lane *b)
+static bool goes_before(const struct lane *a, const struct lane *b)
 {
     int c;
 
     if (a->queue->priority != b->queue->priority)
         return a->queue->priority > b->queue->priority;
-    c = share_compare(queue_share(l, a->queue), queue_share(l, b->queue));
+    c = share_compare(a->share, b->share);
     if (c)
         return c < 0;
     /* queues that are even go on with the group that came first */
@@ -93,6 +94,7 @@ static struct lane *open_lanes(struct decision *d, size_t *ret_len)
         lane->queue->reserved = (struct resources){0};
         if (lane->queue->line.count == 0)
             continue;
+        lane->share = queue_share(l, lane->queue);
         descend(lane, lane->queue->line.root);
         advance(lane);
         ++*ret_len;
@@ -101,14 +103,14 @@ static struct lane *open_lanes(struct decision *d, size_t *ret_len)
 }
 
 /* The lane whose group is next; lanes that end are dropped. */
-static struct lane *choose_lane(struct decision *d, struct lane *lanes, size_t *len)
+static struct lane *choose_lane(struct lane *lanes, size_t *len)
 {
     struct lane *best = NULL;
 
     for (size_t i = 0; i < *len; i++) {
         while (i < *len && !lanes[i].next)
             lanes[i] = lanes[--*len];
-        if (i < *len && (!best || goes_before(d->ledger, &lanes[i], best)))
+        if (i < *len && (!best || goes_before(&lanes[i], best)))
             best = &lanes[i];
     }
     return best;
@@ -274,12 +276,13 @@ static void walk(struct decision *d)
     size_t len, tried = 0;
     struct lane *lanes = open_lanes(d, &len), *lane;
 
-    while (tried < DEPTH_LIMIT && (lane = choose_lane(d, lanes, &len))) {
+    while (tried < DEPTH_LIMIT && (lane = choose_lane(lanes, &len))) {
         struct group *g = lane->next;
         enum wait_reason reason;
 
         advance(lane);
         reason = try(d, g);
+        lane->share = queue_share(d->ledger, lane->queue);
         note(d, g, reason);
         tried += is_in_line(reason) && d->heads_len > 0;
     }
