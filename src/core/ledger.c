@@ -695,6 +695,7 @@ struct resources group_asks(const struct group *g, int64_t members)
 /* Out of everything it is counted in; its pods take their room again. */
 static void unsettle(struct ledger *l, struct group *g)
 {
+    touch_queue(l, g->queue);
     leave_line(l, g);
     leave_running(g);
     count_pods(g, -1);

@@ -130,6 +130,7 @@ struct group {
     enum wait_reason verdict; /* that needs no look at free room; WAIT_NONE: may be tried */
     uint64_t judged_at;       /* ledger.rules when it was found */
     enum wait_reason reason;
+    uint64_t told_at; /* ledger.rules when it was told the reason */
     size_t position;                /* in line, 0: none */
     bool looked_at;                 /* in this decision */
     const struct group *taker;      /* that evicts all of it, in this decision */

@@ -157,6 +157,7 @@ void unplace_members(struct ledger *l, struct group *g)
             ledger_release(l, m);
             m->placed = false;
             g->unplaced++;
+            g->to_bind--;
         }
 }
 
@@ -174,6 +175,7 @@ bool place_members(struct ledger *l, struct group *g, int64_t count, enum room r
         ledger_hold(l, m, n, 0);
         m->placed = true;
         g->unplaced--;
+        g->to_bind++;
         left--;
     }
     if (left > 0)

@@ -258,14 +258,21 @@ static bool is_in_line(enum wait_reason reason)
     return reason == WAIT_RESOURCES || reason == WAIT_TURN || reason == WAIT_QUOTA;
 }
 
+static bool is_told_exactly(size_t position)
+{
+    return position > 0 && position <= POSITIONS_TOLD;
+}
+
 static void note(struct decision *d, struct group *g, enum wait_reason reason)
 {
     bool waits = is_in_line(reason) && group_required(g) > 0;
+    size_t before = g->position;
 
     g->position = waits ? ++d->position : 0;
-    if (reason != g->reason || g->dirty || (waits && d->position <= POSITIONS_TOLD) ||
-        g->holding > 0)
+    if (reason != g->reason || g->dirty || g->told_at != d->ledger->rules || g->holding > 0 ||
+        is_told_exactly(before) || is_told_exactly(g->position))
         decision_look_at(d, g);
+    g->told_at = d->ledger->rules;
     g->reason = reason;
     if (!d->first && reason == WAIT_RESOURCES && waits)
         d->first = g;

@@ -42,12 +42,12 @@ static struct json *condition(struct decision *d, const struct json *object, con
 
 static bool is_kept(const struct member *m)
 {
-    return m->node && !m->evicted && !m->group->taker;
+    return m->node && !m->evicted && !m->group->taker && !m->group->preempted;
 }
 
 static struct json *placement_for(struct decision *d, struct json *list, const struct member *m)
 {
-    struct json *last = list->u.list.last, *p;
+    struct json *last = list ? list->u.list.last : NULL, *p;
 
     if (last && json_string_is(json_get(last, "node"), m->node->name)) {
         struct resources asks = resources_of(json_get(last, "requests"));
@@ -68,7 +68,8 @@ static struct json *placements(struct decision *d, const struct group *g)
     struct arena *a = d->arena;
     struct json *list = json_new_array(a);
 
-    for (const struct member *m = g->first; m && list; m = m->next) {
+    map_for_each (node, &g->by_name) {
+        const struct member *m = node->value;
         struct json *p = is_kept(m) ? placement_for(d, list, m) : NULL;
 
         if (!p)
@@ -122,6 +123,8 @@ static const char *words_with_past(struct decision *d, const struct group *g,
                            ? ""
                            : json_get_string(object_condition(object, "Preempted"), "message", "");
 
+    if (!now || !past)
+        return ""; /* out of memory: the plan is not carried out */
     if (!*past || !*now)
         return *past ? past : now;
     return arena_printf(d->arena, "%s; %s", now, past);

@@ -7,11 +7,12 @@
 #include "world.h"
 
 #define CLUSTER_OBJECTS 512
+#define LOOKS_TO_REST 3 /* a plan, the counts it changes, and who is told of them */
 
 enum cluster_set { PODS, NODES, GROUPS, QUEUES, NAMESPACES, CLUSTER_SETS };
 
 struct cluster {
-    struct arena arena;
+    struct arena arena, plans; /* plans: of the last decision */
     struct ledger *ledger;
     struct json *items[CLUSTER_SETS][CLUSTER_OBJECTS];
     bool touched[CLUSTER_SETS][CLUSTER_OBJECTS];
@@ -94,12 +95,14 @@ static inline void cluster_init(struct cluster *c)
 {
     *c = (struct cluster){.now_ms = WORLD_START_MS};
     arena_init(&c->arena, WORLD_LIMIT_BYTES);
+    arena_init(&c->plans, WORLD_LIMIT_BYTES);
 }
 
 static inline void cluster_release(struct cluster *c)
 {
     ledger_free(c->ledger);
     arena_release(&c->arena);
+    arena_release(&c->plans);
 }
 
 static inline struct json *cluster_add(struct cluster *c, enum cluster_set set, const char *text)
@@ -331,24 +334,34 @@ static inline void cluster_apply(struct cluster *c, const struct plan_step *step
 static inline void look(struct cluster *c, struct plan *plan)
 {
     cluster_feed(c);
-    plan_init(plan, &c->arena);
+    arena_reset(&c->plans);
+    plan_init(plan, &c->plans);
     schedule(c->ledger, c->now_ms, plan);
-    assert_false(arena_failed(&c->arena));
+    assert_false(arena_failed(&c->arena) || arena_failed(&c->plans));
     assert_false(c->ledger->broken);
 }
 
 /* One look, carried out; the next must have nothing to add, nor one from scratch. Returns the
  * number of binds. */
-static inline void cluster_expect_rest(const struct plan *plan, const char *who)
+static inline void cluster_expect_rest(struct cluster *c, const struct plan *plan, const char *who)
 {
+    const struct plan_step *s = plan->first;
     struct buf out = BUF_INIT(1u << 20);
+    const struct json *there;
 
-    if (plan_is_empty(plan))
+    while (s && s->op == PLAN_EVENT)
+        s = s->next;
+    if (!s)
         return;
-    if (plan->first->object)
-        json_write_pretty(&out, plan->first->object);
-    fail_msg("%s: %s %s %s", who, plan->first->kind->name, plan->first->name,
-             out.data ? out.data : "");
+    there = cluster_find(c, s->kind, s->ns ? s->ns : "",
+                         s->name ? s->name : object_name(s->object));
+    json_write(&out, json_get(s->object, "status"));
+    buf_adds(&out, "\nfor\n");
+    json_write(&out, json_get(there, "status"));
+    print_message("%s: %s %s %s\n", who, s->kind->name, s->name ? s->name : "",
+                  out.data ? out.data : "");
+    buf_release(&out);
+    fail();
 }
 
 static inline int settle(struct cluster *c)
@@ -357,22 +370,21 @@ static inline int settle(struct cluster *c)
     struct plan plan;
     int binds = 0;
 
-    look(c, &plan);
-    for (const struct plan_step *s = plan.first; s; s = s->next) {
-        binds += s->op == PLAN_BIND;
-        cluster_apply(c, s);
+    for (int looks = 0; looks < LOOKS_TO_REST; looks++) {
+        look(c, &plan);
+        for (const struct plan_step *s = plan.first; s; s = s->next) {
+            binds += s->op == PLAN_BIND;
+            cluster_apply(c, s);
+        }
     }
     look(c, &plan);
-    for (const struct plan_step *s = plan.first; s; s = s->next)
-        if (s->op != PLAN_EVENT)
-            cluster_apply(c, s); /* counts of pods that were bound, and the like */
-    look(c, &plan);
-    cluster_expect_rest(&plan, "does not come to rest");
+    cluster_expect_rest(c, &plan, "does not come to rest");
     fresh = cluster_ledger(c);
-    plan_init(&plan, &c->arena);
+    arena_reset(&c->plans);
+    plan_init(&plan, &c->plans);
     schedule(fresh, c->now_ms, &plan);
     ledger_free(fresh);
-    cluster_expect_rest(&plan, "a ledger made anew disagrees");
+    cluster_expect_rest(c, &plan, "a ledger made anew disagrees");
     return binds;
 }
 

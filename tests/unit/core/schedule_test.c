@@ -1130,6 +1130,34 @@ static void nodes_are_filled_or_spread_as_configured(void **state)
     cluster_release(&c);
 }
 
+static void without_memory_nothing_is_decided(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 8, 2);
+    add_queue(&c, "high", "'priority':5");
+    add_pod(&c, "", "x", 9, 1, "{'cpu':'4'}");
+    assert_int_equal(settle(&c), 1);
+    add_pod(&c, "a", "a-0", 9, 2, "{'cpu':'1','nvidia.com/gpu':1}");
+    add_pod(&c, "a", "a-1", 9, 2, "{'cpu':'1','nvidia.com/gpu':1}");
+    add_pod(&c, "b", "b", 8, 1, "{'cpu':'5'}");
+    add_job(&c, "h", "high", 1, 1, 1, "");
+    for (size_t limit = 0; limit < 300000; limit += 500) {
+        struct arena a = ARENA_INIT(limit);
+        struct ledger *l = cluster_ledger(&c);
+        struct plan plan;
+
+        plan_init(&plan, &a);
+        schedule(l, c.now_ms, &plan);
+        ledger_free(l);
+        arena_release(&a);
+    }
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1178,6 +1206,7 @@ int main(void)
         cmocka_unit_test(overcommit_can_still_be_too_little),
         cmocka_unit_test(conditions_of_others_are_kept),
         cmocka_unit_test(events_are_told_once),
+        cmocka_unit_test(without_memory_nothing_is_decided),
     };
 
     return cmocka_run_group_tests_name("core schedule", tests, NULL, NULL);
