@@ -31,12 +31,14 @@ class Tab:
     """A WebSocket client: what a browser does, without the browser. receive_bytes: how much the kernel takes for it."""
     path = PATH
 
-    def __init__(self, port, receive_bytes=None, **headers):
+    def __init__(self, port, receive_bytes=None, tls=None, **headers):
         self.socket = socket.socket()
         if receive_bytes:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self.socket.settimeout(harness.PATIENCE)
         self.socket.connect(("127.0.0.1", port))
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="127.0.0.1")
         self.data, self.next_id = b"", 1
         self.shake(port, headers)
 
@@ -119,11 +121,14 @@ class Tab:
 
 
 class Stream(harness.WithDaemon):
+    tls = False
+
     def tearDown(self):
         self.daemon.call("DELETE", MAPS)
 
     def tab(self, token=None, **how):
-        tab = Tab(self.daemon.port, **{"Authorization": f"Bearer {token or self.daemon.token}", **how})
+        tab = Tab(self.daemon.port, tls=self.daemon.tls_context() if self.tls else None,
+                  **{"Authorization": f"Bearer {token or self.daemon.token}", **how})
         self.addCleanup(tab.close)
         return tab
 
@@ -352,6 +357,13 @@ class Stream(harness.WithDaemon):
         self.addCleanup(tab.close)
         tab.begin("watch", "/api/v1/namespaces", **{"from": "1"})  # the history outlives the daemon
         self.assertEqual(tab.next()["t"], "event")
+
+
+class StreamOverTls(Stream):
+    """What an upgraded connection does: it changes, it waits, it makes others wait. The rest does not see TLS."""
+    tls = True
+    test_so_many_tabs_and_no_more = test_so_many_subscriptions_and_no_more = test_tabs_end_with_the_daemon = None
+    test_who_may_not = test_what_is_no_cursor_is_not_used = test_a_service_account_sees_what_it_may = None
 
 
 if __name__ == "__main__":
