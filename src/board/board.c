@@ -32,6 +32,7 @@ struct run_files {
 
 struct root {
     char *base, *relative, *name, *outside;
+    bool trusted;
     enum folder_scope scope;
 };
 
@@ -54,9 +55,15 @@ static bool copy_root(struct root *to, const struct board_root *from)
     *to = (struct root){.base = strdup(from->base),
                         .relative = strdup(from->relative),
                         .name = strdup(from->name),
-                        .outside = from->outside ? strdup(from->outside) : NULL,
+                        .outside = from->fence.path ? strdup(from->fence.path) : NULL,
+                        .trusted = from->fence.trusted_base,
                         .scope = from->scope};
-    return to->base && to->relative && to->name && (to->outside || !from->outside);
+    return to->base && to->relative && to->name && (to->outside || !from->fence.path);
+}
+
+static struct folder_fence fence_of(const struct root *root)
+{
+    return (struct folder_fence){.path = root->outside, .trusted_base = root->trusted};
 }
 
 struct board *board_new(const struct board_options *o)
@@ -244,10 +251,10 @@ int board_look(struct board *b, struct err *err)
     for (size_t i = 0; i < b->roots_len; i++) {
         const struct root *root = &b->roots[i];
         struct look l = {.board = b, .root = root};
-        int fd = folder_open(root->base, root->relative, root->outside);
+        int fd = folder_open(root->base, root->relative, fence_of(root));
 
         if (fd >= 0) {
-            if (!folder_walk(fd, root->scope, found, &l))
+            if (!folder_walk(fd, root->scope, fence_of(root), found, &l))
                 b->limited = true;
             (void)close(fd);
         } else if (fd != -ENOENT && result == 0) {
@@ -268,7 +275,7 @@ int board_look(struct board *b, struct err *err)
 static int open_file(const struct run_files *f, const struct log_file *file)
 {
     char path[FOLDER_PATH_LIMIT + NAME_MAX + 2];
-    int folder = folder_open(f->root->base, f->root->relative, f->root->outside), fd;
+    int folder = folder_open(f->root->base, f->root->relative, fence_of(f->root)), fd;
 
     if (folder < 0)
         return folder;

@@ -23,8 +23,8 @@
 /* Where to look: relative below base. */
 struct board_root {
     const char *base, *relative;
-    const char *outside; /* a folder it must not be in; NULL: it may be anywhere */
-    const char *name;    /* before the names of its runs; "" when there is one root only */
+    struct folder_fence fence;
+    const char *name; /* before the names of its runs; "" when there is one root only */
     enum folder_scope scope;
 };
 

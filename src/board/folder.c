@@ -70,12 +70,19 @@ static bool is_within(int fd, const char *folder)
     return within;
 }
 
-int folder_open(const char *base, const char *relative, const char *outside)
+int folder_open(const char *base, const char *relative, struct folder_fence fence)
 {
     int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool inside = fd >= 0 && fence.path && is_within(fd, fence.path);
 
-    fd = fd < 0 ? -errno : descend(fd, relative, FOLDER_FLAGS);
-    if (fd >= 0 && outside && is_within(fd, outside)) {
+    if (fd < 0)
+        return -errno;
+    if (inside && !fence.trusted_base) {
+        (void)close(fd);
+        return -EACCES;
+    }
+    fd = descend(fd, relative, FOLDER_FLAGS);
+    if (fd >= 0 && fence.path && !inside && is_within(fd, fence.path)) {
         (void)close(fd);
         return -EACCES;
     }
@@ -101,6 +108,8 @@ int folder_open_file(int folder_fd, const char *relative)
 
 struct walk {
     enum folder_scope scope;
+    bool fenced;
+    struct stat fence;
     folder_file_fn *fn;
     void *arg;
     size_t entries;
@@ -135,6 +144,7 @@ static void walk_folder(struct walk *w, int fd, unsigned depth);
 static void enter(struct walk *w, int parent, const char *name, unsigned depth)
 {
     size_t len = strlen(w->path), name_len = strlen(name);
+    struct stat st;
     int fd;
 
     if (is_left_out(w, name))
@@ -146,6 +156,10 @@ static void enter(struct walk *w, int parent, const char *name, unsigned depth)
     fd = openat(parent, name, FOLDER_FLAGS);
     if (fd < 0)
         return; /* a link, not ours to read, or gone */
+    if (w->fenced && (fstat(fd, &st) < 0 || same_folder(&st, &w->fence))) {
+        (void)close(fd);
+        return;
+    }
     (void)snprintf(w->path + len, sizeof(w->path) - len, "%s%s", len ? "/" : "", name);
     walk_folder(w, fd, depth + 1);
     w->path[len] = '\0';
@@ -192,13 +206,15 @@ static void walk_folder(struct walk *w, int fd, unsigned depth)
     (void)closedir(dir);
 }
 
-bool folder_walk(int folder_fd, enum folder_scope scope, folder_file_fn *fn, void *arg)
+bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fence,
+                 folder_file_fn *fn, void *arg)
 {
     struct walk w = {.scope = scope, .fn = fn, .arg = arg, .whole = true};
     int fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with a reading position of its own */
 
     if (fd < 0)
         return false;
+    w.fenced = fence.path && stat(fence.path, &w.fence) == 0;
     walk_folder(&w, fd, 0);
     return w.whole;
 }

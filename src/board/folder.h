@@ -14,10 +14,16 @@
 #define FOLDER_ENTRIES_LIMIT 200000u
 #define FOLDER_PATH_LIMIT 4096u
 
+/* A folder nobody is led into, though he names a folder around it or a link to it. NULL: none. A
+ * base that is trusted may be in it: it is one that somebody was given there. */
+struct folder_fence {
+    const char *path;
+    bool trusted_base;
+};
+
 /* base may hold links; relative ("" is base itself) may not. A descriptor or a negative errno:
- * -ELOOP for a link, -EINVAL for "..", -EACCES when it is outside or below it, whatever the way
- * there. */
-int folder_open(const char *base, const char *relative, const char *outside) must_check;
+ * -ELOOP for a link, -EINVAL for "..", -EACCES behind the fence. */
+int folder_open(const char *base, const char *relative, struct folder_fence fence) must_check;
 /* A plain file below the folder. Never waits, as for a pipe without a writer. */
 int folder_open_file(int folder_fd, const char *relative) must_check;
 
@@ -29,8 +35,9 @@ enum folder_scope {
 
 /* path: of the file's folder, relative; "" is the folder itself. */
 typedef void folder_file_fn(void *arg, const char *path, const char *name, const struct stat *st);
-/* Calls fn for each plain file that could be an event file, in no order. False when limits were
- * reached. */
-bool folder_walk(int folder_fd, enum folder_scope scope, folder_file_fn *fn, void *arg);
+/* Calls fn for each plain file that could be an event file, in no order, but for what is behind the
+ * fence. False when limits were reached. */
+bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fence,
+                 folder_file_fn *fn, void *arg);
 
 #endif

@@ -30,6 +30,7 @@ static int take_claim(struct folder_search *s, const struct json *claim, struct 
     s->folder.roots[s->folder.roots_len++] = (struct board_root){
         .base = arena_strdup(s->arena, base),
         .relative = path,
+        .fence = {.path = s->outside, .trusted_base = true},
         .name = json_len(s->filesets) > 1 ? arena_printf(s->arena, "%s/%s", name, path) : ""};
     return arena_failed(s->arena) ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
 }
@@ -87,14 +88,15 @@ void folder_search_start(struct folder_search *s, struct transport *t, struct ar
     struct json *filesets = filesets_of(a, job);
     auto_err err = ERR_INIT;
 
-    *s = (struct folder_search){.transport = t, .arena = a, .fn = fn, .arg = arg};
+    *s = (struct folder_search){
+        .transport = t, .arena = a, .outside = outside, .fn = fn, .arg = arg};
     if (json_len(filesets) == 0) {
         if (log_folder_of(a, job, machine, &s->folder, &err) < 0) {
             fail(s, &err);
             return;
         }
         for (size_t i = 0; i < s->folder.roots_len; i++)
-            s->folder.roots[i].outside = outside;
+            s->folder.roots[i].fence.path = outside;
         fn(arg, &s->folder, NULL);
         return;
     }

@@ -16,7 +16,7 @@ typedef void folder_search_fn(void *arg, const struct log_folder *folder, const 
 struct folder_search {
     struct transport *transport;
     struct arena *arena;
-    const char *ns;
+    const char *ns, *outside;
     struct json *filesets;
     size_t at;
     struct log_folder folder;

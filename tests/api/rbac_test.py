@@ -298,8 +298,10 @@ class Limited(harness.WithDaemon):
         self.addCleanup(shutil.rmtree, link, True)
         os.symlink(folder, f"{link}/runs")
         refused = "guest\\\" cannot use resource \\\"machineaccess"
-        for name, said, working in (("plain", folder, None), ("linked", f"{link}/runs", None),
-                                    ("relative", "run", folder), ("above", self.daemon.folder, None)):
+        around = os.path.dirname(self.daemon.data)
+        for name, said, working, code in (("plain", folder, None, 403), ("linked", f"{link}/runs", None, 403),
+                                          ("relative", "run", folder, 403), ("own", self.daemon.data, None, 403),
+                                          ("around", around, None, 200)):
             what = harness.job(name, ["true"], replicas=1, ns="a", run_policy={"suspend": True})
             what["metadata"]["annotations"] = {"muster.dev/log-dir": said}
             if working:
@@ -312,7 +314,7 @@ class Limited(harness.WithDaemon):
                 self.addCleanup(self.daemon.call, "DELETE", f"{jobs}/{name}")
                 for who in (self.as_guest, self.daemon.request):
                     status, text = who("GET", f"/board/api/pytorchtrainingjobs/a/{name}/tags")
-                    self.assertEqual(status, 403, text)
+                    self.assertEqual(status, code, text)
                     self.assertNotIn("hush", str(text))
         # A claim's folder is the server's to name.
         status, text = self.as_guest("POST", "/api/v1/namespaces/a/persistentvolumeclaims", {

@@ -69,11 +69,46 @@ static void links_lead_nowhere(void **state)
     read_all(b);
     assert_int_equal(board_runs(b)->count, 0);
     board_free(b);
-    assert_int_equal(folder_open(p->path, "folder", NULL), -ENOTDIR);
-    assert_int_equal(folder_open(p->path, "x/../..", NULL), -ENOENT);
-    assert_int_equal(folder_open(p->path, "../etc", NULL), -EINVAL);
-    assert_int_equal(folder_open(p->path, "/..", NULL), -EINVAL);
+    assert_int_equal(folder_open(p->path, "folder", (struct folder_fence){NULL, false}), -ENOTDIR);
+    assert_int_equal(folder_open(p->path, "x/../..", (struct folder_fence){NULL, false}), -ENOENT);
+    assert_int_equal(folder_open(p->path, "../etc", (struct folder_fence){NULL, false}), -EINVAL);
+    assert_int_equal(folder_open(p->path, "/..", (struct folder_fence){NULL, false}), -EINVAL);
     place_remove(&other);
+}
+
+/* Neither by its path, nor from a folder around it, nor by a link; from a base that is given there.
+ */
+static void nobody_is_led_behind_the_fence(void **state)
+{
+    struct place *p = *state;
+    struct folder_fence fence = {.path = NULL};
+    struct board_root root = {.base = p->path, .relative = "", .name = ""};
+    char own[200], given[200], link[200];
+    struct board *b;
+    int fd;
+
+    (void)snprintf(own, sizeof(own), "%s/own", p->path);
+    (void)snprintf(given, sizeof(given), "%s/own/given", p->path);
+    (void)snprintf(link, sizeof(link), "%s/link", p->path);
+    write_scalars(p, "own/given", EVENT_FILE, "hush", 1, 3, 1);
+    write_scalars(p, "plain", EVENT_FILE, "loss", 1, 3, 1);
+    assert_int_equal(symlink(own, link), 0);
+    fence.path = root.fence.path = own;
+    assert_int_equal(folder_open(own, "", fence), -EACCES);
+    assert_int_equal(folder_open(given, "", fence), -EACCES);
+    assert_int_equal(folder_open(link, "given", fence), -EACCES);
+    assert_int_equal(folder_open(p->path, "own/given", fence), -EACCES);
+    fence.trusted_base = true;
+    assert_int_equal(folder_open(p->path, "own/given", fence), -EACCES);
+    fd = folder_open(given, "", fence);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    b = board_new(&(struct board_options){.roots = &root, .roots_len = 1});
+    assert_non_null(b);
+    read_all(b);
+    assert_int_equal(board_runs(b)->count, 1);
+    assert_non_null(board_run(b, "plain"));
+    board_free(b);
 }
 
 /* A pipe by that name would be waited for forever. */
@@ -324,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(runs_are_folders_named_by_their_path, setup, teardown),
         cmocka_unit_test_setup_teardown(links_lead_nowhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(nobody_is_led_behind_the_fence, setup, teardown),
         cmocka_unit_test_setup_teardown(only_plain_files_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_supersedes_by_its_session_start, setup, teardown),
         cmocka_unit_test_setup_teardown(the_first_session_start_of_the_first_file_is_no_restart,
