@@ -255,15 +255,15 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
 
 static int open_volumes(struct agent *a, const struct agent_options *o, struct err *err)
 {
-    char *root = beside(a->pod_root, "volumes");
+    char *root = beside(a->pod_root, "volumes"), *scratch = beside(a->pod_root, "scratch");
     struct claims_options claims = {
         .transport = a->transport, .clock = a->clock, .root = root, .mapped = o->volumes};
     int rc;
 
-    a->scratch = beside(a->pod_root, "scratch");
+    a->scratch = scratch ? scratch_new(a->loop, a->clock, scratch, SCRATCH_RETRY_MS) : NULL;
     a->folder = strndup(a->pod_root, (size_t)(strrchr(a->pod_root, '/') - a->pod_root));
     a->start = beside(a->pod_root, "start");
-    rc = root && a->scratch && a->folder && a->start ? file_make_dirs(a->scratch, 0700) : -ENOMEM;
+    rc = root && a->scratch && a->folder && a->start ? file_make_dirs(scratch, 0700) : -ENOMEM;
     if (rc == 0)
         rc = file_make_dirs(a->start, 0700);
     if (rc != 0)
@@ -271,7 +271,8 @@ static int open_volumes(struct agent *a, const struct agent_options *o, struct e
     else if (!(a->claims = claims_new(&claims, err)))
         rc = -EIO;
     else
-        scratch_sweep(a->loop, a->scratch, a->runtime);
+        scratch_sweep(a->scratch, a->runtime);
+    free(scratch);
     free(root);
     return rc;
 }
@@ -420,7 +421,7 @@ void agent_free(struct agent *a)
     free(a->pods_query);
     free(a->folder);
     free(a->start);
-    free(a->scratch);
+    scratch_free(a->scratch);
     free(a->exe);
     free(a->server);
     free(a->ca_pem);

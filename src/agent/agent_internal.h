@@ -29,7 +29,7 @@ struct agent {
     struct samples *samples;         /* of a runtime of our own; NULL else */
     struct disk_limits *disk_limits; /* likewise */
     struct claims *claims;
-    char *scratch; /* one folder per pod: volumes that die with it */
+    struct scratch *scratch; /* one folder per pod: volumes that die with it */
     char *folder;  /* what all this lies in: the data folder */
     char *start;   /* where programs start that do not say where */
     struct node_keeper *node;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/agent_internal.h"
+#include "agent/scratch.h"
 #include "agent/volume_files.h"
 #include "api/object.h"
 #include "api/quantity.h"
@@ -93,7 +94,7 @@ static void add_volume(struct disk_limits *d, const struct pod_run *run, const s
         return;
     if (asprintf(&t.key, "%s/%s/%s", run->ns, run->name, run->uid) < 0)
         t.key = NULL;
-    if (asprintf(&t.path, "%s/%s/%s", d->agent->scratch, run->uid, name) < 0)
+    if (asprintf(&t.path, "%s/%s/%s", scratch_root(d->agent->scratch), run->uid, name) < 0)
         t.path = NULL;
     if (asprintf(&t.message, "Usage of EmptyDir volume \"%s\" exceeds the limit \"%s\"", name,
                  json_string(size, "")) < 0)

@@ -87,7 +87,7 @@ static void remove_run(struct pod_work *w)
     if (rc != 0)
         complain(w, "cannot remove its folder", &err);
     else
-        scratch_remove(w->agent->loop, w->agent->scratch, w->uid);
+        scratch_remove(w->agent->scratch, w->uid);
     done(w, rc == 0 ? QUEUE_OK : QUEUE_RETRY);
 }
 
@@ -327,7 +327,7 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
                            const struct start_note **notes, struct err *err)
 {
     struct volume_places places = {.claims = w->agent->claims,
-                                   .scratch = w->agent->scratch,
+                                   .scratch = scratch_root(w->agent->scratch),
                                    .obstacle = machine->users.obstacle,
                                    .machine = &machine->users,
                                    .token = machine->token,

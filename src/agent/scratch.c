@@ -7,51 +7,167 @@
 #include <string.h>
 
 #include "agent/volume_files.h"
+#include "base/log.h"
 
 #define GONE ".gone-" /* no UID begins with a dot */
 
-static void remove_now(void *path)
+/* What the pool's thread sees of it; it may outlive the rest. */
+struct job {
+    struct scratch *owner; /* NULL: freed */
+    _Atomic bool stop;
+    unsigned left; /* folders that could not be deleted */
+    char root[];
+};
+
+struct scratch {
+    struct loop *loop;
+    struct clock *clock;
+    struct clock_timer *retry;
+    int64_t retry_ms;
+    struct job *job; /* under way, or NULL */
+    bool again;      /* something was moved aside meanwhile */
+    unsigned told;   /* how many are left, as was last said */
+    char root[];
+};
+
+static void begin(struct scratch *s);
+
+const char *scratch_root(const struct scratch *s)
 {
-    volume_tree_remove(path);
+    return s->root;
 }
 
-/* Takes path. What cannot be queued is found again by the next sweep. */
-static void remove_later(struct loop *l, char *path)
+struct scratch *scratch_new(struct loop *l, struct clock *clock, const char *root, int64_t retry_ms)
 {
-    if (loop_work(l, remove_now, free, path) != 0)
-        free(path);
+    struct scratch *s = calloc(1, sizeof(*s) + strlen(root) + 1);
+
+    if (!s)
+        return NULL;
+    s->loop = l;
+    s->clock = clock;
+    s->retry_ms = retry_ms;
+    strcpy(s->root, root);
+    return s;
 }
 
-void scratch_remove(struct loop *l, const char *root, const char *uid)
+void scratch_free(struct scratch *s)
 {
-    char *path = NULL, *aside = NULL;
-
-    if (asprintf(&path, "%s/%s", root, uid) < 0)
-        path = NULL;
-    if (asprintf(&aside, "%s/" GONE "%s", root, uid) < 0)
-        aside = NULL;
-    if (path && aside && rename(path, aside) == 0)
-        remove_later(l, aside);
-    else
-        free(aside);
-    free(path);
+    if (!s)
+        return;
+    if (s->job) {
+        s->job->owner = NULL;
+        s->job->stop = true;
+    }
+    clock_stop(s->clock, s->retry);
+    free(s);
 }
 
-void scratch_sweep(struct loop *l, const char *root, struct runtime *runtime)
+/* --- the job --- */
+
+static void delete_aside(void *arg)
 {
-    DIR *d = opendir(root);
+    struct job *j = arg;
+    DIR *d = opendir(j->root);
     const struct dirent *e;
 
-    while (d && (e = readdir(d)) != NULL) {
+    while (d && !j->stop && (e = readdir(d)) != NULL) {
         char *path;
 
-        if (strncmp(e->d_name, GONE, strlen(GONE)) == 0) {
-            if (asprintf(&path, "%s/%s", root, e->d_name) >= 0)
-                remove_later(l, path);
-        } else if (e->d_name[0] != '.' && !runtime->ops->find(runtime, e->d_name)) {
-            scratch_remove(l, root, e->d_name);
-        }
+        if (strncmp(e->d_name, GONE, strlen(GONE)) != 0)
+            continue;
+        if (asprintf(&path, "%s/%s", j->root, e->d_name) < 0)
+            break;
+        j->left += !volume_tree_remove(path, &j->stop);
+        free(path);
     }
     if (d)
         (void)closedir(d);
+}
+
+static void on_retry(void *arg)
+{
+    struct scratch *s = arg;
+
+    s->retry = NULL;
+    begin(s);
+}
+
+static void on_deleted(void *arg)
+{
+    struct job *j = arg;
+    struct scratch *s = j->owner;
+
+    if (s) {
+        s->job = NULL;
+        if (j->left > 0 && j->left != s->told)
+            log_warn("%s: %u folders of pods that are gone cannot be deleted (immutable?); it is "
+                     "tried again every %lld s",
+                     s->root, j->left, (long long)(s->retry_ms / 1000));
+        s->told = j->left;
+        if (s->again)
+            begin(s);
+        else if (j->left > 0 && !s->retry)
+            s->retry = clock_start(s->clock, s->retry_ms, on_retry, s);
+    }
+    free(j);
+}
+
+/* What cannot be begun is begun with the next folder that goes. */
+static void begin(struct scratch *s)
+{
+    struct job *j;
+
+    s->again = s->job != NULL;
+    if (s->job)
+        return;
+    j = calloc(1, sizeof(*j) + strlen(s->root) + 1);
+    if (!j)
+        return;
+    j->owner = s;
+    strcpy(j->root, s->root);
+    if (loop_work(s->loop, delete_aside, on_deleted, j) == 0)
+        s->job = j;
+    else
+        free(j);
+}
+
+/* --- what goes --- */
+
+static bool move_aside(const struct scratch *s, const char *uid)
+{
+    char *path = NULL, *aside = NULL;
+    bool moved;
+
+    if (asprintf(&path, "%s/%s", s->root, uid) < 0)
+        path = NULL;
+    if (asprintf(&aside, "%s/" GONE "%s", s->root, uid) < 0)
+        aside = NULL;
+    moved = path && aside && rename(path, aside) == 0;
+    free(aside);
+    free(path);
+    return moved;
+}
+
+void scratch_remove(struct scratch *s, const char *uid)
+{
+    if (move_aside(s, uid))
+        begin(s);
+}
+
+void scratch_sweep(struct scratch *s, struct runtime *runtime)
+{
+    DIR *d = opendir(s->root);
+    const struct dirent *e;
+    bool found = false;
+
+    while (d && (e = readdir(d)) != NULL) {
+        if (strncmp(e->d_name, GONE, strlen(GONE)) == 0)
+            found = true;
+        else if (e->d_name[0] != '.' && !runtime->ops->find(runtime, e->d_name))
+            found = move_aside(s, e->d_name) || found;
+    }
+    if (d)
+        (void)closedir(d);
+    if (found)
+        begin(s);
 }

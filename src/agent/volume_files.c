@@ -119,7 +119,7 @@ int volume_folder_make(const char *path, mode_t mode, uint32_t group)
 
 int volume_folder_renew(const char *path, mode_t mode, uint32_t group)
 {
-    volume_tree_remove(path);
+    (void)volume_tree_remove(path, NULL);
     return volume_folder_make(path, mode, group);
 }
 
@@ -128,7 +128,13 @@ int volume_folder_renew(const char *path, mode_t mode, uint32_t group)
 struct removal {
     int top_fd;
     unsigned long moved; /* folders moved up to top */
+    const _Atomic bool *stop;
 };
+
+static bool is_stopped(const struct removal *r)
+{
+    return r->stop && *r->stop;
+}
 
 static void remove_entry(struct removal *r, int dir_fd, const char *name, unsigned depth);
 
@@ -137,7 +143,7 @@ static void remove_entries(struct removal *r, int fd, unsigned depth)
     DIR *d = fdopendir(fd);
     const struct dirent *e;
 
-    while (d && (e = readdir(d)) != NULL)
+    while (d && !is_stopped(r) && (e = readdir(d)) != NULL)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
             remove_entry(r, fd, e->d_name, depth);
     if (d)
@@ -146,12 +152,20 @@ static void remove_entries(struct removal *r, int fd, unsigned depth)
         (void)close(fd);
 }
 
+/* Only what was moved calls for another pass. Names that are taken are of an earlier time. */
 static void move_up(struct removal *r, int dir_fd, const char *name)
 {
     char moved[64];
 
-    (void)snprintf(moved, sizeof(moved), ".moved-%lu", r->moved++);
-    (void)renameat(dir_fd, name, r->top_fd, moved);
+    for (unsigned long number = r->moved;; number++) {
+        (void)snprintf(moved, sizeof(moved), ".moved-%lu", number);
+        if (renameat2(dir_fd, name, r->top_fd, moved, RENAME_NOREPLACE) == 0) {
+            r->moved = number + 1;
+            return;
+        }
+        if (errno != EEXIST || is_stopped(r))
+            return;
+    }
 }
 
 static void remove_entry(struct removal *r, int dir_fd, const char *name, unsigned depth)
@@ -175,24 +189,23 @@ static void remove_entry(struct removal *r, int dir_fd, const char *name, unsign
     (void)unlinkat(dir_fd, name, AT_REMOVEDIR);
 }
 
-void volume_tree_remove(const char *path)
+bool volume_tree_remove(const char *path, const _Atomic bool *stop)
 {
-    struct removal r = {.top_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)};
+    struct removal r = {.top_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW),
+                        .stop = stop};
     unsigned long before;
     int fd;
 
-    if (r.top_fd < 0) {
-        (void)unlink(path);
-        return;
-    }
+    if (r.top_fd < 0)
+        return unlink(path) == 0 || errno == ENOENT;
     do { /* again as long as something was moved up */
         before = r.moved;
         fd = open_folder(r.top_fd, ".");
         if (fd >= 0)
             remove_entries(&r, fd, 0);
-    } while (r.moved != before);
+    } while (r.moved != before && !is_stopped(&r));
     (void)close(r.top_fd);
-    (void)rmdir(path);
+    return rmdir(path) == 0 || errno == ENOENT;
 }
 
 /* --- measuring --- */

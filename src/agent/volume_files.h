@@ -21,8 +21,9 @@ bool volume_path_is_safe(const char *text);
 int volume_folder_renew(const char *path, mode_t mode, uint32_t group) must_check;
 /* The same, but what is in it stays. */
 int volume_folder_make(const char *path, mode_t mode, uint32_t group) must_check;
-/* Everything below and the thing itself. Takes as long as it takes: for pool threads. */
-void volume_tree_remove(const char *path);
+/* Everything below and the thing itself, as far as that can be; whether it is gone. Takes as long
+ * as it takes, or until stop (NULL: never) is true: for pool threads. */
+bool volume_tree_remove(const char *path, const _Atomic bool *stop);
 /* What everything below takes on the disk, as du counts it, or somewhat more than enough as soon as
  * that is certain. Links are not followed. For pool threads too. */
 int64_t volume_tree_bytes(const char *path, int64_t enough);

@@ -287,6 +287,58 @@ class Hostile(harness.WithDaemon):
         self.daemon.call("DELETE", name)
 
 
+# Three thousand folders, one in the other, one of which may not be changed.
+DEEP = """
+import fcntl, os
+os.chdir("/var/tmp/deep")
+for level in range(3000):
+    os.mkdir("d")
+    if level == 40:
+        kept = os.open(".", os.O_RDONLY)
+    os.chdir("d")
+try:
+    fcntl.ioctl(kept, 0x40086602, (0x10).to_bytes(8, "little"))  # chattr +i
+except OSError:
+    raise SystemExit(3)
+"""
+
+
+class Volumes(harness.DaemonTest):
+    def test_what_cannot_be_removed_holds_up_nobody(self):
+        daemon = self.daemon
+        daemon.call("POST", PODS, {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "deep"},
+            "spec": {"restartPolicy": "Never", "volumes": [{"name": "deep", "emptyDir": {}}], "containers": [
+                {"name": "main", "image": "none", "command": ["/usr/bin/python3", "-c", DEEP],
+                 "volumeMounts": [{"name": "deep", "mountPath": "/var/tmp/deep"}]}]}})
+        ended = daemon.wait_for(PODS, lambda pods: pods if pods["deep"]["status"].get("phase") in ("Succeeded", "Failed")
+                                else None, "it to end")["deep"]
+        code = ended["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"]
+        self.assertIn(code, (0, 3))  # not every file system can, nor every user
+        daemon.call("DELETE", f"{PODS}/deep?gracePeriodSeconds=0")
+        daemon.wait_for(PODS, lambda pods: not pods, "the pod to be gone")
+        self.assertEqual(daemon.terminate(), 0)
+        left = list(pathlib.Path(daemon.folder, "scratch").glob(".gone-*"))
+        if code == 0:
+            self.assertEqual(len(left), 1)
+            self.let_go(left[0])
+        daemon.start()
+        while list(pathlib.Path(daemon.folder, "scratch").iterdir()):  # now it goes
+            time.sleep(0.05)
+
+    def let_go(self, folder):
+        """Makes it removable again: level by level, for the whole path is longer than a path may be."""
+        for path in [folder, *folder.iterdir()]:
+            handle = os.open(path, os.O_RDONLY)
+            with contextlib.suppress(OSError):
+                while True:
+                    fcntl.ioctl(handle, 0x40086602, bytes(8))
+                    below = os.open("d", os.O_RDONLY, dir_fd=handle)
+                    os.close(handle)
+                    handle = below
+            os.close(handle)
+
+
 ECHO = """
 import socket
 listener = socket.create_server(("127.0.0.1", 0))

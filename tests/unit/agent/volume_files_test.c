@@ -7,12 +7,15 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/scratch.h"
 #include "agent/volume_files.h"
 
 struct world {
@@ -42,7 +45,7 @@ static int teardown(void **state)
     struct world *w = *state;
 
     (void)close(w->fd);
-    volume_tree_remove(w->root);
+    assert_true(volume_tree_remove(w->root, NULL));
     assert_int_equal(access(w->root, F_OK), -1);
     free(w);
     return 0;
@@ -110,28 +113,108 @@ static void a_tree_goes_and_what_it_links_to_stays(void **state)
     assert_int_equal(put(w, "a/b/c"), 0);
     assert_int_equal(symlinkat(w->outside, w->fd, "a/link"), 0);
     assert_int_equal(fchmodat(w->fd, "a/b", 0, 0), 0);
-    volume_tree_remove(w->inside);
+    assert_true(volume_tree_remove(w->inside, NULL));
     assert_int_equal(access(w->inside, F_OK), -1);
     assert_int_equal(access(path, F_OK), 0);
 }
 
-static void a_deep_tree_goes_with_few_descriptors(void **state)
+/* So many folders, each in the one before; of some file systems one of them may not be changed. The
+ * descriptor of that one. */
+static int make_deep(int fd, int levels, int immutable_level)
 {
-    struct world *w = *state;
-    int fd = dup(w->fd);
+    int kept = -1;
 
-    for (int i = 0; i < 500; i++) {
+    fd = dup(fd);
+    for (int i = 0; i < levels; i++) {
         int below;
 
         assert_int_equal(mkdirat(fd, "d", 0700), 0);
         below = openat(fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         assert_true(below >= 0);
-        (void)close(fd);
+        if (i == immutable_level)
+            kept = fd;
+        else
+            (void)close(fd);
         fd = below;
     }
     (void)close(fd);
-    volume_tree_remove(w->inside);
+    return kept;
+}
+
+static void a_deep_tree_goes_with_few_descriptors(void **state)
+{
+    struct world *w = *state;
+
+    (void)make_deep(w->fd, 500, -1);
+    assert_true(volume_tree_remove(w->inside, NULL));
     assert_int_equal(access(w->inside, F_OK), -1);
+}
+
+static bool set_immutable(int fd, bool immutable)
+{
+    int flags = 0;
+
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0)
+        return false;
+    flags = immutable ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+    return ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+}
+
+/* At the depth at which folders are moved up, so that this cannot be done either. */
+static void what_cannot_be_removed_is_left(void **state)
+{
+    struct world *w = *state;
+    int fd = make_deep(w->fd, 100, 33);
+
+    if (!set_immutable(fd, true)) {
+        (void)close(fd);
+        skip();
+    }
+    assert_false(volume_tree_remove(w->inside, NULL));
+    assert_true(set_immutable(fd, false));
+    (void)close(fd);
+    assert_true(volume_tree_remove(w->inside, NULL));
+    assert_int_equal(access(w->inside, F_OK), -1);
+}
+
+static void a_removal_can_be_stopped(void **state)
+{
+    static const _Atomic bool stop = true;
+    struct world *w = *state;
+
+    (void)make_deep(w->fd, 10000, -1);
+    assert_false(volume_tree_remove(w->inside, &stop));
+    assert_int_equal(faccessat(w->fd, "d/d/d", F_OK, 0), 0);
+    assert_true(volume_tree_remove(w->inside, NULL));
+}
+
+/* A pod's folder that is immutable is left, and goes when it can, without being asked for. */
+static void what_was_left_is_tried_again(void **state)
+{
+    struct world *w = *state;
+    struct loop *l = loop_new(NULL);
+    struct scratch *s = scratch_new(l, loop_clock(l), w->root, 1);
+    int fd;
+
+    assert_non_null(s);
+    assert_int_equal(mkdirat(w->fd, "d", 0700), 0);
+    fd = openat(w->fd, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mkdirat(fd, "below", 0700), 0);
+    if (!set_immutable(fd, true)) {
+        scratch_free(s);
+        loop_free(l);
+        skip();
+    }
+    scratch_remove(s, strrchr(w->inside, '/') + 1);
+    for (int i = 0; i < 10; i++)
+        loop_run_once(l);
+    assert_int_equal(faccessat(fd, "below", F_OK, 0), 0);
+    assert_true(set_immutable(fd, false));
+    while (faccessat(fd, "below", F_OK, 0) == 0)
+        loop_run_once(l);
+    (void)close(fd);
+    scratch_free(s);
+    loop_free(l);
 }
 
 #define MIB (1024 * 1024)
@@ -187,6 +270,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(links_are_not_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_tree_goes_and_what_it_links_to_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(a_deep_tree_goes_with_few_descriptors, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_removed_is_left, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_removal_can_be_stopped, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_was_left_is_tried_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_tree_takes_what_its_files_take, setup, teardown),
         cmocka_unit_test_setup_teardown(a_renewed_folder_is_empty, setup, teardown),
     };
