@@ -341,6 +341,27 @@ static inline void look(struct cluster *c, struct plan *plan)
     assert_false(c->ledger->broken);
 }
 
+/* What a group claims is remembered and written nowhere: of several good claims either will do. */
+static inline void cluster_copy_claims(const struct ledger *from, struct ledger *to)
+{
+    ledger_settle(to);
+    map_for_each (node, &from->groups) {
+        const struct group *g = node->value;
+        struct group *copy = map_gets(&to->groups, node->key);
+
+        if (!copy || g->claim_len == 0 || g->claim_rules != from->rules)
+            continue;
+        copy->claim = calloc(g->claim_len + 1, sizeof(*copy->claim));
+        assert_non_null(copy->claim);
+        for (size_t i = 0; i < g->claim_len; i++)
+            copy->claim[i] = (struct claim_part){map_gets(&to->nodes, g->claim[i].node->name),
+                                                 g->claim[i].asks};
+        copy->claim_len = g->claim_len;
+        copy->claim_members = g->claim_members;
+        copy->claim_rules = to->rules;
+    }
+}
+
 /* One look, carried out; the next must have nothing to add, nor one from scratch. Returns the
  * number of binds. */
 static inline void cluster_expect_rest(struct cluster *c, const struct plan *plan, const char *who)
@@ -380,6 +401,7 @@ static inline int settle(struct cluster *c)
     look(c, &plan);
     cluster_expect_rest(c, &plan, "does not come to rest");
     fresh = cluster_ledger(c);
+    cluster_copy_claims(c->ledger, fresh);
     arena_reset(&c->plans);
     plan_init(&plan, &c->plans);
     schedule(fresh, c->now_ms, &plan);
