@@ -101,7 +101,7 @@ class WayIn(harness.DaemonTest):
             self.assertEqual(ran.wait(harness.PATIENCE), 0)
             address = os.read(terminal, 4096).decode().strip()
             self.assertRegex(address, r"^http://127\.0\.0\.1:\d+/login\?code=")
-            self.assertEqual(argument, f"{self.daemon.folder}/open.html")
+            self.assertEqual(argument, f"{self.daemon.data}/open.html")
             self.assertEqual(os.stat(argument).st_mode & 0o777, 0o600)
             self.assertIn(f'content="0;url={address}"', pathlib.Path(argument).read_text())
             os.close(terminal)
