@@ -1,7 +1,8 @@
 /*
  * pod_port.c - see pod_port.h.
  *
- * /proc/net/tcp tells which sockets listen and their inodes; /proc/PID/fd tells who holds an inode.
+ * The kernel tells which sockets listen and their inodes (sock_diag, where it has that, else
+ * /proc/net/tcp); /proc/PID/fd tells who holds an inode.
  * Only a process of the same user can share a port that somebody listens on, so sockets that are
  * the pod's before and after were the pod's when the connection was made.
  */
@@ -12,6 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -37,6 +41,8 @@ struct listeners {
     bool too_many;
 };
 
+bool pod_port_from_proc;
+
 struct search {
     const struct pod_members *members;
     struct listeners *listeners;
@@ -56,19 +62,6 @@ static void add_listener(struct listeners *l, uint64_t inode)
         l->inodes[l->len++] = inode;
 }
 
-/* An address as the kernel prints it: words of eight digits, each as it lies in memory. */
-static bool read_words(const char *text, size_t words, struct in6_addr *ret)
-{
-    for (size_t i = 0; i < words; i++) {
-        uint32_t word;
-
-        if (sscanf(text + 8 * i, "%8" SCNx32, &word) != 1)
-            return false;
-        memcpy(ret->s6_addr + 4 * i, &word, sizeof(word));
-    }
-    return true;
-}
-
 /* Whether a socket bound to the address takes what goes to the loopback of family. */
 static bool takes(const struct in6_addr *address, size_t words, int family)
 {
@@ -85,18 +78,77 @@ static bool takes(const struct in6_addr *address, size_t words, int family)
            (v4.s_addr == htonl(INADDR_ANY) || v4.s_addr == htonl(INADDR_LOOPBACK));
 }
 
+/* Asks for the listening sockets alone: the table below has all there are, thousands at times.
+ * False: this kernel does not say, or not the whole of it. */
+static bool ask_kernel(int table, int family, unsigned port, struct listeners *l)
+{
+    struct {
+        struct nlmsghdr head;
+        struct inet_diag_req_v2 ask;
+    } q = {.head = {.nlmsg_len = sizeof(q),
+                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+           .ask = {.sdiag_family = (uint8_t)table,
+                   .sdiag_protocol = IPPROTO_TCP,
+                   .idiag_states = 1u << STATE_LISTEN}};
+    _Alignas(struct nlmsghdr) char bytes[16384];
+    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    bool done = false, whole = fd >= 0 && send(fd, &q, sizeof(q), 0) == (ssize_t)sizeof(q);
+
+    while (whole && !done) {
+        ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+        unsigned left = (unsigned)max_i64(n, 0);
+
+        whole = n > 0;
+        for (const struct nlmsghdr *h = (const void *)bytes; NLMSG_OK(h, left);
+             h = NLMSG_NEXT(h, left)) {
+            const struct inet_diag_msg *m = NLMSG_DATA(h);
+            struct in6_addr address;
+
+            done = done || h->nlmsg_type == NLMSG_DONE;
+            if (h->nlmsg_type == NLMSG_ERROR || (h->nlmsg_flags & NLM_F_DUMP_INTR))
+                whole = false;
+            if (h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+                continue;
+            memcpy(&address, m->id.idiag_src, sizeof(address));
+            if (ntohs(m->id.idiag_sport) == port &&
+                takes(&address, table == AF_INET ? 1 : 4, family))
+                add_listener(l, m->idiag_inode);
+        }
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return whole;
+}
+
+/* An address as the kernel prints it: words of eight digits, each as it lies in memory. */
+static bool read_words(const char *text, size_t words, struct in6_addr *ret)
+{
+    for (size_t i = 0; i < words; i++) {
+        uint32_t word;
+
+        if (sscanf(text + 8 * i, "%8" SCNx32, &word) != 1)
+            return false;
+        memcpy(ret->s6_addr + 4 * i, &word, sizeof(word));
+    }
+    return true;
+}
+
 static void read_table(const char *path, size_t words, int family, unsigned port,
                        struct listeners *l)
 {
     FILE *f = fopen(path, "re");
-    char line[512];
+    char line[512], wanted[8];
 
+    (void)snprintf(wanted, sizeof(wanted), ":%04X ", port);
     while (f && fgets(line, sizeof(line), f)) {
         const char *local = strchr(line, ':');
         struct in6_addr address = IN6ADDR_ANY_INIT;
         unsigned at, state;
         uint64_t inode;
 
+        if (!strstr(line, wanted)) /* most lines; reading them whole takes longer */
+            continue;
         local = local ? local + 1 + strspn(local + 1, " ") : "";
         if (strcspn(local, ":") == 8 * words && read_words(local, words, &address) &&
             sscanf(local + 8 * words,
@@ -111,6 +163,10 @@ static void read_table(const char *path, size_t words, int family, unsigned port
 
 static void find_listeners(int family, unsigned port, struct listeners *l)
 {
+    *l = (struct listeners){.len = 0};
+    if (!pod_port_from_proc && (family != AF_INET || ask_kernel(AF_INET, family, port, l)) &&
+        ask_kernel(AF_INET6, family, port, l))
+        return;
     *l = (struct listeners){.len = 0};
     if (family == AF_INET)
         read_table("/proc/net/tcp", 1, family, port, l);
@@ -215,6 +271,8 @@ static bool are_the_pods(const struct pod_members *m, struct listeners *l)
         if (groups && *groups)
             look_into_group(l, *groups);
     }
+    for (size_t i = 0; i < m->roots_len && !all_held(l); i++) /* mostly it is one of them */
+        look_into(l, m->roots[i]);
     (void)snprintf(mark, sizeof(mark), POD_ENV_UID "=%s", m->pod->uid);
     if (!all_held(l))
         proc_each(look_into_member, &s);

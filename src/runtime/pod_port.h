@@ -24,6 +24,8 @@ struct pod_members {
 /* A connection, not blocking; or -ECONNREFUSED when nobody listens on 127.0.0.1 or ::1, -EPERM when
  * somebody does who is not the pod, -ETIMEDOUT, or another errno. */
 int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms) must_check;
+/* For tests: as where the kernel has no sock_diag. */
+extern bool pod_port_from_proc;
 /* What to say of it. */
 const char *pod_port_problem(int error);
 

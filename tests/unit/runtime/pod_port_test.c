@@ -162,5 +162,8 @@ int main(void)
         cmocka_unit_test(one_that_is_bound_elsewhere_does_not_count),
     };
 
-    return cmocka_run_group_tests_name("runtime/pod_port", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("runtime/pod_port", tests, NULL, NULL);
+
+    pod_port_from_proc = true;
+    return failed + cmocka_run_group_tests_name("runtime/pod_port by /proc", tests, NULL, NULL);
 }
