@@ -223,7 +223,6 @@ static int set_machine(struct agent *a, const struct agent_options *o, struct er
                        m->gpus);
     if (o->gpus)
         m->gpu_set = *o->gpus;
-    m->gpu_shares = o->gpu_shares;
     return 0;
 }
 

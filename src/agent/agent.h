@@ -21,7 +21,6 @@ struct agent_options {
     const char *small_program;  /* the same of fewer pages, tried first; may be NULL */
     int64_t cpu_milli, memory_bytes; /* that pods may ask for; 0: what the machine has */
     const uint64_t *gpus;            /* that pods may use, by index; NULL: all */
-    int64_t gpu_shares;              /* pods that may share a GPU; 0: GPUs are not shared */
     int64_t log_bytes;               /* of one run of a container; 0: PROCESS_LOG_BYTES */
     const char *server; /* its address, for pods that have a service account; NULL: no tokens */
     const char *ca_pem; /* who vouches for it; NULL: the machine's authorities */

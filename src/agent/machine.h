@@ -9,7 +9,6 @@ struct machine {
     int64_t memory_bytes; /* the same */
     int64_t gpus;         /* NVIDIA */
     uint64_t gpu_set;     /* those that pods may use */
-    int64_t gpu_shares;   /* into which each may be divided; 0: none is */
     struct gpu_links links;
     char gpu_product[96];   /* as a label's value; "" when not known or not all the same */
     int64_t gpu_memory_mib; /* of one; 0 when not known */

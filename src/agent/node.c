@@ -78,9 +78,6 @@ static struct json *resources(struct arena *a, const struct machine *m)
     json_set_stringf(a, v, "memory", "%" PRId64 "Ki", m->memory_bytes / 1024);
     json_set_stringf(a, v, "pods", "%d", PODS_LIMIT);
     json_set_stringf(a, v, "nvidia.com/gpu", "%" PRId64, gpu_set_count(m->gpu_set));
-    if (m->gpu_shares > 0)
-        json_set_stringf(a, v, "nvidia.com/gpu.shared", "%" PRId64,
-                         gpu_set_count(m->gpu_set) * m->gpu_shares);
     return v;
 }
 

@@ -56,7 +56,6 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
                                       .cpu_milli = o->parsed.cpu_milli,
                                       .memory_bytes = o->parsed.memory_bytes,
                                       .gpus = o->parsed.some_gpus ? &o->parsed.gpus : NULL,
-                                      .gpu_shares = o->parsed.gpu_shares,
                                       .small_program = supervisor_image_path(),
                                       .server = server->server,
                                       .ca_pem = server->ca_pem};

@@ -7,8 +7,6 @@
 #include "core/gpus.h"
 #include "runtime/process.h"
 
-#define SHARES_LIMIT 64
-
 static int refuse(struct cli *cli, const char *option, const char *wants, const char *text)
 {
     talk_errorf(&cli->talk, "%s wants %s, not \"%s\"", option, wants, text);
@@ -30,17 +28,10 @@ int node_limits_parse(struct cli *cli, const struct node_limits_text *text, stru
         return refuse(cli, "--memory", "a size, like 16Gi", text->memory);
     if (text->gpus && gpu_set_parse(text->gpus, &ret->gpus) != 0)
         return refuse(cli, "--gpus", "indexes of GPUs, like 0,2-3, or none", text->gpus);
-    if (text->gpu_shares && (quantity_value(text->gpu_shares, &ret->gpu_shares) != 0 ||
-                             ret->gpu_shares < 1 || ret->gpu_shares > SHARES_LIMIT))
-        return refuse(cli, "--gpu-shares", "a number from 1 to 64", text->gpu_shares);
     return 0;
 }
 
 const char *node_limits_given(const struct node_limits_text *text)
 {
-    return text->cpus         ? "--cpus"
-           : text->memory     ? "--memory"
-           : text->gpus       ? "--gpus"
-           : text->gpu_shares ? "--gpu-shares"
-                              : NULL;
+    return text->cpus ? "--cpus" : text->memory ? "--memory" : text->gpus ? "--gpus" : NULL;
 }

@@ -223,6 +223,8 @@ bool constraints_allow(struct ledger *l, const struct member *m, const struct no
 
     if (!pod || !node)
         return false;
+    if (pod_unoffered(spec, json_at(node, "status", "allocatable")))
+        return false;
     return (json_len(wanted) == 0 || label_map_matches(wanted, object_labels(node))) &&
            taints_allow(spec, node) && affinity_allows(spec, node) && !repels(l, spec, m, n) &&
            attracts(l, pod, m, n) && keeps_even(l, spec, m, n);

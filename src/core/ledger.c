@@ -587,6 +587,11 @@ static uint64_t shape_of(const struct json *pod, const struct resources *asks,
         hash = fnv1a_64(hash, constraint_members[i], strlen(constraint_members[i]));
         hash = hash_json(hash, part);
     }
+    if (pod_unoffered(spec, NULL)) {
+        *ret_constrained = true;
+        json_each (c, json_get(spec, "containers"))
+            hash = hash_json(hash, json_get(c, "resources"));
+    }
     return hash;
 }
 

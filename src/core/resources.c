@@ -1,5 +1,6 @@
 /* resources.c - what a pod asks for, in numbers, and those numbers in words. Pure. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "api/quantity.h"
 #include "core/resources.h"
@@ -121,4 +122,28 @@ const char *resource_number(struct arena *a, enum resource which, int64_t amount
 const char *resource_text(struct arena *a, enum resource which, int64_t amount)
 {
     return arena_printf(a, "%s%s", resource_number(a, which, amount), table[which].words);
+}
+
+static bool is_counted(const char *resource)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (strcmp(resource, resource_key(i)) == 0)
+            return true;
+    return false;
+}
+
+const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable)
+{
+    static const char *const lists[] = {"initContainers", "containers"};
+    static const char *const parts[] = {"requests", "limits"};
+
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        json_each (c, json_get(pod_spec, lists[i]))
+            for (size_t k = 0; k < ELEMS(parts); k++)
+                json_each (v, json_at(c, "resources", parts[k]))
+                    if (strchr(v->key, '/') && !is_counted(v->key) &&
+                        quantity_json_value(v, 0) >
+                            quantity_json_value(json_get(allocatable, v->key), 0))
+                        return v->key;
+    return NULL;
 }

@@ -40,5 +40,8 @@ struct json *resources_map(struct arena *a, const struct resources *r) must_chec
 /* What a pod asks for: max(sum of containers, largest init container) plus overhead. Requests, else
  * limits. */
 struct resources pod_requests(const struct json *pod_spec);
+/* The first extended resource (amd.com/gpu, rdma/hca) of which one of its containers asks for more
+ * than allocatable has; NULL: none. They are looked at, not counted. */
+const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable);
 
 #endif

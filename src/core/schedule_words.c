@@ -92,10 +92,29 @@ static bool largest_node(struct ledger *l, const struct member *m, struct resour
     return any;
 }
 
+/* What no node offers, of all that the pod asks for. */
+static const char *unoffered(struct decision *d, const struct json *pod)
+{
+    const struct json *spec = json_get(pod, "spec");
+    const char *lacking = pod_unoffered(spec, NULL);
+
+    for (size_t i = 0; lacking && i < d->ledger->ready_len; i++) {
+        const struct json *node = d->ledger->find(d->ledger->arg, &kind_node, "",
+                                                  d->ledger->ready[i]->name);
+
+        lacking = pod_unoffered(spec, json_at(node, "status", "allocatable"));
+    }
+    return lacking;
+}
+
 static const char *nowhere(struct decision *d, const struct member *m)
 {
     const struct json *pod = d->ledger->find(d->ledger->arg, &kind_pod, m->group->ns, m->name);
     const struct json *selector = json_at(pod, "spec", "nodeSelector");
+    const char *lacking = unoffered(d, pod);
+
+    if (lacking)
+        return arena_printf(d->arena, NEVER_FITS ": no node offers enough %s", lacking);
 
     if (json_len(selector) && !m->group->queue->on_some_nodes && !json_at(pod, "spec", "affinity"))
         return arena_printf(d->arena, NEVER_FITS ": no node has the labels of the nodeSelector: %s",

@@ -5,6 +5,7 @@ const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
   [/^waiting for a node: none is ready$/, () => "等待节点：没有就绪的节点"],
   [/^can never fit: asks (.+), the quota of queue "(.+)" is (.+)$/, ([, asks, queue, quota]) => `永远放不下：请求 ${asks}，队列“${queue}”的配额只有 ${quota}`],
   [/^can never fit: no node has the labels of the nodeSelector: (.+)$/, ([, labels]) => `永远放不下：没有节点带有 nodeSelector 要求的标签 ${labels}`],
+  [/^can never fit: no node offers enough (.+)$/, ([, what]) => `永远放不下：没有节点提供足够的 ${what}`],
   [/^can never fit: its pods together fit on no nodes, the largest asks (.+)$/, ([, pod]) => `永远放不下：没有节点能同时容纳它的 Pod，最大的请求 ${pod}`],
   [/^can never fit: (.+?)(?: \(what helps: (.+)\))?$/, ([, short, helps]) => `永远放不下：${(short ?? "").split("; ").map(shortage).join("；")}${helps ? `（${remedy(helps)}）` : ""}`],
   [/^waiting for resources: needs (.+), (.+) of (.+) is free(.*)$/, ([, needs, free, all, rest]) => `等待资源：需要 ${needs}，共 ${all}，空闲 ${free}${holders(rest ?? "")}`],

@@ -320,6 +320,28 @@ static void only_ready_nodes_take_pods(void **state)
     cluster_release(&c);
 }
 
+/* What a machine does not have cannot be waited for; where it is, it decides. */
+static void extended_resources_need_a_node_that_offers_them(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 2, 8, 1);
+    add_pod(&c, "a", "a", 9, 1, "{'cpu':'1','nvidia.com/gpu.shared':1}");
+    add_pod(&c, "b", "b", 8, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(told(&c, "a"),
+                        "can never fit: no node offers enough nvidia.com/gpu.shared");
+    assert_string_equal(node_of(&c, "b"), "one");
+    add_node_text(&c,
+                  "{'metadata':{'name':'two'},'status':{'allocatable':{'cpu':'8','memory':'8Gi',"
+                  "'nvidia.com/gpu.shared':'4'},'conditions':[{'type':'Ready','status':'True'}]}}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "a"), "two");
+    cluster_release(&c);
+}
+
 static void several_nodes(void **state)
 {
     struct cluster c;
@@ -1200,6 +1222,7 @@ int main(void)
         cmocka_unit_test(gpus_of_pods_others_bound_are_avoided),
         cmocka_unit_test(requests_else_limits_and_init_containers),
         cmocka_unit_test(only_ready_nodes_take_pods),
+        cmocka_unit_test(extended_resources_need_a_node_that_offers_them),
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(enough_in_all_but_not_in_one_place),
         cmocka_unit_test(who_holds_most_is_named),
