@@ -204,7 +204,7 @@ static int prepare_statements(struct database *d, struct err *err)
 static int open_checked(struct database *d, struct err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    int code, r = create_file(d->path, err);
+    int code, keep = 1, r = create_file(d->path, err);
 
     if (r < 0)
         return r;
@@ -225,7 +225,8 @@ static int open_checked(struct database *d, struct err *err)
         return open_error(d, code, err);
     allow_vacuum(d);
     sqlite3_wal_hook(d->handle, remember_log_length, d);
-    space_init(&d->space, d->handle, d->path, d->log_path);
+    (void)sqlite3_file_control(d->handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
+    space_init(&d->space, d->path, d->log_path);
     presence_note(&d->presence, d->path, d->log_path);
     return prepare_statements(d, err);
 }
@@ -270,6 +271,7 @@ void database_close(struct database *d)
     emptied = d->presence.inodes[0] && empties_log(d);
     if (sqlite3_close(d->handle) == SQLITE_OK && emptied)
         space_empty_log(d->log_path);
+    space_release(&d->space);
     history_release(&d->history);
     free(d->log_path);
     free(d->path);

@@ -2,6 +2,7 @@
  * may refuse deletions too. */
 #include "store/space.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -25,28 +26,47 @@ static void reserve_log(const struct space *s)
     (void)close(fd);
 }
 
-void space_init(struct space *s, sqlite3 *handle, const char *path, const char *log_path)
+void space_init(struct space *s, const char *path, const char *log_path)
 {
-    int growth = GROWTH_BYTES, keep = 1;
-
-    *s = (struct space){.handle = handle, .path = path, .log_path = log_path};
-    (void)sqlite3_file_control(handle, NULL, SQLITE_FCNTL_CHUNK_SIZE, &growth);
-    (void)sqlite3_file_control(handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
+    *s = (struct space){
+        .path = path, .log_path = log_path, .fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
     reserve_log(s);
 }
 
+void space_release(struct space *s)
+{
+    if (s->fd > 0)
+        (void)close(s->fd);
+    s->fd = -1;
+}
+
+static bool allocate(const struct space *s, int64_t from, int64_t to)
+{
+    return from >= to || fallocate(s->fd, FALLOC_FL_KEEP_SIZE, from, to - from) == 0 ||
+           (errno != ENOSPC && errno != EDQUOT);
+}
+
+/* Not by SQLite's own hints, which write into every block. What is needed first: an attempt that
+ * fails may give up what it began with. */
 bool space_want_pages(struct space *s, int64_t pages)
 {
-    sqlite3_int64 bytes = (sqlite3_int64)pages * PAGE_BYTES;
+    int64_t needed = pages * PAGE_BYTES;
+    int64_t wanted = (needed + GROWTH_BYTES - 1) / GROWTH_BYTES * GROWTH_BYTES;
+    struct stat st;
 
     if (pages <= s->allocated_pages)
         return true;
-    if (sqlite3_file_control(s->handle, NULL, SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
+    if (fstat(s->fd, &st) != 0)
+        return true; /* nothing can be kept here */
+    if (!allocate(s, st.st_size, needed)) {
         s->scarce = true;
         return false;
     }
-    bytes = (bytes + GROWTH_BYTES - 1) / GROWTH_BYTES * GROWTH_BYTES;
-    s->allocated_pages = bytes / PAGE_BYTES;
+    if (!allocate(s, max_i64(st.st_size, needed), wanted)) {
+        s->scarce = true;
+        wanted = needed;
+    }
+    s->allocated_pages = wanted / PAGE_BYTES;
     return true;
 }
 

@@ -6,18 +6,19 @@
 #ifndef MUSTER_STORE_SPACE_H
 #define MUSTER_STORE_SPACE_H
 
-#include <sqlite3.h>
-
 #include "base/base.h"
 
 struct space {
-    sqlite3 *handle;
     const char *path, *log_path; /* the caller's */
+    int fd;                      /* of the file */
     int64_t allocated_pages;     /* the file has room for so many; 0: not known */
     bool scarce;
 };
 
-void space_init(struct space *s, sqlite3 *handle, const char *path, const char *log_path);
+/* SQLite must hold its lock on the file until after space_release: closing a descriptor of it gives
+ * up all locks this process has on it. */
+void space_init(struct space *s, const char *path, const char *log_path);
+void space_release(struct space *s);
 /* The file is to have so many pages. false, and scarce: there is no room for them. */
 bool space_want_pages(struct space *s, int64_t pages);
 void space_look_again(struct space *s); /* scarce no more when there is room */
