@@ -41,7 +41,7 @@ class Storage(unittest.TestCase):
         return [item["metadata"]["name"] for item in self.daemon.list(CONFIG_MAPS)]
 
     def file(self, name):
-        return pathlib.Path(self.daemon.folder, name)
+        return pathlib.Path(self.daemon.data, name)
 
     def garble(self, text):
         """Writes over the text wherever it stands in the database; the daemon is stopped and started."""
@@ -111,14 +111,14 @@ class Lost(Storage):
 
     def test_writes_are_refused_while_the_folder_is_gone(self):
         self.put("before", "x")
-        aside = self.daemon.folder + "-aside"
-        os.rename(self.daemon.folder, aside)
+        aside = self.daemon.data + "-aside"
+        os.rename(self.daemon.data, aside)
         self.put("lost", "x", expect=(503,))
-        os.mkdir(self.daemon.folder, 0o700)
+        os.mkdir(self.daemon.data, 0o700)
         self.put("lost", "x", expect=(503,))
         self.assertEqual(self.names(), ["before"])
-        os.rmdir(self.daemon.folder)
-        os.rename(aside, self.daemon.folder)
+        os.rmdir(self.daemon.data)
+        os.rename(aside, self.daemon.data)
         self.put("after", "x")
         self.daemon.kill()
         self.daemon.start()
