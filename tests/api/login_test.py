@@ -47,7 +47,7 @@ class Login(harness.DaemonTest):
         self.assertEqual((status, json.loads(body)["user"]), (200, "owner"))
         self.assertEqual(self.with_key("GET", "/api/v1/namespaces", key)[0], 200)
         self.assertEqual(self.ask("POST", "/console/v1/login", {"token": key})[0], 401, "a session begets no other")
-        kept = pathlib.Path(self.daemon.folder, "sessions.json")
+        kept = pathlib.Path(self.daemon.data, "sessions.json")
         self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
         self.assertNotIn(key, kept.read_text())
         self.assertNotIn(self.daemon.token, kept.read_text())
