@@ -141,6 +141,7 @@ test("the controllers' sentences in Chinese", () => {
   assert.equal(say("2 of 4 pods are running", "zh"), "4 个 Pod 中有 2 个在运行");
   assert.equal(say("2 of 4 pods are running", "en"), "2 of 4 pods are running");
   assert.equal(say("unheard of", "zh"), "unheard of");
+  assert.equal(say("OMP_NUM_THREADS is 2 in container c, from its CPU limit, divided by 3 processes: set it in env to have another", "zh"), "容器 c 的 OMP_NUM_THREADS 为 2，依据其 CPU 上限除以 3 个进程：可在 env 中另行设置");
   assert.equal(say('a-w-0 failed with exit code 139 in container "side" (segmentation fault, SIGSEGV); it last said: step 3', "zh"), "a-w-0 的容器 side 以退出码 139 失败（段错误，SIGSEGV）；最后的输出：step 3");
   assert.equal(say("MPIJob a has failed: a-l failed with exit code 137 (killed, SIGKILL): not for lack of memory: the kernel counts no such kill; no restart is allowed (backoffLimit 0)", "zh"),
     "a 失败：a-l 以退出码 137 失败（被杀死，SIGKILL）：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）");
