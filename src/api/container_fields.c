@@ -12,6 +12,10 @@ static const char *const resize_policies[] = {"NotRequired", "RestartContainer",
 static const char *const container_restarts[] = {"Always", "Never", "OnFailure", NULL};
 static const char *const rule_actions[] = {"Restart", "RestartAllContainers", NULL};
 static const char *const exit_operators[] = {"In", "NotIn", NULL};
+#define NO_INPUT "the program reads nothing and has no terminal; commands of kubectl exec have both"
+#define NO_CLAIMS "there are no resource claims here"
+#define SHARED_NETWORK "pods share the machine's network: the program's port is the machine's"
+
 static const char *const proc_mounts[] = {"Default", "Unmasked", NULL};
 static const char *const profile_types[] = {"Localhost", "RuntimeDefault", "Unconfined", NULL};
 
@@ -23,7 +27,8 @@ static const struct field key_ref_fields[] = {F_STR("name", "Name of the object.
                                               {0}};
 
 const struct field pod_field_ref_fields[] = {
-    F_STR("apiVersion", "Version of the schema the path is in.", DEFAULT("\"v1\"")),
+    F_STR("apiVersion", "Version of the schema the path is in.", DEFAULT("\"v1\""),
+          IGNORED("there is only v1")),
     F_STR("fieldPath",
           "Field of the pod: metadata.name, metadata.namespace, metadata.uid, "
           "metadata.labels['key'], metadata.annotations['key'], spec.nodeName, "
@@ -53,6 +58,7 @@ static const struct field value_from_fields[] = {
           CORE_TYPE("ConfigMapKeySelector")),
     F_OBJ("secretKeyRef", key_ref_fields, "A key of a Secret.", CORE_TYPE("SecretKeySelector")),
     F_OBJ("fileKeyRef", file_ref_fields, "A variable in a file of a volume.",
+          IGNORED("files of volumes are not read for variables; the pod waits"),
           CORE_TYPE("FileKeySelector")),
     {0}};
 
@@ -82,8 +88,8 @@ static const struct field port_fields[] = {
     F_INT32("containerPort", "Port the program listens on.", REQUIRED, PORT_NUMBER),
     F_STR("name", "Name of the port, to be used in services and probes."),
     F_STR("protocol", "TCP, UDP or SCTP.", ONE_OF(protocols), DEFAULT("\"TCP\"")),
-    F_INT32("hostPort", "Port of the machine.", BETWEEN(0, 65535)),
-    F_STR("hostIP", "Address of the machine the host port is bound to."),
+    F_INT32("hostPort", "Port of the machine.", BETWEEN(0, 65535), IGNORED(SHARED_NETWORK)),
+    F_STR("hostIP", "Address of the machine the host port is bound to.", IGNORED(SHARED_NETWORK)),
     {0}};
 
 static const struct field mount_fields[] = {
@@ -92,8 +98,10 @@ static const struct field mount_fields[] = {
     F_STR("subPath", "Only this path of the volume."),
     F_STR("subPathExpr", "Like subPath, with $(VAR) replaced by the container's environment."),
     F_BOOL("readOnly", "Whether it may only be read."),
-    F_STR("mountPropagation", "How mounts made later are passed on.", ONE_OF(propagations)),
-    F_STR("recursiveReadOnly", "Whether mounts below are read-only too.", ONE_OF(recursive_modes)),
+    F_STR("mountPropagation", "How mounts made later are passed on.", ONE_OF(propagations),
+          NATURAL("None"), IGNORED("mounts are not passed on")),
+    F_STR("recursiveReadOnly", "Whether mounts below are read-only too.", ONE_OF(recursive_modes),
+          NATURAL("Enabled"), IGNORED("mounts below a read-only volume always are")),
     {0}};
 
 static const struct field device_fields[] = {
@@ -112,7 +120,7 @@ const struct field resource_fields[] = {
     F_MAP(FIELD_QUANTITY, "requests",
           "What is set aside for the container; the limits when not given."),
     F_OBJS("claims", claim_fields, "Resource claims used by the container.", KEYED_BY("name"),
-           CORE_TYPE("ResourceClaim")),
+           IGNORED(NO_CLAIMS), CORE_TYPE("ResourceClaim")),
     {0}};
 
 static const struct field resize_fields[] = {
@@ -143,7 +151,8 @@ static const struct field http_get_fields[] = {
     F_PORT("port", "Port number, or name of a port of the container.", REQUIRED),
     F_STR("path", "Path to ask for.", DEFAULT("\"/\"")),
     F_STR("host", "Host to connect to; the pod when not given."),
-    F_STR("scheme", "HTTP or HTTPS.", ONE_OF(schemes), DEFAULT("\"HTTP\"")),
+    F_STR("scheme", "HTTP or HTTPS.", ONE_OF(schemes), DEFAULT("\"HTTP\""),
+          IGNORED("the request is made without TLS")),
     F_OBJS("httpHeaders", header_fields, "Headers to send.", CORE_TYPE("HTTPHeader")),
     {0}};
 
@@ -165,7 +174,8 @@ static const struct field probe_fields[] = {
           CORE_TYPE("HTTPGetAction")),
     F_OBJ("tcpSocket", tcp_fields, "A port that must accept connections.",
           CORE_TYPE("TCPSocketAction")),
-    F_OBJ("grpc", grpc_fields, "A gRPC health check.", CORE_TYPE("GRPCAction")),
+    F_OBJ("grpc", grpc_fields, "A gRPC health check.",
+          IGNORED("gRPC is not spoken; nothing is asked"), CORE_TYPE("GRPCAction")),
     F_INT32("initialDelaySeconds", "Seconds after the start before the first probe.", AT_LEAST(0)),
     F_INT32("timeoutSeconds", "Seconds after which a probe has failed.", AT_LEAST(1), DEFAULT("1")),
     F_INT32("periodSeconds", "Seconds between probes.", AT_LEAST(1), DEFAULT("10")),
@@ -180,7 +190,8 @@ static const struct field probe_fields[] = {
 static const struct field hook_fields[] = {
     F_OBJ("exec", exec_fields, "A command to run.", CORE_TYPE("ExecAction")),
     F_OBJ("httpGet", http_get_fields, "An HTTP request to make.", CORE_TYPE("HTTPGetAction")),
-    F_OBJ("tcpSocket", tcp_fields, "Not used any more.", CORE_TYPE("TCPSocketAction")),
+    F_OBJ("tcpSocket", tcp_fields, "Not used any more.", IGNORED("nor is it in Kubernetes"),
+          CORE_TYPE("TCPSocketAction")),
     F_OBJ("sleep", sleep_fields, "A time to wait.", CORE_TYPE("SleepAction")),
     {0}};
 
@@ -188,7 +199,8 @@ static const struct field lifecycle_fields[] = {
     F_OBJ("postStart", hook_fields, "Done right after the start.", CORE_TYPE("LifecycleHandler")),
     F_OBJ("preStop", hook_fields, "Done before the container is asked to end.",
           CORE_TYPE("LifecycleHandler")),
-    F_STR("stopSignal", "Signal that asks the container to end; SIGTERM when not given."),
+    F_STR("stopSignal", "Signal that asks the container to end; SIGTERM when not given.",
+          NATURAL("SIGTERM"), IGNORED("programs are asked with SIGTERM")),
     {0}};
 
 /* --- rights --------------------------------------------------------------------------------- */
@@ -204,7 +216,8 @@ const struct field selinux_fields[] = {F_STR("level", "SELinux level."),
 
 const struct field profile_fields[] = {
     F_STR("type", "Localhost, RuntimeDefault or Unconfined.", REQUIRED, ONE_OF(profile_types)),
-    F_STR("localhostProfile", "Profile on the machine, with type Localhost."),
+    F_STR("localhostProfile", "Profile on the machine, with type Localhost.",
+          IGNORED("profiles of the machine cannot be loaded")),
     {0}};
 
 const struct field windows_fields[] = {
@@ -224,11 +237,14 @@ static const struct field security_fields[] = {
     F_OBJ("capabilities", capability_fields, "Capabilities added and dropped.",
           CORE_TYPE("Capabilities")),
     F_OBJ("seccompProfile", profile_fields, "System calls allowed.", CORE_TYPE("SeccompProfile")),
-    F_OBJ("appArmorProfile", profile_fields, "AppArmor profile.", CORE_TYPE("AppArmorProfile")),
-    F_OBJ("seLinuxOptions", selinux_fields, "SELinux context.", CORE_TYPE("SELinuxOptions")),
-    F_OBJ("windowsOptions", windows_fields, "Not for Linux.",
+    F_OBJ("appArmorProfile", profile_fields, "AppArmor profile.", IGNORED(NO_APPARMOR),
+          CORE_TYPE("AppArmorProfile")),
+    F_OBJ("seLinuxOptions", selinux_fields, "SELinux context.", IGNORED(NO_SELINUX),
+          CORE_TYPE("SELinuxOptions")),
+    F_OBJ("windowsOptions", windows_fields, "Not for Linux.", IGNORED("this is Linux"),
           CORE_TYPE("WindowsSecurityContextOptions")),
-    F_STR("procMount", "How /proc is mounted.", ONE_OF(proc_mounts)),
+    F_STR("procMount", "How /proc is mounted.", ONE_OF(proc_mounts), NATURAL("Default"),
+          IGNORED("only a privileged container has /proc as the machine")),
     {0}};
 
 /* --- the container -------------------------------------------------------------------------- */
@@ -236,7 +252,9 @@ static const struct field security_fields[] = {
 #define CONTAINER_MEMBERS                                                                          \
     F_STR("name", "Name of the container, unique in the pod.",                                     \
           .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),                                              \
-        F_STR("image", "Image the container is made from. Host processes do not use it."),         \
+        F_STR("image", "Image the container is made from. Host processes do not use it.",          \
+              .event = "ImageNotPulled"),                                                          \
+                                                                                                   \
         F_STRS("command", "Program to run and its first arguments. $(VAR) is replaced by the "     \
                           "container's environment."),                                             \
         F_STRS("args", "Arguments after the command. $(VAR) is replaced as in command."),          \
@@ -250,14 +268,23 @@ static const struct field security_fields[] = {
         F_OBJ("resources", resource_fields, "CPU, memory and other resources.", DEFAULT("{}"),     \
               CORE_TYPE("ResourceRequirements")),                                                  \
         F_OBJS("resizePolicy", resize_fields, "What happens when resources change.",               \
+               IGNORED("resources of a running pod do not change"),                                \
+                                                                                                   \
                CORE_TYPE("ContainerResizePolicy")),                                                \
         F_STR("restartPolicy", "Always makes an init container run beside the others.",            \
+              IGNORED("containers go by spec.restartPolicy, and init containers end before the "   \
+                      "others begin"),                                                             \
+                                                                                                   \
               ONE_OF(container_restarts)),                                                         \
         F_OBJS("restartPolicyRules", restart_rule_fields,                                          \
-               "Rules by exit code, before restartPolicy.", CORE_TYPE("ContainerRestartRule")),    \
+               "Rules by exit code, before restartPolicy.",                                        \
+               IGNORED("containers go by spec.restartPolicy"), CORE_TYPE("ContainerRestartRule")), \
+                                                                                                   \
         F_OBJS("volumeMounts", mount_fields, "Where volumes appear in the container.",             \
                KEYED_BY("mountPath"), CORE_TYPE("VolumeMount")),                                   \
         F_OBJS("volumeDevices", device_fields, "Block devices of the container.",                  \
+               IGNORED("there are no block devices for containers here"),                          \
+                                                                                                   \
                MERGED_BY("devicePath"), CORE_TYPE("VolumeDevice")),                                \
         F_OBJ("livenessProbe", probe_fields, "When it fails the container is restarted.",          \
               CORE_TYPE("Probe")),                                                                 \
@@ -275,14 +302,22 @@ static const struct field security_fields[] = {
               ONE_OF(message_policies), DEFAULT("\"File\"")),                                      \
         F_STR("imagePullPolicy",                                                                   \
               "When the image is fetched. Always for images tagged latest, else IfNotPresent.",    \
+              .event = "ImageNotPulled",                                                           \
+                                                                                                   \
               ONE_OF(pull_policies)),                                                              \
         F_OBJ("securityContext", security_fields, "Rights of the container.",                      \
               CORE_TYPE("SecurityContext")),                                                       \
-        F_BOOL("stdin", "Whether the program gets an open standard input."),                       \
-        F_BOOL("stdinOnce", "Whether standard input is closed after the first client."),           \
-        F_BOOL("tty", "Whether the program gets a terminal.")
+        F_BOOL("stdin", "Whether the program gets an open standard input.", IGNORED(NO_INPUT)),    \
+                                                                                                   \
+        F_BOOL("stdinOnce", "Whether standard input is closed after the first client.",            \
+               IGNORED(NO_INPUT)),                                                                 \
+                                                                                                   \
+        F_BOOL("tty", "Whether the program gets a terminal.", IGNORED(NO_INPUT))
 
 const struct field container_fields[] = {CONTAINER_MEMBERS, {0}};
 
 const struct field ephemeral_container_fields[] = {
-    CONTAINER_MEMBERS, F_STR("targetContainerName", "Container whose processes it may see."), {0}};
+    CONTAINER_MEMBERS,
+    F_STR("targetContainerName", "Container whose processes it may see.",
+          IGNORED("containers see each other's processes")),
+    {0}};

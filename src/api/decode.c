@@ -221,6 +221,47 @@ static void unknown_member(struct decoder *d, const struct field_path *at)
     buf_release(&text);
 }
 
+static bool is_text(const struct json *v, const char *text)
+{
+    if (json_is(v, JSON_BOOL))
+        return strcmp(text, json_bool(v, false) ? "true" : "false") == 0;
+    return json_is(v, JSON_STRING) && json_string_is(v, text);
+}
+
+/* The default is told from the text of the table, where strings have quotes. */
+static bool is_default(const struct field *f, const struct json *v)
+{
+    return f->default_json && strlen(f->default_json) == v->len + 2 &&
+           memcmp(f->default_json + 1, v->u.text, v->len) == 0;
+}
+
+/* Whether it asks for something that is not done anyhow. */
+static bool asks_for_something(const struct field *f, const struct json *v)
+{
+    if (f->natural)
+        return !is_text(v, f->natural);
+    if (json_is(v, JSON_STRING))
+        return v->len > 0 && !is_default(f, v);
+    if (json_is(v, JSON_BOOL))
+        return json_bool(v, false);
+    return json_type_of(v) >= JSON_ARRAY ? json_len(v) > 0 : json_int(v, 1) != 0;
+}
+
+/* Nothing is ignored without a word, whatever the client wants to hear of unknown fields. */
+static void warn_of_ignored(struct decoder *d, const struct field *f, const struct json *v,
+                            const struct field_path *at)
+{
+    struct buf text = BUF_INIT(PATH_TEXT_LIMIT * 2);
+
+    if (!f->ignored || !d->warn || !asks_for_something(f, v))
+        return;
+    field_path_write(&text, at);
+    buf_addf(&text, " is not carried out here: %s", f->ignored);
+    if (!text.failed)
+        d->warn(d->warn_arg, text.data);
+    buf_release(&text);
+}
+
 /* An older spelling takes the written one's place. Both given and different is refused. Returns
  * whether m is to be dropped. */
 static bool rename_alias(struct decoder *d, const struct field *f, const struct json *object,
@@ -272,6 +313,8 @@ static void decode_object(struct decoder *d, const struct field *fields, const s
             json_remove_item(object, m);
         else if (!decode_value(d, f, f->type, m, PATH_MEMBER(at, f->name)))
             drop(d, object, m, PATH_MEMBER(at, f->name));
+        else
+            warn_of_ignored(d, f, m, PATH_MEMBER(at, f->name));
     }
 }
 

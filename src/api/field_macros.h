@@ -40,6 +40,9 @@
 #define MERGED_BY(key) .merge_key = (key)
 /* The member is unique as well. */
 #define KEYED_BY(key) .list_key = (key)
+/* Read, kept, and not acted on: who sets it is told why. */
+#define IGNORED(why) .ignored = (why)
+#define NATURAL(text) .natural = (text)
 /* A type other tables use too: OpenAPI says it once, by this name. */
 #define CORE_TYPE(name) .schema_name = "io.k8s.api.core.v1." name
 

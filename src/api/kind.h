@@ -40,6 +40,8 @@ enum field_flag {
     FIELD_RETAIN_KEYS = 1u << 10, /* list of objects: clients say which members an element keeps */
 };
 
+#define FIELD_IGNORED_WORDS "Not carried out here"
+
 struct field {
     const char *name;
     enum field_type type;
@@ -57,6 +59,11 @@ struct field {
                           name is what is written ("enabled" with alias "enable") */
     const char
         *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
+    const char
+        *ignored; /* why what is set here is not carried out: its author is told; NULL: it is */
+    const char *natural; /* the value, as text, that asks for nothing else than what is done anyhow;
+                            NULL: the default. Empty ones and false never do */
+    const char *event;   /* the event of a pod that says so instead */
     const char *merge_key;   /* the same where elements need not be unique: only patches use it */
     const char *merge_key_2; /* server-side apply tells elements apart by this member too */
     const char *schema_name; /* of the object, or of the elements, where several tables share it:

@@ -255,6 +255,7 @@ static const struct field spec_fields[] = {
      .type = FIELD_OBJECT,
      .flags = FIELD_IMMUTABLE,
      .fields = ssh_fields,
+     .ignored = "programs are started through the API, without ssh",
      .doc = "For clusters that use ssh; not used where programs are started through the API.",
      .doc_zh = "SSH 设置；通过 API 启动进程时不使用。"},
     JOB_FIELD_RUN_MODE,

@@ -55,15 +55,18 @@ static const struct field node_affinity_fields[] = {
     F_OBJ("requiredDuringSchedulingIgnoredDuringExecution", node_selector_fields,
           "What a node must have.", CORE_TYPE("NodeSelector")),
     F_OBJS("preferredDuringSchedulingIgnoredDuringExecution", preferred_node_fields,
-           "What a node should have.", CORE_TYPE("PreferredSchedulingTerm")),
+           "What a node should have.", IGNORED("only what is required counts"),
+           CORE_TYPE("PreferredSchedulingTerm")),
     {0}};
 
 /* --- other pods ----------------------------------------------------------------------------- */
 
 static const struct field pod_term_fields[] = {
     F_OBJ("labelSelector", label_selector_fields, "Pods that are meant.", LABEL_SELECTOR_TYPE),
-    F_STRS("matchLabelKeys", "Labels in which the pods equal this one."),
-    F_STRS("mismatchLabelKeys", "Labels in which the pods differ from this one."),
+    F_STRS("matchLabelKeys", "Labels in which the pods equal this one.",
+           IGNORED("the selector alone counts")),
+    F_STRS("mismatchLabelKeys", "Labels in which the pods differ from this one.",
+           IGNORED("the selector alone counts")),
     F_OBJ("namespaceSelector", label_selector_fields, "Namespaces that are meant.",
           LABEL_SELECTOR_TYPE),
     F_STRS("namespaces", "Namespaces that are meant; the pod's own when not given."),
@@ -80,7 +83,8 @@ static const struct field pod_affinity_fields[] = {
     F_OBJS("requiredDuringSchedulingIgnoredDuringExecution", pod_term_fields, "What must hold.",
            CORE_TYPE("PodAffinityTerm")),
     F_OBJS("preferredDuringSchedulingIgnoredDuringExecution", weighted_pod_term_fields,
-           "What should hold.", CORE_TYPE("WeightedPodAffinityTerm")),
+           "What should hold.", IGNORED("only what is required counts"),
+           CORE_TYPE("WeightedPodAffinityTerm")),
     {0}};
 
 const struct field affinity_fields[] = {
@@ -104,8 +108,12 @@ const struct field spread_fields[] = {
     F_STR("whenUnsatisfiable", "DoNotSchedule or ScheduleAnyway.", REQUIRED,
           ONE_OF(spread_actions)),
     F_OBJ("labelSelector", label_selector_fields, "Pods that are counted.", LABEL_SELECTOR_TYPE),
-    F_STRS("matchLabelKeys", "Labels in which the pods equal this one."),
-    F_INT32("minDomains", "The least number of places.", AT_LEAST(1)),
-    F_STR("nodeAffinityPolicy", "Whether nodes that do not fit count.", ONE_OF(honour)),
-    F_STR("nodeTaintsPolicy", "Whether tainted nodes count.", ONE_OF(honour)),
+    F_STRS("matchLabelKeys", "Labels in which the pods equal this one.",
+           IGNORED("the selector alone counts")),
+    F_INT32("minDomains", "The least number of places.", IGNORED("places are counted as they are"),
+            AT_LEAST(1)),
+    F_STR("nodeAffinityPolicy", "Whether nodes that do not fit count.", IGNORED("all nodes count"),
+          ONE_OF(honour)),
+    F_STR("nodeTaintsPolicy", "Whether tainted nodes count.", IGNORED("all nodes count"),
+          ONE_OF(honour)),
     {0}};

@@ -7,6 +7,9 @@
 #include "api/field_macros.h"
 #include "api/pod_parts.h"
 
+#define OWN_NAMES "names are resolved as on the machine, services' before"
+#define NO_DOMAIN "pods have no domain"
+
 static const char *const restart_policies[] = {"Always", "Never", "OnFailure", NULL};
 static const char *const dns_policies[] = {"ClusterFirst", "ClusterFirstWithHostNet", "Default",
                                            "None", NULL};
@@ -58,19 +61,23 @@ static const struct field pod_security_fields[] = {
     F_INT64("runAsGroup", "Group ID of all containers.", AT_LEAST(0)),
     F_BOOL("runAsNonRoot", "Whether running as root is refused."),
     F_INT64("fsGroup", "Group that owns the volumes.", AT_LEAST(0)),
-    F_STR("fsGroupChangePolicy", "When the owner of volumes is changed.", ONE_OF(change_policies)),
+    F_STR("fsGroupChangePolicy", "When the owner of volumes is changed.", ONE_OF(change_policies),
+          IGNORED("files that are in a volume keep their group")),
     F_LIST(FIELD_INT64, "supplementalGroups", "More groups of the processes."),
     F_STR("supplementalGroupsPolicy", "Whether groups of the image count too.",
-          ONE_OF(group_policies)),
+          ONE_OF(group_policies), NATURAL("Merge"),
+          IGNORED("groups of the machine's user count too")),
     F_OBJ("seLinuxOptions", selinux_fields, "SELinux context of all containers.",
-          CORE_TYPE("SELinuxOptions")),
-    F_STR("seLinuxChangePolicy", "How volumes get the SELinux context.", ONE_OF(selinux_policies)),
+          IGNORED(NO_SELINUX), CORE_TYPE("SELinuxOptions")),
+    F_STR("seLinuxChangePolicy", "How volumes get the SELinux context.", ONE_OF(selinux_policies),
+          IGNORED(NO_SELINUX)),
     F_OBJ("seccompProfile", profile_fields, "System calls allowed.", CORE_TYPE("SeccompProfile")),
     F_OBJ("appArmorProfile", profile_fields, "AppArmor profile of all containers.",
-          CORE_TYPE("AppArmorProfile")),
-    F_OBJ("windowsOptions", windows_fields, "Not for Linux.",
+          IGNORED(NO_APPARMOR), CORE_TYPE("AppArmorProfile")),
+    F_OBJ("windowsOptions", windows_fields, "Not for Linux.", IGNORED("this is Linux"),
           CORE_TYPE("WindowsSecurityContextOptions")),
-    F_OBJS("sysctls", sysctl_fields, "Kernel settings of the pod.", CORE_TYPE("Sysctl")),
+    F_OBJS("sysctls", sysctl_fields, "Kernel settings of the pod.",
+           IGNORED("pods have the machine's kernel settings"), CORE_TYPE("Sysctl")),
     {0}};
 
 const struct field local_reference_fields[] = {
@@ -95,8 +102,10 @@ static const struct field gate_fields[] = {
 static const struct field scheduling_gate_fields[] = {F_STR("name", "Name of the gate.", REQUIRED),
                                                       {0}};
 
-static const struct field os_fields[] = {
-    F_STR("name", "linux or windows.", REQUIRED, ONE_OF(system_names)), {0}};
+static const struct field os_fields[] = {F_STR("name", "linux or windows.", REQUIRED,
+                                               ONE_OF(system_names), NATURAL("linux"),
+                                               IGNORED("this is Linux")),
+                                         {0}};
 
 static const struct field pod_claim_fields[] = {
     F_STR("name", "Name of the claim in the pod.", REQUIRED),
@@ -113,7 +122,8 @@ const struct field pod_spec_fields[] = {
            "What runs before the containers, one after the other.", KEYED_BY("name"),
            CORE_TYPE("Container")),
     F_OBJS("ephemeralContainers", ephemeral_container_fields,
-           "Containers added while the pod runs, to look into it.", KEYED_BY("name"),
+           "Containers added while the pod runs, to look into it.",
+           IGNORED("none is started; use kubectl exec"), KEYED_BY("name"),
            CORE_TYPE("EphemeralContainer")),
     F_OBJS("volumes", volume_fields, "Storage the containers may mount.",
            .flags = FIELD_RETAIN_KEYS, KEYED_BY("name"), CORE_TYPE("Volume")),
@@ -122,30 +132,38 @@ const struct field pod_spec_fields[] = {
           ONE_OF(restart_policies), DEFAULT("\"Always\"")),
     F_INT64("terminationGracePeriodSeconds", "Seconds between the request to end and the end.",
             AT_LEAST(0), DEFAULT("30")),
-    F_INT64("activeDeadlineSeconds", "Seconds the pod may run.", AT_LEAST(1)),
-    F_STR("dnsPolicy", "How names are resolved.", ONE_OF(dns_policies),
+    F_INT64("activeDeadlineSeconds", "Seconds the pod may run.", AT_LEAST(1),
+            IGNORED("only a job's runPolicy.activeDeadlineSeconds is")),
+    F_STR("dnsPolicy", "How names are resolved.", ONE_OF(dns_policies), IGNORED(OWN_NAMES),
           DEFAULT("\"ClusterFirst\"")),
     F_OBJ("dnsConfig", dns_config_fields, "More for the resolver's configuration.",
-          CORE_TYPE("PodDNSConfig")),
+          IGNORED(OWN_NAMES), CORE_TYPE("PodDNSConfig")),
     F_STR_MAP("nodeSelector", "Labels a node must have.", .flags = FIELD_LABELS),
     F_STR("nodeName", "Node the pod runs on. Set by the scheduler, once."),
     F_STR("serviceAccountName", "ServiceAccount the pod acts as."),
     F_STR("serviceAccount", "Older spelling of serviceAccountName."),
     F_BOOL("automountServiceAccountToken", "Whether the account's token is put into the pod."),
-    F_BOOL("hostNetwork", "Whether the pod uses the machine's network."),
-    F_BOOL("hostPID", "Whether the pod sees the machine's processes."),
-    F_BOOL("hostIPC", "Whether the pod uses the machine's IPC."),
-    F_BOOL("hostUsers", "Whether the machine's user IDs are used."),
-    F_BOOL("shareProcessNamespace", "Whether containers see each other's processes."),
+    F_BOOL("hostNetwork", "Whether the pod uses the machine's network.", NATURAL("true"),
+           IGNORED("all pods do")),
+    F_BOOL("hostPID", "Whether the pod sees the machine's processes.", NATURAL("true"),
+           IGNORED("all pods do")),
+    F_BOOL("hostIPC", "Whether the pod uses the machine's IPC.", NATURAL("true"),
+           IGNORED("all pods do")),
+    F_BOOL("hostUsers", "Whether the machine's user IDs are used.", NATURAL("true"),
+           IGNORED("all pods do")),
+    F_BOOL("shareProcessNamespace", "Whether containers see each other's processes.",
+           NATURAL("true"), IGNORED("they always do")),
     F_OBJ("securityContext", pod_security_fields, "Rights of all containers.", DEFAULT("{}"),
           CORE_TYPE("PodSecurityContext")),
     F_OBJS("imagePullSecrets", local_reference_fields, "Secrets used to fetch images.",
-           MERGED_BY("name"), CORE_TYPE("LocalObjectReference")),
+           .event = "ImageNotPulled", MERGED_BY("name"), CORE_TYPE("LocalObjectReference")),
     F_STR("hostname", "Host name of the pod.", .flags = FIELD_DNS_LABEL),
-    F_STR("hostnameOverride", "Host name of the pod, with its domain, whatever else is said."),
-    F_STR("subdomain", "Domain of the host name.", .flags = FIELD_DNS_LABEL),
-    F_BOOL("setHostnameAsFQDN", "Whether the host name holds the domain."),
-    F_OBJS("hostAliases", host_alias_fields, "Lines for the pod's hosts file.", MERGED_BY("ip"),
+    F_STR("hostnameOverride", "Host name of the pod, with its domain, whatever else is said.",
+          IGNORED("the name is spec.hostname or the pod's own")),
+    F_STR("subdomain", "Domain of the host name.", .flags = FIELD_DNS_LABEL, IGNORED(NO_DOMAIN)),
+    F_BOOL("setHostnameAsFQDN", "Whether the host name holds the domain.", IGNORED(NO_DOMAIN)),
+    F_OBJS("hostAliases", host_alias_fields, "Lines for the pod's hosts file.",
+           IGNORED("all pods of a namespace have one hosts file"), MERGED_BY("ip"),
            CORE_TYPE("HostAlias")),
     F_OBJ("affinity", affinity_fields, "Preferences for nodes and other pods.",
           CORE_TYPE("Affinity")),
@@ -162,14 +180,17 @@ const struct field pod_spec_fields[] = {
     F_INT32("priority", "The pod's priority."),
     F_STR("preemptionPolicy", "Whether the pod may push others out.", ONE_OF(preemption_policies)),
     F_OBJS("readinessGates", gate_fields, "Conditions that must be True for the pod to be ready.",
-           CORE_TYPE("PodReadinessGate")),
-    F_STR("runtimeClassName", "What runs the containers."),
-    F_BOOL("enableServiceLinks", "Whether services become environment variables.", DEFAULT("true")),
+           IGNORED("a pod is ready when its containers are"), CORE_TYPE("PodReadinessGate")),
+    F_STR("runtimeClassName", "What runs the containers.",
+          IGNORED("containers are processes of this machine")),
+    F_BOOL("enableServiceLinks", "Whether services become environment variables.", NATURAL("false"),
+           IGNORED("services are no variables here; their names resolve"), DEFAULT("true")),
     F_MAP(FIELD_QUANTITY, "overhead", "Resources used beside the containers."),
     F_OBJ("os", os_fields, "Operating system of the containers.", CORE_TYPE("PodOS")),
     F_OBJ("resources", resource_fields, "Resources of the pod as a whole.",
-          CORE_TYPE("ResourceRequirements")),
-    F_OBJS("resourceClaims", pod_claim_fields, "Resource claims of the pod.", MERGED_BY("name"),
+          IGNORED("only its containers' resources count"), CORE_TYPE("ResourceRequirements")),
+    F_OBJS("resourceClaims", pod_claim_fields, "Resource claims of the pod.",
+           IGNORED("there are no resource claims here"), MERGED_BY("name"),
            CORE_TYPE("PodResourceClaim")),
     {0}};
 
@@ -178,11 +199,14 @@ const struct field pod_spec_fields[] = {
 static const struct field template_meta_fields[] = {
     F_STR_MAP("labels", "Labels of the pods.", .flags = FIELD_LABELS, .doc_zh = "Pod 的标签。"),
     F_STR_MAP("annotations", "Annotations of the pods."),
-    F_STR("name", "Not used: pods are named after their job."),
-    F_STR("generateName", "Not used: pods are named after their job."),
-    F_STR("namespace", "Not used: pods are where their job is."),
-    F_STRS("finalizers", "Not used."),
-    F_TIME("creationTimestamp", "Not used."),
+    F_STR("name", "Not used: pods are named after their job.",
+          IGNORED("pods are named after their job")),
+    F_STR("generateName", "Not used: pods are named after their job.",
+          IGNORED("pods are named after their job")),
+    F_STR("namespace", "Not used: pods are where their job is.",
+          IGNORED("pods are where their job is")),
+    F_STRS("finalizers", "Not used.", IGNORED("pods have no finalizers of their template")),
+    F_TIME("creationTimestamp", "Not used.", IGNORED("it is the time the pod is made")),
     {0}};
 
 const struct field pod_template_fields[] = {

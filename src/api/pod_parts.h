@@ -7,6 +7,9 @@
 
 extern const struct field container_fields[], ephemeral_container_fields[]; /* container_fields.c */
 extern const struct field pod_field_ref_fields[], pod_resource_ref_fields[];
+#define NO_SELINUX "no SELinux context is set"
+#define NO_APPARMOR "no AppArmor profile is set"
+
 extern const struct field selinux_fields[], profile_fields[], windows_fields[];
 extern const struct field volume_fields[];          /* volume_fields.c */
 extern const struct field affinity_fields[];        /* placement_fields.c */

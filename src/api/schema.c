@@ -71,9 +71,21 @@ static void int_or_string(const struct styler *s, struct json *schema)
 
 /* --- objects -------------------------------------------------------------------------------- */
 
+/* A definition for other servers does not say what this one leaves undone. */
+static const char *full_doc(const struct styler *s, const struct field *f)
+{
+    if (s->style == SCHEMA_CRD)
+        return f->doc;
+    if (f->ignored)
+        return arena_printf(s->arena, "%s " FIELD_IGNORED_WORDS ": %s.", f->doc, f->ignored);
+    if (f->event)
+        return arena_printf(s->arena, "%s The pod's event %s says so.", f->doc, f->event);
+    return f->doc;
+}
+
 static void describe(const struct styler *s, const struct field *f, struct json *schema)
 {
-    struct json *first = f->doc ? json_new_string(s->arena, f->doc) : NULL;
+    struct json *first = f->doc ? json_new_string(s->arena, full_doc(s, f)) : NULL;
 
     if (!first || !schema)
         return;

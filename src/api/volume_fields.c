@@ -96,7 +96,7 @@ static const struct field projected_secret_fields[] = {
 static const struct field projected_downward_fields[] = {DOWNWARD_ITEMS, {0}};
 static const struct field projected_token_fields[] = {
     F_STR("path", "File to write the token to.", REQUIRED),
-    F_STR("audience", "Whom the token is for."),
+    F_STR("audience", "Whom the token is for.", IGNORED("the token is for this API")),
     F_INT64("expirationSeconds", "How long it is good.", AT_LEAST(600), DEFAULT("3600")),
     {0}};
 static const struct field trust_bundle_fields[] = {
@@ -125,9 +125,9 @@ static const struct field projection_fields[] = {
     F_OBJ("serviceAccountToken", projected_token_fields, "A token of the pod's account.",
           CORE_TYPE("ServiceAccountTokenProjection")),
     F_OBJ("clusterTrustBundle", trust_bundle_fields, "Certificates that are trusted.",
-          CORE_TYPE("ClusterTrustBundleProjection")),
+          IGNORED("a pod that mounts it waits"), CORE_TYPE("ClusterTrustBundleProjection")),
     F_OBJ("podCertificate", pod_certificate_fields, "A certificate made for the pod.",
-          CORE_TYPE("PodCertificateProjection")),
+          IGNORED("a pod that mounts it waits"), CORE_TYPE("PodCertificateProjection")),
     {0}};
 
 static const struct field projected_fields[] = {F_OBJS("sources", projection_fields,
@@ -272,6 +272,10 @@ static const struct field storage_os_fields[] = {F_STR("volumeName", "Volume."),
 /* --- the volume ----------------------------------------------------------------------------- */
 
 #define SOURCE(n, f, type, d) F_OBJ(n, f, d, CORE_TYPE(type))
+#define OTHER_SOURCE(n, f, type, d)                                                                \
+    F_OBJ(n, f, d,                                                                                 \
+          IGNORED("a pod that mounts it waits; use a persistentVolumeClaim or a hostPath"),        \
+          CORE_TYPE(type))
 
 const struct field volume_fields[] = {
     F_STR("name", "Name of the volume, unique in the pod.",
@@ -288,28 +292,31 @@ const struct field volume_fields[] = {
            "Fields of the pod as files."),
     SOURCE("projected", projected_fields, "ProjectedVolumeSource",
            "Several sources in one folder."),
-    SOURCE("ephemeral", ephemeral_fields, "EphemeralVolumeSource", "A claim made for the pod."),
-    SOURCE("nfs", nfs_fields, "NFSVolumeSource", "An NFS share."),
-    SOURCE("csi", csi_fields, "CSIVolumeSource", "A volume of a storage driver."),
-    SOURCE("image", image_fields, "ImageVolumeSource", "The content of an image."),
-    SOURCE("gitRepo", git_fields, "GitRepoVolumeSource", "A Git repository."),
-    SOURCE("iscsi", iscsi_fields, "ISCSIVolumeSource", "An iSCSI disk."),
-    SOURCE("fc", fc_fields, "FCVolumeSource", "A Fibre Channel disk."),
-    SOURCE("glusterfs", gluster_fields, "GlusterfsVolumeSource", "A Gluster volume."),
-    SOURCE("cephfs", ceph_fields, "CephFSVolumeSource", "A Ceph file system."),
-    SOURCE("rbd", rbd_fields, "RBDVolumeSource", "A Ceph block device."),
-    SOURCE("flexVolume", flex_fields, "FlexVolumeSource", "A volume of a plugin."),
-    SOURCE("flocker", flocker_fields, "FlockerVolumeSource", "A Flocker volume."),
-    SOURCE("cinder", cinder_fields, "CinderVolumeSource", "An OpenStack volume."),
-    SOURCE("awsElasticBlockStore", aws_fields, "AWSElasticBlockStoreVolumeSource", "An AWS disk."),
-    SOURCE("gcePersistentDisk", gce_fields, "GCEPersistentDiskVolumeSource", "A GCE disk."),
-    SOURCE("azureDisk", azure_disk_fields, "AzureDiskVolumeSource", "An Azure disk."),
-    SOURCE("azureFile", azure_file_fields, "AzureFileVolumeSource", "An Azure file share."),
-    SOURCE("vsphereVolume", vsphere_fields, "VsphereVirtualDiskVolumeSource", "A vSphere disk."),
-    SOURCE("photonPersistentDisk", photon_fields, "PhotonPersistentDiskVolumeSource",
-           "A Photon disk."),
-    SOURCE("portworxVolume", portworx_fields, "PortworxVolumeSource", "A Portworx volume."),
-    SOURCE("quobyte", quobyte_fields, "QuobyteVolumeSource", "A Quobyte volume."),
-    SOURCE("scaleIO", scale_io_fields, "ScaleIOVolumeSource", "A ScaleIO volume."),
-    SOURCE("storageos", storage_os_fields, "StorageOSVolumeSource", "A StorageOS volume."),
+    OTHER_SOURCE("ephemeral", ephemeral_fields, "EphemeralVolumeSource",
+                 "A claim made for the pod."),
+    OTHER_SOURCE("nfs", nfs_fields, "NFSVolumeSource", "An NFS share."),
+    OTHER_SOURCE("csi", csi_fields, "CSIVolumeSource", "A volume of a storage driver."),
+    OTHER_SOURCE("image", image_fields, "ImageVolumeSource", "The content of an image."),
+    OTHER_SOURCE("gitRepo", git_fields, "GitRepoVolumeSource", "A Git repository."),
+    OTHER_SOURCE("iscsi", iscsi_fields, "ISCSIVolumeSource", "An iSCSI disk."),
+    OTHER_SOURCE("fc", fc_fields, "FCVolumeSource", "A Fibre Channel disk."),
+    OTHER_SOURCE("glusterfs", gluster_fields, "GlusterfsVolumeSource", "A Gluster volume."),
+    OTHER_SOURCE("cephfs", ceph_fields, "CephFSVolumeSource", "A Ceph file system."),
+    OTHER_SOURCE("rbd", rbd_fields, "RBDVolumeSource", "A Ceph block device."),
+    OTHER_SOURCE("flexVolume", flex_fields, "FlexVolumeSource", "A volume of a plugin."),
+    OTHER_SOURCE("flocker", flocker_fields, "FlockerVolumeSource", "A Flocker volume."),
+    OTHER_SOURCE("cinder", cinder_fields, "CinderVolumeSource", "An OpenStack volume."),
+    OTHER_SOURCE("awsElasticBlockStore", aws_fields, "AWSElasticBlockStoreVolumeSource",
+                 "An AWS disk."),
+    OTHER_SOURCE("gcePersistentDisk", gce_fields, "GCEPersistentDiskVolumeSource", "A GCE disk."),
+    OTHER_SOURCE("azureDisk", azure_disk_fields, "AzureDiskVolumeSource", "An Azure disk."),
+    OTHER_SOURCE("azureFile", azure_file_fields, "AzureFileVolumeSource", "An Azure file share."),
+    OTHER_SOURCE("vsphereVolume", vsphere_fields, "VsphereVirtualDiskVolumeSource",
+                 "A vSphere disk."),
+    OTHER_SOURCE("photonPersistentDisk", photon_fields, "PhotonPersistentDiskVolumeSource",
+                 "A Photon disk."),
+    OTHER_SOURCE("portworxVolume", portworx_fields, "PortworxVolumeSource", "A Portworx volume."),
+    OTHER_SOURCE("quobyte", quobyte_fields, "QuobyteVolumeSource", "A Quobyte volume."),
+    OTHER_SOURCE("scaleIO", scale_io_fields, "ScaleIOVolumeSource", "A ScaleIO volume."),
+    OTHER_SOURCE("storageos", storage_os_fields, "StorageOSVolumeSource", "A StorageOS volume."),
     {0}};
