@@ -472,6 +472,9 @@ static struct json *parse(struct loader *l, struct err *err)
 
     if (m->text[start] != '{' && m->text[start] != '[')
         return yaml_parse(l->arena, m->text, m->len, on_duplicate, l, err);
+    /* Documents of YAML may be written like JSON, with --- between them. */
+    if (strstr(m->text, "\n---"))
+        return yaml_parse(l->arena, m->text, m->len, on_duplicate, l, err);
     one = json_parse_reporting(l->arena, m->text, m->len, on_duplicate, l, err);
     if (!one || one->type == JSON_ARRAY)
         return one;

@@ -282,6 +282,9 @@ class Commands(DaemonTest):
         self.assertEqual((done.returncode, done.stdout), (0, "configmap/settings updated\n"), done.stderr)
         found = self.daemon.call("GET", "/api/v1/namespaces/default/configmaps/settings")
         self.assertEqual(found["data"], {"a": "2"})
+        two = "\n---\n".join(json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}) for name in "xy")
+        done = self.daemon.cli("run", "-", stdin=two)
+        self.assertEqual((done.returncode, done.stdout), (0, "configmap/x created\nconfigmap/y created\n"), done.stderr)
 
     def kubectl(self, version, *arguments):
         environment = dict(os.environ, HOME=self.daemon.folder, KUBECONFIG=os.path.join(self.daemon.folder, "kubeconfig"))

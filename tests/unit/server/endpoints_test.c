@@ -220,9 +220,12 @@ static void a_watch_of_endpoints_from_long_ago_is_told_so(void **state)
     struct reader r;
     const struct json *e;
 
-    make_service(f);
     fixture_close(f);
-    fixture_open(f); /* the window begins anew */
+    f->options.window_events = 1;
+    fixture_open(f);
+    make_service(f);
+    expect(f, "POST", SERVICES,
+           "{\"metadata\":{\"name\":\"later\"},\"spec\":{\"ports\":[{\"port\":80}]}}", 201);
     expect(f, "GET", ENDPOINTS "/s", NULL, 200);
     reader_open(f, &r, ENDPOINTS "?watch=true&resourceVersion=1");
     e = reader_next(&r);

@@ -151,9 +151,10 @@ static void tells_410_in_an_event(void **state)
     struct reader r;
     const struct json *e;
 
-    make(f, "a", "x");
     fixture_close(f);
-    fixture_open(f); /* a new window */
+    f->options.window_events = 1;
+    fixture_open(f);
+    make(f, "a", "x");
     make(f, "b", "x");
     reader_open(f, &r, CONFIG_MAPS "?watch=true&resourceVersion=1");
     e = reader_next(&r);
