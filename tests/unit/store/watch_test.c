@@ -408,6 +408,35 @@ static void reader_read(struct model *m, struct reader *r, unsigned limit)
     }
 }
 
+static void settle_model(struct model *m)
+{
+    struct fixture *f = m->fixture;
+
+    while (store_revision(f->store) + 1 < store_next_revision(f->store))
+        loop_run_once(f->loop);
+}
+
+/* Readers go on where they were, or are told that they cannot. */
+static void model_reopen(struct model *m)
+{
+    settle_model(m);
+    fixture_reopen(m->fixture);
+    m->collections[0] = m->fixture->pods;
+    m->collections[1] = m->fixture->jobs;
+    for (size_t i = 0; i < MODEL_READERS; i++) {
+        struct reader *r = &m->readers[i];
+
+        store_watch_free(r->watch);
+        r->watch = NULL;
+        r->told = true;
+        if (store_watch_open(m->collections[r->collection], r->seen, reader_told, r, &r->watch,
+                             NULL) < 0) {
+            m->expired_opening++;
+            reader_open(m, r);
+        }
+    }
+}
+
 static void check_end(struct model *m)
 {
     for (size_t i = 0; i < MODEL_READERS; i++) {
@@ -447,14 +476,15 @@ static void run_model(struct fixture *f, size_t window_events, unsigned seed)
             model_write(&m);
         if (pick(&m, 100) == 0)
             reader_open(&m, r);
+        if (pick(&m, 300) == 0)
+            model_reopen(&m);
         if (r != m.readers || pick(&m, 16) == 0) /* the first one is slow */
             reader_read(&m, r, pick(&m, 30));
         turn(f);
         while (store_next_revision(f->store) - store_revision(f->store) > MODEL_IN_FLIGHT)
             loop_run_once(f->loop);
     }
-    while (store_revision(f->store) + 1 < store_next_revision(f->store))
-        loop_run_once(f->loop);
+    settle_model(&m);
     check_end(&m);
     assert_true(m.events > MODEL_STEPS);
     if (window_events)
