@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/history.h"
@@ -41,15 +42,17 @@
 
 /* The lock first: whatever reads the file before it would set up sharing. secure_delete=FAST:
  * deleted secrets are wiped where that costs no extra page. */
-static const char settings[] = "PRAGMA locking_mode=EXCLUSIVE;"
-                               "PRAGMA page_size=4096;"
-                               "PRAGMA auto_vacuum=INCREMENTAL;"
-                               "PRAGMA cache_size=-1024;"
+static const char lock_setting[] = "PRAGMA locking_mode=EXCLUSIVE;";
+static const char settings[] = "PRAGMA cache_size=-1024;"
                                "PRAGMA temp_store=MEMORY;"
                                "PRAGMA secure_delete=FAST;"
-                               "PRAGMA journal_mode=WAL;"
                                "PRAGMA synchronous=FULL;"
+                               "PRAGMA journal_mode=WAL;"
                                "PRAGMA wal_autocheckpoint=0;";
+/* Of a file that is empty yet. Choosing the log syncs what this wrote. */
+static const char first_settings[] = "PRAGMA page_size=4096;"
+                                     "PRAGMA synchronous=OFF;"
+                                     "PRAGMA auto_vacuum=INCREMENTAL;";
 
 enum statement {
     BEGIN,
@@ -205,10 +208,15 @@ static int open_checked(struct database *d, struct err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     int code, keep = 1, r = create_file(d->path, err);
+    struct stat st;
 
     if (r < 0)
         return r;
     code = sqlite3_open_v2(d->path, &d->handle, flags, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(d->handle, lock_setting, NULL, NULL, NULL);
+    if (code == SQLITE_OK && stat(d->path, &st) == 0 && st.st_size == 0)
+        code = sqlite3_exec(d->handle, first_settings, NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(d->handle, settings, NULL, NULL, NULL);
     if (code == SQLITE_OK) /* takes the lock, which is then kept */
