@@ -286,10 +286,11 @@ int home_find_holder(const struct home *h, struct home_holder *ret, struct err *
     return r;
 }
 
-/* What is for its owner alone and can be read by others is mended, and said: it may be known. */
+/* A secret's file; one that others could read may be known to them. */
 static int protect(const char *path, struct err *err)
 {
     struct stat st;
+    int r;
 
     if (lstat(path, &st) != 0)
         return errno == ENOENT ? 0 : system_error(err, errno, "look at", path);
@@ -298,14 +299,11 @@ static int protect(const char *path, struct err *err)
         err_hint(err, "remove it: muster makes a new one");
         return -EPERM;
     }
-    if (!(st.st_mode & 077))
-        return 0;
-    if (chmod(path, 0600) != 0)
-        return system_error(err, errno, "protect", path);
-    log_warn("%s could be read by others (mode %03o) and is now yours alone; if somebody may have "
-             "read it, stop muster, remove the file token of that folder and start again",
-             path, (unsigned)(st.st_mode & 0777));
-    return 0;
+    r = make_private(path, &st, err);
+    if (r == 0 && (st.st_mode & 077))
+        log_warn("if somebody may have read it, stop muster, remove the files token and ca.pem of "
+                 "that folder and start again");
+    return r;
 }
 
 static int make_token(const struct home *h, char text[TOKEN_BYTES * 2 + 1], struct err *err)
