@@ -90,7 +90,7 @@ class Churn(DaemonTest):
             with contextlib.suppress(OSError, ValueError):
                 record = json.loads((folder / "state.json").read_text())
                 named = {"worker": record["pid"], "keeper": record["keeperPid"]}
-                if record["final"] or not all(str(folder).encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+                if record["final"] or not all(folder.name.encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
                                               for pid in named.values()):
                     continue
                 which = self.random.choice(["worker", "keeper"])
