@@ -20,6 +20,7 @@ const struct command *const commands[] = {
     &command_rm,
     &command_kubeconfig,
     &command_controller,
+    &command_scheduler,
     &command_node,
     &command_mpi_launch,
     &command_mpi_worker,

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
 """Queues on real processes: quota, priority, preemption, how long a job may run; and what those who wait are told."""
+import os
+
 import harness
 from harness import DaemonTest, job
 
@@ -80,6 +82,33 @@ class Queues(DaemonTest):
         self.wait_job("long", lambda s: s.get("phase") == "Paused", "to be paused")
         self.assertTrue(self.daemon.get_job("long")["spec"]["runMode"]["pause"]["enabled"])
         self.remove("long")
+
+
+class Schedulers(DaemonTest):
+    """Several by mistake or for safety: one acts, another when that is gone."""
+    options = ("--only", "api")
+
+    def holder(self, lease):
+        leases = self.daemon.wait_for("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
+                                      lambda found: found if found.get(lease, {}).get("spec", {}).get("holderIdentity") else None, f"a holder of {lease}")
+        return int(leases[lease]["spec"]["holderIdentity"].split("_")[2])
+
+    def test_another_takes_over(self):
+        config = os.path.join(self.daemon.folder, "kubeconfig")
+        schedulers = [self.daemon.spawn("scheduler", "--kubeconfig", config) for _ in range(2)]
+        first = self.holder("muster-scheduler")
+        self.assertIn(first, [s.pid for s in schedulers])
+        self.daemon.spawn("controller", "--kubeconfig", config)
+        self.daemon.spawn("node", "--kubeconfig", config, "--dir", self.daemon.data)
+        self.daemon.create(job("one", ["sleep", "1000"], replicas=2))
+        self.daemon.wait_running("one", 2)
+        leader = next(s for s in schedulers if s.pid == first)
+        leader.kill()
+        leader.wait()
+        self.daemon.create(job("two", ["sleep", "1000"], replicas=2))
+        self.daemon.wait_running("two", 2)
+        self.assertNotEqual(self.holder("muster-scheduler"), first)
+        self.remove("one", "two")
 
 
 if __name__ == "__main__":

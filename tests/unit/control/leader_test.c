@@ -1,0 +1,107 @@
+/* leader_test.c - one of several leads, and another when it is gone. */
+#include "control/leader.h"
+
+#include <string.h>
+
+#include "control/world.h"
+
+struct candidate {
+    struct leader *leader;
+    bool leads;
+    int changes;
+};
+
+static const char *gone = "";
+
+static bool is_gone(const char *identity)
+{
+    return strcmp(identity, gone) == 0;
+}
+
+static void on_change(void *arg, bool leads)
+{
+    struct candidate *c = arg;
+
+    assert_true(c->leads != leads);
+    c->leads = leads;
+    c->changes++;
+}
+
+static void run_for_it(struct world *w, struct candidate *c, const char *identity)
+{
+    *c = (struct candidate){0};
+    c->leader = leader_new(&(struct leader_options){.transport = &w->api.transport,
+                                                    .clock = &w->clock.clock,
+                                                    .name = "it",
+                                                    .identity = identity,
+                                                    .is_gone = is_gone,
+                                                    .on_change = on_change,
+                                                    .arg = c});
+    assert_non_null(c->leader);
+    fake_clock_settle(&w->clock);
+}
+
+static void one_leads_and_its_heir_waits(void **state)
+{
+    struct world *w = *state;
+    struct candidate a, b;
+
+    gone = "";
+    run_for_it(w, &a, "a");
+    run_for_it(w, &b, "b");
+    assert_true(a.leads);
+    fake_clock_advance(&w->clock, 120000);
+    assert_true(a.leads && a.changes == 1 && !b.leads);
+    leader_free(a.leader); /* without a word */
+    fake_clock_advance(&w->clock, 15000);
+    assert_false(b.leads);
+    fake_clock_advance(&w->clock, 15000);
+    assert_true(b.leads);
+    leader_free(b.leader);
+}
+
+static void who_is_surely_gone_is_not_waited_for(void **state)
+{
+    struct world *w = *state;
+    struct candidate a, b;
+
+    gone = "";
+    run_for_it(w, &a, "a");
+    leader_free(a.leader);
+    gone = "a";
+    run_for_it(w, &b, "b");
+    assert_true(b.leads);
+    leader_free(b.leader);
+}
+
+/* Who cannot renew stops before another may begin. */
+static void without_the_api_nobody_leads(void **state)
+{
+    struct world *w = *state;
+    struct candidate a, b;
+
+    gone = "";
+    run_for_it(w, &a, "a");
+    strcpy(w->refused, "PATCH /leases/it");
+    w->refusal = 503;
+    fake_clock_advance(&w->clock, 12000);
+    assert_false(a.leads);
+    w->refused[0] = '\0';
+    run_for_it(w, &b, "b");
+    assert_false(b.leads); /* the lease is a's still */
+    fake_clock_advance(&w->clock, 10000);
+    assert_true(a.leads && !b.leads);
+    leader_free(a.leader);
+    leader_free(b.leader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORLD_TEST(one_leads_and_its_heir_waits),
+        WORLD_TEST(who_is_surely_gone_is_not_waited_for),
+        WORLD_TEST(without_the_api_nobody_leads),
+    };
+
+    return cmocka_run_group_tests_name("control/leader", tests, NULL, NULL);
+}
