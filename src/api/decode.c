@@ -238,6 +238,8 @@ static bool is_default(const struct field *f, const struct json *v)
 /* Whether it asks for something that is not done anyhow. */
 static bool asks_for_something(const struct field *f, const struct json *v)
 {
+    if (json_is(v, JSON_BOOL) && f->default_json && is_text(v, f->default_json))
+        return false; /* what is written again has its defaults in it */
     if (f->natural)
         return !is_text(v, f->natural);
     if (json_is(v, JSON_STRING))

@@ -22,6 +22,8 @@ TABLE = re.compile(r"src/api/(kind_\w+|\w*_fields|field_macros)\.[ch]$")
 IGNORED = re.compile(r"Not carried out here: (.*)\.$", re.DOTALL)
 EVENT = re.compile(r"The pod's event (\w+) says so\.$")
 DOCUMENTS = ("api/v1", "apis/batch.tensorstack.dev/v1beta1", "apis/tensorstack.dev/v1beta1")
+# The default asks for something that is not done; it is in every pod, and a warning each time would hide the others.
+UNDONE_DEFAULTS = ("enableServiceLinks",)
 KINDS = {"Pod": "/api/v1/namespaces/default/pods",
          "PyTorchTrainingJob": "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs",
          "MPIJob": "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/mpijobs",
@@ -186,6 +188,8 @@ class IgnoredFields(unittest.TestCase):
             text = schema.get("description", "")
             event = EVENT.search(text)
             with self.subTest(path=written(path)):
+                if name in UNDONE_DEFAULTS:
+                    continue
                 if event:
                     self.assertIn(event.group(1), self.words)
                 elif IGNORED.search(text) or (name not in self.words and "properties" not in schema):

@@ -162,7 +162,8 @@ class Pods:
         text = path.read_text()
         for name, value in (("FOLDER", cls.machine), ("UID", str(cls.uid)), ("HOME", cls.daemon.home),
                             ("DATA", cls.daemon.data), ("AROUND", os.path.dirname(cls.daemon.folder)),
-                            ("DATA_NAME", cls.daemon.data[len(os.path.dirname(cls.daemon.folder)):]), ("OPEN_FILES", str(OPEN_FILES))):
+                            ("DATA_NAME", cls.daemon.data[len(os.path.dirname(cls.daemon.folder)):]), ("OPEN_FILES", str(OPEN_FILES)),
+                            ("DAEMON", str(cls.daemon.process.pid))):
             text = text.replace(f"@{name}@", value)
         for document in re.split(r"^---$", text, flags=re.MULTILINE):
             kind = re.search(r"^kind: *(\w+)", document, re.MULTILINE).group(1)
