@@ -30,8 +30,8 @@ struct agent {
     struct disk_limits *disk_limits; /* likewise */
     struct claims *claims;
     struct scratch *scratch; /* one folder per pod: volumes that die with it */
-    char *folder;  /* what all this lies in: the data folder */
-    char *start;   /* where programs start that do not say where */
+    char *folder;            /* what all this lies in: the data folder */
+    char *start;             /* where programs start that do not say where */
     struct node_keeper *node;
     struct cache *pods, *services;
     struct queue *queue;

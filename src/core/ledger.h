@@ -130,7 +130,7 @@ struct group {
     enum wait_reason verdict; /* that needs no look at free room; WAIT_NONE: may be tried */
     uint64_t judged_at;       /* ledger.rules when it was found */
     enum wait_reason reason;
-    uint64_t told_at; /* ledger.rules when it was told the reason */
+    uint64_t told_at;               /* ledger.rules when it was told the reason */
     size_t position;                /* in line, 0: none */
     bool looked_at;                 /* in this decision */
     const struct group *taker;      /* that evicts all of it, in this decision */
@@ -164,7 +164,7 @@ struct ledger {
         int64_t count;
     } hopeless[HOPELESS_LIMIT];
     size_t hopeless_len;
-    uint64_t rules;               /* raised when judgements may change: nodes, queues, namespaces */
+    uint64_t rules; /* raised when judgements may change: nodes, queues, namespaces */
     struct group *dirty;
     struct queue_entry *dirty_queues;
     size_t waiting;       /* groups in lines */

@@ -93,8 +93,7 @@ static int set_up(void **state)
     static struct fixture fixture;
     struct fixture *f = &fixture;
     auto_err err = ERR_INIT;
-    struct httpd_options o = {
-        .address = "127.0.0.1:0", .handle = handle, .arg = f};
+    struct httpd_options o = {.address = "127.0.0.1:0", .handle = handle, .arg = f};
 
     *f = (struct fixture){.may = true};
     f->loop = loop_new(&err);
