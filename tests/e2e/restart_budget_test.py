@@ -61,7 +61,7 @@ class Budget(DaemonTest):
 
         self.proxy = WriteProxy(self.daemon.port, on_write)
         kubeconfig = pathlib.Path(self.daemon.folder, "kubeconfig-proxy")
-        kubeconfig.write_text(self.kubeconfig.read_text().replace(f":{self.daemon.port}", f":{self.proxy.port}"))
+        kubeconfig.write_text(self.kubeconfig.read_text().replace(f":{self.daemon.port}", f":{self.proxy.port}").replace("https:", "http:"))  # it reads what passes
         with self.proxy.lock:  # its writes wait until it can be killed
             controller = self.controller = self.daemon.spawn("controller", "--kubeconfig", str(kubeconfig))
 
