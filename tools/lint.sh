@@ -22,7 +22,7 @@ check "clang-format" clang-format --dry-run -Werror "${sources[@]}"
 check "layers" tools/check-layers.sh
 check "pure core" bash -c 'make -s build/lib/core.a && tools/check-core.sh build/obj/core'
 check "shellcheck" shellcheck "${scripts[@]}"
-check "cppcheck" cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 -j2 -Isrc -D_GNU_SOURCE \
+check "cppcheck" cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 -j2 -Isrc -D_GNU_SOURCE -D__x86_64__=1 \
     --enable=warning,performance,portability --suppress=missingIncludeSystem --suppressions-list=tools/cppcheck.txt "${units[@]}"
 check "clang-tidy" bash -c 'printf "%s\n" "$@" | xargs -P2 -n8 clang-tidy --quiet --warnings-as-errors="*" 2>/dev/null' _ "${units[@]}"
 [ $failed = 0 ] && echo "lint: clean"
