@@ -39,14 +39,15 @@ const char *scratch_root(const struct scratch *s)
 
 struct scratch *scratch_new(struct loop *l, struct clock *clock, const char *root, int64_t retry_ms)
 {
-    struct scratch *s = calloc(1, sizeof(*s) + strlen(root) + 1);
+    size_t size = strlen(root) + 1;
+    struct scratch *s = calloc(1, sizeof(*s) + size);
 
     if (!s)
         return NULL;
     s->loop = l;
     s->clock = clock;
     s->retry_ms = retry_ms;
-    strcpy(s->root, root);
+    memcpy(s->root, root, size);
     return s;
 }
 
@@ -115,16 +116,17 @@ static void on_deleted(void *arg)
 /* What cannot be begun is begun with the next folder that goes. */
 static void begin(struct scratch *s)
 {
+    size_t size = strlen(s->root) + 1;
     struct job *j;
 
     s->again = s->job != NULL;
     if (s->job)
         return;
-    j = calloc(1, sizeof(*j) + strlen(s->root) + 1);
+    j = calloc(1, sizeof(*j) + size);
     if (!j)
         return;
     j->owner = s;
-    strcpy(j->root, s->root);
+    memcpy(j->root, s->root, size);
     if (loop_work(s->loop, delete_aside, on_deleted, j) == 0)
         s->job = j;
     else
