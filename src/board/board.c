@@ -39,7 +39,7 @@ struct root {
 struct board {
     struct root roots[BOARD_ROOTS_LIMIT];
     size_t roots_len;
-    bool (*wants)(void *arg, const char *file_name);
+    bool (*wants)(void *arg, const char *file_name, uid_t owner);
     void *arg;
     struct run_limits limits;
     struct map runs;  /* name -> struct run */
@@ -230,7 +230,7 @@ static void found(void *arg, const char *path, const char *name, const struct st
     struct log_file *file = NULL;
     size_t at;
 
-    if (b->wants && !b->wants(b->arg, name))
+    if (b->wants && !b->wants(b->arg, name, st->st_uid))
         return;
     run = find_run(l, path);
     if (!run)

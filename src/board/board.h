@@ -32,7 +32,7 @@ struct board_options {
     const struct board_root *roots;
     size_t roots_len;
     /* Which files count; NULL: all. Called while looking, with arg. */
-    bool (*wants)(void *arg, const char *file_name);
+    bool (*wants)(void *arg, const char *file_name, uid_t owner);
     void *arg;
     uint32_t capacity;  /* points per tag; 0: SERIES_CAPACITY_DEFAULT */
     size_t limit_bytes; /* of points; 0: BOARD_POINTS_LIMIT_BYTES */

@@ -157,6 +157,7 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
     struct daemon d;
     struct ready ready;
 
+    daemon_keep_to_itself();
     descriptors_raise(DESCRIPTORS_WANTED);
     log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     if (daemon_start(&d, &cli->arena, &how, &err))

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -32,6 +33,14 @@ static void on_end_signal(void *arg, int signum)
 {
     (void)signum;
     loop_stop(arg);
+}
+
+void daemon_keep_to_itself(void)
+{
+    /* An ordinary user's pods are that user, and are let into namespaces by files in /proc that
+     * a process which is not dumpable does not own. */
+    if (geteuid() == 0)
+        (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4], struct err *err)

@@ -53,6 +53,9 @@ void daemon_run(struct daemon *d);
 /* Stops the control plane; what it started on this machine goes on. */
 void daemon_stop(struct daemon *d);
 
+/* No core is written of a process that knows the token, and nobody of root's pods looks into it. */
+void daemon_keep_to_itself(void);
+
 /* Signals that mean "end" stop the loop from now on. */
 int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4],
                          struct err *err) must_check;

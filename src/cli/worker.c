@@ -38,6 +38,7 @@ enum exit_code worker_run(struct cli *cli, const struct worker *w)
         talk_errorf(&cli->talk, "--kubeconfig says where the API server is, and is needed");
         return EXIT_USAGE;
     }
+    daemon_keep_to_itself();
     log_set_level(w->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     r = kubeconfig_load(&cli->arena, w->kubeconfig, &config, &err);
     l = r ? NULL : loop_new(&err);

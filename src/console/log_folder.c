@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/object.h"
 #include "core/replica_names.h"
@@ -44,6 +45,23 @@ static const char *find_working_dir(const struct json *v, unsigned depth)
                 break;
         }
     return found;
+}
+
+/* The users its containers run as. One that is root may read what we may. */
+static bool find_users(const struct json *v, unsigned depth, struct log_rule *rule)
+{
+    const struct json *user = json_get(v, "runAsUser");
+
+    if (json_is(user, JSON_INT)) {
+        if (user->u.integer == 0 || rule->owners_len == LOG_OWNERS_LIMIT)
+            return false;
+        rule->owners[rule->owners_len++] = (uid_t)user->u.integer;
+    }
+    if (depth < 16)
+        json_each (child, v)
+            if (json_type_of(child) >= JSON_ARRAY && !find_users(child, depth + 1, rule))
+                return false;
+    return true;
 }
 
 void log_rule_own(struct log_rule *rule, const struct json *job, const char *machine)
@@ -97,18 +115,30 @@ int log_folder_of(struct arena *a, const struct json *job, const char *machine,
     }
     add_root(ret, working, "", FOLDER_WORKING);
     log_rule_own(&ret->rule, job, machine);
+    if (geteuid() == 0 && !find_users(json_get(job, "spec"), 0, &ret->rule))
+        ret->rule.owners_len = 0;
     return arena_failed(a) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
 }
 
 /* --- which files ------------------------------------------------------------------------ */
 
-bool log_rule_wants(const struct log_rule *rule, const char *file_name)
+static bool is_owner(const struct log_rule *rule, uid_t owner)
+{
+    for (size_t i = 0; i < rule->owners_len; i++)
+        if (rule->owners[i] == owner)
+            return true;
+    return rule->owners_len == 0;
+}
+
+bool log_rule_wants(const struct log_rule *rule, const char *file_name, uid_t owner)
 {
     static const char mark[] = "tfevents.";
     const char *at = strstr(file_name, mark);
     char *end;
     long long seconds;
 
+    if (!is_owner(rule, owner))
+        return false;
     if (rule->all)
         return true;
     if (!at)

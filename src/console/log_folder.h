@@ -17,10 +17,15 @@
 #include "board/board.h"
 
 /* Which event files of a working folder are a job's. */
+#define LOG_OWNERS_LIMIT 8
+
 struct log_rule {
     bool all;
     char host_prefix[320], machine[80];
     int64_t from_s, to_s;
+    /* Whose the files must be, where the daemon may read more than the job; 0: anybody's. */
+    uid_t owners[LOG_OWNERS_LIMIT];
+    size_t owners_len;
 };
 
 struct log_folder {
@@ -37,6 +42,6 @@ int log_folder_of(struct arena *a, const struct json *job, const char *machine,
                   struct log_folder *ret, struct err *err) must_check;
 /* What the job wrote itself, wherever it is. */
 void log_rule_own(struct log_rule *rule, const struct json *job, const char *machine);
-bool log_rule_wants(const struct log_rule *rule, const char *file_name);
+bool log_rule_wants(const struct log_rule *rule, const char *file_name, uid_t owner);
 
 #endif

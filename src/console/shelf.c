@@ -40,11 +40,11 @@ static void start_turns(struct shelf *s);
 
 /* --- boards ----------------------------------------------------------------------------- */
 
-static bool wants(void *arg, const char *file_name)
+static bool wants(void *arg, const char *file_name, uid_t owner)
 {
     const struct shelf_board *sb = arg;
 
-    return log_rule_wants(&sb->rule, file_name);
+    return log_rule_wants(&sb->rule, file_name, owner);
 }
 
 static void shelf_board_free(struct shelf_board *sb)

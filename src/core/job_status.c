@@ -134,14 +134,28 @@ static void set_or_remove(struct arena *a, struct json *object, const char *key,
         json_remove(object, key);
 }
 
+static bool is_true(const struct json *object, const char *condition)
+{
+    return json_string_is(json_get(object_condition(object, condition), "status"), "True");
+}
+
+/* Its room was taken from it, and it waits for its turn again. */
+static bool waits_preempted(const struct job_view *v)
+{
+    const struct json *group = v->snapshot->group;
+
+    return group && v->counts[REPLICA_RUNNING] == 0 && is_true(group, "Preempted") &&
+           !is_true(group, "GroupScheduled");
+}
+
 /* The clock of activeDeadlineSeconds starts with the first pod that runs: a job that waits in the
- * queue does not use up its time. It stops with a pause and starts anew. */
+ * queue does not use up its time. It stops with a pause or a preemption and starts anew. */
 static void set_times(const struct job_view *v, struct json *status)
 {
     bool begins = v->start_ms == 0 && (v->phase == JOB_RUNNING || v->ending != ENDING_NONE);
     char time[TIME_TEXT_SIZE];
 
-    if (v->phase == JOB_PAUSED)
+    if (v->phase == JOB_PAUSED || (v->ending == ENDING_NONE && waits_preempted(v)))
         json_remove(status, "startTime");
     else if (begins)
         json_set_string(v->arena, status, "startTime", time_format(v->now_ms, time));

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
@@ -124,6 +125,27 @@ class Up(unittest.TestCase):
         second = (folder / "kubeconfig").read_text()
         self.assertNotEqual(first, second)
         self.assertEqual(self.daemon.cli("ps").returncode, 0)
+
+
+class Secrets(unittest.TestCase):
+    def test_no_core_is_written_of_a_process_that_knows_the_token(self):
+        """A pod of root's may set its limits and end it with a signal that dumps."""
+        if os.geteuid() != 0 or pathlib.Path("/proc/sys/kernel/core_pattern").read_text().startswith("|"):
+            return  # cores go elsewhere, or the daemon's user is whose the pods are
+        daemon = Daemon(start=False)
+        try:
+            here = os.getcwd()
+            os.chdir(daemon.folder)
+            try:
+                daemon.start()
+            finally:
+                os.chdir(here)
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            daemon.process.send_signal(signal.SIGSEGV)
+            self.assertNotEqual(daemon.process.wait(harness.PATIENCE), 0)
+            self.assertEqual([name for name in os.listdir(daemon.folder) if name.startswith("core")], [])
+        finally:
+            daemon.close()
 
 
 class SizedUp(unittest.TestCase):

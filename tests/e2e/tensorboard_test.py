@@ -432,7 +432,7 @@ class Proxy(Boards):
             for port in (victim.getsockname()[1], 22, 20000):
                 self.daemon.call("PATCH", f"{BOARDS}/b/status", {"status": {"port": port}}, content_type=MERGE)
                 status, headers, text = self.exchange("GET", "/tensorboard/default/b/echo")
-                self.assertIn(status, (200, 503))  # 200: the controller was quicker
+                self.assertIn(status, (200, 502, 503))  # 200: the controller was quicker
             with self.assertRaises(BlockingIOError):
                 victim.accept()
         self.daemon.wait_for(BOARDS, lambda boards: True if self.exchange("GET", "/tensorboard/default/b/echo")[0] == 200

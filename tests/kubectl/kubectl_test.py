@@ -256,7 +256,8 @@ spec:
         self.apply("bereft")
         pods = self.daemon.wait_running("bereft", 2)
         victim = sorted(pods)[1]
-        self.kubectl("delete", "pod", victim)
+        # kubectl looks once whose name it is and then waits for its end: a successor that is there by then never ends.
+        self.kubectl("delete", "pod", victim, "--wait=false")
         self.daemon.wait_for(harness.PODS.format(ns="default"),
                              lambda found: found.get(victim, {}).get("metadata", {}).get("uid") not in
                              (None, pods[victim]["metadata"]["uid"]) or None, "the replacement")

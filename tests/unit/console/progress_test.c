@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "console/log_folder.h"
 #include "console/progress_status.h"
@@ -246,14 +247,37 @@ static void a_job_has_its_own_files_of_a_shared_folder(void **state)
     assert_int_equal(f.roots[0].scope, FOLDER_WORKING);
     (void)snprintf(mine, sizeof(mine), "events.out.tfevents.1000000050.%sworker-0.1.0",
                    f.rule.host_prefix);
-    assert_true(log_rule_wants(&f.rule, mine));
+    assert_true(log_rule_wants(&f.rule, mine, 7));
     (void)snprintf(mine, sizeof(mine), "events.out.tfevents.999999999.%sworker-0.1.0",
                    f.rule.host_prefix);
-    assert_false(log_rule_wants(&f.rule, mine)); /* older than the job */
-    assert_true(log_rule_wants(&f.rule, "events.out.tfevents.1000000050.host1.1.0"));
-    assert_false(log_rule_wants(&f.rule, "events.out.tfevents.1000000101.host1.1.0"));
-    assert_false(log_rule_wants(&f.rule, "events.out.tfevents.1000000050.ddp-other-worker-0.1.0"));
-    assert_false(log_rule_wants(&f.rule, "some.tfevents"));
+    assert_false(log_rule_wants(&f.rule, mine, 7)); /* older than the job */
+    assert_true(log_rule_wants(&f.rule, "events.out.tfevents.1000000050.host1.1.0", 7));
+    assert_false(log_rule_wants(&f.rule, "events.out.tfevents.1000000101.host1.1.0", 7));
+    assert_false(
+        log_rule_wants(&f.rule, "events.out.tfevents.1000000050.ddp-other-worker-0.1.0", 7));
+    assert_false(log_rule_wants(&f.rule, "some.tfevents", 7));
+    arena_release(&a);
+}
+
+/* A daemon that may read everything shows a job no files that its user could not have written. */
+static void files_of_others_are_not_the_jobs(void **state)
+{
+    static const char file[] = "events.out.tfevents.1000000050.host1.1.0";
+    static const char text[] =
+        "{\"metadata\":{\"name\":\"ddp\",\"uid\":\"u\",\"creationTimestamp\":"
+        "\"2001-09-09T01:46:40Z\"},\"spec\":{\"replicaSpecs\":[{\"template\":{\"spec\":{"
+        "\"securityContext\":{\"runAsUser\":%d},\"containers\":[{\"workingDir\":\"/work\"}]}}}]}}";
+    struct arena a = ARENA_INIT(1u << 20);
+    struct log_folder f;
+    auto_err err = ERR_INIT;
+
+    (void)state;
+    assert_int_equal(log_folder_of(&a, parse(&a, arena_printf(&a, text, 1000)), "host1", &f, &err),
+                     0);
+    assert_true(log_rule_wants(&f.rule, file, 1000));
+    assert_int_equal(log_rule_wants(&f.rule, file, 7), geteuid() != 0);
+    assert_int_equal(log_folder_of(&a, parse(&a, arena_printf(&a, text, 0)), "host1", &f, &err), 0);
+    assert_true(log_rule_wants(&f.rule, file, 7));
     arena_release(&a);
 }
 
@@ -268,7 +292,7 @@ static void an_annotation_says_where(void **state)
     (void)state;
     assert_int_equal(log_folder_of(&a, job, "h", &f, &err), 0);
     assert_string_equal(f.roots[0].base, "/logs");
-    assert_true(log_rule_wants(&f.rule, "any.tfevents"));
+    assert_true(log_rule_wants(&f.rule, "any.tfevents", 7));
     assert_true(log_folder_of(&a, parse(&a, "{\"metadata\":{\"name\":\"j\"}}"), "h", &f, &none) <
                 0);
     assert_non_null(strstr(none.hint, "workingDir"));
@@ -292,6 +316,7 @@ int main(void)
         cmocka_unit_test(what_is_written),
         cmocka_unit_test(filesets),
         cmocka_unit_test(a_job_has_its_own_files_of_a_shared_folder),
+        cmocka_unit_test(files_of_others_are_not_the_jobs),
         cmocka_unit_test(an_annotation_says_where),
     };
 

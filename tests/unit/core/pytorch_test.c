@@ -1179,6 +1179,47 @@ static void the_deadline_stops_while_paused(void **state)
     world_release(&w);
 }
 
+static void set_group_condition(struct world *w, const char *type, const char *status)
+{
+    const struct json *group = world_now(w, WORLD_GROUPS)->items[0];
+    struct json *o = world_edit(w, group), *list, *c;
+
+    list = json_make_array(&w->arena, json_make_object(&w->arena, o, "status"), "conditions");
+    c = json_append(list, json_new_object(&w->arena));
+    json_set_string(&w->arena, c, "type", type);
+    json_set_string(&w->arena, c, "status", status);
+    world_change(w, WORLD_GROUPS, group, o);
+}
+
+/* It waits in the queue again, which does not use up its time. */
+static void the_deadline_stops_while_preempted(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Never", "'runPolicy':{'activeDeadlineSeconds':10}");
+    assert_string_equal(world_phase(&w), "Running");
+    set_group_condition(&w, "Preempted", "True");
+    world_delete(&w, WORLD_PODS, world_pod(&w, "worker", 0));
+    world_stop_deleted(&w);
+    world_settle(&w);
+    w.now_ms += 60000;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Pending");
+    assert_int_equal(world_backoff(&w), 0);
+    set_group_condition(&w, "GroupScheduled", "True");
+    world_all_run(&w);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    w.now_ms += 9000;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    w.now_ms += 2000;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Failed");
+    world_release(&w);
+}
+
 static void a_paused_job_does_not_follow_the_ports_of_others(void **state)
 {
     struct plan plan;
@@ -1623,6 +1664,7 @@ int main(void)
         cmocka_unit_test(pause_stops_and_resume_starts_anew),
         cmocka_unit_test(resume_waits_for_the_old_pods_to_go),
         cmocka_unit_test(the_deadline_stops_while_paused),
+        cmocka_unit_test(the_deadline_stops_while_preempted),
         cmocka_unit_test(a_paused_job_does_not_follow_the_ports_of_others),
         cmocka_unit_test(scaling_touches_no_survivor),
         cmocka_unit_test(a_replica_taken_back_has_a_newer_attempt_than_its_old_pod),
