@@ -188,6 +188,20 @@ void mpi_ranks_serve(struct mpi_ranks *r)
     }
 }
 
+bool mpi_ranks_are_lost(const struct mpi_ranks *r)
+{
+    bool failed = false;
+
+    map_for_each (node, &r->ranks) {
+        const struct rank *one = node->value;
+
+        if (!one->ended)
+            return false;
+        failed = failed || one->failed_as;
+    }
+    return failed;
+}
+
 bool mpi_ranks_failure(struct mpi_ranks *r, struct mpi_end *ret)
 {
     const struct rank *first = NULL;

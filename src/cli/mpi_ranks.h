@@ -31,6 +31,9 @@ struct mpi_ranks *mpi_ranks_new(bool one_machine, struct err *err) must_check;
 void mpi_ranks_free(struct mpi_ranks *r);    /* NULL-safe */
 int mpi_ranks_fd(const struct mpi_ranks *r); /* when it can be read, mpi_ranks_serve() is due */
 void mpi_ranks_serve(struct mpi_ranks *r);   /* does not wait */
+/* Whether all that began have ended and one of them failed: mpirun, told to recover, may then wait
+ * for ever for what does not come. */
+bool mpi_ranks_are_lost(const struct mpi_ranks *r);
 /* mpirun has ended: the first rank that failed, by when it was told; false: none has. */
 bool mpi_ranks_failure(struct mpi_ranks *r, struct mpi_end *ret);
 

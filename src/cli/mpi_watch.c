@@ -11,11 +11,15 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/output.h"
 
 #define READ_BYTES 65536
+/* How long mpirun may take to notice that no rank is left, and then to end when told to. */
+#define LOST_MS 10000
+#define END_MS 5000
 
 static const int passed_on[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                 SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
@@ -25,6 +29,8 @@ struct mpirun {
     int errors, signals; /* its stderr; what comes for us */
     struct mpi_ranks *ranks;
     bool over;
+    int64_t lost_since_ms; /* 0: they are not */
+    int told;              /* signals that were to end it */
     int status;
     struct mpi_words words;
 };
@@ -102,6 +108,33 @@ static void pass_signals(struct mpirun *m)
         m->over = true;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Ends an mpirun that waits for ranks which are gone. Answers how long to wait; -1: for ever. */
+static int give_up(struct mpirun *m)
+{
+    int64_t now = now_ms(), left;
+
+    if (!mpi_ranks_are_lost(m->ranks)) {
+        m->lost_since_ms = 0;
+        return -1;
+    }
+    if (m->lost_since_ms == 0)
+        m->lost_since_ms = now;
+    left = m->lost_since_ms + LOST_MS + m->told * END_MS - now;
+    if (left > 0)
+        return (int)left;
+    (void)kill(m->pid, m->told == 0 ? SIGTERM : SIGKILL);
+    m->told++;
+    return END_MS;
+}
+
 /* Its stderr may be held open by what it left behind; that is not waited for. */
 static void follow(struct mpirun *m)
 {
@@ -110,7 +143,7 @@ static void follow(struct mpirun *m)
                                {.fd = m->errors, .events = POLLIN},
                                {.fd = mpi_ranks_fd(m->ranks), .events = POLLIN}};
 
-        if (poll(fds, ELEMS(fds), -1) < 0)
+        if (poll(fds, ELEMS(fds), give_up(m)) < 0)
             continue;
         if (fds[1].revents)
             pass_errors(m);
@@ -140,6 +173,8 @@ int mpi_watch_run(const char *path, const char *const *argv, struct mpi_ranks *r
     follow(&m);
     (void)close(m.signals);
     any = mpi_ranks_failure(ranks, &failed);
+    if (m.told > 0)
+        m.status = 0; /* it is the ranks' end that tells */
     code = WIFSIGNALED(m.status) ? 128 + WTERMSIG(m.status) : WEXITSTATUS(m.status);
     *ret_cause = WIFSIGNALED(m.status) ? NULL
                                        : mpi_words_cause(&m.words, a, any ? &failed : NULL, &code);

@@ -46,10 +46,12 @@ static void add_words(struct buf *out, const char *line)
     }
 }
 
-/* "[HOST:PID] PMIX ERROR: ...", which Open MPI 4 says of every rank it does not mind. */
+/* "[HOST:PID] PMIX ERROR: ...", which Open MPI 4 says of every rank it does not mind; and what it
+ * says of its own remote shell. */
 static bool is_of_mpi(const char *line)
 {
-    return line[0] == '[' && strstr(line, "] PMIX ERROR: ");
+    return line[0] == '[' &&
+           (strstr(line, "] PMIX ERROR: ") || strstr(line, "] plm:rsh: Warning: "));
 }
 
 static void take_line(struct mpi_words *w)

@@ -155,12 +155,16 @@ class AllInOne(Mpi, DaemonTest):
         self.create(mpi_job("contexts", ["true", ":", "-n", "1", "sh", "-c", "exit 5"],  # two programs
                             config={"slotsPerWorker": 1, "extraArgs": ["-n", "1", "--enable-recovery"]}))
         self.create(mpi_job("well", ["true"], config=recovery))
+        # Open MPI 4 seldom ends by itself then.
+        lost = 'test "$OMPI_COMM_WORLD_RANK" != 2 || exit 6; sleep 1'
+        self.create(mpi_job("lost", ["sh", "-c", lost], config={"slotsPerWorker": 2, "extraArgs": ["--enable-recovery"]}))
         sentence = self.ended("minded", "Failed")
         worker = self.launcher("minded").replace("launcher", "worker-1")
         self.assertIn(f"failed with exit code 3: error: rank 1 on {worker} exited with code 3; it last said: no data",
                       sentence)
         self.assertRegex(self.ended("contexts", "Failed"), r"rank 1 on \S+-worker-1 exited with code 5")
         self.ended("well", "Succeeded")
+        self.assertRegex(self.ended("lost", "Failed"), r"rank 2 on \S+-worker-1 exited with code 6")
 
     def test_an_mpirun_of_others(self):
         """On one machine every worker's name is this machine's; the proxies run in the workers all the same."""
