@@ -253,8 +253,12 @@ static const struct field task_replica_fields[] = {
      .doc_zh = "最近一次重启在 restartTime 之后等待的秒数。"},
     {.name = "lastUID",
      .type = FIELD_STRING,
-     .doc = "The pod it had before, while it has none.",
-     .doc_zh = "没有 Pod 时，其上一个 Pod 的 UID。"},
+     .doc = "The pod it had before, while it has none or that one is being replaced.",
+     .doc_zh = "没有 Pod 或 Pod 正被替换时，其上一个 Pod 的 UID。"},
+    {.name = "goneTime",
+     .type = FIELD_TIME,
+     .doc = "When that pod was found gone, if no restart had given it up.",
+     .doc_zh = "该 Pod 并非因重启而消失时，发现其消失的时间。"},
     {0}};
 
 static const struct field task_fields[] = {

@@ -115,6 +115,7 @@ static void renew(struct job_view *v, struct replica *r, int64_t delay_s)
     r->restarts++;
     r->restart_ms = v->now_ms;
     r->restart_delay_s = delay_s;
+    r->gone_ms = 0;
     r->renewed = true;
     v->commits = true;
 }

@@ -2,7 +2,8 @@
  * job_status.c - writes a job's status. Fields it does not know are kept. See job_status.h.
  *
  * Besides what users read, the status is the job's memory: backoffCount, pauseCount, masterPort
- * and each replica's restartCount, restartTime and restartDelaySeconds (see job_view.h).
+ * and each replica's restartCount, restartTime, restartDelaySeconds, lastUID and goneTime (see
+ * job_view.h).
  */
 #include "core/job_status.h"
 
@@ -78,6 +79,10 @@ static struct json *replica_entry(const struct job_view *v, const struct replica
     json_set_string(a, entry, "name", r->name);
     if (visible)
         json_set_string(a, entry, "uid", object_uid(r->pod));
+    if (visible && (replica_is_superseded(v, r) || r->state.lost))
+        json_set_string(a, entry, "lastUID", object_uid(r->pod));
+    if (r->phase == REPLICA_CREATING && r->gone_ms > 0)
+        json_set_string(a, entry, "goneTime", time_format_micro(r->gone_ms, time));
     json_set_string(a, entry, "phase", replica_phase_name(r->phase));
     if (visible)
         set_containers(a, entry, r->pod);

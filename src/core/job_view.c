@@ -124,6 +124,22 @@ static void take_services(struct job_view *v, const struct name_index *by_name)
     }
 }
 
+/* kubectl delete looks once whose name it is, then lists, and waits for the end of what it finds:
+ * if that is the successor, for ever. On a busy machine a good part of a second is between the two.
+ */
+#define NAME_RESTS_MS 2000
+
+/* A pod that is given up is its replica's last one already while it is still there: nobody waits
+ * for the end of that one (job_status.c). */
+static int64_t gone_since(const struct job_view *v, const struct replica *r)
+{
+    const char *uid = json_get_string(r->recorded, "uid", NULL);
+
+    if (uid && !json_string_is(json_get(r->recorded, "lastUID"), uid))
+        return v->now_ms;
+    return object_time(r->recorded, "goneTime");
+}
+
 static void take_records(struct job_view *v, const struct name_index *by_name)
 {
     json_each (task, json_get(v->status, "tasks")) {
@@ -136,6 +152,7 @@ static void take_records(struct job_view *v, const struct name_index *by_name)
             r->restarts = json_get_int(entry, "restartCount", 0);
             r->restart_ms = object_time(entry, "restartTime");
             r->restart_delay_s = json_get_int(entry, "restartDelaySeconds", 0);
+            r->gone_ms = r->pod ? 0 : gone_since(v, r);
         }
     }
 }
@@ -247,12 +264,16 @@ bool replica_has_ended(const struct job_view *v, const struct replica *r)
            !r->state.lost && !replica_is_superseded(v, r) && pod_is_finished(r->pod);
 }
 
+/* A clock that was set back must not make anyone wait for it to catch up. */
+static int64_t due_after(const struct job_view *v, int64_t since_ms, int64_t wait_ms)
+{
+    return since_ms + wait_ms > v->now_ms && since_ms <= v->now_ms ? since_ms + wait_ms : 0;
+}
+
 int64_t replica_due_ms(const struct job_view *v, const struct replica *r)
 {
-    int64_t due = r->restart_ms + r->restart_delay_s * 1000;
-
-    /* A clock that was set back must not make anyone wait for it to catch up. */
-    return due > v->now_ms && r->restart_ms <= v->now_ms ? due : 0;
+    return max_i64(due_after(v, r->restart_ms, r->restart_delay_s * 1000),
+                   due_after(v, r->gone_ms, NAME_RESTS_MS));
 }
 
 /* Nothing is made for a job that ended or is paused: what is not there is gone, not coming. */

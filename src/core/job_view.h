@@ -62,7 +62,8 @@ struct replica {
 
     /* From the status; a decision to restart raises them. */
     int64_t restarts, restart_ms, restart_delay_s;
-    bool renewed; /* this look restarts it */
+    int64_t gone_ms; /* when its pod was found gone that nobody here had given up; 0: it was not */
+    bool renewed;    /* this look restarts it */
 
     enum replica_phase phase; /* what the status will say */
 };

@@ -256,8 +256,7 @@ spec:
         self.apply("bereft")
         pods = self.daemon.wait_running("bereft", 2)
         victim = sorted(pods)[1]
-        # kubectl looks once whose name it is and then waits for its end: a successor that is there by then never ends.
-        self.kubectl("delete", "pod", victim, "--wait=false")
+        self.kubectl("delete", "pod", victim)
         self.daemon.wait_for(harness.PODS.format(ns="default"),
                              lambda found: found.get(victim, {}).get("metadata", {}).get("uid") not in
                              (None, pods[victim]["metadata"]["uid"]) or None, "the replacement")

@@ -192,6 +192,7 @@ static void a_pod_that_should_stop_does_not_hang_on_a_node_that_is_not_there(voi
     fake_clock_advance(&w->clock, NODE_ABSENT_AFTER_MS - 1000);
     assert_true(object_is_deleting(world_pod(w, 1)));
     fake_clock_advance(&w->clock, 2000);
+    fake_clock_advance(&w->clock, 2000);                       /* its name rests a while */
     assert_string_not_equal(object_uid(world_pod(w, 1)), uid); /* made anew */
     assert_string_equal(node_of(w, 0), "nowhere");             /* nobody wanted it to go */
 }

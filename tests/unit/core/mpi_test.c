@@ -467,6 +467,10 @@ static void a_worker_deleted_by_hand_takes_the_launcher_along_for_free(void **st
     world_mark_deleted(&w, "worker", 1);
     world_settle(&w);
     assert_true(object_is_deleting(launcher_pod(&w)));
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 1);
+    w.now_ms = w.wake_at_ms;
     restart_all(&w);
     assert_string_equal(world_phase(&w), "Running");
     assert_int_equal(world_backoff(&w), 0);
@@ -562,9 +566,12 @@ static void a_worker_that_is_gone_is_replaced_before_the_launcher(void **state)
     world_plan(&w, &plan);
     world_apply(&w, &plan, -1);
     assert_true(object_is_deleting(launcher_pod(&w)));
+    w.now_ms = w.wake_at_ms;
     world_settle(&w);
     assert_non_null(world_pod(&w, "worker", 0));
     world_stop_deleted(&w);
+    world_settle(&w);
+    w.now_ms = w.wake_at_ms;
     world_settle(&w);
     assert_false(object_is_deleting(launcher_pod(&w)));
     assert_int_equal(world_backoff(&w), 0);

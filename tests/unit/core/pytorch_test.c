@@ -798,12 +798,54 @@ static void a_pod_deleted_by_hand_is_replaced_for_free(void **state)
     assert_int_equal(w.created, 2);
     world_stop_deleted(&w);
     world_settle(&w);
+    w.now_ms = w.wake_at_ms;
+    world_settle(&w);
     assert_int_equal(w.created, 3);
     assert_string_equal(world_event_text(&w, "NewReplica"),
                         "Create the replica[mnist-40c14-worker-1] again: its last pod is gone.");
     assert_string_equal(env_value(world_pod(&w, "worker", 1), "RANK"), "1");
     assert_int_equal(world_backoff(&w), 0);
     assert_string_equal(world_condition(&w, "ReplicaFailure", "status"), "False");
+    world_release(&w);
+}
+
+/* Who deleted it may still be about to look whether it is gone, and would take its successor for
+ * it. */
+static void the_name_of_a_pod_deleted_by_hand_rests(void **state)
+{
+    struct world w;
+    int64_t gone;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    world_mark_deleted(&w, "worker", 1);
+    world_settle(&w);
+    w.now_ms += 5000; /* it takes its time to stop */
+    world_stop_deleted(&w);
+    gone = w.now_ms;
+    world_settle(&w);
+    assert_int_equal(w.wake_at_ms, gone + 2000);
+    w.now_ms = gone + 1999;
+    world_settle(&w);
+    assert_int_equal(w.created, 2);
+    w.now_ms = gone + 2000;
+    world_settle(&w);
+    assert_int_equal(w.created, 3);
+    world_release(&w);
+}
+
+static void a_clock_that_was_set_back_lets_no_name_rest_for_long(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
+    world_settle(&w);
+    assert_int_equal(w.created, 2);
+    w.now_ms -= 3600 * 1000;
+    world_settle(&w);
+    assert_int_equal(w.created, 3);
     world_release(&w);
 }
 
@@ -1435,6 +1477,8 @@ static void the_failure_of_a_predecessor_comes_too_late(void **state)
     failed = w.past_len[WORLD_PODS] - 1;
     world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
     world_settle(&w);
+    w.now_ms = w.wake_at_ms;
+    world_settle(&w);
     world_pod_exits(&w, world_name(&w, "worker", 1), 0);
     world_settle(&w);
     for (int i = 0; i < WORLD_SET_COUNT; i++)
@@ -1650,6 +1694,8 @@ int main(void)
         cmocka_unit_test(job_scope_waits_before_the_second_round),
         cmocka_unit_test(job_scope_renews_what_had_succeeded),
         cmocka_unit_test(a_pod_deleted_by_hand_is_replaced_for_free),
+        cmocka_unit_test(the_name_of_a_pod_deleted_by_hand_rests),
+        cmocka_unit_test(a_clock_that_was_set_back_lets_no_name_rest_for_long),
         cmocka_unit_test(a_failure_before_the_deletion_still_counts),
         cmocka_unit_test(a_finished_worker_deleted_by_hand_stays_finished),
         cmocka_unit_test(a_pod_lost_with_its_node_is_replaced_for_free),
