@@ -76,6 +76,16 @@ test("what it waits for, in Chinese", () => {
   assert.equal(waitingText('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"), "等待资源：需要 4 GPU，共 8，空闲 1；“a”占用 7");
   assert.equal(waitingText('waiting for resources: needs 4 CPU, 1 of 8 CPU is free; job "a" (queue q) holds 5 CPU until 2027-01-15T09:00:00Z at the latest, 2 more hold the rest; number 2 in line', "zh"),
     "等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 2 个占用；排第 2 位");
+  assert.match(waitingText('waiting for resources: needs 4 CPU, 0 of 8 CPU is free; job "a" (queue q) holds 5 CPU, 1 more holds the rest', "zh"), /，其余由另外 1 个占用$/);
+  assert.equal(say('waiting for resources: needs 1 CPU, 0 of 2 CPU is free; job "a" (queue q) holds 2 CPU; its room was taken by job "b" of queue "high" (priority 9)', "zh"),
+    "等待资源：需要 1 CPU，共 2 CPU，空闲 0；“a”（队列 q）占用 2 CPU；其资源被队列“high”（优先级 9）的“b”抢占");
+  assert.equal(waitingText("can never fit: asks 3 GPU, the node has 2 (what helps: smaller requests, fewer replicas, or muster up with --gpus if the machine has more)", "zh"),
+    "永远放不下：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或以 --gpus（若本机还有 GPU） 启动 muster up）");
+  assert.equal(waitingText("can never fit: asks 5 CPU, the node has 4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or --overcommit)", "zh"),
+    "永远放不下：请求 5 CPU，节点只有 4（可以减少请求量或副本数，或以 --cpus、--overcommit 启动 muster up）");
+  assert.equal(say('the job is paused: it ran longer than maxDuration (1h) of queue "q"; runMode.pause.enabled: false lets it go on', "zh"),
+    "Job 已暂停：运行时间超过了队列“q”的 maxDuration（1h）；将 runMode.pause.enabled 设为 false 可继续运行");
+  assert.equal(waitingText('waiting for its PodGroup: there is none named "g" in namespace default', "zh"), "等待 PodGroup：项目 default 中没有名为“g”的 PodGroup");
   assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU are in use', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4");
   assert.equal(waitingText("something new", "zh"), "something new");
   assert.equal(waitingText("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");

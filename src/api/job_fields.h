@@ -73,6 +73,8 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
     {                                                                                              \
         .name = "scheduler", .type = FIELD_OBJECT, .flags = FIELD_IMMUTABLE,                       \
         .fields = job_scheduler_fields,                                                            \
+        .immutable = "field is immutable: the priority of a job that waits is changed in its "     \
+                     "PodGroup (spec.priority), its queue by making the job anew",                 \
         .doc = "Which scheduler places the replicas; the default one when absent.",                \
         .doc_zh = "调度器设置；不设置则使用默认调度器。"                         \
     }

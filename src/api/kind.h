@@ -63,8 +63,9 @@ struct field {
         *ignored; /* why what is set here is not carried out: its author is told; NULL: it is */
     const char *natural; /* the value, as text, that asks for nothing else than what is done anyhow;
                             NULL: the default. Empty ones and false never do */
-    const char *event;   /* the event of a pod that says so instead */
-    const char *merge_key;   /* the same where elements need not be unique: only patches use it */
+    const char *immutable; /* FIELD_IMMUTABLE: what who wants another value does; NULL: not said */
+    const char *event;     /* the event of a pod that says so instead */
+    const char *merge_key; /* the same where elements need not be unique: only patches use it */
     const char *merge_key_2; /* server-side apply tells elements apart by this member too */
     const char *schema_name; /* of the object, or of the elements, where several tables share it:
                                 OpenAPI defines it once ("io.k8s.api.core.v1.Container") */

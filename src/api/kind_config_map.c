@@ -1,6 +1,10 @@
 /* kind_config_map.c - ConfigMap. */
+#include <string.h>
+
 #include "api/columns.h"
 #include "api/data_keys.h"
+#include "api/object.h"
+#include "api/scheduler_config.h"
 
 static const struct field fields[] = {
     {.name = "data", .type = FIELD_MAP, .item = FIELD_STRING, .doc = "Keys and their text."},
@@ -16,6 +20,14 @@ static void validate(const struct json *object, const struct json *old, struct e
     static const char *const maps[] = {"data", "binaryData", NULL};
 
     data_maps_validate(object, old, maps, err);
+}
+
+/* One of them is the scheduler's. */
+static void warn(const struct json *object, void (*say)(void *arg, const char *text), void *arg)
+{
+    if (strcmp(object_name(object), SCHEDULER_CONFIG_NAME) == 0 &&
+        strcmp(object_namespace(object), QUEUE_NAMESPACE) == 0)
+        (void)scheduler_config_read(object, say, arg);
 }
 
 static struct json *render_data(struct arena *a, const struct json *object, int64_t now_ms)
@@ -42,4 +54,5 @@ const struct kind kind_config_map = {.group = "",
                                      .doc = "ConfigMap holds configuration for pods to use.",
                                      .fields = fields,
                                      .columns = columns,
-                                     .validate = validate};
+                                     .validate = validate,
+                                     .warn = warn};

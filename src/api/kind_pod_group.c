@@ -42,11 +42,17 @@ static const struct field placement_fields[] = {
     {0}};
 
 static const struct field status_fields[] = {
-    F_CONDITIONS("SufficientGroupMember, GroupScheduled, Preempted.", KEYED_BY("type"),
-                 .doc_zh = "PodGroup 的状况。"),
+    F_STR("phase",
+          "Pending: waits; Running: holds room; Paused: its job wants no pods; Finished: its pods "
+          "have ended; Empty: no pod has joined it.",
+          .doc_zh = "PodGroup 所处的阶段。"),
+    F_CONDITIONS("SufficientGroupMember, GroupScheduled, Preempted, MaxDurationExceeded.",
+                 KEYED_BY("type"), .doc_zh = "PodGroup 的状况。"),
     F_MAP(FIELD_QUANTITY, "allocated", "What the group holds.", .doc_zh = "已分配的资源。"),
-    F_STR("reason", "One word: why the group waits.", .doc_zh = "等待的原因（一个单词）。"),
-    F_STR("message", "A sentence: why the group waits.", .doc_zh = "等待的原因（一句话）。"),
+    F_STR("reason", "One word: why the group does not run.",
+          .doc_zh = "未运行的原因（一个单词）。"),
+    F_STR("message", "A sentence: why the group does not run.",
+          .doc_zh = "未运行的原因（一句话）。"),
     F_OBJS("placements", placement_fields, "The room the group holds, also while a pod restarts.",
            .doc_zh = "占用的节点资源。"),
     F_INT32("pending", "Pods that do not run yet.", .doc_zh = "等待中的 Pod 数量。"),

@@ -44,7 +44,8 @@ static const struct field group_count_fields[] = {
     F_INT32("total", "All groups, lone pods that use the queue among them.",
             .doc_zh = "PodGroup 总数。"),
     F_INT32("running", "Groups that hold room.", .doc_zh = "运行中的 PodGroup 数量。"),
-    F_INT32("waiting", "Groups that wait for room.", .doc_zh = "等待中的 PodGroup 数量。"),
+    F_INT32("waiting", "Groups that wait and hold nothing yet.",
+            .doc_zh = "等待中的 PodGroup 数量。"),
     {0}};
 
 static const struct field pod_count_fields[] = {
@@ -69,10 +70,15 @@ static const struct field fields[] = {
 static void validate(const struct json *queue, const struct json *old, struct err *err)
 {
     const struct json *spec = json_get(queue, "spec"), *length = json_get(spec, "maxDuration");
-    const struct field_path at = {.name = "spec"};
+    const struct field_path at = {.name = "spec"}, metadata = {.name = "metadata"};
     int64_t ms;
 
-    (void)old;
+    if (!old && *object_namespace(queue) && strcmp(object_namespace(queue), QUEUE_NAMESPACE) != 0)
+        problem_invalid(err, PATH_MEMBER(&metadata, "namespace"),
+                        json_at(queue, "metadata", "namespace"),
+                        "queues live in namespace " QUEUE_NAMESPACE
+                        ", for jobs of all namespaces: which may use one says its "
+                        "spec.namespaceSelector");
     if (length && duration_parse_ms(json_string(length, ""), &ms) < 0)
         problem_invalid(err, PATH_MEMBER(&at, "maxDuration"), length,
                         "must be 0 or numbers with the units y, w, d, h, m, s, ms in this order, "

@@ -215,7 +215,8 @@ static void check_immutable(const struct field *fields, const struct json *objec
             continue;
         if (f->flags & FIELD_IMMUTABLE) {
             if (!json_equal(now, then))
-                problem_invalid(err, here, now, "field is immutable");
+                problem_invalid(err, here, now, "%s",
+                                f->immutable ? f->immutable : "field is immutable");
         } else if (f->type == FIELD_OBJECT && f->fields) {
             check_immutable(f->fields, now, then, here, err);
         } else if (f->type == FIELD_LIST && f->item == FIELD_OBJECT && f->fields &&

@@ -9,6 +9,10 @@
 #include "cli/columns.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "core/pod_state.h"
+
+/* Pods that are in no group. */
+#define LONE_PODS "labelSelector=%21scheduler.tensorstack.dev%2Fgroup-name"
 
 struct queue_options {
     struct session_options session;
@@ -78,72 +82,114 @@ static int call_get(struct queue_call *c, const char *name, struct json **ret, s
 
 /* --- groups --- */
 
-/* One group of a queue: what it is of, and where it stands. */
+enum standing { RUNS, WAITS, RESTS };
+
+/* A group of a queue, or a pod by itself: what it is of, and where it stands. */
 struct entry {
-    const struct json *group;
-    bool runs;
-    long position; /* as the scheduler tells it; LONG_MAX when it does not */
+    const struct json *object;
+    const char *queue, *why;
+    enum standing state;
+    const char *word; /* of its state, when it does not wait */
+    long position;    /* as the scheduler tells it; LONG_MAX when it does not */
+    int64_t priority, members;
 };
 
-static const struct json *group_status(const struct json *group)
-{
-    return json_get(group, "status");
-}
+struct entries {
+    struct entry *list;
+    size_t len;
+};
 
-static bool is_scheduled(const struct json *group)
+static long position_of(const char *why)
 {
-    return json_string_is(json_get(object_condition(group, "GroupScheduled"), "status"), "True");
-}
-
-static long position_of(const struct json *group)
-{
-    const char *at = strstr(json_get_string(group_status(group), "message", ""), "number ");
+    const char *at = strstr(why, "number ");
     long n = at ? strtol(at + strlen("number "), NULL, 10) : 0;
 
-    if (n > 0)
-        return n;
-    return *json_get_string(group_status(group), "message", "") ? 1 : LONG_MAX;
+    return n > 0 ? n : *why ? 1 : LONG_MAX;
+}
+
+/* What is none of these waits. */
+static const struct {
+    const char *phase, *word;
+    enum standing state;
+} standings[] = {{"Running", "runs", RUNS},
+                 {"Paused", "paused", RESTS},
+                 {"Finished", "ended", RESTS},
+                 {"Empty", "empty", RESTS}};
+
+static struct entry entry_of_group(const struct json *group)
+{
+    const struct json *spec = json_get(group, "spec"), *status = json_get(group, "status");
+    const char *phase = json_get_string(status, "phase", "");
+    struct entry e = {.object = group,
+                      .queue = json_get_string(spec, "queue", DEFAULT_QUEUE),
+                      .why = json_get_string(status, "message", ""),
+                      .state = WAITS,
+                      .priority = json_get_int(spec, "priority", 0),
+                      .members = json_get_int(spec, "minMember", 1)};
+
+    for (size_t i = 0; i < ELEMS(standings); i++)
+        if (strcmp(phase, standings[i].phase) == 0) {
+            e.state = standings[i].state;
+            e.word = standings[i].word;
+        }
+    return e;
+}
+
+static struct entry entry_of_pod(const struct json *pod)
+{
+    const char *queue = object_label(pod, LABEL_QUEUE);
+
+    return (struct entry){
+        .object = pod,
+        .queue = queue && *queue ? queue : DEFAULT_QUEUE,
+        .why = json_get_string(object_condition(pod, "PodScheduled"), "message", ""),
+        .state = pod_is_placed(pod) ? RUNS : WAITS,
+        .word = "runs",
+        .members = 1};
 }
 
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    int64_t p = json_int(json_at(x->group, "spec", "priority"), 0);
-    int64_t q = json_int(json_at(y->group, "spec", "priority"), 0);
 
-    if (x->runs != y->runs)
-        return x->runs ? -1 : 1;
+    if (x->state != y->state)
+        return x->state < y->state ? -1 : 1;
     if (x->position != y->position)
         return x->position < y->position ? -1 : 1;
-    if (p != q)
-        return p > q ? -1 : 1;
-    if (object_created_ms(x->group) != object_created_ms(y->group))
-        return object_created_ms(x->group) < object_created_ms(y->group) ? -1 : 1;
-    return strcmp(object_name(x->group), object_name(y->group));
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
+    if (object_created_ms(x->object) != object_created_ms(y->object))
+        return object_created_ms(x->object) < object_created_ms(y->object) ? -1 : 1;
+    return strcmp(object_name(x->object), object_name(y->object));
 }
 
-static bool is_of(const struct json *group, const char *queue)
+static int read_entries(struct queue_call *c, struct entries *ret, struct err *err)
 {
-    return strcmp(json_string(json_at(group, "spec", "queue"), DEFAULT_QUEUE), queue) == 0;
-}
-
-static struct entry *entries_of(struct arena *a, const struct json *groups, const char *queue,
-                                size_t *ret_len)
-{
-    struct entry *list = arena_alloc(a, (json_len(groups) + 1) * sizeof(*list));
+    struct json *groups = NULL, *pods = NULL;
+    struct entry *list;
     size_t n = 0;
+    int r = session_list(&c->session, &kind_pod_group, NULL, NULL, &groups, err);
 
-    json_each (g, groups)
-        if (list && is_of(g, queue)) {
-            bool runs = is_scheduled(g);
-
-            list[n++] = (struct entry){
-                .group = g, .runs = runs, .position = runs ? 0 : position_of(g)};
-        }
+    if (r == 0)
+        r = session_list(&c->session, &kind_pod, NULL, LONE_PODS, &pods, err);
+    if (r)
+        return r;
+    list = arena_alloc(&c->cli->arena, (json_len(json_get(groups, "items")) +
+                                        json_len(json_get(pods, "items")) + 1) *
+                                           sizeof(*list));
+    if (!list)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    json_each (g, json_get(groups, "items"))
+        list[n++] = entry_of_group(g);
+    json_each (p, json_get(pods, "items"))
+        if (!pod_is_finished(p) && (pod_is_placed(p) || !pod_foreign_scheduler(p)))
+            list[n++] = entry_of_pod(p);
+    for (size_t i = 0; i < n; i++)
+        list[i].position = list[i].state == WAITS ? position_of(list[i].why) : 0;
     if (n > 1)
         qsort(list, n, sizeof(*list), compare_entries);
-    *ret_len = n;
-    return list;
+    *ret = (struct entries){list, n};
+    return 0;
 }
 
 /* --- printing --- */
@@ -159,34 +205,34 @@ static const char *map_text(struct arena *a, const struct json *map)
 }
 
 static void add_queue(struct queue_call *c, struct columns *table, const struct json *queue,
-                      const struct json *groups)
+                      const struct entries *entries)
 {
     struct arena *a = &c->cli->arena;
     const struct json *spec = json_get(queue, "spec"), *quota = json_at(spec, "quota", "requests");
-    int64_t running = 0, waiting = 0, oldest = INT64_MAX;
+    int64_t count[] = {[RUNS] = 0, [WAITS] = 0, [RESTS] = 0}, oldest = INT64_MAX;
     char age[TIME_TEXT_SIZE];
 
-    json_each (g, groups) {
-        if (!is_of(g, object_name(queue)))
+    for (size_t i = 0; i < entries->len; i++) {
+        const struct entry *e = &entries->list[i];
+
+        if (strcmp(e->queue, object_name(queue)) != 0)
             continue;
-        if (is_scheduled(g)) {
-            running++;
-            continue;
-        }
-        waiting++;
-        oldest = min_i64(oldest, object_created_ms(g));
+        count[e->state]++;
+        if (e->state == WAITS)
+            oldest = min_i64(oldest, object_created_ms(e->object));
     }
     columns_add(table, object_name(queue));
     columns_addf(table, "%lld", (long long)json_get_int(spec, "priority", 0));
     columns_add(table, json_get_bool(spec, "closed", false) ? "closed" : "open");
     columns_add(table, map_text(a, quota));
     columns_add(table, map_text(a, json_at(queue, "status", "allocated")));
-    columns_addf(table, "%lld", (long long)running);
-    columns_addf(table, "%lld", (long long)waiting);
-    columns_add(table, waiting ? time_age(c->now_ms - oldest, age) : "-");
+    columns_addf(table, "%lld", (long long)count[RUNS]);
+    columns_addf(table, "%lld", (long long)count[WAITS]);
+    columns_add(table, count[WAITS] ? time_age(c->now_ms - oldest, age) : "-");
 }
 
-static void print_queues(struct queue_call *c, const struct json *queues, const struct json *groups)
+static void print_queues(struct queue_call *c, const struct json *queues,
+                         const struct entries *entries)
 {
     static const char *const names[] = {"NAME", "PRIORITY", "STATE",   "QUOTA",
                                         "USED", "RUNNING",  "WAITING", "OLDEST WAIT"};
@@ -195,7 +241,7 @@ static void print_queues(struct queue_call *c, const struct json *queues, const 
 
     columns_init(&table, names, ELEMS(names));
     json_each (q, queues)
-        add_queue(c, &table, q, groups);
+        add_queue(c, &table, q, entries);
     columns_write(&table, strcmp(c->options->format, "wide") == 0 ? 0 : c->cli->talk.columns, &out);
     output_text(&out);
     columns_release(&table);
@@ -203,43 +249,44 @@ static void print_queues(struct queue_call *c, const struct json *queues, const 
 }
 
 /* What the group is of, as users know it. */
-static const char *subject(struct arena *a, const struct json *group)
+static const char *subject(struct arena *a, const struct json *object)
 {
-    const struct json *owner = object_controller(group);
+    const struct json *owner = object_controller(object);
 
-    return owner ? arena_printf(a, "%s/%s", object_namespace(group),
-                                json_get_string(owner, "name", ""))
-                 : arena_printf(a, "%s/%s", object_namespace(group), object_name(group));
+    return arena_printf(a, "%s/%s", object_namespace(object),
+                        owner ? json_get_string(owner, "name", "") : object_name(object));
 }
 
-static void print_groups(struct queue_call *c, const struct json *groups, const char *queue)
+static void print_entries(struct queue_call *c, const struct entries *entries, const char *queue)
 {
     static const char *const names[] = {"LINE", "JOB", "PRIORITY", "PODS", "AGE", "WHY"};
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
     struct columns table;
-    size_t len, waiting = 0;
-    const struct entry *list = entries_of(&c->cli->arena, groups, queue, &len);
+    size_t shown = 0, waiting = 0;
     char age[TIME_TEXT_SIZE];
 
     columns_init(&table, names, ELEMS(names));
-    for (size_t i = 0; i < len; i++) {
-        const struct json *g = list[i].group, *spec = json_get(g, "spec");
+    for (size_t i = 0; i < entries->len; i++) {
+        const struct entry *e = &entries->list[i];
 
-        if (list[i].runs)
-            columns_add(&table, "runs");
-        else
+        if (strcmp(e->queue, queue) != 0)
+            continue;
+        shown++;
+        if (e->state == WAITS)
             columns_addf(&table, "%zu", ++waiting);
-        columns_add(&table, subject(&c->cli->arena, g));
-        columns_addf(&table, "%lld", (long long)json_get_int(spec, "priority", 0));
-        columns_addf(&table, "%lld", (long long)json_get_int(spec, "minMember", 1));
-        columns_add(&table, time_age(c->now_ms - object_created_ms(g), age));
-        columns_add(&table, list[i].runs ? "" : json_get_string(group_status(g), "message", ""));
+        else
+            columns_add(&table, e->word);
+        columns_add(&table, subject(&c->cli->arena, e->object));
+        columns_addf(&table, "%lld", (long long)e->priority);
+        columns_addf(&table, "%lld", (long long)e->members);
+        columns_add(&table, time_age(c->now_ms - object_created_ms(e->object), age));
+        columns_add(&table, e->state == RUNS ? "" : e->why);
     }
-    if (len > 0)
+    if (shown > 0)
         columns_write(&table, strcmp(c->options->format, "wide") == 0 ? 0 : c->cli->talk.columns,
                       &out);
     output_text(&out);
-    if (len == 0)
+    if (shown == 0)
         talk_note(&c->cli->talk, "nothing runs or waits in queue '%s'", queue);
     columns_release(&table);
     buf_release(&out);
@@ -249,7 +296,8 @@ static void print_groups(struct queue_call *c, const struct json *groups, const 
 
 static int list(struct queue_call *c, const char *name, struct err *err)
 {
-    struct json *queues = NULL, *groups = NULL;
+    struct json *queues = NULL;
+    struct entries entries;
     int r = session_list(&c->session, &kind_queue, QUEUE_NAMESPACE, NULL, &queues, err);
 
     (void)name;
@@ -261,15 +309,16 @@ static int list(struct queue_call *c, const char *name, struct err *err)
         }
     if (r || output_list(c->options->format, queues))
         return r;
-    r = session_list(&c->session, &kind_pod_group, NULL, NULL, &groups, err);
+    r = read_entries(c, &entries, err);
     if (r == 0)
-        print_queues(c, json_get(queues, "items"), json_get(groups, "items"));
+        print_queues(c, json_get(queues, "items"), &entries);
     return r;
 }
 
 static int get(struct queue_call *c, const char *name, struct err *err)
 {
-    struct json *queue = NULL, *groups = NULL, *one = json_new_object(&c->cli->arena), *items;
+    struct json *queue = NULL, *one = json_new_object(&c->cli->arena), *items;
+    struct entries entries;
     int r = call_get(c, name, &queue, err);
 
     if (r)
@@ -280,12 +329,12 @@ static int get(struct queue_call *c, const char *name, struct err *err)
     json_append(items, queue);
     if (output_list(c->options->format, one))
         return 0;
-    r = session_list(&c->session, &kind_pod_group, NULL, NULL, &groups, err);
+    r = read_entries(c, &entries, err);
     if (r)
         return r;
-    print_queues(c, items, json_get(groups, "items"));
+    print_queues(c, items, &entries);
     printf("\n");
-    print_groups(c, json_get(groups, "items"), name);
+    print_entries(c, &entries, name);
     return 0;
 }
 

@@ -20,7 +20,6 @@
 #define LISTING_RECHECK_MS 100
 #define UNCLEAR_REST_MS 1000
 #define SCHEDULE_LIMIT_BYTES (256u * 1024u * 1024u)
-#define CONFIG_NAME "scheduler-config"
 
 /* Caches of its own. */
 enum { NODES, QUEUES, NAMESPACES, CONFIGS, OWN_COUNT };
@@ -47,6 +46,7 @@ struct scheduler {
     struct queue *queue;
     struct ledger *ledger;
     bool overcommit;
+    int64_t config_version; /* whose faults were told */
     struct awaited *awaited;
     size_t awaited_len;
     int64_t groups_revision;         /* the next look needs it; 0: any */
@@ -93,12 +93,41 @@ static bool feed_queue(void *arg, const struct json *queue)
     return true;
 }
 
+static const struct json *config_map(const struct scheduler *s)
+{
+    return cache_get(s->own[CONFIGS].cache, QUEUE_NAMESPACE, SCHEDULER_CONFIG_NAME);
+}
+
 static void configure(struct scheduler *s)
 {
-    const struct json *map = cache_get(s->own[CONFIGS].cache, QUEUE_NAMESPACE, CONFIG_NAME);
+    struct scheduler_config config = scheduler_config_read(config_map(s), NULL, NULL);
 
     if (s->ledger)
-        ledger_configure(s->ledger, json_get(map, "data"));
+        ledger_configure(s->ledger, &config);
+}
+
+struct complaint {
+    struct plan *plan;
+    const struct json *map;
+};
+
+static void complain(void *arg, const char *text)
+{
+    const struct complaint *c = arg;
+
+    log_warn("ConfigMap " QUEUE_NAMESPACE "/" SCHEDULER_CONFIG_NAME ": %s", text);
+    plan_event(c->plan, &kind_config_map, c->map, "Warning", "NotCarriedOut", "%s", text);
+}
+
+/* What its author wants and does not get, once for each version of it. */
+static void plan_complaints(struct scheduler *s, struct plan *plan)
+{
+    const struct json *map = config_map(s);
+    int64_t version = strtoll(object_resource_version(map), NULL, 10);
+
+    if (map && version != s->config_version)
+        (void)scheduler_config_read(map, complain, &(struct complaint){plan, map});
+    s->config_version = version;
 }
 
 /* Out of memory once, it does not know everything any more. */
@@ -261,6 +290,7 @@ static void look(struct scheduler *s)
 
     plan_init(&plan, &a);
     schedule(s->ledger, now, &plan);
+    plan_complaints(s, &plan);
     if (plan.wake_at_ms)
         queue_add_after(s->queue, LOOK_KEY, max_i64(plan.wake_at_ms - now, 1));
     if (plan_is_empty(&plan) && !arena_failed(&a) && !s->ledger->broken)
@@ -360,7 +390,7 @@ static bool open_caches(struct scheduler *s, const struct scheduler_options *o)
         [QUEUES] = {&kind_queue, QUEUE_NAMESPACE, NULL},
         [NAMESPACES] = {&kind_namespace, NULL, NULL},
         [CONFIGS] = {&kind_config_map, QUEUE_NAMESPACE,
-                     "fieldSelector=metadata.name%3D" CONFIG_NAME},
+                     "fieldSelector=metadata.name%3D" SCHEDULER_CONFIG_NAME},
     };
 
     for (int i = 0; i < OWN_COUNT; i++) {

@@ -58,8 +58,9 @@ int64_t group_end_ms(const struct group *g);
 /* How long it runs at most; 0: not known. */
 int64_t group_duration_ms(const struct group *g);
 
-/* schedule_words.c: why the group waits. */
+/* schedule_words.c: why the group waits; which pods it waits for. */
 const char *words_for(struct decision *d, const struct group *g);
+const char *words_of_members(struct decision *d, const struct group *g);
 
 /* schedule_plan.c: what the decision means for objects. */
 void plan_decision(struct decision *d);

@@ -309,6 +309,20 @@ static bool explain_failure(struct job_view *v)
     return true;
 }
 
+static void explain_pause(struct job_view *v)
+{
+    const struct json *overdue = object_condition(v->snapshot->group, MAX_DURATION_EXCEEDED);
+    const char *message = json_get_string(overdue, "message", "");
+
+    if (*message)
+        because(v, MAX_DURATION_EXCEEDED,
+                arena_printf(v->arena,
+                             "the job is paused: %s; runMode.pause.enabled: false lets it go on",
+                             message));
+    else
+        because(v, "Paused", "the job is paused: runMode.pause.enabled is true");
+}
+
 void job_explain(struct job_view *v)
 {
     int64_t well = v->counts[REPLICA_RUNNING] + v->counts[REPLICA_SUCCEEDED];
@@ -322,7 +336,7 @@ void job_explain(struct job_view *v)
         return;
     }
     if (v->phase == JOB_PAUSED) {
-        because(v, "Paused", "the job is paused: runMode.pause.enabled is true");
+        explain_pause(v);
         return;
     }
     if (explain_obstacle(v) || explain_refusal(v) || explain_silence(v) || explain_restart(v) ||

@@ -297,7 +297,8 @@ void ledger_queue(struct ledger *l, const struct json *queue, bool gone)
     q->quota = resources_of(quota);
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
         q->limited[i] = json_get(quota, resource_key(i));
-    if (duration_parse_ms(json_get_string(spec, "maxDuration", "0"), &q->max_duration_ms) < 0)
+    if (gone ||
+        duration_parse_ms(json_get_string(spec, "maxDuration", "0"), &q->max_duration_ms) < 0)
         q->max_duration_ms = 0;
     l->rules++;
     touch_queue(l, q);
@@ -317,6 +318,7 @@ static void leave_line(struct ledger *l, struct group *g)
     (void)map_removes(&g->queue->line, g->line_key);
     heap_free(g->line_key);
     g->line_key = NULL;
+    g->queue->waiting -= g->counted;
     l->waiting--;
     touch_queue(l, g->queue);
 }
@@ -325,12 +327,14 @@ static void enter_line(struct ledger *l, struct group *g)
 {
     char key[700];
 
+    g->counted = !g->started && (g->exists || g->lone);
     (void)snprintf(key, sizeof(key), "%03d|%020lld|%020lld|%.599s", 100 - g->priority,
                    (long long)g->created_ms, (long long)g->sequence, g->key);
     g->line_key = copy_text(l, key);
     if (!g->line_key)
         return;
     put(l, &g->queue->line, key, g);
+    g->queue->waiting += g->counted;
     l->waiting++;
     touch_queue(l, g->queue);
 }
@@ -894,12 +898,9 @@ void ledger_free(struct ledger *l)
     heap_free(l);
 }
 
-void ledger_configure(struct ledger *l, const struct json *data)
+void ledger_configure(struct ledger *l, const struct scheduler_config *config)
 {
-    const char *actions = json_get_string(data, "actions", "allocate,preempt");
-    const char *strategy = json_get_string(data, "binpack.strategy", "MostAllocated");
-
-    l->may_preempt = strstr(actions, "preempt");
-    l->spread = strcmp(strategy, "LeastAllocated") == 0;
+    l->may_preempt = config->preempts;
+    l->spread = config->spreads;
     l->rules++;
 }

@@ -15,6 +15,7 @@
 #define MUSTER_CORE_LEDGER_H
 
 #include "api/kind.h"
+#include "api/scheduler_config.h"
 #include "base/map.h"
 #include "core/gpus.h"
 #include "core/pod_state.h"
@@ -60,12 +61,12 @@ struct queue_entry {
     int64_t max_duration_ms; /* 0: no limit */
     bool limited[RESOURCE_COUNT];
     struct resources quota, used;
-    struct resources reserved; /* quota its first waiting group needs, in this decision */
-    struct map line;           /* waiting groups in order: key -> struct group */
-    struct group *running;     /* groups that hold something */
-    size_t groups, running_len;
-    int64_t pods[POD_UNKNOWN + 1]; /* by phase */
-    bool dirty;                    /* its status may have to be written */
+    struct resources reserved;           /* quota its first waiting group needs, in this decision */
+    struct map line;                     /* waiting groups in order: key -> struct group */
+    struct group *running;               /* groups that hold something */
+    size_t groups, running_len, waiting; /* waiting: who holds nothing yet */
+    int64_t pods[POD_UNKNOWN + 1];       /* by phase */
+    bool dirty;                          /* its status may have to be written */
     struct queue_entry *next_dirty;
 };
 
@@ -120,6 +121,7 @@ struct group {
     struct resources held;
     bool started;
     char *line_key; /* in its queue's line; NULL: not waiting */
+    bool counted;   /* in its queue's waiting, while it is in line */
     struct group *next_running, **at_running;
 
     /* What was last decided about it. */
@@ -180,8 +182,7 @@ void ledger_group(struct ledger *l, const struct json *group, bool gone);
 void ledger_queue(struct ledger *l, const struct json *queue, bool gone);
 void ledger_node(struct ledger *l, const struct json *node, bool gone);
 void ledger_namespaces_changed(struct ledger *l);
-/* The data of the scheduler's ConfigMap; NULL: there is none. */
-void ledger_configure(struct ledger *l, const struct json *data);
+void ledger_configure(struct ledger *l, const struct scheduler_config *config);
 
 /* Works off what was told; before a decision. */
 void ledger_settle(struct ledger *l);

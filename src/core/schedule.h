@@ -20,6 +20,9 @@
 /* How the sentence begins that is told to what could not run if all were free. */
 #define NEVER_FITS "can never fit"
 
+/* The reason, the event and the PodGroup's condition of who ran longer than his queue allows. */
+#define MAX_DURATION_EXCEEDED "MaxDurationExceeded"
+
 void schedule(struct ledger *l, int64_t now_ms, struct plan *plan);
 
 /* One word for a reason, as statuses have it: "QuotaExceeded". */

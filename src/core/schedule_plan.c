@@ -12,6 +12,8 @@
 #include "core/decision.h"
 #include "core/job.h"
 
+#define PREEMPTED "Preempted"
+
 static const char *const phase_members[] = {"pending", "running", "succeeded", "failed", "unknown"};
 
 /* --- conditions ------------------------------------------------------------------------------- */
@@ -86,6 +88,34 @@ static bool is_scheduled(const struct group *g)
     return g->holding > 0 && !g->preempted && !g->taker;
 }
 
+/* Where a group stands, and what is said of its past. */
+enum group_phase { GROUP_PENDING, GROUP_RUNNING, GROUP_PAUSED, GROUP_FINISHED, GROUP_EMPTY };
+
+static const char *const group_phases[] = {"Pending", "Running", "Paused", "Finished", "Empty"};
+
+struct standing {
+    enum group_phase phase;
+    struct json *preempted; /* conditions; NULL: not so */
+    struct json *overdue;
+};
+
+static enum group_phase phase_of(const struct group *g)
+{
+    int64_t ended = g->pods[POD_SUCCEEDED] + g->pods[POD_FAILED], pods = 0;
+
+    if (is_scheduled(g))
+        return GROUP_RUNNING;
+    if (g->line_key || g->holding > 0 || g->wanted > 0)
+        return GROUP_PENDING;
+    for (int i = 0; i <= POD_UNKNOWN; i++)
+        pods += g->pods[i];
+    if (pods > 0 && pods == ended)
+        return GROUP_FINISHED;
+    if (g->wanted == 0)
+        return GROUP_PAUSED;
+    return pods > 0 ? GROUP_PENDING : GROUP_EMPTY;
+}
+
 static const char *preempted_words(struct decision *d, const struct group *g)
 {
     return arena_printf(d->arena, "its room was taken by %s \"%s\" of queue \"%s\" (priority %d)",
@@ -93,35 +123,107 @@ static const char *preempted_words(struct decision *d, const struct group *g)
                         g->taker->queue->priority);
 }
 
-static void set_conditions(struct decision *d, const struct group *g, const struct json *object,
-                           const char *message, struct json *status)
+static const struct json *queue_object(struct decision *d, const struct queue_entry *q)
 {
-    const struct json *told = object_condition(object, "Preempted");
-    bool enough = g->reason != WAIT_MEMBERS, scheduled = is_scheduled(g);
+    return q->exists ? d->ledger->find(d->ledger->arg, &kind_queue, QUEUE_NAMESPACE, q->name)
+                     : NULL;
+}
+
+/* When the group will have run for as long as its queue allows; 0: never, or it is being stopped.
+ */
+static int64_t stop_ms(const struct group *g)
+{
+    int64_t since = g->lone ? g->created_ms : g->scheduled_ms;
+
+    return since && g->holding > 0 && g->wanted != 0 && g->queue->max_duration_ms
+               ? since + g->queue->max_duration_ms
+               : 0;
+}
+
+static bool is_overdue(const struct decision *d, const struct group *g)
+{
+    int64_t stop = stop_ms(g);
+
+    return stop && stop <= d->now_ms;
+}
+
+static const char *overdue_words(struct decision *d, const struct group *g)
+{
+    const struct json *limit = json_at(queue_object(d, g->queue), "spec", "maxDuration");
+
+    return arena_printf(d->arena, "it ran longer than maxDuration (%s) of queue \"%s\"",
+                        json_string(limit, ""), g->queue->name);
+}
+
+/* One that was preempted is told so until it starts again, one that ran too long until it waits
+ * again. */
+static struct standing standing_of(struct decision *d, const struct group *g,
+                                   const struct json *object)
+{
+    struct standing s = {.phase = phase_of(g)};
+
+    if (g->taker)
+        s.preempted = condition(d, object, PREEMPTED, true, PREEMPTED, preempted_words(d, g));
+    else if (s.phase == GROUP_PENDING)
+        s.preempted = json_clone(d->arena, object_condition(object, PREEMPTED));
+    if (is_overdue(d, g))
+        s.overdue = condition(d, object, MAX_DURATION_EXCEEDED, true, MAX_DURATION_EXCEEDED,
+                              overdue_words(d, g));
+    else if (g->wanted == 0 || s.phase > GROUP_RUNNING)
+        s.overdue = json_clone(d->arena, object_condition(object, MAX_DURATION_EXCEEDED));
+    return s;
+}
+
+static void set_conditions(struct decision *d, const struct group *g, const struct json *object,
+                           const struct standing *s, struct json *status)
+{
+    bool scheduled = s->phase == GROUP_RUNNING;
+    bool enough = scheduled || s->phase == GROUP_FINISHED ||
+                  (g->line_key && g->reason != WAIT_MEMBERS);
     struct json *list = json_make_array(d->arena, status, "conditions");
 
     json_append(list, condition(d, object, "SufficientGroupMember", enough,
                                 enough ? "SufficientMemberPods" : "InsufficientMemberPods",
-                                enough ? "Enough pods are there" : message));
-    json_append(list, condition(d, object, "GroupScheduled", scheduled,
-                                scheduled ? "PodGroupScheduled" : "GroupNotScheduled",
-                                scheduled ? "Resources have been allocated to PodGroup" : message));
-    if (g->taker)
-        json_append(list,
-                    condition(d, object, "Preempted", true, "Preempted", preempted_words(d, g)));
-    else if (told && !scheduled)
-        json_append(list, json_clone(d->arena, told));
+                                enough ? "Enough pods are there" : g->words));
+    json_append(list,
+                condition(d, object, "GroupScheduled", scheduled,
+                          scheduled ? "PodGroupScheduled" : "GroupNotScheduled",
+                          scheduled ? "Resources have been allocated to PodGroup" : g->words));
+    if (s->preempted)
+        json_append(list, s->preempted);
+    if (s->overdue)
+        json_append(list, s->overdue);
 }
 
-/* One that was preempted is told so until it starts again. */
-static const char *words_with_past(struct decision *d, const struct group *g,
-                                   const struct json *object)
+/* What a group is told that is in no line. */
+static const char *words_at_rest(struct decision *d, const struct group *g,
+                                 const struct standing *s)
 {
-    const char *now = words_for(d, g);
-    const char *past = g->taker ? preempted_words(d, g)
-                       : is_scheduled(g)
-                           ? ""
-                           : json_get_string(object_condition(object, "Preempted"), "message", "");
+    const char *overdue = json_get_string(s->overdue, "message", "");
+
+    switch (s->phase) {
+    case GROUP_PENDING:
+        return s->preempted ? "" : words_of_members(d, g);
+    case GROUP_RUNNING:
+        break;
+    case GROUP_PAUSED:
+        return *overdue ? overdue : "its job is paused";
+    case GROUP_FINISHED:
+        return *overdue ? overdue : "its pods have ended";
+    case GROUP_EMPTY:
+        return *overdue
+                   ? overdue
+                   : arena_printf(d->arena, "no pod has joined it: pods join by the label %s: %s",
+                                  LABEL_GROUP_NAME, g->name);
+    }
+    return "";
+}
+
+static const char *words_with_past(struct decision *d, const struct group *g,
+                                   const struct standing *s)
+{
+    const char *now = g->line_key ? words_for(d, g) : words_at_rest(d, g, s);
+    const char *past = json_get_string(s->preempted, "message", "");
 
     if (!now || !past)
         return ""; /* out of memory: the plan is not carried out */
@@ -130,16 +232,18 @@ static const char *words_with_past(struct decision *d, const struct group *g,
     return arena_printf(d->arena, "%s; %s", now, past);
 }
 
-static const char *reason_word(const struct group *g, const struct json *object)
+static const char *reason_word(const struct group *g, const struct standing *s)
 {
-    if (is_scheduled(g))
+    if (s->phase == GROUP_RUNNING)
         return "";
-    if (g->taker || (g->reason == WAIT_NONE && object_condition(object, "Preempted")))
-        return "Preempted";
-    return wait_reason_name(g->reason);
+    if (s->phase != GROUP_PENDING)
+        return s->overdue ? MAX_DURATION_EXCEEDED : group_phases[s->phase];
+    return g->taker || (g->reason == WAIT_NONE && s->preempted) ? PREEMPTED
+                                                                : wait_reason_name(g->reason);
 }
 
-static struct json *group_status(struct decision *d, struct group *g, const struct json *object)
+static struct json *group_status(struct decision *d, struct group *g, const struct json *object,
+                                 const struct standing *s)
 {
     struct arena *a = d->arena;
     struct json *status = json_new_object(a);
@@ -148,10 +252,11 @@ static struct json *group_status(struct decision *d, struct group *g, const stru
     for (const struct member *m = g->first; m; m = m->next)
         if (is_kept(m))
             resources_add(&held, &m->asks);
-    set_conditions(d, g, object, g->words, status);
+    json_set_string(a, status, "phase", group_phases[s->phase]);
+    set_conditions(d, g, object, s, status);
     json_set(a, status, "allocated", resources_map(a, &held));
-    json_set_string(a, status, "reason", reason_word(g, object));
-    json_set_string(a, status, "message", is_scheduled(g) ? "" : g->words);
+    json_set_string(a, status, "reason", reason_word(g, s));
+    json_set_string(a, status, "message", s->phase == GROUP_RUNNING ? "" : g->words);
     json_set(a, status, "placements", placements(d, g));
     for (int i = 0; i <= POD_UNKNOWN; i++)
         json_set_int(a, status, phase_members[i], g->pods[i]);
@@ -171,9 +276,10 @@ static void plan_status(struct decision *d, const struct kind *k, const struct j
     plan_update_status(d->plan, k, next);
 }
 
-static bool is_news(const struct json *object, const char *reason)
+static bool is_news(const struct json *object, const char *reason, const struct standing *s)
 {
-    return *reason && strcmp(json_string(json_at(object, "status", "reason"), ""), reason) != 0;
+    return *reason && (s->phase == GROUP_PENDING || s->overdue) &&
+           strcmp(json_string(json_at(object, "status", "reason"), ""), reason) != 0;
 }
 
 static void plan_group(struct decision *d, struct group *g)
@@ -181,15 +287,16 @@ static void plan_group(struct decision *d, struct group *g)
     const struct json *object = g->exists ? d->ledger->find(d->ledger->arg, &kind_pod_group, g->ns,
                                                             g->name)
                                           : NULL;
+    struct standing s = standing_of(d, g, object);
     struct json *status;
     const char *reason;
 
-    g->words = words_with_past(d, g, object);
+    g->words = words_with_past(d, g, &s);
     if (!object || object_is_deleting(object))
         return;
-    status = group_status(d, g, object);
+    status = group_status(d, g, object, &s);
     reason = json_get_string(status, "reason", "");
-    if (is_news(object, reason))
+    if (is_news(object, reason, &s))
         plan_event(d->plan, &kind_pod_group, object, "Warning", reason, "%s",
                    json_get_string(status, "message", ""));
     plan_status(d, &kind_pod_group, object, status);
@@ -267,6 +374,20 @@ static void plan_message(struct decision *d, const struct member *m, const char 
         plan_event(d->plan, &kind_pod, pod, "Warning", "FailedScheduling", "%s", message);
 }
 
+static const struct kind *owner_kind(const struct group *g)
+{
+    for (size_t i = 0; job_kinds[i] && g->owner_kind; i++)
+        if (strcmp(job_kinds[i]->kind->name, g->owner_kind) == 0)
+            return job_kinds[i]->kind;
+    return NULL;
+}
+
+/* A job makes what is missing by itself, at once. */
+static bool is_to_tell(const struct group *g)
+{
+    return g->reason != WAIT_MEMBERS || !owner_kind(g);
+}
+
 static void plan_members(struct decision *d, const struct group *g)
 {
     for (const struct member *m = g->first; m; m = m->next) {
@@ -275,7 +396,7 @@ static void plan_members(struct decision *d, const struct group *g)
         if (pod)
             plan_event(d->plan, &kind_pod, pod, "Normal", "Scheduled",
                        "Successfully assigned %s/%s to %s", g->ns, m->name, m->node->name);
-        else if (member_is_unplaced(m) && g->reason != WAIT_MEMBERS)
+        else if (member_is_unplaced(m) && is_to_tell(g))
             plan_message(d, m, g->words);
     }
 }
@@ -333,7 +454,7 @@ static struct json *queue_status(struct decision *d, const struct queue_entry *q
     groups = json_make_object(a, status, "podGroups");
     json_set_int(a, groups, "total", (int64_t)q->groups);
     json_set_int(a, groups, "running", (int64_t)q->running_len);
-    json_set_int(a, groups, "waiting", (int64_t)q->line.count);
+    json_set_int(a, groups, "waiting", (int64_t)q->waiting);
     pods = json_make_object(a, status, "pods");
     for (int i = 0; i <= POD_UNKNOWN; i++)
         json_set_int(a, pods, phase_members[i], q->pods[i]);
@@ -346,9 +467,7 @@ static void plan_queues(struct decision *d)
 
     while (l->dirty_queues) {
         struct queue_entry *q = l->dirty_queues;
-        const struct json *object = q->exists
-                                        ? l->find(l->arg, &kind_queue, QUEUE_NAMESPACE, q->name)
-                                        : NULL;
+        const struct json *object = queue_object(d, q);
 
         l->dirty_queues = q->next_dirty;
         q->dirty = false;
@@ -358,14 +477,6 @@ static void plan_queues(struct decision *d)
 }
 
 /* --- how long groups may run ------------------------------------------------------------------ */
-
-static const struct kind *owner_kind(const struct group *g)
-{
-    for (size_t i = 0; job_kinds[i] && g->owner_kind; i++)
-        if (strcmp(job_kinds[i]->kind->name, g->owner_kind) == 0)
-            return job_kinds[i]->kind;
-    return NULL;
-}
 
 static void plan_pause(struct decision *d, const struct group *g, const struct kind *k)
 {
@@ -382,8 +493,8 @@ static void plan_pause(struct decision *d, const struct group *g, const struct k
                          "pause"),
         "enabled", true);
     plan_patch(d->plan, k, job, patch);
-    plan_event(d->plan, k, job, "Warning", "MaxDurationExceeded",
-               "Paused: it ran longer than maxDuration of queue \"%s\"", g->queue->name);
+    plan_event(d->plan, k, job, "Warning", MAX_DURATION_EXCEEDED,
+               "Paused: %s; spec.runMode.pause.enabled: false lets it go on", overdue_words(d, g));
 }
 
 static void end_group(struct decision *d, struct group *g)
@@ -400,26 +511,21 @@ static void end_group(struct decision *d, struct group *g)
         if (!pod)
             continue;
         plan_delete(d->plan, &kind_pod, pod, -1);
-        plan_event(d->plan, &kind_pod, pod, "Warning", "MaxDurationExceeded",
-                   "Deleted: it ran longer than maxDuration of queue \"%s\"", g->queue->name);
+        plan_event(d->plan, &kind_pod, pod, "Warning", MAX_DURATION_EXCEEDED, "Deleted: %s",
+                   overdue_words(d, g));
     }
 }
 
-static void plan_durations(struct decision *d)
+static void look_at_overdue(struct decision *d)
 {
     map_for_each (node, &d->ledger->queues) {
         const struct queue_entry *q = node->value;
 
-        for (struct group *g = q->running; g && q->max_duration_ms; g = g->next_running) {
-            int64_t since = g->lone ? g->created_ms : g->scheduled_ms;
-
-            if (!since || g->wanted == 0)
-                continue;
-            if (since + q->max_duration_ms <= d->now_ms)
-                end_group(d, g);
-            else
-                plan_wake_at(d->plan, since + q->max_duration_ms);
-        }
+        for (struct group *g = q->running; g && q->max_duration_ms; g = g->next_running)
+            if (is_overdue(d, g))
+                decision_look_at(d, g);
+            else if (stop_ms(g))
+                plan_wake_at(d->plan, stop_ms(g));
     }
 }
 
@@ -427,6 +533,7 @@ static void plan_durations(struct decision *d)
 
 void plan_decision(struct decision *d)
 {
+    look_at_overdue(d);
     for (struct group *g = d->looked; g; g = g->next_looked) {
         if (!g->line_key)
             g->reason = WAIT_NONE;
@@ -442,6 +549,8 @@ void plan_decision(struct decision *d)
     plan_next_stage(d->plan);
     for (struct group *g = d->looked; g; g = g->next_looked)
         plan_members(d, g);
+    for (struct group *g = d->looked; g; g = g->next_looked)
+        if (is_overdue(d, g))
+            end_group(d, g);
     plan_queues(d);
-    plan_durations(d);
 }

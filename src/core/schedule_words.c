@@ -155,16 +155,39 @@ static const char *too_large(struct decision *d, const struct group *g, const ch
     return text;
 }
 
+/* The options of muster up that give the one machine there is more of what is missing. */
+static size_t options_that_help(const struct ledger *l, const struct resources *asks,
+                                const char *ret[RESOURCE_COUNT + 1])
+{
+    size_t n = 0;
+
+    if (l->ready_len != 1)
+        return 0;
+    if (!l->overcommit && asks->cpu_milli > l->total.cpu_milli)
+        ret[n++] = "--cpus";
+    if (!l->overcommit && asks->memory_bytes > l->total.memory_bytes)
+        ret[n++] = "--memory";
+    if (n > 0)
+        ret[n++] = "--overcommit";
+    if (asks->gpus > l->total.gpus)
+        ret[n++] = "--gpus if the machine has more";
+    return n;
+}
+
 static const char *what_helps(struct decision *d, const struct resources *asks)
 {
-    const struct ledger *l = d->ledger;
-    bool machine = l->ready_len == 1 && !l->overcommit &&
-                   (asks->cpu_milli > l->total.cpu_milli ||
-                    asks->memory_bytes > l->total.memory_bytes);
+    const char *options[RESOURCE_COUNT + 1], *text;
+    size_t n = options_that_help(d->ledger, asks, options);
 
-    return machine ? " (what helps: smaller requests, fewer replicas, or muster up with "
-                     "--overcommit, --cpus or --memory)"
-                   : " (what helps: smaller requests or fewer replicas)";
+    if (n == 0)
+        return " (what helps: smaller requests or fewer replicas)";
+    text = " (what helps: smaller requests, fewer replicas, or muster up with ";
+    for (size_t i = 0; i < n; i++)
+        text = arena_printf(d->arena, "%s%s%s", text ? text : "", options[i],
+                            i + 1 == n   ? ")"
+                            : i + 2 == n ? " or "
+                                         : ", ");
+    return text;
 }
 
 static const char *never(struct decision *d, const struct group *g)
@@ -255,10 +278,11 @@ static const char *holders(struct decision *d, enum resource which)
     others = d->holders[which].others;
     if (!most)
         return "";
-    return arena_printf(
-        d->arena, "; %s \"%s\" (queue %s) holds %s%s%s", most->word, most->owner, most->queue->name,
-        amount(d, &most->held, which), until(d, most),
-        others > 1 ? arena_printf(d->arena, ", %" PRId64 " more hold the rest", others - 1) : "");
+    return arena_printf(d->arena, "; %s \"%s\" (queue %s) holds %s%s%s", most->word, most->owner,
+                        most->queue->name, amount(d, &most->held, which), until(d, most),
+                        others > 1 ? arena_printf(d->arena, ", %" PRId64 " more hold%s the rest",
+                                                  others - 1, others == 2 ? "s" : "")
+                                   : "");
 }
 
 static const char *place_in_line(struct decision *d, const struct group *g)
@@ -299,10 +323,12 @@ static const char *turn(struct decision *d, const struct group *g)
                         g->position, d->first->word, d->first->owner);
 }
 
-static const char *members(struct decision *d, const struct group *g)
+const char *words_of_members(struct decision *d, const struct group *g)
 {
     if (!g->exists)
-        return arena_printf(d->arena, "waiting for its PodGroup \"%s\"", g->name);
+        return arena_printf(d->arena,
+                            "waiting for its PodGroup: there is none named \"%s\" in namespace %s",
+                            g->name, g->ns);
     return arena_printf(d->arena, "waiting for pods: %" PRId64 " of %" PRId64 " are there",
                         g->bound + g->to_bind + g->unplaced, g->min_member);
 }
@@ -313,7 +339,7 @@ const char *words_for(struct decision *d, const struct group *g)
     case WAIT_NONE:
         break;
     case WAIT_MEMBERS:
-        return members(d, g);
+        return words_of_members(d, g);
     case WAIT_NO_QUEUE:
         return arena_printf(d->arena, "there is no queue \"%s\" in namespace %s", g->queue->name,
                             QUEUE_NAMESPACE);

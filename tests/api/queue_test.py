@@ -116,10 +116,30 @@ class Admission(harness.WithDaemon):
 
     def test_the_queue_of_a_job_stays(self):
         self.accepted(queued("stays", "default"))
-        answer = self.daemon.call("PATCH", f"{harness.JOBS.format(ns='default')}/stays",
-                                  {"spec": {"scheduler": {"t9kScheduler": {"queue": "small"}}}}, expect=(422,),
-                                  content_type="application/merge-patch+json")
-        self.assertIn("spec.scheduler: Invalid value", answer["message"])
+        for change in ({"queue": "small"}, {"priority": 9}):
+            answer = self.daemon.call("PATCH", f"{harness.JOBS.format(ns='default')}/stays", {"spec": {"scheduler": {"t9kScheduler": change}}},
+                                      expect=(422,), content_type="application/merge-patch+json")
+            self.assertIn("spec.scheduler: Invalid value", answer["message"])
+            self.assertIn("the priority of a job that waits is changed in its PodGroup (spec.priority), its queue by making the job anew",
+                          answer["message"])
+
+    def test_queues_live_in_one_namespace(self):
+        elsewhere = QUEUES.replace("t9k-system", "default")
+        answer = self.daemon.call("POST", elsewhere, queue("stray"), expect=(422,))
+        self.assertIn("metadata.namespace", answer["message"])
+        self.assertIn("queues live in namespace t9k-system", answer["message"])
+        self.assertEqual(self.daemon.list(elsewhere), [])
+
+    def test_configuration_that_is_not_carried_out_is_told(self):
+        made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scheduler-config"},
+                "data": {"actions": "preempt,reclaim", "binpack.strategy": "Fullest", "affinity.weight": "3"}}
+        warnings = " ".join(self.daemon.exchange("POST", SHAPES, made)[2].get_all("Warning") or [])
+        for word in ("data[actions]: there are the actions allocate and preempt", "data[actions]: allocate cannot be left out",
+                     "data[binpack.strategy]: must be MostAllocated or LeastAllocated", "data[affinity.weight]: is not carried out"):
+            self.assertIn(word, warnings)
+        made["data"] = {"actions": "allocate, preempt", "binpack.strategy": "LeastAllocated"}
+        status, _, headers = self.daemon.exchange("PUT", f"{SHAPES}/scheduler-config", made)
+        self.assertEqual((status, headers.get_all("Warning")), (200, None))
 
     def test_lone_pods_and_groups(self):
         pods = harness.PODS.format(ns="default")

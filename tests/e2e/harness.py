@@ -31,6 +31,7 @@ PODS = "/api/v1/namespaces/{ns}/pods"
 SERVICES = "/api/v1/namespaces/{ns}/services"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases"
 NODES = "/api/v1/nodes"
+KUBECTL = str(ROOT / "build/bin/kubectl-1.32")
 
 
 class Timeout(AssertionError):
@@ -251,7 +252,8 @@ class Daemon:
                        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c", "namespace": "default"}}]}, file)
         return file.name
 
-    def request(self, method, path, body=None, content_type="application/json", headers=None):
+    def exchange(self, method, path, body=None, content_type="application/json", headers=None):
+        """(status, text, headers) of the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             all_headers = {"Authorization": f"Bearer {self.token}", **(headers or {})}
@@ -259,9 +261,12 @@ class Daemon:
                 all_headers["Content-Type"] = content_type
             connection.request(method, path, json.dumps(body) if body is not None else None, all_headers)
             answer = connection.getresponse()
-            return answer.status, answer.read()
+            return answer.status, answer.read(), answer.headers
         finally:
             connection.close()
+
+    def request(self, *arguments, **how):
+        return self.exchange(*arguments, **how)[:2]
 
     def call(self, method, path, body=None, expect=(200, 201), **how):
         status, text = self.request(method, path, body, **how)
@@ -397,6 +402,12 @@ class DaemonTest(WithDaemon):
         if names:
             self.daemon.cli("rm", *names)
         self.daemon.wait_for(PODS.format(ns="default"), lambda pods: True if not pods else None, "pods to be gone")
+
+    def describe(self, kind, name, *more):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.daemon.folder,
+                       "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
+        return subprocess.run([KUBECTL, "describe", kind, name, *more], capture_output=True, text=True, check=True,
+                              env=environment, timeout=PATIENCE).stdout
 
     def remove(self, *names):
         """Removes jobs and waits until everything of them is gone."""

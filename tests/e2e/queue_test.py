@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Queues on real processes: quota, priority, preemption, how long a job may run; and what those who wait are told."""
 import os
+import re
 
 import harness
 from harness import DaemonTest, job
@@ -34,6 +35,20 @@ class Queues(DaemonTest):
 
     def wait_says(self, name, *words):
         return self.wait_job(name, lambda s: s.get("phase") == "Pending" and all(w in s.get("message", "") for w in words), f"to say {words}")
+
+    def wait_group(self, name, wanted):
+        """Of a job, or made by hand."""
+        def reached(groups):
+            for group in groups.values():
+                owner = group["metadata"].get("labels", {}).get("tensorstack.dev/owner-name", group["metadata"]["name"])
+                if owner == name and group.get("status") and wanted(group["status"]):
+                    return group
+            return None
+        return self.daemon.wait_for(GROUPS.format(ns="default"), reached, f"group {name}")
+
+    def wait_event(self, about, words, ns="default"):
+        self.daemon.wait_for(f"/api/v1/namespaces/{ns}/events", lambda events: any(
+            e["involvedObject"]["name"] == about and words in e["message"] for e in events.values()) or None, f"an event of {about}: {words}")
 
     def wait_queue(self, name, wanted):
         return self.daemon.wait_for(QUEUES, lambda queues: wanted(queues.get(name, {}).get("status", {})) or None, f"queue {name}")
@@ -79,9 +94,81 @@ class Queues(DaemonTest):
     def test_who_runs_too_long_is_paused(self):
         self.make_queue("brief", maxDuration="1s")
         self.submit("long", "brief", "100m")
-        self.wait_job("long", lambda s: s.get("phase") == "Paused", "to be paused")
+        why = 'it ran longer than maxDuration (1s) of queue "brief"'
+        status = self.wait_job("long", lambda s: s.get("phase") == "Paused" and s["reason"] == "MaxDurationExceeded", "to be paused")
+        self.assertEqual(status["message"], f"the job is paused: {why}; runMode.pause.enabled: false lets it go on")
         self.assertTrue(self.daemon.get_job("long")["spec"]["runMode"]["pause"]["enabled"])
+        group = self.wait_group("long", lambda s: s["phase"] == "Paused" and s["reason"] == "MaxDurationExceeded")
+        self.assertEqual((group["status"]["message"], group["status"]["allocated"]), (why, {}))
+        self.assertIn(status["message"], self.daemon.cli("ps").stdout)
+        told = self.describe("pytorchtrainingjob", "long")
+        self.assertIn(status["message"], told)
+        self.assertIn(f"Paused: {why}", told)
+        self.wait_queue("brief", lambda s: s["podGroups"] == {"total": 1, "running": 0, "waiting": 0})
+        self.assertRegex(self.daemon.cli("queue", "get", "brief").stdout, rf"(?m)^paused +default/long .*{re.escape(why)}$")
+        self.daemon.call("PATCH", f"{QUEUES}/brief", {"spec": {"maxDuration": "1d"}}, content_type=MERGE)
+        self.daemon.call("PATCH", f"{harness.JOBS.format(ns='default')}/long", {"spec": {"runMode": {"pause": {"enabled": False}}}}, content_type=MERGE)
+        self.daemon.wait_running("long", 1)
+        self.wait_group("long", lambda s: [c["type"] for c in s["conditions"]] == ["SufficientGroupMember", "GroupScheduled"])
         self.remove("long")
+
+    def by_hand(self, name, members=1, pods=1, command=("true",)):
+        if members:
+            self.daemon.call("POST", GROUPS.format(ns="default"), {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "PodGroup",
+                                                                   "metadata": {"name": name}, "spec": {"minMember": members, "queue": "default"}})
+        for i in range(pods):
+            self.daemon.call("POST", harness.PODS.format(ns="default"), {
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{name}-{i}", "labels": {"scheduler.tensorstack.dev/group-name": name}},
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none", "command": list(command)}]}})
+
+    def test_groups_made_by_hand(self):
+        """One that has ended, one without pods, one that lacks some, and a pod whose group is not there."""
+        self.by_hand("done")
+        self.by_hand("empty", pods=0)
+        self.by_hand("lacking", members=3, pods=2)
+        self.by_hand("lost", members=0)
+        self.wait_group("done", lambda s: (s["phase"], s["message"]) == ("Finished", "its pods have ended"))
+        self.wait_group("empty", lambda s: s["phase"] == "Empty" and s["message"].startswith("no pod has joined it: "))
+        told = {"lacking-1": "waiting for pods: 2 of 3 are there",
+                "lost-0": 'waiting for its PodGroup: there is none named "lost" in namespace default'}
+        for pod, words in told.items():
+            self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: [
+                c for c in pods[pod].get("status", {}).get("conditions", []) if (c["type"], c.get("message")) == ("PodScheduled", words)], words)
+            self.wait_event(pod, words)
+            self.assertIn(words, self.describe("pod", pod))
+        self.wait_queue("default", lambda s: s["podGroups"]["waiting"] == 1)
+        shown = self.daemon.cli("queue", "get", "default").stdout
+        for line in (r"1 +default/lacking .* waiting for pods: 2 of 3 are there", r"ended +default/done ", r"empty +default/empty "):
+            self.assertRegex(shown, f"(?m)^{line}")
+        self.assertRegex(shown, r"(?m)^default +0 +open +- +- +0 +1 ")
+        for name in ("done", "empty", "lacking"):
+            self.daemon.call("DELETE", f"{GROUPS.format(ns='default')}/{name}")
+        for name in ("done-0", "lacking-0", "lacking-1", "lost-0"):
+            self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{name}", {"gracePeriodSeconds": 0})
+
+    def test_the_priority_of_who_waits_is_changed_in_its_group(self):
+        self.submit("runs", "default", "2")
+        self.daemon.wait_running("runs", 1)
+        self.submit("first", "default", "2")
+        self.wait_says("first", "needs 2 CPU")
+        self.submit("second", "default", "2")
+        self.wait_says("second", 'number 2 in line behind job "first"')
+        name = self.wait_group("second", lambda s: s["reason"] == "WaitingForTurn")["metadata"]["name"]
+        self.daemon.call("PATCH", f"{GROUPS.format(ns='default')}/{name}", {"spec": {"priority": 7}}, content_type=MERGE)
+        self.wait_says("first", 'number 2 in line behind job "second"')
+        self.remove("runs")
+        self.daemon.wait_running("second", 1)
+        self.wait_says("first", '"second" (queue default) holds 2 CPU')
+        self.remove("first", "second")
+
+    def test_configuration_that_is_not_carried_out_is_told(self):
+        maps = "/api/v1/namespaces/t9k-system/configmaps"
+        self.daemon.call("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scheduler-config"},
+                                        "data": {"binpack.weight": "3"}})
+        words = "data[binpack.weight]: is not carried out"
+        self.wait_event("scheduler-config", words, ns="t9k-system")
+        self.assertIn(f"t9k-system/scheduler-config: {words}", self.daemon.output())
+        self.daemon.call("DELETE", f"{maps}/scheduler-config")
 
 
 class Schedulers(DaemonTest):

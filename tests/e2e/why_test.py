@@ -2,12 +2,10 @@
 """Why did it fail, why does it wait: one sentence, the same in the status, in `muster ps` and in `kubectl describe`."""
 import os
 import pathlib
-import subprocess
 
 import harness
 from harness import DaemonTest, job
 
-KUBECTL = str(harness.ROOT / "build/bin/kubectl-1.32")
 PYTHON = "/usr/bin/python3"
 TRACEBACK = """\
 import sys, warnings
@@ -33,12 +31,6 @@ class Why(DaemonTest):
         self.assertIn(status["message"], self.daemon.cli("ps").stdout)
         self.assertIn(status["message"], self.describe("pytorchtrainingjob", name))
         return status
-
-    def describe(self, kind, name, *more):
-        environment = {"PATH": os.environ["PATH"], "HOME": self.daemon.folder,
-                       "KUBECONFIG": os.path.join(self.daemon.folder, "kubeconfig")}
-        return subprocess.run([KUBECTL, "describe", kind, name, *more], capture_output=True, text=True, check=True,
-                              env=environment, timeout=harness.PATIENCE).stdout
 
     def pod_of(self, name):
         return next(iter(self.daemon.pods(name)))
@@ -182,7 +174,7 @@ class Why(DaemonTest):
         status = self.daemon.wait_for(harness.JOBS.format(ns="default"), told, "the reason to be told")
         self.assertIn("can never fit: asks 1800 CPU, the node has ", status["message"])
         self.assertIn("; asks 1800Ti memory, the node has ", status["message"])
-        self.assertIn("what helps: smaller requests, fewer replicas, or muster up with --overcommit", status["message"])
+        self.assertIn("what helps: smaller requests, fewer replicas, or muster up with --cpus, --memory or --overcommit", status["message"])
         self.assertIn(status["message"], self.daemon.cli("ps").stdout)
         self.assertIn(status["message"], self.describe("pytorchtrainingjob", "huge"))
 

@@ -3,7 +3,6 @@
 kinds. A field is used (its name stands in the program outside the tables of fields), or one of a pod's events says
 that it is not, or setting it is answered with a warning that names it, which kubectl prints, or with a refusal.
 """
-import http.client
 import json
 import os
 import pathlib
@@ -160,14 +159,8 @@ class IgnoredFields(unittest.TestCase):
         return status, json.loads(text).get("message", ""), " ".join(headers)
 
     def request(self, method, path, body):
-        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
-        connection.request(method, path, json.dumps(body), {"Authorization": f"Bearer {self.daemon.token}",
-                                                            "Content-Type": "application/json"})
-        answer = connection.getresponse()
-        text = answer.read()
-        warnings = answer.headers.get_all("Warning") or []
-        connection.close()
-        return answer.status, text, warnings
+        status, text, headers = self.daemon.exchange(method, path, body)
+        return status, text, headers.get_all("Warning") or []
 
     def is_told(self, kind, path, schema):
         """Whether somebody who sets it hears of it."""

@@ -160,7 +160,7 @@ export interface Queue extends KubeObject {
 
 export interface PodGroup extends KubeObject {
   spec?: { queue?: string; priority?: number; minMember?: number };
-  status?: { message?: string; reason?: string; conditions?: Condition[] };
+  status?: { phase?: string; message?: string; reason?: string; conditions?: Condition[] };
 }
 
 export interface Status {

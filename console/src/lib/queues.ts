@@ -3,11 +3,16 @@ import type { PodGroup } from "../data/types.ts";
 
 export interface Entry {
   group: PodGroup;
-  place: number; // among those that wait, from 1; 0: it runs
+  place: number; // among those that wait, from 1; else 0
 }
 
-export function holdsRoom(group: PodGroup): boolean {
-  return group.status?.conditions?.some((one) => one.type === "GroupScheduled" && one.status === "True") ?? false;
+/** Who is in no line: his job is paused, his pods have ended, or he has none. */
+const AT_REST: readonly string[] = ["Paused", "Finished", "Empty"];
+
+export interface Entries {
+  running: Entry[];
+  waiting: Entry[];
+  resting: Entry[];
 }
 
 /** As the scheduler tells it; those it does not number come after, by priority and age. */
@@ -26,9 +31,14 @@ function before(a: PodGroup, b: PodGroup): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-export function entriesOf(groups: PodGroup[], queue: string): Entry[] {
-  const mine = groups.filter((one) => (one.spec?.queue ?? "default") === queue);
-  const waiting = mine.filter((one) => !holdsRoom(one)).sort(before);
-  const running = mine.filter(holdsRoom).sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
-  return [...running.map((group) => ({ group, place: 0 })), ...waiting.map((group, i) => ({ group, place: i + 1 }))];
+export function entriesOf(groups: PodGroup[], queue: string): Entries {
+  const mine = groups.filter((one) => (one.spec?.queue ?? "default") === queue)
+    .sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
+  const standing = (one: PodGroup): keyof Entries => one.status?.phase === "Running" ? "running" : AT_REST.includes(one.status?.phase ?? "") ? "resting" : "waiting";
+  const those = (which: keyof Entries): PodGroup[] => mine.filter((one) => standing(one) === which);
+  return {
+    running: those("running").map((group) => ({ group, place: 0 })),
+    waiting: those("waiting").sort(before).map((group, i) => ({ group, place: i + 1 })),
+    resting: those("resting").map((group) => ({ group, place: 0 })),
+  };
 }

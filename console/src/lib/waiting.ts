@@ -13,7 +13,11 @@ const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
   [/^waiting for its turn: more than (\d+) are in line before it$/, ([, n]) => `排队等待：前面超过 ${n} 个`],
   [/^waiting for its turn: number (\d+) in line of queue "(.+)"$/, ([, n, queue]) => `排队等待：队列“${queue}”中第 ${n} 位`],
   [/^waiting for the quota of queue "([^"]+)"$/, ([, queue]) => `等待队列“${queue}”的配额`],
-  [/^waiting for its PodGroup "(.+)"$/, ([, name]) => `等待 PodGroup“${name}”`],
+  [/^waiting for its PodGroup: there is none named "(.+)" in namespace (.+)$/, ([, name, ns]) => `等待 PodGroup：项目 ${ns} 中没有名为“${name}”的 PodGroup`],
+  [/^no pod has joined it: pods join by the label (\S+: \S+)$/, ([, label]) => `还没有 Pod 加入：Pod 以标签 ${label} 加入`],
+  [/^its pods have ended$/, () => "其 Pod 都已结束"],
+  [/^its job is paused$/, () => "其 Job 已暂停"],
+  [/^it ran longer than maxDuration \((.*)\) of queue "(.+)"$/, ([, limit, queue]) => `运行时间超过了队列“${queue}”的 maxDuration（${limit}）`],
   [/^waiting for pods: (\d+) of (\d+) are there$/, ([, there, all]) => `等待 Pod：共需 ${all} 个，已有 ${there} 个`],
   [/^waiting for the quota of queue "(.+)": needs (.+), (.+) of (.+) are in use$/, ([, queue, needs, used, all]) => `等待队列“${queue}”的配额：需要 ${needs}，共 ${all}，已用 ${used}`],
   [/^there is no queue "(.+)" in namespace .+$/, ([, queue]) => `队列“${queue}”不存在`],
@@ -31,11 +35,13 @@ function shortage(one: string): string {
 }
 
 function remedy(helps: string): string {
-  return `可以减少请求量或副本数${helps.includes("--overcommit") ? "，或以 --overcommit、--cpus、--memory 启动 muster up" : ""}`;
+  const options = /muster up with (.+)$/.exec(helps)?.[1];
+  const said = options?.replace("--gpus if the machine has more", "--gpus（若本机还有 GPU）").replace(/, | or /g, "、");
+  return `可以减少请求量或副本数${said ? `，或以 ${said} 启动 muster up` : ""}`;
 }
 
 function holders(rest: string): string {
-  const found = /^; (.+) "(.+)"(?: \(queue (.+?)\))? holds (.+?)(?: until (.+) at the latest)?(?:, (\d+) more hold the rest)?(?:; number (\d+) in line)?$/.exec(rest);
+  const found = /^; (.+) "(.+)"(?: \(queue (.+?)\))? holds (.+?)(?: until (.+) at the latest)?(?:, (\d+) more holds? the rest)?(?:; number (\d+) in line)?$/.exec(rest);
   if (!found) return rest;
   const until = found[5] ? `，最迟到 ${found[5]}` : "", others = found[6] ? `，其余由另外 ${found[6]} 个占用` : "";
   return `；“${found[2]}”${found[3] ? `（队列 ${found[3]}）` : ""}占用 ${found[4]}${until}${others}${found[7] ? `；排第 ${found[7]} 位` : ""}`;

@@ -2,9 +2,8 @@
 #include "cluster.h"
 
 #define LESS_HELPS " (what helps: smaller requests or fewer replicas)"
-#define MORE_HELPS                                                                                 \
-    " (what helps: smaller requests, fewer replicas, or muster up with --overcommit, --cpus or "   \
-    "--memory)"
+#define MORE_HELPS(options)                                                                        \
+    " (what helps: smaller requests, fewer replicas, or muster up with " options ")"
 
 /* --- gangs ------------------------------------------------------------------------------------ */
 
@@ -81,8 +80,10 @@ static void first_come_first_served(void **state)
     add_pod(&c, "huge2", "huge2", 2, 1, "{'cpu':'17'}");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "first"), "n");
-    assert_string_equal(told(&c, "huge"), "can never fit: asks 16 CPU, the node has 4" MORE_HELPS);
-    assert_string_equal(told(&c, "huge2"), "can never fit: asks 17 CPU, the node has 4" MORE_HELPS);
+    assert_string_equal(told(&c, "huge"), "can never fit: asks 16 CPU, the node has 4" MORE_HELPS(
+                                              "--cpus or --overcommit"));
+    assert_string_equal(told(&c, "huge2"), "can never fit: asks 17 CPU, the node has 4" MORE_HELPS(
+                                               "--cpus or --overcommit"));
     assert_string_equal(told(&c, "big"), "waiting for resources: needs 3 CPU, 2 of 4 CPU is free; "
                                          "job \"first\" (queue default) holds 2 CPU");
     assert_string_equal(told(&c, "small"),
@@ -115,7 +116,7 @@ static void a_started_gang_takes_its_missing_member_alone(void **state)
     assert_string_equal(
         told(&c, "a-2b"),
         "waiting for resources: needs 1 CPU, 0 of 3 CPU is free; job \"a\" (queue default) holds "
-        "2 CPU, 1 more hold the rest");
+        "2 CPU, 1 more holds the rest");
     assert_string_equal(node_of(&c, "tiny"), "n");
     cluster_release(&c);
 }
@@ -136,7 +137,7 @@ static void an_elastic_job_takes_what_is_there(void **state)
     assert_string_equal(node_of(&c, "e-2"), "");
     assert_string_equal(told(&c, "e-2"),
                         "waiting for resources: needs 2 CPU, 0 of 3 CPU is free; "
-                        "job \"e\" (queue default) holds 2 CPU, 1 more hold the rest");
+                        "job \"e\" (queue default) holds 2 CPU, 1 more holds the rest");
     cluster_release(&c);
 }
 
@@ -178,8 +179,9 @@ static void memory_counts_too(void **state)
     assert_string_equal(told(&c, "b"),
                         "waiting for resources: needs 2Gi memory, 1Gi of 4Gi memory is free; job "
                         "\"a\" (queue default) holds 3Gi memory");
-    assert_string_equal(told(&c, "c"),
-                        "can never fit: asks 5Gi memory, the node has 4Gi" MORE_HELPS);
+    assert_string_equal(
+        told(&c, "c"),
+        "can never fit: asks 5Gi memory, the node has 4Gi" MORE_HELPS("--memory or --overcommit"));
     cluster_release(&c);
 }
 
@@ -265,7 +267,8 @@ static void gpus_of_pods_others_bound_are_avoided(void **state)
     assert_string_equal(object_annotation(cluster_edit(&c, PODS, "y"), ANNOTATION_GPUS), "2,4");
     add_pod(&c, "", "z", 7, 1, "{'nvidia.com/gpu':65}");
     assert_int_equal(settle(&c), 0);
-    assert_string_equal(told(&c, "z"), "can never fit: asks 65 GPU, the node has 64" LESS_HELPS);
+    assert_string_equal(told(&c, "z"), "can never fit: asks 65 GPU, the node has 64" MORE_HELPS(
+                                           "--gpus if the machine has more"));
     cluster_release(&c);
 }
 
@@ -316,7 +319,8 @@ static void only_ready_nodes_take_pods(void **state)
     add_pod(&c, "", "y", 8, 1, "{'cpu':'2'}");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "x"), "d");
-    assert_string_equal(told(&c, "y"), "can never fit: asks 2 CPU, the node has 1" MORE_HELPS);
+    assert_string_equal(told(&c, "y"), "can never fit: asks 2 CPU, the node has 1" MORE_HELPS(
+                                           "--cpus or --overcommit"));
     cluster_release(&c);
 }
 
@@ -441,6 +445,26 @@ static void gpus_are_those_the_node_offers(void **state)
 
 /* With overcommit CPU and memory are no reason; GPUs still are, and the pod that asks for most is
  * shown. */
+static void what_helps_is_what_is_missing(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 4, 2);
+    add_pod(&c, "", "gpus", 9, 1, "{'nvidia.com/gpu':3}");
+    add_pod(&c, "", "all", 9, 1, "{'cpu':'5','memory':'5Gi','nvidia.com/gpu':3}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "gpus"), "can never fit: asks 3 GPU, the node has 2" MORE_HELPS(
+                                              "--gpus if the machine has more"));
+    assert_string_equal(
+        told(&c, "all"),
+        "can never fit: asks 3 GPU, the node has 2; asks 5 CPU, the node has 4; asks 5Gi memory, "
+        "the node has 4Gi" MORE_HELPS("--cpus, --memory, --overcommit or --gpus if the machine has "
+                                      "more"));
+    cluster_release(&c);
+}
+
 static void overcommit_can_still_be_too_little(void **state)
 {
     struct cluster c;
@@ -647,9 +671,11 @@ static void preemption_as_the_facts_have_it(void **state)
                         "its room was taken by job \"new\" of queue \"D\" (priority 2)");
     settle(&c);
     assert_int_equal(c.deletes, 1); /* evicted once */
-    cluster_remove(&c, PODS, "a3-0");
+    set_phase(&c, "a3-0", "Failed"); /* stopped, and there still */
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "new-0"), "n");
+    cluster_remove(&c, PODS, "a3-0");
+    assert_int_equal(settle(&c), 0);
     add_pod(&c, "a3", "a3-0", 1, 1, "{'cpu':'50'}"); /* its job makes it again */
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "a3-0"),
@@ -879,7 +905,7 @@ static void a_job_that_surely_ends_in_time_may_go_ahead(void **state)
         told(&c, "head-0"),
         arena_printf(&c.arena,
                      "waiting for resources: needs 4 CPU, 1 of 4 CPU is free; job \"first\" (queue "
-                     "default) holds 2 CPU until %s at the latest, 1 more hold the rest",
+                     "default) holds 2 CPU until %s at the latest, 1 more holds the rest",
                      time_format(c.now_ms + 3600000, time)));
     cluster_release(&c);
 }
@@ -1048,8 +1074,28 @@ static void statuses_count(void **state)
     cluster_release(&c);
 }
 
-static void who_runs_too_long_is_paused(void **state)
+static const char *phase_of(struct cluster *c, const char *group)
 {
+    return json_string(json_at(cluster_get(c, GROUPS, group), "status", "phase"), "");
+}
+
+static void carry_out(struct cluster *c)
+{
+    struct plan plan;
+
+    look(c, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next)
+        cluster_apply(c, s);
+}
+
+static int64_t waiting_in(struct cluster *c, const char *queue)
+{
+    return json_int(json_at(cluster_get(c, QUEUES, queue), "status", "podGroups", "waiting"), -1);
+}
+
+static void who_runs_too_long_is_paused_and_told(void **state)
+{
+    static const char *const why = "it ran longer than maxDuration (1h) of queue \"q\"";
     struct cluster c;
     struct plan plan;
 
@@ -1063,11 +1109,112 @@ static void who_runs_too_long_is_paused(void **state)
     look(&c, &plan);
     assert_int_equal(plan.wake_at_ms, c.now_ms + 3600000);
     c.now_ms += 3600000;
-    look(&c, &plan);
-    for (const struct plan_step *s = plan.first; s; s = s->next)
-        cluster_apply(&c, s);
+    carry_out(&c);
     assert_int_equal(c.pauses, 1);
     assert_int_equal(c.deletes, 0);
+    set_spec(&c, GROUPS, "a", "members", "0"); /* its job wants none, and stops the pod */
+    set_deleting(&c, "a-0");
+    settle(&c);
+    assert_int_equal(c.pauses, 1);
+    assert_string_equal(phase_of(&c, "a"), "Running");
+    cluster_remove(&c, PODS, "a-0");
+    settle(&c);
+    assert_string_equal(phase_of(&c, "a"), "Paused");
+    assert_string_equal(reason_of(&c, "a"), "MaxDurationExceeded");
+    assert_string_equal(message_of(&c, "a"), why);
+    assert_int_equal(waiting_in(&c, "q"), 0);
+    assert_string_equal(
+        json_get_string(object_condition(cluster_get(&c, GROUPS, "a"), "MaxDurationExceeded"),
+                        "message", ""),
+        why);
+    set_spec(&c, GROUPS, "a", "members", "1"); /* resumed: that is over */
+    add_pod(&c, "a", "a-0", 1, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(phase_of(&c, "a"), "Running");
+    assert_null(object_condition(cluster_get(&c, GROUPS, "a"), "MaxDurationExceeded"));
+    cluster_release(&c);
+}
+
+static void a_deleted_queue_stops_nobody(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "'maxDuration':'1h'");
+    add_job(&c, "a", "q", 9, 1, 1, "");
+    assert_int_equal(settle(&c), 1);
+    cluster_remove(&c, QUEUES, "q");
+    add_job(&c, "b", "q", 9, 1, 1, "");
+    c.now_ms += 3600000;
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.pauses, 0);
+    assert_string_equal(reason_of(&c, "b"), "QueueNotFound");
+    cluster_release(&c);
+}
+
+static void who_is_in_no_line_does_not_wait(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 64, 0);
+    add_queue(&c, "q", "");
+    add_group(&c, "empty", 9, 1, "'queue':'q'");
+    add_group(&c, "done", 9, 1, "'queue':'q'");
+    add_pod(&c, "done", "done-0", 9, 1, "{'cpu':'1'}");
+    add_job(&c, "paused", "q", 9, 1, 1, "");
+    assert_int_equal(settle(&c), 2);
+    set_phase(&c, "done-0", "Succeeded");
+    set_spec(&c, GROUPS, "paused", "members", "0");
+    cluster_remove(&c, PODS, "paused-0");
+    settle(&c);
+    assert_int_equal(waiting_in(&c, "q"), 0);
+    assert_string_equal(phase_of(&c, "empty"), "Empty");
+    assert_string_equal(message_of(&c, "empty"), "no pod has joined it: pods join by the label "
+                                                 "scheduler.tensorstack.dev/group-name: empty");
+    assert_string_equal(
+        json_get_string(object_condition(cluster_get(&c, GROUPS, "empty"), "SufficientGroupMember"),
+                        "status", ""),
+        "False");
+    assert_string_equal(phase_of(&c, "done"), "Finished");
+    assert_string_equal(message_of(&c, "done"), "its pods have ended");
+    assert_string_equal(phase_of(&c, "paused"), "Paused");
+    assert_string_equal(message_of(&c, "paused"), "its job is paused");
+    cluster_release(&c);
+}
+
+/* A job's group is there before its pods, and its pods come by themselves: only others are told. */
+static void pods_are_told_what_their_group_lacks(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 64, 0);
+    cluster_add(&c, PODS,
+                "{'metadata':{'name':'lost','namespace':'ns','uid':'pod-lost','labels':{"
+                "'scheduler.tensorstack.dev/group-name':'nosuch'}},'spec':{'containers':[{}]}}");
+    cluster_add(&c, GROUPS,
+                "{'metadata':{'name':'two','namespace':'ns','uid':'g'},'spec':{'minMember':2}}");
+    cluster_add(&c, PODS,
+                "{'metadata':{'name':'one','namespace':'ns','uid':'pod-one','labels':{"
+                "'scheduler.tensorstack.dev/group-name':'two'}},'spec':{'containers':[{}]}}");
+    add_pod(&c, "job", "of-a-job", 9, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "lost"),
+                        "waiting for its PodGroup: there is none named \"nosuch\" in namespace ns");
+    assert_string_equal(told(&c, "one"), "waiting for pods: 1 of 2 are there");
+    assert_string_equal(told(&c, "of-a-job"), "");
+    cluster_add(
+        &c, GROUPS,
+        "{'metadata':{'name':'nosuch','namespace':'ns','uid':'g2'},'spec':{'minMember':1}}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "lost"), "n");
     cluster_release(&c);
 }
 
@@ -1143,7 +1290,7 @@ static void nodes_are_filled_or_spread_as_configured(void **state)
     add_job(&c, "a", "default", 9, 2, 1, "");
     assert_int_equal(settle(&c), 2);
     assert_string_equal(node_of(&c, "a-0"), node_of(&c, "a-1"));
-    ledger_configure(c.ledger, parse(&c.arena, "{'binpack.strategy':'LeastAllocated'}"));
+    ledger_configure(c.ledger, &(struct scheduler_config){.spreads = true});
     add_job(&c, "b", "default", 8, 1, 1, "");
     look(&c, &plan);
     for (const struct plan_step *step = plan.first; step; step = step->next)
@@ -1207,7 +1354,11 @@ int main(void)
         cmocka_unit_test(queues_say_no_in_words),
         cmocka_unit_test(quota_is_kept_for_the_first_in_its_queue),
         cmocka_unit_test(statuses_count),
-        cmocka_unit_test(who_runs_too_long_is_paused),
+        cmocka_unit_test(who_runs_too_long_is_paused_and_told),
+        cmocka_unit_test(a_deleted_queue_stops_nobody),
+        cmocka_unit_test(who_is_in_no_line_does_not_wait),
+        cmocka_unit_test(pods_are_told_what_their_group_lacks),
+        cmocka_unit_test(what_helps_is_what_is_missing),
         cmocka_unit_test(taints_and_affinity_are_heeded),
         cmocka_unit_test(pods_keep_apart_and_spread),
         cmocka_unit_test(nodes_are_filled_or_spread_as_configured),
