@@ -4,8 +4,9 @@
 # Training with real PyTorch (tests/e2e/torch_*, and the tutorial's snippets) is done with the first one only: it is
 # the training that takes the time, and what muster does in it other tests do with both. So are the browser's tests.
 #
-# Prints one line per test program, the output of those that failed, and last `N passed, M failed`. Exits 1 when
-# anything failed or nothing ran. What it runs must be built before (`make test` does).
+# Prints one line per test program, the output of those that failed, at the end once more what failed and why, and
+# last `N passed, M failed`. Exits 1 when anything failed or nothing ran. What it runs must be built before (`make
+# test` does).
 #
 #   B=build              where the builds are: $B and $B/asan
 #   ONLY=e2e/cli         run only programs whose name holds this text
@@ -18,6 +19,30 @@ passed=0 failed=0
 export ASAN_OPTIONS=abort_on_error=0:detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONDONTWRITEBYTECODE=1
 
+# Of the output: the names of the failed tests, each with the first line of its error. cmocka says the errors before
+# the names when it writes to a file, so they are matched by their order.
+causes() {
+    awk '
+        function tell(text) { sub(/^ *(error: )?/, "", text); if (!said[tests]) said[tests] = text }
+        /^\[  FAILED  \] [^0-9]/ && !seen[$4]++ { name[++tests] = $4 }
+        /^\[  ERROR   \] --- [^[]/ { error = substr($0, 18) }
+        /^ERROR: / { error = substr($0, 8) }
+        match($0, /\[   LINE   \] --- /) { why[++errors] = substr($0, RSTART + 17) " " error; sub(/error: Failure!/, "", why[errors]) }
+        /^(FAIL|ERROR): [^ ]+ \(/ { name[++tests] = $2; traced = 0 }
+        traced && /^[^ ]/ { tell($0); traced = 0 }
+        /^Traceback / { traced = 1 }
+        error_follows { tell($0); error_follows = 0 }
+        /^ *not ok [0-9]+ - / { sub(/^ *not ok [0-9]+ - /, ""); name[++tests] = $0 }
+        /^ *error: / { if (/\|-$/) error_follows = 1; else tell($0) }
+        /Sanitizer: |runtime error: |Assertion .* failed|^Could not run test/ && !broken { broken = $0 }
+        /[^ ]/ { last = $0 }
+        END {
+            if (!tests && !broken) broken = last
+            if (broken) print "ended: " broken
+            for (i = 1; i <= tests; i++) print name[i] ": " (errors ? why[i] : said[i])
+        }' "$log/out" | cut -c 1-240 | head -n 8
+}
+
 # result NAME OK BAD SECONDS RC: a program that ended badly without a failed test counts as one.
 result() {
     local name=$1 ok=$2 bad=$3 seconds=$4 rc=$5
@@ -29,6 +54,7 @@ result() {
     else
         printf '  FAIL  %-44s %4d passed, %d failed  %3ds\n' "$name" "$ok" "$bad" "$seconds"
         sed 's/^/        /' "$log/out" | tail -n "${FAIL_LINES:-60}"
+        { echo "FAIL  $name (exit status $rc)"; causes | sed 's/^/      /'; } >>"$log/failures"
     fi
 }
 
@@ -131,5 +157,6 @@ for script in tests/examples/test_*.py tests/tools/*_test.py; do
 done
 node_tests "console" console/test.mjs
 
+[ ! -f "$log/failures" ] || cat "$log/failures"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
