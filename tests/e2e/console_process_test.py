@@ -112,9 +112,8 @@ class WayIn(harness.DaemonTest):
         self.daemon.wait_running("seen", 1)
         config = os.path.join(self.daemon.folder, "kubeconfig")
         followers = [self.daemon.spawn("logs", "-f", "seen"), self.daemon.spawn("controller", "--kubeconfig", config),
-                     self.daemon.spawn("exec", "seen", "--", "sleep", "1000")]
-        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: any(
-            "sleep 1000" in line for line in self.daemon.pod_processes().values()), "the command to run")
+                     self.daemon.spawn("exec", "seen", "--", "sleep", "1001")]
+        harness.wait_until(lambda: "sleep 1001" in self.daemon.pod_processes().values(), "the command to run")
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
                 self.assertNotIn(self.daemon.token.encode(), pathlib.Path("/proc", pid, "cmdline").read_bytes())

@@ -463,6 +463,15 @@ def wait_exit(pid, until, wanted=lambda pid: True):
             os.close(handle)
 
 
+def wait_until(condition, what):
+    """For what no event tells: processes of others, what is measured."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > until:
+            raise Timeout(f"waited in vain for {what}")
+        time.sleep(0.01)
+
+
 def uids(pods):
     return {name: pod["metadata"]["uid"] for name, pod in pods.items()}
 

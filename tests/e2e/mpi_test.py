@@ -191,9 +191,9 @@ class AllInOne(Mpi, DaemonTest):
     def test_a_worker_that_never_gets_ready(self):
         waits = {"env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "missing", "key": "a"}}}]}
         self.create(mpi_job("late", ["true"], container=waits, launcher={"env": [{"name": "A", "value": "1"}]},
-                            config={"readyTimeoutSeconds": 2}))
+                            config={"readyTimeoutSeconds": 10}))
         sentence = self.ended("late", "Failed")
-        self.assertRegex(sentence, r"worker late-.*-worker-0 was not ready after 2 s: its pod is Pending: container "
+        self.assertRegex(sentence, r"worker late-.*-worker-0 was not ready after 10 s: its pod is Pending: container "
                          r'worker waits: .*configmap "missing" not found \(2 of 2 workers are not ready\)')
 
     def test_a_killed_worker(self):

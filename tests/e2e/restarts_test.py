@@ -56,7 +56,7 @@ class Restarts(DaemonTest):
         trap = os.path.join(self.daemon.folder, "trap")  # asked before it is set, the program would just be killed
         self.create("ill", f"trap 'exit 5' TERM; touch {trap}; while :; do sleep 0.1; done", "Always",
                     livenessProbe={"exec": {"command": ["sh", "-c", f"[ -e {trap} ] || exit 0; rm {trap}; echo too bad; exit 1"]},
-                                   "periodSeconds": 1, "failureThreshold": 1})
+                                   "periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": int(harness.PATIENCE)})
         pod = self.wait("ill", lambda s, c: c.get("restartCount", 0) >= 1)
         self.assertEqual(pod["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"], 5)
         self.wait_event("ill", "Unhealthy", "Liveness probe failed: too bad")
@@ -102,7 +102,7 @@ class Restarts(DaemonTest):
         probe["httpGet"]["httpHeaders"] = [{"name": "X-Ask", "value": "yes"}]
         self.create("mistaken", "sleep 1000", ports=[{"name": "web", "containerPort": int(port)}], readinessProbe=probe)
         self.wait_event("mistaken", "Unhealthy", "a program that is not the pod's listens on it")
-        self.daemon.call("DELETE", f"{PATH}/server?gracePeriodSeconds=0")
+        self.daemon.call("DELETE", f"{PATH}/server")  # with grace: it is gone when its port is free
         self.daemon.wait_for(PATH, lambda pods: "server" not in pods)
         program = program.replace("('127.0.0.1', 0)", f"('127.0.0.1', {port})")
         self.create("own", f"/usr/bin/python3 -c \"{program}\"; exit", ports=[{"name": "web", "containerPort": int(port)}],

@@ -84,12 +84,10 @@ class Scheduling(DaemonTest):
                 ports.add((name, env["MASTER_PORT"]))
         self.assertEqual(len(ports), 2)
         self.assertEqual(len({port for _, port in ports}), 2)
-        leases = {item["metadata"]["name"] for item in self.daemon.list(harness.LEASES)}
-        self.assertEqual(leases, {f"master-port-{port}" for _, port in ports})
+        self.daemon.wait_for(harness.LEASES, lambda leases: leases.keys() == {f"master-port-{port}" for _, port in ports},
+                             "their leases and none of those who are gone")
         self.remove("one", "two")
-        self.daemon.wait_for(harness.LEASES, lambda leases: not leases or None, "leases to be given back") \
-            if self.daemon.list(harness.LEASES) else None
-        self.assertEqual(self.daemon.list(harness.LEASES), [])
+        self.daemon.wait_for(harness.LEASES, lambda leases: not leases, "leases to be given back")
 
 
 class Overcommit(DaemonTest):

@@ -380,7 +380,7 @@ class Proxy(Boards):
         # It outlives the daemon, as the session does, and ends with it: at once, also what is under way.
         self.daemon.kill()
         self.daemon.start()
-        self.daemon.wait_for(BOARDS, lambda _: self.ask("GET", echo, headers=own)[0] == 200)
+        harness.wait_until(lambda: self.ask("GET", echo, headers=own)[0] == 200, "the program to be reached again")
         connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
         connection.request("GET", "/tensorboard/default/b/big", headers=own)
         answer = connection.getresponse()
@@ -435,8 +435,7 @@ class Proxy(Boards):
                 self.assertIn(status, (200, 502, 503))  # 200: the controller was quicker
             with self.assertRaises(BlockingIOError):
                 victim.accept()
-        self.daemon.wait_for(BOARDS, lambda boards: True if self.exchange("GET", "/tensorboard/default/b/echo")[0] == 200
-                             else None)
+        harness.wait_until(lambda: self.exchange("GET", "/tensorboard/default/b/echo")[0] == 200, "its own port to be asked again")
 
     def test_a_folder_that_does_not_exist_is_said(self):
         self.install_fake()

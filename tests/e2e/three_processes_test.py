@@ -40,10 +40,11 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
         what = harness.job("far", ["sh", "-c", "echo step 5/20; exec sleep 1000"], replicas=2)
         what["metadata"]["annotations"] = {"muster.dev/log-dir": logs}
         self.daemon.create(what)
-        progress = self.daemon.wait_for(
-            harness.JOBS.format(ns="default"),
-            lambda jobs: jobs["far"].get("status", {}).get("progress") if "fraction" in str(jobs["far"]) else None,
-            "progress from the log")
+
+        def from_both(jobs):
+            progress = jobs["far"].get("status", {}).get("progress", {})
+            return progress if "fraction" in progress and "loss" in progress else None
+        progress = self.daemon.wait_for(harness.JOBS.format(ns="default"), from_both, "progress from the log and the event file")
         self.assertEqual((progress["step"], progress["loss"], progress["fraction"]), (5, 0.5, 0.25))
         self.remove("far")
 

@@ -177,7 +177,7 @@ class Chaos(DaemonTest):
                     continue
                 which = self.random.choice(["worker", "keeper"])
                 handle = os.pidfd_open(named[which])
-                os.kill(named[which], signal.SIGKILL)
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
                 select.select([handle], [], [])  # until it is dead
                 os.close(handle)
                 self.hits[which] += 1

@@ -317,14 +317,15 @@ class Volumes(harness.DaemonTest):
         self.assertIn(code, (0, 3))  # not every file system can, nor every user
         daemon.call("DELETE", f"{PODS}/deep?gracePeriodSeconds=0")
         daemon.wait_for(PODS, lambda pods: not pods, "the pod to be gone")
+        scratch = pathlib.Path(daemon.folder, "scratch")
+        harness.wait_until(lambda: all(one.name.startswith(".gone-") for one in scratch.iterdir()), "its folder to be put aside")
         self.assertEqual(daemon.terminate(), 0)
-        left = list(pathlib.Path(daemon.folder, "scratch").glob(".gone-*"))
+        left = list(scratch.glob(".gone-*"))
         if code == 0:
             self.assertEqual(len(left), 1)
             self.let_go(left[0])
         daemon.start()
-        while list(pathlib.Path(daemon.folder, "scratch").iterdir()):  # now it goes
-            time.sleep(0.05)
+        harness.wait_until(lambda: not list(scratch.iterdir()), "it to go")
 
     def let_go(self, folder):
         """Makes it removable again: level by level, for the whole path is longer than a path may be."""

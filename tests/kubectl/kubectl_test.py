@@ -15,6 +15,7 @@ import harness  # noqa: E402
 from harness import DaemonTest  # noqa: E402
 from stock_kubectl import StockKubectl  # noqa: E402
 
+WAIT = f"--timeout={harness.PATIENCE:.0f}s"
 MANIFEST = """\
 apiVersion: batch.tensorstack.dev/v1beta1
 kind: PyTorchTrainingJob
@@ -200,7 +201,8 @@ spec:
     def test_watch_one_until_timeout(self):
         self.apply("timed", "true")
         self.daemon.wait_phase("timed", "Succeeded")
-        done = subprocess.run([self.binary, "get", "pj", "timed", "-w", "--request-timeout=1s"], capture_output=True,
+        self.kubectl("get", "pj", "timed")  # what it asks for first must not take long either
+        done = subprocess.run([self.binary, "get", "pj", "timed", "-w", "--request-timeout=5s"], capture_output=True,
                               text=True, env=self.environment, timeout=harness.PATIENCE)
         self.assertIn("timed", done.stdout)
         self.kubectl("delete", "pj", "timed")
@@ -277,9 +279,9 @@ spec:
 
     def test_wait(self):
         self.apply("waited", "sleep 0.2")
-        done = self.kubectl("wait", "--for=condition=Completed", "pj/waited", "--timeout=30s")
+        done = self.kubectl("wait", "--for=condition=Completed", "pj/waited", WAIT)
         self.assertEqual(done.stdout, "pytorchtrainingjob.batch.tensorstack.dev/waited condition met\n")
-        with self.background("wait", "--for=delete", "pj/waited", "--timeout=30s") as waiter:
+        with self.background("wait", "--for=delete", "pj/waited", WAIT) as waiter:
             self.kubectl("delete", "pj", "waited", "--wait=false")
             waiter.communicate(timeout=harness.PATIENCE)
 
@@ -400,7 +402,7 @@ class Kubectl132(Kubectl, DaemonTest):
 
     def test_wait_for_jsonpath(self):
         self.apply("pathed", "sleep 0.2")
-        self.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pj/pathed", "--timeout=30s")
+        self.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pj/pathed", WAIT)
         self.kubectl("delete", "pj", "pathed")
 
 

@@ -111,13 +111,6 @@ class Streams(StockKubectl):
         """Processes of the pod whose command line holds the text."""
         return [pid for pid, line in self.daemon.pod_processes(uid).items() if text in line]
 
-    def wait_until(self, condition, what):
-        """For what no event tells: processes of others."""
-        until = time.monotonic() + harness.PATIENCE
-        while not condition():
-            self.assertLess(time.monotonic(), until, f"waited in vain for {what}")
-            time.sleep(0.01)
-
     # --- exec
 
     def test_exec(self):
@@ -161,10 +154,10 @@ class Streams(StockKubectl):
         pod, uid = self.pod()
         size = 64 * MEGABYTE
         with self.background("exec", pod, "--", "head", "-c", str(size), "/dev/zero") as command:
-            self.wait_until(lambda: self.marked(uid, "head -c"), "the command")
+            harness.wait_until(lambda: self.marked(uid, "head -c"), "the command")
             before = self.memory()
             # Nobody reads kubectl's output: the command must come to a halt, and the daemon not grow.
-            self.wait_until(self.stalled(self.marked(uid, "head -c")[0]), "the command to wait")
+            harness.wait_until(self.stalled(self.marked(uid, "head -c")[0]), "the command to wait")
             self.assertLess(self.memory() - before, 16 * MEGABYTE)
             read = 0
             while piece := os.read(command.stdout.fileno(), MEGABYTE):
@@ -212,9 +205,9 @@ class Streams(StockKubectl):
     def test_exec_ends_with_its_client(self):
         pod, uid = self.pod()
         with self.background("exec", pod, "--", "sh", "-c", "sleep 4321; true") as command:
-            self.wait_until(lambda: self.marked(uid, "sleep 4321"), "the command")
+            harness.wait_until(lambda: self.marked(uid, "sleep 4321"), "the command")
             command.kill()
-            self.wait_until(lambda: not self.marked(uid, "sleep 4321"), "its end")
+            harness.wait_until(lambda: not self.marked(uid, "sleep 4321"), "its end")
         self.assertEqual(self.daemon.wait_running("streams", 1).keys(), {pod})
 
     def test_what_it_leaves_ends_with_the_pod(self):
@@ -224,27 +217,27 @@ class Streams(StockKubectl):
         # ... and one that holds on to the output does not hold up the client.
         done = self.kubectl("exec", pod, "--", "sh", "-c", "sleep 4322 & echo started")
         self.assertEqual(done.stdout, "started\n")
-        self.wait_until(lambda: len(self.marked(uid, "sleep 4322")) == 2, "both to be there")
+        harness.wait_until(lambda: len(self.marked(uid, "sleep 4322")) == 2, "both to be there")
         self.remove("streams")
         self.assertEqual(self.marked(uid, "sleep 4322"), [])
 
     def test_exec_ends_with_the_pod(self):
         pod, uid = self.pod()
         with self.background("exec", pod, "--", "sh", "-c", "trap '' TERM HUP; sleep 4323; sleep 4323") as command:
-            self.wait_until(lambda: self.marked(uid, "sleep 4323"), "the command")
+            harness.wait_until(lambda: self.marked(uid, "sleep 4323"), "the command")
             self.remove("streams")
             self.assertEqual(command.wait(harness.PATIENCE), 137)
         self.assertEqual(self.daemon.pod_processes(uid, container=True), {})
-        self.wait_until(lambda: not self.daemon.pod_processes(uid), "the end of the pod's supervisors")
+        harness.wait_until(lambda: not self.daemon.pod_processes(uid), "the end of the pod's supervisors")
 
     def test_server_killed_during_exec(self):
         pod, uid = self.pod()
         program = self.daemon.main_processes(uid).keys()
         with self.background("exec", pod, "--", "sleep", "4324") as command:
-            self.wait_until(lambda: self.marked(uid, "sleep 4324"), "the command")
+            harness.wait_until(lambda: self.marked(uid, "sleep 4324"), "the command")
             self.daemon.kill()
             command.wait(harness.PATIENCE)  # kubectl 1.20 takes a lost connection for success
-        self.wait_until(lambda: not self.marked(uid, "sleep 4324"), "its end")
+        harness.wait_until(lambda: not self.marked(uid, "sleep 4324"), "its end")
         self.daemon.start()
         self.assertEqual(self.daemon.wait_running("streams", 1).keys(), {pod})
         self.assertEqual(self.daemon.main_processes(uid).keys(), program)
@@ -255,12 +248,12 @@ class Streams(StockKubectl):
         with self.background("exec", pod, "--", "sleep", "4326") as command, self.background("attach", pod), \
                 self.forwarded(pod, echo) as (port, _), \
                 socket.create_connection(("127.0.0.1", port), timeout=harness.PATIENCE) as connection:
-            self.wait_until(lambda: self.marked(uid, "sleep 4326"), "the command")
+            harness.wait_until(lambda: self.marked(uid, "sleep 4326"), "the command")
             connection.sendall(b"x")
             self.assertEqual(connection.recv(1), b"x")
             self.assertEqual(self.daemon.terminate(), 0)
             command.wait(harness.PATIENCE)
-        self.wait_until(lambda: not self.marked(uid, "sleep 4326"), "its end")
+        harness.wait_until(lambda: not self.marked(uid, "sleep 4326"), "its end")
         self.daemon.start()
 
     def test_exec_errors(self):
@@ -450,11 +443,11 @@ class Streams(StockKubectl):
 
     def test_port_forward_errors(self):
         self.assertIn('pods "absent" not found', self.kubectl("port-forward", "absent", ":1", code=1).stderr)
-        closed = socket.create_server(("127.0.0.1", 0))
-        number = closed.getsockname()[1]
-        closed.close()
         pod, _ = self.pod()
-        with self.forwarded(pod, number) as (port, process):
+        closed = socket.socket()  # nobody else is given its port, and nobody listens on it
+        self.addCleanup(closed.close)
+        closed.bind(("127.0.0.1", 0))
+        with self.forwarded(pod, closed.getsockname()[1]) as (port, process):
             with contextlib.suppress(ConnectionResetError):  # as kubectl likes
                 self.assertEqual(self.exchange(port, b"x"), b"")
             self.assertTrue(any("Connection refused: no process of the pod listens on it" in line

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -31,22 +30,15 @@ class Top(harness.DaemonTest):
         cls.daemon.call("POST", PODS, pod("busy", ["python3", "-c", BUSY], ["sleep", "1000"], app="busy"))
         cls.daemon.call("POST", PODS, pod("idle", ["sleep", "1000"], app="idle"))
         cls.daemon.wait_for(PODS, lambda pods: all(one.get("status", {}).get("phase") == "Running" for one in pods.values()))
-        cls.wait_until(lambda: cls.daemon.log("busy", query="?container=c0") == "up\n", "the program to be busy")
+        harness.wait_until(lambda: cls.daemon.log("busy", query="?container=c0") == "up\n", "the program to be busy")
         # Measured every two seconds, and a rate needs two looks.
         looks = {name: cls.looks(name) for name in ("busy", "idle")}
-        cls.wait_until(lambda: all(cls.looks(name) >= n + 2 for name, n in looks.items()), "samples")
-        cls.wait_until(lambda: len(cls.daemon.list("/apis/metrics.k8s.io/v1beta1/pods")) == 2, "metrics")
+        harness.wait_until(lambda: all(cls.looks(name) >= n + 2 for name, n in looks.items()), "samples")
+        harness.wait_until(lambda: len(cls.daemon.list("/apis/metrics.k8s.io/v1beta1/pods")) == 2, "metrics")
 
     @classmethod
     def looks(cls, name):
         return len(cls.daemon.call("GET", f"{PODS}/{name}/samples")["time"])
-
-    @staticmethod
-    def wait_until(condition, what):
-        until = time.monotonic() + harness.PATIENCE
-        while not condition():
-            assert time.monotonic() < until, f"waited in vain for {what}"
-            time.sleep(0.1)
 
     @classmethod
     def tearDownClass(cls):

@@ -95,7 +95,7 @@ class PythonClient(harness.DaemonTest):
 
         def read():
             for event in watch.Watch().stream(self.core.list_namespaced_config_map, "default", resource_version=version,
-                                              timeout_seconds=60):
+                                              timeout_seconds=int(harness.PATIENCE)):
                 seen.append((event["type"], event["object"].metadata.name, (event["object"].data or {}).get("a")))
                 if event["type"] == "DELETED":
                     return
@@ -134,7 +134,7 @@ class PythonClient(harness.DaemonTest):
         body = harness.job("custom", ["sh", "-c", "echo trained"], replicas=2, run_policy={"cleanUpPolicy": "None"})
         made = self.custom.create_namespaced_custom_object(*GROUP, body)
         self.assertEqual(made["metadata"]["generation"], 1)
-        for event in watch.Watch().stream(self.custom.list_namespaced_custom_object, *GROUP, timeout_seconds=60):
+        for event in watch.Watch().stream(self.custom.list_namespaced_custom_object, *GROUP, timeout_seconds=int(harness.PATIENCE)):
             if event["object"].get("status", {}).get("phase") == "Succeeded":
                 break
         found = self.custom.get_namespaced_custom_object(*GROUP, "custom")
@@ -151,7 +151,7 @@ class PythonClient(harness.DaemonTest):
         found = dynamic.DynamicClient(self.api)
         jobs = found.resources.get(api_version="batch.tensorstack.dev/v1beta1", kind="PyTorchTrainingJob")
         jobs.create(body=harness.job("dynamic", ["true"], replicas=1), namespace="default")
-        for event in jobs.watch(namespace="default", timeout=60):
+        for event in jobs.watch(namespace="default", timeout=int(harness.PATIENCE)):
             if (event["object"].status or {}).get("phase") == "Succeeded":
                 break
         self.assertEqual(jobs.get(name="dynamic", namespace="default").status.phase, "Succeeded")
