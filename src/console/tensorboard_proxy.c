@@ -65,6 +65,7 @@ struct exchange {
     const char *body; /* likewise; the request's */
     size_t body_len;
     struct http_answer answer;
+    bool heard;        /* any byte of it */
     struct buf out;    /* body of the answer, still to be taken */
     bool over, broken; /* nothing more comes; and it is not all */
     struct clock_timer *timer;
@@ -271,6 +272,17 @@ static void end_answer(struct exchange *x, bool broken)
     stream_ready(&x->stream);
 }
 
+/* One that is being stopped ends its connections; that is not a wrong answer. */
+static void connection_ended(struct exchange *x, bool broken)
+{
+    if (x->http && !x->heard)
+        fail_with_state(x, 503,
+                        "It ended the connection without an answer: it is being stopped, "
+                        "or has just ended.");
+    else
+        end_answer(x, broken);
+}
+
 /* --- the connection --------------------------------------------------------------------------- */
 
 static void on_time(void *arg);
@@ -309,7 +321,7 @@ static bool send_request(struct exchange *x)
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0) {
-            end_answer(x, true);
+            connection_ended(x, true);
             return false;
         }
         if (head) {
@@ -334,9 +346,10 @@ static void receive(struct exchange *x)
     }
     wait_at_most(x, ANSWER_WAIT_MS);
     if (n <= 0) {
-        end_answer(x, n < 0 || http_answer_end(&x->answer) < 0);
+        connection_ended(x, n < 0 || http_answer_end(&x->answer) < 0);
         return;
     }
+    x->heard = true;
     if (http_answer_feed(&x->answer, bytes, (size_t)n, &x->out) < 0) {
         end_answer(x, true);
         return;

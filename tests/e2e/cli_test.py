@@ -128,24 +128,44 @@ class Up(unittest.TestCase):
 
 
 class Secrets(unittest.TestCase):
-    def test_no_core_is_written_of_a_process_that_knows_the_token(self):
-        """A pod of root's may set its limits and end it with a signal that dumps."""
-        if os.geteuid() != 0 or pathlib.Path("/proc/sys/kernel/core_pattern").read_text().startswith("|"):
-            return  # cores go elsewhere, or the daemon's user is whose the pods are
+    GROUP = 54321  # a group of its own: files in /proc of a process that may not be dumped are root's all the same
+
+    def started(self):
+        """A daemon that could write a core where it is, and a program beside it that anybody may look into."""
         daemon = Daemon(start=False)
+        self.addCleanup(daemon.close)
+        here, groups, limits = os.getcwd(), os.getresgid(), resource.getrlimit(resource.RLIMIT_CORE)
+        os.chdir(daemon.folder)
+        resource.setrlimit(resource.RLIMIT_CORE, (limits[1], limits[1]))
+        if os.geteuid() == 0:
+            os.setresgid(self.GROUP, self.GROUP, 0)
         try:
-            here = os.getcwd()
-            os.chdir(daemon.folder)
-            try:
-                daemon.start()
-            finally:
-                os.chdir(here)
-            resource.prlimit(daemon.process.pid, resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-            daemon.process.send_signal(signal.SIGSEGV)
-            self.assertNotEqual(daemon.process.wait(harness.PATIENCE), 0)
-            self.assertEqual([name for name in os.listdir(daemon.folder) if name.startswith("core")], [])
+            daemon.start()
+            other = subprocess.Popen(["sh", "-c", "echo begun; read forever"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         finally:
-            daemon.close()
+            os.setresgid(*groups)
+            resource.setrlimit(resource.RLIMIT_CORE, limits)
+            os.chdir(here)
+        self.addCleanup(other.communicate)
+        other.stdout.readline()  # while it is being executed, nobody may look into it
+        return daemon, other
+
+    def test_no_core_is_written_of_a_process_that_knows_the_token(self):
+        """A pod of root's may set its limits and end it with a signal that dumps. An ordinary user's pods are that user,
+        and need what is his in the daemon's /proc."""
+        daemon, other = self.started()
+        owner = os.stat(f"/proc/{other.pid}/environ")
+        found = os.stat(f"/proc/{daemon.process.pid}/environ")
+        if os.geteuid() != 0:
+            self.assertEqual((found.st_uid, found.st_gid), (owner.st_uid, owner.st_gid))
+            return
+        self.assertEqual(owner.st_gid, self.GROUP)
+        self.assertEqual(found.st_gid, 0)
+        daemon.process.send_signal(signal.SIGSEGV)
+        ended = os.waitid(os.P_PID, daemon.process.pid, os.WEXITED | os.WNOWAIT)
+        self.assertNotEqual(ended.si_code, os.CLD_DUMPED)
+        self.assertNotEqual(ended.si_status, 0)
+        self.assertEqual([name for name in os.listdir(daemon.folder) if name.startswith("core")], [])
 
 
 class SizedUp(unittest.TestCase):

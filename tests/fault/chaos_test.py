@@ -12,14 +12,13 @@ import os
 import pathlib
 import random
 import re
-import select
-import signal
 import sys
 import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
+import supervisors  # noqa: E402
 from harness import JOBS, DaemonTest, job  # noqa: E402
 
 DAEMONS = int(os.environ.get("MUSTER_CHAOS_DAEMONS", "6"))
@@ -164,25 +163,11 @@ class Chaos(DaemonTest):
     # --- kills
 
     def kill_supervisor(self):
-        """The worker or the keeper of a pod, as its record names them. Only while both are there: whoever was killed
-        has been replaced, and one of the two lives on."""
-        folders = list(pathlib.Path(self.daemon.folder, "pods").iterdir())
-        self.random.shuffle(folders)
-        for folder in folders:
-            with contextlib.suppress(OSError, ValueError):
-                record = json.loads((folder / "state.json").read_text())
-                named = {"worker": record["pid"], "keeper": record["keeperPid"]}
-                if record["final"] or not all(folder.name.encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-                                              for pid in named.values()):
-                    continue
-                which = self.random.choice(["worker", "keeper"])
-                handle = os.pidfd_open(named[which])
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-                select.select([handle], [], [])  # until it is dead
-                os.close(handle)
-                self.hits[which] += 1
-                self.last_hit = time.monotonic()
-                return
+        """One of the two of a pod."""
+        which = self.random.choice(["worker", "keeper"])
+        if supervisors.kill_some(self.daemon, self.random, [which]):
+            self.hits[which] += 1
+            self.last_hit = time.monotonic()
 
     def supervisors_killed(self):
         return self.hits["worker"] + self.hits["keeper"]

@@ -2,20 +2,18 @@
 """kill -9 of the daemon and of supervisor processes, again and again, while 20 pods churn.
 
 Every pod must be started exactly once, end with its program's own code, have every line of its program in its log
-exactly once, and leave nothing behind. MUSTER_CHURN_SEED repeats a run's choices.
+exactly once, and leave nothing behind; one whose supervisors were both killed at once may end early, and says so.
+MUSTER_CHURN_SEED repeats a run's choices.
 """
-import contextlib
-import json
 import os
 import pathlib
 import random
-import select
-import signal
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
+import supervisors  # noqa: E402
 from harness import PODS, DaemonTest  # noqa: E402
 
 KILLS = 60 // int(os.environ.get("MUSTER_TEST_STRIDE", "1"))
@@ -43,7 +41,8 @@ class Churn(DaemonTest):
         print(f"seed {self.seed}", file=sys.stderr)
         self.random = random.Random(self.seed)
         self.made = self.checked = 0
-        self.codes, self.hits = {}, {"daemon": 0, "worker": 0, "keeper": 0}
+        self.codes, self.hits = {}, {"daemon": 0, "worker": 0, "keeper": 0, "both": 0}
+        self.bereft = set()
 
     def marker(self, name):
         return os.path.join(self.daemon.folder, f"started-{name}")
@@ -62,6 +61,10 @@ class Churn(DaemonTest):
     def check(self, name, pod):
         """A finished pod: all of it, once."""
         state = pod["status"]["containerStatuses"][0]["state"]["terminated"]
+        self.checked += 1
+        if name in self.bereft and state["reason"] == "SupervisorLost":
+            self.check_cut_short(name, state)
+            return
         self.assertEqual(state["exitCode"], self.codes[name], f"{name}: {state}, seed {self.seed}")
         self.assertEqual(pathlib.Path(self.marker(name)).read_text(), "x\n", f"{name} started, seed {self.seed}")
         lines = self.daemon.log(name).splitlines()
@@ -69,7 +72,16 @@ class Churn(DaemonTest):
             self.assertEqual([line for line in lines if line.startswith(stream)],
                              [f"{stream} {i}" for i in range(LINES)], f"{name}, seed {self.seed}")
         self.assertEqual(len(lines), 2 * LINES + 1, f"{name}, seed {self.seed}")
-        self.checked += 1
+
+    def check_cut_short(self, name, state):
+        """Both supervisors were killed at once: it says so, was not started again, and what was read is there in order."""
+        self.assertEqual(state["exitCode"], 137, f"{name}: {state}, seed {self.seed}")
+        started = pathlib.Path(self.marker(name))
+        self.assertIn(started.read_text() if started.exists() else "", ("", "x\n"), f"{name} started, seed {self.seed}")
+        lines = self.daemon.log(name).splitlines()
+        for stream in ("out", "err"):
+            said = [line for line in lines if line.startswith(stream)]
+            self.assertEqual(said, [f"{stream} {i}" for i in range(len(said))], f"{name}, seed {self.seed}")
 
     def turn_over(self, refill):
         """Checks and removes what has finished; as many come after."""
@@ -81,39 +93,31 @@ class Churn(DaemonTest):
             if refill:
                 self.create()
 
+    def supervisors_hit(self):
+        return self.hits["worker"] + self.hits["keeper"] + self.hits["both"]
+
     def kill_supervisor(self):
-        """The worker or the keeper of a pod that runs. Only while both that its folder names are there: whoever was
-        killed has been replaced, and one of the two lives on."""
-        folders = [f for f in pathlib.Path(self.daemon.folder, "pods").iterdir() if (f / "state.json").exists()]
-        self.random.shuffle(folders)
-        for folder in folders:
-            with contextlib.suppress(OSError, ValueError):
-                record = json.loads((folder / "state.json").read_text())
-                named = {"worker": record["pid"], "keeper": record["keeperPid"]}
-                if record["final"] or not all(folder.name.encode() in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-                                              for pid in named.values()):
-                    continue
-                which = self.random.choice(["worker", "keeper"])
-                handle = os.pidfd_open(named[which])
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-                select.select([handle], [], [])  # until it is dead
-                os.close(handle)
-                self.hits[which] += 1
-                return True
-        return False
+        """The worker or the keeper of a pod that runs; each sixth time both at once, so that nobody can replace them."""
+        which = "both" if self.supervisors_hit() % 6 == 5 else self.random.choice(["worker", "keeper"])
+        order = self.random.sample(["worker", "keeper"], 2) if which == "both" else [which]
+        record = supervisors.kill_some(self.daemon, self.random, order)
+        if record:
+            self.hits[which] += 1
+            if which == "both":
+                self.bereft.add(record["name"])
 
     def test_nothing_is_lost_doubled_or_left(self):
         begun = time.monotonic()
         for _ in range(SLOTS):
             self.create()
-        while self.hits["daemon"] < KILLS or self.hits["worker"] + self.hits["keeper"] < KILLS:
+        while self.hits["daemon"] < KILLS or self.supervisors_hit() < KILLS:
             for _ in range(self.random.randrange(1, 3)):
-                if self.hits["worker"] + self.hits["keeper"] < KILLS:
+                if self.supervisors_hit() < KILLS:
                     self.kill_supervisor()
             if self.hits["daemon"] < KILLS:
                 self.daemon.kill()
                 self.hits["daemon"] += 1
-                if self.random.random() < .5 and self.hits["worker"] + self.hits["keeper"] < KILLS:
+                if self.random.random() < .5 and self.supervisors_hit() < KILLS:
                     self.kill_supervisor()
                 self.daemon.port = None  # somebody else may have taken it meanwhile
                 self.daemon.start()
