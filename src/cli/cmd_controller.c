@@ -7,12 +7,19 @@
 #include "cli/worker.h"
 
 struct controller_options {
-    const char *kubeconfig;
-    bool overcommit, verbose;
+    const char *kubeconfig, *ns, *health;
+    bool no_scheduler, shared_network, overcommit, verbose;
 };
 
 static const struct option_spec options[] = {
     OPTION_KUBECONFIG(struct controller_options),
+    OPTION_LEASE_NAMESPACE(struct controller_options),
+    OPTION_HEALTH(struct controller_options),
+    OPTION_OF_FLAG(struct controller_options, no_scheduler, "no-scheduler",
+                   "leave scheduling to `muster scheduler`"),
+    OPTION_OF_FLAG(struct controller_options, shared_network, "shared-network",
+                   "on a Kubernetes cluster too, pods share their machine's network: its nodes "
+                   "are `muster node`"),
     OPTION_OVERCOMMIT(struct controller_options),
     OPTION_VERBOSE(struct controller_options),
     {0},
@@ -20,7 +27,7 @@ static const struct option_spec options[] = {
 
 /* The scheduler has a lease of its own: `muster scheduler` may have it. */
 struct clients {
-    struct elected *controllers, *scheduler;
+    struct elected *controllers, *scheduler; /* scheduler may be NULL */
 };
 
 static void stop(void *clients)
@@ -39,22 +46,41 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
 {
     const struct controller_options *o = values;
     struct clients *c = calloc(1, sizeof(*c));
-    struct control_options how = {.transport = t,
-                                  .clock = loop_clock(l),
-                                  .parts = CONTROL_JOBS | CONTROL_GC | CONTROL_NODES,
-                                  .overcommit = o->overcommit,
-                                  .shared_network = true};
+    struct elected_options how = {.lease = "muster-controller",
+                                  .ns = o->ns,
+                                  .shared_network = o->shared_network,
+                                  .control = {.transport = t,
+                                              .clock = loop_clock(l),
+                                              .parts = CONTROL_JOBS | CONTROL_GC | CONTROL_NODES,
+                                              .overcommit = o->overcommit,
+                                              .shared_network = true}};
 
     (void)server;
     if (c)
-        c->controllers = elected_new("muster-controller", &how, err);
-    how.parts = CONTROL_SCHEDULER;
-    if (c && c->controllers)
-        c->scheduler = elected_new("muster-scheduler", &how, err);
-    if (c && c->scheduler)
+        c->controllers = elected_new(&how, err);
+    how.lease = "muster-scheduler";
+    how.control.parts = CONTROL_SCHEDULER;
+    if (c && c->controllers && !o->no_scheduler)
+        c->scheduler = elected_new(&how, err);
+    if (c && c->controllers && (c->scheduler || o->no_scheduler))
         return c;
     stop(c);
     return NULL;
+}
+
+static const char *trouble(void *clients)
+{
+    struct clients *c = clients;
+    const char *why = elected_trouble(c->controllers);
+
+    return why || !c->scheduler ? why : elected_trouble(c->scheduler);
+}
+
+static bool leads(void *clients)
+{
+    struct clients *c = clients;
+
+    return elected_leads(c->controllers);
 }
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
@@ -64,7 +90,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
                              .verbose = o->verbose,
                              .start = start,
                              .stop = stop,
-                             .options = o};
+                             .options = o,
+                             .health = o->health,
+                             .trouble = trouble,
+                             .leads = leads};
 
     (void)args;
     return worker_run(cli, &w);
@@ -78,7 +107,9 @@ const struct command command_controller = {
             "  muster controller --kubeconfig ~/.muster/kubeconfig\n\n"
             "Several may run; the one that holds the Lease kube-system/muster-controller acts, and "
             "for\n"
-            "the scheduler in it the one that holds kube-system/muster-scheduler.\n",
+            "the scheduler in it the one that holds kube-system/muster-scheduler. In a pod of a "
+            "cluster\n"
+            "it needs no --kubeconfig (`muster manifests` prints what to install there).\n",
     .options = options,
     .options_size = sizeof(struct controller_options),
     .run = run,

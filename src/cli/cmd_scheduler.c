@@ -5,15 +5,14 @@
 #include "cli/worker.h"
 
 struct scheduler_command {
-    const char *kubeconfig;
+    const char *kubeconfig, *ns, *health;
     bool overcommit, verbose;
 };
 
 static const struct option_spec options[] = {
-    OPTION_KUBECONFIG(struct scheduler_command),
-    OPTION_OVERCOMMIT(struct scheduler_command),
-    OPTION_VERBOSE(struct scheduler_command),
-    {0},
+    OPTION_KUBECONFIG(struct scheduler_command), OPTION_LEASE_NAMESPACE(struct scheduler_command),
+    OPTION_HEALTH(struct scheduler_command),     OPTION_OVERCOMMIT(struct scheduler_command),
+    OPTION_VERBOSE(struct scheduler_command),    {0},
 };
 
 static void *start(struct loop *l, struct transport *t, const struct client_config *server,
@@ -22,12 +21,23 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
     const struct scheduler_command *o = values;
 
     (void)server;
-    return elected_new("muster-scheduler",
-                       &(struct control_options){.transport = t,
-                                                 .clock = loop_clock(l),
-                                                 .parts = CONTROL_SCHEDULER,
-                                                 .overcommit = o->overcommit},
+    return elected_new(&(struct elected_options){.lease = "muster-scheduler",
+                                                 .ns = o->ns,
+                                                 .control = {.transport = t,
+                                                             .clock = loop_clock(l),
+                                                             .parts = CONTROL_SCHEDULER,
+                                                             .overcommit = o->overcommit}},
                        err);
+}
+
+static const char *trouble(void *clients)
+{
+    return elected_trouble(clients);
+}
+
+static bool leads(void *clients)
+{
+    return elected_leads(clients);
 }
 
 static void stop(void *clients)
@@ -42,7 +52,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
                              .verbose = o->verbose,
                              .start = start,
                              .stop = stop,
-                             .options = o};
+                             .options = o,
+                             .health = o->health,
+                             .trouble = trouble,
+                             .leads = leads};
 
     (void)args;
     return worker_run(cli, &w);
@@ -53,7 +66,10 @@ const struct command command_scheduler = {
     .args = "",
     .summary = "Run only the scheduler, against an API server",
     .help = "  muster scheduler --kubeconfig ~/.kube/config\n\n"
-            "Several may run; the one that holds the Lease kube-system/muster-scheduler acts.\n",
+            "Several may run; the one that holds the Lease kube-system/muster-scheduler acts. On a "
+            "Kubernetes\n"
+            "cluster it places pods whose schedulerName is t9k-scheduler or muster and leaves "
+            "others alone.\n",
     .options = options,
     .options_size = sizeof(struct scheduler_command),
     .run = run,

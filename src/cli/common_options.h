@@ -19,6 +19,11 @@
     OPTION_OF_TEXT(own, dir, "dir", "DIR", "data folder (default: $MUSTER_HOME, else ~/.muster)")
 #define OPTION_KUBECONFIG(own) \
     OPTION_OF_TEXT(own, kubeconfig, "kubeconfig", "FILE", "where the API server is")
+#define OPTION_LEASE_NAMESPACE(own) \
+    OPTION_OF_TEXT(own, ns, "namespace", "NAME", "of the Lease (default: kube-system)")
+#define OPTION_HEALTH(own) \
+    OPTION_OF_TEXT(own, health, "health", "ADDRESS", \
+                   "serve /healthz, /readyz and /metrics there, like 0.0.0.0:8443, over TLS")
 #define OPTION_NODE_NAME(own) \
     OPTION_OF_TEXT(own, node_name, "node-name", "NAME", \
                    "what this machine is called (default: its host name)")

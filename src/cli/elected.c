@@ -9,16 +9,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/status.h"
 #include "base/log.h"
 #include "control/leader.h"
 #include "loop/random.h"
 
 #define IDENTITY_SIZE 256
+#define ASK_AGAIN_MS 2000
+#define VERSION_LIMIT_BYTES (1024u * 1024u)
+#define OUR_SERVER "+muster" /* in what it says of its version */
 
 struct elected {
-    struct control_options options;
-    struct leader *leader;
-    struct control *control; /* while it leads */
+    struct elected_options options;
+    char *lease, *ns;
+    char *trouble;             /* why the server does not say what it is */
+    struct clock_timer *again; /* to ask it */
+    struct leader *leader;     /* once it is known what the server is */
+    struct control *control;   /* while it leads */
 };
 
 /* Machine and process namespace, in which a process number means something: "host_ns_". */
@@ -63,32 +70,103 @@ static void on_change(void *arg, bool leads)
     auto_err err = ERR_INIT;
 
     control_free(e->control);
-    e->control = leads ? control_new(&e->options, &err) : NULL;
+    e->control = leads ? control_new(&e->options.control, &err) : NULL;
     if (leads && !e->control)
         log_error("%s", err.text);
 }
 
-struct elected *elected_new(const char *lease, const struct control_options *options,
-                            struct err *err)
+/* --- what the server is --- */
+
+static void run_for_lease(struct elected *e)
 {
-    struct elected *e = calloc(1, sizeof(*e));
     char identity[IDENTITY_SIZE];
 
     write_identity(identity);
+    e->leader = leader_new(&(struct leader_options){.transport = e->options.control.transport,
+                                                    .clock = e->options.control.clock,
+                                                    .ns = e->ns,
+                                                    .name = e->lease,
+                                                    .identity = identity,
+                                                    .is_gone = is_gone,
+                                                    .on_change = on_change,
+                                                    .arg = e});
+    if (!e->leader)
+        log_error("lease %s: out of memory", e->lease);
+}
+
+static void adapt_to_cluster(struct elected *e, const char *version)
+{
+    struct control_options *c = &e->options.control;
+
+    c->parts &= ~(unsigned)(CONTROL_GC | CONTROL_NODES);
+    c->beside_default = true;
+    c->shared_network = e->options.shared_network;
+    log_info("lease %s: this is Kubernetes %s", e->lease, version);
+}
+
+static void ask(void *arg);
+
+static void ask_again(struct elected *e, const char *why)
+{
+    if (!e->trouble || strcmp(e->trouble, why) != 0)
+        log_warn("lease %s: cannot ask the server for its version, will go on trying: %s", e->lease,
+                 why);
+    free(e->trouble);
+    e->trouble = strdup(why);
+    e->again = clock_start(e->options.control.clock, ASK_AGAIN_MS, ask, e);
+}
+
+static void on_version(void *arg, const struct api_reply *reply)
+{
+    struct elected *e = arg;
+    struct arena a = ARENA_INIT(VERSION_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+    const char *version = "";
+
+    if (reply->status == 0)
+        err_set(&err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
+    else if (reply->status != 200)
+        status_to_err(reply->status, reply->body, reply->body_len, &err);
+    else
+        version = json_get_string(json_parse(&a, reply->body, reply->body_len, &err), "gitVersion",
+                                  "");
+    if (err_is_set(&err)) {
+        ask_again(e, err.text);
+    } else {
+        free(e->trouble);
+        e->trouble = NULL;
+        if (!strstr(version, OUR_SERVER))
+            adapt_to_cluster(e, version);
+        run_for_lease(e);
+    }
+    arena_release(&a);
+}
+
+static void ask(void *arg)
+{
+    struct elected *e = arg;
+
+    e->again = NULL;
+    transport_call(e->options.control.transport,
+                   &(struct api_call){.method = "GET", .path = "/version"}, on_version, e);
+}
+
+/* --- life --- */
+
+struct elected *elected_new(const struct elected_options *options, struct err *err)
+{
+    struct elected *e = calloc(1, sizeof(*e));
+
     if (e) {
         e->options = *options;
-        e->leader = leader_new(&(struct leader_options){.transport = options->transport,
-                                                        .clock = options->clock,
-                                                        .name = lease,
-                                                        .identity = identity,
-                                                        .is_gone = is_gone,
-                                                        .on_change = on_change,
-                                                        .arg = e});
+        e->lease = strdup(options->lease);
+        e->ns = options->ns ? strdup(options->ns) : NULL;
+        e->again = clock_start(options->control.clock, 0, ask, e);
     }
-    if (e && e->leader)
+    if (e && e->lease && (e->ns || !options->ns) && e->again)
         return e;
     err_set(err, ERR_INTERNAL, "out of memory");
-    free(e);
+    elected_free(e);
     return NULL;
 }
 
@@ -96,7 +174,24 @@ void elected_free(struct elected *e)
 {
     if (!e)
         return;
-    leader_free(e->leader);
+    clock_stop(e->options.control.clock, e->again);
+    if (e->leader)
+        leader_free(e->leader);
     control_free(e->control);
+    free(e->lease);
+    free(e->ns);
+    free(e->trouble);
     free(e);
+}
+
+bool elected_leads(const struct elected *e)
+{
+    return e->control;
+}
+
+const char *elected_trouble(const struct elected *e)
+{
+    if (!e->leader)
+        return e->trouble ? e->trouble : "the server has not said yet what it is";
+    return leader_trouble(e->leader);
 }

@@ -1,5 +1,7 @@
 /* elected.h - controllers of a process of its own, which work while it holds their lease: of
- * several `muster controller` or `muster scheduler` only one acts. */
+ * several `muster controller` or `muster scheduler` only one acts. First the server is asked what
+ * it is: on a Kubernetes cluster others collect garbage, watch nodes and schedule by default, and
+ * pods have networks of their own. */
 #ifndef MUSTER_CLI_ELECTED_H
 #define MUSTER_CLI_ELECTED_H
 
@@ -7,8 +9,16 @@
 
 struct elected;
 
-struct elected *elected_new(const char *lease, const struct control_options *options,
-                            struct err *err) must_check;
+struct elected_options {
+    const char *lease, *ns;         /* ns NULL: LEADER_NAMESPACE */
+    struct control_options control; /* as on our own server */
+    bool shared_network;            /* on a cluster too: its nodes are `muster node` */
+};
+
+struct elected *elected_new(const struct elected_options *options, struct err *err) must_check;
 void elected_free(struct elected *e);
+bool elected_leads(const struct elected *e);
+/* Why it is not ready to lead, one sentence; NULL: it is, or leads. */
+const char *elected_trouble(const struct elected *e);
 
 #endif

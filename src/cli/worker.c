@@ -2,11 +2,14 @@
 #include "cli/worker.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/log.h"
 #include "cli/daemon.h"
+#include "cli/health.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
+#include "client/pod_config.h"
 
 static int work(const struct worker *w, const struct client_config *config, struct loop *l,
                 struct err *err)
@@ -15,11 +18,22 @@ static int work(const struct worker *w, const struct client_config *config, stru
     struct transport *t = http_transport_new(l, config, err);
     void *clients = t ? w->start(l, t, config, w->options, err) : NULL;
     int r = clients ? daemon_watch_signals(l, signals, err) : -EIO;
+    struct health *health = NULL;
 
+    if (r == 0 && w->health) {
+        health = health_new(&(struct health_options){.loop = l,
+                                                     .address = w->health,
+                                                     .trouble = w->trouble,
+                                                     .leads = w->leads,
+                                                     .arg = clients},
+                            err);
+        r = health ? 0 : -EIO;
+    }
     if (r == 0) {
-        log_info("working for the API server of %s", w->kubeconfig);
+        log_info("working for the API server at %s", config->server);
         loop_run(l);
     }
+    health_free(health);
     if (clients)
         w->stop(clients);
     transport_free(t);
@@ -34,13 +48,14 @@ enum exit_code worker_run(struct cli *cli, const struct worker *w)
     struct loop *l;
     int r;
 
-    if (!w->kubeconfig) {
+    if (!w->kubeconfig && !getenv("KUBERNETES_SERVICE_HOST")) {
         talk_errorf(&cli->talk, "--kubeconfig says where the API server is, and is needed");
         return EXIT_USAGE;
     }
     daemon_keep_to_itself();
     log_set_level(w->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
-    r = kubeconfig_load(&cli->arena, w->kubeconfig, &config, &err);
+    r = w->kubeconfig ? kubeconfig_load(&cli->arena, w->kubeconfig, &config, &err)
+                      : pod_config_load(&cli->arena, &config, &err);
     l = r ? NULL : loop_new(&err);
     if (!l)
         return command_fail(cli, &err);

@@ -9,7 +9,7 @@
 #include "port/transport.h"
 
 struct worker {
-    const char *kubeconfig;
+    const char *kubeconfig; /* NULL: that of the pod it runs in */
     bool verbose;
     /* Makes the clients of that server; NULL with err set. They go on until stop,
      * which comes before the transport ends. */
@@ -17,6 +17,9 @@ struct worker {
                    const void *options, struct err *err);
     void (*stop)(void *clients);
     const void *options;
+    const char *health;                    /* where /healthz is served; NULL: nowhere */
+    const char *(*trouble)(void *clients); /* see health.h; with health */
+    bool (*leads)(void *clients);
 };
 
 /* Until SIGINT, SIGTERM or SIGHUP. */

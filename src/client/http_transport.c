@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "net/http_client.h"
 
@@ -15,6 +16,7 @@
 #define REFUSAL_LIMIT_BYTES (1024u * 1024u) /* of a stream that was refused */
 #define URL_LIMIT_BYTES (64u * 1024u)
 #define CONFIG_LIMIT_BYTES (1024u * 1024u)
+#define TOKEN_MEMORY_BYTES (1024u * 1024u)
 #define USER_AGENT "User-Agent: muster"
 
 struct http_transport {
@@ -23,7 +25,10 @@ struct http_transport {
     struct arena arena;        /* of what follows */
     const char *server;        /* "https://host:port" */
     const char *authorization; /* a whole header, or NULL */
-    struct api_stream *calls;  /* everything under way, calls and streams */
+    const char *token_file;    /* that it is made of, or NULL */
+    struct stat token_stat;    /* of that file as it was read */
+    struct arena token_arena;
+    struct api_stream *calls; /* everything under way, calls and streams */
 };
 
 /* One call or stream. */
@@ -91,9 +96,34 @@ static void on_data(void *arg, const char *data, size_t len)
     s->handler.on_data(s->handler.arg, data, len);
 }
 
+/* A cluster gives a pod a new token long before the old one ends, in the same file. */
+static const char *authorization(struct http_transport *t)
+{
+    struct client_config fresh = {0};
+    struct arena a = ARENA_INIT(TOKEN_MEMORY_BYTES);
+    const char *header;
+    struct stat now;
+
+    if (!t->token_file || stat(t->token_file, &now) < 0 ||
+        (now.st_ino == t->token_stat.st_ino && now.st_size == t->token_stat.st_size &&
+         memcmp(&now.st_mtim, &t->token_stat.st_mtim, sizeof(now.st_mtim)) == 0))
+        return t->authorization;
+    t->token_stat = now;
+    fresh.token = token_file_read(&a, t->token_file);
+    header = fresh.token ? client_authorization(&a, &fresh) : NULL;
+    if (!header) { /* the old one is better than none */
+        arena_release(&a);
+        return t->authorization;
+    }
+    arena_release(&t->token_arena);
+    t->token_arena = a;
+    return t->authorization = header;
+}
+
 static bool start(struct api_stream *s, const struct api_call *call)
 {
     struct http_transport *t = s->transport;
+    const char *who = authorization(t);
     struct buf url = BUF_INIT(URL_LIMIT_BYTES), accept = BUF_INIT(URL_LIMIT_BYTES),
                type = BUF_INIT(URL_LIMIT_BYTES);
     const char *headers[5] = {USER_AGENT};
@@ -102,8 +132,8 @@ static bool start(struct api_stream *s, const struct api_call *call)
     buf_addf(&url, "%s%s", t->server, call->path);
     buf_addf(&accept, "Accept: %s", call->accept ? call->accept : "application/json");
     headers[n++] = accept.data;
-    if (t->authorization)
-        headers[n++] = t->authorization;
+    if (who)
+        headers[n++] = who;
     if (call->content_type) {
         buf_addf(&type, "Content-Type: %s", call->content_type);
         headers[n++] = type.data;
@@ -189,6 +219,7 @@ static void http_transport_free(struct transport *base)
         item_free(s);
     }
     arena_release(&t->arena);
+    arena_release(&t->token_arena);
     free(t);
 }
 
@@ -213,7 +244,9 @@ struct transport *http_transport_new(struct loop *l, const struct client_config 
     }
     t->transport.ops = &http_transport_ops;
     arena_init(&t->arena, CONFIG_LIMIT_BYTES);
+    arena_init(&t->token_arena, TOKEN_MEMORY_BYTES);
     t->server = arena_strdup(&t->arena, config->server);
+    t->token_file = config->token_file ? arena_strdup(&t->arena, config->token_file) : NULL;
     t->authorization = client_authorization(&t->arena, config);
     if (arena_failed(&t->arena))
         err_set(err, ERR_INTERNAL, "the server's address and the token do not fit into memory");

@@ -171,7 +171,7 @@ static const char *trimmed(struct reader *r, const char *text)
     return len ? arena_strndup(r->arena, text, len) : NULL;
 }
 
-static int read_token(struct reader *r, const struct json *user, const char **ret)
+static int read_token(struct reader *r, const struct json *user, struct client_config *ret)
 {
     const struct json *file = json_get(user, "tokenFile");
     const char *token = json_get_string(user, "token", NULL);
@@ -181,9 +181,10 @@ static int read_token(struct reader *r, const struct json *user, const char **re
 
         if (rc < 0)
             return rc;
+        ret->token_file = arena_strdup(r->arena, beside(r, json_string(file, "")));
     }
-    *ret = trimmed(r, token);
-    if (*ret && strpbrk(*ret, "\r\n"))
+    ret->token = trimmed(r, token);
+    if (ret->token && strpbrk(ret->token, "\r\n"))
         return fail(r, user, "the token has more than one line");
     return 0;
 }
@@ -202,7 +203,7 @@ static int read_user(struct reader *r, const struct json *user, struct client_co
         err_hint(r->err, "use a token or a client certificate");
         return rc;
     }
-    rc = read_token(r, user, &ret->token);
+    rc = read_token(r, user, ret);
     if (rc == 0)
         rc = read_pem(r, user, "client-certificate", &ret->cert_pem);
     if (rc == 0)
@@ -336,6 +337,20 @@ void kubeconfig_write(struct buf *out, const struct client_config *config)
     else
         yaml_write(out, root);
     arena_release(&a);
+}
+
+const char *token_file_read(struct arena *a, const char *path)
+{
+    struct buf text = BUF_INIT(FILE_LIMIT_BYTES);
+    const char *token = NULL;
+
+    if (file_read(path, FILE_LIMIT_BYTES, &text) == 0 && text.len > 0) {
+        const char *start = text.data + strspn(text.data, " \t\r\n");
+
+        token = *start ? arena_strndup(a, start, strcspn(start, " \t\r\n")) : NULL;
+    }
+    buf_release(&text);
+    return token;
 }
 
 const char *client_authorization(struct arena *a, const struct client_config *config)

@@ -13,6 +13,7 @@ struct client_config {
     const char *server; /* "https://127.0.0.1:7447", no slash at the end */
     const char *ns;     /* of the context; NULL: default */
     const char *token;
+    const char *token_file; /* where it came from, to be read again: tokens are changed */
     const char *ca_pem;
     const char *cert_pem, *key_pem;
     const char *username, *password; /* HTTP basic authentication */
@@ -21,6 +22,10 @@ struct client_config {
 
 /* The header that says who we are, whole, in the arena; NULL when there is nothing to say. */
 const char *client_authorization(struct arena *a, const struct client_config *config);
+
+/* The first line of a file, without blanks around it, as tokens are kept; NULL when there is none.
+ */
+const char *token_file_read(struct arena *a, const char *path);
 
 /* The current context of the file. Everything in *ret lives in the arena. */
 int kubeconfig_load(struct arena *a, const char *path, struct client_config *ret,

@@ -59,8 +59,10 @@ int pod_config_load(struct arena *a, struct client_config *ret, struct err *err)
     *ret = (struct client_config){.server = own ? own : cluster_server(a),
                                   .token = own ? variable("MUSTER_TOKEN") : NULL,
                                   .ns = ns ? ns : read_text(a, ACCOUNT_FOLDER "namespace")};
-    if (!ret->token)
-        ret->token = read_text(a, ACCOUNT_FOLDER "token");
+    if (!ret->token) {
+        ret->token_file = ACCOUNT_FOLDER "token";
+        ret->token = token_file_read(a, ret->token_file);
+    }
     ret->ca_pem = own ? variable("MUSTER_CA") : read_whole(a, ACCOUNT_FOLDER "ca.crt");
     if (ret->server && ret->token)
         return 0;

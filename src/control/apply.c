@@ -230,9 +230,12 @@ static void note_written(struct run *r, const struct kind *k, const struct json 
     r->result.written[i].revision = max_i64(r->result.written[i].revision, revision);
 }
 
-/* Asking again changes nothing as long as what it is measured by stays. */
-static bool is_refusal(const struct err *err)
+/* Asking again changes nothing as long as what it is measured by stays. What belongs to nobody and
+ * still misses something misses its namespace. */
+static bool is_refusal(const struct task *t, const struct err *err)
 {
+    if (err->reason == ERR_NOT_FOUND)
+        return !object_controller(t->step.object);
     return err->reason == ERR_FORBIDDEN || err->reason == ERR_INVALID ||
            err->reason == ERR_BAD_REQUEST || err->reason == ERR_TOO_LARGE;
 }
@@ -241,7 +244,7 @@ static void note_refusal(struct task *t, const struct err *err)
 {
     struct apply_result *result = &t->run->result;
 
-    if (result->refused || t->step.op != PLAN_CREATE || !is_refusal(err))
+    if (result->refused || t->step.op != PLAN_CREATE || !is_refusal(t, err))
         return;
     result->refusal = arena_strdup(&t->run->arena, err->text);
     result->refused = result->refusal ? t->step.kind : NULL;

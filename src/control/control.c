@@ -115,7 +115,8 @@ static bool open_scheduler(struct control *c, const struct control_options *o)
                                                              .trouble = &c->trouble,
                                                              .pods = c->pods,
                                                              .groups = c->groups,
-                                                             .overcommit = o->overcommit});
+                                                             .overcommit = o->overcommit,
+                                                             .beside_default = o->beside_default});
     return c->scheduler;
 }
 

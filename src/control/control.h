@@ -23,6 +23,7 @@ struct control_options {
     unsigned parts;      /* of enum control_part */
     bool overcommit;     /* see core/ledger.h */
     bool shared_network; /* see core/job.h */
+    bool beside_default; /* see core/ledger.h */
 };
 
 struct control;

@@ -61,7 +61,8 @@ struct pass {
 struct jobs {
     struct clock *clock;
     struct applier *applier;
-    struct cache *pods, *groups, *services, *leases;
+    struct cache *pods, *groups, *services;
+    struct cache *leases; /* NULL without a shared network: nobody needs a port */
     struct trouble *trouble;
     bool shared_network, ready;
     struct queue *queue;
@@ -120,7 +121,8 @@ static void rest_end(struct jobs *j, const char *key)
 static bool has_seen(const struct jobs *j, const struct source *s, const struct rest *r)
 {
     return cache_revision(s->cache) >= r->job && cache_revision(j->pods) >= r->pods &&
-           cache_revision(j->services) >= r->services && cache_revision(j->leases) >= r->leases &&
+           cache_revision(j->services) >= r->services &&
+           (!j->leases || cache_revision(j->leases) >= r->leases) &&
            cache_revision(j->boards->cache) >= r->boards && cache_revision(j->groups) >= r->groups;
 }
 
@@ -332,7 +334,7 @@ static void gather(struct gathering *g, struct arena *a, const struct job_kind *
     cache_each_of_controller(g->jobs->pods, uid, gather_pod, g);
     cache_each_of_controller(g->jobs->services, uid, gather_service, g);
     kind->wanted_names(a, g->job, gather_holders, g);
-    if (!kind->without_port)
+    if (!kind->without_port && g->jobs->leases)
         gather_leases(g, a);
 }
 
@@ -434,7 +436,8 @@ static void release_ports(struct jobs *j)
     struct plan plan;
 
     plan_init(&plan, &a);
-    cache_each(j->leases, object_list_collect, &leases);
+    if (j->leases)
+        cache_each(j->leases, object_list_collect, &leases);
     job_release_ports(leases.items, leases.len, port_is_used, j, &plan);
     carry_out(j, PORTS_KEY, &plan);
     arena_release(&a);
@@ -479,7 +482,7 @@ static bool add_each_job(void *arg, const struct json *job)
 static void check_ready(struct jobs *j)
 {
     bool all = cache_is_synced(j->pods) && cache_is_synced(j->services) &&
-               cache_is_synced(j->leases) && cache_is_synced(j->groups);
+               (!j->leases || cache_is_synced(j->leases)) && cache_is_synced(j->groups);
 
     for (size_t i = 0; i < j->sources_len; i++)
         all = all && cache_is_synced(j->sources[i].cache);
@@ -624,8 +627,9 @@ static bool open_caches(struct jobs *j, const struct jobs_options *o)
                                    .arg = j};
 
     j->services = cache_new(&services);
-    j->leases = cache_new(&leases);
-    return j->services && j->leases;
+    if (o->shared_network)
+        j->leases = cache_new(&leases);
+    return j->services && (j->leases || !o->shared_network);
 }
 
 static bool open_source(struct jobs *j, const struct jobs_options *o, struct source *s)

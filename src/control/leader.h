@@ -16,6 +16,7 @@ struct leader;
 struct leader_options {
     struct transport *transport;
     struct clock *clock;
+    const char *ns;                           /* of the Lease; NULL: LEADER_NAMESPACE */
     const char *name;                         /* of the Lease */
     const char *identity;                     /* of this process, among all */
     bool (*is_gone)(const char *identity);    /* surely; its lease need not run out. May be NULL */
@@ -24,6 +25,8 @@ struct leader_options {
 };
 
 struct leader *leader_new(const struct leader_options *options) must_check; /* starts at once */
+/* What stands in the way of the lease, one sentence; NULL: nothing, whoever holds it. */
+const char *leader_trouble(const struct leader *l);
 /* The lease runs out, or others find this process gone. Does not call on_change. */
 void leader_free(struct leader *l);
 

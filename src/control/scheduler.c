@@ -45,7 +45,7 @@ struct scheduler {
     struct trouble *trouble;
     struct queue *queue;
     struct ledger *ledger;
-    bool overcommit;
+    bool overcommit, beside_default;
     int64_t config_version; /* whose faults were told */
     struct awaited *awaited;
     size_t awaited_len;
@@ -139,6 +139,7 @@ static bool mend_ledger(struct scheduler *s)
     s->ledger = ledger_new(find, s, s->overcommit);
     if (!s->ledger)
         return false;
+    s->ledger->beside_default = s->beside_default;
     cache_each(s->own[NODES].cache, feed_node, s->ledger);
     cache_each(s->own[QUEUES].cache, feed_queue, s->ledger);
     cache_each(s->groups, feed_group, s->ledger);
@@ -423,6 +424,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *o)
     s->groups = o->groups;
     s->trouble = o->trouble;
     s->overcommit = o->overcommit;
+    s->beside_default = o->beside_default;
     s->queue = queue_new(o->clock, 1, work, s);
     if (s->queue && open_caches(s, o))
         return s;

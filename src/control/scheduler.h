@@ -20,6 +20,7 @@ struct scheduler_options {
     struct cache *pods;   /* of all namespaces; its events are told with scheduler_on_pod */
     struct cache *groups; /* PodGroups, likewise: scheduler_on_group */
     bool overcommit;      /* see core/ledger.h */
+    bool beside_default;  /* likewise */
 };
 
 struct scheduler *scheduler_new(const struct scheduler_options *options) must_check;

@@ -19,8 +19,10 @@
 
 /* Pods that name another scheduler, or that somebody holds back, are not ours to place; once
  * placed, by whomever, they count. */
-static bool is_ours(const struct json *pod)
+static bool is_ours(const struct ledger *l, const struct json *pod)
 {
+    if (l->beside_default && pod_is_for_default_scheduler(pod))
+        return false;
     return !pod_foreign_scheduler(pod) && json_len(json_at(pod, "spec", "schedulingGates")) == 0;
 }
 
@@ -618,7 +620,7 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->asks = pod_requests(spec);
     m->shape = shape_of(pod, &m->asks, &m->constrained);
     m->has_pod = true;
-    m->ours = is_ours(pod);
+    m->ours = is_ours(l, pod);
     m->deleting = object_is_deleting(pod);
     m->finished = pod_is_finished(pod);
     m->phase = phase_of(pod);

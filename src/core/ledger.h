@@ -151,8 +151,9 @@ typedef const struct json *ledger_find_fn(void *arg, const struct kind *k, const
 struct ledger {
     ledger_find_fn *find;
     void *arg;
-    bool overcommit; /* CPU and memory are not counted; GPUs always are */
-    bool broken;     /* out of memory once: make it anew */
+    bool overcommit;     /* CPU and memory are not counted; GPUs always are */
+    bool beside_default; /* default-scheduler is somebody else. Set before anything is told */
+    bool broken;         /* out of memory once: make it anew */
     bool may_preempt, spread;
     struct map nodes, queues, groups;
     struct node_room **ready; /* those that are, in order of their names */

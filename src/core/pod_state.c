@@ -50,6 +50,13 @@ bool pod_is_placed(const struct json *pod)
     return *json_string(json_at(pod, "spec", "nodeName"), "") != '\0';
 }
 
+bool pod_is_for_default_scheduler(const struct json *pod)
+{
+    const char *scheduler = json_string(json_at(pod, "spec", "schedulerName"), "");
+
+    return !*scheduler || strcmp(scheduler, "default-scheduler") == 0;
+}
+
 const char *pod_foreign_scheduler(const struct json *pod)
 {
     static const char *const ours[] = {"", "default-scheduler", "t9k-scheduler", "muster"};

@@ -25,6 +25,7 @@ struct pod_state {
 struct pod_state pod_state_of(const struct json *pod, const char *main_container);
 bool pod_is_finished(const struct json *pod);
 bool pod_is_placed(const struct json *pod); /* on a node */
+bool pod_is_for_default_scheduler(const struct json *pod);
 /* The scheduler it asks for, when that is not ours; else NULL. */
 const char *pod_foreign_scheduler(const struct json *pod);
 /* For people: `NAME failed with exit code 137 (killed ...)`. Only for failed pods. */

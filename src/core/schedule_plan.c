@@ -350,6 +350,15 @@ static struct json *unscheduled(struct decision *d, const struct json *pod, cons
     return c;
 }
 
+/* Servers add members of their own: kube-apiserver "lastProbeTime": null. */
+static bool says_already(const struct json *old, const struct json *wanted)
+{
+    json_each (member, wanted)
+        if (!json_equal(member, json_get(old, member->key)))
+            return false;
+    return true;
+}
+
 /* A merge patch replaces the whole list of conditions, so it is for this version of the pod only.
  */
 static void plan_message(struct decision *d, const struct member *m, const char *message)
@@ -359,7 +368,7 @@ static void plan_message(struct decision *d, const struct member *m, const char 
     struct arena *a = d->arena;
     struct json *c = pod ? unscheduled(d, pod, message) : NULL, *patch, *list;
 
-    if (!c || json_equal(c, old))
+    if (!c || says_already(old, c))
         return;
     patch = json_new_object(a);
     json_set_string(a, json_make_object(a, patch, "metadata"), "resourceVersion",

@@ -20,11 +20,15 @@
 #define CONNECT_TIMEOUT_MS 10000L
 #define KEEPALIVE_IDLE_S 30L
 #define KEEPALIVE_INTERVAL_S 10L
-#define IDLE_CONNECTIONS 32L
+/* libcurl closes what is over it, and every connection costs a handshake: room for all calls under
+ * way and for more streams than one process has. */
+#define KEPT_CONNECTIONS 256L
+#define CALLS_AT_ONCE 32
 #define PEM_FILES 3
 #define PEM_PATH_SIZE 32
 
 enum exchange_state {
+    EXCHANGE_WAITING,   /* for one of the calls under way to end */
     EXCHANGE_NEW,       /* to be given to libcurl */
     EXCHANGE_RUNNING,   /* libcurl has it */
     EXCHANGE_FAILED,    /* never given to libcurl: on_end with an error is due */
@@ -55,6 +59,8 @@ struct http_client {
     struct clock_timer *settling;
     bool inside; /* libcurl is on the stack */
     struct http_exchange *all;
+    struct http_exchange *waiting, **waiting_end; /* calls over the limit, the oldest first */
+    unsigned calls;                               /* in all, streams not counted */
     bool insecure;
     /* PEM texts as files without a name: this libcurl takes paths only. */
     int pem_fds[PEM_FILES];
@@ -67,6 +73,59 @@ static void settle(struct http_client *c);
 
 /* --- exchanges --- */
 
+static void link_exchange(struct http_exchange *x, struct http_exchange **at)
+{
+    x->next = *at;
+    x->at = at;
+    if (x->next)
+        x->next->at = &x->next;
+    *at = x;
+    if (at == x->client->waiting_end)
+        x->client->waiting_end = &x->next;
+}
+
+static void unlink_exchange(struct http_exchange *x)
+{
+    *x->at = x->next;
+    if (x->next)
+        x->next->at = x->at;
+    else if (x->client->waiting_end == &x->next)
+        x->client->waiting_end = x->at;
+}
+
+static bool is_call(const struct http_exchange *x)
+{
+    return !x->handler.on_data;
+}
+
+static void settle_later(struct http_client *c);
+
+/* Streams never wait: a watch that cannot be opened would hold up everything. */
+static void begin(struct http_exchange *x)
+{
+    struct http_client *c = x->client;
+
+    if (is_call(x) && c->calls >= CALLS_AT_ONCE) {
+        link_exchange(x, c->waiting_end);
+        return;
+    }
+    x->state = EXCHANGE_NEW;
+    c->calls += is_call(x);
+    link_exchange(x, &c->all);
+}
+
+static void call_over(struct http_client *c)
+{
+    struct http_exchange *x = c->waiting;
+
+    c->calls--;
+    if (!x)
+        return;
+    unlink_exchange(x);
+    begin(x);
+    settle_later(c);
+}
+
 static void exchange_free(struct http_exchange *x)
 {
     const struct curl_library *curl = x->client->curl;
@@ -76,9 +135,9 @@ static void exchange_free(struct http_exchange *x)
     if (x->easy)
         curl->easy_cleanup(x->easy);
     curl->slist_free_all(x->headers);
-    *x->at = x->next;
-    if (x->next)
-        x->next->at = x->at;
+    unlink_exchange(x);
+    if (is_call(x) && x->state != EXCHANGE_WAITING)
+        call_over(x->client);
     buf_release(&x->answer);
     free(x->request_body);
     free(x);
@@ -379,7 +438,7 @@ static int set_up_multi(struct http_client *c, struct err *err)
     (void)c->curl->multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
     (void)c->curl->multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timer_wish);
     (void)c->curl->multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
-    (void)c->curl->multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS);
+    (void)c->curl->multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, KEPT_CONNECTIONS);
     return 0;
 }
 
@@ -397,6 +456,7 @@ struct http_client *http_client_new(struct loop *l, const struct http_client_opt
     }
     c->curl = curl;
     c->loop = l;
+    c->waiting_end = &c->waiting;
     c->insecure = options->insecure;
     for (int i = 0; i < PEM_FILES; i++)
         c->pem_fds[i] = -1;
@@ -413,10 +473,10 @@ void http_client_free(struct http_client *c)
 {
     if (!c)
         return;
-    for (struct http_exchange *x = c->all, *next; x; x = next) {
-        next = x->next;
-        exchange_free(x);
-    }
+    while (c->waiting)
+        exchange_free(c->waiting);
+    while (c->all)
+        exchange_free(c->all);
     if (c->multi)
         (void)c->curl->multi_cleanup(c->multi);
     clock_stop(loop_clock(c->loop), c->timer);
@@ -445,10 +505,14 @@ static void set_tls(struct http_exchange *x)
 {
     const struct http_client *c = x->client;
 
-    if (c->pem_fds[PEM_CA] >= 0) {
+    if (c->pem_fds[PEM_CA] >= 0)
         (void)c->curl->easy_setopt(x->easy, CURLOPT_CAINFO, c->pem_paths[PEM_CA]);
-        (void)c->curl->easy_setopt(x->easy, CURLOPT_CAPATH, NULL); /* and nobody else */
-    }
+    /* Nobody else, and nobody at all unchecked: reading the machine's hundred authorities takes
+     * longer than a handshake. */
+    if (c->pem_fds[PEM_CA] >= 0 || c->insecure)
+        (void)c->curl->easy_setopt(x->easy, CURLOPT_CAPATH, NULL);
+    if (c->insecure)
+        (void)c->curl->easy_setopt(x->easy, CURLOPT_CAINFO, NULL);
     if (c->pem_fds[PEM_CERT] >= 0)
         (void)c->curl->easy_setopt(x->easy, CURLOPT_SSLCERT, c->pem_paths[PEM_CERT]);
     if (c->pem_fds[PEM_KEY] >= 0)
@@ -535,16 +599,14 @@ struct http_exchange *http_client_start(struct http_client *c, const struct http
     x->client = c;
     x->handler = *handler;
     buf_init(&x->answer, request->body_limit_bytes);
-    x->next = c->all;
-    x->at = &c->all;
-    if (x->next)
-        x->next->at = &x->next;
-    c->all = x;
     x->easy = c->curl->easy_init();
+    begin(x);
     if (!x->easy || set_options(x, request) < 0) {
         exchange_free(x);
         return NULL;
     }
+    if (x->state == EXCHANGE_WAITING)
+        return x;
     if (c->inside)
         settle_later(c);
     else
@@ -556,7 +618,7 @@ struct http_exchange *http_client_start(struct http_client *c, const struct http
 
 void http_exchange_cancel(struct http_exchange *x)
 {
-    if (!x->client->inside) {
+    if (!x->client->inside || x->state == EXCHANGE_WAITING) {
         exchange_free(x);
         return;
     }

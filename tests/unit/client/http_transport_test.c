@@ -144,6 +144,48 @@ static void call_says_who_we_are_and_what_we_send(void **state)
     assert_non_null(strstr(f->request, "\r\n\r\n[1]"));
 }
 
+static void ask(struct fixture *f)
+{
+    f->replies = 0;
+    f->answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}";
+    transport_call(f->transport, &(struct api_call){.method = "GET", .path = "/version"}, on_reply,
+                   f);
+    wait_reply(f);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A cluster puts a new token where the old one was. */
+static void changed_token_file_is_read_again(void **state)
+{
+    struct fixture *f = *state;
+    char folder[] = "/tmp/muster-token-XXXXXX", path[64], next[64];
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/token", folder);
+    (void)snprintf(next, sizeof(next), "%s/next", folder);
+    write_text(path, "first\n");
+    connect_with(f,
+                 &(struct client_config){.server = f->url, .token = "first", .token_file = path});
+    ask(f);
+    assert_non_null(strstr(f->request, "Authorization: Bearer first\r\n"));
+    write_text(next, "second\n");
+    assert_int_equal(rename(next, path), 0);
+    ask(f);
+    assert_non_null(strstr(f->request, "Authorization: Bearer second\r\n"));
+    assert_int_equal(unlink(path), 0);
+    ask(f);
+    assert_non_null(strstr(f->request, "Authorization: Bearer second\r\n"));
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void password_is_sent_without_a_token(void **state)
 {
     struct fixture *f = *state;
@@ -218,9 +260,10 @@ static void closed_and_freed_without_a_word(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(call_says_who_we_are_and_what_we_send),  TEST(password_is_sent_without_a_token),
-        TEST(stream_gives_data_then_its_end),         TEST(broken_stream_is_not_a_good_end),
-        TEST(server_that_is_not_there_is_a_sentence), TEST(closed_and_freed_without_a_word),
+        TEST(changed_token_file_is_read_again), TEST(call_says_who_we_are_and_what_we_send),
+        TEST(password_is_sent_without_a_token), TEST(stream_gives_data_then_its_end),
+        TEST(broken_stream_is_not_a_good_end),  TEST(server_that_is_not_there_is_a_sentence),
+        TEST(closed_and_freed_without_a_word),
     };
 
     return cmocka_run_group_tests_name("client/http_transport", tests, NULL, NULL);

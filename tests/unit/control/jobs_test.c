@@ -122,6 +122,36 @@ static void pod_that_came_and_went_unseen_is_made_again(void **state)
     assert_int_equal(fake_api_count(&w->api, &kind_pod), 1);
 }
 
+/* On a cluster nobody has made the namespace that ports are leased in. */
+static void missing_namespace_is_said(void **state)
+{
+    struct world *w = *state;
+
+    strcpy(w->refused, "POST /namespaces/muster-system/leases");
+    w->refusal = 404;
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    assert_non_null(strstr(json_string(json_at(world_job(w, "j"), "status", "message"), ""),
+                           "a Lease of the job is refused: "));
+    w->refused[0] = '\0';
+    fake_clock_advance(&w->clock, 120000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+}
+
+static void own_network_needs_no_lease(void **state)
+{
+    struct world *w = *state;
+
+    strcpy(w->refused, "GET /leases");
+    w->refusal = 403;
+    world_start_on(w, CONTROL_JOBS, true);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+    assert_int_equal(fake_api_count(&w->api, &kind_lease), 0);
+}
+
 static void refused_pods_are_explained_and_asked_for_again(void **state)
 {
     struct world *w = *state;
@@ -343,6 +373,8 @@ int main(void)
         WORLD_TEST(late_cache_does_not_make_it_create_again),
         WORLD_TEST(pod_that_came_and_went_unseen_is_made_again),
         WORLD_TEST(refused_pods_are_explained_and_asked_for_again),
+        WORLD_TEST(missing_namespace_is_said),
+        WORLD_TEST(own_network_needs_no_lease),
         WORLD_TEST(two_jobs_have_two_ports_and_give_them_back),
         WORLD_TEST(port_of_a_deleted_job_is_kept_while_its_pods_run),
         WORLD_TEST(port_of_a_job_deleted_while_nobody_looked),

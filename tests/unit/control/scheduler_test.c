@@ -70,6 +70,45 @@ static void other_schedulers_pods_are_theirs(void **state)
     assert_int_equal(bound(w), 2);
 }
 
+static void default_schedulers_pods_are_its_own_on_a_cluster(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 2);
+    world_start_on(w, CONTROL_SCHEDULER, true);
+    add_pod(w, "theirs", "\"schedulerName\":\"default-scheduler\",");
+    add_pod(w, "ours", "\"schedulerName\":\"t9k-scheduler\",");
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "theirs"), "");
+    assert_string_equal(node_of(w, "ours"), "n1");
+    assert_null(object_condition(fake_api_get(&w->api, &w->arena, &kind_pod, "d", "theirs"),
+                                 "PodScheduled"));
+}
+
+/* A cluster taints a node it does not hear of; the toleration every pod is given there is for what
+ * evicts, not for what is new. */
+static void not_ready_taint_keeps_pods_away(void **state)
+{
+    struct world *w = *state;
+
+    world_add_node(w, "n1", 2);
+    assert_int_equal(fake_api_do(&w->api, "PATCH", "/api/v1/nodes/n1",
+                                 "{\"spec\":{\"taints\":[{\"key\":\"node.kubernetes.io/not-ready\","
+                                 "\"effect\":\"NoSchedule\"}]}}"),
+                     200);
+    world_start_on(w, CONTROL_SCHEDULER, true);
+    add_pod(w, "a",
+            "\"schedulerName\":\"t9k-scheduler\",\"tolerations\":[{\"key\":"
+            "\"node.kubernetes.io/not-ready\",\"operator\":\"Exists\",\"effect\":\"NoExecute\","
+            "\"tolerationSeconds\":300}],");
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "a"), "");
+    assert_int_equal(
+        fake_api_do(&w->api, "PATCH", "/api/v1/nodes/n1", "{\"spec\":{\"taints\":[]}}"), 200);
+    fake_clock_settle(&w->clock);
+    assert_string_equal(node_of(w, "a"), "n1");
+}
+
 static void one_look_for_many_changes(void **state)
 {
     struct world *w = *state;
@@ -279,6 +318,8 @@ int main(void)
         WORLD_TEST(binding_of_unknown_outcome_is_looked_up_before_the_next),
         WORLD_TEST(pods_are_bound),
         WORLD_TEST(other_schedulers_pods_are_theirs),
+        WORLD_TEST(default_schedulers_pods_are_its_own_on_a_cluster),
+        WORLD_TEST(not_ready_taint_keeps_pods_away),
         WORLD_TEST(one_look_for_many_changes),
         WORLD_TEST(a_replaced_member_finds_its_room),
         WORLD_TEST(room_comes_back_when_pods_end_or_go),

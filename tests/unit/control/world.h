@@ -65,15 +65,21 @@ static inline int world_tear_down(void **state)
     return 0;
 }
 
-static inline void world_start(struct world *w, unsigned parts)
+static inline void world_start_on(struct world *w, unsigned parts, bool cluster)
 {
     w->control = control_new(&(struct control_options){.transport = &w->api.transport,
                                                        .clock = &w->clock.clock,
                                                        .parts = parts,
-                                                       .shared_network = true},
+                                                       .shared_network = !cluster,
+                                                       .beside_default = cluster},
                              NULL);
     assert_non_null(w->control);
     fake_clock_settle(&w->clock);
+}
+
+static inline void world_start(struct world *w, unsigned parts)
+{
+    world_start_on(w, parts, false);
 }
 
 /* Kills the controllers between two turns and starts them anew. */

@@ -515,6 +515,27 @@ static void conditions_of_others_are_kept(void **state)
     cluster_release(&c);
 }
 
+/* kube-apiserver answers with lastProbeTime: null beside what was written. */
+static void members_of_the_server_are_no_change(void **state)
+{
+    struct cluster c;
+    struct json *pod, *condition;
+    struct plan plan;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 1, 1, 0);
+    add_pod(&c, "", "x", 9, 1, "{'cpu':'2'}");
+    settle(&c);
+    pod = cluster_edit(&c, PODS, "x");
+    condition = json_first_mut(json_get_mut(json_get_mut(pod, "status"), "conditions"));
+    assert_string_equal(json_get_string(condition, "type", ""), "PodScheduled");
+    json_set(&c.arena, condition, "lastProbeTime", json_new_null(&c.arena));
+    look(&c, &plan);
+    assert_true(plan_is_empty(&plan));
+    cluster_release(&c);
+}
+
 static void events_are_told_once(void **state)
 {
     struct cluster c;
@@ -1379,6 +1400,7 @@ int main(void)
         cmocka_unit_test(who_holds_most_is_named),
         cmocka_unit_test(overcommit_can_still_be_too_little),
         cmocka_unit_test(conditions_of_others_are_kept),
+        cmocka_unit_test(members_of_the_server_are_no_change),
         cmocka_unit_test(events_are_told_once),
         cmocka_unit_test(without_memory_nothing_is_decided),
     };

@@ -16,7 +16,8 @@
 #include "base/buf.h"
 #include "net/curl_library.h"
 
-#define CONNECTIONS_LIMIT 16
+#define CONNECTIONS_LIMIT 64
+#define CALLS_AT_ONCE 32 /* of the client */
 
 /* --- the server: answers by path --- */
 
@@ -289,6 +290,45 @@ static void connection_is_kept(void **state)
     assert_int_equal(f->server.accepted, 1);
 }
 
+static void burst_waits_for_few_connections_that_are_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome o[200] = {0};
+
+    for (int round = 0; round < 2; round++) {
+        memset(o, 0, sizeof(o));
+        for (size_t i = 0; i < ELEMS(o); i++)
+            start(&o[i], f, "POST", "/plain", "{}", false);
+        for (size_t i = 0; i < ELEMS(o); i++) {
+            wait_end(&o[i]);
+            assert_int_equal(o[i].status, 201);
+        }
+        assert_in_range(f->server.accepted, 1, CALLS_AT_ONCE);
+        assert_int_equal(f->server.hung_up, 0);
+    }
+}
+
+static void stream_and_cancelling_need_not_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome never[CALLS_AT_ONCE] = {0}, dropped = {0}, call = {0}, stream = {0};
+
+    for (size_t i = 0; i < ELEMS(never); i++)
+        start(&never[i], f, "GET", "/never", NULL, false);
+    start(&dropped, f, "GET", "/plain", NULL, false);
+    start(&call, f, "GET", "/plain", NULL, false);
+    start(&stream, f, "GET", "/stream", NULL, true);
+    while (!stream.pieces)
+        loop_run_once(f->loop);
+    assert_int_equal(call.ended, 0);
+    http_exchange_cancel(dropped.exchange);
+    http_exchange_cancel(never[5].exchange);
+    wait_end(&call);
+    assert_int_equal(call.status, 201);
+    assert_int_equal(dropped.ended, 0);
+    http_exchange_cancel(stream.exchange);
+}
+
 static void many_calls_at_once(void **state)
 {
     struct fixture *f = *state;
@@ -518,6 +558,8 @@ int main(void)
         TEST(call_is_sent_and_answered),
         TEST(connection_is_kept),
         TEST(many_calls_at_once),
+        TEST(burst_waits_for_few_connections_that_are_kept),
+        TEST(stream_and_cancelling_need_not_wait),
         TEST(stream_is_given_piece_by_piece),
         TEST(refused_stream_has_a_body),
         TEST(broken_answer_is_no_answer),

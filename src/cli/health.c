@@ -1,0 +1,137 @@
+/* health.c - see health.h. */
+#include "cli/health.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "net/httpd.h"
+
+#define ANSWER_LIMIT_BYTES (64u * 1024u)
+#define PLAIN "text/plain; charset=utf-8"
+
+struct health {
+    struct health_options options;
+    struct httpd *httpd;
+};
+
+static void answer(struct httpd_request *r, int code, const char *type, struct buf *text)
+{
+    struct blob *body = blob_from_buf(text);
+
+    httpd_reply(r, body ? code : 503, type, NULL, 0, body);
+    blob_unref(body);
+}
+
+static int64_t resident_bytes(void)
+{
+    FILE *f = fopen("/proc/self/statm", "re");
+    long long pages = 0;
+
+    if (f) {
+        if (fscanf(f, "%*s %lld", &pages) != 1)
+            pages = 0;
+        (void)fclose(f);
+    }
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage u = {0};
+
+    (void)getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+static void add_metric(struct buf *out, const char *name, const char *type, const char *help,
+                       double value)
+{
+    buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name, help, name, type, name, value);
+}
+
+static void add_metrics(const struct health *h, struct buf *out)
+{
+    add_metric(out, "muster_leader", "gauge", "Whether this process holds its lease.",
+               h->options.leads(h->options.arg));
+    add_metric(out, "muster_ready", "gauge", "Whether it may hold it.",
+               !h->options.trouble(h->options.arg));
+    add_metric(out, "process_cpu_seconds_total", "counter", "CPU time used.", cpu_seconds());
+    add_metric(out, "process_resident_memory_bytes", "gauge", "Memory in use.",
+               (double)resident_bytes());
+}
+
+static void handle(void *arg, struct httpd_request *r)
+{
+    struct health *h = arg;
+    const char *trouble = h->options.trouble(h->options.arg);
+    struct buf text = BUF_INIT(ANSWER_LIMIT_BYTES);
+    int code = 200;
+
+    if (strcmp(r->path, "/metrics") == 0) {
+        add_metrics(h, &text);
+        answer(r, code, "text/plain; version=0.0.4; charset=utf-8", &text);
+    } else {
+        if (strcmp(r->path, "/readyz") == 0 && trouble)
+            code = 503;
+        else if (strcmp(r->path, "/readyz") != 0 && strcmp(r->path, "/healthz") != 0)
+            code = 404;
+        buf_addf(&text, "%s\n",
+                 code == 503   ? trouble
+                 : code == 404 ? "there are /healthz, /readyz and /metrics"
+                               : "ok");
+        answer(r, code, PLAIN, &text);
+    }
+    buf_release(&text);
+}
+
+static int serve(struct health *h, struct err *err)
+{
+    static const char *const names[] = {"localhost", NULL};
+    struct buf key = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES),
+               certificate = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+    int64_t now_s = clock_now_ms(loop_clock(h->options.loop)) / 1000;
+    int rc = authority_make(NULL, now_s, &key, &certificate, err);
+
+    if (rc == 0) {
+        const struct tls_options tls = {.authority = {key.data, certificate.data}, .names = names};
+
+        h->httpd = httpd_new(&(struct httpd_options){.loop = h->options.loop,
+                                                     .address = h->options.address,
+                                                     .tls = &tls,
+                                                     .handle = handle,
+                                                     .arg = h},
+                             err);
+        rc = h->httpd ? 0 : -1;
+    }
+    buf_release(&key);
+    buf_release(&certificate);
+    return rc;
+}
+
+struct health *health_new(const struct health_options *options, struct err *err)
+{
+    struct health *h = calloc(1, sizeof(*h));
+
+    if (!h) {
+        err_set(err, ERR_INTERNAL, "out of memory");
+        return NULL;
+    }
+    h->options = *options;
+    if (serve(h, err) == 0)
+        return h;
+    health_free(h);
+    return NULL;
+}
+
+void health_free(struct health *h)
+{
+    if (!h)
+        return;
+    httpd_free(h->httpd);
+    free(h);
+}
