@@ -105,7 +105,10 @@ $(B)/supervise.stripped: $(B)/supervise
 $(B)/supervisor_image.o: src/cli/supervisor_image.S $(if $(filter 1,$(SAN)),,$(B)/supervise.stripped)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(if $(filter 1,$(SAN)),,-DIMAGE='"$(B)/supervise.stripped"') -c $< -o $@
-$(B)/lib/cli.a: $(B)/supervisor_image.o
+$(B)/manifests_text.o: src/cli/manifests_text.S src/cli/manifests.yaml
+	@mkdir -p $(@D)
+	$(Q)$(CC) -c $< -o $@
+$(B)/lib/cli.a: $(B)/supervisor_image.o $(B)/manifests_text.o
 
 $(B)/muster: $(B)/obj/main.o $(foreach l,$(WITH_CODE),$(call lib,$(l)))
 	$(if $(Q),@echo "  LINK  $@")
@@ -167,7 +170,7 @@ fuzz:
 	@$(MAKE) SAN=1 B=$(B)/asan fuzz-program
 	@$(B)/asan/fuzz/fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
-.PHONY: demo test lint bench
+.PHONY: demo test test-cluster lint bench
 demo:
 	@tools/setup.sh demo
 	@$(MAKE) $(B)/muster
@@ -180,6 +183,13 @@ test:
 	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests sim-program fuzz-program
 	@$(MAKE) -j2 CC=clang B=$(B)/clang all
 	@tests/run.sh
+
+# The controllers on a real Kubernetes control plane, built once from Go modules into $(B)/kube (needs Go).
+test-cluster:
+	@tools/setup.sh test
+	@$(MAKE) -j2 all
+	@nice tests/cluster/build-kube $(B)/kube
+	@CLUSTER=1 tests/run.sh
 
 # Branches of src/core that its unit tests take; fails below 95 %.
 COVERAGE = build/coverage

@@ -10,6 +10,7 @@
 #
 #   B=build              where the builds are: $B and $B/asan
 #   ONLY=e2e/cli         run only programs whose name holds this text
+#   CLUSTER=1            run tests/cluster instead (`make test-cluster`)
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
@@ -120,6 +121,18 @@ fuzz() {
     rc=$?
     result "$name" $((rc == 0)) $((rc != 0)) $((SECONDS - start)) $rc
 }
+
+# Against a real control plane (tests/cluster/build-kube), which takes long to build: only when asked for.
+if [ -n "${CLUSTER:-}" ]; then
+    export MUSTER_BIN=$PWD/$B/muster
+    for script in tests/cluster/*_test.py; do
+        short=${script#tests/}
+        python "${short%.py}" "$script"
+    done
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+    exit
+fi
 
 trains() { case $1 in e2e/torch_*|e2e/tutorial_*) true ;; *) false ;; esac; }
 

@@ -55,6 +55,7 @@ struct field {
         *default_json; /* NULL: none. Applied when the field is absent and its parent is present */
     const char *const *values; /* allowed strings, NULL-terminated; NULL: any */
     int64_t min, max;          /* numbers, and numbers that are elements of a list */
+    unsigned max_items;        /* FIELD_LIST with list_key: at most so many; 0: KEYED_LIST_LIMIT */
     const char *alias; /* an older spelling that is read too: both given and different is refused,
                           name is what is written ("enabled" with alias "enable") */
     const char
@@ -89,6 +90,13 @@ struct column {
     struct json *(*render)(struct arena *a, const struct json *object, int64_t now_ms);
 };
 
+/* What validate() says of changes, for servers that cannot call it: CEL in the CRD. */
+struct kind_rule {
+    const char *at;              /* member of the object the rule is of: "spec" */
+    const char *rule;            /* of self and oldSelf */
+    const char *field, *message; /* field: ".replicaSpecs", below at */
+};
+
 /* Where an installed kind keeps its number of replicas: JSONPaths. */
 struct kind_scale {
     const char *spec_path, *status_path, *selector_path;
@@ -115,6 +123,7 @@ struct kind {
     /* What a table cannot say: checks across fields. old is NULL at creation. Adds causes to err.
      */
     void (*validate)(const struct json *object, const struct json *old, struct err *err);
+    const struct kind_rule *rules; /* ends with {0}; NULL: none */
     /* Defaults a table cannot say. */
     void (*set_defaults)(struct arena *a, struct json *object);
     /* Rewrites older layouts of the kind into the one that is written, in place: of whole objects,

@@ -243,6 +243,7 @@ static const struct field spec_fields[] = {
      .item = FIELD_OBJECT,
      .fields = replica_spec_fields,
      .list_key = "type",
+     .max_items = 2,
      .doc = "The workers, and if need be the launcher.",
      .doc_zh = "worker 与 launcher 副本的定义。"},
     {.name = "mpiConfig",

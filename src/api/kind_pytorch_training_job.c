@@ -9,6 +9,8 @@
 #include "api/pod_fields.h"
 #include "api/pytorch_rules.h"
 
+#define REPLICA_TYPES_LIMIT 16 /* what a rule of every type may cost on a cluster is bounded */
+
 static const char *const rendezvous_backends[] = {"c10d", "etcd", "etcd-v2", NULL};
 
 /* --- spec ----------------------------------------------------------------------------------- */
@@ -161,6 +163,7 @@ static const struct field spec_fields[] = {
      .flags = FIELD_REQUIRED | FIELD_NON_EMPTY,
      .fields = replica_spec_fields,
      .list_key = "type",
+     .max_items = REPLICA_TYPES_LIMIT,
      .doc = "The replicas, by type. Ranks follow their order: the first replica of the first entry "
             "is the master.",
      .doc_zh = "各类型副本的定义。按顺序编号：第一个类型的第一个副本是 master。"},
@@ -188,6 +191,29 @@ static const struct field spec_fields[] = {
 
 static const struct field fields[] = {
     JOB_FIELD_SPEC(spec_fields), JOB_FIELD_STATUS(job_status_fields), {0}};
+
+/* --- what may not change, beside single fields ---------------------------------------------- */
+
+#define IS_TRUE(path) "(has(" path ") && " path ")"
+#define IS_ENABLED(member)                                                                         \
+    "has(self." member                                                                             \
+    ") && (" IS_TRUE("self." member ".enabled") " || " IS_TRUE("self." member ".enable") ")"
+
+static const struct kind_rule rules[] = {
+    {.at = "spec",
+     .rule = "self.replicaSpecs.map(r, r.type) == oldSelf.replicaSpecs.map(r, r.type)",
+     .field = ".replicaSpecs",
+     .message = "types and their order may not change: they give replicas their ranks"},
+    {.at = "spec",
+     .rule = "(" IS_ENABLED("elastic") " && " IS_ENABLED(
+         "torchrunConfig") ") || "
+                           "self.replicaSpecs.all(r, oldSelf.replicaSpecs.all(o, o.type != r.type "
+                           "|| "
+                           "o.replicas == r.replicas))",
+     .field = ".replicaSpecs",
+     .message = "replicas may not change unless spec.elastic.enabled and "
+                "spec.torchrunConfig.enabled are true"},
+    {0}};
 
 /* --- columns -------------------------------------------------------------------------------- */
 
@@ -219,4 +245,5 @@ const struct kind kind_pytorch_training_job = {
     .fields = fields,
     .columns = columns,
     .validate = pytorch_validate,
+    .rules = rules,
     .warn = pytorch_warn};

@@ -12,6 +12,7 @@
 struct styler {
     struct arena *arena;
     enum schema_style style;
+    bool untracked;           /* CRD: in a list whose elements cannot be told apart */
     bool open;                /* V2: say nothing of objects that keep unknown members */
     struct json *definitions; /* V2, V3: where types with a name are defined, once */
 };
@@ -127,6 +128,48 @@ static void add_required(const struct styler *s, struct json *schema, const stru
         json_set(s->arena, schema, "required", required);
 }
 
+static void add_rule(const struct styler *s, struct json *schema, const char *rule,
+                     const char *field, const char *message)
+{
+    struct json *entry = json_append(json_make_array(s->arena, schema, "x-kubernetes-validations"),
+                                     json_new_object(s->arena));
+
+    json_set_string(s->arena, entry, "rule", rule);
+    json_set_string(s->arena, entry, "message", message);
+    json_set_string(s->arena, entry, "fieldPath", field);
+}
+
+static void add_immutable(const struct styler *s, struct json *schema, const struct field *f,
+                          const char *name)
+{
+    const char *same = arena_printf(s->arena, "self.%s == oldSelf.%s", name, name);
+    const char *rule = f->flags & FIELD_REQUIRED
+                           ? same
+                           : arena_printf(
+                                 s->arena,
+                                 "has(self.%s) == has(oldSelf.%s) && (!has(self.%s) || %s)", name,
+                                 name, name, same);
+
+    add_rule(s, schema, rule, arena_printf(s->arena, ".%s", name), "field is immutable");
+}
+
+/* CEL sees nothing of what is kept as it is. */
+static bool is_seen_by_rules(const struct field *f)
+{
+    return f->type != FIELD_ANY && (f->type != FIELD_OBJECT || f->fields);
+}
+
+static void add_immutables(const struct styler *s, struct json *schema, const struct field *fields)
+{
+    for (const struct field *f = fields; f->name; f++) {
+        if (!(f->flags & FIELD_IMMUTABLE) || !is_seen_by_rules(f))
+            continue;
+        add_immutable(s, schema, f, f->name);
+        if (f->alias)
+            add_immutable(s, schema, f, f->alias);
+    }
+}
+
 static void object_schema(const struct styler *s, const struct field *f, struct json *schema,
                           bool defaults)
 {
@@ -144,6 +187,8 @@ static void object_schema(const struct styler *s, const struct field *f, struct 
     properties = json_set(s->arena, schema, "properties", json_new_object(s->arena));
     for (const struct field *m = f->fields; m->name; m++)
         add_property(s, properties, m, defaults && !(f->flags & FIELD_NO_DEFAULTS));
+    if (s->style == SCHEMA_CRD && !s->untracked)
+        add_immutables(s, schema, f->fields);
 }
 
 static bool is_required(const struct field *fields, const char *name)
@@ -167,13 +212,19 @@ static void patch_strategy(const struct styler *s, const struct field *f, struct
 static void list_schema(const struct styler *s, const struct field *f, struct json *schema,
                         bool defaults)
 {
+    bool keyed = f->list_key && is_required(f->fields, f->list_key);
+    struct styler items = *s;
+
+    items.untracked = s->untracked || !keyed;
     json_set_string(s->arena, schema, "type", "array");
-    json_set(s->arena, schema, "items", value_schema(s, f, f->item, defaults));
+    json_set(s->arena, schema, "items", value_schema(&items, f, f->item, defaults));
     if (f->flags & FIELD_NON_EMPTY)
         json_set_int(s->arena, schema, "minItems", 1);
+    if (f->max_items)
+        json_set_int(s->arena, schema, "maxItems", f->max_items);
     if (s->style != SCHEMA_CRD)
         patch_strategy(s, f, schema);
-    else if (f->list_key && is_required(f->fields, f->list_key)) {
+    else if (keyed) {
         json_set_string(s->arena, schema, "x-kubernetes-list-type", "map");
         json_append_string(
             s->arena,
@@ -361,7 +412,13 @@ struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_st
 
 struct json *schema_of_kind(struct arena *a, const struct kind *k)
 {
-    return schema_styled(a, k, SCHEMA_CRD, NULL);
+    const struct styler s = {.arena = a, .style = SCHEMA_CRD};
+    struct json *schema = schema_styled(a, k, SCHEMA_CRD, NULL);
+
+    for (const struct kind_rule *r = k->rules; r && r->at; r++)
+        add_rule(&s, json_get_mut(json_get_mut(schema, "properties"), r->at), r->rule, r->field,
+                 r->message);
+    return schema;
 }
 
 struct json *schema_group_version_kind(struct arena *a, const struct kind *k)

@@ -69,10 +69,10 @@ static void validate_number(const struct field *f, const struct json *v,
 static void validate_unique(const struct field *f, const struct json *list,
                             const struct field_path *at, struct err *err)
 {
-    size_t i = 0;
+    size_t limit = f->max_items ? f->max_items : KEYED_LIST_LIMIT, i = 0;
 
-    if (json_len(list) > KEYED_LIST_LIMIT) {
-        problem_too_many(err, at, list, KEYED_LIST_LIMIT);
+    if (json_len(list) > limit) {
+        problem_too_many(err, at, list, limit);
         return;
     }
     json_each (item, list) {

@@ -22,6 +22,7 @@ const struct command *const commands[] = {
     &command_controller,
     &command_scheduler,
     &command_node,
+    &command_manifests,
     &command_mpi_launch,
     &command_mpi_worker,
     &command_version,

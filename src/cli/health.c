@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "net/httpd.h"
 
 #define ANSWER_LIMIT_BYTES (64u * 1024u)
@@ -122,8 +123,10 @@ struct health *health_new(const struct health_options *options, struct err *err)
         return NULL;
     }
     h->options = *options;
-    if (serve(h, err) == 0)
+    if (serve(h, err) == 0) {
+        log_info("health is told at port %u", httpd_port(h->httpd));
         return h;
+    }
     health_free(h);
     return NULL;
 }

@@ -55,6 +55,28 @@ class WithoutDaemon(unittest.TestCase):
         codes = self.daemon.cli("help", "exit-codes").stdout
         self.assertEqual([line.split()[0] for line in codes.splitlines()], "0 1 2 3 4 5 6 7 124 130".split())
 
+    def test_manifests(self):
+        done = self.daemon.cli("manifests", "--namespace", "training", "--image", "registry.example/muster:1.0")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        documents = done.stdout.split("---\n")[1:]
+        made = [(d.split("\nkind: ")[1].split("\n")[0], d.split("\n  name: ")[1].split("\n")[0],
+                 d.split("\n  namespace: ")[-1].split("\n")[0]) for d in documents]
+        self.assertEqual(len(set(made)), len(made))
+        for wanted in (("CustomResourceDefinition", "pytorchtrainingjobs.batch.tensorstack.dev"),
+                       ("CustomResourceDefinition", "podgroups.scheduler.tensorstack.dev"), ("Namespace", "training"),
+                       ("ServiceAccount", "muster-scheduler"), ("ClusterRole", "muster-controller"),
+                       ("Deployment", "muster-controller"), ("Deployment", "muster-scheduler")):
+            self.assertIn(wanted, [m[:2] for m in made])
+        self.assertNotIn("@", done.stdout)
+        self.assertNotIn("muster-system", done.stdout)
+        self.assertNotIn("ServiceMonitor", done.stdout)
+        self.assertIn("kind: ServiceMonitor\n", self.daemon.cli("manifests", "--service-monitor").stdout)
+        wrong = self.daemon.cli("manifests", "--namespace", "a b")
+        self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
+        self.assertRegex(wrong.stderr, "^error: --namespace a b: a lowercase RFC 1123 label must consist of ")
+        self.check(["manifests", "--image", "a b"], 1,
+                   "error: --image a b: not the name of an image, such as registry.example/muster:1.0\n")
+
     def test_version(self):
         self.assertRegex(self.daemon.cli("version").stdout, r"^muster \d+\.\d+\.\d+\n$")
 

@@ -1,8 +1,12 @@
 #!/usr/bin/python3
 """The API server, the controllers and the node agent as three processes: the same must hold as in one."""
 import contextlib
+import http.client
 import os
+import pathlib
 import shutil
+import ssl
+import subprocess
 import sys
 import tempfile
 
@@ -24,6 +28,35 @@ class ThreeProcesses(KillOneReplica, DaemonTest):
         cls.controller = cls.daemon.spawn("controller", "--kubeconfig", kubeconfig)
         cls.node = cls.daemon.spawn("node", "--kubeconfig", kubeconfig, "--dir", cls.daemon.data)
         cls.daemon.wait_for(harness.NODES, lambda nodes: nodes, "a node to appear")
+
+    def test_scheduler_says_how_it_is(self):
+        """Probes and Prometheus ask over TLS; one that cannot reach its server is alive and not ready."""
+        config = pathlib.Path(self.daemon.folder, "nowhere")
+        config.write_text("kind: Config\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+                          "contexts: [{name: c, context: {cluster: c}}]\n")
+        process = self.daemon.spawn("scheduler", "--kubeconfig", str(config), "--health", "127.0.0.1:0",
+                                    stderr=subprocess.PIPE)
+        lines = iter(process.stderr.readline, b"")
+        port = next(int(line.split()[-1]) for line in lines if b"health is told at port" in line)
+        next(line for line in lines if b"cannot ask the server" in line)
+
+        def ask(path):
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60,
+                                                     context=ssl._create_unverified_context())
+            with contextlib.closing(connection):
+                connection.request("GET", path)
+                answer = connection.getresponse()
+                return answer.status, answer.read().decode()
+
+        self.assertEqual(ask("/healthz"), (200, "ok\n"))
+        status, why = ask("/readyz")
+        self.assertEqual(status, 503)
+        self.assertIn("cannot reach http://127.0.0.1:1: ", why)
+        self.assertIn("\nmuster_leader 0\n", ask("/metrics")[1])
+        self.assertEqual(ask("/other")[0], 404)
+        process.terminate()
+        self.assertEqual(process.wait(60), 0)
+        process.stderr.close()
 
     def test_killed_replica_is_replaced_alone(self):
         self.check_kill_one()

@@ -133,6 +133,62 @@ static void the_crd_is_complete(void **state)
     assert_non_null(at(version, "schema", "openAPIV3Schema", "properties", "spec"));
 }
 
+static const char *rule_of(const struct json *schema, const char *field)
+{
+    json_each (r, json_get(schema, "x-kubernetes-validations"))
+        if (json_string_is(json_get(r, "fieldPath"), field))
+            return json_get_string(r, "rule", "");
+    return "";
+}
+
+/* Elsewhere nobody calls validate(): the definition says what may not change. */
+static void the_crd_says_what_may_not_change(void **state)
+{
+    const struct json *version = json_index(
+        at(schema_crd(&arena, &kind_pytorch_training_job), "spec", "versions"), 0);
+    const struct json *spec = at(version, "schema", "openAPIV3Schema", "properties", "spec");
+    const struct json *replica = at(spec, "properties", "replicaSpecs", "items");
+
+    (void)state;
+    assert_string_equal(rule_of(replica, ".template"), "self.template == oldSelf.template");
+    assert_string_equal(rule_of(replica, ".restartPolicy"),
+                        "has(self.restartPolicy) == has(oldSelf.restartPolicy) && "
+                        "(!has(self.restartPolicy) || self.restartPolicy == "
+                        "oldSelf.restartPolicy)");
+    assert_string_equal(rule_of(spec, ".replicaSpecs"),
+                        "self.replicaSpecs.map(r, r.type) == oldSelf.replicaSpecs.map(r, r.type)");
+    assert_non_null(strstr(rule_of(at(spec, "properties", "elastic"), ".enable"), "self.enable "));
+    assert_json(at(spec, "properties", "replicaSpecs", "maxItems"), "16");
+    assert_null(json_get(
+        at(schema_openapi_v3(&arena, kinds, "batch.tensorstack.dev", "v1beta1"), "components",
+           "schemas", "dev.tensorstack.batch.v1beta1.PyTorchTrainingJob", "properties", "spec"),
+        "x-kubernetes-validations"));
+}
+
+/* A rule about the past is refused where elements cannot be told apart. */
+static void check_rules(const char *where, const struct json *schema, bool tracked)
+{
+    bool keyed = json_string_is(json_get(schema, "x-kubernetes-list-type"), "map");
+
+    if (json_get(schema, "x-kubernetes-validations") && !tracked)
+        fail_msg("%s: a rule in a list without keys", where);
+    json_each (p, json_get(schema, "properties"))
+        check_rules(p->key, p, tracked);
+    if (json_get(schema, "items"))
+        check_rules(where, json_get(schema, "items"), tracked && keyed);
+    if (json_is(json_get(schema, "additionalProperties"), JSON_OBJECT))
+        check_rules(where, json_get(schema, "additionalProperties"), tracked);
+}
+
+static void rules_are_where_a_cluster_takes_them(void **state)
+{
+    (void)state;
+    for (const struct kind *const *k = kinds; *k; k++)
+        if ((*k)->custom)
+            check_rules((*k)->name, schema_of_kind(&arena, *k), true);
+    assert_false(arena_failed(&arena));
+}
+
 static void v3_documents_tell_kubectl_that_the_server_validates(void **state)
 {
     const struct json *doc = schema_openapi_v3(&arena, kinds, "batch.tensorstack.dev", "v1beta1");
@@ -289,6 +345,8 @@ int main(void)
         cmocka_unit_test_setup(nothing_in_a_template_is_defaulted, reset),
         cmocka_unit_test_setup(every_schema_is_structural, reset),
         cmocka_unit_test_setup(the_crd_is_complete, reset),
+        cmocka_unit_test_setup(the_crd_says_what_may_not_change, reset),
+        cmocka_unit_test_setup(rules_are_where_a_cluster_takes_them, reset),
         cmocka_unit_test_setup(v3_documents_tell_kubectl_that_the_server_validates, reset),
         cmocka_unit_test_setup(v2_is_the_protobuf_kubectl_reads, reset),
         cmocka_unit_test_setup(a_document_that_does_not_fit_fails, reset),

@@ -1,0 +1,173 @@
+/*
+ * cmd_manifests.c - `muster manifests`: what a Kubernetes cluster needs to run our jobs. The
+ * definitions of the kinds are made from their tables; the rest is manifests.yaml.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "api/schema.h"
+#include "api/yaml.h"
+#include "cli/command.h"
+#include "cli/common_options.h"
+#include "cli/output.h"
+#include "cli/version.h"
+
+#define TEXT_LIMIT_BYTES (16u * 1024u * 1024u)
+#define DEFAULT_IMAGE "muster:" MUSTER_VERSION
+#define BETWEEN_DOCUMENTS "\n---\n"
+
+extern const char manifests_text[];
+
+struct manifests_options {
+    const char *ns, *image;
+    bool service_monitor;
+};
+
+static const struct option_spec options[] = {
+    OPTION_OF_TEXT(struct manifests_options, ns, "namespace", "NAME",
+                   "where the programs run (default: " SYSTEM_NAMESPACE ")"),
+    OPTION_OF_TEXT(struct manifests_options, image, "image", "IMAGE",
+                   "with muster as its entrypoint (default: " DEFAULT_IMAGE ")"),
+    OPTION_OF_FLAG(struct manifests_options, service_monitor, "service-monitor",
+                   "also a ServiceMonitor, for a cluster with the Prometheus operator"),
+    {0},
+};
+
+struct name {
+    const char *name, *value;
+};
+
+static const struct program {
+    const char *name, *options;
+} programs[] = {{"controller", "--no-scheduler, "}, {"scheduler", ""}};
+
+/* --- the definitions --- */
+
+static void add_definitions(struct cli *cli, struct buf *out)
+{
+    for (const struct kind *const *k = kinds; *k; k++) {
+        struct json *crd = (*k)->custom ? schema_crd(&cli->arena, *k) : NULL;
+
+        if (!crd)
+            continue;
+        json_set_string(&cli->arena,
+                        json_make_object(&cli->arena, json_get_mut(crd, "metadata"), "labels"),
+                        "app.kubernetes.io/part-of", "muster");
+        buf_adds(out, "---\n");
+        yaml_write(out, crd);
+    }
+}
+
+/* --- the rest --- */
+
+static void add_names(struct buf *out, const char *text, size_t len, const struct name *names)
+{
+    while (len > 0) {
+        const struct name *n = names;
+
+        while (n->name && strncmp(text, n->name, strlen(n->name)) != 0)
+            n++;
+        if (n->name) {
+            buf_adds(out, n->value);
+            text += strlen(n->name);
+            len -= strlen(n->name);
+        } else {
+            buf_add(out, text++, 1);
+            len--;
+        }
+    }
+}
+
+static bool is_wanted(const struct manifests_options *o, const char *document, size_t len)
+{
+    static const char only_with[] = "# --service-monitor\n";
+
+    if (strncmp(document, only_with, strlen(only_with)) == 0)
+        return o->service_monitor;
+    return memmem(document, len, "\nkind:", 6);
+}
+
+static void add_document(const struct manifests_options *o, struct buf *out, const char *document,
+                         size_t len)
+{
+    bool each = memmem(document, len, "@PROGRAM@", 9);
+
+    for (size_t i = 0; i < (each ? ELEMS(programs) : 1); i++) {
+        const struct name names[] = {{"@NAMESPACE@", o->ns},
+                                     {"@IMAGE@", o->image},
+                                     {"@PROGRAM@", programs[i].name},
+                                     {"@OPTIONS@", programs[i].options},
+                                     {0}};
+
+        buf_adds(out, "---\n");
+        add_names(out, document, len, names);
+        if (out->len && out->data[out->len - 1] != '\n')
+            buf_adds(out, "\n");
+    }
+}
+
+static void add_rest(const struct manifests_options *o, struct buf *out)
+{
+    for (const char *at = manifests_text; at;) {
+        const char *end = strstr(at, BETWEEN_DOCUMENTS);
+        size_t len = end ? (size_t)(end - at) : strlen(at);
+
+        if (is_wanted(o, at, len))
+            add_document(o, out, at, len);
+        at = end ? end + strlen(BETWEEN_DOCUMENTS) : NULL;
+    }
+}
+
+/* --- the command --- */
+
+static int check(const struct manifests_options *o, struct err *err)
+{
+    const char *problem = dns_label_problem(o->ns);
+
+    if (problem)
+        return err_set(err, ERR_INVALID, "--namespace %s: %s", o->ns, problem);
+    for (const char *c = o->image; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-/:@", *c))
+            return err_set(err, ERR_INVALID,
+                           "--image %s: not the name of an image, such as "
+                           "registry.example/muster:1.0",
+                           o->image);
+    return *o->image ? 0 : err_set(err, ERR_INVALID, "--image wants the name of an image");
+}
+
+static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
+{
+    const struct manifests_options *o = values;
+    struct buf out = BUF_INIT(TEXT_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+
+    (void)args;
+    if (check(o, &err))
+        return command_fail(cli, &err);
+    add_definitions(cli, &out);
+    add_rest(o, &out);
+    if (out.failed || arena_failed(&cli->arena))
+        err_set(&err, ERR_INTERNAL, "out of memory");
+    else
+        output_text(&out);
+    buf_release(&out);
+    return err_is_set(&err) ? command_fail(cli, &err) : EXIT_OK;
+}
+
+const struct command command_manifests = {
+    .name = "manifests",
+    .args = "",
+    .summary = "Print what a Kubernetes cluster needs to run the same jobs",
+    .help = "  muster manifests --image registry.example/muster:1.0 | kubectl apply --server-side "
+            "-f -\n\n"
+            "Definitions of the kinds, and controller and scheduler with the rights they need. "
+            "Applied\n"
+            "again it upgrades; `kubectl delete -f` of the same text removes it, and with the "
+            "definitions\n"
+            "every job.\n",
+    .options = options,
+    .options_size = sizeof(struct manifests_options),
+    .defaults = &(const struct manifests_options){.ns = SYSTEM_NAMESPACE, .image = DEFAULT_IMAGE},
+    .run = run,
+};

@@ -1,0 +1,241 @@
+"""A real Kubernetes control plane on loopback: etcd, kube-apiserver with RBAC and an audit log, and, where they were
+built, kube-controller-manager. Made by tests/cluster/build-kube into build/kube."""
+import base64
+import collections
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KUBE = pathlib.Path(os.environ.get("MUSTER_KUBE", ROOT / "build/kube"))
+MUSTER = os.environ.get("MUSTER_BIN", str(ROOT / "build/muster"))
+KUBECTLS = [ROOT / "build/kubectl-1.20/usr/bin/kubectl", ROOT / "build/kubectl-1.32/usr/bin/kubectl"]
+PATIENCE_S = 300  # of a busy machine; nothing waits so long that comes at all
+ADMIN = "owner-of-this-cluster"
+
+AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
+                "rules": [{"level": "Metadata"}]}
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Refused(Exception):
+    def __init__(self, status, body):
+        super().__init__("%d: %s" % (status, body.get("message", body) if isinstance(body, dict) else body))
+        self.status, self.body = status, body
+
+
+class Client:
+    """One kept-alive connection with one identity."""
+
+    def __init__(self, port, token):
+        self.port, self.token = port, token
+        self.connection = None
+
+    def send(self, method, path, body=None, content_type="application/json"):
+        if not self.connection:
+            self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE_S,
+                                                          context=ssl._create_unverified_context())
+        headers = {"Authorization": "Bearer " + self.token, "Content-Type": content_type, "Accept": "application/json"}
+        try:
+            self.connection.request(method, path, None if body is None else json.dumps(body), headers)
+            return self.connection.getresponse()
+        except (OSError, http.client.HTTPException):
+            self.connection.close()
+            self.connection = None
+            raise
+
+    def call(self, method, path, body=None, content_type="application/json"):
+        answer = self.send(method, path, body, content_type)
+        text = answer.read()
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text.decode()
+        if answer.status >= 300:
+            raise Refused(answer.status, value)
+        return value
+
+    def get(self, path):
+        return self.call("GET", path)
+
+    def create(self, path, body):
+        return self.call("POST", path, body)
+
+    def patch(self, path, body):
+        return self.call("PATCH", path, body, "application/merge-patch+json")
+
+    def delete(self, path):
+        return self.call("DELETE", path)
+
+    def wait(self, path, done, what):
+        """Follows a collection, or with a field selector one object, until done(objects by name) gives something."""
+        end = time.monotonic() + PATIENCE_S
+        query = "&" if "?" in path else "?"
+        while time.monotonic() < end:
+            listed = self.get(path)
+            objects = {o["metadata"]["name"]: o for o in listed.get("items") or []}
+            found = done(objects)
+            if found:
+                return found
+            watch = Client(self.port, self.token)
+            answer = watch.send("GET", "%s%swatch=1&timeoutSeconds=30&resourceVersion=%s" % (
+                path, query, listed["metadata"]["resourceVersion"]))
+            for line in answer:
+                event = json.loads(line)
+                name = event["object"].get("metadata", {}).get("name")
+                if event["type"] == "DELETED":
+                    objects.pop(name, None)
+                elif event["type"] in ("ADDED", "MODIFIED"):
+                    objects[name] = event["object"]
+                else:
+                    break
+                found = done(objects)
+                if found:
+                    watch.connection.close()
+                    return found
+        raise AssertionError("waited in vain for %s; there is %s" % (what, json.dumps(objects)[:4000]))
+
+
+class ControlPlane:
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-cluster-"))
+        self.port = free_port()
+        self.processes = []
+        self.admin = Client(self.port, ADMIN)
+
+    # --- life ---
+
+    def spawn(self, name, *command, env=None):
+        log = open(self.folder / (name + ".log"), "ab")
+        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env)
+        log.close()
+        process.log = self.folder / (name + ".log")
+        self.processes.append(process)
+        return process
+
+    def start(self):
+        folder, etcd_port = self.folder, free_port()
+        subprocess.run(["openssl", "genrsa", "-out", folder / "sa.key", "2048"], check=True, capture_output=True)
+        subprocess.run(["openssl", "rsa", "-in", folder / "sa.key", "-pubout", "-out", folder / "sa.pub"], check=True,
+                       capture_output=True)
+        (folder / "tokens.csv").write_text("%s,admin,1,system:masters\n" % ADMIN)
+        (folder / "audit.yaml").write_text(json.dumps(AUDIT_POLICY))
+        etcd = "http://127.0.0.1:%d" % etcd_port
+        self.etcd = self.spawn("etcd", KUBE / "etcd", "--data-dir", folder / "etcd", "--listen-client-urls", etcd,
+                               "--advertise-client-urls", etcd, "--listen-peer-urls", "http://127.0.0.1:%d" % free_port(),
+                               "--unsafe-no-fsync")
+        self.server = self.spawn(
+            "kube-apiserver", KUBE / "kube-apiserver", "--etcd-servers=" + etcd, "--cert-dir=%s" % (folder / "certs"),
+            "--secure-port=%d" % self.port, "--bind-address=127.0.0.1", "--service-cluster-ip-range=10.0.0.0/16",
+            "--service-account-issuer=https://127.0.0.1:%d/" % self.port,
+            "--service-account-key-file=%s" % (folder / "sa.pub"),
+            "--service-account-signing-key-file=%s" % (folder / "sa.key"), "--authorization-mode=RBAC",
+            "--token-auth-file=%s" % (folder / "tokens.csv"), "--disable-admission-plugins=ServiceAccount",
+            "--endpoint-reconciler-type=none", "--audit-policy-file=%s" % (folder / "audit.yaml"),
+            "--audit-log-path=%s" % (folder / "audit.log"))
+        self.wait_ready()
+        self.config = self.kubeconfig("admin", ADMIN)
+        manager = KUBE / "kube-controller-manager"
+        if manager.exists():
+            self.spawn("kube-controller-manager", manager, "--kubeconfig=%s" % self.config, "--leader-elect=false",
+                       "--controllers=garbage-collector-controller,namespace-controller", "--secure-port=0")
+        return self
+
+    def wait_ready(self):
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            assert self.server.poll() is None, self.server.log.read_text()[-2000:]
+            try:
+                if self.admin.get("/readyz") == "ok":
+                    return
+            except (OSError, http.client.HTTPException, Refused):
+                pass
+            assert time.monotonic() < end, "kube-apiserver is not ready: " + self.server.log.read_text()[-2000:]
+            time.sleep(0.2)  # nobody tells of this
+
+    def stop(self):
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in reversed(self.processes):
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        shutil.rmtree(self.folder, True)
+
+    # --- who asks ---
+
+    def kubeconfig(self, name, token=None, token_file=None):
+        certificate = (self.folder / "certs/apiserver.crt").read_bytes()
+        user = {"token": token} if token else {"tokenFile": str(token_file)}
+        config = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                  "clusters": [{"name": "c", "cluster": {
+                      "server": "https://127.0.0.1:%d" % self.port,
+                      "certificate-authority-data": base64.b64encode(certificate).decode()}}],
+                  "users": [{"name": "u", "user": user}],
+                  "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}
+        path = self.folder / (name + ".kubeconfig")
+        path.write_text(json.dumps(config))
+        return path
+
+    def account_token(self, namespace, account):
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+        answer = self.admin.create("/api/v1/namespaces/%s/serviceaccounts/%s/token" % (namespace, account), request)
+        return answer["status"]["token"]
+
+    def muster(self, *arguments, account=None, namespace="muster-system", name=None):
+        """A program of ours with the rights that `muster manifests` gives its ServiceAccount."""
+        name = name or arguments[0]
+        config = self.kubeconfig(name, self.account_token(namespace, account or "muster-" + arguments[0]))
+        return self.spawn("muster-" + name, MUSTER, *arguments, "--kubeconfig", str(config))
+
+    def kubectl(self, *arguments, program=None, text=None, check=True):
+        environment = dict(os.environ, HOME=str(self.folder), KUBECONFIG=str(self.config))
+        done = subprocess.run([str(program or KUBECTLS[-1]), *arguments], input=text, env=environment, text=True,
+                              capture_output=True)
+        if check:
+            assert done.returncode == 0, "kubectl %s: %s" % (" ".join(arguments), done.stderr)
+        return done
+
+    def install(self, *options):
+        """Applies what `muster manifests` prints."""
+        text = subprocess.run([MUSTER, "manifests", *options], check=True, capture_output=True, text=True).stdout
+        return self.kubectl("apply", "--server-side", "-f", "-", text=text)
+
+    def add_node(self, name, cpus="64", memory="256Gi", taints=()):
+        self.admin.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+                                            "spec": {"taints": list(taints)}})
+        self.admin.patch("/api/v1/nodes/%s/status" % name, {"status": {
+            "capacity": {"cpu": cpus, "memory": memory, "pods": "10000"},
+            "allocatable": {"cpu": cpus, "memory": memory, "pods": "10000"},
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
+
+    # --- what was asked ---
+
+    def requests(self, user):
+        """How often each verb of each resource was asked by a service account: {(verb, resource, code class): count}."""
+        counts = collections.Counter()
+        with open(self.folder / "audit.log") as log:
+            for line in log:
+                event = json.loads(line)
+                if not event["user"]["username"].endswith(":" + user):
+                    continue
+                what = event.get("objectRef", {})
+                resource = "/".join(x for x in (what.get("resource"), what.get("subresource")) if x)
+                counts[event["verb"], resource or urllib.parse.urlparse(event["requestURI"]).path,
+                       event["responseStatus"]["code"]] += 1
+        return counts
