@@ -169,6 +169,11 @@ static void on_trouble(void *arg, const struct err *err)
     log_warn("node agent: %s", err->text);
 }
 
+const char *agent_node_name(const struct agent *a)
+{
+    return a->node_name;
+}
+
 bool agent_knows_pods(const struct agent *a)
 {
     return cache_is_synced(a->pods);
@@ -333,11 +338,8 @@ static int start_samples(struct agent *a, struct err *err)
 
 static int start_clients(struct agent *a, struct err *err)
 {
-    struct node_options node = {.transport = a->transport,
-                                .clock = a->clock,
-                                .name = a->node_name,
-                                .pod_root = a->pod_root,
-                                .machine = &a->machine};
+    struct node_options node = {
+        .transport = a->transport, .clock = a->clock, .name = a->node_name, .machine = &a->machine};
     struct cache_options pods = {.transport = a->transport,
                                  .clock = a->clock,
                                  .kind = &kind_pod,

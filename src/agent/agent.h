@@ -34,6 +34,9 @@ struct agent *agent_new(const struct agent_options *options, struct err *err) mu
 /* Before the transport; not from inside one of its calls. Pods go on running. */
 void agent_free(struct agent *a);
 
+/* As its Node is called. */
+const char *agent_node_name(const struct agent *a);
+
 /* Whether a pod is bound to this machine. It is not known before the first list of them. */
 bool agent_knows_pods(const struct agent *a);
 bool agent_has_pod(const struct agent *a, const char *ns, const char *name, const char *uid);

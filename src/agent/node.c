@@ -60,7 +60,6 @@ static struct json *make_object(struct arena *a, const struct node_options *o)
                          o->machine->gpu_memory_mib);
     }
     annotations = json_make_object(a, meta, "annotations");
-    json_set_string(a, annotations, ANNOTATION_POD_ROOT, o->pod_root);
     if (o->machine->gpus > 0)
         json_set_string(a, annotations, ANNOTATION_GPUS, gpu_set_text(a, o->machine->gpu_set));
     if (o->machine->links.len > 0)

@@ -13,7 +13,6 @@ struct node_options {
     struct transport *transport;
     struct clock *clock;
     const char *name;
-    const char *pod_root;
     const struct machine *machine;
 };
 

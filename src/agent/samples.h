@@ -1,7 +1,7 @@
 /*
  * samples.h - measures every pod and the machine every two seconds and keeps the figures
- * (runtime/usage_file.h): in each pod's folder, and the machine's in <pod_root>.samples. The API
- * server reads them there. All of the work is done on a pool thread.
+ * (runtime/usage_file.h): in each pod's folder, and the machine's in <pod_root>.samples. The
+ * door (door/samples.c) reads them there. All of the work is done on a pool thread.
  */
 #ifndef MUSTER_AGENT_SAMPLES_H
 #define MUSTER_AGENT_SAMPLES_H

@@ -14,9 +14,6 @@
 /* On a pod, by its job: how many of its pods run together, for who has to share the machine among
  * them before all are bound. */
 #define ANNOTATION_MIN_MEMBER "scheduler.tensorstack.dev/min-member"
-/* On a Node: the folder that holds one folder per pod UID; the API server on this machine reads
- * logs there. */
-#define ANNOTATION_POD_ROOT "muster.dev/pod-root"
 /* On a pod, by the scheduler: indexes of the GPUs it may use, "0,1". On a Node: those that pods may
  * use. */
 #define ANNOTATION_GPUS "muster.dev/gpus"

@@ -22,6 +22,7 @@
 #include "console/web.h"
 #include "control/control.h"
 #include "core/tensorboard.h"
+#include "door/door.h"
 #include "runtime/podfolder.h"
 #include "server/local.h"
 #include "server/server.h"
@@ -176,6 +177,17 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     return d->agent ? 0 : -EIO;
 }
 
+/* Without an agent of our own: that of a `muster node` with the same data folder. */
+static int open_door(struct daemon *d, const struct daemon_options *o, struct err *err)
+{
+    d->node = door_new(d->loop, o->home->pods_path, d->agent ? agent_node_name(d->agent) : NULL,
+                       err);
+    if (!d->node)
+        return -ENOMEM;
+    server_set_node(d->server, d->node);
+    return 0;
+}
+
 static int start_console(struct daemon *d, const struct daemon_options *o, struct err *err)
 {
     d->console_transport = server_local_transport(d->server, &caller_component);
@@ -193,7 +205,7 @@ static int start_console(struct daemon *d, const struct daemon_options *o, struc
                                                        .hash = web_hash(),
                                                        .signed_out = live_sign_out,
                                                        .live = d->live});
-    d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport, o->home->pods_path);
+    d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport, d->node);
     if (!d->tensorboards || server_mount_app(d->server, TENSORBOARD_PATH_PREFIX,
                                              tensorboard_proxy_handle, d->tensorboards) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
@@ -215,6 +227,8 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
         r = start_server(d, a, options, err);
     if (r == 0 && !options->only_api)
         r = start_clients(d, options, err);
+    if (r == 0)
+        r = open_door(d, options, err);
     if (r == 0 && !options->only_api)
         r = start_console(d, options, err);
     if (r)
@@ -242,6 +256,7 @@ void daemon_stop(struct daemon *d)
     transport_free(d->control_transport);
     if (d->server)
         server_free(d->server);
+    door_free(d->node);
     if (d->store)
         store_close(d->store);
     daemon_unwatch_signals(d->signals);

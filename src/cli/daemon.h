@@ -17,6 +17,7 @@ struct progress;
 struct tensorboard_proxy;
 struct server;
 struct store;
+struct node;
 
 struct daemon_options {
     const struct home *home;
@@ -35,6 +36,7 @@ struct daemon {
     struct transport *control_transport, *agent_transport, *console_transport;
     struct control *control;
     struct agent *agent;
+    struct node *node;
     struct curves *curves;
     struct progress *progress;
     struct tensorboard_proxy *tensorboards;

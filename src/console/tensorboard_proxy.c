@@ -3,7 +3,7 @@
  *
  * A request goes through the TensorBoard (it must exist, and the caller must be allowed to get it)
  * and its pod to a connection of its own: on this machine to a port that a process of that very pod
- * listens on (runtime/pod_dial.h), on a cluster to the pod's address. Nothing
+ * listens on (port/node.h), on a cluster to the pod's address. Nothing
  * of the request is passed on as it came: the line and a few named fields are written anew, and of
  * the answer a few named fields are kept. The body is pulled by the client; what it does not take
  * is not read.
@@ -32,7 +32,6 @@
 #include "console/tensorboard_pages.h"
 #include "core/tensorboard.h"
 #include "net/place.h"
-#include "runtime/pod_dial.h"
 
 #define HEAD_LIMIT_BYTES (64u * 1024u)
 #define READ_BYTES (16u * 1024u)
@@ -75,7 +74,7 @@ struct exchange {
 struct tensorboard_proxy {
     struct loop *loop;
     struct transport *transport;
-    const char *pod_root; /* of this machine's pods; NULL: they are on a cluster */
+    struct node *node; /* that has the pods; NULL: they are on a cluster */
     struct exchange *exchanges;
     size_t exchanges_len;
     char touched[64]; /* UID of the one that was touched last */
@@ -86,7 +85,8 @@ struct tensorboard_proxy {
 
 static void hang_up(struct exchange *x)
 {
-    pod_dial_cancel(x->dial);
+    if (x->dial)
+        x->proxy->node->ops->cancel_dial(x->proxy->node, x->dial);
     x->dial = NULL;
     loop_fd_stop(x->watch);
     x->watch = NULL;
@@ -449,9 +449,12 @@ static void on_dialled(void *arg, int fd)
     }
 }
 
-static void dial_pod(struct exchange *x, const char *uid)
+static void dial_pod(struct exchange *x, const struct json *pod)
 {
-    x->dial = pod_dial_start(x->proxy->loop, x->proxy->pod_root, uid, x->port, on_dialled, x);
+    const struct node_pod which = {object_namespace(pod), object_name(pod), object_uid(pod)};
+    struct node *node = x->proxy->node;
+
+    x->dial = node->ops->dial(node, &which, x->port, on_dialled, x);
     if (!x->dial)
         fail_with_state(x, 503, "There is no memory for another connection.");
 }
@@ -499,8 +502,8 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
         return;
     }
     x->port = (unsigned)json_get_int(port, "containerPort", 0);
-    if (x->proxy->pod_root)
-        dial_pod(x, object_uid(pod));
+    if (x->proxy->node)
+        dial_pod(x, pod);
     else
         connect_to(x, json_string(json_at(pod, "status", "podIP"), ""));
 }
@@ -688,7 +691,7 @@ void tensorboard_proxy_handle(void *arg, const struct mount_request *m)
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transport *t,
-                                                const char *pod_root)
+                                                struct node *node)
 {
     struct tensorboard_proxy *p = calloc(1, sizeof(*p));
 
@@ -696,7 +699,7 @@ struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transp
         return NULL;
     p->loop = loop;
     p->transport = t;
-    p->pod_root = pod_root;
+    p->node = node;
     return p;
 }
 

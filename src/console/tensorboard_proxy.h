@@ -7,16 +7,17 @@
 
 #include "loop/loop.h"
 #include "net/mount.h"
+#include "port/node.h"
 #include "port/transport.h"
 
 #define TENSORBOARD_EXCHANGES_LIMIT 256u /* at a time */
 
 struct tensorboard_proxy;
 
-/* pod_root: where this machine's pods are, which listen on its loopback (core/job.h); it must
- * outlive the proxy. NULL: pods of a cluster, at their own addresses. */
+/* node: of this machine, on whose loopback its pods listen (core/job.h); it must outlive the proxy.
+ * NULL: pods of a cluster, at their own addresses. */
 struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transport *t,
-                                                const char *pod_root) must_check;
+                                                struct node *node) must_check;
 /* Before the transport and before the server; requests under way are answered or cut off. */
 void tensorboard_proxy_free(struct tensorboard_proxy *p);
 /* A mount_fn; arg is the struct tensorboard_proxy. */

@@ -11,6 +11,7 @@
 
 #include "loop/loop.h"
 #include "net/spdy.h"
+#include "port/mux_kind.h"
 
 #define MUX_READ_BYTES (64u * 1024u)  /* taken from the socket at a time */
 #define MUX_ROOM_BYTES (256u * 1024u) /* waiting to be sent: more is not asked for */
@@ -19,13 +20,6 @@
 #define MUX_TEXT_LIMIT_BYTES (64u * 1024u) /* a message that comes */
 #define MUX_TEXT_OUTPUT_LIMIT_BYTES (16u * 1024u * 1024u) /* as MUX_OUTPUT_LIMIT_BYTES */
 #define MUX_LINGER_MS 5000 /* for the peer to close after we finished */
-
-enum mux_kind {
-    MUX_SPDY,
-    MUX_CHANNELS,    /* WebSocket, [v4|v5].channel.k8s.io: streams are the channels 0 to 4 */
-    MUX_TUNNEL_SPDY, /* the bytes of SPDY, cut into WebSocket messages anyhow */
-    MUX_TEXT,        /* WebSocket, whole messages of text: data is called with one, on stream 0 */
-};
 
 /* Called from the loop only, never from inside a function of this header. Each may free the mux. */
 struct mux_handler {

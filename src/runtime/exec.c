@@ -49,7 +49,7 @@ struct exec_host {
 struct exec {
     struct exec *prev, *next;
     struct exec_host *host;
-    int fd[EXEC_STREAMS];
+    int fd[NODE_STREAMS];
     int terminal; /* the master, once more; -1 */
     int control;
     struct loop_fd *watch;
@@ -212,7 +212,7 @@ static int spawn_helper(struct exec_host *h, const struct inheritance *in)
     return rc != 0 ? -rc : child_new(h, pid);
 }
 
-static int open_plan(const struct exec_request *q, const struct target *t)
+static int open_plan(const struct node_command *q, const struct target *t)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct buf text = BUF_INIT(POD_FILE_LIMIT_BYTES);
@@ -240,7 +240,7 @@ static int open_plan(const struct exec_request *q, const struct target *t)
 
 /* --- streams --------------------------------------------------------------------------- */
 
-static int open_terminal(struct exec *e, const struct exec_request *q, struct inheritance *in)
+static int open_terminal(struct exec *e, const struct node_command *q, struct inheritance *in)
 {
     int rc = 0, slave = -1;
 
@@ -249,11 +249,11 @@ static int open_terminal(struct exec *e, const struct exec_request *q, struct in
         slave = ioctl(e->terminal, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (slave < 0)
         return -errno;
-    for (int i = 0; i < EXEC_STREAMS && rc == 0; i++)
+    for (int i = 0; i < NODE_STREAMS && rc == 0; i++)
         rc = inherit(in, i, fcntl(slave, F_DUPFD_CLOEXEC, SPAWN_FD_MIN));
     (void)close(slave);
     /* A copy for each direction: a descriptor can be watched only once. */
-    for (int i = EXEC_STDIN; i <= EXEC_STDOUT && rc == 0; i++)
+    for (int i = NODE_STDIN; i <= NODE_STDOUT && rc == 0; i++)
         if (q->wanted[i]) {
             e->fd[i] = fcntl(e->terminal, F_DUPFD_CLOEXEC, 0);
             rc = e->fd[i] < 0 ? -errno : 0;
@@ -263,7 +263,7 @@ static int open_terminal(struct exec *e, const struct exec_request *q, struct in
 
 static int open_pipe(struct exec *e, int i, struct inheritance *in)
 {
-    int ends[2], ours = i == EXEC_STDIN ? 1 : 0;
+    int ends[2], ours = i == NODE_STDIN ? 1 : 0;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
@@ -275,13 +275,13 @@ static int open_pipe(struct exec *e, int i, struct inheritance *in)
     return inherit(in, i, ends[!ours]);
 }
 
-static int open_streams(struct exec *e, const struct exec_request *q, struct inheritance *in)
+static int open_streams(struct exec *e, const struct node_command *q, struct inheritance *in)
 {
     int rc = 0;
 
     if (q->tty)
         return open_terminal(e, q, in);
-    for (int i = 0; i < EXEC_STREAMS && rc == 0; i++)
+    for (int i = 0; i < NODE_STREAMS && rc == 0; i++)
         rc = q->wanted[i] ? open_pipe(e, i, in)
                           : inherit(in, i, open("/dev/null", O_RDWR | O_CLOEXEC));
     return rc;
@@ -318,7 +318,7 @@ static void on_control(void *arg, unsigned events)
     e->ended(e->arg, &end);
 }
 
-static int start(struct exec *e, const struct exec_request *q, const struct target *t)
+static int start(struct exec *e, const struct node_command *q, const struct target *t)
 {
     struct inheritance in;
     int rc;
@@ -343,7 +343,8 @@ static int start(struct exec *e, const struct exec_request *q, const struct targ
     return rc;
 }
 
-struct exec *exec_start(struct exec_host *h, const struct exec_request *q,
+struct exec *exec_start(struct exec_host *h, const char *pod_root, const char *pod_uid,
+                        const struct node_command *q,
                         void (*ended)(void *arg, const struct exec_end *end), void *arg,
                         struct err *err)
 {
@@ -356,7 +357,7 @@ struct exec *exec_start(struct exec_host *h, const struct exec_request *q,
                       EXEC_LIMIT);
         return NULL;
     }
-    if (find_program(q->pod_root, q->pod_uid, q->container, &t, err) < 0)
+    if (find_program(pod_root, pod_uid, q->container, &t, err) < 0)
         return NULL;
     e = calloc(1, sizeof(*e));
     rc = e ? 0 : -ENOMEM;
@@ -374,7 +375,7 @@ struct exec *exec_start(struct exec_host *h, const struct exec_request *q,
     return NULL;
 }
 
-int exec_fd(const struct exec *e, enum exec_stream stream)
+int exec_fd(const struct exec *e, enum node_stream stream)
 {
     return e->fd[stream];
 }
@@ -382,9 +383,9 @@ int exec_fd(const struct exec *e, enum exec_stream stream)
 /* A terminal has no end but what is typed for it. */
 void exec_close_stdin(struct exec *e)
 {
-    if (e->terminal >= 0 && e->fd[EXEC_STDIN] >= 0 && write(e->terminal, "\x04", 1) < 0)
+    if (e->terminal >= 0 && e->fd[NODE_STDIN] >= 0 && write(e->terminal, "\x04", 1) < 0)
         errno = 0; /* nobody reads it any more */
-    file_close(&e->fd[EXEC_STDIN]);
+    file_close(&e->fd[NODE_STDIN]);
 }
 
 void exec_resize(struct exec *e, unsigned columns, unsigned rows)
@@ -402,7 +403,7 @@ void exec_free(struct exec *e)
     list_remove(&e->host->sessions, e);
     loop_fd_stop(e->watch);
     file_close(&e->control);
-    for (int i = 0; i < EXEC_STREAMS; i++)
+    for (int i = 0; i < NODE_STREAMS; i++)
         file_close(&e->fd[i]);
     file_close(&e->terminal);
     free(e);

@@ -9,19 +9,10 @@
 #ifndef MUSTER_RUNTIME_EXEC_H
 #define MUSTER_RUNTIME_EXEC_H
 
-#include "base/err.h"
 #include "loop/loop.h"
+#include "port/node.h"
 
 #define EXEC_LIMIT 256u /* helpers at a time */
-
-enum exec_stream { EXEC_STDIN, EXEC_STDOUT, EXEC_STDERR, EXEC_STREAMS };
-
-struct exec_request {
-    const char *pod_root, *pod_uid, *container;
-    const char *const *argv; /* NULL-terminated, at least one */
-    bool wanted[EXEC_STREAMS];
-    bool tty; /* one terminal instead of three pipes; there is no stderr then */
-};
 
 struct exec_end {
     int exit_code;       /* as a shell would tell it */
@@ -41,11 +32,12 @@ int exec_check(const char *pod_root, const char *pod_uid, const char *container,
 /* ended is called once, not from inside, unless the session is freed before. Output may still be in
  * the pipes then. */
 struct exec;
-struct exec *exec_start(struct exec_host *h, const struct exec_request *request,
+struct exec *exec_start(struct exec_host *h, const char *pod_root, const char *pod_uid,
+                        const struct node_command *command,
                         void (*ended)(void *arg, const struct exec_end *end), void *arg,
                         struct err *err) must_check;
 /* Our end of a stream, not blocking; -1 when it was not asked for. It stays the session's. */
-int exec_fd(const struct exec *e, enum exec_stream stream);
+int exec_fd(const struct exec *e, enum node_stream stream);
 void exec_close_stdin(struct exec *e);
 void exec_resize(struct exec *e, unsigned columns, unsigned rows);
 /* Ends the command if it still runs. NULL-safe. */

@@ -47,10 +47,10 @@ static bool is_attempt(int dir_fd, const char *uid, int64_t attempt)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
     struct pod_record record;
-    int fd = attempt == KEPT_ANY_ATTEMPT
+    int fd = attempt == NODE_ANY_ATTEMPT
                  ? -1
                  : openat(dir_fd, uid, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    bool is = attempt == KEPT_ANY_ATTEMPT;
+    bool is = attempt == NODE_ANY_ATTEMPT;
 
     if (fd >= 0) {
         is = pod_record_read(fd, &a, &record, NULL) == 0 && record.run.attempt == attempt;

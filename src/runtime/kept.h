@@ -5,12 +5,12 @@
 #ifndef MUSTER_RUNTIME_KEPT_H
 #define MUSTER_RUNTIME_KEPT_H
 
-#include "base/base.h"
+#include "port/node.h"
 
 #define KEPT_UID_SIZE 256u
-#define KEPT_ANY_ATTEMPT (-1)
 
-/* The newest of a name (dir: <root>/<namespace>/<name>), of that attempt, other than not_uid. */
+/* The newest of a name (dir: <root>/<namespace>/<name>), of that attempt or NODE_ANY_ATTEMPT, other
+ * than not_uid. */
 bool kept_find(const char *dir, const char *not_uid, int64_t attempt, char ret[KEPT_UID_SIZE]);
 
 struct kept_limits {

@@ -14,9 +14,11 @@
 #include "runtime/proc.h"
 
 #define WAIT_MS 5000
+#define POD_NAME_SIZE 256 /* longer names there are not */
 
 struct pod_dial {
     char dir[PATH_MAX];
+    char ns[POD_NAME_SIZE], name[POD_NAME_SIZE];
     unsigned port;
     int fd; /* or a negative errno */
     void (*fn)(void *arg, int fd);
@@ -60,8 +62,9 @@ static void work(void *arg)
     struct pod_members m = {.pod = &pod};
 
     d->fd = -ENOENT;
-    if (run && pod_start_from_json(&a, run, &pod, NULL) == 0 &&
-        pod_record_read(dir_fd, &a, &record, NULL) == 0 && !record.final) {
+    if (run && pod_start_from_json(&a, run, &pod, NULL) == 0 && strcmp(pod.ns, d->ns) == 0 &&
+        strcmp(pod.name, d->name) == 0 && pod_record_read(dir_fd, &a, &record, NULL) == 0 &&
+        !record.final) {
         m.has_commands = pod_is_executed(dir_fd);
         find_roots(&m, &record);
         d->fd = pod_port_connect(&m, d->port, WAIT_MS);
@@ -83,7 +86,7 @@ static void done(void *arg)
     free(d);
 }
 
-struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const char *pod_uid,
+struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const struct node_pod *pod,
                                 unsigned port, void (*fn)(void *arg, int fd), void *arg)
 {
     struct pod_dial *d = calloc(1, sizeof(*d));
@@ -91,8 +94,10 @@ struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const char
     if (!d)
         return NULL;
     *d = (struct pod_dial){.port = port, .fn = fn, .arg = arg};
-    if (pod_name_is_safe(pod_uid))
-        (void)snprintf(d->dir, sizeof(d->dir), "%s/%s", pod_root, pod_uid);
+    if (pod_name_is_safe(pod->uid))
+        (void)snprintf(d->dir, sizeof(d->dir), "%s/%s", pod_root, pod->uid);
+    (void)snprintf(d->ns, sizeof(d->ns), "%s", pod->ns);
+    (void)snprintf(d->name, sizeof(d->name), "%s", pod->name);
     if (loop_work(l, work, done, d) == 0)
         return d;
     free(d);

@@ -6,12 +6,12 @@
 #define MUSTER_RUNTIME_POD_DIAL_H
 
 #include "loop/loop.h"
+#include "port/node.h"
 
 struct pod_dial;
 
-/* fn is called once, not from inside: fd is the callee's, not blocking; or a negative errno as of
- * pod_port_connect, and -ENOENT when the pod does not run here. NULL when out of memory. */
-struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const char *pod_uid,
+/* As dial of port/node.h. */
+struct pod_dial *pod_dial_start(struct loop *l, const char *pod_root, const struct node_pod *pod,
                                 unsigned port, void (*fn)(void *arg, int fd), void *arg) must_check;
 /* fn is not called any more. NULL-safe. */
 void pod_dial_cancel(struct pod_dial *d);

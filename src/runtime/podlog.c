@@ -39,7 +39,7 @@ struct joint {
 struct podlog {
     struct stream base;
     struct loop *loop;
-    struct podlog_options options;
+    struct node_log_options options;
     char since[TIME_TEXT_SIZE]; /* stamps compare as text; "": from the start */
     char *container;
     uint32_t run, segment; /* of the file that is open */
@@ -483,7 +483,7 @@ static void podlog_close(struct stream *s)
 static const struct stream_ops podlog_ops = {.read = podlog_read, .close = podlog_close};
 
 static struct podlog *podlog_new(struct loop *l, const char *container,
-                                 const struct podlog_options *options)
+                                 const struct node_log_options *options)
 {
     struct podlog *p = calloc(1, sizeof(*p));
 
@@ -533,7 +533,7 @@ static int open_pod(struct podlog *p, const char *dir, struct err *err)
 }
 
 int podlog_open(struct loop *l, const char *pod_root, const char *pod_uid, const char *container,
-                const struct podlog_options *options, struct stream **ret, struct err *err)
+                const struct node_log_options *options, struct stream **ret, struct err *err)
 {
     struct podlog *p;
     char *dir = NULL;

@@ -1,41 +1,14 @@
-/*
- * usage.h - what a pod or the machine uses, as one sample: rates over the time since the sample
- * before, amounts as they are. What could not be measured is NaN, never 0.
- */
+/* usage.h - measures what pods and the machine use (port/usage.h). */
 #ifndef MUSTER_RUNTIME_USAGE_H
 #define MUSTER_RUNTIME_USAGE_H
 
-#include "port/runtime.h"
-
-enum usage_column {
-    USAGE_CPU,        /* cores */
-    USAGE_MEMORY,     /* bytes: the working set, what cannot be taken back at once */
-    USAGE_RSS,        /* bytes: anonymous memory */
-    USAGE_NET_RX,     /* bytes/s */
-    USAGE_NET_TX,     /* bytes/s */
-    USAGE_DISK_READ,  /* bytes/s */
-    USAGE_DISK_WRITE, /* bytes/s */
-    USAGE_GPU,        /* GPUs: 1.0 is one that is always busy */
-    USAGE_GPU_MEMORY, /* bytes */
-    USAGE_COLUMNS
-};
+#include "port/usage.h"
 
 struct usage_column_info {
     const char *name, *unit;
     bool peak; /* of several samples the highest counts, not the mean */
 };
 extern const struct usage_column_info usage_columns[USAGE_COLUMNS];
-
-struct usage_sample {
-    int64_t time_ms;
-    float v[USAGE_COLUMNS];
-};
-
-/* The newest figures of one container. */
-struct usage_container {
-    char name[64]; /* longer names there are not: DNS labels */
-    float cpu, memory;
-};
 
 void usage_sample_clear(struct usage_sample *s, int64_t time_ms);
 

@@ -27,13 +27,7 @@ void usage_file_close(struct usage_file *f);
 int usage_file_add(struct usage_file *f, const struct usage_sample *s, int64_t window_ms,
                    const struct usage_container *containers, size_t len) must_check;
 
-/* The newest sample and what the containers used then. -ENOENT when there is none. */
-struct usage_latest {
-    struct usage_sample sample;
-    int64_t window_ms; /* its rates are of this long */
-    uint32_t containers_len;
-    struct usage_container containers[POD_CONTAINERS_LIMIT];
-};
+/* -ENOENT when there is none. */
 int usage_file_read_latest(const char *path, struct usage_latest *ret) must_check;
 
 /* What there is from since_ms on, oldest first, the finest there is of each time; with step_ms > 0

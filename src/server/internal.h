@@ -6,6 +6,7 @@
 #include "base/sha256.h"
 #include "net/place.h"
 #include "net/sessions.h"
+#include "port/node.h"
 #include "server/request.h"
 #include "server/server.h"
 
@@ -14,7 +15,6 @@
 struct httpd;
 struct wait;
 struct session;
-struct exec_host;
 
 struct server_mount {
     const char *prefix;
@@ -55,7 +55,7 @@ struct server {
     bool has_token_key;
     struct session *sessions; /* session.c */
     size_t session_count;
-    struct exec_host *exec_host; /* exec.c, made on first use */
+    struct node *node; /* that is reached directly; or NULL */
 
     struct clock_timer *event_timer; /* expiry.c */
     char *event_cursor;
@@ -158,17 +158,11 @@ struct json *request_load(struct server_request *r, const char **ret_key,
 /* The container the query names, or the only one. */
 int pod_choose_container(const struct server_request *r, const struct json *pod, const char **ret,
                          struct err *err) must_check;
-/* Where the pod's node keeps its pods; NULL with err set. */
-const char *pod_root(struct server_request *r, const struct json *pod, struct err *err) must_check;
-
-/* --- logs of one attempt (attempt_log.c) ----------------------------------------------- */
-
-struct podlog_options;
-/* Of an earlier pod of the same name: that attempt, or (KEPT_ANY_ATTEMPT) the newest but uid. */
-int earlier_log(struct server_request *r, const char *uid, const char *container, int64_t attempt,
-                const struct podlog_options *options, struct err *err);
-int attempt_log(struct server_request *r, const char *uid, const struct podlog_options *options,
-                struct err *err) must_check;
+/* The one that is of this Node; NULL: none that is reached from here. */
+struct node *server_node(const struct server *s, const char *name);
+/* The node it is bound to, and how that knows it; NULL with err set. */
+struct node *pod_node(const struct server_request *r, const struct json *pod, struct node_pod *ret,
+                      struct err *err) must_check;
 
 /* --- bodies (body.c) ------------------------------------------------------------------- */
 
@@ -295,9 +289,6 @@ extern const struct kind kind_pod_metrics, kind_node_metrics; /* answered, not s
 /* text: the path behind group and version. */
 int metrics_answer(struct server_request *r, const char *version, char *const *text, size_t count,
                    struct err *err) must_check;
-/* Where the samples are kept; NULL when that is not known here. */
-const char *pod_samples_path(struct server_request *r, const struct json *pod);
-const char *node_samples_path(struct server_request *r, const struct json *node);
 verb_fn verb_samples;
 
 /* --- front (front.c) ------------------------------------------------------------------- */

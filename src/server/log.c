@@ -1,15 +1,13 @@
 /*
- * log.c - GET pods/NAME/log: what the kubelet would serve, read from the folder the pod's node
- * names, which is on this machine.
+ * log.c - GET pods/NAME/log. The node has it (port/node.h); which pod is meant is worked out here.
+ * A replica that is replaced keeps its name, so the name alone may mean a newer pod, or none: logs
+ * outlive their pods, and uid=UID or attempt=NUMBER ask for one of them.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/timefmt.h"
 #include "core/job_view.h"
-#include "runtime/kept.h"
-#include "runtime/podlog.h"
 #include "server/internal.h"
 
 static const struct json *container_status(const struct json *pod, const char *container)
@@ -47,7 +45,7 @@ static bool is_between_runs(const struct json *pod, const char *container)
     return json_at(status, "state", "waiting") && json_at(status, "lastState", "terminated");
 }
 
-static int read_options(struct server_request *r, struct podlog_options *o, struct err *err)
+static int read_options(struct server_request *r, struct node_log_options *o, struct err *err)
 {
     const char *since = query_get(r, "sinceTime");
     int64_t seconds = -1;
@@ -75,49 +73,75 @@ static int64_t attempt_of(const struct json *pod)
 {
     const char *text = object_annotation(pod, ANNOTATION_ATTEMPT);
 
-    return text ? strtoll(text, NULL, 10) : KEPT_ANY_ATTEMPT;
+    return text ? strtoll(text, NULL, 10) : NODE_ANY_ATTEMPT;
 }
 
-int verb_log(struct server_request *r, struct err *err)
+/* Of one that is not the pod of that name, or no more. uid NULL: by its attempt. */
+static int gone_log(struct server_request *r, const struct json *pod, const char *uid,
+                    int64_t attempt, const struct node_log_options *o, struct err *err)
 {
-    struct podlog_options options = {0};
-    const struct store_item *item;
-    struct json *pod;
-    const char *key, *container = NULL, *root, *uid = query_get(r, "uid");
-    struct err *err_if_last = err;
+    const char *container = query_get(r, "container");
+    struct node *node = r->server->node;
+    struct node_pod which = {r->route.ns, r->route.name, uid ? uid : pod ? object_uid(pod) : ""};
     struct stream *stream;
-    int64_t attempt;
-    int rc = read_options(r, &options, err);
+    int rc;
 
-    if (rc < 0)
-        return rc;
-    rc = query_int(r, "attempt", KEPT_ANY_ATTEMPT, &attempt, err);
-    if (rc < 0)
-        return rc;
-    pod = request_load(r, &key, &item, uid || attempt >= 0 ? NULL : err);
-    if (attempt >= 0 && (!pod || attempt_of(pod) != attempt))
-        return earlier_log(r, pod ? object_uid(pod) : "", query_get(r, "container"), attempt,
-                           &options, err);
-    if (uid && (!pod || strcmp(object_uid(pod), uid) != 0))
-        return attempt_log(r, uid, &options, err);
-    if (!pod)
-        return -1;
-    rc = pod_choose_container(r, pod, &container, err);
+    if (!container || !*container)
+        return err_set(err, ERR_BAD_REQUEST, "a container name must be specified with %s",
+                       uid ? "uid" : "attempt");
+    if (!node)
+        return err_set(err, ERR_NOT_FOUND, "pod \"%s\" left no log here", r->route.name);
+    rc = uid ? node->ops->open_log(node, &which, container, o, &stream, err)
+             : node->ops->open_earlier_log(node, &which, attempt, container, o, &stream, err);
+    if (rc == 0)
+        reply_stream(r, "text/plain", stream);
+    return rc;
+}
+
+/* The previous run is of this pod, or else of one before it: not finding it is no error yet. */
+static int pod_log(struct server_request *r, const struct json *pod, struct node_log_options *o,
+                   struct err *err)
+{
+    const char *container;
+    struct node_pod which;
+    struct node *node;
+    struct stream *stream;
+    int rc = pod_choose_container(r, pod, &container, err);
+
     if (rc == 0)
         rc = check_started(r, pod, container, err);
     if (rc < 0)
         return rc;
-    options.previous = options.previous && !is_between_runs(pod, container);
-    if (options
-            .previous) /* of this pod, or else of one before it: not finding it is no error yet */
-        err_if_last = NULL;
-    root = pod_root(r, pod, err_if_last);
-    rc = root ? podlog_open(r->server->loop, root, object_uid(pod), container, &options, &stream,
-                            err_if_last)
-              : -ENOENT;
-    if (rc < 0 && options.previous)
-        return earlier_log(r, object_uid(pod), container, KEPT_ANY_ATTEMPT, &options, err);
+    node = pod_node(r, pod, &which, err);
+    if (!node)
+        return -1;
+    o->previous = o->previous && !is_between_runs(pod, container);
+    rc = node->ops->open_log(node, &which, container, o, &stream, o->previous ? NULL : err);
+    if (rc < 0 && o->previous)
+        rc = node->ops->open_earlier_log(node, &which, NODE_ANY_ATTEMPT, container, o, &stream,
+                                         err);
     if (rc == 0)
         reply_stream(r, "text/plain", stream);
     return rc;
+}
+
+int verb_log(struct server_request *r, struct err *err)
+{
+    struct node_log_options options = {0};
+    const struct store_item *item;
+    const struct json *pod;
+    const char *key, *uid = query_get(r, "uid");
+    int64_t attempt;
+    int rc = read_options(r, &options, err);
+
+    if (rc == 0)
+        rc = query_int(r, "attempt", NODE_ANY_ATTEMPT, &attempt, err);
+    if (rc < 0)
+        return rc;
+    pod = request_load(r, &key, &item, uid || attempt >= 0 ? NULL : err);
+    if (attempt >= 0 && (!pod || attempt_of(pod) != attempt))
+        return gone_log(r, pod, NULL, attempt, &options, err);
+    if (uid && (!pod || strcmp(object_uid(pod), uid) != 0))
+        return gone_log(r, pod, uid, attempt, &options, err);
+    return pod ? pod_log(r, pod, &options, err) : -1;
 }

@@ -115,8 +115,7 @@ static int check_specs(struct server_request *r, const struct json *old, const s
 static int check_annotations(struct server_request *r, const struct json *old,
                              const struct json *next, struct err *err)
 {
-    static const char *const names[] = {ANNOTATION_LOG_DIR, ANNOTATION_CLAIM_PATH,
-                                        ANNOTATION_POD_ROOT};
+    static const char *const names[] = {ANNOTATION_LOG_DIR, ANNOTATION_CLAIM_PATH};
     int rc = 0;
 
     for (size_t i = 0; i < ELEMS(names) && rc == 0; i++) {

@@ -1,7 +1,7 @@
 /*
  * metrics.c - metrics.k8s.io/v1beta1, what `kubectl top` reads: the newest sample of each running
- * pod and of the nodes, from the files the node agent keeps (runtime/usage_file.h). Nothing is
- * stored here; what was not measured yet, or not for a while, is not there.
+ * pod and of the nodes, as the node tells it (port/node.h). Nothing is stored here; what was not
+ * measured yet, or not for a while, is not there.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -9,8 +9,6 @@
 
 #include "api/selector.h"
 #include "base/timefmt.h"
-#include "runtime/podfolder.h"
-#include "runtime/usage_file.h"
 #include "server/internal.h"
 #include "server/list.h"
 #include "server/rbac.h"
@@ -78,11 +76,12 @@ static bool is_running(const struct json *pod, const char *container)
 static struct json *pod_metrics(struct server_request *r, const struct json *pod)
 {
     struct usage_latest latest;
-    const char *path = pod_samples_path(r, pod);
+    struct node_pod which;
+    struct node *node = pod_node(r, pod, &which, NULL);
     struct json *v, *list;
 
-    if (!json_string_is(json_at(pod, "status", "phase"), "Running") || !path ||
-        usage_file_read_latest(path, &latest) != 0 || !is_fresh(r, &latest))
+    if (!json_string_is(json_at(pod, "status", "phase"), "Running") || !node ||
+        node->ops->latest(node, &which, &latest) != 0 || !is_fresh(r, &latest))
         return NULL;
     v = metrics_object(r->arena, &kind_pod_metrics, pod, &latest);
     list = json_make_array(r->arena, v, "containers");
@@ -99,15 +98,15 @@ static struct json *pod_metrics(struct server_request *r, const struct json *pod
     return v;
 }
 
-static struct json *node_metrics(struct server_request *r, const struct json *node)
+static struct json *node_metrics(struct server_request *r, const struct json *object)
 {
     struct usage_latest latest;
-    const char *path = node_samples_path(r, node);
+    struct node *node = server_node(r->server, object_name(object));
     struct json *v;
 
-    if (!path || usage_file_read_latest(path, &latest) != 0 || !is_fresh(r, &latest))
+    if (!node || node->ops->latest(node, NULL, &latest) != 0 || !is_fresh(r, &latest))
         return NULL;
-    v = metrics_object(r->arena, &kind_node_metrics, node, &latest);
+    v = metrics_object(r->arena, &kind_node_metrics, object, &latest);
     add_usage(r->arena, v, latest.sample.v[USAGE_CPU], latest.sample.v[USAGE_MEMORY]);
     return v;
 }

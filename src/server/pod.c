@@ -1,5 +1,5 @@
-/* pod.c - what log, exec, attach and port-forward ask of a pod: which container, and where its node
- * keeps it. */
+/* pod.c - what log, exec, attach and port-forward ask of a pod: which container, and which node has
+ * it. */
 #include <string.h>
 
 #include "server/internal.h"
@@ -57,17 +57,26 @@ int pod_choose_container(const struct server_request *r, const struct json *pod,
     return 0;
 }
 
-const char *pod_root(struct server_request *r, const struct json *pod, struct err *err)
+struct node *server_node(const struct server *s, const char *name)
+{
+    return s->node && s->node->name && strcmp(s->node->name, name) == 0 ? s->node : NULL;
+}
+
+struct node *pod_node(const struct server_request *r, const struct json *pod, struct node_pod *ret,
+                      struct err *err)
 {
     const char *name = json_string(json_at(pod, "spec", "nodeName"), "");
-    const struct store_item *item = store_get(server_collection(r->server, &kind_node), name);
-    const struct json *node = item ? blob_parse(r->arena, item->value, err) : NULL;
-    const char *root = node ? object_annotation(node, ANNOTATION_POD_ROOT) : NULL;
+    struct node *node = r->server->node;
 
-    if (!*name)
+    if (!*name) {
         err_set(err, ERR_BAD_REQUEST, "pod %s does not have a host assigned", r->route.name);
-    else if (!root)
+        return NULL;
+    }
+    if (!node || (node->name && strcmp(node->name, name) != 0)) {
         err_set(err, ERR_INTERNAL, "the pods of node \"%s\" cannot be reached from this server",
                 name);
-    return root;
+        return NULL;
+    }
+    *ret = (struct node_pod){object_namespace(pod), object_name(pod), object_uid(pod)};
+    return node;
 }

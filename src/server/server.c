@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/exec.h"
 #include "server/internal.h"
 #include "server/login.h"
 #include "server/session.h"
@@ -39,6 +38,11 @@ fail:
     return NULL;
 }
 
+void server_set_node(struct server *s, struct node *n)
+{
+    s->node = n;
+}
+
 void server_free(struct server *s)
 {
     if (!s)
@@ -46,7 +50,6 @@ void server_free(struct server *s)
     front_close(s);
     sessions_close(s);
     sessions_release(&s->logins);
-    exec_host_free(s->exec_host);
     wait_free_all(s);
     clock_stop(s->clock, s->event_timer);
     clock_stop(s->clock, s->namespace_timer);

@@ -28,6 +28,11 @@ struct server *server_new(const struct server_options *options, struct err *err)
  * still on its way are finished by store_close, which comes afterwards. */
 void server_free(struct server *s);
 
+/* Whom to ask for logs, exec and their kin (port/node.h); it outlives the server. Without one they
+ * are refused. */
+struct node;
+void server_set_node(struct server *s, struct node *n);
+
 /* Serves HTTP ("127.0.0.1:7447", "[::1]:0"), on the same port with TLS and, over the loopback,
  * without. tls NULL: without only, and any other address is refused. Who asks must show the token.
  * At most one address. */

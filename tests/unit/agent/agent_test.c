@@ -209,7 +209,6 @@ static void the_machine_is_a_node(void **state)
                                "True"));
     assert_non_null(json_at(node, "status", "allocatable", "cpu"));
     assert_non_null(json_at(node, "status", "allocatable", "memory"));
-    assert_string_equal(object_annotation(node, ANNOTATION_POD_ROOT), w->f.pods);
 }
 
 static void a_pod_runs_and_succeeds(void **state)

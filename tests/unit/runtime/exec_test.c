@@ -37,15 +37,11 @@ static void run_open(struct run *r, struct fixture *f)
 static void run_argv(struct run *r, const char *const *argv, bool tty)
 {
     auto_err err = ERR_INIT;
-    struct exec_request q = {.pod_root = r->f->pods,
-                             .pod_uid = "uid-1",
-                             .container = "main",
-                             .argv = argv,
-                             .wanted = {true, true, !tty},
-                             .tty = tty};
+    struct node_command c = {
+        .container = "main", .argv = argv, .wanted = {true, true, !tty}, .tty = tty};
 
     r->ended = false;
-    r->exec = exec_start(r->host, &q, on_ended, r, &err);
+    r->exec = exec_start(r->host, r->f->pods, "uid-1", &c, on_ended, r, &err);
     if (!r->exec)
         fail_msg("%s", err.text);
 }
@@ -76,7 +72,7 @@ static void became_ready(void *arg, unsigned events)
 }
 
 /* Everything until the stream's end, or until text is there. */
-static char *read_text(struct run *r, enum exec_stream stream, const char *text)
+static char *read_text(struct run *r, enum node_stream stream, const char *text)
 {
     struct buf b = BUF_INIT(1u << 20);
     int fd = exec_fd(r->exec, stream);
@@ -122,7 +118,7 @@ static void start_pod(struct fixture *f, const char *script)
 
 static void write_all_in(struct run *r, const char *text)
 {
-    assert_int_equal(write(exec_fd(r->exec, EXEC_STDIN), text, strlen(text)), strlen(text));
+    assert_int_equal(write(exec_fd(r->exec, NODE_STDIN), text, strlen(text)), strlen(text));
 }
 
 static bool is_gone(pid_t pid)
@@ -155,9 +151,9 @@ static void streams_and_exit_code(void **state)
     run_shell_in(&r, "read a; echo got $a; echo oops >&2; cat; exit 7");
     write_all_in(&r, "one\ntwo\n");
     exec_close_stdin(r.exec);
-    assert_int_equal(exec_fd(r.exec, EXEC_STDIN), -1);
-    assert_text(&r, EXEC_STDOUT, "got one\ntwo\n");
-    assert_text(&r, EXEC_STDERR, "oops\n");
+    assert_int_equal(exec_fd(r.exec, NODE_STDIN), -1);
+    assert_text(&r, NODE_STDOUT, "got one\ntwo\n");
+    assert_text(&r, NODE_STDERR, "oops\n");
     wait_ended(&r);
     assert_int_equal(r.exit_code, 7);
     assert_string_equal(r.message, "");
@@ -171,7 +167,7 @@ static void it_is_as_in_the_container(void **state)
     start_pod(*state, "exec sleep 1000");
     run_open(&r, *state);
     run_shell_in(&r, "pwd; echo $GREETING $MUSTER_POD_UID $MUSTER_CONTAINER $TERM; ls /proc/$$/fd");
-    assert_text(&r, EXEC_STDOUT, "/usr\nhello uid-1 main\n0\n1\n2\n");
+    assert_text(&r, NODE_STDOUT, "/usr\nhello uid-1 main\n0\n1\n2\n");
     wait_ended(&r);
     assert_int_equal(r.exit_code, 0);
     run_close(&r);
@@ -218,13 +214,13 @@ static void a_terminal_has_a_size(void **state)
     start_pod(*state, "exec sleep 1000");
     run_open(&r, *state);
     run_argv(&r, argv, true);
-    assert_int_equal(exec_fd(r.exec, EXEC_STDERR), -1);
-    text = read_text(&r, EXEC_STDOUT, "xterm\r\n");
+    assert_int_equal(exec_fd(r.exec, NODE_STDERR), -1);
+    text = read_text(&r, NODE_STDOUT, "xterm\r\n");
     assert_string_equal(text, "0 0\r\nxterm\r\n");
     free(text);
     exec_resize(r.exec, 100, 40);
     write_all_in(&r, "\n");
-    text = read_text(&r, EXEC_STDOUT, NULL);
+    text = read_text(&r, NODE_STDOUT, NULL);
     assert_string_equal(text, "\r\n40 100\r\n");
     free(text);
     wait_ended(&r);
@@ -234,7 +230,7 @@ static void a_terminal_has_a_size(void **state)
 
 static pid_t read_pid(struct run *r)
 {
-    char *text = read_text(r, EXEC_STDOUT, "\n");
+    char *text = read_text(r, NODE_STDOUT, "\n");
     pid_t pid = (pid_t)atoi(text);
 
     free(text);

@@ -78,14 +78,14 @@ static void the_newest_or_an_attempt_is_found(void **state)
     keep("w-0", "b", "job", 1, 2000);
     keep("w-0", "c", "job", 2, 3000);
     (void)snprintf(dir, sizeof(dir), "%s/default/w-0", root);
-    assert_true(kept_find(dir, "", KEPT_ANY_ATTEMPT, uid));
+    assert_true(kept_find(dir, "", NODE_ANY_ATTEMPT, uid));
     assert_string_equal(uid, "c");
-    assert_true(kept_find(dir, "c", KEPT_ANY_ATTEMPT, uid));
+    assert_true(kept_find(dir, "c", NODE_ANY_ATTEMPT, uid));
     assert_string_equal(uid, "b");
     assert_true(kept_find(dir, "", 0, uid));
     assert_string_equal(uid, "a");
     assert_false(kept_find(dir, "", 3, uid));
-    assert_false(kept_find("/no/such/folder", "", KEPT_ANY_ATTEMPT, uid));
+    assert_false(kept_find("/no/such/folder", "", NODE_ANY_ATTEMPT, uid));
 }
 
 /* A file takes two blocks of 4 KiB, a record one. */

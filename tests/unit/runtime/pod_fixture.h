@@ -246,8 +246,8 @@ static inline void kill_group(const pid_t pids[GROUP])
 
 /* --- logs --- */
 
-static const struct podlog_options log_all = {.tail_lines = -1, .limit_bytes = -1};
-static const struct podlog_options log_follow = {
+static const struct node_log_options log_all = {.tail_lines = -1, .limit_bytes = -1};
+static const struct node_log_options log_follow = {
     .follow = true, .tail_lines = -1, .limit_bytes = -1};
 
 static inline void on_log_ready(void *arg)
@@ -289,7 +289,7 @@ static inline void drain_log(struct fixture *f, struct stream *s, const char *un
 }
 
 static inline struct stream *open_log(struct fixture *f, const char *uid, const char *container,
-                                      const struct podlog_options *o)
+                                      const struct node_log_options *o)
 {
     struct stream *s = NULL;
 
@@ -297,7 +297,7 @@ static inline struct stream *open_log(struct fixture *f, const char *uid, const 
     return s;
 }
 
-static inline char *read_log(struct fixture *f, const char *uid, const struct podlog_options *o)
+static inline char *read_log(struct fixture *f, const char *uid, const struct node_log_options *o)
 {
     struct stream *s = open_log(f, uid, "main", o);
     struct buf text = BUF_INIT(64u * 1024 * 1024);

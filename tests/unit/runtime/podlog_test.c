@@ -30,7 +30,7 @@ static const char small_log[] =
 static void lines_are_joined_and_stamped(void **state)
 {
     struct fixture *f = *state;
-    struct podlog_options stamped = log_all;
+    struct node_log_options stamped = log_all;
 
     write_log(f, "p", small_log);
     assert_log(f, "p", &log_all, "one\ntwo\nbetween\nthree\n\n");
@@ -43,7 +43,7 @@ static void lines_are_joined_and_stamped(void **state)
 static void tail_counts_lines(void **state)
 {
     struct fixture *f = *state;
-    struct podlog_options o = log_all;
+    struct node_log_options o = log_all;
 
     write_log(f, "p", small_log);
     o.tail_lines = 0;
@@ -61,7 +61,7 @@ static void tail_counts_lines(void **state)
 static void tail_works_across_blocks(void **state)
 {
     struct fixture *f = *state;
-    struct podlog_options o = log_all;
+    struct node_log_options o = log_all;
     struct buf text = BUF_INIT(16u * 1024 * 1024), expected = BUF_INIT(16u * 1024 * 1024);
 
     for (int i = 0; i < 30000; i++) {
@@ -79,7 +79,7 @@ static void tail_works_across_blocks(void **state)
 static void since_and_limit_cut(void **state)
 {
     struct fixture *f = *state;
-    struct podlog_options o = log_all;
+    struct node_log_options o = log_all;
 
     write_log(f, "p", small_log);
     assert_int_equal(time_parse("2026-11-15T08:00:04Z", &o.since_ms), 0);
@@ -220,7 +220,7 @@ static void rotated_files_are_read_as_one(void **state)
     static struct cri_state states[2];
     struct fixture *f = *state;
     struct cri_limits limits = {.segment_bytes = 500, .segments = FILES};
-    struct podlog_options tail = {.tail_lines = 30, .limit_bytes = -1};
+    struct node_log_options tail = {.tail_lines = 30, .limit_bytes = -1};
     struct buf expected = BUF_INIT(100000);
     char dir[256], name[CRI_NAME_SIZE], line[32], *all;
     struct cri_writer w;

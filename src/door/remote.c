@@ -1,11 +1,10 @@
 /* remote.c - see remote.h. */
-#include "server/remote.h"
+#include "door/remote.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "api/status.h"
-#include "loop/file.h"
-#include "server/upgrade.h"
 
 #define STATUS_LIMIT_BYTES (64u * 1024u)
 
@@ -13,23 +12,6 @@ static const char *const role_names[REMOTE_ROLES] = {
     [REMOTE_STDIN] = "stdin", [REMOTE_STDOUT] = "stdout", [REMOTE_STDERR] = "stderr",
     [REMOTE_ERROR] = "error", [REMOTE_RESIZE] = "resize",
 };
-
-int remote_wishes(const struct server_request *q, struct remote *r, bool *ret_tty, struct err *err)
-{
-    bool tty = query_is_true(q, "tty");
-
-    for (int i = REMOTE_STDIN; i <= REMOTE_STDERR; i++)
-        r->wanted[i] = query_is_true(q, role_names[i]);
-    if (!r->wanted[REMOTE_STDIN] && !r->wanted[REMOTE_STDOUT] && !r->wanted[REMOTE_STDERR])
-        return err_set(err, ERR_BAD_REQUEST,
-                       "you must specify at least 1 of stdin, stdout, stderr");
-    if (tty && r->wanted[REMOTE_STDERR])
-        return err_set(err, ERR_BAD_REQUEST, "tty and stderr cannot both be true");
-    r->wanted[REMOTE_ERROR] = true;
-    r->wanted[REMOTE_RESIZE] = tty;
-    *ret_tty = tty;
-    return 0;
-}
 
 /* --- the connection's events ----------------------------------------------------------- */
 
@@ -103,7 +85,7 @@ static void on_closed(void *arg)
 {
     struct remote *r = arg;
 
-    r->ops->free(r);
+    r->session.on_over(r->session.on_over_arg);
 }
 
 static const struct mux_handler events = {.opened = on_opened,
@@ -112,56 +94,55 @@ static const struct mux_handler events = {.opened = on_opened,
                                           .drained = on_drained,
                                           .closed = on_closed};
 
-static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
-{
-    struct remote *r = arg;
+/* --- life ------------------------------------------------------------------------------ */
 
-    if (!session_opened(&r->session))
-        file_close(&fd);
-    if (fd >= 0)
-        r->mux = mux_new(r->session.server->loop, fd, early, early_len, r->kind, &events, r);
-    if (!r->mux) {
-        r->ops->free(r);
-        return;
-    }
-    if (r->kind != MUX_CHANNELS)
-        return;
+static struct remote *self_of(struct node_session *s)
+{
+    return container_of(s, struct remote, session);
+}
+
+static int begin_session(struct node_session *s, int fd, const char *early, size_t early_len,
+                         enum mux_kind kind)
+{
+    struct remote *r = self_of(s);
+
+    r->mux = mux_new(r->loop, fd, early, early_len, kind, &events, r);
+    if (!r->mux)
+        return -ENOMEM;
+    if (kind != MUX_CHANNELS)
+        return 0;
     for (int i = 0; i < REMOTE_ROLES; i++) {
         r->known[i] = r->wanted[i];
         r->streams[i] = (uint32_t)i;
     }
     check_ready(r);
+    return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------ */
-
-static void free_session(struct session *s)
+static void free_session(struct node_session *s)
 {
-    struct remote *r = container_of(s, struct remote, session);
+    struct remote *r = self_of(s);
 
     r->ops->free(r);
 }
 
-int remote_open(struct server_request *q, struct remote *r, const struct remote_ops *ops,
-                struct err *err)
-{
-    struct upgrade u;
-    int rc = upgrade_negotiate(q, UPGRADE_REMOTE_COMMAND, &u, err);
+static const struct node_session_ops session_ops = {.begin = begin_session, .free = free_session};
 
-    if (rc == 0)
-        rc = session_add(q, &r->session, free_session, err);
-    if (rc < 0)
-        return rc;
+void remote_init(struct remote *r, struct loop *l, const struct node_command *command,
+                 const struct remote_ops *ops)
+{
+    r->session.ops = &session_ops;
+    r->loop = l;
     r->ops = ops;
-    r->kind = u.kind;
-    q->front->upgrade(q, u.headers, u.header_count, on_upgraded, r);
-    return 0;
+    for (int i = 0; i < NODE_STREAMS; i++)
+        r->wanted[i] = command->wanted[i];
+    r->wanted[REMOTE_ERROR] = true;
+    r->wanted[REMOTE_RESIZE] = command->tty;
 }
 
 void remote_release(struct remote *r)
 {
     mux_free(r->mux);
-    session_remove(&r->session);
 }
 
 /* --- output ---------------------------------------------------------------------------- */

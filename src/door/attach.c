@@ -1,14 +1,13 @@
 /*
- * attach.c - pods/NAME/attach: what a running container prints from now on, until it ends. It comes
+ * attach.c - what a running container prints from now on, until it ends. It comes
  * from the container's log, so both of its streams come as standard output; programs in pods have
  * no standard input, and who asks for one is told.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/exec.h"
-#include "runtime/podlog.h"
-#include "server/remote.h"
+#include "door/door_internal.h"
+#include "door/remote.h"
 
 #define READ_BYTES (64u * 1024u)
 
@@ -90,51 +89,36 @@ static const struct remote_ops attach_ops = {.ready = ready,
                                              .drained = ready,
                                              .free = free_attach};
 
-static int open_log(struct server_request *r, struct attach_session *s, struct err *err)
+int door_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,
+                struct node_session **ret, struct err *err)
 {
-    struct podlog_options options = {.follow = true, .tail_lines = 0, .limit_bytes = -1};
-    const struct store_item *item;
-    const char *key, *container, *root;
-    const struct json *pod = request_load(r, &key, &item, err);
+    static const struct node_log_options from_now = {
+        .follow = true, .tail_lines = 0, .limit_bytes = -1};
+    struct door *d = door_of(n);
+    struct attach_session *s;
+    int rc;
 
-    if (!pod || pod_choose_container(r, pod, &container, err) < 0)
-        return -1;
-    if (s->remote.wanted[REMOTE_STDIN])
+    if (c->wanted[NODE_STDIN])
         return err_set(err, ERR_BAD_REQUEST,
                        "container \"%s\" has no standard input to attach to: leave out -i, or use "
                        "exec",
-                       container);
-    root = pod_root(r, pod, err);
-    if (!root || exec_check(root, object_uid(pod), container, err) < 0)
-        return -1;
-    return podlog_open(r->server->loop, root, object_uid(pod), container, &options, &s->log, err);
-}
-
-int verb_attach(struct server_request *r, struct err *err)
-{
-    struct attach_session *s = calloc(1, sizeof(*s));
-    bool tty;
-    int rc;
-
+                       c->container);
+    rc = door_check_runs(d, pod, c->container, err);
+    if (rc < 0)
+        return rc;
+    s = calloc(1, sizeof(*s));
     if (!s)
-        return out_of_memory(err);
-    rc = remote_wishes(r, &s->remote, &tty, err);
-    if (rc == 0)
-        rc = open_log(r, s, err);
-    if (rc == 0) {
-        s->wake = loop_wake_new(r->server->loop, send_log, s);
-        rc = s->wake ? 0 : out_of_memory(err);
-    }
-    if (rc == 0) {
-        s->log->on_ready = log_ready;
-        s->log->on_ready_arg = s;
-        rc = remote_open(r, &s->remote, &attach_ops, err);
-    }
+        return door_out_of_memory(err);
+    remote_init(&s->remote, d->loop, c, &attach_ops);
+    s->wake = loop_wake_new(d->loop, send_log, s);
+    rc = s->wake ? n->ops->open_log(n, pod, c->container, &from_now, &s->log, err)
+                 : door_out_of_memory(err);
     if (rc < 0) {
-        close_log(s);
-        if (s->wake)
-            loop_wake_free(s->wake);
-        free(s);
+        free_attach(&s->remote);
+        return rc;
     }
-    return rc;
+    s->log->on_ready = log_ready;
+    s->log->on_ready_arg = s;
+    *ret = &s->remote.session;
+    return 0;
 }

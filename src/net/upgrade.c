@@ -3,7 +3,7 @@
  * kubectl 1.20 falls over a v5 it did not ask for. kubectl that cannot have its WebSocket tries
  * SPDY next, whatever the refusal.
  */
-#include "server/upgrade.h"
+#include "net/upgrade.h"
 
 #include <string.h>
 #include <strings.h>
@@ -31,10 +31,9 @@ static const struct {
     {"SPDY/3.1", "X-Stream-Protocol-Version", "portforward.k8s.io", UPGRADE_PORT_FORWARD, MUX_SPDY},
 };
 
-/* NULL also where the front has none: the in-process transport upgrades nothing. */
-static const char *header(struct server_request *r, const char *name)
+static const char *header(const struct upgrade_request *r, const char *name)
 {
-    return r->front->header ? r->front->header(r, name) : NULL;
+    return r->header(r->arg, name);
 }
 
 /* A word of a list with commas; case does not matter. */
@@ -54,24 +53,25 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-static int accept_websocket(struct server_request *r, struct upgrade *u, struct err *err)
+static int accept_websocket(const struct upgrade_request *r, struct arena *a, struct upgrade *u,
+                            struct err *err)
 {
     const char *key = header(r, "Sec-WebSocket-Key");
     const char *version = header(r, "Sec-WebSocket-Version");
-    char *accept = arena_alloc(r->arena, WEBSOCKET_ACCEPT_SIZE);
+    char *accept = arena_alloc(a, WEBSOCKET_ACCEPT_SIZE);
 
     if (!key || !*key || strlen(key) > WEBSOCKET_KEY_LIMIT || !version ||
         strcmp(version, WEBSOCKET_VERSION) != 0 || strcmp(r->method, "GET") != 0)
         return err_set(err, ERR_BAD_REQUEST,
                        "a WebSocket is opened with GET, version " WEBSOCKET_VERSION " and a key");
     if (!accept)
-        return out_of_memory(err);
+        return err_set(err, ERR_UNAVAILABLE, "out of memory");
     websocket_accept(key, accept);
     u->headers[u->header_count++] = (struct httpd_header){"Sec-WebSocket-Accept", accept};
     return 0;
 }
 
-static int nothing_offered(struct server_request *r, const char *upgrade, struct err *err)
+static int nothing_offered(const struct upgrade_request *r, const char *upgrade, struct err *err)
 {
     bool websocket = strcasecmp(upgrade, "websocket") == 0;
     const char *offers = header(r,
@@ -85,8 +85,8 @@ static int nothing_offered(struct server_request *r, const char *upgrade, struct
                    upgrade, offers ? offers : "");
 }
 
-int upgrade_negotiate(struct server_request *r, enum upgrade_use use, struct upgrade *ret,
-                      struct err *err)
+int upgrade_negotiate(const struct upgrade_request *r, enum upgrade_use use, struct arena *a,
+                      struct upgrade *ret, struct err *err)
 {
     const char *upgrade = header(r, "Upgrade");
 
@@ -102,7 +102,7 @@ int upgrade_negotiate(struct server_request *r, enum upgrade_use use, struct upg
                         {protocols[i].offer, protocols[i].protocol}},
             .header_count = 2,
         };
-        return protocols[i].kind == MUX_SPDY ? 0 : accept_websocket(r, ret, err);
+        return protocols[i].kind == MUX_SPDY ? 0 : accept_websocket(r, a, ret, err);
     }
     return nothing_offered(r, upgrade, err);
 }

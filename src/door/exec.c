@@ -1,9 +1,8 @@
 /*
- * exec.c - pods/NAME/exec: runs a command in a container and joins its streams with the client's.
+ * exec.c - runs a command in a container and joins its streams with the client's.
  *
  * Nothing is kept that one side does not take: while the command does not read its input the
- * connection is paused, while the client does not read the command's output is not read. What is
- * wrong before the command runs is said before the upgrade, as a Status.
+ * connection is paused, while the client does not read the command's output is not read.
  */
 #include "runtime/exec.h"
 
@@ -12,12 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/remote.h"
+#include "base/json.h"
+#include "door/door_internal.h"
+#include "door/remote.h"
 
 #define INPUT_LIMIT_BYTES (1024u * 1024u) /* one read of the connection fits many times */
 #define OUTPUT_READ_BYTES (64u * 1024u)
 #define RESIZE_LIMIT_BYTES 256u
-#define ARGV_LIMIT 1000u
 #define REQUEST_LIMIT_BYTES (256u * 1024u)
 /* kubectl tells the terminal's size at once, but not before it can be told that we speak. */
 #define SIZE_WAIT_MS 200
@@ -32,13 +32,15 @@ struct session_output {
 
 struct exec_session {
     struct remote remote;
-    struct arena arena; /* of request */
-    struct exec_request request;
+    struct door *door;
+    struct arena arena; /* of what follows */
+    struct node_command command;
+    const char *pod_uid;
     struct exec *exec;
     struct buf input;
     struct loop_fd *input_watch;
     bool input_ended, input_closed;
-    struct session_output outputs[EXEC_STREAMS];
+    struct session_output outputs[NODE_STREAMS];
     struct buf resize;
     struct clock_timer *timer; /* for the size, later for the last output */
     bool over, quiet;
@@ -52,7 +54,7 @@ static struct exec_session *self_of(struct remote *r)
 
 static struct clock *clock_of(const struct exec_session *s)
 {
-    return loop_clock(s->remote.session.server->loop);
+    return loop_clock(s->remote.loop);
 }
 
 static void set_timer(struct exec_session *s, int64_t delay_ms, void (*fn)(void *arg))
@@ -67,7 +69,7 @@ static void stop_streams(struct exec_session *s)
 {
     loop_fd_stop(s->input_watch);
     s->input_watch = NULL;
-    for (int i = 0; i < EXEC_STREAMS; i++) {
+    for (int i = 0; i < NODE_STREAMS; i++) {
         loop_fd_stop(s->outputs[i].watch);
         s->outputs[i] = (struct session_output){.open = false};
     }
@@ -98,7 +100,7 @@ static void check_over(struct exec_session *s)
 
     if (!s->over || !s->exec)
         return;
-    if ((s->outputs[EXEC_STDOUT].open || s->outputs[EXEC_STDERR].open) && !s->quiet) {
+    if ((s->outputs[NODE_STDOUT].open || s->outputs[NODE_STDERR].open) && !s->quiet) {
         set_timer(s, DRAIN_MS, on_quiet);
         return;
     }
@@ -126,21 +128,21 @@ static void on_ended(void *arg, const struct exec_end *end)
         enum remote_role role = s->remote.wanted[REMOTE_STDERR] ? REMOTE_STDERR : REMOTE_STDOUT;
 
         remote_send(&s->remote, role, end->message, strlen(end->message));
-        remote_send(&s->remote, role, s->request.tty ? "\r\n" : "\n", s->request.tty ? 2 : 1);
+        remote_send(&s->remote, role, s->command.tty ? "\r\n" : "\n", s->command.tty ? 2 : 1);
     }
     check_over(s);
 }
 
 /* --- output ---------------------------------------------------------------------------- */
 
-static void close_output(struct exec_session *s, enum exec_stream stream)
+static void close_output(struct exec_session *s, enum node_stream stream)
 {
     loop_fd_stop(s->outputs[stream].watch);
     s->outputs[stream] = (struct session_output){.open = false};
     check_over(s);
 }
 
-static void read_output(struct exec_session *s, enum exec_stream stream)
+static void read_output(struct exec_session *s, enum node_stream stream)
 {
     static char bytes[OUTPUT_READ_BYTES]; /* one thread, and never kept */
     struct session_output *o = &s->outputs[stream];
@@ -162,20 +164,20 @@ static void read_output(struct exec_session *s, enum exec_stream stream)
 static void on_stdout(void *arg, unsigned events)
 {
     (void)events;
-    read_output(arg, EXEC_STDOUT);
+    read_output(arg, NODE_STDOUT);
 }
 
 static void on_stderr(void *arg, unsigned events)
 {
     (void)events;
-    read_output(arg, EXEC_STDERR);
+    read_output(arg, NODE_STDERR);
 }
 
 static void drained(struct remote *r)
 {
     struct exec_session *s = self_of(r);
 
-    for (int i = EXEC_STDOUT; i < EXEC_STREAMS; i++)
+    for (int i = NODE_STDOUT; i < NODE_STREAMS; i++)
         if (s->outputs[i].waiting)
             s->outputs[i].waiting = loop_fd_change(s->outputs[i].watch, LOOP_READABLE) != 0;
 }
@@ -203,7 +205,7 @@ static void drop_input(struct exec_session *s)
 /* Writes what the command takes; pauses the client for the rest. */
 static void pump_input(struct exec_session *s)
 {
-    int fd = s->exec ? exec_fd(s->exec, EXEC_STDIN) : -1;
+    int fd = s->exec ? exec_fd(s->exec, NODE_STDIN) : -1;
 
     while (fd >= 0 && s->input.len > 0) {
         ssize_t n = write(fd, s->input.data, s->input.len);
@@ -219,8 +221,7 @@ static void pump_input(struct exec_session *s)
     if (s->exec && s->input.len == 0 && s->input_ended && !s->input_closed)
         drop_input(s);
     if (s->input.len > 0 && fd >= 0 && !s->input_watch && !s->input_closed)
-        s->input_watch = loop_fd_watch(s->remote.session.server->loop, fd, LOOP_WRITABLE,
-                                       on_input_room, s);
+        s->input_watch = loop_fd_watch(s->remote.loop, fd, LOOP_WRITABLE, on_input_room, s);
     if (s->input.len == 0) {
         loop_fd_stop(s->input_watch);
         s->input_watch = NULL;
@@ -283,17 +284,16 @@ static void ended(struct remote *r, enum remote_role role)
 
 static bool watch_outputs(struct exec_session *s)
 {
-    static void (*const readers[EXEC_STREAMS])(void *, unsigned) = {
-        [EXEC_STDOUT] = on_stdout, [EXEC_STDERR] = on_stderr};
+    static void (*const readers[NODE_STREAMS])(void *, unsigned) = {
+        [NODE_STDOUT] = on_stdout, [NODE_STDERR] = on_stderr};
 
-    for (int i = EXEC_STDOUT; i < EXEC_STREAMS; i++) {
-        int fd = exec_fd(s->exec, (enum exec_stream)i);
+    for (int i = NODE_STDOUT; i < NODE_STREAMS; i++) {
+        int fd = exec_fd(s->exec, (enum node_stream)i);
 
         if (fd < 0)
             continue;
         s->outputs[i].open = true;
-        s->outputs[i].watch = loop_fd_watch(s->remote.session.server->loop, fd, LOOP_READABLE,
-                                            readers[i], s);
+        s->outputs[i].watch = loop_fd_watch(s->remote.loop, fd, LOOP_READABLE, readers[i], s);
         if (!s->outputs[i].watch)
             return false;
     }
@@ -306,9 +306,10 @@ static void begin(struct exec_session *s)
 
     clock_stop(clock_of(s), s->timer);
     s->timer = NULL;
-    s->exec = exec_start(s->remote.session.server->exec_host, &s->request, on_ended, s, &err);
+    s->exec = exec_start(s->door->exec_host, s->door->pod_root, s->pod_uid, &s->command, on_ended,
+                         s, &err);
     if (s->exec && !watch_outputs(s))
-        (void)out_of_memory(&err);
+        (void)door_out_of_memory(&err);
     if (err_is_set(&err)) {
         stop_streams(s);
         remote_fail(&s->remote, &err);
@@ -330,7 +331,7 @@ static void ready(struct remote *r)
 {
     struct exec_session *s = self_of(r);
 
-    if (s->request.tty && s->resize.len == 0)
+    if (s->command.tty && s->resize.len == 0)
         set_timer(s, SIZE_WAIT_MS, on_no_size);
     if (!s->timer)
         begin(s);
@@ -341,87 +342,48 @@ static const struct remote_ops exec_ops = {
 
 /* --- the request ----------------------------------------------------------------------- */
 
-static int read_command(const struct server_request *r, struct exec_session *s, struct err *err)
+static bool keep(struct exec_session *s, const struct node_pod *pod, const struct node_command *c)
 {
-    const char **argv = arena_alloc(&s->arena, (ARGV_LIMIT + 1) * sizeof(*argv));
     size_t n = 0;
+    const char **argv;
 
-    for (const struct param *p = r->params; p && argv; p = p->next) {
-        if (strcmp(p->name, "command") != 0)
-            continue;
-        if (n == ARGV_LIMIT)
-            return err_set(err, ERR_BAD_REQUEST, "a command has at most %u words", ARGV_LIMIT);
-        argv[n++] = arena_strdup(&s->arena, p->value);
-    }
-    if (n == 0 && argv)
-        return err_set(err, ERR_BAD_REQUEST, "you must specify a command");
-    s->request.argv = argv;
-    return 0;
+    while (c->argv[n])
+        n++;
+    argv = arena_alloc(&s->arena, (n + 1) * sizeof(*argv)); /* zeroed */
+    for (size_t i = 0; argv && i < n; i++)
+        argv[i] = arena_strdup(&s->arena, c->argv[i]);
+    s->command = *c;
+    s->command.argv = argv;
+    s->command.container = arena_strdup(&s->arena, c->container);
+    s->pod_uid = arena_strdup(&s->arena, pod->uid);
+    return !arena_failed(&s->arena);
 }
 
-static int check_phase(const struct json *pod, struct err *err)
+int door_exec(struct node *n, const struct node_pod *pod, const struct node_command *c,
+              struct node_session **ret, struct err *err)
 {
-    const char *phase = json_string(json_at(pod, "status", "phase"), "");
+    struct door *d = door_of(n);
+    struct exec_session *s;
+    int rc = door_check_runs(d, pod, c->container, err);
 
-    if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
-        return err_set(err, ERR_BAD_REQUEST,
-                       "cannot exec into a container in a completed pod; current phase is %s",
-                       phase);
-    return 0;
-}
-
-static int read_target(struct server_request *r, struct exec_session *s, struct err *err)
-{
-    const struct store_item *item;
-    const char *key, *container, *root;
-    const struct json *pod = request_load(r, &key, &item, err);
-
-    if (!pod || pod_choose_container(r, pod, &container, err) < 0 || check_phase(pod, err) < 0)
+    if (rc < 0)
+        return rc;
+    if (!d->exec_host)
+        d->exec_host = exec_host_new(d->loop, NULL, err);
+    if (!d->exec_host)
         return -1;
-    root = pod_root(r, pod, err);
-    if (!root || exec_check(root, object_uid(pod), container, err) < 0)
-        return -1;
-    s->request.pod_root = arena_strdup(&s->arena, root);
-    s->request.pod_uid = arena_strdup(&s->arena, object_uid(pod));
-    s->request.container = arena_strdup(&s->arena, container);
-    return arena_failed(&s->arena) ? out_of_memory(err) : 0;
-}
-
-static int make_request(struct server_request *r, struct exec_session *s, struct err *err)
-{
-    int rc = read_target(r, s, err);
-
-    if (rc == 0)
-        rc = remote_wishes(r, &s->remote, &s->request.tty, err);
-    if (rc == 0)
-        rc = read_command(r, s, err);
-    for (int i = 0; i < EXEC_STREAMS; i++)
-        s->request.wanted[i] = s->remote.wanted[i];
-    if (rc == 0 && arena_failed(&s->arena))
-        rc = out_of_memory(err);
-    return rc;
-}
-
-int verb_exec(struct server_request *r, struct err *err)
-{
-    struct exec_session *s = calloc(1, sizeof(*s));
-    int rc;
-
+    s = calloc(1, sizeof(*s));
     if (!s)
-        return out_of_memory(err);
+        return door_out_of_memory(err);
+    s->door = d;
     arena_init(&s->arena, REQUEST_LIMIT_BYTES);
     buf_init(&s->input, INPUT_LIMIT_BYTES);
     buf_init(&s->resize, RESIZE_LIMIT_BYTES);
-    rc = make_request(r, s, err);
-    if (rc == 0 && !r->server->exec_host) {
-        r->server->exec_host = exec_host_new(r->server->loop, NULL, err);
-        rc = r->server->exec_host ? 0 : -1;
+    remote_init(&s->remote, d->loop, c, &exec_ops);
+    if (!keep(s, pod, c)) {
+        free_exec(&s->remote);
+        return door_out_of_memory(err);
     }
-    if (rc == 0)
-        rc = remote_open(r, &s->remote, &exec_ops, err);
-    if (rc < 0) {
-        arena_release(&s->arena);
-        free(s);
-    }
-    return rc;
+    *ret = &s->remote.session;
+    return 0;
 }

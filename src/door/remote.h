@@ -2,13 +2,13 @@
  * remote.h - the streams of exec and attach, whatever carries them: standard input and output of
  * something that runs elsewhere, a result at the end, and the size of the client's terminal.
  */
-#ifndef MUSTER_SERVER_REMOTE_H
-#define MUSTER_SERVER_REMOTE_H
+#ifndef MUSTER_DOOR_REMOTE_H
+#define MUSTER_DOOR_REMOTE_H
 
 #include "net/mux.h"
-#include "server/session.h"
+#include "port/node.h"
 
-/* The numbers are those of the WebSocket channels. */
+/* The numbers are those of the WebSocket channels, and of enum node_stream. */
 enum remote_role {
     REMOTE_STDIN,
     REMOTE_STDOUT,
@@ -25,27 +25,21 @@ struct remote_ops {
     void (*data)(struct remote *r, enum remote_role role, const char *data, size_t len);
     void (*ended)(struct remote *r, enum remote_role role);
     void (*drained)(struct remote *r); /* there is room (again) */
-    void (*free)(struct remote *r);    /* the client is gone, or was never there */
+    void (*free)(struct remote *r);
 };
 
 struct remote {
-    struct session session;
+    struct node_session session;
     const struct remote_ops *ops;
-    struct mux *mux; /* NULL until the connection is upgraded */
-    enum mux_kind kind;
+    struct loop *loop;
+    struct mux *mux; /* NULL until the connection is there */
     bool wanted[REMOTE_ROLES], known[REMOTE_ROLES];
     uint32_t streams[REMOTE_ROLES];
     bool is_ready;
 };
 
-/* Which streams the query asks for, into wanted[] (with the error stream and, for a terminal, the
- * resize stream). */
-int remote_wishes(const struct server_request *q, struct remote *r, bool *ret_tty,
-                  struct err *err) must_check;
-/* Answers q with the upgrade. r, whose wanted[] is set, is freed by ops->free when it is over. On
- * an error it is still the caller's and q is not answered. */
-int remote_open(struct server_request *q, struct remote *r, const struct remote_ops *ops,
-                struct err *err) must_check;
+void remote_init(struct remote *r, struct loop *l, const struct node_command *command,
+                 const struct remote_ops *ops);
 void remote_release(struct remote *r); /* for ops->free */
 
 bool remote_has_room(const struct remote *r);

@@ -1,5 +1,5 @@
 /*
- * forward.c - pods/NAME/portforward: each connection of the client is two streams, one for its
+ * forward.c - port-forward: each connection of the client is two streams, one for its
  * bytes and one to say what went wrong, and one connection of ours to the port, which a process of
  * that pod must listen on (runtime/pod_dial.h).
  *
@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "door/door_internal.h"
 #include "loop/file.h"
+#include "net/mux.h"
 #include "runtime/pod_dial.h"
 #include "runtime/pod_port.h"
-#include "server/session.h"
-#include "server/upgrade.h"
 
 #define PAIR_LIMIT 256u
 #define INPUT_LIMIT_BYTES (1024u * 1024u) /* one read of the connection fits many times */
@@ -41,11 +41,10 @@ struct pair {
 };
 
 struct forward {
-    struct session session;
+    struct node_session session;
+    struct door *door;
     struct mux *mux;
-    enum mux_kind kind;
-    char pod[512];
-    char *pod_root, *pod_uid;
+    char *ns, *name, *uid;
     struct pair *pairs;
     size_t pair_count;
 };
@@ -93,8 +92,8 @@ static void pair_fail(struct pair *p, const char *what, const char *why)
     struct forward *f = p->forward;
     char text[1024];
 
-    (void)snprintf(text, sizeof(text), "error forwarding port %u to pod %s: %s: %s", p->port,
-                   f->pod, what, why);
+    (void)snprintf(text, sizeof(text), "error forwarding port %u to pod %s/%s: %s: %s", p->port,
+                   f->ns, f->name, what, why);
     if (p->error)
         mux_send(f->mux, p->error, text, strlen(text));
     pair_end(p);
@@ -182,7 +181,7 @@ static void on_dialled(void *arg, int fd)
     }
     p->fd = fd;
     p->watched = LOOP_READABLE | LOOP_WRITABLE;
-    p->watch = loop_fd_watch(p->forward->session.server->loop, fd, p->watched, on_port, p);
+    p->watch = loop_fd_watch(p->forward->door->loop, fd, p->watched, on_port, p);
     if (!p->watch)
         pair_fail(p, "connect", strerror(ENOMEM));
     else if (pump_input(p))
@@ -191,10 +190,10 @@ static void on_dialled(void *arg, int fd)
 
 static void pair_connect(struct pair *p)
 {
-    struct forward *f = p->forward;
+    const struct forward *f = p->forward;
+    const struct node_pod pod = {f->ns, f->name, f->uid};
 
-    p->dial = pod_dial_start(f->session.server->loop, f->pod_root, f->pod_uid, p->port, on_dialled,
-                             p);
+    p->dial = pod_dial_start(f->door->loop, f->door->pod_root, &pod, p->port, on_dialled, p);
     if (!p->dial)
         pair_fail(p, "connect", strerror(ENOMEM));
 }
@@ -296,18 +295,23 @@ static void on_drained(void *arg)
 
 /* --- life ------------------------------------------------------------------------------ */
 
-static void free_forward(struct session *s)
+static struct forward *self_of(struct node_session *s)
 {
-    struct forward *f = container_of(s, struct forward, session);
+    return container_of(s, struct forward, session);
+}
+
+static void free_forward(struct node_session *s)
+{
+    struct forward *f = self_of(s);
 
     for (struct pair *p = f->pairs, *next; p; p = next) {
         next = p->next;
         pair_free(p);
     }
     mux_free(f->mux);
-    session_remove(s);
-    free(f->pod_root);
-    free(f->pod_uid);
+    free(f->ns);
+    free(f->name);
+    free(f->uid);
     free(f);
 }
 
@@ -315,7 +319,7 @@ static void on_closed(void *arg)
 {
     struct forward *f = arg;
 
-    free_forward(&f->session);
+    f->session.on_over(f->session.on_over_arg);
 }
 
 static const struct mux_handler events = {.opened = on_opened,
@@ -324,67 +328,33 @@ static const struct mux_handler events = {.opened = on_opened,
                                           .drained = on_drained,
                                           .closed = on_closed};
 
-static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
+static int begin(struct node_session *s, int fd, const char *early, size_t early_len,
+                 enum mux_kind kind)
 {
-    struct forward *f = arg;
+    struct forward *f = self_of(s);
 
-    if (!session_opened(&f->session))
-        file_close(&fd);
-    if (fd >= 0)
-        f->mux = mux_new(f->session.server->loop, fd, early, early_len, f->kind, &events, f);
-    if (!f->mux)
-        free_forward(&f->session);
+    f->mux = mux_new(f->door->loop, fd, early, early_len, kind, &events, f);
+    return f->mux ? 0 : -ENOMEM;
 }
 
-static int check_running(const struct json *pod, struct err *err)
-{
-    const char *phase = json_string(json_at(pod, "status", "phase"), "");
+static const struct node_session_ops forward_ops = {.begin = begin, .free = free_forward};
 
-    if (!pod)
-        return -1;
-    if (strcmp(phase, "Running") == 0)
-        return 0;
-    return err_set(err, ERR_BAD_REQUEST,
-                   "unable to forward port because pod is not running. Current status=%s", phase);
-}
-
-static struct forward *forward_new(struct server_request *r, const struct json *pod,
-                                   const char *root, struct err *err)
+int door_forward(struct node *n, const struct node_pod *pod, struct node_session **ret,
+                 struct err *err)
 {
     struct forward *f = calloc(1, sizeof(*f));
 
-    if (f) {
-        (void)snprintf(f->pod, sizeof(f->pod), "%s/%s", r->route.ns, r->route.name);
-        f->pod_root = strdup(root);
-        f->pod_uid = strdup(object_uid(pod));
-    }
-    if (!f || !f->pod_root || !f->pod_uid)
-        (void)out_of_memory(err);
-    else if (session_add(r, &f->session, free_forward, err) == 0)
-        return f;
-    if (f) {
-        free(f->pod_root);
-        free(f->pod_uid);
-    }
-    free(f);
-    return NULL;
-}
-
-int verb_forward(struct server_request *r, struct err *err)
-{
-    const struct store_item *item;
-    const char *key, *root = NULL;
-    const struct json *pod = request_load(r, &key, &item, err);
-    struct upgrade u;
-    struct forward *f;
-
-    if (check_running(pod, err) < 0 || !(root = pod_root(r, pod, err)) ||
-        upgrade_negotiate(r, UPGRADE_PORT_FORWARD, &u, err) < 0)
-        return -1;
-    f = forward_new(r, pod, root, err);
     if (!f)
-        return -1;
-    f->kind = u.kind;
-    r->front->upgrade(r, u.headers, u.header_count, on_upgraded, f);
+        return door_out_of_memory(err);
+    f->session.ops = &forward_ops;
+    f->door = door_of(n);
+    f->ns = strdup(pod->ns);
+    f->name = strdup(pod->name);
+    f->uid = strdup(pod->uid);
+    if (!f->ns || !f->name || !f->uid) {
+        free_forward(&f->session);
+        return door_out_of_memory(err);
+    }
+    *ret = &f->session;
     return 0;
 }

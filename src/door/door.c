@@ -1,0 +1,161 @@
+/*
+ * door.c - see door.h. A UID names a folder and says nothing about whose it is: the right that was
+ * asked for is to a namespace and a name, so the folder must say the same of itself.
+ */
+#include "door/door.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "door/door_internal.h"
+#include "runtime/exec.h"
+#include "runtime/kept.h"
+#include "runtime/pod_dial.h"
+#include "runtime/podfolder.h"
+#include "runtime/podlog.h"
+
+int door_out_of_memory(struct err *err)
+{
+    return err_set(err, ERR_UNAVAILABLE, "out of memory");
+}
+
+/* --- whose folder ------------------------------------------------------------------------- */
+
+bool door_runs(const struct door *d, const struct node_pod *pod)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    bool is = pod_folder_is_of(&a, d->pod_root, pod->uid, pod->ns, pod->name);
+
+    arena_release(&a);
+    return is;
+}
+
+int door_check_runs(const struct door *d, const struct node_pod *pod, const char *container,
+                    struct err *err)
+{
+    if (!door_runs(d, pod))
+        return err_set(err, ERR_BAD_REQUEST, "container \"%s\" has not been started yet",
+                       container);
+    return exec_check(d->pod_root, pod->uid, container, err);
+}
+
+char *door_kept_folder(const struct door *d, const struct node_pod *pod)
+{
+    char *folder = NULL;
+
+    if (!pod_name_is_safe(pod->ns) || !pod_name_is_safe(pod->name) ||
+        asprintf(&folder, "%s/%s/%s", d->log_root, pod->ns, pod->name) < 0)
+        return NULL;
+    return folder;
+}
+
+/* --- logs --------------------------------------------------------------------------------- */
+
+/* Among those that run first: it may just be going. */
+static int open_log(struct node *n, const struct node_pod *pod, const char *container,
+                    const struct node_log_options *o, struct stream **ret, struct err *err)
+{
+    const struct door *d = door_of(n);
+    char *folder;
+    int rc = -ENOENT;
+
+    if (door_runs(d, pod))
+        return podlog_open(d->loop, d->pod_root, pod->uid, container, o, ret, err);
+    folder = door_kept_folder(d, pod);
+    if (folder)
+        rc = podlog_open(d->loop, folder, pod->uid, container, o, ret, NULL);
+    free(folder);
+    if (rc < 0)
+        return err_set(err, ERR_NOT_FOUND, "pod \"%s\" with UID \"%s\" left no log", pod->name,
+                       pod->uid);
+    return rc;
+}
+
+static int open_earlier_log(struct node *n, const struct node_pod *pod, int64_t attempt,
+                            const char *container, const struct node_log_options *o,
+                            struct stream **ret, struct err *err)
+{
+    const struct door *d = door_of(n);
+    struct node_log_options newest = *o;
+    char *folder = door_kept_folder(d, pod);
+    char uid[KEPT_UID_SIZE];
+    int rc = -ENOENT;
+
+    newest.previous = newest.follow = false;
+    if (folder && kept_find(folder, pod->uid, attempt, uid))
+        rc = podlog_open(d->loop, folder, uid, container, &newest, ret, NULL);
+    free(folder);
+    if (rc < 0 && attempt != NODE_ANY_ATTEMPT)
+        return err_set(err, ERR_NOT_FOUND, "attempt %lld of pod \"%s\" left no log",
+                       (long long)attempt, pod->name);
+    if (rc < 0)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "previous terminated container \"%s\" in pod \"%s\" not found", container,
+                       pod->name);
+    return 0;
+}
+
+/* --- ports -------------------------------------------------------------------------------- */
+
+static struct pod_dial *dial(struct node *n, const struct node_pod *pod, unsigned port,
+                             void (*fn)(void *arg, int fd), void *arg)
+{
+    const struct door *d = door_of(n);
+
+    return pod_dial_start(d->loop, d->pod_root, pod, port, fn, arg);
+}
+
+static void cancel_dial(struct node *n, struct pod_dial *dial)
+{
+    (void)n;
+    pod_dial_cancel(dial);
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+static const struct node_ops door_ops = {.open_log = open_log,
+                                         .open_earlier_log = open_earlier_log,
+                                         .exec = door_exec,
+                                         .attach = door_attach,
+                                         .forward = door_forward,
+                                         .dial = dial,
+                                         .cancel_dial = cancel_dial,
+                                         .samples = door_samples,
+                                         .latest = door_latest};
+
+struct node *door_new(struct loop *l, const char *pod_root, const char *node_name, struct err *err)
+{
+    struct door *d = calloc(1, sizeof(*d));
+    const char *slash = strrchr(pod_root, '/');
+
+    if (d) {
+        d->node.ops = &door_ops;
+        d->loop = l;
+        d->pod_root = strdup(pod_root);
+        d->name = node_name ? strdup(node_name) : NULL;
+        d->node.name = d->name;
+        if (asprintf(&d->log_root, "%.*s" POD_LOGS_FOLDER, slash ? (int)(slash + 1 - pod_root) : 0,
+                     pod_root) < 0)
+            d->log_root = NULL;
+    }
+    if (d && d->pod_root && d->log_root && (d->name || !node_name))
+        return &d->node;
+    (void)door_out_of_memory(err);
+    door_free(d ? &d->node : NULL);
+    return NULL;
+}
+
+void door_free(struct node *n)
+{
+    struct door *d = n ? door_of(n) : NULL;
+
+    if (!d)
+        return;
+    exec_host_free(d->exec_host);
+    free(d->name);
+    free(d->pod_root);
+    free(d->log_root);
+    free(d);
+}

@@ -1,0 +1,43 @@
+/* door_internal.h - the door itself, for the files of this folder. */
+#ifndef MUSTER_DOOR_DOOR_INTERNAL_H
+#define MUSTER_DOOR_DOOR_INTERNAL_H
+
+#include "door/door.h"
+
+struct exec_host;
+
+struct door {
+    struct node node;
+    struct loop *loop;
+    char *name;
+    char *pod_root, *log_root;   /* of pods that run, and of those that are gone */
+    struct exec_host *exec_host; /* made on first use */
+};
+
+static inline struct door *door_of(struct node *n)
+{
+    return container_of(n, struct door, node);
+}
+
+/* Whether its folder is among those that run. */
+bool door_runs(const struct door *d, const struct node_pod *pod);
+/* The error says what the container does instead of running. */
+int door_check_runs(const struct door *d, const struct node_pod *pod, const char *container,
+                    struct err *err) must_check;
+/* Where what is left of the pods of that name is; NULL: it is no name, or out of memory. The
+ * caller's. */
+char *door_kept_folder(const struct door *d, const struct node_pod *pod);
+
+int door_exec(struct node *n, const struct node_pod *pod, const struct node_command *c,
+              struct node_session **ret, struct err *err) must_check;
+int door_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,
+                struct node_session **ret, struct err *err) must_check;
+int door_forward(struct node *n, const struct node_pod *pod, struct node_session **ret,
+                 struct err *err) must_check;
+bool door_samples(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
+                  struct buf *out);
+int door_latest(struct node *n, const struct node_pod *pod, struct usage_latest *ret) must_check;
+
+int door_out_of_memory(struct err *err);
+
+#endif
