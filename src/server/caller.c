@@ -104,3 +104,22 @@ const struct caller *caller_clone(struct arena *a, const struct caller *who)
                                 .extra = who->extra ? json_clone(a, who->extra) : NULL};
     return arena_failed(a) ? NULL : copy;
 }
+
+void caller_split_account(struct arena *a, struct caller *who)
+{
+    static const char prefix[] = "system:serviceaccount:";
+    const char *ns, *colon;
+
+    who->ns = who->name = "";
+    if (strncmp(who->user, prefix, strlen(prefix)) != 0)
+        return;
+    ns = who->user + strlen(prefix);
+    colon = strchr(ns, ':');
+    if (!colon || colon == ns || !colon[1] || strchr(colon + 1, ':'))
+        return;
+    ns = arena_strndup(a, ns, (size_t)(colon - ns));
+    if (!ns)
+        return;
+    who->ns = ns;
+    who->name = colon + 1;
+}

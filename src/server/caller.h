@@ -35,6 +35,8 @@ bool caller_may_everything(const struct caller *who);
 
 /* A service account's groups, NULL when out of memory. */
 const char *const *caller_account_groups(struct arena *a, const char *ns) must_check;
+/* Sets ns and name of one whose user is "system:serviceaccount:NS:NAME", of others to "". */
+void caller_split_account(struct arena *a, struct caller *who);
 /* NULL when out of memory. */
 const struct caller *caller_clone(struct arena *a, const struct caller *who) must_check;
 

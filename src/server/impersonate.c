@@ -13,7 +13,6 @@
 #define PREFIX "Impersonate-"
 #define EXTRA_PREFIX "Extra-"
 #define AUTHENTICATION_GROUP "authentication.k8s.io"
-#define ACCOUNT_PREFIX "system:serviceaccount:"
 
 struct wanted {
     struct arena *arena;
@@ -68,21 +67,6 @@ static void take_header(void *arg, const char *name, const char *value)
         take_extra(w, name + strlen(EXTRA_PREFIX), value);
     else
         w->unknown = arena_strdup(w->arena, name);
-}
-
-/* "system:serviceaccount:NS:NAME" */
-static bool split_account(struct arena *a, const char *user, struct caller *who)
-{
-    const char *ns = user + strlen(ACCOUNT_PREFIX), *colon;
-
-    if (strncmp(user, ACCOUNT_PREFIX, strlen(ACCOUNT_PREFIX)) != 0)
-        return false;
-    colon = strchr(ns, ':');
-    if (!colon || colon == ns || !colon[1] || strchr(colon + 1, ':'))
-        return false;
-    who->ns = arena_strndup(a, ns, (size_t)(colon - ns));
-    who->name = colon + 1;
-    return who->ns != NULL;
 }
 
 /* --- whether who asks may ------------------------------------------------------------------ */
@@ -189,11 +173,8 @@ int impersonate(struct server *s, struct httpd_request *http, const struct calle
     *next = (struct caller){.kind = CALLER_IMPERSONATED,
                             .user = w.user,
                             .uid = w.uid ? w.uid : "",
-                            .ns = "",
-                            .name = "",
                             .extra = json_len(w.extra) ? w.extra : NULL};
-    if (!split_account(a, next->user, next))
-        next->ns = next->name = "";
+    caller_split_account(a, next);
     rc = check(s, &w, *who, next, err);
     if (rc < 0)
         return rc;

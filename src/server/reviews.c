@@ -2,15 +2,42 @@
  * reviews.c - questions about oneself: what may I do, who am I (authorization.k8s.io,
  * authentication.k8s.io). They are answered and not stored. Whoever asks may be acting as
  * another (impersonate.h): the answer is about that one.
+ *
+ * And about others, for those who have the right to ask: whose token is this, what may he do. A
+ * node asks them about who comes to it (door/).
  */
 #include <string.h>
 
 #include "server/endpoints.h"
 #include "server/rbac.h"
 
+/* --- kinds ----------------------------------------------------------------------------- */
+
+#define AUTHORIZATION .group = "authorization.k8s.io", .version = "v1"
+
+static const struct kind access_review = {AUTHORIZATION, .name = "SelfSubjectAccessReview",
+                                          .plural = "selfsubjectaccessreviews",
+                                          .singular = "selfsubjectaccessreview"};
+static const struct kind rules_review = {AUTHORIZATION, .name = "SelfSubjectRulesReview",
+                                         .plural = "selfsubjectrulesreviews",
+                                         .singular = "selfsubjectrulesreview"};
+static const struct kind subject_review = {AUTHORIZATION, .name = "SubjectAccessReview",
+                                           .plural = "subjectaccessreviews",
+                                           .singular = "subjectaccessreview"};
+static const struct kind token_review = {.group = "authentication.k8s.io",
+                                         .version = "v1",
+                                         .name = "TokenReview",
+                                         .plural = "tokenreviews",
+                                         .singular = "tokenreview"};
+static const struct kind self_review = {.group = "authentication.k8s.io",
+                                        .version = "v1",
+                                        .name = "SelfSubjectReview",
+                                        .plural = "selfsubjectreviews",
+                                        .singular = "selfsubjectreview"};
+
 /* --- answers --------------------------------------------------------------------------- */
 
-static bool may_access(struct server_request *r, const struct json *asked)
+static bool may_access(struct server_request *r, const struct caller *who, const struct json *asked)
 {
     const struct access what = {.verb = json_get_string(asked, "verb", ""),
                                 .group = json_get_string(asked, "group", ""),
@@ -19,21 +46,22 @@ static bool may_access(struct server_request *r, const struct json *asked)
                                 .ns = json_get_string(asked, "namespace", ""),
                                 .name = json_get_string(asked, "name", "")};
 
-    return rbac_allows(r->server, r->arena, r->caller, &what);
+    return rbac_allows(r->server, r->arena, who, &what);
 }
 
 /* What is no resource - discovery, health, the version - everybody may read. */
-static bool may_ask(struct server_request *r, const struct json *spec)
+static bool may_ask(struct server_request *r, const struct caller *who, const struct json *spec)
 {
     const struct json *resource = json_get(spec, "resourceAttributes");
 
     if (json_is(resource, JSON_OBJECT))
-        return may_access(r, resource);
-    return caller_may_everything(r->caller) ||
+        return may_access(r, who, resource);
+    return caller_may_everything(who) ||
            json_string_is(json_at(spec, "nonResourceAttributes", "verb"), "get");
 }
 
-static int fill_access(struct server_request *r, struct json *review, struct err *err)
+static int answer_access(struct server_request *r, const struct caller *who, struct json *review,
+                         struct err *err)
 {
     const struct json *spec = json_get(review, "spec");
     bool resource = json_is(json_get(spec, "resourceAttributes"), JSON_OBJECT);
@@ -43,16 +71,60 @@ static int fill_access(struct server_request *r, struct json *review, struct err
 
     if (resource == path) {
         err_set(err, ERR_INVALID,
-                "SelfSubjectAccessReview.authorization.k8s.io \"\" is invalid: "
-                "spec.resourceAttributes: Invalid value: %s",
-                says);
+                "%s.authorization.k8s.io \"\" is invalid: spec.resourceAttributes: Invalid value: "
+                "%s",
+                json_get_string(review, "kind", ""), says);
         err_cause(err, "FieldValueInvalid", "spec.resourceAttributes", 0, "Invalid value: %s",
                   says);
         return err_errno(ERR_INVALID);
     }
     json_set_bool(r->arena, json_make_object(r->arena, review, "status"), "allowed",
-                  may_ask(r, spec));
+                  may_ask(r, who, spec));
     return 0;
+}
+
+static int fill_access(struct server_request *r, struct json *review, struct err *err)
+{
+    return answer_access(r, r->caller, review, err);
+}
+
+/* Those who ask about others need the right to; nothing is stored, so no route has checked it. */
+static int check_may_review(struct server_request *r, const struct kind *k, struct err *err)
+{
+    const struct access what = {.verb = "create",
+                                .group = k->group,
+                                .resource = k->plural,
+                                .subresource = "",
+                                .ns = "",
+                                .name = ""};
+
+    return rbac_check_access(r, &what, err);
+}
+
+static int fill_subject(struct server_request *r, struct json *review, struct err *err)
+{
+    const struct json *spec = json_get(review, "spec");
+    struct caller who = {.kind = CALLER_IMPERSONATED,
+                         .user = json_get_string(spec, "user", ""),
+                         .uid = json_get_string(spec, "uid", ""),
+                         .groups = json_strings(r->arena, json_get(spec, "groups")),
+                         .extra = json_get(spec, "extra")};
+    int rc = check_may_review(r, &subject_review, err);
+
+    if (rc < 0)
+        return rc;
+    if (!who.groups)
+        return out_of_memory(err);
+    if (!*who.user && !who.groups[0]) {
+        err_set(err, ERR_INVALID,
+                "SubjectAccessReview.authorization.k8s.io \"\" is invalid: spec.user: Invalid "
+                "value: \"\": at least one of user or group must be specified");
+        err_cause(err, "FieldValueInvalid", "spec.user", 0,
+                  "Invalid value: \"\": at least one of user or group must be specified");
+        return err_errno(ERR_INVALID);
+    }
+    caller_split_account(r->arena, &who);
+    return answer_access(r, &who, review, err);
 }
 
 static void add_star(struct arena *a, struct json *rule, const char *name)
@@ -86,14 +158,10 @@ static int fill_rules(struct server_request *r, struct json *review, struct err 
     return 0;
 }
 
-static int fill_self(struct server_request *r, struct json *review, struct err *err)
+static void add_user(struct server_request *r, const struct caller *who, struct json *user)
 {
-    struct json *status = json_make_object(r->arena, review, "status");
-    struct json *user = json_make_object(r->arena, status, "userInfo");
-    const struct caller *who = r->caller;
     struct json *groups;
 
-    (void)err;
     json_set_string(r->arena, user, "username", who->user);
     if (*who->uid)
         json_set_string(r->arena, user, "uid", who->uid);
@@ -102,34 +170,51 @@ static int fill_self(struct server_request *r, struct json *review, struct err *
         json_append_string(r->arena, groups, *g);
     if (who->extra)
         json_set(r->arena, user, "extra", json_clone(r->arena, who->extra));
+}
+
+static int fill_self(struct server_request *r, struct json *review, struct err *err)
+{
+    struct json *status = json_make_object(r->arena, review, "status");
+
+    (void)err;
+    add_user(r, r->caller, json_make_object(r->arena, status, "userInfo"));
+    return 0;
+}
+
+static int fill_token(struct server_request *r, struct json *review, struct err *err)
+{
+    const char *token = json_string(json_at(review, "spec", "token"), "");
+    struct json *status = json_make_object(r->arena, review, "status");
+    const struct caller *who;
+    int rc = check_may_review(r, &token_review, err);
+
+    if (rc < 0)
+        return rc;
+    if (!*token)
+        return err_set(err, ERR_BAD_REQUEST, "token is required for TokenReview in authentication");
+    if (r->server->token && front_knows_token(r->server, r->arena, token, &who)) {
+        json_set_bool(r->arena, status, "authenticated", true);
+        add_user(r, who, json_make_object(r->arena, status, "user"));
+    } else {
+        json_set_string(r->arena, status, "error", "the token is not known here");
+    }
     return 0;
 }
 
 /* --- the table ------------------------------------------------------------------------- */
 
-#define AUTHORIZATION .group = "authorization.k8s.io", .version = "v1"
-
-static const struct kind access_review = {AUTHORIZATION, .name = "SelfSubjectAccessReview",
-                                          .plural = "selfsubjectaccessreviews",
-                                          .singular = "selfsubjectaccessreview"};
-static const struct kind rules_review = {AUTHORIZATION, .name = "SelfSubjectRulesReview",
-                                         .plural = "selfsubjectrulesreviews",
-                                         .singular = "selfsubjectrulesreview"};
-static const struct kind self_review = {.group = "authentication.k8s.io",
-                                        .version = "v1",
-                                        .name = "SelfSubjectReview",
-                                        .plural = "selfsubjectreviews",
-                                        .singular = "selfsubjectreview"};
-
 const struct kind *const review_kinds[] = {
-    &access_review,    &rules_review,   &self_review,         &kind_node_metrics,
-    &kind_pod_metrics, &kind_endpoints, &kind_endpoint_slice, NULL};
+    &access_review,     &rules_review,     &subject_review, &self_review,         &token_review,
+    &kind_node_metrics, &kind_pod_metrics, &kind_endpoints, &kind_endpoint_slice, NULL};
 
 static const struct {
     const struct kind *kind;
     int (*fill)(struct server_request *r, struct json *review, struct err *err);
-} answers[] = {
-    {&access_review, fill_access}, {&rules_review, fill_rules}, {&self_review, fill_self}};
+} answers[] = {{&access_review, fill_access},
+               {&rules_review, fill_rules},
+               {&subject_review, fill_subject},
+               {&self_review, fill_self},
+               {&token_review, fill_token}};
 
 const struct kind *review_find(const char *group, const char *version, const char *plural)
 {

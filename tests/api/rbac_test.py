@@ -101,6 +101,41 @@ class Rbac(harness.WithDaemon):
                          f'roles.rbac.authorization.k8s.io is forbidden: {ME} cannot list resource "roles" in API '
                          'group "rbac.authorization.k8s.io" in the namespace "default"')
 
+    def test_what_is_asked_about_others(self):
+        """TokenReview and SubjectAccessReview: what a node asks about who comes to it."""
+        tokens, access = (f"/apis/{group}/v1/{plural}" for group, plural in (
+            ("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews")))
+        token = self.launcher(rule("get", "pods", ["a"]))
+
+        def who(text):
+            return self.daemon.call("POST", tokens, {"kind": "TokenReview", "spec": {"token": text}})["status"]
+
+        def may(user, groups, **attributes):
+            spec = {"user": user, "groups": groups, "resourceAttributes": {"resource": "pods", **attributes}}
+            return self.daemon.call("POST", access, {"kind": "SubjectAccessReview", "spec": spec})["status"]["allowed"]
+        found = who(token)
+        self.assertTrue(found["authenticated"])
+        self.assertEqual(found["user"]["username"], "system:serviceaccount:default:launcher")
+        self.assertIn("system:serviceaccounts:default", found["user"]["groups"])
+        self.assertIn("system:masters", who(self.daemon.token)["user"]["groups"])
+        self.assertNotIn("authenticated", who(token + "x"))
+        me = (found["user"]["username"], found["user"]["groups"])
+        self.assertTrue(may(*me, verb="get", namespace="default", name="a"))
+        self.assertFalse(may(*me, verb="get", namespace="default", name="b"))
+        self.assertFalse(may(*me, verb="get", namespace="kube-system", name="a"))
+        self.assertFalse(may("somebody", [], verb="get", namespace="default", name="a"))
+        self.assertTrue(may("somebody", ["system:masters"], verb="delete", namespace="default"))
+        for path, spec in ((tokens, {"token": token}),
+                           (access, {"user": "me", "resourceAttributes": {"resource": "pods", "verb": "get"}})):
+            status, answer = self.as_account(token, "POST", path, {"spec": spec})
+            self.assertEqual(status, 403, answer)
+            self.assertIn("cannot create resource", answer["message"])
+        for path, spec, says in ((tokens, {}, "token is required"), (access, {"user": "me"}, "exactly one of"),
+                                 (access, {"resourceAttributes": {"resource": "pods"}}, "at least one of user or group")):
+            status, text = self.daemon.request("POST", path, {"spec": spec})
+            self.assertIn(status, (400, 422), text)
+            self.assertIn(says, text.decode())
+
     def test_a_role_taken_back_counts_at_once(self):
         token = self.launcher(rule("*", "*", groups=["*"]))
         self.assertEqual(self.as_account(token, "GET", PODS)[0], 200)
