@@ -87,6 +87,7 @@ test("what it waits for, in Chinese", () => {
     "Job 已暂停：运行时间超过了队列“q”的 maxDuration（1h）；将 runMode.pause.enabled 设为 false 可继续运行");
   assert.equal(waitingText('waiting for its PodGroup: there is none named "g" in namespace default', "zh"), "等待 PodGroup：项目 default 中没有名为“g”的 PodGroup");
   assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU are in use', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4");
+  assert.match(waitingText("waiting for other pods: where there is room its affinity, their anti-affinity or its topologySpreadConstraints forbid it to run; number 2 in line", "zh"), /^等待其它 Pod：.*排第 2 位$/);
   assert.equal(waitingText("something new", "zh"), "something new");
   assert.equal(waitingText("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");
   const job: Job = { metadata: meta("j", ""), status: { message: 'waiting for its turn: number 3 in line behind job "a"' } };

@@ -55,8 +55,7 @@ static const struct field node_affinity_fields[] = {
     F_OBJ("requiredDuringSchedulingIgnoredDuringExecution", node_selector_fields,
           "What a node must have.", CORE_TYPE("NodeSelector")),
     F_OBJS("preferredDuringSchedulingIgnoredDuringExecution", preferred_node_fields,
-           "What a node should have.", IGNORED("only what is required counts"),
-           CORE_TYPE("PreferredSchedulingTerm")),
+           "What a node should have.", CORE_TYPE("PreferredSchedulingTerm")),
     {0}};
 
 /* --- other pods ----------------------------------------------------------------------------- */
@@ -83,8 +82,7 @@ static const struct field pod_affinity_fields[] = {
     F_OBJS("requiredDuringSchedulingIgnoredDuringExecution", pod_term_fields, "What must hold.",
            CORE_TYPE("PodAffinityTerm")),
     F_OBJS("preferredDuringSchedulingIgnoredDuringExecution", weighted_pod_term_fields,
-           "What should hold.", IGNORED("only what is required counts"),
-           CORE_TYPE("WeightedPodAffinityTerm")),
+           "What should hold.", CORE_TYPE("WeightedPodAffinityTerm")),
     {0}};
 
 const struct field affinity_fields[] = {

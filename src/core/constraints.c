@@ -1,6 +1,6 @@
 /*
- * constraints.c - where a pod may run, as its template and its queue say: node selectors, node and
- * pod affinity, taints, topology spread. Preferences are not weighed; what is required is. Pure.
+ * constraints.c - where a pod may run, and where it would rather, as its template and its queue
+ * say: node selectors, node and pod affinity, taints, topology spread. Pure.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,15 @@
 #include "core/place.h"
 
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+
+/* A pod that asks for a place among others. */
+struct asking {
+    struct ledger *ledger;
+    const struct member *member;
+    const struct json *pod, *spec;
+    bool alone; /* only its own group counts: others will have gone */
+};
 
 static const struct json *node_object(struct ledger *l, const struct node_room *n)
 {
@@ -94,17 +103,19 @@ static bool tolerates(const struct json *toleration, const struct json *taint)
                           json_get_string(taint, "value", "")) == 0;
 }
 
-static bool taints_allow(const struct json *pod_spec, const struct json *node)
+/* How many taints, of those that only ask to be avoided or of the others, keep the pod away. */
+static int64_t count_taints(const struct json *pod_spec, const struct json *node, bool only_ask)
 {
+    int64_t count = 0;
+
     json_each (taint, json_at(node, "spec", "taints")) {
-        bool tolerated = json_string_is(json_get(taint, "effect"), "PreferNoSchedule");
+        bool tolerated = json_string_is(json_get(taint, "effect"), "PreferNoSchedule") != only_ask;
 
         json_each (t, json_get(pod_spec, "tolerations"))
             tolerated = tolerated || tolerates(t, taint);
-        if (!tolerated)
-            return false;
+        count += !tolerated;
     }
-    return true;
+    return count;
 }
 
 /* --- other pods ------------------------------------------------------------------------------- */
@@ -114,120 +125,219 @@ static const char *domain_of(struct ledger *l, const struct node_room *n, const 
     return object_label(node_object(l, n), key);
 }
 
-static bool namespace_is_meant(const struct json *term, const struct member *asking,
-                               const struct member *other)
+static bool namespace_is_meant(struct ledger *l, const struct json *term, const char *own,
+                               const char *other)
 {
     const struct json *named = json_get(term, "namespaces");
+    const struct json *selector = json_get(term, "namespaceSelector");
 
-    if (json_get(term, "namespaceSelector"))
-        return true; /* wider than it says: all namespaces */
-    return json_len(named) ? is_in(other->group->ns, named)
-                           : strcmp(asking->group->ns, other->group->ns) == 0;
+    if (!selector && json_len(named) == 0)
+        return strcmp(own, other) == 0;
+    return is_in(other, named) ||
+           (selector && label_map_matches(
+                            selector, object_labels(l->find(l->arg, &kind_namespace, "", other))));
+}
+
+static bool counts(const struct asking *a, const struct member *other)
+{
+    return other != a->member && (!a->alone || other->group == a->member->group);
 }
 
 /* Pods on the node the term means. */
-static int64_t count_matching(struct ledger *l, const struct json *term,
-                              const struct member *asking, const struct node_room *n)
+static int64_t count_matching(const struct asking *a, const struct json *term,
+                              const struct node_room *n)
 {
     int64_t count = 0;
 
     for (const struct member *m = n->holders; m; m = m->next_on_node) {
-        const struct json *pod = m != asking && namespace_is_meant(term, asking, m)
-                                     ? pod_object(l, m)
-                                     : NULL;
+        bool meant = counts(a, m) &&
+                     namespace_is_meant(a->ledger, term, a->member->group->ns, m->group->ns);
+        const struct json *pod = meant ? pod_object(a->ledger, m) : NULL;
 
         count += pod && label_map_matches(json_get(term, "labelSelector"), object_labels(pod));
     }
     return count;
 }
 
-static int64_t count_in_domain(struct ledger *l, const struct json *term,
-                               const struct member *asking, const char *domain)
+static int64_t count_in_domain(const struct asking *a, const struct json *term, const char *domain)
 {
     const char *key = json_get_string(term, "topologyKey", "");
+    struct ledger *l = a->ledger;
     int64_t count = 0;
 
     for (size_t i = 0; i < l->ready_len; i++) {
         const char *there = domain_of(l, l->ready[i], key);
 
         if (there && strcmp(there, domain) == 0)
-            count += count_matching(l, term, asking, l->ready[i]);
+            count += count_matching(a, term, l->ready[i]);
     }
     return count;
 }
 
-static bool repels(struct ledger *l, const struct json *spec, const struct member *m,
-                   const struct node_room *n)
+/* The same for the domain the node is in; -1: it is in none. */
+static int64_t count_around(const struct asking *a, const struct json *term,
+                            const struct node_room *n)
 {
-    json_each (term, json_at(spec, "affinity", "podAntiAffinity", REQUIRED)) {
-        const char *domain = domain_of(l, n, json_get_string(term, "topologyKey", ""));
+    const char *domain = domain_of(a->ledger, n, json_get_string(term, "topologyKey", ""));
 
-        if (domain && count_in_domain(l, term, m, domain) > 0)
+    return domain ? count_in_domain(a, term, domain) : -1;
+}
+
+static bool repels(const struct asking *a, const struct node_room *n)
+{
+    json_each (term, json_at(a->spec, "affinity", "podAntiAffinity", REQUIRED))
+        if (count_around(a, term, n) > 0)
             return true;
+    return false;
+}
+
+static bool is_near(struct ledger *l, const struct json *term, const struct node_room *a,
+                    const struct node_room *b)
+{
+    const char *key = json_get_string(term, "topologyKey", "");
+    const char *here = domain_of(l, a, key), *there = domain_of(l, b, key);
+
+    return here && there && strcmp(here, there) == 0;
+}
+
+/* Those who are there keep others away as they were kept away themselves. */
+static bool is_repelled(const struct asking *a, const struct node_room *n)
+{
+    for (const struct member *m = a->ledger->repelling; m; m = m->next_repelling) {
+        const struct json *pod = counts(a, m) ? pod_object(a->ledger, m) : NULL;
+
+        json_each (term, json_at(pod, "spec", "affinity", "podAntiAffinity", REQUIRED))
+            if (is_near(a->ledger, term, m->node, n) &&
+                namespace_is_meant(a->ledger, term, m->group->ns, a->member->group->ns) &&
+                label_map_matches(json_get(term, "labelSelector"), object_labels(a->pod)))
+                return true;
     }
     return false;
 }
 
 /* The first of a group that wants to be together has nobody to go to. */
-static bool is_first_of_its_kind(struct ledger *l, const struct json *term, const struct member *m,
-                                 const struct json *pod)
+static bool is_first_of_its_kind(const struct asking *a, const struct json *term)
 {
-    if (!label_map_matches(json_get(term, "labelSelector"), object_labels(pod)))
+    struct ledger *l = a->ledger;
+
+    if (!label_map_matches(json_get(term, "labelSelector"), object_labels(a->pod)))
         return false;
     for (size_t i = 0; i < l->ready_len; i++)
-        if (count_matching(l, term, m, l->ready[i]) > 0)
+        if (count_matching(a, term, l->ready[i]) > 0)
             return false;
     return true;
 }
 
-static bool attracts(struct ledger *l, const struct json *pod, const struct member *m,
-                     const struct node_room *n)
+static bool attracts(const struct asking *a, const struct node_room *n)
 {
-    json_each (term, json_at(pod, "spec", "affinity", "podAffinity", REQUIRED)) {
-        const char *domain = domain_of(l, n, json_get_string(term, "topologyKey", ""));
+    json_each (term, json_at(a->spec, "affinity", "podAffinity", REQUIRED)) {
+        int64_t near = count_around(a, term, n);
+        bool of_others = !label_map_matches(json_get(term, "labelSelector"), object_labels(a->pod));
 
-        if (!domain ||
-            (count_in_domain(l, term, m, domain) == 0 && !is_first_of_its_kind(l, term, m, pod)))
+        if (near < 0)
+            return false;
+        if (near == 0 && !(a->alone && of_others) && !is_first_of_its_kind(a, term))
             return false;
     }
     return true;
 }
 
-static bool keeps_even(struct ledger *l, const struct json *spec, const struct member *m,
-                       const struct node_room *n)
+static bool is_strict(const struct json *constraint)
 {
-    json_each (c, json_get(spec, "topologySpreadConstraints")) {
-        const char *key = json_get_string(c, "topologyKey", ""), *here = domain_of(l, n, key);
-        int64_t least = INT64_MAX;
+    return json_string_is(json_get(constraint, "whenUnsatisfiable"), "DoNotSchedule");
+}
 
-        if (!json_string_is(json_get(c, "whenUnsatisfiable"), "DoNotSchedule"))
+static bool keeps_even(const struct asking *a, const struct node_room *n)
+{
+    struct ledger *l = a->ledger;
+
+    json_each (c, json_get(a->spec, "topologySpreadConstraints")) {
+        int64_t here = is_strict(c) ? count_around(a, c, n) : 0, least = INT64_MAX;
+
+        if (!is_strict(c))
             continue;
-        if (!here)
+        if (here < 0)
             return false;
         for (size_t i = 0; i < l->ready_len; i++) {
-            const char *domain = domain_of(l, l->ready[i], key);
+            int64_t there = count_around(a, c, l->ready[i]);
 
-            if (domain)
-                least = min_i64(least, count_in_domain(l, c, m, domain));
+            if (there >= 0)
+                least = min_i64(least, there);
         }
-        if (count_in_domain(l, c, m, here) + 1 - least > json_get_int(c, "maxSkew", 1))
+        if (here + 1 - least > json_get_int(c, "maxSkew", 1))
             return false;
     }
     return true;
 }
 
-bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n)
+static struct asking asking_for(struct ledger *l, const struct member *m)
 {
-    const struct json *pod = pod_object(l, m), *node = node_object(l, n);
-    const struct json *spec = json_get(pod, "spec"), *wanted = json_get(spec, "nodeSelector");
+    const struct json *pod = pod_object(l, m);
 
-    if (!pod || !node)
+    return (struct asking){.ledger = l, .member = m, .pod = pod, .spec = json_get(pod, "spec")};
+}
+
+bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n,
+                       bool alone)
+{
+    struct asking a = asking_for(l, m);
+    const struct json *node = node_object(l, n), *wanted = json_get(a.spec, "nodeSelector");
+
+    a.alone = alone;
+    if (!a.pod || !node)
         return false;
-    if (pod_unoffered(spec, json_at(node, "status", "allocatable")))
+    if (pod_unoffered(a.spec, json_at(node, "status", "allocatable")))
         return false;
     return (json_len(wanted) == 0 || label_map_matches(wanted, object_labels(node))) &&
-           taints_allow(spec, node) && affinity_allows(spec, node) && !repels(l, spec, m, n) &&
-           attracts(l, pod, m, n) && keeps_even(l, spec, m, n);
+           count_taints(a.spec, node, false) == 0 && affinity_allows(a.spec, node) &&
+           !repels(&a, n) && !is_repelled(&a, n) && attracts(&a, n) && keeps_even(&a, n);
+}
+
+/* --- preferences ------------------------------------------------------------------------------ */
+
+static int64_t node_liking(const struct asking *a, const struct json *node)
+{
+    int64_t sum = 0;
+
+    json_each (p, json_at(a->spec, "affinity", "nodeAffinity", PREFERRED))
+        if (term_holds(json_get(p, "preference"), node))
+            sum += json_get_int(p, "weight", 1);
+    return sum;
+}
+
+static int64_t pod_liking(const struct asking *a, const char *affinity, const struct node_room *n)
+{
+    int64_t sum = 0;
+
+    json_each (p, json_at(a->spec, "affinity", affinity, PREFERRED))
+        sum += json_get_int(p, "weight", 1) *
+               max_i64(count_around(a, json_get(p, "podAffinityTerm"), n), 0);
+    return sum;
+}
+
+/* A node that is in no domain comes last. */
+static int64_t crowd(const struct asking *a, const struct node_room *n)
+{
+    int64_t sum = 0;
+
+    json_each (c, json_get(a->spec, "topologySpreadConstraints")) {
+        int64_t here = is_strict(c) ? 0 : count_around(a, c, n);
+
+        sum += here < 0 ? INT32_MAX : here;
+    }
+    return sum;
+}
+
+void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
+                      int64_t ret[LIKINGS])
+{
+    const struct asking a = asking_for(l, m);
+    const struct json *node = node_object(l, n);
+
+    ret[LIKING_NODE] = node_liking(&a, node);
+    ret[LIKING_PODS] = pod_liking(&a, "podAffinity", n) - pod_liking(&a, "podAntiAffinity", n);
+    ret[LIKING_SPREAD] = -crowd(&a, n);
+    ret[LIKING_TAINTS] = -count_taints(a.spec, node, true);
 }
 
 /* --- queues ----------------------------------------------------------------------------------- */

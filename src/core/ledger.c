@@ -213,6 +213,13 @@ void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64
     if (n->holders)
         n->holders->at_node = &m->next_on_node;
     n->holders = m;
+    if (m->repels) {
+        m->next_repelling = l->repelling;
+        m->at_repelling = &l->repelling;
+        if (l->repelling)
+            l->repelling->at_repelling = &m->next_repelling;
+        l->repelling = m;
+    }
     n->gpus_used |= m->gpus;
     resources_add(&n->used, &m->asks);
     m->ending = m->deleting || m->group->preempted;
@@ -238,6 +245,12 @@ void ledger_release(struct ledger *l, struct member *m)
     if (m->next_on_node)
         m->next_on_node->at_node = m->at_node;
     m->node = NULL;
+    if (m->at_repelling) {
+        *m->at_repelling = m->next_repelling;
+        if (m->next_repelling)
+            m->next_repelling->at_repelling = m->at_repelling;
+        m->at_repelling = NULL;
+    }
     if (m->gpus) {
         n->gpus_used = 0;
         for (const struct member *other = n->holders; other; other = other->next_on_node)
@@ -619,6 +632,8 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
 
     m->asks = pod_requests(spec);
     m->shape = shape_of(pod, &m->asks, &m->constrained);
+    m->repels = json_len(json_at(spec, "affinity", "podAntiAffinity",
+                                 "requiredDuringSchedulingIgnoredDuringExecution")) > 0;
     m->has_pod = true;
     m->ours = is_ours(l, pod);
     m->deleting = object_is_deleting(pod);

@@ -24,6 +24,9 @@
 #define GROUP_ROLES_LIMIT 16
 #define HOPELESS_LIMIT 16
 
+/* Kinds of preferences for nodes. */
+enum liking { LIKING_NODE, LIKING_PODS, LIKING_SPREAD, LIKING_TAINTS, LIKINGS };
+
 /* Why a group waits. */
 enum wait_reason {
     WAIT_NONE,
@@ -51,6 +54,8 @@ struct node_room {
     struct resources claimed; /* by groups at the head of the line, in this decision */
     struct resources spare;   /* that victims would leave, in this decision */
     struct resources before;  /* used, before a trial */
+    bool allowed;             /* for the member that is being placed */
+    int64_t liking[LIKINGS];  /* of that member */
 };
 
 struct queue_entry {
@@ -81,6 +86,8 @@ struct member {
     struct resources asks;
     struct node_room *bound; /* the pod's own node */
     bool has_pod, ours, deleting, finished, constrained;
+    bool repels; /* some others, from where it is */
+    struct member *next_repelling, **at_repelling;
     enum pod_phase phase;
     int64_t priority;     /* of its pod's class */
     uint64_t shape;       /* equal for members any node treats alike */
@@ -158,6 +165,7 @@ struct ledger {
     struct map nodes, queues, groups;
     struct node_room **ready; /* those that are, in order of their names */
     size_t ready_len, ready_cap;
+    struct member *repelling; /* those that do, of all who hold room */
     bool nodes_changed, has_taints;
     struct resources total, used; /* of ready nodes */
     int64_t ending;               /* members whose room is about to be free */

@@ -1,6 +1,7 @@
 /*
- * place.c - see place.h. Each member gets the fullest node that has room for it (or the emptiest,
- * as the scheduler's configuration says): whole nodes stay free for those who need them.
+ * place.c - see place.h. Each member gets the node it likes best of those that have room for it, of
+ * equal ones the fullest (or the emptiest, as the scheduler's configuration says): whole nodes stay
+ * free for those who need them.
  */
 #include "core/place.h"
 
@@ -61,31 +62,95 @@ static int64_t left_over(const struct node_room *n, const struct resources *asks
     return sum;
 }
 
-bool place_is_allowed(struct ledger *l, const struct member *m, const struct node_room *n)
+bool place_is_allowed(struct ledger *l, const struct member *m, const struct node_room *n,
+                      enum room room)
 {
     return queue_allows_node(l, m->group->queue, n) &&
-           ((!m->constrained && !n->tainted) || constraints_allow(l, m, n));
+           ((!m->constrained && !n->tainted && !l->repelling) ||
+            constraints_allow(l, m, n, room == ROOM_EMPTY));
+}
+
+/* Preferences of each kind are numbers of their own: each counts as far as nodes differ in it. */
+#define LIKING_RANGE 100
+
+struct taste {
+    bool has_any, asked;
+    int64_t least[LIKINGS], most[LIKINGS];
+};
+
+static void taste_node(struct taste *t, const int64_t liking[LIKINGS])
+{
+    for (int i = 0; i < LIKINGS; i++) {
+        t->least[i] = t->asked ? min_i64(t->least[i], liking[i]) : liking[i];
+        t->most[i] = t->asked ? max_i64(t->most[i], liking[i]) : liking[i];
+    }
+    t->asked = true;
+}
+
+static int64_t liking_of(const struct taste *t, const int64_t liking[LIKINGS])
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < LIKINGS; i++)
+        if (t->most[i] > t->least[i])
+            sum += (liking[i] - t->least[i]) * LIKING_RANGE / (t->most[i] - t->least[i]);
+    return sum;
+}
+
+bool place_has_room(const struct ledger *l, const struct member *m, const struct node_room *n,
+                    enum room room)
+{
+    struct resources r = room_of(n, room);
+
+    return fits(l, &m->asks, &r) && has_devices(n, m->asks.gpus, room);
+}
+
+/* What the member thinks of all nodes that have room for it; without preferences of none. */
+static struct taste taste_of(struct ledger *l, const struct member *m, enum room room)
+{
+    struct taste t = {0};
+
+    if ((!m->constrained && !l->has_taints) || room == ROOM_CLAIM || room == ROOM_EMPTY)
+        return t;
+    t.has_any = true;
+    for (size_t i = 0; i < l->ready_len; i++) {
+        struct node_room *n = l->ready[i];
+
+        n->allowed = place_has_room(l, m, n, room) && place_is_allowed(l, m, n, room);
+        if (!n->allowed)
+            continue;
+        constraints_like(l, m, n, n->liking);
+        taste_node(&t, n->liking);
+    }
+    return t;
 }
 
 static struct node_room *choose(struct ledger *l, const struct member *m, enum room room)
 {
+    const struct taste taste = taste_of(l, m, room);
     struct node_room *best = NULL;
-    int64_t best_left = 0;
+    int64_t best_left = 0, best_liking = 0;
 
     for (size_t i = 0; i < l->ready_len; i++) {
         struct node_room *n = l->ready[i];
         struct resources r = room_of(n, room);
-        int64_t left;
+        int64_t left, liking = 0;
 
-        if (!fits(l, &m->asks, &r) || !has_devices(n, m->asks.gpus, room))
+        if (taste.has_any ? !n->allowed
+                          : !fits(l, &m->asks, &r) || !has_devices(n, m->asks.gpus, room))
             continue;
+        if (taste.has_any)
+            liking = liking_of(&taste, n->liking);
         left = room == ROOM_CLAIM ? missing(n, &m->asks) : left_over(n, &m->asks, &r);
-        if (best && (l->spread && room != ROOM_CLAIM ? left <= best_left : left >= best_left))
+        if (l->spread && room != ROOM_CLAIM)
+            left = -left;
+        if (best && (liking < best_liking || (liking == best_liking && left >= best_left)))
             continue;
-        if (!place_is_allowed(l, m, n))
+        if (!taste.has_any && !place_is_allowed(l, m, n, room))
             continue;
         best = n;
         best_left = left;
+        best_liking = liking;
     }
     return best;
 }

@@ -23,11 +23,21 @@ void unplace_members(struct ledger *l, struct group *g);
 /* Could that many of them be placed? Changes nothing. */
 bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room room);
 
-/* May the member run there, whatever room there is? */
-bool place_is_allowed(struct ledger *l, const struct member *m, const struct node_room *n);
+/* Is there room for the member? */
+bool place_has_room(const struct ledger *l, const struct member *m, const struct node_room *n,
+                    enum room room);
+/* May the member run there, whatever room there is? With ROOM_EMPTY: were it not for the pods of
+ * other groups? */
+bool place_is_allowed(struct ledger *l, const struct member *m, const struct node_room *n,
+                      enum room room);
 
-/* constraints.c: may the pod run there, whatever room there is? */
-bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n);
+/* constraints.c: may the pod run there, whatever room there is? alone: as if other groups had gone.
+ */
+bool constraints_allow(struct ledger *l, const struct member *m, const struct node_room *n,
+                       bool alone);
+/* How much the pod would like to run there, by each kind of preference, in numbers of that kind. */
+void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
+                      int64_t ret[LIKINGS]);
 /* The queue's own nodes, as node selectors say. */
 bool queue_allows_node(struct ledger *l, const struct queue_entry *q, const struct node_room *n);
 bool queue_allows_namespace(struct ledger *l, const struct queue_entry *q, const char *ns);

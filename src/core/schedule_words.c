@@ -83,7 +83,7 @@ static bool largest_node(struct ledger *l, const struct member *m, struct resour
 
     *ret = (struct resources){0};
     for (size_t i = 0; i < l->ready_len; i++) {
-        if (!place_is_allowed(l, m, l->ready[i]))
+        if (!place_is_allowed(l, m, l->ready[i], ROOM_EMPTY))
             continue;
         any = true;
         for (enum resource r = 0; r < RESOURCE_COUNT; r++)
@@ -292,6 +292,18 @@ static const char *place_in_line(struct decision *d, const struct group *g)
                : "";
 }
 
+/* Whether a pod that waits would have room if only others let it. */
+static bool is_kept_away(struct ledger *l, const struct group *g)
+{
+    for (const struct member *m = g->first; m; m = m->next)
+        for (size_t i = 0; i < l->ready_len && member_is_unplaced(m); i++)
+            if (place_has_room(l, m, l->ready[i], ROOM_UNHELD) &&
+                place_is_allowed(l, m, l->ready[i], ROOM_EMPTY) &&
+                !place_is_allowed(l, m, l->ready[i], ROOM_UNHELD))
+                return true;
+    return false;
+}
+
 static const char *room(struct decision *d, const struct group *g)
 {
     const struct ledger *l = d->ledger;
@@ -306,6 +318,11 @@ static const char *room(struct decision *d, const struct group *g)
                                 amount(d, &asks, r), resource_number(d->arena, r, free),
                                 amount(d, &l->total, r), holders(d, r), place_in_line(d, g));
     }
+    if (is_kept_away(d->ledger, g))
+        return arena_printf(d->arena,
+                            "waiting for other pods: where there is room its affinity, their "
+                            "anti-affinity or its topologySpreadConstraints forbid it to run%s",
+                            place_in_line(d, g));
     return arena_printf(d->arena,
                         "waiting for resources: no node has room for a pod of %s at the moment%s",
                         largest_pod(d, g), place_in_line(d, g));

@@ -691,7 +691,7 @@ static void preemption_as_the_facts_have_it(void **state)
     assert_string_equal(message_of(&c, "a3"),
                         "its room was taken by job \"new\" of queue \"D\" (priority 2)");
     settle(&c);
-    assert_int_equal(c.deletes, 1); /* evicted once */
+    assert_int_equal(c.deletes, 1);  /* evicted once */
     set_phase(&c, "a3-0", "Failed"); /* stopped, and there still */
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "new-0"), "n");
@@ -1299,6 +1299,160 @@ static void pods_keep_apart_and_spread(void **state)
     cluster_release(&c);
 }
 
+/* Labels and affinity of a pod by itself. */
+static void add_neighbour(struct cluster *c, const char *name, const char *app,
+                          const char *affinity)
+{
+    struct json *pod;
+
+    add_pod(c, "", name, 9, 1, "{'cpu':'1'}");
+    pod = cluster_edit(c, PODS, name);
+    json_set_string(
+        &c->arena,
+        json_make_object(&c->arena, json_make_object(&c->arena, pod, "metadata"), "labels"), "app",
+        app);
+    if (*affinity)
+        set_spec(c, PODS, name, "affinity", affinity);
+}
+
+#define AWAY_FROM(app)                                                                             \
+    "{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{'topologyKey':"        \
+    "'disk','labelSelector':{'matchLabels':{'app':'" app "'}}}]}}"
+
+static const char *const kept_away =
+    "waiting for other pods: where there is room its affinity, their anti-affinity or its "
+    "topologySpreadConstraints forbid it to run";
+
+/* Who may not run beside another waits for its end; it is not said that he never could. */
+static void who_keeps_apart_waits_for_the_others_end(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 8, 8, 0);
+    add_neighbour(&c, "loud", "loud", "");
+    assert_int_equal(settle(&c), 1);
+    add_neighbour(&c, "quiet", "quiet", AWAY_FROM("loud"));
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "quiet"), kept_away);
+    set_phase(&c, "loud", "Succeeded");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "quiet"), "one");
+    cluster_release(&c);
+}
+
+static void who_is_there_keeps_others_away_too(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 8, 8, 0);
+    add_neighbour(&c, "quiet", "quiet", AWAY_FROM("loud"));
+    assert_int_equal(settle(&c), 1);
+    add_neighbour(&c, "loud", "loud", "");
+    add_neighbour(&c, "other", "other", "");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "other"), "one");
+    assert_string_equal(told(&c, "loud"), kept_away);
+    add_node(&c, "two", 8, 8, 0);
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "loud"), "two");
+    add_neighbour(&c, "louder", "loud", "");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "louder"), "two");
+    set_phase(&c, "quiet", "Succeeded");
+    set_phase(&c, "loud", "Succeeded");
+    set_phase(&c, "louder", "Succeeded");
+    add_neighbour(&c, "late", "loud", "");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "late"), "one");
+    cluster_release(&c);
+}
+
+static int64_t pods_on(struct cluster *c, const char *node, const char *prefix)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < c->len[PODS]; i++)
+        count += strncmp(object_name(c->items[PODS][i]), prefix, strlen(prefix)) == 0 &&
+                 strcmp(node_of(c, object_name(c->items[PODS][i])), node) == 0;
+    return count;
+}
+
+/* What is preferred goes before filling nodes, and never keeps a pod from running. */
+static void preferences_choose_among_nodes_with_room(void **state)
+{
+    static const char *const ssd =
+        "{'nodeAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':["
+        "{'weight':1,'preference':{'matchExpressions':[{'key':'disk','operator':'In','values':"
+        "['one']}]}},{'weight':9,'preference':{'matchExpressions':[{'key':'disk','operator':'In',"
+        "'values':['two']}]}}]}}";
+    static const char *const apart =
+        "{'podAntiAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[{'weight':5,"
+        "'podAffinityTerm':{'topologyKey':'disk','labelSelector':{'matchLabels':{'app':'a'}}}}]}}";
+    static const char *const together =
+        "{'podAffinity':{'preferredDuringSchedulingIgnoredDuringExecution':[{'weight':5,"
+        "'podAffinityTerm':{'topologyKey':'disk','labelSelector':{'matchLabels':{'app':'b'}}}}]}}";
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 8, 8, 0);
+    add_node(&c, "two", 8, 8, 0);
+    add_neighbour(&c, "fills", "f", "");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "fills"), "one");
+    add_neighbour(&c, "b-0", "b", ssd);
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "b-0"), "two");
+    for (int i = 0; i < 4; i++)
+        add_neighbour(&c, arena_printf(&c.arena, "a-%d", i), "a", apart);
+    assert_int_equal(settle(&c), 4);
+    assert_int_equal(pods_on(&c, "one", "a-"), 2);
+    add_neighbour(&c, "fills-more", "f", "");
+    add_neighbour(&c, "fills-on", "f", "");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "fills-on"), "one");
+    add_neighbour(&c, "near-b", "n", together);
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "near-b"), "two");
+    for (int i = 0; i < 4; i++) {
+        const char *name = arena_printf(&c.arena, "s-%d", i);
+
+        add_neighbour(&c, name, "s", "");
+        set_spec(&c, PODS, name, "topologySpreadConstraints",
+                 "[{'maxSkew':1,'topologyKey':'disk','whenUnsatisfiable':'ScheduleAnyway',"
+                 "'labelSelector':{'matchLabels':{'app':'s'}}}]");
+    }
+    assert_int_equal(settle(&c), 4);
+    assert_int_equal(pods_on(&c, "one", "s-"), 2);
+    add_neighbour(&c, "b-1", "b", ssd); /* two is full: it runs all the same */
+    add_neighbour(&c, "b-2", "b", ssd);
+    add_neighbour(&c, "b-3", "b", ssd);
+    assert_int_equal(settle(&c), 3);
+    assert_true(pods_on(&c, "one", "b-") > 0);
+    cluster_release(&c);
+}
+
+static void a_taint_that_only_asks_is_avoided(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 1, 8, 0);
+    set_spec(&c, NODES, "one", "taints", "[{'key':'k','effect':'PreferNoSchedule'}]");
+    add_node(&c, "two", 1, 8, 0);
+    add_pod(&c, "", "a", 9, 1, "{'cpu':'1'}");
+    add_pod(&c, "", "b", 8, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "a"), "two");
+    assert_string_equal(node_of(&c, "b"), "one");
+    cluster_release(&c);
+}
+
 static void nodes_are_filled_or_spread_as_configured(void **state)
 {
     struct cluster c;
@@ -1382,6 +1536,10 @@ int main(void)
         cmocka_unit_test(what_helps_is_what_is_missing),
         cmocka_unit_test(taints_and_affinity_are_heeded),
         cmocka_unit_test(pods_keep_apart_and_spread),
+        cmocka_unit_test(who_keeps_apart_waits_for_the_others_end),
+        cmocka_unit_test(who_is_there_keeps_others_away_too),
+        cmocka_unit_test(preferences_choose_among_nodes_with_room),
+        cmocka_unit_test(a_taint_that_only_asks_is_avoided),
         cmocka_unit_test(nodes_are_filled_or_spread_as_configured),
         cmocka_unit_test(first_come_first_served),
         cmocka_unit_test(a_started_gang_takes_its_missing_member_alone),
