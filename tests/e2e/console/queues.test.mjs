@@ -33,6 +33,11 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
   assert.deepEqual(await waiting.locator("td:nth-child(2)").allTextContents(), ["default/urgent", "default/second"]);
   assert.deepEqual(await axe(page), []);
   await page.screenshot({ path: path.join(SHOTS, "queues.zh.light.png"), fullPage: true });
+  await page.setViewportSize({ width: 360, height: 740 });
+  assert.equal(await waiting.first().getByRole("link").evaluate((link) => link.getClientRects().length), 1, "a name is broken over lines");
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth));
+  await page.screenshot({ path: path.join(SHOTS, "queues-360.zh.light.png"), fullPage: true });
+  await page.setViewportSize({ width: 1440, height: 900 });
   await card.getByRole("button", { name: "关闭" }).click();
   await card.getByText("■ 已关闭").waitFor();
   assert.equal((await daemon.api("GET", `${QUEUES}/day`)).spec.closed, true);
@@ -61,6 +66,21 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
   assert.deepEqual(await choice.locator("option").allTextContents(), ["day", "default", "night"]);
   await page.goto("/jobs/default/PyTorchTrainingJob/second");
   await page.getByRole("region", { name: "为什么在等待" }).waitFor();
+  await page.context().close();
+});
+
+test("who ran too long is paused, does not wait, and says why", async () => {
+  const { daemon } = shared;
+  await daemon.api("POST", QUEUES, { apiVersion: "scheduler.tensorstack.dev/v1beta1", kind: "Queue", metadata: { name: "brief" }, spec: { maxDuration: "1s", namespaceSelector: everybody } });
+  await daemon.api("POST", JOBS, queued("long", "brief", 0));
+  const page = await shared.browser.page(daemon);
+  await page.goto("/queues/brief");
+  const card = page.getByRole("article", { name: "brief" });
+  await card.getByRole("heading", { name: "未排队 (1)" }).waitFor();
+  await card.getByRole("heading", { name: "等待中 (0)" }).waitFor();
+  await card.getByText("运行时间超过了队列“brief”的 maxDuration（1s）").waitFor();
+  await card.getByRole("link", { name: "default/long" }).click();
+  await page.locator(".box").getByText("Job 已暂停：运行时间超过了队列“brief”的 maxDuration（1s）").waitFor();
   await page.context().close();
 });
 

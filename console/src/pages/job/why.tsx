@@ -57,7 +57,7 @@ export function Why(props: { job: Job; pods: Pod[] }) {
   const { job } = props;
   const state = stateOfJob(job);
   if (state === "failed") return <Failed {...props} />;
-  if (state === "paused") return <div class="box warn"><b>{t("pausedTitle")}</b>: {t("pausedText")}</div>;
+  if (state === "paused") return <div class="box warn"><b>{t("pausedTitle")}</b>: {job.status?.reason === "MaxDurationExceeded" ? <Said text={job.status.message} /> : t("pausedText")}</div>;
   const message = job.status?.message;
   if (state !== "queued" || !message) return null;
   const since = millis(job.metadata.creationTimestamp);

@@ -15,8 +15,8 @@ import { Ago } from "../../ui/time.tsx";
 import { QueueDialog } from "./dialog.tsx";
 
 const t = translator(texts({
-  zh: { title: "队列", make: "新建队列", edit: "编辑", open: "开放", close: "关闭", isOpen: "开放", isClosed: "已关闭", priority: "优先级 {n}", keeps: "不可被抢占", limit: "最长 {time}", resource: "资源", used: "已分配", quota: "配额", noQuota: "不限", running: "运行中", waiting: "等待中", resting: "已暂停或已结束", none: "没有队列", nothingRuns: "没有运行中的作业", nothingWaits: "没有等待中的作业", place: "顺序", job: "作业", pods: "Pod", since: "创建时间", why: "原因", failed: "操作失败：{message}", closing: "已关闭队列 {name}：不再启动新的作业，运行中的作业不受影响", opening: "已开放队列 {name}" },
-  en: { title: "Queues", make: "New queue", edit: "Edit", open: "Open", close: "Close", isOpen: "Open", isClosed: "Closed", priority: "Priority {n}", keeps: "keeps its room", limit: "at most {time}", resource: "Resource", used: "Allocated", quota: "Quota", noQuota: "no limit", running: "Running", waiting: "Waiting", resting: "Paused or ended", none: "No queues", nothingRuns: "Nothing runs", nothingWaits: "Nothing waits", place: "Place", job: "Job", pods: "Pods", since: "Created", why: "Why", failed: "That failed: {message}", closing: "Closed queue {name}: nothing new starts, what runs goes on", opening: "Opened queue {name}" },
+  zh: { title: "队列", make: "新建队列", edit: "编辑", open: "开放", close: "关闭", isOpen: "开放", isClosed: "已关闭", priority: "优先级 {n}", keeps: "不可被抢占", limit: "最长 {time}", resource: "资源", used: "已分配", quota: "配额", noQuota: "不限", running: "运行中", waiting: "等待中", resting: "未排队", none: "没有队列", nothingRuns: "没有运行中的作业", nothingWaits: "没有等待中的作业", place: "顺序", job: "作业", pods: "Pod", since: "创建时间", why: "原因", failed: "操作失败：{message}", closing: "已关闭队列 {name}：不再启动新的作业，运行中的作业不受影响", opening: "已开放队列 {name}" },
+  en: { title: "Queues", make: "New queue", edit: "Edit", open: "Open", close: "Close", isOpen: "Open", isClosed: "Closed", priority: "Priority {n}", keeps: "keeps its room", limit: "at most {time}", resource: "Resource", used: "Allocated", quota: "Quota", noQuota: "no limit", running: "Running", waiting: "Waiting", resting: "Not in line", none: "No queues", nothingRuns: "Nothing runs", nothingWaits: "Nothing waits", place: "Place", job: "Job", pods: "Pods", since: "Created", why: "Why", failed: "That failed: {message}", closing: "Closed queue {name}: nothing new starts, what runs goes on", opening: "Opened queue {name}" },
 }));
 
 /** Whether this user may change queues: those who may not are shown no buttons. */
@@ -61,22 +61,22 @@ function Subject(props: { entry: Entry }) {
 }
 
 function Line(props: { entries: Entry[]; says: "nothing" | "why" | "place and why" }) {
-  const waits = props.says === "place and why", why = props.says !== "nothing";
+  const waits = props.says === "place and why", why = props.says !== "nothing", minor = why ? "minor" : ""; // where there is little room the sentence goes first
   if (!props.entries.length) return <p class="dim">{t(waits ? "nothingWaits" : "nothingRuns")}</p>;
   return (
-    <div class="scroll-x"><table>
-      <thead><tr>{waits ? <th scope="col">{t("place")}</th> : null}<th scope="col">{t("job")}</th><th scope="col">{t("priority", { n: "" })}</th><th scope="col">{t("pods")}</th><th scope="col">{t("since")}</th>{why ? <th scope="col">{t("why")}</th> : null}</tr></thead>
+    <table>
+      <thead><tr>{waits ? <th scope="col">{t("place")}</th> : null}<th scope="col">{t("job")}</th><th scope="col" class={minor}>{t("priority", { n: "" })}</th><th scope="col" class={minor}>{t("pods")}</th><th scope="col" class={minor}>{t("since")}</th>{why ? <th scope="col">{t("why")}</th> : null}</tr></thead>
       <tbody>{props.entries.map((entry) => (
         <tr key={entry.group.metadata.uid}>
           {waits ? <td class="num">{entry.place}</td> : null}
           <td><Subject entry={entry} /></td>
-          <td class="num">{entry.group.spec?.priority ?? 0}</td>
-          <td class="num">{entry.group.spec?.minMember ?? 1}</td>
-          <td><Ago time={entry.group.metadata.creationTimestamp} /></td>
+          <td class={`num ${minor}`}>{entry.group.spec?.priority ?? 0}</td>
+          <td class={`num ${minor}`}>{entry.group.spec?.minMember ?? 1}</td>
+          <td class={minor}><Ago time={entry.group.metadata.creationTimestamp} /></td>
           {why ? <td><Said text={entry.group.status?.message} /></td> : null}
         </tr>
       ))}</tbody>
-    </table></div>
+    </table>
   );
 }
 
