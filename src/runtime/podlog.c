@@ -72,7 +72,8 @@ static const struct container_state *find_container(const struct pod_record *s, 
 static bool has_ended(const struct podlog *p)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
-    bool ended = !pod_lock_is_held(p->dir_fd) && pod_is_started(p->dir_fd);
+    /* in this order: the lock is taken before the start is marked */
+    bool ended = pod_is_started(p->dir_fd) && !pod_lock_is_held(p->dir_fd);
     const struct container_state *c;
     struct pod_record s;
 

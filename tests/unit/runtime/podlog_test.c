@@ -1,6 +1,8 @@
 /* podlog_test.c - the log's way from a program's pipe to a reader. */
 #include "pod_fixture.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 
 #include "base/timefmt.h"
@@ -188,6 +190,55 @@ static void following_ends_with_a_killed_group(void **state)
     buf_release(&text);
 }
 
+struct starting {
+    int dir_fd, lock_fd, marked;
+    atomic_bool looked_at, done;
+};
+
+static void *start_as_supervisors_do(void *arg)
+{
+    struct starting *s = arg;
+
+    while (!s->looked_at)
+        ;
+    s->lock_fd = pod_lock_take(s->dir_fd);
+    s->marked = pod_mark_started(s->dir_fd);
+    s->done = true;
+    return NULL;
+}
+
+/* Whoever follows from before the start must not see the lock of before and the mark of after. */
+static void following_does_not_end_with_the_start(void **state)
+{
+    enum { STARTS = 1000 };
+    struct fixture *f = *state;
+
+    for (int i = 0; i < STARTS; i++) {
+        struct starting s = {.lock_fd = -1};
+        char uid[32], path[256], byte;
+        struct stream *log;
+        pthread_t thread;
+        bool over = false;
+
+        (void)snprintf(uid, sizeof(uid), "starting-%d", i);
+        (void)snprintf(path, sizeof(path), "%s/%s", f->pods, uid);
+        assert_int_equal(mkdir(path, 0700), 0);
+        s.dir_fd = pod_dir_fd(f, uid);
+        log = open_log(f, uid, "main", &log_follow);
+        assert_int_equal(pthread_create(&thread, NULL, start_as_supervisors_do, &s), 0);
+        s.looked_at = true;
+        while (!s.done)
+            over = over || log->ops->read(log, &byte, 1) != 0;
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_true(s.lock_fd >= 0 && s.marked == 0);
+        assert_false(over);
+        assert_int_equal(log->ops->read(log, &byte, 1), 0);
+        log->ops->close(log);
+        (void)close(s.lock_fd);
+        (void)close(s.dir_fd);
+    }
+}
+
 static void a_removed_pod_is_read_to_its_end(void **state)
 {
     struct fixture *f = *state;
@@ -324,6 +375,7 @@ int main(int argc, char **argv)
         T(a_line_of_a_megabyte_stays_one),
         T(following_sees_lines_as_they_come),
         T(following_ends_with_a_killed_group),
+        T(following_does_not_end_with_the_start),
         T(a_removed_pod_is_read_to_its_end),
         T(a_bad_or_unknown_name_is_refused),
         T(rotated_files_are_read_as_one),

@@ -365,7 +365,6 @@ static void kill_in_sequence(struct fixture *f, unsigned kills, unsigned which)
                    fifo, fifo);
     start_shell(f, uid, script);
     wait_log(f, uid, "up\n");
-    wait_running(f, uid); /* who they are is recorded when the program may have begun already */
     go = fopen(fifo, "we");
     assert_non_null(go);
     for (unsigned k = 0; k < kills; k++) {
