@@ -272,6 +272,11 @@ static void check_group(const struct json *pod, const struct json *old, struct e
                               "a pod stays in its group and queue");
 }
 
+static bool is_binding(const struct json *spec, const struct json *old)
+{
+    return old && json_get(spec, "nodeName") && !json_get(old, "nodeName");
+}
+
 static void validate(const struct json *pod, const struct json *old, struct err *err)
 {
     const struct json *spec = json_get(pod, "spec");
@@ -282,6 +287,9 @@ static void validate(const struct json *pod, const struct json *old, struct err 
         check_update(spec, json_get(old, "spec"), err);
         check_group(pod, old, err);
     }
+    if (!is_binding(spec, json_get(old, "spec")))
+        pod_annotations_validate(json_get(pod, "metadata"), json_get(old, "metadata"),
+                                 &(struct field_path){.name = "metadata"}, err);
 }
 
 const struct kind kind_pod = {.group = "",

@@ -137,19 +137,23 @@ static void check_worker_template(const struct json *entry, const struct field_p
                         "program runs there");
 }
 
-static void check_entry(const struct json *entry, const struct field_path *at, struct err *err)
+static void check_entry(const struct json *entry, bool is_new, const struct field_path *at,
+                        struct err *err)
 {
     const struct json *replicas = json_get(entry, "replicas");
-    const struct field_path *pod = PATH_MEMBER(PATH_MEMBER(at, "template"), "spec");
+    const struct field_path *template = PATH_MEMBER(at, "template");
 
-    pod_spec_validate(json_at(entry, "template", "spec"), pod, err);
+    pod_spec_validate(json_at(entry, "template", "spec"), PATH_MEMBER(template, "spec"), err);
+    if (is_new)
+        pod_template_annotations_validate(json_at(entry, "template", "metadata"),
+                                          PATH_MEMBER(template, "metadata"), err);
     if (json_string_is(json_get(entry, "type"), MPI_WORKER))
         check_worker_template(entry, at, err);
     else if (json_int(replicas, 1) != 1)
         problem_invalid(err, PATH_MEMBER(at, "replicas"), replicas, "a job has one launcher");
 }
 
-static void check_replicas(const struct json *job, struct err *err)
+static void check_replicas(const struct json *job, const struct json *old, struct err *err)
 {
     const struct json *spec = json_get(job, "spec"), *specs = json_get(spec, "replicaSpecs");
     const struct field_path *at = PATH_MEMBER(SPEC, "replicaSpecs");
@@ -162,7 +166,7 @@ static void check_replicas(const struct json *job, struct err *err)
         return;
     }
     json_each (entry, specs)
-        check_entry(entry, PATH_INDEX(at, i++), err);
+        check_entry(entry, !old, PATH_INDEX(at, i++), err);
     if (mpi_workers(spec) >= JOB_REPLICAS_LIMIT)
         problem_forbidden(err, at, specs->line, "a job may have at most %d workers and a launcher",
                           JOB_REPLICAS_LIMIT - 1);
@@ -190,7 +194,7 @@ void mpi_validate(const struct json *job, const struct json *old, struct err *er
 {
     if (!old)
         check_name(job, err);
-    check_replicas(job, err);
+    check_replicas(job, old, err);
     check_config(job, err);
     tensorboard_spec_validate(json_at(job, "spec", "tensorboardSpec"),
                               PATH_MEMBER(SPEC, "tensorboardSpec"), err);

@@ -98,7 +98,7 @@ static void check_name(const struct json *job, struct err *err)
 
 /* --- replicas ------------------------------------------------------------------------------- */
 
-static void check_replicas(const struct json *job, struct err *err)
+static void check_replicas(const struct json *job, const struct json *old, struct err *err)
 {
     const struct json *specs = replica_specs(job);
     const struct field_path *at = PATH_MEMBER(SPEC, "replicaSpecs");
@@ -111,6 +111,9 @@ static void check_replicas(const struct json *job, struct err *err)
 
         negative = negative || json_get_int(spec, "replicas", 1) < 0;
         pod_spec_validate(json_at(spec, "template", "spec"), PATH_MEMBER(template, "spec"), err);
+        if (!old)
+            pod_template_annotations_validate(json_at(spec, "template", "metadata"),
+                                              PATH_MEMBER(template, "metadata"), err);
         i++;
     }
     if (negative || json_len(specs) == 0)
@@ -216,7 +219,7 @@ void pytorch_validate(const struct json *job, const struct json *old, struct err
 {
     if (!old)
         check_name(job, err);
-    check_replicas(job, err);
+    check_replicas(job, old, err);
     check_elastic(job, err);
     check_torchrun(job, err);
     check_min_nodes(job, old, err);

@@ -613,11 +613,28 @@ static enum MHD_Result handle_request(struct conn *c)
     return MHD_YES;
 }
 
+/* Whoever stands between us and the client may take the other one, and see another next request
+ * (RFC 9112, 6.3). */
+static enum MHD_Result refuse_two_lengths(struct conn *c)
+{
+    static const char text[] = "a request has Content-Length or Transfer-Encoding, not both\n";
+
+    c->response = MHD_create_response_from_buffer(sizeof(text) - 1, (void *)(uintptr_t)text,
+                                                  MHD_RESPMEM_PERSISTENT);
+    if (!c->response || MHD_add_response_header(c->response, "Connection", "close") != MHD_YES ||
+        MHD_add_response_header(c->response, "Content-Type", "text/plain") != MHD_YES)
+        return MHD_NO;
+    c->code = 400;
+    return give_answer(c);
+}
+
 static enum MHD_Result header_arrived(struct conn *c, const char *method)
 {
     const char *length = MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, "Content-Length");
     unsigned long long n = length ? strtoull(length, NULL, 10) : 0;
 
+    if (length && MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, "Transfer-Encoding"))
+        return refuse_two_lengths(c);
     c->request.method = arena_strdup(&c->request.arena, method);
     if (!c->request.method)
         return MHD_NO;

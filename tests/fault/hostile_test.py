@@ -156,6 +156,18 @@ class Hostile(harness.WithDaemon):
                     connection.shutdown(socket.SHUT_WR)
             self.refused(*self.answer(connection), (lines, body[:40]))
 
+    def test_two_lengths_are_refused_and_nothing_behind_them_is_read(self):
+        for lines in (["Transfer-Encoding: chunked", "Content-Length: 5"], ["Content-Length: 5", "Transfer-Encoding: chunked"],
+                      ["content-length: 0", "TRANSFER-ENCODING: chunked"]):
+            for method, path in (("POST", CONFIG_MAPS), ("GET", "/version")):
+                connection = self.connect()
+                connection.sendall(self.head(method, path, "Content-Type: application/json", *lines) +
+                                   b"0\r\n\r\n" + self.head("GET", "/version"))
+                status, got = self.answer(connection)  # to the end of the connection
+                self.assertEqual(status, 400, (lines, got[:300]))
+                self.assertIn(b"Content-Length or Transfer-Encoding, not both", got)
+                self.assertEqual(got.count(b"HTTP/1.1 "), 1, got)
+
     # --- request lines and headers
 
     def test_paths(self):

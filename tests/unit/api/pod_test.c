@@ -224,6 +224,36 @@ static void unknown_fields_of_a_pod_are_caught_at_any_depth(void **state)
     }
 }
 
+#define ANNOTATED(text)                                                                            \
+    "metadata: {name: p, annotations: {" text "}}\nspec: {containers: [{name: a, image: x}]}"
+
+static void what_muster_writes_itself_is_refused(void **state)
+{
+    static const char *const names[] = {"muster.dev/gpus", "muster.dev/gpu-links"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(names); i++) {
+        const struct json *old = admitted(&kind_pod, ANNOTATED("a: b"));
+        const char *text = arena_printf(&arena, ANNOTATED("a: b, %s: x"), names[i]);
+        const char *said = arena_printf(
+            &arena,
+            "1 metadata.annotations[%s]: Forbidden: muster itself writes this annotation; "
+            "leave it out\n",
+            names[i]);
+        auto_err fresh = ERR_INIT, later = ERR_INIT, same = ERR_INIT;
+        struct json *kept = admitted(&kind_pod, ANNOTATED("a: b"));
+
+        assert_true(admit(&kind_pod, parse(text), NULL, FIELD_VALIDATION_STRICT, &fresh) < 0);
+        assert_string_equal(causes_of(&fresh), said);
+        assert_true(admit(&kind_pod, parse(text), old, FIELD_VALIDATION_STRICT, &later) < 0);
+        assert_non_null(strstr(causes_of(&later), "leave it out"));
+        json_set_string(&arena,
+                        json_make_object(&arena, json_get_mut(kept, "metadata"), "annotations"),
+                        names[i], "x");
+        assert_int_equal(admit(&kind_pod, parse(text), kept, FIELD_VALIDATION_STRICT, &same), 0);
+    }
+}
+
 static void only_a_few_fields_of_a_pod_may_change(void **state)
 {
     static const struct {
@@ -385,6 +415,7 @@ int main(void)
         cmocka_unit_test_setup(requests_follow_limits_and_give_the_quality_of_service, reset),
         cmocka_unit_test_setup(pod_rules, reset),
         cmocka_unit_test_setup(unknown_fields_of_a_pod_are_caught_at_any_depth, reset),
+        cmocka_unit_test_setup(what_muster_writes_itself_is_refused, reset),
         cmocka_unit_test_setup(only_a_few_fields_of_a_pod_may_change, reset),
         cmocka_unit_test_setup(pod_columns_say_what_the_real_server_says, reset),
         cmocka_unit_test_setup(a_row_has_all_columns_and_the_metadata, reset),

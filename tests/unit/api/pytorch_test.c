@@ -266,6 +266,30 @@ static int admit_named(const char *name, const char *type, int replicas, int ela
 }
 
 /* <job>-<hash5>-<type>-<index> may have 63 characters: 63 - 1 - 5 - 1 - 6 - 1 - 1 = 48. */
+static void a_template_says_nothing_in_musters_name(void **state)
+{
+    static const char *const names[] = {"muster.dev/gpus", "muster.dev/processes",
+                                        "scheduler.tensorstack.dev/min-member"};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(names); i++) {
+        struct json *job = parse(JOB(""));
+        struct json *template = json_get_mut(
+            json_first_mut(json_get_mut(json_get_mut(job, "spec"), "replicaSpecs")), "template");
+        auto_err err = ERR_INIT;
+
+        json_set_string(
+            &arena,
+            json_make_object(&arena, json_make_object(&arena, template, "metadata"), "annotations"),
+            names[i], "1");
+        assert_true(admit(KIND, job, NULL, FIELD_VALIDATION_STRICT, &err) < 0);
+        assert_string_equal(err.causes->field,
+                            arena_printf(&arena,
+                                         "spec.replicaSpecs[0].template.metadata.annotations[%s]",
+                                         names[i]));
+    }
+}
+
 static void a_name_that_would_make_pod_names_too_long_is_refused(void **state)
 {
     char name[80];
@@ -482,6 +506,7 @@ int main(void)
                                reset),
         cmocka_unit_test_setup(the_template_is_kept_whole, reset),
         cmocka_unit_test_setup(bad_manifests_get_one_error_that_names_field_and_line, reset),
+        cmocka_unit_test_setup(a_template_says_nothing_in_musters_name, reset),
         cmocka_unit_test_setup(a_name_that_would_make_pod_names_too_long_is_refused, reset),
         cmocka_unit_test_setup(names_that_no_service_could_have_are_refused, reset),
         cmocka_unit_test_setup(what_may_change_after_creation, reset),
