@@ -1,18 +1,31 @@
-/* presence.c - see presence.h. */
+/*
+ * presence.c - see presence.h.
+ *
+ * Only which file it is is asked for. A file whose times were asked for gets new ones with its next
+ * write, where the kernel keeps them so finely, and each commit would have to write them too.
+ */
 #include "store/presence.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+static bool look(const char *path, uint64_t *ret_device, uint64_t *ret_inode)
+{
+    struct statx st;
+
+    if (statx(AT_FDCWD, path, 0, STATX_INO, &st) < 0)
+        return false;
+    *ret_device = makedev(st.stx_dev_major, st.stx_dev_minor);
+    *ret_inode = st.stx_ino;
+    return true;
+}
 
 void presence_note(struct presence *p, const char *path, const char *log_path)
 {
-    struct stat st;
-
     *p = (struct presence){.paths = {path, log_path}};
     for (size_t i = 0; i < ELEMS(p->paths); i++)
-        if (stat(p->paths[i], &st) == 0) {
-            p->devices[i] = st.st_dev;
-            p->inodes[i] = st.st_ino;
-        }
+        (void)look(p->paths[i], &p->devices[i], &p->inodes[i]);
 }
 
 const char *presence_check(const struct presence *p)
@@ -21,11 +34,11 @@ const char *presence_check(const struct presence *p)
         "it was removed or replaced while muster runs; put it back, or stop muster",
         "its -wal file was removed or replaced while muster runs; stop muster to have all that was "
         "acknowledged written to the database itself"};
-    struct stat st;
+    uint64_t device, inode;
 
     for (size_t i = 0; i < ELEMS(p->paths); i++)
-        if (p->inodes[i] && (stat(p->paths[i], &st) != 0 || p->devices[i] != st.st_dev ||
-                             p->inodes[i] != st.st_ino))
+        if (p->inodes[i] && (!look(p->paths[i], &device, &inode) || p->devices[i] != device ||
+                             p->inodes[i] != inode))
             return gone[i];
     return NULL;
 }
