@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/json_keys.h"
+#include "base/json_plain.h"
 #include "base/percent.h"
 #include "base/utf8.h"
 
@@ -140,6 +141,9 @@ static const char *string_end(struct parser *ps, bool *ret_plain)
 {
     *ret_plain = true;
     for (const char *q = ps->p; q < ps->end; q++) {
+        q += json_plain_length(q, (size_t)(ps->end - q));
+        if (q == ps->end)
+            break;
         if (*q == '"')
             return q;
         if (*q == '\\') {
@@ -165,6 +169,13 @@ static bool decode_string(struct parser *ps, const char *close, char *to, size_t
     char *at = to;
 
     while (ps->p < close) {
+        size_t plain = json_plain_length(ps->p, (size_t)(close - ps->p));
+
+        memcpy(at, ps->p, plain);
+        at += plain;
+        ps->p += plain;
+        if (ps->p == close)
+            break;
         if (*ps->p == '\\') {
             ps->p++;
             if (!escape(ps, &at))

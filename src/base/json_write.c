@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_plain.h"
 #include "base/utf8.h"
 
-/* 0: as it is; 'u': as \u00XX; 'x': start of a longer sequence; otherwise the letter after the
- * backslash. */
+/* Of what is not plain. 'u': as \u00XX; 'x': start of a longer sequence; otherwise the letter after
+ * the backslash. */
 static const char escapes[256] = {
     [0x00 ... 0x07] = 'u', ['\b'] = 'b',  ['\t'] = 't', ['\n'] = 'n',
     [0x0b] = 'u',          ['\f'] = 'f',  ['\r'] = 'r', [0x0e ... 0x1f] = 'u',
@@ -32,10 +33,9 @@ void json_write_string(struct buf *out, const char *text, size_t len)
     while (i < len) {
         size_t n;
 
-        if (!escapes[p[i]]) {
-            i++;
-            continue;
-        }
+        i += json_plain_length(text + i, len - i);
+        if (i == len)
+            break;
         n = escapes[p[i]] == 'x' ? utf8_sequence(text + i, len - i) : 0;
         if (n) {
             i += n;

@@ -394,6 +394,25 @@ static void output_is_valid_whatever_the_bytes(void **state)
     buf_release(&out);
 }
 
+/* Strings are read and written in pieces: each byte at each place of them. */
+static void every_byte_is_itself_wherever_it_stands(void **state)
+{
+    (void)state;
+    for (size_t at = 0; at < 20; at++)
+        for (int byte = 1; byte < 0x80; byte++) {
+            char text[21] = "abcdefghijklmnopqrst", raw[24];
+            struct json *v;
+
+            text[at] = (char)byte;
+            v = parse(written(json_new_string(&arena, text)));
+            assert_non_null(v);
+            assert_string_equal(json_string(v, NULL), text);
+            snprintf(raw, sizeof(raw), "\"%s\"", text);
+            if (byte != '\\')
+                assert_int_equal(parse(raw) != NULL, byte >= 0x20 && byte != '"');
+        }
+}
+
 static void pretty_output_is_indented_by_two(void **state)
 {
     struct buf out = BUF_INIT(1024);
@@ -459,6 +478,7 @@ int main(void)
         cmocka_unit_test_setup(clones_are_equal_and_apart, reset),
         cmocka_unit_test_setup(equality_ignores_member_order_only, reset),
         cmocka_unit_test_setup(output_is_valid_whatever_the_bytes, reset),
+        cmocka_unit_test_setup(every_byte_is_itself_wherever_it_stands, reset),
         cmocka_unit_test_setup(pretty_output_is_indented_by_two, reset),
         cmocka_unit_test_setup(random_bytes_parse_or_fail_and_what_parses_is_stable, reset),
     };
