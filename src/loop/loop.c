@@ -1,10 +1,10 @@
 /*
  * loop.c - turns of the event loop: what is deferred, what runs before sleeping, and the end.
  *
- * A turn is: due timers, deferred calls, before-sleep hooks, sleep, what the descriptors bring.
- * Deferred calls run in the prepare phase; what they defer in turn runs on the next turn, which the
- * idle handle makes come without sleeping, so that two of them calling each other cannot starve the
- * descriptors.
+ * A turn is: due timers, deferred calls, what was woken, before-sleep hooks, sleep, what the
+ * descriptors bring. Deferred and woken calls run in the prepare phase; what they defer or wake in
+ * turn runs on the next turn, which the idle handle makes come without sleeping, so that two of
+ * them calling each other cannot starve the descriptors.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +17,8 @@ struct loop_hook {
     void (*fn)(void *arg);
     void *arg;
 };
+
+_Thread_local struct loop *loop_of_thread;
 
 static void stay_awake(uv_idle_t *handle)
 {
@@ -37,6 +39,18 @@ static void run_deferred(struct loop *l)
     l->running.count = 0;
 }
 
+static void run_woken(struct loop *l)
+{
+    struct loop_wake *w;
+
+    l->turn++;
+    while ((w = l->woken) && w->turn != l->turn) {
+        loop_wake_unlist(w);
+        l->happened = true;
+        w->fn(w->arg);
+    }
+}
+
 static void run_hooks(struct loop *l)
 {
     struct loop_hook *h = l->hooks;
@@ -55,8 +69,9 @@ static void before_sleep(uv_prepare_t *handle)
 
     uv_idle_stop(&l->awake);
     run_deferred(l);
+    run_woken(l);
     run_hooks(l);
-    if (l->deferred.count || (l->once && l->happened))
+    if (l->deferred.count || l->woken || (l->once && l->happened))
         uv_idle_start(&l->awake, stay_awake);
 }
 
@@ -76,6 +91,7 @@ struct loop *loop_new(struct err *err)
         return NULL;
     }
     l->uv.data = l;
+    l->woken_end = &l->woken;
     (void)uv_prepare_init(&l->uv, &l->prepare); /* these four cannot fail */
     (void)uv_idle_init(&l->uv, &l->awake);
     (void)uv_prepare_start(&l->prepare, before_sleep);
@@ -120,16 +136,25 @@ void loop_free(struct loop *l)
     free(l);
 }
 
+static void run(struct loop *l, uv_run_mode mode)
+{
+    struct loop *outer = loop_of_thread;
+
+    loop_of_thread = l;
+    uv_run(&l->uv, mode);
+    loop_of_thread = outer;
+}
+
 void loop_run(struct loop *l)
 {
-    uv_run(&l->uv, UV_RUN_DEFAULT);
+    run(l, UV_RUN_DEFAULT);
 }
 
 void loop_run_once(struct loop *l)
 {
     l->once = true;
     l->happened = false;
-    uv_run(&l->uv, UV_RUN_ONCE);
+    run(l, UV_RUN_ONCE);
     l->once = false;
 }
 

@@ -16,12 +16,6 @@ struct loop_fd {
     void *arg;
 };
 
-struct loop_wake {
-    uv_async_t handle;
-    void (*fn)(void *arg);
-    void *arg;
-};
-
 struct loop_signal {
     uv_signal_t handle;
     void (*fn)(void *arg, int signum);
@@ -117,6 +111,7 @@ struct loop_wake *loop_wake_new(struct loop *l, void (*fn)(void *arg), void *arg
 
     if (!w)
         return NULL;
+    w->loop = l;
     w->fn = fn;
     w->arg = arg;
     w->handle.data = w;
@@ -127,15 +122,44 @@ struct loop_wake *loop_wake_new(struct loop *l, void (*fn)(void *arg), void *arg
     return w;
 }
 
+static void list_woken(struct loop_wake *w)
+{
+    if (w->listed)
+        return;
+    w->listed = true;
+    w->turn = w->loop->turn;
+    *w->loop->woken_end = w;
+    w->loop->woken_end = &w->next;
+}
+
+void loop_wake_unlist(struct loop_wake *w)
+{
+    struct loop_wake **at = &w->loop->woken;
+
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    if (w->loop->woken_end == &w->next)
+        w->loop->woken_end = at;
+    w->next = NULL;
+    w->listed = false;
+}
+
 void loop_wake_send(struct loop_wake *w)
 {
-    (void)uv_async_send(&w->handle);
+    if (loop_of_thread == w->loop)
+        list_woken(w);
+    else
+        (void)uv_async_send(&w->handle);
 }
 
 void loop_wake_free(struct loop_wake *w)
 {
-    if (w)
-        loop_handle_close((uv_handle_t *)&w->handle);
+    if (!w)
+        return;
+    if (w->listed)
+        loop_wake_unlist(w);
+    loop_handle_close((uv_handle_t *)&w->handle);
 }
 
 static void signal_came(uv_signal_t *handle, int signum)

@@ -347,6 +347,56 @@ static void wake_from_another_thread_is_never_lost(void **state)
     loop_wake_free(th.wake);
 }
 
+struct wakes {
+    struct trace *trace;
+    struct loop_wake *first, *second, *third;
+};
+
+static void wake_first(void *arg)
+{
+    struct wakes *w = arg;
+
+    note(w->trace, '1');
+    if (w->trace->left-- > 0)
+        loop_wake_send(w->first);
+    else
+        loop_stop(w->trace->loop);
+}
+
+static void wake_second(void *arg)
+{
+    struct wakes *w = arg;
+
+    note(w->trace, '2');
+    loop_wake_free(w->third);
+}
+
+static void wake_all(void *arg)
+{
+    struct wakes *w = arg;
+
+    loop_wake_send(w->first);
+    loop_wake_send(w->first);
+    loop_wake_send(w->second);
+    loop_wake_send(w->third);
+    note(w->trace, 'w');
+}
+
+static void wake_from_its_own_thread_comes_once_in_order_and_before_hooks(void **state)
+{
+    struct wakes w = {.trace = *state};
+    struct loop *l = w.trace->loop;
+
+    w.first = loop_wake_new(l, wake_first, &w);
+    w.second = loop_wake_new(l, wake_second, &w);
+    w.third = loop_wake_new(l, note_d, w.trace);
+    w.trace->left = 2;
+    assert_non_null(loop_before_sleep(l, note_h, w.trace));
+    assert_int_equal(loop_defer(l, wake_all, &w), 0);
+    loop_run(l);
+    assert_string_equal(w.trace->text, "w12h1h1h");
+}
+
 static void signalled(void *arg, int signum)
 {
     struct trace *t = arg;
@@ -441,6 +491,7 @@ int main(void)
         TEST(broken_pipe_is_told_as_everything_asked_for),
         TEST(what_cannot_be_watched_is_refused),
         TEST(wake_from_another_thread_is_never_lost),
+        TEST(wake_from_its_own_thread_comes_once_in_order_and_before_hooks),
         TEST(signal_comes_as_a_callback),
         TEST(work_runs_elsewhere_and_done_here),
         TEST(free_closes_whatever_is_open),
