@@ -40,6 +40,11 @@
 /* Free pages: some are used again soon, more are given back, so many with one transaction. */
 #define FREE_PAGES_KEPT 256
 
+/* New pages, at most: of a row with its names and numbers, and of the pages that point to them.
+ * Asking SQLite how many there are costs a quarter of adding a row. */
+#define PAGES_OF(bytes) ((int64_t)((bytes) + 256) / 4000 + 1)
+#define PARENT_PAGES 12
+
 /* The lock first: whatever reads the file before it would set up sharing. secure_delete=FAST:
  * deleted secrets are wiped where that costs no extra page. */
 static const char lock_setting[] = "PRAGMA locking_mode=EXCLUSIVE;";
@@ -87,6 +92,8 @@ struct database {
     char *path, *log_path;
     int log_pages;      /* after the last commit */
     int log_pages_left; /* by the last checkpoint that could not do its work */
+    int64_t most_pages; /* that the file can have by now */
+    bool has_spare;     /* pages that are free, perhaps more than are kept */
     struct history history;
     struct space space;
     struct presence presence;
@@ -207,7 +214,7 @@ static int prepare_statements(struct database *d, struct err *err)
 static int open_checked(struct database *d, struct err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    int code, keep = 1, r = create_file(d->path, err);
+    int code, keep = 1, step = SPACE_STEP_BYTES, r = create_file(d->path, err);
     struct stat st;
 
     if (r < 0)
@@ -234,6 +241,8 @@ static int open_checked(struct database *d, struct err *err)
     allow_vacuum(d);
     sqlite3_wal_hook(d->handle, remember_log_length, d);
     (void)sqlite3_file_control(d->handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
+    (void)sqlite3_file_control(d->handle, NULL, SQLITE_FCNTL_CHUNK_SIZE, &step);
+    d->has_spare = true;
     space_init(&d->space, d->path, d->log_path);
     presence_note(&d->presence, d->path, d->log_path);
     return prepare_statements(d, err);
@@ -435,7 +444,7 @@ static int add(struct database *d, const struct change *c)
 struct transaction {
     const struct change *first;
     size_t count, trimmed;
-    int64_t newest;
+    int64_t newest, most_pages;
     bool creates;
     bool in_place; /* no history: rows take the place of others */
 };
@@ -447,6 +456,7 @@ static struct transaction transaction_of(const struct change *first)
     for (const struct change *c = first; c; c = c->next) {
         t.count++;
         t.newest = c->revision;
+        t.most_pages += PAGES_OF(c->key_len + c->value->len);
         t.creates |= !c->replaces;
     }
     return t;
@@ -498,11 +508,26 @@ static int trim(struct database *d, struct transaction *t)
 
 static int give_back_pages(struct database *d, const struct transaction *t)
 {
-    int64_t spare = count(d, COUNT_FREE);
+    int64_t spare;
 
-    return spare > FREE_PAGES_KEPT && spare > count(d, COUNT_PAGES) / 4 && !t->in_place
-               ? run(d, VACUUM)
-               : SQLITE_OK;
+    d->has_spare |= t->trimmed > 0 || t->in_place;
+    if (!d->has_spare || t->in_place)
+        return SQLITE_OK;
+    spare = count(d, COUNT_FREE);
+    d->has_spare = spare > FREE_PAGES_KEPT && spare > count(d, COUNT_PAGES) / 4;
+    if (!d->has_spare)
+        return SQLITE_OK;
+    d->space.allocated_pages = 0; /* the next checkpoint cuts the file */
+    return run(d, VACUUM);
+}
+
+static int take_pages(struct database *d, const struct transaction *t)
+{
+    d->most_pages += t->most_pages;
+    if (!t->trimmed && d->most_pages + PARENT_PAGES <= d->space.allocated_pages)
+        return SQLITE_OK;
+    d->most_pages = count(d, COUNT_PAGES);
+    return space_want_pages(&d->space, d->most_pages) ? SQLITE_OK : SQLITE_FULL;
 }
 
 static int write_all(struct database *d, struct transaction *t)
@@ -515,13 +540,14 @@ static int write_all(struct database *d, struct transaction *t)
         code = trim(d, t);
     if (code == SQLITE_OK)
         code = give_back_pages(d, t);
-    if (code == SQLITE_OK && !space_want_pages(&d->space, count(d, COUNT_PAGES)))
-        code = SQLITE_FULL;
+    if (code == SQLITE_OK)
+        code = take_pages(d, t);
     return code == SQLITE_OK ? run(d, COMMIT) : code;
 }
 
 static void roll_back(struct database *d)
 {
+    d->space.allocated_pages = 0; /* what was counted did not come to be */
     if (!sqlite3_get_autocommit(d->handle))
         (void)run(d, ROLLBACK); /* when even this fails the next BEGIN does, and says so */
 }
@@ -548,7 +574,6 @@ static void checkpoint_now(struct database *d)
         d->log_pages = d->log_pages_left = 0;
     else
         d->log_pages_left = d->log_pages; /* not again on every commit */
-    d->space.allocated_pages = 0;         /* it may have cut the file to its pages */
 }
 
 /* Once more without adding anything, from the beginning of a log that is empty again. */

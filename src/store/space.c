@@ -11,7 +11,6 @@
 #define PAGE_BYTES 4096
 #define LOG_RESERVE_BYTES (2 * 1024 * 1024)
 #define LOG_HEADER_BYTES 32
-#define GROWTH_BYTES (256 * 1024)
 /* Free bytes from which on new objects are taken again. */
 #define ROOM_AGAIN_BYTES (8u * 1024u * 1024u)
 
@@ -42,27 +41,24 @@ void space_release(struct space *s)
 
 static bool allocate(const struct space *s, int64_t from, int64_t to)
 {
-    return from >= to || fallocate(s->fd, FALLOC_FL_KEEP_SIZE, from, to - from) == 0 ||
+    return from >= to || fallocate(s->fd, 0, from, to - from) == 0 ||
            (errno != ENOSPC && errno != EDQUOT);
 }
 
-/* Not by SQLite's own hints, which write into every block. What is needed first: an attempt that
+/* Before SQLite does, which would write into every block. What is needed first: an attempt that
  * fails may give up what it began with. */
 bool space_want_pages(struct space *s, int64_t pages)
 {
-    int64_t needed = pages * PAGE_BYTES;
-    int64_t wanted = (needed + GROWTH_BYTES - 1) / GROWTH_BYTES * GROWTH_BYTES;
-    struct stat st;
+    int64_t had = s->allocated_pages * PAGE_BYTES, needed = pages * PAGE_BYTES;
+    int64_t wanted = (needed + SPACE_STEP_BYTES - 1) / SPACE_STEP_BYTES * SPACE_STEP_BYTES;
 
     if (pages <= s->allocated_pages)
         return true;
-    if (fstat(s->fd, &st) != 0)
-        return true; /* nothing can be kept here */
-    if (!allocate(s, st.st_size, needed)) {
+    if (!allocate(s, had, needed)) {
         s->scarce = true;
         return false;
     }
-    if (!allocate(s, max_i64(st.st_size, needed), wanted)) {
+    if (!allocate(s, needed, wanted)) {
         s->scarce = true;
         wanted = needed;
     }

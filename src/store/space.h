@@ -1,12 +1,16 @@
 /*
  * space.h - room on the disk that is kept for the database, so that a full disk refuses only what
  * would make it fuller. It lies inside the database's own files, where nobody else can take it: the
- * log is allocated ahead, and the file grows before a transaction that needs it is committed.
+ * log is allocated ahead, and the file grows before a transaction that needs it is committed. It
+ * grows in steps and SQLite is to cut it to whole steps only (SQLITE_FCNTL_CHUNK_SIZE): otherwise
+ * each checkpoint would give up what was added, and the next commit ask for it again.
  */
 #ifndef MUSTER_STORE_SPACE_H
 #define MUSTER_STORE_SPACE_H
 
 #include "base/base.h"
+
+#define SPACE_STEP_BYTES (256 * 1024)
 
 struct space {
     const char *path, *log_path; /* the caller's */
