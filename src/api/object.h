@@ -33,6 +33,10 @@
 /* Namespace of queues and of the scheduler's configuration; the queue everybody may use. */
 #define QUEUE_NAMESPACE "t9k-system"
 #define DEFAULT_QUEUE "default"
+/* Leases of which one process at a time holds each, and acts. */
+#define LEADER_NAMESPACE "kube-system"
+#define LEASE_CONTROLLER "muster-controller"
+#define LEASE_SCHEDULER "muster-scheduler"
 /* On a pod: its PodGroup and its role there, or the queue of a pod without a group. */
 #define LABEL_GROUP_NAME "scheduler.tensorstack.dev/group-name"
 #define LABEL_GROUP_ROLE "scheduler.tensorstack.dev/role"

@@ -2,6 +2,7 @@
  * elsewhere. */
 #include <stdlib.h>
 
+#include "api/object.h"
 #include "cli/common_options.h"
 #include "cli/elected.h"
 #include "cli/worker.h"
@@ -46,7 +47,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
 {
     const struct controller_options *o = values;
     struct clients *c = calloc(1, sizeof(*c));
-    struct elected_options how = {.lease = "muster-controller",
+    struct elected_options how = {.lease = LEASE_CONTROLLER,
                                   .ns = o->ns,
                                   .shared_network = o->shared_network,
                                   .control = {.transport = t,
@@ -58,7 +59,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
     (void)server;
     if (c)
         c->controllers = elected_new(&how, err);
-    how.lease = "muster-scheduler";
+    how.lease = LEASE_SCHEDULER;
     how.control.parts = CONTROL_SCHEDULER;
     if (c && c->controllers && !o->no_scheduler)
         c->scheduler = elected_new(&how, err);

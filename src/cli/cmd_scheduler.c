@@ -1,5 +1,6 @@
 /* cmd_scheduler.c - `muster scheduler`: the scheduler alone, a client of an API server elsewhere.
  */
+#include "api/object.h"
 #include "cli/common_options.h"
 #include "cli/elected.h"
 #include "cli/worker.h"
@@ -21,7 +22,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
     const struct scheduler_command *o = values;
 
     (void)server;
-    return elected_new(&(struct elected_options){.lease = "muster-scheduler",
+    return elected_new(&(struct elected_options){.lease = LEASE_SCHEDULER,
                                                  .ns = o->ns,
                                                  .control = {.transport = t,
                                                              .clock = loop_clock(l),

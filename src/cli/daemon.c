@@ -112,7 +112,10 @@ static void say_damaged(void *arg, const struct store_damage *d)
 static int start_server(struct daemon *d, struct arena *a, const struct daemon_options *o,
                         struct err *err)
 {
-    struct server_options how = {.loop = d->loop, .sessions_path = o->home->sessions_path};
+    struct server_options how = {.loop = d->loop,
+                                 .sessions_path = o->home->sessions_path,
+                                 .has_controllers = !o->only_api,
+                                 .overcommit = o->overcommit};
     const char *colon = strrchr(o->listen, ':');
     const char *host = arena_strndup(a, o->listen,
                                      colon ? (size_t)(colon - o->listen) : strlen(o->listen));

@@ -24,7 +24,7 @@ struct leader {
     char *trouble; /* why the last turn failed; NULL: it did not */
     struct clock_timer *timer, *losing;
     int unchanged, failed; /* turns */
-    bool leads;
+    bool leads, said;      /* said: why it does not lead, once */
 };
 
 static void turn(void *arg);
@@ -105,7 +105,10 @@ static void on_written(void *arg, const struct json *lease, const struct err *er
         clock_stop(l->o.clock, l->losing);
         l->losing = clock_start(l->o.clock, LOSE_MS, on_losing, l);
     }
-    set_leads(l, !err); /* somebody was faster */
+    set_leads(l, !err); /* somebody was faster, or may not be replaced */
+    if (err && !l->said)
+        log_info("lease %s/%s: this process waits: %s", l->ns, l->name, err->text);
+    l->said = err;
     next_turn(l);
 }
 

@@ -9,8 +9,6 @@
 #include "port/clock.h"
 #include "port/transport.h"
 
-#define LEADER_NAMESPACE "kube-system"
-
 struct leader;
 
 struct leader_options {

@@ -45,6 +45,15 @@ int gpu_set_parse(const char *text, uint64_t *ret)
     }
 }
 
+uint64_t gpu_set_read(const char *text)
+{
+    uint64_t set;
+    bool whole = gpu_set_parse(text, &set) == 0;
+
+    (void)whole;
+    return set;
+}
+
 const char *gpu_set_text(struct arena *a, uint64_t set)
 {
     const char *list = "";

@@ -30,6 +30,8 @@ struct gpu_links {
 /* "0,2-3"; -EINVAL when it is no list of indexes below the limit. "" and "none" are the empty set.
  */
 int gpu_set_parse(const char *text, uint64_t *ret) must_check;
+/* What can be read of an odd list. */
+uint64_t gpu_set_read(const char *text);
 /* "0,2,3" */
 const char *gpu_set_text(struct arena *a, uint64_t set);
 int64_t gpu_set_count(uint64_t set);

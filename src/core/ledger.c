@@ -17,6 +17,8 @@
 #include "base/hash.h"
 #include "base/heap.h"
 
+#define PODS_UNLIMITED (INT64_MAX / 4)
+
 /* Pods that name another scheduler, or that somebody holds back, are not ours to place; once
  * placed, by whomever, they count. */
 static bool is_ours(const struct ledger *l, const struct json *pod)
@@ -28,7 +30,7 @@ static bool is_ours(const struct ledger *l, const struct json *pod)
 
 bool ledger_counts(const struct ledger *l, enum resource which)
 {
-    return which == RESOURCE_GPU || !l->overcommit;
+    return which == RESOURCE_GPU || which == RESOURCE_PODS || !l->overcommit;
 }
 
 /* --- small things ----------------------------------------------------------------------------- */
@@ -98,7 +100,7 @@ static bool is_ready(const struct json *node)
 {
     const struct json *ready = object_condition(node, "Ready");
 
-    return json_string_is(json_get(ready, "status"), "True") && !object_is_deleting(node) &&
+    return json_string_is(json_get(ready, "status"), "True") &&
            !json_get_bool(json_get(node, "spec"), "unschedulable", false);
 }
 
@@ -149,18 +151,20 @@ void ledger_node(struct ledger *l, const struct json *node, bool gone)
     const struct json *status = json_get(node, "status"), *has = json_get(status, "allocatable");
     struct node_room *n = node_named(l, object_name(node));
     struct resources total = resources_of(has ? has : json_get(status, "capacity"));
-    bool ready = !gone && is_ready(node), tainted = json_len(json_at(node, "spec", "taints")) > 0;
-
+    bool exists = !gone && !object_is_deleting(node), ready = exists && is_ready(node);
+    bool tainted = json_len(json_at(node, "spec", "taints")) > 0;
     uint64_t marks = marks_of(node);
 
     if (!n)
         return;
     total.gpus = min_i64(total.gpus, GPUS_PER_NODE_LIMIT);
-    if (n->exists == !gone && n->ready == ready && n->marks == marks &&
+    if (!json_get(has ? has : json_get(status, "capacity"), "pods"))
+        total.pods = PODS_UNLIMITED;
+    if (n->exists == exists && n->ready == ready && n->marks == marks &&
         memcmp(&n->total, &total, sizeof(total)) == 0)
         return; /* a heartbeat */
     n->marks = marks;
-    n->exists = !gone;
+    n->exists = exists;
     n->ready = ready;
     n->tainted = tainted;
     n->total = total;
@@ -385,16 +389,30 @@ static void count_pods(struct group *g, int sign)
 
 /* --- groups and members ----------------------------------------------------------------------- */
 
+#define GROUP_KEY_SIZE 600 /* namespace 253, name 253; a pod by itself has "//" */
+
+static void write_key(char out[GROUP_KEY_SIZE], const char *ns, const char *name, bool lone)
+{
+    (void)snprintf(out, GROUP_KEY_SIZE, lone ? "%s//%s" : "%s/%s", ns, name);
+}
+
+struct group *ledger_find_group(const struct ledger *l, const char *ns, const char *name, bool lone)
+{
+    char key[GROUP_KEY_SIZE];
+
+    write_key(key, ns, name, lone);
+    return map_gets(&l->groups, key);
+}
+
 static struct group *group_keyed(struct ledger *l, const char *ns, const char *name, bool lone)
 {
-    char key[600]; /* namespace 253, name 253; a pod by itself has "//" */
-    struct group *g;
+    struct group *g = ledger_find_group(l, ns, name, lone);
+    char key[GROUP_KEY_SIZE];
     size_t size;
 
-    (void)snprintf(key, sizeof(key), lone ? "%s//%s" : "%s/%s", ns, name);
-    g = map_gets(&l->groups, key);
     if (g)
         return g;
+    write_key(key, ns, name, lone);
     size = strlen(key) + 1;
     g = heap_new(sizeof(*g) + size);
     if (!g) {
@@ -509,28 +527,26 @@ static void read_roles(struct ledger *l, struct group *g, const struct json *spe
     }
 }
 
-/* What can be read of an odd list counts. */
-static uint64_t parse_gpus(const char *text)
+struct resources placement_requests(const struct json *placement)
 {
-    uint64_t set;
-    bool whole = gpu_set_parse(text, &set) == 0;
+    struct resources asks = resources_of(json_get(placement, "requests"));
 
-    (void)whole;
-    return set;
+    asks.pods = 1;
+    return asks;
 }
 
 static void read_placement(struct ledger *l, struct group *g, const struct json *placement)
 {
     struct node_room *n = node_named(l, json_get_string(placement, "node", ""));
     const struct json *gpus = json_first(json_get(placement, "gpus"));
-    struct resources asks = resources_of(json_get(placement, "requests"));
+    struct resources asks = placement_requests(placement);
 
     json_each (name, json_get(placement, "members")) {
         struct member *m = member_named(l, g, json_string(name, ""));
 
         if (m) {
             m->recorded = n;
-            m->recorded_gpus = parse_gpus(json_string(gpus, ""));
+            m->recorded_gpus = gpu_set_read(json_string(gpus, ""));
             if (!m->has_pod)
                 m->asks = asks;
         }
@@ -642,7 +658,7 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->priority = json_get_int(spec, "priority", 0);
     m->bound = *node ? node_named(l, node) : NULL;
     gpus = object_annotation(pod, ANNOTATION_GPUS);
-    m->bound_gpus = m->bound && gpus ? parse_gpus(gpus) : 0;
+    m->bound_gpus = m->bound && gpus ? gpu_set_read(gpus) : 0;
     role = object_label(pod, LABEL_GROUP_ROLE);
     m->role = NULL;
     for (size_t i = 0; i < m->group->roles_len && role; i++)
@@ -744,12 +760,38 @@ static void unsettle(struct ledger *l, struct group *g)
     count_pods(g, 1);
 }
 
-static bool fits_now(const struct ledger *l, const struct node_room *n, const struct member *m)
+bool node_lacks(const struct ledger *l, const struct node_room *n, const struct resources *asks,
+                const struct resources *beside, enum resource *ret)
 {
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        if (ledger_counts(l, i) && m->asks.amount[i] > n->total.amount[i] - n->used.amount[i])
-            return false;
-    return (m->recorded_gpus & n->gpus_used) == 0;
+        if (ledger_counts(l, i) && asks->amount[i] > 0 &&
+            (__int128)asks->amount[i] + n->used.amount[i] + beside->amount[i] >
+                n->total.amount[i]) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
+bool queue_lacks(const struct queue_entry *q, const struct resources *asks,
+                 const struct resources *beside, enum resource *ret)
+{
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (q->limited[i] && asks->amount[i] > 0 &&
+            (__int128)asks->amount[i] + q->used.amount[i] + beside->amount[i] >
+                q->quota.amount[i]) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
+static bool fits_now(const struct ledger *l, const struct node_room *n, const struct member *m)
+{
+    static const struct resources nothing;
+    enum resource which;
+
+    return !node_lacks(l, n, &m->asks, &nothing, &which) && (m->recorded_gpus & n->gpus_used) == 0;
 }
 
 /* Who of those without a bound pod keeps the place recorded for him: who waits for it first, then
@@ -765,6 +807,14 @@ static int keeping_rank(const struct member *m)
     return m->phase == POD_FAILED ? 2 : 3;
 }
 
+/* With fewer it cannot run. */
+static int64_t whole(const struct group *g)
+{
+    return g->wanted >= 0 ? min_i64(g->min_member, g->wanted) : g->min_member;
+}
+
+/* A group of which nothing runs keeps all it needs, or waits for all of it: a part would keep
+ * others out for nothing. */
 static void keep_recorded(struct ledger *l, struct group *g)
 {
     int64_t left = g->wanted >= 0 ? g->wanted - g->bound : INT64_MAX;
@@ -776,6 +826,19 @@ static void keep_recorded(struct ledger *l, struct group *g)
                 ledger_hold(l, m, m->recorded, m->recorded_gpus);
                 left--;
             }
+    if (g->bound == 0 && g->holding < whole(g))
+        release_all(l, g);
+}
+
+/* Those of which pods run come first: theirs is the room beside them. */
+static void keep_all_recorded(struct ledger *l)
+{
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        if (g->bound > 0)
+            keep_recorded(l, g);
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        if (g->bound == 0)
+            keep_recorded(l, g);
 }
 
 static void settle(struct ledger *l, struct group *g)
@@ -849,10 +912,17 @@ void ledger_settle(struct ledger *l)
     drop_over(l, &l->dirty);
     for (struct group *g = l->dirty; g; g = g->next_dirty)
         unsettle(l, g);
-    for (struct group *g = l->dirty; g; g = g->next_dirty)
-        keep_recorded(l, g);
+    keep_all_recorded(l);
     for (struct group *g = l->dirty; g; g = g->next_dirty)
         settle(l, g);
+}
+
+void ledger_rest(struct ledger *l)
+{
+    ledger_settle(l);
+    for (struct group *g = l->dirty; g; g = g->next_dirty)
+        g->dirty = false;
+    l->dirty = NULL;
 }
 
 void ledger_undone(struct ledger *l)

@@ -158,7 +158,7 @@ typedef const struct json *ledger_find_fn(void *arg, const struct kind *k, const
 struct ledger {
     ledger_find_fn *find;
     void *arg;
-    bool overcommit;     /* CPU and memory are not counted; GPUs always are */
+    bool overcommit;     /* CPU and memory are not counted; GPUs and pods always are */
     bool beside_default; /* default-scheduler is somebody else. Set before anything is told */
     bool broken;         /* out of memory once: make it anew */
     bool may_preempt, spread;
@@ -196,6 +196,9 @@ void ledger_configure(struct ledger *l, const struct scheduler_config *config);
 /* Works off what was told; before a decision. */
 void ledger_settle(struct ledger *l);
 
+/* The same where nothing is decided: what was worked off is forgotten. */
+void ledger_rest(struct ledger *l);
+
 /* What the last decision planned was not carried out, or not all of it. */
 void ledger_undone(struct ledger *l);
 
@@ -205,6 +208,14 @@ bool ledger_counts(const struct ledger *l, enum resource which);
 void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64_t gpus);
 void ledger_release(struct ledger *l, struct member *m);
 void ledger_touch(struct ledger *l, struct group *g);
+struct group *ledger_find_group(const struct ledger *l, const char *ns, const char *name,
+                                bool lone);
+/* Whether so much more is too much there, beside what is held and that; which is the first. */
+bool node_lacks(const struct ledger *l, const struct node_room *n, const struct resources *asks,
+                const struct resources *beside, enum resource *ret);
+bool queue_lacks(const struct queue_entry *q, const struct resources *asks,
+                 const struct resources *beside, enum resource *ret);
+struct resources placement_requests(const struct json *placement); /* of each of its members */
 /* Free indexes, close to each other; 0 when there are not enough, or none is asked for. */
 uint64_t node_free_gpus(const struct node_room *n, int64_t count);
 /* It has a pod that waits and has no place. */

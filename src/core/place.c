@@ -48,13 +48,13 @@ static int64_t missing(const struct node_room *n, const struct resources *asks)
     return sum;
 }
 
-/* What would be left on the node, in thousandths of it, all resources together. */
+/* What would be left on the node, in thousandths of it, all resources but pods together. */
 static int64_t left_over(const struct node_room *n, const struct resources *asks,
                          const struct resources *room)
 {
     int64_t sum = 0;
 
-    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+    for (enum resource i = 0; i < RESOURCE_PODS; i++)
         if (n->total.amount[i] >= 1000)
             sum += (room->amount[i] - asks->amount[i]) / (n->total.amount[i] / 1000);
         else if (n->total.amount[i] > 0)

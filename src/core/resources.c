@@ -12,6 +12,7 @@ static const struct {
     [RESOURCE_CPU] = {"cpu", " CPU"},
     [RESOURCE_MEMORY] = {"memory", " memory"},
     [RESOURCE_GPU] = {"nvidia.com/gpu", " GPU"},
+    [RESOURCE_PODS] = {"pods", " pods"},
 };
 
 const char *resource_key(enum resource which)
@@ -65,7 +66,7 @@ struct json *resources_map(struct arena *a, const struct resources *r)
     char text[QUANTITY_TEXT_SIZE];
 
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        if (r->amount[i])
+        if (r->amount[i] && i != RESOURCE_PODS)
             json_set_string(a, map, table[i].name, quantity_text(i, r->amount[i], text));
     return map;
 }
@@ -97,6 +98,7 @@ struct resources pod_requests(const struct json *pod_spec)
             sum.amount[i] = max_i64(sum.amount[i], r.amount[i]);
     }
     resources_add(&sum, &overhead);
+    sum.pods = 1;
     return sum;
 }
 
@@ -121,6 +123,8 @@ const char *resource_number(struct arena *a, enum resource which, int64_t amount
 
 const char *resource_text(struct arena *a, enum resource which, int64_t amount)
 {
+    if (which == RESOURCE_PODS && amount == 1)
+        return "1 pod";
     return arena_printf(a, "%s%s", resource_number(a, which, amount), table[which].words);
 }
 

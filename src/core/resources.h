@@ -1,16 +1,16 @@
-/* resources.h - amounts of CPU, memory and GPUs, and their words. Pure. */
+/* resources.h - amounts of CPU, memory, GPUs and pods, and their words. Pure. */
 #ifndef MUSTER_CORE_RESOURCES_H
 #define MUSTER_CORE_RESOURCES_H
 
 #include "base/json.h"
 
-enum resource { RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_GPU, RESOURCE_COUNT };
+enum resource { RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_GPU, RESOURCE_PODS, RESOURCE_COUNT };
 
 struct resources {
     union {
         int64_t amount[RESOURCE_COUNT];
         struct {
-            int64_t cpu_milli, memory_bytes, gpus;
+            int64_t cpu_milli, memory_bytes, gpus, pods;
         };
     };
 };
@@ -22,12 +22,12 @@ static inline int64_t resources_get(const struct resources *r, enum resource whi
 
 static inline bool resources_are_zero(const struct resources *r)
 {
-    return r->cpu_milli == 0 && r->memory_bytes == 0 && r->gpus == 0;
+    return r->cpu_milli == 0 && r->memory_bytes == 0 && r->gpus == 0 && r->pods == 0;
 }
 
 void resources_add(struct resources *sum, const struct resources *r); /* stays at the largest */
 void resources_subtract(struct resources *sum, const struct resources *r);
-/* "4 CPU", "8Gi memory", "2 GPU"; amounts in milli CPU, bytes, GPUs. */
+/* "4 CPU", "8Gi memory", "2 GPU", "3 pods"; amounts in milli CPU, bytes, GPUs, pods. */
 const char *resource_text(struct arena *a, enum resource which, int64_t amount);
 /* The number alone: "4", "8Gi", "2". */
 const char *resource_number(struct arena *a, enum resource which, int64_t amount);
@@ -35,10 +35,10 @@ const char *resource_key(enum resource which); /* "cpu", "memory", "nvidia.com/g
 
 /* Of a capacity, allocatable, requests or limits map. */
 struct resources resources_of(const struct json *map);
-/* The same back, without what is 0. */
+/* The same back, without what is 0, and without pods: those are counted, not asked for. */
 struct json *resources_map(struct arena *a, const struct resources *r) must_check;
 /* What a pod asks for: max(sum of containers, largest init container) plus overhead. Requests, else
- * limits. */
+ * limits. It is one pod. */
 struct resources pod_requests(const struct json *pod_spec);
 /* The first extended resource (amd.com/gpu, rdma/hca) of which one of its containers asks for more
  * than allocatable has; NULL: none. They are looked at, not counted. */

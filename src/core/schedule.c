@@ -58,6 +58,8 @@ struct share queue_share(const struct ledger *l, const struct queue_entry *q)
         int64_t of = q->limited[i] ? q->quota.amount[i] : l->total.amount[i];
         struct share share = {q->used.amount[i], max_i64(of, 1)};
 
+        if (i == RESOURCE_PODS && !q->limited[i])
+            continue; /* a ceiling of nodes, nothing that is shared out */
         if (share_compare(share, most) > 0)
             most = share;
     }
@@ -141,19 +143,24 @@ static int64_t needed(const struct group *g)
     return g->started ? 1 : group_required(g);
 }
 
-static bool quota_holds(const struct ledger *l, const struct queue_entry *q,
-                        const struct resources *asks, const struct resources *beside)
+static bool quota_forbids(const struct queue_entry *q, const struct resources *asks)
 {
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        if (q->limited[i] && asks->amount[i] > 0 && (ledger_counts(l, i) || q->limited[i]) &&
-            asks->amount[i] + beside->amount[i] > q->quota.amount[i])
-            return false;
-    return true;
+        if (q->limited[i] && asks->amount[i] > max_i64(q->quota.amount[i], 0))
+            return true;
+    return false;
+}
+
+static bool quota_holds(const struct queue_entry *q, const struct resources *asks,
+                        const struct resources *beside)
+{
+    enum resource which;
+
+    return !queue_lacks(q, asks, beside, &which);
 }
 
 static enum wait_reason find_verdict(struct ledger *l, struct group *g)
 {
-    static const struct resources nothing;
     struct resources asks = group_asks(g, needed(g));
 
     if (!has_members(g) || (!g->lone && !g->exists) || (g->preempted && g->bound > 0))
@@ -164,7 +171,7 @@ static enum wait_reason find_verdict(struct ledger *l, struct group *g)
         return WAIT_NO_QUEUE;
     if (!g->started && !queue_allows_namespace(l, g->queue, g->ns))
         return WAIT_NAMESPACE;
-    if (!quota_holds(l, g->queue, &asks, &nothing))
+    if (quota_forbids(g->queue, &asks))
         return WAIT_QUOTA_NEVER;
     if (!place_would_fit(l, g, needed(g), ROOM_EMPTY))
         return WAIT_NEVER_FITS;
@@ -185,14 +192,10 @@ static enum wait_reason judge(struct ledger *l, struct group *g)
 /* What an elastic job can use beyond its minimum is given when it is there, and holds up nobody. */
 static void place_rest(struct ledger *l, struct group *g, enum room room)
 {
-    struct resources beside;
-
     while (g->unplaced > 0) {
         struct resources asks = group_asks(g, 1);
 
-        beside = g->queue->used;
-        resources_add(&beside, &g->queue->reserved);
-        if (!quota_holds(l, g->queue, &asks, &beside) || !place_members(l, g, 1, room))
+        if (!quota_holds(g->queue, &asks, &g->queue->reserved) || !place_members(l, g, 1, room))
             return;
     }
 }
@@ -218,18 +221,17 @@ static bool place(struct decision *d, struct group *g, int64_t count)
     return true;
 }
 
-static enum wait_reason try_quota(struct decision *d, struct group *g, const struct resources *asks)
+static enum wait_reason try_quota(struct group *g, const struct resources *asks)
 {
+    static const struct resources nothing;
     struct queue_entry *q = g->queue;
-    struct resources beside = q->used;
 
-    if (!quota_holds(d->ledger, q, asks, &beside)) {
+    if (!quota_holds(q, asks, &nothing)) {
         if (resources_are_zero(&q->reserved))
             q->reserved = *asks;
         return WAIT_QUOTA;
     }
-    resources_add(&beside, &q->reserved);
-    return quota_holds(d->ledger, q, asks, &beside) ? WAIT_NONE : WAIT_TURN;
+    return quota_holds(q, asks, &q->reserved) ? WAIT_NONE : WAIT_TURN;
 }
 
 static enum wait_reason try(struct decision *d, struct group *g)
@@ -239,7 +241,7 @@ static enum wait_reason try(struct decision *d, struct group *g)
     enum wait_reason reason = judge(d->ledger, g);
 
     if (reason == WAIT_NONE)
-        reason = try_quota(d, g, &asks);
+        reason = try_quota(g, &asks);
     if (reason != WAIT_NONE)
         return reason;
     if (place(d, g, count)) {

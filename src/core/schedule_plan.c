@@ -52,7 +52,7 @@ static struct json *placement_for(struct decision *d, struct json *list, const s
     struct json *last = list ? list->u.list.last : NULL, *p;
 
     if (last && json_string_is(json_get(last, "node"), m->node->name)) {
-        struct resources asks = resources_of(json_get(last, "requests"));
+        struct resources asks = placement_requests(last);
 
         if (memcmp(&asks, &m->asks, sizeof(asks)) == 0)
             return last;

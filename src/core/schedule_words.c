@@ -10,7 +10,7 @@
 #include "core/decision.h"
 
 /* What is scarcest is named first. */
-static const enum resource order[] = {RESOURCE_GPU, RESOURCE_CPU, RESOURCE_MEMORY};
+static const enum resource order[] = {RESOURCE_GPU, RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_PODS};
 
 const char *wait_reason_name(enum wait_reason reason)
 {

@@ -1,4 +1,4 @@
-/* bind.c - POST pods/NAME/binding: a pod gets its node, once. */
+/* bind.c - POST pods/NAME/binding: a pod gets its node, once, if there is room. */
 #include <string.h>
 
 #include "server/internal.h"
@@ -59,6 +59,8 @@ int verb_bind(struct server_request *r, struct err *err)
     if (!old)
         return -1;
     rc = check_binding(r, binding, old, err);
+    if (rc == 0)
+        rc = room_check_binding(r, old, binding, err);
     if (rc < 0)
         return rc;
     next = json_clone(r->arena, old);

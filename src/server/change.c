@@ -141,6 +141,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
     rc = object_validate(k, next, old, err);
     if (rc == 0)
         rc = machine_access_check(r, old, next, err);
+    if (rc == 0)
+        rc = room_check_group(r, old, next, err);
     if (rc < 0)
         return rc;
     raise_generation(r->arena, old, next);

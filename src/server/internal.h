@@ -71,6 +71,11 @@ struct server {
 
     struct endpoints_feed *endpoints_feed; /* endpoints_watch.c, while somebody watches */
 
+    bool has_controllers; /* own_lease.c */
+    bool overcommit;
+    struct ledger *room; /* room.c, made on first use */
+    uint32_t room_epoch; /* of the store when it was made */
+
     struct underway *underway; /* quota.c */
     struct clock_timer *quota_timer;
 };
@@ -103,6 +108,19 @@ int priority_apply(struct server_request *r, struct json *pod, struct err *err) 
 
 /* --- queues (queue_check.c): 403 when what is made may not use the queue it names ------- */
 int queue_check(struct server_request *r, const struct json *object, struct err *err) must_check;
+
+/* --- room (room.c): 409 when there is none for what a scheduler writes ------------------ */
+
+int room_check_group(struct server_request *r, const struct json *old, const struct json *next,
+                     struct err *err) must_check;
+int room_check_binding(struct server_request *r, const struct json *pod, const struct json *binding,
+                       struct err *err) must_check;
+/* After every write. */
+void room_written(struct server *s, const struct kind *k, const struct json *object, bool gone);
+void room_free(struct server *s);
+
+/* --- leases of this process (own_lease.c): 409 for everybody else ----------------------- */
+int own_lease_check(const struct server_request *r, const char *key, struct err *err) must_check;
 
 /* --- addresses of services (addresses.c) ----------------------------------------------- */
 

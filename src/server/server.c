@@ -21,6 +21,8 @@ struct server *server_new(const struct server_options *options, struct err *err)
     s->loop = options->loop;
     s->store = options->store;
     s->clock = options->clock ? options->clock : loop_clock(options->loop);
+    s->has_controllers = options->has_controllers;
+    s->overcommit = options->overcommit;
     buf_init(&s->scratch, OBJECT_LIMIT_BYTES);
     if (login_start(s, options->sessions_path) < 0) {
         (void)out_of_memory(err);
@@ -56,6 +58,7 @@ void server_free(struct server *s)
     free(s->event_cursor);
     buf_release(&s->scratch);
     quota_free(s);
+    room_free(s);
     free(s->addresses);
     definitions_free(s);
     server_forget_kinds(s);

@@ -18,6 +18,8 @@ struct server_options {
     struct loop *loop;
     struct store *store;
     struct clock *clock;       /* NULL: the loop's */
+    bool has_controllers;      /* they are in this process: nobody else may hold their leases */
+    bool overcommit;           /* nodes' CPU and memory are not counted: see core/ledger.h */
     const char *sessions_path; /* a file that keeps browsers signed in over a restart; NULL: none */
 };
 

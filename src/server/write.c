@@ -97,6 +97,7 @@ int object_write(struct server *s, struct arena *a, const struct kind *k, const 
     rc = type == WRITE_PUT ? store_put(c, key, b, done, arg) : store_delete(c, key, b, done, arg);
     if (rc == 0) {
         quota_written(s, k);
+        room_written(s, k, object, type == WRITE_DELETE);
         events_written(s, k);
     }
     if (rc == 0 && ret)
@@ -143,6 +144,9 @@ int request_write(struct server_request *r, const char *key, struct json *object
 
     if (!p || arena_failed(r->arena))
         return out_of_memory(err);
+    rc = type == WRITE_PUT ? own_lease_check(r, key, err) : 0;
+    if (rc < 0)
+        return rc;
     if (dry_run) {
         reply_json(r, code, instead ? instead : object);
         return 0;

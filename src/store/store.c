@@ -203,6 +203,23 @@ void store_list(struct store_collection *c, const char *prefix, const char *afte
     }
 }
 
+void store_list_heads(struct store_collection *c,
+                      bool (*fn)(void *arg, const struct store_item *item), void *arg)
+{
+    map_for_each (n, &c->entries) {
+        struct entry *e = n->value;
+        const struct store_item *head = item_if_there(e->flights ? &e->head : &e->committed);
+
+        if (head && !fn(arg, head))
+            return;
+    }
+}
+
+uint32_t store_epoch(const struct store *s)
+{
+    return s->epoch;
+}
+
 /* --- damage */
 
 int64_t store_damaged(struct store_collection *c, const char *key)

@@ -69,6 +69,12 @@ size_t store_count(struct store_collection *c);
 void store_list(struct store_collection *c, const char *prefix, const char *after,
                 bool (*fn)(void *arg, const struct store_item *item), void *arg);
 
+/* The same as store_head shows them. */
+void store_list_heads(struct store_collection *c,
+                      bool (*fn)(void *arg, const struct store_item *item), void *arg);
+/* Raised when writes have failed: what was a head may not be one any more. */
+uint32_t store_epoch(const struct store *s);
+
 /* A write in two steps on the same turn: the revision it will have, then the value that carries it.
  */
 int64_t store_next_revision(struct store *s);

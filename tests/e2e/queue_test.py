@@ -2,9 +2,11 @@
 """Queues on real processes: quota, priority, preemption, how long a job may run; and what those who wait are told."""
 import os
 import re
+import threading
 
 import harness
-from harness import DaemonTest, job
+from harness import DaemonTest, WithDaemon, job
+from write_proxy import WriteProxy
 
 QUEUES = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues"
 GROUPS = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/{ns}/podgroups"
@@ -196,6 +198,121 @@ class Schedulers(DaemonTest):
         self.daemon.wait_running("two", 2)
         self.assertNotEqual(self.holder("muster-scheduler"), first)
         self.remove("one", "two")
+
+
+class Rivals(WithDaemon):
+    """Two schedulers that both act, each on what it has seen: the server gives nothing twice, and gangs start whole."""
+    options = ("--only", "api")
+    CPUS, QUOTA, NAMES = 4, 6, ("n1", "n2", "n3")
+
+    def setUp(self):
+        for name in self.NAMES:
+            self.daemon.call("POST", harness.NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"is": name}}})
+            self.daemon.call("PATCH", f"{harness.NODES}/{name}/status",
+                             {"status": {"allocatable": {"cpu": str(self.CPUS), "memory": "8Gi", "pods": "50"},
+                                         "conditions": [{"type": "Ready", "status": "True"}]}}, content_type=MERGE)
+        self.daemon.call("POST", QUEUES, {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "Queue", "metadata": {"name": "tight"}, "spec": {
+            "priority": 5, "preemptible": False, "quota": {"requests": {"cpu": str(self.QUOTA)}}, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}}}})
+        self.tried, self.gangs = [], {}
+        self.held, self.asked, self.go_on, self.answered = b"nothing", *(threading.Event() for _ in range(3))
+        self.proxy = WriteProxy(self.daemon.port, self.note, edit=self.pass_on)
+        self.addCleanup(self.proxy.close)
+        self.addCleanup(self.go_on.set)
+
+    def tearDown(self):
+        for path in (QUEUES + "/tight", *(f"{harness.NODES}/{name}" for name in self.NAMES)):
+            self.daemon.call("DELETE", path)
+        for process in self.daemon.others:
+            process.terminate()
+            process.wait()
+
+    def note(self, _, line):
+        self.tried.append(line)
+        if line.encode().startswith(self.held):
+            self.answered.set()
+
+    def pass_on(self, request):
+        """Of the second scheduler: it has a lease of its own, of a name as long, and so never hears of the other."""
+        if request.startswith(self.held):
+            self.asked.set()
+            self.go_on.wait(harness.PATIENCE)
+        return request.replace(b"muster-scheduler", b"second-scheduler")
+
+    def start_first(self):
+        self.daemon.spawn("scheduler", "--kubeconfig", os.path.join(self.daemon.folder, "kubeconfig"))
+
+    def start_second(self):
+        self.daemon.spawn("scheduler", "--kubeconfig", self.daemon.kubeconfig(self.daemon.token, server=f"http://127.0.0.1:{self.proxy.port}"))
+
+    def make_gang(self, name, members, queue):
+        self.gangs[name] = (members, queue)
+        self.daemon.call("POST", GROUPS.format(ns="default"), {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "PodGroup", "metadata": {
+            "name": name}, "spec": {"minMember": members, "members": members, "queue": queue}})
+        for i in range(members):
+            self.daemon.call("POST", harness.PODS.format(ns="default"), {
+                "apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{name}-{i}", "labels": {"scheduler.tensorstack.dev/group-name": name}},
+                "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1", "memory": "1Mi"}}}]}})
+
+    def whole_gangs(self, pods):
+        """Those of which all pods have nodes; nothing may ever be over what there is."""
+        bound, used = {}, {}
+        for pod in pods.values():
+            node, gang = pod["spec"].get("nodeName"), pod["metadata"]["labels"]["scheduler.tensorstack.dev/group-name"]
+            if node:
+                bound[gang] = bound.get(gang, 0) + 1
+                used[node] = used.get(node, 0) + 1
+        self.assertFalse([node for node, cpus in used.items() if cpus > self.CPUS], used)
+        self.assertLessEqual(sum(n for gang, n in bound.items() if self.gangs[gang][1] == "tight"), self.QUOTA, bound)
+        return [gang for gang, n in bound.items() if n == self.gangs[gang][0]]
+
+    def end_gang(self, name):
+        self.daemon.call("DELETE", f"{GROUPS.format(ns='default')}/{name}")
+        for i in range(self.gangs[name][0]):
+            self.daemon.call("DELETE", f"{harness.PODS.format(ns='default')}/{name}-{i}?gracePeriodSeconds=0")
+
+    def make_pod(self, name, cpus, queue):
+        self.daemon.call("POST", harness.PODS.format(ns="default"), {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"scheduler.tensorstack.dev/queue": queue}},
+            "spec": {"nodeSelector": {"is": "n1"}, "containers": [
+                {"name": "c", "image": "i", "resources": {"requests": {"cpu": str(cpus), "memory": "1Mi"}}}]}})
+
+    def wait_bound(self, name):
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: pods[name]["spec"].get("nodeName"), f"{name} to be bound")
+
+    def test_who_decided_long_ago_looks_again(self):
+        """The second chooses a node; before it can say so the first gives the room there to another."""
+        pods = harness.PODS.format(ns="default")
+        self.held = f"POST {pods}/slow/binding".encode()
+        self.start_second()
+        self.make_pod("slow", 3, "default")
+        self.assertTrue(self.asked.wait(harness.PATIENCE))
+        self.make_pod("quick", 3, "tight")
+        self.start_first()
+        self.wait_bound("quick")
+        self.go_on.set()
+        self.assertTrue(self.answered.wait(harness.PATIENCE))
+        self.assertNotIn("nodeName", self.daemon.call("GET", f"{pods}/slow")["spec"])
+        self.daemon.call("DELETE", f"{pods}/quick?gracePeriodSeconds=0")
+        self.wait_bound("slow")
+        self.daemon.call("DELETE", f"{pods}/slow?gracePeriodSeconds=0")
+
+    def both_have_written(self):
+        return any("/binding" in line or "/podgroups/" in line for line in self.tried)
+
+    def test_nothing_is_given_twice(self):
+        self.start_first()
+        self.start_second()
+        self.daemon.wait_for("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases",
+                             lambda found: {"muster-scheduler", "second-scheduler"} <= set(found) or None, "two leaders")
+        made, left = 0, set()
+        while left or made < 40 or not self.both_have_written():
+            while len(left) < 12 and (made < 40 or not self.both_have_written()):
+                self.make_gang(f"g{made}", 2 + made % 3, ("default", "tight")[made % 2])
+                left.add(f"g{made}")
+                made += 1
+            for gang in self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: self.whole_gangs(pods) or None, "a gang that is whole"):
+                self.end_gang(gang)
+                left.remove(gang)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,11 @@ PIECE = 65536
 
 
 class WriteProxy:
-    """on_write(n, line) is called with the answer to the n-th write at hand; True: it is never delivered."""
+    """on_write(n, line) is called with the answer to the n-th write at hand; True: it is never delivered. edit may change
+    requests, not their length, or keep them for a while."""
 
-    def __init__(self, server_port, on_write):
-        self.server_port, self.on_write = server_port, on_write
+    def __init__(self, server_port, on_write, edit=bytes):
+        self.server_port, self.on_write, self.edit = server_port, on_write, edit
         self.writes = 0
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -47,7 +48,7 @@ class WriteProxy:
                     break
                 if request.startswith(WRITES):
                     answers.hold(self.count, request.split(b"\r\n", 1)[0].decode())
-                server.sendall(request)
+                server.sendall(self.edit(request))
             with contextlib.suppress(OSError):
                 server.shutdown(socket.SHUT_RDWR)
 

@@ -813,6 +813,54 @@ static void a_restarting_replica_keeps_its_room(void **state)
 }
 
 /* All pods of a group that restarts as a whole are gone for a while, and so is the scheduler. */
+/* Its places are recorded, and before its pods are bound somebody who does not ask takes some. */
+static void a_gang_that_lost_a_place_waits_for_all(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 4, 8, 0);
+    add_job(&c, "a", "default", 9, 3, 1, "");
+    look(&c, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next)
+        if (s->op == PLAN_UPDATE_STATUS)
+            cluster_apply(&c, s);
+    add_pod(&c, "", "b", 1, 1, "{'cpu':'2'}");
+    json_set_string(&c.arena, json_make_object(&c.arena, cluster_edit(&c, PODS, "b"), "spec"),
+                    "nodeName", "n");
+    add_pod(&c, "", "c", 1, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(
+        message_of(&c, "a"),
+        "waiting for resources: needs 3 CPU, 2 of 4 CPU is free; pod \"b\" (queue default) holds "
+        "2 CPU");
+    cluster_remove(&c, PODS, "b");
+    assert_int_equal(settle(&c), 4);
+    cluster_release(&c);
+}
+
+static void pods_are_counted_where_nodes_say_how_many(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, "{'metadata':{'name':'n'},'status':{'capacity':{'cpu':'8','pods':'2'},"
+                      "'conditions':[{'type':'Ready','status':'True'}]}}");
+    add_job(&c, "a", "default", 9, 2, 1, "");
+    add_job(&c, "b", "default", 8, 1, 1, "");
+    add_job(&c, "c", "default", 7, 3, 1, "");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(message_of(&c, "b"),
+                        "waiting for resources: needs 1 pod, 0 of 2 pods is free; job \"a\" (queue "
+                        "default) holds 2 pods");
+    assert_string_equal(message_of(&c, "c"), "can never fit: asks 3 pods, the node has 2 (what "
+                                             "helps: smaller requests or fewer replicas)");
+    cluster_release(&c);
+}
+
 static void a_whole_group_keeps_its_room_over_a_restart_of_the_scheduler(void **state)
 {
     struct cluster c;
@@ -1518,6 +1566,8 @@ int main(void)
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(elastic_surplus_goes_first),
         cmocka_unit_test(a_restarting_replica_keeps_its_room),
+        cmocka_unit_test(a_gang_that_lost_a_place_waits_for_all),
+        cmocka_unit_test(pods_are_counted_where_nodes_say_how_many),
         cmocka_unit_test(a_whole_group_keeps_its_room_over_a_restart_of_the_scheduler),
         cmocka_unit_test(a_paused_group_gives_its_room_back),
         cmocka_unit_test(a_member_whose_node_is_gone_is_placed_elsewhere),

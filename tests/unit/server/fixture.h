@@ -29,6 +29,7 @@ struct fixture {
     struct store_options options;
     struct server *server;
     struct transport *transport;
+    bool overcommit, has_controllers;
     struct fake_clock clock;
     struct arena arena; /* answers live here until the test ends */
 };
@@ -45,7 +46,9 @@ struct answer {
 static inline void fixture_open(struct fixture *f)
 {
     auto_err err = ERR_INIT;
-    struct server_options o = {.clock = &f->clock.clock};
+    struct server_options o = {.clock = &f->clock.clock,
+                               .overcommit = f->overcommit,
+                               .has_controllers = f->has_controllers};
 
     f->loop = loop_new(&err);
     f->store = store_open(f->loop, f->path, &f->options, &err);

@@ -471,6 +471,7 @@ static void binds_and_evicts_pods(void **state)
     struct answer a;
 
     expect(f, "POST", PODS, POD("p"), 201);
+    expect(f, "POST", "/api/v1/nodes", "{\"metadata\":{\"name\":\"n1\"}}", 201);
     expect(f, "POST", PODS "/p/binding", "{\"target\":{\"kind\":\"Node\"}}", 422);
     a = expect(f, "POST", PODS "/p/binding", "{\"target\":{\"kind\":\"Node\",\"name\":\"n1\"}}",
                201);

@@ -1,0 +1,169 @@
+/* admit.c - see admit.h. What somebody holds already is not asked about again. */
+#include "core/admit.h"
+
+#include <string.h>
+
+#include "api/object.h"
+
+static const struct resources nothing;
+
+struct asking {
+    struct ledger *ledger;
+    struct arena *arena;
+    const char *pod; /* its name */
+};
+
+static const char *no_room(const struct asking *k, const struct node_room *n,
+                           const struct resources *asks, enum resource which)
+{
+    int64_t free = n->total.amount[which] - n->used.amount[which] - n->claimed.amount[which];
+
+    return arena_printf(k->arena,
+                        "node \"%s\" has no room for pod \"%s\": it asks %s, %s of %s is free",
+                        n->name, k->pod, resource_text(k->arena, which, asks->amount[which]),
+                        resource_number(k->arena, which, max_i64(free, 0)),
+                        resource_text(k->arena, which, n->total.amount[which]));
+}
+
+/* Beside what is held there and what the same write has given away (claimed). */
+static const char *on_node(const struct asking *k, const struct node_room *n,
+                           const struct resources *asks, uint64_t gpus)
+{
+    enum resource which;
+
+    if (node_lacks(k->ledger, n, asks, &n->claimed, &which))
+        return no_room(k, n, asks, which);
+    if (gpus & n->gpus_used)
+        return arena_printf(k->arena, "GPU %s of node \"%s\" is in use: pod \"%s\" cannot have it",
+                            gpu_set_text(k->arena, gpus & n->gpus_used), n->name, k->pod);
+    return NULL;
+}
+
+static const char *in_queue(const struct asking *k, const struct queue_entry *q,
+                            const struct resources *asks)
+{
+    enum resource which;
+
+    if (!queue_lacks(q, asks, &nothing, &which))
+        return NULL;
+    return arena_printf(k->arena, "the quota of queue \"%s\" is in use: needs %s, %s of %s are",
+                        q->name, resource_text(k->arena, which, asks->amount[which]),
+                        resource_number(k->arena, which, q->used.amount[which]),
+                        resource_text(k->arena, which, q->quota.amount[which]));
+}
+
+static const char *no_node(struct arena *a, const char *name)
+{
+    return arena_printf(a, "there is no node \"%s\", or it is being deleted", name);
+}
+
+static struct node_room *node_called(const struct ledger *l, const char *name)
+{
+    struct node_room *n = map_gets(&l->nodes, name);
+
+    return n && n->exists ? n : NULL;
+}
+
+static bool holds(const struct member *m, const struct node_room *n, uint64_t gpus)
+{
+    return m && m->node == n && (!gpus || m->gpus == gpus);
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static const char *place_one(const struct asking *k, const struct group *g,
+                             const struct json *placement, uint64_t gpus, struct resources *sum)
+{
+    const char *on = json_get_string(placement, "node", "");
+    struct node_room *n = node_called(k->ledger, on);
+    const struct member *m = map_gets(&g->by_name, k->pod);
+    struct resources asks = m && m->has_pod ? m->asks : placement_requests(placement);
+    const char *why;
+
+    if (!n)
+        return m && m->recorded && strcmp(m->recorded->name, on) == 0 ? NULL
+                                                                      : no_node(k->arena, on);
+    if (holds(m, n, gpus))
+        return NULL;
+    why = on_node(k, n, &asks, gpus);
+    resources_add(&n->claimed, &asks);
+    if (!m || !m->node) /* else its queue has it counted */
+        resources_add(sum, &asks);
+    return why;
+}
+
+static const char *place_all(struct asking *k, const struct group *g, const struct json *list,
+                             struct resources *sum)
+{
+    json_each (placement, list) {
+        const struct json *gpus = json_first(json_get(placement, "gpus"));
+
+        json_each (name, json_get(placement, "members")) {
+            const char *why;
+
+            k->pod = json_string(name, "");
+            why = place_one(k, g, placement, gpu_set_read(json_string(gpus, "")), sum);
+            if (why)
+                return why;
+            gpus = gpus ? gpus->next : NULL;
+        }
+    }
+    return NULL;
+}
+
+static void forget_claims(struct ledger *l, const struct json *list)
+{
+    json_each (placement, list) {
+        struct node_room *n = map_gets(&l->nodes, json_get_string(placement, "node", ""));
+
+        if (n)
+            n->claimed = nothing;
+    }
+}
+
+const char *admit_group(struct ledger *l, struct arena *a, const struct json *group)
+{
+    const struct json *list = json_at(group, "status", "placements");
+    struct asking k = {.ledger = l, .arena = a};
+    struct resources sum = {0};
+    const struct group *g;
+    const char *why;
+
+    ledger_rest(l);
+    g = ledger_find_group(l, object_namespace(group), object_name(group), false);
+    if (!g)
+        return NULL;
+    why = place_all(&k, g, list, &sum);
+    forget_claims(l, list);
+    return why ? why : in_queue(&k, g->queue, &sum);
+}
+
+/* --- bindings --------------------------------------------------------------------------------- */
+
+const char *admit_binding(struct ledger *l, struct arena *a, const struct json *pod,
+                          const struct json *binding)
+{
+    const char *on = json_string(json_at(binding, "target", "name"), "");
+    const char *group = object_label(pod, LABEL_GROUP_NAME);
+    bool lone = !group || !*group;
+    struct asking k = {.ledger = l, .arena = a, .pod = object_name(pod)};
+    struct resources asks = pod_requests(json_get(pod, "spec"));
+    const struct node_room *n;
+    const struct group *g;
+    const struct member *m;
+    const char *why;
+    uint64_t gpus;
+
+    ledger_rest(l);
+    n = node_called(l, on);
+    g = ledger_find_group(l, object_namespace(pod), lone ? object_name(pod) : group, lone);
+    m = g ? map_gets(&g->by_name, k.pod) : NULL;
+    gpus = gpu_set_read(
+        json_string(json_at(binding, "metadata", "annotations", ANNOTATION_GPUS), ""));
+    if (!n)
+        return no_node(a, on);
+    if (holds(m, n, gpus))
+        return NULL;
+    why = on_node(&k, n, &asks, gpus);
+    return why || !m || m->node ? why : in_queue(&k, g->queue, &asks);
+}

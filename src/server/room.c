@@ -1,0 +1,138 @@
+/*
+ * room.c - whether nodes and queues have room for what a scheduler writes. Schedulers decide on
+ * what they have seen; two of them, or one that has not seen everything yet, would give the same
+ * room twice. Here every write is known, also those on their way to the disk.
+ *
+ * The scheduler's own ledger keeps the count, told of each write: a check costs the same however
+ * many pods there are. It is made when something is first to be placed, and anew after writes have
+ * failed.
+ */
+#include "core/admit.h"
+#include "server/internal.h"
+
+#define PARSE_LIMIT_BYTES (OBJECT_LIMIT_BYTES * 16)
+
+typedef void tell_fn(struct ledger *l, const struct json *object, bool gone);
+
+static const struct {
+    const struct kind *kind;
+    tell_fn *tell;
+} told[] = {{&kind_node, ledger_node},
+            {&kind_queue, ledger_queue},
+            {&kind_pod_group, ledger_group},
+            {&kind_pod, ledger_pod}};
+
+static const struct json *find_nothing(void *arg, const struct kind *k, const char *ns,
+                                       const char *name)
+{
+    (void)arg;
+    (void)k;
+    (void)ns;
+    (void)name;
+    return NULL; /* only a decision looks things up */
+}
+
+struct telling {
+    struct ledger *ledger;
+    tell_fn *tell;
+    struct arena arena;
+};
+
+static bool tell_one(void *arg, const struct store_item *item)
+{
+    struct telling *t = arg;
+    const struct json *object;
+
+    arena_reset(&t->arena);
+    object = blob_parse(&t->arena, item->value, NULL);
+    if (object)
+        t->tell(t->ledger, object, false);
+    else
+        t->ledger->broken = true;
+    return !t->ledger->broken;
+}
+
+void room_free(struct server *s)
+{
+    ledger_free(s->room);
+    s->room = NULL;
+}
+
+static struct ledger *open_ledger(struct server *s)
+{
+    struct telling t = {.arena = ARENA_INIT(PARSE_LIMIT_BYTES)};
+
+    if (s->room && !s->room->broken && s->room_epoch == store_epoch(s->store))
+        return s->room;
+    room_free(s);
+    s->room = t.ledger = ledger_new(find_nothing, NULL, s->overcommit);
+    s->room_epoch = store_epoch(s->store);
+    for (size_t i = 0; i < ELEMS(told) && s->room; i++) {
+        t.tell = told[i].tell;
+        store_list_heads(server_collection(s, told[i].kind), tell_one, &t);
+    }
+    arena_release(&t.arena);
+    return s->room && !s->room->broken ? s->room : NULL;
+}
+
+void room_written(struct server *s, const struct kind *k, const struct json *object, bool gone)
+{
+    for (size_t i = 0; i < ELEMS(told) && s->room; i++)
+        if (told[i].kind == k)
+            told[i].tell(s->room, object, gone);
+    if (s->room && gone)
+        ledger_rest(s->room);
+}
+
+static int refuse(struct server_request *r, const char *resource, const char *why, struct err *err)
+{
+    return err_set(err, ERR_CONFLICT, "Operation cannot be fulfilled on %s \"%s\": %s", resource,
+                   r->route.name, why);
+}
+
+int room_check_group(struct server_request *r, const struct json *old, const struct json *next,
+                     struct err *err)
+{
+    const struct json *places = json_at(next, "status", "placements");
+    struct ledger *l;
+    const char *why;
+
+    if (r->route.kind != &kind_pod_group || json_len(places) == 0 ||
+        json_equal(places, json_at(old, "status", "placements")))
+        return 0;
+    l = open_ledger(r->server);
+    if (!l)
+        return out_of_memory(err);
+    why = admit_group(l, r->arena, next);
+    return why ? refuse(r, "podgroups.scheduler.tensorstack.dev/status", why, err) : 0;
+}
+
+/* Extended resources are looked at, not counted. */
+static const char *not_offered(struct server_request *r, const struct json *pod, const char *node)
+{
+    const struct json *spec = json_get(pod, "spec"), *object;
+    const struct store_item *item;
+    const char *lacking;
+
+    if (!pod_unoffered(spec, NULL))
+        return NULL;
+    item = store_head(server_collection(r->server, &kind_node), node);
+    object = item ? blob_parse(r->arena, item->value, NULL) : NULL;
+    lacking = pod_unoffered(spec, json_at(object, "status", "allocatable"));
+    return lacking ? arena_printf(r->arena, "node \"%s\" does not offer enough %s", node, lacking)
+                   : NULL;
+}
+
+int room_check_binding(struct server_request *r, const struct json *pod, const struct json *binding,
+                       struct err *err)
+{
+    struct ledger *l = open_ledger(r->server);
+    const char *why;
+
+    if (!l)
+        return out_of_memory(err);
+    why = admit_binding(l, r->arena, pod, binding);
+    if (!why)
+        why = not_offered(r, pod, json_string(json_at(binding, "target", "name"), ""));
+    return why ? refuse(r, "pods/binding", why, err) : 0;
+}

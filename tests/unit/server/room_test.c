@@ -1,0 +1,282 @@
+/*
+ * room_test.c - whoever binds pods or records the places of groups: nothing is given twice, however
+ * old what the writer has seen. The answer to who comes too late is 409 with the numbers.
+ */
+#include "fixture.h"
+
+#define PODS "/api/v1/namespaces/default/pods"
+#define NODES "/api/v1/nodes"
+#define SCHEDULER "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/"
+#define GROUPS SCHEDULER "default/podgroups"
+#define QUEUES SCHEDULER "t9k-system/queues"
+
+static const char *text(struct fixture *f, const char *fmt, ...) printf_like(2, 3);
+
+/* With ' for ". */
+static const char *text(struct fixture *f, const char *fmt, ...)
+{
+    char out[2048];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(out, sizeof(out), fmt, args);
+    va_end(args);
+    for (char *c = out; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    return arena_strdup(&f->arena, out);
+}
+
+static void make_node(struct fixture *f, const char *name, const char *allocatable)
+{
+    expect(f, "POST", NODES, text(f, "{'metadata':{'name':'%s'}}", name), 201);
+    expect(f, "PATCH", text(f, NODES "/%s/status", name),
+           text(f, "{'status':{'allocatable':%s,'conditions':[{'type':'Ready','status':'True'}]}}",
+                allocatable),
+           200);
+}
+
+static void make_pod(struct fixture *f, const char *name, const char *group, const char *requests)
+{
+    expect(f, "POST", PODS,
+           text(f,
+                "{'metadata':{'name':'%s','labels':{%s%s%s}},'spec':{'containers':[{'name':'c',"
+                "'image':'i','resources':{'requests':%s,'limits':%s}}]}}",
+                name, *group ? "'scheduler.tensorstack.dev/group-name':'" : "", group,
+                *group ? "'" : "", requests, requests),
+           201);
+}
+
+static struct answer bind(struct fixture *f, const char *pod, const char *node, int code)
+{
+    return expect(f, "POST", text(f, PODS "/%s/binding", pod),
+                  text(f, "{'target':{'kind':'Node','name':'%s'}}", node), code);
+}
+
+static void make_group(struct fixture *f, const char *name, const char *queue, int members)
+{
+    expect(f, "POST", GROUPS,
+           text(f, "{'metadata':{'name':'%s'},'spec':{'minMember':%d,'members':%d,'queue':'%s'}}",
+                name, members, members, queue),
+           201);
+}
+
+/* Members NAME-0 .. of one CPU each get their places on the node. */
+static struct answer record(struct fixture *f, const char *group, const char *node, int members,
+                            int code)
+{
+    struct buf b = BUF_INIT(1024);
+    struct answer a;
+
+    for (int i = 0; i < members; i++)
+        buf_addf(&b, "%s'%s-%d'", i ? "," : "", group, i);
+    a = expect(f, "PATCH", text(f, GROUPS "/%s/status", group),
+               text(f,
+                    "{'status':{'conditions':[{'type':'GroupScheduled','status':'True'}],"
+                    "'placements':[{'node':'%s','requests':{'cpu':'1'},'members':[%s]}]}}",
+                    node, b.data),
+               code);
+    buf_release(&b);
+    return a;
+}
+
+static void make_gang(struct fixture *f, const char *name, const char *queue, int members)
+{
+    make_group(f, name, queue, members);
+    for (int i = 0; i < members; i++)
+        make_pod(f, text(f, "%s-%d", name, i), name, "{'cpu':'1'}");
+}
+
+static void a_node_takes_what_it_has(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'4','memory':'8Gi'}");
+    make_pod(f, "a", "", "{'cpu':'3'}");
+    make_pod(f, "b", "", "{'cpu':'2','memory':'1Gi'}");
+    make_pod(f, "c", "", "{'cpu':'1'}");
+    make_pod(f, "d", "", "{'memory':'9Gi'}");
+    bind(f, "a", "n", 201);
+    assert_says(bind(f, "b", "n", 409), "Conflict",
+                "Operation cannot be fulfilled on pods/binding \"b\": node \"n\" has no room for "
+                "pod \"b\": it asks 2 CPU, 1 of 4 CPU is free");
+    assert_says(bind(f, "d", "n", 409), "Conflict",
+                "it asks 9Gi memory, 8Gi of 8Gi memory is free");
+    bind(f, "c", "n", 201);
+    /* what has ended or is gone holds nothing */
+    expect(f, "PATCH", PODS "/c/status", text(f, "{'status':{'phase':'Succeeded'}}"), 200);
+    assert_says(bind(f, "b", "n", 409), "Conflict", "1 of 4 CPU is free");
+    expect(f, "DELETE", PODS "/a?gracePeriodSeconds=0", NULL, 200);
+    bind(f, "b", "n", 201);
+}
+
+static void writes_on_their_way_count(void **state)
+{
+    static const char to_n[] = "{\"target\":{\"kind\":\"Node\",\"name\":\"n\"}}";
+    struct fixture *f = *state;
+    struct answer a, b;
+
+    make_node(f, "n", "{'cpu':'1'}");
+    make_pod(f, "a", "", "{'cpu':'1'}");
+    make_pod(f, "b", "", "{'cpu':'1'}");
+    ask_with(f, &a, "POST", PODS "/a/binding", "application/json", NULL, to_n);
+    ask_with(f, &b, "POST", PODS "/b/binding", "application/json", NULL, to_n);
+    assert_int_equal(wait_for(f, &a).status, 201);
+    assert_int_equal(wait_for(f, &b).status, 409);
+}
+
+static void pods_and_gpus_are_counted(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'9','nvidia.com/gpu':'2','pods':'2'}");
+    make_pod(f, "a", "", "{'nvidia.com/gpu':'2'}");
+    make_pod(f, "b", "", "{'nvidia.com/gpu':'1'}");
+    make_pod(f, "c", "", "{'cpu':'1'}");
+    make_pod(f, "d", "", "{}");
+    make_pod(f, "e", "", "{'amd.com/gpu':'1'}");
+    bind(f, "a", "n", 201);
+    assert_says(bind(f, "b", "n", 409), "Conflict", "it asks 1 GPU, 0 of 2 GPU is free");
+    assert_says(bind(f, "e", "n", 409), "Conflict", "node \"n\" does not offer enough amd.com/gpu");
+    bind(f, "c", "n", 201);
+    assert_says(bind(f, "d", "n", 409), "Conflict", "it asks 1 pod, 0 of 2 pods is free");
+}
+
+static void a_gpu_is_given_once(void **state)
+{
+    struct fixture *f = *state;
+    const char *first = text(f, "{'metadata':{'annotations':{'muster.dev/gpus':'0'}},"
+                                "'target':{'kind':'Node','name':'n'}}");
+
+    make_node(f, "n", "{'cpu':'9','nvidia.com/gpu':'2'}");
+    make_pod(f, "a", "", "{'nvidia.com/gpu':'1'}");
+    make_pod(f, "b", "", "{'nvidia.com/gpu':'1'}");
+    expect(f, "POST", PODS "/a/binding", first, 201);
+    assert_says(expect(f, "POST", PODS "/b/binding", first, 409), "Conflict",
+                "GPU 0 of node \"n\" is in use");
+}
+
+static void a_node_that_goes_takes_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    make_pod(f, "a", "", "{}");
+    assert_says(bind(f, "a", "nowhere", 409), "Conflict",
+                "there is no node \"nowhere\", or it is being deleted");
+    make_node(f, "n", "{'cpu':'1'}");
+    expect(f, "PATCH", NODES "/n", text(f, "{'metadata':{'finalizers':['a.b/c']}}"), 200);
+    expect(f, "DELETE", NODES "/n", NULL, 200);
+    assert_says(bind(f, "a", "n", 409), "Conflict", "there is no node \"n\"");
+}
+
+/* The whole gang has its room when its places are recorded: what was recorded is bound. */
+static void a_gang_has_room_at_once_or_not_at_all(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'3'}");
+    make_gang(f, "a", "default", 2);
+    make_gang(f, "b", "default", 2);
+    make_pod(f, "alone", "", "{'cpu':'2'}");
+    record(f, "a", "n", 2, 200);
+    assert_says(record(f, "b", "n", 2, 409), "Conflict",
+                "podgroups.scheduler.tensorstack.dev/status \"b\": node \"n\" has no room for pod "
+                "\"b-1\": it asks 1 CPU, 0 of 3 CPU is free");
+    assert_says(bind(f, "alone", "n", 409), "Conflict", "1 of 3 CPU is free");
+    bind(f, "a-0", "n", 201);
+    bind(f, "b-0", "n", 201); /* by hand: a gang has no better right to what is free */
+    bind(f, "a-1", "n", 201);
+    assert_says(bind(f, "b-1", "n", 409), "Conflict", "0 of 3 CPU is free");
+    record(f, "a", "n", 2, 200); /* what it has it may write again */
+}
+
+static void a_queue_gives_its_quota_once(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'9'}");
+    expect(f, "POST", QUEUES,
+           text(f, "{'metadata':{'name':'q'},'spec':{'namespaceSelector':{'matchLabels':{"
+                   "'kubernetes.io/metadata.name':'default'}},"
+                   "'quota':{'requests':{'cpu':'3'}}}}"),
+           201);
+    make_gang(f, "a", "q", 2);
+    make_gang(f, "b", "q", 2);
+    record(f, "a", "n", 2, 200);
+    assert_says(record(f, "b", "n", 2, 409), "Conflict",
+                "the quota of queue \"q\" is in use: needs 2 CPU, 2 of 3 CPU are");
+    make_gang(f, "c", "q", 1);
+    record(f, "c", "n", 1, 200);
+    assert_says(bind(f, "b-0", "n", 409), "Conflict", "needs 1 CPU, 3 of 3 CPU are");
+    /* a quota that is lowered takes nothing back */
+    expect(f, "PATCH", QUEUES "/q", text(f, "{'spec':{'quota':{'requests':{'cpu':'1'}}}}"), 200);
+    bind(f, "a-0", "n", 201);
+    bind(f, "a-1", "n", 201);
+    bind(f, "c-0", "n", 201);
+}
+
+static void a_server_that_starts_counts_what_is_there(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'2'}");
+    make_gang(f, "a", "default", 1);
+    make_pod(f, "b", "", "{'cpu':'1'}");
+    make_pod(f, "c", "", "{'cpu':'1'}");
+    record(f, "a", "n", 1, 200);
+    bind(f, "b", "n", 201);
+    fixture_close(f);
+    fixture_open(f);
+    assert_says(bind(f, "c", "n", 409), "Conflict", "0 of 2 CPU is free");
+    bind(f, "a-0", "n", 201);
+}
+
+static void overcommit_counts_no_cpus(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    f->overcommit = true;
+    fixture_open(f);
+    make_node(f, "n", "{'cpu':'1','nvidia.com/gpu':'1'}");
+    make_pod(f, "a", "", "{'cpu':'8','nvidia.com/gpu':'1'}");
+    make_pod(f, "b", "", "{'cpu':'8'}");
+    make_pod(f, "c", "", "{'nvidia.com/gpu':'1'}");
+    bind(f, "a", "n", 201);
+    bind(f, "b", "n", 201);
+    bind(f, "c", "n", 409);
+}
+
+/* Not asked for by `muster up`, and nobody else gets it while it is there. */
+static void leases_of_this_process_are_not_given(void **state)
+{
+    struct fixture *f = *state;
+    const char *leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+    const char *lease = text(f, "{'metadata':{'name':'muster-scheduler'},'spec':{"
+                                "'holderIdentity':'me'}}");
+
+    expect(f, "POST", leases, lease, 201);
+    fixture_close(f);
+    f->has_controllers = true;
+    fixture_open(f);
+    assert_says(expect(f, "PATCH", text(f, "%s/muster-scheduler", leases),
+                       text(f, "{'spec':{'renewTime':'2026-01-01T00:00:00.000000Z'}}"), 409),
+                "Conflict", "\"muster up\" has controllers and a scheduler of its own");
+    expect(f, "DELETE", text(f, "%s/muster-scheduler", leases), NULL, 200);
+    expect(f, "POST", leases, lease, 409);
+    expect(f, "POST", leases, text(f, "{'metadata':{'name':'another'}}"), 201);
+}
+
+#define test(name) cmocka_unit_test_setup_teardown(name, fixture_set_up, fixture_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        test(a_node_takes_what_it_has),       test(writes_on_their_way_count),
+        test(pods_and_gpus_are_counted),      test(a_gpu_is_given_once),
+        test(a_node_that_goes_takes_nothing), test(a_gang_has_room_at_once_or_not_at_all),
+        test(a_queue_gives_its_quota_once),   test(a_server_that_starts_counts_what_is_there),
+        test(overcommit_counts_no_cpus),      test(leases_of_this_process_are_not_given),
+    };
+
+    return cmocka_run_group_tests_name("room", tests, NULL, NULL);
+}
