@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "cli/common_options.h"
 #include "cli/follow.h"
 #include "cli/jobphase.h"
 #include "cli/logreader.h"
@@ -18,7 +19,7 @@ struct logs_options {
     struct session_options session;
     const char *replica;
     int64_t tail, attempt;
-    bool follow, timestamps, previous;
+    bool follow, timestamps, previous, raw;
 };
 
 static const struct logs_options defaults = {.tail = -1, .attempt = -1};
@@ -38,6 +39,7 @@ static const struct option_spec options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct logs_options, previous),
      .doc = "of the attempt before the last, or of the container's last run"},
+    OPTION_RAW(struct logs_options),
     {.name = "replica",
      .type = OPTION_TEXT,
      .offset = offsetof(struct logs_options, replica),
@@ -263,6 +265,7 @@ static int print_log(struct session *s, const struct logs_options *o, const stru
         .container = container,
         .prefix = prefix ? prefix : "",
         .timestamps = o->timestamps,
+        .raw = o->raw,
         .tail_lines = o->tail,
         .previous = o->previous,
         .by_attempt = o->attempt >= 0,
@@ -374,8 +377,11 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, const 
                            struct session *s, struct err *err)
 {
     struct subject subject = {0};
-    struct follow_options how = {
-        .replica = o->replica, .timestamps = o->timestamps, .tail_lines = o->tail, .quiet = true};
+    struct follow_options how = {.replica = o->replica,
+                                 .timestamps = o->timestamps,
+                                 .raw = o->raw,
+                                 .tail_lines = o->tail,
+                                 .quiet = true};
     enum follow_end end;
 
     if (session_open(cli, &o->session, s, err) || find_subject(s, name, &subject, err) ||

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "cli/common_options.h"
 #include "cli/follow.h"
 #include "cli/jobphase.h"
 #include "cli/last_applied.h"
@@ -17,7 +18,7 @@
 struct run_options {
     struct session_options session;
     const char *name;
-    bool detach, replace, wait;
+    bool detach, replace, wait, raw;
 };
 
 static const struct option_spec options[] = {
@@ -39,6 +40,7 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct run_options, name),
      .value_name = "NAME",
      .doc = "call the file's one job so"},
+    OPTION_RAW(struct run_options),
     SESSION_OPTIONS(struct run_options, session),
     {0},
 };
@@ -225,8 +227,10 @@ static enum exit_code say_detached(const struct run *r)
 
 static enum exit_code follow_jobs(struct run *r, struct err *err)
 {
-    const struct follow_options how = {
-        .prefix = true, .tail_lines = -1, .leave_hopeless = !r->options->wait};
+    const struct follow_options how = {.prefix = true,
+                                       .raw = r->options->raw,
+                                       .tail_lines = -1,
+                                       .leave_hopeless = !r->options->wait};
 
     switch (follow(r->cli, &r->session, r->jobs, r->jobs_len, &how, err)) {
     case FOLLOW_SUCCEEDED:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "cli/tame.h"
 
 #define CELLS_LIMIT_BYTES (64u * 1024u * 1024u)
 #define CELL_TEXT_SIZE 1024
@@ -77,9 +78,7 @@ void columns_add(struct columns *c, const char *cell)
     buf_addc(&c->cells, '\0');
     if (c->cells.failed)
         return;
-    for (char *p = c->cells.data + start; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = ' ';
+    tame_blank(c->cells.data + start);
     c->widths[column] = max_size(c->widths[column], width_of(c->cells.data + start));
 }
 

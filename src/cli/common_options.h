@@ -41,6 +41,9 @@
     OPTION_OF_TEXT(own, limits.log_limit, "log-limit", "SIZE", \
                    "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT \
                    "); of a job's gone pods 4 times that")
+#define OPTION_RAW(own) \
+    OPTION_OF_FLAG(own, raw, "raw", \
+                   "pass control characters on to a terminal (default: show them)")
 #define OPTION_VERBOSE(own) OPTION_OF_FLAG(own, verbose, "verbose", "log more", .letter = 'v')
 /* clang-format on */
 

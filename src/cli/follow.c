@@ -167,6 +167,7 @@ static void read_container(struct target *t, const struct json *pod, const char 
         .prefix = make_prefix(f, t, pod, container),
         .follow = true,
         .timestamps = f->options->timestamps,
+        .raw = f->options->raw,
         .tail_lines = f->options->tail_lines,
         .is_over = reader_is_over,
         .on_done = reader_done,

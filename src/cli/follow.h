@@ -11,6 +11,7 @@
 struct follow_options {
     const char *replica; /* "worker-1": only this one; NULL: all */
     bool timestamps;     /* print them */
+    bool raw;            /* to a terminal, too, as it was written */
     bool prefix;         /* "worker-0 | " before each line */
     int64_t tail_lines;  /* of each log to begin with; -1: all */
     bool quiet;          /* no lines about the job's phase */

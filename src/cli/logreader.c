@@ -8,6 +8,7 @@
 #include "api/status.h"
 #include "base/percent.h"
 #include "cli/output.h"
+#include "cli/tame.h"
 
 #define PATH_LIMIT_BYTES (16u * 1024u)
 #define OUT_LIMIT_BYTES (256u * 1024u * 1024u)
@@ -43,7 +44,10 @@ static void add_line(void *arg, const char *stamp, const char *line, size_t len)
     buf_adds(&r->out, r->options.prefix);
     if (r->options.timestamps && *stamp)
         buf_addf(&r->out, "%s ", stamp);
-    buf_add(&r->out, line, len);
+    if (r->tamed)
+        tame_line(&r->out, line, len);
+    else
+        buf_add(&r->out, line, len);
     buf_addc(&r->out, '\n');
 }
 
@@ -135,6 +139,7 @@ struct logreader *logreader_new(const struct logreader_options *options)
     if (!r)
         return NULL;
     r->options = *options;
+    r->tamed = !options->raw && isatty(STDOUT_FILENO);
     r->delay_ms = RETRY_FIRST_MS;
     buf_init(&r->out, OUT_LIMIT_BYTES);
     logcursor_init(&r->cursor);

@@ -15,6 +15,7 @@ struct logreader_options {
     const char *ns, *pod, *uid, *container; /* kept, not copied */
     const char *prefix;                     /* before each line, with its colours; "" for none */
     bool follow, timestamps;
+    bool raw;        /* to a terminal, too, as the program wrote it */
     bool previous;   /* the run, or the pod of that name, before this one */
     bool by_attempt; /* in place of uid: that of the replica's attempts */
     int64_t attempt;
@@ -36,7 +37,7 @@ struct logreader {
     struct clock_timer *timer;
     struct buf out;
     int64_t delay_ms; /* before the next attempt to connect */
-    bool done;
+    bool tamed, done;
 };
 
 /* Starts at once. NULL: out of memory. */

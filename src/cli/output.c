@@ -10,6 +10,7 @@
 #include "api/object.h"
 #include "api/yaml.h"
 #include "cli/command.h"
+#include "cli/tame.h"
 
 const char *const output_formats[] = {"table", "wide", "json", "yaml", "name", NULL};
 
@@ -27,8 +28,15 @@ static void write_names(struct buf *out, const struct json *list)
 
 void output_text(const struct buf *text)
 {
+    struct buf tamed = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+
+    if (text->len && isatty(STDOUT_FILENO)) {
+        tame_text(&tamed, text->data, text->len);
+        text = &tamed;
+    }
     if (text->len)
         fwrite(text->data, 1, text->len, stdout);
+    buf_release(&tamed);
 }
 
 int output_bytes(int fd, const char *data, size_t len)

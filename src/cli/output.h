@@ -11,7 +11,7 @@ extern const char *const output_formats[];
 
 /* True when the format was one of json, yaml, name and has been printed. */
 bool output_list(const char *format, const struct json *list);
-/* Whole text to stdout. */
+/* Whole text to stdout; a terminal only shows it (cli/tame.h). */
 void output_text(const struct buf *text);
 /* All bytes to a descriptor of the user's: it may be a pipe to a slow reader, or set not to block
  * by somebody else. 0 or a negative errno. */

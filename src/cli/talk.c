@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/tame.h"
+
 #define TALK_LINE_LIMIT 4096
 #define SOURCE_LINE_LIMIT 160 /* of a quoted line; a longer one is cut */
 
@@ -61,9 +63,7 @@ printf_like(4, 0) static void write_line(const struct talk *t, const char *color
     char line[TALK_LINE_LIMIT];
 
     (void)vsnprintf(line, sizeof(line), fmt, args);
-    for (char *p = line; *p; p++)
-        if (((unsigned char)*p < 0x20 && *p != '\t') || *p == 0x7f)
-            *p = ' ';
+    tame_blank(line);
     fprintf(stderr, "%s%s%s%s\n", t->color_err ? color : "", word,
             t->color_err && *color ? PLAIN : "", line);
 }
@@ -112,12 +112,12 @@ void talk_source(const struct talk *t, unsigned line, const char *text, size_t l
 {
     const char *dim = t->color_err ? DIM : "", *red = t->color_err ? RED : "",
                *plain = t->color_err ? PLAIN : "";
+    char shown[SOURCE_LINE_LIMIT + 1];
 
     len = min_size(len, SOURCE_LINE_LIMIT);
-    fprintf(stderr, "%s%5u |%s ", dim, line, plain);
-    for (size_t i = 0; i < len; i++)
-        fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i], stderr);
-    fputc('\n', stderr);
+    (void)snprintf(shown, sizeof(shown), "%.*s", (int)len, text);
+    tame_blank(shown);
+    fprintf(stderr, "%s%5u |%s %s\n", dim, line, plain, shown);
     if (column == 0 || column > len + 1)
         return;
     fprintf(stderr, "%s      |%s ", dim, plain);

@@ -2,8 +2,10 @@
 """Logs that grow beyond their limit, and logs of earlier attempts: by muster, and by kubectl 1.20 and 1.32."""
 import contextlib
 import http.client
+import json
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import sys
@@ -138,6 +140,46 @@ class Logs(DaemonTest):
         for name, expected in (("again", 0), ("crash", 1)):
             done = self.daemon.cli("logs", name, "--previous")
             self.assertEqual((done.returncode, done.stdout), (0, f"attempt {expected}\n"), done.stderr)
+
+    def on_terminal(self, *arguments):
+        """What a terminal gets of a command's output."""
+        terminal, end = pty.openpty()
+        with contextlib.closing(os.fdopen(terminal, "rb", buffering=0)) as screen:
+            process = subprocess.Popen([harness.BIN, *arguments], stdin=subprocess.DEVNULL, stdout=end, stderr=end,
+                                       env=dict(self.daemon.environment, NO_COLOR="1"))
+            os.close(end)
+            got = b""
+            with contextlib.suppress(OSError):  # EIO: nobody has the other end any more
+                while piece := screen.read(65536):
+                    got += piece
+            self.assertEqual(process.wait(harness.PATIENCE), 0, got)
+        return got.replace(b"\r\n", b"\n")
+
+    def test_a_log_does_not_rule_the_terminal(self):
+        said = b"\x1b]0;title\x07 \x1b[31mred\x1b[0m \x1b[2J\xc2\x9b2J\n 10%\r100%\n"
+        shown = b"^[]0;title^G \x1b[31mred\x1b[0m ^[[2J\xef\xbf\xbd2J\x1b[0m\n100%\n"
+        script = "printf '" + "".join(f"\\{byte:03o}" for byte in said) + "'"
+        self.create("wild", ["sh", "-c", script])
+        self.daemon.wait_for(PATH, lambda pods: pods["wild"]["status"].get("phase") == "Succeeded")
+        self.assertEqual(self.on_terminal("logs", "wild"), shown)
+        self.assertEqual(self.on_terminal("logs", "-f", "wild"), shown)
+        self.assertEqual(self.on_terminal("logs", "--raw", "wild"), said)
+        piped = subprocess.run([harness.BIN, "logs", "wild"], capture_output=True, env=self.daemon.environment,
+                               timeout=harness.PATIENCE)
+        self.assertEqual(piped.stdout, said)
+        wild = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob", "metadata": {"name": "wild-job"},
+                "spec": {"replicaSpecs": [{"type": "worker", "template": {"spec": {"containers": [
+                    {"name": "c", "image": "none", "command": ["sh", "-c", script]}]}}}]}}
+        path = pathlib.Path(self.daemon.folder, "wild.yaml")
+        path.write_text(json.dumps(wild))
+        ran = self.on_terminal("run", str(path))
+        self.assertIn(b"worker-0 | " + shown.splitlines()[0], ran)
+        self.assertNotIn(b"\x1b]", ran)
+        self.daemon.call("PATCH", harness.JOBS.format(ns="default") + "/wild-job",
+                         {"metadata": {"annotations": {"note": "\x7f\x9b2J\x1b]0;x"}}},
+                         content_type="application/merge-patch+json")
+        for format in ("table", "yaml", "json"):
+            self.assertNotRegex(self.on_terminal("ps", "-o", format), rb"\x1b|\xc2\x9b|\x7f")
 
     def test_no_previous(self):
         self.create("once", ["echo", "only"])
