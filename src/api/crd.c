@@ -1,6 +1,8 @@
 /* crd.c - the CustomResourceDefinition of a kind, for clusters and for kubectl. */
 #include "api/schema.h"
 
+#include <string.h>
+
 static void add_strings(struct arena *a, struct json *object, const char *key,
                         const char *const *list)
 {
@@ -35,7 +37,9 @@ static struct json *columns_of(struct arena *a, const struct kind *k)
         struct json *column = json_append(list, json_new_object(a));
 
         json_set_string(a, column, "name", c->name);
-        json_set_string(a, column, "type", c->type);
+        /* An age is a string of ours; elsewhere the server makes it of the time. */
+        json_set_string(a, column, "type",
+                        strcmp(c->path, ".metadata.creationTimestamp") == 0 ? "date" : c->type);
         json_set_string(a, column, "description", c->doc);
         json_set_string(a, column, "jsonPath", c->path);
         if (c->priority)

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct json *json_get_mut(struct json *object, const char *key)
@@ -224,6 +225,72 @@ struct json *json_new_array(struct arena *a)
 struct json *json_new_object(struct arena *a)
 {
     return new_value(a, JSON_OBJECT);
+}
+
+struct packing {
+    struct json *node;
+    char *text;
+    size_t nodes, bytes; /* needed */
+};
+
+static bool has_text(const struct json *v)
+{
+    return v->type == JSON_STRING || v->type == JSON_REAL;
+}
+
+static void measure(struct packing *p, const struct json *v)
+{
+    p->nodes++;
+    p->bytes += v->key ? v->key_len + 1u : 0;
+    p->bytes += has_text(v) ? v->len + 1u : 0;
+    json_each (child, v)
+        measure(p, child);
+}
+
+static const char *pack_text(struct packing *p, const char *text, size_t len)
+{
+    char *at = memcpy(p->text, text, len);
+
+    at[len] = '\0';
+    p->text += len + 1;
+    return at;
+}
+
+static struct json *pack(struct packing *p, const struct json *v)
+{
+    struct json *copy = p->node++;
+
+    *copy = *v;
+    copy->next = NULL;
+    if (v->key)
+        copy->key = pack_text(p, v->key, v->key_len);
+    if (has_text(v))
+        copy->u.text = pack_text(p, v->u.text, v->len);
+    if (v->type < JSON_ARRAY)
+        return copy;
+    copy->u.list.first = copy->u.list.last = NULL;
+    json_each (child, v) {
+        struct json *c = pack(p, child);
+
+        if (copy->u.list.last)
+            copy->u.list.last->next = c;
+        else
+            copy->u.list.first = c;
+        copy->u.list.last = c;
+    }
+    return copy;
+}
+
+struct json *json_pack(const struct json *v)
+{
+    struct packing p = {0};
+
+    measure(&p, v);
+    p.node = malloc(p.nodes * sizeof(*p.node) + p.bytes);
+    if (!p.node)
+        return NULL;
+    p.text = (char *)(p.node + p.nodes);
+    return pack(&p, v);
 }
 
 struct json *json_clone(struct arena *a, const struct json *v)

@@ -131,6 +131,9 @@ struct json *json_new_real(struct arena *a,
 struct json *json_new_array(struct arena *a) must_check;
 struct json *json_new_object(struct arena *a) must_check;
 struct json *json_clone(struct arena *a, const struct json *v) must_check;
+/* A copy to be kept for long and only read, in one piece of memory as large as it needs: free() it.
+ */
+struct json *json_pack(const struct json *v) must_check;
 
 /* Sets a member, replacing one of the same name in place. value NULL does nothing. Returns value.
  */

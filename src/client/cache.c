@@ -2,8 +2,8 @@
  * cache.c - the objects a reflector tells of, by key and by the UID of their controller. See
  * cache.h.
  *
- * Each object lives in an arena of its own. One that was replaced or deleted is kept until the next
- * turn of the loop, because whoever called cache_get on this turn may still look at it.
+ * Each object is kept in one piece of memory. One that was replaced or deleted is kept until the
+ * next turn of the loop, because whoever called cache_get on this turn may still look at it.
  */
 #include "client/cache.h"
 
@@ -19,8 +19,7 @@
 #define KEY_LIMIT_BYTES 1024u
 
 struct entry {
-    struct arena arena;
-    struct json *object;
+    struct json *object;   /* packed */
     unsigned seen_in_list; /* number of the last list that had it */
     struct entry *next_dead;
 };
@@ -33,7 +32,8 @@ struct cache {
     void (*on_synced)(void *arg);
     void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
-    bool synced;
+    bool only_metadata, synced;
+    struct arena scratch;
     unsigned lists;           /* begun */
     unsigned lists_done;      /* number of the last one that came to its end */
     struct map by_key;        /* "ns/name" -> entry */
@@ -48,7 +48,7 @@ static void entry_free(struct entry *e)
 {
     if (!e)
         return;
-    arena_release(&e->arena);
+    free(e->object);
     free(e);
 }
 
@@ -69,8 +69,9 @@ static struct json *copy_metadata(struct arena *a, const struct json *metadata)
 }
 
 /* Items of lists come without apiVersion and kind; here every object has them. */
-static struct json *copy_object(struct arena *a, const struct kind *k, const struct json *object)
+static struct json *copy_object(struct arena *a, const struct cache *c, const struct json *object)
 {
+    const struct kind *k = c->kind;
     struct json *copy = json_new_object(a);
 
     json_set_string(a, copy, "apiVersion", kind_api_version(a, k));
@@ -78,21 +79,24 @@ static struct json *copy_object(struct arena *a, const struct kind *k, const str
     json_each (m, object) {
         if (strcmp(m->key, "metadata") == 0)
             json_set(a, copy, m->key, copy_metadata(a, m));
-        else if (strcmp(m->key, "apiVersion") != 0 && strcmp(m->key, "kind") != 0)
+        else if (!c->only_metadata && strcmp(m->key, "apiVersion") != 0 &&
+                 strcmp(m->key, "kind") != 0)
             json_set(a, copy, m->key, json_clone(a, m));
     }
     return copy;
 }
 
-static struct entry *entry_new(const struct kind *k, const struct json *object)
+static struct entry *entry_new(struct cache *c, const struct json *object)
 {
     struct entry *e = calloc(1, sizeof(*e));
+    const struct json *copy;
 
     if (!e)
         return NULL;
-    arena_init(&e->arena, OBJECT_LIMIT_BYTES);
-    e->object = copy_object(&e->arena, k, object);
-    if (!arena_failed(&e->arena))
+    arena_reset(&c->scratch);
+    copy = copy_object(&c->scratch, c, object);
+    e->object = arena_failed(&c->scratch) ? NULL : json_pack(copy);
+    if (e->object)
         return e;
     entry_free(e);
     return NULL;
@@ -231,7 +235,7 @@ static int put_key(struct cache *c, const char *key, size_t len, const struct js
         known->seen_in_list = c->lists;
         return 0;
     }
-    e = entry_new(c->kind, object);
+    e = entry_new(c, object);
     if (!e)
         return -ENOMEM;
     e->seen_in_list = c->lists;
@@ -323,6 +327,8 @@ struct cache *cache_new(const struct cache_options *options)
         return NULL;
     c->clock = options->clock;
     c->kind = options->kind;
+    c->only_metadata = options->only_metadata;
+    arena_init(&c->scratch, OBJECT_LIMIT_BYTES);
     c->on_change = options->on_change;
     c->on_synced = options->on_synced;
     c->on_trouble = options->on_trouble;
@@ -355,6 +361,7 @@ void cache_free(struct cache *c)
     bury(c);
     map_release(&c->by_controller, NULL);
     map_release(&c->by_key, entry_free_value);
+    arena_release(&c->scratch);
     free(c);
 }
 

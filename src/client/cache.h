@@ -25,6 +25,7 @@ struct cache_options {
     struct clock *clock;
     const struct kind *kind;
     const char *ns;      /* NULL: all namespaces */
+    bool only_metadata;  /* nothing else of an object is kept */
     const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
     cache_fn *on_change; /* may be NULL */
     void (*on_synced)(void *arg); /* first complete list arrived; may be NULL */

@@ -15,7 +15,8 @@
 #include "base/timefmt.h"
 #include "client/client.h"
 
-#define SAID_LIMIT 1024
+#define SAID_LIMIT 4096
+#define IN_FLIGHT_LIMIT 16 /* what is done goes before what is said of it */
 #define SAME_EVENT_MS (60 * 60 * 1000)
 #define EVENT_LIMIT_BYTES (64u * 1024u)
 #define NAME_SIZE 300 /* a name of 253, a dot, 16 digits */
@@ -24,12 +25,12 @@ struct said {
     struct event_recorder *recorder;
     struct said *older, *newer;
     uint64_t hash;
-    struct arena arena;
     struct json *event; /* as it was created, without counts */
     char name[NAME_SIZE];
     int64_t count, first_ms, last_ms;
     bool created; /* it is on the server */
-    bool busy;    /* a call is under way */
+    bool waiting; /* for others to be written */
+    bool busy;    /* a call is under way, or waiting */
     bool behind;  /* said again since */
 };
 
@@ -38,6 +39,7 @@ struct event_recorder {
     struct clock *clock;
     const char *component;
     uint64_t made;
+    unsigned in_flight, waiting;
     struct map by_hash;
     struct said ends; /* ring: ends.newer is the oldest */
 };
@@ -77,7 +79,7 @@ static void said_free(struct said *s)
     map_remove(&s->recorder->by_hash, &s->hash, sizeof(s->hash));
     unlink_said(s);
     client_forget(s);
-    arena_release(&s->arena);
+    free(s->event);
     free(s);
 }
 
@@ -144,11 +146,21 @@ static struct json *whole_event(struct arena *a, const struct said *s)
     return event;
 }
 
-static void on_written(void *arg, const struct json *object, const struct err *err)
+static void write_waiting(struct event_recorder *r)
 {
-    struct said *s = arg;
+    struct said *s = r->ends.newer;
 
-    (void)object;
+    while (r->waiting > 0 && s != &r->ends && !s->waiting)
+        s = s->newer;
+    if (r->waiting == 0 || s == &r->ends)
+        return;
+    s->waiting = false;
+    r->waiting--;
+    write_said(s);
+}
+
+static void settle_said(struct said *s, const struct err *err)
+{
     s->busy = false;
     if (!err) {
         s->created = true;
@@ -163,6 +175,18 @@ static void on_written(void *arg, const struct json *object, const struct err *e
         write_said(s);
 }
 
+static void on_written(void *arg, const struct json *object, const struct err *err)
+{
+    struct said *s = arg;
+    struct event_recorder *r = s->recorder;
+
+    (void)object;
+    r->in_flight--;
+    settle_said(s, err);
+    if (r->in_flight < IN_FLIGHT_LIMIT)
+        write_waiting(r);
+}
+
 static void create(struct said *s)
 {
     struct arena a = ARENA_INIT(EVENT_LIMIT_BYTES);
@@ -172,11 +196,12 @@ static void create(struct said *s)
                    json_get_string(json_get(s->event, "involvedObject"), "name", "unknown"),
                    fnv1a_64(s->hash ^ ++s->recorder->made, &s->first_ms, sizeof(s->first_ms)));
     event = whole_event(&a, s);
-    s->busy = true;
-    if (!arena_failed(&a))
-        client_create(s->recorder->transport, &kind_event, event, on_written, s);
-    else
+    if (arena_failed(&a)) {
         said_free(s);
+    } else {
+        s->recorder->in_flight++;
+        client_create(s->recorder->transport, &kind_event, event, on_written, s);
+    }
     arena_release(&a);
 }
 
@@ -187,22 +212,28 @@ static void count_up(struct said *s)
     const char *ns = object_namespace(s->event);
 
     set_times(&a, patch, s);
-    s->busy = true;
-    if (!arena_failed(&a))
+    if (arena_failed(&a)) {
+        said_free(s);
+    } else {
+        s->recorder->in_flight++;
         client_patch(s->recorder->transport, &kind_event, *ns ? ns : "default", s->name, "", patch,
                      on_written, s);
-    else
-        said_free(s);
+    }
     arena_release(&a);
 }
 
 static void write_said(struct said *s)
 {
+    s->busy = true;
     s->behind = false;
-    if (s->created)
+    if (s->recorder->in_flight >= IN_FLIGHT_LIMIT) {
+        s->waiting = true;
+        s->recorder->waiting++;
+    } else if (s->created) {
         count_up(s);
-    else
+    } else {
         create(s);
+    }
 }
 
 /* --- saying --- */
@@ -228,10 +259,9 @@ static struct said *said_new(struct event_recorder *r, const struct json *event,
     s->recorder = r;
     s->hash = hash;
     s->first_ms = clock_now_ms(r->clock);
-    arena_init(&s->arena, EVENT_LIMIT_BYTES);
-    s->event = json_clone(&s->arena, event);
-    if (arena_failed(&s->arena) || map_put(&r->by_hash, &hash, sizeof(hash), s, NULL) < 0) {
-        arena_release(&s->arena);
+    s->event = json_pack(event);
+    if (!s->event || map_put(&r->by_hash, &hash, sizeof(hash), s, NULL) < 0) {
+        free(s->event);
         free(s);
         return NULL;
     }
@@ -257,8 +287,8 @@ void event_record(struct event_recorder *r, const struct json *event)
     s->last_ms = now;
     unlink_said(s);
     make_newest(s);
-    if (s->busy)
-        s->behind = true;
-    else
+    if (!s->busy)
         write_said(s);
+    else if (!s->waiting)
+        s->behind = true;
 }

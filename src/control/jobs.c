@@ -613,6 +613,7 @@ static bool open_caches(struct jobs *j, const struct jobs_options *o)
     struct cache_options services = {.transport = o->transport,
                                      .clock = o->clock,
                                      .kind = &kind_service,
+                                     .only_metadata = true,
                                      .on_change = on_service,
                                      .on_synced = on_synced,
                                      .on_trouble = on_services_trouble,

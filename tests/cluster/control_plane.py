@@ -2,6 +2,7 @@
 built, kube-controller-manager. Made by tests/cluster/build-kube into build/kube."""
 import base64
 import collections
+import contextlib
 import http.client
 import json
 import os
@@ -80,6 +81,22 @@ class Client:
     def delete(self, path):
         return self.call("DELETE", path)
 
+    @staticmethod
+    def follow(lines, objects, done):
+        for line in lines:
+            event = json.loads(line)
+            name = event["object"].get("metadata", {}).get("name")
+            if event["type"] == "DELETED":
+                objects.pop(name, None)
+            elif event["type"] in ("ADDED", "MODIFIED"):
+                objects[name] = event["object"]
+            else:
+                return None
+            found = done(objects)
+            if found:
+                return found
+        return None
+
     def wait(self, path, done, what):
         """Follows a collection, or with a field selector one object, until done(objects by name) gives something."""
         end = time.monotonic() + PATIENCE_S
@@ -93,19 +110,10 @@ class Client:
             watch = Client(self.port, self.token)
             answer = watch.send("GET", "%s%swatch=1&timeoutSeconds=30&resourceVersion=%s" % (
                 path, query, listed["metadata"]["resourceVersion"]))
-            for line in answer:
-                event = json.loads(line)
-                name = event["object"].get("metadata", {}).get("name")
-                if event["type"] == "DELETED":
-                    objects.pop(name, None)
-                elif event["type"] in ("ADDED", "MODIFIED"):
-                    objects[name] = event["object"]
-                else:
-                    break
-                found = done(objects)
-                if found:
-                    watch.connection.close()
-                    return found
+            with contextlib.closing(watch.connection), contextlib.closing(answer):
+                found = self.follow(answer, objects, done)
+            if found:
+                return found
         raise AssertionError("waited in vain for %s; there is %s" % (what, json.dumps(objects)[:4000]))
 
 
@@ -217,8 +225,8 @@ class ControlPlane:
         return self.kubectl("apply", "--server-side", "-f", "-", text=text)
 
     def add_node(self, name, cpus="64", memory="256Gi", taints=()):
-        self.admin.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
-                                            "spec": {"taints": list(taints)}})
+        self.admin.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+        self.admin.patch("/api/v1/nodes/" + name, {"spec": {"taints": list(taints)}})  # every new one is not-ready
         self.admin.patch("/api/v1/nodes/%s/status" % name, {"status": {
             "capacity": {"cpu": cpus, "memory": memory, "pods": "10000"},
             "allocatable": {"cpu": cpus, "memory": memory, "pods": "10000"},

@@ -95,9 +95,9 @@ class Jobs(unittest.TestCase):
         replica = job("x")["spec"]["replicaSpecs"][0]
         replica["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1000"}}
         self.api.create(JOBS, ours("large", replicaSpecs=[replica]))
-        waiting = self.api.wait(JOBS, lambda jobs: jobs["large"] if "asks" in str(jobs["large"].get("status")) else None,
-                                "the reason")
-        self.assertIn("2000 CPU", waiting["status"]["message"])
+        waiting = self.api.wait(JOBS, lambda jobs: jobs["large"] if "CPU" in jobs["large"].get("status", {}).get(
+            "message", "") else None, "the reason")
+        self.assertIn("asks 2000 CPU", waiting["status"]["message"])
         pods = self.pods_of("large", lambda p: p if all("message" in str(x.get("status")) for x in p) else None, "messages")
         self.api.create(JOBS, ours("another"))  # every look at what is new looks at what waits, too
         self.pods_of("another", lambda p: p if len(p) == 2 and all(x["spec"].get("nodeName") for x in p) else None, "binding")

@@ -130,6 +130,10 @@ static void the_crd_is_complete(void **state)
                 "life.\",\"jsonPath\":\".status.phase\"}");
     json_each (c, json_get(version, "additionalPrinterColumns"))
         assert_non_null(json_get(c, "jsonPath"));
+    version = json_index(at(schema_crd(&arena, &kind_queue), "spec", "versions"), 0);
+    json_each (c, json_get(version, "additionalPrinterColumns"))
+        if (json_string_is(json_get(c, "name"), "Age"))
+            assert_json(json_get(c, "type"), "\"date\"");
     assert_non_null(at(version, "schema", "openAPIV3Schema", "properties", "spec"));
 }
 

@@ -357,6 +357,19 @@ static void clones_are_equal_and_apart(void **state)
     assert_null(json_clone(&arena, NULL));
 }
 
+static void packed_is_equal_and_in_one_piece(void **state)
+{
+    struct json *v = parse("{\"a\":[1,2.50,\"x\\u0000y\",true,null,{\"b\":{}}],\"c\":[]}");
+    struct json *copy = json_pack(v);
+
+    (void)state;
+    assert_non_null(copy);
+    arena_reset(&arena); /* nothing of it is elsewhere */
+    assert_json(copy, "{\"a\":[1,2.50,\"x\\u0000y\",true,null,{\"b\":{}}],\"c\":[]}");
+    assert_int_equal(json_len(json_get(copy, "a")), 6);
+    free(copy);
+}
+
 static void equality_ignores_member_order_only(void **state)
 {
     static const struct {
@@ -476,6 +489,7 @@ int main(void)
         cmocka_unit_test_setup(texts_of_a_list_are_an_argv, reset),
         cmocka_unit_test_setup(building_and_changing, reset),
         cmocka_unit_test_setup(clones_are_equal_and_apart, reset),
+        cmocka_unit_test_setup(packed_is_equal_and_in_one_piece, reset),
         cmocka_unit_test_setup(equality_ignores_member_order_only, reset),
         cmocka_unit_test_setup(output_is_valid_whatever_the_bytes, reset),
         cmocka_unit_test_setup(every_byte_is_itself_wherever_it_stands, reset),

@@ -175,16 +175,32 @@ static void memory_of_what_was_said_is_bounded(void **state)
     struct fixture *f = *state;
     char message[32];
 
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 5000; i++) {
         (void)snprintf(message, sizeof(message), "m%d", i);
         say(f, "a", message);
         fake_clock_settle(&f->clock);
     }
-    assert_int_equal(fake_api_count(&f->api, &kind_event), 3000);
-    say(f, "a", "m2999"); /* still known */
+    assert_int_equal(fake_api_count(&f->api, &kind_event), 5000);
+    say(f, "a", "m4999"); /* still known */
     say(f, "a", "m0");    /* forgotten */
     fake_clock_settle(&f->clock);
-    assert_int_equal(fake_api_count(&f->api, &kind_event), 3001);
+    assert_int_equal(fake_api_count(&f->api, &kind_event), 5001);
+}
+
+/* A thousand jobs at once say six thousand things; what is done for them goes first. */
+static void many_wait_for_a_few(void **state)
+{
+    struct fixture *f = *state;
+
+    f->api.latency_ms = 10;
+    for (int i = 0; i < 200; i++)
+        say(f, arena_printf(&f->arena, "p%d", i), "m");
+    assert_in_range(f->api.in_flight, 1, 16);
+    say(f, "p199", "m"); /* waits still: one write tells both */
+    fake_clock_advance(&f->clock, 1000);
+    assert_int_equal(fake_api_count(&f->api, &kind_event), 200);
+    assert_int_equal(f->api.calls_made, 200);
+    assert_in_range(f->api.most_in_flight, 1, 16);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -193,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(first_time_makes_an_event),
+        TEST(many_wait_for_a_few),
         TEST(same_thing_again_is_counted),
         TEST(said_while_it_is_written_is_counted_too),
         TEST(another_message_or_object_is_another_event),
