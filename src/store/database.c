@@ -45,6 +45,9 @@
 #define PAGES_OF(bytes) ((int64_t)((bytes) + 256) / 4000 + 1)
 #define PARENT_PAGES 12
 
+/* New objects leave these to what is there: with a full disk it can still grow. */
+#define SPARE_PAGES 32
+
 /* The lock first: whatever reads the file before it would set up sharing. secure_delete=FAST:
  * deleted secrets are wiped where that costs no extra page. */
 static const char lock_setting[] = "PRAGMA locking_mode=EXCLUSIVE;";
@@ -199,6 +202,16 @@ static int create_file(const char *path, struct err *err)
     return 0;
 }
 
+/* SQLite cuts the file at each checkpoint, to a multiple of what it is told here. */
+static void keep_size(struct database *d, int64_t bytes)
+{
+    int64_t times = bytes / SPACE_STEP_BYTES / SPACE_MOST_STEPS + 1;
+    int64_t steps = (bytes / times + SPACE_STEP_BYTES - 1) / SPACE_STEP_BYTES;
+    int chunk = (int)max_i64(steps, 1) * SPACE_STEP_BYTES;
+
+    (void)sqlite3_file_control(d->handle, NULL, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
+}
+
 static int prepare_statements(struct database *d, struct err *err)
 {
     for (size_t i = 0; i < STATEMENTS; i++) {
@@ -214,8 +227,8 @@ static int prepare_statements(struct database *d, struct err *err)
 static int open_checked(struct database *d, struct err *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    int code, keep = 1, step = SPACE_STEP_BYTES, r = create_file(d->path, err);
-    struct stat st;
+    int code, keep = 1, r = create_file(d->path, err);
+    struct stat st = {0};
 
     if (r < 0)
         return r;
@@ -241,7 +254,8 @@ static int open_checked(struct database *d, struct err *err)
     allow_vacuum(d);
     sqlite3_wal_hook(d->handle, remember_log_length, d);
     (void)sqlite3_file_control(d->handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
-    (void)sqlite3_file_control(d->handle, NULL, SQLITE_FCNTL_CHUNK_SIZE, &step);
+    if (stat(d->path, &st) == 0)
+        keep_size(d, st.st_size);
     d->has_spare = true;
     space_init(&d->space, d->path, d->log_path);
     presence_note(&d->presence, d->path, d->log_path);
@@ -523,11 +537,17 @@ static int give_back_pages(struct database *d, const struct transaction *t)
 
 static int take_pages(struct database *d, const struct transaction *t)
 {
+    int64_t spare = t->in_place && !t->creates ? 0 : SPARE_PAGES;
+
     d->most_pages += t->most_pages;
-    if (!t->trimmed && d->most_pages + PARENT_PAGES <= d->space.allocated_pages)
+    if (!t->trimmed && d->most_pages + PARENT_PAGES + spare <= d->space.allocated_pages)
         return SQLITE_OK;
     d->most_pages = count(d, COUNT_PAGES);
-    return space_want_pages(&d->space, d->most_pages) ? SQLITE_OK : SQLITE_FULL;
+    if (!space_want_pages(&d->space, d->most_pages + spare))
+        return SQLITE_FULL;
+    if (spare)
+        keep_size(d, d->space.allocated_pages * SPACE_PAGE_BYTES);
+    return SQLITE_OK;
 }
 
 static int write_all(struct database *d, struct transaction *t)

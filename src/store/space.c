@@ -8,7 +8,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096
 #define LOG_RESERVE_BYTES (2 * 1024 * 1024)
 #define LOG_HEADER_BYTES 32
 /* Free bytes from which on new objects are taken again. */
@@ -49,7 +48,7 @@ static bool allocate(const struct space *s, int64_t from, int64_t to)
  * fails may give up what it began with. */
 bool space_want_pages(struct space *s, int64_t pages)
 {
-    int64_t had = s->allocated_pages * PAGE_BYTES, needed = pages * PAGE_BYTES;
+    int64_t had = s->allocated_pages * SPACE_PAGE_BYTES, needed = pages * SPACE_PAGE_BYTES;
     int64_t wanted = (needed + SPACE_STEP_BYTES - 1) / SPACE_STEP_BYTES * SPACE_STEP_BYTES;
 
     if (pages <= s->allocated_pages)
@@ -62,7 +61,7 @@ bool space_want_pages(struct space *s, int64_t pages)
         s->scarce = true;
         wanted = needed;
     }
-    s->allocated_pages = wanted / PAGE_BYTES;
+    s->allocated_pages = wanted / SPACE_PAGE_BYTES;
     return true;
 }
 

@@ -2,15 +2,17 @@
  * space.h - room on the disk that is kept for the database, so that a full disk refuses only what
  * would make it fuller. It lies inside the database's own files, where nobody else can take it: the
  * log is allocated ahead, and the file grows before a transaction that needs it is committed. It
- * grows in steps and SQLite is to cut it to whole steps only (SQLITE_FCNTL_CHUNK_SIZE): otherwise
- * each checkpoint would give up what was added, and the next commit ask for it again.
+ * grows in steps, and SQLite must not cut it shorter (SQLITE_FCNTL_CHUNK_SIZE): each checkpoint
+ * would give up what was added, and the next commit ask for it again.
  */
 #ifndef MUSTER_STORE_SPACE_H
 #define MUSTER_STORE_SPACE_H
 
 #include "base/base.h"
 
+#define SPACE_PAGE_BYTES 4096
 #define SPACE_STEP_BYTES (256 * 1024)
+#define SPACE_MOST_STEPS 4096 /* that SQLite can be told of: it counts bytes in an int */
 
 struct space {
     const char *path, *log_path; /* the caller's */

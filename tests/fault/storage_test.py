@@ -206,6 +206,18 @@ class FullDisk(Storage):
             pass
         self.assertIn("room", self.names())
 
+    def test_what_is_there_may_grow(self):
+        self.put("small", "x")
+        self.fill_all()
+        for size in range(1000, 50000, 1000):
+            self.fill()
+            self.put("small", "x" * size, "PUT")
+        self.daemon.kill()
+        self.fill()
+        self.daemon.start()
+        self.put("small", "x" * 60000, "PUT")
+        os.unlink(os.path.join(self.disk, "filler"))
+
 
 if __name__ == "__main__":
     harness.main()
