@@ -278,6 +278,20 @@ static bool explain_waiting(struct job_view *v)
     return false;
 }
 
+/* Its pods may still be on their way out. */
+static bool explain_preempted(struct job_view *v)
+{
+    const struct json *taken = object_condition(v->snapshot->group, CONDITION_PREEMPTED);
+    const char *message = json_get_string(taken, "message", "");
+
+    if (!*message || v->counts[REPLICA_RUNNING] == 0)
+        return false;
+    because(v, CONDITION_PREEMPTED,
+            arena_printf(v->arena, "%s; %" PRId64 " of %zu pods are still stopping", message,
+                         v->counts[REPLICA_RUNNING], v->len));
+    return true;
+}
+
 /* A master that leads begins when all others are ready. */
 static bool explain_unready(struct job_view *v)
 {
@@ -340,7 +354,8 @@ void job_explain(struct job_view *v)
         return;
     }
     if (explain_obstacle(v) || explain_refusal(v) || explain_silence(v) || explain_restart(v) ||
-        explain_unknown(v) || explain_waiting(v) || explain_unready(v) || explain_failure(v))
+        explain_unknown(v) || explain_waiting(v) || explain_preempted(v) || explain_unready(v) ||
+        explain_failure(v))
         return;
     if (well < (int64_t)v->len || v->counts[REPLICA_RUNNING] == 0)
         because(v, "Starting",

@@ -76,6 +76,30 @@ void ledger_touch(struct ledger *l, struct group *g)
     l->dirty = g;
 }
 
+bool group_is_broken(const struct group *g)
+{
+    return g->started && g->bound > 0 && group_required(g) > 0;
+}
+
+static void keep_ahead(struct ledger *l, struct group *g)
+{
+    bool ahead = g->line_key && (g->taking || group_is_broken(g));
+
+    if (ahead == g->ahead)
+        return;
+    g->ahead = ahead;
+    if (ahead)
+        put(l, &l->ahead, g->key, g);
+    else
+        (void)map_removes(&l->ahead, g->key);
+}
+
+void ledger_set_taking(struct ledger *l, struct group *g, bool taking)
+{
+    g->taking = taking;
+    keep_ahead(l, g);
+}
+
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 static struct node_room *node_named(struct ledger *l, const char *name)
@@ -339,6 +363,7 @@ static void leave_line(struct ledger *l, struct group *g)
     g->line_key = NULL;
     g->queue->waiting -= g->counted;
     l->waiting--;
+    keep_ahead(l, g);
     touch_queue(l, g->queue);
 }
 
@@ -355,6 +380,7 @@ static void enter_line(struct ledger *l, struct group *g)
     put(l, &g->queue->line, key, g);
     g->queue->waiting += g->counted;
     l->waiting++;
+    keep_ahead(l, g);
     touch_queue(l, g->queue);
 }
 
@@ -564,7 +590,8 @@ static void read_status(struct ledger *l, struct group *g, const struct json *gr
     const struct json *since = object_condition(group, "GroupScheduled");
 
     g->scheduled = condition_is_true(group, "GroupScheduled");
-    g->preempted = !g->scheduled && condition_is_true(group, "Preempted");
+    g->preempted = !g->scheduled && condition_is_true(group, CONDITION_PREEMPTED);
+    ledger_set_taking(l, g, !g->scheduled && condition_is_true(group, CONDITION_PREEMPTING));
     g->scheduled_ms = g->scheduled ? object_time(since, "lastTransitionTime") : 0;
     for (struct member *m = g->first; m; m = m->next)
         m->recorded = NULL;
@@ -979,6 +1006,7 @@ void ledger_free(struct ledger *l)
         group_free(l, g);
     }
     map_release(&l->groups, NULL);
+    map_release(&l->ahead, NULL);
     map_release(&l->nodes, node_free);
     map_release(&l->queues, queue_free_entry);
     heap_free(l->ready);

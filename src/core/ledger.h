@@ -21,6 +21,10 @@
 #include "core/pod_state.h"
 #include "core/resources.h"
 
+/* Conditions of a PodGroup: its room was taken; others are stopped to make room for it. */
+#define CONDITION_PREEMPTED "Preempted"
+#define CONDITION_PREEMPTING "Preempting"
+
 #define GROUP_ROLES_LIMIT 16
 #define HOPELESS_LIMIT 16
 
@@ -31,6 +35,7 @@ enum liking { LIKING_NODE, LIKING_PODS, LIKING_SPREAD, LIKING_TAINTS, LIKINGS };
 enum wait_reason {
     WAIT_NONE,
     WAIT_MEMBERS,     /* its owner has not made enough pods yet */
+    WAIT_STOPPING,    /* its room was taken, and pods of it are still being stopped */
     WAIT_NO_QUEUE,    /* there is no such queue */
     WAIT_NAMESPACE,   /* the queue is not for its namespace */
     WAIT_CLOSED,      /* the queue is closed */
@@ -110,6 +115,8 @@ struct group {
     bool lone;      /* a pod by itself */
     bool scheduled; /* its status says so */
     bool preempted; /* its status says so: what is left of it has to go */
+    bool taking;    /* others were evicted for it and it has no place yet */
+    bool ahead;     /* in ledger.ahead */
     struct queue_entry *queue;
     int priority;
     int64_t min_member, wanted; /* wanted -1: not said */
@@ -141,6 +148,8 @@ struct group {
     enum wait_reason reason;
     uint64_t told_at;               /* ledger.rules when it was told the reason */
     size_t position;                /* in line, 0: none */
+    uint64_t walked;                /* ledger.walks when it was tried */
+    bool clears;                    /* it waits for pods that are being stopped, and nothing else */
     bool looked_at;                 /* in this decision */
     const struct group *taker;      /* that evicts all of it, in this decision */
     const struct group *evicted_by; /* the same, or one of its members */
@@ -163,6 +172,8 @@ struct ledger {
     bool broken;         /* out of memory once: make it anew */
     bool may_preempt, spread;
     struct map nodes, queues, groups;
+    struct map ahead;         /* groups in line that go before others of equal queues */
+    uint64_t walks;           /* decisions made */
     struct node_room **ready; /* those that are, in order of their names */
     size_t ready_len, ready_cap;
     struct member *repelling; /* those that do, of all who hold room */
@@ -208,6 +219,7 @@ bool ledger_counts(const struct ledger *l, enum resource which);
 void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64_t gpus);
 void ledger_release(struct ledger *l, struct member *m);
 void ledger_touch(struct ledger *l, struct group *g);
+void ledger_set_taking(struct ledger *l, struct group *g, bool taking);
 struct group *ledger_find_group(const struct ledger *l, const char *ns, const char *name,
                                 bool lone);
 /* Whether so much more is too much there, beside what is held and that; which is the first. */
@@ -218,6 +230,8 @@ bool queue_lacks(const struct queue_entry *q, const struct resources *asks,
 struct resources placement_requests(const struct json *placement); /* of each of its members */
 /* Free indexes, close to each other; 0 when there are not enough, or none is asked for. */
 uint64_t node_free_gpus(const struct node_room *n, int64_t count);
+/* Part of it runs and, without what is missing, for nothing. */
+bool group_is_broken(const struct group *g);
 /* It has a pod that waits and has no place. */
 bool member_is_unplaced(const struct member *m);
 /* Its pod is there and has not ended. */

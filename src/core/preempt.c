@@ -188,6 +188,8 @@ static void evict(struct hunt *h, size_t len)
         v->group->evicted_by = h->group;
         decision_look_at(h->decision, v->group);
     }
+    if (len > 0)
+        ledger_set_taking(h->decision->ledger, h->group, true);
 }
 
 bool preempt_for(struct decision *d, struct group *g, int64_t required)

@@ -7,6 +7,7 @@
  */
 #include "core/schedule.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "core/decision.h"
@@ -21,6 +22,8 @@ struct lane {
     struct map_node *path[LINE_DEPTH];
     int depth;
     struct group *next; /* NULL: the line ends here */
+    bool ahead;         /* it is this group alone, which goes before others */
+    int priority;
     struct share share;
 };
 
@@ -70,8 +73,10 @@ static bool goes_before(const struct lane *a, const struct lane *b)
 {
     int c;
 
-    if (a->queue->priority != b->queue->priority)
-        return a->queue->priority > b->queue->priority;
+    if (a->priority != b->priority)
+        return a->priority > b->priority;
+    if (a->ahead != b->ahead)
+        return a->ahead;
     c = share_compare(a->share, b->share);
     if (c)
         return c < 0;
@@ -81,10 +86,20 @@ static bool goes_before(const struct lane *a, const struct lane *b)
     return a->next->sequence < b->next->sequence;
 }
 
+/* Room that is made for a group is its own, and one of which a part runs gets the rest first. If
+ * nobody may take that part away, those of higher queues could only wait for its end. */
+static int priority_ahead(const struct ledger *l, const struct group *g)
+{
+    bool stays = !l->may_preempt || !g->queue->preemptible;
+
+    return group_is_broken(g) && stays ? INT_MAX : g->queue->priority;
+}
+
 static struct lane *open_lanes(struct decision *d, size_t *ret_len)
 {
     struct ledger *l = d->ledger;
-    struct lane *lanes = arena_alloc(d->arena, (l->queues.count + 1) * sizeof(*lanes));
+    struct lane *lanes = arena_alloc(d->arena,
+                                     (l->queues.count + l->ahead.count + 1) * sizeof(*lanes));
 
     *ret_len = 0;
     if (!lanes)
@@ -93,6 +108,7 @@ static struct lane *open_lanes(struct decision *d, size_t *ret_len)
         struct lane *lane = &lanes[*ret_len];
 
         lane->queue = node->value;
+        lane->priority = lane->queue->priority;
         lane->queue->reserved = (struct resources){0};
         if (lane->queue->line.count == 0)
             continue;
@@ -100,6 +116,15 @@ static struct lane *open_lanes(struct decision *d, size_t *ret_len)
         descend(lane, lane->queue->line.root);
         advance(lane);
         ++*ret_len;
+    }
+    map_for_each (node, &l->ahead) {
+        struct group *g = node->value;
+
+        lanes[(*ret_len)++] = (struct lane){.queue = g->queue,
+                                            .next = g,
+                                            .ahead = true,
+                                            .priority = priority_ahead(l, g),
+                                            .share = queue_share(l, g->queue)};
     }
     return lanes;
 }
@@ -163,7 +188,9 @@ static enum wait_reason find_verdict(struct ledger *l, struct group *g)
 {
     struct resources asks = group_asks(g, needed(g));
 
-    if (!has_members(g) || (!g->lone && !g->exists) || (g->preempted && g->bound > 0))
+    if (g->preempted && g->bound > 0)
+        return WAIT_STOPPING;
+    if (!has_members(g) || (!g->lone && !g->exists))
         return WAIT_MEMBERS;
     if (l->ready_len == 0)
         return WAIT_NO_NODE;
@@ -250,9 +277,23 @@ static enum wait_reason try(struct decision *d, struct group *g)
     }
     if (least == 0)
         return WAIT_RESOURCES; /* it would only like to have more */
-    if (!preempt_for(d, g, count))
+    g->clears = preempt_for(d, g, count);
+    if (!g->clears)
         claim_room(d, g, count);
-    return d->first ? WAIT_TURN : WAIT_RESOURCES;
+    return d->first && !g->clears ? WAIT_TURN : WAIT_RESOURCES;
+}
+
+/* Of room that is made for it a group does not lose its right while it could use it. */
+static enum wait_reason try_in_turn(struct decision *d, struct group *g)
+{
+    enum wait_reason reason;
+
+    g->walked = d->ledger->walks;
+    g->clears = false;
+    reason = try(d, g);
+    if (reason != WAIT_RESOURCES && reason != WAIT_TURN)
+        ledger_set_taking(d->ledger, g, false);
+    return reason;
 }
 
 static bool is_in_line(enum wait_reason reason)
@@ -285,12 +326,15 @@ static void walk(struct decision *d)
     size_t len, tried = 0;
     struct lane *lanes = open_lanes(d, &len), *lane;
 
+    d->ledger->walks++;
     while (tried < DEPTH_LIMIT && (lane = choose_lane(lanes, &len))) {
         struct group *g = lane->next;
         enum wait_reason reason;
 
         advance(lane);
-        reason = try(d, g);
+        if (g->walked == d->ledger->walks)
+            continue; /* it went ahead */
+        reason = try_in_turn(d, g);
         lane->share = queue_share(d->ledger, lane->queue);
         note(d, g, reason);
         tried += is_in_line(reason) && d->heads_len > 0;
@@ -325,7 +369,7 @@ static void clean_up(struct decision *d)
         bool placed = false;
 
         g->looked_at = false;
-        g->taker = NULL;
+        g->taker = g->evicted_by = NULL;
         for (struct member *m = g->first; m; m = m->next) {
             placed = placed || m->placed || m->evicted;
             m->placed = m->evicted = false;

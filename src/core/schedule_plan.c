@@ -12,8 +12,6 @@
 #include "core/decision.h"
 #include "core/job.h"
 
-#define PREEMPTED "Preempted"
-
 static const char *const phase_members[] = {"pending", "running", "succeeded", "failed", "unknown"};
 
 /* --- conditions ------------------------------------------------------------------------------- */
@@ -163,9 +161,10 @@ static struct standing standing_of(struct decision *d, const struct group *g,
     struct standing s = {.phase = phase_of(g)};
 
     if (g->taker)
-        s.preempted = condition(d, object, PREEMPTED, true, PREEMPTED, preempted_words(d, g));
+        s.preempted = condition(d, object, CONDITION_PREEMPTED, true, CONDITION_PREEMPTED,
+                                preempted_words(d, g));
     else if (s.phase == GROUP_PENDING)
-        s.preempted = json_clone(d->arena, object_condition(object, PREEMPTED));
+        s.preempted = json_clone(d->arena, object_condition(object, CONDITION_PREEMPTED));
     if (is_overdue(d, g))
         s.overdue = condition(d, object, MAX_DURATION_EXCEEDED, true, MAX_DURATION_EXCEEDED,
                               overdue_words(d, g));
@@ -191,6 +190,9 @@ static void set_conditions(struct decision *d, const struct group *g, const stru
                           scheduled ? "Resources have been allocated to PodGroup" : g->words));
     if (s->preempted)
         json_append(list, s->preempted);
+    if (g->taking && !scheduled)
+        json_append(list, condition(d, object, CONDITION_PREEMPTING, true, CONDITION_PREEMPTING,
+                                    "Room is being made for it"));
     if (s->overdue)
         json_append(list, s->overdue);
 }
@@ -238,7 +240,7 @@ static const char *reason_word(const struct group *g, const struct standing *s)
         return "";
     if (s->phase != GROUP_PENDING)
         return s->overdue ? MAX_DURATION_EXCEEDED : group_phases[s->phase];
-    return g->taker || (g->reason == WAIT_NONE && s->preempted) ? PREEMPTED
+    return g->taker || (g->reason == WAIT_NONE && s->preempted) ? CONDITION_PREEMPTED
                                                                 : wait_reason_name(g->reason);
 }
 

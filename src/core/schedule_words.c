@@ -17,6 +17,7 @@ const char *wait_reason_name(enum wait_reason reason)
     static const char *const names[] = {
         [WAIT_NONE] = "",
         [WAIT_MEMBERS] = "InsufficientMember",
+        [WAIT_STOPPING] = CONDITION_PREEMPTED,
         [WAIT_NO_QUEUE] = "QueueNotFound",
         [WAIT_NAMESPACE] = "NamespaceNotAllowed",
         [WAIT_CLOSED] = "QueueClosed",
@@ -304,10 +305,56 @@ static bool is_kept_away(struct ledger *l, const struct group *g)
     return false;
 }
 
+static bool is_stopping(const struct member *m)
+{
+    return m->ending || m->evicted || m->group->taker;
+}
+
+static bool is_short(const struct ledger *l, const struct claim_part *part)
+{
+    static const struct resources nothing;
+    enum resource which;
+
+    return node_lacks(l, part->node, &part->asks, &nothing, &which);
+}
+
+/* Which pods make room for it by ending; NULL: none do. */
+static const char *stopping(struct decision *d, const struct group *g)
+{
+    const struct group *first = NULL;
+    int64_t of_first = 0, others = 0;
+
+    for (size_t i = 0; i < g->claim_len; i++) {
+        if (!is_short(d->ledger, &g->claim[i]))
+            continue;
+        for (const struct member *m = g->claim[i].node->holders; m; m = m->next_on_node) {
+            if (!is_stopping(m))
+                continue;
+            first = first && strcmp(first->key, m->group->key) < 0 ? first : m->group;
+            others++;
+        }
+    }
+    for (const struct member *m = first ? first->first : NULL; m; m = m->next)
+        for (size_t i = 0; i < g->claim_len; i++)
+            of_first += m->node == g->claim[i].node && is_short(d->ledger, &g->claim[i]) &&
+                        is_stopping(m);
+    others -= of_first;
+    if (!first)
+        return NULL;
+    return arena_printf(d->arena, "waiting for %" PRId64 " pod%s of %s \"%s\"%s to stop%s",
+                        of_first, of_first == 1 ? "" : "s", first->word, first->owner,
+                        others ? arena_printf(d->arena, " and %" PRId64 " of others", others) : "",
+                        place_in_line(d, g));
+}
+
 static const char *room(struct decision *d, const struct group *g)
 {
     const struct ledger *l = d->ledger;
+    const char *ends = g->clears ? stopping(d, g) : NULL;
     struct resources asks = lacks(g);
+
+    if (ends)
+        return ends;
 
     for (size_t i = 0; i < ELEMS(order); i++) {
         enum resource r = order[i];
@@ -357,6 +404,8 @@ const char *words_for(struct decision *d, const struct group *g)
         break;
     case WAIT_MEMBERS:
         return words_of_members(d, g);
+    case WAIT_STOPPING:
+        return arena_printf(d->arena, "waiting for %" PRId64 " of its own pods to stop", g->bound);
     case WAIT_NO_QUEUE:
         return arena_printf(d->arena, "there is no queue \"%s\" in namespace %s", g->queue->name,
                             QUEUE_NAMESPACE);

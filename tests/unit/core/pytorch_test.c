@@ -1221,7 +1221,7 @@ static void the_deadline_stops_while_paused(void **state)
     world_release(&w);
 }
 
-static void set_group_condition(struct world *w, const char *type, const char *status)
+static void set_group_condition(struct world *w, const char *type, const char *message)
 {
     const struct json *group = world_now(w, WORLD_GROUPS)->items[0];
     struct json *o = world_edit(w, group), *list, *c;
@@ -1229,7 +1229,8 @@ static void set_group_condition(struct world *w, const char *type, const char *s
     list = json_make_array(&w->arena, json_make_object(&w->arena, o, "status"), "conditions");
     c = json_append(list, json_new_object(&w->arena));
     json_set_string(&w->arena, c, "type", type);
-    json_set_string(&w->arena, c, "status", status);
+    json_set_string(&w->arena, c, "status", "True");
+    json_set_string(&w->arena, c, "message", message);
     world_change(w, WORLD_GROUPS, group, o);
 }
 
@@ -1241,7 +1242,7 @@ static void the_deadline_stops_while_preempted(void **state)
     (void)state;
     start(&w, 1, "Never", "'runPolicy':{'activeDeadlineSeconds':10}");
     assert_string_equal(world_phase(&w), "Running");
-    set_group_condition(&w, "Preempted", "True");
+    set_group_condition(&w, "Preempted", "");
     world_delete(&w, WORLD_PODS, world_pod(&w, "worker", 0));
     world_stop_deleted(&w);
     world_settle(&w);
@@ -1249,7 +1250,7 @@ static void the_deadline_stops_while_preempted(void **state)
     world_settle(&w);
     assert_string_equal(world_phase(&w), "Pending");
     assert_int_equal(world_backoff(&w), 0);
-    set_group_condition(&w, "GroupScheduled", "True");
+    set_group_condition(&w, "GroupScheduled", "");
     world_all_run(&w);
     world_settle(&w);
     assert_string_equal(world_phase(&w), "Running");
@@ -1259,6 +1260,22 @@ static void the_deadline_stops_while_preempted(void **state)
     w.now_ms += 2000;
     world_settle(&w);
     assert_string_equal(world_phase(&w), "Failed");
+    world_release(&w);
+}
+
+/* Also while its pods are on their way out. */
+static void a_preempted_job_says_at_once_who_takes_its_room(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    set_group_condition(&w, "Preempted", "its room was taken by job \"x\"");
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(json_string(json_at(world_job(&w), "status", "reason"), ""), "Preempted");
+    assert_string_equal(json_string(json_at(world_job(&w), "status", "message"), ""),
+                        "its room was taken by job \"x\"; 2 of 2 pods are still stopping");
     world_release(&w);
 }
 
@@ -1711,6 +1728,7 @@ int main(void)
         cmocka_unit_test(resume_waits_for_the_old_pods_to_go),
         cmocka_unit_test(the_deadline_stops_while_paused),
         cmocka_unit_test(the_deadline_stops_while_preempted),
+        cmocka_unit_test(a_preempted_job_says_at_once_who_takes_its_room),
         cmocka_unit_test(a_paused_job_does_not_follow_the_ports_of_others),
         cmocka_unit_test(scaling_touches_no_survivor),
         cmocka_unit_test(a_replica_taken_back_has_a_newer_attempt_than_its_old_pod),

@@ -711,6 +711,90 @@ static void preemption_as_the_facts_have_it(void **state)
     cluster_release(&c);
 }
 
+/* h1's share is larger than h2's: without the right it has from the eviction h2 would go first. */
+static void room_that_is_made_for_a_group_is_its_own(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 5, 100, 0);
+    add_queue(&c, "low", "'priority':1");
+    add_queue(&c, "h1", "'priority':2");
+    add_queue(&c, "h2", "'priority':2");
+    add_job(&c, "old", "h1", 9, 1, 1, "");
+    add_job(&c, "victim", "low", 9, 2, 2, "");
+    assert_int_equal(settle(&c), 3);
+    add_job(&c, "taker", "h1", 5, 1, 4, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 2);
+    assert_string_equal(reason_of(&c, "victim"), "Preempted");
+    assert_string_equal(message_of(&c, "taker"), "waiting for 2 pods of job \"victim\" to stop");
+    add_job(&c, "younger", "h2", 1, 1, 4, "");
+    assert_int_equal(settle(&c), 0);
+    cluster_remove(&c, PODS, "victim-0");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "taker-0"), "waiting for 1 pod of job \"victim\" to stop");
+    ledger_free(c.ledger); /* whoever schedules now reads it in the status */
+    c.ledger = cluster_ledger(&c);
+    cluster_remove(&c, PODS, "victim-1");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "taker-0"), "n");
+    cluster_release(&c);
+}
+
+/* Some of its pods are there again, others not gone yet. */
+static void who_was_preempted_waits_for_its_own_pods(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 2, 100, 0);
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "victim", "default", 9, 2, 1, "");
+    assert_int_equal(settle(&c), 2);
+    add_job(&c, "taker", "high", 5, 1, 2, "");
+    assert_int_equal(settle(&c), 0);
+    cluster_remove(&c, PODS, "victim-0");
+    add_pod(&c, "victim", "victim-0", 1, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "victim"), "Preempted");
+    assert_string_equal(told(&c, "victim-0"),
+                        "waiting for 1 of its own pods to stop; its room was taken by job "
+                        "\"taker\" of queue \"high\" (priority 2)");
+    cluster_release(&c);
+}
+
+/* Half of it runs, for nothing, and those before it in line wait for its end. */
+static void a_broken_gang_gets_what_it_misses_first(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "safe", "'priority':0,'preemptible':false");
+    add_queue(&c, "high", "'priority':5");
+    add_node(&c, "a", 2, 100, 0);
+    add_node(&c, "b", 2, 100, 0);
+    add_job(&c, "gang", "safe", 1, 2, 2, "");
+    assert_int_equal(settle(&c), 2);
+    add_job(&c, "first", "high", 9, 2, 2, "");
+    assert_int_equal(settle(&c), 0);
+    set_spec(&c, NODES, "b", "unschedulable", "true");
+    cluster_remove(&c, PODS, strcmp(node_of(&c, "gang-0"), "b") == 0 ? "gang-0" : "gang-1");
+    assert_int_equal(settle(&c), 0);
+    set_spec(&c, NODES, "b", "unschedulable", "false");
+    add_pod(&c, "gang", cluster_get(&c, PODS, "gang-0") ? "gang-1" : "gang-0", 1, 2, "{'cpu':'2'}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_not_equal(node_of(&c, "gang-0"), "");
+    assert_string_not_equal(node_of(&c, "gang-1"), "");
+    cluster_release(&c);
+}
+
 static void who_may_not_be_preempted_is_not(void **state)
 {
     struct cluster c;
@@ -1562,6 +1646,9 @@ int main(void)
         cmocka_unit_test(the_queue_with_the_smaller_dominant_share_goes_first),
         cmocka_unit_test(a_higher_queue_goes_first),
         cmocka_unit_test(preemption_as_the_facts_have_it),
+        cmocka_unit_test(room_that_is_made_for_a_group_is_its_own),
+        cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
+        cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(elastic_surplus_goes_first),

@@ -1,0 +1,454 @@
+/*
+ * queues_judge.c - what must hold in the world of queues. Counted from the objects alone, by
+ * nobody's ledger.
+ */
+#include "queues.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "api/quantity.h"
+
+/* How long a scheduler may take to do what it can. */
+#define SLACK_MS 20000
+
+static const char *node_of(const struct json *pod)
+{
+    return json_string(json_at(pod, "spec", "nodeName"), "");
+}
+
+static bool is_ready(const struct json *node)
+{
+    return json_string_is(json_get(object_condition(node, "Ready"), "status"), "True");
+}
+
+static struct resources total_of(const struct json *node)
+{
+    return resources_of(json_at(node, "status", "allocatable"));
+}
+
+static struct resources used_on(struct queues *q, const char *node)
+{
+    struct resources sum = {0};
+
+    map_for_each (n, &q->items[SET_PODS]) {
+        struct resources asks = pod_requests(json_get(n->value, "spec"));
+
+        if (pod_holds(n->value) && strcmp(node_of(n->value), node) == 0)
+            resources_add(&sum, &asks);
+    }
+    return sum;
+}
+
+/* --- after every write --------------------------------------------------------------------------
+ */
+
+static void nothing_is_over_capacity(struct queues *q)
+{
+    map_for_each (n, &q->items[SET_NODES]) {
+        struct resources total = total_of(n->value), used = used_on(q, n->key);
+
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            if (used.amount[i] > total.amount[i])
+                wrong(q, "over capacity: %s has %" PRId64 " of %" PRId64 " (%s)", n->key,
+                      used.amount[i], total.amount[i], resource_key(i));
+    }
+}
+
+static void no_gpu_is_given_twice(struct queues *q)
+{
+    map_for_each (node, &q->items[SET_NODES]) {
+        uint64_t used = 0;
+
+        map_for_each (n, &q->items[SET_PODS]) {
+            const char *text = object_annotation(n->value, ANNOTATION_GPUS);
+            uint64_t gpus = text ? gpu_set_read(text) : 0;
+
+            if (!pod_holds(n->value) || strcmp(node_of(n->value), node->key) != 0)
+                continue;
+            if (used & gpus)
+                wrong(q, "%s has a GPU of %s that another has", n->key, node->key);
+            used |= gpus;
+        }
+    }
+}
+
+/* What a queue has given: to pods with nodes, and to pods whose places are recorded. */
+static int64_t given_by(struct queues *q, const char *queue)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < q->tasks_len; i++) {
+        const struct task *t = &q->tasks[i];
+        const struct json *g = task_group(q, t);
+
+        if (strcmp(t->queue, queue) != 0)
+            continue;
+        for (int k = 0; k < t->members; k++)
+            if (pod_holds(task_pod(q, t, k)))
+                sum += t->cpus;
+        json_each (p, json_at(g, "status", "placements"))
+            json_each (name, json_get(p, "members")) {
+                const struct json *pod = queues_get(
+                    q, SET_PODS, arena_printf(&q->arena, "ns/%s", json_string(name, "")));
+
+                if (pod && !pod_holds(pod) && !pod_is_finished(pod))
+                    sum += t->cpus;
+            }
+    }
+    return sum;
+}
+
+static int64_t quota_of(struct queues *q, const char *queue)
+{
+    const struct json *o = queues_get(q, SET_QUEUES,
+                                      arena_printf(&q->arena, "t9k-system/%s", queue));
+    const struct json *quota = json_at(o, "spec", "quota", "requests", "cpu");
+
+    return quota ? quantity_json_milli(quota, 0) / 1000 : INT64_MAX;
+}
+
+static int64_t places_in(const struct json *group)
+{
+    int64_t count = 0;
+
+    json_each (p, json_at(group, "status", "placements"))
+        count += (int64_t)json_len(json_get(p, "members"));
+    return count;
+}
+
+/* Whether the last write of a group gave it more places. */
+static bool gives_places(struct queues *q, const struct json *group)
+{
+    const struct history *past = &q->past[SET_GROUPS];
+
+    for (size_t i = past->len - 1; i-- > 0;)
+        if (strcmp(object_name(past->events[i].object), object_name(group)) == 0)
+            return places_in(group) > places_in(past->events[i].object);
+    return places_in(group) > 0;
+}
+
+/* A quota may be lowered below what is given; more is not given then. */
+static void no_quota_is_exceeded(struct queues *q, const struct json *group)
+{
+    const struct task *t = task_named(q, object_name(group));
+
+    if (given_by(q, t->queue) > quota_of(q, t->queue))
+        wrong(q, "over quota: queue %s has given %" PRId64 " of %" PRId64 " CPU, the last to %s",
+              t->queue, given_by(q, t->queue), quota_of(q, t->queue), t->name);
+}
+
+/* A gang begins with all its places or with none. */
+static void gangs_get_all_places(struct queues *q, const struct json *group)
+{
+    const struct task *t = task_named(q, object_name(group));
+
+    if (places_in(group) < t->least && task_bound(q, t) == 0 &&
+        json_int(json_at(group, "spec", "members"), 0) >= t->least)
+        wrong(q, "a gang by half: %s of %d has %" PRId64 " places", t->name, t->least,
+              places_in(group));
+}
+
+void judge_write(struct queues *q, const struct json *group)
+{
+    nothing_is_over_capacity(q);
+    no_gpu_is_given_twice(q);
+    if (group && queues_get(q, SET_GROUPS, arena_printf(&q->arena, "ns/%s", object_name(group))) &&
+        gives_places(q, group)) {
+        no_quota_is_exceeded(q, group);
+        gangs_get_all_places(q, group);
+    }
+}
+
+/* --- after a decision ---------------------------------------------------------------------------
+ */
+
+static const struct queue_entry *queue_seen_by(const struct rival *r, const char *name)
+{
+    return map_gets(&r->ledger->queues, name);
+}
+
+/* "Preempted by job "x" of queue "q" (priority 2)": strictly above the victim's. */
+static void only_lower_queues_are_preempted(struct queues *q, struct rival *r,
+                                            const struct plan *plan)
+{
+    for (const struct plan_step *s = plan->first; s; s = s->next) {
+        const char *text = s->op == PLAN_EVENT ? json_get_string(s->object, "message", "") : "";
+        const char *at = strstr(text, "(priority ");
+        char name[24];
+        const struct task *t;
+        const struct queue_entry *of;
+
+        if (strncmp(text, "Preempted by", 12) != 0 || !at)
+            continue;
+        (void)snprintf(name, sizeof(name), "%s",
+                       json_string(json_at(s->object, "involvedObject", "name"), ""));
+        name[strcspn(name, "-")] = '\0';
+        t = task_named(q, name);
+        of = queue_seen_by(r, t->queue);
+        if (!of->preemptible || atoi(at + 10) <= of->priority)
+            wrong(q, "%s of queue %s (priority %d) is preempted: %s", name, t->queue, of->priority,
+                  text);
+    }
+}
+
+static bool comes_behind(const struct group *g, const struct group *head)
+{
+    return g != head && g->queue->priority <= head->queue->priority && g->line_key &&
+           (g->queue != head->queue || strcmp(g->line_key, head->line_key) > 0);
+}
+
+/* What was given now to those behind the first in line is nothing that one waits for, unless they
+ * are sure to give it back in time. */
+static void the_first_is_not_delayed(struct queues *q, const struct group *head,
+                                     const struct group *g)
+{
+    if (!comes_behind(g, head) || g->deadline_ms || g->queue->max_duration_ms ||
+        g->queue->priority == head->queue->priority)
+        return; /* queues of equal priority: by share, which changes as we look */
+    for (size_t i = 0; i < head->claim_len; i++) {
+        const struct claim_part *part = &head->claim[i];
+        struct resources given = {0};
+
+        for (const struct member *m = g->first; m; m = m->next)
+            if (m->node == part->node && m->has_pod && !m->bound && !m->recorded)
+                resources_add(&given, &m->asks);
+        for (enum resource k = 0; k < RESOURCE_COUNT; k++) {
+            int64_t left = part->node->total.amount[k] - part->node->used.amount[k];
+
+            if (given.amount[k] > 0 && left < part->asks.amount[k] &&
+                left + given.amount[k] >= part->asks.amount[k])
+                wrong(q, "%s got room on %s that %s waits for", g->name, part->node->name,
+                      head->name);
+        }
+    }
+}
+
+void judge_decision(struct queues *q, struct rival *r, const struct plan *plan)
+{
+    const struct group *head = NULL;
+
+    only_lower_queues_are_preempted(q, r, plan);
+    map_for_each (n, &r->ledger->groups) {
+        const struct group *g = n->value;
+
+        if (g->line_key && g->position == 1 && g->claim_len > 0 && g->reason == WAIT_RESOURCES)
+            head = g;
+    }
+    if (!head)
+        return;
+    map_for_each (n, &r->ledger->groups)
+        the_first_is_not_delayed(q, head, n->value);
+}
+
+/* --- at rest ------------------------------------------------------------------------------------
+ */
+
+static const char *told(struct queues *q, const struct task *t, const char **ret_reason)
+{
+    const struct json *status = json_get(task_group(q, t), "status");
+
+    *ret_reason = json_get_string(status, "reason", "");
+    return json_get_string(status, "message", "");
+}
+
+static struct resources free_in_all(struct queues *q)
+{
+    struct resources sum = {0};
+
+    map_for_each (n, &q->items[SET_NODES]) {
+        struct resources total = total_of(n->value), used = used_on(q, n->key);
+
+        if (!is_ready(n->value))
+            continue;
+        resources_subtract(&total, &used);
+        resources_add(&sum, &total);
+    }
+    return sum;
+}
+
+/* How many more pods like its own the nodes can take; empty: if nothing were there. */
+static int64_t takes_of(struct queues *q, const struct task *t, bool empty)
+{
+    struct resources asks = {.cpu_milli = t->cpus * 1000, .gpus = t->gpus, .pods = 1};
+    int64_t sum = 0;
+
+    map_for_each (n, &q->items[SET_NODES]) {
+        struct resources left = total_of(n->value), used = used_on(q, n->key);
+        int64_t here = INT64_MAX;
+
+        if (!is_ready(n->value))
+            continue;
+        if (!empty)
+            resources_subtract(&left, &used);
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            if (asks.amount[i] > 0)
+                here = min_i64(here, max_i64(left.amount[i], 0) / asks.amount[i]);
+        sum += here;
+    }
+    return sum;
+}
+
+/* Places that are kept for pods which are not there; queue NULL: of all. */
+static struct resources kept_for_later(struct queues *q, const char *queue)
+{
+    struct resources sum = {0};
+
+    for (size_t i = 0; i < q->tasks_len; i++) {
+        const struct task *t = &q->tasks[i];
+        struct resources asks = {.cpu_milli = t->cpus * 1000, .gpus = t->gpus, .pods = 1};
+
+        if (queue && strcmp(queue, t->queue) != 0)
+            continue;
+        json_each (p, json_at(task_group(q, t), "status", "placements"))
+            json_each (name, json_get(p, "members"))
+                if (!pod_holds(queues_get(q, SET_PODS,
+                                          arena_printf(&q->arena, "ns/%s", json_string(name, "")))))
+                    resources_add(&sum, &asks);
+    }
+    return sum;
+}
+
+static int64_t number_after(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+
+    return at ? strtoll(at + strlen(word), NULL, 10) : -1;
+}
+
+/* "waiting for resources: needs 3 CPU, 2 of 8 CPU is free" */
+static void check_missing(struct queues *q, const struct task *t, const char *message)
+{
+    struct resources left = free_in_all(q), kept = kept_for_later(q, NULL);
+    int64_t needs = number_after(message, "needs "), free = number_after(message, ", ");
+    enum resource which = strstr(message, " GPU, ")   ? RESOURCE_GPU
+                          : strstr(message, " CPU, ") ? RESOURCE_CPU
+                                                      : RESOURCE_PODS;
+    int64_t unit = which == RESOURCE_CPU ? 1000 : 1;
+    int64_t most = left.amount[which] / unit, least = most - kept.amount[which] / unit;
+
+    if (free < max_i64(least, 0) || free > most || needs <= free)
+        wrong(q, "%s is told: %s; %" PRId64 " to %" PRId64 " is free", t->name, message, least,
+              most);
+}
+
+static int64_t lacks(struct queues *q, const struct task *t)
+{
+    return t->least - task_bound(q, t);
+}
+
+static void check_reason(struct queues *q, const struct task *t)
+{
+    const char *reason, *message = told(q, t, &reason);
+    const struct json *queue = queues_get(q, SET_QUEUES,
+                                          arena_printf(&q->arena, "t9k-system/%s", t->queue));
+    int64_t needs = lacks(q, t) * t->cpus, quota = quota_of(q, t->queue);
+    int there = 0;
+    bool is_default = strcmp(t->queue, DEFAULT_QUEUE) == 0;
+
+    for (int i = 0; i < t->members; i++)
+        there += task_pod(q, t, i) != NULL;
+    if (t->paused || places_in(task_group(q, t)) > 0 || there == 0)
+        return;
+    if (!*reason || !*message)
+        wrong(q, "%s waits and is told nothing", t->name);
+    else if (strcmp(reason, "InsufficientResources") == 0 && strstr(message, "needs "))
+        check_missing(q, t, message);
+    else if (strcmp(reason, "InsufficientResources") == 0 && !strstr(message, " to stop") &&
+             takes_of(q, t, false) >= lacks(q, t) && !strstr(message, "number "))
+        wrong(q, "%s fits and is told: %s", t->name, message);
+    else if (strcmp(reason, "QuotaExceeded") == 0 &&
+             given_by(q, t->queue) + kept_for_later(q, t->queue).cpu_milli / 1000 + needs <= quota)
+        wrong(q, "%s is told: %s; %" PRId64 " of %" PRId64 " are given", t->name, message,
+              given_by(q, t->queue), quota);
+    else if (strcmp(reason, "QuotaForbids") == 0 && needs <= quota)
+        wrong(q, "%s is told: %s", t->name, message);
+    else if (strcmp(reason, "QueueNotFound") == 0 && (queue || is_default))
+        wrong(q, "%s is told: %s", t->name, message);
+    else if (strcmp(reason, "QueueClosed") == 0 &&
+             !json_bool(json_at(queue, "spec", "closed"), false))
+        wrong(q, "%s is told: %s", t->name, message);
+    else if (strcmp(reason, "NeverFits") == 0 && takes_of(q, t, true) >= t->least)
+        wrong(q, "%s is told: %s", t->name, message);
+    else if (strcmp(reason, "InsufficientMember") == 0 && there >= t->least)
+        wrong(q, "%s is told: %s; %d pods are there", t->name, message, there);
+}
+
+/* Nothing is under way: who has begun and was never whole is a gang by half. */
+static void check_gang(struct queues *q, const struct task *t)
+{
+    int64_t bound = task_bound(q, t);
+
+    if (bound > 0 && bound < t->least && !t->was_whole && !t->lost_some)
+        wrong(q, "a gang by half: %" PRId64 " of %d pods of %s are bound", bound, t->least,
+              t->name);
+}
+
+/* Places in line are 1, 2, 3 ..., in each queue in the order of priority and age. */
+static void check_line(struct queues *q)
+{
+    const struct ledger *l = q->rivals[0].ledger;
+    size_t most = 0, sum = 0;
+
+    map_for_each (n, &l->queues) {
+        const struct queue_entry *e = n->value;
+        size_t before = 0;
+
+        map_for_each (at, &e->line) {
+            const struct group *g = at->value;
+
+            if (g->position == 0 || !g->line_key)
+                continue;
+            if (g->position <= before && !g->ahead)
+                wrong(q, "%s is number %zu in line, and one before it in its queue %zu", g->name,
+                      g->position, before);
+            before = g->position;
+            sum += g->position;
+            most = g->position > most ? g->position : most;
+        }
+    }
+    if (sum != most * (most + 1) / 2)
+        wrong(q, "the numbers in line are not 1 to %zu", most);
+}
+
+/* Nothing goes wrong and it is known how long all run: who is first in line starts when the last of
+ * those that run now has ended, at the latest. */
+static void check_promise(struct queues *q, struct task *t)
+{
+    const char *reason, *message = told(q, t, &reason);
+    int64_t last = q->now_ms;
+
+    if (places_in(task_group(q, t)) > 0) {
+        if (t->promised_ms && q->now_ms > t->promised_ms + SLACK_MS)
+            wrong(q, "%s starts %" PRId64 " ms later than it could", t->name,
+                  q->now_ms - t->promised_ms);
+        t->promised_ms = 0;
+        return;
+    }
+    if (t->promised_ms || strcmp(reason, "InsufficientResources") != 0 ||
+        strstr(message, "number "))
+        return;
+    for (size_t i = 0; i < q->tasks_len; i++)
+        if (!q->tasks[i].over && task_bound(q, &q->tasks[i]) > 0)
+            last = max_i64(last, q->now_ms + q->tasks[i].work_ms - q->tasks[i].done_ms);
+    t->promised_ms = last;
+}
+
+void judge_rest(struct queues *q)
+{
+    for (size_t i = 0; i < q->tasks_len; i++) {
+        struct task *t = &q->tasks[i];
+
+        if (!t->made || t->over || t->lone)
+            continue;
+        check_gang(q, t);
+        if (q->rivals_len == 1)
+            check_reason(q, t);
+        if (q->calm)
+            check_promise(q, t);
+    }
+    if (q->rivals_len == 1)
+        check_line(q);
+}
