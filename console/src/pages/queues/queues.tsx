@@ -69,7 +69,7 @@ function Line(props: { entries: Entry[]; says: "nothing" | "why" | "place and wh
       <tbody>{props.entries.map((entry) => (
         <tr key={entry.group.metadata.uid}>
           {waits ? <td class="num">{entry.place}</td> : null}
-          <td><Subject entry={entry} /></td>
+          <td class="who"><Subject entry={entry} /></td>
           <td class={`num ${minor}`}>{entry.group.spec?.priority ?? 0}</td>
           <td class={`num ${minor}`}>{entry.group.spec?.minMember ?? 1}</td>
           <td class={minor}><Ago time={entry.group.metadata.creationTimestamp} /></td>
