@@ -6,6 +6,7 @@ import threading
 
 import harness
 from harness import DaemonTest, WithDaemon, job
+from mpi_test import MPI_JOBS, mpi_job
 from write_proxy import WriteProxy
 
 QUEUES = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues"
@@ -92,6 +93,57 @@ class Queues(DaemonTest):
         self.remove("blocker")
         self.daemon.wait_running("gang", 4)
         self.remove("gang")
+
+    def placed(self, name):
+        return [p for p in self.daemon.pods(name).values() if p["spec"].get("nodeName")]
+
+    def test_two_gangs_that_fit_alone_but_not_together(self):
+        """The second is an MPIJob: its launcher is one of the gang."""
+        self.submit("blocker", "default", "2")
+        self.daemon.wait_running("blocker", 1)
+        self.submit("gang", "default", "500m", replicas=3)
+        self.wait_says("gang", "needs 1500m CPU")
+        mpi = mpi_job("mpi", ["sleep", "1000"], container={"resources": {"requests": {"cpu": "500m", "memory": "1Mi"}}},
+                      launcher={"resources": {"requests": {"cpu": "200m", "memory": "1Mi"}}})
+        self.daemon.call("POST", MPI_JOBS, mpi)
+        self.wait_group("mpi", lambda s: s.get("pending") == 3 and s["reason"] == "WaitingForTurn")
+        self.remove("blocker")
+        self.daemon.wait_running("gang", 3)
+        group = self.wait_group("mpi", lambda s: "needs 1200m CPU, 500m of 2 CPU is free" in s["message"])
+        self.assertEqual((group["spec"]["minMember"], self.placed("mpi")), (3, []))
+        self.remove("gang")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: len(self.placed("mpi")) == 3 or None, "the launcher and its workers")
+        self.remove("mpijob/mpi")
+
+    def test_a_quota_set_below_what_runs_stops_nothing(self):
+        self.make_queue("shrinks", quota={"requests": {"cpu": "2"}})
+        self.submit("stays", "shrinks", "600m", replicas=2)
+        before = harness.uids(self.daemon.wait_running("stays", 2))
+        self.daemon.call("PATCH", f"{QUEUES}/shrinks", {"spec": {"quota": {"requests": {"cpu": "1"}}}}, content_type=MERGE)
+        self.submit("waits", "shrinks", "100m")
+        self.wait_says("waits", 'waiting for the quota of queue "shrinks": needs 100m CPU, 1200m of 1 CPU are in use')
+        self.assertEqual(harness.uids(self.daemon.wait_running("stays", 2)), before)
+        self.remove("stays")
+        self.daemon.wait_running("waits", 1)
+        self.remove("waits")
+
+    def test_a_deleted_queue_loses_nothing(self):
+        self.make_queue("gone")
+        self.submit("runs", "gone", "1500m")
+        before = harness.uids(self.daemon.wait_running("runs", 1))
+        self.submit("waits", "gone", "1")
+        self.wait_says("waits", "waiting for resources")
+        self.daemon.call("DELETE", f"{QUEUES}/gone")
+        self.wait_says("waits", 'there is no queue "gone" in namespace t9k-system')
+        late = job("late", ["true"], replicas=1)
+        late["spec"]["scheduler"] = {"t9kScheduler": {"queue": "gone"}}
+        self.assertIn('there is no queue "gone"', self.daemon.call("POST", harness.JOBS.format(ns="default"), late, expect=(403,))["message"])
+        self.assertEqual(harness.uids(self.daemon.wait_running("runs", 1)), before)
+        self.make_queue("gone")
+        self.wait_says("waits", "waiting for resources")
+        self.remove("runs")
+        self.daemon.wait_running("waits", 1)
+        self.remove("waits")
 
     def test_who_runs_too_long_is_paused(self):
         self.make_queue("brief", maxDuration="1s")
