@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Controller and scheduler on a real API server, with the rights that `muster manifests` gives them and no others."""
+import collections
 import signal
 import unittest
 
@@ -125,6 +126,39 @@ class Jobs(unittest.TestCase):
         type(self).controller = second
         self.api.create(JOBS, ours("heir"))
         self.pods_of("heir", lambda p: p if len(p) == 2 else None, "pods by the second controller")
+
+    def test_killed_in_the_middle_nothing_is_made_twice(self):
+        names = ["many-%d" % i for i in range(40)]
+        for name in names:
+            self.api.create(JOBS, job(name))
+
+        def of_them(pods):
+            owners = [p["metadata"]["ownerReferences"][0]["name"] for p in pods.values()
+                      if p["metadata"]["name"].startswith("many-")]
+            return collections.Counter(owners)
+
+        self.api.wait(PODS, lambda pods: sum(of_them(pods).values()) >= 20, "the first of 80 pods")
+        first = type(self).controller
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        type(self).controller = self.plane.muster(*CONTROLLER, account="muster-controller", name="next")
+        found = self.api.wait(PODS, lambda pods: (lambda c: c if sum(c.values()) >= 80 else None)(of_them(pods)), "80 pods")
+        self.assertEqual(found, {name: 2 for name in names})
+        jobs = self.api.wait(JOBS, lambda jobs: jobs if all(jobs[n].get("status", {}).get("phase") for n in names) else None,
+                             "their status")
+        self.assertEqual({jobs[n]["status"].get("backoffCount", 0) for n in names}, {0})
+
+    def test_what_the_cluster_refuses_is_said(self):
+        limits = "/api/v1/namespaces/default/limitranges"
+        self.api.create(limits, {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "small"},
+                                 "spec": {"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]}})
+        self.addCleanup(self.api.delete, limits + "/small")
+        replica = job("x")["spec"]["replicaSpecs"][0]
+        replica["template"]["spec"]["containers"][0]["resources"] = {"limits": {"memory": "2Gi"}}
+        self.api.create(JOBS, ours("refused", replicaSpecs=[replica]))
+        said = self.api.wait(JOBS, lambda jobs: jobs["refused"] if "refused: " in jobs["refused"].get("status", {}).get(
+            "message", "") else None, "the cluster's words")
+        self.assertIn("maximum memory usage per Container is 1Gi, but limit is 2Gi", said["status"]["message"])
 
     def test_at_rest_only_the_leases_are_renewed(self):
         self.api.create(JOBS, ours("calm"))
