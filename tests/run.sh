@@ -59,6 +59,12 @@ result() {
     fi
 }
 
+sum_up() {
+    [ ! -f "$log/failures" ] || cat "$log/failures"
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}
+
 wanted() { [ -z "${ONLY:-}" ] || [[ $1 == *"$ONLY"* ]]; }
 
 # cmocka: counts its own lines.
@@ -129,8 +135,7 @@ if [ -n "${CLUSTER:-}" ]; then
         short=${script#tests/}
         python "${short%.py}" "$script"
     done
-    echo "$passed passed, $failed failed"
-    [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+    sum_up
     exit
 fi
 
@@ -170,6 +175,4 @@ for script in tests/examples/test_*.py tests/tools/*_test.py; do
 done
 node_tests "console" console/test.mjs
 
-[ ! -f "$log/failures" ] || cat "$log/failures"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+sum_up
