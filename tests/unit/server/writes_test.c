@@ -279,7 +279,7 @@ static void reviews(void **state)
     assert_string_equal(json_string(json_at(a.object, "status", "userInfo", "username"), ""),
                         "muster:admin");
     a = expect(f, "GET", "/apis/authorization.k8s.io/v1", NULL, 200);
-    assert_int_equal(json_len(json_get(a.object, "resources")), 2);
+    assert_int_equal(json_len(json_get(a.object, "resources")), 3);
     json_each (r, json_get(a.object, "resources"))
         assert_true(json_string_is(json_first(json_get(r, "verbs")), "create") &&
                     json_len(json_get(r, "verbs")) == 1);
