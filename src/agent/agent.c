@@ -174,6 +174,16 @@ const char *agent_node_name(const struct agent *a)
     return a->node_name;
 }
 
+const struct json *agent_find_pod(const struct agent *a, const char *ns, const char *name)
+{
+    return cache_get(a->pods, ns, name);
+}
+
+void agent_each_pod(const struct agent *a, bool (*fn)(void *arg, const struct json *pod), void *arg)
+{
+    cache_each(a->pods, fn, arg);
+}
+
 bool agent_knows_pods(const struct agent *a)
 {
     return cache_is_synced(a->pods);
@@ -247,8 +257,11 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
     a->exe = own_path();
     a->server = o->server ? strdup(o->server) : NULL;
     a->ca_pem = o->ca_pem ? strdup(o->ca_pem) : NULL;
+    a->door_port = o->door_port;
+    a->door_host = o->door_port ? strdup(o->door_host) : NULL;
+    a->door_ca_pem = o->door_port ? strdup(o->door_ca_pem) : NULL;
     if (!a->pod_root || !a->node_name || !a->exe || (o->server && !a->server) ||
-        (o->ca_pem && !a->ca_pem) ||
+        (o->ca_pem && !a->ca_pem) || (o->door_port && (!a->door_host || !a->door_ca_pem)) ||
         asprintf(&a->pods_query, "fieldSelector=spec.nodeName%%3D%s", a->node_name) < 0)
         return err_set(err, ERR_INTERNAL, "out of memory");
     if (dns_name_problem(a->node_name))
@@ -338,8 +351,13 @@ static int start_samples(struct agent *a, struct err *err)
 
 static int start_clients(struct agent *a, struct err *err)
 {
-    struct node_options node = {
-        .transport = a->transport, .clock = a->clock, .name = a->node_name, .machine = &a->machine};
+    struct node_options node = {.transport = a->transport,
+                                .clock = a->clock,
+                                .name = a->node_name,
+                                .door_host = a->door_host,
+                                .door_ca_pem = a->door_ca_pem,
+                                .door_port = a->door_port,
+                                .machine = &a->machine};
     struct cache_options pods = {.transport = a->transport,
                                  .clock = a->clock,
                                  .kind = &kind_pod,
@@ -426,5 +444,7 @@ void agent_free(struct agent *a)
     free(a->exe);
     free(a->server);
     free(a->ca_pem);
+    free(a->door_host);
+    free(a->door_ca_pem);
     free(a);
 }

@@ -6,6 +6,7 @@
 #ifndef MUSTER_AGENT_AGENT_H
 #define MUSTER_AGENT_AGENT_H
 
+#include "base/json.h"
 #include "loop/loop.h"
 #include "port/runtime.h"
 #include "port/transport.h"
@@ -24,6 +25,10 @@ struct agent_options {
     int64_t log_bytes;               /* of one run of a container; 0: PROCESS_LOG_BYTES */
     const char *server; /* its address, for pods that have a service account; NULL: no tokens */
     const char *ca_pem; /* who vouches for it; NULL: the machine's authorities */
+    /* Where this node's pods are asked for, over HTTPS (door/kubelet.h), and who vouches for it;
+     * port 0: nowhere. */
+    const char *door_host, *door_ca_pem;
+    unsigned door_port;
     struct runtime *runtime; /* NULL: host processes. One given is not freed by the agent */
 };
 
@@ -36,6 +41,11 @@ void agent_free(struct agent *a);
 
 /* As its Node is called. */
 const char *agent_node_name(const struct agent *a);
+
+/* The pods bound to this machine, as last heard. Valid until the next turn of the loop. */
+const struct json *agent_find_pod(const struct agent *a, const char *ns, const char *name);
+void agent_each_pod(const struct agent *a, bool (*fn)(void *arg, const struct json *pod),
+                    void *arg);
 
 /* Whether a pod is bound to this machine. It is not known before the first list of them. */
 bool agent_knows_pods(const struct agent *a);

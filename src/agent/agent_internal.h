@@ -23,6 +23,8 @@ struct agent {
     char *exe;    /* our own binary, for pods that run it */
     char *server; /* NULL: pods get no tokens */
     char *ca_pem;
+    char *door_host, *door_ca_pem; /* as in agent.h */
+    unsigned door_port;
     struct runtime *runtime;
     bool owns_runtime;
     struct hosts *hosts;

@@ -60,6 +60,8 @@ static struct json *make_object(struct arena *a, const struct node_options *o)
                          o->machine->gpu_memory_mib);
     }
     annotations = json_make_object(a, meta, "annotations");
+    if (o->door_port)
+        json_set_string(a, annotations, ANNOTATION_NODE_CA, o->door_ca_pem);
     if (o->machine->gpus > 0)
         json_set_string(a, annotations, ANNOTATION_GPUS, gpu_set_text(a, o->machine->gpu_set));
     if (o->machine->links.len > 0)
@@ -101,7 +103,8 @@ static struct json *addresses(struct arena *a, const struct node_options *o)
 {
     const struct {
         const char *type, *address;
-    } list[] = {{"InternalIP", "127.0.0.1"}, {"Hostname", o->machine->host_name}};
+    } list[] = {{"InternalIP", o->door_port ? o->door_host : "127.0.0.1"},
+                {"Hostname", o->machine->host_name}};
     struct json *v = json_new_array(a);
 
     for (size_t i = 0; i < ELEMS(list); i++) {
@@ -140,6 +143,11 @@ static struct json *make_status_patch(struct arena *a, const struct node_options
     (void)json_set(a, status, "allocatable", resources(a, o->machine));
     (void)json_set(a, status, "nodeInfo", node_info(a, o->machine));
     (void)json_set(a, status, "addresses", addresses(a, o));
+    if (o->door_port)
+        json_set_int(
+            a,
+            json_make_object(a, json_make_object(a, status, "daemonEndpoints"), "kubeletEndpoint"),
+            "Port", o->door_port);
     (void)json_set(a, status, "conditions", conditions(a, now_ms));
     return v;
 }

@@ -13,6 +13,8 @@ struct node_options {
     struct transport *transport;
     struct clock *clock;
     const char *name;
+    const char *door_host, *door_ca_pem; /* as in agent.h */
+    unsigned door_port;
     const struct machine *machine;
 };
 

@@ -54,6 +54,15 @@ static const struct field info_fields[] = {
     {.name = "kubeProxyVersion", .type = FIELD_STRING, .doc = "Not used."},
     {0}};
 
+static const struct field endpoint_fields[] = {
+    {.name = "Port", .type = FIELD_INT32, .flags = FIELD_REQUIRED, .doc = "The port."}, {0}};
+
+static const struct field endpoints_fields[] = {{.name = "kubeletEndpoint",
+                                                 .type = FIELD_OBJECT,
+                                                 .fields = endpoint_fields,
+                                                 .doc = "Logs, exec and their kin, over HTTPS."},
+                                                {0}};
+
 static const struct field status_fields[] = {
     {.name = "capacity",
      .type = FIELD_MAP,
@@ -70,6 +79,10 @@ static const struct field status_fields[] = {
      .fields = address_fields,
      .merge_key = "type",
      .doc = "Addresses of the machine."},
+    {.name = "daemonEndpoints",
+     .type = FIELD_OBJECT,
+     .fields = endpoints_fields,
+     .doc = "Where the node agent serves."},
     {.name = "nodeInfo",
      .type = FIELD_OBJECT,
      .flags = FIELD_KEEP_UNKNOWN,

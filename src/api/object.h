@@ -17,6 +17,8 @@
 /* On a pod, by the scheduler: indexes of the GPUs it may use, "0,1". On a Node: those that pods may
  * use. */
 #define ANNOTATION_GPUS "muster.dev/gpus"
+/* On a Node: who vouches for the server at its kubeletEndpoint, PEM. */
+#define ANNOTATION_NODE_CA "muster.dev/ca"
 /* On a Node: how far its GPUs are from each other (core/gpus.h). */
 #define ANNOTATION_GPU_LINKS "muster.dev/gpu-links"
 /* On a PersistentVolumeClaim: the folder of this machine that holds its files. */

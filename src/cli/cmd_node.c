@@ -1,6 +1,12 @@
 /* cmd_node.c - `muster node`: what needs a machine's processes and files, as clients of an API
  * server elsewhere: the node agent, and how far the jobs are whose first replica it runs. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli/common_options.h"
 #include "cli/home.h"
@@ -8,19 +14,28 @@
 #include "cli/node_limits.h"
 #include "cli/supervisor_image.h"
 #include "cli/worker.h"
+#include "door/door.h"
+#include "door/kubelet.h"
+#include "net/listen.h"
 
 struct node_options {
-    const char *kubeconfig, *dir, *node_name;
+    const char *kubeconfig, *dir, *node_name, *listen;
     struct node_limits_text limits;
     bool verbose;
     const char *folder, *pod_root; /* from dir */
+    struct key_pair authority;
+    const char *host; /* of listen, without brackets */
     struct node_limits parsed;
 };
 
 struct clients {
     struct agent *agent;
+    struct node *door;
+    struct kubelet *kubelet;
     struct progress *progress;
 };
+
+static const struct node_options defaults = {.listen = "127.0.0.1:0"};
 
 static const struct option_spec options[] = {
     OPTION_KUBECONFIG(struct node_options),
@@ -30,6 +45,12 @@ static const struct option_spec options[] = {
      .value_name = "DIR",
      .doc = "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"},
     OPTION_NODE_NAME(struct node_options),
+    {.name = "listen",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct node_options, listen),
+     .value_name = "ADDRESS:PORT",
+     .doc = "where pods' logs, exec and their kin are served as a kubelet serves them (default "
+            "127.0.0.1:0; port 0 picks a free one). Others reach it at ADDRESS"},
     OPTIONS_NODE_LIMITS(struct node_options),
     OPTION_VERBOSE(struct node_options),
     {0},
@@ -40,40 +61,117 @@ static void stop(void *arg)
     struct clients *c = arg;
 
     progress_free(c->progress);
+    kubelet_free(c->kubelet);
+    door_free(c->door);
     agent_free(c->agent);
     free(c);
+}
+
+static const struct json *find_pod(void *arg, const char *ns, const char *name)
+{
+    const struct clients *c = arg;
+
+    return agent_find_pod(c->agent, ns, name);
+}
+
+static void each_pod(void *arg, bool (*fn)(void *fn_arg, const struct json *pod), void *fn_arg)
+{
+    const struct clients *c = arg;
+
+    agent_each_pod(c->agent, fn, fn_arg);
+}
+
+static struct kubelet *listen_for_others(struct clients *c, struct loop *l, struct transport *t,
+                                         const struct client_config *server,
+                                         const struct node_options *o, struct err *err)
+{
+    char machine[HOST_NAME_MAX + 1] = "localhost";
+    const char *const names[] = {"localhost", "127.0.0.1", "::1", machine, o->host, NULL};
+    const struct tls_options tls = {
+        .authority = o->authority, .names = names, .client_ca_pem = server->ca_pem};
+    const struct kubelet_options how = {
+        .loop = l,
+        .pods = {.find = find_pod, .each = each_pod, .arg = c},
+        .transport = t,
+        .address = o->listen,
+        .tls = &tls,
+    };
+
+    (void)gethostname(machine, HOST_NAME_MAX);
+    return kubelet_new(&how, err);
 }
 
 static void *start(struct loop *l, struct transport *t, const struct client_config *server,
                    const void *values, struct err *err)
 {
     const struct node_options *o = values;
-    const struct agent_options how = {.loop = l,
-                                      .transport = t,
-                                      .pod_root = o->pod_root,
-                                      .node_name = o->node_name,
-                                      .log_bytes = o->parsed.log_bytes,
-                                      .cpu_milli = o->parsed.cpu_milli,
-                                      .memory_bytes = o->parsed.memory_bytes,
-                                      .gpus = o->parsed.some_gpus ? &o->parsed.gpus : NULL,
-                                      .small_program = supervisor_image_path(),
-                                      .server = server->server,
-                                      .ca_pem = server->ca_pem};
+    struct agent_options how = {.loop = l,
+                                .transport = t,
+                                .pod_root = o->pod_root,
+                                .node_name = o->node_name,
+                                .log_bytes = o->parsed.log_bytes,
+                                .cpu_milli = o->parsed.cpu_milli,
+                                .memory_bytes = o->parsed.memory_bytes,
+                                .gpus = o->parsed.some_gpus ? &o->parsed.gpus : NULL,
+                                .small_program = supervisor_image_path(),
+                                .server = server->server,
+                                .ca_pem = server->ca_pem};
     struct clients *c = calloc(1, sizeof(*c));
 
     if (!c) {
         (void)err_set(err, ERR_INTERNAL, "out of memory");
         return NULL;
     }
-    c->agent = agent_new(&how, err);
+    c->kubelet = listen_for_others(c, l, t, server, o, err);
+    if (c->kubelet) {
+        how.door_host = o->host;
+        how.door_port = kubelet_port(c->kubelet);
+        how.door_ca_pem = o->authority.certificate;
+        c->agent = agent_new(&how, err);
+    }
     if (c->agent)
+        c->door = door_new(l, o->pod_root, agent_node_name(c->agent), err);
+    if (c->door) {
+        kubelet_set_node(c->kubelet, c->door);
         c->progress = local_progress_new(l, t, c->agent, o->folder);
+    }
     if (c->progress)
         return c;
-    if (c->agent)
+    if (c->door)
         (void)err_set(err, ERR_INTERNAL, "out of memory");
     stop(c);
     return NULL;
+}
+
+/* One that others can be told: neither a name nor all addresses at once. */
+static bool is_address(const char *host)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    return (inet_pton(AF_INET, host, &v4) == 1 && v4.s_addr != INADDR_ANY) ||
+           (inet_pton(AF_INET6, host, &v6) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&v6));
+}
+
+/* "[::1]:0" -> "::1" */
+static int read_host(struct arena *a, struct node_options *o, struct err *err)
+{
+    const char *colon = strrchr(o->listen, ':');
+    bool bracketed = *o->listen == '[' && colon && colon[-1] == ']';
+
+    if (listen_check(o->listen, err) < 0)
+        return -EINVAL;
+    o->host = arena_strndup(a, o->listen + bracketed,
+                            (size_t)(colon - o->listen) - 2 * (size_t)bracketed);
+    if (!o->host)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    if (!is_address(o->host))
+        return err_set(
+            err, ERR_BAD_REQUEST,
+            "--listen %s: the Node tells others this address: name one of this machine's, "
+            "as 10.0.0.5:10250",
+            o->listen);
+    return 0;
 }
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
@@ -90,7 +188,9 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     (void)args;
     if (node_limits_parse(cli, &o.limits, &o.parsed) != 0)
         return EXIT_USAGE;
-    if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err))
+    if (home_locate(&cli->arena, o.dir, &home, &err) || home_create(&home, &err) ||
+        home_authority(&cli->arena, &home, time(NULL), &o.authority, &err) ||
+        read_host(&cli->arena, &o, &err))
         return command_fail(cli, &err);
     o.folder = home.dir;
     o.pod_root = home.pods_path;
@@ -104,6 +204,7 @@ const struct command command_node = {
     .help = "  muster up --only api --detach\n"
             "  muster node --kubeconfig ~/.muster/kubeconfig --dir ~/.muster\n",
     .options = options,
+    .defaults = &defaults,
     .options_size = sizeof(struct node_options),
     .run = run,
 };

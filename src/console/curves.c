@@ -20,7 +20,7 @@
 #include "console/curves_answer.h"
 #include "console/curves_live.h"
 #include "console/folder_search.h"
-#include "console/query.h"
+#include "net/query.h"
 #include "console/shelf.h"
 #include "core/job.h"
 

@@ -77,6 +77,7 @@ struct conn {
     int fd;                     /* while it has only arrived */
     struct loop_fd *first_byte; /* is waited for */
     bool tls;
+    struct tls_peer *peer; /* of TLS that asks clients who they are; or NULL */
     enum conn_state state;
     bool suspended, out_of_memory;
     bool queued, leaving; /* among the idle; told to go, and no longer among them */
@@ -342,6 +343,7 @@ static void conn_free(struct conn *c)
 {
     arena_release(&c->request.arena);
     buf_release(&c->body_bytes);
+    tls_peer_unref(c->peer);
     free(c);
 }
 
@@ -419,7 +421,8 @@ static int put_tls_before(struct conn *c)
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
-    tls_serve(c->httpd->tls, c->fd, pair[1]);
+    c->peer = tls_asks_clients(c->httpd->tls) ? tls_peer_new() : NULL;
+    tls_serve(c->httpd->tls, c->fd, pair[1], c->peer);
     c->fd = -1;
     return pair[0];
 }
@@ -723,6 +726,11 @@ void httpd_each_header(const struct httpd_request *r, httpd_header_fn *fn, void 
     struct header_walk w = {.fn = fn, .arg = arg};
 
     (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, show_header, &w);
+}
+
+const struct tls_peer *httpd_peer(const struct httpd_request *r)
+{
+    return ((const struct conn *)r)->peer;
 }
 
 bool httpd_is_tls(const struct httpd_request *r)

@@ -73,6 +73,9 @@ void httpd_end_session(struct httpd *h, uint64_t session, const struct httpd_req
 
 /* A request header's first value or NULL; case of the name does not matter. Only inside handle. */
 const char *httpd_header(const struct httpd_request *r, const char *name);
+/* Who it is by its certificate, where clients are asked for one (net/tls.h); NULL or one that is
+ * not known otherwise. It lives as long as the request. */
+const struct tls_peer *httpd_peer(const struct httpd_request *r);
 /* Whether it came enciphered. */
 bool httpd_is_tls(const struct httpd_request *r);
 /* All values of a header, with ", " between them, in the request's arena; "" without any. NULL when

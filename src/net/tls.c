@@ -9,11 +9,13 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -42,9 +44,19 @@ struct credentials {
     int64_t made_s;
 };
 
+#define NAME_SIZE 256
+
+struct tls_peer {
+    atomic_uint references;
+    atomic_bool known; /* what follows is written before, and never after */
+    char user[NAME_SIZE], names[TLS_GROUPS_LIMIT][NAME_SIZE];
+    const char *groups[TLS_GROUPS_LIMIT + 1];
+};
+
 struct link {
     struct link *prev, *next;
     struct tls *tls;
+    struct tls_peer *peer; /* or NULL */
     int net, plain;
     gnutls_session_t session;
     struct loop_fd *net_watch, *plain_watch;
@@ -64,7 +76,8 @@ struct link {
 struct tls {
     struct key_pair authority;
     const char *names[TLS_NAMES_LIMIT + 1];
-    struct arena arena; /* of the two above */
+    const char *client_ca_pem;
+    struct arena arena; /* of the three above */
     struct loop *loop;
     struct loop_wake *wake;
     pthread_t thread;
@@ -83,14 +96,20 @@ struct tls {
 
 /* --- the certificate -------------------------------------------------------------------- */
 
-static int load_credentials(struct credentials *c, const struct buf *key, const struct buf *chain)
+static int load_credentials(struct credentials *c, const struct buf *key, const struct buf *chain,
+                            const char *client_ca_pem)
 {
     gnutls_datum_t k = {.data = (unsigned char *)key->data, .size = (unsigned)key->len};
     gnutls_datum_t pem = {.data = (unsigned char *)chain->data, .size = (unsigned)chain->len};
+    gnutls_datum_t clients = {.data = (unsigned char *)client_ca_pem,
+                              .size = client_ca_pem ? (unsigned)strlen(client_ca_pem) : 0};
     int r = gnutls_certificate_allocate_credentials(&c->gnutls);
 
-    return r < 0 ? r
-                 : gnutls_certificate_set_x509_key_mem(c->gnutls, &pem, &k, GNUTLS_X509_FMT_PEM);
+    if (r == 0)
+        r = gnutls_certificate_set_x509_key_mem(c->gnutls, &pem, &k, GNUTLS_X509_FMT_PEM);
+    if (r >= 0 && client_ca_pem)
+        r = gnutls_certificate_set_x509_trust_mem(c->gnutls, &clients, GNUTLS_X509_FMT_PEM);
+    return r < 0 ? r : 0;
 }
 
 static void credentials_free(struct credentials *c)
@@ -108,7 +127,7 @@ static void renew(struct tls *t, int64_t now_s)
     auto_err err = ERR_INIT;
 
     if (c && certificate_make(&t->authority, t->names, now_s, &key, &pem, &err) == 0 &&
-        !key.failed && !pem.failed && load_credentials(c, &key, &pem) == 0) {
+        !key.failed && !pem.failed && load_credentials(c, &key, &pem, t->client_ca_pem) == 0) {
         *c = (struct credentials){.older = t->credentials, .gnutls = c->gnutls, .made_s = now_s};
         t->credentials = c;
     } else {
@@ -132,6 +151,68 @@ static const struct credentials *current_credentials(struct tls *t)
     return t->credentials;
 }
 
+/* --- who the client is ------------------------------------------------------------------ */
+
+struct tls_peer *tls_peer_new(void)
+{
+    struct tls_peer *p = calloc(1, sizeof(*p));
+
+    if (p)
+        atomic_init(&p->references, 1);
+    return p;
+}
+
+void tls_peer_unref(struct tls_peer *p)
+{
+    if (p && atomic_fetch_sub(&p->references, 1) == 1)
+        free(p);
+}
+
+const char *tls_peer_user(const struct tls_peer *p)
+{
+    return p && atomic_load(&p->known) ? p->user : NULL;
+}
+
+const char *const *tls_peer_groups(const struct tls_peer *p)
+{
+    return p->groups;
+}
+
+static bool read_name(gnutls_x509_crt_t c, const char *oid, unsigned index, char out[NAME_SIZE])
+{
+    size_t size = NAME_SIZE;
+
+    return gnutls_x509_crt_get_dn_by_oid(c, oid, index, 0, out, &size) == 0 && *out &&
+           strlen(out) == size;
+}
+
+/* One that is not good is none: the client may still have a token. */
+static void identify(struct link *k)
+{
+    gnutls_typed_vdata_st client = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
+                                    .data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT};
+    struct tls_peer *p = k->peer;
+    unsigned count = 0, status;
+    const gnutls_datum_t *chain = gnutls_certificate_get_peers(k->session, &count);
+    gnutls_x509_crt_t c;
+    size_t n = 0;
+
+    if (!chain || count == 0 ||
+        gnutls_certificate_verify_peers(k->session, &client, 1, &status) < 0 || status != 0 ||
+        gnutls_x509_crt_init(&c) < 0)
+        return;
+    if (gnutls_x509_crt_import(c, &chain[0], GNUTLS_X509_FMT_DER) == 0 &&
+        read_name(c, GNUTLS_OID_X520_COMMON_NAME, 0, p->user)) {
+        while (n < TLS_GROUPS_LIMIT &&
+               read_name(c, GNUTLS_OID_X520_ORGANIZATION_NAME, (unsigned)n, p->names[n])) {
+            p->groups[n] = p->names[n];
+            n++;
+        }
+        atomic_store(&p->known, true);
+    }
+    gnutls_x509_crt_deinit(c);
+}
+
 /* --- one connection --------------------------------------------------------------------- */
 
 static void link_free(struct link *k)
@@ -144,6 +225,7 @@ static void link_free(struct link *k)
         gnutls_deinit(k->session);
     (void)close(k->net);
     (void)close(k->plain);
+    tls_peer_unref(k->peer);
     free(k->rest);
     free(k);
 }
@@ -322,6 +404,8 @@ static bool shake_hands(struct link *k)
 
     if (r == 0)
         k->open = true;
+    if (r == 0 && k->peer)
+        identify(k);
     else if (gnutls_error_is_fatal(r))
         (void)gnutls_alert_send_appropriate(k->session, r);
     return !gnutls_error_is_fatal(r);
@@ -417,6 +501,8 @@ static bool link_start(struct link *k)
         gnutls_priority_set(k->session, t->priorities) < 0 ||
         gnutls_credentials_set(k->session, GNUTLS_CRD_CERTIFICATE, c->gnutls) < 0)
         return false;
+    if (k->peer)
+        gnutls_certificate_server_set_request(k->session, GNUTLS_CERT_REQUEST);
     gnutls_transport_set_ptr2(k->session, k, (gnutls_transport_ptr_t)(intptr_t)k->net);
     gnutls_transport_set_pull_function(k->session, pull);
     (void)setsockopt(k->net, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -489,7 +575,12 @@ static bool start(struct tls *t)
     return true;
 }
 
-void tls_serve(struct tls *t, int connection, int plain)
+bool tls_asks_clients(const struct tls *t)
+{
+    return t->client_ca_pem != NULL;
+}
+
+void tls_serve(struct tls *t, int connection, int plain, struct tls_peer *peer)
 {
     struct link *k = start(t) ? calloc(1, sizeof(*k)) : NULL;
 
@@ -498,7 +589,9 @@ void tls_serve(struct tls *t, int connection, int plain)
         (void)close(plain);
         return;
     }
-    *k = (struct link){.tls = t, .net = connection, .plain = plain};
+    *k = (struct link){.tls = t, .net = connection, .plain = plain, .peer = peer};
+    if (peer)
+        atomic_fetch_add(&peer->references, 1);
     pthread_mutex_lock(&t->lock);
     list_push(&t->arrived, k);
     pthread_mutex_unlock(&t->lock);
@@ -515,9 +608,11 @@ struct tls *tls_new(const struct tls_options *options)
     if (!t)
         return NULL;
     (void)pthread_mutex_init(&t->lock, NULL);
-    arena_init(&t->arena, 4 * CERTIFICATE_PEM_LIMIT_BYTES);
+    arena_init(&t->arena, 8 * CERTIFICATE_PEM_LIMIT_BYTES);
     t->authority.key = arena_strdup(&t->arena, options->authority.key);
     t->authority.certificate = arena_strdup(&t->arena, options->authority.certificate);
+    if (options->client_ca_pem)
+        t->client_ca_pem = arena_strdup(&t->arena, options->client_ca_pem);
     for (const char *const *name = options->names; *name && n < TLS_NAMES_LIMIT; name++)
         t->names[n++] = arena_strdup(&t->arena, *name);
     if (!arena_failed(&t->arena))

@@ -29,6 +29,7 @@ struct usage_sample {
 struct usage_container {
     char name[64]; /* longer names there are not: DNS labels */
     float cpu, memory;
+    double cpu_s; /* used so far */
 };
 
 /* The newest sample and what the containers used then. */

@@ -428,6 +428,7 @@ static void add_up(struct container *c, double seconds, struct usage_target *t)
     c->before_s = c->cpu_s;
     (void)snprintf(out->name, sizeof(out->name), "%s", c->name);
     out->cpu = (float)larger(cpu, 0);
+    out->cpu_s = c->cpu_s;
     if (isnan(cpu))
         out->cpu = NAN;
     out->memory = (float)c->memory;

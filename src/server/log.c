@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/timefmt.h"
 #include "core/job_view.h"
+#include "net/query.h"
 #include "server/internal.h"
 
 static const struct json *container_status(const struct json *pod, const char *container)
@@ -43,30 +43,6 @@ static bool is_between_runs(const struct json *pod, const char *container)
     const struct json *status = container_status(pod, container);
 
     return json_at(status, "state", "waiting") && json_at(status, "lastState", "terminated");
-}
-
-static int read_options(struct server_request *r, struct node_log_options *o, struct err *err)
-{
-    const char *since = query_get(r, "sinceTime");
-    int64_t seconds = -1;
-    int rc = query_int(r, "tailLines", -1, &o->tail_lines, err);
-
-    if (rc == 0)
-        rc = query_int(r, "limitBytes", -1, &o->limit_bytes, err);
-    if (rc == 0)
-        rc = query_int(r, "sinceSeconds", -1, &seconds, err);
-    if (rc < 0)
-        return rc;
-    o->follow = query_is_true(r, "follow");
-    o->timestamps = query_is_true(r, "timestamps");
-    o->previous = query_is_true(r, "previous");
-    if (seconds >= 0)
-        o->since_ms = clock_now_ms(r->server->clock) - min_i64(seconds, INT32_MAX) * 1000;
-    else if (since && *since && time_parse(since, &o->since_ms) < 0)
-        rc = err_set(err, ERR_BAD_REQUEST,
-                     "sinceTime: Invalid value: \"%s\": must be a time like 2026-01-31T15:04:05Z",
-                     since);
-    return rc;
 }
 
 static int64_t attempt_of(const struct json *pod)
@@ -132,7 +108,8 @@ int verb_log(struct server_request *r, struct err *err)
     const struct json *pod;
     const char *key, *uid = query_get(r, "uid");
     int64_t attempt;
-    int rc = read_options(r, &options, err);
+    int rc = query_log_options(r->arena, r->query ? r->query : "", clock_now_ms(r->server->clock),
+                               &options, err);
 
     if (rc == 0)
         rc = query_int(r, "attempt", NODE_ANY_ATTEMPT, &attempt, err);

@@ -1,10 +1,8 @@
 /* query.c - the part after '?': unescaped once, looked up by name. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/percent.h"
+#include "net/query.h"
 #include "server/request.h"
 
 #define PARAMS_LIMIT 1024 /* each word of a command to be run in a pod is one */
@@ -56,30 +54,13 @@ const char *query_get(const struct server_request *r, const char *name)
 
 bool query_is_true(const struct server_request *r, const char *name)
 {
-    const char *value = query_get(r, name);
-
-    /* Python's client writes False */
-    return value && strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0;
+    return query_flag(query_get(r, name));
 }
 
 int query_int(const struct server_request *r, const char *name, int64_t otherwise, int64_t *ret,
               struct err *err)
 {
-    const char *text = query_get(r, name);
-    long long n;
-    char *end;
-
-    if (!text || !*text) {
-        *ret = otherwise;
-        return 0;
-    }
-    errno = 0;
-    n = strtoll(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno)
-        return err_set(err, ERR_BAD_REQUEST,
-                       "%s: Invalid value: \"%s\": must be a whole number, 0 or more", name, text);
-    *ret = n;
-    return 0;
+    return query_count(name, query_get(r, name), otherwise, ret, err);
 }
 
 int query_dry_run(const struct server_request *r, bool *ret, struct err *err)

@@ -122,6 +122,8 @@ class ControlPlane:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="muster-cluster-"))
         self.port = free_port()
         self.processes = []
+        self.server_options = []  # more, of kube-apiserver
+        self.authority = self.folder / "certs/apiserver.crt"  # who vouches for it; it makes one itself
         self.admin = Client(self.port, ADMIN)
 
     # --- life ---
@@ -153,7 +155,7 @@ class ControlPlane:
             "--service-account-signing-key-file=%s" % (folder / "sa.key"), "--authorization-mode=RBAC",
             "--token-auth-file=%s" % (folder / "tokens.csv"), "--disable-admission-plugins=ServiceAccount",
             "--endpoint-reconciler-type=none", "--audit-policy-file=%s" % (folder / "audit.yaml"),
-            "--audit-log-path=%s" % (folder / "audit.log"))
+            "--audit-log-path=%s" % (folder / "audit.log"), *self.server_options)
         self.wait_ready()
         self.config = self.kubeconfig("admin", ADMIN)
         manager = KUBE / "kube-controller-manager"
@@ -188,7 +190,7 @@ class ControlPlane:
     # --- who asks ---
 
     def kubeconfig(self, name, token=None, token_file=None):
-        certificate = (self.folder / "certs/apiserver.crt").read_bytes()
+        certificate = self.authority.read_bytes()
         user = {"token": token} if token else {"tokenFile": str(token_file)}
         config = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
                   "clusters": [{"name": "c", "cluster": {

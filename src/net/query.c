@@ -1,0 +1,98 @@
+/* query.c - see query.h. */
+#include "net/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/percent.h"
+#include "base/timefmt.h"
+
+const char *query_param(struct arena *a, const char *query, const char *name)
+{
+    size_t name_len = strlen(name);
+
+    while (*query) {
+        size_t len = strcspn(query, "&");
+
+        if (len == name_len && strncmp(query, name, name_len) == 0)
+            return "";
+        if (len > name_len && strncmp(query, name, name_len) == 0 && query[name_len] == '=')
+            return percent_decode_query(a, query + name_len + 1, len - name_len - 1);
+        query += len + (query[len] == '&');
+    }
+    return NULL;
+}
+
+int query_number(struct arena *a, const char *query, const char *name, int64_t min, int64_t max,
+                 int64_t otherwise, int64_t *ret, struct err *err)
+{
+    const char *text = query_param(a, query, name);
+    long long value;
+    char *end;
+
+    *ret = otherwise;
+    if (!text || !*text)
+        return 0;
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (*end || errno || value < min || value > max)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "%s: \"%.100s\" is not a whole number from %lld to %lld", name, text,
+                       (long long)min, (long long)max);
+    *ret = value;
+    return 0;
+}
+
+int query_count(const char *name, const char *value, int64_t otherwise, int64_t *ret,
+                struct err *err)
+{
+    long long n;
+    char *end;
+
+    *ret = otherwise;
+    if (!value || !*value)
+        return 0;
+    errno = 0;
+    n = strtoll(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "%s: Invalid value: \"%s\": must be a whole number, 0 or more", name, value);
+    *ret = n;
+    return 0;
+}
+
+bool query_flag(const char *value)
+{
+    /* Python's client writes False */
+    return value && strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0;
+}
+
+int query_log_options(struct arena *a, const char *query, int64_t now_ms,
+                      struct node_log_options *ret, struct err *err)
+{
+    const char *since = query_param(a, query, "sinceTime");
+    int64_t seconds;
+    int rc = query_count("tailLines", query_param(a, query, "tailLines"), -1, &ret->tail_lines,
+                         err);
+
+    if (rc == 0)
+        rc = query_count("limitBytes", query_param(a, query, "limitBytes"), -1, &ret->limit_bytes,
+                         err);
+    if (rc == 0)
+        rc = query_count("sinceSeconds", query_param(a, query, "sinceSeconds"), -1, &seconds, err);
+    if (rc < 0)
+        return rc;
+    ret->follow = query_flag(query_param(a, query, "follow"));
+    ret->timestamps = query_flag(query_param(a, query, "timestamps"));
+    ret->previous = query_flag(query_param(a, query, "previous"));
+    ret->since_ms = 0;
+    if (seconds >= 0)
+        ret->since_ms = now_ms - min_i64(seconds, INT32_MAX) * 1000;
+    else if (since && *since && time_parse(since, &ret->since_ms) < 0)
+        rc = err_set(err, ERR_BAD_REQUEST,
+                     "sinceTime: Invalid value: \"%s\": must be a time like 2026-01-31T15:04:05Z",
+                     since);
+    return rc;
+}

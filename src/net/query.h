@@ -1,0 +1,25 @@
+/* query.h - the part of an address after '?': unescaped on demand, in an arena. */
+#ifndef MUSTER_NET_QUERY_H
+#define MUSTER_NET_QUERY_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "port/node.h"
+
+/* Value of a parameter, "" of one without `=`; NULL when it is absent (or malformed). */
+const char *query_param(struct arena *a, const char *query, const char *name) must_check;
+/* A whole number between min and max; otherwise when it is absent. */
+int query_number(struct arena *a, const char *query, const char *name, int64_t min, int64_t max,
+                 int64_t otherwise, int64_t *ret, struct err *err) must_check;
+/* A value that is a whole number, 0 or more; otherwise when it is NULL or "". */
+int query_count(const char *name, const char *value, int64_t otherwise, int64_t *ret,
+                struct err *err) must_check;
+/* Of a flag: anything but "false" and "0" is one, also "", the name alone. NULL is none. */
+bool query_flag(const char *value);
+
+/* What a query asks of a container's log: follow, timestamps, previous, tailLines, limitBytes,
+ * sinceSeconds, sinceTime. */
+int query_log_options(struct arena *a, const char *query, int64_t now_ms,
+                      struct node_log_options *ret, struct err *err) must_check;
+
+#endif

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""`muster node` behind a real API server: logs, exec, attach and port-forward with stock kubectl, old and current."""
+import os
+import subprocess
+import threading
+import unittest
+import urllib.request
+
+from control_plane import KUBECTLS, MUSTER, PATIENCE_S, ControlPlane
+
+PODS = "/api/v1/namespaces/default/pods"
+PORT = "38471"
+SCRIPT = "echo one; echo two; exec python3 -u -m http.server --bind 127.0.0.1 " + PORT
+
+
+class Node(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        plane = cls.plane = ControlPlane()
+        cls.addClassCleanup(plane.stop)
+        cls.make_certificates()
+        plane.start()
+        folder = plane.folder / "node"
+        folder.mkdir(0o700)
+        plane.spawn("node", MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(folder), "--node-name", "box")
+        plane.admin.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints", {}).get(
+            "kubeletEndpoint", {}).get("Port"), "the node's endpoint")
+        plane.admin.create(PODS, {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talk"},
+            "spec": {"nodeName": "box", "automountServiceAccountToken": False, "tolerations": [{"operator": "Exists"}],
+                     "containers": [{"name": "main", "image": "none", "command": ["/bin/sh", "-c", SCRIPT]}]}})
+        plane.admin.wait(PODS, lambda pods: pods["talk"].get("status", {}).get("phase") == "Running", "the pod to run")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.plane.admin.delete(PODS + "/talk")
+        cls.plane.admin.wait(PODS, lambda pods: "talk" not in pods, "the pod to be gone")
+
+    @classmethod
+    def make_certificates(cls):
+        """One authority, as clusters have it: for the server, and for the server as a client of kubelets."""
+        plane, folder = cls.plane, cls.plane.folder
+        plane.authority = folder / "ca.crt"
+
+        def openssl(*arguments):
+            subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
+
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=cluster")
+        for name, subject, extensions in (
+                ("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n"),
+                ("client", "/CN=kube-apiserver-kubelet-client", "extendedKeyUsage=clientAuth\n")):
+            (folder / "extensions").write_text(extensions)
+            openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out", "request",
+                    "-subj", subject)
+            openssl("x509", "-req", "-in", "request", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
+                    "-extfile", "extensions", "-out", name + ".crt")
+        plane.server_options = [
+            "--tls-cert-file=%s" % (folder / "server.crt"), "--tls-private-key-file=%s" % (folder / "server.key"),
+            "--client-ca-file=%s" % (folder / "ca.crt"), "--kubelet-client-certificate=%s" % (folder / "client.crt"),
+            "--kubelet-client-key=%s" % (folder / "client.key"), "--kubelet-preferred-address-types=InternalIP"]
+
+    def test_1_the_server_needs_the_right(self):
+        refused = self.plane.kubectl("logs", "talk", check=False)
+        self.assertIn("Forbidden (user=kube-apiserver-kubelet-client, verb=get, resource=nodes, subresource=proxy)",
+                      refused.stderr)
+        self.plane.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
+                           "--user=kube-apiserver-kubelet-client")
+        self.plane.admin.wait("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                              lambda found: "kubelet-client" in found, "the binding")
+        while self.plane.kubectl("logs", "talk", check=False).returncode:
+            pass  # the server's own authoriser reads the binding when it comes to it
+
+    def test_2_logs(self):
+        for program in KUBECTLS:
+            self.assertIn("one\ntwo\n", self.plane.kubectl("logs", "talk", program=program).stdout)
+        self.assertEqual(self.plane.kubectl("logs", "talk", "--limit-bytes=4").stdout, "one\n")
+
+    def test_2_exec(self):
+        for program in KUBECTLS:
+            done = self.plane.kubectl("exec", "-i", "talk", "--", "sh", "-c", "cat; echo no >&2; exit 3", program=program,
+                                      text="typed", check=False)
+            self.assertEqual((done.returncode, done.stdout), (3, "typed"))
+            self.assertIn("no\n", done.stderr)
+
+    def popen(self, *arguments):
+        environment = dict(os.environ, HOME=str(self.plane.folder), KUBECONFIG=str(self.plane.config))
+        process = subprocess.Popen([str(KUBECTLS[-1]), *arguments], env=environment, text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+        return process
+
+    def test_2_port_forward(self):
+        line = self.popen("port-forward", "talk", ":" + PORT).stdout.readline()
+        port = int(line.split(":")[1].split()[0])
+        with urllib.request.urlopen("http://127.0.0.1:%d/?mark" % port, timeout=PATIENCE_S) as answer:
+            self.assertEqual(answer.status, 200)
+
+    def test_2_attach(self):
+        """Requests are made until one is seen: nobody tells when the client is attached."""
+        seen = threading.Event()
+
+        def knock():
+            while not seen.is_set():
+                self.plane.kubectl("exec", "talk", "--", "python3", "-c",
+                                   "import urllib.request; urllib.request.urlopen('http://127.0.0.1:%s/')" % PORT)
+        attached = self.popen("attach", "talk")
+        thread = threading.Thread(target=knock)
+        thread.start()
+        try:
+            self.assertTrue(any("GET / " in line for line in attached.stdout))
+        finally:
+            seen.set()
+            thread.join()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
