@@ -168,10 +168,10 @@ static int take_lock(int fd)
 static int write_lock(int fd, const char *text)
 {
     char whole[LOCK_TEXT_SIZE];
-    size_t len = min_size(strlen(text), sizeof(whole));
+    size_t len = strlen(text);
 
-    memset(whole, '\n', sizeof(whole));
-    memcpy(whole, text, len);
+    for (size_t i = 0; i < sizeof(whole); i++)
+        whole[i] = i < len ? text[i] : '\n';
     return pwrite(fd, whole, sizeof(whole), 0) == sizeof(whole) ? 0 : -errno;
 }
 
@@ -368,10 +368,10 @@ static struct key_pair pair_in(const char *text)
 }
 
 /* The text up to the certificate is the key, which a new certificate keeps. */
-static int renew_authority(const struct home *h, struct buf *text, int64_t now_s, struct err *err)
+static int renew_authority(const struct home *h, struct buf *text, const struct key_pair *old,
+                           int64_t now_s, struct err *err)
 {
-    struct key_pair old = pair_in(text->data);
-    size_t key_len = *old.certificate ? (size_t)(old.certificate - old.key) : text->len;
+    size_t key_len = *old->certificate ? (size_t)(old->certificate - old->key) : text->len;
     int r;
 
     text->data[key_len] = '\0';
@@ -396,19 +396,20 @@ int home_authority(struct arena *a, const struct home *h, int64_t now_s, struct 
     found = pair_in(text.data ? text.data : "");
     if (r && r != -ENOENT)
         r = system_error(err, -r, "read", h->authority_path);
-    else if (text.len == 0)
+    else if (!text.data || text.len == 0)
         r = make_authority(h, NULL, now_s, &text, err);
     else if (!authority_is_good(&found, now_s))
-        r = renew_authority(h, &text, now_s, err);
+        r = renew_authority(h, &text, &found, now_s, err);
     kept = r ? NULL : arena_strndup(a, text.data, text.len);
     if (text.data)
         explicit_bzero(text.data, text.len);
     buf_release(&text);
-    if (r == 0 && !kept)
-        r = err_set(err, ERR_INTERNAL, "out of memory");
-    if (r == 0)
-        *ret = pair_in(kept);
-    return r;
+    if (r)
+        return r;
+    if (!kept)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    *ret = pair_in(kept);
+    return 0;
 }
 
 /* --- kubeconfig --- */

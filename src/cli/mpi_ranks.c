@@ -82,15 +82,14 @@ static void take_connection(struct mpi_ranks *r, int fd)
         free(l);
         return;
     }
-    if (r->strangers == STRANGERS_LIMIT)
-        drop_oldest_stranger(r);
     l->fd = fd;
     l->next = r->links;
     l->at = &r->links;
     if (l->next)
         l->next->at = &l->next;
     r->links = l;
-    r->strangers++;
+    if (++r->strangers > STRANGERS_LIMIT)
+        drop_oldest_stranger(r);
 }
 
 /* --- what they say --------------------------------------------------------------------- */
@@ -286,8 +285,10 @@ void mpi_ranks_free(struct mpi_ranks *r)
 {
     if (!r)
         return;
-    while (r->links)
-        link_close(r, r->links);
+    for (struct link *l = r->links, *next; l; l = next) {
+        next = l->next;
+        link_close(r, l);
+    }
     map_release(&r->ranks, free);
     if (r->listener >= 0)
         (void)close(r->listener);

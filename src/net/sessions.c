@@ -244,8 +244,7 @@ const struct session_entry *session_begin(struct sessions *s, const char *token,
         return NULL;
     }
     random_bytes(bytes, sizeof(bytes));
-    memcpy(ret_key, SESSION_KEY_PREFIX, strlen(SESSION_KEY_PREFIX));
-    write_hex(bytes, sizeof(bytes), ret_key + strlen(SESSION_KEY_PREFIX));
+    write_hex(bytes, sizeof(bytes), stpcpy(ret_key, SESSION_KEY_PREFIX));
     hash_key(ret_key, e->hash);
     e->id = id_of(e->hash);
     e->began_ms = e->used_ms = clock_now_ms(s->how.clock);

@@ -528,9 +528,10 @@ static void take_arrived(void *arg)
     pthread_mutex_unlock(&t->lock);
     for (; arrived; arrived = next) {
         next = arrived->next;
-        list_push(&t->links, arrived);
-        if (!link_start(arrived))
-            drop(arrived);
+        if (link_start(arrived))
+            list_push(&t->links, arrived);
+        else
+            link_free(arrived);
     }
     if (stopping)
         loop_stop(t->loop);
@@ -636,8 +637,10 @@ void tls_free(struct tls *t)
         return;
     if (t->running)
         stop_thread(t);
-    while (t->links)
-        drop(t->links);
+    for (struct link *k = t->links, *next; k; k = next) {
+        next = k->next;
+        drop(k);
+    }
     for (struct credentials *c = t->credentials, *older; c; c = older) {
         older = c->older;
         credentials_free(c);

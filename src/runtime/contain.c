@@ -393,7 +393,7 @@ static int fill_dev(int from, int to)
         rc = -errno;
         file_close(&fd);
     }
-    while (rc == 0 && (e = readdir(d)) != NULL)
+    while (d && rc == 0 && (e = readdir(d)) != NULL)
         if (is_wanted(e->d_name, &has_devices))
             rc = mount_copy_entry(from, to, e->d_name, has_devices ? MOUNT_ATTR_NODEV : 0);
     if (d)

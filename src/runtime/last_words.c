@@ -173,7 +173,7 @@ static void take_report(struct last_words *w, const char *line)
         f->in_traceback = true;
     } else if (reason && !strstr(line, TORCHRUN_NO_REASON)) {
         copy(f->said, reason + strlen("traceback : "));
-    } else if (f->in_traceback && strncmp(line, "  ", 2) == 0 && line[2] != ' ') {
+    } else if (f->in_traceback && strspn(line, " ") == 2) {
         copy(f->said, line + 2);
     }
 }

@@ -294,14 +294,15 @@ static int dial(int family, unsigned port, int timeout_ms)
     int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), problem = 0, on = 1;
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
     socklen_t len = sizeof(problem);
+    bool begun;
 
     if (fd < 0)
         return -errno;
-    if (connect(fd, to, family == AF_INET ? sizeof(v4) : sizeof(v6)) != 0 && errno != EINPROGRESS)
-        problem = errno;
-    else if (poll(&ready, 1, timeout_ms) != 1)
+    begun = connect(fd, to, family == AF_INET ? sizeof(v4) : sizeof(v6)) == 0 ||
+            errno == EINPROGRESS;
+    if (begun && poll(&ready, 1, timeout_ms) != 1)
         problem = ETIMEDOUT;
-    else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &len) != 0)
+    else if (!begun || getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &len) != 0)
         problem = errno;
     if (problem == 0) {
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));

@@ -58,7 +58,7 @@ static struct json *read_config(struct server_request *r, enum field_validation 
 static int apply_new(struct server_request *r, const struct apply *apply, const struct json *config,
                      struct err *err)
 {
-    struct json *next, *managed;
+    struct json *next = NULL, *managed = NULL;
     int rc;
 
     if (*r->route.subresource)

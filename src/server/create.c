@@ -123,7 +123,7 @@ static int check_owner(struct server_request *r, const struct json *pod, struct 
     const char *name = json_get_string(owner, "name", ""), *key;
     const struct store_item *item;
 
-    if (!job_is_kind(k))
+    if (!k || !job_is_kind(k))
         return 0;
     key = object_key(r->arena, k, r->route.ns, name);
     item = key ? store_head(server_collection(r->server, k), key) : NULL;
