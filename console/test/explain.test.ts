@@ -88,6 +88,7 @@ test("what it waits for, in Chinese", () => {
   assert.equal(waitingText('waiting for its PodGroup: there is none named "g" in namespace default', "zh"), "等待 PodGroup：项目 default 中没有名为“g”的 PodGroup");
   assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU are in use', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4");
   assert.match(waitingText("waiting for other pods: where there is room its affinity, their anti-affinity or its topologySpreadConstraints forbid it to run; number 2 in line", "zh"), /^等待其它 Pod：.*排第 2 位$/);
+  assert.equal(waitingText('waiting for 2 pods of job "a" and 1 of others to stop; number 3 in line', "zh"), "等待“a”的 2 个 Pod、另外 1 个 Pod 停止；排第 3 位");
   assert.equal(waitingText("something new", "zh"), "something new");
   assert.equal(waitingText("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");
   const job: Job = { metadata: meta("j", ""), status: { message: 'waiting for its turn: number 3 in line behind job "a"' } };

@@ -10,6 +10,8 @@ const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
   [/^can never fit: (.+?)(?: \(what helps: (.+)\))?$/, ([, short, helps]) => `永远放不下：${(short ?? "").split("; ").map(shortage).join("；")}${helps ? `（${remedy(helps)}）` : ""}`],
   [/^waiting for resources: needs (.+), (.+) of (.+) is free(.*)$/, ([, needs, free, all, rest]) => `等待资源：需要 ${needs}，共 ${all}，空闲 ${free}${holders(rest ?? "")}`],
   [/^waiting for resources: no node has room for a pod of (.+) at the moment(?:; number (\d+) in line)?.*$/, ([, pod, n]) => `等待资源：目前没有节点能容纳 ${pod} 的 Pod${n ? `；排第 ${n} 位` : ""}`],
+  [/^waiting for (\d+) of its own pods to stop$/, ([, n]) => `等待自己的 ${n} 个 Pod 停止`],
+  [/^waiting for (\d+) pod\w* of \S+ "(.+?)"(?: and (\d+) of others)?.* to stop(?:; number (\d+) in line)?.*$/, ([, n, name, others, place]) => `等待“${name}”的 ${n} 个 Pod${others ? `、另外 ${others} 个 Pod ` : " "}停止${place ? `；排第 ${place} 位` : ""}`],
   [/^waiting for other pods: where there is room .* forbid it to run(?:; number (\d+) in line)?.*$/, ([, n]) => `等待其它 Pod：在有空闲资源的节点上，Pod 亲和性、反亲和性或 topologySpreadConstraints 不允许它运行${n ? `；排第 ${n} 位` : ""}`],
   [/^waiting for its turn: more than (\d+) are in line before it$/, ([, n]) => `排队等待：前面超过 ${n} 个`],
   [/^waiting for its turn: number (\d+) in line of queue "(.+)"$/, ([, n, queue]) => `排队等待：队列“${queue}”中第 ${n} 位`],
