@@ -230,7 +230,8 @@ static enum exit_code follow_jobs(struct run *r, struct err *err)
     const struct follow_options how = {.prefix = true,
                                        .raw = r->options->raw,
                                        .tail_lines = -1,
-                                       .leave_hopeless = !r->options->wait};
+                                       .leave_hopeless = !r->options->wait,
+                                       .every_attempt = true};
 
     switch (follow(r->cli, &r->session, r->jobs, r->jobs_len, &how, err)) {
     case FOLLOW_SUCCEEDED:

@@ -13,11 +13,13 @@
 #include "client/cache.h"
 #include "client/client.h"
 #include "core/job.h"
+#include "core/job_view.h"
 
 /* After a job's end its last replicas may still be stopping, or even starting; their last words are
  * waited for this long, counted from the last time that one of them began or ended. */
 #define LAST_WORDS_MS 5000
 #define NEWS_LIMIT_BYTES (64u * 1024u)
+#define UNSEEN_LIMIT 100 /* attempts before one that is seen */
 
 struct target {
     struct follow *f;
@@ -124,6 +126,9 @@ static void reader_done(void *arg, struct logreader *r, const struct err *err)
 
     if (err && err->reason != ERR_NOT_FOUND)
         talk_warn(&t->f->cli->talk, "log of %s: %s", r->options.pod, err->text);
+    for (struct logreader *other = t->f->readers; other; other = other->next)
+        if (other->options.after == r)
+            logreader_begin(other);
     look_soon(t->f);
 }
 
@@ -154,18 +159,32 @@ static bool is_read(const struct follow *f, const char *uid, const char *contain
     return false;
 }
 
-static void read_container(struct target *t, const struct json *pod, const char *container)
+static int64_t attempt_of(const struct json *pod)
+{
+    const char *text = object_annotation(pod, ANNOTATION_ATTEMPT);
+
+    return text ? strtoll(text, NULL, 10) : 0;
+}
+
+/* Of this pod, or of one before it of the same name. */
+static struct logreader *read_attempt(struct target *t, const struct json *pod,
+                                      const char *container, int64_t attempt,
+                                      const struct logreader *after)
 {
     struct follow *f = t->f;
     struct arena *a = &f->cli->arena;
+    bool earlier = attempt != attempt_of(pod);
     struct logreader_options options = {
         .session = f->session,
         .ns = t->what.ns,
         .pod = arena_strdup(a, object_name(pod)),
-        .uid = arena_strdup(a, object_uid(pod)),
+        .uid = arena_strdup(a, earlier ? "" : object_uid(pod)),
+        .by_attempt = earlier,
+        .attempt = attempt,
+        .after = after,
         .container = arena_strdup(a, container),
         .prefix = make_prefix(f, t, pod, container),
-        .follow = true,
+        .follow = !earlier,
         .timestamps = f->options->timestamps,
         .raw = f->options->raw,
         .tail_lines = f->options->tail_lines,
@@ -176,13 +195,43 @@ static void read_container(struct target *t, const struct json *pod, const char 
     struct logreader *r;
 
     if (arena_failed(a) || !options.prefix)
-        return;
+        return NULL;
     r = logreader_new(&options);
     if (!r)
-        return;
+        return NULL;
     r->next = f->readers;
     f->readers = r;
     f->replicas_seen++;
+    return r;
+}
+
+static bool is_attempt_read(const struct target *t, const struct json *pod, const char *container,
+                            int64_t attempt)
+{
+    for (const struct logreader *r = t->f->readers; r; r = r->next)
+        if (r->options.arg == t && r->options.attempt == attempt &&
+            strcmp(r->options.pod, object_name(pod)) == 0 &&
+            strcmp(r->options.container, container) == 0)
+            return true;
+    return false;
+}
+
+/* A short attempt may have come and gone between two looks: its log is there all the same, and its
+ * lines come before those of the next. */
+static void read_container(struct target *t, const struct json *pod, const char *container)
+{
+    int64_t last = attempt_of(pod);
+    const struct logreader *before = NULL;
+    bool wanted = t->f->options->every_attempt;
+
+    for (int64_t n = max_i64(0, last - UNSEEN_LIMIT); n < last; n++) {
+        bool read = is_attempt_read(t, pod, container, n);
+
+        wanted = wanted || read;
+        if (wanted && !read)
+            before = read_attempt(t, pod, container, n, before);
+    }
+    (void)read_attempt(t, pod, container, last, before);
 }
 
 /* What has not begun has no log to read yet. After the job's end, which is its master's, it is

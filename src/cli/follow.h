@@ -16,6 +16,7 @@ struct follow_options {
     int64_t tail_lines;  /* of each log to begin with; -1: all */
     bool quiet;          /* no lines about the job's phase */
     bool leave_hopeless; /* a job that can never fit is not waited for */
+    bool every_attempt;  /* from the first on; else from the one that is there to begin with */
 };
 
 struct follow_target {

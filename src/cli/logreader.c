@@ -143,8 +143,14 @@ struct logreader *logreader_new(const struct logreader_options *options)
     r->delay_ms = RETRY_FIRST_MS;
     buf_init(&r->out, OUT_LIMIT_BYTES);
     logcursor_init(&r->cursor);
-    connect_now(r);
+    if (!options->after || options->after->done)
+        connect_now(r);
     return r;
+}
+
+void logreader_begin(struct logreader *r)
+{
+    connect_now(r);
 }
 
 void logreader_free(struct logreader *r)

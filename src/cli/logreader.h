@@ -19,7 +19,8 @@ struct logreader_options {
     bool previous;   /* the run, or the pod of that name, before this one */
     bool by_attempt; /* in place of uid: that of the replica's attempts */
     int64_t attempt;
-    int64_t tail_lines; /* -1: all */
+    int64_t tail_lines;            /* -1: all */
+    const struct logreader *after; /* not begun before this one is done; NULL: at once */
     /* Whether the container is known to have ended: only then is an ended stream the end of the
      * log. */
     bool (*is_over)(void *arg, const struct logreader *r);
@@ -40,8 +41,10 @@ struct logreader {
     bool tamed, done;
 };
 
-/* Starts at once. NULL: out of memory. */
+/* NULL: out of memory. */
 struct logreader *logreader_new(const struct logreader_options *options) must_check;
+/* When the one it comes after is done. */
+void logreader_begin(struct logreader *r);
 void logreader_free(struct logreader *r);
 
 #endif

@@ -262,6 +262,27 @@ class Commands(DaemonTest):
         self.assertIn("again: restart 1 of 3", done.stderr)
         self.remove("again")
 
+    def test_run_shows_attempts_it_did_not_see(self):
+        """While it is held up, one attempt comes and goes and another begins."""
+        count, begin, end = (os.path.join(self.daemon.folder, f"unseen-{what}") for what in ("count", "begin", "end"))
+        script = (f"echo x >> {count}; n=$(wc -l < {count}); echo attempt $n; "
+                  f"case $n in 1) until [ -e {begin} ]; do sleep 0.02; done; exit 1 ;; 2) exit 1 ;; esac; "
+                  f"until [ -e {end} ]; do sleep 0.02; done")
+        path = self.write("unseen.json", job("unseen", ["sh", "-c", script], replicas=1, restart="OnFailure"))
+        runner = subprocess.Popen([harness.BIN, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env=self.daemon.environment)
+        self.assertEqual(runner.stdout.readline(), "worker-0 | attempt 1\n")
+        runner.send_signal(signal.SIGSTOP)
+        pathlib.Path(begin).touch()
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: any(
+            pod["metadata"]["annotations"]["batch.tensorstack.dev/attempt"] == "2" and pod["status"].get("phase") == "Running"
+            for pod in pods.values()), "the third attempt")
+        runner.send_signal(signal.SIGCONT)
+        pathlib.Path(end).touch()
+        stdout, stderr = runner.communicate(timeout=harness.PATIENCE)
+        self.assertEqual((runner.returncode, stdout), (0, "worker-0 | attempt 2\nworker-0 | attempt 3\n"), stderr)
+        self.remove("unseen")
+
     def test_interrupt_detaches(self):
         path = self.write("long.json", job("long", ["sh", "-c", "echo started; exec sleep 1000"], replicas=1))
         output = open(os.path.join(self.daemon.folder, "long.txt"), "w+b")
