@@ -210,7 +210,7 @@ static void *start_as_supervisors_do(void *arg)
 /* Whoever follows from before the start must not see the lock of before and the mark of after. */
 static void following_does_not_end_with_the_start(void **state)
 {
-    enum { STARTS = 1000 };
+    enum { STARTS = 200 };
     struct fixture *f = *state;
 
     for (int i = 0; i < STARTS; i++) {
