@@ -1,6 +1,7 @@
 /* admit.c - see admit.h. What somebody holds already is not asked about again. */
 #include "core/admit.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/object.h"
@@ -111,6 +112,20 @@ static const char *place_all(struct asking *k, const struct group *g, const stru
     return NULL;
 }
 
+/* Of a group of which nothing runs; who writes that takes for running what has ended. */
+static const char *by_half(const struct asking *k, const struct group *g, const struct json *list)
+{
+    int64_t places = 0;
+
+    json_each (placement, list)
+        places += (int64_t)json_len(json_get(placement, "members"));
+    if (g->bound > 0 || places == 0 || places >= group_whole(g))
+        return NULL;
+    return arena_printf(k->arena,
+                        "group \"%s\" needs %" PRId64 " members and would have places for %" PRId64,
+                        g->name, group_whole(g), places);
+}
+
 static void forget_claims(struct ledger *l, const struct json *list)
 {
     json_each (placement, list) {
@@ -133,7 +148,9 @@ const char *admit_group(struct ledger *l, struct arena *a, const struct json *gr
     g = ledger_find_group(l, object_namespace(group), object_name(group), false);
     if (!g)
         return NULL;
-    why = place_all(&k, g, list, &sum);
+    why = by_half(&k, g, list);
+    if (!why)
+        why = place_all(&k, g, list, &sum);
     forget_claims(l, list);
     return why ? why : in_queue(&k, g->queue, &sum);
 }

@@ -834,8 +834,7 @@ static int keeping_rank(const struct member *m)
     return m->phase == POD_FAILED ? 2 : 3;
 }
 
-/* With fewer it cannot run. */
-static int64_t whole(const struct group *g)
+int64_t group_whole(const struct group *g)
 {
     return g->wanted >= 0 ? min_i64(g->min_member, g->wanted) : g->min_member;
 }
@@ -853,7 +852,7 @@ static void keep_recorded(struct ledger *l, struct group *g)
                 ledger_hold(l, m, m->recorded, m->recorded_gpus);
                 left--;
             }
-    if (g->bound == 0 && g->holding < whole(g))
+    if (g->bound == 0 && g->holding < group_whole(g))
         release_all(l, g);
 }
 

@@ -230,6 +230,8 @@ bool queue_lacks(const struct queue_entry *q, const struct resources *asks,
 struct resources placement_requests(const struct json *placement); /* of each of its members */
 /* Free indexes, close to each other; 0 when there are not enough, or none is asked for. */
 uint64_t node_free_gpus(const struct node_room *n, int64_t count);
+/* How many members it cannot run without. */
+int64_t group_whole(const struct group *g);
 /* Part of it runs and, without what is missing, for nothing. */
 bool group_is_broken(const struct group *g);
 /* It has a pod that waits and has no place. */

@@ -406,8 +406,10 @@ static void fail_some_pod(struct queues *q)
     struct task *t = &q->tasks[rand_below((int64_t)q->tasks_len)];
     const struct json *pod = task_pod(q, t, (int)rand_below(t->members));
 
-    if (pod_holds(pod))
-        set_phase(q, pod, "Failed");
+    if (!pod_holds(pod))
+        return;
+    t->lost_some = true;
+    set_phase(q, pod, "Failed");
 }
 
 static void add_queue(struct queues *q, size_t i)
@@ -725,8 +727,11 @@ static void make_peace(struct queues *q)
         next = map_after(&q->items[SET_NODES], n->key, n->key_len);
         set_ready(q, n->value, true);
     }
-    for (size_t i = 1; i < ELEMS(queue_table); i++)
+    for (size_t i = 1; i < ELEMS(queue_table); i++) { /* with quota for every job */
         add_queue(q, i);
+        set_spec(q, SET_QUEUES, arena_printf(&q->arena, "t9k-system/%s", queue_table[i].name),
+                 "quota", parse(q, "{'requests':{'cpu':'16'}}"));
+    }
 }
 
 static bool all_over(const struct queues *q)

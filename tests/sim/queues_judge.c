@@ -89,12 +89,15 @@ static int64_t given_by(struct queues *q, const char *queue)
         for (int k = 0; k < t->members; k++)
             if (pod_holds(task_pod(q, t, k)))
                 sum += t->cpus;
+        if (t->paused) /* its record is void */
+            continue;
         json_each (p, json_at(g, "status", "placements"))
             json_each (name, json_get(p, "members")) {
                 const struct json *pod = queues_get(
                     q, SET_PODS, arena_printf(&q->arena, "ns/%s", json_string(name, "")));
 
-                if (pod && !pod_holds(pod) && !pod_is_finished(pod))
+                if (pod && !pod_holds(pod) && !pod_is_finished(pod) &&
+                    is_ready(queues_get(q, SET_NODES, json_get_string(p, "node", ""))))
                     sum += t->cpus;
             }
     }
@@ -205,6 +208,8 @@ static bool comes_behind(const struct group *g, const struct group *head)
 static void the_first_is_not_delayed(struct queues *q, const struct group *head,
                                      const struct group *g)
 {
+    if (g->started && g->bound > 0 && !g->queue->preemptible)
+        return; /* it lacks a part, and goes before all */
     if (!comes_behind(g, head) || g->deadline_ms || g->queue->max_duration_ms ||
         g->queue->priority == head->queue->priority)
         return; /* queues of equal priority: by share, which changes as we look */
@@ -269,30 +274,8 @@ static struct resources free_in_all(struct queues *q)
     return sum;
 }
 
-/* How many more pods like its own the nodes can take; empty: if nothing were there. */
-static int64_t takes_of(struct queues *q, const struct task *t, bool empty)
-{
-    struct resources asks = {.cpu_milli = t->cpus * 1000, .gpus = t->gpus, .pods = 1};
-    int64_t sum = 0;
-
-    map_for_each (n, &q->items[SET_NODES]) {
-        struct resources left = total_of(n->value), used = used_on(q, n->key);
-        int64_t here = INT64_MAX;
-
-        if (!is_ready(n->value))
-            continue;
-        if (!empty)
-            resources_subtract(&left, &used);
-        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-            if (asks.amount[i] > 0)
-                here = min_i64(here, max_i64(left.amount[i], 0) / asks.amount[i]);
-        sum += here;
-    }
-    return sum;
-}
-
-/* Places that are kept for pods which are not there; queue NULL: of all. */
-static struct resources kept_for_later(struct queues *q, const char *queue)
+/* Places that are kept for pods which are not there; of a queue, on a node, or NULL: of all. */
+static struct resources kept_for_later(struct queues *q, const char *queue, const char *node)
 {
     struct resources sum = {0};
 
@@ -304,9 +287,34 @@ static struct resources kept_for_later(struct queues *q, const char *queue)
             continue;
         json_each (p, json_at(task_group(q, t), "status", "placements"))
             json_each (name, json_get(p, "members"))
-                if (!pod_holds(queues_get(q, SET_PODS,
+                if ((!node || json_string_is(json_get(p, "node"), node)) &&
+                    !pod_holds(queues_get(q, SET_PODS,
                                           arena_printf(&q->arena, "ns/%s", json_string(name, "")))))
                     resources_add(&sum, &asks);
+    }
+    return sum;
+}
+
+/* How many more pods like its own the nodes can take; empty: if nothing were there. */
+static int64_t takes_of(struct queues *q, const struct task *t, bool empty)
+{
+    struct resources asks = {.cpu_milli = t->cpus * 1000, .gpus = t->gpus, .pods = 1};
+    int64_t sum = 0;
+
+    map_for_each (n, &q->items[SET_NODES]) {
+        struct resources left = total_of(n->value), used = used_on(q, n->key);
+        struct resources kept = kept_for_later(q, NULL, n->key);
+        int64_t here = INT64_MAX;
+
+        if (!is_ready(n->value))
+            continue;
+        resources_add(&used, &kept);
+        if (!empty)
+            resources_subtract(&left, &used);
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            if (asks.amount[i] > 0)
+                here = min_i64(here, max_i64(left.amount[i], 0) / asks.amount[i]);
+        sum += here;
     }
     return sum;
 }
@@ -321,7 +329,7 @@ static int64_t number_after(const char *text, const char *word)
 /* "waiting for resources: needs 3 CPU, 2 of 8 CPU is free" */
 static void check_missing(struct queues *q, const struct task *t, const char *message)
 {
-    struct resources left = free_in_all(q), kept = kept_for_later(q, NULL);
+    struct resources left = free_in_all(q), kept = kept_for_later(q, NULL, NULL);
     int64_t needs = number_after(message, "needs "), free = number_after(message, ", ");
     enum resource which = strstr(message, " GPU, ")   ? RESOURCE_GPU
                           : strstr(message, " CPU, ") ? RESOURCE_CPU
@@ -360,7 +368,8 @@ static void check_reason(struct queues *q, const struct task *t)
              takes_of(q, t, false) >= lacks(q, t) && !strstr(message, "number "))
         wrong(q, "%s fits and is told: %s", t->name, message);
     else if (strcmp(reason, "QuotaExceeded") == 0 &&
-             given_by(q, t->queue) + kept_for_later(q, t->queue).cpu_milli / 1000 + needs <= quota)
+             given_by(q, t->queue) + kept_for_later(q, t->queue, NULL).cpu_milli / 1000 + needs <=
+                 quota)
         wrong(q, "%s is told: %s; %" PRId64 " of %" PRId64 " are given", t->name, message,
               given_by(q, t->queue), quota);
     else if (strcmp(reason, "QuotaForbids") == 0 && needs <= quota)
@@ -413,6 +422,13 @@ static void check_line(struct queues *q)
         wrong(q, "the numbers in line are not 1 to %zu", most);
 }
 
+/* It is as old, and its pods may not be there yet. */
+static bool may_go_before(struct queues *q, const struct task *other, const struct task *t)
+{
+    return other != t && other->made && !other->over && other->comes_ms < t->comes_ms + 5000 &&
+           task_bound(q, other) == 0 && places_in(task_group(q, other)) == 0;
+}
+
 /* Nothing goes wrong and it is known how long all run: who is first in line starts when the last of
  * those that run now has ended, at the latest. */
 static void check_promise(struct queues *q, struct task *t)
@@ -427,11 +443,18 @@ static void check_promise(struct queues *q, struct task *t)
         t->promised_ms = 0;
         return;
     }
-    if (t->promised_ms || strcmp(reason, "InsufficientResources") != 0 ||
-        strstr(message, "number "))
+    if (strcmp(reason, "InsufficientResources") != 0 || strstr(message, "number ")) {
+        t->promised_ms = 0; /* one that is older has got its pods together */
+        return;
+    }
+    if (t->promised_ms)
         return;
     for (size_t i = 0; i < q->tasks_len; i++)
-        if (!q->tasks[i].over && task_bound(q, &q->tasks[i]) > 0)
+        if (may_go_before(q, &q->tasks[i], t))
+            return;
+    for (size_t i = 0; i < q->tasks_len; i++)
+        if (!q->tasks[i].over &&
+            (task_bound(q, &q->tasks[i]) > 0 || places_in(task_group(q, &q->tasks[i])) > 0))
             last = max_i64(last, q->now_ms + q->tasks[i].work_ms - q->tasks[i].done_ms);
     t->promised_ms = last;
 }

@@ -177,6 +177,8 @@ static void a_gang_has_room_at_once_or_not_at_all(void **state)
     make_gang(f, "a", "default", 2);
     make_gang(f, "b", "default", 2);
     make_pod(f, "alone", "", "{'cpu':'2'}");
+    assert_says(record(f, "a", "n", 1, 409), "Conflict",
+                "group \"a\" needs 2 members and would have places for 1");
     record(f, "a", "n", 2, 200);
     assert_says(record(f, "b", "n", 2, 409), "Conflict",
                 "podgroups.scheduler.tensorstack.dev/status \"b\": node \"n\" has no room for pod "
