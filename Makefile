@@ -209,14 +209,15 @@ lint:
 
 bench:
 	@tools/setup.sh bench
-	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/queue_cost $(B)/bench/watch_load $(B)/bench/board_files $(B)/bench/board_read
+	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/queue_cost $(B)/bench/queue_load $(B)/bench/watch_load $(B)/bench/board_files $(B)/bench/board_read
 	@bench/bench.py --binary $(B)/muster $(BENCH)
 	@$(B)/bench/cost
 	@$(B)/bench/queue_cost
+	@bench/queue_bench.py --binary $(B)/muster $(QUEUE_BENCH)
 	@bench/mpi_start.py --binary $(B)/muster
 	@bench/board_bench.py --build $(B)
 
-$(B)/bench/watch_load: bench/watch_load.c
+$(B)/bench/watch_load $(B)/bench/queue_load: $(B)/bench/%: bench/%.c bench/load.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -o $@
 

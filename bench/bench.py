@@ -22,6 +22,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 PEER = {"ready_s": 3.0, "rss_mb": 278, "creates": {1: (397, 13), 100: (1691, 130), 1000: (1318, 2185)}}
 
 
+def process_rss_mb(pid):
+    for line in open(f"/proc/{pid}/status"):
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def process_cpu_s(pid):
+    """User and system time so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Daemon:
     """One `muster up` in its own folder; ready when the constructor returns."""
 
@@ -64,22 +77,17 @@ class Daemon:
     def call(self, connection, method, path, body=None):
         headers = {"Authorization": f"Bearer {self.token}"}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = "application/merge-patch+json" if method == "PATCH" else "application/json"
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         answer = connection.getresponse()
         text = answer.read()
         return answer.status, json.loads(text) if text else None
 
     def rss_mb(self):
-        for line in open(f"/proc/{self.process.pid}/status"):
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) / 1024
-        return 0.0
+        return process_rss_mb(self.process.pid)
 
     def cpu_s(self):
-        """User and system time so far."""
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return process_cpu_s(self.process.pid)
 
     def stop(self):
         self.process.terminate()

@@ -9,33 +9,19 @@
  *   RESULT changes events errors p50_us p99_us max_us (sent to heard) p50_us p99_us (written to
  * heard)
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "load.h"
 
 #define WRITERS 64
 #define CHANGES_LIMIT 1000000u
-#define BUCKETS 4096 /* 32 to each doubling of microseconds */
 #define ROOM (256u * 1024u)
 #define MAPS "/api/v1/namespaces/default/configmaps"
 #define MARK "\"n\":\"" /* before a change's number, in what is sent and in what is heard */
-
-struct histogram {
-    uint64_t count[BUCKETS], all, max_us;
-};
 
 struct peer {
     int fd, number;  /* number: of a writer, or -1 */
@@ -49,92 +35,10 @@ static struct {
     int64_t sent_ns[CHANGES_LIMIT], written_ns[CHANGES_LIMIT];
     struct histogram from_sent, from_written;
     struct peer writers[WRITERS];
-    const char *token;
-    unsigned port, changes, errors;
+    unsigned changes, errors;
     uint64_t events;
     int epoll;
 } b;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void die(const char *what)
-{
-    (void)fprintf(stderr, "watch_load: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-/* --- latencies ------------------------------------------------------------------------- */
-
-static size_t bucket_of(uint64_t us)
-{
-    unsigned high;
-
-    if (us < 32)
-        return (size_t)us;
-    high = 63u - (unsigned)__builtin_clzll(us);
-    return (size_t)((high - 4) * 32 + (us >> (high - 5)) - 32);
-}
-
-static uint64_t value_of(size_t bucket)
-{
-    return bucket < 32 ? bucket : (uint64_t)(32 + bucket % 32) << (bucket / 32 - 1);
-}
-
-static void histogram_add(struct histogram *h, int64_t ns)
-{
-    uint64_t us = ns > 0 ? (uint64_t)ns / 1000 : 0;
-    size_t at = bucket_of(us);
-
-    h->count[at < BUCKETS ? at : BUCKETS - 1]++;
-    h->all++;
-    if (us > h->max_us)
-        h->max_us = us;
-}
-
-static uint64_t histogram_at(const struct histogram *h, double share)
-{
-    uint64_t wanted = (uint64_t)((double)h->all * share), seen = 0;
-
-    for (size_t i = 0; i < BUCKETS; i++) {
-        seen += h->count[i];
-        if (seen > wanted)
-            return value_of(i);
-    }
-    return h->max_us;
-}
-
-/* --- connections ----------------------------------------------------------------------- */
-
-static int open_connection(void)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)b.port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
-
-    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
-        die("cannot connect");
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    return fd;
-}
-
-static void ask(int fd, const char *method, const char *path, const char *type, const char *body)
-{
-    char text[2048];
-    int n = snprintf(text, sizeof(text),
-                     "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
-                     "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                     method, path, b.token, type, strlen(body), body);
-
-    if (write(fd, text, (size_t)n) != n)
-        die("cannot send");
-}
 
 static void join_epoll(struct peer *p)
 {
@@ -288,8 +192,8 @@ int main(int argc, char **argv)
     struct peer *watchers = calloc(count + 1, sizeof(*watchers));
     struct rlimit limit;
 
-    b.token = getenv("TOKEN");
-    if (argc != 5 || !b.token || !watchers) {
+    server.token = getenv("TOKEN");
+    if (argc != 5 || !server.token || !watchers) {
         (void)fprintf(stderr,
                       "usage: TOKEN=... watch_load PORT WATCHERS CHANGES_PER_SECOND SECONDS\n");
         return 2;
@@ -298,7 +202,7 @@ int main(int argc, char **argv)
         limit.rlim_cur = limit.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &limit);
     }
-    b.port = (unsigned)strtoul(argv[1], NULL, 10);
+    server.port = (unsigned)strtoul(argv[1], NULL, 10);
     b.epoll = epoll_create1(EPOLL_CLOEXEC);
     open_writers();
     open_watchers(watchers, count);
