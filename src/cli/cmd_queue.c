@@ -297,7 +297,7 @@ static void print_entries(struct queue_call *c, const struct entries *entries, c
 static int list(struct queue_call *c, const char *name, struct err *err)
 {
     struct json *queues = NULL;
-    struct entries entries;
+    struct entries entries = {0};
     int r = session_list(&c->session, &kind_queue, QUEUE_NAMESPACE, NULL, &queues, err);
 
     (void)name;
@@ -318,7 +318,7 @@ static int list(struct queue_call *c, const char *name, struct err *err)
 static int get(struct queue_call *c, const char *name, struct err *err)
 {
     struct json *queue = NULL, *one = json_new_object(&c->cli->arena), *items;
-    struct entries entries;
+    struct entries entries = {0};
     int r = call_get(c, name, &queue, err);
 
     if (r)
