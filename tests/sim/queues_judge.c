@@ -75,6 +75,15 @@ static void no_gpu_is_given_twice(struct queues *q)
     }
 }
 
+static int64_t places_in(const struct json *group)
+{
+    int64_t count = 0;
+
+    json_each (p, json_at(group, "status", "placements"))
+        count += (int64_t)json_len(json_get(p, "members"));
+    return count;
+}
+
 /* What a queue has given: to pods with nodes, and to pods whose places are recorded. */
 static int64_t given_by(struct queues *q, const char *queue)
 {
@@ -89,8 +98,8 @@ static int64_t given_by(struct queues *q, const char *queue)
         for (int k = 0; k < t->members; k++)
             if (pod_holds(task_pod(q, t, k)))
                 sum += t->cpus;
-        if (t->paused) /* its record is void */
-            continue;
+        if (t->paused || (task_bound(q, t) == 0 && places_in(g) < t->least))
+            continue; /* its record is void */
         json_each (p, json_at(g, "status", "placements"))
             json_each (name, json_get(p, "members")) {
                 const struct json *pod = queues_get(
@@ -111,15 +120,6 @@ static int64_t quota_of(struct queues *q, const char *queue)
     const struct json *quota = json_at(o, "spec", "quota", "requests", "cpu");
 
     return quota ? quantity_json_milli(quota, 0) / 1000 : INT64_MAX;
-}
-
-static int64_t places_in(const struct json *group)
-{
-    int64_t count = 0;
-
-    json_each (p, json_at(group, "status", "placements"))
-        count += (int64_t)json_len(json_get(p, "members"));
-    return count;
 }
 
 /* Whether the last write of a group gave it more places. */
