@@ -19,12 +19,18 @@
 
 struct lane {
     struct queue_entry *queue;
-    struct map_node *path[LINE_DEPTH];
+    struct map_node **path; /* NULL: still at the first of the line */
     int depth;
     struct group *next; /* NULL: the line ends here */
     bool ahead;         /* it is this group alone, which goes before others */
     int priority;
     struct share share;
+};
+
+/* Those whose lines have not ended; a heap, the one that goes first on top. */
+struct lanes {
+    struct lane **heap;
+    size_t len;
 };
 
 static void descend(struct lane *lane, struct map_node *node)
@@ -33,17 +39,27 @@ static void descend(struct lane *lane, struct map_node *node)
         lane->path[lane->depth++] = node;
 }
 
-static void advance(struct lane *lane)
+static struct group *pop(struct lane *lane)
 {
     struct map_node *node;
 
-    if (lane->depth == 0) {
-        lane->next = NULL;
-        return;
-    }
+    if (lane->depth == 0)
+        return NULL;
     node = lane->path[--lane->depth];
-    lane->next = node->value;
     descend(lane, node->right);
+    return node->value;
+}
+
+static void advance(struct decision *d, struct lane *lane)
+{
+    if (!lane->path && !lane->ahead) {
+        lane->path = arena_alloc(d->arena, LINE_DEPTH * sizeof(*lane->path));
+        if (lane->path) {
+            descend(lane, lane->queue->line.root);
+            (void)pop(lane); /* the one it is at */
+        }
+    }
+    lane->next = lane->path ? pop(lane) : NULL;
 }
 
 int share_compare(struct share a, struct share b)
@@ -83,7 +99,9 @@ static bool goes_before(const struct lane *a, const struct lane *b)
     /* queues that are even go on with the group that came first */
     if (a->next->created_ms != b->next->created_ms)
         return a->next->created_ms < b->next->created_ms;
-    return a->next->sequence < b->next->sequence;
+    if (a->next->sequence != b->next->sequence)
+        return a->next->sequence < b->next->sequence;
+    return strcmp(a->queue->name, b->queue->name) < 0;
 }
 
 /* Room that is made for a group is its own, and one of which a part runs gets the rest first. If
@@ -95,52 +113,62 @@ static int priority_ahead(const struct ledger *l, const struct group *g)
     return group_is_broken(g) && stays ? INT_MAX : g->queue->priority;
 }
 
-static struct lane *open_lanes(struct decision *d, size_t *ret_len)
+static void sink(struct lanes *lanes, size_t at)
+{
+    struct lane *lane = lanes->heap[at];
+
+    for (size_t child; (child = 2 * at + 1) < lanes->len; at = child) {
+        if (child + 1 < lanes->len && goes_before(lanes->heap[child + 1], lanes->heap[child]))
+            child++;
+        if (!goes_before(lanes->heap[child], lane))
+            break;
+        lanes->heap[at] = lanes->heap[child];
+    }
+    lanes->heap[at] = lane;
+}
+
+static void open_lanes(struct decision *d, struct lanes *ret)
 {
     struct ledger *l = d->ledger;
-    struct lane *lanes = arena_alloc(d->arena,
-                                     (l->queues.count + l->ahead.count + 1) * sizeof(*lanes));
+    size_t most = l->queues.count + l->ahead.count;
+    struct lane *lane = arena_alloc(d->arena, (most + 1) * sizeof(*lane));
 
-    *ret_len = 0;
-    if (!lanes)
-        return NULL;
+    *ret = (struct lanes){.heap = arena_alloc(d->arena, (most + 1) * sizeof(*ret->heap))};
+    if (!lane || !ret->heap)
+        return;
     map_for_each (node, &l->queues) {
-        struct lane *lane = &lanes[*ret_len];
+        struct queue_entry *q = node->value;
 
-        lane->queue = node->value;
-        lane->priority = lane->queue->priority;
-        lane->queue->reserved = (struct resources){0};
-        if (lane->queue->line.count == 0)
+        q->reserved = (struct resources){0};
+        if (q->line.count == 0)
             continue;
-        lane->share = queue_share(l, lane->queue);
-        descend(lane, lane->queue->line.root);
-        advance(lane);
-        ++*ret_len;
+        *lane = (struct lane){.queue = q,
+                              .next = map_first(&q->line)->value,
+                              .priority = q->priority,
+                              .share = queue_share(l, q)};
+        ret->heap[ret->len++] = lane++;
     }
     map_for_each (node, &l->ahead) {
         struct group *g = node->value;
 
-        lanes[(*ret_len)++] = (struct lane){.queue = g->queue,
-                                            .next = g,
-                                            .ahead = true,
-                                            .priority = priority_ahead(l, g),
-                                            .share = queue_share(l, g->queue)};
+        *lane = (struct lane){.queue = g->queue,
+                              .next = g,
+                              .ahead = true,
+                              .priority = priority_ahead(l, g),
+                              .share = queue_share(l, g->queue)};
+        ret->heap[ret->len++] = lane++;
     }
-    return lanes;
+    for (size_t i = ret->len / 2; i > 0; i--)
+        sink(ret, i - 1);
 }
 
-/* The lane whose group is next; lanes that end are dropped. */
-static struct lane *choose_lane(struct lane *lanes, size_t *len)
+/* The first lane has gone on, or has ended. */
+static void reorder(struct lanes *lanes)
 {
-    struct lane *best = NULL;
-
-    for (size_t i = 0; i < *len; i++) {
-        while (i < *len && !lanes[i].next)
-            lanes[i] = lanes[--*len];
-        if (i < *len && (!best || goes_before(&lanes[i], best)))
-            best = &lanes[i];
-    }
-    return best;
+    if (!lanes->heap[0]->next)
+        lanes->heap[0] = lanes->heap[--lanes->len];
+    if (lanes->len > 0)
+        sink(lanes, 0);
 }
 
 /* --- what needs no look at free room ---------------------------------------------------------- */
@@ -323,19 +351,24 @@ static void note(struct decision *d, struct group *g, enum wait_reason reason)
 
 static void walk(struct decision *d)
 {
-    size_t len, tried = 0;
-    struct lane *lanes = open_lanes(d, &len), *lane;
+    struct lanes lanes;
+    size_t tried = 0;
 
+    open_lanes(d, &lanes);
     d->ledger->walks++;
-    while (tried < DEPTH_LIMIT && (lane = choose_lane(lanes, &len))) {
+    while (tried < DEPTH_LIMIT && lanes.len > 0) {
+        struct lane *lane = lanes.heap[0];
         struct group *g = lane->next;
         enum wait_reason reason;
 
-        advance(lane);
-        if (g->walked == d->ledger->walks)
-            continue; /* it went ahead */
+        advance(d, lane);
+        if (g->walked == d->ledger->walks) { /* it went ahead */
+            reorder(&lanes);
+            continue;
+        }
         reason = try_in_turn(d, g);
         lane->share = queue_share(d->ledger, lane->queue);
+        reorder(&lanes);
         note(d, g, reason);
         tried += is_in_line(reason) && d->heads_len > 0;
     }
