@@ -85,7 +85,7 @@ struct tensorboard_proxy {
 
 static void hang_up(struct exchange *x)
 {
-    if (x->dial)
+    if (x->dial && x->proxy->node)
         x->proxy->node->ops->cancel_dial(x->proxy->node, x->dial);
     x->dial = NULL;
     loop_fd_stop(x->watch);
