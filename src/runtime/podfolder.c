@@ -14,6 +14,7 @@
 #include "runtime/start_json.h"
 
 #define ARGV_LIMIT 65536u
+#define ROOM_FOR_NEXT ".room"
 
 bool pod_name_is_safe(const char *name)
 {
@@ -65,12 +66,18 @@ int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
     return rc;
 }
 
-void pod_file_keep_room(int dir_fd, const char *name)
+static void take_room(int dir_fd, const char *name)
 {
     static const char blank[] = "                                ";
+
+    (void)!write_spare(dir_fd, name, blank, sizeof(blank) - 1, POD_NOT_SYNCED);
+}
+
+void pod_file_keep_room(int dir_fd, const char *name)
+{
     char spare[256];
 
-    (void)!write_spare(dir_fd, spare_name(spare, name), blank, sizeof(blank) - 1, POD_NOT_SYNCED);
+    take_room(dir_fd, spare_name(spare, name));
 }
 
 void pod_file_give_up_room(int dir_fd, const char *name)
@@ -219,6 +226,7 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     struct json *v = json_new_object(&a);
     bool first = faccessat(dir_fd, POD_FILE_STATE, F_OK, 0) != 0;
     struct json *list;
+    char spare[256];
     int rc = -ENOMEM;
 
     json_set_string(&a, v, "namespace", s->run.ns);
@@ -237,10 +245,12 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     if (s->run.notes_len > 0)
         notes_to_json(&a, json_make_array(&a, v, "notes"), &s->run);
     json_write(&text, v);
+    if (first) /* before anybody can read that the pod runs: the disk may be full right then */
+        take_room(dir_fd, ROOM_FOR_NEXT);
     if (!arena_failed(&a) && !text.failed)
         rc = pod_file_write(dir_fd, POD_FILE_STATE, text.data, text.len, durability);
-    if (first && rc == 0)
-        pod_file_keep_room(dir_fd, POD_FILE_STATE);
+    if (first)
+        (void)renameat(dir_fd, ROOM_FOR_NEXT, dir_fd, spare_name(spare, POD_FILE_STATE));
     buf_release(&text);
     arena_release(&a);
     return rc;

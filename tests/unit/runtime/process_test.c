@@ -2,6 +2,8 @@
 #include "pod_fixture.h"
 
 #include <dirent.h>
+#include <stdalign.h>
+#include <sys/inotify.h>
 
 /* A daemon in a process of its own, which starts one pod; says when, and is then killed. */
 static void start_in_killed_daemon(struct fixture *f, const char *uid, const char *script,
@@ -273,6 +275,37 @@ static void leftovers_are_looked_for_by_another_thread(void **state)
     assert_string_equal(find(f, "lost")->containers[0].reason, "SupervisorLost");
 }
 
+/* Nobody who sees the record can fill the disk before there is room for the next one. */
+static void room_for_the_next_record_is_taken_before_the_first_is_seen(void **state)
+{
+    char folder[] = "/tmp/muster-record-XXXXXX";
+    alignas(struct inotify_event) char events[4096];
+    struct pod_record record = {.run = {.ns = "default", .name = "p", .uid = "u"}};
+    int dir_fd, watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    size_t written = 0;
+    ssize_t len, at = 0;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(inotify_add_watch(watch, folder, IN_CLOSE_WRITE | IN_MOVED_TO) >= 0);
+    assert_int_equal(pod_record_write(dir_fd, &record, POD_NOT_SYNCED), 0);
+    len = read(watch, events, sizeof(events));
+    for (const struct inotify_event *e = (const void *)events; at < len;
+         at += (ssize_t)(sizeof(*e) + e->len), e = (const void *)(events + at)) {
+        if (strcmp(e->name, POD_FILE_STATE) == 0)
+            break;
+        written++;
+    }
+    assert_true(at < len);
+    assert_int_equal(written, 2); /* the record, and room for another */
+    assert_int_equal(unlinkat(dir_fd, POD_FILE_STATE, 0), 0);
+    assert_int_equal(unlinkat(dir_fd, "." POD_FILE_STATE ".tmp", 0), 0);
+    assert_int_equal(rmdir(folder), 0);
+    (void)close(dir_fd);
+    (void)close(watch);
+}
+
 static void a_program_that_cannot_supervise_is_told(void **state)
 {
     struct fixture *f = *state;
@@ -316,6 +349,7 @@ int main(int argc, char **argv)
         T(a_pod_stopped_while_it_starts_does_not_run),
         T(a_removed_pod_leaves_its_logs),
         T(leftovers_are_looked_for_by_another_thread),
+        cmocka_unit_test(room_for_the_next_record_is_taken_before_the_first_is_seen),
         T(a_program_that_cannot_supervise_is_told),
         T(a_small_program_that_cannot_run_is_done_without),
     };
