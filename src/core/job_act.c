@@ -119,8 +119,7 @@ static void make_pods(const struct job_view *v, struct plan *plan)
         v->rules->prepare(v, plan);
         plan_next_stage(plan);
     }
-    if (job_makes_pods(v))
-        job_group_make(v, plan);
+    job_group_make(v, plan);
     for (size_t i = first; i < v->len; i++)
         make_pod(v, &v->replicas[i], plan);
     if (first == 0 || v->len == 0 || !master_may_follow(v))

@@ -393,10 +393,13 @@ static const struct kind *owner_kind(const struct group *g)
     return NULL;
 }
 
-/* A job makes what is missing by itself, at once. */
-static bool is_to_tell(const struct group *g)
+/* A job makes what is missing by itself, at once; but what a pod was told of a group that is gone
+ * is true no more. */
+static bool is_to_tell(struct decision *d, const struct group *g, const struct member *m)
 {
-    return g->reason != WAIT_MEMBERS || !owner_kind(g);
+    if (g->reason != WAIT_MEMBERS || !owner_kind(g))
+        return true;
+    return !g->exists && object_condition(pod_of(d, m), "PodScheduled");
 }
 
 static void plan_members(struct decision *d, const struct group *g)
@@ -407,7 +410,7 @@ static void plan_members(struct decision *d, const struct group *g)
         if (pod)
             plan_event(d->plan, &kind_pod, pod, "Normal", "Scheduled",
                        "Successfully assigned %s/%s to %s", g->ns, m->name, m->node->name);
-        else if (member_is_unplaced(m) && is_to_tell(g))
+        else if (member_is_unplaced(m) && is_to_tell(d, g, m))
             plan_message(d, m, g->words);
     }
 }

@@ -1472,6 +1472,7 @@ static void an_old_cache_does_not_undo_what_is_recorded(void **state)
     world_settle(&w);
     at[WORLD_JOBS] = w.past_len[WORLD_JOBS] - 1;
     at[WORLD_SERVICES] = w.past_len[WORLD_SERVICES] - 1;
+    at[WORLD_GROUPS] = w.past_len[WORLD_GROUPS] - 1;
     at[WORLD_LEASES] = w.past_len[WORLD_LEASES] - 1;
     world_snapshot(&w, at, &s);
     plan_init(&plan, &w.arena);
@@ -1660,6 +1661,27 @@ static void a_group_wants_those_whose_part_is_not_done(void **state)
     world_release(&w);
 }
 
+static void a_group_deleted_by_hand_is_made_anew(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    world_submit(&w, 2, "OnFailure", "'scheduler':{'t9kScheduler':{'queue':'q','priority':7}}");
+    world_settle(&w);
+    for (int i = 0; i < 2; i++) { /* while its pods wait, and while they run */
+        world_delete(&w, WORLD_GROUPS, world_now(&w, WORLD_GROUPS)->items[0]);
+        world_settle(&w);
+        assert_int_equal(world_now(&w, WORLD_GROUPS)->len, 1);
+        assert_int_equal(group_int(&w, "members"), 2);
+        assert_int_equal(group_int(&w, "priority"), 7);
+        assert_int_equal(world_pods(&w), 2);
+        world_all_run(&w);
+        world_settle(&w);
+    }
+    world_release(&w);
+}
+
 /* A cluster whose own scheduler places the pods need not know groups. */
 static void without_our_scheduler_there_is_no_group(void **state)
 {
@@ -1741,6 +1763,7 @@ int main(void)
         cmocka_unit_test(an_old_job_makes_no_pods),
         cmocka_unit_test(a_job_makes_one_group),
         cmocka_unit_test(a_group_wants_those_whose_part_is_not_done),
+        cmocka_unit_test(a_group_deleted_by_hand_is_made_anew),
         cmocka_unit_test(without_our_scheduler_there_is_no_group),
         cmocka_unit_test(a_thousand_replicas_are_no_trouble),
         cmocka_unit_test(out_of_memory_is_not_a_crash),

@@ -1371,6 +1371,24 @@ static void pods_are_told_what_their_group_lacks(void **state)
     cluster_release(&c);
 }
 
+/* What they were told before would be believed for ever. */
+static void pods_of_a_job_are_told_that_their_group_is_gone(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 1, 64, 0);
+    add_pod(&c, "job", "of-a-job", 1, 1, "{'cpu':'2'}");
+    assert_int_equal(settle(&c), 0);
+    assert_ptr_equal(strstr(told(&c, "of-a-job"), "can never fit"), told(&c, "of-a-job"));
+    cluster_remove(&c, GROUPS, "job");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "of-a-job"),
+                        "waiting for its PodGroup: there is none named \"job\" in namespace ns");
+    cluster_release(&c);
+}
+
 /* --- where pods may run ----------------------------------------------------------------------- */
 
 static void taints_and_affinity_are_heeded(void **state)
@@ -1670,6 +1688,7 @@ int main(void)
         cmocka_unit_test(a_deleted_queue_stops_nobody),
         cmocka_unit_test(who_is_in_no_line_does_not_wait),
         cmocka_unit_test(pods_are_told_what_their_group_lacks),
+        cmocka_unit_test(pods_of_a_job_are_told_that_their_group_is_gone),
         cmocka_unit_test(what_helps_is_what_is_missing),
         cmocka_unit_test(taints_and_affinity_are_heeded),
         cmocka_unit_test(pods_keep_apart_and_spread),
