@@ -5,9 +5,22 @@
 #include "server/internal.h"
 #include "server/list.h"
 
+/* Jobs that name no queue are in this one. */
+static bool is_default_queue(const struct kind *k, const char *name)
+{
+    return k == &kind_queue && strcmp(name, DEFAULT_QUEUE) == 0;
+}
+
 static int check_protected(const struct server_request *r, struct err *err)
 {
-    if (r->route.kind != &kind_namespace || !namespace_is_protected(r->route.name))
+    const struct kind *k = r->route.kind;
+
+    if (is_default_queue(k, r->route.name))
+        return err_set(err, ERR_FORBIDDEN,
+                       "queues.%s \"%s\" is forbidden: this queue may not be deleted, jobs that "
+                       "name none are in it: close it instead (muster queue close %s)",
+                       k->group, r->route.name, r->route.name);
+    if (k != &kind_namespace || !namespace_is_protected(r->route.name))
         return 0;
     return err_set(err, ERR_FORBIDDEN,
                    "namespaces \"%s\" is forbidden: this namespace may not be deleted",
@@ -74,7 +87,8 @@ static bool take_key(void *arg, const struct store_item *item)
 
     arena_reset(&s->scratch);
     object = blob_parse(&s->scratch, item->value, NULL);
-    if (object && selection_matches(&s->selection, object))
+    if (object && !is_default_queue(s->request->route.kind, object_name(object)) &&
+        selection_matches(&s->selection, object))
         s->keys[s->count++] = arena_strdup(s->request->arena, item->key);
     return !arena_failed(s->request->arena);
 }

@@ -66,6 +66,16 @@ class Admission(harness.WithDaemon):
     def test_a_queue_that_is_not_there(self):
         self.refused(queued("a", "smal"), FIELD, 'there is no queue "smal" in namespace t9k-system', "default", "small")
 
+    def test_the_queue_default_stays(self):
+        answer = self.daemon.call("DELETE", f"{QUEUES}/default", expect=(403,))
+        self.assertIn("muster queue close default", answer["message"])
+        self.daemon.call("POST", QUEUES, queue("sold"))
+        for name in ("default", "sold"):
+            self.daemon.call("PATCH", f"{QUEUES}/{name}", {"metadata": {"labels": {"of": "one"}}}, content_type="application/merge-patch+json")
+        self.daemon.call("DELETE", f"{QUEUES}?labelSelector=of=one")
+        left = {q["metadata"]["name"] for q in self.daemon.list(QUEUES)}
+        self.assertEqual(left & {"default", "sold"}, {"default"})
+
     def test_a_closed_queue(self):
         self.refused(queued("a", "shut"), f'{FIELD}: queue "shut" is closed')
 
