@@ -67,6 +67,17 @@ static const struct field status_fields[] = {
 static const struct field fields[] = {
     F_SPEC(spec_fields, DEFAULT("{}")), F_STATUS(status_fields), {0}};
 
+/* What was there before stays as it is: else nothing of the queue could be written any more. */
+static void check_quota(const struct json *quota, const struct json *old, struct err *err)
+{
+    const struct field_path spec = {.name = "spec"};
+
+    json_each (amount, json_get(quota, "requests"))
+        if (!json_equal(amount, json_at(old, "requests", amount->key)))
+            resource_amount_validate(amount, PATH_MEMBER(PATH_MEMBER(&spec, "quota"), "requests"),
+                                     err);
+}
+
 static void validate(const struct json *queue, const struct json *old, struct err *err)
 {
     const struct json *spec = json_get(queue, "spec"), *length = json_get(spec, "maxDuration");
@@ -79,6 +90,7 @@ static void validate(const struct json *queue, const struct json *old, struct er
                         "queues live in namespace " QUEUE_NAMESPACE
                         ", for jobs of all namespaces: which may use one says its "
                         "spec.namespaceSelector");
+    check_quota(json_get(spec, "quota"), json_at(old, "spec", "quota"), err);
     if (length && duration_parse_ms(json_string(length, ""), &ms) < 0)
         problem_invalid(err, PATH_MEMBER(&at, "maxDuration"), length,
                         "must be 0 or numbers with the units y, w, d, h, m, s, ms in this order, "

@@ -12,6 +12,10 @@ extern const struct field condition_fields[];    /* type, status, reason, messag
 
 /* Checks across the fields of a pod spec: mounts name volumes, requests stay below limits. */
 void pod_spec_validate(const struct json *spec, const struct field_path *at, struct err *err);
+/* An amount of the resource that is its key: not below 0, and of what cannot be shared whole ones.
+ */
+void resource_amount_validate(const struct json *amount, const struct field_path *at,
+                              struct err *err);
 /* Annotations that only muster itself may write are not new or different from old's (which may be
  * NULL); of a pod, or of the pods a new job makes. */
 void pod_annotations_validate(const struct json *metadata, const struct json *old,

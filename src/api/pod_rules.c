@@ -305,7 +305,8 @@ static bool is_whole(const char *resource)
     return strchr(resource, '/') != NULL;
 }
 
-static void check_amount(const struct json *amount, const struct field_path *at, struct err *err)
+void resource_amount_validate(const struct json *amount, const struct field_path *at,
+                              struct err *err)
 {
     int64_t milli = quantity_json_milli(amount, 0);
 
@@ -322,13 +323,13 @@ static void check_resources(const struct json *resources, const struct field_pat
     const struct json *limits = json_get(resources, "limits");
 
     json_each (limit, limits)
-        check_amount(limit, PATH_MEMBER(at, "limits"), err);
+        resource_amount_validate(limit, PATH_MEMBER(at, "limits"), err);
     json_each (request, json_get(resources, "requests")) {
         const struct json *limit = json_get(limits, request->key);
         int64_t wanted = quantity_json_milli(request, 0);
         const struct field_path *here = PATH_MEMBER(at, "requests");
 
-        check_amount(request, here, err);
+        resource_amount_validate(request, here, err);
         if (limit && wanted > quantity_json_milli(limit, INT64_MAX))
             problem_invalid(err, PATH_KEY(here, request->key), request,
                             "must be less than or equal to %.253s limit of %.100s", request->key,

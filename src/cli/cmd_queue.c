@@ -353,6 +353,9 @@ static int add_pairs(struct arena *a, struct json *map, const char *option, cons
         value = arena_strndup(a, equals + 1, (size_t)(text + len - equals - 1));
         if (!key || !value)
             return err_set(err, ERR_INTERNAL, "out of memory");
+        if (json_get(map, key))
+            return err_set(err, ERR_BAD_REQUEST, "%s names %s twice: give it one value", option,
+                           key);
         json_set_string(a, map, key, value);
         text += len + (text[len] == ',');
     }
@@ -378,6 +381,11 @@ static void select_namespaces(struct arena *a, struct json *spec, const char *li
         json_append_string(a, values, arena_strndup(a, list, len));
         list += len + (list[len] == ',');
     }
+}
+
+static void say_warning(void *arg, const char *text)
+{
+    talk_warn(arg, "%s", text);
 }
 
 static int create(struct queue_call *c, const char *name, struct err *err)
@@ -409,6 +417,8 @@ static int create(struct queue_call *c, const char *name, struct err *err)
                       "--nodes", o->nodes, err);
     if (r == 0)
         r = session_create(&c->session, &kind_queue, queue, &made, err);
+    if (r == 0)
+        kind_queue.warn(queue, say_warning, &c->cli->talk);
     if (r == 0)
         printf("%s.%s/%s created\n", kind_queue.singular, kind_queue.group, name);
     return r;

@@ -76,6 +76,18 @@ class Admission(harness.WithDaemon):
         left = {q["metadata"]["name"] for q in self.daemon.list(QUEUES)}
         self.assertEqual(left & {"default", "sold"}, {"default"})
 
+    def test_quotas_that_make_no_sense(self):
+        for amount, words in (({"cpu": "-1"}, "spec.quota.requests[cpu]: Invalid value: \"-1\": must be greater than or equal to 0"),
+                              ({"nvidia.com/gpu": "1.5"}, "spec.quota.requests[nvidia.com/gpu]: Invalid value: \"1.5\": must be an integer")):
+            answer = self.daemon.call("POST", QUEUES, queue("senseless", quota={"requests": amount}), expect=(422,))
+            self.assertIn(words, answer["message"])
+        twice = self.daemon.cli("queue", "create", "senseless", "--quota", "cpu=1,cpu=2")
+        self.assertNotEqual(twice.returncode, 0)
+        self.assertIn("--quota names cpu twice", twice.stderr)
+        self.assertNotIn("senseless", {q["metadata"]["name"] for q in self.daemon.list(QUEUES)})
+        odd = self.daemon.cli("queue", "create", "odd", "--quota", "foo=3")
+        self.assertIn("warning: spec.quota.requests[foo]: not limited: only cpu, memory and nvidia.com/gpu are counted", odd.stderr)
+
     def test_a_closed_queue(self):
         self.refused(queued("a", "shut"), f'{FIELD}: queue "shut" is closed')
 
