@@ -73,8 +73,10 @@ static void become_head(struct decision *d, struct group *g)
 {
     int64_t start = start_ms(g);
 
-    for (size_t i = 0; i < g->claim_len; i++)
+    for (size_t i = 0; i < g->claim_len; i++) {
         resources_add(&g->claim[i].node->claimed, &g->claim[i].asks);
+        resources_add(&g->queue->reserved, &g->claim[i].asks);
+    }
     d->sure_until_ms = d->heads_len == 0 ? start : min_i64(d->sure_until_ms, start);
     d->heads[d->heads_len++] = g;
 }

@@ -446,7 +446,6 @@ static struct group *group_keyed(struct ledger *l, const char *ns, const char *n
         return NULL;
     }
     memcpy(g->key, key, size);
-    g->end = &g->first;
     g->lone = lone;
     g->min_member = 1;
     g->wanted = -1;
@@ -463,6 +462,26 @@ static struct group *group_keyed(struct ledger *l, const char *ns, const char *n
     return l->broken ? NULL : g;
 }
 
+int member_compare(const struct member *a, const struct member *b)
+{
+    size_t left = strlen(a->name), right = strlen(b->name);
+
+    return left != right ? (left < right ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+static void join(struct group *g, struct member *m)
+{
+    struct member **at = &g->first;
+
+    while (*at && member_compare(*at, m) < 0)
+        at = &(*at)->next;
+    m->next = *at;
+    m->at = at;
+    if (m->next)
+        m->next->at = &m->next;
+    *at = m;
+}
+
 static struct member *member_named(struct ledger *l, struct group *g, const char *name)
 {
     struct member *m = map_gets(&g->by_name, name);
@@ -477,9 +496,7 @@ static struct member *member_named(struct ledger *l, struct group *g, const char
     }
     memcpy(m->name, name, size);
     m->group = g;
-    m->at = g->end;
-    *g->end = m;
-    g->end = &m->next;
+    join(g, m);
     put(l, &g->by_name, name, m);
     return m;
 }
@@ -492,8 +509,6 @@ static void member_free(struct ledger *l, struct member *m)
     *m->at = m->next;
     if (m->next)
         m->next->at = m->at;
-    else
-        g->end = m->at;
     (void)map_removes(&g->by_name, m->name);
     heap_free(m);
 }

@@ -71,9 +71,10 @@ struct queue_entry {
     int64_t max_duration_ms; /* 0: no limit */
     bool limited[RESOURCE_COUNT];
     struct resources quota, used;
-    struct resources reserved;           /* quota its first waiting group needs, in this decision */
-    struct map line;                     /* waiting groups in order: key -> struct group */
-    struct group *running;               /* groups that hold something */
+    struct resources reserved; /* quota of those who claim room, and of the first refused */
+    bool refuses;              /* somebody, in this decision */
+    struct map line;           /* waiting groups in order: key -> struct group */
+    struct group *running;     /* groups that hold something */
     size_t groups, running_len, waiting; /* waiting: who holds nothing yet */
     int64_t pods[POD_UNKNOWN + 1];       /* by phase */
     bool dirty;                          /* its status may have to be written */
@@ -127,7 +128,7 @@ struct group {
     } roles[GROUP_ROLES_LIMIT];
     size_t roles_len;
     struct map by_name;
-    struct member *first, **end; /* members in the order they came */
+    struct member *first; /* members in order: the first of a job are those it needs most */
 
     /* Settled: */
     int64_t bound, unplaced, to_bind, holding;
@@ -234,6 +235,9 @@ uint64_t node_free_gpus(const struct node_room *n, int64_t count);
 int64_t group_whole(const struct group *g);
 /* Part of it runs and, without what is missing, for nothing. */
 bool group_is_broken(const struct group *g);
+/* By name, with numbers in order: of a job's replicas the master or the first worker comes first.
+ */
+int member_compare(const struct member *a, const struct member *b);
 /* It has a pod that waits and has no place. */
 bool member_is_unplaced(const struct member *m);
 /* Its pod is there and has not ended. */

@@ -39,7 +39,7 @@ static int64_t surplus_of(const struct group *g)
     return g->started && !g->lone ? max_i64(g->bound - g->min_member, 0) : 0;
 }
 
-/* The last come are the first to go. */
+/* The last are the first to go: who leads the others is the first. */
 static bool is_surplus(const struct group *g, const struct member *m)
 {
     int64_t before = 0;
@@ -91,7 +91,9 @@ static int compare_victims(const void *x, const void *y)
         c = compare_i64(b->group->created_ms, a->group->created_ms);
     if (!c)
         c = compare_i64(b->group->sequence, a->group->sequence);
-    return c ? c : strcmp(b->group->key, a->group->key);
+    if (!c)
+        c = strcmp(b->group->key, a->group->key);
+    return c || !a->member ? c : member_compare(b->member, a->member);
 }
 
 static void collect(struct hunt *h)

@@ -140,6 +140,7 @@ static void open_lanes(struct decision *d, struct lanes *ret)
         struct queue_entry *q = node->value;
 
         q->reserved = (struct resources){0};
+        q->refuses = false;
         if (q->line.count == 0)
             continue;
         *lane = (struct lane){.queue = q,
@@ -281,12 +282,12 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
     static const struct resources nothing;
     struct queue_entry *q = g->queue;
 
-    if (!quota_holds(q, asks, &nothing)) {
-        if (resources_are_zero(&q->reserved))
-            q->reserved = *asks;
-        return WAIT_QUOTA;
-    }
-    return quota_holds(q, asks, &q->reserved) ? WAIT_NONE : WAIT_TURN;
+    if (quota_holds(q, asks, &q->reserved))
+        return WAIT_NONE;
+    if (!q->refuses)
+        resources_add(&q->reserved, asks);
+    q->refuses = true;
+    return quota_holds(q, asks, &nothing) ? WAIT_TURN : WAIT_QUOTA;
 }
 
 static enum wait_reason try(struct decision *d, struct group *g)

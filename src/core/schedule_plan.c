@@ -40,9 +40,12 @@ static struct json *condition(struct decision *d, const struct json *object, con
 
 /* --- the status of a group -------------------------------------------------------------------- */
 
+/* One that is being stopped and has no record any more was evicted: its place is not its
+ * successor's. */
 static bool is_kept(const struct member *m)
 {
-    return m->node && !m->evicted && !m->group->taker && !m->group->preempted;
+    return m->node && !m->evicted && !m->group->taker && !m->group->preempted &&
+           (!m->deleting || m->recorded);
 }
 
 static struct json *placement_for(struct decision *d, struct json *list, const struct member *m)

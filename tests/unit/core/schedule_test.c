@@ -841,6 +841,69 @@ static void victims_are_as_few_as_needed(void **state)
     cluster_release(&c);
 }
 
+/* The quota lets one of them start: for the others nobody is sent away. */
+static void who_the_quota_will_refuse_takes_nothing(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 5, 100, 0);
+    add_queue(&c, "low", "'priority':1");
+    add_queue(&c, "high", "'priority':2,'quota':{'requests':{'cpu':'1'}}");
+    for (int i = 0; i < 5; i++)
+        add_job(&c, arena_printf(&c.arena, "w%d", i), "low", 20 - i, 1, 1, "");
+    assert_int_equal(settle(&c), 5);
+    for (int i = 0; i < 5; i++)
+        add_job(&c, arena_printf(&c.arena, "r%d", i), "high", 10 - i, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 1);
+    assert_string_equal(message_of(&c, "r0"), "waiting for 1 pod of job \"w4\" to stop");
+    assert_string_equal(message_of(&c, "r1"),
+                        "waiting for its turn: number 2 in line behind job \"r0\"");
+    cluster_remove(&c, PODS, "w4-0");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "r0-0"), "n");
+    assert_int_equal(c.deletes, 1);
+    assert_string_equal(reason_of(&c, "r1"), "QuotaExceeded");
+    cluster_release(&c);
+}
+
+/* a waits for m to stop; b, which needs x gone as well, must not get the quota before it. */
+static void a_claim_does_not_let_the_second_of_a_queue_pass_the_first(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 20, 100, 0);
+    add_queue(&c, "mid", "'priority':10");
+    add_queue(&c, "lo", "'priority':1,'quota':{'requests':{'cpu':'10'}}");
+    add_job(&c, "x", "default", 20, 1, 1, "");
+    add_job(&c, "m", "mid", 19, 2, 8, "");
+    assert_int_equal(settle(&c), 3);
+    add_job(&c, "a", "lo", 9, 2, 5, "'priority':60");
+    add_job(&c, "b", "lo", 9, 2, 5, "'priority':50");
+    assert_int_equal(settle(&c), 0);
+    set_deleting(&c, "m-0");
+    set_deleting(&c, "m-1");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 0);
+    assert_string_equal(message_of(&c, "a"), "waiting for 2 pods of job \"m\" to stop");
+    assert_string_equal(message_of(&c, "b"),
+                        "waiting for its turn: number 2 in line behind job \"a\"");
+    cluster_remove(&c, PODS, "m-0");
+    cluster_remove(&c, PODS, "m-1");
+    set_spec(&c, GROUPS, "m", "members", "0");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "a-0"), "n");
+    assert_string_equal(reason_of(&c, "b"), "QuotaExceeded");
+    assert_int_equal(c.deletes, 0);
+    cluster_release(&c);
+}
+
 static void elastic_surplus_goes_first(void **state)
 {
     struct cluster c;
@@ -861,6 +924,35 @@ static void elastic_surplus_goes_first(void **state)
     assert_int_equal(c.deletes, 1);
     assert_true(object_is_deleting(cluster_get(&c, PODS, "e-2")) ||
                 object_is_deleting(cluster_get(&c, PODS, "e-1")));
+    cluster_release(&c);
+}
+
+/* What it can do without goes once, the last of it first, and no more follows while that stops. */
+static void an_elastic_job_loses_only_what_is_needed(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 6, 100, 0);
+    add_queue(&c, "low", "'priority':1");
+    add_queue(&c, "high", "'priority':2");
+    add_group(&c, "e", 9, 2, "'queue':'low','members':6");
+    for (int i = 6; i-- > 0;) /* pods come in any order */
+        add_pod(&c, "e", arena_printf(&c.arena, "e-%d", i), 9, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 6);
+    add_job(&c, "h", "high", 1, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 1);
+    assert_true(object_is_deleting(cluster_get(&c, PODS, "e-5")));
+    set_phase(&c, "e-5", "Failed");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "h-0"), "n");
+    cluster_remove(&c, PODS, "e-5");
+    add_pod(&c, "e", "e-5", 9, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 1);
     cluster_release(&c);
 }
 
@@ -1669,7 +1761,10 @@ int main(void)
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(victims_are_as_few_as_needed),
+        cmocka_unit_test(who_the_quota_will_refuse_takes_nothing),
+        cmocka_unit_test(a_claim_does_not_let_the_second_of_a_queue_pass_the_first),
         cmocka_unit_test(elastic_surplus_goes_first),
+        cmocka_unit_test(an_elastic_job_loses_only_what_is_needed),
         cmocka_unit_test(a_restarting_replica_keeps_its_room),
         cmocka_unit_test(a_gang_that_lost_a_place_waits_for_all),
         cmocka_unit_test(pods_are_counted_where_nodes_say_how_many),
