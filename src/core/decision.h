@@ -34,8 +34,8 @@ struct decision {
     unsigned preemptions;      /* tried */
     struct {
         bool known;
-        const struct group *most;
-        int64_t others;
+        const struct group *most, *second;
+        int64_t len;
     } holders[RESOURCE_COUNT]; /* for words */
 };
 

@@ -9,6 +9,7 @@
 #include "base/timefmt.h"
 #include "core/job_status.h"
 #include "core/replica_pod.h"
+#include "core/schedule.h"
 
 struct teller {
     const struct job_view *v;
@@ -43,6 +44,14 @@ static void tell_obstacle(const struct job_view *v, struct plan *plan)
     for (size_t i = 0; i < ELEMS(worth_telling); i++)
         if (strcmp(worth_telling[i], v->why_reason) == 0)
             plan_event(plan, v->kind, v->job, "Warning", v->why_reason, "%s", v->why_message);
+}
+
+static void tell_preempted(const struct job_view *v, struct plan *plan)
+{
+    if (strcmp(v->why_reason, CONDITION_PREEMPTED) == 0 &&
+        !json_string_is(json_get(v->status, "reason"), CONDITION_PREEMPTED))
+        plan_event(plan, v->kind, v->job, "Warning", CONDITION_PREEMPTED, "%s",
+                   job_preempted_text(v));
 }
 
 static void tell_replica(const struct job_view *v, const struct replica *r, struct plan *plan)
@@ -109,6 +118,7 @@ void job_events_plan(const struct job_view *v, struct plan *plan)
         return;
     tell_creation(v, plan);
     tell_obstacle(v, plan);
+    tell_preempted(v, plan);
     for (size_t i = 0; i < v->len; i++)
         tell_replica(v, &v->replicas[i], plan);
     if (v->scope == SCOPE_JOB && v->len > 0 && v->replicas[0].renewed)

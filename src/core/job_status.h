@@ -14,6 +14,8 @@ const char *job_ending_text(const struct job_view *v, enum job_ending ending);
 const char *job_ending_reason(enum job_ending ending); /* DeadlineExceeded ... */
 /* Which replicas failed and how; only when some did (job_why.c). */
 const char *job_failure_text(const struct job_view *v);
+/* Who took its room; "": nobody did. */
+const char *job_preempted_text(const struct job_view *v);
 
 /* status.conditions of status, out of those it has (job_conditions.c). */
 void job_conditions_set(const struct job_view *v, struct json *status);

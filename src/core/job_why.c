@@ -278,17 +278,31 @@ static bool explain_waiting(struct job_view *v)
     return false;
 }
 
+const char *job_preempted_text(const struct job_view *v)
+{
+    const struct json *taken = object_condition(v->snapshot->group, CONDITION_PREEMPTED);
+
+    return json_get_string(taken, "message", "");
+}
+
 /* Its pods may still be on their way out. */
 static bool explain_preempted(struct job_view *v)
 {
-    const struct json *taken = object_condition(v->snapshot->group, CONDITION_PREEMPTED);
-    const char *message = json_get_string(taken, "message", "");
+    const char *message = job_preempted_text(v);
+    size_t stopping = 0;
 
-    if (!*message || v->counts[REPLICA_RUNNING] == 0)
+    if (!*message)
         return false;
+    for (size_t i = 0; i < v->len; i++) {
+        const struct replica *r = &v->replicas[i];
+
+        stopping += r->pod && (r->state.phase == POD_RUNNING ||
+                               (r->state.phase == POD_PENDING && pod_is_placed(r->pod)));
+    }
     because(v, CONDITION_PREEMPTED,
-            arena_printf(v->arena, "%s; %" PRId64 " of %zu pods are still stopping", message,
-                         v->counts[REPLICA_RUNNING], v->len));
+            stopping ? arena_printf(v->arena, "%s; %zu of %zu pods are still stopping", message,
+                                    stopping, v->len)
+                     : message);
     return true;
 }
 

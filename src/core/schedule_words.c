@@ -239,6 +239,13 @@ static const char *quota(struct decision *d, const struct group *g, bool ever)
 
 /* --- room ------------------------------------------------------------------------------------- */
 
+static bool holds_more(const struct group *a, const struct group *b, enum resource which)
+{
+    int64_t left = resources_get(&a->held, which), right = b ? resources_get(&b->held, which) : -1;
+
+    return left > right || (left == right && strcmp(a->key, b->key) < 0);
+}
+
 static void find_holders(struct decision *d, enum resource which)
 {
     if (d->holders[which].known)
@@ -248,14 +255,15 @@ static void find_holders(struct decision *d, enum resource which)
         const struct queue_entry *q = node->value;
 
         for (const struct group *g = q->running; g; g = g->next_running) {
-            const struct group *most = d->holders[which].most;
-            int64_t held = resources_get(&g->held, which);
-
-            d->holders[which].others += held > 0;
-            if (held > 0 &&
-                (!most || held > resources_get(&most->held, which) ||
-                 (held == resources_get(&most->held, which) && strcmp(g->key, most->key) < 0)))
+            if (resources_get(&g->held, which) == 0)
+                continue;
+            d->holders[which].len++;
+            if (holds_more(g, d->holders[which].most, which)) {
+                d->holders[which].second = d->holders[which].most;
                 d->holders[which].most = g;
+            } else if (holds_more(g, d->holders[which].second, which)) {
+                d->holders[which].second = g;
+            }
         }
     }
 }
@@ -268,21 +276,26 @@ static const char *until(struct decision *d, const struct group *g)
     return end ? arena_printf(d->arena, " until %s at the latest", time_format(end, text)) : "";
 }
 
-/* Who has what is missing: the one that holds most, and how many more. */
-static const char *holders(struct decision *d, enum resource which)
+/* Who has what is missing: the group itself, of others the one that holds most, how many more. */
+static const char *holders(struct decision *d, const struct group *g, enum resource which)
 {
+    bool own = resources_get(&g->held, which) > 0;
+    const char *itself = own ? arena_printf(d->arena, "; it holds %s itself",
+                                            amount(d, &g->held, which))
+                             : "";
     const struct group *most;
     int64_t others;
 
     find_holders(d, which);
-    most = d->holders[which].most;
-    others = d->holders[which].others;
-    if (!most)
-        return "";
-    return arena_printf(d->arena, "; %s \"%s\" (queue %s) holds %s%s%s", most->word, most->owner,
-                        most->queue->name, amount(d, &most->held, which), until(d, most),
-                        others > 1 ? arena_printf(d->arena, ", %" PRId64 " more hold%s the rest",
-                                                  others - 1, others == 2 ? "s" : "")
+    most = d->holders[which].most == g ? d->holders[which].second : d->holders[which].most;
+    others = d->holders[which].len - own - 1;
+    if (!most || !itself)
+        return itself ? itself : "";
+    return arena_printf(d->arena, "%s; %s \"%s\" (queue %s) holds %s%s%s", itself, most->word,
+                        most->owner, most->queue->name, amount(d, &most->held, which),
+                        until(d, most),
+                        others > 0 ? arena_printf(d->arena, ", %" PRId64 " more hold%s the rest",
+                                                  others, others == 1 ? "s" : "")
                                    : "");
 }
 
@@ -363,7 +376,7 @@ static const char *room(struct decision *d, const struct group *g)
         if (ledger_counts(l, r) && resources_get(&asks, r) > free)
             return arena_printf(d->arena, "waiting for resources: needs %s, %s of %s is free%s%s",
                                 amount(d, &asks, r), resource_number(d->arena, r, free),
-                                amount(d, &l->total, r), holders(d, r), place_in_line(d, g));
+                                amount(d, &l->total, r), holders(d, g, r), place_in_line(d, g));
     }
     if (is_kept_away(d->ledger, g))
         return arena_printf(d->arena,

@@ -1276,6 +1276,17 @@ static void a_preempted_job_says_at_once_who_takes_its_room(void **state)
     assert_string_equal(json_string(json_at(world_job(&w), "status", "reason"), ""), "Preempted");
     assert_string_equal(json_string(json_at(world_job(&w), "status", "message"), ""),
                         "its room was taken by job \"x\"; 2 of 2 pods are still stopping");
+    for (int i = 0; i < 2; i++)
+        world_delete(&w, WORLD_PODS, world_pod(&w, "worker", i));
+    world_settle(&w);
+    assert_string_equal(json_string(json_at(world_job(&w), "status", "message"), ""),
+                        "its room was taken by job \"x\"; 2 of 2 pods are still stopping");
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_string_equal(json_string(json_at(world_job(&w), "status", "message"), ""),
+                        "its room was taken by job \"x\"");
+    assert_int_equal(world_events(&w, "Preempted"), 1);
+    assert_string_equal(world_event_text(&w, "Preempted"), "its room was taken by job \"x\"");
     world_release(&w);
 }
 

@@ -115,8 +115,8 @@ static void a_started_gang_takes_its_missing_member_alone(void **state)
     assert_int_equal(settle(&c), 1); /* which asks for nothing of what a waits for */
     assert_string_equal(
         told(&c, "a-2b"),
-        "waiting for resources: needs 1 CPU, 0 of 3 CPU is free; job \"a\" (queue default) holds "
-        "2 CPU, 1 more holds the rest");
+        "waiting for resources: needs 1 CPU, 0 of 3 CPU is free; it holds 2 CPU itself; pod "
+        "\"other\" (queue default) holds 1 CPU");
     assert_string_equal(node_of(&c, "tiny"), "n");
     cluster_release(&c);
 }
@@ -136,8 +136,8 @@ static void an_elastic_job_takes_what_is_there(void **state)
     assert_string_equal(node_of(&c, "f-0"), "n");
     assert_string_equal(node_of(&c, "e-2"), "");
     assert_string_equal(told(&c, "e-2"),
-                        "waiting for resources: needs 2 CPU, 0 of 3 CPU is free; "
-                        "job \"e\" (queue default) holds 2 CPU, 1 more holds the rest");
+                        "waiting for resources: needs 2 CPU, 0 of 3 CPU is free; it holds 2 CPU "
+                        "itself; job \"f\" (queue default) holds 1 CPU");
     cluster_release(&c);
 }
 
