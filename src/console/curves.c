@@ -20,9 +20,9 @@
 #include "console/curves_answer.h"
 #include "console/curves_live.h"
 #include "console/folder_search.h"
-#include "net/query.h"
 #include "console/shelf.h"
 #include "core/job.h"
+#include "net/query.h"
 
 #define JSON_TYPE "application/json"
 #define LIVE_WIDTH 1000
