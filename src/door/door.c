@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "door/door_internal.h"
 #include "runtime/exec.h"
@@ -49,6 +50,19 @@ char *door_kept_folder(const struct door *d, const struct node_pod *pod)
         asprintf(&folder, "%s/%s/%s", d->log_root, pod->ns, pod->name) < 0)
         return NULL;
     return folder;
+}
+
+static bool keeps(struct node *n, const struct node_pod *pod)
+{
+    const struct door *d = door_of(n);
+    char *folder = door_kept_folder(d, pod), *path = NULL;
+    bool is = door_runs(d, pod) ||
+              (folder && pod_name_is_safe(pod->uid) &&
+               asprintf(&path, "%s/%s", folder, pod->uid) >= 0 && access(path, F_OK) == 0);
+
+    free(path);
+    free(folder);
+    return is;
 }
 
 /* --- logs --------------------------------------------------------------------------------- */
@@ -115,7 +129,8 @@ static void cancel_dial(struct node *n, struct pod_dial *dial)
 
 /* --- life --------------------------------------------------------------------------------- */
 
-static const struct node_ops door_ops = {.open_log = open_log,
+static const struct node_ops door_ops = {.keeps = keeps,
+                                         .open_log = open_log,
                                          .open_earlier_log = open_earlier_log,
                                          .exec = door_exec,
                                          .attach = door_attach,

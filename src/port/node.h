@@ -70,6 +70,8 @@ struct node_samples_query {
 struct pod_dial;
 
 struct node_ops {
+    /* Whether it has a folder of the pod, which runs or is gone. */
+    bool (*keeps)(struct node *n, const struct node_pod *pod);
     int (*open_log)(struct node *n, const struct node_pod *pod, const char *container,
                     const struct node_log_options *o, struct stream **ret, struct err *err);
     /* Of a pod of that name that is gone, other than the one of this UID: of that attempt, or

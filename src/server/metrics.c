@@ -169,7 +169,11 @@ static int reply_one(struct server_request *r, size_t maker, struct err *err)
     const struct store_item *item = key ? store_get(server_collection(r->server, of), key) : NULL;
     const struct json *object = item ? blob_parse(r->arena, item->value, NULL) : NULL;
     struct json *v = object ? makers[maker].make(r, object) : NULL;
+    struct node_pod which;
 
+    if (!v && of == &kind_pod && json_string_is(json_at(object, "status", "phase"), "Running") &&
+        !pod_node(r, object, &which, err))
+        return -1;
     if (!v)
         return err_set(err, ERR_NOT_FOUND, "%s.%s \"%s%s%s\" not found", makers[maker].kind->plural,
                        METRICS_GROUP, r->route.ns, *r->route.ns ? "/" : "", r->route.name);

@@ -62,6 +62,14 @@ struct node *server_node(const struct server *s, const char *name)
     return s->node && s->node->name && strcmp(s->node->name, name) == 0 ? s->node : NULL;
 }
 
+static bool has_started(const struct json *pod)
+{
+    json_each (status, json_at(pod, "status", "containerStatuses"))
+        if (json_at(status, "state", "running") || json_at(status, "state", "terminated"))
+            return true;
+    return false;
+}
+
 struct node *pod_node(const struct server_request *r, const struct json *pod, struct node_pod *ret,
                       struct err *err)
 {
@@ -72,11 +80,15 @@ struct node *pod_node(const struct server_request *r, const struct json *pod, st
         err_set(err, ERR_BAD_REQUEST, "pod %s does not have a host assigned", r->route.name);
         return NULL;
     }
-    if (!node || (node->name && strcmp(node->name, name) != 0)) {
-        err_set(err, ERR_INTERNAL, "the pods of node \"%s\" cannot be reached from this server",
-                name);
-        return NULL;
-    }
     *ret = (struct node_pod){object_namespace(pod), object_name(pod), object_uid(pod)};
-    return node;
+    if (node && (node->name ? strcmp(node->name, name) == 0
+                            : !has_started(pod) || node->ops->keeps(node, ret)))
+        return node;
+    err_set(
+        err, ERR_BAD_REQUEST,
+        "pod \"%s\" is on node \"%s\", which keeps its pods in a folder of its own: this server "
+        "cannot ask it yet. What helps on the same machine: muster node with the server's "
+        "folder as --dir",
+        object_name(pod), name);
+    return NULL;
 }

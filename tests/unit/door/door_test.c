@@ -140,12 +140,15 @@ static void test_a_pod_that_is_gone(void **state)
     (void)run_shell(f, "uid-1", "echo one");
     add_sample(f->pods, "uid-1");
     assert_says(f, n, &right, "one\n");
+    assert_true(n->ops->keeps(n, &right));
     assert_int_equal(f->rt->ops->remove(f->rt, "uid-1", NULL), 0);
     assert_says(f, n, &right, "one\n");
+    assert_true(n->ops->keeps(n, &right));
     assert_true(has_samples(n, &right));
     for (size_t i = 0; i < ELEMS(wrong); i++) {
         assert_no_log(n, &wrong[i]);
         assert_false(has_samples(n, &wrong[i]));
+        assert_false(n->ops->keeps(n, &wrong[i]));
     }
     assert_int_equal(
         n->ops->open_earlier_log(n, &next, NODE_ANY_ATTEMPT, "main", &log_follow, &s, NULL), 0);
