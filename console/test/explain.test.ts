@@ -86,7 +86,12 @@ test("what it waits for, in Chinese", () => {
   assert.equal(say('the job is paused: it ran longer than maxDuration (1h) of queue "q"; runMode.pause.enabled: false lets it go on', "zh"),
     "Job 已暂停：运行时间超过了队列“q”的 maxDuration（1h）；将 runMode.pause.enabled 设为 false 可继续运行");
   assert.equal(waitingText('waiting for its PodGroup: there is none named "g" in namespace default', "zh"), "等待 PodGroup：项目 default 中没有名为“g”的 PodGroup");
-  assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU are in use', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4");
+  assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU is in use', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4");
+  assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 6 is in use, more than its 5 CPU', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 6");
+  assert.equal(waitingText('queue "q" is closed: nothing new is started until it is opened (muster queue open q)', "zh"), "队列“q”已关闭：可用 muster queue open q 打开");
+  assert.equal(waitingText('there is no queue "q" in namespace t9k-system: make it (muster queue create q)', "zh"), "队列“q”不存在：可用 muster queue create q 创建");
+  assert.equal(waitingText('can never fit: no node has the label "rack", the topologyKey of its topologySpreadConstraints', "zh"), "永远放不下：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 rack");
+  assert.match(waitingText("can never fit: there is enough in all, but not where its pods would need it: the largest pod asks 900m CPU (what helps: smaller requests or fewer replicas)", "zh"), /最大的请求 900m CPU（可以减少请求量或副本数）$/);
   assert.match(waitingText("waiting for other pods: where there is room its affinity, their anti-affinity or its topologySpreadConstraints forbid it to run; number 2 in line", "zh"), /^等待其它 Pod：.*排第 2 位$/);
   assert.equal(waitingText('waiting for 2 pods of job "a" and 1 of others to stop; number 3 in line', "zh"), "等待“a”的 2 个 Pod、另外 1 个 Pod 停止；排第 3 位");
   assert.equal(waitingText("something new", "zh"), "something new");

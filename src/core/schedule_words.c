@@ -52,17 +52,18 @@ static struct resources lacks(const struct group *g)
 static const char *largest_pod(struct decision *d, const struct group *g)
 {
     const struct member *most = NULL;
+    const char *text = "";
 
     for (const struct member *m = g->first; m; m = m->next)
         if (member_is_unplaced(m) &&
             (!most || m->asks.gpus > most->asks.gpus ||
              (m->asks.gpus == most->asks.gpus && m->asks.cpu_milli > most->asks.cpu_milli)))
             most = m;
-    if (!most)
-        return "its size";
-    return arena_printf(d->arena, "%s, %s, %s", amount(d, &most->asks, RESOURCE_CPU),
-                        amount(d, &most->asks, RESOURCE_MEMORY),
-                        amount(d, &most->asks, RESOURCE_GPU));
+    for (size_t i = 0; most && i < ELEMS(order); i++)
+        if (order[i] != RESOURCE_PODS && resources_get(&most->asks, order[i]) > 0)
+            text = arena_printf(d->arena, "%s%s%s", text ? text : "", text && *text ? ", " : "",
+                                amount(d, &most->asks, order[i]));
+    return text && *text ? text : "its size";
 }
 
 /* "disk=ssd, zone=a" */
@@ -108,6 +109,29 @@ static const char *unoffered(struct decision *d, const struct json *pod)
     return lacking;
 }
 
+static bool is_label_of_a_node(struct decision *d, const char *key)
+{
+    const struct ledger *l = d->ledger;
+
+    for (size_t i = 0; i < l->ready_len; i++)
+        if (object_label(l->find(l->arg, &kind_node, "", l->ready[i]->name), key))
+            return true;
+    return false;
+}
+
+/* Over which label the pod must be spread though no node has it; NULL: over none. */
+static const char *unknown_spread(struct decision *d, const struct json *pod)
+{
+    json_each (c, json_at(pod, "spec", "topologySpreadConstraints")) {
+        const char *key = json_get_string(c, "topologyKey", "");
+
+        if (json_string_is(json_get(c, "whenUnsatisfiable"), "DoNotSchedule") &&
+            !is_label_of_a_node(d, key))
+            return key;
+    }
+    return NULL;
+}
+
 static const char *nowhere(struct decision *d, const struct member *m)
 {
     const struct json *pod = d->ledger->find(d->ledger->arg, &kind_pod, m->group->ns, m->name);
@@ -116,7 +140,12 @@ static const char *nowhere(struct decision *d, const struct member *m)
 
     if (lacking)
         return arena_printf(d->arena, NEVER_FITS ": no node offers enough %s", lacking);
-
+    lacking = unknown_spread(d, pod);
+    if (lacking)
+        return arena_printf(d->arena,
+                            NEVER_FITS ": no node has the label \"%s\", the topologyKey of its "
+                                       "topologySpreadConstraints",
+                            lacking);
     if (json_len(selector) && !m->group->queue->on_some_nodes && !json_at(pod, "spec", "affinity"))
         return arena_printf(d->arena, NEVER_FITS ": no node has the labels of the nodeSelector: %s",
                             selector_text(d, selector));
@@ -208,8 +237,9 @@ static const char *never(struct decision *d, const struct group *g)
         text = too_large(d, g, text);
     if (!text || !*text)
         return arena_printf(d->arena,
-                            NEVER_FITS ": its pods together fit on no nodes, the largest asks %s",
-                            largest_pod(d, g));
+                            NEVER_FITS ": there is enough in all, but not where its pods would "
+                                       "need it: the largest pod asks %s%s",
+                            largest_pod(d, g), what_helps(d, &asks));
     return arena_printf(d->arena, NEVER_FITS ": %s%s", text, what_helps(d, &asks));
 }
 
@@ -230,8 +260,14 @@ static const char *quota(struct decision *d, const struct group *g, bool ever)
         if (!ever)
             return arena_printf(d->arena, NEVER_FITS ": asks %s, the quota of queue \"%s\" is %s",
                                 amount(d, &asks, r), q->name, number(d, &q->quota, r));
+        if (used > resources_get(&q->quota, r))
+            return arena_printf(d->arena,
+                                "waiting for the quota of queue \"%s\": needs %s, %s is in use, "
+                                "more than its %s",
+                                q->name, amount(d, &asks, r), number(d, &q->used, r),
+                                amount(d, &q->quota, r));
         return arena_printf(
-            d->arena, "waiting for the quota of queue \"%s\": needs %s, %s of %s are in use",
+            d->arena, "waiting for the quota of queue \"%s\": needs %s, %s of %s is in use",
             q->name, amount(d, &asks, r), number(d, &q->used, r), amount(d, &q->quota, r));
     }
     return arena_printf(d->arena, "waiting for the quota of queue \"%s\"", q->name);
@@ -318,6 +354,14 @@ static bool is_kept_away(struct ledger *l, const struct group *g)
     return false;
 }
 
+static const char *kept_away(struct decision *d, const struct group *g)
+{
+    return arena_printf(d->arena,
+                        "waiting for other pods: where there is room its affinity, their "
+                        "anti-affinity or its topologySpreadConstraints forbid it to run%s",
+                        place_in_line(d, g));
+}
+
 static bool is_stopping(const struct member *m)
 {
     return m->ending || m->evicted || m->group->taker;
@@ -379,13 +423,18 @@ static const char *room(struct decision *d, const struct group *g)
                                 amount(d, &l->total, r), holders(d, g, r), place_in_line(d, g));
     }
     if (is_kept_away(d->ledger, g))
-        return arena_printf(d->arena,
-                            "waiting for other pods: where there is room its affinity, their "
-                            "anti-affinity or its topologySpreadConstraints forbid it to run%s",
-                            place_in_line(d, g));
+        return kept_away(d, g);
     return arena_printf(d->arena,
                         "waiting for resources: no node has room for a pod of %s at the moment%s",
                         largest_pod(d, g), place_in_line(d, g));
+}
+
+static bool is_constrained(const struct group *g)
+{
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_unplaced(m) && m->constrained)
+            return true;
+    return false;
 }
 
 static const char *turn(struct decision *d, const struct group *g)
@@ -393,6 +442,8 @@ static const char *turn(struct decision *d, const struct group *g)
     if (g->position == 0 || g->position > POSITIONS_TOLD)
         return arena_printf(d->arena, "waiting for its turn: more than %d are in line before it",
                             POSITIONS_TOLD);
+    if (is_constrained(g) && is_kept_away(d->ledger, g))
+        return kept_away(d, g);
     if (!d->first || d->first == g)
         return arena_printf(d->arena, "waiting for its turn: number %zu in line of queue \"%s\"",
                             g->position, g->queue->name);
@@ -420,16 +471,20 @@ const char *words_for(struct decision *d, const struct group *g)
     case WAIT_STOPPING:
         return arena_printf(d->arena, "waiting for %" PRId64 " of its own pods to stop", g->bound);
     case WAIT_NO_QUEUE:
-        return arena_printf(d->arena, "there is no queue \"%s\" in namespace %s", g->queue->name,
-                            QUEUE_NAMESPACE);
+        return arena_printf(d->arena,
+                            "there is no queue \"%s\" in namespace %s: make it "
+                            "(muster queue create %s)",
+                            g->queue->name, QUEUE_NAMESPACE, g->queue->name);
     case WAIT_NAMESPACE:
         return arena_printf(d->arena,
                             "namespace %s may not use queue \"%s\": its namespaceSelector does not "
                             "select it",
                             g->ns, g->queue->name);
     case WAIT_CLOSED:
-        return arena_printf(d->arena, "queue \"%s\" is closed: nothing new is started",
-                            g->queue->name);
+        return arena_printf(d->arena,
+                            "queue \"%s\" is closed: nothing new is started until it is opened "
+                            "(muster queue open %s)",
+                            g->queue->name, g->queue->name);
     case WAIT_NO_NODE:
         return "waiting for a node: none is ready";
     case WAIT_NEVER_FITS:

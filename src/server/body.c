@@ -40,8 +40,11 @@ struct json *body_object(struct server_request *r, struct err *err)
     object = object_parse(r->arena, r->content_type, r->body, r->body_len, request_warn, r, err);
     if (!object)
         return NULL;
-    if (object_decode(r->arena, r->route.kind, object, mode, request_warn, r, err) < 0)
+    if (object_decode(r->arena, r->route.kind, object, mode, request_warn, r, err) < 0) {
+        if (!r->route.name && *object_name(object))
+            r->route.name = object_name(object); /* for the details of the Status */
         return NULL;
+    }
     return object;
 }
 

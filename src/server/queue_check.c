@@ -150,8 +150,8 @@ static int refuse_unknown(struct wish *w)
     rc = refuse(w, "",
                 arena_printf(r->arena,
                              "there is no queue \"%.63s\" in namespace " QUEUE_NAMESPACE
-                             "; queues are: %s",
-                             w->queue, names.list.data ? names.list.data : "none"));
+                             "; queues are: %s; muster queue create %.63s makes it",
+                             w->queue, names.list.data ? names.list.data : "none", w->queue));
     buf_release(&names.list);
     return rc;
 }
@@ -416,7 +416,10 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
     if (!queue)
         return refuse_unknown(&w);
     if (json_bool(json_at(queue, "spec", "closed"), false))
-        return refuse(&w, "", arena_printf(r->arena, "queue \"%s\" is closed", w.queue));
+        return refuse(&w, "",
+                      arena_printf(r->arena,
+                                   "queue \"%s\" is closed: muster queue open %s opens it", w.queue,
+                                   w.queue));
     rc = check_namespace(&w, queue);
     if (rc == 0)
         rc = check_quota(&w, queue);

@@ -64,7 +64,7 @@ class Admission(harness.WithDaemon):
         self.daemon.create(made, ns)
 
     def test_a_queue_that_is_not_there(self):
-        self.refused(queued("a", "smal"), FIELD, 'there is no queue "smal" in namespace t9k-system', "default", "small")
+        self.refused(queued("a", "smal"), FIELD, 'there is no queue "smal" in namespace t9k-system', "default", "small", "muster queue create smal makes it")
 
     def test_the_queue_default_stays(self):
         answer = self.daemon.call("DELETE", f"{QUEUES}/default", expect=(403,))
@@ -89,7 +89,7 @@ class Admission(harness.WithDaemon):
         self.assertIn("warning: spec.quota.requests[foo]: not limited: only cpu, memory and nvidia.com/gpu are counted", odd.stderr)
 
     def test_a_closed_queue(self):
-        self.refused(queued("a", "shut"), f'{FIELD}: queue "shut" is closed')
+        self.refused(queued("a", "shut"), f'{FIELD}: queue "shut" is closed: muster queue open shut opens it')
 
     def test_default_is_open_to_all(self):
         self.accepted(queued("open-1"))

@@ -61,7 +61,7 @@ class Queues(DaemonTest):
         self.submit("one", "small", "600m")
         self.daemon.wait_running("one", 1)
         self.submit("two", "small", "600m")
-        self.wait_says("two", 'waiting for the quota of queue "small": needs 600m CPU, 600m of 1 CPU are in use')
+        self.wait_says("two", 'waiting for the quota of queue "small": needs 600m CPU, 600m of 1 CPU is in use')
         self.submit("free", "default", "600m")  # another queue's quota is no matter of its
         self.daemon.wait_running("free", 1)
         self.wait_queue("small", lambda s: s.get("allocated") == {"cpu": "600m", "memory": "8Mi"} and s["podGroups"] == {"total": 2, "running": 1, "waiting": 1})
@@ -121,7 +121,7 @@ class Queues(DaemonTest):
         before = harness.uids(self.daemon.wait_running("stays", 2))
         self.daemon.call("PATCH", f"{QUEUES}/shrinks", {"spec": {"quota": {"requests": {"cpu": "1"}}}}, content_type=MERGE)
         self.submit("waits", "shrinks", "100m")
-        self.wait_says("waits", 'waiting for the quota of queue "shrinks": needs 100m CPU, 1200m of 1 CPU are in use')
+        self.wait_says("waits", 'waiting for the quota of queue "shrinks": needs 100m CPU, 1200m is in use, more than its 1 CPU')
         self.assertEqual(harness.uids(self.daemon.wait_running("stays", 2)), before)
         self.remove("stays")
         self.daemon.wait_running("waits", 1)
@@ -134,7 +134,7 @@ class Queues(DaemonTest):
         self.submit("waits", "gone", "1")
         self.wait_says("waits", "waiting for resources")
         self.daemon.call("DELETE", f"{QUEUES}/gone")
-        self.wait_says("waits", 'there is no queue "gone" in namespace t9k-system')
+        self.wait_says("waits", 'there is no queue "gone" in namespace t9k-system: make it (muster queue create gone)')
         late = job("late", ["true"], replicas=1)
         late["spec"]["scheduler"] = {"t9kScheduler": {"queue": "gone"}}
         self.assertIn('there is no queue "gone"', self.daemon.call("POST", harness.JOBS.format(ns="default"), late, expect=(403,))["message"])

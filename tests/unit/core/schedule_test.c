@@ -398,7 +398,7 @@ static void enough_in_all_but_not_in_one_place(void **state)
     add_pod(&c, "c", "c-1", 7, 2, "{'cpu':'1250m'}");
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "c-0"), "waiting for resources: no node has room for a pod of "
-                                         "1250m CPU, 0 memory, 0 GPU at the moment");
+                                         "1250m CPU at the moment");
     cluster_release(&c);
 }
 
@@ -679,7 +679,7 @@ static void preemption_as_the_facts_have_it(void **state)
     assert_string_equal(reason_of(&c, "new"), "QuotaExceeded");
     assert_string_equal(
         message_of(&c, "new"),
-        "waiting for the quota of queue \"C\": needs 50 CPU, 50 of 50 CPU are in use");
+        "waiting for the quota of queue \"C\": needs 50 CPU, 50 of 50 CPU is in use");
     cluster_release(&c);
 
     worked_example(&c);
@@ -1247,7 +1247,9 @@ static void queues_say_no_in_words(void **state)
     add_job(&c, "d", "default", 1, 1, 1, "");
     assert_int_equal(settle(&c), 1); /* none of them is in the way */
     assert_string_equal(reason_of(&c, "c"), "QueueClosed");
-    assert_string_equal(message_of(&c, "c"), "queue \"closed\" is closed: nothing new is started");
+    assert_string_equal(message_of(&c, "c"),
+                        "queue \"closed\" is closed: nothing new is started until it is opened "
+                        "(muster queue open closed)");
     assert_string_equal(reason_of(&c, "s"), "QuotaForbids");
     assert_string_equal(message_of(&c, "s"),
                         "can never fit: asks 3 CPU, the quota of queue \"small\" is 2");
@@ -1557,9 +1559,10 @@ static void add_neighbour(struct cluster *c, const char *name, const char *app,
         set_spec(c, PODS, name, "affinity", affinity);
 }
 
-#define AWAY_FROM(app)                                                                             \
-    "{'podAntiAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{'topologyKey':"        \
-    "'disk','labelSelector':{'matchLabels':{'app':'" app "'}}}]}}"
+#define BESIDE(app)                                                                                \
+    "{'requiredDuringSchedulingIgnoredDuringExecution':[{'topologyKey':'disk','labelSelector':{"   \
+    "'matchLabels':{'app':'" app "'}}}]}"
+#define AWAY_FROM(app) "{'podAntiAffinity':" BESIDE(app) "}"
 
 static const char *const kept_away =
     "waiting for other pods: where there is room its affinity, their anti-affinity or its "
@@ -1581,6 +1584,62 @@ static void who_keeps_apart_waits_for_the_others_end(void **state)
     set_phase(&c, "loud", "Succeeded");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "quiet"), "one");
+    cluster_release(&c);
+}
+
+/* Behind others too: it is not they that it waits for. */
+static void who_seeks_company_is_told_so_in_line(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 8, 8, 0);
+    add_neighbour(&c, "holds", "loud", "");
+    assert_int_equal(settle(&c), 1);
+    add_neighbour(&c, "quiet", "quiet", AWAY_FROM("loud"));
+    assert_int_equal(settle(&c), 0);
+    add_neighbour(&c, "seeks", "seeks", "{'podAffinity':" BESIDE("nobody") "}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "quiet"), kept_away);
+    assert_string_equal(told(&c, "seeks"),
+                        arena_printf(&c.arena, "%s; number 2 in line", kept_away));
+    cluster_release(&c);
+}
+
+static void a_label_of_spreading_that_no_node_has_is_named(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 8, 8, 0);
+    add_neighbour(&c, "spreads", "spreads", "");
+    set_spec(&c, PODS, "spreads", "topologySpreadConstraints",
+             "[{'maxSkew':1,'topologyKey':'rack','whenUnsatisfiable':'DoNotSchedule',"
+             "'labelSelector':{'matchLabels':{'app':'spreads'}}}]");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "spreads"), "can never fit: no node has the label \"rack\", the "
+                                             "topologyKey of its topologySpreadConstraints");
+    cluster_release(&c);
+}
+
+static void enough_in_all_but_never_in_one_place(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 1, 8, 0);
+    add_node(&c, "two", 1, 8, 0);
+    add_pod(&c, "a", "a-0", 9, 3, "{'cpu':'200m'}");
+    add_pod(&c, "a", "a-1", 9, 3, "{'cpu':'900m'}");
+    add_pod(&c, "a", "a-2", 9, 3, "{'cpu':'900m'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "a-0"),
+                        "can never fit: there is enough in all, but not where its pods would "
+                        "need it: the largest pod asks 900m CPU (what helps: smaller requests or "
+                        "fewer replicas)");
     cluster_release(&c);
 }
 
@@ -1789,6 +1848,9 @@ int main(void)
         cmocka_unit_test(pods_keep_apart_and_spread),
         cmocka_unit_test(who_keeps_apart_waits_for_the_others_end),
         cmocka_unit_test(who_is_there_keeps_others_away_too),
+        cmocka_unit_test(who_seeks_company_is_told_so_in_line),
+        cmocka_unit_test(a_label_of_spreading_that_no_node_has_is_named),
+        cmocka_unit_test(enough_in_all_but_never_in_one_place),
         cmocka_unit_test(preferences_choose_among_nodes_with_room),
         cmocka_unit_test(a_taint_that_only_asks_is_avoided),
         cmocka_unit_test(nodes_are_filled_or_spread_as_configured),
