@@ -185,10 +185,26 @@ static void a_gang_has_room_at_once_or_not_at_all(void **state)
                 "\"b-1\": it asks 1 CPU, 0 of 3 CPU is free");
     assert_says(bind(f, "alone", "n", 409), "Conflict", "1 of 3 CPU is free");
     bind(f, "a-0", "n", 201);
-    bind(f, "b-0", "n", 201); /* by hand: a gang has no better right to what is free */
     bind(f, "a-1", "n", 201);
-    assert_says(bind(f, "b-1", "n", 409), "Conflict", "0 of 3 CPU is free");
     record(f, "a", "n", 2, 200); /* what it has it may write again */
+}
+
+static void no_gang_is_bound_by_half_by_hand(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'9'}");
+    make_gang(f, "a", "default", 3);
+    assert_says(bind(f, "a-0", "n", 409), "Conflict",
+                "group \"a\" starts with 3 members at once: write the places of all of them into "
+                "its status.placements first, or leave it to the scheduler");
+    record(f, "a", "n", 3, 200);
+    for (int i = 0; i < 3; i++)
+        bind(f, text(f, "a-%d", i), "n", 201);
+    make_pod(f, "more", "a", "{'cpu':'1'}"); /* it runs: one more changes nothing */
+    bind(f, "more", "n", 201);
+    make_gang(f, "one", "default", 1);
+    bind(f, "one-0", "n", 201);
 }
 
 static void a_queue_gives_its_quota_once(void **state)
@@ -208,7 +224,8 @@ static void a_queue_gives_its_quota_once(void **state)
                 "the quota of queue \"q\" is in use: needs 2 CPU, 2 of 3 CPU are");
     make_gang(f, "c", "q", 1);
     record(f, "c", "n", 1, 200);
-    assert_says(bind(f, "b-0", "n", 409), "Conflict", "needs 1 CPU, 3 of 3 CPU are");
+    make_gang(f, "d", "q", 1);
+    assert_says(bind(f, "d-0", "n", 409), "Conflict", "needs 1 CPU, 3 of 3 CPU are");
     /* a quota that is lowered takes nothing back */
     expect(f, "PATCH", QUEUES "/q", text(f, "{'spec':{'quota':{'requests':{'cpu':'1'}}}}"), 200);
     bind(f, "a-0", "n", 201);
@@ -273,11 +290,17 @@ static void leases_of_this_process_are_not_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(a_node_takes_what_it_has),       test(writes_on_their_way_count),
-        test(pods_and_gpus_are_counted),      test(a_gpu_is_given_once),
-        test(a_node_that_goes_takes_nothing), test(a_gang_has_room_at_once_or_not_at_all),
-        test(a_queue_gives_its_quota_once),   test(a_server_that_starts_counts_what_is_there),
-        test(overcommit_counts_no_cpus),      test(leases_of_this_process_are_not_given),
+        test(a_node_takes_what_it_has),
+        test(writes_on_their_way_count),
+        test(pods_and_gpus_are_counted),
+        test(a_gpu_is_given_once),
+        test(a_node_that_goes_takes_nothing),
+        test(a_gang_has_room_at_once_or_not_at_all),
+        test(no_gang_is_bound_by_half_by_hand),
+        test(a_queue_gives_its_quota_once),
+        test(a_server_that_starts_counts_what_is_there),
+        test(overcommit_counts_no_cpus),
+        test(leases_of_this_process_are_not_given),
     };
 
     return cmocka_run_group_tests_name("room", tests, NULL, NULL);
