@@ -19,6 +19,7 @@
 #include "client/kubeconfig.h"
 #include "loop/file.h"
 #include "loop/random.h"
+#include "runtime/proc.h"
 
 #define TOKEN_BYTES 32
 #define TOKEN_LIMIT_BYTES 4096
@@ -126,19 +127,16 @@ static struct flock whole_file(void)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-static int held_by_other(const struct home *h, int fd, struct err *err)
+/* Also one that nobody has waited for yet. */
+static bool is_dead(const struct home_holder *holder)
 {
-    struct home_holder holder;
+    struct proc_stat stat;
 
-    read_holder(fd, &holder);
-    if (holder.pid && *holder.address)
-        err_set(err, ERR_CONFLICT, "muster is already up on %s: process %d at %s", h->dir,
-                (int)holder.pid, holder.address);
-    else
-        err_set(err, ERR_CONFLICT, "another muster is starting or stopping on %s", h->dir);
-    err_hint(err,
-             "use it as it is, stop it with 'muster down', or choose another folder with --dir");
-    return -EBUSY;
+    if (holder->pid <= 0)
+        return false;
+    if (kill(holder->pid, 0) != 0)
+        return errno == ESRCH;
+    return proc_stat_read(holder->pid, &stat) == 0 && stat.state == 'Z';
 }
 
 static bool holder_is_dead(int fd)
@@ -146,7 +144,22 @@ static bool holder_is_dead(int fd)
     struct home_holder holder;
 
     read_holder(fd, &holder);
-    return holder.pid > 0 && kill(holder.pid, 0) != 0 && errno == ESRCH;
+    return is_dead(&holder);
+}
+
+static int held_by_other(const struct home *h, int fd, struct err *err)
+{
+    struct home_holder holder;
+
+    read_holder(fd, &holder);
+    if (holder.pid && *holder.address && !is_dead(&holder))
+        err_set(err, ERR_CONFLICT, "muster is already up on %s: process %d at %s", h->dir,
+                (int)holder.pid, holder.address);
+    else
+        err_set(err, ERR_CONFLICT, "another muster is starting or stopping on %s", h->dir);
+    err_hint(err,
+             "use it as it is, stop it with 'muster down', or choose another folder with --dir");
+    return -EBUSY;
 }
 
 static int take_lock(int fd)

@@ -124,6 +124,28 @@ static void a_dead_holder_holds_nothing(void **state)
     close(fd);
 }
 
+/* Nobody may have waited for it, and its threads and forks go a moment later. */
+static void a_killed_holder_is_not_said_to_be_up(void **state)
+{
+    struct fixture *f = *state;
+    auto_err err = ERR_INIT, refused = ERR_INIT;
+    siginfo_t info;
+    pid_t child;
+    int fd = -1, second = -1;
+
+    assert_int_equal(home_create(&f->home, &err), 0);
+    assert_int_equal(home_lock(&f->home, &fd, &err), 0);
+    child = fork();
+    if (child == 0)
+        _exit(home_announce(fd, "127.0.0.1:1", NULL) ? 1 : 0);
+    assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(info.si_status, 0);
+    assert_true(home_lock(&f->home, &second, &refused) < 0);
+    assert_non_null(strstr(refused.text, "another muster is starting or stopping"));
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(fd);
+}
+
 static void token_is_made_once(void **state)
 {
     struct fixture *f = *state;
@@ -241,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(folder_is_private, make, unmake),
         cmocka_unit_test_setup_teardown(second_daemon_is_told_who_holds_the_folder, make, unmake),
         cmocka_unit_test_setup_teardown(a_dead_holder_holds_nothing, make, unmake),
+        cmocka_unit_test_setup_teardown(a_killed_holder_is_not_said_to_be_up, make, unmake),
         cmocka_unit_test_setup_teardown(token_is_made_once, make, unmake),
         cmocka_unit_test_setup_teardown(what_others_can_read_is_mended, make, unmake),
         cmocka_unit_test_setup_teardown(a_token_that_is_no_file_is_refused, make, unmake),
