@@ -84,8 +84,9 @@ struct node *pod_node(const struct server_request *r, const struct json *pod, st
     if (node && (node->name ? strcmp(node->name, name) == 0
                             : !has_started(pod) || node->ops->keeps(node, ret)))
         return node;
+    /* Not 400: that is asked again while a pod starts. */
     err_set(
-        err, ERR_BAD_REQUEST,
+        err, ERR_NOT_FOUND,
         "pod \"%s\" is on node \"%s\", which keeps its pods in a folder of its own: this server "
         "cannot ask it yet. What helps on the same machine: muster node with the server's "
         "folder as --dir",

@@ -393,10 +393,11 @@ class FarNode(harness.WithDaemon):
         run = "container=c&stdout=1"
         for method, path in (("GET", "runs/log"), ("GET", "failed/log"), ("POST", f"runs/exec?command=ls&{run}"),
                              ("POST", f"runs/attach?{run}"), ("POST", "runs/portforward")):
-            message = self.daemon.call(method, f"{self.pods}/{path}", expect=(400,))["message"]
+            message = self.daemon.call(method, f"{self.pods}/{path}", expect=(404,))["message"]
             self.assertIn('is on node "far", which keeps its pods in a folder of its own: this server cannot ask it yet', message)
-        metrics = self.daemon.call("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/runs", expect=(400,))
+        metrics = self.daemon.call("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/runs", expect=(404,))
         self.assertIn('node "far"', metrics["message"])
+        self.assertIn('node "far"', self.daemon.cli("logs", "runs").stderr)
         early = self.daemon.call("POST", f"{self.pods}/waits/exec?command=ls&{run}", expect=(400,))
         self.assertIn("has not been started yet", early["message"])
 
