@@ -74,8 +74,13 @@ static void become_head(struct decision *d, struct group *g)
     int64_t start = start_ms(g);
 
     for (size_t i = 0; i < g->claim_len; i++) {
-        resources_add(&g->claim[i].node->claimed, &g->claim[i].asks);
-        resources_add(&g->queue->reserved, &g->claim[i].asks);
+        struct claim_part *part = &g->claim[i];
+        enum resource which;
+
+        part->is_short = node_lacks(d->ledger, part->node, &part->asks, &part->node->claimed,
+                                    &which);
+        resources_add(&part->node->claimed, &part->asks);
+        resources_add(&g->queue->reserved, &part->asks);
     }
     d->sure_until_ms = d->heads_len == 0 ? start : min_i64(d->sure_until_ms, start);
     d->heads[d->heads_len++] = g;

@@ -106,6 +106,7 @@ struct member {
 struct claim_part {
     struct node_room *node;
     struct resources asks;
+    bool is_short; /* too little is free there, beside the claims before this one */
 };
 
 struct group {

@@ -342,7 +342,7 @@ static void note(struct decision *d, struct group *g, enum wait_reason reason)
 
     g->position = waits ? ++d->position : 0;
     if (reason != g->reason || g->dirty || g->told_at != d->ledger->rules || g->holding > 0 ||
-        is_told_exactly(before) || is_told_exactly(g->position))
+        g->clears || is_told_exactly(before) || is_told_exactly(g->position))
         decision_look_at(d, g);
     g->told_at = d->ledger->rules;
     g->reason = reason;

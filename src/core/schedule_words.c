@@ -367,14 +367,6 @@ static bool is_stopping(const struct member *m)
     return m->ending || m->evicted || m->group->taker;
 }
 
-static bool is_short(const struct ledger *l, const struct claim_part *part)
-{
-    static const struct resources nothing;
-    enum resource which;
-
-    return node_lacks(l, part->node, &part->asks, &nothing, &which);
-}
-
 /* Which pods make room for it by ending; NULL: none do. */
 static const char *stopping(struct decision *d, const struct group *g)
 {
@@ -382,7 +374,7 @@ static const char *stopping(struct decision *d, const struct group *g)
     int64_t of_first = 0, others = 0;
 
     for (size_t i = 0; i < g->claim_len; i++) {
-        if (!is_short(d->ledger, &g->claim[i]))
+        if (!g->claim[i].is_short)
             continue;
         for (const struct member *m = g->claim[i].node->holders; m; m = m->next_on_node) {
             if (!is_stopping(m))
@@ -393,8 +385,7 @@ static const char *stopping(struct decision *d, const struct group *g)
     }
     for (const struct member *m = first ? first->first : NULL; m; m = m->next)
         for (size_t i = 0; i < g->claim_len; i++)
-            of_first += m->node == g->claim[i].node && is_short(d->ledger, &g->claim[i]) &&
-                        is_stopping(m);
+            of_first += m->node == g->claim[i].node && g->claim[i].is_short && is_stopping(m);
     others -= of_first;
     if (!first)
         return NULL;

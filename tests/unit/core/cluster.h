@@ -354,8 +354,8 @@ static inline void cluster_copy_claims(const struct ledger *from, struct ledger 
         copy->claim = calloc(g->claim_len + 1, sizeof(*copy->claim));
         assert_non_null(copy->claim);
         for (size_t i = 0; i < g->claim_len; i++)
-            copy->claim[i] = (struct claim_part){map_gets(&to->nodes, g->claim[i].node->name),
-                                                 g->claim[i].asks};
+            copy->claim[i] = (struct claim_part){
+                .node = map_gets(&to->nodes, g->claim[i].node->name), .asks = g->claim[i].asks};
         copy->claim_len = g->claim_len;
         copy->claim_members = g->claim_members;
         copy->claim_rules = to->rules;

@@ -744,6 +744,51 @@ static void room_that_is_made_for_a_group_is_its_own(void **state)
     cluster_release(&c);
 }
 
+/* What is free where it waits belongs to who goes before it. */
+static void who_waits_behind_a_claim_is_told_which_pods_stop(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 100, 0);
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "victim", "default", 9, 1, 3, "");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "taker", "high", 5, 1, 2, "");
+    add_job(&c, "small", "default", 1, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(message_of(&c, "small"),
+                        "waiting for 1 pod of job \"victim\" to stop; number 2 in line");
+    cluster_release(&c);
+}
+
+static void which_pods_stop_is_told_anew_however_far_behind(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 6, 100, 0);
+    add_queue(&c, "high", "'priority':2");
+    add_queue(&c, "full", "'priority':1,'preemptible':false,'quota':{'requests':{'cpu':'2'}}");
+    add_job(&c, "holder", "full", 20, 1, 2, "");
+    add_job(&c, "victim", "default", 19, 2, 2, "");
+    assert_int_equal(settle(&c), 3);
+    for (int i = 0; i < 20; i++)
+        add_job(&c, arena_printf(&c.arena, "q%d", i), "full", 18, 1, 1, "");
+    add_job(&c, "taker", "high", 5, 1, 3, "");
+    add_job(&c, "small", "default", 1, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(message_of(&c, "small"), "waiting for 2 pods of job \"victim\" to stop");
+    cluster_remove(&c, PODS, "victim-1");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(message_of(&c, "small"), "waiting for 1 pod of job \"victim\" to stop");
+    cluster_release(&c);
+}
+
 /* Some of its pods are there again, others not gone yet. */
 static void who_was_preempted_waits_for_its_own_pods(void **state)
 {
@@ -1816,6 +1861,8 @@ int main(void)
         cmocka_unit_test(a_higher_queue_goes_first),
         cmocka_unit_test(preemption_as_the_facts_have_it),
         cmocka_unit_test(room_that_is_made_for_a_group_is_its_own),
+        cmocka_unit_test(who_waits_behind_a_claim_is_told_which_pods_stop),
+        cmocka_unit_test(which_pods_stop_is_told_anew_however_far_behind),
         cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
