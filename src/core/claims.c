@@ -102,7 +102,7 @@ void claim_places(struct decision *d, struct group *g)
     size_t count = 0;
 
     for (const struct member *m = g->first; m; m = m->next)
-        count += m->placed;
+        count += m->on_trial;
     heap_free(g->claim);
     g->claim_len = 0;
     g->claim_members = (int64_t)count;
@@ -110,7 +110,7 @@ void claim_places(struct decision *d, struct group *g)
     if (!g->claim)
         d->ledger->broken = true;
     for (const struct member *m = g->first; m && g->claim; m = m->next)
-        if (m->placed)
+        if (m->on_trial)
             resources_add(&part_on(g, m->node)->asks, &m->asks);
     unplace_members(d->ledger, g);
     become_head(d, g);

@@ -99,6 +99,7 @@ struct member {
     uint64_t shape;       /* equal for members any node treats alike */
     const char *role;     /* one of its group's, or NULL */
     bool placed, evicted; /* by this decision */
+    bool on_trial;        /* it has a place only to see whether there is one */
     bool ending;          /* counted in its node's ending */
     char name[];
 };

@@ -218,12 +218,20 @@ static bool is_hopeless(struct ledger *l, const struct group *g, int64_t count, 
 void unplace_members(struct ledger *l, struct group *g)
 {
     for (struct member *m = g->first; m; m = m->next)
-        if (m->placed) {
+        if (m->on_trial) {
             ledger_release(l, m);
-            m->placed = false;
+            m->on_trial = false;
             g->unplaced++;
             g->to_bind--;
         }
+}
+
+static void keep_places(struct group *g)
+{
+    for (struct member *m = g->first; m; m = m->next) {
+        m->placed = m->placed || m->on_trial;
+        m->on_trial = false;
+    }
 }
 
 bool place_members(struct ledger *l, struct group *g, int64_t count, enum room room)
@@ -238,13 +246,15 @@ bool place_members(struct ledger *l, struct group *g, int64_t count, enum room r
         if (!n)
             continue;
         ledger_hold(l, m, n, 0);
-        m->placed = true;
+        m->on_trial = true;
         g->unplaced--;
         g->to_bind++;
         left--;
     }
     if (left > 0)
         unplace_members(l, g);
+    else if (room == ROOM_FREE || room == ROOM_UNHELD)
+        keep_places(g);
     return left == 0;
 }
 

@@ -14,11 +14,11 @@ enum room {
 };
 
 /* Gives places to that many of the group's members without one, or to none. They hold them from now
- * on (ledger_hold) and are marked as placed. */
+ * on (ledger_hold); in room that is not free now they do so on trial. */
 bool place_members(struct ledger *l, struct group *g, int64_t count, enum room room);
 /* Before a trial with ROOM_CLAIM: what is held now does not count. */
 void place_begin_trial(struct ledger *l);
-/* Gives back what this decision gave. */
+/* Ends the trial. */
 void unplace_members(struct ledger *l, struct group *g);
 /* Could that many of them be placed? Changes nothing. */
 bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room room);

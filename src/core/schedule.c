@@ -290,26 +290,36 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
     return quota_holds(q, asks, &nothing) ? WAIT_TURN : WAIT_QUOTA;
 }
 
-static enum wait_reason try(struct decision *d, struct group *g)
+static enum wait_reason wait_for_room(struct decision *d, struct group *g)
 {
-    int64_t count = needed(g), least = group_required(g);
-    struct resources asks = group_asks(g, count);
-    enum wait_reason reason = judge(d->ledger, g);
+    int64_t count = needed(g);
 
-    if (reason == WAIT_NONE)
-        reason = try_quota(g, &asks);
-    if (reason != WAIT_NONE)
-        return reason;
-    if (place(d, g, count)) {
-        g->preempted = false;
-        return g->unplaced > 0 ? WAIT_RESOURCES : WAIT_NONE;
-    }
-    if (least == 0)
+    if (group_required(g) == 0)
         return WAIT_RESOURCES; /* it would only like to have more */
     g->clears = preempt_for(d, g, count);
     if (!g->clears)
         claim_room(d, g, count);
     return d->first && !g->clears ? WAIT_TURN : WAIT_RESOURCES;
+}
+
+/* Of a group that has started each member is placed alone, and those that find no room wait. */
+static enum wait_reason try(struct decision *d, struct group *g)
+{
+    enum wait_reason reason = judge(d->ledger, g);
+
+    while (reason == WAIT_NONE) {
+        struct resources asks = group_asks(g, needed(g));
+
+        reason = try_quota(g, &asks);
+        if (reason != WAIT_NONE)
+            break;
+        if (!place(d, g, needed(g)))
+            return wait_for_room(d, g);
+        g->preempted = false;
+        if (group_required(g) == 0)
+            return g->unplaced > 0 ? WAIT_RESOURCES : WAIT_NONE;
+    }
+    return reason;
 }
 
 /* Of room that is made for it a group does not lose its right while it could use it. */

@@ -840,6 +840,37 @@ static void a_broken_gang_gets_what_it_misses_first(void **state)
     cluster_release(&c);
 }
 
+/* It has got one of two: what the other waits for is not given away in the same decision. */
+static void a_broken_gang_claims_room_for_all_it_misses(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "high", "'priority':5");
+    add_node(&c, "a", 2, 100, 0);
+    add_node(&c, "b", 4, 100, 0);
+    add_job(&c, "gang", "high", 9, 3, 2, "");
+    assert_int_equal(settle(&c), 3);
+    set_spec(&c, NODES, "b", "unschedulable", "true");
+    for (size_t i = c.len[PODS]; i-- > 0;)
+        if (strcmp(node_of(&c, object_name(c.items[PODS][i])), "b") == 0)
+            cluster_remove(&c, PODS, object_name(c.items[PODS][i]));
+    assert_int_equal(settle(&c), 0);
+    for (int i = 0; i < 3; i++) {
+        const char *name = arena_printf(&c.arena, "gang-%d", i);
+
+        if (!cluster_get(&c, PODS, name))
+            add_pod(&c, "gang", name, 9, 3, "{'cpu':'2'}");
+    }
+    add_node(&c, "c", 3, 100, 0);
+    add_job(&c, "small", "default", 1, 1, 1, "");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "small-0"), "");
+    cluster_release(&c);
+}
+
 static void who_may_not_be_preempted_is_not(void **state)
 {
     struct cluster c;
@@ -1613,6 +1644,28 @@ static const char *const kept_away =
     "waiting for other pods: where there is room its affinity, their anti-affinity or its "
     "topologySpreadConstraints forbid it to run";
 
+/* What an elastic job cannot have beyond its minimum does not cost it that. */
+static void an_elastic_job_that_keeps_apart_starts_with_its_minimum(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 8, 8, 0);
+    add_group(&c, "e", 9, 1, "'members':2");
+    for (int i = 0; i < 2; i++) {
+        struct json *pod;
+
+        add_pod(&c, "e", arena_printf(&c.arena, "e-%d", i), 9, 1, "{'cpu':'1'}");
+        pod = cluster_edit(&c, PODS, arena_printf(&c.arena, "e-%d", i));
+        json_set_string(&c.arena, json_get_mut(json_get_mut(pod, "metadata"), "labels"), "app",
+                        "e");
+        set_spec(&c, PODS, object_name(pod), "affinity", AWAY_FROM("e"));
+    }
+    assert_int_equal(settle(&c), 1);
+    cluster_release(&c);
+}
+
 /* Who may not run beside another waits for its end; it is not said that he never could. */
 static void who_keeps_apart_waits_for_the_others_end(void **state)
 {
@@ -1865,6 +1918,7 @@ int main(void)
         cmocka_unit_test(which_pods_stop_is_told_anew_however_far_behind),
         cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
+        cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(who_the_quota_will_refuse_takes_nothing),
@@ -1893,6 +1947,7 @@ int main(void)
         cmocka_unit_test(what_helps_is_what_is_missing),
         cmocka_unit_test(taints_and_affinity_are_heeded),
         cmocka_unit_test(pods_keep_apart_and_spread),
+        cmocka_unit_test(an_elastic_job_that_keeps_apart_starts_with_its_minimum),
         cmocka_unit_test(who_keeps_apart_waits_for_the_others_end),
         cmocka_unit_test(who_is_there_keeps_others_away_too),
         cmocka_unit_test(who_seeks_company_is_told_so_in_line),
