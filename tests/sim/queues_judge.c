@@ -203,6 +203,28 @@ static bool comes_behind(const struct group *g, const struct group *head)
            (g->queue != head->queue || strcmp(g->line_key, head->line_key) > 0);
 }
 
+static bool is_given_now(const struct member *m)
+{
+    return m->has_pod && !m->bound && !m->recorded;
+}
+
+static bool has_known_end(const struct group *g)
+{
+    return g->deadline_ms || g->queue->max_duration_ms;
+}
+
+/* Those who are sure to end in time may have used what is claimed: it counts as free. */
+static struct resources left_for_the_first(const struct node_room *n)
+{
+    struct resources left = n->total;
+
+    resources_subtract(&left, &n->used);
+    for (const struct member *m = n->holders; m; m = m->next_on_node)
+        if (is_given_now(m) && has_known_end(m->group))
+            resources_add(&left, &m->asks);
+    return left;
+}
+
 /* What was given now to those behind the first in line is nothing that one waits for, unless they
  * are sure to give it back in time. */
 static void the_first_is_not_delayed(struct queues *q, const struct group *head,
@@ -210,24 +232,20 @@ static void the_first_is_not_delayed(struct queues *q, const struct group *head,
 {
     if (g->started && g->bound > 0 && !g->queue->preemptible)
         return; /* it lacks a part, and goes before all */
-    if (!comes_behind(g, head) || g->deadline_ms || g->queue->max_duration_ms ||
-        g->queue->priority == head->queue->priority)
+    if (!comes_behind(g, head) || has_known_end(g) || g->queue->priority == head->queue->priority)
         return; /* queues of equal priority: by share, which changes as we look */
     for (size_t i = 0; i < head->claim_len; i++) {
         const struct claim_part *part = &head->claim[i];
-        struct resources given = {0};
+        struct resources given = {0}, left = left_for_the_first(part->node);
 
         for (const struct member *m = g->first; m; m = m->next)
-            if (m->node == part->node && m->has_pod && !m->bound && !m->recorded)
+            if (m->node == part->node && is_given_now(m))
                 resources_add(&given, &m->asks);
-        for (enum resource k = 0; k < RESOURCE_COUNT; k++) {
-            int64_t left = part->node->total.amount[k] - part->node->used.amount[k];
-
-            if (given.amount[k] > 0 && left < part->asks.amount[k] &&
-                left + given.amount[k] >= part->asks.amount[k])
+        for (enum resource k = 0; k < RESOURCE_COUNT; k++)
+            if (given.amount[k] > 0 && left.amount[k] < part->asks.amount[k] &&
+                left.amount[k] + given.amount[k] >= part->asks.amount[k])
                 wrong(q, "%s got room on %s that %s waits for", g->name, part->node->name,
                       head->name);
-        }
     }
 }
 
