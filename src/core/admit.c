@@ -112,14 +112,14 @@ static const char *place_all(struct asking *k, const struct group *g, const stru
     return NULL;
 }
 
-/* Of a group of which nothing runs; who writes that takes for running what has ended. */
+/* Of a group of which nothing stays; who writes that takes for running what has ended. */
 static const char *by_half(const struct asking *k, const struct group *g, const struct json *list)
 {
     int64_t places = 0;
 
     json_each (placement, list)
         places += (int64_t)json_len(json_get(placement, "members"));
-    if (g->bound > 0 || places == 0 || places >= group_whole(g))
+    if (g->bound > g->leaving || places == 0 || places >= group_whole(g))
         return NULL;
     return arena_printf(k->arena,
                         "group \"%s\" needs %" PRId64 " members and would have places for %" PRId64,

@@ -759,9 +759,14 @@ bool member_is_unplaced(const struct member *m)
     return is_waiting(m) && !m->node;
 }
 
+int64_t group_there(const struct group *g)
+{
+    return g->bound + g->to_bind - (g->started ? 0 : g->leaving);
+}
+
 int64_t group_required(const struct group *g)
 {
-    return min_i64(g->unplaced, max_i64(g->min_member - g->bound - g->to_bind, 0));
+    return min_i64(g->unplaced, max_i64(g->min_member - group_there(g), 0));
 }
 
 struct resources group_asks(const struct group *g, int64_t members)
@@ -785,7 +790,7 @@ static void unsettle(struct ledger *l, struct group *g)
     count_pods(g, -1);
     release_all(l, g);
     memset(g->pods, 0, sizeof(g->pods));
-    g->bound = 0;
+    g->bound = g->leaving = 0;
     for (struct member *m = g->first, *next; m; m = next) {
         next = m->next;
         if (!m->has_pod && !m->recorded) {
@@ -798,6 +803,7 @@ static void unsettle(struct ledger *l, struct group *g)
             continue;
         ledger_hold(l, m, m->bound, m->bound_gpus);
         g->bound++;
+        g->leaving += m->deleting;
     }
     count_pods(g, 1);
 }
@@ -854,8 +860,20 @@ int64_t group_whole(const struct group *g)
     return g->wanted >= 0 ? min_i64(g->min_member, g->wanted) : g->min_member;
 }
 
-/* A group of which nothing runs keeps all it needs, or waits for all of it: a part would keep
+/* A group of which nothing stays keeps all it needs, or waits for all of it: a part would keep
  * others out for nothing. */
+static bool has_lapsed(const struct group *g)
+{
+    bool waits = g->bound == 0;
+    int64_t kept = 0;
+
+    for (const struct member *m = g->first; m; m = m->next) {
+        waits = waits || is_waiting(m);
+        kept += m->node && m->recorded;
+    }
+    return waits && g->bound == g->leaving && kept < group_whole(g);
+}
+
 static void keep_recorded(struct ledger *l, struct group *g)
 {
     int64_t left = g->wanted >= 0 ? g->wanted - g->bound : INT64_MAX;
@@ -867,8 +885,10 @@ static void keep_recorded(struct ledger *l, struct group *g)
                 ledger_hold(l, m, m->recorded, m->recorded_gpus);
                 left--;
             }
-    if (g->bound == 0 && g->holding < group_whole(g))
-        release_all(l, g);
+    g->lapsed = has_lapsed(g);
+    for (struct member *m = g->first; m && g->lapsed; m = m->next)
+        if (!m->bound)
+            ledger_release(l, m);
 }
 
 /* Those of which pods run come first: theirs is the room beside them. */
@@ -889,7 +909,7 @@ static void settle(struct ledger *l, struct group *g)
         g->unplaced += member_is_unplaced(m);
         g->to_bind += is_waiting(m) && m->node;
     }
-    g->started = g->holding > 0 && !g->preempted;
+    g->started = g->holding > 0 && !g->preempted && !g->lapsed;
     if (g->holding > 0)
         enter_running(g);
     if (g->unplaced > 0)

@@ -134,9 +134,11 @@ struct group {
 
     /* Settled: */
     int64_t bound, unplaced, to_bind, holding;
+    int64_t leaving; /* of bound: being deleted */
     int64_t pods[POD_UNKNOWN + 1];
     struct resources held;
     bool started;
+    bool lapsed;    /* nothing of it stays, and of its places too few: it begins anew */
     char *line_key; /* in its queue's line; NULL: not waiting */
     bool counted;   /* in its queue's waiting, while it is in line */
     struct group *next_running, **at_running;
@@ -244,6 +246,8 @@ int member_compare(const struct member *a, const struct member *b);
 bool member_is_unplaced(const struct member *m);
 /* Its pod is there and has not ended. */
 bool member_is_live(const struct member *m);
+/* How many pods of it are placed, as far as it can count on them. */
+int64_t group_there(const struct group *g);
 /* How many of the members without a place must get one together. */
 int64_t group_required(const struct group *g);
 struct resources group_asks(const struct group *g, int64_t members);

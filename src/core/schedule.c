@@ -178,7 +178,7 @@ static bool has_members(const struct group *g)
 {
     if (g->started)
         return true;
-    if (g->bound + g->to_bind + g->unplaced < g->min_member)
+    if (group_there(g) + g->unplaced < g->min_member)
         return false;
     for (size_t i = 0; i < g->roles_len; i++) {
         int64_t there = 0;
@@ -315,7 +315,7 @@ static enum wait_reason try(struct decision *d, struct group *g)
             break;
         if (!place(d, g, needed(g)))
             return wait_for_room(d, g);
-        g->preempted = false;
+        g->preempted = g->lapsed = false;
         if (group_required(g) == 0)
             return g->unplaced > 0 ? WAIT_RESOURCES : WAIT_NONE;
     }

@@ -40,12 +40,16 @@ static struct json *condition(struct decision *d, const struct json *object, con
 
 /* --- the status of a group -------------------------------------------------------------------- */
 
+static bool has_no_record(const struct group *g)
+{
+    return g->taker || g->preempted || g->lapsed;
+}
+
 /* One that is being stopped and has no record any more was evicted: its place is not its
  * successor's. */
 static bool is_kept(const struct member *m)
 {
-    return m->node && !m->evicted && !m->group->taker && !m->group->preempted &&
-           (!m->deleting || m->recorded);
+    return m->node && !m->evicted && !has_no_record(m->group) && (!m->deleting || m->recorded);
 }
 
 static struct json *placement_for(struct decision *d, struct json *list, const struct member *m)
@@ -86,7 +90,7 @@ static struct json *placements(struct decision *d, const struct group *g)
 
 static bool is_scheduled(const struct group *g)
 {
-    return g->holding > 0 && !g->preempted && !g->taker;
+    return g->holding > 0 && !has_no_record(g);
 }
 
 /* Where a group stands, and what is said of its past. */
@@ -136,7 +140,7 @@ static int64_t stop_ms(const struct group *g)
 {
     int64_t since = g->lone ? g->created_ms : g->scheduled_ms;
 
-    return since && g->holding > 0 && g->wanted != 0 && g->queue->max_duration_ms
+    return since && g->holding > 0 && !g->lapsed && g->wanted != 0 && g->queue->max_duration_ms
                ? since + g->queue->max_duration_ms
                : 0;
 }

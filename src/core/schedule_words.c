@@ -449,7 +449,7 @@ const char *words_of_members(struct decision *d, const struct group *g)
                             "waiting for its PodGroup: there is none named \"%s\" in namespace %s",
                             g->name, g->ns);
     return arena_printf(d->arena, "waiting for pods: %" PRId64 " of %" PRId64 " are there",
-                        g->bound + g->to_bind + g->unplaced, g->min_member);
+                        group_there(g) + g->unplaced, g->min_member);
 }
 
 const char *words_for(struct decision *d, const struct group *g)

@@ -1163,6 +1163,35 @@ static void a_paused_group_gives_its_room_back(void **state)
     cluster_release(&c);
 }
 
+/* Resumed while pods of the old run still stop: none of them stays, so it starts whole. */
+static void a_resumed_gang_starts_whole_beside_pods_that_stop(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 3, 8, 0);
+    add_job(&c, "a", "default", 9, 3, 1, "");
+    assert_int_equal(settle(&c), 3);
+    set_spec(&c, GROUPS, "a", "members", "0");
+    for (int i = 0; i < 3; i++)
+        set_deleting(&c, arena_printf(&c.arena, "a-%d", i));
+    settle(&c);
+    cluster_remove(&c, PODS, "a-0");
+    cluster_remove(&c, PODS, "a-1");
+    assert_int_equal(settle(&c), 0);
+    set_spec(&c, GROUPS, "a", "members", "3");
+    add_pod(&c, "a", "a-0", 1, 3, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(message_of(&c, "a"), "waiting for pods: 1 of 3 are there");
+    add_pod(&c, "a", "a-1", 1, 3, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    cluster_remove(&c, PODS, "a-2");
+    add_pod(&c, "a", "a-2", 1, 3, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 3);
+    cluster_release(&c);
+}
+
 static void a_member_whose_node_is_gone_is_placed_elsewhere(void **state)
 {
     struct cluster c;
@@ -1930,6 +1959,7 @@ int main(void)
         cmocka_unit_test(pods_are_counted_where_nodes_say_how_many),
         cmocka_unit_test(a_whole_group_keeps_its_room_over_a_restart_of_the_scheduler),
         cmocka_unit_test(a_paused_group_gives_its_room_back),
+        cmocka_unit_test(a_resumed_gang_starts_whole_beside_pods_that_stop),
         cmocka_unit_test(a_member_whose_node_is_gone_is_placed_elsewhere),
         cmocka_unit_test(what_the_head_does_not_need_is_used),
         cmocka_unit_test(a_job_that_surely_ends_in_time_may_go_ahead),
