@@ -156,7 +156,7 @@ struct group {
     uint64_t walked;                /* ledger.walks when it was tried */
     bool clears;                    /* it waits for pods that are being stopped, and nothing else */
     bool looked_at;                 /* in this decision */
-    const struct group *taker;      /* that evicts all of it, in this decision */
+    const struct group *taker;      /* that evicts all of it, in this decision; or itself */
     const struct group *evicted_by; /* the same, or one of its members */
     struct group *next_looked;
     const char *words; /* what it is told, in this decision */

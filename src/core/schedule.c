@@ -302,11 +302,24 @@ static enum wait_reason wait_for_room(struct decision *d, struct group *g)
     return d->first && !g->clears ? WAIT_TURN : WAIT_RESOURCES;
 }
 
+/* Part of it runs, and even if nobody else did its quota would not hold what it needs. */
+static bool outgrows_quota(const struct group *g)
+{
+    struct resources needs = group_asks(g, group_required(g));
+
+    resources_add(&needs, &g->held);
+    return group_is_broken(g) && g->queue->exists && quota_forbids(g->queue, &needs);
+}
+
 /* Of a group that has started each member is placed alone, and those that find no room wait. */
 static enum wait_reason try(struct decision *d, struct group *g)
 {
     enum wait_reason reason = judge(d->ledger, g);
 
+    if (outgrows_quota(g)) {
+        g->taker = g->evicted_by = g; /* what it holds is of no use to it */
+        return WAIT_STOPPING;
+    }
     while (reason == WAIT_NONE) {
         struct resources asks = group_asks(g, needed(g));
 

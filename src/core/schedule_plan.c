@@ -123,6 +123,11 @@ static enum group_phase phase_of(const struct group *g)
 
 static const char *preempted_words(struct decision *d, const struct group *g)
 {
+    if (g->taker == g)
+        return arena_printf(d->arena,
+                            "it was stopped: it lacks members, and the quota of queue \"%s\" no "
+                            "longer holds all it needs",
+                            g->queue->name);
     return arena_printf(d->arena, "its room was taken by %s \"%s\" of queue \"%s\" (priority %d)",
                         g->taker->word, g->taker->owner, g->taker->queue->name,
                         g->taker->queue->priority);
@@ -440,7 +445,10 @@ static void plan_eviction(struct decision *d, const struct member *m)
     if (!pod)
         return;
     plan_delete(d->plan, &kind_pod, pod, -1);
-    if (taker)
+    if (taker == m->group)
+        plan_event(d->plan, &kind_pod, pod, "Warning", "QuotaForbids", "Stopped: %s",
+                   preempted_words(d, taker));
+    else if (taker)
         plan_event(d->plan, &kind_pod, pod, "Normal", "Preempted",
                    "Preempted by %s \"%s\" of queue \"%s\" (priority %d)", taker->word,
                    taker->owner, taker->queue->name, taker->queue->priority);

@@ -727,11 +727,8 @@ static void make_peace(struct queues *q)
         next = map_after(&q->items[SET_NODES], n->key, n->key_len);
         set_ready(q, n->value, true);
     }
-    for (size_t i = 1; i < ELEMS(queue_table); i++) { /* with quota for every job */
+    for (size_t i = 1; i < ELEMS(queue_table); i++) /* with the quotas it began with */
         add_queue(q, i);
-        set_spec(q, SET_QUEUES, arena_printf(&q->arena, "t9k-system/%s", queue_table[i].name),
-                 "quota", parse(q, "{'requests':{'cpu':'16'}}"));
-    }
 }
 
 static bool all_over(const struct queues *q)

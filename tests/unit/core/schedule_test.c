@@ -871,6 +871,58 @@ static void a_broken_gang_claims_room_for_all_it_misses(void **state)
     cluster_release(&c);
 }
 
+/* Its quota was cut below what it needs and a node was lost: the half that runs could only wait. */
+static void a_broken_gang_its_quota_cannot_hold_is_stopped(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'8'}}");
+    add_node(&c, "a", 4, 100, 0);
+    add_node(&c, "b", 4, 100, 0);
+    add_job(&c, "gang", "q", 9, 4, 2, "");
+    assert_int_equal(settle(&c), 4);
+    set_spec(&c, QUEUES, "q", "quota", "{'requests':{'cpu':'6'}}");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 0); /* what runs is not stopped */
+    set_spec(&c, NODES, "b", "unschedulable", "true");
+    for (int i = 0; i < 4; i++) {
+        const char *name = arena_printf(&c.arena, "gang-%d", i);
+
+        if (strcmp(node_of(&c, name), "b") == 0) {
+            cluster_remove(&c, PODS, name);
+            add_pod(&c, "gang", name, 9, 4, "{'cpu':'2'}");
+        }
+    }
+    add_node(&c, "c", 4, 100, 0);
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 2);
+    assert_string_equal(reason_of(&c, "gang"), "Preempted");
+    assert_string_equal(message_of(&c, "gang"),
+                        "waiting for 2 of its own pods to stop; it was stopped: it lacks members, "
+                        "and the quota of queue \"q\" no longer holds all it needs");
+    for (int i = 0; i < 4; i++) {
+        const char *name = arena_printf(&c.arena, "gang-%d", i);
+
+        if (*node_of(&c, name)) {
+            cluster_remove(&c, PODS, name);
+            add_pod(&c, "gang", name, 9, 4, "{'cpu':'2'}");
+        }
+    }
+    add_job(&c, "other", "q", 1, 3, 2, "");
+    assert_int_equal(settle(&c), 3);
+    assert_string_equal(reason_of(&c, "gang"), "QuotaForbids");
+    set_phase(&c, "other-0", "Succeeded");
+    set_phase(&c, "other-1", "Succeeded");
+    set_phase(&c, "other-2", "Succeeded");
+    set_spec(&c, GROUPS, "other", "members", "0");
+    set_spec(&c, QUEUES, "q", "quota", "{'requests':{'cpu':'8'}}");
+    assert_int_equal(settle(&c), 4);
+    cluster_release(&c);
+}
+
 static void who_may_not_be_preempted_is_not(void **state)
 {
     struct cluster c;
@@ -1948,6 +2000,7 @@ int main(void)
         cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),
+        cmocka_unit_test(a_broken_gang_its_quota_cannot_hold_is_stopped),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(who_the_quota_will_refuse_takes_nothing),
