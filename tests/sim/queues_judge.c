@@ -375,7 +375,7 @@ static void check_reason(struct queues *q, const struct task *t)
     bool is_default = strcmp(t->queue, DEFAULT_QUEUE) == 0;
 
     for (int i = 0; i < t->members; i++)
-        there += task_pod(q, t, i) != NULL;
+        there += task_pod(q, t, i) && !object_is_deleting(task_pod(q, t, i));
     if (t->paused || places_in(task_group(q, t)) > 0 || there == 0)
         return;
     if (!*reason || !*message)
