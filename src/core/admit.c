@@ -181,7 +181,7 @@ const char *admit_binding(struct ledger *l, struct arena *a, const struct json *
         return no_node(a, on);
     if (holds(m, n, gpus))
         return NULL;
-    if (m && m->ours && !lone && g->exists && g->holding == 0 && group_whole(g) > 1)
+    if (m && m->ours && !lone && g->exists && !g->started && group_whole(g) > 1)
         return arena_printf(a,
                             "group \"%s\" starts with %" PRId64
                             " members at once: write the places of all of them into its "

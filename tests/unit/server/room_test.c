@@ -207,6 +207,26 @@ static void no_gang_is_bound_by_half_by_hand(void **state)
     bind(f, "one-0", "n", 201);
 }
 
+/* It has given its places back, and pods of its last run still stop. */
+static void a_gang_that_begins_anew_is_not_bound_by_half_by_hand(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'9'}");
+    make_gang(f, "a", "default", 2);
+    record(f, "a", "n", 2, 200);
+    bind(f, "a-0", "n", 201);
+    bind(f, "a-1", "n", 201);
+    expect(f, "DELETE", PODS "/a-0?gracePeriodSeconds=0", NULL, 200);
+    expect(f, "DELETE", PODS "/a-1", NULL, 200);
+    expect(f, "PATCH", GROUPS "/a/status",
+           text(f, "{'status':{'conditions':[{'type':'GroupScheduled','status':'False'}],"
+                   "'placements':[]}}"),
+           200);
+    make_pod(f, "a-0", "a", "{'cpu':'1'}");
+    assert_says(bind(f, "a-0", "n", 409), "Conflict", "group \"a\" starts with 2 members at once");
+}
+
 static void a_queue_gives_its_quota_once(void **state)
 {
     struct fixture *f = *state;
@@ -297,6 +317,7 @@ int main(void)
         test(a_node_that_goes_takes_nothing),
         test(a_gang_has_room_at_once_or_not_at_all),
         test(no_gang_is_bound_by_half_by_hand),
+        test(a_gang_that_begins_anew_is_not_bound_by_half_by_hand),
         test(a_queue_gives_its_quota_once),
         test(a_server_that_starts_counts_what_is_there),
         test(overcommit_counts_no_cpus),
