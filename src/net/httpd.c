@@ -399,18 +399,26 @@ static bool is_from_outside(int fd)
     return getsockname(fd, (struct sockaddr *)&here, &len) < 0 || !listen_is_loopback(&here);
 }
 
+static void say(int fd, const char *status, const char *text)
+{
+    char answer[512];
+    int len = snprintf(answer, sizeof(answer),
+                       "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: text/plain\r\n"
+                       "Content-Length: %zu\r\n\r\n%s\n",
+                       status, strlen(text) + 1, text);
+
+    (void)!send(fd, answer, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static bool refuse_plain(const struct conn *c)
 {
-    static const char answer[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"
-                                 "Content-Type: text/plain\r\nContent-Length: 37\r\n\r\n"
-                                 "this server speaks TLS: use https://\n";
     char dropped[4096];
 
     if (!c->httpd->tls || !is_from_outside(c->fd))
         return false;
     /* Closed with something unread, what was sent would be lost too. */
     (void)!recv(c->fd, dropped, sizeof(dropped), MSG_DONTWAIT);
-    (void)!send(c->fd, answer, strlen(answer), MSG_DONTWAIT | MSG_NOSIGNAL);
+    say(c->fd, "400 Bad Request", "this server speaks TLS: use https://");
     return true;
 }
 
@@ -616,19 +624,53 @@ static enum MHD_Result handle_request(struct conn *c)
     return MHD_YES;
 }
 
-/* Whoever stands between us and the client may take the other one, and see another next request
- * (RFC 9112, 6.3). */
-static enum MHD_Result refuse_two_lengths(struct conn *c)
-{
-    static const char text[] = "a request has Content-Length or Transfer-Encoding, not both\n";
+/* What is wrong with a header, of which whoever stands between us and the client may read another
+ * end of the request, and see another next one (RFC 9112, 5.1 and 6.3). */
+struct framing {
+    unsigned lengths;          /* how often it says how long it is */
+    const char *status, *text; /* NULL: nothing is wrong */
+};
 
-    c->response = MHD_create_response_from_buffer(sizeof(text) - 1, (void *)(uintptr_t)text,
-                                                  MHD_RESPMEM_PERSISTENT);
-    if (!c->response || MHD_add_response_header(c->response, "Connection", "close") != MHD_YES ||
-        MHD_add_response_header(c->response, "Content-Type", "text/plain") != MHD_YES)
-        return MHD_NO;
-    c->code = 400;
-    return give_answer(c);
+static void check_header(void *arg, const char *name, const char *value)
+{
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789"
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    struct framing *f = arg;
+    bool length = strcasecmp(name, "Content-Length") == 0;
+    bool coding = strcasecmp(name, "Transfer-Encoding") == 0;
+
+    if (f->status)
+        return;
+    f->lengths += length || coding;
+    f->status = "400 Bad Request";
+    if (name[strspn(name, token)])
+        f->text = "a header's name has no spaces and no other signs than !#$%&'*+-.^_`|~";
+    else if (strchr(value, '\r'))
+        f->text = "a header's value has no carriage return in it";
+    else if (f->lengths > 1)
+        f->text = "a request says its length once: Content-Length or Transfer-Encoding, not both";
+    else if (length && (!*value || value[strspn(value, "0123456789")]))
+        f->text = "a Content-Length is a number";
+    else if (length && strlen(value) > 18)
+        f->status = "413 Content Too Large", f->text = "the body is too large";
+    else if (coding && strcasecmp(value, "chunked") != 0)
+        f->status = "501 Not Implemented", f->text = "the only Transfer-Encoding here is chunked";
+    else
+        f->status = NULL;
+}
+
+/* One answer, and nothing behind it is read. Not the library's: it sends its own answer to a wrong
+ * length twice (0.9.75). */
+static bool refuse_framing(struct conn *c)
+{
+    struct framing f = {.lengths = 0};
+
+    httpd_each_header(&c->request, check_header, &f);
+    if (f.status) {
+        say(conn_fd(c), f.status, f.text);
+        send_away(c);
+    }
+    return f.status != NULL;
 }
 
 static enum MHD_Result header_arrived(struct conn *c, const char *method)
@@ -636,8 +678,8 @@ static enum MHD_Result header_arrived(struct conn *c, const char *method)
     const char *length = MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, "Content-Length");
     unsigned long long n = length ? strtoull(length, NULL, 10) : 0;
 
-    if (length && MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, "Transfer-Encoding"))
-        return refuse_two_lengths(c);
+    if (refuse_framing(c))
+        return MHD_NO;
     c->request.method = arena_strdup(&c->request.arena, method);
     if (!c->request.method)
         return MHD_NO;
@@ -954,14 +996,24 @@ void httpd_upgrade(struct httpd_request *r, const struct httpd_header *headers, 
 
 /* --- start and end --------------------------------------------------------------------- */
 
+/* The library says it before it answers a length it cannot read; nothing else tells us. */
+static void look_for_refused(struct httpd *h)
+{
+    for (struct conn *c = h->oldest_idle, *newer; c; c = newer) {
+        newer = c->newer;
+        if (c->mhd && MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE))
+            (void)refuse_framing(c);
+    }
+}
+
 printf_like(2, 0) static void library_says(void *cls, const char *fmt, va_list args)
 {
     char line[512];
 
-    (void)cls;
     (void)vsnprintf(line, sizeof(line), fmt, args);
     line[strcspn(line, "\r\n")] = '\0';
     log_debug("http: %s", line);
+    look_for_refused(cls);
 }
 
 /* Half of the descriptors we may have: files, pods and streams need some as well. With TLS a
@@ -982,7 +1034,7 @@ static struct MHD_Daemon *start_daemon(struct httpd *h)
 
     return MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, h,                   /* */
-        MHD_OPTION_EXTERNAL_LOGGER, library_says, NULL,       /* first: covers the others */
+        MHD_OPTION_EXTERNAL_LOGGER, library_says, h,          /* first: covers the others */
         MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h,  /* */
         MHD_OPTION_NOTIFY_COMPLETED, request_ends, h,         /* */
         MHD_OPTION_URI_LOG_CALLBACK, request_begins, h,       /* */

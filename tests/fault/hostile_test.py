@@ -156,17 +156,45 @@ class Hostile(harness.WithDaemon):
                     connection.shutdown(socket.SHUT_WR)
             self.refused(*self.answer(connection), (lines, body[:40]))
 
+    def refused_and_closed(self, lines, status, sentence):
+        """One answer, and nothing of what stands behind the header is read."""
+        for method, path in (("POST", CONFIG_MAPS), ("GET", "/version")):
+            for connection in (self.connect(), self.daemon.tls_context().wrap_socket(self.connect(), server_hostname="127.0.0.1")):
+                connection.sendall(self.head("GET", "/healthz") +  # a connection that has been good for something
+                                   self.head(method, path, "Content-Type: application/json", *lines) +
+                                   b"0\r\n\r\n" + self.head("GET", "/version"))
+                got = b""
+                with contextlib.suppress(ConnectionError), connection:
+                    while piece := connection.recv(65536):
+                        got += piece
+                first, _, answer = got.partition(b"HTTP/1.1 ")[2].partition(b"HTTP/1.1 ")
+                self.assertTrue(first.startswith(b"200 "), got)
+                self.assertEqual(answer.split(b" ")[0], str(status).encode(), (lines, got[:600]))
+                self.assertIn(sentence, answer, lines)
+                self.assertNotIn(b"HTTP/1.1 ", answer)
+
     def test_two_lengths_are_refused_and_nothing_behind_them_is_read(self):
         for lines in (["Transfer-Encoding: chunked", "Content-Length: 5"], ["Content-Length: 5", "Transfer-Encoding: chunked"],
-                      ["content-length: 0", "TRANSFER-ENCODING: chunked"]):
-            for method, path in (("POST", CONFIG_MAPS), ("GET", "/version")):
-                connection = self.connect()
-                connection.sendall(self.head(method, path, "Content-Type: application/json", *lines) +
-                                   b"0\r\n\r\n" + self.head("GET", "/version"))
-                status, got = self.answer(connection)  # to the end of the connection
-                self.assertEqual(status, 400, (lines, got[:300]))
-                self.assertIn(b"Content-Length or Transfer-Encoding, not both", got)
-                self.assertEqual(got.count(b"HTTP/1.1 "), 1, got)
+                      ["content-length: 0", "TRANSFER-ENCODING: chunked"], ["Content-Length: 2", "Content-Length: 3"],
+                      ["Content-Length: 0", "content-length: 5"], ["Content-Length: 5", "Content-Length: 5"],
+                      ["Transfer-Encoding: chunked", "Transfer-Encoding: identity"]):
+            self.refused_and_closed(lines, 400, b"its length once: Content-Length or Transfer-Encoding, not both")
+
+    def test_a_length_that_is_no_number_is_answered_once(self):
+        for value in ("+5", "-1", "0x5", "5 5", "2, 2", "two", ""):
+            self.refused_and_closed([f"Content-Length: {value}"], 400, b"a Content-Length is a number")
+        self.refused_and_closed(["Content-Length: 99999999999999999999"], 413, b"too large")
+
+    def test_codings_other_than_chunked_are_refused_at_once(self):
+        for value in ("xchunked", "chunked, identity", "gzip, chunked", "identity", "chunked;q=1", "chunked ", ""):
+            self.refused_and_closed([f"Transfer-Encoding: {value}"], 501, b"the only Transfer-Encoding here is chunked")
+
+    def test_headers_whose_names_are_none_are_refused_and_nothing_behind_them_is_read(self):
+        for lines in (["Transfer-Encoding : chunked"], ["Transfer-Encoding\t: chunked"], ["Content-Length : 5"],
+                      ["X: y", "  Transfer-Encoding: chunked"], ["X\x0b: y"], ["X(: y"], ["X\xe9: y"]):
+            self.refused_and_closed(lines, 400, b"a header's name")
+        for line in ("X: y\rTransfer-Encoding: chunked", "Content-Length: 5\r"):
+            self.refused_and_closed([line], 400, b"a header's value")
 
     # --- request lines and headers
 
