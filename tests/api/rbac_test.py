@@ -314,6 +314,28 @@ class Limited(harness.WithDaemon):
             self.assertEqual(self.as_guest("GET", f"{harness.PODS.format(ns='a')}/any/{query}")[0], 404)
         self.assertEqual(self.as_guest("GET", f"{harness.PODS.format(ns='a')}/gone/{query}")[0], 404)
 
+    def test_samples_by_uid_need_the_right_in_the_pods_own_namespace(self):
+        uids = {}
+        for ns in "ab":
+            path = self.run_pod(ns, "busy", "exec sleep 1000")
+            uids[ns] = self.started(path, "busy")["metadata"]["uid"]
+        own, other = (harness.PODS.format(ns=ns) + "/busy" for ns in "ab")
+        harness.wait_until(lambda: self.daemon.call("GET", f"{own}/samples?uid={uids['a']}")["time"], "samples")
+
+        def ask(path, uid):
+            return self.as_guest("GET", f"{path}/samples?uid={uids[uid]}")[0]
+        for _ in ("live", "gone"):
+            self.assertEqual([ask(own, "a"), ask(own, "b"), ask(other, "a"), ask(other, "b")], [200, 404, 403, 403])
+            for path in (own, other):
+                self.remove(*path.rsplit("/", 1))
+            harness.wait_until(lambda: self.daemon.request("GET", f"{own}/samples?uid={uids['a']}")[0] == 200, "what is kept")
+        roles = f"{ROLES.replace('default', 'a')}/guest"
+        self.addCleanup(self.daemon.call, "PUT", roles, role("guest", *self.rules))
+        self.daemon.call("PUT", roles, role("guest", rule("*", "pods pods/log")))
+        status, text = self.as_guest("GET", f"{own}/samples?uid={uids['a']}")
+        self.assertEqual(status, 403, text)
+        self.assertIn('cannot get resource \\"pods/samples\\"', text)
+
     def claim(self, ns):
         """A claim's folder with a curve in it."""
         claims = f"/api/v1/namespaces/{ns}/persistentvolumeclaims"
