@@ -182,7 +182,7 @@ test:
 	@tools/setup.sh test
 	@$(MAKE) -j2 all unit-tests sim-program fuzz-program
 	@$(MAKE) -j2 SAN=1 B=$(B)/asan all unit-tests sim-program fuzz-program
-	@$(MAKE) -j2 CC=clang B=$(B)/clang all
+	@$(MAKE) -j2 CC=clang B=$(B)/clang all unit-tests
 	@tests/run.sh
 
 # The controllers on a real Kubernetes control plane, built once from Go modules into $(B)/kube (needs Go).

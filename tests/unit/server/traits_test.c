@@ -14,8 +14,8 @@ static const char *const objects[] = {
     "{\"metadata\":{\"name\":\"a\",\"namespace\":\"n\",\"labels\":{\"app\":\"x\",\"tier\":\"\","
     "\"n\":\"5\"}},\"spec\":{\"nodeName\":\"m1\",\"hostNetwork\":true},\"status\":{\"phase\":"
     "\"Running\"}}",
-    "{\"metadata\":{\"name\":\"b\",\"namespace\":\"n\",\"labels\":{\"tier\":\"app\"}},\"spec\":{},"
-    "\"status\":{\"phase\":\"Failed\",\"podIP\":7}}",
+    ("{\"metadata\":{\"name\":\"b\",\"namespace\":\"n\",\"labels\":{\"tier\":\"app\"}},\"spec\":{},"
+     "\"status\":{\"phase\":\"Failed\",\"podIP\":7}}"),
     "{\"metadata\":{\"name\":\"c\",\"namespace\":\"\\u00e9\",\"labels\":{\"app\":1}}}",
     "{\"metadata\":{\"name\":\"d\",\"labels\":{}}}",
     "{}",
