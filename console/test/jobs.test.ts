@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Job, Pod } from "../src/data/types.ts";
 import { exitWord, firstEnding, tipFor } from "../src/lib/failure.ts";
 import { choose, offers, readChoice, toggled } from "../src/lib/filter.ts";
-import { extendedResources, jobHref, pair, ranMs, replicaCounts, totalsOf } from "../src/lib/jobs.ts";
+import { extendedResources, gpuSharesOf, gpusOf, jobHref, pair, ranMs, replicaCounts, totalsOf } from "../src/lib/jobs.ts";
 import { formatBytes, formatCores, parseQuantity } from "../src/lib/quantity.ts";
 import { duration } from "../src/lib/time.ts";
 
@@ -41,6 +41,8 @@ test("requests default to limits, extended resources are found", () => {
   assert.deepEqual(extendedResources(totalsOf(gpu)), ["nvidia.com/gpu"]);
   assert.equal(pair("nvidia.com/gpu", totalsOf(gpu)), "2 / 2");
   assert.equal(pair("cpu", totalsOf(gpu)), "- / -");
+  const share = job("s", { spec: { replicaSpecs: [{ type: "w", replicas: 3, template: { spec: { containers: [{ name: "c", resources: { limits: { "nvidia.com/gpu.shared": "1" } } }] } } }] } });
+  assert.deepEqual([gpusOf(gpu), gpuSharesOf(gpu), gpusOf(share), gpuSharesOf(share)], [2, 0, 0, 3]);
 });
 
 test("replicas, durations, addresses", () => {

@@ -51,10 +51,17 @@ export function extendedResources(totals: Totals): string[] {
   return [...new Set([...Object.keys(totals.requests), ...Object.keys(totals.limits)])].filter((name) => name.includes("/")).sort();
 }
 
-/** How many GPUs (extended resources of that name) the job has or asks for. */
+/** How many whole GPUs (extended resources of that name) the job has or asks for. */
 export function gpusOf(job: Job): number {
   const totals = totalsOf(job);
-  return extendedResources(totals).filter((name) => /gpu/i.test(name)).reduce((sum, name) => sum + (totals.limits[name] ?? totals.requests[name] ?? 0), 0);
+  return extendedResources(totals).filter((name) => /gpu/i.test(name) && name !== GPU_SHARE).reduce((sum, name) => sum + (totals.limits[name] ?? totals.requests[name] ?? 0), 0);
+}
+
+const GPU_SHARE = "nvidia.com/gpu.shared";
+
+export function gpuSharesOf(job: Job): number {
+  const { limits, requests } = totalsOf(job);
+  return limits[GPU_SHARE] ?? requests[GPU_SHARE] ?? 0;
 }
 
 /** A loss that is no number comes as a word: "NaN". */

@@ -4,7 +4,7 @@ import type { Job } from "../../data/types.ts";
 import { lang, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { shortCause } from "../../lib/failure.ts";
-import { extendedResources, gpusOf, isPaused, jobHref, lossText, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
+import { extendedResources, gpuSharesOf, gpusOf, isPaused, jobHref, lossText, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
 import { say, sayBoth } from "../../lib/say.ts";
@@ -60,7 +60,11 @@ const CELLS: Record<Column, (job: Job) => preact.ComponentChildren> = {
     const others = extendedResources(totals).map((name) => `${name}: ${totals.limits[name] ?? totals.requests[name]}`).join(", ");
     return <span title={others}>{pair("memory", totals)}{others ? " ⁺" : ""}</span>;
   },
-  gpu: (job) => gpusOf(job) || <span class="dim">-</span>,
+  gpu: (job) => {
+    const whole = gpusOf(job), shares = gpuSharesOf(job);
+    if (!shares) return whole || <span class="dim">-</span>;
+    return <span title={t("gpuShares", { count: shares })}>{whole ? `${whole}+` : ""}{shares} ◔</span>;
+  },
   progress: (job) => <ProgressCell job={job} />,
   duration: (job) => <Duration job={job} />,
   created: (job) => <Ago time={job.metadata.creationTimestamp} />,
