@@ -20,6 +20,7 @@
 #include "api/object.h"
 #include "base/log.h"
 #include "client/client.h"
+#include "core/resources.h"
 #include "loop/file.h"
 #include "runtime/podfolder.h"
 #include "runtime/process.h"
@@ -238,6 +239,16 @@ static int set_machine(struct agent *a, const struct agent_options *o, struct er
                        m->gpus);
     if (o->gpus)
         m->gpu_set = *o->gpus;
+    if (o->gpu_shares == 0)
+        return 0;
+    m->shared_set = o->shared_gpus ? *o->shared_gpus : m->gpu_set;
+    if (!m->shared_set || (m->shared_set & ~m->gpu_set))
+        return err_set(err, ERR_BAD_REQUEST,
+                       "--gpu-shares is for GPUs that pods may not use or that are not there: this "
+                       "machine has %" PRId64 ", counted from 0; see --gpus",
+                       m->gpus);
+    m->gpu_shares = o->gpu_shares;
+    m->gpu_set &= ~m->shared_set;
     return 0;
 }
 
@@ -323,13 +334,17 @@ static int open_runtime(struct agent *a, const struct agent_options *o, struct e
     return rc;
 }
 
+/* None of a pod that shares one: what that does, others do as well. */
 static const char *leased_gpus(void *arg, const struct pod_run *run)
 {
     const struct agent *a = arg;
     const struct json *pod = cache_get(a->pods, run->ns, run->name);
     const char *list = pod ? object_annotation(pod, ANNOTATION_GPUS) : NULL;
 
-    return list && strcmp(object_uid(pod), run->uid) == 0 ? list : "";
+    if (!list || strcmp(object_uid(pod), run->uid) != 0 ||
+        pod_requests(json_get(pod, "spec")).gpu_shares > 0)
+        return "";
+    return list;
 }
 
 /* What is measured of pods. */

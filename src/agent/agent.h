@@ -22,6 +22,8 @@ struct agent_options {
     const char *small_program;  /* the same of fewer pages, tried first; may be NULL */
     int64_t cpu_milli, memory_bytes; /* that pods may ask for; 0: what the machine has */
     const uint64_t *gpus;            /* that pods may use, by index; NULL: all */
+    int64_t gpu_shares;              /* of each GPU that is shared; 0: none is */
+    const uint64_t *shared_gpus;     /* of those pods may use; NULL: all */
     int64_t log_bytes;               /* of one run of a container; 0: PROCESS_LOG_BYTES */
     const char *server; /* its address, for pods that have a service account; NULL: no tokens */
     const char *ca_pem; /* who vouches for it; NULL: the machine's authorities */

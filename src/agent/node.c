@@ -28,6 +28,8 @@ struct node_keeper {
     bool exists;
 };
 
+#define GPU_SHARES "nvidia.com/gpu.shared"
+
 static void begin(void *arg);
 
 static const struct {
@@ -55,15 +57,18 @@ static struct json *make_object(struct arena *a, const struct node_options *o)
     if (o->machine->gpu_product[0]) {
         json_set_string(a, labels, "nvidia.com/gpu.product", o->machine->gpu_product);
         json_set_stringf(a, labels, "nvidia.com/gpu.count", "%" PRId64,
-                         gpu_set_count(o->machine->gpu_set));
+                         gpu_set_count(o->machine->gpu_set | o->machine->shared_set));
         json_set_stringf(a, labels, "nvidia.com/gpu.memory", "%" PRId64,
                          o->machine->gpu_memory_mib);
     }
     annotations = json_make_object(a, meta, "annotations");
     if (o->door_port)
         json_set_string(a, annotations, ANNOTATION_NODE_CA, o->door_ca_pem);
-    if (o->machine->gpus > 0)
+    if (o->machine->gpus > 0) {
         json_set_string(a, annotations, ANNOTATION_GPUS, gpu_set_text(a, o->machine->gpu_set));
+        json_set_string(a, annotations, ANNOTATION_SHARED_GPUS,
+                        gpu_set_text(a, o->machine->shared_set));
+    }
     if (o->machine->links.len > 0)
         json_set_string(a, annotations, ANNOTATION_GPU_LINKS,
                         gpu_links_text(a, &o->machine->links));
@@ -79,6 +84,11 @@ static struct json *resources(struct arena *a, const struct machine *m)
     json_set_stringf(a, v, "memory", "%" PRId64 "Ki", m->memory_bytes / 1024);
     json_set_stringf(a, v, "pods", "%d", PODS_LIMIT);
     json_set_stringf(a, v, "nvidia.com/gpu", "%" PRId64, gpu_set_count(m->gpu_set));
+    /* Null takes away what an earlier start offered. */
+    (void)json_set(a, v, GPU_SHARES, json_new_null(a));
+    if (m->gpu_shares > 0)
+        json_set_stringf(a, v, GPU_SHARES, "%" PRId64,
+                         gpu_set_count(m->shared_set) * m->gpu_shares);
     return v;
 }
 

@@ -22,6 +22,7 @@
 #include "core/expand.h"
 
 #define GPU_RESOURCE "nvidia.com/gpu"
+#define GPU_SHARE_RESOURCE "nvidia.com/gpu.shared"
 #define ENV_LIMIT 10000u
 #define DEFAULT_GRACE_SECONDS 30
 
@@ -222,17 +223,23 @@ static const char *cut_list(struct arena *a, const char *list, size_t skip, size
     return arena_strndup(a, from, (size_t)(to - from));
 }
 
-/* A container sees the GPUs it asked for and, on a machine that has some, no others. */
+/* A container sees the GPUs it asked for, the pod's shared one if it asked for a share and, on a
+ * machine that has GPUs, no others. */
 static void add_gpus(struct builder *b, const struct json *c)
 {
     const char *list = object_annotation(b->pod, ANNOTATION_GPUS);
-    int64_t wanted = quantity_json_value(json_get(json_at(c, "resources", "limits"), GPU_RESOURCE),
-                                         0);
-    const char *mine;
+    const struct json *limits = json_at(c, "resources", "limits");
+    int64_t wanted = quantity_json_value(json_get(limits, GPU_RESOURCE), 0);
+    bool shares = quantity_json_value(json_get(limits, GPU_SHARE_RESOURCE), 0) > 0;
 
-    if (wanted > 0 && list) {
-        mine = cut_list(b->arena, list, b->gpus_taken, (size_t)wanted);
+    if ((wanted > 0 || shares) && list) {
+        const char *mine = cut_list(b->arena, list, b->gpus_taken, (size_t)wanted);
+        const char *last = strrchr(list, ',');
+
         b->gpus_taken += (size_t)wanted;
+        last = last ? last + 1 : list;
+        if (shares)
+            mine = wanted > 0 ? arena_printf(b->arena, "%s,%s", mine, last) : last;
         set_variable(b, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", false); /* as leases count them */
         set_variable(b, "CUDA_VISIBLE_DEVICES", mine, false);
         set_variable(b, "NVIDIA_VISIBLE_DEVICES", mine, false);

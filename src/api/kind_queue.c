@@ -11,11 +11,10 @@
 #include "api/pod_parts.h"
 
 static const struct field quota_fields[] = {
-    F_MAP(
-        FIELD_QUANTITY, "requests",
-        "How much all groups of the queue together may hold: cpu, memory, nvidia.com/gpu. What is "
-        "not named is not limited.",
-        .doc_zh = "队列中所有 PodGroup 合计可占用的资源量。"),
+    F_MAP(FIELD_QUANTITY, "requests",
+          "How much all groups of the queue together may hold: cpu, memory, nvidia.com/gpu, "
+          "nvidia.com/gpu.shared. What is not named is not limited.",
+          .doc_zh = "队列中所有 PodGroup 合计可占用的资源量。"),
     {0}};
 
 static const struct field spec_fields[] = {
@@ -99,7 +98,8 @@ static void validate(const struct json *queue, const struct json *old, struct er
 
 static bool is_counted(const char *resource)
 {
-    static const char *const names[] = {"cpu", "memory", "nvidia.com/gpu", NULL};
+    static const char *const names[] = {"cpu", "memory", "nvidia.com/gpu", "nvidia.com/gpu.shared",
+                                        NULL};
 
     for (const char *const *n = names; *n; n++)
         if (strcmp(resource, *n) == 0)
@@ -114,8 +114,8 @@ static void warn(const struct json *queue, void (*say)(void *arg, const char *te
             char text[400];
 
             (void)snprintf(text, sizeof(text),
-                           "spec.quota.requests[%.253s]: not limited: only cpu, memory and "
-                           "nvidia.com/gpu are counted",
+                           "spec.quota.requests[%.253s]: not limited: only cpu, memory, "
+                           "nvidia.com/gpu and nvidia.com/gpu.shared are counted",
                            limit->key);
             say(arg, text);
         }

@@ -17,6 +17,8 @@
 /* On a pod, by the scheduler: indexes of the GPUs it may use, "0,1". On a Node: those that pods may
  * use. */
 #define ANNOTATION_GPUS "muster.dev/gpus"
+/* On a Node: the GPUs it hands out in shares, each in as many. */
+#define ANNOTATION_SHARED_GPUS "muster.dev/shared-gpus"
 /* On a Node: who vouches for the server at its kubeletEndpoint, PEM. */
 #define ANNOTATION_NODE_CA "muster.dev/ca"
 /* On a Node: how far its GPUs are from each other (core/gpus.h). */

@@ -469,7 +469,8 @@ static void refuse_annotations(const struct json *metadata, const struct json *o
 void pod_annotations_validate(const struct json *metadata, const struct json *old,
                               const struct field_path *at, struct err *err)
 {
-    static const char *const names[] = {ANNOTATION_GPUS, ANNOTATION_GPU_LINKS};
+    static const char *const names[] = {ANNOTATION_GPUS, ANNOTATION_SHARED_GPUS,
+                                        ANNOTATION_GPU_LINKS};
 
     refuse_annotations(metadata, old, names, ELEMS(names), at, err);
 }

@@ -113,6 +113,9 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
                                 .cpu_milli = o->parsed.cpu_milli,
                                 .memory_bytes = o->parsed.memory_bytes,
                                 .gpus = o->parsed.some_gpus ? &o->parsed.gpus : NULL,
+                                .gpu_shares = o->parsed.gpu_shares,
+                                .shared_gpus = o->parsed.some_gpus_shared ? &o->parsed.shared_gpus
+                                                                          : NULL,
                                 .small_program = supervisor_image_path(),
                                 .server = server->server,
                                 .ca_pem = server->ca_pem};

@@ -38,6 +38,9 @@
                    "memory that pods may ask for (default: the machine's)"), \
     OPTION_OF_TEXT(own, limits.gpus, "gpus", "LIST", \
                    "GPUs that pods may use, like 0,2-3, or none (default: all)"), \
+    OPTION_OF_TEXT(own, limits.gpu_shares, "gpu-shares", "N[:LIST]", \
+                   "hand GPUs out in N shares each, as nvidia.com/gpu.shared: all, or those of " \
+                   "LIST"), \
     OPTION_OF_TEXT(own, limits.log_limit, "log-limit", "SIZE", \
                    "kept of one run's log, the newest (default " LOG_LIMIT_DEFAULT \
                    "); of a job's gone pods 4 times that")

@@ -161,7 +161,10 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
                                   .log_bytes = o->limits.log_bytes,
                                   .cpu_milli = o->limits.cpu_milli,
                                   .memory_bytes = o->limits.memory_bytes,
-                                  .gpus = o->limits.some_gpus ? &o->limits.gpus : NULL};
+                                  .gpus = o->limits.some_gpus ? &o->limits.gpus : NULL,
+                                  .gpu_shares = o->limits.gpu_shares,
+                                  .shared_gpus = o->limits.some_gpus_shared ? &o->limits.shared_gpus
+                                                                            : NULL};
     char server[sizeof(d->address) + sizeof("https://")];
 
     d->control_transport = server_local_transport(d->server, &caller_component);

@@ -28,15 +28,16 @@ static const char *no_room(const struct asking *k, const struct node_room *n,
 
 /* Beside what is held there and what the same write has given away (claimed). */
 static const char *on_node(const struct asking *k, const struct node_room *n,
-                           const struct resources *asks, uint64_t gpus)
+                           const struct resources *asks, struct gpu_lease gpus)
 {
+    uint64_t barred = node_barred_gpus(n, gpus, asks->gpu_shares);
     enum resource which;
 
     if (node_lacks(k->ledger, n, asks, &n->claimed, &which))
         return no_room(k, n, asks, which);
-    if (gpus & n->gpus_used)
+    if (barred)
         return arena_printf(k->arena, "GPU %s of node \"%s\" is in use: pod \"%s\" cannot have it",
-                            gpu_set_text(k->arena, gpus & n->gpus_used), n->name, k->pod);
+                            gpu_set_text(k->arena, barred), n->name, k->pod);
     return NULL;
 }
 
@@ -65,20 +66,23 @@ static struct node_room *node_called(const struct ledger *l, const char *name)
     return n && n->exists ? n : NULL;
 }
 
-static bool holds(const struct member *m, const struct node_room *n, uint64_t gpus)
+static bool holds(const struct member *m, const struct node_room *n, struct gpu_lease gpus)
 {
-    return m && m->node == n && (!gpus || m->gpus == gpus);
+    return m && m->node == n &&
+           ((!gpus.whole && !gpus.shared) ||
+            (m->gpus.whole == gpus.whole && m->gpus.shared == gpus.shared));
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
 static const char *place_one(const struct asking *k, const struct group *g,
-                             const struct json *placement, uint64_t gpus, struct resources *sum)
+                             const struct json *placement, const char *named, struct resources *sum)
 {
     const char *on = json_get_string(placement, "node", "");
     struct node_room *n = node_called(k->ledger, on);
     const struct member *m = map_gets(&g->by_name, k->pod);
     struct resources asks = m && m->has_pod ? m->asks : placement_requests(placement);
+    struct gpu_lease gpus = gpu_lease_read(named, asks.gpu_shares);
     const char *why;
 
     if (!n)
@@ -103,7 +107,7 @@ static const char *place_all(struct asking *k, const struct group *g, const stru
             const char *why;
 
             k->pod = json_string(name, "");
-            why = place_one(k, g, placement, gpu_set_read(json_string(gpus, "")), sum);
+            why = place_one(k, g, placement, json_string(gpus, ""), sum);
             if (why)
                 return why;
             gpus = gpus ? gpus->next : NULL;
@@ -169,14 +173,15 @@ const char *admit_binding(struct ledger *l, struct arena *a, const struct json *
     const struct group *g;
     const struct member *m;
     const char *why;
-    uint64_t gpus;
+    struct gpu_lease gpus;
 
     ledger_rest(l);
     n = node_called(l, on);
     g = ledger_find_group(l, object_namespace(pod), lone ? object_name(pod) : group, lone);
     m = g ? map_gets(&g->by_name, k.pod) : NULL;
-    gpus = gpu_set_read(
-        json_string(json_at(binding, "metadata", "annotations", ANNOTATION_GPUS), ""));
+    gpus = gpu_lease_read(
+        json_string(json_at(binding, "metadata", "annotations", ANNOTATION_GPUS), ""),
+        asks.gpu_shares);
     if (!n)
         return no_node(a, on);
     if (holds(m, n, gpus))

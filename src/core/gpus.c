@@ -69,6 +69,27 @@ int64_t gpu_set_count(uint64_t set)
     return __builtin_popcountll(set);
 }
 
+struct gpu_lease gpu_lease_read(const char *text, int64_t shares)
+{
+    const char *comma = strrchr(text, ',');
+    struct gpu_lease lease = {.whole = gpu_set_read(text)};
+
+    if (shares > 0) {
+        lease.shared = gpu_set_read(comma ? comma + 1 : text);
+        lease.whole &= ~lease.shared;
+    }
+    return lease;
+}
+
+const char *gpu_lease_text(struct arena *a, struct gpu_lease lease)
+{
+    const char *whole = gpu_set_text(a, lease.whole), *shared = gpu_set_text(a, lease.shared);
+
+    if (!lease.whole || !lease.shared)
+        return lease.whole ? whole : shared;
+    return whole && shared ? arena_printf(a, "%s,%s", whole, shared) : NULL;
+}
+
 /* --- distances --- */
 
 void gpu_links_parse(const char *text, struct gpu_links *ret)
@@ -179,4 +200,39 @@ uint64_t gpus_choose(uint64_t free, int64_t count, const struct gpu_links *links
         }
     }
     return best;
+}
+
+/* --- shares --- */
+
+uint64_t gpu_shares_choose(const struct gpu_shares *s, uint64_t barred, int64_t count)
+{
+    int64_t most = 0;
+    uint64_t best = 0;
+
+    for (size_t i = 0; i < GPUS_PER_NODE_LIMIT && count > 0; i++) {
+        int64_t left = s->each - s->used[i];
+
+        if (!(s->set & ~barred & BIT(i)) || left < count || left <= most)
+            continue;
+        most = left;
+        best = BIT(i);
+    }
+    return best;
+}
+
+uint64_t gpu_shares_in_use(const struct gpu_shares *s)
+{
+    uint64_t set = 0;
+
+    for (size_t i = 0; i < GPUS_PER_NODE_LIMIT; i++)
+        if (s->used[i] > 0)
+            set |= BIT(i);
+    return set;
+}
+
+void gpu_shares_use(struct gpu_shares *s, uint64_t which, int64_t count)
+{
+    for (size_t i = 0; i < GPUS_PER_NODE_LIMIT && which; i++)
+        if (which & BIT(i))
+            s->used[i] += count;
 }

@@ -30,7 +30,7 @@ static bool is_ours(const struct ledger *l, const struct json *pod)
 
 bool ledger_counts(const struct ledger *l, enum resource which)
 {
-    return which == RESOURCE_GPU || which == RESOURCE_PODS || !l->overcommit;
+    return (which != RESOURCE_CPU && which != RESOURCE_MEMORY) || !l->overcommit;
 }
 
 /* --- small things ----------------------------------------------------------------------------- */
@@ -128,9 +128,48 @@ static bool is_ready(const struct json *node)
            !json_get_bool(json_get(node, "spec"), "unschedulable", false);
 }
 
-uint64_t node_free_gpus(const struct node_room *n, int64_t count)
+/* Which GPUs are shared may have changed under a pod: what one has whole nobody has a share of, and
+ * the other way round. */
+struct gpu_lease node_free_gpus(const struct node_room *n, const struct resources *asks)
 {
-    return gpus_choose(n->gpus & ~n->gpus_used, count, &n->links);
+    uint64_t taken;
+
+    if (asks->gpus == 0 && asks->gpu_shares == 0)
+        return (struct gpu_lease){0};
+    taken = n->gpus_used | gpu_shares_in_use(&n->shares);
+    return (struct gpu_lease){
+        .whole = gpus_choose(n->gpus & ~taken, asks->gpus, &n->links),
+        .shared = gpu_shares_choose(&n->shares, n->gpus_used, asks->gpu_shares)};
+}
+
+bool node_gives_gpus(const struct node_room *n, const struct resources *asks)
+{
+    struct gpu_lease lease = node_free_gpus(n, asks);
+
+    return (asks->gpus == 0 || lease.whole) &&
+           (asks->gpu_shares == 0 || lease.shared || !n->shares.set);
+}
+
+uint64_t node_barred_gpus(const struct node_room *n, struct gpu_lease lease, int64_t shares)
+{
+    uint64_t barred = 0;
+
+    if (lease.whole)
+        barred = lease.whole & (n->gpus_used | gpu_shares_in_use(&n->shares));
+    if (lease.shared && !gpu_shares_choose(&n->shares, n->gpus_used | ~lease.shared, shares))
+        barred |= lease.shared;
+    return barred;
+}
+
+static void read_shares(struct node_room *n, const struct json *node)
+{
+    const char *named = object_annotation(node, ANNOTATION_SHARED_GPUS);
+    int64_t count;
+
+    if (!named || gpu_set_parse(named, &n->shares.set) != 0)
+        n->shares.set = 0;
+    count = gpu_set_count(n->shares.set);
+    n->shares.each = count > 0 ? n->total.gpu_shares / count : 0;
 }
 
 /* A node that does not name them has the lowest. */
@@ -193,6 +232,7 @@ void ledger_node(struct ledger *l, const struct json *node, bool gone)
     n->tainted = tainted;
     n->total = total;
     read_gpus(n, node);
+    read_shares(n, node);
     l->nodes_changed = true;
     for (struct member *m = n->holders; m; m = m->next_on_node)
         ledger_touch(l, m->group); /* what is recorded here may be void */
@@ -231,11 +271,11 @@ static void list_ready(struct ledger *l)
 
 /* --- room ------------------------------------------------------------------------------------- */
 
-void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64_t gpus)
+void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct gpu_lease gpus)
 {
     m->node = n;
     /* One bound by somebody else names no indexes: it is thought to use the lowest. */
-    m->gpus = gpus ? gpus : node_free_gpus(n, m->asks.gpus);
+    m->gpus = gpus.whole || gpus.shared ? gpus : node_free_gpus(n, &m->asks);
     m->next_on_node = n->holders;
     m->at_node = &n->holders;
     if (n->holders)
@@ -248,7 +288,8 @@ void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64
             l->repelling->at_repelling = &m->next_repelling;
         l->repelling = m;
     }
-    n->gpus_used |= m->gpus;
+    n->gpus_used |= m->gpus.whole;
+    gpu_shares_use(&n->shares, m->gpus.shared, m->asks.gpu_shares);
     resources_add(&n->used, &m->asks);
     m->ending = m->deleting || m->group->preempted;
     if (m->ending) {
@@ -279,12 +320,13 @@ void ledger_release(struct ledger *l, struct member *m)
             m->next_repelling->at_repelling = m->at_repelling;
         m->at_repelling = NULL;
     }
-    if (m->gpus) {
+    if (m->gpus.whole) {
         n->gpus_used = 0;
         for (const struct member *other = n->holders; other; other = other->next_on_node)
-            n->gpus_used |= other->gpus;
+            n->gpus_used |= other->gpus.whole;
     }
-    m->gpus = 0;
+    gpu_shares_use(&n->shares, m->gpus.shared, -m->asks.gpu_shares);
+    m->gpus = (struct gpu_lease){0};
     resources_subtract(&n->used, &m->asks);
     if (m->ending) {
         resources_subtract(&n->ending, &m->asks);
@@ -587,7 +629,7 @@ static void read_placement(struct ledger *l, struct group *g, const struct json 
 
         if (m) {
             m->recorded = n;
-            m->recorded_gpus = gpu_set_read(json_string(gpus, ""));
+            m->recorded_gpus = gpu_lease_read(json_string(gpus, ""), asks.gpu_shares);
             if (!m->has_pod)
                 m->asks = asks;
         }
@@ -700,7 +742,7 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->priority = json_get_int(spec, "priority", 0);
     m->bound = *node ? node_named(l, node) : NULL;
     gpus = object_annotation(pod, ANNOTATION_GPUS);
-    m->bound_gpus = m->bound && gpus ? gpu_set_read(gpus) : 0;
+    m->bound_gpus = gpu_lease_read(m->bound && gpus ? gpus : "", m->asks.gpu_shares);
     role = object_label(pod, LABEL_GROUP_ROLE);
     m->role = NULL;
     for (size_t i = 0; i < m->group->roles_len && role; i++)
@@ -839,7 +881,8 @@ static bool fits_now(const struct ledger *l, const struct node_room *n, const st
     static const struct resources nothing;
     enum resource which;
 
-    return !node_lacks(l, n, &m->asks, &nothing, &which) && (m->recorded_gpus & n->gpus_used) == 0;
+    return !node_lacks(l, n, &m->asks, &nothing, &which) &&
+           node_barred_gpus(n, m->recorded_gpus, m->asks.gpu_shares) == 0;
 }
 
 /* Who of those without a bound pod keeps the place recorded for him: who waits for it first, then

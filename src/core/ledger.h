@@ -52,7 +52,8 @@ struct node_room {
     bool exists, ready, tainted;
     uint64_t marks; /* of its labels, annotations and taints */
     struct resources total, used;
-    uint64_t gpus, gpus_used; /* by index */
+    uint64_t gpus, gpus_used; /* by index; those that are had whole */
+    struct gpu_shares shares; /* an empty set: they are counted, and somebody else picks the GPU */
     struct gpu_links links;
     struct member *holders;   /* whose room is here */
     struct resources ending;  /* of used: held by pods that are being stopped */
@@ -88,7 +89,7 @@ struct member {
     struct member *next_on_node, **at_node;
     struct node_room *node;     /* where it holds room; NULL: nowhere */
     struct node_room *recorded; /* the place its group's status has for it */
-    uint64_t gpus, recorded_gpus, bound_gpus;
+    struct gpu_lease gpus, recorded_gpus, bound_gpus;
     struct resources asks;
     struct node_room *bound; /* the pod's own node */
     bool has_pod, ours, deleting, finished, constrained;
@@ -172,7 +173,7 @@ typedef const struct json *ledger_find_fn(void *arg, const struct kind *k, const
 struct ledger {
     ledger_find_fn *find;
     void *arg;
-    bool overcommit;     /* CPU and memory are not counted; GPUs and pods always are */
+    bool overcommit;     /* CPU and memory are not counted; GPUs, shares and pods are */
     bool beside_default; /* default-scheduler is somebody else. Set before anything is told */
     bool broken;         /* out of memory once: make it anew */
     bool may_preempt, spread;
@@ -221,7 +222,7 @@ void ledger_undone(struct ledger *l);
 /* --- for those who decide --- */
 
 bool ledger_counts(const struct ledger *l, enum resource which);
-void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, uint64_t gpus);
+void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct gpu_lease gpus);
 void ledger_release(struct ledger *l, struct member *m);
 void ledger_touch(struct ledger *l, struct group *g);
 void ledger_set_taking(struct ledger *l, struct group *g, bool taking);
@@ -233,8 +234,13 @@ bool node_lacks(const struct ledger *l, const struct node_room *n, const struct 
 bool queue_lacks(const struct queue_entry *q, const struct resources *asks,
                  const struct resources *beside, enum resource *ret);
 struct resources placement_requests(const struct json *placement); /* of each of its members */
-/* Free indexes, close to each other; 0 when there are not enough, or none is asked for. */
-uint64_t node_free_gpus(const struct node_room *n, int64_t count);
+/* Free GPUs, close to each other, and one with shares enough. Of each none, when there are not
+ * enough or none is asked for. */
+struct gpu_lease node_free_gpus(const struct node_room *n, const struct resources *asks);
+/* Those of the lease that cannot be had there. */
+uint64_t node_barred_gpus(const struct node_room *n, struct gpu_lease lease, int64_t shares);
+/* Whether there are devices for all that is asked for, as far as the node names any. */
+bool node_gives_gpus(const struct node_room *n, const struct resources *asks);
 /* How many members it cannot run without. */
 int64_t group_whole(const struct group *g);
 /* Part of it runs and, without what is missing, for nothing. */

@@ -30,9 +30,9 @@ static bool fits(const struct ledger *l, const struct resources *asks, const str
 }
 
 /* GPUs are devices, not amounts, once somebody holds them. */
-static bool has_devices(const struct node_room *n, int64_t gpus, enum room room)
+static bool has_devices(const struct node_room *n, const struct resources *asks, enum room room)
 {
-    return gpus == 0 || (room != ROOM_FREE && room != ROOM_UNHELD) || node_free_gpus(n, gpus) != 0;
+    return (room != ROOM_FREE && room != ROOM_UNHELD) || node_gives_gpus(n, asks);
 }
 
 /* How much must still become free there, in thousandths of the node. */
@@ -102,7 +102,7 @@ bool place_has_room(const struct ledger *l, const struct member *m, const struct
 {
     struct resources r = room_of(n, room);
 
-    return fits(l, &m->asks, &r) && has_devices(n, m->asks.gpus, room);
+    return fits(l, &m->asks, &r) && has_devices(n, &m->asks, room);
 }
 
 /* What the member thinks of all nodes that have room for it; without preferences of none. */
@@ -136,8 +136,7 @@ static struct node_room *choose(struct ledger *l, const struct member *m, enum r
         struct resources r = room_of(n, room);
         int64_t left, liking = 0;
 
-        if (taste.has_any ? !n->allowed
-                          : !fits(l, &m->asks, &r) || !has_devices(n, m->asks.gpus, room))
+        if (taste.has_any ? !n->allowed : !fits(l, &m->asks, &r) || !has_devices(n, &m->asks, room))
             continue;
         if (taste.has_any)
             liking = liking_of(&taste, n->liking);
@@ -155,6 +154,14 @@ static struct node_room *choose(struct ledger *l, const struct member *m, enum r
     return best;
 }
 
+/* A member's shares are of one GPU: what is left of several is no room for it. */
+static int64_t sharers(const struct node_room *n, int64_t shares)
+{
+    if (shares == 0 || !n->shares.set)
+        return INT64_MAX;
+    return gpu_set_count(n->shares.set) * (n->shares.each / shares);
+}
+
 /* How many such members fit on all nodes together; counts up to enough. For what no node treats
  * specially it is exact, else it is at most too high. */
 static int64_t capacity(struct ledger *l, const struct resources *asks, int64_t enough,
@@ -169,7 +176,7 @@ static int64_t capacity(struct ledger *l, const struct resources *asks, int64_t 
         for (enum resource k = 0; k < RESOURCE_COUNT; k++)
             if (asks->amount[k] > 0 && ledger_counts(l, k))
                 here = min_i64(here, max_i64(r.amount[k], 0) / asks->amount[k]);
-        sum += here;
+        sum += min_i64(here, sharers(l->ready[i], asks->gpu_shares));
     }
     return sum;
 }
@@ -196,7 +203,8 @@ static bool is_known_hopeless(const struct ledger *l, const struct resources *as
         const struct hopeless *h = &l->hopeless[i];
 
         if (count >= h->count && asks->cpu_milli >= h->asks.cpu_milli &&
-            asks->memory_bytes >= h->asks.memory_bytes && asks->gpus >= h->asks.gpus)
+            asks->memory_bytes >= h->asks.memory_bytes && asks->gpus >= h->asks.gpus &&
+            asks->gpu_shares >= h->asks.gpu_shares)
             return true;
     }
     return false;
@@ -245,7 +253,7 @@ bool place_members(struct ledger *l, struct group *g, int64_t count, enum room r
 
         if (!n)
             continue;
-        ledger_hold(l, m, n, 0);
+        ledger_hold(l, m, n, (struct gpu_lease){0});
         m->on_trial = true;
         g->unplaced--;
         g->to_bind++;

@@ -8,11 +8,13 @@
 static const struct {
     const char *name;  /* in requests, limits and capacity */
     const char *words; /* after the number */
+    const char *one;   /* the same of one */
 } table[RESOURCE_COUNT] = {
-    [RESOURCE_CPU] = {"cpu", " CPU"},
-    [RESOURCE_MEMORY] = {"memory", " memory"},
-    [RESOURCE_GPU] = {"nvidia.com/gpu", " GPU"},
-    [RESOURCE_PODS] = {"pods", " pods"},
+    [RESOURCE_CPU] = {"cpu", " CPU", " CPU"},
+    [RESOURCE_MEMORY] = {"memory", " memory", " memory"},
+    [RESOURCE_GPU] = {"nvidia.com/gpu", " GPU", " GPU"},
+    [RESOURCE_GPU_SHARE] = {"nvidia.com/gpu.shared", " GPU shares", " GPU share"},
+    [RESOURCE_PODS] = {"pods", " pods", " pod"},
 };
 
 const char *resource_key(enum resource which)
@@ -123,9 +125,8 @@ const char *resource_number(struct arena *a, enum resource which, int64_t amount
 
 const char *resource_text(struct arena *a, enum resource which, int64_t amount)
 {
-    if (which == RESOURCE_PODS && amount == 1)
-        return "1 pod";
-    return arena_printf(a, "%s%s", resource_number(a, which, amount), table[which].words);
+    return arena_printf(a, "%s%s", resource_number(a, which, amount),
+                        amount == 1 ? table[which].one : table[which].words);
 }
 
 static bool is_counted(const char *resource)

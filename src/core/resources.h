@@ -1,16 +1,23 @@
-/* resources.h - amounts of CPU, memory, GPUs and pods, and their words. Pure. */
+/* resources.h - amounts of CPU, memory, GPUs, shares of GPUs and pods, and their words. Pure. */
 #ifndef MUSTER_CORE_RESOURCES_H
 #define MUSTER_CORE_RESOURCES_H
 
 #include "base/json.h"
 
-enum resource { RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_GPU, RESOURCE_PODS, RESOURCE_COUNT };
+enum resource {
+    RESOURCE_CPU,
+    RESOURCE_MEMORY,
+    RESOURCE_GPU,
+    RESOURCE_GPU_SHARE,
+    RESOURCE_PODS,
+    RESOURCE_COUNT
+};
 
 struct resources {
     union {
         int64_t amount[RESOURCE_COUNT];
         struct {
-            int64_t cpu_milli, memory_bytes, gpus, pods;
+            int64_t cpu_milli, memory_bytes, gpus, gpu_shares, pods;
         };
     };
 };
@@ -22,12 +29,15 @@ static inline int64_t resources_get(const struct resources *r, enum resource whi
 
 static inline bool resources_are_zero(const struct resources *r)
 {
-    return r->cpu_milli == 0 && r->memory_bytes == 0 && r->gpus == 0 && r->pods == 0;
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+        if (r->amount[i] != 0)
+            return false;
+    return true;
 }
 
 void resources_add(struct resources *sum, const struct resources *r); /* stays at the largest */
 void resources_subtract(struct resources *sum, const struct resources *r);
-/* "4 CPU", "8Gi memory", "2 GPU", "3 pods"; amounts in milli CPU, bytes, GPUs, pods. */
+/* "4 CPU", "8Gi memory", "2 GPU", "1 GPU share", "3 pods"; amounts in milli CPU, bytes, pieces. */
 const char *resource_text(struct arena *a, enum resource which, int64_t amount);
 /* The number alone: "4", "8Gi", "2". */
 const char *resource_number(struct arena *a, enum resource which, int64_t amount);

@@ -82,8 +82,8 @@ static struct json *placements(struct decision *d, const struct group *g)
         if (!p)
             continue;
         json_append_string(a, json_make_array(a, p, "members"), m->name);
-        if (m->gpus)
-            json_append_string(a, json_make_array(a, p, "gpus"), gpu_set_text(a, m->gpus));
+        if (m->gpus.whole || m->gpus.shared)
+            json_append_string(a, json_make_array(a, p, "gpus"), gpu_lease_text(a, m->gpus));
     }
     return list;
 }
@@ -337,9 +337,9 @@ static void plan_binding(struct decision *d, const struct member *m)
     if (!pod)
         return;
     meta = json_make_object(a, binding, "metadata");
-    if (m->gpus)
+    if (m->gpus.whole || m->gpus.shared)
         json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_GPUS,
-                        gpu_set_text(a, m->gpus));
+                        gpu_lease_text(a, m->gpus));
     target = json_make_object(a, binding, "target");
     json_set_string(a, target, "kind", "Node");
     json_set_string(a, target, "name", m->node->name);

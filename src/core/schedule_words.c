@@ -10,7 +10,8 @@
 #include "core/decision.h"
 
 /* What is scarcest is named first. */
-static const enum resource order[] = {RESOURCE_GPU, RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_PODS};
+static const enum resource order[] = {RESOURCE_GPU, RESOURCE_GPU_SHARE, RESOURCE_CPU,
+                                      RESOURCE_MEMORY, RESOURCE_PODS};
 
 const char *wait_reason_name(enum wait_reason reason)
 {
@@ -201,6 +202,8 @@ static size_t options_that_help(const struct ledger *l, const struct resources *
         ret[n++] = "--overcommit";
     if (asks->gpus > l->total.gpus)
         ret[n++] = "--gpus if the machine has more";
+    if (asks->gpu_shares > l->total.gpu_shares)
+        ret[n++] = "--gpu-shares";
     return n;
 }
 

@@ -86,7 +86,7 @@ class Admission(harness.WithDaemon):
         self.assertIn("--quota names cpu twice", twice.stderr)
         self.assertNotIn("senseless", {q["metadata"]["name"] for q in self.daemon.list(QUEUES)})
         odd = self.daemon.cli("queue", "create", "odd", "--quota", "foo=3")
-        self.assertIn("warning: spec.quota.requests[foo]: not limited: only cpu, memory and nvidia.com/gpu are counted", odd.stderr)
+        self.assertIn("warning: spec.quota.requests[foo]: not limited: only cpu, memory, nvidia.com/gpu and nvidia.com/gpu.shared are counted", odd.stderr)
 
     def test_a_closed_queue(self):
         self.refused(queued("a", "shut"), f'{FIELD}: queue "shut" is closed: muster queue open shut opens it')

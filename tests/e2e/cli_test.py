@@ -202,13 +202,17 @@ class SizedUp(unittest.TestCase):
     def test_what_is_no_amount_is_refused(self):
         with contextlib.closing(Daemon(start=False)) as daemon:
             for option, value in (("--cpus", "many"), ("--cpus", "0"), ("--memory", "-1Gi"), ("--memory", "lots"),
-                                  ("--gpus", "0;1"), ("--gpus", "3-1")):
+                                  ("--gpus", "0;1"), ("--gpus", "3-1"), ("--gpu-shares", "0"), ("--gpu-shares", "101"),
+                                  ("--gpu-shares", "4:"), ("--gpu-shares", "4:x"), ("--gpu-shares", "-1"), ("--gpu-shares", "4,1")):
                 done = daemon.cli("up", option, value)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(option, done.stderr)
             done = daemon.cli("up", "--gpus", "63")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("--gpus names a GPU that is not there", done.stderr)
+            done = daemon.cli("up", "--gpu-shares", "4:63")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("--gpu-shares is for GPUs that pods may not use or that are not there", done.stderr)
 
 
 class Commands(DaemonTest):

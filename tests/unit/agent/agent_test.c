@@ -5,6 +5,7 @@
 #include <fcntl.h>
 
 #include "agent/agent.h"
+#include "agent/node.h"
 #include "loop/file.h"
 #include "runtime/podfolder.h"
 #include "small_api.h"
@@ -209,6 +210,47 @@ static void the_machine_is_a_node(void **state)
                                "True"));
     assert_non_null(json_at(node, "status", "allocatable", "cpu"));
     assert_non_null(json_at(node, "status", "allocatable", "memory"));
+}
+
+/* When it has so many GPUs. */
+static const struct json *wait_node(struct world *w, const char *gpus)
+{
+    for (;;) {
+        const struct json *node;
+
+        arena_reset(&w->arena);
+        node = small_api_get(&w->api, &w->arena, "/api/v1/nodes/n2");
+        if (json_string_is(json_at(node, "status", "allocatable", "nvidia.com/gpu"), gpus))
+            return node;
+        loop_run_once(w->f.loop);
+    }
+}
+
+/* What it offered in shares at an earlier start it offers no more. */
+static void a_node_offers_shares_of_gpus(void **state)
+{
+    struct world *w = *state;
+    struct machine m = {
+        .gpus = 4, .gpu_set = 0x3, .shared_set = 0xc, .gpu_shares = 3, .arch = "amd64"};
+    struct node_options o = {
+        .transport = &w->api.base, .clock = loop_clock(w->f.loop), .name = "n2", .machine = &m};
+    struct node_keeper *keeper = node_keeper_new(&o);
+    const struct json *node = wait_node(w, "2");
+
+    assert_string_equal(object_annotation(node, ANNOTATION_GPUS), "0,1");
+    assert_string_equal(object_annotation(node, ANNOTATION_SHARED_GPUS), "2,3");
+    assert_true(
+        json_string_is(json_at(node, "status", "allocatable", "nvidia.com/gpu.shared"), "6"));
+    assert_true(json_string_is(json_at(node, "status", "capacity", "nvidia.com/gpu.shared"), "6"));
+    node_keeper_free(keeper);
+    m.gpu_set = 0xf;
+    m.shared_set = 0;
+    m.gpu_shares = 0;
+    keeper = node_keeper_new(&o);
+    node = wait_node(w, "4");
+    assert_string_equal(object_annotation(node, ANNOTATION_SHARED_GPUS), "");
+    assert_null(json_at(node, "status", "allocatable", "nvidia.com/gpu.shared"));
+    node_keeper_free(keeper);
 }
 
 static void a_pod_runs_and_succeeds(void **state)
@@ -453,6 +495,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         T(the_machine_is_a_node),
+        T(a_node_offers_shares_of_gpus),
         T(a_pod_runs_and_succeeds),
         T(a_failed_pod_has_its_exit_code),
         T(a_pod_without_a_command_says_so),

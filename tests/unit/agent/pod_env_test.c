@@ -191,6 +191,25 @@ static void containers_see_their_own_gpus(void **state)
     assert_string_equal(env(f, 2, "CUDA_VISIBLE_DEVICES"), "3,5");
 }
 
+static void containers_with_a_share_see_the_shared_gpu(void **state)
+{
+    struct fixture *f = *state;
+
+    f->machine.has_gpus = true;
+    assert_int_equal(
+        build(f, "{\"name\":\"a\",\"command\":[\"x\"],\"resources\":{\"limits\":{"
+                 "\"nvidia.com/gpu.shared\":1}}},{\"name\":\"b\",\"command\":[\"x\"],"
+                 "\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\"}}},{\"name\":\"c\","
+                 "\"command\":[\"x\"],\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"1\","
+                 "\"nvidia.com/gpu.shared\":\"1\"}}},{\"name\":\"d\",\"command\":[\"x\"]}"),
+        0);
+    assert_string_equal(env(f, 0, "CUDA_VISIBLE_DEVICES"), "5");
+    assert_string_equal(env(f, 0, "NVIDIA_VISIBLE_DEVICES"), "5");
+    assert_string_equal(env(f, 1, "CUDA_VISIBLE_DEVICES"), "2");
+    assert_string_equal(env(f, 2, "CUDA_VISIBLE_DEVICES"), "3,5");
+    assert_string_equal(env(f, 3, "CUDA_VISIBLE_DEVICES"), "");
+}
+
 static void without_mounts_the_address_takes_the_names_place(void **state)
 {
     struct fixture *f = *state;
@@ -307,6 +326,7 @@ int main(void)
         T(fields_of_the_pod_are_values),
         T(config_maps_and_secrets_are_values),
         T(containers_see_their_own_gpus),
+        T(containers_with_a_share_see_the_shared_gpu),
         T(without_mounts_the_address_takes_the_names_place),
         T(only_service_names_are_waited_for),
         T(threads_are_the_containers_share),

@@ -87,6 +87,45 @@ static void without_distances_the_lowest_are_taken(void **state)
     assert_int_equal(choose("2,5,9", 2, ""), 0x24);
 }
 
+static void shares_go_where_most_are_left(void **state)
+{
+    struct gpu_shares s = {.set = 0x0d, .each = 2};
+
+    (void)state;
+    assert_int_equal(gpu_shares_choose(&s, 0, 0), 0);
+    assert_int_equal(gpu_shares_choose(&s, 0, 1), 0x01);
+    gpu_shares_use(&s, 0x01, 1);
+    assert_int_equal(gpu_shares_choose(&s, 0, 1), 0x04);
+    assert_int_equal(gpu_shares_choose(&s, 0x04, 1), 0x08);
+    gpu_shares_use(&s, 0x04, 1);
+    gpu_shares_use(&s, 0x08, 1);
+    assert_int_equal(gpu_shares_choose(&s, 0, 1), 0x01);
+    assert_int_equal(gpu_shares_choose(&s, 0, 2), 0); /* two are left of none */
+    assert_int_equal(gpu_shares_in_use(&s), 0x0d);
+    gpu_shares_use(&s, 0x08, -1);
+    assert_int_equal(gpu_shares_choose(&s, 0, 2), 0x08);
+    assert_int_equal(gpu_shares_in_use(&s), 0x05);
+}
+
+static void the_shared_one_of_a_lease_is_the_last(void **state)
+{
+    struct arena a = ARENA_INIT(4096);
+    struct gpu_lease lease = gpu_lease_read("4,5,1", 1);
+
+    (void)state;
+    assert_int_equal(lease.whole, 0x30);
+    assert_int_equal(lease.shared, 0x02);
+    assert_string_equal(gpu_lease_text(&a, lease), "4,5,1");
+    lease = gpu_lease_read("3", 1);
+    assert_int_equal(lease.whole, 0);
+    assert_string_equal(gpu_lease_text(&a, lease), "3");
+    lease = gpu_lease_read("4,5,1", 0);
+    assert_int_equal(lease.shared, 0);
+    assert_string_equal(gpu_lease_text(&a, lease), "1,4,5");
+    assert_string_equal(gpu_lease_text(&a, gpu_lease_read("", 1)), "");
+    arena_release(&a);
+}
+
 static void too_few_is_none(void **state)
 {
     (void)state;
@@ -104,6 +143,8 @@ int main(void)
         cmocka_unit_test(ones_do_not_break_up_what_is_whole),
         cmocka_unit_test(without_distances_the_lowest_are_taken),
         cmocka_unit_test(too_few_is_none),
+        cmocka_unit_test(shares_go_where_most_are_left),
+        cmocka_unit_test(the_shared_one_of_a_lease_is_the_last),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,17 +332,134 @@ static void extended_resources_need_a_node_that_offers_them(void **state)
     (void)state;
     cluster_init(&c);
     add_node(&c, "one", 2, 8, 1);
-    add_pod(&c, "a", "a", 9, 1, "{'cpu':'1','nvidia.com/gpu.shared':1}");
+    add_pod(&c, "a", "a", 9, 1, "{'cpu':'1','amd.com/gpu':1}");
     add_pod(&c, "b", "b", 8, 1, "{'cpu':'1'}");
     assert_int_equal(settle(&c), 1);
-    assert_string_equal(told(&c, "a"),
-                        "can never fit: no node offers enough nvidia.com/gpu.shared");
+    assert_string_equal(told(&c, "a"), "can never fit: no node offers enough amd.com/gpu");
     assert_string_equal(node_of(&c, "b"), "one");
     add_node_text(&c,
                   "{'metadata':{'name':'two'},'status':{'allocatable':{'cpu':'8','memory':'8Gi',"
-                  "'nvidia.com/gpu.shared':'4'},'conditions':[{'type':'Ready','status':'True'}]}}");
+                  "'amd.com/gpu':'4'},'conditions':[{'type':'Ready','status':'True'}]}}");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "a"), "two");
+    cluster_release(&c);
+}
+
+#define SHARING_NODE(name, whole, shared, each)                                                    \
+    "{'metadata':{'name':'" name "','annotations':{'muster.dev/gpus':'" whole                      \
+    "','muster.dev/shared-gpus':'" shared "'}},'status':{'allocatable':{'cpu':'8','memory':'8Gi'," \
+    "'nvidia.com/gpu':'1','nvidia.com/gpu.shared':'" each                                          \
+    "'},'conditions':[{'type':'Ready','status':'True'}]}}"
+
+static const char *gpus_of(struct cluster *c, const char *pod)
+{
+    return object_annotation(cluster_get(c, PODS, pod), ANNOTATION_GPUS);
+}
+
+static void shares_of_gpus_are_counted(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, SHARING_NODE("n", "2", "0,1", "4"));
+    add_pod(&c, "a", "a-0", 9, 3, "{'nvidia.com/gpu.shared':1}");
+    add_pod(&c, "a", "a-1", 9, 3, "{'nvidia.com/gpu.shared':1}");
+    add_pod(&c, "a", "a-2", 9, 3, "{'nvidia.com/gpu':1,'nvidia.com/gpu.shared':1}");
+    add_pod(&c, "b", "b-0", 8, 2, "{'nvidia.com/gpu.shared':1}");
+    add_pod(&c, "b", "b-1", 8, 2, "{'nvidia.com/gpu.shared':1}");
+    add_pod(&c, "c", "c-0", 7, 1, "{'cpu':'1'}");
+    add_pod(&c, "d", "d-0", 6, 1, "{'nvidia.com/gpu.shared':3}");
+    add_pod(&c, "e", "e-0", 5, 1, "{'nvidia.com/gpu.shared':5}");
+    assert_int_equal(settle(&c), 4);
+    assert_string_equal(gpus_of(&c, "a-0"), "0");
+    assert_string_equal(gpus_of(&c, "a-1"), "1");
+    assert_string_equal(gpus_of(&c, "a-2"), "2,0");
+    assert_string_equal(node_of(&c, "c-0"), "n");
+    assert_string_equal(told(&c, "b-0"),
+                        "waiting for resources: needs 2 GPU shares, 1 of 4 GPU shares is free; "
+                        "job \"a\" (queue default) holds 3 GPU shares");
+    /* Its shares would be of one GPU, which has two. */
+    assert_string_equal(told(&c, "d-0"),
+                        "can never fit: there is enough in all, but not where its pods would need "
+                        "it: the largest pod asks 3 GPU shares" LESS_HELPS);
+    assert_string_equal(
+        told(&c, "e-0"),
+        "can never fit: asks 5 GPU shares, the node has 4" MORE_HELPS("--gpu-shares"));
+    cluster_release(&c);
+}
+
+static void quotas_limit_shares_of_gpus(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node_text(&c, SHARING_NODE("n", "2", "0,1", "4"));
+    add_queue(&c, "q", "'quota':{'requests':{'nvidia.com/gpu.shared':'1'}}");
+    for (int i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "a" : "b";
+
+        add_group(&c, name, 9 - i, 1, "'queue':'q'");
+        add_pod(&c, name, name, 9 - i, 1, "{'nvidia.com/gpu.shared':1}");
+    }
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(message_of(&c, "b"), "waiting for the quota of queue \"q\": needs 1 GPU "
+                                             "share, 1 of 1 GPU share is in use");
+    assert_string_equal(json_string(json_at(cluster_get(&c, QUEUES, "q"), "status", "allocated",
+                                            "nvidia.com/gpu.shared"),
+                                    ""),
+                        "1");
+    cluster_release(&c);
+}
+
+/* Which GPUs are shared changes with the node's next start; pods run on. */
+static void a_gpu_is_shared_or_whole_never_both(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, SHARING_NODE("n", "1", "0", "2"));
+    add_pod(&c, "whole", "w", 9, 1, "{'nvidia.com/gpu':1}");
+    add_pod(&c, "share", "s", 9, 1, "{'nvidia.com/gpu.shared':1}");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(gpus_of(&c, "w"), "1");
+    assert_string_equal(gpus_of(&c, "s"), "0");
+    cluster_edit(&c, NODES, "n");
+    c.items[NODES][0] = parse(&c.arena, SHARING_NODE("n", "0", "1", "2"));
+    add_pod(&c, "x", "x", 8, 1, "{'nvidia.com/gpu.shared':1}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "x"),
+                        "waiting for resources: no node has room for a pod of 1 GPU share at "
+                        "the moment");
+    cluster_remove(&c, PODS, "w");
+    add_pod(&c, "y", "y", 7, 1, "{'nvidia.com/gpu':1}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(gpus_of(&c, "x"), "1");
+    cluster_remove(&c, PODS, "s");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(gpus_of(&c, "y"), "0");
+    cluster_release(&c);
+}
+
+/* A device plugin picks the GPU there. */
+static void a_node_may_offer_shares_and_name_no_gpus(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c,
+                  "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'8','memory':'8Gi',"
+                  "'nvidia.com/gpu.shared':'2'},'conditions':[{'type':'Ready','status':'True'}]}}");
+    add_pod(&c, "a", "a", 9, 1, "{'nvidia.com/gpu.shared':1}");
+    add_pod(&c, "b", "b", 8, 1, "{'nvidia.com/gpu.shared':1}");
+    add_pod(&c, "c", "c", 7, 1, "{'nvidia.com/gpu.shared':1}");
+    assert_int_equal(settle(&c), 2);
+    assert_null(gpus_of(&c, "a"));
+    assert_string_equal(node_of(&c, "b"), "n");
     cluster_release(&c);
 }
 
@@ -1189,6 +1306,29 @@ static void a_whole_group_keeps_its_room_over_a_restart_of_the_scheduler(void **
     assert_int_equal(settle(&c), 2);
     assert_string_equal(object_annotation(cluster_get(&c, PODS, "a-1"), ANNOTATION_GPUS), "1,2");
     assert_string_equal(object_annotation(cluster_get(&c, PODS, "a-0"), ANNOTATION_GPUS), "0");
+    cluster_release(&c);
+}
+
+static void shares_are_kept_over_a_restart_of_the_scheduler(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, SHARING_NODE("n", "0", "1,2", "2"));
+    add_group(&c, "a", 9, 1, "'members':1");
+    add_pod(&c, "a", "a-0", 9, 1, "{'nvidia.com/gpu':1,'nvidia.com/gpu.shared':1}");
+    assert_int_equal(settle(&c), 1);
+    cluster_remove(&c, PODS, "a-0");
+    ledger_free(c.ledger);
+    c.ledger = cluster_ledger(&c);
+    add_pod(&c, "b", "b-0", 8, 1, "{'nvidia.com/gpu.shared':1}");
+    add_pod(&c, "d", "d-0", 7, 1, "{'nvidia.com/gpu.shared':1}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(gpus_of(&c, "b-0"), "2");
+    add_pod(&c, "a", "a-0", 1, 1, "{'nvidia.com/gpu':1,'nvidia.com/gpu.shared':1}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(gpus_of(&c, "a-0"), "0,1");
     cluster_release(&c);
 }
 
@@ -2046,6 +2186,11 @@ int main(void)
         cmocka_unit_test(memory_counts_too),
         cmocka_unit_test(overcommit_counts_gpus_only),
         cmocka_unit_test(gpus_are_given_out_disjointly),
+        cmocka_unit_test(shares_of_gpus_are_counted),
+        cmocka_unit_test(quotas_limit_shares_of_gpus),
+        cmocka_unit_test(a_gpu_is_shared_or_whole_never_both),
+        cmocka_unit_test(a_node_may_offer_shares_and_name_no_gpus),
+        cmocka_unit_test(shares_are_kept_over_a_restart_of_the_scheduler),
         cmocka_unit_test(a_gang_that_does_not_fit_gives_its_gpus_back),
         cmocka_unit_test(gpus_of_pods_others_bound_are_avoided),
         cmocka_unit_test(requests_else_limits_and_init_containers),

@@ -155,6 +155,29 @@ static void a_gpu_is_given_once(void **state)
                 "GPU 0 of node \"n\" is in use");
 }
 
+static void shares_of_a_gpu_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    const char *of_one = text(f, "{'metadata':{'annotations':{'muster.dev/gpus':'1'}},"
+                                 "'target':{'kind':'Node','name':'n'}}");
+    static const char *const pods[] = {"a", "b", "c"};
+
+    make_node(f, "n", "{'cpu':'9','nvidia.com/gpu':'1','nvidia.com/gpu.shared':'4'}");
+    expect(f, "PATCH", "/api/v1/nodes/n",
+           text(f, "{'metadata':{'annotations':{'muster.dev/gpus':'0',"
+                   "'muster.dev/shared-gpus':'1,2'}}}"),
+           200);
+    for (size_t i = 0; i < ELEMS(pods); i++)
+        make_pod(f, pods[i], "", "{'nvidia.com/gpu.shared':'1'}");
+    make_pod(f, "w", "", "{'nvidia.com/gpu':'1'}");
+    expect(f, "POST", PODS "/a/binding", of_one, 201);
+    expect(f, "POST", PODS "/b/binding", of_one, 201);
+    assert_says(expect(f, "POST", PODS "/c/binding", of_one, 409), "Conflict",
+                "GPU 1 of node \"n\" is in use");
+    assert_says(expect(f, "POST", PODS "/w/binding", of_one, 409), "Conflict",
+                "GPU 1 of node \"n\" is in use");
+}
+
 static void a_node_that_goes_takes_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -314,6 +337,7 @@ int main(void)
         test(writes_on_their_way_count),
         test(pods_and_gpus_are_counted),
         test(a_gpu_is_given_once),
+        test(shares_of_a_gpu_are_counted),
         test(a_node_that_goes_takes_nothing),
         test(a_gang_has_room_at_once_or_not_at_all),
         test(no_gang_is_bound_by_half_by_hand),
