@@ -217,6 +217,7 @@ static void draw_task(struct queues *q)
                        .comes_ms = START_MS + rand_below(q->calm ? 60000 : 240000),
                        .work_ms = rand_range(5000, 60000)};
     (void)snprintf(t->name, sizeof(t->name), "t%zu", q->tasks_len++);
+    t->gpu_shares = t->gpus == 0 && rand_chance(0.2);
     t->members = t->lone ? 1 : (int)rand_range(1, 5);
     t->least = !q->calm && rand_chance(0.2) ? (int)rand_range(1, t->members) : t->members;
     if (q->calm || rand_chance(0.4))
@@ -254,10 +255,11 @@ static void make_pod(struct queues *q, const struct task *t, int i)
            parse(q,
                  "{'metadata':{'name':'%s','namespace':'ns','uid':'%lld','creationTimestamp':'%s',"
                  "'labels':{'%s':'%s'}},'spec':{%s'containers':[{'resources':{'requests':{"
-                 "'cpu':'%d','nvidia.com/gpu':%d}}}]},'status':{'phase':'Pending'}}",
+                 "'cpu':'%d','nvidia.com/gpu':%d,'nvidia.com/"
+                 "gpu.shared':%d}}}]},'status':{'phase':'Pending'}}",
                  name, (long long)q->revision, time_format(q->now_ms, now),
                  t->lone ? LABEL_QUEUE : LABEL_GROUP_NAME, t->lone ? t->queue : t->name, deadline,
-                 t->cpus, t->gpus),
+                 t->cpus, t->gpus, t->gpu_shares),
            false);
 }
 
@@ -336,8 +338,8 @@ static void task_turn(struct queues *q, struct task *t, int64_t passed_ms)
     if (t->over || q->now_ms < t->comes_ms)
         return;
     if (!t->made) {
-        note(q, "%s comes: %d of %d CPU, %d GPU, least %d, queue %s, priority %d%s", t->name,
-             t->members, t->cpus, t->gpus, t->least, t->queue, t->priority,
+        note(q, "%s comes: %d of %d CPU, %d GPU, %d shared, least %d, queue %s, priority %d%s",
+             t->name, t->members, t->cpus, t->gpus, t->gpu_shares, t->least, t->queue, t->priority,
              t->lone ? ", alone" : "");
         t->made = true;
         if (!t->lone)
@@ -363,10 +365,12 @@ static void add_node(struct queues *q, int i, int cpus, int gpus)
 {
     change(q, SET_NODES,
            parse(q,
-                 "{'metadata':{'name':'n%d'},'status':{'allocatable':{'cpu':'%d','memory':'64Gi',"
-                 "'pods':'%d','nvidia.com/gpu':%d},'conditions':[{'type':'Ready','status':"
+                 "{'metadata':{'name':'n%d','annotations':{'muster.dev/shared-gpus':'2,3'}},"
+                 "'status':{'allocatable':{'cpu':'%d','memory':'64Gi','pods':'%d',"
+                 "'nvidia.com/gpu':%d,'nvidia.com/"
+                 "gpu.shared':%d},'conditions':[{'type':'Ready','status':"
                  "'True'}]}}",
-                 i, cpus, (int)rand_range(3, 20), gpus),
+                 i, cpus, (int)rand_range(3, 20), gpus, rand_chance(0.5) ? 4 : 0),
            false);
 }
 

@@ -37,7 +37,7 @@ struct task {
     char name[24];
     const char *queue;
     bool lone, made, over, paused, was_whole, lost_some, too_large;
-    int members, least, cpus, gpus, priority;
+    int members, least, cpus, gpus, gpu_shares, priority;
     int64_t comes_ms, work_ms, done_ms, deadline_ms, resumes_ms;
     int64_t promised_ms; /* when it starts at the latest; 0: nothing was promised */
 };

@@ -60,18 +60,30 @@ static void nothing_is_over_capacity(struct queues *q)
 static void no_gpu_is_given_twice(struct queues *q)
 {
     map_for_each (node, &q->items[SET_NODES]) {
-        uint64_t used = 0;
+        struct gpu_shares shares = {.each = total_of(node->value).gpu_shares / 2};
+        uint64_t whole = 0;
 
         map_for_each (n, &q->items[SET_PODS]) {
+            struct resources asks = pod_requests(json_get(n->value, "spec"));
             const char *text = object_annotation(n->value, ANNOTATION_GPUS);
-            uint64_t gpus = text ? gpu_set_read(text) : 0;
+            struct gpu_lease lease = gpu_lease_read(text ? text : "", asks.gpu_shares);
 
             if (!pod_holds(n->value) || strcmp(node_of(n->value), node->key) != 0)
                 continue;
-            if (used & gpus)
+            if (whole & lease.whole)
                 wrong(q, "%s has a GPU of %s that another has", n->key, node->key);
-            used |= gpus;
+            if (asks.gpus != gpu_set_count(lease.whole) ||
+                (asks.gpu_shares > 0) != (lease.shared != 0))
+                wrong(q, "%s asks %" PRId64 " GPU and %" PRId64 " shared and has %s", n->key,
+                      asks.gpus, asks.gpu_shares, text ? text : "none");
+            whole |= lease.whole;
+            gpu_shares_use(&shares, lease.shared, asks.gpu_shares);
         }
+        if (whole & gpu_shares_in_use(&shares))
+            wrong(q, "a GPU of %s is given whole and in shares", node->key);
+        for (size_t i = 0; i < GPUS_PER_NODE_LIMIT; i++)
+            if (shares.used[i] > shares.each)
+                wrong(q, "%" PRId64 " have shares of GPU %zu of %s", shares.used[i], i, node->key);
     }
 }
 
@@ -299,7 +311,8 @@ static struct resources kept_for_later(struct queues *q, const char *queue, cons
 
     for (size_t i = 0; i < q->tasks_len; i++) {
         const struct task *t = &q->tasks[i];
-        struct resources asks = {.cpu_milli = t->cpus * 1000, .gpus = t->gpus, .pods = 1};
+        struct resources asks = {
+            .cpu_milli = t->cpus * 1000, .gpus = t->gpus, .gpu_shares = t->gpu_shares, .pods = 1};
 
         if (queue && strcmp(queue, t->queue) != 0)
             continue;
@@ -316,7 +329,8 @@ static struct resources kept_for_later(struct queues *q, const char *queue, cons
 /* How many more pods like its own the nodes can take; empty: if nothing were there. */
 static int64_t takes_of(struct queues *q, const struct task *t, bool empty)
 {
-    struct resources asks = {.cpu_milli = t->cpus * 1000, .gpus = t->gpus, .pods = 1};
+    struct resources asks = {
+        .cpu_milli = t->cpus * 1000, .gpus = t->gpus, .gpu_shares = t->gpu_shares, .pods = 1};
     int64_t sum = 0;
 
     map_for_each (n, &q->items[SET_NODES]) {
@@ -349,9 +363,10 @@ static void check_missing(struct queues *q, const struct task *t, const char *me
 {
     struct resources left = free_in_all(q), kept = kept_for_later(q, NULL, NULL);
     int64_t needs = number_after(message, "needs "), free = number_after(message, ", ");
-    enum resource which = strstr(message, " GPU, ")   ? RESOURCE_GPU
-                          : strstr(message, " CPU, ") ? RESOURCE_CPU
-                                                      : RESOURCE_PODS;
+    enum resource which = strstr(message, " GPU, ")       ? RESOURCE_GPU
+                          : strstr(message, " GPU share") ? RESOURCE_GPU_SHARE
+                          : strstr(message, " CPU, ")     ? RESOURCE_CPU
+                                                          : RESOURCE_PODS;
     int64_t unit = which == RESOURCE_CPU ? 1000 : 1;
     int64_t most = left.amount[which] / unit, least = most - kept.amount[which] / unit;
 
