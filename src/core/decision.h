@@ -5,8 +5,10 @@
 #include "core/place.h"
 #include "core/schedule.h"
 
-#define CLAIMS_LIMIT 8    /* groups at the head of the line that claim room */
-#define POSITIONS_TOLD 20 /* exactly; who is further behind is told so */
+#define CLAIMS_LIMIT 8     /* groups at the head of the line that claim room */
+#define POSITIONS_TOLD 20  /* exactly; who is further behind is told so */
+#define TELL_EVERY_MS 1000 /* what changes nothing: sentences for the same reason, counts */
+#define QUEUES_TOLD 100    /* then, at most; the others the next time */
 
 /* The part of its quota a queue holds. */
 struct share {
@@ -32,6 +34,8 @@ struct decision {
     const struct group *first; /* whom the others wait behind */
     struct group *looked;      /* at, to be told something */
     unsigned preemptions;      /* tried */
+    bool tells;                /* what changes nothing, too */
+    bool told_small;           /* something of that kind */
     struct {
         bool known;
         const struct group *most, *second;
@@ -44,6 +48,8 @@ struct share queue_share(const struct ledger *l, const struct queue_entry *q);
 int share_compare(struct share a, struct share b);
 
 void decision_look_at(struct decision *d, struct group *g);
+/* The same, or later when it is too early to tell again what changes nothing. */
+void decision_tell_in_time(struct decision *d, struct group *g);
 
 /* preempt.c: chooses whom to evict so that the group fits, and claims their room for it. */
 bool preempt_for(struct decision *d, struct group *g, int64_t required);

@@ -63,8 +63,22 @@ static void touch_queue(struct ledger *l, struct queue_entry *q)
     if (q->dirty)
         return;
     q->dirty = true;
-    q->next_dirty = l->dirty_queues;
-    l->dirty_queues = q;
+    q->next_dirty = NULL;
+    *l->dirty_queues_end = q;
+    l->dirty_queues_end = &q->next_dirty;
+}
+
+struct queue_entry *ledger_next_dirty_queue(struct ledger *l)
+{
+    struct queue_entry *q = l->dirty_queues;
+
+    if (!q)
+        return NULL;
+    l->dirty_queues = q->next_dirty;
+    if (!l->dirty_queues)
+        l->dirty_queues_end = &l->dirty_queues;
+    q->dirty = false;
+    return q;
 }
 
 void ledger_touch(struct ledger *l, struct group *g)
@@ -98,6 +112,27 @@ void ledger_set_taking(struct ledger *l, struct group *g, bool taking)
 {
     g->taking = taking;
     keep_ahead(l, g);
+}
+
+void ledger_owe(struct ledger *l, struct group *g)
+{
+    if (g->at_owed)
+        return;
+    g->next_owed = l->owed;
+    g->at_owed = &l->owed;
+    if (l->owed)
+        l->owed->at_owed = &g->next_owed;
+    l->owed = g;
+}
+
+void ledger_pay(struct group *g)
+{
+    if (!g->at_owed)
+        return;
+    *g->at_owed = g->next_owed;
+    if (g->next_owed)
+        g->next_owed->at_owed = g->at_owed;
+    g->at_owed = NULL;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -961,6 +996,7 @@ static void settle(struct ledger *l, struct group *g)
 
 static void group_free(struct ledger *l, struct group *g)
 {
+    ledger_pay(g);
     while (g->first)
         member_free(l, g->first);
     (void)map_removes(&l->groups, g->key);
@@ -1034,6 +1070,7 @@ void ledger_undone(struct ledger *l)
     for (struct group *g = l->looked; g; g = g->next_looked)
         ledger_touch(l, g);
     l->looked = NULL;
+    l->told_ms = 0; /* the telling may have been cut short */
     map_for_each (node, &l->queues)
         touch_queue(l, node->value);
 }
@@ -1050,6 +1087,7 @@ struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit)
     l->arg = arg;
     l->overcommit = overcommit;
     l->may_preempt = true;
+    l->dirty_queues_end = &l->dirty_queues;
     l->rules = 1;
     return l;
 }

@@ -160,7 +160,9 @@ struct group {
     const struct group *taker;      /* that evicts all of it, in this decision; or itself */
     const struct group *evicted_by; /* the same, or one of its members */
     struct group *next_looked;
-    const char *words; /* what it is told, in this decision */
+    struct group *next_owed, **at_owed; /* in ledger.owed; NULL: not */
+    const char *words;                  /* what it is told, in this decision */
+    bool waits_anew;                    /* for another reason than before, in this decision */
 
     bool dirty;
     struct group *next_dirty;
@@ -194,9 +196,11 @@ struct ledger {
     size_t hopeless_len;
     uint64_t rules; /* raised when judgements may change: nodes, queues, namespaces */
     struct group *dirty;
-    struct queue_entry *dirty_queues;
-    size_t waiting;       /* groups in lines */
-    struct group *looked; /* at, by the last decision */
+    struct queue_entry *dirty_queues, **dirty_queues_end; /* first come, first written */
+    size_t waiting;                                       /* groups in lines */
+    struct group *looked;                                 /* at, by the last decision */
+    struct group *owed; /* who has to be told something that can wait */
+    int64_t told_ms;    /* when such things were last told */
 };
 
 struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit) must_check;
@@ -234,6 +238,10 @@ bool node_lacks(const struct ledger *l, const struct node_room *n, const struct 
 bool queue_lacks(const struct queue_entry *q, const struct resources *asks,
                  const struct resources *beside, enum resource *ret);
 struct resources placement_requests(const struct json *placement); /* of each of its members */
+struct queue_entry *ledger_next_dirty_queue(struct ledger *l);
+/* It is told something that can wait; it has been told. */
+void ledger_owe(struct ledger *l, struct group *g);
+void ledger_pay(struct group *g);
 /* Free GPUs, close to each other, and one with shares enough. Of each none, when there are not
  * enough or none is asked for. */
 struct gpu_lease node_free_gpus(const struct node_room *n, const struct resources *asks);

@@ -3,7 +3,8 @@
  * queue that comes first at that moment, and tries each group in turn.
  *
  * What it costs: a group that waits is one step of the walk, and only DEPTH_LIMIT of them behind
- * the first that does not fit are tried; what has not changed is not told again.
+ * the first that does not fit are tried; what has not changed is not told again. Places in line and
+ * counts change with every group that starts: they are told once in TELL_EVERY_MS.
  */
 #include "core/schedule.h"
 
@@ -364,10 +365,12 @@ static void note(struct decision *d, struct group *g, enum wait_reason reason)
     size_t before = g->position;
 
     g->position = waits ? ++d->position : 0;
-    if (reason != g->reason || g->dirty || g->told_at != d->ledger->rules || g->holding > 0 ||
-        g->clears || is_told_exactly(before) || is_told_exactly(g->position))
+    if (reason != g->reason || g->dirty || g->told_at != d->ledger->rules || g->holding > 0)
         decision_look_at(d, g);
+    else if (g->clears || is_told_exactly(before) || is_told_exactly(g->position))
+        decision_tell_in_time(d, g);
     g->told_at = d->ledger->rules;
+    g->waits_anew = reason != g->reason;
     g->reason = reason;
     if (!d->first && reason == WAIT_RESOURCES && waits)
         d->first = g;
@@ -414,6 +417,38 @@ void decision_look_at(struct decision *d, struct group *g)
     d->looked = g;
 }
 
+void decision_tell_in_time(struct decision *d, struct group *g)
+{
+    if (d->tells)
+        decision_look_at(d, g);
+    else
+        ledger_owe(d->ledger, g);
+}
+
+/* Who was not told last time because it was too early. */
+static void begin_telling(struct decision *d)
+{
+    struct ledger *l = d->ledger;
+
+    d->tells = d->now_ms >= l->told_ms + TELL_EVERY_MS || d->now_ms < l->told_ms;
+    while (d->tells && l->owed) {
+        struct group *g = l->owed;
+
+        ledger_pay(g);
+        decision_look_at(d, g);
+    }
+}
+
+static void end_telling(struct decision *d)
+{
+    struct ledger *l = d->ledger;
+
+    if (d->told_small)
+        l->told_ms = d->now_ms;
+    if (l->owed || l->dirty_queues)
+        plan_wake_at(d->plan, l->told_ms + TELL_EVERY_MS);
+}
+
 static void clean_up(struct decision *d)
 {
     struct ledger *l = d->ledger;
@@ -425,7 +460,7 @@ static void clean_up(struct decision *d)
     for (struct group *g = d->looked; g; g = g->next_looked) {
         bool placed = false;
 
-        g->looked_at = false;
+        g->looked_at = g->waits_anew = false;
         g->taker = g->evicted_by = NULL;
         for (struct member *m = g->first; m; m = m->next) {
             placed = placed || m->placed || m->evicted;
@@ -443,9 +478,11 @@ void schedule(struct ledger *l, int64_t now_ms, struct plan *plan)
     l->looked = NULL;
     ledger_settle(l);
     claims_clear(l);
+    begin_telling(&d);
     walk(&d);
     for (struct group *g = l->dirty; g; g = g->next_dirty)
         decision_look_at(&d, g);
     plan_decision(&d);
+    end_telling(&d);
     clean_up(&d);
 }

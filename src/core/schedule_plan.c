@@ -277,6 +277,26 @@ static struct json *group_status(struct decision *d, struct group *g, const stru
     return status;
 }
 
+/* Only its sentence, or how many pods are in which phase, or that they are still coming: nobody
+ * acts on it. */
+static bool is_small(const struct group *g, const struct json *object, const struct json *status)
+{
+    static const char *const deciding[] = {"phase", "reason", "placements", "allocated"};
+    const struct json *old = json_get(object, "status"), *list = json_get(status, "conditions");
+
+    if (json_len(old) == 0)
+        return g->holding == 0 && (!g->line_key || g->reason == WAIT_MEMBERS);
+    for (size_t i = 0; i < ELEMS(deciding); i++)
+        if (!json_equal(json_get(old, deciding[i]), json_get(status, deciding[i])))
+            return false;
+    json_each (c, list)
+        if (!json_equal(
+                json_get(object_condition(object, json_get_string(c, "type", "")), "status"),
+                json_get(c, "status")))
+            return false;
+    return json_len(list) == json_len(json_get(old, "conditions"));
+}
+
 /* Written whole: a patch could not take resources out of a map. */
 static void plan_status(struct decision *d, const struct kind *k, const struct json *object,
                         struct json *status)
@@ -288,6 +308,17 @@ static void plan_status(struct decision *d, const struct kind *k, const struct j
     next = json_clone(d->arena, object);
     json_set(d->arena, next, "status", status);
     plan_update_status(d->plan, k, next);
+}
+
+static bool is_to_wait(struct decision *d, struct group *g, const struct json *object,
+                       const struct json *status)
+{
+    if (json_equal(status, json_get(object, "status")) || !is_small(g, object, status))
+        return false;
+    d->told_small = d->told_small || d->tells;
+    if (!d->tells)
+        ledger_owe(d->ledger, g);
+    return !d->tells;
 }
 
 static bool is_news(const struct json *object, const char *reason, const struct standing *s)
@@ -309,6 +340,8 @@ static void plan_group(struct decision *d, struct group *g)
     if (!object || object_is_deleting(object))
         return;
     status = group_status(d, g, object, &s);
+    if (is_to_wait(d, g, object, status))
+        return;
     reason = json_get_string(status, "reason", "");
     if (is_news(object, reason, &s))
         plan_event(d->plan, &kind_pod_group, object, "Warning", reason, "%s",
@@ -384,6 +417,13 @@ static void plan_message(struct decision *d, const struct member *m, const char 
 
     if (!c || says_already(old, c))
         return;
+    if (old && !m->group->waits_anew) {
+        d->told_small = d->told_small || d->tells;
+        if (!d->tells) {
+            ledger_owe(d->ledger, m->group);
+            return;
+        }
+    }
     patch = json_new_object(a);
     json_set_string(a, json_make_object(a, patch, "metadata"), "resourceVersion",
                     object_resource_version(pod));
@@ -492,16 +532,13 @@ static struct json *queue_status(struct decision *d, const struct queue_entry *q
 
 static void plan_queues(struct decision *d)
 {
-    struct ledger *l = d->ledger;
-
-    while (l->dirty_queues) {
-        struct queue_entry *q = l->dirty_queues;
+    for (int i = 0; i < QUEUES_TOLD && d->tells && d->ledger->dirty_queues; i++) {
+        const struct queue_entry *q = ledger_next_dirty_queue(d->ledger);
         const struct json *object = queue_object(d, q);
 
-        l->dirty_queues = q->next_dirty;
-        q->dirty = false;
         if (object)
             plan_status(d, &kind_queue, object, queue_status(d, q, object));
+        d->told_small = true;
     }
 }
 

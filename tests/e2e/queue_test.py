@@ -54,7 +54,10 @@ class Queues(DaemonTest):
             e["involvedObject"]["name"] == about and words in e["message"] for e in events.values()) or None, f"an event of {about}: {words}")
 
     def wait_queue(self, name, wanted):
-        return self.daemon.wait_for(QUEUES, lambda queues: wanted(queues.get(name, {}).get("status", {})) or None, f"queue {name}")
+        def reached(queues):
+            status = queues.get(name, {}).get("status")  # counts are told once a second
+            return (status and wanted(status)) or None
+        return self.daemon.wait_for(QUEUES, reached, f"queue {name}")
 
     def test_a_quota_keeps_jobs_waiting_and_is_changed(self):
         self.make_queue("small", quota={"requests": {"cpu": "1"}})

@@ -75,7 +75,7 @@ class Queues(TorchTest):
         self.daemon.wait_for(harness.JOBS.format(ns="default"), lambda jobs: jobs[runs]["status"]["phase"] == "Running" and all(
             jobs[name]["status"].get("message") == self.sentence(name, runs, line) for name in line) or None, "the jobs to say so")
         self.daemon.wait_for(QUEUES, lambda queues: all(
-            queues[name]["status"]["podGroups"] == {"total": self.count(name, [runs, *line]), "running": self.count(name, [runs]),
+            queues[name].get("status", {}).get("podGroups") == {"total": self.count(name, [runs, *line]), "running": self.count(name, [runs]),
                                                     "waiting": self.count(name, line)} for name in PRIORITY) or None, "the queues' counts")
 
     def count(self, queue, names):
@@ -140,7 +140,7 @@ class Queues(TorchTest):
         self.assertEqual({name: j["status"]["phase"] for name, j in done.items()}, {name: "Succeeded" for name in ["first", *order]})
         self.wait_groups(lambda groups: not groups, "the groups to go")
         self.daemon.wait_for(QUEUES, lambda queues: all(
-            queues[name]["status"]["podGroups"] == {"total": 0, "running": 0, "waiting": 0} for name in PRIORITY) or None, "nothing to be counted")
+            queues[name].get("status", {}).get("podGroups") == {"total": 0, "running": 0, "waiting": 0} for name in PRIORITY) or None, "nothing to be counted")
         self.assertEqual([row.split()[5:7] for row in self.daemon.cli("queue").stdout.splitlines()[1:]], [["0", "0"]] * 4)
         for name in order:
             self.assertRegex(self.daemon.log(next(iter(self.daemon.pods(name)))), r"^loss \d")

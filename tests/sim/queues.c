@@ -666,6 +666,7 @@ static bool look(struct rival *r)
         abort();
     judge_decision(r->world, r, &plan);
     r->next = plan.first;
+    r->wake_at_ms = plan.wake_at_ms;
     r->wrote = false;
     return plan.first;
 }
@@ -680,8 +681,29 @@ static void rival_turn(struct rival *r)
     (void)look(r);
 }
 
-/* Time stands still until nobody has anything left to decide. Two who go by different claims may
- * tell the same group different things for ever: of them it is not asked. */
+/* What can wait is told in time, if the scheduler asked to be woken for it. */
+static bool lets_time_pass(struct queues *q)
+{
+    bool owes = false;
+
+    for (size_t k = 0; k < q->rivals_len; k++) {
+        const struct rival *r = &q->rivals[k];
+
+        if (!r->ledger->owed && !r->ledger->dirty_queues)
+            continue;
+        owes = true;
+        if (r->wake_at_ms <= q->now_ms || r->wake_at_ms > q->now_ms + TELL_EVERY_MS)
+            wrong(q, "a scheduler owes words and is not woken for them");
+    }
+    if (owes) {
+        q->now_ms += TELL_EVERY_MS;
+        q->waited_ms += TELL_EVERY_MS;
+    }
+    return owes;
+}
+
+/* No job goes on until nobody has anything left to decide. Two who go by different claims may tell
+ * the same group different things for ever: of them it is not asked. */
 static void come_to_rest(struct queues *q)
 {
     for (int i = 0; i < REST_LOOKS; i++) {
@@ -696,7 +718,7 @@ static void come_to_rest(struct queues *q)
             go_on(r, INT64_MAX);
             see_some(r, true);
         }
-        if (!busy) {
+        if (!busy && !lets_time_pass(q)) {
             judge_rest(q);
             return;
         }
@@ -713,6 +735,8 @@ static void step(struct queues *q)
     int64_t passed = rand_below(4000);
 
     q->now_ms += passed;
+    passed += q->waited_ms;
+    q->waited_ms = 0;
     q->sim->steps++;
     something_happens(q);
     for (size_t i = 0; i < q->tasks_len; i++)

@@ -3,7 +3,7 @@
 #define MUSTER_TESTS_SIM_QUEUES_H
 
 #include "core/admit.h"
-#include "core/schedule.h"
+#include "core/decision.h"
 #include "sim.h"
 
 #define RIVALS_MAX 2
@@ -29,6 +29,7 @@ struct rival {
     size_t seen_len[SETS], must_see[SETS];
     struct arena plans;
     const struct plan_step *next;
+    int64_t wake_at_ms; /* as its last plan asks */
     bool wrote, lists;
 };
 
@@ -46,6 +47,7 @@ struct queues {
     struct sim *sim;
     struct arena arena; /* of all objects; a run is a process */
     int64_t now_ms, revision;
+    int64_t waited_ms; /* since the last step, which all that runs catches up with in the next */
     struct map items[SETS];
     struct history past[SETS];
     struct ledger *server;

@@ -488,7 +488,8 @@ static void check_promise(struct queues *q, struct task *t)
     for (size_t i = 0; i < q->tasks_len; i++)
         if (!q->tasks[i].over &&
             (task_bound(q, &q->tasks[i]) > 0 || places_in(task_group(q, &q->tasks[i])) > 0))
-            last = max_i64(last, q->now_ms + q->tasks[i].work_ms - q->tasks[i].done_ms);
+            last = max_i64(last,
+                           q->now_ms - q->waited_ms + q->tasks[i].work_ms - q->tasks[i].done_ms);
     t->promised_ms = last;
 }
 

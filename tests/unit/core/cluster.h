@@ -3,11 +3,11 @@
 #ifndef MUSTER_TESTS_CORE_CLUSTER_H
 #define MUSTER_TESTS_CORE_CLUSTER_H
 
-#include "core/schedule.h"
+#include "core/decision.h"
 #include "world.h"
 
 #define CLUSTER_OBJECTS 512
-#define LOOKS_TO_REST 3 /* a plan, the counts it changes, and who is told of them */
+#define LOOKS_TO_REST 4 /* a plan, what it changes, the counts of that, and who is told of them */
 
 enum cluster_set { PODS, NODES, GROUPS, QUEUES, NAMESPACES, CLUSTER_SETS };
 
@@ -393,6 +393,10 @@ static inline int settle(struct cluster *c)
 
     for (int looks = 0; looks < LOOKS_TO_REST; looks++) {
         look(c, &plan);
+        if (c->ledger->owed || c->ledger->dirty_queues) { /* what can wait is told then */
+            assert_int_not_equal(plan.wake_at_ms, 0);
+            c->now_ms = c->ledger->told_ms + TELL_EVERY_MS;
+        }
         for (const struct plan_step *s = plan.first; s; s = s->next) {
             binds += s->op == PLAN_BIND;
             cluster_apply(c, s);

@@ -1431,9 +1431,11 @@ static void a_job_that_surely_ends_in_time_may_go_ahead(void **state)
 {
     struct cluster c;
     char time[TIME_TEXT_SIZE];
+    int64_t started;
 
     (void)state;
     cluster_init(&c);
+    started = c.now_ms;
     add_node(&c, "n", 4, 64, 0);
     add_job(&c, "first", "default", 9, 1, 2, "'activeDeadlineSeconds':3600");
     assert_int_equal(settle(&c), 1);
@@ -1448,7 +1450,7 @@ static void a_job_that_surely_ends_in_time_may_go_ahead(void **state)
         arena_printf(&c.arena,
                      "waiting for resources: needs 4 CPU, 1 of 4 CPU is free; job \"first\" (queue "
                      "default) holds 2 CPU until %s at the latest, 1 more holds the rest",
-                     time_format(c.now_ms + 3600000, time)));
+                     time_format(started + 3600000, time)));
     cluster_release(&c);
 }
 
@@ -1642,17 +1644,19 @@ static void who_runs_too_long_is_paused_and_told(void **state)
     static const char *const why = "it ran longer than maxDuration (1h) of queue \"q\"";
     struct cluster c;
     struct plan plan;
+    int64_t started;
 
     (void)state;
     cluster_init(&c);
+    started = c.now_ms;
     add_namespace(&c);
     add_node(&c, "n", 4, 64, 0);
     add_queue(&c, "q", "'maxDuration':'1h'");
     add_job(&c, "a", "q", 9, 1, 1, "");
     assert_int_equal(settle(&c), 1);
     look(&c, &plan);
-    assert_int_equal(plan.wake_at_ms, c.now_ms + 3600000);
-    c.now_ms += 3600000;
+    assert_int_equal(plan.wake_at_ms, started + 3600000);
+    c.now_ms = started + 3600000;
     carry_out(&c);
     assert_int_equal(c.pauses, 1);
     assert_int_equal(c.deletes, 0);
@@ -1777,6 +1781,46 @@ static void pods_of_a_job_are_told_that_their_group_is_gone(void **state)
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "of-a-job"),
                         "waiting for its PodGroup: there is none named \"job\" in namespace ns");
+    cluster_release(&c);
+}
+
+static int writes_of(struct plan *plan)
+{
+    int writes = 0;
+
+    for (const struct plan_step *s = plan->first; s; s = s->next)
+        writes += s->op != PLAN_EVENT;
+    return writes;
+}
+
+static void places_in_line_are_told_once_a_second(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 8, 64, 0);
+    for (int i = 0; i < 30; i++)
+        add_job(&c, arena_printf(&c.arena, "j%02d", i), "default", 30 - i, 1, 1, "");
+    assert_int_equal(settle(&c), 8);
+    c.now_ms = c.ledger->told_ms + 10;
+    for (int i = 0; i < 4; i++) { /* one ends, the next starts, fifteen move up, again and again */
+        set_phase(&c, arena_printf(&c.arena, "j%02d-0", i), "Succeeded");
+        set_spec(&c, GROUPS, arena_printf(&c.arena, "j%02d", i), "members", "0");
+        c.now_ms += 10;
+        look(&c, &plan);
+        /* who has ended, who starts and its pod, who is first now and its pod */
+        assert_int_equal(writes_of(&plan), 5);
+        assert_in_range(plan.wake_at_ms, c.now_ms + 1, c.ledger->told_ms + TELL_EVERY_MS);
+        for (const struct plan_step *s = plan.first; s; s = s->next)
+            cluster_apply(&c, s);
+    }
+    assert_string_equal(told(&c, "j20-0"),
+                        "waiting for its turn: number 13 in line behind job \"j08\"");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "j20-0"),
+                        "waiting for its turn: number 9 in line behind job \"j12\"");
     cluster_release(&c);
 }
 
@@ -2168,6 +2212,7 @@ int main(void)
         cmocka_unit_test(pods_are_told_what_their_group_lacks),
         cmocka_unit_test(pods_of_a_job_are_told_that_their_group_is_gone),
         cmocka_unit_test(what_helps_is_what_is_missing),
+        cmocka_unit_test(places_in_line_are_told_once_a_second),
         cmocka_unit_test(taints_and_affinity_are_heeded),
         cmocka_unit_test(pods_keep_apart_and_spread),
         cmocka_unit_test(an_elastic_job_that_keeps_apart_starts_with_its_minimum),
