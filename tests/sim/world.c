@@ -29,6 +29,7 @@ void machine_read(struct machine *m)
     *m = (struct machine){.cpu_milli = sim_machine.cpus * 1000,
                           .memory_bytes = sim_machine.memory_bytes,
                           .gpus = sim_machine.gpus,
+                          .gpu_set = (UINT64_C(1) << sim_machine.gpus) - 1,
                           .host_name = "node",
                           .machine_id = "0123",
                           .boot_id = "4567",
