@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "client/client.h"
+#include "core/resources.h"
 
 #define HEARTBEAT_MS (2 * 60 * 1000) /* who is silent for five minutes is given up */
 #define RETRY_FIRST_MS 200
@@ -27,8 +28,6 @@ struct node_keeper {
     int64_t retry_ms;
     bool exists;
 };
-
-#define GPU_SHARES "nvidia.com/gpu.shared"
 
 static void begin(void *arg);
 
@@ -85,9 +84,9 @@ static struct json *resources(struct arena *a, const struct machine *m)
     json_set_stringf(a, v, "pods", "%d", PODS_LIMIT);
     json_set_stringf(a, v, "nvidia.com/gpu", "%" PRId64, gpu_set_count(m->gpu_set));
     /* Null takes away what an earlier start offered. */
-    (void)json_set(a, v, GPU_SHARES, json_new_null(a));
+    (void)json_set(a, v, resource_key(RESOURCE_GPU_SHARE), json_new_null(a));
     if (m->gpu_shares > 0)
-        json_set_stringf(a, v, GPU_SHARES, "%" PRId64,
+        json_set_stringf(a, v, resource_key(RESOURCE_GPU_SHARE), "%" PRId64,
                          gpu_set_count(m->shared_set) * m->gpu_shares);
     return v;
 }

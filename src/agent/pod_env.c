@@ -20,9 +20,8 @@
 #include "api/quantity.h"
 #include "base/base64.h"
 #include "core/expand.h"
+#include "core/resources.h"
 
-#define GPU_RESOURCE "nvidia.com/gpu"
-#define GPU_SHARE_RESOURCE "nvidia.com/gpu.shared"
 #define ENV_LIMIT 10000u
 #define DEFAULT_GRACE_SECONDS 30
 
@@ -229,8 +228,8 @@ static void add_gpus(struct builder *b, const struct json *c)
 {
     const char *list = object_annotation(b->pod, ANNOTATION_GPUS);
     const struct json *limits = json_at(c, "resources", "limits");
-    int64_t wanted = quantity_json_value(json_get(limits, GPU_RESOURCE), 0);
-    bool shares = quantity_json_value(json_get(limits, GPU_SHARE_RESOURCE), 0) > 0;
+    int64_t wanted = quantity_json_value(json_get(limits, resource_key(RESOURCE_GPU)), 0);
+    bool shares = quantity_json_value(json_get(limits, resource_key(RESOURCE_GPU_SHARE)), 0) > 0;
 
     if ((wanted > 0 || shares) && list) {
         const char *mine = cut_list(b->arena, list, b->gpus_taken, (size_t)wanted);

@@ -310,11 +310,9 @@ static void plan_status(struct decision *d, const struct kind *k, const struct j
     plan_update_status(d->plan, k, next);
 }
 
-static bool is_to_wait(struct decision *d, struct group *g, const struct json *object,
-                       const struct json *status)
+/* Of what is small: whether it is too early to tell it. */
+static bool is_to_wait(struct decision *d, struct group *g)
 {
-    if (json_equal(status, json_get(object, "status")) || !is_small(g, object, status))
-        return false;
     d->told_small = d->told_small || d->tells;
     if (!d->tells)
         ledger_owe(d->ledger, g);
@@ -340,7 +338,8 @@ static void plan_group(struct decision *d, struct group *g)
     if (!object || object_is_deleting(object))
         return;
     status = group_status(d, g, object, &s);
-    if (is_to_wait(d, g, object, status))
+    if (json_equal(status, json_get(object, "status")) ||
+        (is_small(g, object, status) && is_to_wait(d, g)))
         return;
     reason = json_get_string(status, "reason", "");
     if (is_news(object, reason, &s))
@@ -417,13 +416,8 @@ static void plan_message(struct decision *d, const struct member *m, const char 
 
     if (!c || says_already(old, c))
         return;
-    if (old && !m->group->waits_anew) {
-        d->told_small = d->told_small || d->tells;
-        if (!d->tells) {
-            ledger_owe(d->ledger, m->group);
-            return;
-        }
-    }
+    if (old && !m->group->waits_anew && is_to_wait(d, m->group))
+        return;
     patch = json_new_object(a);
     json_set_string(a, json_make_object(a, patch, "metadata"), "resourceVersion",
                     object_resource_version(pod));
