@@ -48,6 +48,17 @@ static struct json *columns_of(struct arena *a, const struct kind *k)
     return list;
 }
 
+static struct json *scale_of(struct arena *a, const struct kind_scale *s)
+{
+    struct json *scale = json_new_object(a);
+
+    json_set_string(a, scale, "specReplicasPath", s->spec_path);
+    json_set_string(a, scale, "statusReplicasPath", s->status_path);
+    if (*s->selector_path)
+        json_set_string(a, scale, "labelSelectorPath", s->selector_path);
+    return scale;
+}
+
 static struct json *version_of(struct arena *a, const struct kind *k)
 {
     struct json *version = json_new_object(a);
@@ -57,6 +68,8 @@ static struct json *version_of(struct arena *a, const struct kind *k)
     json_set_bool(a, version, "storage", true);
     if (k->has_status)
         json_make_object(a, json_make_object(a, version, "subresources"), "status");
+    if (k->scale)
+        json_set(a, json_make_object(a, version, "subresources"), "scale", scale_of(a, k->scale));
     json_set(a, version, "additionalPrinterColumns", columns_of(a, k));
     json_set(a, json_make_object(a, version, "schema"), "openAPIV3Schema", schema_of_kind(a, k));
     return version;

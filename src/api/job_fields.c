@@ -6,6 +6,7 @@
 
 #include "api/columns.h"
 #include "api/pod_fields.h"
+#include "api/tensorboard_rules.h"
 
 const char *const job_clean_up_policies[] = {"None", "All", "Unfinished", NULL};
 const char *const job_restart_policies[] = {"Never", "OnFailure", "Always", "ExitCode", NULL};
@@ -97,15 +98,25 @@ const struct field job_run_mode_fields[] = {{.name = "debug",
 
 /* --- scheduler, TensorBoard ------------------------------------------------------------------- */
 
+/* A path without "..", and none of its characters a control one. */
+#define PLAIN "[^/\\x00-\\x1f\\x7f]"
+#define PLAIN_NO_DOT "[^./\\x00-\\x1f\\x7f]"
+#define PATH_PART "(\\.|" PLAIN_NO_DOT PLAIN "*|\\." PLAIN_NO_DOT PLAIN "*|\\.\\." PLAIN "+)?"
+#define PATH_PATTERN PATH_PART "(/" PATH_PART ")*$"
+#define CLAIM_PATTERN "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+
 static const struct field log_pvc_fields[] = {{.name = "name",
                                                .type = FIELD_STRING,
                                                .flags = FIELD_REQUIRED,
+                                               .pattern = "^" CLAIM_PATTERN "$",
                                                .doc = "PersistentVolumeClaim.",
                                                .doc_zh = "PVC 名称。"},
                                               {.name = "subPath",
                                                .alias = "subpath",
                                                .type = FIELD_LIST,
                                                .item = FIELD_STRING,
+                                               .pattern = "^" PATH_PATTERN,
+                                               .max_items = TENSORBOARD_FOLDERS_LIMIT,
                                                .doc = "Folders in it.",
                                                .doc_zh = "PVC 中的路径。"},
                                               {0}};
@@ -138,6 +149,7 @@ static const struct field log_http_fields[] = {{.name = "url",
 static const struct field log_dir_fields[] = {{.name = "pvc",
                                                .type = FIELD_LIST,
                                                .item = FIELD_OBJECT,
+                                               .max_items = TENSORBOARD_FOLDERS_LIMIT,
                                                .fields = log_pvc_fields,
                                                .doc = "Folders of claims.",
                                                .doc_zh = "PVC 中的日志目录。"},
@@ -175,6 +187,30 @@ const struct field job_scheduler_fields[] = {{.name = "t9kScheduler",
                                               .doc_zh = "使用 T9k Scheduler 调度器。"},
                                              {0}};
 
+static const struct rule log_dir_rules[] = {
+    {.rule = "!has(self.s3)",
+     .field = ".s3",
+     .message = "event files on S3 stores cannot be read yet: copy them to a "
+                "PersistentVolumeClaim and use logDir.pvc"},
+    {.rule = "!has(self.http)",
+     .field = ".http",
+     .message = "event files on web servers cannot be read yet: copy them to a "
+                "PersistentVolumeClaim and use logDir.pvc"},
+    {0}};
+
+const struct rule tensorboard_spec_rules[] = {
+    {.rule = "(has(self.trainingLogFilesets) ? size(self.trainingLogFilesets) : 0) + "
+             "(has(self.logDir) && has(self.logDir.pvc) ? self.logDir.pvc.map(p, has(p.subPath) && "
+             "size(p.subPath) > 0 ? size(p.subPath) : 1).sum() : 0) <= " STRINGIFY(
+                 TENSORBOARD_FOLDERS_LIMIT),
+     .field = ".logDir",
+     .message = "at most " STRINGIFY(TENSORBOARD_FOLDERS_LIMIT) " log folders"},
+    {.rule = "!has(self.runMode)",
+     .field = ".runMode",
+     .message = "the older way to say suspend, which only muster's own server understands: use "
+                "suspend"},
+    {0}};
+
 static const char *const tensorboard_run_modes[] = {"running", "paused", NULL};
 
 const struct field tensorboard_spec_fields[] = {
@@ -185,11 +221,14 @@ const struct field tensorboard_spec_fields[] = {
     {.name = "trainingLogFilesets",
      .type = FIELD_LIST,
      .item = FIELD_STRING,
+     .pattern = "^t9k://pvc/" CLAIM_PATTERN "(/" PATH_PATTERN "|$)",
+     .max_items = TENSORBOARD_FOLDERS_LIMIT,
      .doc = "Folders of event files: t9k://pvc/CLAIM/PATH (t9k://minio is not read yet).",
      .doc_zh = "日志文件集：t9k://pvc/<pvc>/<路径>（暂不支持 t9k://minio）。"},
     {.name = "logDir",
      .type = FIELD_OBJECT,
      .fields = log_dir_fields,
+     .rules = log_dir_rules,
      .doc = "Where the event files are.",
      .doc_zh = "日志文件的位置。"},
     {.name = "resources",

@@ -66,7 +66,8 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
 #define JOB_FIELD_TENSORBOARD                                                                      \
     {                                                                                              \
         .name = "tensorboardSpec", .type = FIELD_OBJECT, .fields = tensorboard_spec_fields,        \
-        .doc = "A TensorBoard made with the job.", .doc_zh = "随作业创建的 TensorBoard。"   \
+        .rules = tensorboard_spec_rules, .doc = "A TensorBoard made with the job.",                \
+        .doc_zh = "随作业创建的 TensorBoard。"                                              \
     }
 
 #define JOB_FIELD_SCHEDULER                                                                        \
@@ -79,8 +80,24 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
         .doc_zh = "调度器设置；不设置则使用默认调度器。"                         \
     }
 
-#define JOB_FIELD_SPEC(fields) F_SPEC(fields, REQUIRED, .doc_zh = "期望的状态。")
+#define JOB_FIELD_SPEC(fields, cel)                                                                \
+    F_SPEC(fields, REQUIRED, .rules = (cel), .doc_zh = "期望的状态。")
 #define JOB_FIELD_STATUS(fields) F_STATUS(fields, .doc_zh = "实际的状态。")
+
+/* --- rules for clusters ------------------------------------------------------------------------
+ */
+
+extern const struct rule tensorboard_spec_rules[];
+
+/* what: of the objects named after this one. */
+#define JOB_RULE_NAME(what)                                                                        \
+    {                                                                                              \
+        .rule = "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",                      \
+        .field = ".metadata",                                                                      \
+        .message = what " are named after it: the name must consist of lower case letters, "       \
+                        "digits and '-', start with a letter and end with a letter or digit",      \
+        .new_only = true                                                                           \
+    }
 
 /* --- columns ---------------------------------------------------------------------------------- */
 

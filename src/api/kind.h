@@ -68,8 +68,11 @@ struct field {
     const char *event;     /* the event of a pod that says so instead */
     const char *merge_key; /* the same where elements need not be unique: only patches use it */
     const char *merge_key_2; /* server-side apply tells elements apart by this member too */
-    const char *schema_name; /* of the object, or of the elements, where several tables share it:
-                                OpenAPI defines it once ("io.k8s.api.core.v1.Container") */
+    /* The next two say what validate() refuses, for servers that cannot call it. */
+    const char *pattern;      /* of a string, or of each */
+    const struct rule *rules; /* of the object, or of each; ends with {0} */
+    const char *schema_name;  /* of the object, or of the elements, where several tables share it:
+                                 OpenAPI defines it once ("io.k8s.api.core.v1.Container") */
 };
 
 /* By which member patches merge elements of this list of objects; NULL: it is replaced whole. */
@@ -90,14 +93,14 @@ struct column {
     struct json *(*render)(struct arena *a, const struct json *object, int64_t now_ms);
 };
 
-/* What validate() says of changes, for servers that cannot call it: CEL in the CRD. */
-struct kind_rule {
-    const char *at;              /* member of the object the rule is of: "spec" */
+/* CEL in the CRD. */
+struct rule {
     const char *rule;            /* of self and oldSelf */
-    const char *field, *message; /* field: ".replicaSpecs", below at */
+    const char *field, *message; /* field: ".replicaSpecs", below what has the rule */
+    bool new_only;               /* what is stored already stays valid */
 };
 
-/* Where an installed kind keeps its number of replicas: JSONPaths. */
+/* Where a kind keeps its number of replicas: JSONPaths. */
 struct kind_scale {
     const char *spec_path, *status_path, *selector_path;
 };
@@ -123,7 +126,8 @@ struct kind {
     /* What a table cannot say: checks across fields. old is NULL at creation. Adds causes to err.
      */
     void (*validate)(const struct json *object, const struct json *old, struct err *err);
-    const struct kind_rule *rules; /* ends with {0}; NULL: none */
+    const struct rule *rules;       /* of the whole object; ends with {0}; NULL: none */
+    const struct kind_scale *scale; /* NULL: it has no /scale */
     /* Defaults a table cannot say. */
     void (*set_defaults)(struct arena *a, struct json *object);
     /* Rewrites older layouts of the kind into the one that is written, in place: of whole objects,
@@ -139,9 +143,8 @@ struct kind {
 
     /* Kinds installed at run time by a CustomResourceDefinition (crd_kind.h); no fields then: */
     const struct json *schema; /* structural OpenAPI v3 */
-    const struct kind_scale *scale;
-    const char *deprecation; /* told to who uses it; NULL: it is not deprecated */
-    bool ending;             /* being uninstalled: nothing new may be made */
+    const char *deprecation;   /* told to who uses it; NULL: it is not deprecated */
+    bool ending;               /* being uninstalled: nothing new may be made */
 
     /* Another face of stored objects: another version, or a group of its own. */
     const struct kind *stored_as; /* whose objects they are; NULL: its own */

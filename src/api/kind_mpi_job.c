@@ -235,6 +235,60 @@ const struct field mpi_worker_fields[] = {
      .doc_zh = "旧写法：worker 的 Pod 模板。"},
     {0}};
 
+/* --- rules for clusters ------------------------------------------------------------------------
+ */
+
+static const struct rule replica_spec_rules[] = {
+    {.rule = "self.type != 'launcher' || !has(self.replicas) || self.replicas == 1",
+     .field = ".replicas",
+     .message = "a job has one launcher"},
+    {.rule = "self.type != 'worker' || !has(self.replicas) || self.replicas < " STRINGIFY(
+         JOB_REPLICAS_LIMIT),
+     .field = ".replicas",
+     .message = "a job may have fewer than " STRINGIFY(
+         JOB_REPLICAS_LIMIT) " workers, and a launcher"},
+    {.rule = "self.type != 'worker' || (has(self.template) && has(self.template.spec))",
+     .field = ".template",
+     .message = "the workers' pods need a container"},
+    {.rule = "self.type != 'worker' || !has(self.template) || !has(self.template.spec) || "
+             "size(self.template.spec.containers) < 2 || "
+             "self.template.spec.containers.exists(c, c.name in ['worker', 'mpi-worker'])",
+     .field = ".template.spec.containers",
+     .message = "of several containers one must be called worker (or mpi-worker): the MPI program "
+                "runs there"},
+    {0}};
+
+static const struct rule spec_rules[] = {
+    {.rule = "!has(self.worker) && !has(self.mca) && !has(self.mpiHome)",
+     .field = ".worker",
+     .message = "worker, mca and mpiHome are an older layout, which only muster's own server "
+                "understands: use replicaSpecs and mpiConfig"},
+    {.rule = "has(self.worker) || has(self.replicaSpecs) && self.replicaSpecs.exists(r, r.type == "
+             "'worker')",
+     .field = ".replicaSpecs",
+     .message = "a job needs an entry of type worker"},
+    {.rule = "has(self.worker) || self.?mpiConfig.?script.orValue([]).size() > 0 || "
+             "self.?runMode.?debug.?enabled.orValue(false) || "
+             "self.?runMode.?debug.?enable.orValue(false)",
+     .field = ".mpiConfig",
+     .message = "script is missing: the MPI program and its arguments"},
+    {.rule = "self.?replicaSpecs.orValue([]).size() == oldSelf.?replicaSpecs.orValue([]).size()",
+     .field = ".replicaSpecs",
+     .message = "replica types may not be added or removed after creation"},
+    {0}};
+
+/* NAME-HASH-launcher or NAME-HASH-worker-INDEX has 63 characters at most. */
+static const struct rule rules[] = {
+    JOB_RULE_NAME("pods"),
+    {.rule = "size(self.metadata.name) <= 48 && (!has(self.spec.replicaSpecs) || "
+             "self.spec.replicaSpecs.all(r, !has(r.replicas) || size(self.metadata.name) + "
+             "size(string(r.replicas - 1)) <= 49))",
+     .field = ".metadata",
+     .message = "name is too long: pods are named NAME-HASH-launcher and NAME-HASH-worker-INDEX, "
+                "which may have 63 characters",
+     .new_only = true},
+    {0}};
+
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static const struct field spec_fields[] = {
@@ -242,6 +296,7 @@ static const struct field spec_fields[] = {
      .type = FIELD_LIST,
      .item = FIELD_OBJECT,
      .fields = replica_spec_fields,
+     .rules = replica_spec_rules,
      .list_key = "type",
      .max_items = 2,
      .doc = "The workers, and if need be the launcher.",
@@ -284,7 +339,7 @@ static const struct field spec_fields[] = {
     {0}};
 
 static const struct field fields[] = {
-    JOB_FIELD_SPEC(spec_fields), JOB_FIELD_STATUS(job_status_fields), {0}};
+    JOB_FIELD_SPEC(spec_fields, spec_rules), JOB_FIELD_STATUS(job_status_fields), {0}};
 
 /* The launcher counts: it runs like the others. Workers are done when it is. */
 static struct json *render_running(struct arena *a, const struct json *job, int64_t now_ms)
@@ -304,7 +359,7 @@ const struct kind kind_mpi_job = {
     .plural = "mpijobs",
     .singular = "mpijob",
     .short_names = (const char *const[]){"mj", NULL},
-    .categories = (const char *const[]){"all", NULL},
+    .categories = (const char *const[]){"all", "muster", NULL},
     .namespaced = true,
     .has_status = true,
     .custom = true,
@@ -314,5 +369,6 @@ const struct kind kind_mpi_job = {
     .fields = fields,
     .columns = columns,
     .validate = mpi_validate,
+    .rules = rules,
     .unify = mpi_unify,
     .warn = mpi_warn};

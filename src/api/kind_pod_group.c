@@ -8,6 +8,8 @@
 #include "api/pod_fields.h"
 #include "api/problem.h"
 
+#define ROLES_LIMIT 64
+
 static const struct field role_fields[] = {
     F_STR("name", "Role, as the pods' label scheduler.tensorstack.dev/role says it.", REQUIRED,
           .doc_zh = "角色名称。"),
@@ -18,7 +20,7 @@ static const struct field role_fields[] = {
 static const struct field spec_fields[] = {
     F_INT32("minMember", "How many pods must start together.", AT_LEAST(0), DEFAULT("1"),
             .doc_zh = "需同时启动的最少 Pod 数量。"),
-    F_OBJS("roles", role_fields, "The same by role.", KEYED_BY("name"),
+    F_OBJS("roles", role_fields, "The same by role.", KEYED_BY("name"), .max_items = ROLES_LIMIT,
            .doc_zh = "各角色的最少 Pod 数量。"),
     F_STR("queue", "Queue the group waits in.", DEFAULT("\"default\""), .doc_zh = "所在队列。"),
     F_INT32("priority", "Priority in the queue; higher goes first.", BETWEEN(0, 100), DEFAULT("0"),
@@ -62,8 +64,18 @@ static const struct field status_fields[] = {
     F_INT32("unknown", "Pods whose node does not answer.", .doc_zh = "状态未知的 Pod 数量。"),
     {0}};
 
+static const struct rule spec_rules[] = {
+    {.rule = "!has(self.roles) || self.roles.map(r, has(r.minMember) ? r.minMember : 0).sum() <= "
+             "self.minMember",
+     .field = ".minMember",
+     .message = "must be at least the sum of roles[].minMember"},
+    {.rule = "!has(oldSelf.queue) || has(self.queue) && self.queue == oldSelf.queue",
+     .field = ".queue",
+     .message = "a group stays in its queue: make another group for another queue"},
+    {0}};
+
 static const struct field fields[] = {
-    F_SPEC(spec_fields, DEFAULT("{}")), F_STATUS(status_fields), {0}};
+    F_SPEC(spec_fields, DEFAULT("{}"), .rules = spec_rules), F_STATUS(status_fields), {0}};
 
 static void validate(const struct json *group, const struct json *old, struct err *err)
 {
@@ -122,6 +134,7 @@ const struct kind kind_pod_group = {
     .plural = "podgroups",
     .singular = "podgroup",
     .short_names = (const char *const[]){"pg", NULL},
+    .categories = (const char *const[]){"muster", NULL},
     .namespaced = true,
     .has_status = true,
     .custom = true,

@@ -114,6 +114,7 @@ static const struct field torchrun_fields[] = {
      .doc_zh = "torchrun 自身重启训练进程的最多次数，与 backoffLimit 无关。"},
     {.name = "procPerNode",
      .type = FIELD_STRING,
+     .pattern = "^(gpu|[1-9][0-9]{0,3}|0[1-9][0-9]{0,2}|00[1-9][0-9]?|000[1-9])?$",
      .doc = "Processes per replica: a number in quotes, or gpu for one per GPU.",
      .doc_zh = "每个副本启动的训练进程数：数字字符串，或 gpu 表示与副本的 GPU 数量相同。"},
     {.name = "rdzvBackend",
@@ -156,6 +157,76 @@ static const struct field run_policy_fields[] = {
     JOB_FIELD_TTL,
     {0}};
 
+/* --- rules for clusters --------------------------------------------------------------------- */
+
+#define IS_TRUE(path) "(has(" path ") && " path ")"
+#define SAYS_ENABLED(path) "(" IS_TRUE(path ".enabled") " || " IS_TRUE(path ".enable") ")"
+#define IS_ENABLED(path) "(has(" path ") && " SAYS_ENABLED(path) ")"
+#define IS_ELASTIC "(" IS_ENABLED("self.elastic") " && " IS_ENABLED("self.torchrunConfig") ")"
+#define ALL_REPLICAS "self.replicaSpecs.map(r, r.replicas).sum()"
+
+static const struct rule elastic_rules[] = {
+    {.rule = "!" SAYS_ENABLED("self") " || has(self.minReplicas)",
+     .field = ".minReplicas",
+     .message = "elastic training needs it"},
+    {.rule = "!" SAYS_ENABLED("self") " || has(self.maxReplicas)",
+     .field = ".maxReplicas",
+     .message = "elastic training needs it"},
+    {.rule = "!" SAYS_ENABLED("self") " || !has(self.minReplicas) || !has(self.maxReplicas) || "
+                                      "self.minReplicas <= self.maxReplicas",
+     .field = ".maxReplicas",
+     .message = "must be greater than or equal to minReplicas"},
+    {.rule = "!" SAYS_ENABLED("self") " || !has(self.expectedReplicas) || "
+                                      "((!has(self.minReplicas) || self.minReplicas <= "
+                                      "self.expectedReplicas) && (!has(self.maxReplicas) || "
+                                      "self.expectedReplicas <= self.maxReplicas))",
+     .field = ".expectedReplicas",
+     .message = "must be between minReplicas and maxReplicas"},
+    {0}};
+
+static const struct rule spec_rules[] = {
+    {.rule = "self.replicaSpecs.map(r, r.type) == oldSelf.replicaSpecs.map(r, r.type)",
+     .field = ".replicaSpecs",
+     .message = "types and their order may not change: they give replicas their ranks"},
+    {.rule = IS_ELASTIC " || self.replicaSpecs.all(r, oldSelf.replicaSpecs.all(o, o.type != r.type "
+                        "|| o.replicas == r.replicas))",
+     .field = ".replicaSpecs",
+     .message = "replicas may not change unless spec.elastic.enabled and "
+                "spec.torchrunConfig.enabled are true"},
+    {.rule = IS_ENABLED("self.elastic") " || self.?elastic.?expectedReplicas == "
+                                        "oldSelf.?elastic.?expectedReplicas",
+     .field = ".elastic",
+     .message = "expectedReplicas may not change unless spec.elastic.enabled is true"},
+    {.rule = "self.replicaSpecs.exists(r, r.replicas > 0)",
+     .field = ".replicaSpecs",
+     .message = "a job needs at least one replica"},
+    {.rule = ALL_REPLICAS " <= " STRINGIFY(JOB_REPLICAS_LIMIT),
+     .field = ".replicaSpecs",
+     .message = "a job may have at most " STRINGIFY(
+         JOB_REPLICAS_LIMIT) " replicas, all types together"},
+    {.rule = IS_ENABLED("self.elastic") " || !has(self.torchrunConfig) || "
+                                        "!has(self.torchrunConfig.minNodes) || "
+                                        "self.torchrunConfig.minNodes <= " ALL_REPLICAS,
+     .field = ".torchrunConfig.minNodes",
+     .message = "must be no more than the job's replicas",
+     .new_only = true},
+    {0}};
+
+/* NAME-HASH-TYPE-INDEX has 63 characters at most. */
+static const struct rule rules[] = {
+    JOB_RULE_NAME("services"),
+    {.rule = "self.spec.replicaSpecs.all(r, size(self.metadata.name) + size(r.type) + "
+             "size(string(r.replicas > 0 ? r.replicas - 1 : 0)) <= 55) && (!" IS_ENABLED(
+                 "self.spec.elastic") " || !has(self.spec.elastic.maxReplicas) || "
+                                      "self.spec.replicaSpecs.all(r, size(self.metadata.name) + "
+                                      "size(r.type) + size(string(self.spec.elastic.maxReplicas - "
+                                      "1)) <= 55))",
+     .field = ".metadata",
+     .message = "name is too long: pods and services are named NAME-HASH-TYPE-INDEX, which may "
+                "have 63 characters",
+     .new_only = true},
+    {0}};
+
 static const struct field spec_fields[] = {
     {.name = "replicaSpecs",
      .type = FIELD_LIST,
@@ -176,6 +247,7 @@ static const struct field spec_fields[] = {
     {.name = "elastic",
      .type = FIELD_OBJECT,
      .fields = elastic_fields,
+     .rules = elastic_rules,
      .doc = "Change the number of replicas while training.",
      .doc_zh = "弹性训练设置。"},
     JOB_FIELD_RUN_MODE,
@@ -189,31 +261,13 @@ static const struct field spec_fields[] = {
     JOB_FIELD_SCHEDULER,
     {0}};
 
+/* Only elastic jobs have a number that may change. */
+static const struct kind_scale scale = {.spec_path = ".spec.elastic.expectedReplicas",
+                                        .status_path = ".status.aggregate.running",
+                                        .selector_path = ""};
+
 static const struct field fields[] = {
-    JOB_FIELD_SPEC(spec_fields), JOB_FIELD_STATUS(job_status_fields), {0}};
-
-/* --- what may not change, beside single fields ---------------------------------------------- */
-
-#define IS_TRUE(path) "(has(" path ") && " path ")"
-#define IS_ENABLED(member)                                                                         \
-    "has(self." member                                                                             \
-    ") && (" IS_TRUE("self." member ".enabled") " || " IS_TRUE("self." member ".enable") ")"
-
-static const struct kind_rule rules[] = {
-    {.at = "spec",
-     .rule = "self.replicaSpecs.map(r, r.type) == oldSelf.replicaSpecs.map(r, r.type)",
-     .field = ".replicaSpecs",
-     .message = "types and their order may not change: they give replicas their ranks"},
-    {.at = "spec",
-     .rule = "(" IS_ENABLED("elastic") " && " IS_ENABLED(
-         "torchrunConfig") ") || "
-                           "self.replicaSpecs.all(r, oldSelf.replicaSpecs.all(o, o.type != r.type "
-                           "|| "
-                           "o.replicas == r.replicas))",
-     .field = ".replicaSpecs",
-     .message = "replicas may not change unless spec.elastic.enabled and "
-                "spec.torchrunConfig.enabled are true"},
-    {0}};
+    JOB_FIELD_SPEC(spec_fields, spec_rules), JOB_FIELD_STATUS(job_status_fields), {0}};
 
 /* --- columns -------------------------------------------------------------------------------- */
 
@@ -233,7 +287,7 @@ const struct kind kind_pytorch_training_job = {
     .plural = "pytorchtrainingjobs",
     .singular = "pytorchtrainingjob",
     .short_names = (const char *const[]){"pj", NULL},
-    .categories = (const char *const[]){"all", NULL},
+    .categories = (const char *const[]){"all", "muster", NULL},
     .namespaced = true,
     .has_status = true,
     .custom = true,
@@ -246,4 +300,5 @@ const struct kind kind_pytorch_training_job = {
     .columns = columns,
     .validate = pytorch_validate,
     .rules = rules,
+    .scale = &scale,
     .warn = pytorch_warn};

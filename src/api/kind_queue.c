@@ -14,7 +14,7 @@ static const struct field quota_fields[] = {
     F_MAP(FIELD_QUANTITY, "requests",
           "How much all groups of the queue together may hold: cpu, memory, nvidia.com/gpu, "
           "nvidia.com/gpu.shared. What is not named is not limited.",
-          .doc_zh = "队列中所有 PodGroup 合计可占用的资源量。"),
+          AT_LEAST(0), .doc_zh = "队列中所有 PodGroup 合计可占用的资源量。"),
     {0}};
 
 static const struct field spec_fields[] = {
@@ -29,7 +29,9 @@ static const struct field spec_fields[] = {
     F_STR("maxDuration",
           "How long a group may run, such as 12h or 1d12h; then its job is paused. 0 or unset: no "
           "limit.",
-          .doc_zh = "PodGroup 可运行的最长时间，例如 12h、1d12h。"),
+          .pattern = "^(0|([0-9]{1,9}y)?([0-9]{1,9}w)?([0-9]{1,9}d)?([0-9]{1,9}h)?([0-9]{1,9}m)?"
+                     "([0-9]{1,9}s)?([0-9]{1,9}ms)?)$",
+          .flags = FIELD_NON_EMPTY, .doc_zh = "PodGroup 可运行的最长时间，例如 12h、1d12h。"),
     F_STR("resourceShapeProfile", "Profile of the largest requests and limits.",
           .doc_zh = "资源尺寸模板。"),
     F_OBJ("nodeSelector", label_selector_fields, "Nodes the queue may use. Unset: all.",
@@ -175,6 +177,7 @@ const struct kind kind_queue = {
     .plural = "queues",
     .singular = "queue",
     .short_names = (const char *const[]){"q", NULL},
+    .categories = (const char *const[]){"muster", NULL},
     .namespaced = true,
     .has_status = true,
     .custom = true,

@@ -73,7 +73,24 @@ static const struct field status_fields[] = {
     {0}};
 
 static const struct field fields[] = {
-    JOB_FIELD_SPEC(tensorboard_spec_fields), JOB_FIELD_STATUS(status_fields), {0}};
+    JOB_FIELD_SPEC(tensorboard_spec_fields, tensorboard_spec_rules),
+    JOB_FIELD_STATUS(status_fields),
+    {0}};
+
+static const struct rule rules[] = {
+    JOB_RULE_NAME("services"),
+    {.rule = "size(self.metadata.name) <= " STRINGIFY(TENSORBOARD_NAME_LIMIT),
+     .field = ".metadata",
+     .message = "name is too long: its pod and service are named NAME" TENSORBOARD_SUFFIX
+                ", which may have 63 characters",
+     .new_only = true},
+    {.rule = "self.spec.?trainingLogFilesets.orValue([]).size() + "
+             "self.spec.?logDir.?pvc.orValue([]).size() > 0 || has(self.spec.logDir) && "
+             "(has(self.spec.logDir.s3) || has(self.spec.logDir.http))",
+     .field = ".spec.logDir",
+     .message = "needed, where the event files are: logDir.pvc[].name and subPath, or "
+                "trainingLogFilesets with t9k://pvc/NAME/PATH"},
+    {0}};
 
 static const struct column columns[] = {
     COLUMN_NAME,
@@ -101,6 +118,7 @@ const struct kind kind_tensorboard = {
     .plural = "tensorboards",
     .singular = "tensorboard",
     .short_names = (const char *const[]){"tb", NULL},
+    .categories = (const char *const[]){"muster", NULL},
     .namespaced = true,
     .has_status = true,
     .custom = true,
@@ -111,4 +129,5 @@ const struct kind kind_tensorboard = {
     .fields = fields,
     .columns = columns,
     .validate = tensorboard_validate,
+    .rules = rules,
     .unify = tensorboard_unify};

@@ -128,6 +128,17 @@ static void check_replicas(const struct json *job, const struct json *old, struc
     }
 }
 
+/* `kubectl scale` of a job that cannot be scaled must not look as if it had been. */
+static void check_same_size(const struct json *job, const struct json *old, struct err *err)
+{
+    const struct json *wanted = json_at(job, "spec", "elastic", "expectedReplicas");
+
+    if (!asks_for_elastic(job) &&
+        !json_equal(wanted, json_at(old, "spec", "elastic", "expectedReplicas")))
+        problem_invalid(err, PATH_MEMBER(PATH_MEMBER(SPEC, "elastic"), "expectedReplicas"), wanted,
+                        "may not change unless spec.elastic.enabled is true");
+}
+
 static void check_same_replicas(const struct json *job, const struct json *old, struct err *err)
 {
     const struct json *specs = replica_specs(job), *before = json_first(replica_specs(old));
@@ -152,6 +163,7 @@ static void check_same_replicas(const struct json *job, const struct json *old, 
                             "spec.torchrunConfig.enabled are true");
         before = before->next;
     }
+    check_same_size(job, old, err);
 }
 
 /* --- elastic, torchrun ---------------------------------------------------------------------- */

@@ -5,8 +5,8 @@
 
 #define LABEL_PATTERN "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 #define NAME_PATTERN "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-#define QUANTITY_PATTERN                                                                           \
-    "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\" \
+#define AMOUNT_PATTERN                                                                             \
+    "(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\"          \
     ".[0-9]*)?)|(\\.[0-9]+))))?$"
 
 struct styler {
@@ -37,7 +37,11 @@ static void string_limits(const struct styler *s, const struct field *f, struct 
     }
     if (f->type != FIELD_STRING)
         return;
-    if (f->flags & FIELD_DNS_LABEL) {
+    if (f->pattern) {
+        json_set_string(s->arena, schema, "pattern", f->pattern);
+        if (f->flags & FIELD_NON_EMPTY)
+            json_set_int(s->arena, schema, "minLength", 1);
+    } else if (f->flags & FIELD_DNS_LABEL) {
         json_set_string(s->arena, schema, "pattern", LABEL_PATTERN);
         json_set_int(s->arena, schema, "maxLength", 63);
     } else if (f->flags & FIELD_DNS_NAME) {
@@ -128,15 +132,19 @@ static void add_required(const struct styler *s, struct json *schema, const stru
         json_set(s->arena, schema, "required", required);
 }
 
-static void add_rule(const struct styler *s, struct json *schema, const char *rule,
-                     const char *field, const char *message)
+static void add_rule(const struct styler *s, struct json *schema, const struct rule *r)
 {
     struct json *entry = json_append(json_make_array(s->arena, schema, "x-kubernetes-validations"),
                                      json_new_object(s->arena));
 
-    json_set_string(s->arena, entry, "rule", rule);
-    json_set_string(s->arena, entry, "message", message);
-    json_set_string(s->arena, entry, "fieldPath", field);
+    if (r->new_only) {
+        json_set_stringf(s->arena, entry, "rule", "oldSelf.hasValue() || (%s)", r->rule);
+        json_set_bool(s->arena, entry, "optionalOldSelf", true);
+    } else {
+        json_set_string(s->arena, entry, "rule", r->rule);
+    }
+    json_set_string(s->arena, entry, "message", r->message);
+    json_set_string(s->arena, entry, "fieldPath", r->field);
 }
 
 static void add_immutable(const struct styler *s, struct json *schema, const struct field *f,
@@ -150,7 +158,10 @@ static void add_immutable(const struct styler *s, struct json *schema, const str
                                  "has(self.%s) == has(oldSelf.%s) && (!has(self.%s) || %s)", name,
                                  name, name, same);
 
-    add_rule(s, schema, rule, arena_printf(s->arena, ".%s", name), "field is immutable");
+    add_rule(s, schema,
+             &(struct rule){.rule = rule,
+                            .field = arena_printf(s->arena, ".%s", name),
+                            .message = f->immutable ? f->immutable : "field is immutable"});
 }
 
 /* CEL sees nothing of what is kept as it is. */
@@ -187,8 +198,12 @@ static void object_schema(const struct styler *s, const struct field *f, struct 
     properties = json_set(s->arena, schema, "properties", json_new_object(s->arena));
     for (const struct field *m = f->fields; m->name; m++)
         add_property(s, properties, m, defaults && !(f->flags & FIELD_NO_DEFAULTS));
-    if (s->style == SCHEMA_CRD && !s->untracked)
+    if (s->style != SCHEMA_CRD)
+        return;
+    if (!s->untracked)
         add_immutables(s, schema, f->fields);
+    for (const struct rule *r = f->rules; r && r->rule; r++)
+        add_rule(s, schema, r);
 }
 
 static bool is_required(const struct field *fields, const char *name)
@@ -251,8 +266,11 @@ static void fill_schema(const struct styler *s, const struct field *f, enum fiel
         return;
     case FIELD_QUANTITY:
         int_or_string(s, schema);
-        if (s->style != SCHEMA_V2)
-            json_set_string(s->arena, schema, "pattern", QUANTITY_PATTERN);
+        if (s->style == SCHEMA_V2)
+            return;
+        json_set_string(s->arena, schema, "pattern",
+                        f->has_min ? "^\\+?" AMOUNT_PATTERN : "^(\\+|-)?" AMOUNT_PATTERN);
+        number_limits(s, f, schema);
         return;
     case FIELD_INT_OR_STRING:
         int_or_string(s, schema);
@@ -326,6 +344,8 @@ static struct json *value_schema(const struct styler *s, const struct field *f,
                                   .flags = f->flags & (FIELD_KEEP_UNKNOWN | FIELD_NO_DEFAULTS),
                                   .fields = f->fields,
                                   .values = f->values,
+                                  .pattern = f->pattern,
+                                  .rules = f->rules,
                                   .has_min = f->has_min,
                                   .has_max = f->has_max,
                                   .min = f->min,
@@ -398,7 +418,8 @@ struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_st
 {
     const struct styler s = {
         .arena = a, .style = style, .open = k->custom, .definitions = definitions};
-    const struct field whole = {.type = FIELD_OBJECT, .doc = k->doc, .fields = k->fields};
+    const struct field whole = {
+        .type = FIELD_OBJECT, .doc = k->doc, .fields = k->fields, .rules = k->rules};
     struct json *schema = k->schema ? installed_schema(a, k, style)
                                     : value_schema(&s, &whole, FIELD_OBJECT, true);
     struct json *properties = json_make_object(a, schema, "properties");
@@ -412,13 +433,7 @@ struct json *schema_styled(struct arena *a, const struct kind *k, enum schema_st
 
 struct json *schema_of_kind(struct arena *a, const struct kind *k)
 {
-    const struct styler s = {.arena = a, .style = SCHEMA_CRD};
-    struct json *schema = schema_styled(a, k, SCHEMA_CRD, NULL);
-
-    for (const struct kind_rule *r = k->rules; r && r->at; r++)
-        add_rule(&s, json_get_mut(json_get_mut(schema, "properties"), r->at), r->rule, r->field,
-                 r->message);
-    return schema;
+    return schema_styled(a, k, SCHEMA_CRD, NULL);
 }
 
 struct json *schema_group_version_kind(struct arena *a, const struct kind *k)

@@ -7,7 +7,6 @@
 
 #define PVC_SCHEME "t9k://pvc/"
 #define MINIO_SCHEME "t9k://minio/"
-#define NAME_LIMIT (63 - (sizeof(TENSORBOARD_SUFFIX) - 1))
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
@@ -223,11 +222,11 @@ static void check_name(const struct json *board, struct err *err)
     if (!*text || dns_name_problem(text))
         return; /* said already */
     problem = dns_1035_label_problem(text);
-    if (strlen(text) > NAME_LIMIT)
+    if (strlen(text) > TENSORBOARD_NAME_LIMIT)
         problem_invalid(err, at, name,
-                        "must be no more than %zu characters: its pod and service are named "
+                        "must be no more than %d characters: its pod and service are named "
                         "NAME" TENSORBOARD_SUFFIX ", which may have 63",
-                        NAME_LIMIT);
+                        TENSORBOARD_NAME_LIMIT);
     else if (problem)
         problem_invalid(err, at, name, "a service is named after it: %s", problem);
 }

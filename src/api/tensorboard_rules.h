@@ -8,9 +8,10 @@
 #include "api/problem.h"
 
 /* Log folders of one TensorBoard, filesets and logDir together. */
-#define TENSORBOARD_FOLDERS_LIMIT 64u
+#define TENSORBOARD_FOLDERS_LIMIT 64
 /* What its pod and its Service are called: NAME and this. */
 #define TENSORBOARD_SUFFIX "-tb"
+#define TENSORBOARD_NAME_LIMIT 60 /* 63 less the suffix */
 
 /* A folder of a claim; path is relative to it, "" for the whole claim. */
 struct tensorboard_folder {

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define STRINGIFY_WORDS(text) #text
+#define STRINGIFY(macro) STRINGIFY_WORDS(macro) /* of its value */
 #define ELEMS(a) (sizeof(a) / sizeof((a)[0]))
 #define must_check __attribute__((warn_unused_result))
 #define printf_like(fmt, args) __attribute__((format(printf, fmt, args)))

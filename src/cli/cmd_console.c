@@ -15,6 +15,7 @@
 #include "cli/daemon.h"
 #include "cli/session.h"
 #include "cli/version.h"
+#include "client/pod_config.h"
 #include "console/remote.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7448"
@@ -40,7 +41,7 @@ static const struct option_spec options[] = {
      .type = OPTION_TEXT,
      .offset = offsetof(struct console_options, listen),
      .value_name = "ADDRESS:PORT",
-     .doc = "with --kubeconfig, where to serve it (default " DEFAULT_LISTEN ")"},
+     .doc = "with --kubeconfig or in a pod, where to serve it (default " DEFAULT_LISTEN ")"},
     OPTION_VERBOSE(struct console_options),
     {0},
 };
@@ -112,6 +113,12 @@ static enum exit_code show_own(struct cli *cli, const struct console_options *o)
 
 /* --- for an API server elsewhere --------------------------------------------------------- */
 
+static bool is_loopback(const char *listen)
+{
+    return strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0 ||
+           strncmp(listen, "localhost", 9) == 0;
+}
+
 /* The host as it was asked for, the port as it was given. With the kubeconfig's own token its user
  * is signed in by the address; without one the page asks for a token. */
 static const char *address_of(struct cli *cli, struct remote *r, const char *listen,
@@ -120,7 +127,7 @@ static const char *address_of(struct cli *cli, struct remote *r, const char *lis
     const char *colon = strrchr(listen, ':');
     const char *path = token ? remote_login_path(r, &cli->arena, token) : "/";
 
-    return arena_printf(&cli->arena, "http://%.*s:%u%s",
+    return arena_printf(&cli->arena, "%s://%.*s:%u%s", is_loopback(listen) ? "http" : "https",
                         colon ? (int)(colon - listen) : (int)strlen(listen), listen, remote_port(r),
                         path ? path : "/");
 }
@@ -156,8 +163,12 @@ static enum exit_code serve(struct cli *cli, const struct console_options *o)
     int rc;
 
     log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
-    if (kubeconfig_load(&cli->arena, o->kubeconfig, &config, &err))
+    rc = o->kubeconfig ? kubeconfig_load(&cli->arena, o->kubeconfig, &config, &err)
+                       : pod_config_load(&cli->arena, &config, &err);
+    if (rc)
         return command_fail(cli, &err);
+    if (!o->kubeconfig)
+        config.token = NULL; /* the pod's own is nobody's to sign in with */
     l = loop_new(&err);
     if (!l)
         return command_fail(cli, &err);
@@ -171,13 +182,15 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     const struct console_options *o = values;
 
     (void)args;
-    if (o->listen && !o->kubeconfig) {
+    if (o->kubeconfig || (o->listen && getenv("KUBERNETES_SERVICE_HOST")))
+        return serve(cli, o);
+    if (o->listen) {
         talk_errorf(&cli->talk,
                     "--listen is for --kubeconfig: the console of this machine is where "
                     "'muster up' listens");
         return EXIT_USAGE;
     }
-    return o->kubeconfig ? serve(cli, o) : show_own(cli, o);
+    return show_own(cli, o);
 }
 
 const struct command command_console = {
@@ -191,8 +204,9 @@ const struct command command_console = {
         "\n"
         "Prints an address that signs you in once, and opens it where there is a browser. With\n"
         "--kubeconfig it serves the console for any API server until Ctrl-C; who uses it signs\n"
-        "in with a token of that server and may do what the server allows it. Only this machine\n"
-        "can connect.\n",
+        "in with a token of that server and may do what the server allows it. On the loopback it\n"
+        "speaks plain HTTP, on other addresses TLS with a certificate of its own making. In a pod\n"
+        "--listen alone serves the console of the pod's cluster.\n",
     .options = options,
     .options_size = sizeof(struct console_options),
     .run = run,

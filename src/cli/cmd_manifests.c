@@ -39,8 +39,13 @@ struct name {
 };
 
 static const struct program {
-    const char *name, *options;
-} programs[] = {{"controller", "--no-scheduler, "}, {"scheduler", ""}};
+    const char *name, *options, *port, *replicas;
+} programs[] = {
+    {"controller", "--no-scheduler, --namespace, @NAMESPACE@, --health, ", "health", "2"},
+    {"scheduler", "--namespace, @NAMESPACE@, --health, ", "health", "2"},
+    {"console", "--listen, ", "console", "1"},
+};
+#define WORKERS 2u /* the first of them */
 
 /* --- the definitions --- */
 
@@ -61,6 +66,7 @@ static void add_definitions(struct cli *cli, struct buf *out)
 
 /* --- the rest --- */
 
+/* A value may have names of those after its own. */
 static void add_names(struct buf *out, const char *text, size_t len, const struct name *names)
 {
     while (len > 0) {
@@ -69,7 +75,7 @@ static void add_names(struct buf *out, const char *text, size_t len, const struc
         while (n->name && strncmp(text, n->name, strlen(n->name)) != 0)
             n++;
         if (n->name) {
-            buf_adds(out, n->value);
+            add_names(out, n->value, strlen(n->value), n + 1);
             text += strlen(n->name);
             len -= strlen(n->name);
         } else {
@@ -91,13 +97,18 @@ static bool is_wanted(const struct manifests_options *o, const char *document, s
 static void add_document(const struct manifests_options *o, struct buf *out, const char *document,
                          size_t len)
 {
-    bool each = memmem(document, len, "@PROGRAM@", 9);
+    size_t count = memmem(document, len, "@PROGRAM@", 9)  ? ELEMS(programs)
+                   : memmem(document, len, "@WORKER@", 8) ? WORKERS
+                                                          : 1;
 
-    for (size_t i = 0; i < (each ? ELEMS(programs) : 1); i++) {
-        const struct name names[] = {{"@NAMESPACE@", o->ns},
-                                     {"@IMAGE@", o->image},
+    for (size_t i = 0; i < count; i++) {
+        const struct name names[] = {{"@OPTIONS@", programs[i].options},
                                      {"@PROGRAM@", programs[i].name},
-                                     {"@OPTIONS@", programs[i].options},
+                                     {"@WORKER@", programs[i].name},
+                                     {"@PORT@", programs[i].port},
+                                     {"@REPLICAS@", programs[i].replicas},
+                                     {"@NAMESPACE@", o->ns},
+                                     {"@IMAGE@", o->image},
                                      {0}};
 
         buf_adds(out, "---\n");
@@ -159,13 +170,14 @@ const struct command command_manifests = {
     .name = "manifests",
     .args = "",
     .summary = "Print what a Kubernetes cluster needs to run the same jobs",
-    .help = "  muster manifests --image registry.example/muster:1.0 | kubectl apply --server-side "
-            "-f -\n\n"
-            "Definitions of the kinds, and controller and scheduler with the rights they need. "
-            "Applied\n"
-            "again it upgrades; `kubectl delete -f` of the same text removes it, and with the "
-            "definitions\n"
-            "every job.\n",
+    .help =
+        "  muster manifests --image registry.example/muster:1.0 | kubectl apply --server-side "
+        "-f -\n\n"
+        "Definitions of the kinds, and controller, scheduler and console with the rights they "
+        "need.\n"
+        "Applied again it upgrades; `kubectl delete -f` of the same text removes it, and with the "
+        "definitions\n"
+        "every job.\n",
     .options = options,
     .options_size = sizeof(struct manifests_options),
     .defaults = &(const struct manifests_options){.ns = SYSTEM_NAMESPACE, .image = DEFAULT_IMAGE},

@@ -92,26 +92,11 @@ static void handle(void *arg, struct httpd_request *r)
 
 static int serve(struct health *h, struct err *err)
 {
-    static const char *const names[] = {"localhost", NULL};
-    struct buf key = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES),
-               certificate = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
-    int64_t now_s = clock_now_ms(loop_clock(h->options.loop)) / 1000;
-    int rc = authority_make(NULL, now_s, &key, &certificate, err);
-
-    if (rc == 0) {
-        const struct tls_options tls = {.authority = {key.data, certificate.data}, .names = names};
-
-        h->httpd = httpd_new(&(struct httpd_options){.loop = h->options.loop,
-                                                     .address = h->options.address,
-                                                     .tls = &tls,
-                                                     .handle = handle,
-                                                     .arg = h},
-                             err);
-        rc = h->httpd ? 0 : -1;
-    }
-    buf_release(&key);
-    buf_release(&certificate);
-    return rc;
+    h->httpd = httpd_new_self_signed(
+        &(struct httpd_options){
+            .loop = h->options.loop, .address = h->options.address, .handle = handle, .arg = h},
+        err);
+    return h->httpd ? 0 : -1;
 }
 
 struct health *health_new(const struct health_options *options, struct err *err)

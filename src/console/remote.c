@@ -266,6 +266,11 @@ static void pass_on(struct request *q)
         api_proxy_handle(q->remote->proxy, http, q->session->token);
 }
 
+static void say_ok(struct request *q)
+{
+    reply_json(q->mount.http, 200, "\"ok\"");
+}
+
 static void not_here(struct request *q)
 {
     refuse(q->mount.http, ERR_NOT_FOUND,
@@ -291,6 +296,7 @@ static const struct {
     {NULL, "/apis", true, false, pass_on},
     {NULL, "/openapi", true, false, pass_on},
     {"GET", "/version", false, false, pass_on},
+    {"GET", "/healthz", false, true, say_ok},
 };
 
 static bool fits(size_t i, const struct httpd_request *http)
@@ -398,7 +404,7 @@ struct remote *remote_new(const struct remote_options *o, struct err *err)
     r->tunnels = api_tunnels_new(o->loop, o->server);
     r->proxy = api_proxy_new(o->loop, o->server, err);
     if (r->live && r->tunnels && r->proxy)
-        r->httpd = httpd_new(
+        r->httpd = httpd_new_self_signed(
             &(struct httpd_options){
                 .loop = o->loop, .address = o->listen, .handle = handle, .arg = r},
             err);

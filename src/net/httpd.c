@@ -1092,6 +1092,26 @@ struct httpd *httpd_new(const struct httpd_options *options, struct err *err)
     return h;
 }
 
+struct httpd *httpd_new_self_signed(const struct httpd_options *options, struct err *err)
+{
+    static const char *const names[] = {"localhost", NULL};
+    struct buf key = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES),
+               certificate = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES);
+    int64_t now_s = clock_now_ms(loop_clock(options->loop)) / 1000;
+    struct httpd *h = NULL;
+
+    if (authority_make(NULL, now_s, &key, &certificate, err) == 0) {
+        const struct tls_options tls = {.authority = {key.data, certificate.data}, .names = names};
+        struct httpd_options with_tls = *options;
+
+        with_tls.tls = &tls;
+        h = httpd_new(&with_tls, err);
+    }
+    buf_release(&key);
+    buf_release(&certificate);
+    return h;
+}
+
 void httpd_free(struct httpd *h)
 {
     if (!h)

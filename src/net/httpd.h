@@ -60,6 +60,10 @@ struct httpd_options {
 };
 
 struct httpd *httpd_new(const struct httpd_options *options, struct err *err) must_check;
+/* With TLS by an authority of its own making, which nobody knows: it keeps listeners out, no more.
+ */
+struct httpd *httpd_new_self_signed(const struct httpd_options *options,
+                                    struct err *err) must_check;
 /* Closes every connection and stream. Requests still unanswered stay valid until they are answered;
  * the answer then goes nowhere. */
 void httpd_free(struct httpd *h);

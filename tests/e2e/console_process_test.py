@@ -9,6 +9,7 @@ import os
 import pathlib
 import pty
 import re
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,26 @@ class WayIn(harness.DaemonTest):
             self.assertIn(f'content="0;url={address}"', pathlib.Path(argument).read_text())
             os.close(terminal)
 
+    def test_in_a_pod_it_serves_everybody_over_tls_and_signs_in_nobody_with_the_pods_token(self):
+        pod = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "MUSTER_SERVER": f"https://127.0.0.1:{self.daemon.port}",
+               "MUSTER_CA": self.daemon.authority(), "MUSTER_TOKEN": self.daemon.token}
+        with subprocess.Popen([harness.BIN, "console", "--listen", "0.0.0.0:0"], stdout=subprocess.PIPE, text=True,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              env={**self.daemon.environment, **pod}) as console:
+            self.addCleanup(console.kill)
+            port = int(re.fullmatch(r"https://0\.0\.0\.0:(\d+)/\n", console.stdout.readline())[1])
+            connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=harness.PATIENCE,
+                                                     context=ssl._create_unverified_context())
+            for method, path, body, wanted in (("GET", "/healthz", None, 200), ("GET", "/api/v1/pods", None, 401),
+                                               ("POST", "/console/v1/login", {"token": self.daemon.token}, 201)):
+                connection.request(method, path, json.dumps(body) if body else None, {"Host": "muster-console.example"})
+                answer = connection.getresponse()
+                self.assertEqual((path, answer.status), (path, wanted), answer.read())
+                answer.read()
+            connection.close()
+            console.terminate()
+            self.assertEqual(console.wait(harness.PATIENCE), 0)
+
     def test_no_command_line_has_the_token(self):
         """Everybody on the machine can read them."""
         self.daemon.create(harness.job("seen", ["sleep", "1000"], replicas=1))
@@ -124,9 +145,7 @@ class WayIn(harness.DaemonTest):
         for options, environment, code, words in (
                 ([], {"MUSTER_HOME": "/nonexistent/x"}, 1, "muster is not up"),
                 (["--listen", "127.0.0.1:0"], {}, 2, "--listen is for --kubeconfig"),
-                (["--kubeconfig", "/nonexistent"], {}, 5, "/nonexistent cannot be read"),
-                (["--kubeconfig", f"{self.daemon.folder}/kubeconfig", "--listen", "0.0.0.0:0"], {}, 4,
-                 "without TLS only this machine may connect")):
+                (["--kubeconfig", "/nonexistent"], {}, 5, "/nonexistent cannot be read")):
             ran = subprocess.run([harness.BIN, "console", *options], env={**self.daemon.environment, **environment},
                                  capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
             self.assertEqual(ran.returncode, code, ran)

@@ -356,6 +356,7 @@ static void what_may_change_after_creation(void **state)
          "spec.torchrunConfig: "},
         {"  torchrunConfig: {enable: true}\n", "  torchrunConfig: {enabled: true}\n", ""},
         {"", "  tensorboardSpec: {image: x}\n", ""},
+        {"", "  elastic: {expectedReplicas: 3}\n", "spec.elastic.expectedReplicas: "},
     };
 
     (void)state;

@@ -122,9 +122,12 @@ static void the_crd_is_complete(void **state)
         at(crd, "spec", "names"),
         "{\"kind\":\"PyTorchTrainingJob\",\"listKind\":\"PyTorchTrainingJobList\",\"plural\":"
         "\"pytorchtrainingjobs\",\"singular\":\"pytorchtrainingjob\",\"shortNames\":[\"pj\"],"
-        "\"categories\":[\"all\"]}");
+        "\"categories\":[\"all\",\"muster\"]}");
     assert_json(at(crd, "spec", "scope"), "\"Namespaced\"");
-    assert_json(json_get(version, "subresources"), "{\"status\":{}}");
+    assert_json(json_get(version, "subresources"),
+                "{\"status\":{},\"scale\":{\"specReplicasPath\":"
+                "\".spec.elastic.expectedReplicas\",\"statusReplicasPath\":"
+                "\".status.aggregate.running\"}}");
     assert_json(json_index(json_get(version, "additionalPrinterColumns"), 0),
                 "{\"name\":\"Phase\",\"type\":\"string\",\"description\":\"Where the job is in its "
                 "life.\",\"jsonPath\":\".status.phase\"}");
