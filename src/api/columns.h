@@ -13,15 +13,15 @@ struct json *column_string(struct arena *a, const struct json *v);
 /* "a=b,c=d", or NULL when empty. */
 struct json *column_map(struct arena *a, const struct json *map);
 
+/* clang-format off */
+/* After the doc come any further members of struct column. */
+#define COLUMN(n, t, d, ...) {.name = (n), .type = (t), .doc = (d), ##__VA_ARGS__}
+/* clang-format on */
 #define COLUMN_NAME                                                                                \
-    {                                                                                              \
-        .name = "Name", .type = "string", .format = "name",                                        \
-        .doc = "Name must be unique within a namespace.", .path = ".metadata.name"                 \
-    }
+    COLUMN("Name", "string", "Name must be unique within a namespace.", .path = ".metadata.name",  \
+           .format = "name")
 #define COLUMN_AGE                                                                                 \
-    {                                                                                              \
-        .name = "Age", .type = "string", .doc = "Time since the object was created.",              \
-        .path = ".metadata.creationTimestamp", .render = column_age                                \
-    }
+    COLUMN("Age", "string", "Time since the object was created.",                                  \
+           .path = ".metadata.creationTimestamp", .render = column_age)
 
 #endif

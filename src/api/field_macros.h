@@ -1,5 +1,5 @@
 /*
- * field_macros.h - short forms for large tables of fields: F_STR("name", "What it is.", REQUIRED).
+ * field_macros.h - how tables of fields are written: F_STR("name", "What it is.", REQUIRED).
  * After the doc come any further members of struct field.
  */
 #ifndef MUSTER_API_FIELD_MACROS_H
@@ -43,6 +43,7 @@
 /* Read, kept, and not acted on: who sets it is told why. */
 #define IGNORED(why) .ignored = (why)
 #define NATURAL(text) .natural = (text)
+#define ZH(text) .doc_zh = (text)
 /* A type other tables use too: OpenAPI says it once, by this name. */
 #define CORE_TYPE(name) .schema_name = "io.k8s.api.core.v1." name
 

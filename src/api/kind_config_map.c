@@ -3,16 +3,14 @@
 
 #include "api/columns.h"
 #include "api/data_keys.h"
+#include "api/field_macros.h"
 #include "api/object.h"
 #include "api/scheduler_config.h"
 
 static const struct field fields[] = {
-    {.name = "data", .type = FIELD_MAP, .item = FIELD_STRING, .doc = "Keys and their text."},
-    {.name = "binaryData",
-     .type = FIELD_MAP,
-     .item = FIELD_BYTES,
-     .doc = "Keys and their bytes, in base64."},
-    {.name = "immutable", .type = FIELD_BOOL, .doc = "True: the data may not change any more."},
+    F_STR_MAP("data", "Keys and their text."),
+    F_MAP(FIELD_BYTES, "binaryData", "Keys and their bytes, in base64."),
+    F_BOOL("immutable", "True: the data may not change any more."),
     {0}};
 
 static void validate(const struct json *object, const struct json *old, struct err *err)
@@ -39,7 +37,7 @@ static struct json *render_data(struct arena *a, const struct json *object, int6
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Data", .type = "string", .doc = "Number of keys.", .render = render_data},
+    COLUMN("Data", "string", "Number of keys.", .render = render_data),
     COLUMN_AGE,
     {0}};
 

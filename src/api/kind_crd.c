@@ -194,12 +194,10 @@ static struct json *render_created(struct arena *a, const struct json *crd, int6
     return column_string(a, json_at(crd, "metadata", "creationTimestamp"));
 }
 
-static const struct column columns[] = {COLUMN_NAME,
-                                        {.name = "Created At",
-                                         .type = "date",
-                                         .doc = "When it was installed.",
-                                         .render = render_created},
-                                        {0}};
+static const struct column columns[] = {
+    COLUMN_NAME,
+    COLUMN("Created At", "date", "When it was installed.", .render = render_created),
+    {0}};
 
 const struct kind kind_crd = {.group = "apiextensions.k8s.io",
                               .version = "v1",

@@ -3,53 +3,43 @@
 #include <string.h>
 
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/object.h"
 #include "api/problem.h"
 
 static const char *const types[] = {"Normal", "Warning", NULL};
 
 static const struct field reference_fields[] = {
-    {.name = "kind", .type = FIELD_STRING, .doc = "Kind of the object."},
-    {.name = "namespace", .type = FIELD_STRING, .doc = "Its namespace."},
-    {.name = "name", .type = FIELD_STRING, .doc = "Its name."},
-    {.name = "uid", .type = FIELD_STRING, .doc = "Its UID."},
-    {.name = "apiVersion", .type = FIELD_STRING, .doc = "Its API version."},
-    {.name = "resourceVersion", .type = FIELD_STRING, .doc = "Its version at the time."},
-    {.name = "fieldPath", .type = FIELD_STRING, .doc = "The part of it the event is about."},
+    F_STR("kind", "Kind of the object."),
+    F_STR("namespace", "Its namespace."),
+    F_STR("name", "Its name."),
+    F_STR("uid", "Its UID."),
+    F_STR("apiVersion", "Its API version."),
+    F_STR("resourceVersion", "Its version at the time."),
+    F_STR("fieldPath", "The part of it the event is about."),
     {0}};
 
 static const struct field source_fields[] = {
-    {.name = "component", .type = FIELD_STRING, .doc = "Who says it."},
-    {.name = "host", .type = FIELD_STRING, .doc = "On which node."},
-    {0}};
+    F_STR("component", "Who says it."), F_STR("host", "On which node."), {0}};
 
 static const struct field series_fields[] = {
-    {.name = "count", .type = FIELD_INT32, .doc = "How often, so far."},
-    {.name = "lastObservedTime", .type = FIELD_TIME, .doc = "When last."},
-    {0}};
+    F_INT32("count", "How often, so far."), F_TIME("lastObservedTime", "When last."), {0}};
 
 static const struct field fields[] = {
-    {.name = "involvedObject",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_REQUIRED,
-     .fields = reference_fields,
-     .doc = "The object this event is about."},
-    {.name = "reason", .type = FIELD_STRING, .doc = "One word: what happened."},
-    {.name = "message", .type = FIELD_STRING, .doc = "A sentence: what happened."},
-    {.name = "type", .type = FIELD_STRING, .values = types, .doc = "Normal or Warning."},
-    {.name = "source", .type = FIELD_OBJECT, .fields = source_fields, .doc = "Who says it."},
-    {.name = "firstTimestamp", .type = FIELD_TIME, .doc = "When it happened first."},
-    {.name = "lastTimestamp", .type = FIELD_TIME, .doc = "When it happened last."},
-    {.name = "count", .type = FIELD_INT32, .doc = "How often it happened."},
-    {.name = "eventTime", .type = FIELD_TIME, .doc = "When it happened, in microseconds."},
-    {.name = "series", .type = FIELD_OBJECT, .fields = series_fields, .doc = "Repetitions."},
-    {.name = "action", .type = FIELD_STRING, .doc = "What was done."},
-    {.name = "related",
-     .type = FIELD_OBJECT,
-     .fields = reference_fields,
-     .doc = "Another object that has to do with it."},
-    {.name = "reportingComponent", .type = FIELD_STRING, .doc = "Controller that says it."},
-    {.name = "reportingInstance", .type = FIELD_STRING, .doc = "Instance of the controller."},
+    F_OBJ("involvedObject", reference_fields, "The object this event is about.", REQUIRED),
+    F_STR("reason", "One word: what happened."),
+    F_STR("message", "A sentence: what happened."),
+    F_STR("type", "Normal or Warning.", ONE_OF(types)),
+    F_OBJ("source", source_fields, "Who says it."),
+    F_TIME("firstTimestamp", "When it happened first."),
+    F_TIME("lastTimestamp", "When it happened last."),
+    F_INT32("count", "How often it happened."),
+    F_TIME("eventTime", "When it happened, in microseconds."),
+    F_OBJ("series", series_fields, "Repetitions."),
+    F_STR("action", "What was done."),
+    F_OBJ("related", reference_fields, "Another object that has to do with it."),
+    F_STR("reportingComponent", "Controller that says it."),
+    F_STR("reportingInstance", "Instance of the controller."),
     {0}};
 
 static void validate(const struct json *event, const struct json *old, struct err *err)
@@ -140,33 +130,18 @@ static struct json *render_count(struct arena *a, const struct json *event, int6
 }
 
 static const struct column columns[] = {
-    {.name = "Last Seen", .type = "string", .doc = "When last.", .render = render_last_seen},
-    {.name = "Type", .type = "string", .doc = "Normal or Warning.", .path = ".type"},
-    {.name = "Reason", .type = "string", .doc = "One word.", .path = ".reason"},
-    {.name = "Object", .type = "string", .doc = "What it is about.", .render = render_object},
-    {.name = "Subobject",
-     .type = "string",
-     .priority = 1,
-     .doc = "The part it is about.",
-     .render = render_subobject},
-    {.name = "Source",
-     .type = "string",
-     .priority = 1,
-     .doc = "Who says it.",
-     .render = render_source},
-    {.name = "Message", .type = "string", .doc = "A sentence.", .render = render_message},
-    {.name = "First Seen",
-     .type = "string",
-     .priority = 1,
-     .doc = "When first.",
-     .render = render_first_seen},
-    {.name = "Count", .type = "string", .priority = 1, .doc = "How often.", .render = render_count},
-    {.name = "Name",
-     .type = "string",
-     .format = "name",
-     .priority = 1,
-     .doc = "Name of the event.",
-     .path = ".metadata.name"},
+    COLUMN("Last Seen", "string", "When last.", .render = render_last_seen),
+    COLUMN("Type", "string", "Normal or Warning.", .path = ".type"),
+    COLUMN("Reason", "string", "One word.", .path = ".reason"),
+    COLUMN("Object", "string", "What it is about.", .render = render_object),
+    COLUMN("Subobject", "string", "The part it is about.", .priority = 1,
+           .render = render_subobject),
+    COLUMN("Source", "string", "Who says it.", .priority = 1, .render = render_source),
+    COLUMN("Message", "string", "A sentence.", .render = render_message),
+    COLUMN("First Seen", "string", "When first.", .priority = 1, .render = render_first_seen),
+    COLUMN("Count", "string", "How often.", .priority = 1, .render = render_count),
+    COLUMN("Name", "string", "Name of the event.", .format = "name", .priority = 1,
+           .path = ".metadata.name"),
     {0}};
 
 const struct kind kind_event = {

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kind.h"
 
@@ -101,17 +102,13 @@ RENDER_AS(render_object, 3)
 RENDER_AS(render_message, 6)
 
 static const struct column columns[] = {
-    {.name = "Last Seen", .type = "string", .doc = "When last.", .render = render_last_seen},
-    {.name = "Type", .type = "string", .doc = "Normal or Warning.", .path = ".type"},
-    {.name = "Reason", .type = "string", .doc = "One word.", .path = ".reason"},
-    {.name = "Object", .type = "string", .doc = "What it is about.", .render = render_object},
-    {.name = "Message", .type = "string", .doc = "A sentence.", .render = render_message},
-    {.name = "Name",
-     .type = "string",
-     .format = "name",
-     .priority = 1,
-     .doc = "Name of the event.",
-     .path = ".metadata.name"},
+    COLUMN("Last Seen", "string", "When last.", .render = render_last_seen),
+    COLUMN("Type", "string", "Normal or Warning.", .path = ".type"),
+    COLUMN("Reason", "string", "One word.", .path = ".reason"),
+    COLUMN("Object", "string", "What it is about.", .render = render_object),
+    COLUMN("Message", "string", "A sentence.", .render = render_message),
+    COLUMN("Name", "string", "Name of the event.", .format = "name", .priority = 1,
+           .path = ".metadata.name"),
     {0}};
 
 const struct kind kind_event_v1 = {.group = "events.k8s.io",

@@ -1,31 +1,21 @@
 /* kind_lease.c - Lease (coordination.k8s.io/v1): who holds something, for how long. Leader
  * election, and the ports jobs hold. */
 #include "api/columns.h"
+#include "api/field_macros.h"
 
 static const struct field spec_fields[] = {
-    {.name = "holderIdentity", .type = FIELD_STRING, .doc = "Who holds the lease."},
-    {.name = "leaseDurationSeconds",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 1,
-     .doc = "Seconds after renewTime until others may take it."},
-    {.name = "acquireTime", .type = FIELD_TIME, .doc = "When the holder took it."},
-    {.name = "renewTime", .type = FIELD_TIME, .doc = "When the holder last renewed it."},
-    {.name = "leaseTransitions",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 0,
-     .doc = "How often it changed hands."},
-    {.name = "strategy", .type = FIELD_STRING, .doc = "How a leader is chosen."},
-    {.name = "preferredHolder", .type = FIELD_STRING, .doc = "Who should hold it next."},
+    F_STR("holderIdentity", "Who holds the lease."),
+    F_INT32("leaseDurationSeconds", "Seconds after renewTime until others may take it.",
+            AT_LEAST(1)),
+    F_TIME("acquireTime", "When the holder took it."),
+    F_TIME("renewTime", "When the holder last renewed it."),
+    F_INT32("leaseTransitions", "How often it changed hands.", AT_LEAST(0)),
+    F_STR("strategy", "How a leader is chosen."),
+    F_STR("preferredHolder", "Who should hold it next."),
     {0}};
 
-static const struct field fields[] = {{.name = "spec",
-                                       .type = FIELD_OBJECT,
-                                       .fields = spec_fields,
-                                       .default_json = "{}",
-                                       .doc = "Who holds it, since when, for how long."},
-                                      {0}};
+static const struct field fields[] = {
+    F_OBJ("spec", spec_fields, "Who holds it, since when, for how long.", DEFAULT("{}")), {0}};
 
 static struct json *render_holder(struct arena *a, const struct json *lease, int64_t now_ms)
 {
@@ -35,7 +25,7 @@ static struct json *render_holder(struct arena *a, const struct json *lease, int
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Holder", .type = "string", .doc = "Who holds it.", .render = render_holder},
+    COLUMN("Holder", "string", "Who holds it.", .render = render_holder),
     COLUMN_AGE,
     {0}};
 

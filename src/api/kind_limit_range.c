@@ -19,12 +19,10 @@ static const struct field spec_fields[] = {
 
 static const struct field fields[] = {F_SPEC(spec_fields, DEFAULT("{\"limits\":[]}")), {0}};
 
-static const struct column columns[] = {COLUMN_NAME,
-                                        {.name = "Created At",
-                                         .type = "date",
-                                         .doc = "When it was made.",
-                                         .path = ".metadata.creationTimestamp"},
-                                        {0}};
+static const struct column columns[] = {
+    COLUMN_NAME,
+    COLUMN("Created At", "date", "When it was made.", .path = ".metadata.creationTimestamp"),
+    {0}};
 
 const struct kind kind_limit_range = {
     .group = "",

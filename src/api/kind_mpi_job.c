@@ -5,6 +5,7 @@
  * runPolicy. The members of its older layouts are here to be read; mpi_layouts.c rewrites them, so
  * that no stored object has them.
  */
+#include "api/field_macros.h"
 #include "api/job_fields.h"
 #include "api/mpi_rules.h"
 #include "api/pod_fields.h"
@@ -17,168 +18,99 @@ static const char *const implementations[] = {"openmpi", "intel", "mpich", NULL}
 /* --- spec ------------------------------------------------------------------------------------- */
 
 static const struct field mpi_config_fields[] = {
-    {.name = "script",
-     .type = FIELD_LIST,
-     .item = FIELD_STRING,
-     .doc = "The MPI program and its arguments.",
-     .doc_zh = "MPI 程序及其参数。"},
-    {.name = "extraArgs",
-     .type = FIELD_LIST,
-     .item = FIELD_STRING,
-     .doc = "More options of mpirun, each a string: -N, \"2\", --bind-to, none.",
-     .doc_zh = "mpirun 的其他参数。"},
-    {.name = "mca",
-     .type = FIELD_MAP,
-     .item = FIELD_STRING,
-     .doc = "Parameters of Open MPI, given to mpirun as -mca KEY VALUE.",
-     .doc_zh = "Open MPI 的 MCA 参数，以 -mca 传给 mpirun。"},
-    {.name = "home",
-     .type = FIELD_STRING,
-     .doc = "Where MPI is installed: mpirun is home/bin/mpirun. Absent: mpirun of the PATH.",
-     .doc_zh = "MPI 的安装路径，例如 /usr/local；不设置则使用 PATH 中的 mpirun。"},
-    {.name = "implementation",
-     .type = FIELD_STRING,
-     .values = implementations,
-     .default_json = "\"openmpi\"",
-     .doc = "Which MPI it is: it decides on the form of the hostfile and the options.",
-     .doc_zh = "MPI 的实现：openmpi、intel 或 mpich。"},
-    {.name = "slotsPerWorker",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = 9999,
-     .doc = "Processes a worker may have, by the hostfile. Absent: as many as extraArgs ask for "
+    F_STRS("script", "The MPI program and its arguments.", ZH("MPI 程序及其参数。")),
+    F_STRS("extraArgs", "More options of mpirun, each a string: -N, \"2\", --bind-to, none.",
+           ZH("mpirun 的其他参数。")),
+    F_STR_MAP("mca", "Parameters of Open MPI, given to mpirun as -mca KEY VALUE.",
+              ZH("Open MPI 的 MCA 参数，以 -mca 传给 mpirun。")),
+    F_STR("home", "Where MPI is installed: mpirun is home/bin/mpirun. Absent: mpirun of the PATH.",
+          ZH("MPI 的安装路径，例如 /usr/local；不设置则使用 PATH 中的 mpirun。")),
+    F_STR("implementation",
+          "Which MPI it is: it decides on the form of the hostfile and the options.",
+          ONE_OF(implementations), DEFAULT("\"openmpi\""),
+          ZH("MPI 的实现：openmpi、intel 或 mpich。")),
+    F_INT32("slotsPerWorker",
+            "Processes a worker may have, by the hostfile. Absent: as many as extraArgs ask for "
             "(-N 2), else 1.",
-     .doc_zh = "每个 worker 的进程槽位数；不设置则由 extraArgs（如 -N 2）推断，否则为 1。"},
-    {.name = "readyTimeoutSeconds",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = READY_TIMEOUT_LIMIT_SECONDS,
-     .doc = "How long the launcher waits for the workers to be ready before it fails; 300 when "
+            BETWEEN(1, 9999),
+            ZH("每个 worker 的进程槽位数；不设置则由 extraArgs（如 -N 2）推断，否则为 1。")),
+    F_INT32("readyTimeoutSeconds",
+            "How long the launcher waits for the workers to be ready before it fails; 300 when "
             "absent.",
-     .doc_zh = "launcher 等待所有 worker 就绪的最长时间（秒），默认 300。"},
+            BETWEEN(1, READY_TIMEOUT_LIMIT_SECONDS),
+            ZH("launcher 等待所有 worker 就绪的最长时间（秒），默认 300。")),
     {0}};
 
 static const struct field restart_policy_fields[] = {
-    {.name = "policy",
-     .type = FIELD_STRING,
-     .values = job_restart_policies,
-     .default_json = "\"OnFailure\"",
-     .doc = "When the job is started anew after an end of this type's replicas.",
-     .doc_zh = "该类型副本结束后何时重启：Never、OnFailure、Always 或 ExitCode。"},
-    {.name = "limit",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 0,
-     .doc = "How often; the highest of all types counts, and only without "
+    F_STR("policy", "When the job is started anew after an end of this type's replicas.",
+          ONE_OF(job_restart_policies), DEFAULT("\"OnFailure\""),
+          ZH("该类型副本结束后何时重启：Never、OnFailure、Always 或 ExitCode。")),
+    F_INT32("limit",
+            "How often; the highest of all types counts, and only without "
             "spec.runPolicy.backoffLimit.",
-     .doc_zh = "最多重启次数，默认 0；设置了 runPolicy.backoffLimit 时不使用。"},
+            AT_LEAST(0), ZH("最多重启次数，默认 0；设置了 runPolicy.backoffLimit 时不使用。")),
     {0}};
 
-static const struct field template_meta_fields[] = {{.name = "labels",
-                                                     .type = FIELD_MAP,
-                                                     .item = FIELD_STRING,
-                                                     .flags = FIELD_LABELS,
-                                                     .doc = "Labels of the pods.",
-                                                     .doc_zh = "Pod 的标签。"},
-                                                    {.name = "annotations",
-                                                     .type = FIELD_MAP,
-                                                     .item = FIELD_STRING,
-                                                     .doc = "Annotations of the pods.",
-                                                     .doc_zh = "Pod 的注释。"},
-                                                    {0}};
+static const struct field template_meta_fields[] = {
+    F_STR_MAP("labels", "Labels of the pods.", .flags = FIELD_LABELS, ZH("Pod 的标签。")),
+    F_STR_MAP("annotations", "Annotations of the pods.", ZH("Pod 的注释。")),
+    {0}};
 
 /* Unlike other templates it may be empty: the launcher has a default. */
-static const struct field template_fields[] = {{.name = "metadata",
-                                                .type = FIELD_OBJECT,
-                                                .flags = FIELD_KEEP_UNKNOWN,
-                                                .fields = template_meta_fields,
-                                                .doc = "Labels and annotations of the pods.",
-                                                .doc_zh = "Pod 的标签和注释。"},
-                                               {.name = "spec",
-                                                .type = FIELD_OBJECT,
-                                                .fields = pod_spec_fields,
-                                                .doc = "What the pods run.",
-                                                .doc_zh = "Pod 运行的内容。"},
-                                               {0}};
+static const struct field template_fields[] = {
+    F_OBJ("metadata", template_meta_fields, "Labels and annotations of the pods.",
+          .flags = FIELD_KEEP_UNKNOWN, ZH("Pod 的标签和注释。")),
+    F_OBJ("spec", pod_spec_fields, "What the pods run.", ZH("Pod 运行的内容。")),
+    {0}};
 
 static const struct field replica_spec_fields[] = {
-    {.name = "type",
-     .type = FIELD_STRING,
-     .flags = FIELD_REQUIRED,
-     .values = replica_types,
-     .doc = "worker, where the MPI program runs, or launcher, where mpirun does.",
-     .doc_zh = "副本类型：worker 运行 MPI 程序，launcher 运行 mpirun。"},
-    {.name = "replicas",
-     .type = FIELD_INT32,
-     .flags = FIELD_IMMUTABLE,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = JOB_REPLICAS_LIMIT,
-     .default_json = "1",
-     .doc = "Number of replicas of this type; there is one launcher.",
-     .doc_zh = "该类型的副本数量；launcher 只有一个。"},
-    {.name = "restartPolicy",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_IMMUTABLE,
-     .fields = restart_policy_fields,
-     .doc = "What follows when a replica fails, or a worker ends before the launcher.",
-     .doc_zh = "该类型副本的重启策略。"},
-    {.name = "template",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_NO_DEFAULTS | FIELD_IMMUTABLE,
-     .fields = template_fields,
-     .doc = "The pod of a replica. Workers: the MPI program runs in the container called worker or "
-            "mpi-worker, else the first. Launcher: may be {}, or have a container called launcher; "
-            "what it leaves out is taken from the worker's.",
-     .doc_zh =
-         "副本的 Pod 模板。worker：MPI 程序在名为 worker 或 mpi-worker 的容器（否则第一个容器）中"
-         "运行；launcher：可以为 {}，或包含名为 launcher 的容器。"},
+    F_STR("type", "worker, where the MPI program runs, or launcher, where mpirun does.", REQUIRED,
+          ONE_OF(replica_types), ZH("副本类型：worker 运行 MPI 程序，launcher 运行 mpirun。")),
+    F_INT32("replicas", "Number of replicas of this type; there is one launcher.",
+            .flags = FIELD_IMMUTABLE, BETWEEN(1, JOB_REPLICAS_LIMIT), DEFAULT("1"),
+            ZH("该类型的副本数量；launcher 只有一个。")),
+    F_OBJ("restartPolicy", restart_policy_fields,
+          "What follows when a replica fails, or a worker ends before the launcher.",
+          .flags = FIELD_IMMUTABLE, ZH("该类型副本的重启策略。")),
+    F_OBJ(
+        "template", template_fields,
+        "The pod of a replica. Workers: the MPI program runs in the container called worker or "
+        "mpi-worker, else the first. Launcher: may be {}, or have a container called launcher; "
+        "what it leaves out is taken from the worker's.",
+        .flags = FIELD_NO_DEFAULTS | FIELD_IMMUTABLE,
+        ZH("副本的 Pod 模板。worker：MPI 程序在名为 worker 或 mpi-worker 的容器（否则第一个容器）中"
+           "运行；launcher：可以为 {}，或包含名为 launcher 的容器。")),
     {0}};
 
 static const struct field ssh_fields[] = {
-    {.name = "sshAuthMountPath",
-     .alias = "authMountPath",
-     .type = FIELD_STRING,
-     .doc = "Where keys are mounted, on clusters that use ssh.",
-     .doc_zh = "使用 ssh 时密钥的挂载路径，默认 /root/.ssh。"},
-    {.name = "sshdPath",
-     .type = FIELD_STRING,
-     .doc = "Where sshd is in the workers' image, on clusters that use ssh.",
-     .doc_zh = "使用 ssh 时 sshd 的路径，默认 /usr/sbin/sshd。"},
+    F_STR("sshAuthMountPath", "Where keys are mounted, on clusters that use ssh.",
+          .alias = "authMountPath", ZH("使用 ssh 时密钥的挂载路径，默认 /root/.ssh。")),
+    F_STR("sshdPath", "Where sshd is in the workers' image, on clusters that use ssh.",
+          ZH("使用 ssh 时 sshd 的路径，默认 /usr/sbin/sshd。")),
     {0}};
 
 static const struct field run_policy_fields[] = {
     JOB_FIELD_DEADLINE,
-    {.name = "backoffLimit",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 0,
-     .doc = "How often the job is started anew. Absent: the highest "
+    F_INT32("backoffLimit",
+            "How often the job is started anew. Absent: the highest "
             "spec.replicaSpecs[].restartPolicy.limit.",
-     .doc_zh = "作业的最大重启次数；不设置则为 replicaSpecs[].restartPolicy.limit 的最大值。"},
-    {.name = "cleanUpPolicy",
-     .type = FIELD_STRING,
-     .values = job_clean_up_policies,
-     .doc = "Which pods are deleted when the job ends: None, All, or Unfinished (Pending, Running "
-            "and Unknown ones). Unfinished when absent.",
-     .doc_zh = "作业结束后删除哪些副本：None 不删除；All 全部；Unfinished 未结束的副本（默认）。"},
-    {.name = "cleanUpWorkers",
-     .type = FIELD_BOOL,
-     .doc = "Whether the workers are deleted when the job ends: true, all of them; false, none, "
-            "unless cleanUpPolicy is given. Absent: as cleanUpPolicy says.",
-     .doc_zh = "作业结束后是否删除 worker：true 全部删除；false 保留（除非设置了 cleanUpPolicy）；"
-               "不设置则按 cleanUpPolicy。"},
-    {.name = "restartScope",
-     .type = FIELD_STRING,
-     .values = job_restart_scopes,
-     .doc = "What is replaced when the job is started anew: Job, every replica, so that nothing of "
-            "the last attempt is left (when absent); Replica, the launcher and what has ended.",
-     .doc_zh = "作业重启时的范围：Job 所有副本（默认）；Replica 仅 launcher 与已结束的副本。"},
+            AT_LEAST(0),
+            ZH("作业的最大重启次数；不设置则为 replicaSpecs[].restartPolicy.limit 的最大值。")),
+    F_STR("cleanUpPolicy",
+          "Which pods are deleted when the job ends: None, All, or Unfinished (Pending, Running "
+          "and Unknown ones). Unfinished when absent.",
+          ONE_OF(job_clean_up_policies),
+          ZH("作业结束后删除哪些副本：None 不删除；All 全部；Unfinished 未结束的副本（默认）。")),
+    F_BOOL("cleanUpWorkers",
+           "Whether the workers are deleted when the job ends: true, all of them; false, none, "
+           "unless cleanUpPolicy is given. Absent: as cleanUpPolicy says.",
+           ZH("作业结束后是否删除 worker：true 全部删除；false 保留（除非设置了 cleanUpPolicy）；"
+              "不设置则按 cleanUpPolicy。")),
+    F_STR("restartScope",
+          "What is replaced when the job is started anew: Job, every replica, so that nothing of "
+          "the last attempt is left (when absent); Replica, the launcher and what has ended.",
+          ONE_OF(job_restart_scopes),
+          ZH("作业重启时的范围：Job 所有副本（默认）；Replica 仅 launcher 与已结束的副本。")),
     JOB_FIELD_EXIT_CODES,
     JOB_FIELD_TTL,
     {0}};
@@ -187,52 +119,22 @@ static const struct field run_policy_fields[] = {
 
 static const struct field process_recovery_fields[] = {
     JOB_FIELD_ENABLED("Whether mpirun starts failed processes again.", "是否重启失败的进程。"),
-    {.name = "limit",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 0,
-     .doc = "How often.",
-     .doc_zh = "最多重启次数。"},
+    F_INT32("limit", "How often.", AT_LEAST(0), ZH("最多重启次数。")),
     {0}};
 
 const struct field mpi_worker_fields[] = {
-    {.name = "replicas",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = JOB_REPLICAS_LIMIT - 1,
-     .doc = "Older layout of replicaSpecs[].replicas.",
-     .doc_zh = "旧写法：worker 数量。"},
-    {.name = "cmd",
-     .type = FIELD_LIST,
-     .item = FIELD_STRING,
-     .doc = "Older layout of mpiConfig.script.",
-     .doc_zh = "旧写法：MPI 程序及其参数。"},
-    {.name = "extraMPIArgs",
-     .type = FIELD_LIST,
-     .item = FIELD_STRING,
-     .doc = "Older layout of mpiConfig.extraArgs.",
-     .doc_zh = "旧写法：mpirun 的其他参数。"},
-    {.name = "processesPerWorker",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = 9999,
-     .doc = "Oldest layout of mpiConfig.extraArgs: -N.",
-     .doc_zh = "旧写法：每个 worker 的进程数。"},
-    {.name = "processRecovery",
-     .type = FIELD_OBJECT,
-     .fields = process_recovery_fields,
-     .doc = "Oldest layout of mpiConfig.extraArgs: --enable-recovery, --max-restarts.",
-     .doc_zh = "旧写法：进程恢复设置。"},
-    {.name = "template",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_NO_DEFAULTS,
-     .fields = pod_template_fields,
-     .doc = "Older layout of replicaSpecs[].template.",
-     .doc_zh = "旧写法：worker 的 Pod 模板。"},
+    F_INT32("replicas", "Older layout of replicaSpecs[].replicas.",
+            BETWEEN(1, JOB_REPLICAS_LIMIT - 1), ZH("旧写法：worker 数量。")),
+    F_STRS("cmd", "Older layout of mpiConfig.script.", ZH("旧写法：MPI 程序及其参数。")),
+    F_STRS("extraMPIArgs", "Older layout of mpiConfig.extraArgs.",
+           ZH("旧写法：mpirun 的其他参数。")),
+    F_INT32("processesPerWorker", "Oldest layout of mpiConfig.extraArgs: -N.", BETWEEN(1, 9999),
+            ZH("旧写法：每个 worker 的进程数。")),
+    F_OBJ("processRecovery", process_recovery_fields,
+          "Oldest layout of mpiConfig.extraArgs: --enable-recovery, --max-restarts.",
+          ZH("旧写法：进程恢复设置。")),
+    F_OBJ("template", pod_template_fields, "Older layout of replicaSpecs[].template.",
+          .flags = FIELD_NO_DEFAULTS, ZH("旧写法：worker 的 Pod 模板。")),
     {0}};
 
 /* --- rules for clusters ------------------------------------------------------------------------
@@ -292,50 +194,27 @@ static const struct rule rules[] = {
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static const struct field spec_fields[] = {
-    {.name = "replicaSpecs",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .fields = replica_spec_fields,
-     .rules = replica_spec_rules,
-     .list_key = "type",
-     .max_items = 2,
-     .doc = "The workers, and if need be the launcher.",
-     .doc_zh = "worker 与 launcher 副本的定义。"},
-    {.name = "mpiConfig",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_IMMUTABLE,
-     .fields = mpi_config_fields,
-     .doc = "What mpirun starts, and how.",
-     .doc_zh = "mpirun 的设置。"},
-    {.name = "ssh",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_IMMUTABLE,
-     .fields = ssh_fields,
-     .ignored = "programs are started through the API, without ssh",
-     .doc = "For clusters that use ssh; not used where programs are started through the API.",
-     .doc_zh = "SSH 设置；通过 API 启动进程时不使用。"},
+    F_OBJS("replicaSpecs", replica_spec_fields, "The workers, and if need be the launcher.",
+           .rules = replica_spec_rules, KEYED_BY("type"), .max_items = 2,
+           ZH("worker 与 launcher 副本的定义。")),
+    F_OBJ("mpiConfig", mpi_config_fields, "What mpirun starts, and how.", .flags = FIELD_IMMUTABLE,
+          ZH("mpirun 的设置。")),
+    F_OBJ("ssh", ssh_fields,
+          "For clusters that use ssh; not used where programs are started through the API.",
+          .flags = FIELD_IMMUTABLE, IGNORED("programs are started through the API, without ssh"),
+          ZH("SSH 设置；通过 API 启动进程时不使用。")),
     JOB_FIELD_RUN_MODE,
-    {.name = "runPolicy",
-     .type = FIELD_OBJECT,
-     .fields = run_policy_fields,
-     .doc = "How long, how often, and what remains.",
-     .doc_zh = "运行策略：时限、重启次数与清除策略。"},
+    F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains.",
+          ZH("运行策略：时限、重启次数与清除策略。")),
     JOB_FIELD_TENSORBOARD,
     JOB_FIELD_SCHEDULER,
-    {.name = "worker",
-     .type = FIELD_OBJECT,
-     .fields = mpi_worker_fields,
-     .doc = "Older layout of replicaSpecs and mpiConfig; rewritten to them.",
-     .doc_zh = "旧写法，会被改写为 replicaSpecs 与 mpiConfig。"},
-    {.name = "mca",
-     .type = FIELD_MAP,
-     .item = FIELD_STRING,
-     .doc = "Older layout of mpiConfig.mca; rewritten to it.",
-     .doc_zh = "旧写法，会被改写为 mpiConfig.mca。"},
-    {.name = "mpiHome",
-     .type = FIELD_STRING,
-     .doc = "Older layout of mpiConfig.home; rewritten to it.",
-     .doc_zh = "旧写法，会被改写为 mpiConfig.home。"},
+    F_OBJ("worker", mpi_worker_fields,
+          "Older layout of replicaSpecs and mpiConfig; rewritten to them.",
+          ZH("旧写法，会被改写为 replicaSpecs 与 mpiConfig。")),
+    F_STR_MAP("mca", "Older layout of mpiConfig.mca; rewritten to it.",
+              ZH("旧写法，会被改写为 mpiConfig.mca。")),
+    F_STR("mpiHome", "Older layout of mpiConfig.home; rewritten to it.",
+          ZH("旧写法，会被改写为 mpiConfig.home。")),
     {0}};
 
 static const struct field fields[] = {
@@ -350,7 +229,7 @@ static struct json *render_running(struct arena *a, const struct json *job, int6
     return job_render_running(a, job, all, all);
 }
 
-static const struct column columns[] = {JOB_COLUMNS(render_running)};
+static const struct column columns[] = {JOB_COLUMNS(render_running), {0}};
 
 const struct kind kind_mpi_job = {
     .group = "batch.tensorstack.dev",

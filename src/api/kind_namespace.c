@@ -7,14 +7,10 @@
 
 static const char *const phases[] = {"Active", "Terminating", NULL};
 
-static const struct field spec_fields[] = {{.name = "finalizers",
-                                            .type = FIELD_LIST,
-                                            .item = FIELD_STRING,
-                                            .doc = "Kept while any is left."},
-                                           {0}};
+static const struct field spec_fields[] = {F_STRS("finalizers", "Kept while any is left."), {0}};
 
 static const struct field status_fields[] = {
-    {.name = "phase", .type = FIELD_STRING, .values = phases, .doc = "Active or Terminating."},
+    F_STR("phase", "Active or Terminating.", ONE_OF(phases)),
     F_CONDITIONS("What holds up its deletion.", MERGED_BY("type")),
     {0}};
 
@@ -23,7 +19,7 @@ static const struct field fields[] = {
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Status", .type = "string", .doc = "Active or Terminating.", .path = ".status.phase"},
+    COLUMN("Status", "string", "Active or Terminating.", .path = ".status.phase"),
     COLUMN_AGE,
     {0}};
 

@@ -9,85 +9,51 @@
 #define ROLE_PREFIX "node-role.kubernetes.io/"
 
 static const struct field taint_fields[] = {
-    {.name = "key", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "Key."},
-    {.name = "value", .type = FIELD_STRING, .doc = "Value."},
-    {.name = "effect",
-     .type = FIELD_STRING,
-     .flags = FIELD_REQUIRED,
-     .doc = "NoSchedule, PreferNoSchedule or NoExecute."},
-    {.name = "timeAdded", .type = FIELD_TIME, .doc = "When it was added."},
+    F_STR("key", "Key.", REQUIRED),
+    F_STR("value", "Value."),
+    F_STR("effect", "NoSchedule, PreferNoSchedule or NoExecute.", REQUIRED),
+    F_TIME("timeAdded", "When it was added."),
     {0}};
 
 static const struct field spec_fields[] = {
-    {.name = "podCIDR", .type = FIELD_STRING, .doc = "Addresses of the node's pods."},
-    {.name = "podCIDRs",
-     .type = FIELD_LIST,
-     .item = FIELD_STRING,
-     .doc = "Addresses of the node's pods."},
-    {.name = "providerID", .type = FIELD_STRING, .doc = "ID given by who runs the machine."},
-    {.name = "unschedulable", .type = FIELD_BOOL, .doc = "True: no new pods are placed here."},
-    {.name = "taints",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .fields = taint_fields,
-     .doc = "Keep pods away that do not tolerate them."},
+    F_STR("podCIDR", "Addresses of the node's pods."),
+    F_STRS("podCIDRs", "Addresses of the node's pods."),
+    F_STR("providerID", "ID given by who runs the machine."),
+    F_BOOL("unschedulable", "True: no new pods are placed here."),
+    F_OBJS("taints", taint_fields, "Keep pods away that do not tolerate them."),
     {0}};
 
 static const struct field address_fields[] = {
-    {.name = "type",
-     .type = FIELD_STRING,
-     .flags = FIELD_REQUIRED,
-     .doc = "InternalIP, ExternalIP or Hostname."},
-    {.name = "address", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "The address."},
+    F_STR("type", "InternalIP, ExternalIP or Hostname.", REQUIRED),
+    F_STR("address", "The address.", REQUIRED),
     {0}};
 
 static const struct field info_fields[] = {
-    {.name = "kubeletVersion", .type = FIELD_STRING, .doc = "Version of the node agent."},
-    {.name = "osImage", .type = FIELD_STRING, .doc = "Operating system."},
-    {.name = "kernelVersion", .type = FIELD_STRING, .doc = "Kernel."},
-    {.name = "containerRuntimeVersion", .type = FIELD_STRING, .doc = "What runs containers."},
-    {.name = "operatingSystem", .type = FIELD_STRING, .doc = "linux."},
-    {.name = "architecture", .type = FIELD_STRING, .doc = "amd64, arm64."},
-    {.name = "machineID", .type = FIELD_STRING, .doc = "ID of the machine."},
-    {.name = "bootID", .type = FIELD_STRING, .doc = "ID of this start of the machine."},
-    {.name = "systemUUID", .type = FIELD_STRING, .doc = "ID given by the firmware."},
-    {.name = "kubeProxyVersion", .type = FIELD_STRING, .doc = "Not used."},
+    F_STR("kubeletVersion", "Version of the node agent."),
+    F_STR("osImage", "Operating system."),
+    F_STR("kernelVersion", "Kernel."),
+    F_STR("containerRuntimeVersion", "What runs containers."),
+    F_STR("operatingSystem", "linux."),
+    F_STR("architecture", "amd64, arm64."),
+    F_STR("machineID", "ID of the machine."),
+    F_STR("bootID", "ID of this start of the machine."),
+    F_STR("systemUUID", "ID given by the firmware."),
+    F_STR("kubeProxyVersion", "Not used."),
     {0}};
 
-static const struct field endpoint_fields[] = {
-    {.name = "Port", .type = FIELD_INT32, .flags = FIELD_REQUIRED, .doc = "The port."}, {0}};
+static const struct field endpoint_fields[] = {F_INT32("Port", "The port.", REQUIRED), {0}};
 
-static const struct field endpoints_fields[] = {{.name = "kubeletEndpoint",
-                                                 .type = FIELD_OBJECT,
-                                                 .fields = endpoint_fields,
-                                                 .doc = "Logs, exec and their kin, over HTTPS."},
-                                                {0}};
+static const struct field endpoints_fields[] = {
+    F_OBJ("kubeletEndpoint", endpoint_fields, "Logs, exec and their kin, over HTTPS."), {0}};
 
 static const struct field status_fields[] = {
-    {.name = "capacity",
-     .type = FIELD_MAP,
-     .item = FIELD_QUANTITY,
-     .doc = "What the machine has: cpu, memory, pods, nvidia.com/gpu."},
-    {.name = "allocatable",
-     .type = FIELD_MAP,
-     .item = FIELD_QUANTITY,
-     .doc = "What of it pods may use."},
+    F_MAP(FIELD_QUANTITY, "capacity", "What the machine has: cpu, memory, pods, nvidia.com/gpu."),
+    F_MAP(FIELD_QUANTITY, "allocatable", "What of it pods may use."),
     F_CONDITIONS("Ready and others.", KEYED_BY("type")),
-    {.name = "addresses",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .fields = address_fields,
-     .merge_key = "type",
-     .doc = "Addresses of the machine."},
-    {.name = "daemonEndpoints",
-     .type = FIELD_OBJECT,
-     .fields = endpoints_fields,
-     .doc = "Where the node agent serves."},
-    {.name = "nodeInfo",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_KEEP_UNKNOWN,
-     .fields = info_fields,
-     .doc = "Versions of what runs on the machine."},
+    F_OBJS("addresses", address_fields, "Addresses of the machine.", MERGED_BY("type")),
+    F_OBJ("daemonEndpoints", endpoints_fields, "Where the node agent serves."),
+    F_OBJ("nodeInfo", info_fields, "Versions of what runs on the machine.",
+          .flags = FIELD_KEEP_UNKNOWN),
     {0}};
 
 static const struct field fields[] = {
@@ -175,41 +141,18 @@ static struct json *render_runtime(struct arena *a, const struct json *node, int
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Status",
-     .type = "string",
-     .doc = "Ready, NotReady or Unknown.",
-     .render = render_status},
-    {.name = "Roles", .type = "string", .doc = "Roles of the node.", .render = render_roles},
+    COLUMN("Status", "string", "Ready, NotReady or Unknown.", .render = render_status),
+    COLUMN("Roles", "string", "Roles of the node.", .render = render_roles),
     COLUMN_AGE,
-    {.name = "Version",
-     .type = "string",
-     .doc = "Version of the node agent.",
-     .render = render_version},
-    {.name = "Internal-IP",
-     .type = "string",
-     .priority = 1,
-     .doc = "Address inside the cluster.",
-     .render = render_internal},
-    {.name = "External-IP",
-     .type = "string",
-     .priority = 1,
-     .doc = "Address outside the cluster.",
-     .render = render_external},
-    {.name = "OS-Image",
-     .type = "string",
-     .priority = 1,
-     .doc = "Operating system.",
-     .render = render_os},
-    {.name = "Kernel-Version",
-     .type = "string",
-     .priority = 1,
-     .doc = "Kernel.",
-     .render = render_kernel},
-    {.name = "Container-Runtime",
-     .type = "string",
-     .priority = 1,
-     .doc = "What runs containers.",
-     .render = render_runtime},
+    COLUMN("Version", "string", "Version of the node agent.", .render = render_version),
+    COLUMN("Internal-IP", "string", "Address inside the cluster.", .priority = 1,
+           .render = render_internal),
+    COLUMN("External-IP", "string", "Address outside the cluster.", .priority = 1,
+           .render = render_external),
+    COLUMN("OS-Image", "string", "Operating system.", .priority = 1, .render = render_os),
+    COLUMN("Kernel-Version", "string", "Kernel.", .priority = 1, .render = render_kernel),
+    COLUMN("Container-Runtime", "string", "What runs containers.", .priority = 1,
+           .render = render_runtime),
     {0}};
 
 const struct kind kind_node = {

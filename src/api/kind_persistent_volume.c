@@ -73,22 +73,17 @@ static struct json *render_modes(struct arena *a, const struct json *volume, int
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Capacity", .type = "string", .doc = "Size.", .path = ".spec.capacity.storage"},
-    {.name = "Access Modes", .type = "string", .doc = "How.", .render = render_modes},
-    {.name = "Reclaim Policy",
-     .type = "string",
-     .doc = "What becomes of it.",
-     .path = ".spec.persistentVolumeReclaimPolicy"},
-    {.name = "Status", .type = "string", .doc = "Phase.", .path = ".status.phase"},
-    {.name = "Claim", .type = "string", .doc = "Its claim.", .render = render_claim},
-    {.name = "StorageClass", .type = "string", .doc = "Class.", .path = ".spec.storageClassName"},
-    {.name = "Reason", .type = "string", .doc = "Why.", .path = ".status.reason"},
+    COLUMN("Capacity", "string", "Size.", .path = ".spec.capacity.storage"),
+    COLUMN("Access Modes", "string", "How.", .render = render_modes),
+    COLUMN("Reclaim Policy", "string", "What becomes of it.",
+           .path = ".spec.persistentVolumeReclaimPolicy"),
+    COLUMN("Status", "string", "Phase.", .path = ".status.phase"),
+    COLUMN("Claim", "string", "Its claim.", .render = render_claim),
+    COLUMN("StorageClass", "string", "Class.", .path = ".spec.storageClassName"),
+    COLUMN("Reason", "string", "Why.", .path = ".status.reason"),
     COLUMN_AGE,
-    {.name = "VolumeMode",
-     .type = "string",
-     .priority = 1,
-     .doc = "Filesystem or Block.",
-     .path = ".spec.volumeMode"},
+    COLUMN("VolumeMode", "string", "Filesystem or Block.", .priority = 1,
+           .path = ".spec.volumeMode"),
     {0}};
 
 const struct kind kind_persistent_volume = {

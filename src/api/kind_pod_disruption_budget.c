@@ -8,27 +8,23 @@
 static const char *const unhealthy_policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
 
 static const struct field spec_fields[] = {
-    {.name = "minAvailable",
-     .type = FIELD_INT_OR_STRING,
-     .doc = "How many of the pods must stay ready: a number, or a share of them in percent."},
-    {.name = "maxUnavailable",
-     .type = FIELD_INT_OR_STRING,
-     .doc = "How many of the pods may be missing: a number, or a share of them in percent."},
-    {.name = "selector", .type = FIELD_ANY, .doc = "Which pods are meant; {} means all."},
-    {.name = "unhealthyPodEvictionPolicy",
-     .type = FIELD_STRING,
-     .values = unhealthy_policies,
-     .doc = "Whether pods that are not ready may always be evicted."},
+    F_PORT("minAvailable",
+           "How many of the pods must stay ready: a number, or a share of them in percent."),
+    F_PORT("maxUnavailable",
+           "How many of the pods may be missing: a number, or a share of them in percent."),
+    F_PLAIN(FIELD_ANY, "selector", "Which pods are meant; {} means all."),
+    F_STR("unhealthyPodEvictionPolicy", "Whether pods that are not ready may always be evicted.",
+          ONE_OF(unhealthy_policies)),
     {0}};
 
 static const struct field status_fields[] = {
-    {.name = "expectedPods", .type = FIELD_INT32, .doc = "Pods the budget is about."},
-    {.name = "currentHealthy", .type = FIELD_INT32, .doc = "Of them ready."},
-    {.name = "desiredHealthy", .type = FIELD_INT32, .doc = "Of them to stay ready."},
-    {.name = "disruptionsAllowed", .type = FIELD_INT32, .doc = "Evictions allowed now."},
-    {.name = "observedGeneration", .type = FIELD_INT64, .doc = "Not kept here."},
-    {.name = "conditions", .type = FIELD_ANY, .doc = "Not kept here."},
-    {.name = "disruptedPods", .type = FIELD_ANY, .doc = "Not kept here."},
+    F_INT32("expectedPods", "Pods the budget is about."),
+    F_INT32("currentHealthy", "Of them ready."),
+    F_INT32("desiredHealthy", "Of them to stay ready."),
+    F_INT32("disruptionsAllowed", "Evictions allowed now."),
+    F_INT64("observedGeneration", "Not kept here."),
+    F_PLAIN(FIELD_ANY, "conditions", "Not kept here."),
+    F_PLAIN(FIELD_ANY, "disruptedPods", "Not kept here."),
     {0}};
 
 static const struct field fields[] = {
@@ -67,15 +63,10 @@ static struct json *render_max(struct arena *a, const struct json *budget, int64
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Min Available", .type = "string", .doc = "Pods that stay.", .render = render_min},
-    {.name = "Max Unavailable",
-     .type = "string",
-     .doc = "Pods that may be missing.",
-     .render = render_max},
-    {.name = "Allowed Disruptions",
-     .type = "integer",
-     .doc = "Evictions allowed now.",
-     .path = ".status.disruptionsAllowed"},
+    COLUMN("Min Available", "string", "Pods that stay.", .render = render_min),
+    COLUMN("Max Unavailable", "string", "Pods that may be missing.", .render = render_max),
+    COLUMN("Allowed Disruptions", "integer", "Evictions allowed now.",
+           .path = ".status.disruptionsAllowed"),
     COLUMN_AGE,
     {0}};
 

@@ -107,24 +107,14 @@ static struct json *render_state(struct arena *a, const struct json *group, int6
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Queue", .type = "string", .doc = "Queue.", .path = ".spec.queue"},
-    {.name = "Priority", .type = "integer", .doc = "Priority.", .path = ".spec.priority"},
-    {.name = "MinMember",
-     .type = "integer",
-     .doc = "Pods that start together.",
-     .path = ".spec.minMember"},
-    {.name = "Running", .type = "integer", .doc = "Pods that run.", .path = ".status.running"},
-    {.name = "State",
-     .type = "string",
-     .doc = "Scheduled, or why not.",
-     .path = ".status.reason",
-     .render = render_state},
+    COLUMN("Queue", "string", "Queue.", .path = ".spec.queue"),
+    COLUMN("Priority", "integer", "Priority.", .path = ".spec.priority"),
+    COLUMN("MinMember", "integer", "Pods that start together.", .path = ".spec.minMember"),
+    COLUMN("Running", "integer", "Pods that run.", .path = ".status.running"),
+    COLUMN("State", "string", "Scheduled, or why not.", .path = ".status.reason",
+           .render = render_state),
     COLUMN_AGE,
-    {.name = "Message",
-     .type = "string",
-     .priority = 1,
-     .doc = "Why it waits.",
-     .path = ".status.message"},
+    COLUMN("Message", "string", "Why it waits.", .priority = 1, .path = ".status.message"),
     {0}};
 
 const struct kind kind_pod_group = {

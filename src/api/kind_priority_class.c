@@ -36,17 +36,12 @@ static struct json *render_default(struct arena *a, const struct json *class, in
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Value", .type = "integer", .doc = "Priority.", .path = ".value"},
-    {.name = "Global-Default",
-     .type = "boolean",
-     .doc = "Whether it is for pods that name none.",
-     .render = render_default},
+    COLUMN("Value", "integer", "Priority.", .path = ".value"),
+    COLUMN("Global-Default", "boolean", "Whether it is for pods that name none.",
+           .render = render_default),
     COLUMN_AGE,
-    {.name = "PreemptionPolicy",
-     .type = "string",
-     .priority = 1,
-     .doc = "Whether it may take room.",
-     .path = ".preemptionPolicy"},
+    COLUMN("PreemptionPolicy", "string", "Whether it may take room.", .priority = 1,
+           .path = ".preemptionPolicy"),
     {0}};
 
 const struct kind kind_priority_class = {.group = "scheduling.k8s.io",

@@ -5,6 +5,7 @@
  * Templates are kept whole: unknown members stay and nothing in them is defaulted, so that what the
  * user wrote is what the pods get.
  */
+#include "api/field_macros.h"
 #include "api/job_fields.h"
 #include "api/pod_fields.h"
 #include "api/pytorch_rules.h"
@@ -16,81 +17,39 @@ static const char *const rendezvous_backends[] = {"c10d", "etcd", "etcd-v2", NUL
 /* --- spec ----------------------------------------------------------------------------------- */
 
 static const struct field replica_spec_fields[] = {
-    {.name = "type",
-     .type = FIELD_STRING,
-     .flags = FIELD_REQUIRED | FIELD_DNS_LABEL,
-     .doc = "Name of this group of replicas, unique in the job: worker, master, ps, node.",
-     .doc_zh = "副本类型的名称，在作业内唯一，例如 worker、master、ps、node。"},
-    {.name = "replicas",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 0,
-     .has_max = true,
-     .max = JOB_REPLICAS_LIMIT,
-     .default_json = "1",
-     .doc = "Number of replicas of this type.",
-     .doc_zh = "该类型的副本数量。"},
-    {.name = "restartPolicy",
-     .type = FIELD_STRING,
-     .flags = FIELD_IMMUTABLE,
-     .values = job_restart_policies,
-     .default_json = "\"Never\"",
-     .doc =
-         "When a replica that ended is replaced: Never; OnFailure, after any exit but 0; Always; "
-         "ExitCode, after 130, 137, 138, 143 and spec.runPolicy.restartableExitCodes.",
-     .doc_zh = "副本结束后何时重启：Never 不重启；OnFailure 失败后重启；Always 总是重启；ExitCode "
-               "仅在退出码为 130、137、138、143 或 runPolicy.restartableExitCodes 中的值时重启。"},
-    {.name = "scalingWeight",
-     .type = FIELD_INT32,
-     .flags = FIELD_IMMUTABLE,
-     .has_min = true,
-     .min = 0,
-     .doc = "Share of this type when elastic training scales.",
-     .doc_zh = "弹性伸缩时该类型所占的权重。"},
-    {.name = "template",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_REQUIRED | FIELD_NO_DEFAULTS | FIELD_IMMUTABLE,
-     .fields = pod_template_fields,
-     .doc = "The pod of a replica. The container named python, else the first, is the training "
-            "container. The pod's own restartPolicy is always Never.",
-     .doc_zh = "副本的 Pod 模板。名为 python 的容器（否则为第一个容器）是训练容器。Pod 自身的 "
-               "restartPolicy 总是 Never。"},
+    F_STR("type", "Name of this group of replicas, unique in the job: worker, master, ps, node.",
+          .flags = FIELD_REQUIRED | FIELD_DNS_LABEL,
+          ZH("副本类型的名称，在作业内唯一，例如 worker、master、ps、node。")),
+    F_INT32("replicas", "Number of replicas of this type.", BETWEEN(0, JOB_REPLICAS_LIMIT),
+            DEFAULT("1"), ZH("该类型的副本数量。")),
+    F_STR("restartPolicy",
+          "When a replica that ended is replaced: Never; OnFailure, after any exit but 0; Always; "
+          "ExitCode, after 130, 137, 138, 143 and spec.runPolicy.restartableExitCodes.",
+          .flags = FIELD_IMMUTABLE, ONE_OF(job_restart_policies), DEFAULT("\"Never\""),
+          ZH("副本结束后何时重启：Never 不重启；OnFailure 失败后重启；Always 总是重启；ExitCode "
+             "仅在退出码为 130、137、138、143 或 runPolicy.restartableExitCodes 中的值时重启。")),
+    F_INT32("scalingWeight", "Share of this type when elastic training scales.",
+            .flags = FIELD_IMMUTABLE, AT_LEAST(0), ZH("弹性伸缩时该类型所占的权重。")),
+    F_OBJ("template", pod_template_fields,
+          "The pod of a replica. The container named python, else the first, is the training "
+          "container. The pod's own restartPolicy is always Never.",
+          .flags = FIELD_REQUIRED | FIELD_NO_DEFAULTS | FIELD_IMMUTABLE,
+          ZH("副本的 Pod 模板。名为 python 的容器（否则为第一个容器）是训练容器。Pod 自身的 "
+             "restartPolicy 总是 Never。")),
     {0}};
 
 static const struct field elastic_fields[] = {
-    {.name = "enabled",
-     .alias = "enable",
-     .type = FIELD_BOOL,
-     .flags = FIELD_IMMUTABLE,
-     .default_json = "false",
-     .doc = "Whether the number of replicas may change while training. Needs torchrun.",
-     .doc_zh = "是否启用弹性训练，仅在使用 torchrun 时有效。"},
-    {.name = "minReplicas",
-     .type = FIELD_INT32,
-     .flags = FIELD_IMMUTABLE,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = JOB_REPLICAS_LIMIT,
-     .doc = "Fewest replicas training goes on with.",
-     .doc_zh = "最小副本数量，创建后不可修改。"},
-    {.name = "maxReplicas",
-     .type = FIELD_INT32,
-     .flags = FIELD_IMMUTABLE,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = JOB_REPLICAS_LIMIT,
-     .doc = "Most replicas.",
-     .doc_zh = "最大副本数量，创建后不可修改。"},
-    {.name = "expectedReplicas",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = JOB_REPLICAS_LIMIT,
-     .doc = "Replicas wanted now, between minReplicas and maxReplicas. May be changed at any time.",
-     .doc_zh = "期望的副本数量，介于 minReplicas 与 maxReplicas 之间，可随时修改。"},
+    F_BOOL("enabled", "Whether the number of replicas may change while training. Needs torchrun.",
+           .alias = "enable", .flags = FIELD_IMMUTABLE, DEFAULT("false"),
+           ZH("是否启用弹性训练，仅在使用 torchrun 时有效。")),
+    F_INT32("minReplicas", "Fewest replicas training goes on with.", .flags = FIELD_IMMUTABLE,
+            BETWEEN(1, JOB_REPLICAS_LIMIT), ZH("最小副本数量，创建后不可修改。")),
+    F_INT32("maxReplicas", "Most replicas.", .flags = FIELD_IMMUTABLE,
+            BETWEEN(1, JOB_REPLICAS_LIMIT), ZH("最大副本数量，创建后不可修改。")),
+    F_INT32("expectedReplicas",
+            "Replicas wanted now, between minReplicas and maxReplicas. May be changed at any time.",
+            BETWEEN(1, JOB_REPLICAS_LIMIT),
+            ZH("期望的副本数量，介于 minReplicas 与 maxReplicas 之间，可随时修改。")),
     {0}};
 
 static const struct field torchrun_fields[] = {
@@ -98,61 +57,35 @@ static const struct field torchrun_fields[] = {
         "Whether the training container is started with torchrun. Its command is then not "
         "used, its args are.",
         "是否使用 torchrun 启动训练。启用后容器的 command 不再生效，args 作为训练脚本及其参数。"),
-    {.name = "minNodes",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 1,
-     .has_max = true,
-     .max = JOB_REPLICAS_LIMIT,
-     .doc = "Fewest replicas training goes on with; the older way to say elastic.minReplicas.",
-     .doc_zh = "弹性训练的最小副本数量（elastic.minReplicas 的旧写法）。"},
-    {.name = "maxRestarts",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 0,
-     .doc = "How often torchrun itself starts the processes again; apart from backoffLimit.",
-     .doc_zh = "torchrun 自身重启训练进程的最多次数，与 backoffLimit 无关。"},
-    {.name = "procPerNode",
-     .type = FIELD_STRING,
-     .pattern = "^(gpu|[1-9][0-9]{0,3}|0[1-9][0-9]{0,2}|00[1-9][0-9]?|000[1-9])?$",
-     .doc = "Processes per replica: a number in quotes, or gpu for one per GPU.",
-     .doc_zh = "每个副本启动的训练进程数：数字字符串，或 gpu 表示与副本的 GPU 数量相同。"},
-    {.name = "rdzvBackend",
-     .type = FIELD_STRING,
-     .values = rendezvous_backends,
-     .default_json = "\"c10d\"",
-     .doc = "How the processes find each other.",
-     .doc_zh = "torchrun 使用的汇合通信方式。"},
-    {.name = "extraOptions",
-     .type = FIELD_LIST,
-     .item = FIELD_STRING,
-     .doc = "More options of torchrun.",
-     .doc_zh = "torchrun 的其他参数。"},
+    F_INT32("minNodes",
+            "Fewest replicas training goes on with; the older way to say elastic.minReplicas.",
+            BETWEEN(1, JOB_REPLICAS_LIMIT),
+            ZH("弹性训练的最小副本数量（elastic.minReplicas 的旧写法）。")),
+    F_INT32("maxRestarts",
+            "How often torchrun itself starts the processes again; apart from backoffLimit.",
+            AT_LEAST(0), ZH("torchrun 自身重启训练进程的最多次数，与 backoffLimit 无关。")),
+    F_STR("procPerNode", "Processes per replica: a number in quotes, or gpu for one per GPU.",
+          .pattern = "^(gpu|[1-9][0-9]{0,3}|0[1-9][0-9]{0,2}|00[1-9][0-9]?|000[1-9])?$",
+          ZH("每个副本启动的训练进程数：数字字符串，或 gpu 表示与副本的 GPU 数量相同。")),
+    F_STR("rdzvBackend", "How the processes find each other.", ONE_OF(rendezvous_backends),
+          DEFAULT("\"c10d\""), ZH("torchrun 使用的汇合通信方式。")),
+    F_STRS("extraOptions", "More options of torchrun.", ZH("torchrun 的其他参数。")),
     {0}};
 
 static const struct field run_policy_fields[] = {
     JOB_FIELD_DEADLINE,
-    {.name = "backoffLimit",
-     .type = FIELD_INT32,
-     .has_min = true,
-     .min = 0,
-     .default_json = "3",
-     .doc = "Restarts all replicas have together.",
-     .doc_zh = "所有副本共享的最大重启次数。"},
-    {.name = "cleanUpPolicy",
-     .type = FIELD_STRING,
-     .values = job_clean_up_policies,
-     .default_json = "\"Unfinished\"",
-     .doc = "Which pods are deleted when the job ends: None, All, or Unfinished (Pending, Running "
-            "and Unknown ones).",
-     .doc_zh = "作业结束后删除哪些副本：None 不删除；All 全部；Unfinished 未结束的副本。"},
-    {.name = "restartScope",
-     .type = FIELD_STRING,
-     .values = job_restart_scopes,
-     .default_json = "\"Replica\"",
-     .doc = "What is replaced when a replica is restarted: the replica alone, or every replica of "
-            "the job together, for the price of one.",
-     .doc_zh = "副本重启时的范围：Replica 仅该副本；Job 所有副本一起重启，只计一次。"},
+    F_INT32("backoffLimit", "Restarts all replicas have together.", AT_LEAST(0), DEFAULT("3"),
+            ZH("所有副本共享的最大重启次数。")),
+    F_STR("cleanUpPolicy",
+          "Which pods are deleted when the job ends: None, All, or Unfinished (Pending, Running "
+          "and Unknown ones).",
+          ONE_OF(job_clean_up_policies), DEFAULT("\"Unfinished\""),
+          ZH("作业结束后删除哪些副本：None 不删除；All 全部；Unfinished 未结束的副本。")),
+    F_STR("restartScope",
+          "What is replaced when a replica is restarted: the replica alone, or every replica of "
+          "the job together, for the price of one.",
+          ONE_OF(job_restart_scopes), DEFAULT("\"Replica\""),
+          ZH("副本重启时的范围：Replica 仅该副本；Job 所有副本一起重启，只计一次。")),
     JOB_FIELD_EXIT_CODES,
     JOB_FIELD_TTL,
     {0}};
@@ -228,35 +161,19 @@ static const struct rule rules[] = {
     {0}};
 
 static const struct field spec_fields[] = {
-    {.name = "replicaSpecs",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .flags = FIELD_REQUIRED | FIELD_NON_EMPTY,
-     .fields = replica_spec_fields,
-     .list_key = "type",
-     .max_items = REPLICA_TYPES_LIMIT,
-     .doc = "The replicas, by type. Ranks follow their order: the first replica of the first entry "
-            "is the master.",
-     .doc_zh = "各类型副本的定义。按顺序编号：第一个类型的第一个副本是 master。"},
-    {.name = "torchrunConfig",
-     .type = FIELD_OBJECT,
-     .flags = FIELD_IMMUTABLE,
-     .fields = torchrun_fields,
-     .doc = "Start training with torchrun.",
-     .doc_zh = "使用 torchrun 启动训练的设置。"},
-    {.name = "elastic",
-     .type = FIELD_OBJECT,
-     .fields = elastic_fields,
-     .rules = elastic_rules,
-     .doc = "Change the number of replicas while training.",
-     .doc_zh = "弹性训练设置。"},
+    F_OBJS("replicaSpecs", replica_spec_fields,
+           "The replicas, by type. Ranks follow their order: the first replica of the first entry "
+           "is the master.",
+           .flags = FIELD_REQUIRED | FIELD_NON_EMPTY, KEYED_BY("type"),
+           .max_items = REPLICA_TYPES_LIMIT,
+           ZH("各类型副本的定义。按顺序编号：第一个类型的第一个副本是 master。")),
+    F_OBJ("torchrunConfig", torchrun_fields, "Start training with torchrun.",
+          .flags = FIELD_IMMUTABLE, ZH("使用 torchrun 启动训练的设置。")),
+    F_OBJ("elastic", elastic_fields, "Change the number of replicas while training.",
+          .rules = elastic_rules, ZH("弹性训练设置。")),
     JOB_FIELD_RUN_MODE,
-    {.name = "runPolicy",
-     .type = FIELD_OBJECT,
-     .fields = run_policy_fields,
-     .default_json = "{}",
-     .doc = "How long, how often, and what remains.",
-     .doc_zh = "运行策略：时限、重启次数与清除策略。"},
+    F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains.", DEFAULT("{}"),
+          ZH("运行策略：时限、重启次数与清除策略。")),
     JOB_FIELD_TENSORBOARD,
     JOB_FIELD_SCHEDULER,
     {0}};
@@ -278,7 +195,7 @@ static struct json *render_running(struct arena *a, const struct json *job, int6
                               job_replicas_in(job, "succeeded"));
 }
 
-static const struct column columns[] = {JOB_COLUMNS(render_running)};
+static const struct column columns[] = {JOB_COLUMNS(render_running), {0}};
 
 const struct kind kind_pytorch_training_job = {
     .group = "batch.tensorstack.dev",

@@ -71,8 +71,8 @@ static struct json *render_limits(struct arena *a, const struct json *quota, int
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Request", .type = "string", .doc = "Used of allowed.", .render = render_requests},
-    {.name = "Limit", .type = "string", .doc = "Limits used of allowed.", .render = render_limits},
+    COLUMN("Request", "string", "Used of allowed.", .render = render_requests),
+    COLUMN("Limit", "string", "Limits used of allowed.", .render = render_limits),
     COLUMN_AGE,
     {0}};
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/problem.h"
 
 #define LIST(n, d)                                                                                 \
@@ -19,22 +20,12 @@ static const struct field rule_fields[] = {
     LIST("nonResourceURLs", "Paths that are no resources; in ClusterRoles only."),
     {0}};
 
-static const struct field fields[] = {{.name = "rules",
-                                       .type = FIELD_LIST,
-                                       .item = FIELD_OBJECT,
-                                       .fields = rule_fields,
-                                       .doc = "What this role allows."},
-                                      {0}};
+static const struct field fields[] = {F_OBJS("rules", rule_fields, "What this role allows."), {0}};
 
 static const struct field cluster_fields[] = {
-    {.name = "rules",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .fields = rule_fields,
-     .doc = "What this role allows."},
-    {.name = "aggregationRule",
-     .type = FIELD_ANY,
-     .doc = "Kept, but rules of other roles are not put together here."},
+    F_OBJS("rules", rule_fields, "What this role allows."),
+    F_PLAIN(FIELD_ANY, "aggregationRule",
+            "Kept, but rules of other roles are not put together here."),
     {0}};
 
 static void check_rule(const struct json *rule, const struct field_path *at, bool cluster,
@@ -85,12 +76,10 @@ static void validate_cluster(const struct json *object, const struct json *old, 
     check_rules(object, true, err);
 }
 
-static const struct column columns[] = {COLUMN_NAME,
-                                        {.name = "Created At",
-                                         .type = "string",
-                                         .doc = "When it was created.",
-                                         .path = ".metadata.creationTimestamp"},
-                                        {0}};
+static const struct column columns[] = {
+    COLUMN_NAME,
+    COLUMN("Created At", "string", "When it was created.", .path = ".metadata.creationTimestamp"),
+    {0}};
 
 #define RBAC .group = "rbac.authorization.k8s.io", .version = "v1"
 

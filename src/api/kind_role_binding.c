@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/problem.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
@@ -13,44 +14,22 @@ static const char *const cluster_role_kinds[] = {"ClusterRole", NULL};
 static const char *const subject_kinds[] = {"ServiceAccount", "User", "Group", NULL};
 
 static const struct field subject_fields[] = {
-    {.name = "kind",
-     .type = FIELD_STRING,
-     .flags = FIELD_REQUIRED,
-     .values = subject_kinds,
-     .doc = "ServiceAccount, User or Group."},
-    {.name = "apiGroup",
-     .type = FIELD_STRING,
-     .doc = "\"\" for a ServiceAccount, else " RBAC_GROUP "."},
-    {.name = "name",
-     .type = FIELD_STRING,
-     .flags = FIELD_REQUIRED | FIELD_NON_EMPTY,
-     .doc = "Name of the subject."},
-    {.name = "namespace", .type = FIELD_STRING, .doc = "Of a ServiceAccount: its namespace."},
+    F_STR("kind", "ServiceAccount, User or Group.", REQUIRED, ONE_OF(subject_kinds)),
+    F_STR("apiGroup", "\"\" for a ServiceAccount, else " RBAC_GROUP "."),
+    F_STR("name", "Name of the subject.", .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
+    F_STR("namespace", "Of a ServiceAccount: its namespace."),
     {0}};
 
 static const struct field ref_fields[] = {
-    {.name = "apiGroup",
-     .type = FIELD_STRING,
-     .default_json = "\"" RBAC_GROUP "\"",
-     .doc = "Group of the role: " RBAC_GROUP "."},
-    {.name = "kind", .type = FIELD_STRING, .flags = FIELD_REQUIRED, .doc = "Role or ClusterRole."},
-    {.name = "name",
-     .type = FIELD_STRING,
-     .flags = FIELD_REQUIRED | FIELD_NON_EMPTY,
-     .doc = "Name of the role."},
+    F_STR("apiGroup", "Group of the role: " RBAC_GROUP ".", DEFAULT("\"" RBAC_GROUP "\"")),
+    F_STR("kind", "Role or ClusterRole.", REQUIRED),
+    F_STR("name", "Name of the role.", .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
     {0}};
 
 static const struct field fields[] = {
-    {.name = "subjects",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .fields = subject_fields,
-     .doc = "Who gets the role."},
-    {.name = "roleRef",
-     .type = FIELD_OBJECT,
-     .fields = ref_fields,
-     .flags = FIELD_REQUIRED | FIELD_IMMUTABLE,
-     .doc = "The role; it cannot change: delete the binding and make another."},
+    F_OBJS("subjects", subject_fields, "Who gets the role."),
+    F_OBJ("roleRef", ref_fields, "The role; it cannot change: delete the binding and make another.",
+          .flags = FIELD_REQUIRED | FIELD_IMMUTABLE),
     {0}};
 
 static bool is_account(const struct json *subject)
@@ -155,15 +134,12 @@ static struct json *render_accounts(struct arena *a, const struct json *object, 
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Role", .type = "string", .doc = "The role.", .render = render_role},
+    COLUMN("Role", "string", "The role.", .render = render_role),
     COLUMN_AGE,
-    {.name = "Users", .type = "string", .doc = "Users.", .priority = 1, .render = render_users},
-    {.name = "Groups", .type = "string", .doc = "Groups.", .priority = 1, .render = render_groups},
-    {.name = "ServiceAccounts",
-     .type = "string",
-     .doc = "Service accounts.",
-     .priority = 1,
-     .render = render_accounts},
+    COLUMN("Users", "string", "Users.", .priority = 1, .render = render_users),
+    COLUMN("Groups", "string", "Groups.", .priority = 1, .render = render_groups),
+    COLUMN("ServiceAccounts", "string", "Service accounts.", .priority = 1,
+           .render = render_accounts),
     {0}};
 
 const struct kind kind_role_binding = {

@@ -1,23 +1,15 @@
 /* kind_secret.c - Secret. stringData is for writing only: it is moved into data. */
 #include "api/columns.h"
 #include "api/data_keys.h"
+#include "api/field_macros.h"
 #include "base/base64.h"
 
 static const struct field fields[] = {
-    {.name = "data",
-     .type = FIELD_MAP,
-     .item = FIELD_BYTES,
-     .doc = "Keys and their values, in base64."},
-    {.name = "stringData",
-     .type = FIELD_MAP,
-     .item = FIELD_STRING,
-     .doc = "Keys and their values as text; merged into data when written, never read back."},
-    {.name = "type",
-     .type = FIELD_STRING,
-     .flags = FIELD_IMMUTABLE,
-     .default_json = "\"Opaque\"",
-     .doc = "What the secret is for."},
-    {.name = "immutable", .type = FIELD_BOOL, .doc = "True: the data may not change any more."},
+    F_MAP(FIELD_BYTES, "data", "Keys and their values, in base64."),
+    F_STR_MAP("stringData",
+              "Keys and their values as text; merged into data when written, never read back."),
+    F_STR("type", "What the secret is for.", .flags = FIELD_IMMUTABLE, DEFAULT("\"Opaque\"")),
+    F_BOOL("immutable", "True: the data may not change any more."),
     {0}};
 
 static void set_defaults(struct arena *a, struct json *secret)
@@ -53,8 +45,8 @@ static struct json *render_data(struct arena *a, const struct json *object, int6
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Type", .type = "string", .doc = "What it is for.", .path = ".type"},
-    {.name = "Data", .type = "string", .doc = "Number of keys.", .render = render_data},
+    COLUMN("Type", "string", "What it is for.", .path = ".type"),
+    COLUMN("Data", "string", "Number of keys.", .render = render_data),
     COLUMN_AGE,
     {0}};
 

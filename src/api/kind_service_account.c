@@ -1,35 +1,23 @@
 /* kind_service_account.c - ServiceAccount: who a pod is when it asks the API. */
 #include "api/columns.h"
+#include "api/field_macros.h"
 
-static const struct field secret_fields[] = {
-    {.name = "name", .type = FIELD_STRING, .doc = "Name of the Secret."},
-    {.name = "namespace", .type = FIELD_STRING, .doc = "Its namespace."},
-    {.name = "kind", .type = FIELD_STRING, .doc = "Kind of what is referred to."},
-    {.name = "apiVersion", .type = FIELD_STRING, .doc = "Its API version."},
-    {.name = "uid", .type = FIELD_STRING, .doc = "Its UID."},
-    {.name = "resourceVersion", .type = FIELD_STRING, .doc = "Its version."},
-    {.name = "fieldPath", .type = FIELD_STRING, .doc = "The part that is meant."},
-    {0}};
+static const struct field secret_fields[] = {F_STR("name", "Name of the Secret."),
+                                             F_STR("namespace", "Its namespace."),
+                                             F_STR("kind", "Kind of what is referred to."),
+                                             F_STR("apiVersion", "Its API version."),
+                                             F_STR("uid", "Its UID."),
+                                             F_STR("resourceVersion", "Its version."),
+                                             F_STR("fieldPath", "The part that is meant."),
+                                             {0}};
 
-static const struct field pull_secret_fields[] = {
-    {.name = "name", .type = FIELD_STRING, .doc = "Name of the Secret."}, {0}};
+static const struct field pull_secret_fields[] = {F_STR("name", "Name of the Secret."), {0}};
 
 static const struct field fields[] = {
-    {.name = "secrets",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .fields = secret_fields,
-     .merge_key = "name",
-     .doc = "Secrets pods of this account may use."},
-    {.name = "imagePullSecrets",
-     .type = FIELD_LIST,
-     .item = FIELD_OBJECT,
-     .fields = pull_secret_fields,
-     .merge_key = "name",
-     .doc = "Secrets to pull images with; images are not pulled on one machine."},
-    {.name = "automountServiceAccountToken",
-     .type = FIELD_BOOL,
-     .doc = "Whether pods of this account get its token."},
+    F_OBJS("secrets", secret_fields, "Secrets pods of this account may use.", MERGED_BY("name")),
+    F_OBJS("imagePullSecrets", pull_secret_fields,
+           "Secrets to pull images with; images are not pulled on one machine.", MERGED_BY("name")),
+    F_BOOL("automountServiceAccountToken", "Whether pods of this account get its token."),
     {0}};
 
 static struct json *render_secrets(struct arena *a, const struct json *object, int64_t now_ms)
@@ -40,7 +28,7 @@ static struct json *render_secrets(struct arena *a, const struct json *object, i
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Secrets", .type = "string", .doc = "Number of secrets.", .render = render_secrets},
+    COLUMN("Secrets", "string", "Number of secrets.", .render = render_secrets),
     COLUMN_AGE,
     {0}};
 

@@ -1,75 +1,42 @@
 /* kind_tensorboard.c - the table of TensorBoard. Its spec is the one jobs have too (job_fields.c).
  */
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/job_fields.h"
 #include "api/pod_fields.h"
 #include "api/tensorboard_rules.h"
 
 static const char *const phases[] = {"Initializing", "Running", "Paused", "Failed", NULL};
 
-static const struct field reference_fields[] = {
-    {.name = "name", .type = FIELD_STRING, .doc = "Pod.", .doc_zh = "Pod 名称。"},
-    {.name = "uid", .type = FIELD_STRING, .doc = "UID of the pod.", .doc_zh = "Pod 的 UID。"},
-    {0}};
+static const struct field reference_fields[] = {F_STR("name", "Pod.", ZH("Pod 名称。")),
+                                                F_STR("uid", "UID of the pod.", ZH("Pod 的 UID。")),
+                                                {0}};
 
 static const struct field pod_status_fields[] = {
-    {.name = "reference",
-     .type = FIELD_OBJECT,
-     .fields = reference_fields,
-     .doc = "Which pod.",
-     .doc_zh = "Pod 的引用。"},
-    {.name = "phase", .type = FIELD_STRING, .doc = "Phase of the pod.", .doc_zh = "Pod 的阶段。"},
+    F_OBJ("reference", reference_fields, "Which pod.", ZH("Pod 的引用。")),
+    F_STR("phase", "Phase of the pod.", ZH("Pod 的阶段。")),
     {0}};
 
 static const struct field status_fields[] = {
-    {.name = "phase",
-     .type = FIELD_STRING,
-     .values = phases,
-     .doc = "Initializing, Running, Paused (suspended, or unused for a day) or Failed.",
-     .doc_zh = "阶段：Initializing、Running、Paused（被暂停或一天未使用）或 Failed。"},
-    {.name = "reason",
-     .type = FIELD_STRING,
-     .doc = "One word: why it does not run.",
-     .doc_zh = "未运行的原因（一个单词）。"},
-    {.name = "message",
-     .type = FIELD_STRING,
-     .doc = "A sentence: why it does not run, and what to do.",
-     .doc_zh = "未运行的原因及解决办法（一句话）。"},
-    {.name = "url",
-     .type = FIELD_STRING,
-     .doc = "Its path below the address of the console.",
-     .doc_zh = "在控制台地址下的访问路径。"},
-    {.name = "pod",
-     .type = FIELD_OBJECT,
-     .fields = pod_status_fields,
-     .doc = "The pod it runs in.",
-     .doc_zh = "运行 TensorBoard 的 Pod。"},
+    F_STR("phase", "Initializing, Running, Paused (suspended, or unused for a day) or Failed.",
+          ONE_OF(phases),
+          ZH("阶段：Initializing、Running、Paused（被暂停或一天未使用）或 Failed。")),
+    F_STR("reason", "One word: why it does not run.", ZH("未运行的原因（一个单词）。")),
+    F_STR("message", "A sentence: why it does not run, and what to do.",
+          ZH("未运行的原因及解决办法（一句话）。")),
+    F_STR("url", "Its path below the address of the console.", ZH("在控制台地址下的访问路径。")),
+    F_OBJ("pod", pod_status_fields, "The pod it runs in.", ZH("运行 TensorBoard 的 Pod。")),
     F_CONDITIONS("Ready, Idle, Suspended.", KEYED_BY("type"),
                  .doc_zh = "状况：Ready、Idle、Suspended。"),
-    {.name = "port",
-     .type = FIELD_INT32,
-     .doc = "The port it listens on, where pods share the machine's network.",
-     .doc_zh = "共享主机网络时监听的端口。"},
-    {.name = "startTime",
-     .type = FIELD_TIME,
-     .doc = "When it was made or resumed.",
-     .doc_zh = "创建或恢复的时间。"},
-    {.name = "failures",
-     .type = FIELD_INT32,
-     .doc = "How often in a row its pod ended.",
-     .doc_zh = "Pod 连续失败的次数。"},
-    {.name = "failedPod",
-     .type = FIELD_STRING,
-     .doc = "UID of the pod that was counted last.",
-     .doc_zh = "最近一次计入失败的 Pod 的 UID。"},
-    {.name = "retryTime",
-     .type = FIELD_TIME,
-     .doc = "When it is tried again.",
-     .doc_zh = "下一次重试的时间。"},
-    {.name = "observedGeneration",
-     .type = FIELD_INT64,
-     .doc = "The metadata.generation this status was made from.",
-     .doc_zh = "该状态所对应的 metadata.generation。"},
+    F_INT32("port", "The port it listens on, where pods share the machine's network.",
+            ZH("共享主机网络时监听的端口。")),
+    F_TIME("startTime", "When it was made or resumed.", ZH("创建或恢复的时间。")),
+    F_INT32("failures", "How often in a row its pod ended.", ZH("Pod 连续失败的次数。")),
+    F_STR("failedPod", "UID of the pod that was counted last.",
+          ZH("最近一次计入失败的 Pod 的 UID。")),
+    F_TIME("retryTime", "When it is tried again.", ZH("下一次重试的时间。")),
+    F_INT64("observedGeneration", "The metadata.generation this status was made from.",
+            ZH("该状态所对应的 metadata.generation。")),
     {0}};
 
 static const struct field fields[] = {
@@ -94,21 +61,11 @@ static const struct rule rules[] = {
 
 static const struct column columns[] = {
     COLUMN_NAME,
-    {.name = "Phase", .type = "string", .doc = "Whether it runs.", .path = ".status.phase"},
-    {.name = "Age",
-     .type = "date",
-     .doc = "Time since it was created.",
-     .path = ".metadata.creationTimestamp"},
-    {.name = "URL",
-     .type = "string",
-     .priority = 1,
-     .doc = "Its path below the address of the console.",
-     .path = ".status.url"},
-    {.name = "Message",
-     .type = "string",
-     .priority = 1,
-     .doc = "Why it does not run.",
-     .path = ".status.message"},
+    COLUMN("Phase", "string", "Whether it runs.", .path = ".status.phase"),
+    COLUMN("Age", "date", "Time since it was created.", .path = ".metadata.creationTimestamp"),
+    COLUMN("URL", "string", "Its path below the address of the console.", .priority = 1,
+           .path = ".status.url"),
+    COLUMN("Message", "string", "Why it does not run.", .priority = 1, .path = ".status.message"),
     {0}};
 
 const struct kind kind_tensorboard = {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/columns.h"
+#include "api/field_macros.h"
 #include "api/selector.h"
 #include "server/internal.h"
 #include "server/list.h"
@@ -310,85 +311,64 @@ static struct json *render_slice_endpoints(struct arena *a, const struct json *o
     return take_cell(a, &out, "<unset>");
 }
 
-static const struct column endpoints_columns[] = {COLUMN_NAME,
-                                                  {.name = "Endpoints",
-                                                   .type = "string",
-                                                   .doc = "Addresses of ready pods.",
-                                                   .render = render_endpoints},
-                                                  COLUMN_AGE,
-                                                  {0}};
+static const struct column endpoints_columns[] = {
+    COLUMN_NAME,
+    COLUMN("Endpoints", "string", "Addresses of ready pods.", .render = render_endpoints),
+    COLUMN_AGE,
+    {0}};
 
 static const struct column slice_columns[] = {
     COLUMN_NAME,
-    {.name = "AddressType",
-     .type = "string",
-     .doc = "Kind of the addresses.",
-     .path = ".addressType"},
-    {.name = "Ports", .type = "string", .doc = "Ports of the pods.", .render = render_slice_ports},
-    {.name = "Endpoints",
-     .type = "string",
-     .doc = "Addresses of the pods.",
-     .render = render_slice_endpoints},
+    COLUMN("AddressType", "string", "Kind of the addresses.", .path = ".addressType"),
+    COLUMN("Ports", "string", "Ports of the pods.", .render = render_slice_ports),
+    COLUMN("Endpoints", "string", "Addresses of the pods.", .render = render_slice_endpoints),
     COLUMN_AGE,
     {0}};
 
 /* --- fields ---------------------------------------------------------------------------- */
 
-static const struct field target_fields[] = {
-    {.name = "kind", .type = FIELD_STRING, .doc = "Pod."},
-    {.name = "namespace", .type = FIELD_STRING, .doc = "Namespace of the pod."},
-    {.name = "name", .type = FIELD_STRING, .doc = "Name of the pod."},
-    {.name = "uid", .type = FIELD_STRING, .doc = "UID of the pod."},
-    {0}};
+static const struct field target_fields[] = {F_STR("kind", "Pod."),
+                                             F_STR("namespace", "Namespace of the pod."),
+                                             F_STR("name", "Name of the pod."),
+                                             F_STR("uid", "UID of the pod."),
+                                             {0}};
 
 #define FIELD_TARGET                                                                               \
-    {.name = "nodeName", .type = FIELD_STRING, .doc = "Node the pod runs on."},                    \
-    {                                                                                              \
-        .name = "targetRef", .type = FIELD_OBJECT, .fields = target_fields,                        \
-        .doc = "The pod that has the address."                                                     \
-    }
-#define FIELD_OBJECTS(n, of, text)                                                                 \
-    {                                                                                              \
-        .name = n, .type = FIELD_LIST, .item = FIELD_OBJECT, .fields = of, .doc = text             \
-    }
+    F_STR("nodeName", "Node the pod runs on."),                                                    \
+        F_OBJ("targetRef", target_fields, "The pod that has the address.")
 
-static const struct field port_fields[] = {
-    {.name = "name", .type = FIELD_STRING, .doc = "Name of the service's port."},
-    {.name = "port", .type = FIELD_INT32, .doc = "Port of the pods."},
-    {.name = "protocol", .type = FIELD_STRING, .doc = "TCP, UDP or SCTP."},
-    {0}};
+static const struct field port_fields[] = {F_STR("name", "Name of the service's port."),
+                                           F_INT32("port", "Port of the pods."),
+                                           F_STR("protocol", "TCP, UDP or SCTP."),
+                                           {0}};
 
-static const struct field address_fields[] = {
-    {.name = "ip", .type = FIELD_STRING, .doc = "The address."}, FIELD_TARGET, {0}};
+static const struct field address_fields[] = {F_STR("ip", "The address."), FIELD_TARGET, {0}};
 
 static const struct field subset_fields[] = {
-    FIELD_OBJECTS("addresses", address_fields, "Addresses of pods that are ready."),
-    FIELD_OBJECTS("notReadyAddresses", address_fields, "Addresses of pods that are not."),
-    FIELD_OBJECTS("ports", port_fields, "Ports they are reached at."),
+    F_OBJS("addresses", address_fields, "Addresses of pods that are ready."),
+    F_OBJS("notReadyAddresses", address_fields, "Addresses of pods that are not."),
+    F_OBJS("ports", port_fields, "Ports they are reached at."),
     {0}};
 
 static const struct field endpoints_fields[] = {
-    FIELD_OBJECTS("subsets", subset_fields, "Pods behind the service, and their ports."), {0}};
+    F_OBJS("subsets", subset_fields, "Pods behind the service, and their ports."), {0}};
 
 static const struct field condition_fields[] = {
-    {.name = "ready", .type = FIELD_BOOL, .doc = "Whether the pod is to be used."},
-    {.name = "serving", .type = FIELD_BOOL, .doc = "Whether it is ready, also while it ends."},
-    {.name = "terminating", .type = FIELD_BOOL, .doc = "Whether it is being deleted."},
+    F_BOOL("ready", "Whether the pod is to be used."),
+    F_BOOL("serving", "Whether it is ready, also while it ends."),
+    F_BOOL("terminating", "Whether it is being deleted."),
     {0}};
 
 static const struct field endpoint_fields[] = {
-    {.name = "addresses", .type = FIELD_LIST, .item = FIELD_STRING, .doc = "Its addresses."},
-    {.name = "conditions",
-     .type = FIELD_OBJECT,
-     .fields = condition_fields,
-     .doc = "What state the pod is in."},
+    F_STRS("addresses", "Its addresses."),
+    F_OBJ("conditions", condition_fields, "What state the pod is in."),
     FIELD_TARGET,
     {0}};
 
 static const struct field slice_fields[] = {
-    {.name = "addressType", .type = FIELD_STRING, .doc = "IPv4."},
-    FIELD_OBJECTS("endpoints", endpoint_fields, "Pods behind the service."),
-    FIELD_OBJECTS("ports", port_fields, "Ports they are reached at."),
+    F_STR("addressType", "IPv4."),
+    F_OBJS("endpoints", endpoint_fields, "Pods behind the service."),
+    F_OBJS("ports", port_fields, "Ports they are reached at."),
     {0}};
 
 /* --- the two kinds --------------------------------------------------------------------- */
