@@ -6,12 +6,15 @@
 #include "agent/node.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/object.h"
 #include "api/quantity.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "client/cache.h"
 #include "client/client.h"
 #include "core/resources.h"
 
@@ -24,6 +27,8 @@
 
 struct node_keeper {
     struct node_options o;
+    char *query;
+    struct cache *self; /* to hear when somebody deletes it */
     struct clock_timer *timer;
     int64_t retry_ms;
     bool exists;
@@ -238,6 +243,31 @@ static void begin(void *arg)
     arena_release(&a);
 }
 
+/* The machine is there all the same, and its pods would be given up. */
+static void make_again(struct node_keeper *n)
+{
+    n->exists = false;
+    again_after(n, 0);
+}
+
+static void on_node(void *arg, enum cache_event event, const struct json *node,
+                    const struct json *old)
+{
+    struct node_keeper *n = arg;
+
+    (void)old;
+    if (event == CACHE_DELETED && strcmp(object_name(node), n->o.name) == 0)
+        make_again(n);
+}
+
+static void on_nodes_synced(void *arg)
+{
+    struct node_keeper *n = arg;
+
+    if (n->exists && !cache_get(n->self, NULL, n->o.name))
+        make_again(n);
+}
+
 struct node_keeper *node_keeper_new(const struct node_options *options)
 {
     struct node_keeper *n = calloc(1, sizeof(*n));
@@ -247,7 +277,21 @@ struct node_keeper *node_keeper_new(const struct node_options *options)
     n->o = *options;
     n->retry_ms = RETRY_FIRST_MS;
     begin(n);
-    return n;
+    if (asprintf(&n->query, "fieldSelector=metadata.name%%3D%s", n->o.name) < 0)
+        n->query = NULL;
+    else
+        n->self = cache_new(&(struct cache_options){.transport = n->o.transport,
+                                                    .clock = n->o.clock,
+                                                    .kind = &kind_node,
+                                                    .only_metadata = true,
+                                                    .query = n->query,
+                                                    .on_change = on_node,
+                                                    .on_synced = on_nodes_synced,
+                                                    .arg = n});
+    if (n->self)
+        return n;
+    node_keeper_free(n);
+    return NULL;
 }
 
 void node_keeper_free(struct node_keeper *n)
@@ -255,6 +299,8 @@ void node_keeper_free(struct node_keeper *n)
     if (!n)
         return;
     client_forget(n);
+    cache_free(n->self);
     clock_stop(n->o.clock, n->timer);
+    free(n->query);
     free(n);
 }

@@ -6,8 +6,8 @@
  * absence makes a node look lost. While it stays silent it is looked at again and again, for pods
  * that were bound to it late.
  *
- * A pod may also be bound to a node that was never there. It is waited for like one that was
- * deleted; only pods that are to go anyway do not wait so long.
+ * A pod may also be bound to a node that was never there, or was deleted. That is waited for, not
+ * so long.
  */
 #include "control/nodes.h"
 
@@ -30,8 +30,8 @@ struct watched {
     struct nodes *nodes;
     char *name, *heartbeat;
     struct clock_timer *patience;
-    bool silent;  /* for too long */
-    bool unknown; /* known by its pods only */
+    bool silent; /* for too long */
+    bool absent; /* there is no such object */
 };
 
 /* A plan being carried out. */
@@ -59,7 +59,10 @@ static void on_silence(void *arg)
 
     w->patience = NULL;
     w->silent = true;
-    log_warn("node %s has not reported for %lld s", w->name, NODE_LOST_AFTER_MS / 1000LL);
+    if (w->absent)
+        log_warn("node %s is not there: its pods are given up", w->name);
+    else
+        log_warn("node %s has not reported for %lld s", w->name, NODE_LOST_AFTER_MS / 1000LL);
     queue_add(w->nodes->queue, w->name);
 }
 
@@ -88,31 +91,30 @@ static struct watched *watched_new(struct nodes *n, const char *name)
     return NULL;
 }
 
-static void be_patient(struct watched *w, const char *heartbeat)
+static void be_patient(struct watched *w, const char *heartbeat, bool absent)
 {
     free(w->heartbeat);
     w->heartbeat = strdup(heartbeat);
     w->silent = false;
+    w->absent = absent;
     clock_stop(w->nodes->clock, w->patience);
-    w->patience = clock_start(w->nodes->clock, NODE_LOST_AFTER_MS, on_silence, w);
+    w->patience = clock_start(w->nodes->clock, absent ? NODE_ABSENT_AFTER_MS : NODE_LOST_AFTER_MS,
+                              on_silence, w);
 }
 
 static void on_node(void *arg, enum cache_event event, const struct json *node,
                     const struct json *old)
 {
     struct nodes *n = arg;
-    const char *name = object_name(node), *heartbeat = node_heartbeat(node);
+    bool absent = event == CACHE_DELETED;
+    const char *name = object_name(node), *heartbeat = absent ? "" : node_heartbeat(node);
     struct watched *w = map_gets(&n->watched, name);
 
     (void)old;
-    if (event == CACHE_DELETED)
-        heartbeat = ""; /* its agent, if there is one, makes it again */
     if (!w)
         w = watched_new(n, name);
-    if (w && event != CACHE_DELETED)
-        w->unknown = false;
-    if (w && (!w->heartbeat || strcmp(w->heartbeat, heartbeat) != 0))
-        be_patient(w, heartbeat);
+    if (w && (!w->heartbeat || w->absent != absent || strcmp(w->heartbeat, heartbeat) != 0))
+        be_patient(w, heartbeat, absent);
     else if (w && w->silent)
         queue_add(n->queue, name);
 }
@@ -122,22 +124,15 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
 void nodes_on_pod(struct nodes *n, enum cache_event event, const struct json *pod)
 {
     const char *name = json_string(json_at(pod, "spec", "nodeName"), "");
-    bool deleting = object_is_deleting(pod);
     struct watched *w;
 
-    if (event == CACHE_DELETED || !*name || (pod_is_finished(pod) && !deleting) ||
-        !cache_is_synced(n->nodes) || cache_get(n->nodes, NULL, name))
+    if (event == CACHE_DELETED || !*name || (pod_is_finished(pod) && !object_is_deleting(pod)) ||
+        !cache_is_synced(n->nodes) || cache_get(n->nodes, NULL, name) ||
+        map_gets(&n->watched, name))
         return;
-    w = map_gets(&n->watched, name);
-    if (!w) {
-        w = watched_new(n, name);
-        if (!w)
-            return;
-        w->unknown = true;
-        be_patient(w, "");
-    }
-    if (w->unknown && deleting)
-        queue_add_after(n->queue, name, NODE_ABSENT_AFTER_MS);
+    w = watched_new(n, name);
+    if (w)
+        be_patient(w, "", true);
 }
 
 static bool see_pod(void *arg, const struct json *pod)
@@ -193,41 +188,6 @@ static bool carry_out(struct nodes *n, const char *name, const struct plan *plan
     return false;
 }
 
-/* A node whose object was deleted stands for itself: it cannot be marked any more. */
-static const struct json *deleted_node(struct arena *a, const char *name)
-{
-    struct json *node = json_new_object(a), *ready = json_new_object(a);
-
-    json_set_string(a, json_make_object(a, node, "metadata"), "name", name);
-    json_set_string(a, ready, "type", "Ready");
-    json_set_string(a, ready, "status", "Unknown");
-    json_append(json_make_array(a, json_make_object(a, node, "status"), "conditions"), ready);
-    return node;
-}
-
-static void finish(struct nodes *n, const char *name, const struct plan *plan)
-{
-    if (plan_is_empty(plan) && !arena_failed(plan->arena))
-        queue_done(n->queue, name, QUEUE_OK);
-    else if (!carry_out(n, name, plan))
-        queue_done(n->queue, name, QUEUE_RETRY);
-}
-
-static void clear_absent(struct nodes *n, const char *name)
-{
-    struct arena a = ARENA_INIT(LOSS_LIMIT_BYTES);
-    struct object_list pods = {.arena = &a};
-    struct plan plan;
-
-    cache_each(n->pods, object_list_collect, &pods);
-    plan_init(&plan, &a);
-    node_absence_plan(name, pods.items, pods.len, &plan);
-    if (!plan_is_empty(&plan))
-        log_info("node %s is not there: its pods that are being deleted are given up", name);
-    finish(n, name, &plan);
-    arena_release(&a);
-}
-
 static void give_up(struct nodes *n, const char *name)
 {
     const struct json *node = cache_get(n->nodes, NULL, name);
@@ -237,13 +197,18 @@ static void give_up(struct nodes *n, const char *name)
 
     cache_each(n->pods, object_list_collect, &pods);
     plan_init(&plan, &a);
-    node_loss_plan(node ? node : deleted_node(&a, name), pods.items, pods.len,
-                   clock_now_ms(n->clock), &plan);
+    if (node)
+        node_loss_plan(node, pods.items, pods.len, clock_now_ms(n->clock), &plan);
+    else
+        node_absence_plan(name, pods.items, pods.len, &plan);
     if (node || !plan_is_empty(&plan))
         queue_add_after(n->queue, name, LOOK_AGAIN_MS);
     else
         watched_free(map_removes(&n->watched, name));
-    finish(n, name, &plan);
+    if (plan_is_empty(&plan) && !arena_failed(&a))
+        queue_done(n->queue, name, QUEUE_OK);
+    else if (!carry_out(n, name, &plan))
+        queue_done(n->queue, name, QUEUE_RETRY);
     arena_release(&a);
 }
 
@@ -254,8 +219,6 @@ static void work(void *arg, const char *name)
 
     if (w && w->silent && cache_is_synced(n->pods))
         give_up(n, name);
-    else if (w && w->unknown && cache_is_synced(n->pods))
-        clear_absent(n, name);
     else
         queue_done(n->queue, name, QUEUE_OK);
 }

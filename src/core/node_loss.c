@@ -60,7 +60,7 @@ static void mark_node(const struct json *node, int64_t now_ms, struct plan *plan
                NODE_LOST_AFTER_MS / 1000);
 }
 
-static void give_up(const struct json *node, const struct json *pod, struct plan *plan)
+static void give_up(const struct json *pod, const char *why, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *patch, *status;
@@ -75,14 +75,16 @@ static void give_up(const struct json *node, const struct json *pod, struct plan
     status = json_make_object(a, patch, "status");
     json_set_string(a, status, "phase", "Failed");
     json_set_string(a, status, "reason", "NodeLost");
-    json_set_stringf(a, status, "message", "node %s has not reported for %" PRId64 " s",
-                     object_name(node), NODE_LOST_AFTER_MS / 1000);
+    json_set_string(a, status, "message", why);
     plan_patch(plan, &kind_pod, pod, patch);
 }
 
-static bool is_bound_to(const struct json *pod, const char *node)
+static void give_up_all(const char *node, const struct json *const *pods, size_t pods_len,
+                        const char *why, struct plan *plan)
 {
-    return json_string_is(json_at(pod, "spec", "nodeName"), node);
+    for (size_t i = 0; i < pods_len; i++)
+        if (json_string_is(json_at(pods[i], "spec", "nodeName"), node))
+            give_up(pods[i], why, plan);
 }
 
 void node_loss_plan(const struct json *node, const struct json *const *pods, size_t pods_len,
@@ -92,15 +94,15 @@ void node_loss_plan(const struct json *node, const struct json *const *pods, siz
         mark_node(node, now_ms, plan);
         return;
     }
-    for (size_t i = 0; i < pods_len; i++)
-        if (is_bound_to(pods[i], object_name(node)))
-            give_up(node, pods[i], plan);
+    give_up_all(object_name(node), pods, pods_len,
+                arena_printf(plan->arena, "node %s has not reported for %" PRId64 " s",
+                             object_name(node), NODE_LOST_AFTER_MS / 1000),
+                plan);
 }
 
 void node_absence_plan(const char *name, const struct json *const *pods, size_t pods_len,
                        struct plan *plan)
 {
-    for (size_t i = 0; i < pods_len; i++)
-        if (is_bound_to(pods[i], name) && object_is_deleting(pods[i]))
-            plan_delete(plan, &kind_pod, pods[i], 0);
+    give_up_all(name, pods, pods_len, arena_printf(plan->arena, "node %s is not there", name),
+                plan);
 }

@@ -1,8 +1,8 @@
 /*
  * node_loss.h - what follows when a node has not been heard of for too long: it is marked, and when
- * that is written its pods are given up, so that their owners replace them elsewhere. And when a
- * node is not there at all: nobody will say that its pods have stopped. Pure; how long is the
- * caller's affair, by a clock that cannot be set.
+ * that is written its pods are given up, so that their owners replace them elsewhere. So are those
+ * of a node that is not there at all. Pure; how long is the caller's affair, by a clock that cannot
+ * be set.
  */
 #ifndef MUSTER_CORE_NODE_LOSS_H
 #define MUSTER_CORE_NODE_LOSS_H
@@ -10,8 +10,8 @@
 #include "core/plan.h"
 
 #define NODE_LOST_AFTER_MS (5 * 60 * INT64_C(1000))
-/* A node that was never there. As long as pods usually have to stop: should somebody run them after
- * all, he is done by then. */
+/* A node that was deleted or never there; one whose agent lives is made again at once. As long as
+ * pods usually have to stop: should somebody run them after all, he is done by then. */
 #define NODE_ABSENT_AFTER_MS (30 * INT64_C(1000))
 
 /* When the node last reported, as it says itself; "" when it never did. Another text is a sign of
@@ -25,7 +25,7 @@ bool node_is_silent(const struct json *node);
 void node_loss_plan(const struct json *node, const struct json *const *pods, size_t pods_len,
                     int64_t now_ms, struct plan *plan);
 
-/* The pods bound to the absent node that are being deleted are gone. */
+/* The same for a node that is not there. */
 void node_absence_plan(const char *name, const struct json *const *pods, size_t pods_len,
                        struct plan *plan);
 

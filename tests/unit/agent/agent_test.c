@@ -212,6 +212,28 @@ static void the_machine_is_a_node(void **state)
     assert_non_null(json_at(node, "status", "allocatable", "memory"));
 }
 
+/* The small API forgets what happened before. */
+static bool is_watched(struct world *w, const char *plural)
+{
+    for (const struct api_stream *s = w->api.streams; s; s = s->next)
+        if (strcmp(s->plural, plural) == 0)
+            return true;
+    return false;
+}
+
+/* Whoever deletes the Node of a machine that is there: it is made again at once, not when it next
+ * reports. */
+static void a_deleted_node_is_made_again(void **state)
+{
+    struct world *w = *state;
+
+    the_machine_is_a_node(state);
+    while (!is_watched(w, "nodes"))
+        loop_run_once(w->f.loop);
+    small_api_delete(&w->api, "/api/v1/nodes/n1");
+    the_machine_is_a_node(state);
+}
+
 /* When it has so many GPUs. */
 static const struct json *wait_node(struct world *w, const char *gpus)
 {
@@ -495,6 +517,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         T(the_machine_is_a_node),
+        T(a_deleted_node_is_made_again),
         T(a_node_offers_shares_of_gpus),
         T(a_pod_runs_and_succeeds),
         T(a_failed_pod_has_its_exit_code),
