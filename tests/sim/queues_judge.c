@@ -96,6 +96,17 @@ static int64_t places_in(const struct json *group)
     return count;
 }
 
+/* Nothing of it runs, and of its places too few are on nodes that are there. */
+static bool is_void(struct queues *q, const struct task *t)
+{
+    int64_t kept = 0;
+
+    json_each (p, json_at(task_group(q, t), "status", "placements"))
+        if (is_ready(queues_get(q, SET_NODES, json_get_string(p, "node", ""))))
+            kept += (int64_t)json_len(json_get(p, "members"));
+    return task_bound(q, t) == 0 && kept < t->least;
+}
+
 /* What a queue has given: to pods with nodes, and to pods whose places are recorded. */
 static int64_t given_by(struct queues *q, const char *queue)
 {
@@ -110,8 +121,8 @@ static int64_t given_by(struct queues *q, const char *queue)
         for (int k = 0; k < t->members; k++)
             if (pod_holds(task_pod(q, t, k)))
                 sum += t->cpus;
-        if (t->paused || (task_bound(q, t) == 0 && places_in(g) < t->least))
-            continue; /* its record is void */
+        if (t->paused || is_void(q, t))
+            continue;
         json_each (p, json_at(g, "status", "placements"))
             json_each (name, json_get(p, "members")) {
                 const struct json *pod = queues_get(
