@@ -303,16 +303,13 @@ static int follow_curves(const struct board_view *v, struct err *err)
 static const char *page_address(const struct board_view *v, struct err *err)
 {
     struct arena *a = &v->cli->arena;
-    struct client_config config;
     const char *path, *address;
 
-    if (session_config(v->cli, &v->options->session, &config, err))
-        return NULL;
     path = v->kind == &kind_tensorboard
                ? tensorboard_url(a, v->job)
                : arena_printf(a, "/jobs/%s/%s/%s/training", object_namespace(v->job), v->kind->name,
                               object_name(v->job));
-    address = path ? browser_address(a, config.server, path) : NULL;
+    address = path ? browser_address(a, v->session->config.server, path) : NULL;
     if (!address)
         err_set(err, ERR_INTERNAL, "out of memory");
     return address;

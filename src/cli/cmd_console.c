@@ -15,14 +15,13 @@
 #include "cli/daemon.h"
 #include "cli/session.h"
 #include "cli/version.h"
-#include "client/pod_config.h"
 #include "console/remote.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7448"
 #define CODE_PATH "/console/v1/code"
 
 struct console_options {
-    const char *dir, *kubeconfig, *listen;
+    const char *dir, *kubeconfig, *context, *listen;
     bool print, verbose;
 };
 
@@ -37,6 +36,8 @@ static const struct option_spec options[] = {
      .offset = offsetof(struct console_options, kubeconfig),
      .value_name = "FILE",
      .doc = "serve the console here, for the API server of this file"},
+    OPTION_OF_TEXT(struct console_options, context, "context", "NAME",
+                   "the same for one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"),
     {.name = "listen",
      .type = OPTION_TEXT,
      .offset = offsetof(struct console_options, listen),
@@ -85,13 +86,12 @@ static enum exit_code show_own(struct cli *cli, const struct console_options *o)
 {
     const struct session_options where = {.dir = o->dir};
     auto_err err = ERR_INIT;
-    struct client_config config;
     struct session s;
     struct code_answer code = {.arena = &cli->arena, .err = &err};
     const char *address = NULL;
     enum exit_code rc = EXIT_OK;
 
-    if (session_config(cli, &where, &config, &err) || session_open(cli, &where, &s, &err))
+    if (session_open(cli, &where, &s, &err))
         return command_fail(cli, &err);
     code.loop = s.loop;
     transport_call(
@@ -102,7 +102,7 @@ static enum exit_code show_own(struct cli *cli, const struct console_options *o)
     while (!code.path && !err_is_set(&err))
         loop_run(s.loop);
     if (code.path)
-        address = browser_address(&cli->arena, config.server, code.path);
+        address = browser_address(&cli->arena, s.config.server, code.path);
     if (address)
         show(cli, o, address);
     else
@@ -157,17 +157,16 @@ static int serve_on(struct cli *cli, const struct console_options *o,
 
 static enum exit_code serve(struct cli *cli, const struct console_options *o)
 {
+    const struct session_options where = {.kubeconfig = o->kubeconfig, .context = o->context};
     auto_err err = ERR_INIT;
     struct client_config config;
     struct loop *l;
     int rc;
 
     log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
-    rc = o->kubeconfig ? kubeconfig_load(&cli->arena, o->kubeconfig, &config, &err)
-                       : pod_config_load(&cli->arena, &config, &err);
-    if (rc)
+    if (session_find_cluster(cli, &where, true, &config, &err))
         return command_fail(cli, &err);
-    if (!o->kubeconfig)
+    if (!o->kubeconfig && !o->context)
         config.token = NULL; /* the pod's own is nobody's to sign in with */
     l = loop_new(&err);
     if (!l)
@@ -182,7 +181,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     const struct console_options *o = values;
 
     (void)args;
-    if (o->kubeconfig || (o->listen && getenv("KUBERNETES_SERVICE_HOST")))
+    if (o->kubeconfig || o->context || (o->listen && getenv("KUBERNETES_SERVICE_HOST")))
         return serve(cli, o);
     if (o->listen) {
         talk_errorf(&cli->talk,

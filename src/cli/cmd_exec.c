@@ -100,16 +100,14 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
         .wants_stdin = o->input || o->tty,
         .tty = o->tty && isatty(STDIN_FILENO),
     };
-    struct client_config config;
     struct session s = {0};
     auto_err err = ERR_INIT;
     int code = -1;
 
-    if (session_config(cli, &o->session, &config, &err) == 0 &&
-        session_open(cli, &o->session, &s, &err) == 0 &&
+    if (session_open(cli, &o->session, &s, &err) == 0 &&
         find_pod(&s, o, args->list[0], &how.pod, &err) == 0) {
         how.ns = s.ns;
-        how.config = &config;
+        how.config = &s.config;
         code = exec_pump_run(&how, &err);
     }
     session_close(&s);

@@ -88,7 +88,7 @@ static struct kubelet *listen_for_others(struct clients *c, struct loop *l, stru
     char machine[HOST_NAME_MAX + 1] = "localhost";
     const char *const names[] = {"localhost", "127.0.0.1", "::1", machine, o->host, NULL};
     const struct tls_options tls = {
-        .authority = o->authority, .names = names, .client_ca_pem = server->ca_pem};
+        .authority = o->authority, .names = names, .client_ca_pem = server->reach.ca_pem};
     const struct kubelet_options how = {
         .loop = l,
         .pods = {.find = find_pod, .each = each_pod, .arg = c},
@@ -118,7 +118,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
                                                                           : NULL,
                                 .small_program = supervisor_image_path(),
                                 .server = server->server,
-                                .ca_pem = server->ca_pem};
+                                .ca_pem = server->reach.ca_pem};
     struct clients *c = calloc(1, sizeof(*c));
 
     if (!c) {

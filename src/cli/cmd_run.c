@@ -256,7 +256,8 @@ static int load(struct run *r, struct err *err)
 {
     struct manifest_options how = {.ns = r->options->session.ns,
                                    .name = r->options->name,
-                                   .set_folder = !r->options->session.kubeconfig};
+                                   .set_folder = !r->options->session.kubeconfig &&
+                                                 !r->options->session.context};
     size_t jobs = 0;
     int result = manifest_load(&r->cli->arena, &r->cli->talk, r->file, &how, &r->manifest, err);
 

@@ -432,7 +432,7 @@ int home_write_kubeconfig(const struct home *h, const char *address, const char 
 {
     char server[HOME_ADDRESS_SIZE + sizeof("https://")];
     struct client_config config = {
-        .server = server, .ca_pem = ca_pem, .token = token, .ns = "default"};
+        .server = server, .reach.ca_pem = ca_pem, .token = token, .ns = "default"};
     struct buf wanted = BUF_INIT(KUBECONFIG_LIMIT_BYTES), found = BUF_INIT(KUBECONFIG_LIMIT_BYTES);
     int r = protect(h->kubeconfig_path, err);
 

@@ -14,6 +14,7 @@
 #include "client/client.h"
 #include "client/http_transport.h"
 #include "client/kubeconfig.h"
+#include "client/pod_config.h"
 #include "core/job.h"
 
 #define SELECTOR_LIMIT_BYTES 4096
@@ -33,36 +34,62 @@ static int own_kubeconfig(struct cli *cli, const char *dir, const char **ret, st
         return r;
     if (r == 0) {
         err_set(err, ERR_UNAVAILABLE, "muster is not up (data folder %s)", home.dir);
-        err_hint(err, "start it with: muster up --detach");
+        err_hint(err, "start it with: muster up --detach; or --context NAME for a cluster of your "
+                      "kubeconfig");
         return -ENOENT;
     }
     *ret = home.kubeconfig_path;
     return 0;
 }
 
-int session_config(struct cli *cli, const struct session_options *options,
-                   struct client_config *ret, struct err *err)
+static bool is_elsewhere(const struct session_options *o)
 {
-    const char *path = options->kubeconfig;
-    int r = path ? 0 : own_kubeconfig(cli, options->dir, &path, err);
+    return o->kubeconfig || o->context;
+}
 
-    return r ? r : kubeconfig_load(&cli->arena, path, ret, err);
+int session_find_cluster(struct cli *cli, const struct session_options *options, bool in_pod,
+                         struct client_config *ret, struct err *err)
+{
+    const char *paths = options->kubeconfig ? options->kubeconfig : kubeconfig_of_user(&cli->arena);
+    int r;
+
+    if (in_pod && !is_elsewhere(options))
+        return pod_config_load(&cli->arena, ret, err);
+    if (!paths)
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is no kubeconfig: set KUBECONFIG or --kubeconfig");
+    r = kubeconfig_load(&cli->arena, paths, options->context, ret, err);
+    return r ? r : client_config_login(&cli->arena, ret, err);
+}
+
+static int find_server(struct cli *cli, const struct session_options *options,
+                       struct client_config *ret, struct err *err)
+{
+    const char *path;
+    int r;
+
+    if (is_elsewhere(options))
+        return session_find_cluster(cli, options, false, ret, err);
+    r = own_kubeconfig(cli, options->dir, &path, err);
+    return r ? r : kubeconfig_load(&cli->arena, path, NULL, ret, err);
 }
 
 int session_open(struct cli *cli, const struct session_options *options, struct session *ret,
                  struct err *err)
 {
-    struct client_config config;
-    int r = session_config(cli, options, &config, err);
+    const char *ns;
+    int r;
 
-    *ret = (struct session){.arena = &cli->arena, .own_daemon = !options->kubeconfig};
+    *ret = (struct session){.arena = &cli->arena, .own_daemon = !is_elsewhere(options)};
+    r = find_server(cli, options, &ret->config, err);
     if (r)
         return r;
-    ret->ns = options->ns ? options->ns : config.ns && *config.ns ? config.ns : "default";
+    ns = ret->config.ns;
+    ret->ns = options->ns ? options->ns : ns && *ns ? ns : "default";
     ret->loop = loop_new(err);
     if (!ret->loop)
         return -ENOMEM;
-    ret->transport = http_transport_new(ret->loop, &config, err);
+    ret->transport = http_transport_new(ret->loop, &ret->config, err);
     if (!ret->transport) {
         session_close(ret);
         return -EIO;

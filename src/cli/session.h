@@ -14,8 +14,13 @@
 
 /* What every command that talks to the API takes. */
 struct session_options {
-    const char *dir, *kubeconfig, *ns;
+    const char *dir, *kubeconfig, *context, *ns;
 };
+
+/* Where the API is and who we are there: of the options' file or context, else, when in_pod, of the
+ * pod we are in. A plugin is run. */
+int session_find_cluster(struct cli *cli, const struct session_options *options, bool in_pod,
+                         struct client_config *ret, struct err *err) must_check;
 
 #define SESSION_OPTIONS(owner, member)                                                             \
     {.name = "namespace",                                                                          \
@@ -29,6 +34,11 @@ struct session_options {
          .offset = offsetof(owner, member.dir),                                                    \
          .value_name = "DIR",                                                                      \
          .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},                            \
+        {.name = "context",                                                                        \
+         .type = OPTION_TEXT,                                                                      \
+         .offset = offsetof(owner, member.context),                                                \
+         .value_name = "NAME",                                                                     \
+         .doc = "use this one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"},              \
     {                                                                                              \
         .name = "kubeconfig", .type = OPTION_TEXT, .offset = offsetof(owner, member.kubeconfig),   \
         .value_name = "FILE", .doc = "use this server instead of the data folder's"                \
@@ -39,12 +49,10 @@ struct session {
     struct transport *transport;
     struct arena *arena; /* the command's: answers live there */
     const char *ns;
+    struct client_config config;
     bool own_daemon; /* the data folder's: programs run on this machine */
 };
 
-/* Where the API is and who we are there, without connecting. */
-int session_config(struct cli *cli, const struct session_options *options,
-                   struct client_config *ret, struct err *err) must_check;
 int session_open(struct cli *cli, const struct session_options *options, struct session *ret,
                  struct err *err) must_check;
 void session_close(struct session *s);

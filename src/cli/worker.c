@@ -7,9 +7,8 @@
 #include "base/log.h"
 #include "cli/daemon.h"
 #include "cli/health.h"
+#include "cli/session.h"
 #include "client/http_transport.h"
-#include "client/kubeconfig.h"
-#include "client/pod_config.h"
 
 static int work(const struct worker *w, const struct client_config *config, struct loop *l,
                 struct err *err)
@@ -54,8 +53,8 @@ enum exit_code worker_run(struct cli *cli, const struct worker *w)
     }
     daemon_keep_to_itself();
     log_set_level(w->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
-    r = w->kubeconfig ? kubeconfig_load(&cli->arena, w->kubeconfig, &config, &err)
-                      : pod_config_load(&cli->arena, &config, &err);
+    r = session_find_cluster(cli, &(struct session_options){.kubeconfig = w->kubeconfig}, true,
+                             &config, &err);
     l = r ? NULL : loop_new(&err);
     if (!l)
         return command_fail(cli, &err);

@@ -168,15 +168,12 @@ struct exec_client *exec_client_new(const struct exec_client_options *options,
     struct exec_client *c = calloc(1, sizeof(*c));
     struct arena a = ARENA_INIT(2 * PATH_LIMIT_BYTES + HEADERS_LIMIT_BYTES);
     const char *headers[] = {"User-Agent: muster", client_authorization(&a, options->config), NULL};
-    struct ws_client_options ws = {.loop = options->loop,
-                                   .server = {.url = options->config->server,
-                                              .ca_pem = options->config->ca_pem,
-                                              .cert_pem = options->config->cert_pem,
-                                              .key_pem = options->config->key_pem,
-                                              .insecure = options->config->insecure},
-                                   .path = make_path(&a, options),
-                                   .protocols = PROTOCOLS,
-                                   .headers = headers};
+    struct ws_client_options ws = {
+        .loop = options->loop,
+        .server = {.url = options->config->server, .reach = options->config->reach},
+        .path = make_path(&a, options),
+        .protocols = PROTOCOLS,
+        .headers = headers};
 
     if (!c || !ws.path || arena_failed(&a)) {
         (void)err_set(err, ERR_BAD_REQUEST, "the command is too long");

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "net/http_client.h"
 
 #define CALL_TIMEOUT_MS 60000
@@ -17,16 +18,20 @@
 #define URL_LIMIT_BYTES (64u * 1024u)
 #define CONFIG_LIMIT_BYTES (1024u * 1024u)
 #define TOKEN_MEMORY_BYTES (1024u * 1024u)
+#define PLUGIN_AGAIN_MS 10000 /* after a failure */
 #define USER_AGENT "User-Agent: muster"
 
 struct http_transport {
     struct transport transport;
     struct http_client *http;
-    struct arena arena;        /* of what follows */
-    const char *server;        /* "https://host:port" */
-    const char *authorization; /* a whole header, or NULL */
-    const char *token_file;    /* that it is made of, or NULL */
-    struct stat token_stat;    /* of that file as it was read */
+    struct arena arena;               /* of what follows */
+    const char *server;               /* "https://host:port" */
+    const char *authorization;        /* a whole header, or NULL */
+    const char *token_file;           /* that it is made of, or NULL */
+    struct stat token_stat;           /* of that file as it was read */
+    const struct exec_plugin *plugin; /* that gave it, or NULL */
+    int64_t expires_ms;               /* 0: not known */
+    struct clock *clock;
     struct arena token_arena;
     struct api_stream *calls; /* everything under way, calls and streams */
 };
@@ -80,6 +85,8 @@ static void on_end(void *arg, const struct http_result *result)
         .status = result->status, .body = result->body, .body_len = result->body_len};
     struct buf why = BUF_INIT(URL_LIMIT_BYTES);
 
+    if (result->status == 401 && s->transport->plugin)
+        s->transport->expires_ms = 1; /* the next one asks it again, as kubectl does */
     if (result->status == 0) {
         buf_addf(&why, "cannot reach %s: %s", s->transport->server, result->error);
         reply.body = why.failed ? "cannot reach the API server" : why.data;
@@ -96,6 +103,31 @@ static void on_data(void *arg, const char *data, size_t len)
     s->handler.on_data(s->handler.arg, data, len);
 }
 
+/* The loop waits for the plugin. */
+static void log_in_again(struct http_transport *t)
+{
+    struct client_config fresh = {.plugin = t->plugin};
+    struct arena a = ARENA_INIT(TOKEN_MEMORY_BYTES);
+    const char *header = NULL;
+    auto_err err = ERR_INIT;
+
+    t->expires_ms = clock_now_ms(t->clock) + PLUGIN_AGAIN_MS;
+    if (client_config_login(&a, &fresh, &err) == 0)
+        header = client_authorization(&a, &fresh);
+    if (fresh.reach.cert_pem &&
+        http_client_identify(t->http, fresh.reach.cert_pem, fresh.reach.key_pem, &err) < 0)
+        header = NULL;
+    if (err_is_set(&err)) { /* the server says what the old one is worth */
+        log_warn("%s", err.text);
+        arena_release(&a);
+        return;
+    }
+    t->expires_ms = fresh.expires_ms;
+    arena_release(&t->token_arena);
+    t->token_arena = a;
+    t->authorization = header;
+}
+
 /* A cluster gives a pod a new token long before the old one ends, in the same file. */
 static const char *authorization(struct http_transport *t)
 {
@@ -104,6 +136,8 @@ static const char *authorization(struct http_transport *t)
     const char *header;
     struct stat now;
 
+    if (t->plugin && t->expires_ms && clock_now_ms(t->clock) >= t->expires_ms)
+        log_in_again(t);
     if (!t->token_file || stat(t->token_file, &now) < 0 ||
         (now.st_ino == t->token_stat.st_ino && now.st_size == t->token_stat.st_size &&
          memcmp(&now.st_mtim, &t->token_stat.st_mtim, sizeof(now.st_mtim)) == 0))
@@ -248,15 +282,13 @@ struct transport *http_transport_new(struct loop *l, const struct client_config 
     t->server = arena_strdup(&t->arena, config->server);
     t->token_file = config->token_file ? arena_strdup(&t->arena, config->token_file) : NULL;
     t->authorization = client_authorization(&t->arena, config);
+    t->plugin = config->plugin;
+    t->expires_ms = config->expires_ms;
+    t->clock = loop_clock(l);
     if (arena_failed(&t->arena))
         err_set(err, ERR_INTERNAL, "the server's address and the token do not fit into memory");
     else
-        t->http = http_client_new(l,
-                                  &(struct http_client_options){.ca_pem = config->ca_pem,
-                                                                .cert_pem = config->cert_pem,
-                                                                .key_pem = config->key_pem,
-                                                                .insecure = config->insecure},
-                                  err);
+        t->http = http_client_new(l, &config->reach, err);
     if (t->http)
         return &t->transport;
     http_transport_free(&t->transport);

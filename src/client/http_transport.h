@@ -7,7 +7,7 @@
 #include "loop/loop.h"
 #include "port/transport.h"
 
-/* config is copied. Connects to nothing yet. */
+/* config is copied, but its plugin, which must live as long. Connects to nothing yet. */
 struct transport *http_transport_new(struct loop *l, const struct client_config *config,
                                      struct err *err) must_check;
 

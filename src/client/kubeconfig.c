@@ -1,7 +1,5 @@
-/*
- * kubeconfig.c - see kubeconfig.h. Reads what a token, a certificate or a password can say;
- * plugins that run programs are refused with a sentence.
- */
+/* kubeconfig.c - see kubeconfig.h. What would change who we are and is not done is refused by its
+ * name. */
 #include "client/kubeconfig.h"
 
 #include <errno.h>
@@ -9,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/yaml.h"
 #include "base/base64.h"
@@ -18,10 +17,18 @@
 #define FILE_LIMIT_BYTES (4u * 1024u * 1024u)
 
 /* Where we are, for messages and relative file names. */
+#define SOURCES_LIMIT 16u
+
 struct reader {
     struct arena *arena;
-    const char *path;
+    const char *path; /* of what is read just now */
     struct err *err;
+    struct source {
+        const char *path;
+        const struct json *root;
+    } sources[SOURCES_LIMIT];
+    size_t count;
+    const char *ca_pem; /* of the cluster */
 };
 
 static int fail(struct reader *r, const struct json *at, const char *fmt, ...) printf_like(3, 4);
@@ -100,13 +107,34 @@ static int read_pem(struct reader *r, const struct json *object, const char *nam
 
 /* --- cluster, user, context --- */
 
-/* The member `what` of the entry of that name in the list. */
-static const struct json *find_named(const struct json *list, const char *name, const char *what)
+/* The member `what` of the entry of that name; of several files the first that has one counts. */
+static const struct json *find_named(struct reader *r, const char *list, const char *name,
+                                     const char *what)
 {
-    json_each (entry, list)
-        if (strcmp(json_get_string(entry, "name", ""), name) == 0)
-            return json_get(entry, what);
+    for (size_t i = 0; i < r->count; i++)
+        json_each (entry, json_get(r->sources[i].root, list))
+            if (strcmp(json_get_string(entry, "name", ""), name) == 0) {
+                r->path = r->sources[i].path;
+                return json_get(entry, what);
+            }
     return NULL;
+}
+
+/* What would change who we are or whom we talk to, and is not done. */
+static int refuse(struct reader *r, const struct json *object, const char *const *members,
+                  const char *hint)
+{
+    for (; *members; members++) {
+        const struct json *at = json_get(object, *members);
+        int rc;
+
+        if (json_is_null(at))
+            continue;
+        rc = fail(r, at, "%s is not supported", *members);
+        err_hint(r->err, "%s", hint);
+        return rc;
+    }
+    return 0;
 }
 
 /* Unlike percent_decode it lets a % pass that escapes nothing: passwords have them. */
@@ -145,11 +173,43 @@ static void read_address(struct reader *r, const char *url, size_t len, struct c
     }
 }
 
+/* The certificate's name takes the place of the server's, which is still where we connect. */
+static void read_server_name(struct reader *r, const char *name, struct client_config *ret)
+{
+    const char *host = strstr(ret->server, "://") + 3;
+    size_t host_len = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+    const char *port = host[host_len] == ':' ? host + host_len + 1 : "443";
+    int port_len = (int)strcspn(port, "/");
+
+    if (!*name || strncmp(ret->server, "https://", 8) != 0)
+        return;
+    ret->reach.connect_to = arena_printf(r->arena, "%.*s:%.*s", (int)host_len, host, port_len,
+                                         port);
+    ret->server = arena_printf(r->arena, "https://%s:%.*s%s", name, port_len, port,
+                               host + host_len + strcspn(host + host_len, "/"));
+}
+
+static int read_proxy(struct reader *r, const struct json *proxy, struct client_config *ret)
+{
+    static const char *const schemes[] = {"http://", "https://", "socks5://"};
+    const char *url = json_string(proxy, "");
+
+    if (!*url)
+        return 0;
+    for (size_t i = 0; i < ELEMS(schemes); i++)
+        if (strncmp(url, schemes[i], strlen(schemes[i])) == 0) {
+            ret->reach.proxy = arena_strdup(r->arena, url);
+            return 0;
+        }
+    return fail(r, proxy, "proxy-url must begin with http://, https:// or socks5://");
+}
+
 static int read_cluster(struct reader *r, const struct json *cluster, struct client_config *ret)
 {
     const struct json *server = json_get(cluster, "server");
     const char *url = json_string(server, "");
     size_t len = strlen(url);
+    int rc;
 
     if (!len)
         return fail(r, cluster, "the cluster has no server");
@@ -158,8 +218,10 @@ static int read_cluster(struct reader *r, const struct json *cluster, struct cli
     while (len && url[len - 1] == '/')
         len--;
     read_address(r, url, len, ret);
-    ret->insecure = json_get_bool(cluster, "insecure-skip-tls-verify", false);
-    return read_pem(r, cluster, "certificate-authority", &ret->ca_pem);
+    read_server_name(r, json_get_string(cluster, "tls-server-name", ""), ret);
+    ret->reach.insecure = json_get_bool(cluster, "insecure-skip-tls-verify", false);
+    rc = read_proxy(r, json_get(cluster, "proxy-url"), ret);
+    return rc < 0 ? rc : read_pem(r, cluster, "certificate-authority", &ret->reach.ca_pem);
 }
 
 static const char *trimmed(struct reader *r, const char *text)
@@ -189,28 +251,130 @@ static int read_token(struct reader *r, const struct json *user, struct client_c
     return 0;
 }
 
-static int read_user(struct reader *r, const struct json *user, struct client_config *ret)
+/* --- plugins --- */
+
+#define AUTHENTICATION_GROUP "client.authentication.k8s.io"
+
+static const char **strings_of(struct reader *r, const char *first, const struct json *list)
 {
-    static const char *const unsupported[] = {"exec", "auth-provider"};
-    int rc;
+    const char **out = arena_alloc(r->arena, (json_len(list) + 2) * sizeof(*out));
+    size_t n = 0;
 
-    for (size_t i = 0; i < ELEMS(unsupported); i++) {
-        const struct json *at = json_get(user, unsupported[i]);
-
-        if (json_is_null(at))
-            continue;
-        rc = fail(r, at, "users that log in with %s are not supported", unsupported[i]);
-        err_hint(r->err, "use a token or a client certificate");
-        return rc;
+    if (out && first)
+        out[n++] = first;
+    json_each (item, list) {
+        if (out && json_is(item, JSON_OBJECT))
+            out[n++] = arena_printf(r->arena, "%s=%s", json_get_string(item, "name", ""),
+                                    json_get_string(item, "value", ""));
+        else if (out)
+            out[n++] = arena_strdup(r->arena, json_string(item, ""));
     }
-    rc = read_token(r, user, ret);
+    if (out)
+        out[n] = NULL;
+    return out;
+}
+
+/* What the plugin is told: of the cluster only when it asks. */
+static const char *plugin_info(struct reader *r, const struct json *exec,
+                               const struct json *cluster, bool interactive)
+{
+    static const char *const copied[] = {"server", "tls-server-name", "insecure-skip-tls-verify",
+                                         "certificate-authority-data", "proxy-url"};
+    struct buf text = BUF_INIT(FILE_LIMIT_BYTES);
+    struct json *root = json_new_object(r->arena), *spec, *part;
+    const char *info;
+    size_t len;
+
+    json_set_string(r->arena, root, "apiVersion", json_get_string(exec, "apiVersion", ""));
+    json_set_string(r->arena, root, "kind", "ExecCredential");
+    spec = json_make_object(r->arena, root, "spec");
+    json_set_bool(r->arena, spec, "interactive", interactive);
+    if (json_get_bool(exec, "provideClusterInfo", false)) {
+        part = json_make_object(r->arena, spec, "cluster");
+        for (size_t i = 0; i < ELEMS(copied); i++)
+            if (json_get(cluster, copied[i]))
+                json_set(r->arena, part, copied[i],
+                         json_clone(r->arena, json_get(cluster, copied[i])));
+        if (r->ca_pem && !json_get(cluster, "certificate-authority-data"))
+            json_set_string(r->arena, part, "certificate-authority-data",
+                            base64_encode(r->arena, r->ca_pem, strlen(r->ca_pem), &len));
+        json_each (extension, json_get(cluster, "extensions"))
+            if (json_string_is(json_get(extension, "name"), AUTHENTICATION_GROUP "/exec"))
+                json_set(r->arena, part, "config",
+                         json_clone(r->arena, json_get(extension, "extension")));
+    }
+    json_write(&text, root);
+    info = text.failed ? NULL : arena_strdup(r->arena, text.data);
+    buf_release(&text);
+    return info;
+}
+
+static int check_plugin(struct reader *r, const struct json *exec)
+{
+    const struct json *version = json_get(exec, "apiVersion"),
+                      *mode = json_get(exec, "interactiveMode");
+    const char *text = json_string(mode, "");
+
+    if (!*json_get_string(exec, "command", ""))
+        return fail(r, exec, "exec has no command");
+    if (!json_string_is(version, AUTHENTICATION_GROUP "/v1") &&
+        !json_string_is(version, AUTHENTICATION_GROUP "/v1beta1"))
+        return fail(r, version ? version : exec,
+                    "exec.apiVersion must be " AUTHENTICATION_GROUP "/v1 or v1beta1");
+    if (*text ? strcmp(text, "Never") != 0 && strcmp(text, "IfAvailable") != 0 &&
+                    strcmp(text, "Always") != 0
+              : json_string_is(version, AUTHENTICATION_GROUP "/v1"))
+        return fail(r, mode ? mode : exec,
+                    "exec.interactiveMode must be Never, IfAvailable or Always");
+    if (strcmp(text, "Always") == 0 && !isatty(STDIN_FILENO))
+        return fail(r, mode, "exec.interactiveMode is Always, and here is no terminal");
+    return 0;
+}
+
+static int read_plugin(struct reader *r, const struct json *exec, const struct json *cluster,
+                       struct client_config *ret)
+{
+    struct exec_plugin *p = arena_alloc(r->arena, sizeof(*p));
+    const char *command = json_get_string(exec, "command", "");
+    const char *hint = json_get_string(exec, "installHint", "");
+    int rc = check_plugin(r, exec);
+
+    if (rc < 0 || !p)
+        return rc;
+    /* A bare name is looked for in PATH. */
+    command = arena_strdup(r->arena, strchr(command, '/') ? beside(r, command) : command);
+    p->api_version = arena_strdup(r->arena, json_get_string(exec, "apiVersion", ""));
+    p->interactive = strcmp(json_get_string(exec, "interactiveMode", ""), "Never") != 0 &&
+                     isatty(STDIN_FILENO);
+    p->argv = strings_of(r, command, json_get(exec, "args"));
+    p->env = strings_of(r, NULL, json_get(exec, "env"));
+    p->info = plugin_info(r, exec, cluster, p->interactive);
+    p->install_hint = *hint ? arena_strdup(r->arena, hint) : NULL;
+    ret->plugin = p;
+    return 0;
+}
+
+static int read_user(struct reader *r, const struct json *user, const struct json *cluster,
+                     struct client_config *ret)
+{
+    static const char *const unsupported[] = {"auth-provider", "as", "as-uid", "as-groups",
+                                              "as-user-extra", NULL};
+    const struct json *exec = json_get(user, "exec");
+    int rc = refuse(r, user, unsupported,
+                    "use a token, a client certificate or an exec plugin of the user that is "
+                    "meant");
+
     if (rc == 0)
-        rc = read_pem(r, user, "client-certificate", &ret->cert_pem);
+        rc = read_token(r, user, ret);
     if (rc == 0)
-        rc = read_pem(r, user, "client-key", &ret->key_pem);
+        rc = read_pem(r, user, "client-certificate", &ret->reach.cert_pem);
+    if (rc == 0)
+        rc = read_pem(r, user, "client-key", &ret->reach.key_pem);
+    if (rc == 0 && json_is(exec, JSON_OBJECT) && !ret->token)
+        rc = read_plugin(r, exec, cluster, ret);
     if (rc < 0)
         return rc;
-    if (!ret->cert_pem != !ret->key_pem)
+    if (!ret->reach.cert_pem != !ret->reach.key_pem)
         return fail(r, user, "client-certificate and client-key come together or not at all");
     if (json_get_string(user, "username", NULL)) {
         ret->username = arena_strdup(r->arena, json_get_string(user, "username", ""));
@@ -219,82 +383,163 @@ static int read_user(struct reader *r, const struct json *user, struct client_co
     return 0;
 }
 
-static int read_context(struct reader *r, const struct json *root, const struct json *context,
-                        struct client_config *ret)
+static int read_context(struct reader *r, const struct json *context, struct client_config *ret)
 {
+    const char *path = r->path, *cluster_path;
     const struct json *cluster_at = json_get(context, "cluster");
     const struct json *user_at = json_get(context, "user");
     const char *cluster_name = json_string(cluster_at, "");
     const char *user_name = json_string(user_at, "");
-    const struct json *cluster = find_named(json_get(root, "clusters"), cluster_name, "cluster");
-    const struct json *user = find_named(json_get(root, "users"), user_name, "user");
+    const struct json *cluster = find_named(r, "clusters", cluster_name, "cluster"), *user;
     const char *ns = json_get_string(context, "namespace", NULL);
     int rc;
 
+    cluster_path = r->path;
+    r->path = path;
     if (!cluster)
         return fail(r, cluster_at ? cluster_at : context, "cluster \"%s\" is not in the file",
                     cluster_name);
+    user = find_named(r, "users", user_name, "user");
     if (user_at && !user)
         return fail(r, user_at, "user \"%s\" is not in the file", user_name);
     ret->ns = ns && *ns ? arena_strdup(r->arena, ns) : NULL;
+    path = r->path;
+    r->path = cluster_path;
     rc = read_cluster(r, cluster, ret);
-    return rc < 0 ? rc : read_user(r, user, ret);
+    r->ca_pem = ret->reach.ca_pem;
+    r->path = path;
+    return rc < 0 ? rc : read_user(r, user, cluster, ret);
 }
 
-static int read_root(struct reader *r, const struct json *root, struct client_config *ret)
+static const struct json *current_context(struct reader *r)
 {
-    const struct json *current = json_get(root, "current-context");
-    const struct json *contexts = json_get(root, "contexts");
-    const char *name = json_string(current, "");
-    const struct json *context;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct json *current = json_get(r->sources[i].root, "current-context");
 
-    if (!json_is(root, JSON_OBJECT) || !json_string_is(json_get(root, "kind"), "Config"))
-        return fail(r, root, "this is not a kubeconfig (kind: Config)");
+        r->path = r->sources[i].path;
+        if (*json_string(current, ""))
+            return current;
+    }
+    r->path = r->sources[0].path;
+    return json_get(r->sources[0].root, "current-context");
+}
+
+static int read_sources(struct reader *r, const char *wanted, struct client_config *ret)
+{
+    const struct json *first = r->sources[0].root, *contexts = json_get(first, "contexts");
+    const struct json *current = current_context(r), *context;
+    const char *name = wanted ? wanted : json_string(current, ""), *path = r->path;
+
+    for (size_t i = 0; i < r->count; i++) {
+        const struct json *root = r->sources[i].root;
+
+        r->path = r->sources[i].path;
+        if (!json_is(root, JSON_OBJECT) || !json_string_is(json_get(root, "kind"), "Config"))
+            return fail(r, root, "this is not a kubeconfig (kind: Config)");
+    }
+    r->path = path;
     /* A file with one context needs no choice. */
-    if (!*name && json_len(contexts) == 1)
+    if (!*name && r->count == 1 && json_len(contexts) == 1)
         name = json_get_string(json_first(contexts), "name", "");
     if (!*name)
-        return fail(r, current ? current : root, "current-context is not set");
-    context = find_named(contexts, name, "context");
+        return fail(r, current ? current : first, "current-context is not set");
+    context = find_named(r, "contexts", name, "context");
     if (!context)
-        return fail(r, current ? current : root, "context \"%s\" is not in the file", name);
-    return read_context(r, root, context, ret);
+        return fail(r, !wanted && current ? current : first, "context \"%s\" is not in the file",
+                    name);
+    return read_context(r, context, ret);
+}
+
+/* --- files --- */
+
+static int add_source(struct reader *r, struct arena *scratch, const char *path, const char *text,
+                      size_t len)
+{
+    const struct json *documents = yaml_parse(scratch, text, len, NULL, NULL, r->err);
+
+    if (!documents) {
+        err_context(r->err, "%s", path);
+        return -EINVAL;
+    }
+    if (r->count < SOURCES_LIMIT)
+        r->sources[r->count++] = (struct source){path, json_first(documents)};
+    return 0;
+}
+
+static int finish(struct reader *r, const char *context, struct client_config *ret)
+{
+    struct client_config config = {0};
+    int rc = read_sources(r, context, &config);
+
+    if (rc == 0 && arena_failed(r->arena))
+        rc = err_set(r->err, ERR_INTERNAL, "out of memory");
+    if (rc == 0)
+        *ret = config;
+    return rc;
 }
 
 int kubeconfig_parse(struct arena *a, const char *path, const char *text, size_t len,
                      struct client_config *ret, struct err *err)
 {
     struct arena scratch = ARENA_INIT(16 * FILE_LIMIT_BYTES);
-    struct reader r = {.arena = a, .path = path, .err = err};
-    struct client_config config = {0};
-    const struct json *documents = yaml_parse(&scratch, text, len, NULL, NULL, err);
-    int rc = -EINVAL;
+    struct reader r = {.arena = a, .err = err};
+    int rc = add_source(&r, &scratch, path, text, len);
 
-    if (documents)
-        rc = read_root(&r, json_first(documents), &config);
-    else
-        err_context(err, "%s", path);
+    if (rc == 0)
+        rc = finish(&r, NULL, ret);
     /* The scratch arena goes away: everything that stays was copied into a. */
     arena_release(&scratch);
-    if (rc == 0 && arena_failed(a))
-        rc = err_set(err, ERR_INTERNAL, "out of memory");
-    if (rc == 0)
-        *ret = config;
     return rc;
 }
 
-int kubeconfig_load(struct arena *a, const char *path, struct client_config *ret, struct err *err)
+static int load_source(struct reader *r, struct arena *scratch, const char *path, bool may_miss)
 {
     struct buf text = BUF_INIT(FILE_LIMIT_BYTES);
     int rc = file_read(path, FILE_LIMIT_BYTES, &text);
 
-    if (rc < 0)
-        rc = err_set(err, rc == -ENOENT ? ERR_NOT_FOUND : ERR_UNAVAILABLE, "%s cannot be read: %s",
-                     path, strerror(-rc));
+    if (rc == -ENOENT && may_miss)
+        rc = 0;
+    else if (rc < 0)
+        rc = err_set(r->err, rc == -ENOENT ? ERR_NOT_FOUND : ERR_UNAVAILABLE,
+                     "%s cannot be read: %s", path, strerror(-rc));
     else
-        rc = kubeconfig_parse(a, path, text.data ? text.data : "", text.len, ret, err);
+        rc = add_source(r, scratch, path,
+                        arena_strndup(scratch, text.data ? text.data : "", text.len), text.len);
     buf_release(&text);
     return rc;
+}
+
+int kubeconfig_load(struct arena *a, const char *paths, const char *context,
+                    struct client_config *ret, struct err *err)
+{
+    struct arena scratch = ARENA_INIT(16 * FILE_LIMIT_BYTES);
+    struct reader r = {.arena = a, .err = err};
+    bool several = strchr(paths, ':');
+    int rc = 0;
+
+    for (const char *at = paths; rc == 0 && *at;) {
+        size_t len = strcspn(at, ":");
+
+        if (len)
+            rc = load_source(&r, &scratch, arena_strndup(a, at, len), several);
+        at += len;
+        at += *at == ':';
+    }
+    if (rc == 0 && r.count == 0)
+        rc = err_set(err, ERR_NOT_FOUND, "%s: none of these files is there", paths);
+    if (rc == 0)
+        rc = finish(&r, context, ret);
+    arena_release(&scratch);
+    return rc;
+}
+
+const char *kubeconfig_of_user(struct arena *a)
+{
+    const char *named = getenv("KUBECONFIG"), *home = getenv("HOME");
+
+    if (named && *named)
+        return named;
+    return home && *home ? arena_printf(a, "%s/.kube/config", home) : NULL;
 }
 
 /* --- writing --- */
@@ -318,10 +563,11 @@ void kubeconfig_write(struct buf *out, const struct client_config *config)
     json_set_string(&a, root, "kind", "Config");
     part = named(&a, root, "clusters", "cluster");
     json_set_string(&a, part, "server", config->server);
-    if (config->ca_pem)
-        json_set_string(&a, part, "certificate-authority-data",
-                        base64_encode(&a, config->ca_pem, strlen(config->ca_pem), &len));
-    if (config->insecure)
+    if (config->reach.ca_pem)
+        json_set_string(
+            &a, part, "certificate-authority-data",
+            base64_encode(&a, config->reach.ca_pem, strlen(config->reach.ca_pem), &len));
+    if (config->reach.insecure)
         json_set_bool(&a, part, "insecure-skip-tls-verify", true);
     part = named(&a, root, "users", "user");
     if (config->token)
@@ -365,4 +611,29 @@ const char *client_authorization(struct arena *a, const struct client_config *co
     pair = arena_printf(a, "%s:%s", config->username, config->password ? config->password : "");
     pair = pair ? base64_encode(a, pair, strlen(pair), &len) : NULL;
     return pair ? arena_printf(a, "Authorization: Basic %s", pair) : NULL;
+}
+
+struct reach client_reach_of_others(const struct client_config *server)
+{
+    struct reach reach = server->reach;
+
+    reach.cert_pem = reach.key_pem = NULL;
+    return reach;
+}
+
+int client_config_login(struct arena *a, struct client_config *config, struct err *err)
+{
+    struct credential c;
+
+    if (!config->plugin)
+        return 0;
+    if (exec_plugin_run(a, config->plugin, &c, err) < 0)
+        return -EACCES;
+    config->token = c.token;
+    config->expires_ms = c.expires_ms;
+    if (c.cert_pem) {
+        config->reach.cert_pem = c.cert_pem;
+        config->reach.key_pem = c.key_pem;
+    }
+    return 0;
 }

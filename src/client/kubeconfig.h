@@ -7,17 +7,19 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "client/exec_plugin.h"
+#include "net/reach.h"
 
 /* Absent things are NULL. Certificates are PEM texts, wherever they came from. */
 struct client_config {
     const char *server; /* "https://127.0.0.1:7447", no slash at the end */
     const char *ns;     /* of the context; NULL: default */
     const char *token;
-    const char *token_file; /* where it came from, to be read again: tokens are changed */
-    const char *ca_pem;
-    const char *cert_pem, *key_pem;
+    const char *token_file;           /* where it came from, to be read again: tokens are changed */
+    const struct exec_plugin *plugin; /* that gives token or certificate */
+    int64_t expires_ms;               /* of what it gave; 0: it does not say */
+    struct reach reach;
     const char *username, *password; /* HTTP basic authentication */
-    bool insecure;                   /* insecure-skip-tls-verify */
 };
 
 /* The header that says who we are, whole, in the arena; NULL when there is nothing to say. */
@@ -27,9 +29,17 @@ const char *client_authorization(struct arena *a, const struct client_config *co
  */
 const char *token_file_read(struct arena *a, const char *path);
 
-/* The current context of the file. Everything in *ret lives in the arena. */
-int kubeconfig_load(struct arena *a, const char *path, struct client_config *ret,
-                    struct err *err) must_check;
+/* A context, or when it is NULL the current one, of a file or of several with ':' between them, of
+ * which the first that has something counts. Everything in *ret lives in the arena. */
+int kubeconfig_load(struct arena *a, const char *paths, const char *context,
+                    struct client_config *ret, struct err *err) must_check;
+/* $KUBECONFIG or ~/.kube/config; NULL: there is neither. */
+const char *kubeconfig_of_user(struct arena *a);
+/* Runs the plugin, where there is one; token, certificate and expires_ms are set. */
+int client_config_login(struct arena *a, struct client_config *config, struct err *err) must_check;
+/* For those who show a token of their own: without our certificate. */
+struct reach client_reach_of_others(const struct client_config *server);
+
 /* The same of a text; path is for messages and for file names relative to it. */
 int kubeconfig_parse(struct arena *a, const char *path, const char *text, size_t len,
                      struct client_config *ret, struct err *err) must_check;

@@ -63,7 +63,7 @@ int pod_config_load(struct arena *a, struct client_config *ret, struct err *err)
         ret->token_file = ACCOUNT_FOLDER "token";
         ret->token = token_file_read(a, ret->token_file);
     }
-    ret->ca_pem = own ? variable("MUSTER_CA") : read_whole(a, ACCOUNT_FOLDER "ca.crt");
+    ret->reach.ca_pem = own ? variable("MUSTER_CA") : read_whole(a, ACCOUNT_FOLDER "ca.crt");
     if (ret->server && ret->token)
         return 0;
     rc = err_set(err, ERR_UNAUTHORIZED, "this pod has no service account token");

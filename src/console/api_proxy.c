@@ -317,7 +317,7 @@ void api_proxy_handle(struct api_proxy *p, struct httpd_request *http, const cha
 
 struct api_proxy *api_proxy_new(struct loop *l, const struct client_config *server, struct err *err)
 {
-    const struct http_client_options how = {.ca_pem = server->ca_pem, .insecure = server->insecure};
+    struct reach reach = client_reach_of_others(server);
     struct api_proxy *p = calloc(1, sizeof(*p));
 
     if (!p) {
@@ -325,7 +325,7 @@ struct api_proxy *api_proxy_new(struct loop *l, const struct client_config *serv
         return NULL;
     }
     *p = (struct api_proxy){.loop = l, .server = server->server};
-    p->client = http_client_new(l, &how, err);
+    p->client = http_client_new(l, &reach, err);
     if (p->client)
         return p;
     free(p);

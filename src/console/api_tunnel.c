@@ -416,14 +416,13 @@ static struct tunnel *tunnel_new(struct api_tunnels *all, struct httpd_request *
 
     if (!t)
         return NULL;
-    *t = (struct tunnel){
-        .all = all,
-        .loop = all->loop,
-        .http = http,
-        .session = http->session,
-        .client = -1,
-        .err = ERR_INIT,
-        .where = {.url = server->server, .ca_pem = server->ca_pem, .insecure = server->insecure}};
+    *t = (struct tunnel){.all = all,
+                         .loop = all->loop,
+                         .http = http,
+                         .session = http->session,
+                         .client = -1,
+                         .err = ERR_INIT,
+                         .where = {.url = server->server, .reach = client_reach_of_others(server)}};
     buf_init(&t->up, HEAD_LIMIT_BYTES + HELD_LIMIT_BYTES);
     buf_init(&t->down, HELD_LIMIT_BYTES);
     http_answer_init(&t->answer, false);

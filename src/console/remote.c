@@ -50,10 +50,8 @@ static void refuse(struct httpd_request *http, enum err_reason reason, const cha
 
 static struct transport *transport_for(struct remote *r, const char *token)
 {
-    struct client_config config = {.server = r->server->server,
-                                   .ca_pem = r->server->ca_pem,
-                                   .insecure = r->server->insecure,
-                                   .token = token};
+    struct client_config config = {
+        .server = r->server->server, .reach = client_reach_of_others(r->server), .token = token};
 
     return http_transport_new(r->loop, &config, NULL);
 }

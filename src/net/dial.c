@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -18,12 +17,12 @@
 
 #define HOST_SIZE 256
 #define PORT_SIZE 8
-#define PEM_PATH_SIZE 32
 
 struct dial {
     int fd;
-    const struct curl_library *curl; /* NULL without TLS */
+    const struct curl_library *curl; /* NULL when plain */
     CURL *easy;
+    struct reach_kept reach;
 };
 
 /* --- plain ----------------------------------------------------------------------------- */
@@ -93,23 +92,7 @@ static int connect_plain(struct dial *d, const char *url, struct err *err)
                       : err_set(err, ERR_UNAVAILABLE, "cannot reach %s: %s", url, strerror(-d->fd));
 }
 
-/* --- TLS ------------------------------------------------------------------------------- */
-
-/* A PEM text as a file without a name: this libcurl takes paths only. */
-static int set_pem(const struct dial *d, CURLoption option, const char *pem)
-{
-    char path[PEM_PATH_SIZE];
-    int fd;
-
-    if (!pem)
-        return -1;
-    fd = memfd_create("pem", MFD_CLOEXEC);
-    if (fd >= 0 && write(fd, pem, strlen(pem)) == (ssize_t)strlen(pem)) {
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        (void)d->curl->easy_setopt(d->easy, option, path);
-    }
-    return fd;
-}
+/* --- TLS, proxies ---------------------------------------------------------------------- */
 
 static int perform(struct dial *d, const char *url, struct err *err)
 {
@@ -125,10 +108,8 @@ static int perform(struct dial *d, const char *url, struct err *err)
     return 0;
 }
 
-static int connect_tls(struct dial *d, const struct dial_options *o, struct err *err)
+static int connect_by_library(struct dial *d, const struct dial_options *o, struct err *err)
 {
-    int pems[3], rc;
-
     d->curl = curl_library_load(err);
     if (!d->curl)
         return -ENOENT;
@@ -137,24 +118,15 @@ static int connect_tls(struct dial *d, const struct dial_options *o, struct err 
         return err_set(err, ERR_INTERNAL, "out of memory");
     (void)d->curl->easy_setopt(d->easy, CURLOPT_CONNECT_ONLY, 1L);
     (void)d->curl->easy_setopt(d->easy, CURLOPT_NOSIGNAL, 1L);
-    (void)d->curl->easy_setopt(d->easy, CURLOPT_PROTOCOLS_STR, "https");
+    (void)d->curl->easy_setopt(d->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)d->curl->easy_setopt(d->easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
     (void)d->curl->easy_setopt(d->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     (void)d->curl->easy_setopt(d->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)DIAL_TIMEOUT_MS);
     (void)d->curl->easy_setopt(d->easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    if (o->insecure) {
-        (void)d->curl->easy_setopt(d->easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        (void)d->curl->easy_setopt(d->easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-    pems[0] = set_pem(d, CURLOPT_CAINFO, o->ca_pem);
-    if (o->ca_pem)
-        (void)d->curl->easy_setopt(d->easy, CURLOPT_CAPATH, NULL); /* and nobody else */
-    pems[1] = set_pem(d, CURLOPT_SSLCERT, o->cert_pem);
-    pems[2] = set_pem(d, CURLOPT_SSLKEY, o->key_pem);
-    rc = perform(d, o->url, err);
-    for (size_t i = 0; i < ELEMS(pems); i++)
-        if (pems[i] >= 0)
-            (void)close(pems[i]);
-    return rc;
+    if (reach_keep(&d->reach, d->curl, &o->reach, err) < 0)
+        return -EIO;
+    reach_apply(&d->reach, d->easy, o->url);
+    return perform(d, o->url, err);
 }
 
 /* --- both ------------------------------------------------------------------------------ */
@@ -169,8 +141,9 @@ struct dial *dial_open(const struct dial_options *options, struct err *err)
         return NULL;
     }
     d->fd = -1;
-    rc = strncmp(options->url, "https:", 6) == 0 ? connect_tls(d, options, err)
-                                                 : connect_plain(d, options->url, err);
+    rc = strncmp(options->url, "https:", 6) == 0 || options->reach.proxy
+             ? connect_by_library(d, options, err)
+             : connect_plain(d, options->url, err);
     if (rc == 0)
         return d;
     dial_close(d);
@@ -181,10 +154,12 @@ void dial_close(struct dial *d)
 {
     if (!d)
         return;
-    if (d->easy)
+    if (d->easy) {
         d->curl->easy_cleanup(d->easy);
-    else if (d->fd >= 0)
+        reach_release(&d->reach);
+    } else if (d->fd >= 0) {
         (void)close(d->fd);
+    }
     free(d);
 }
 

@@ -3,22 +3,20 @@
  * that HTTP is only the door to. Opening waits: it is for command lines, which have nothing else to
  * do; reading and writing do not block.
  *
- * Plain TCP needs no library; for TLS libcurl is loaded (net/curl_library.h).
+ * Plain TCP needs no library; for TLS and for proxies libcurl is loaded (net/curl_library.h).
  */
 #ifndef MUSTER_NET_DIAL_H
 #define MUSTER_NET_DIAL_H
 
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "net/reach.h"
 
 struct dial;
 
 struct dial_options {
     const char *url; /* "http://host[:port]..." or https; what follows the port is not looked at */
-    const char *ca_pem;             /* NULL: the system's authorities */
-    const char *cert_pem, *key_pem; /* our own certificate, or both NULL */
-    bool insecure;                  /* the server's certificate is not checked */
+    struct reach reach;
 };
 
 #define DIAL_TIMEOUT_MS 15000

@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "net/curl_library.h"
@@ -24,8 +21,6 @@
  * way and for more streams than one process has. */
 #define KEPT_CONNECTIONS 256L
 #define CALLS_AT_ONCE 32
-#define PEM_FILES 3
-#define PEM_PATH_SIZE 32
 
 enum exchange_state {
     EXCHANGE_WAITING,   /* for one of the calls under way to end */
@@ -61,13 +56,8 @@ struct http_client {
     struct http_exchange *all;
     struct http_exchange *waiting, **waiting_end; /* calls over the limit, the oldest first */
     unsigned calls;                               /* in all, streams not counted */
-    bool insecure;
-    /* PEM texts as files without a name: this libcurl takes paths only. */
-    int pem_fds[PEM_FILES];
-    char pem_paths[PEM_FILES][PEM_PATH_SIZE];
+    struct reach_kept reach;
 };
-
-enum { PEM_CA, PEM_CERT, PEM_KEY };
 
 static void settle(struct http_client *c);
 
@@ -411,24 +401,6 @@ static void settle(struct http_client *c)
 
 /* --- life --- */
 
-static int keep_pem(struct http_client *c, int which, const char *text, struct err *err)
-{
-    size_t len = text ? strlen(text) : 0;
-    int fd;
-
-    if (!text)
-        return 0;
-    fd = memfd_create("pem", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, text, len) != (ssize_t)len) {
-        if (fd >= 0)
-            close(fd);
-        return err_set(err, ERR_INTERNAL, "certificates cannot be kept in memory");
-    }
-    c->pem_fds[which] = fd;
-    (void)snprintf(c->pem_paths[which], PEM_PATH_SIZE, "/proc/self/fd/%d", fd);
-    return 0;
-}
-
 static int set_up_multi(struct http_client *c, struct err *err)
 {
     c->multi = c->curl->multi_init();
@@ -442,8 +414,7 @@ static int set_up_multi(struct http_client *c, struct err *err)
     return 0;
 }
 
-struct http_client *http_client_new(struct loop *l, const struct http_client_options *options,
-                                    struct err *err)
+struct http_client *http_client_new(struct loop *l, const struct reach *reach, struct err *err)
 {
     const struct curl_library *curl = curl_library_load(err);
     struct http_client *c = curl ? calloc(1, sizeof(*c)) : NULL;
@@ -457,12 +428,7 @@ struct http_client *http_client_new(struct loop *l, const struct http_client_opt
     c->curl = curl;
     c->loop = l;
     c->waiting_end = &c->waiting;
-    c->insecure = options->insecure;
-    for (int i = 0; i < PEM_FILES; i++)
-        c->pem_fds[i] = -1;
-    if (set_up_multi(c, err) < 0 || keep_pem(c, PEM_CA, options->ca_pem, err) < 0 ||
-        keep_pem(c, PEM_CERT, options->cert_pem, err) < 0 ||
-        keep_pem(c, PEM_KEY, options->key_pem, err) < 0) {
+    if (set_up_multi(c, err) < 0 || reach_keep(&c->reach, curl, reach, err) < 0) {
         http_client_free(c);
         return NULL;
     }
@@ -481,47 +447,17 @@ void http_client_free(struct http_client *c)
         (void)c->curl->multi_cleanup(c->multi);
     clock_stop(loop_clock(c->loop), c->timer);
     clock_stop(loop_clock(c->loop), c->settling);
-    for (int i = 0; i < PEM_FILES; i++)
-        if (c->pem_fds[i] >= 0)
-            close(c->pem_fds[i]);
+    reach_release(&c->reach);
     free(c);
 }
 
+int http_client_identify(struct http_client *c, const char *cert_pem, const char *key_pem,
+                         struct err *err)
+{
+    return reach_identify(&c->reach, cert_pem, key_pem, err);
+}
+
 /* --- starting --- */
-
-/* A proxy named in the environment is for other machines, never for this one. */
-static bool is_loopback(const char *url)
-{
-    static const char *const hosts[] = {"127.", "localhost", "[::1]"};
-    const char *host = strstr(url, "://");
-
-    for (size_t i = 0; host && i < ELEMS(hosts); i++)
-        if (strncasecmp(host + 3, hosts[i], strlen(hosts[i])) == 0)
-            return true;
-    return false;
-}
-
-static void set_tls(struct http_exchange *x)
-{
-    const struct http_client *c = x->client;
-
-    if (c->pem_fds[PEM_CA] >= 0)
-        (void)c->curl->easy_setopt(x->easy, CURLOPT_CAINFO, c->pem_paths[PEM_CA]);
-    /* Nobody else, and nobody at all unchecked: reading the machine's hundred authorities takes
-     * longer than a handshake. */
-    if (c->pem_fds[PEM_CA] >= 0 || c->insecure)
-        (void)c->curl->easy_setopt(x->easy, CURLOPT_CAPATH, NULL);
-    if (c->insecure)
-        (void)c->curl->easy_setopt(x->easy, CURLOPT_CAINFO, NULL);
-    if (c->pem_fds[PEM_CERT] >= 0)
-        (void)c->curl->easy_setopt(x->easy, CURLOPT_SSLCERT, c->pem_paths[PEM_CERT]);
-    if (c->pem_fds[PEM_KEY] >= 0)
-        (void)c->curl->easy_setopt(x->easy, CURLOPT_SSLKEY, c->pem_paths[PEM_KEY]);
-    if (c->insecure) {
-        (void)c->curl->easy_setopt(x->easy, CURLOPT_SSL_VERIFYPEER, 0L);
-        (void)c->curl->easy_setopt(x->easy, CURLOPT_SSL_VERIFYHOST, 0L);
-    }
-}
 
 static int set_headers(struct http_exchange *x, const char *const *headers)
 {
@@ -581,9 +517,7 @@ static int set_options(struct http_exchange *x, const struct http_request *reque
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header_line);
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
     }
-    if (is_loopback(request->url))
-        (void)curl->easy_setopt(x->easy, CURLOPT_PROXY, "");
-    set_tls(x);
+    reach_apply(&x->client->reach, x->easy, request->url);
     if (curl->easy_setopt(x->easy, CURLOPT_URL, request->url) != CURLE_OK)
         return -1;
     return set_headers(x, request->headers) < 0 || set_body(x, request) < 0 ? -1 : 0;

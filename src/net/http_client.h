@@ -9,20 +9,17 @@
 
 #include "base/err.h"
 #include "loop/loop.h"
+#include "net/reach.h"
 
 struct http_client;
 struct http_exchange;
 
-/* PEM texts. All are copied. */
-struct http_client_options {
-    const char *ca_pem;             /* NULL: the system's authorities */
-    const char *cert_pem, *key_pem; /* our own certificate, or both NULL */
-    bool insecure;                  /* the server's certificate is not checked */
-};
-
-/* Missing libcurl: an error that names the package to install. */
-struct http_client *http_client_new(struct loop *l, const struct http_client_options *options,
+/* reach is copied. Missing libcurl: an error that names the package to install. */
+struct http_client *http_client_new(struct loop *l, const struct reach *reach,
                                     struct err *err) must_check;
+/* Another certificate of ours, for connections from now on. */
+int http_client_identify(struct http_client *c, const char *cert_pem, const char *key_pem,
+                         struct err *err) must_check;
 void http_client_free(struct http_client *c); /* drops exchanges without calling back */
 
 struct http_request {

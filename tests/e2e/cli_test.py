@@ -37,7 +37,8 @@ class WithoutDaemon(unittest.TestCase):
         self.check(["controller"], 2, "error: --kubeconfig says where the API server is, and is needed\n")
 
     def test_not_up(self):
-        wanted = f"error: muster is not up (data folder {self.daemon.data})\n  hint: start it with: muster up --detach\n"
+        wanted = (f"error: muster is not up (data folder {self.daemon.data})\n  hint: start it with: muster up --detach; "
+                  "or --context NAME for a cluster of your kubeconfig\n")
         path = os.path.join(self.daemon.folder, "job.json")
         pathlib.Path(path).write_text(json.dumps(job("x", ["true"])))
         for arguments in (["ps"], ["logs", "x"], ["rm", "x"], ["run", path]):

@@ -225,10 +225,10 @@ static void kubeconfig_follows_the_address(void **state)
     assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7447", "abc", "CA", &err), 0);
     assert_int_equal(mode_of(f->home.kubeconfig_path), 0600);
     assert_int_equal(home_write_kubeconfig(&f->home, "127.0.0.1:7448", "abc", "CA", &err), 0);
-    assert_int_equal(kubeconfig_load(&f->arena, f->home.kubeconfig_path, &config, &err), 0);
+    assert_int_equal(kubeconfig_load(&f->arena, f->home.kubeconfig_path, NULL, &config, &err), 0);
     assert_non_null(strstr(config.server, "127.0.0.1:7448"));
     assert_string_equal(config.token, "abc");
-    assert_string_equal(config.ca_pem, "CA");
+    assert_string_equal(config.reach.ca_pem, "CA");
 }
 
 static void carets_point_at_the_value(void **state)

@@ -186,6 +186,44 @@ static void changed_token_file_is_read_again(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* Each run gives the next token, the second an expired one. */
+static void plugin_is_run_again_when_refused_or_expired(void **state)
+{
+    static const char script[] = "n=$(($(cat $COUNT) + 1)); echo $n >$COUNT; [ $n != 2 ] || "
+                                 "t=',\"expirationTimestamp\":\"2001-01-01T00:00:00Z\"'; echo "
+                                 "'{\"apiVersion\":\"v\",\"kind\":\"ExecCredential\",\"status\":{"
+                                 "\"token\":\"token-'$n'\"'$t'}}'";
+    struct fixture *f = *state;
+    char path[] = "/tmp/muster-plugin-XXXXXX", count[64];
+    const char *const argv[] = {"sh", "-c", script, NULL}, *const env[] = {count, NULL};
+    const struct exec_plugin plugin = {.api_version = "v", .argv = argv, .env = env, .info = "{}"};
+    struct arena a = ARENA_INIT(1 << 20);
+    struct client_config config = {.server = f->url, .plugin = &plugin};
+
+    assert_true(close(mkstemp(path)) == 0);
+    write_text(path, "0");
+    (void)snprintf(count, sizeof(count), "COUNT=%s", path);
+    assert_int_equal(client_config_login(&a, &config, NULL), 0);
+    connect_with(f, &config);
+    ask(f);
+    assert_non_null(strstr(f->request, "Authorization: Bearer token-1\r\n"));
+    ask(f); /* kept */
+    assert_non_null(strstr(f->request, "Authorization: Bearer token-1\r\n"));
+    f->replies = 0;
+    f->answer = "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    transport_call(f->transport, &(struct api_call){.method = "GET", .path = "/"}, on_reply, f);
+    wait_reply(f);
+    assert_int_equal(f->status, 401);
+    ask(f);
+    assert_non_null(strstr(f->request, "Authorization: Bearer token-2\r\n"));
+    ask(f);
+    assert_non_null(strstr(f->request, "Authorization: Bearer token-3\r\n"));
+    ask(f);
+    assert_non_null(strstr(f->request, "Authorization: Bearer token-3\r\n"));
+    assert_int_equal(unlink(path), 0);
+    arena_release(&a);
+}
+
 static void password_is_sent_without_a_token(void **state)
 {
     struct fixture *f = *state;
@@ -263,7 +301,7 @@ int main(void)
         TEST(changed_token_file_is_read_again), TEST(call_says_who_we_are_and_what_we_send),
         TEST(password_is_sent_without_a_token), TEST(stream_gives_data_then_its_end),
         TEST(broken_stream_is_not_a_good_end),  TEST(server_that_is_not_there_is_a_sentence),
-        TEST(closed_and_freed_without_a_word),
+        TEST(closed_and_freed_without_a_word),  TEST(plugin_is_run_again_when_refused_or_expired),
     };
 
     return cmocka_run_group_tests_name("client/http_transport", tests, NULL, NULL);

@@ -242,7 +242,7 @@ static int set_up(void **state)
     f->loop = loop_new(NULL);
     assert_non_null(f->loop);
     server_start(&f->server, f->loop);
-    f->client = http_client_new(f->loop, &(struct http_client_options){0}, NULL);
+    f->client = http_client_new(f->loop, &(struct reach){0}, NULL);
     assert_non_null(f->client);
     *state = f;
     return 0;
