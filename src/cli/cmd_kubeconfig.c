@@ -18,10 +18,8 @@ struct kubeconfig_options {
 };
 
 static const struct option_spec options[] = {
-    {.name = "path",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct kubeconfig_options, path),
-     .doc = "print where the file is, not what is in it"},
+    OPTION_OF_FLAG(struct kubeconfig_options, path, "path",
+                   "print where the file is, not what is in it"),
     OPTION_DIR(struct kubeconfig_options),
     {0},
 };

@@ -20,18 +20,10 @@ struct ps_options {
 static const struct ps_options defaults = {.format = "table"};
 
 static const struct option_spec options[] = {
-    {.name = "all-namespaces",
-     .letter = 'A',
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct ps_options, all),
-     .doc = "jobs of every namespace"},
-    {.name = "output",
-     .letter = 'o',
-     .type = OPTION_CHOICE,
-     .offset = offsetof(struct ps_options, format),
-     .value_name = OUTPUT_FORMAT_NAMES,
-     .doc = "how to print them",
-     .values = output_formats},
+    OPTION_OF_FLAG(struct ps_options, all, "all-namespaces", "jobs of every namespace",
+                   .letter = 'A'),
+    OPTION_OF(OPTION_CHOICE, struct ps_options, format, "output", OUTPUT_FORMAT_NAMES,
+              "how to print them", .letter = 'o', .values = output_formats),
     SESSION_OPTIONS(struct ps_options, session),
     {0},
 };

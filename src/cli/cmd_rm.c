@@ -10,14 +10,9 @@ struct rm_options {
 };
 
 static const struct option_spec options[] = {
-    {.name = "dry-run",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct rm_options, dry_run),
-     .doc = "only say what would be removed"},
-    {.name = "no-wait",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct rm_options, no_wait),
-     .doc = "do not wait until its replicas have stopped"},
+    OPTION_OF_FLAG(struct rm_options, dry_run, "dry-run", "only say what would be removed"),
+    OPTION_OF_FLAG(struct rm_options, no_wait, "no-wait",
+                   "do not wait until its replicas have stopped"),
     SESSION_OPTIONS(struct rm_options, session),
     {0},
 };

@@ -9,12 +9,6 @@
 #include "cli/options.h"
 
 /* clang-format off */
-#define OPTION_OF_TEXT(own, member, option, what, ...) \
-    {.name = (option), .type = OPTION_TEXT, .offset = offsetof(own, member), \
-     .value_name = (what), .doc = __VA_ARGS__}
-#define OPTION_OF_FLAG(own, member, option, ...) \
-    {.name = (option), .type = OPTION_FLAG, .offset = offsetof(own, member), .doc = __VA_ARGS__}
-
 #define OPTION_DIR(own) \
     OPTION_OF_TEXT(own, dir, "dir", "DIR", "data folder (default: $MUSTER_HOME, else ~/.muster)")
 #define OPTION_KUBECONFIG(own) \

@@ -33,6 +33,17 @@ struct option_spec {
     const char *const *values; /* OPTION_CHOICE, NULL-terminated */
 };
 
+/* clang-format off */
+/* After the doc come any further members. */
+#define OPTION_OF(kind, own, member, option, what, ...) \
+    {.name = (option), .type = (kind), .offset = offsetof(own, member), \
+     .value_name = (what), .doc = __VA_ARGS__}
+#define OPTION_OF_FLAG(own, member, option, ...) \
+    OPTION_OF(OPTION_FLAG, own, member, option, NULL, __VA_ARGS__)
+#define OPTION_OF_INT(...) OPTION_OF(OPTION_INT, __VA_ARGS__)
+#define OPTION_OF_TEXT(...) OPTION_OF(OPTION_TEXT, __VA_ARGS__)
+/* clang-format on */
+
 /* A command line takes at most this many words that are not options. */
 #define ARGS_LIMIT 1024
 

@@ -22,27 +22,17 @@ struct session_options {
 int session_find_cluster(struct cli *cli, const struct session_options *options, bool in_pod,
                          struct client_config *ret, struct err *err) must_check;
 
-#define SESSION_OPTIONS(owner, member)                                                             \
-    {.name = "namespace",                                                                          \
-     .letter = 'n',                                                                                \
-     .type = OPTION_TEXT,                                                                          \
-     .offset = offsetof(owner, member.ns),                                                         \
-     .value_name = "NAME",                                                                         \
-     .doc = "namespace (default: default)"},                                                       \
-        {.name = "dir",                                                                            \
-         .type = OPTION_TEXT,                                                                      \
-         .offset = offsetof(owner, member.dir),                                                    \
-         .value_name = "DIR",                                                                      \
-         .doc = "data folder (default: $MUSTER_HOME, else ~/.muster)"},                            \
-        {.name = "context",                                                                        \
-         .type = OPTION_TEXT,                                                                      \
-         .offset = offsetof(owner, member.context),                                                \
-         .value_name = "NAME",                                                                     \
-         .doc = "use this one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"},              \
-    {                                                                                              \
-        .name = "kubeconfig", .type = OPTION_TEXT, .offset = offsetof(owner, member.kubeconfig),   \
-        .value_name = "FILE", .doc = "use this server instead of the data folder's"                \
-    }
+/* clang-format off */
+#define SESSION_OPTIONS(own, member) \
+    OPTION_OF_TEXT(own, member.ns, "namespace", "NAME", "namespace (default: default)", \
+                   .letter = 'n'), \
+    OPTION_OF_TEXT(own, member.dir, "dir", "DIR", \
+                   "data folder (default: $MUSTER_HOME, else ~/.muster)"), \
+    OPTION_OF_TEXT(own, member.context, "context", "NAME", \
+                   "use this one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"), \
+    OPTION_OF_TEXT(own, member.kubeconfig, "kubeconfig", "FILE", \
+                   "use this server instead of the data folder's")
+/* clang-format on */
 
 struct session {
     struct loop *loop;
