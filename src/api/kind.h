@@ -152,6 +152,9 @@ struct kind {
     void (*to_stored)(struct arena *a, const struct kind *k, struct json *object);
 };
 
+#define KIND_NAMES(of, at, kind, many, one)                                                        \
+    .group = (of), .version = (at), .name = (kind), .plural = (many), .singular = (one)
+
 /* Every kind, in order of discovery; ends with NULL. The one list of kinds. */
 extern const struct kind *const kinds[];
 

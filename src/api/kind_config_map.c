@@ -41,11 +41,7 @@ static const struct column columns[] = {
     COLUMN_AGE,
     {0}};
 
-const struct kind kind_config_map = {.group = "",
-                                     .version = "v1",
-                                     .name = "ConfigMap",
-                                     .plural = "configmaps",
-                                     .singular = "configmap",
+const struct kind kind_config_map = {KIND_NAMES("", "v1", "ConfigMap", "configmaps", "configmap"),
                                      .short_names = (const char *const[]){"cm", NULL},
                                      .namespaced = true,
                                      .collected = true,

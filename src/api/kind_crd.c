@@ -199,11 +199,8 @@ static const struct column columns[] = {
     COLUMN("Created At", "date", "When it was installed.", .render = render_created),
     {0}};
 
-const struct kind kind_crd = {.group = "apiextensions.k8s.io",
-                              .version = "v1",
-                              .name = "CustomResourceDefinition",
-                              .plural = "customresourcedefinitions",
-                              .singular = "customresourcedefinition",
+const struct kind kind_crd = {KIND_NAMES("apiextensions.k8s.io", "v1", "CustomResourceDefinition",
+                                         "customresourcedefinitions", "customresourcedefinition"),
                               .short_names = (const char *const[]){"crd", "crds", NULL},
                               .categories = (const char *const[]){"api-extensions", NULL},
                               .has_status = true,

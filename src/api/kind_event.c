@@ -145,11 +145,7 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_event = {
-    .group = "",
-    .version = "v1",
-    .name = "Event",
-    .plural = "events",
-    .singular = "event",
+    KIND_NAMES("", "v1", "Event", "events", "event"),
     .short_names = (const char *const[]){"ev", NULL},
     .namespaced = true,
     .doc = "Event is something that happened to an object.",

@@ -111,11 +111,7 @@ static const struct column columns[] = {
            .path = ".metadata.name"),
     {0}};
 
-const struct kind kind_event_v1 = {.group = "events.k8s.io",
-                                   .version = "v1",
-                                   .name = "Event",
-                                   .plural = "events",
-                                   .singular = "event",
+const struct kind kind_event_v1 = {KIND_NAMES("events.k8s.io", "v1", "Event", "events", "event"),
                                    .namespaced = true,
                                    .doc = "Event is something that happened to an object.",
                                    .fields = fields,

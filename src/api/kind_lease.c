@@ -29,11 +29,7 @@ static const struct column columns[] = {
     COLUMN_AGE,
     {0}};
 
-const struct kind kind_lease = {.group = "coordination.k8s.io",
-                                .version = "v1",
-                                .name = "Lease",
-                                .plural = "leases",
-                                .singular = "lease",
+const struct kind kind_lease = {KIND_NAMES("coordination.k8s.io", "v1", "Lease", "leases", "lease"),
                                 .namespaced = true,
                                 .collected = true,
                                 .doc = "Lease says who holds something, and for how long.",

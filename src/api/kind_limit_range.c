@@ -25,11 +25,7 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_limit_range = {
-    .group = "",
-    .version = "v1",
-    .name = "LimitRange",
-    .plural = "limitranges",
-    .singular = "limitrange",
+    KIND_NAMES("", "v1", "LimitRange", "limitranges", "limitrange"),
     .short_names = (const char *const[]){"limits", NULL},
     .namespaced = true,
     .doc = "LimitRange says what containers of a namespace get by default, and may ask for.",

@@ -232,11 +232,7 @@ static struct json *render_running(struct arena *a, const struct json *job, int6
 static const struct column columns[] = {JOB_COLUMNS(render_running), {0}};
 
 const struct kind kind_mpi_job = {
-    .group = "batch.tensorstack.dev",
-    .version = "v1beta1",
-    .name = "MPIJob",
-    .plural = "mpijobs",
-    .singular = "mpijob",
+    KIND_NAMES("batch.tensorstack.dev", "v1beta1", "MPIJob", "mpijobs", "mpijob"),
     .short_names = (const char *const[]){"mj", NULL},
     .categories = (const char *const[]){"all", "muster", NULL},
     .namespaced = true,

@@ -47,11 +47,7 @@ static void validate(const struct json *ns, const struct json *old, struct err *
 }
 
 const struct kind kind_namespace = {
-    .group = "",
-    .version = "v1",
-    .name = "Namespace",
-    .plural = "namespaces",
-    .singular = "namespace",
+    KIND_NAMES("", "v1", "Namespace", "namespaces", "namespace"),
     .short_names = (const char *const[]){"ns", NULL},
     .has_status = true,
     .doc = "Namespace is a space for names: objects of different namespaces may be named alike.",

@@ -156,11 +156,7 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_node = {
-    .group = "",
-    .version = "v1",
-    .name = "Node",
-    .plural = "nodes",
-    .singular = "node",
+    KIND_NAMES("", "v1", "Node", "nodes", "node"),
     .short_names = (const char *const[]){"no", NULL},
     .has_status = true,
     .doc = "Node is a machine that runs pods.",

@@ -87,11 +87,7 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_persistent_volume = {
-    .group = "",
-    .version = "v1",
-    .name = "PersistentVolume",
-    .plural = "persistentvolumes",
-    .singular = "persistentvolume",
+    KIND_NAMES("", "v1", "PersistentVolume", "persistentvolumes", "persistentvolume"),
     .short_names = (const char *const[]){"pv", NULL},
     .has_status = true,
     .doc = "PersistentVolume is storage that is there before anybody claims it.",

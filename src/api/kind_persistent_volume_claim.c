@@ -137,11 +137,8 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_persistent_volume_claim = {
-    .group = "",
-    .version = "v1",
-    .name = "PersistentVolumeClaim",
-    .plural = "persistentvolumeclaims",
-    .singular = "persistentvolumeclaim",
+    KIND_NAMES("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims",
+               "persistentvolumeclaim"),
     .short_names = (const char *const[]){"pvc", NULL},
     .namespaced = true,
     .has_status = true,

@@ -281,11 +281,7 @@ static void validate(const struct json *pod, const struct json *old, struct err 
                                  &(struct field_path){.name = "metadata"}, err);
 }
 
-const struct kind kind_pod = {.group = "",
-                              .version = "v1",
-                              .name = "Pod",
-                              .plural = "pods",
-                              .singular = "pod",
+const struct kind kind_pod = {KIND_NAMES("", "v1", "Pod", "pods", "pod"),
                               .short_names = (const char *const[]){"po", NULL},
                               .categories = (const char *const[]){"all", NULL},
                               .namespaced = true,

@@ -118,11 +118,7 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_pod_group = {
-    .group = "scheduler.tensorstack.dev",
-    .version = "v1beta1",
-    .name = "PodGroup",
-    .plural = "podgroups",
-    .singular = "podgroup",
+    KIND_NAMES("scheduler.tensorstack.dev", "v1beta1", "PodGroup", "podgroups", "podgroup"),
     .short_names = (const char *const[]){"pg", NULL},
     .categories = (const char *const[]){"muster", NULL},
     .namespaced = true,

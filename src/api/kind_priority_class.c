@@ -44,13 +44,10 @@ static const struct column columns[] = {
            .path = ".preemptionPolicy"),
     {0}};
 
-const struct kind kind_priority_class = {.group = "scheduling.k8s.io",
-                                         .version = "v1",
-                                         .name = "PriorityClass",
-                                         .plural = "priorityclasses",
-                                         .singular = "priorityclass",
-                                         .short_names = (const char *const[]){"pc", NULL},
-                                         .doc = "PriorityClass is a name for the priority of pods.",
-                                         .fields = fields,
-                                         .columns = columns,
-                                         .validate = validate};
+const struct kind kind_priority_class = {
+    KIND_NAMES("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", "priorityclass"),
+    .short_names = (const char *const[]){"pc", NULL},
+    .doc = "PriorityClass is a name for the priority of pods.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate};

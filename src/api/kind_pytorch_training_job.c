@@ -198,11 +198,8 @@ static struct json *render_running(struct arena *a, const struct json *job, int6
 static const struct column columns[] = {JOB_COLUMNS(render_running), {0}};
 
 const struct kind kind_pytorch_training_job = {
-    .group = "batch.tensorstack.dev",
-    .version = "v1beta1",
-    .name = "PyTorchTrainingJob",
-    .plural = "pytorchtrainingjobs",
-    .singular = "pytorchtrainingjob",
+    KIND_NAMES("batch.tensorstack.dev", "v1beta1", "PyTorchTrainingJob", "pytorchtrainingjobs",
+               "pytorchtrainingjob"),
     .short_names = (const char *const[]){"pj", NULL},
     .categories = (const char *const[]){"all", "muster", NULL},
     .namespaced = true,

@@ -153,11 +153,7 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_queue = {
-    .group = "scheduler.tensorstack.dev",
-    .version = "v1beta1",
-    .name = "Queue",
-    .plural = "queues",
-    .singular = "queue",
+    KIND_NAMES("scheduler.tensorstack.dev", "v1beta1", "Queue", "queues", "queue"),
     .short_names = (const char *const[]){"q", NULL},
     .categories = (const char *const[]){"muster", NULL},
     .namespaced = true,

@@ -16,11 +16,7 @@ static const struct field fields[] = {
 static const struct column columns[] = {COLUMN_NAME, COLUMN_AGE, {0}};
 
 #define REFUSED(id, of, v, n, p, s, ...)                                                           \
-    const struct kind id = {.group = (of),                                                         \
-                            .version = (v),                                                        \
-                            .name = (n),                                                           \
-                            .plural = (p),                                                         \
-                            .singular = (s),                                                       \
+    const struct kind id = {KIND_NAMES(of, v, n, p, s),                                            \
                             .namespaced = true,                                                    \
                             .refused = true,                                                       \
                             .doc = n " is not made by this server: it runs pods and training "     \

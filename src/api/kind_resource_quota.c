@@ -76,15 +76,12 @@ static const struct column columns[] = {
     COLUMN_AGE,
     {0}};
 
-const struct kind kind_resource_quota = {.group = "",
-                                         .version = "v1",
-                                         .name = "ResourceQuota",
-                                         .plural = "resourcequotas",
-                                         .singular = "resourcequota",
-                                         .short_names = (const char *const[]){"quota", NULL},
-                                         .namespaced = true,
-                                         .has_status = true,
-                                         .doc = "ResourceQuota limits what a namespace may hold.",
-                                         .fields = fields,
-                                         .columns = columns,
-                                         .validate = validate};
+const struct kind kind_resource_quota = {
+    KIND_NAMES("", "v1", "ResourceQuota", "resourcequotas", "resourcequota"),
+    .short_names = (const char *const[]){"quota", NULL},
+    .namespaced = true,
+    .has_status = true,
+    .doc = "ResourceQuota limits what a namespace may hold.",
+    .fields = fields,
+    .columns = columns,
+    .validate = validate};

@@ -50,11 +50,7 @@ static const struct column columns[] = {
     COLUMN_AGE,
     {0}};
 
-const struct kind kind_secret = {.group = "",
-                                 .version = "v1",
-                                 .name = "Secret",
-                                 .plural = "secrets",
-                                 .singular = "secret",
+const struct kind kind_secret = {KIND_NAMES("", "v1", "Secret", "secrets", "secret"),
                                  .namespaced = true,
                                  .collected = true,
                                  .doc = "Secret holds passwords, keys and the like for pods.",

@@ -154,11 +154,7 @@ static const struct column columns[] = {
            .render = render_selector),
     {0}};
 
-const struct kind kind_service = {.group = "",
-                                  .version = "v1",
-                                  .name = "Service",
-                                  .plural = "services",
-                                  .singular = "service",
+const struct kind kind_service = {KIND_NAMES("", "v1", "Service", "services", "service"),
                                   .short_names = (const char *const[]){"svc", NULL},
                                   .categories = (const char *const[]){"all", NULL},
                                   .namespaced = true,

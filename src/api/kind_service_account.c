@@ -33,11 +33,7 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_service_account = {
-    .group = "",
-    .version = "v1",
-    .name = "ServiceAccount",
-    .plural = "serviceaccounts",
-    .singular = "serviceaccount",
+    KIND_NAMES("", "v1", "ServiceAccount", "serviceaccounts", "serviceaccount"),
     .short_names = (const char *const[]){"sa", NULL},
     .namespaced = true,
     .collected = true,

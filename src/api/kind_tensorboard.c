@@ -69,11 +69,7 @@ static const struct column columns[] = {
     {0}};
 
 const struct kind kind_tensorboard = {
-    .group = "tensorstack.dev",
-    .version = "v1beta1",
-    .name = "TensorBoard",
-    .plural = "tensorboards",
-    .singular = "tensorboard",
+    KIND_NAMES("tensorstack.dev", "v1beta1", "TensorBoard", "tensorboards", "tensorboard"),
     .short_names = (const char *const[]){"tb", NULL},
     .categories = (const char *const[]){"muster", NULL},
     .namespaced = true,

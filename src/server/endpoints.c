@@ -373,26 +373,16 @@ static const struct field slice_fields[] = {
 
 /* --- the two kinds --------------------------------------------------------------------- */
 
-const struct kind kind_endpoints = {.group = "",
-                                    .version = "v1",
-                                    .name = "Endpoints",
-                                    .plural = "endpoints",
-                                    .singular = "endpoints",
+const struct kind kind_endpoints = {KIND_NAMES("", "v1", "Endpoints", "endpoints", "endpoints"),
                                     .short_names = (const char *const[]){"ep", NULL},
                                     .namespaced = true,
                                     .doc = "Endpoints says which pods are behind a service.",
                                     .fields = endpoints_fields,
                                     .columns = endpoints_columns};
 const struct kind kind_endpoint_slice = {
-    .group = "discovery.k8s.io",
-    .version = "v1",
-    .name = "EndpointSlice",
-    .plural = "endpointslices",
-    .singular = "endpointslice",
-    .namespaced = true,
-    .doc = "EndpointSlice says which pods are behind a service.",
-    .fields = slice_fields,
-    .columns = slice_columns};
+    KIND_NAMES("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", "endpointslice"),
+    .namespaced = true, .doc = "EndpointSlice says which pods are behind a service.",
+    .fields = slice_fields, .columns = slice_columns};
 
 static const struct form {
     const struct kind *kind;

@@ -24,16 +24,10 @@ static const struct kind rules_review = {AUTHORIZATION, .name = "SelfSubjectRule
 static const struct kind subject_review = {AUTHORIZATION, .name = "SubjectAccessReview",
                                            .plural = "subjectaccessreviews",
                                            .singular = "subjectaccessreview"};
-static const struct kind token_review = {.group = "authentication.k8s.io",
-                                         .version = "v1",
-                                         .name = "TokenReview",
-                                         .plural = "tokenreviews",
-                                         .singular = "tokenreview"};
-static const struct kind self_review = {.group = "authentication.k8s.io",
-                                        .version = "v1",
-                                        .name = "SelfSubjectReview",
-                                        .plural = "selfsubjectreviews",
-                                        .singular = "selfsubjectreview"};
+static const struct kind token_review = {
+    KIND_NAMES("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", "tokenreview")};
+static const struct kind self_review = {KIND_NAMES(
+    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", "selfsubjectreview")};
 
 /* --- answers --------------------------------------------------------------------------- */
 
