@@ -8,7 +8,6 @@
  */
 #include "agent/pod_env.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * through the API with an answer later. A pod is in work at most once (the queue sees to that), so
  * its calls never overtake each other.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

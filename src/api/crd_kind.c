@@ -1,8 +1,6 @@
 /* crd_kind.c - see crd_kind.h. */
 #include "api/crd_kind.h"
 
-#include <string.h>
-
 #include "api/columns.h"
 #include "api/object.h"
 #include "base/timefmt.h"

@@ -7,7 +7,6 @@
  * Must not look at values beyond that (validate.c) nor fill anything in (defaults.c), except of an
  * object it refuses: what else is wrong with it is told in the same answer.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "api/object.h"

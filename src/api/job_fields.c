@@ -5,7 +5,6 @@
 #include "api/job_fields.h"
 #include "api/field_macros.h"
 
-#include "api/columns.h"
 #include "api/pod_fields.h"
 #include "api/tensorboard_rules.h"
 

@@ -2,7 +2,6 @@
  * Claims here are folders and need none. */
 #include "api/columns.h"
 #include "api/field_macros.h"
-#include "api/object.h"
 
 static const char *const reclaim_policies[] = {"Delete", "Recycle", "Retain", NULL};
 static const char *const modes[] = {"Block", "Filesystem", NULL};

@@ -1,5 +1,4 @@
 /* kind_persistent_volume_claim.c - PersistentVolumeClaim: on one machine, a folder. */
-#include <string.h>
 
 #include "api/columns.h"
 #include "api/field_macros.h"

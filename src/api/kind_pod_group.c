@@ -1,6 +1,5 @@
 /* kind_pod_group.c - PodGroup (scheduler.tensorstack.dev/v1beta1): pods that start together, and
  * where the scheduler has put them. */
-#include <string.h>
 
 #include "api/columns.h"
 #include "api/field_macros.h"

@@ -1,6 +1,5 @@
 /* kind_service.c - Service. Job replicas get a headless one each; cluster addresses are not given
  * out. */
-#include <string.h>
 
 #include "api/columns.h"
 #include "api/field_macros.h"

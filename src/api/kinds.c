@@ -1,5 +1,4 @@
 /* kinds.c - the one list of kinds, and finding one in it. */
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

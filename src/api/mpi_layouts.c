@@ -11,9 +11,7 @@
  * worker with a template is then the whole of the older layout and says everything anew, what it
  * leaves out included; a worker without one changes only what it says.
  */
-#include <string.h>
 
-#include "api/job_fields.h"
 #include "api/mpi_rules.h"
 #include "api/object.h"
 #include "api/problem.h"

@@ -1,8 +1,6 @@
 /* object.c - readers of what every object has. They never fail: absent is "" or NULL. */
 #include "api/object.h"
 
-#include <string.h>
-
 #include "base/timefmt.h"
 
 static const char *meta_string(const struct json *object, const char *key)

@@ -1,7 +1,6 @@
 /* status.c - see status.h. */
 #include "api/status.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define BODY_TEXT_LIMIT 300

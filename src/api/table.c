@@ -1,7 +1,6 @@
 /* table.c - see table.h. Cells come from a column's render function, or from its path. */
 #include "api/table.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/json_path.h"

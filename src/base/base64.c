@@ -2,7 +2,6 @@
 #include "base/base64.h"
 
 #include <errno.h>
-#include <string.h>
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

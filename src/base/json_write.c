@@ -1,6 +1,5 @@
 /* json_write.c - values to text. Output is always valid UTF-8 JSON, whatever bytes the strings
  * hold. */
-#include <string.h>
 
 #include "base/json.h"
 #include "base/json_plain.h"

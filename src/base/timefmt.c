@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 struct date {
     int64_t year;

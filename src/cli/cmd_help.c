@@ -1,5 +1,4 @@
 /* cmd_help.c - `muster help [COMMAND | exit-codes]`. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"

@@ -1,7 +1,5 @@
 /* commands.c - the table of commands, and finding the one that was typed. */
-#include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"

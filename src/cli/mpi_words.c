@@ -1,6 +1,5 @@
 /* mpi_words.c - what mpirun says when it fails (mpi_watch.h). Its boxes stand between two lines of
  * dashes; ranks' own words stand before them. Pure. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
  */
 #include "console/curves.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>

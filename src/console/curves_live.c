@@ -1,7 +1,6 @@
 /* curves_live.c - see curves_live.h. */
 #include "console/curves_live.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

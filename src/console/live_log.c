@@ -2,9 +2,7 @@
  * live_log.c - a followed log in a tab. As much is sent as the page has given credit for: what it
  * cannot show in time stays in the log file.
  */
-#include <string.h>
 
-#include "base/utf8.h"
 #include "console/live_internal.h"
 
 #define CREDIT_LIMIT_BYTES (64 * INT64_C(1048576))

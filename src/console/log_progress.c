@@ -8,7 +8,6 @@
 #include "console/log_progress.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

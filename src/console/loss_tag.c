@@ -2,7 +2,6 @@
 #include "console/loss_tag.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -7,7 +7,6 @@
  */
 #include "console/tensorboard_pages.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "api/object.h"

@@ -3,7 +3,6 @@
  * messages are those of the facts, letter by letter, where they have one.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "api/object.h"
 #include "base/timefmt.h"

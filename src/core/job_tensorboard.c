@@ -8,7 +8,6 @@
 #include "core/job_run.h"
 #include "core/job_status.h"
 #include "core/replica_pod.h"
-#include "core/tensorboard.h"
 
 static const struct json *recorded(const struct job_view *v)
 {

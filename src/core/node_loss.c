@@ -2,7 +2,6 @@
 #include "core/node_loss.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "api/object.h"
 #include "base/timefmt.h"

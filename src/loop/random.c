@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 /* Kubernetes' own: no vowels and no 0, 1, 3, so that no word and no confusion comes out. */

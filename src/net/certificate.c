@@ -2,7 +2,6 @@
 #include "net/certificate.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>

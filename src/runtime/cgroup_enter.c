@@ -4,12 +4,10 @@
  * two ways around it: a child can be born in a group of version 2 (clone3), and a thread alone, as
  * a child before exec is, can be written into version 1's file `tasks` without waiting.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
  * within a hierarchy) and /proc/self/mountinfo (where which part of it is mounted). In a container
  * the mount may begin at our own group: then the mount's root is cut off the path.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

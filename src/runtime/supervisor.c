@@ -9,14 +9,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "runtime/keeper.h"
 #include "runtime/mounts.h"
 #include "runtime/oom.h"
-#include "runtime/proc.h"
 
 enum exit_status { EXIT_STARTED = 0, EXIT_FAILED = 1, EXIT_REFUSED = 3 };
 

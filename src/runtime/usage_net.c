@@ -7,7 +7,6 @@
  * The programs live as long as the group: a daemon that starts again asks the group for them and
  * them for their numbers, so nothing is counted twice and nothing lost while nobody looks.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  * Runs on a pool thread. A process that begins and ends between two looks is not seen; groups count
  * it nevertheless.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
  * change.c - what update, patch and binding have in common: an old state, a new one, and the rules
  * between them. A change that changes nothing is answered with what is there and writes nothing.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "server/internal.h"

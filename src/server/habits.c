@@ -3,7 +3,6 @@
  * its status along, a Service gets an address, a Pod that gets a node is scheduled, a budget shows
  * what it allows. One table; kinds of jobs have no business here.
  */
-#include <string.h>
 
 #include "base/timefmt.h"
 #include "server/budget.h"

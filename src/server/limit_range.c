@@ -1,7 +1,5 @@
 /* limit_range.c - LimitRanges of type Container: what new pods get, and may ask for. */
-#include <string.h>
 
-#include "api/problem.h"
 #include "api/quantity.h"
 #include "server/internal.h"
 

@@ -3,7 +3,6 @@
  * one document per group and version. Clients keep documents by the hash in their address.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/schema.h"

@@ -1,10 +1,8 @@
 /* reply.c - the one answer of a request. Must not touch the server: it may be gone by then. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/object.h"
 #include "api/status.h"
-#include "base/log.h"
 #include "server/request.h"
 
 #define ANSWER_LIMIT_BYTES (64u * 1024u * 1024u)

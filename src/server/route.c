@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "base/log.h"
 #include "base/percent.h"
 #include "server/endpoints.h"
 #include "server/rbac.h"

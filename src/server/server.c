@@ -1,9 +1,7 @@
 /* server.c - the server's life: its collections, its namespaces, its end. */
 #include "server/server.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "server/internal.h"
 #include "server/login.h"

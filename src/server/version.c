@@ -1,6 +1,5 @@
 /* version.c - /version, and that the server is well. It is ready when what every cluster has is on
  * disk, and so to be seen: who waits for it may ask for the default namespace next. */
-#include <string.h>
 
 #include "server/internal.h"
 
