@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/board/fuzz.h"
 #include "api/json_path.h"
 #include "api/kind.h"
 #include "api/object.h"
@@ -11,7 +12,6 @@
 #include "api/selector.h"
 #include "api/yaml.h"
 #include "base/timefmt.h"
-#include "board/fuzz.h"
 #include "console/http_answer.h"
 #include "fuzz.h"
 #include "net/spdy.h"

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "net/sha1.h"
 #include "net/websocket.h"
 
 struct fixture {
@@ -206,39 +205,6 @@ static void keys_are_answered(void **state)
     assert_string_equal(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
 }
 
-static void hashes_are_right(void **state)
-{
-    /* FIPS 180 examples; the last fills a block exactly. */
-    static const struct {
-        const char *text;
-        size_t times;
-        const char *hash;
-    } cases[] = {
-        {"", 1, "da39a3ee5e6b4b0d3255bfef95601890afd80709"},
-        {"abc", 1, "a9993e364706816aba3e25717850c26c9cd0d89d"},
-        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
-         "84983e441c3bd26ebaae4aa1f95129e5e54670f1"},
-        {"a", 1000000, "34aa973cd4c4daa4f61eeb2bdbad27316534016f"},
-        {"0123456701234567012345670123456701234567012345670123456701234567", 10,
-         "dea356a2cddd90c7a7ecedc5ebb563934f460452"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ELEMS(cases); i++) {
-        unsigned char hash[SHA1_BYTES];
-        char text[2 * SHA1_BYTES + 1];
-        struct sha1 s;
-
-        sha1_init(&s);
-        for (size_t k = 0; k < cases[i].times; k++)
-            sha1_add(&s, cases[i].text, strlen(cases[i].text));
-        sha1_end(&s, hash);
-        for (size_t k = 0; k < SHA1_BYTES; k++)
-            (void)snprintf(text + 2 * k, 3, "%02x", hash[k]);
-        assert_string_equal(text, cases[i].hash);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,7 +215,6 @@ int main(void)
         cmocka_unit_test(broken_frames_are_errors),
         cmocka_unit_test_setup_teardown(a_client_reads_what_a_server_sends, set_up, tear_down),
         cmocka_unit_test(keys_are_answered),
-        cmocka_unit_test(hashes_are_right),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
