@@ -129,6 +129,12 @@ static struct kind *make_kind(struct arena *a, const struct json *crd, const str
 }
 
 /* Until it is established nothing is served. */
+/* Whether it is served: names accepted, established. */
+static bool is_established(const struct json *crd)
+{
+    return json_string_is(json_get(object_condition(crd, "Established"), "status"), "True");
+}
+
 const struct kind **crd_kinds(struct arena *a, const struct json *crd)
 {
     const struct json *versions = json_at(crd, "spec", "versions");
@@ -136,7 +142,7 @@ const struct kind **crd_kinds(struct arena *a, const struct json *crd)
     size_t n = 0;
 
     json_each (v, versions) {
-        struct kind *k = crd_is_established(crd) ? make_kind(a, crd, v) : NULL;
+        struct kind *k = is_established(crd) ? make_kind(a, crd, v) : NULL;
 
         if (out && k && json_get_bool(v, "storage", false))
             stored = k;
@@ -153,11 +159,6 @@ const struct kind **crd_kinds(struct arena *a, const struct json *crd)
 }
 
 /* --- status --------------------------------------------------------------------------------- */
-
-bool crd_is_established(const struct json *crd)
-{
-    return json_string_is(json_get(object_condition(crd, "Established"), "status"), "True");
-}
 
 static void set_condition(struct arena *a, struct json *status, const char *type, bool holds,
                           const char *reason, const char *message, int64_t now_ms)

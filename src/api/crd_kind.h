@@ -7,8 +7,6 @@
 /* The kinds it installs, one for each version that is served; ends with NULL. All they point at is
  * in the arena. NULL when the arena failed. */
 const struct kind **crd_kinds(struct arena *a, const struct json *crd) must_check;
-/* Whether it is served: names accepted, established. */
-bool crd_is_established(const struct json *crd);
 /* Sets NamesAccepted, Established and acceptedNames; conflict: why not, or NULL. */
 void crd_set_status(struct arena *a, struct json *crd, const char *conflict, int64_t now_ms);
 /* storedVersions: the storage version is one from now on. */

@@ -176,12 +176,9 @@ const struct field *field_find(const struct field *fields, const char *name, siz
 const struct field *field_find_alias(const struct field *fields, const char *name, size_t len);
 
 const struct kind *kind_by_plural(const char *group, const char *version, const char *plural);
-const struct kind *kind_by_name(const char *group, const char *version, const char *name);
 /* From apiVersion ("batch.tensorstack.dev/v1beta1" or "v1") and kind of an object; no refused kind,
  * of which there are no objects. */
 const struct kind *kind_of_object(const struct json *object);
-/* By any name a user may type: plural, singular, short name, kind; case does not matter. */
-const struct kind *kind_by_any_name(const char *word);
 /* "v1" or "group/version", in the arena. */
 const char *kind_api_version(struct arena *a, const struct kind *k);
 /* "/api/v1/namespaces/NS/pods[/NAME]" or "/apis/G/V/..."; ns NULL or "" for all namespaces or

@@ -1,6 +1,5 @@
 /* kinds.c - the one list of kinds, and finding one in it. */
 #include <string.h>
-#include <strings.h>
 
 #include "api/kind.h"
 #include "base/buf.h"
@@ -78,15 +77,6 @@ const struct kind *kind_by_plural(const char *group, const char *version, const 
     return NULL;
 }
 
-const struct kind *kind_by_name(const char *group, const char *version, const char *name)
-{
-    for (const struct kind *const *k = kinds; *k; k++)
-        if (strcmp((*k)->name, name) == 0 && strcmp((*k)->group, group) == 0 &&
-            strcmp((*k)->version, version) == 0)
-            return *k;
-    return NULL;
-}
-
 static bool has_api_version(const struct kind *k, const char *api_version)
 {
     const char *slash = strchr(api_version, '/');
@@ -103,25 +93,6 @@ const struct kind *kind_of_object(const struct json *object)
 
     for (const struct kind *const *k = kinds; *k; k++)
         if (strcmp((*k)->name, name) == 0 && has_api_version(*k, api_version) && !(*k)->refused)
-            return *k;
-    return NULL;
-}
-
-static bool answers_to(const struct kind *k, const char *word)
-{
-    if (strcasecmp(word, k->plural) == 0 || strcasecmp(word, k->singular) == 0 ||
-        strcasecmp(word, k->name) == 0)
-        return true;
-    for (const char *const *s = k->short_names; s && *s; s++)
-        if (strcasecmp(word, *s) == 0)
-            return true;
-    return false;
-}
-
-const struct kind *kind_by_any_name(const char *word)
-{
-    for (const struct kind *const *k = kinds; *k; k++)
-        if (answers_to(*k, word))
             return *k;
     return NULL;
 }

@@ -201,13 +201,18 @@ bool gc_graph_has_dependents(const struct gc_graph *g, const char *uid)
 
 /* --- the absent --- */
 
+static bool is_absent(const struct gc_graph *g, const char *uid)
+{
+    return map_gets(&g->absent, uid);
+}
+
 void gc_graph_mark_absent(struct gc_graph *g, const char *uid)
 {
     char *copy;
 
     if (!g->absent_ring)
         g->absent_ring = calloc(ABSENT_LIMIT, sizeof(*g->absent_ring));
-    if (!g->absent_ring || gc_graph_is_absent(g, uid) || !(copy = strdup(uid)))
+    if (!g->absent_ring || is_absent(g, uid) || !(copy = strdup(uid)))
         return; /* forgetting only costs a question to the API */
     if (map_puts(&g->absent, uid, g, NULL) < 0) {
         free(copy);
@@ -219,11 +224,6 @@ void gc_graph_mark_absent(struct gc_graph *g, const char *uid)
     }
     g->absent_ring[g->absent_next] = copy;
     g->absent_next = (g->absent_next + 1) % ABSENT_LIMIT;
-}
-
-bool gc_graph_is_absent(const struct gc_graph *g, const char *uid)
-{
-    return map_gets(&g->absent, uid);
 }
 
 void gc_graph_release(struct gc_graph *g)
@@ -245,7 +245,7 @@ enum gc_owner_state gc_graph_owner_state(const struct gc_graph *g, const struct 
 
     if (!*owner_uid)
         return GC_OWNER_HOLDS;
-    if (gc_graph_is_absent(g, owner_uid))
+    if (is_absent(g, owner_uid))
         return GC_OWNER_GONE;
     if (!owner)
         return owner_kind ? GC_OWNER_UNKNOWN : GC_OWNER_HOLDS;

@@ -53,7 +53,6 @@ bool gc_graph_has_dependents(const struct gc_graph *g, const char *uid);
 
 /* An object of that UID was seen to be gone: it never comes back. */
 void gc_graph_mark_absent(struct gc_graph *g, const char *uid);
-bool gc_graph_is_absent(const struct gc_graph *g, const char *uid);
 
 enum gc_owner_state {
     GC_OWNER_HOLDS,   /* is there, or is of a kind we cannot judge */

@@ -65,7 +65,8 @@ int group_open(struct group *g, struct err *err)
 
 /* --- who is who --- */
 
-void group_wake(const struct group *g)
+/* Tells the worker to look. */
+static void wake_worker(const struct group *g)
 {
     uint64_t one = 1;
 
@@ -180,7 +181,7 @@ bool group_reap(struct group *g, pid_t watched, int *ret_status)
         if (info.si_pid == watched)
             *ret_status = wait_status(&info);
         (void)waitpid(info.si_pid, NULL, 0);
-        group_wake(g);
+        wake_worker(g);
     }
 }
 

@@ -101,9 +101,6 @@ struct group {
 int group_open(struct group *g, struct err *err) must_check;
 int64_t group_clock_ms(void); /* monotonic */
 
-/* Tells the worker to look. */
-void group_wake(const struct group *g);
-
 /* Whether it is pid's now: only when that attempt still counts and nobody else has it. */
 bool group_claim(_Atomic uint64_t *claim, uint32_t ticket, pid_t pid);
 /* Of a container whose program runs; -1 when that was reaped by others before we held it. */

@@ -87,7 +87,7 @@ void pod_file_give_up_room(int dir_fd, const char *name)
     (void)unlinkat(dir_fd, spare_name(spare, name), 0);
 }
 
-int pod_file_read(int dir_fd, const char *name, struct buf *out)
+static int pod_file_read(int dir_fd, const char *name, struct buf *out)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
     int rc = 0;

@@ -59,7 +59,6 @@ int pod_file_write(int dir_fd, const char *name, const char *data, size_t len,
 /* A first write of a small file will succeed on a full disk; later ones of about one length do. */
 void pod_file_keep_room(int dir_fd, const char *name);
 void pod_file_give_up_room(int dir_fd, const char *name);
-int pod_file_read(int dir_fd, const char *name, struct buf *out) must_check;
 struct json *pod_file_read_json(int dir_fd, const char *name, struct arena *a,
                                 struct err *err) must_check;
 

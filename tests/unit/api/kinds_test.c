@@ -14,12 +14,6 @@ static void kinds_are_found_by_what_users_and_clients_say(void **state)
                      &kind_pytorch_training_job);
     assert_null(kind_by_plural("", "v2", "pods"));
     assert_null(kind_by_plural("apps", "v1", "pods"));
-    assert_ptr_equal(kind_by_name("coordination.k8s.io", "v1", "Lease"), &kind_lease);
-    assert_null(kind_by_name("", "v1", "lease"));
-    assert_ptr_equal(kind_by_any_name("PJ"), &kind_pytorch_training_job);
-    assert_ptr_equal(kind_by_any_name("pytorchtrainingjob"), &kind_pytorch_training_job);
-    assert_ptr_equal(kind_by_any_name("PersistentVolumeClaims"), &kind_persistent_volume_claim);
-    assert_null(kind_by_any_name("nothing"));
     assert_null(kind_of_object(parse("{apiVersion: v1, kind: Lease}")));
     assert_null(kind_of_object(NULL));
     assert_ptr_equal(kind_of_object(parse("{apiVersion: coordination.k8s.io/v1, kind: Lease}")),
@@ -75,8 +69,6 @@ static void every_table_is_sound(void **state)
         assert_non_null((*k)->doc);
         assert_non_null((*k)->columns);
         assert_ptr_equal(kind_by_plural((*k)->group, (*k)->version, (*k)->plural), *k);
-        if (!(*k)->stored_as) /* another face goes by the same names */
-            assert_ptr_equal(kind_by_any_name((*k)->singular), *k);
         for (const struct column *c = (*k)->columns; c->name; c++) {
             assert_true(c->path || c->render);
             assert_true(c->path || !(*k)->custom); /* a CRD has nothing else */
