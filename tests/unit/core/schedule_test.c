@@ -1064,6 +1064,28 @@ static void who_may_not_be_preempted_is_not(void **state)
     cluster_release(&c);
 }
 
+/* A scheduler that starts, or whose watch of PodGroups is behind that of pods. */
+static void who_is_in_a_queue_unknown_is_not_preempted(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 2, 100, 0);
+    add_queue(&c, "mid", "'priority':1");
+    add_queue(&c, "high", "'priority':2");
+    add_job(&c, "h", "high", 9, 2, 1, "");
+    assert_int_equal(settle(&c), 2);
+    cluster_remove(&c, GROUPS, "h");
+    ledger_free(c.ledger);
+    c.ledger = cluster_ledger(&c);
+    add_job(&c, "m", "mid", 1, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 0);
+    cluster_release(&c);
+}
+
 static void victims_are_as_few_as_needed(void **state)
 {
     struct cluster c;
@@ -2186,6 +2208,7 @@ int main(void)
         cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),
         cmocka_unit_test(a_broken_gang_its_quota_cannot_hold_is_stopped),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
+        cmocka_unit_test(who_is_in_a_queue_unknown_is_not_preempted),
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(who_the_quota_will_refuse_takes_nothing),
         cmocka_unit_test(a_claim_does_not_let_the_second_of_a_queue_pass_the_first),
