@@ -185,11 +185,12 @@ test:
 	@$(MAKE) -j2 CC=clang B=$(B)/clang all unit-tests
 	@tests/run.sh
 
-# The controllers on a real Kubernetes control plane, built once from Go modules into $(B)/kube (needs Go).
+# The controllers on a real Kubernetes control plane, built once from Go modules into a folder that a new checkout finds again.
+export MUSTER_KUBE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/muster/kube
 test-cluster:
 	@tools/setup.sh test
 	@$(MAKE) -j2 all
-	@nice tests/cluster/build-kube $(B)/kube
+	@nice tests/cluster/build-kube $(MUSTER_KUBE)
 	@CLUSTER=1 tests/run.sh
 
 # Branches of src/core that its unit tests take; fails below 95 %.

@@ -13,6 +13,7 @@
 #include "net/http_client.h"
 
 #define CALL_TIMEOUT_MS 60000
+#define BUSY_PATIENCE_MS 60000
 #define REPLY_LIMIT_BYTES (256u * 1024u * 1024u)
 #define REFUSAL_LIMIT_BYTES (1024u * 1024u) /* of a stream that was refused */
 #define URL_LIMIT_BYTES (64u * 1024u)
@@ -181,6 +182,7 @@ static bool start(struct api_stream *s, const struct api_call *call)
                                    .body = call->body,
                                    .body_len = call->body_len,
                                    .timeout_ms = s->fn ? CALL_TIMEOUT_MS : 0,
+                                   .busy_patience_ms = BUSY_PATIENCE_MS,
                                    .body_limit_bytes = s->fn ? REPLY_LIMIT_BYTES
                                                              : REFUSAL_LIMIT_BYTES},
             &(struct http_handler){.on_data = s->fn ? NULL : on_data, .on_end = on_end, .arg = s});

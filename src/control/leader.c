@@ -11,10 +11,10 @@
 #include "client/client.h"
 
 #define TURN_MS 3000
-#define LEASE_SECONDS 12
-#define TURNS_TO_EXPIRE 4 /* unchanged for so many turns it is free */
+#define LEASE_SECONDS 9
+#define TURNS_TO_EXPIRE 3 /* unchanged for so many turns it is free */
 #define TURNS_TO_LOSE 2   /* not renewed for so many it is not ours any more */
-#define LOSE_MS 9000      /* nor, when nobody answers, after this time */
+#define LOSE_MS 6500      /* nor, when nobody answers, after this time */
 #define LEADER_MEMORY_BYTES (1024u * 1024u)
 
 struct leader {

@@ -26,6 +26,7 @@ enum exchange_state {
     EXCHANGE_WAITING,   /* for one of the calls under way to end */
     EXCHANGE_NEW,       /* to be given to libcurl */
     EXCHANGE_RUNNING,   /* libcurl has it */
+    EXCHANGE_HELD,      /* until a busy server wants to be asked again */
     EXCHANGE_FAILED,    /* never given to libcurl: on_end with an error is due */
     EXCHANGE_CANCELLED, /* to be freed without a word */
 };
@@ -38,6 +39,8 @@ struct http_exchange {
     bool too_large;
     bool paused; /* its user wants nothing now */
     bool held;   /* libcurl was told so and keeps what came */
+    int64_t busy_patience_ms;
+    struct clock_timer *busy;
     struct http_handler handler;
     CURL *easy;
     struct curl_slist *headers;
@@ -116,6 +119,12 @@ static void call_over(struct http_client *c)
     settle_later(c);
 }
 
+/* It has none of the places of the calls under way, and libcurl does not know it. */
+static bool is_idle(const struct http_exchange *x)
+{
+    return x->state == EXCHANGE_WAITING || x->state == EXCHANGE_HELD;
+}
+
 static void exchange_free(struct http_exchange *x)
 {
     const struct curl_library *curl = x->client->curl;
@@ -125,8 +134,9 @@ static void exchange_free(struct http_exchange *x)
     if (x->easy)
         curl->easy_cleanup(x->easy);
     curl->slist_free_all(x->headers);
+    clock_stop(loop_clock(x->client->loop), x->busy);
     unlink_exchange(x);
-    if (is_call(x) && x->state != EXCHANGE_WAITING)
+    if (is_call(x) && !is_idle(x))
         call_over(x->client);
     buf_release(&x->answer);
     free(x->request_body);
@@ -138,6 +148,45 @@ static const char *error_text(const struct http_exchange *x, CURLcode code)
     if (x->too_large)
         return "the answer is too large";
     return x->error[0] ? x->error : x->client->curl->easy_strerror(code);
+}
+
+static void on_busy_over(void *arg)
+{
+    struct http_exchange *x = arg;
+
+    x->busy = NULL;
+    unlink_exchange(x);
+    x->state = EXCHANGE_WAITING;
+    begin(x);
+    settle_later(x->client);
+}
+
+/* Meanwhile others have its place: a server may be busy with one kind of call and not with another.
+ */
+static bool hold(struct http_exchange *x, CURLcode code)
+{
+    struct http_client *c = x->client;
+    curl_off_t wait_s = 0;
+    long status = 0;
+
+    if (!x->easy || code != CURLE_OK)
+        return false;
+    (void)c->curl->easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status == 429 || status == 503)
+        (void)c->curl->easy_getinfo(x->easy, CURLINFO_RETRY_AFTER, &wait_s);
+    if (wait_s <= 0 || wait_s > x->busy_patience_ms / 1000)
+        return false;
+    x->busy = clock_start(loop_clock(c->loop), wait_s * 1000, on_busy_over, x);
+    if (!x->busy)
+        return false;
+    x->busy_patience_ms -= wait_s * 1000;
+    (void)c->curl->multi_remove_handle(c->multi, x->easy);
+    x->in_curl = false;
+    x->state = EXCHANGE_HELD;
+    buf_clear(&x->answer);
+    if (is_call(x))
+        call_over(c);
+    return true;
 }
 
 /* Frees the exchange before the handler runs: the handler may do anything, also free the client. */
@@ -352,7 +401,7 @@ static void settle_later(struct http_client *c)
 static struct http_exchange *next_unsettled(struct http_client *c)
 {
     for (struct http_exchange *x = c->all; x; x = x->next)
-        if (x->state != EXCHANGE_RUNNING || (x->held && !x->paused))
+        if (x->state != EXCHANGE_HELD && (x->state != EXCHANGE_RUNNING || (x->held && !x->paused)))
             return x;
     return NULL;
 }
@@ -395,7 +444,7 @@ static void settle(struct http_client *c)
     settle_later(c);
     if (x->state == EXCHANGE_CANCELLED)
         exchange_free(x);
-    else
+    else if (!hold(x, code))
         finish(x, code);
 }
 
@@ -532,6 +581,7 @@ struct http_exchange *http_client_start(struct http_client *c, const struct http
         return NULL;
     x->client = c;
     x->handler = *handler;
+    x->busy_patience_ms = request->busy_patience_ms;
     buf_init(&x->answer, request->body_limit_bytes);
     x->easy = c->curl->easy_init();
     begin(x);
@@ -552,7 +602,7 @@ struct http_exchange *http_client_start(struct http_client *c, const struct http
 
 void http_exchange_cancel(struct http_exchange *x)
 {
-    if (!x->client->inside || x->state == EXCHANGE_WAITING) {
+    if (!x->client->inside || is_idle(x)) {
         exchange_free(x);
         return;
     }

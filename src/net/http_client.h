@@ -30,6 +30,9 @@ struct http_request {
     size_t body_len;
     int64_t timeout_ms;      /* for the whole exchange; 0: none (streams) */
     size_t body_limit_bytes; /* of an answer that is collected; a longer one is an error */
+    /* A server that is busy and says for how long (429 or 503 with Retry-After) is asked again
+     * then, so long in all; after it that answer is the answer. */
+    int64_t busy_patience_ms;
 };
 
 struct http_result {

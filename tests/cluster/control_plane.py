@@ -1,5 +1,5 @@
-"""A real Kubernetes control plane on loopback: etcd, kube-apiserver with RBAC and an audit log, and, where they were
-built, kube-controller-manager. Made by tests/cluster/build-kube into build/kube."""
+"""A real Kubernetes control plane on loopback: etcd, kube-apiserver with RBAC and an audit log, kube-controller-manager and,
+where asked for, kube-scheduler. Built by tests/cluster/build-kube."""
 import base64
 import collections
 import contextlib
@@ -16,10 +16,11 @@ import time
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-KUBE = pathlib.Path(os.environ.get("MUSTER_KUBE", ROOT / "build/kube"))
+CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+KUBE = pathlib.Path(os.environ.get("MUSTER_KUBE") or CACHE + "/muster/kube")
 MUSTER = os.environ.get("MUSTER_BIN", str(ROOT / "build/muster"))
 KUBECTLS = [ROOT / "build/kubectl-1.20/usr/bin/kubectl", ROOT / "build/kubectl-1.32/usr/bin/kubectl"]
-PATIENCE_S = 300  # of a busy machine; nothing waits so long that comes at all
+PATIENCE_S = float(os.environ.get("MUSTER_TEST_PATIENCE", "300"))  # of a busy machine; what comes at all comes sooner
 ADMIN = "owner-of-this-cluster"
 
 AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
@@ -69,6 +70,10 @@ class Client:
             raise Refused(answer.status, value)
         return value
 
+    def close(self):
+        if self.connection:
+            self.connection.close()
+
     def get(self, path):
         return self.call("GET", path)
 
@@ -114,7 +119,7 @@ class Client:
                 found = self.follow(answer, objects, done)
             if found:
                 return found
-        raise AssertionError("waited in vain for %s; there is %s" % (what, json.dumps(objects)[:4000]))
+        raise AssertionError("waited in vain for %s; there is %s" % (what, json.dumps({n: o.get("status") for n, o in objects.items()})[:4000]))
 
 
 class ControlPlane:
@@ -136,7 +141,8 @@ class ControlPlane:
         self.processes.append(process)
         return process
 
-    def start(self):
+    def start(self, controllers="garbage-collector-controller,namespace-controller"):
+        """controllers: of kube-controller-manager, which is not started for none."""
         folder, etcd_port = self.folder, free_port()
         subprocess.run(["openssl", "genrsa", "-out", folder / "sa.key", "2048"], check=True, capture_output=True)
         subprocess.run(["openssl", "rsa", "-in", folder / "sa.key", "-pubout", "-out", folder / "sa.pub"], check=True,
@@ -147,8 +153,8 @@ class ControlPlane:
         self.etcd = self.spawn("etcd", KUBE / "etcd", "--data-dir", folder / "etcd", "--listen-client-urls", etcd,
                                "--advertise-client-urls", etcd, "--listen-peer-urls", "http://127.0.0.1:%d" % free_port(),
                                "--unsafe-no-fsync")
-        self.server = self.spawn(
-            "kube-apiserver", KUBE / "kube-apiserver", "--etcd-servers=" + etcd, "--cert-dir=%s" % (folder / "certs"),
+        self.server_command = (
+            KUBE / "kube-apiserver", "--etcd-servers=" + etcd, "--cert-dir=%s" % (folder / "certs"),
             "--secure-port=%d" % self.port, "--bind-address=127.0.0.1", "--service-cluster-ip-range=10.0.0.0/16",
             "--service-account-issuer=https://127.0.0.1:%d/" % self.port,
             "--service-account-key-file=%s" % (folder / "sa.pub"),
@@ -156,13 +162,20 @@ class ControlPlane:
             "--token-auth-file=%s" % (folder / "tokens.csv"), "--disable-admission-plugins=ServiceAccount",
             "--endpoint-reconciler-type=none", "--audit-policy-file=%s" % (folder / "audit.yaml"),
             "--audit-log-path=%s" % (folder / "audit.log"), *self.server_options)
-        self.wait_ready()
+        self.start_server()
         self.config = self.kubeconfig("admin", ADMIN)
-        manager = KUBE / "kube-controller-manager"
-        if manager.exists():
-            self.spawn("kube-controller-manager", manager, "--kubeconfig=%s" % self.config, "--leader-elect=false",
-                       "--controllers=garbage-collector-controller,namespace-controller", "--secure-port=0")
+        if controllers:
+            self.spawn("kube-controller-manager", KUBE / "kube-controller-manager", "--kubeconfig=%s" % self.config, "--leader-elect=false",
+                       "--controllers=" + controllers, "--secure-port=0")
         return self
+
+    def start_scheduler(self):
+        return self.spawn("kube-scheduler", KUBE / "kube-scheduler", "--kubeconfig=%s" % self.config, "--leader-elect=false",
+                          "--secure-port=0")
+
+    def start_server(self):
+        self.server = self.spawn("kube-apiserver", *self.server_command)
+        self.wait_ready()
 
     def wait_ready(self):
         end = time.monotonic() + PATIENCE_S
@@ -175,6 +188,20 @@ class ControlPlane:
                 pass
             assert time.monotonic() < end, "kube-apiserver is not ready: " + self.server.log.read_text()[-2000:]
             time.sleep(0.2)  # nobody tells of this
+
+    def listening(self, process, pid_file):
+        """The port of a `muster up` that was just started."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            assert process.poll() is None, process.log.read_text()[-2000:]
+            with contextlib.suppress(OSError, ValueError):
+                pid, address = pid_file.read_text().split()
+                if int(pid) == process.pid:
+                    port = int(address.rsplit(":", 1)[1])
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    return port
+            assert time.monotonic() < end, "muster up does not listen: " + process.log.read_text()[-2000:]
+            time.sleep(0.05)
 
     def stop(self):
         for process in reversed(self.processes):
@@ -189,12 +216,12 @@ class ControlPlane:
 
     # --- who asks ---
 
-    def kubeconfig(self, name, token=None, token_file=None):
+    def kubeconfig(self, name, token=None, token_file=None, port=None):
         certificate = self.authority.read_bytes()
         user = {"token": token} if token else {"tokenFile": str(token_file)}
         config = {"apiVersion": "v1", "kind": "Config", "current-context": "c",
                   "clusters": [{"name": "c", "cluster": {
-                      "server": "https://127.0.0.1:%d" % self.port,
+                      "server": "https://127.0.0.1:%d" % (port or self.port),
                       "certificate-authority-data": base64.b64encode(certificate).decode()}}],
                   "users": [{"name": "u", "user": user}],
                   "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}
@@ -207,11 +234,12 @@ class ControlPlane:
         answer = self.admin.create("/api/v1/namespaces/%s/serviceaccounts/%s/token" % (namespace, account), request)
         return answer["status"]["token"]
 
-    def muster(self, *arguments, account=None, namespace="muster-system", name=None):
-        """A program of ours with the rights that `muster manifests` gives its ServiceAccount."""
+    def muster(self, *arguments, account=None, namespace="muster-system", name=None, port=None, env=None):
+        """A program of ours with the rights that `muster manifests` gives its ServiceAccount; port: of a proxy."""
         name = name or arguments[0]
-        config = self.kubeconfig(name, self.account_token(namespace, account or "muster-" + arguments[0]))
-        return self.spawn("muster-" + name, MUSTER, *arguments, "--kubeconfig", str(config))
+        config = self.kubeconfig(name, self.account_token(namespace, account or "muster-" + arguments[0]), port=port)
+        return self.spawn("muster-" + name, MUSTER, *arguments, "--kubeconfig", str(config),
+                          env=dict(os.environ, **(env or {})))
 
     def kubectl(self, *arguments, program=None, text=None, check=True):
         environment = dict(os.environ, HOME=str(self.folder), KUBECONFIG=str(self.config))
@@ -226,13 +254,22 @@ class ControlPlane:
         text = subprocess.run([MUSTER, "manifests", *options], check=True, capture_output=True, text=True).stdout
         return self.kubectl("apply", "--server-side", "-f", "-", text=text)
 
-    def add_node(self, name, cpus="64", memory="256Gi", taints=()):
+    def prepare_for_jobs(self):
+        """What is installed, a queue and a node with room, on which nobody runs anything."""
+        self.install()
+        self.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        self.admin.create("/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues", {
+            "apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "Queue", "metadata": {"name": "default"}, "spec": {}})
+        self.add_node("n1")
+        return self
+
+    def add_node(self, name, cpus="64", memory="256Gi", taints=(), ready="True"):
         self.admin.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
         self.admin.patch("/api/v1/nodes/" + name, {"spec": {"taints": list(taints)}})  # every new one is not-ready
         self.admin.patch("/api/v1/nodes/%s/status" % name, {"status": {
             "capacity": {"cpu": cpus, "memory": memory, "pods": "10000"},
             "allocatable": {"cpu": cpus, "memory": memory, "pods": "10000"},
-            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]}})
+            "conditions": [{"type": "Ready", "status": ready, "reason": "Kubelet"}]}})
 
     # --- what was asked ---
 

@@ -23,13 +23,8 @@ class Jobs(unittest.TestCase):
     def setUpClass(cls):
         cls.plane = ControlPlane()
         cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
+        cls.plane.start().prepare_for_jobs()
         cls.api = cls.plane.admin
-        cls.plane.install()
-        cls.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
-        cls.api.create("/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues", {
-            "apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "Queue", "metadata": {"name": "default"}, "spec": {}})
-        cls.plane.add_node("n1")
         cls.plane.add_node("away", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}])
         cls.controller = cls.plane.muster(*CONTROLLER)
         cls.scheduler = cls.plane.muster("scheduler", "--namespace", "muster-system")

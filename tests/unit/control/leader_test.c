@@ -55,9 +55,28 @@ static void one_leads_and_its_heir_waits(void **state)
     fake_clock_advance(&w->clock, 120000);
     assert_true(a.leads && a.changes == 1 && !b.leads);
     leader_free(a.leader);               /* without a word */
-    fake_clock_advance(&w->clock, 9000); /* what a that hangs has left until it stops */
+    fake_clock_advance(&w->clock, 6500); /* what a that hangs has left until it stops */
     assert_false(b.leads);
     fake_clock_advance(&w->clock, 6000);
+    assert_true(b.leads);
+    leader_free(b.leader);
+}
+
+/* The worst that can happen: the heir has looked just before the last renewal. */
+static void heir_leads_soon_whenever_it_looks(void **state)
+{
+    struct world *w = *state;
+    struct candidate a, b;
+
+    gone = "";
+    run_for_it(w, &a, "a");
+    fake_clock_advance(&w->clock, 2999);
+    run_for_it(w, &b, "b");
+    fake_clock_advance(&w->clock, 3001);
+    leader_free(a.leader);
+    fake_clock_advance(&w->clock, 6500);
+    assert_false(b.leads);
+    fake_clock_advance(&w->clock, 5500);
     assert_true(b.leads);
     leader_free(b.leader);
 }
@@ -162,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(one_leads_and_its_heir_waits),
+        WORLD_TEST(heir_leads_soon_whenever_it_looks),
         WORLD_TEST(who_is_surely_gone_is_not_waited_for),
         WORLD_TEST(without_the_api_nobody_leads),
         WORLD_TEST(leader_that_gets_no_answer_stops),

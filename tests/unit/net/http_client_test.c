@@ -36,6 +36,7 @@ struct server {
     unsigned accepted, hung_up;
     char last_request[8192];
     int stream_fd; /* of the last request for /stream */
+    unsigned busy; /* requests for /busy to be refused */
 };
 
 static void say(int fd, const char *text)
@@ -63,6 +64,12 @@ static void answer(struct connection *c)
         say(c->fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
     } else if (strcmp(path, "/refused") == 0) {
         say(c->fd, "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
+    } else if (strcmp(path, "/busy") == 0 && c->server->busy > 0) {
+        c->server->busy--;
+        say(c->fd, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\n"
+                   "Content-Length: 4\r\n\r\nbusy");
+    } else if (strcmp(path, "/later") == 0) {
+        say(c->fd, "HTTP/1.1 503 No\r\nRetry-After: 3600\r\nContent-Length: 5\r\n\r\nlater");
     } else if (strcmp(path, "/cut") == 0) {
         say(c->fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
         hang_up(c);
@@ -212,6 +219,7 @@ static void start_timed(struct outcome *o, struct fixture *f, const char *method
                                .body = body,
                                .body_len = body ? strlen(body) : 0,
                                .timeout_ms = timeout_ms,
+                               .busy_patience_ms = 2000,
                                .body_limit_bytes = 128},
         &(struct http_handler){.on_data = stream ? on_data : NULL,
                                .on_header = o->with_head ? on_header : NULL,
@@ -340,6 +348,55 @@ static void many_calls_at_once(void **state)
         wait_end(&o[i]);
         assert_int_equal(o[i].status, 201);
     }
+}
+
+static void busy_server_is_asked_again_when_it_says(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome call = {0}, stream = {0};
+
+    f->server.busy = 2;
+    start(&call, f, "POST", "/busy", "{\"a\":1}", false);
+    wait_end(&call);
+    assert_int_equal(call.status, 201);
+    assert_string_equal(call.body, "answer");
+    assert_non_null(strstr(f->server.last_request, "\r\n\r\n{\"a\":1}"));
+    f->server.busy = 1;
+    start(&stream, f, "GET", "/busy", NULL, true);
+    wait_end(&stream);
+    assert_string_equal(stream.streamed, "answer");
+}
+
+static void busy_server_is_not_asked_for_ever(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome often = {0}, late = {0};
+
+    f->server.busy = 10;
+    start(&often, f, "GET", "/busy", NULL, false);
+    wait_end(&often);
+    assert_int_equal(often.status, 429);
+    assert_string_equal(often.body, "busy");
+    assert_int_equal(f->server.busy, 7);
+    start(&late, f, "GET", "/later", NULL, false);
+    wait_end(&late);
+    assert_int_equal(late.status, 503);
+}
+
+static void calls_that_a_busy_server_holds_up_hold_up_nobody(void **state)
+{
+    struct fixture *f = *state;
+    struct outcome held[CALLS_AT_ONCE] = {0}, call = {0};
+
+    f->server.busy = 3 * CALLS_AT_ONCE;
+    for (size_t i = 0; i < ELEMS(held); i++)
+        start(&held[i], f, "GET", "/busy", NULL, false);
+    start(&call, f, "GET", "/plain", NULL, false);
+    wait_end(&call);
+    assert_int_equal(call.status, 201);
+    for (size_t i = 0; i < ELEMS(held); i++)
+        assert_int_equal(held[i].ended, 0);
+    http_exchange_cancel(held[0].exchange); /* the others go with the client */
 }
 
 static void stream_is_given_piece_by_piece(void **state)
@@ -560,6 +617,9 @@ int main(void)
         TEST(many_calls_at_once),
         TEST(burst_waits_for_few_connections_that_are_kept),
         TEST(stream_and_cancelling_need_not_wait),
+        TEST(busy_server_is_asked_again_when_it_says),
+        TEST(busy_server_is_not_asked_for_ever),
+        TEST(calls_that_a_busy_server_holds_up_hold_up_nobody),
         TEST(stream_is_given_piece_by_piece),
         TEST(refused_stream_has_a_body),
         TEST(broken_answer_is_no_answer),

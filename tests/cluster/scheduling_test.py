@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+"""kube-scheduler and ours side by side over a `muster node`: each places its own pods and leaves the other's alone; and what
+Kubernetes refuses, and why, stands in the job's sentence."""
+import time
+import unittest
+
+from control_plane import MUSTER, PATIENCE_S, ControlPlane, Refused
+from install_test import JOBS, job
+
+PODS = "/api/v1/namespaces/default/pods"
+CONTROLLERS = "garbage-collector-controller,namespace-controller,node-lifecycle-controller,resourcequota-controller"
+NOT_READY = "node.kubernetes.io/not-ready"
+
+
+def asking(name, cpu=None, **spec):
+    """A job of one replica that asks for so much."""
+    what = job(name, **spec)
+    replica = what["spec"]["replicaSpecs"][0]
+    replica["replicas"] = 1
+    if cpu:
+        replica["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
+    return what
+
+
+def ours(what):
+    what["spec"]["scheduler"] = {"t9kScheduler": {"queue": "default"}}
+    return what
+
+
+class Scheduling(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        plane = cls.plane = ControlPlane()
+        cls.api = plane.admin
+        cls.addClassCleanup(plane.stop)
+        plane.start(CONTROLLERS).prepare_for_jobs()
+        cls.api.delete("/api/v1/nodes/n1")
+        plane.add_node("away", taints=[{"key": NOT_READY, "effect": "NoSchedule"}], ready="False")
+        folder = plane.folder / "node"
+        folder.mkdir(0o700)
+        plane.spawn("node", MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(folder), "--node-name", "box",
+                    "--cpus", "8")
+        plane.start_scheduler()
+        plane.muster("controller", "--no-scheduler", "--shared-network", "--namespace", "muster-system")
+        plane.muster("scheduler", "--namespace", "muster-system")
+        plane.admin.wait("/api/v1/nodes", lambda nodes: "box" in nodes and not any(
+            t["key"] == NOT_READY for t in nodes["box"]["spec"].get("taints", [])), "the node to be ready")
+
+    def wait_job(self, name, done, what):
+        return self.api.wait(JOBS, lambda jobs: jobs[name] if done(jobs[name].get("status", {})) else None, what)
+
+    def wait_said(self, name, text):
+        return self.wait_job(name, lambda s: text in s.get("message", ""), "%s to say %r" % (name, text))["status"]["message"]
+
+    def bound_by(self, user):
+        return self.plane.requests(user)["create", "pods/binding", 201]
+
+    def test_each_places_its_own_on_our_node(self):
+        before = self.bound_by("muster-scheduler")
+        self.api.create(JOBS, job("theirs"))
+        self.api.create(JOBS, ours(job("mine")))
+        for name in ("theirs", "mine"):
+            self.wait_job(name, lambda s: s.get("phase") == "Succeeded", name + " to succeed")
+        self.assertEqual(self.bound_by("muster-scheduler") - before, 2)
+
+    def test_pods_of_others_are_left_alone(self):
+        for name, scheduler in (("plain", "default-scheduler"), ("nobodys", "nobody")):
+            self.api.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {
+                "schedulerName": scheduler, "restartPolicy": "Never", "automountServiceAccountToken": False,
+                "containers": [{"name": "c", "image": "none", "command": ["true"]}]}})
+            self.addCleanup(self.api.delete, PODS + "/" + name)
+        plain = self.api.wait(PODS, lambda pods: pods["plain"] if pods["plain"]["status"]["phase"] == "Succeeded" else None,
+                              "the pod to run")
+        self.assertEqual(plain["spec"]["nodeName"], "box")
+        self.api.create(JOBS, ours(job("after")))
+        self.wait_job("after", lambda s: s.get("phase") == "Succeeded", "a job of ours to succeed")
+        pod = self.api.get(PODS + "/nobodys")
+        self.assertNotIn("nodeName", pod["spec"])
+        self.assertEqual(pod["status"].get("conditions", []), [])
+
+    def test_what_the_other_placed_takes_room(self):
+        self.api.create(JOBS, self.sleeper("first", "6"))
+        self.wait_job("first", lambda s: s.get("phase") == "Running", "it to run")
+        self.api.create(JOBS, ours(asking("second", "4")))
+        said = self.wait_said("second", "CPU")
+        self.assertIn("4", said)
+        self.api.delete(JOBS + "/first")
+        self.wait_job("second", lambda s: s.get("phase") == "Succeeded", "room to be found")
+
+    def sleeper(self, name, cpu):
+        what = asking(name, cpu)
+        what["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["command"] = ["sleep", "1000"]
+        return what
+
+    def test_a_node_that_is_not_ready_gets_nothing(self):
+        self.api.create(JOBS, ours(asking("tainted", "20")))
+        self.wait_said("tainted", "20 CPU")
+        self.assertEqual([p["metadata"]["name"] for p in self.api.get(PODS)["items"] if p["spec"].get("nodeName") == "away"], [])
+
+    def test_what_kube_scheduler_says_stands_in_the_job(self):
+        self.api.create(JOBS, asking("large", "20"))
+        said = self.wait_said("large", "nodes are available")
+        self.assertIn("Insufficient cpu", said)
+
+    def test_a_quota_stands_in_the_job(self):
+        quotas = "/api/v1/namespaces/narrow/resourcequotas"
+        jobs = JOBS.replace("/default/", "/narrow/")
+        self.api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "narrow"}})
+        self.api.create(quotas, {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"},
+                                 "spec": {"hard": {"pods": "1"}}})
+        self.api.wait(quotas, lambda q: q["one"].get("status", {}).get("hard"), "the quota to hold")
+        self.api.create(jobs, job("limited"))
+        said = self.api.wait(jobs, lambda jobs: jobs["limited"] if "quota" in jobs["limited"].get("status", {}).get(
+            "message", "") else None, "the quota's words")["status"]["message"]
+        self.assertIn("exceeded quota: one, requested: pods=1, used: pods=1, limited: pods=1", said)
+
+    def test_an_admission_policy_stands_in_the_job(self):
+        group = "/apis/admissionregistration.k8s.io/v1/"
+        version = {"apiVersion": "admissionregistration.k8s.io/v1"}
+        where = {"matchLabels": {"kubernetes.io/metadata.name": "strict"}}
+        self.api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "strict"}})
+        self.api.create(group + "validatingadmissionpolicies", {
+            **version, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "limits"},
+            "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],
+                                                             "operations": ["CREATE"]}]},
+                     "validations": [{"expression": "object.spec.containers.all(c, has(c.resources) && has(c.resources.limits))",
+                                      "message": "every container needs limits"}]}})
+        self.api.create(group + "validatingadmissionpolicybindings", {
+            **version, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "limits"},
+            "spec": {"policyName": "limits", "validationActions": ["Deny"], "matchResources": {"namespaceSelector": where}}})
+        self.wait_policy()
+        jobs = JOBS.replace("/default/", "/strict/")
+        self.api.create(jobs, job("loose"))
+        said = self.api.wait(jobs, lambda jobs: jobs["loose"] if "limits" in jobs["loose"].get("status", {}).get(
+            "message", "") else None, "the policy's words")["status"]["message"]
+        self.assertIn("ValidatingAdmissionPolicy 'limits' with binding 'limits' denied request: every container needs limits",
+                      said)
+
+    def wait_policy(self):
+        """Nobody tells when a policy holds."""
+        end = time.monotonic() + PATIENCE_S
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "try"}, "spec": {"containers": [
+            {"name": "c", "image": "none"}]}}
+        while time.monotonic() < end:
+            try:
+                self.api.create("/api/v1/namespaces/strict/pods?dryRun=All", pod)
+            except Refused:
+                return
+            time.sleep(0.2)
+        self.fail("the policy never held")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
