@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/share.h"
 #include "console/live_internal.h"
 #include "net/websocket.h"
 
@@ -235,6 +236,8 @@ static void tab_empty(struct live_tab *t)
     list_remove(&t->hub->tabs, t);
     t->hub->count--;
     t->hub = NULL;
+    free(t->user);
+    t->user = NULL;
 }
 
 static void tab_free(struct live_tab *t)
@@ -341,7 +344,9 @@ static struct live_tab *tab_new(struct live_hub *h, const struct mount_request *
     *t = (struct live_tab){
         .hub = h, .loop = h->loop, .transport = r->transport(r), .session = r->session};
     t->opened_ms = t->heard_ms = loop_monotonic_ms(h->loop);
-    if (!t->transport) {
+    t->user = t->transport ? strdup(r->user) : NULL;
+    if (!t->user) {
+        transport_free(t->transport);
         free(t);
         return NULL;
     }
@@ -369,6 +374,28 @@ static bool asks_for_websocket(struct httpd_request *http, const char **ret_key)
            strlen(*ret_key) <= WEBSOCKET_KEY_LIMIT;
 }
 
+/* Whether another tab of his may be opened; else it is refused. */
+static bool has_place(struct live_hub *h, const struct mount_request *r)
+{
+    struct share share = {.limit = LIVE_TABS_LIMIT, .all = h->count};
+
+    for (const struct live_tab *t = h->tabs; t; t = t->next) {
+        share.accounts += *t->user != '\0';
+        share.own += strcmp(t->user, r->user) == 0;
+    }
+    switch (share_ask(&share, !*r->user)) {
+    case SHARE_OWN_USED:
+        refuse(r->http, 429, "this account has too many tabs open: close some\n");
+        return false;
+    case SHARE_ALL_USED:
+        refuse(r->http, 503, "too many tabs are open\n");
+        return false;
+    case SHARE_LEFT:
+        break;
+    }
+    return true;
+}
+
 void live_handle(void *arg, const struct mount_request *r)
 {
     struct live_hub *h = arg;
@@ -380,9 +407,11 @@ void live_handle(void *arg, const struct mount_request *r)
         refuse(r->http, 400, "a WebSocket is opened here\n");
         return;
     }
-    t = h->count < LIVE_TABS_LIMIT ? tab_new(h, r) : NULL;
+    if (!has_place(h, r))
+        return;
+    t = tab_new(h, r);
     if (!t) {
-        refuse(r->http, 503, "too many tabs are open\n");
+        refuse(r->http, 503, "out of memory\n");
         return;
     }
     offered = httpd_header_joined(r->http, "Sec-WebSocket-Protocol");

@@ -33,6 +33,7 @@ struct live_tab {
     size_t subs_len, pages;
     int64_t opened_ms, heard_ms;
     uint64_t session; /* it was opened with; 0: none */
+    char *user;       /* mount_request.user */
     struct clock_timer *timer;
 };
 

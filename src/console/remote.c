@@ -1,6 +1,7 @@
 /* remote.c - see remote.h: who is asked what. */
 #include "console/remote.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -91,9 +92,13 @@ static void reply_json(struct httpd_request *http, int code, const char *text)
 static void signed_in(struct sign_in *s, const char *user)
 {
     char key[SESSION_KEY_SIZE];
-    bool begun = session_begin(&s->remote->sessions, s->token, user, key);
+    int rc = session_begin(&s->remote->sessions, s->token, user, key);
 
-    reply_json(s->http, 201, begun ? arena_printf(&s->http->arena, "{\"key\":\"%s\"}", key) : NULL);
+    if (rc == -EBUSY)
+        refuse(s->http, ERR_TOO_MANY_REQUESTS, SESSIONS_FULL);
+    else
+        reply_json(s->http, 201,
+                   rc == 0 ? arena_printf(&s->http->arena, "{\"key\":\"%s\"}", key) : NULL);
     sign_in_free(s);
 }
 
@@ -113,7 +118,7 @@ static void on_who(void *arg, const struct api_reply *reply)
     const char *user = json_string(json_at(review, "status", "userInfo", "username"), "");
 
     if (reply->status == 200 || reply->status == 201) {
-        signed_in(s, *user ? user : "token");
+        signed_in(s, *user ? user : SESSION_USER_UNKNOWN);
     } else if (!s->again && (reply->status == 404 || reply->status == 403)) {
         s->again = true; /* a server before 1.28 has no such review; any authenticated one may do
                             the other */
@@ -313,6 +318,7 @@ static void handle_path(struct request *q, size_t i)
 
     q->session = key ? session_find(&q->remote->sessions, key) : NULL;
     http->session = q->mount.session = q->session ? q->session->id : 0;
+    q->mount.user = q->session ? q->session->user : "";
     if (!paths[i].open && !q->session)
         refuse(http, ERR_UNAUTHORIZED, "Unauthorized");
     else
@@ -339,8 +345,9 @@ static bool wants_to_impersonate(const struct httpd_request *http)
 
 static void handle(void *arg, struct httpd_request *http)
 {
-    struct request q = {.mount = {.http = http, .may = may, .transport = users_transport},
-                        .remote = arg};
+    struct request q = {
+        .mount = {.http = http, .may = may, .transport = users_transport, .user = ""},
+        .remote = arg};
     auto_err err = ERR_INIT;
     size_t i = 0;
 
@@ -370,8 +377,9 @@ const char *remote_login_path(struct remote *r, struct arena *a, const char *tok
 {
     char code[SESSION_CODE_SIZE];
 
-    return session_code_make(&r->sessions, token, code) ? arena_printf(a, "/login?code=%s", code)
-                                                        : NULL;
+    return session_code_make(&r->sessions, token, code) == 0
+               ? arena_printf(a, "/login?code=%s", code)
+               : NULL;
 }
 
 unsigned remote_port(const struct remote *r)

@@ -19,6 +19,7 @@ struct mount_request {
      * or when nobody is signed in. */
     struct transport *(*transport)(const struct mount_request *r);
     uint64_t session; /* of the browser that asks (net/sessions.h); 0: none */
+    const char *user; /* whose part it takes of what has a ceiling; "" for the owner's */
 };
 
 /* Must have http answered once, now or later. r itself is gone when the function returns. */

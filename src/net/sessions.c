@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/share.h"
 #include "loop/file.h"
 #include "loop/random.h"
 
@@ -93,7 +94,7 @@ static void save(struct sessions *s)
         json_set_string(&a, v, "hash", hash);
         json_set_int(&a, v, "began", e->began_ms);
         json_set_int(&a, v, "used", e->used_ms);
-        json_set_string(&a, v, "token", e->token);
+        json_set_string(&a, v, "who", e->token);
         json_set_string(&a, v, "user", e->user);
         e->saved_ms = e->used_ms;
     }
@@ -117,6 +118,7 @@ static void load(struct sessions *s)
     struct buf text = BUF_INIT(FILE_LIMIT_BYTES);
     const struct json *list = NULL;
     size_t n = 0;
+    bool clean = true;
 
     if (s->path && file_read(s->path, FILE_LIMIT_BYTES, &text) == 0)
         list = json_parse(&a, text.data ? text.data : "", text.len, NULL);
@@ -127,7 +129,11 @@ static void load(struct sessions *s)
             break;
         if (!read_hex(json_get_string(v, "hash", ""), e->hash, sizeof(e->hash)))
             continue;
-        e->token = strdup(json_get_string(v, "token", ""));
+        if (*json_get_string(v, "token", "")) { /* earlier versions wrote them down */
+            clean = false;
+            continue;
+        }
+        e->token = strdup(json_get_string(v, "who", ""));
         e->user = strdup(json_get_string(v, "user", ""));
         e->began_ms = json_get_int(v, "began", 0);
         e->used_ms = e->saved_ms = json_get_int(v, "used", 0);
@@ -141,6 +147,8 @@ static void load(struct sessions *s)
         explicit_bzero(text.data, text.len);
     buf_release(&text);
     arena_release(&a);
+    if (!clean)
+        save(s);
 }
 
 /* --- ends -------------------------------------------------------------------------------- */
@@ -217,31 +225,52 @@ void sessions_release(struct sessions *s)
     *s = (struct sessions){.path = NULL};
 }
 
-static struct session_entry *longest_unused(struct sessions *s)
+static bool is_same_user(const struct session_entry *e, const char *token, const char *user)
 {
-    struct session_entry *e = s->entries;
-
-    for (size_t i = 0; i < SESSIONS_LIMIT; i++) {
-        if (!s->entries[i].id)
-            return &s->entries[i];
-        if (s->entries[i].used_ms < e->used_ms)
-            e = &s->entries[i];
-    }
-    return e;
+    return strcmp(e->user, user) == 0 && !*e->token == !*token &&
+           (strcmp(user, SESSION_USER_UNKNOWN) != 0 || strcmp(e->token, token) == 0);
 }
 
-const struct session_entry *session_begin(struct sessions *s, const char *token, const char *user,
-                                          char ret_key[SESSION_KEY_SIZE])
+/* A place that is free, or was the user's own; NULL when he has none to give. */
+static struct session_entry *find_place(struct sessions *s, const char *token, const char *user)
 {
-    struct session_entry *e = longest_unused(s);
+    struct session_entry *free_one = NULL, *own = NULL;
+    struct share share = {.limit = SESSIONS_LIMIT};
+    enum share_left left;
+
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++) {
+        struct session_entry *e = &s->entries[i];
+
+        if (!e->id) {
+            free_one = e;
+            continue;
+        }
+        share.all++;
+        share.accounts += *e->token != '\0';
+        if (!is_same_user(e, token, user))
+            continue;
+        share.own++;
+        if (!own || e->used_ms < own->used_ms)
+            own = e;
+    }
+    left = share_ask(&share, !*token);
+    return left == SHARE_LEFT ? free_one : own;
+}
+
+int session_begin(struct sessions *s, const char *token, const char *user,
+                  char ret_key[SESSION_KEY_SIZE])
+{
+    struct session_entry *e = find_place(s, token, user);
     unsigned char bytes[32];
 
+    if (!e)
+        return -EBUSY;
     end_entry(s, e);
     e->token = strdup(token);
     e->user = strdup(user);
     if (!e->token || !e->user) {
         entry_clear(e);
-        return NULL;
+        return -ENOMEM;
     }
     random_bytes(bytes, sizeof(bytes));
     write_hex(bytes, sizeof(bytes), stpcpy(ret_key, SESSION_KEY_PREFIX));
@@ -250,7 +279,7 @@ const struct session_entry *session_begin(struct sessions *s, const char *token,
     e->began_ms = e->used_ms = clock_now_ms(s->how.clock);
     save(s);
     watch_ends(s);
-    return e;
+    return 0;
 }
 
 bool session_is_key(const char *text)
@@ -299,21 +328,23 @@ void session_end(struct sessions *s, uint64_t id)
 
 /* --- codes ------------------------------------------------------------------------------- */
 
-bool session_code_make(struct sessions *s, const char *token, char out[SESSION_CODE_SIZE])
+int session_code_make(struct sessions *s, const char *token, char out[SESSION_CODE_SIZE])
 {
     struct session_code *c = s->codes;
 
     for (size_t i = 1; i < SESSION_CODES; i++)
         if (s->codes[i].until_ms < c->until_ms)
             c = &s->codes[i];
+    if (c->until_ms > clock_now_ms(s->how.clock))
+        return -EBUSY;
     forget_text(&c->token);
     *c = (struct session_code){.token = strdup(token)};
     if (!c->token)
-        return false;
+        return -ENOMEM;
     random_uid(c->code);
     c->until_ms = clock_now_ms(s->how.clock) + SESSION_CODE_MS;
     (void)snprintf(out, SESSION_CODE_SIZE, "%s", c->code);
-    return true;
+    return 0;
 }
 
 char *session_code_take(struct sessions *s, const char *code)

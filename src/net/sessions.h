@@ -10,10 +10,14 @@
 #include "base/sha256.h"
 #include "port/clock.h"
 
-#define SESSIONS_LIMIT 256u /* then the one that was not used for longest makes room */
+#define SESSIONS_LIMIT 256u          /* what one account has of them: base/share.h */
+#define SESSION_USER_UNKNOWN "token" /* whose token it is nobody said: each is somebody else's */
+#define SESSIONS_FULL                                                                              \
+    "too many are signed in: sign out somewhere, or wait until a session has not been used for a " \
+    "day"
 #define SESSION_IDLE_MS ((int64_t)24 * 3600 * 1000)
 #define SESSION_CODE_MS ((int64_t)10 * 60 * 1000)
-#define SESSION_CODES 8u
+#define SESSION_CODES 256u
 #define SESSION_CODE_SIZE 40
 #define SESSION_KEY_PREFIX "muster-session-" /* then 32 random bytes in hexadecimal */
 #define SESSION_KEY_SIZE (sizeof(SESSION_KEY_PREFIX) + 64)
@@ -22,7 +26,9 @@ struct session_entry {
     uint64_t id; /* made of the hash; 0: free */
     unsigned char hash[SHA256_BYTES];
     int64_t began_ms, used_ms, saved_ms; /* saved_ms: used_ms as the file has it */
-    char *token, *user;                  /* what it stands for; token "" for who needs none */
+    /* What it stands for: a token, or what else its owner knows the user by, which is what the file
+     * keeps; "" for the owner, who needs none. */
+    char *token, *user;
 };
 
 struct session_code {
@@ -53,9 +59,10 @@ int sessions_init(struct sessions *s, const struct sessions_options *options) mu
 /* Nobody is told, and the file stays. */
 void sessions_release(struct sessions *s);
 
-/* NULL when out of memory. What it answers stays until the next call but session_find. */
-const struct session_entry *session_begin(struct sessions *s, const char *token, const char *user,
-                                          char ret_key[SESSION_KEY_SIZE]);
+/* Who has as many as one may have loses the one he did not use for longest. -EBUSY: all are taken;
+ * -ENOMEM. */
+int session_begin(struct sessions *s, const char *token, const char *user,
+                  char ret_key[SESSION_KEY_SIZE]) must_check;
 /* Whether it looks like one, and not like a token. */
 bool session_is_key(const char *text);
 /* NULL: nobody's, or over. Else it was used just now. */
@@ -63,8 +70,9 @@ const struct session_entry *session_find(struct sessions *s, const char *key);
 const struct session_entry *session_find_id(struct sessions *s, uint64_t id);
 void session_end(struct sessions *s, uint64_t id);
 
-/* A code that is good once, for a token; false when out of memory. */
-bool session_code_make(struct sessions *s, const char *token, char out[SESSION_CODE_SIZE]);
+/* A code that is good once, for a token. -EBUSY: so many are good still; -ENOMEM. */
+int session_code_make(struct sessions *s, const char *token,
+                      char out[SESSION_CODE_SIZE]) must_check;
 /* The token, the caller's to free; NULL when the code is not known or too old. */
 char *session_code_take(struct sessions *s, const char *code) must_check;
 

@@ -59,6 +59,11 @@ bool caller_may_everything(const struct caller *who)
     return false;
 }
 
+const char *caller_share(const struct caller *who)
+{
+    return who->kind == CALLER_OWNER || who->kind == CALLER_COMPONENT ? "" : who->user;
+}
+
 const char *const *caller_account_groups(struct arena *a, const char *ns)
 {
     const char **groups = arena_alloc(a, 4 * sizeof(*groups));

@@ -33,6 +33,9 @@ bool caller_has_group(const struct caller *who, const char *group);
 /* Nothing is looked up for these: the owner, the daemon's parts, and the group system:masters. */
 bool caller_may_everything(const struct caller *who);
 
+/* Whose part he takes of what has a ceiling (base/share.h): "" for the owner's. */
+const char *caller_share(const struct caller *who);
+
 /* A service account's groups, NULL when out of memory. */
 const char *const *caller_account_groups(struct arena *a, const char *ns) must_check;
 /* Sets ns and name of one whose user is "system:serviceaccount:NS:NAME", of others to "". */

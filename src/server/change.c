@@ -6,6 +6,7 @@
 
 #include "server/internal.h"
 #include "server/machine_access.h"
+#include "server/rbac.h"
 
 static int conflict(struct server_request *r, const char *why, struct err *err)
 {
@@ -140,6 +141,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
     rc = object_validate(k, next, old, err);
     if (rc == 0)
         rc = machine_access_check(r, old, next, err);
+    if (rc == 0)
+        rc = rbac_check_grant(r, old, next, err);
     if (rc == 0)
         rc = room_check_group(r, old, next, err);
     if (rc < 0)

@@ -7,6 +7,7 @@
 #include "loop/random.h"
 #include "server/internal.h"
 #include "server/machine_access.h"
+#include "server/rbac.h"
 
 /* What only the server may say about an object. */
 static const char *const server_owned[] = {"selfLink", "managedFields", "deletionTimestamp",
@@ -161,6 +162,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
         rc = check_owner(r, object, err);
     if (rc == 0)
         rc = machine_access_check(r, NULL, object, err);
+    if (rc == 0)
+        rc = rbac_check_grant(r, NULL, object, err);
     if (rc == 0)
         rc = queue_check(r, object, err);
     if (rc == 0)

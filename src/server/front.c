@@ -3,9 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/base64.h"
 #include "base/secret.h"
 #include "loop/file.h"
 #include "net/httpd.h"
@@ -91,31 +89,13 @@ bool front_knows_token(struct server *s, struct arena *a, const char *given,
     return *ret != NULL;
 }
 
-/* The password of "user:password" in base64, or NULL. */
-static const char *basic_password(struct arena *a, const char *text)
-{
-    size_t len;
-    const char *plain = base64_decode(a, text, strlen(text), &len);
-    const char *colon = plain ? memchr(plain, ':', len) : NULL;
-
-    return colon ? colon + 1 : NULL;
-}
-
-/*
- * The token comes as a bearer token, or as the password of basic authentication whoever the user; a
- * browser's session only as a bearer token.
- */
 static int check_token(struct server *s, struct httpd_request *http, const struct caller **ret,
                        struct err *err)
 {
-    static const char basic[] = "Basic ";
-    const char *authorization = httpd_header(http, "Authorization");
     const char *given = place_bearer(http);
 
     if (given && login_knows_key(s, http, given, ret))
         return 0;
-    if (authorization && strncasecmp(authorization, basic, strlen(basic)) == 0)
-        given = basic_password(&http->arena, authorization + strlen(basic));
     if (given && front_knows_token(s, &http->arena, given, ret))
         return 0;
     return err_set(err, ERR_UNAUTHORIZED, "Unauthorized");
@@ -183,7 +163,8 @@ void front_run_mount(struct server *s, struct httpd_request *http, const struct 
     struct mounted m = {.request = {.http = http,
                                     .may = caller_may,
                                     .transport = callers_transport,
-                                    .session = http->session},
+                                    .session = http->session,
+                                    .user = caller_share(caller)},
                         .server = s,
                         .caller = caller};
 
@@ -217,7 +198,8 @@ static struct transport *nobodys_transport(const struct mount_request *r)
 /* Files that anybody may have: no token is asked for, and nobody's rights are used. */
 static bool is_page(struct server *s, struct httpd_request *http)
 {
-    struct mount_request r = {.http = http, .may = nobody_may, .transport = nobodys_transport};
+    struct mount_request r = {
+        .http = http, .may = nobody_may, .transport = nobodys_transport, .user = ""};
 
     if (!s->pages.wants || login_is_open(http) ||
         !s->pages.wants(http->method, http->path, httpd_header(http, "Accept")))

@@ -1,6 +1,7 @@
 /* login.c - see login.h. */
 #include "server/login.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +88,7 @@ static bool is_of(struct server *s, struct httpd_request *http, const struct ses
 {
     if (!e)
         return false;
-    *ret = *e->token ? token_caller(s, &http->arena, e->token) : &caller_owner;
+    *ret = *e->token ? token_caller_named(s, &http->arena, e->token) : &caller_owner;
     http->session = e->id;
     return *ret != NULL;
 }
@@ -106,16 +107,19 @@ bool login_knows_session(struct server *s, struct httpd_request *http, uint64_t 
 
 /* --- signing in and out ------------------------------------------------------------------ */
 
-/* The owner's token is not needed any more: it is not kept. */
+/* The token is not needed any more, and not kept: only whose it is, and until when. */
 static void begin_session(struct server *s, struct httpd_request *http, const char *token,
                           const struct caller *caller)
 {
     char key[SESSION_KEY_SIZE];
-    const struct session_entry *e = session_begin(
-        &s->logins, caller->kind == CALLER_OWNER ? "" : token, caller->user, key);
-    const char *text = e ? arena_printf(&http->arena, "{\"key\":\"%s\"}", key) : NULL;
+    const char *who = caller->kind == CALLER_OWNER ? "" : token_name(&http->arena, token);
+    int rc = who ? session_begin(&s->logins, who, caller->user, key) : -ENOMEM;
+    const char *text = rc == 0 ? arena_printf(&http->arena, "{\"key\":\"%s\"}", key) : NULL;
 
-    reply_text(http, text ? 201 : 503, text ? text : "");
+    if (rc == -EBUSY)
+        refuse(http, ERR_TOO_MANY_REQUESTS, SESSIONS_FULL);
+    else
+        reply_text(http, text ? 201 : 503, text ? text : "");
 }
 
 static void sign_in(struct server *s, struct httpd_request *http)
@@ -147,7 +151,7 @@ static void sign_out(struct server *s, struct httpd_request *http)
 
 void server_login_code(struct server *s, char out[SERVER_LOGIN_CODE_SIZE])
 {
-    if (!session_code_make(&s->logins, "", out))
+    if (session_code_make(&s->logins, "", out) < 0)
         *out = '\0';
 }
 
@@ -171,13 +175,19 @@ static void reply_code(struct server *s, struct httpd_request *http, const struc
 {
     char code[SERVER_LOGIN_CODE_SIZE];
     const char *text;
+    int rc;
 
     if (caller->kind != CALLER_OWNER) {
         refuse(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
         return;
     }
-    server_login_code(s, code);
-    text = !*code ? NULL : arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
+    rc = session_code_make(&s->logins, "", code);
+    if (rc == -EBUSY) {
+        refuse(http, ERR_TOO_MANY_REQUESTS,
+               "so many codes are good still: use one, or ask again in ten minutes");
+        return;
+    }
+    text = rc < 0 ? NULL : arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
     reply_text(http, text ? 201 : 503, text ? text : "");
 }
 

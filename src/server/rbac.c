@@ -4,7 +4,8 @@
  * parsed.
  *
  * Who may write roles could give itself everything. The real server compares rules; here one
- * needs the verbs `escalate` (roles) and `bind` (bindings) for it, which is stricter.
+ * needs the verbs `escalate` (roles) and `bind` (bindings) for it, which is stricter. A rule for
+ * all verbs gives these too, so what must be named to be had is given only by who has it.
  */
 #include "server/rbac.h"
 
@@ -104,15 +105,20 @@ static bool has_subject(const struct json *binding, const struct caller *who)
     return false;
 }
 
-static void use_role(struct search *q, const struct json *ref)
+static const struct json *find_rules(struct server *s, struct arena *a, const char *ns,
+                                     const struct json *ref)
 {
     bool cluster = json_string_is(json_get(ref, "kind"), "ClusterRole");
     const struct kind *k = cluster ? &kind_cluster_role : &kind_role;
-    const char *key = object_key(q->arena, k, q->ns, json_get_string(ref, "name", ""));
-    const struct store_item *item = key ? store_head(server_collection(q->server, k), key) : NULL;
-    const struct json *role = item ? blob_parse(q->arena, item->value, NULL) : NULL;
+    const char *key = object_key(a, k, ns, json_get_string(ref, "name", ""));
+    const struct store_item *item = key ? store_head(server_collection(s, k), key) : NULL;
 
-    json_each (rule, json_get(role, "rules")) {
+    return json_get(item ? blob_parse(a, item->value, NULL) : NULL, "rules");
+}
+
+static void use_role(struct search *q, const struct json *ref)
+{
+    json_each (rule, find_rules(q->server, q->arena, q->ns, ref)) {
         if (q->rules)
             (void)json_append(q->rules, json_clone(q->arena, rule));
         else
@@ -274,6 +280,57 @@ int rbac_check_verb(struct server_request *r, const char *verb, struct err *err)
     if (rc == 0 && writing_needs(k) && !is_reading(verb)) {
         what.verb = writing_needs(k);
         rc = rbac_check_access(r, &what, err);
+    }
+    return rc;
+}
+
+/* --- giving ---------------------------------------------------------------------------- */
+
+static int check_giving(struct server_request *r, const struct json *rule, const char *name,
+                        struct err *err)
+{
+    const struct access what = {.verb = "use",
+                                .group = MACHINE_ACCESS_GROUP,
+                                .resource = MACHINE_ACCESS_RESOURCE,
+                                .subresource = "",
+                                .ns = r->route.ns,
+                                .name = name};
+
+    if (!list_has(json_get(rule, "verbs"), what.verb) ||
+        !list_has(json_get(rule, "apiGroups"), what.group) ||
+        !names_resource(json_get(rule, "resources"), &what) ||
+        rbac_allows(r->server, r->arena, r->caller, &what))
+        return 0;
+    err_set(err, ERR_FORBIDDEN,
+            "User \"%s\" cannot give the right to use resource \"" MACHINE_ACCESS_RESOURCE
+            "\" in API group \"" MACHINE_ACCESS_GROUP "\"%s%s%s, and has it not",
+            r->caller->user, *name ? " named \"" : "", name, *name ? "\"" : "");
+    err_hint(err, "only who has that right in this place, or the owner, gives it");
+    return err_errno(ERR_FORBIDDEN);
+}
+
+int rbac_check_grant(struct server_request *r, const struct json *old, const struct json *next,
+                     struct err *err)
+{
+    const char *needs = writing_needs(r->route.kind);
+    const struct json *rules = json_get(next, "rules");
+    int rc = 0;
+
+    if (!needs || caller_may_everything(r->caller))
+        return 0;
+    if (strcmp(needs, "bind") == 0)
+        rules = find_rules(r->server, r->arena, r->route.ns, json_get(next, "roleRef"));
+    if (old && json_equal(json_get(old, "rules"), json_get(next, "rules")) &&
+        json_equal(json_get(old, "subjects"), json_get(next, "subjects")))
+        return 0;
+    json_each (rule, rules) {
+        const struct json *names = json_get(rule, "resourceNames");
+
+        if (rc == 0 && json_len(names) == 0)
+            rc = check_giving(r, rule, "", err);
+        json_each (name, names)
+            if (rc == 0)
+                rc = check_giving(r, rule, json_string(name, ""), err);
     }
     return rc;
 }

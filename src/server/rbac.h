@@ -27,6 +27,10 @@ int rbac_check_verb(struct server_request *r, const char *verb, struct err *err)
 /* ... and for something that is no stored kind. */
 int rbac_check_access(struct server_request *r, const struct access *what,
                       struct err *err) must_check;
+/* 403 for a role or binding that gives what its writer would have to be given by name and was not;
+ * old is NULL at a creation. */
+int rbac_check_grant(struct server_request *r, const struct json *old, const struct json *next,
+                     struct err *err) must_check;
 /* Every rule who has in ns, appended to rules. */
 void rbac_list_rules(struct server *s, struct arena *a, const struct caller *who, const char *ns,
                      struct json *rules);

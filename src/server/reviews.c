@@ -179,6 +179,7 @@ static int fill_token(struct server_request *r, struct json *review, struct err 
 {
     const char *token = json_string(json_at(review, "spec", "token"), "");
     struct json *status = json_make_object(r->arena, review, "status");
+    const struct json *audiences;
     const struct caller *who;
     int rc = check_may_review(r, &token_review, err);
 
@@ -186,11 +187,16 @@ static int fill_token(struct server_request *r, struct json *review, struct err 
         return rc;
     if (!*token)
         return err_set(err, ERR_BAD_REQUEST, "token is required for TokenReview in authentication");
-    if (r->server->token && front_knows_token(r->server, r->arena, token, &who)) {
+    who = token_caller_for(r->server, r->arena, token, json_at(review, "spec", "audiences"),
+                           &audiences);
+    if (who) {
         json_set_bool(r->arena, status, "authenticated", true);
         add_user(r, who, json_make_object(r->arena, status, "user"));
+        json_set(r->arena, status, "audiences", json_clone(r->arena, audiences));
     } else {
-        json_set_string(r->arena, status, "error", "the token is not known here");
+        json_set_string(r->arena, status, "error",
+                        audiences ? "the token is not known here"
+                                  : "the token is not for the audiences that were asked for");
     }
     return 0;
 }

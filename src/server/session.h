@@ -12,10 +12,11 @@ struct session {
     struct server *server;
     void (*free)(struct session *s); /* must remove it */
     uint64_t login;                  /* of the browser that asked for it; 0: none */
+    char *user;                      /* caller_share of who asked */
     bool opened, over;
 };
 
-/* Refused with 429 when there are too many. */
+/* Refused with 429 when there are too many, of all or of who asks. */
 int session_add(const struct server_request *r, struct session *session,
                 void (*fn)(struct session *s), struct err *err) must_check;
 /* The connection is there. False: it has to be freed, who asked for it has signed out meanwhile. */

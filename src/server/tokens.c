@@ -16,6 +16,8 @@
 #define KEY_PURPOSE "muster service account tokens"
 #define ISSUER "muster"
 #define TOKEN_LIMIT_BYTES 8192u
+#define AUDIENCES_LIMIT 16
+#define AUDIENCE_LIMIT_BYTES 256
 #define SECONDS_DEFAULT 3600
 #define SECONDS_MIN 600
 #define SECONDS_MAX ((int64_t)1 << 32)
@@ -55,13 +57,19 @@ bool token_digest(struct server *s, const char *purpose, const char *text, size_
 
 /* --- reading --------------------------------------------------------------------------- */
 
+static const struct json *parse_claims(struct arena *a, const char *encoded, size_t encoded_len)
+{
+    size_t len;
+    char *text = base64url_decode(a, encoded, encoded_len, &len);
+
+    return text ? json_parse(a, text, len, NULL) : NULL;
+}
+
 static const struct json *read_claims(struct server *s, struct arena *a, const char *token)
 {
     const char *dot = strrchr(token, '.');
     const char *begin = token + strlen(HEADER ".");
     const char *signature;
-    size_t len;
-    char *text;
 
     if (!s->has_token_key || strlen(token) > TOKEN_LIMIT_BYTES ||
         strncmp(token, HEADER ".", strlen(HEADER ".")) != 0 || !dot || dot < begin)
@@ -69,8 +77,7 @@ static const struct json *read_claims(struct server *s, struct arena *a, const c
     signature = sign(s, a, token, (size_t)(dot - token));
     if (!signature || !secret_equal(signature, dot + 1))
         return NULL;
-    text = base64url_decode(a, begin, (size_t)(dot - begin), &len);
-    return text ? json_parse(a, text, len, NULL) : NULL;
+    return parse_claims(a, begin, (size_t)(dot - begin));
 }
 
 /* Whether the object is still the one the token was made for. */
@@ -92,9 +99,8 @@ bool token_is_still_good(struct server *s, struct arena *a, const struct caller 
             is_there(s, a, &kind_pod, account->ns, account->pod, account->pod_uid));
 }
 
-const struct caller *token_caller(struct server *s, struct arena *a, const char *token)
+static const struct caller *caller_of(struct server *s, struct arena *a, const struct json *claims)
 {
-    const struct json *claims = read_claims(s, a, token);
     const struct json *about = json_get(claims, "kubernetes.io");
     const struct json *account = json_get(about, "serviceaccount"), *pod = json_get(about, "pod");
     struct caller *who = arena_alloc(a, sizeof(*who));
@@ -113,6 +119,71 @@ const struct caller *token_caller(struct server *s, struct arena *a, const char 
     return who->groups && token_is_still_good(s, a, who) ? who : NULL;
 }
 
+/* Whom a token without audiences is for, and who asks for none: this API, by its names. */
+static struct json *api_audiences(struct arena *a)
+{
+    static const char *const names[] = {"https://kubernetes.default.svc",
+                                        "https://kubernetes.default.svc.cluster.local", ISSUER};
+    struct json *list = json_new_array(a);
+
+    for (size_t i = 0; i < ELEMS(names); i++)
+        json_append_string(a, list, names[i]);
+    return list;
+}
+
+/* Those of wanted that a token is for; NULL when it is for none. */
+static const struct json *audiences_met(struct arena *a, const struct json *of_token,
+                                        const struct json *wanted)
+{
+    struct json *met = json_new_array(a);
+
+    if (json_len(of_token) == 0)
+        of_token = api_audiences(a);
+    if (json_len(wanted) == 0)
+        wanted = api_audiences(a);
+    json_each (one, wanted) {
+        bool found = false;
+
+        json_each (other, of_token)
+            found = found || json_equal(one, other);
+        if (found)
+            json_append_string(a, met, json_string(one, ""));
+    }
+    return json_len(met) > 0 ? met : NULL;
+}
+
+const struct caller *token_caller(struct server *s, struct arena *a, const char *token)
+{
+    const struct json *claims = read_claims(s, a, token);
+
+    return claims && audiences_met(a, json_get(claims, "aud"), NULL) ? caller_of(s, a, claims)
+                                                                     : NULL;
+}
+
+const struct caller *token_caller_for(struct server *s, struct arena *a, const char *token,
+                                      const struct json *audiences, const struct json **ret_for)
+{
+    const struct json *claims = read_claims(s, a, token);
+    const struct caller *who = claims ? caller_of(s, a, claims) : NULL;
+
+    if (s->token && secret_equal(s->token, token))
+        who = &caller_owner;
+    *ret_for = audiences_met(a, json_get(claims, "aud"), audiences);
+    return *ret_for ? who : NULL;
+}
+
+const char *token_name(struct arena *a, const char *token)
+{
+    const char *begin = token + strlen(HEADER ".");
+
+    return arena_strndup(a, begin, strcspn(begin, "."));
+}
+
+const struct caller *token_caller_named(struct server *s, struct arena *a, const char *name)
+{
+    return caller_of(s, a, parse_claims(a, name, strlen(name)));
+}
+
 /* --- making ---------------------------------------------------------------------------- */
 
 static void set_object(struct arena *a, struct json *about, const char *key, const char *name,
@@ -125,7 +196,7 @@ static void set_object(struct arena *a, struct json *about, const char *key, con
 }
 
 static const char *make_token(struct server_request *r, const struct json *account,
-                              const struct json *pod, int64_t seconds)
+                              const struct json *pod, const struct json *audiences, int64_t seconds)
 {
     int64_t now = clock_now_ms(r->server->clock) / 1000;
     struct json *claims = json_new_object(r->arena), *about;
@@ -135,6 +206,7 @@ static const char *make_token(struct server_request *r, const struct json *accou
     json_set_string(r->arena, claims, "iss", ISSUER);
     json_set_stringf(r->arena, claims, "sub", "system:serviceaccount:%s:%s", r->route.ns,
                      r->route.name);
+    json_set(r->arena, claims, "aud", json_clone(r->arena, audiences));
     json_set_int(r->arena, claims, "iat", now);
     json_set_int(r->arena, claims, "nbf", now);
     json_set_int(r->arena, claims, "exp", now + seconds);
@@ -173,6 +245,26 @@ static int read_seconds(struct server_request *r, const struct json *spec, int64
     return 0;
 }
 
+static int read_audiences(struct server_request *r, const struct json *spec,
+                          const struct json **ret, struct err *err)
+{
+    const struct json *given = json_get(spec, "audiences");
+
+    *ret = json_len(given) > 0 ? given : api_audiences(r->arena);
+    if (json_len(given) > AUDIENCES_LIMIT)
+        return invalid(err, r->route.name, "spec.audiences",
+                       "Too many: must have at most " STRINGIFY(AUDIENCES_LIMIT) " items");
+    json_each (one, given) {
+        size_t len = strlen(json_string(one, ""));
+
+        if (len == 0 || len > AUDIENCE_LIMIT_BYTES)
+            return invalid(err, r->route.name, "spec.audiences",
+                           "Invalid value: each must be a text of 1 to " STRINGIFY(
+                               AUDIENCE_LIMIT_BYTES) " bytes");
+    }
+    return 0;
+}
+
 static int find_pod(struct server_request *r, const struct json *ref, const struct json **ret,
                     struct err *err)
 {
@@ -204,9 +296,9 @@ static int find_pod(struct server_request *r, const struct json *ref, const stru
 }
 
 static int answer(struct server_request *r, struct json *request, const char *token,
-                  int64_t seconds, struct err *err)
+                  const struct json *audiences, int64_t seconds, struct err *err)
 {
-    struct json *status = json_make_object(r->arena, request, "status"), *meta;
+    struct json *status = json_make_object(r->arena, request, "status"), *meta, *spec;
     char until[TIME_TEXT_SIZE];
 
     if (!token)
@@ -216,8 +308,9 @@ static int answer(struct server_request *r, struct json *request, const char *to
     meta = json_make_object(r->arena, request, "metadata");
     json_set_string(r->arena, meta, "name", r->route.name);
     json_set_string(r->arena, meta, "namespace", r->route.ns);
-    json_set_int(r->arena, json_make_object(r->arena, request, "spec"), "expirationSeconds",
-                 seconds);
+    spec = json_make_object(r->arena, request, "spec");
+    json_set_int(r->arena, spec, "expirationSeconds", seconds);
+    json_set(r->arena, spec, "audiences", json_clone(r->arena, audiences));
     json_set_string(r->arena, status, "token", token);
     json_set_string(r->arena, status, "expirationTimestamp",
                     time_format(clock_now_ms(r->server->clock) + seconds * 1000, until));
@@ -229,7 +322,7 @@ int verb_token(struct server_request *r, struct err *err)
 {
     struct json *request = object_parse(r->arena, r->content_type, r->body, r->body_len,
                                         request_warn, r, err);
-    const struct json *account, *pod = NULL, *spec, *ref;
+    const struct json *account, *pod = NULL, *spec, *ref, *audiences = NULL;
     const struct store_item *item;
     const char *key;
     int64_t seconds;
@@ -248,7 +341,11 @@ int verb_token(struct server_request *r, struct err *err)
     spec = json_get(request, "spec");
     ref = json_get(spec, "boundObjectRef");
     rc = read_seconds(r, spec, &seconds, err);
+    if (rc == 0)
+        rc = read_audiences(r, spec, &audiences, err);
     if (rc == 0 && json_is(ref, JSON_OBJECT))
         rc = find_pod(r, ref, &pod, err);
-    return rc < 0 ? rc : answer(r, request, make_token(r, account, pod, seconds), seconds, err);
+    return rc < 0 ? rc
+                  : answer(r, request, make_token(r, account, pod, audiences, seconds), audiences,
+                           seconds, err);
 }

@@ -11,8 +11,19 @@
 
 /* Tokens are signed with a key made of secret; one of another secret is worth nothing here. */
 void tokens_set_secret(struct server *s, const char *secret);
-/* The account, in the arena. NULL: not one of ours, too old, or its account or pod is gone. */
+/* The account, in the arena. NULL: not one of ours, too old, made for somebody else than this API,
+ * or its account or pod is gone. */
 const struct caller *token_caller(struct server *s, struct arena *a, const char *token) must_check;
+/* The same for who asks about a token, the owner's too, that was shown to him: it is good when it
+ * is for one of these audiences, or without any for this API. *ret_for is those it is for. */
+const struct caller *token_caller_for(struct server *s, struct arena *a, const char *token,
+                                      const struct json *audiences,
+                                      const struct json **ret_for) must_check;
+/* Of a good token what it says, without the signature that makes it one: fit to be kept. */
+const char *token_name(struct arena *a, const char *token) must_check;
+/* Who that was, as token_caller. */
+const struct caller *token_caller_named(struct server *s, struct arena *a,
+                                        const char *name) must_check;
 /* Whether an account that showed its token earlier would be known with it now. */
 bool token_is_still_good(struct server *s, struct arena *a, const struct caller *account);
 

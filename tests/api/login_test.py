@@ -56,8 +56,10 @@ class Login(harness.DaemonTest):
         """Every port of 127.0.0.1 gets its cookies, so none counts; nor does a password it remembers."""
         key = self.key()
         basic = base64.b64encode(f"me:{key}".encode()).decode()
+        password = base64.b64encode(f"me:{self.daemon.token}".encode()).decode()
         for headers in ({"Cookie": f"muster_session_{self.daemon.port}={key}; muster-session={key}"},
-                        {"Authorization": f"Basic {basic}"}, {"Authorization": f"Bearer {key[:-1]}"},
+                        {"Authorization": f"Basic {basic}"},
+                        {"Authorization": f"Basic {password}"}, {"Authorization": f"Bearer {key[:-1]}"},
                         {"Authorization": f"Bearer {key}0"}, {"Authorization": "Bearer muster-session-"}):
             for method, path in (("GET", "/api/v1/namespaces"), ("GET", "/console/v1/session"), ("POST", "/console/v1/code")):
                 self.assertEqual(self.ask(method, path, {}, **headers)[0], 401, headers)
@@ -163,8 +165,20 @@ class Login(harness.DaemonTest):
         self.assertEqual((status, json.loads(body)["user"]), (200, "system:serviceaccount:default:keeper"))
         self.assertEqual(self.with_key("GET", "/console/v1/session", ends)[0], 401)
 
+    def test_one_account_signs_nobody_else_out(self):
+        owner, other = self.key(), self.key(token=self.visitor("other"))
+        token = self.visitor("many")
+        first = self.key(token=token)
+        for _ in range(257):
+            last = self.key(token=token)
+        for key in (owner, other, last):
+            self.assertEqual(self.with_key("GET", "/console/v1/session", key)[0], 200)
+        self.assertEqual(self.with_key("GET", "/console/v1/session", first)[0], 401, "his own oldest made room")
+
     def test_a_service_account_signs_in_with_its_own_rights(self):
-        key = self.key(token=self.visitor("guest"))
+        token = self.visitor("guest")
+        key = self.key(token=token)
+        self.assertNotIn(token, pathlib.Path(self.daemon.data, "sessions.json").read_text())
         self.assertEqual(json.loads(self.with_key("GET", "/console/v1/session", key)[2])["user"], "system:serviceaccount:default:guest")
         self.assertEqual(self.with_key("GET", "/api/v1/namespaces/default/pods", key)[0], 403)
         self.assertEqual(self.with_key("POST", "/console/v1/code", key, {})[0], 403)

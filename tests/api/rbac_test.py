@@ -210,6 +210,30 @@ class Rbac(harness.WithDaemon):
             with self.subTest(token=wrong):
                 self.assertEqual(self.as_account(wrong, "GET", f"{PODS}/p")[0], 401)
 
+    def test_a_token_is_for_its_audiences_only(self):
+        own, foreign = self.launcher(rule("get list", "pods")), self.token(audiences=["vault", "other"])
+        both = self.token(audiences=["vault", "https://kubernetes.default.svc"])
+        for token, status in ((own, 200), (foreign, 401), (both, 200)):
+            self.assertEqual(self.as_account(token, "GET", PODS)[0], status)
+        self.assertEqual(self.daemon.request("POST", "/console/v1/login", {"token": foreign})[0], 401)
+
+        def review(token, *audiences):
+            body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
+                    "spec": {"token": token, **({"audiences": audiences} if audiences else {})}}
+            status = self.daemon.call("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body)["status"]
+            return status.get("authenticated", False) and status["audiences"]
+        self.assertIn("https://kubernetes.default.svc", review(own))
+        self.assertFalse(review(own, "vault"))
+        self.assertFalse(review(foreign))
+        self.assertEqual(review(foreign, "x", "vault"), ["vault"])
+        self.assertEqual(review(both, "vault", "https://kubernetes.default.svc"), ["vault", "https://kubernetes.default.svc"])
+        self.assertFalse(review(self.daemon.token, "vault"))
+        for wrong in ([""], ["a" * 257], ["a"] * 17, [1]):
+            body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": wrong}}
+            status, text = self.daemon.request("POST", f"{ACCOUNTS}/launcher/token", body)
+            self.assertEqual(status, 422, text)
+            self.assertIn(b"spec.audiences", text)
+
     def test_what_is_wrong_is_said(self):
         self.daemon.call("POST", ACCOUNTS, account("launcher"))
         self.daemon.call("POST", PODS, pod("other"))
@@ -418,12 +442,29 @@ class Limited(harness.WithDaemon):
         self.addCleanup(self.daemon.call, "DELETE", f"{BINDINGS.replace('default', 'a')}/all")
         make("folder", folder, 403)
         roles, bindings = (one.replace("default", "a") for one in (ROLES, BINDINGS))
-        self.daemon.call("POST", roles, role("machine", rule("use", "machineaccess", ["hostpath"], ["muster.dev"])))
-        self.daemon.call("POST", bindings, {**binding("machine", "machine"), "subjects": [
-            {"kind": "ServiceAccount", "name": "guest", "namespace": "a"}]})
+        machine = role("machine", rule("use", "machineaccess", ["hostpath"], ["muster.dev"]))
+        bound = {**binding("machine", "machine"), "subjects": [
+            {"kind": "ServiceAccount", "name": "guest", "namespace": "a"}]}
+        # Nor do escalate and bind, which it has with all verbs, give it what it has not.
+        for verbs, groups, names in (("use", ["muster.dev"], ()), ("*", ["*"], ["hostpath"])):
+            status, text = self.as_guest("POST", roles, role("machine", rule(verbs, "machineaccess", names, groups)))
+            self.assertEqual(status, 403, text)
+            self.assertIn("cannot give the right to use", text)
+        self.assertEqual(self.as_guest("POST", roles, role("harmless", rule("get", "pods")))[0], 201)
+        self.assertEqual(self.as_guest("PATCH", f"{roles}/harmless", {"rules": machine["rules"]}, **merge)[0], 403)
+        self.daemon.call("POST", roles, machine)
+        status, text = self.as_guest("POST", bindings, bound)
+        self.assertEqual(status, 403, text)
+        self.daemon.call("POST", bindings, {**bound, "subjects": []})
+        self.assertEqual(self.as_guest("PATCH", f"{bindings}/machine", {"subjects": bound["subjects"]}, **merge)[0], 403)
+        self.daemon.call("PUT", f"{bindings}/machine", bound)
         self.addCleanup(self.daemon.call, "DELETE", f"{bindings}/machine")
         make("folder", folder, 201)
         make("privileged", wishes["privileged"], 403)
+        # What it has it may give on, and no more.
+        self.assertEqual(self.as_guest("PATCH", f"{roles}/harmless", {"rules": machine["rules"]}, **merge)[0], 200)
+        wider = rule("use", "machineaccess", ["hostpath", "privileged"], ["muster.dev"])
+        self.assertEqual(self.as_guest("PATCH", f"{roles}/harmless", {"rules": [wider]}, **merge)[0], 403)
 
     def test_a_name_in_an_answer_is_a_name(self):
         path = self.run_pod("a", "plain", "exec sleep 1000")

@@ -226,6 +226,16 @@ class Stream(harness.WithDaemon):
                 break
             self.assertLess(time.monotonic(), until)
 
+    def test_one_account_does_not_take_all_tabs(self):
+        self.daemon.call("POST", ACCOUNTS, {"metadata": {"name": "many"}})
+        token = self.daemon.call("POST", f"{ACCOUNTS}/many/token", {"apiVersion": "authentication.k8s.io/v1",
+                                                                   "kind": "TokenRequest"})["status"]["token"]
+        for _ in range(16):
+            self.tab(token)
+        with self.assertRaisesRegex(Refused, "429"):
+            self.tab(token)
+        self.tab().quiet()
+
     def test_who_may_not(self):
         for headers, code in (({}, 401), ({"Authorization": "Bearer wrong"}, 401),
                               ({"Authorization": f"Bearer {self.daemon.token}", "Origin": "http://evil.example"}, 403),

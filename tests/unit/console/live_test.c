@@ -37,7 +37,7 @@ static struct transport *the_script(const struct mount_request *r);
 static void handle(void *arg, struct httpd_request *http)
 {
     struct fixture *f = arg;
-    struct mount_request r = {.http = http, .transport = the_script, .session = MINE};
+    struct mount_request r = {.http = http, .transport = the_script, .session = MINE, .user = ""};
 
     live_handle(f->hub, &r);
     if (f->sign_out)

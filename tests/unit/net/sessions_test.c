@@ -1,5 +1,6 @@
 /* sessions_test.c - who is signed in, until when, what is kept of it, and codes that are good once.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +77,7 @@ static const char *begin(struct fixture *f, const char *token, const char *user)
     static unsigned n;
     char *key = keys[n++ % 4];
 
-    assert_non_null(session_begin(&f->sessions, token, user, key));
+    assert_int_equal(session_begin(&f->sessions, token, user, key), 0);
     return key;
 }
 
@@ -183,12 +184,15 @@ static void a_file_that_is_none_signs_nobody_in(void **state)
     }
 }
 
-static void the_one_that_was_not_used_for_longest_makes_room(void **state)
+static void who_has_too_many_loses_his_own(void **state)
 {
     struct fixture *f = *state;
-    char first[SESSION_KEY_SIZE], second[SESSION_KEY_SIZE];
+    char first[SESSION_KEY_SIZE], second[SESSION_KEY_SIZE], owner[SESSION_KEY_SIZE],
+        other[SESSION_KEY_SIZE];
 
-    for (size_t i = 0; i < SESSIONS_LIMIT; i++) {
+    (void)snprintf(owner, sizeof(owner), "%s", begin(f, "", "owner"));
+    (void)snprintf(other, sizeof(other), "%s", begin(f, "t2", "other"));
+    for (size_t i = 0; i < SESSIONS_LIMIT / 8; i++) {
         const char *key = begin(f, "t", "u");
 
         if (i < 2)
@@ -196,10 +200,88 @@ static void the_one_that_was_not_used_for_longest_makes_room(void **state)
         fake_clock_advance(&f->clock, 1);
     }
     assert_non_null(session_find(&f->sessions, first));
+    assert_int_equal(f->ended_count, 0);
     (void)begin(f, "t", "u");
     assert_non_null(session_find(&f->sessions, first));
     assert_null(session_find(&f->sessions, second));
     assert_int_equal(f->ended_count, 1);
+    for (size_t i = 0; i <= SESSIONS_LIMIT; i++)
+        (void)begin(f, "t", "u");
+    assert_non_null(session_find(&f->sessions, owner));
+    assert_non_null(session_find(&f->sessions, other));
+}
+
+static void all_accounts_together_leave_room_for_the_owner(void **state)
+{
+    struct fixture *f = *state;
+    char key[SESSION_KEY_SIZE], user[32];
+    const char *owner;
+
+    for (unsigned i = 0; i < SESSIONS_LIMIT - SESSIONS_LIMIT / 4; i++) {
+        (void)snprintf(user, sizeof(user), "user-%u", i);
+        assert_int_equal(session_begin(&f->sessions, "t", user, key), 0);
+    }
+    assert_int_equal(session_begin(&f->sessions, "t", "one-more", key), -EBUSY);
+    assert_int_equal(session_begin(&f->sessions, "t", "user-0", key), 0); /* his own makes room */
+    owner = begin(f, "", "owner");
+    for (size_t i = 0; i < SESSIONS_LIMIT; i++) {
+        fake_clock_advance(&f->clock, 1);
+        assert_non_null(session_find(&f->sessions, owner));
+        fake_clock_advance(&f->clock, 1);
+        assert_int_equal(session_begin(&f->sessions, "", "owner", key), 0);
+    }
+    assert_non_null(session_find(&f->sessions, owner));
+}
+
+static void tokens_of_nobody_known_are_each_somebodys(void **state)
+{
+    struct fixture *f = *state;
+    char first[SESSION_KEY_SIZE], key[SESSION_KEY_SIZE];
+
+    assert_int_equal(session_begin(&f->sessions, "t0", SESSION_USER_UNKNOWN, first), 0);
+    for (size_t i = 0; i <= SESSIONS_LIMIT / 8; i++)
+        assert_int_equal(session_begin(&f->sessions, "t1", SESSION_USER_UNKNOWN, key), 0);
+    assert_int_equal(f->ended_count, 1);
+    assert_non_null(session_find(&f->sessions, first));
+}
+
+static void tokens_an_earlier_version_wrote_down_go(void **state)
+{
+    struct fixture *f = *state;
+    char text[4096] = "", hash[2 * SHA256_BYTES + 1];
+    FILE *file = fopen(f->path, "we");
+
+    assert_non_null(file);
+    memset(hash, 'a', sizeof(hash) - 1);
+    hash[sizeof(hash) - 1] = '\0';
+    (void)fprintf(file, "[{\"hash\":\"%s\",\"token\":\"s3cret\",\"user\":\"u\"}]", hash);
+    (void)fclose(file);
+    sessions_release(&f->sessions);
+    open_sessions(f);
+    assert_true(f->sessions.entries[0].id == 0);
+    file = fopen(f->path, "re");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+    (void)fclose(file);
+    assert_null(strstr(text, "s3cret"));
+}
+
+static void so_many_codes_and_none_is_pushed_out(void **state)
+{
+    struct fixture *f = *state;
+    char first[SESSION_CODE_SIZE], code[SESSION_CODE_SIZE];
+    char *token;
+
+    assert_int_equal(session_code_make(&f->sessions, "t", first), 0);
+    for (size_t i = 1; i < SESSION_CODES; i++)
+        assert_int_equal(session_code_make(&f->sessions, "t", code), 0);
+    assert_int_equal(session_code_make(&f->sessions, "t", code), -EBUSY);
+    token = session_code_take(&f->sessions, first);
+    assert_non_null(token);
+    free(token);
+    assert_int_equal(session_code_make(&f->sessions, "t", code), 0);
+    fake_clock_advance(&f->clock, SESSION_CODE_MS);
+    assert_int_equal(session_code_make(&f->sessions, "t", code), 0);
 }
 
 static void codes_are_good_once_and_not_for_long(void **state)
@@ -208,8 +290,8 @@ static void codes_are_good_once_and_not_for_long(void **state)
     char code[SESSION_CODE_SIZE], other[SESSION_CODE_SIZE];
     char *token;
 
-    assert_true(session_code_make(&f->sessions, "token-a", code));
-    assert_true(session_code_make(&f->sessions, "token-b", other));
+    assert_int_equal(session_code_make(&f->sessions, "token-a", code), 0);
+    assert_int_equal(session_code_make(&f->sessions, "token-b", other), 0);
     assert_null(session_code_take(&f->sessions, ""));
     assert_null(session_code_take(&f->sessions, "made-up"));
     token = session_code_take(&f->sessions, code);
@@ -231,7 +313,11 @@ int main(void)
         TEST(one_that_is_used_ends_after_its_lifetime),
         TEST(the_next_process_knows_them),
         TEST(a_file_that_is_none_signs_nobody_in),
-        TEST(the_one_that_was_not_used_for_longest_makes_room),
+        TEST(who_has_too_many_loses_his_own),
+        TEST(all_accounts_together_leave_room_for_the_owner),
+        TEST(tokens_of_nobody_known_are_each_somebodys),
+        TEST(tokens_an_earlier_version_wrote_down_go),
+        TEST(so_many_codes_and_none_is_pushed_out),
         TEST(codes_are_good_once_and_not_for_long),
     };
 

@@ -106,8 +106,8 @@ static void lets_in_who_may(void **state)
         {GET("/api/v1/pods", LOCAL "Authorization: Bearer s3cre\r\n"), 401, "Unauthorized"},
         {GET("/api/v1/pods", LOCAL "Authorization: Bearer s3crets3cret\r\n"), 401, "Unauthorized"},
         {GET("/api/v1/pods", LOCAL "Authorization: Basic czNjcmV0\r\n"), 401, "Unauthorized"},
-        {GET("/api/v1/pods", LOCAL "Authorization: Basic bXVzdGVyOnMzY3JldA==\r\n"), 200,
-         "PodList"}, /* muster:s3cret */
+        {GET("/api/v1/pods", LOCAL "Authorization: Basic bXVzdGVyOnMzY3JldA==\r\n"), 401,
+         "Unauthorized"}, /* muster:s3cret */
         {GET("/api/v1/pods", LOCAL "Authorization: Basic bXVzdGVyOnMzY3Jlcg==\r\n"), 401,
          "Unauthorized"},
         {GET("/api/v1/pods", LOCAL "Authorization: Basic !!\r\n"), 401, "Unauthorized"},
