@@ -280,9 +280,9 @@ static const char *quota(struct decision *d, const struct group *g, bool ever)
 
 static bool holds_more(const struct group *a, const struct group *b, enum resource which)
 {
-    int64_t left = resources_get(&a->held, which), right = b ? resources_get(&b->held, which) : -1;
+    int64_t left = resources_get(&a->held, which), right = b ? resources_get(&b->held, which) : 0;
 
-    return left > right || (left == right && strcmp(a->key, b->key) < 0);
+    return !b || left > right || (left == right && strcmp(a->key, b->key) < 0);
 }
 
 static void find_holders(struct decision *d, enum resource which)

@@ -223,7 +223,7 @@ static void answer_command(struct visit *v)
     if (rc == 0)
         rc = exec ? n->ops->exec(n, &pod, &c, &session, &err)
                   : n->ops->attach(n, &pod, &c, &session, &err);
-    if (rc < 0)
+    if (rc != 0)
         refuse(v, &err);
     else
         hand_over(v, session);
@@ -561,10 +561,14 @@ void kubelet_free(struct kubelet *k)
     if (!k)
         return;
     httpd_free(k->httpd); /* upgrades on their way come to nothing, and are told so */
-    while (k->visits)
-        refuse_with(k->visits, ERR_UNAVAILABLE, "the node is stopping");
-    while (k->served)
-        served_free(k->served);
+    for (struct visit *v = k->visits, *next; v; v = next) {
+        next = v->next;
+        refuse_with(v, ERR_UNAVAILABLE, "the node is stopping");
+    }
+    for (struct served *s = k->served, *next; s; s = next) {
+        next = s->next;
+        served_free(s);
+    }
     free(k);
 }
 

@@ -488,10 +488,14 @@ void http_client_free(struct http_client *c)
 {
     if (!c)
         return;
-    while (c->waiting)
-        exchange_free(c->waiting);
-    while (c->all)
-        exchange_free(c->all);
+    for (struct http_exchange *x = c->waiting, *next; x; x = next) {
+        next = x->next;
+        exchange_free(x);
+    }
+    for (struct http_exchange *x = c->all, *next; x; x = next) {
+        next = x->next;
+        exchange_free(x);
+    }
     if (c->multi)
         (void)c->curl->multi_cleanup(c->multi);
     clock_stop(loop_clock(c->loop), c->timer);

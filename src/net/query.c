@@ -82,7 +82,7 @@ int query_log_options(struct arena *a, const char *query, int64_t now_ms,
                          err);
     if (rc == 0)
         rc = query_count("sinceSeconds", query_param(a, query, "sinceSeconds"), -1, &seconds, err);
-    if (rc < 0)
+    if (rc != 0)
         return rc;
     ret->follow = query_flag(query_param(a, query, "follow"));
     ret->timestamps = query_flag(query_param(a, query, "timestamps"));

@@ -65,7 +65,7 @@ static int hand_over(struct server_request *r, enum upgrade_use use, struct node
 
     if (rc == 0)
         rc = session_add(r, &h->session, free_handover, err);
-    if (rc < 0) {
+    if (!h || rc < 0) {
         node->ops->free(node);
         free(h);
         return rc;
