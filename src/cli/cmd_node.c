@@ -205,7 +205,7 @@ const struct command command_node = {
     .args = "",
     .summary = "Run only this machine's agent, against an API server",
     .help = "  muster up --only api --detach\n"
-            "  muster node --kubeconfig ~/.muster/kubeconfig --dir ~/.muster\n",
+            "  muster node --kubeconfig ~/.muster/kubeconfig --dir ~/.muster-node\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct node_options),

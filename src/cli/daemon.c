@@ -23,6 +23,7 @@
 #include "control/control.h"
 #include "core/tensorboard.h"
 #include "door/door.h"
+#include "door/far.h"
 #include "runtime/podfolder.h"
 #include "server/local.h"
 #include "server/server.h"
@@ -183,14 +184,14 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
     return d->agent ? 0 : -EIO;
 }
 
-/* Without an agent of our own: that of a `muster node` with the same data folder. */
-static int open_door(struct daemon *d, const struct daemon_options *o, struct err *err)
+static int open_doors(struct daemon *d, const struct daemon_options *o, struct err *err)
 {
-    d->node = door_new(d->loop, o->home->pods_path, d->agent ? agent_node_name(d->agent) : NULL,
-                       err);
-    if (!d->node)
+    d->others = far_new(d->loop, &d->authority, err);
+    if (d->others && d->agent)
+        d->node = door_new(d->loop, o->home->pods_path, agent_node_name(d->agent), err);
+    if (!d->others || (d->agent && !d->node))
         return -ENOMEM;
-    server_set_node(d->server, d->node);
+    server_set_nodes(d->server, d->node, d->others);
     return 0;
 }
 
@@ -234,7 +235,7 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     if (r == 0 && !options->only_api)
         r = start_clients(d, options, err);
     if (r == 0)
-        r = open_door(d, options, err);
+        r = open_doors(d, options, err);
     if (r == 0 && !options->only_api)
         r = start_console(d, options, err);
     if (r)
@@ -260,8 +261,10 @@ void daemon_stop(struct daemon *d)
     transport_free(d->console_transport);
     transport_free(d->agent_transport);
     transport_free(d->control_transport);
+    far_stop(d->others);
     if (d->server)
         server_free(d->server);
+    far_free(d->others);
     door_free(d->node);
     if (d->store)
         store_close(d->store);

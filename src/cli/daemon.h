@@ -36,7 +36,8 @@ struct daemon {
     struct transport *control_transport, *agent_transport, *console_transport;
     struct control *control;
     struct agent *agent;
-    struct node *node;
+    struct node *node; /* of the agent in this process; or NULL */
+    struct node_directory *others;
     struct curves *curves;
     struct progress *progress;
     struct tensorboard_proxy *tensorboards;

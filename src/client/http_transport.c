@@ -129,6 +129,13 @@ static void log_in_again(struct http_transport *t)
     t->authorization = header;
 }
 
+static void on_open(void *arg)
+{
+    struct api_stream *s = arg;
+
+    s->handler.on_open(s->handler.arg);
+}
+
 /* A cluster gives a pod a new token long before the old one ends, in the same file. */
 static const char *authorization(struct http_transport *t)
 {
@@ -185,7 +192,10 @@ static bool start(struct api_stream *s, const struct api_call *call)
                                    .busy_patience_ms = BUSY_PATIENCE_MS,
                                    .body_limit_bytes = s->fn ? REPLY_LIMIT_BYTES
                                                              : REFUSAL_LIMIT_BYTES},
-            &(struct http_handler){.on_data = s->fn ? NULL : on_data, .on_end = on_end, .arg = s});
+            &(struct http_handler){.on_open = s->handler.on_open ? on_open : NULL,
+                                   .on_data = s->fn ? NULL : on_data,
+                                   .on_end = on_end,
+                                   .arg = s});
     buf_release(&url);
     buf_release(&accept);
     buf_release(&type);

@@ -28,7 +28,7 @@
 #include "base/list.h"
 #include "base/timefmt.h"
 #include "client/client.h"
-#include "console/http_answer.h"
+#include "net/http_answer.h"
 #include "console/tensorboard_pages.h"
 #include "core/tensorboard.h"
 #include "net/place.h"

@@ -93,7 +93,7 @@ int door_attach(struct node *n, const struct node_pod *pod, const struct node_co
                 struct node_session **ret, struct err *err)
 {
     static const struct node_log_options from_now = {
-        .follow = true, .tail_lines = 0, .limit_bytes = -1};
+        .follow = true, .tail_lines = 0, .limit_bytes = -1, .attempt = NODE_ANY_ATTEMPT};
     struct door *d = door_of(n);
     struct attach_session *s;
     int rc;
@@ -111,7 +111,7 @@ int door_attach(struct node *n, const struct node_pod *pod, const struct node_co
         return door_out_of_memory(err);
     remote_init(&s->remote, d->loop, c, &attach_ops);
     s->wake = loop_wake_new(d->loop, send_log, s);
-    rc = s->wake ? n->ops->open_log(n, pod, c->container, &from_now, &s->log, err)
+    rc = s->wake ? door_open_log(n, pod, c->container, &from_now, &s->log, err)
                  : door_out_of_memory(err);
     if (rc < 0) {
         free_attach(&s->remote);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "door/door_internal.h"
 #include "runtime/exec.h"
@@ -52,26 +51,35 @@ char *door_kept_folder(const struct door *d, const struct node_pod *pod)
     return folder;
 }
 
-static bool keeps(struct node *n, const struct node_pod *pod)
-{
-    const struct door *d = door_of(n);
-    char *folder = door_kept_folder(d, pod), *path = NULL;
-    bool is = door_runs(d, pod) ||
-              (folder && pod_name_is_safe(pod->uid) &&
-               asprintf(&path, "%s/%s", folder, pod->uid) >= 0 && access(path, F_OK) == 0);
-
-    free(path);
-    free(folder);
-    return is;
-}
-
 /* --- logs --------------------------------------------------------------------------------- */
 
-/* Among those that run first: it may just be going. */
-static int open_log(struct node *n, const struct node_pod *pod, const char *container,
-                    const struct node_log_options *o, struct stream **ret, struct err *err)
+/* Of one before: of that attempt, or (NODE_ANY_ATTEMPT) the newest. */
+static int open_earlier_log(const struct door *d, const struct node_pod *pod, const char *container,
+                            const struct node_log_options *o, struct stream **ret, struct err *err)
 {
-    const struct door *d = door_of(n);
+    struct node_log_options newest = *o;
+    char *folder = door_kept_folder(d, pod);
+    char uid[KEPT_UID_SIZE];
+    int rc = -ENOENT;
+
+    newest.previous = newest.follow = false;
+    if (folder && kept_find(folder, pod->uid, o->attempt, uid))
+        rc = podlog_open(d->loop, folder, uid, container, &newest, ret, NULL);
+    free(folder);
+    if (rc < 0 && o->attempt != NODE_ANY_ATTEMPT)
+        return err_set(err, ERR_NOT_FOUND, "attempt %lld of pod \"%s\" left no log",
+                       (long long)o->attempt, pod->name);
+    if (rc < 0)
+        return err_set(err, ERR_BAD_REQUEST,
+                       "previous terminated container \"%s\" in pod \"%s\" not found", container,
+                       pod->name);
+    return 0;
+}
+
+/* Among those that run first: it may just be going. */
+static int open_this_log(const struct door *d, const struct node_pod *pod, const char *container,
+                         const struct node_log_options *o, struct stream **ret, struct err *err)
+{
     char *folder;
     int rc = -ENOENT;
 
@@ -87,28 +95,18 @@ static int open_log(struct node *n, const struct node_pod *pod, const char *cont
     return rc;
 }
 
-static int open_earlier_log(struct node *n, const struct node_pod *pod, int64_t attempt,
-                            const char *container, const struct node_log_options *o,
-                            struct stream **ret, struct err *err)
+int door_open_log(struct node *n, const struct node_pod *pod, const char *container,
+                  const struct node_log_options *o, struct stream **ret, struct err *err)
 {
     const struct door *d = door_of(n);
-    struct node_log_options newest = *o;
-    char *folder = door_kept_folder(d, pod);
-    char uid[KEPT_UID_SIZE];
-    int rc = -ENOENT;
 
-    newest.previous = newest.follow = false;
-    if (folder && kept_find(folder, pod->uid, attempt, uid))
-        rc = podlog_open(d->loop, folder, uid, container, &newest, ret, NULL);
-    free(folder);
-    if (rc < 0 && attempt != NODE_ANY_ATTEMPT)
-        return err_set(err, ERR_NOT_FOUND, "attempt %lld of pod \"%s\" left no log",
-                       (long long)attempt, pod->name);
-    if (rc < 0)
-        return err_set(err, ERR_BAD_REQUEST,
-                       "previous terminated container \"%s\" in pod \"%s\" not found", container,
-                       pod->name);
-    return 0;
+    if (o->attempt != NODE_ANY_ATTEMPT)
+        return open_earlier_log(d, pod, container, o, ret, err);
+    if (!o->previous)
+        return open_this_log(d, pod, container, o, ret, err);
+    if (open_this_log(d, pod, container, o, ret, NULL) == 0)
+        return 0;
+    return open_earlier_log(d, pod, container, o, ret, err);
 }
 
 /* --- ports -------------------------------------------------------------------------------- */
@@ -129,16 +127,71 @@ static void cancel_dial(struct node *n, struct pod_dial *dial)
 
 /* --- life --------------------------------------------------------------------------------- */
 
-static const struct node_ops door_ops = {.keeps = keeps,
-                                         .open_log = open_log,
-                                         .open_earlier_log = open_earlier_log,
-                                         .exec = door_exec,
-                                         .attach = door_attach,
-                                         .forward = door_forward,
+/* Here every answer is there at once. */
+static void open_log(struct node *n, const struct node_pod *pod, const char *container,
+                     const struct node_log_options *o, node_log_fn *fn, void *arg)
+{
+    auto_err err = ERR_INIT;
+    struct stream *stream = NULL;
+    int rc = door_open_log(n, pod, container, o, &stream, &err);
+
+    fn(arg, stream, rc < 0 ? &err : NULL);
+}
+
+static void exec(struct node *n, const struct node_pod *pod, const struct node_command *c,
+                 const struct node_upgrade *u, node_session_fn *fn, void *arg)
+{
+    auto_err err = ERR_INIT;
+    struct node_session *session = NULL;
+    int rc = door_exec(n, pod, c, &session, &err);
+
+    (void)u;
+    fn(arg, session, rc < 0 ? &err : NULL);
+}
+
+static void attach(struct node *n, const struct node_pod *pod, const struct node_command *c,
+                   const struct node_upgrade *u, node_session_fn *fn, void *arg)
+{
+    auto_err err = ERR_INIT;
+    struct node_session *session = NULL;
+    int rc = door_attach(n, pod, c, &session, &err);
+
+    (void)u;
+    fn(arg, session, rc < 0 ? &err : NULL);
+}
+
+static void forward(struct node *n, const struct node_pod *pod, const struct node_upgrade *u,
+                    node_session_fn *fn, void *arg)
+{
+    auto_err err = ERR_INIT;
+    struct node_session *session = NULL;
+    int rc = door_forward(n, pod, &session, &err);
+
+    (void)u;
+    fn(arg, session, rc < 0 ? &err : NULL);
+}
+
+static void samples(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
+                    node_samples_fn *fn, void *arg)
+{
+    auto_err err = ERR_INIT;
+    struct buf text = BUF_INIT(NODE_SAMPLES_LIMIT_BYTES);
+    bool found = door_samples(n, pod, q, &text);
+
+    if (text.failed)
+        (void)door_out_of_memory(&err);
+    fn(arg, text.failed ? NULL : text.data, found, text.failed ? &err : NULL);
+    buf_release(&text);
+}
+
+static const struct node_ops door_ops = {.open_log = open_log,
+                                         .exec = exec,
+                                         .attach = attach,
+                                         .forward = forward,
+                                         .samples = samples,
+                                         .latest = door_latest,
                                          .dial = dial,
-                                         .cancel_dial = cancel_dial,
-                                         .samples = door_samples,
-                                         .latest = door_latest};
+                                         .cancel_dial = cancel_dial};
 
 struct node *door_new(struct loop *l, const char *pod_root, const char *node_name, struct err *err)
 {
@@ -149,13 +202,13 @@ struct node *door_new(struct loop *l, const char *pod_root, const char *node_nam
         d->node.ops = &door_ops;
         d->loop = l;
         d->pod_root = strdup(pod_root);
-        d->name = node_name ? strdup(node_name) : NULL;
+        d->name = strdup(node_name);
         d->node.name = d->name;
         if (asprintf(&d->log_root, "%.*s" POD_LOGS_FOLDER, slash ? (int)(slash + 1 - pod_root) : 0,
                      pod_root) < 0)
             d->log_root = NULL;
     }
-    if (d && d->pod_root && d->log_root && (d->name || !node_name))
+    if (d && d->pod_root && d->log_root && d->name)
         return &d->node;
     (void)door_out_of_memory(err);
     door_free(d ? &d->node : NULL);

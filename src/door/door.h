@@ -9,7 +9,7 @@
 #include "loop/loop.h"
 #include "port/node.h"
 
-/* pod_root: the agent's (agent/agent.h). node_name: of its Node, or NULL. NULL with err set. */
+/* pod_root: the agent's (agent/agent.h). node_name: of its Node. NULL with err set. */
 struct node *door_new(struct loop *l, const char *pod_root, const char *node_name,
                       struct err *err) must_check;
 /* After every session was freed. NULL-safe. */

@@ -28,12 +28,16 @@ int door_check_runs(const struct door *d, const struct node_pod *pod, const char
  * caller's. */
 char *door_kept_folder(const struct door *d, const struct node_pod *pod);
 
+int door_open_log(struct node *n, const struct node_pod *pod, const char *container,
+                  const struct node_log_options *o, struct stream **ret,
+                  struct err *err) must_check;
 int door_exec(struct node *n, const struct node_pod *pod, const struct node_command *c,
               struct node_session **ret, struct err *err) must_check;
 int door_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,
                 struct node_session **ret, struct err *err) must_check;
 int door_forward(struct node *n, const struct node_pod *pod, struct node_session **ret,
                  struct err *err) must_check;
+/* As node_samples_fn has it; whether anything was kept. */
 bool door_samples(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
                   struct buf *out);
 int door_latest(struct node *n, const struct node_pod *pod, struct usage_latest *ret) must_check;

@@ -20,7 +20,6 @@
 #include "net/query.h"
 
 #define REVIEW_LIMIT_BYTES (1024u * 1024u)
-#define ARGV_LIMIT 1000u
 #define KNOWN_MS 10000 /* a right that was taken back holds this long */
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
@@ -121,11 +120,6 @@ static const char *param(struct visit *v, const char *name)
     return query_param(&v->http->arena, v->http->query, name);
 }
 
-static bool flag(struct visit *v, const char *name)
-{
-    return query_flag(param(v, name));
-}
-
 /* words: the path behind the endpoint's name: NS, POD, and perhaps a UID, which must be the pod's.
  */
 static bool find_pod(struct visit *v, const char *uid, struct node_pod *ret)
@@ -144,19 +138,20 @@ static bool find_pod(struct visit *v, const char *uid, struct node_pod *ret)
     return ret->uid != NULL;
 }
 
+/* uid is our own server's: logs outlive their pods. */
 static void answer_logs(struct visit *v)
 {
-    struct node *n = v->kubelet->node;
     int64_t now_ms = clock_now_ms(loop_clock(v->kubelet->o.loop));
+    const char *uid = param(v, "uid");
+    struct node_pod pod = {v->words[0], v->words[1], uid};
     struct node_log_options o;
-    struct node_pod pod;
     struct stream *stream;
     auto_err err = ERR_INIT;
 
-    if (!find_pod(v, NULL, &pod))
+    if (!uid && !find_pod(v, NULL, &pod))
         return;
     if (query_log_options(&v->http->arena, v->http->query, now_ms, &o, &err) < 0 ||
-        n->ops->open_log(n, &pod, v->words[2], &o, &stream, &err) < 0) {
+        door_open_log(v->kubelet->node, &pod, v->words[2], &o, &stream, &err) < 0) {
         refuse(v, &err);
         return;
     }
@@ -164,49 +159,12 @@ static void answer_logs(struct visit *v)
     visit_free(v);
 }
 
-static int read_argv(struct visit *v, struct node_command *c, struct err *err)
-{
-    static const char name[] = "command=";
-    struct arena *a = &v->http->arena;
-    const char **argv = arena_alloc(a, (ARGV_LIMIT + 1) * sizeof(*argv));
-    size_t n = 0;
-
-    for (const char *at = v->http->query; argv && *at;) {
-        size_t len = strcspn(at, "&");
-
-        if (n < ARGV_LIMIT && strncmp(at, name, strlen(name)) == 0)
-            argv[n++] = percent_decode_query(a, at + strlen(name), len - strlen(name));
-        else if (strncmp(at, name, strlen(name)) == 0)
-            return err_set(err, ERR_BAD_REQUEST, "a command has at most %u words", ARGV_LIMIT);
-        if (n > 0 && !argv[n - 1])
-            return err_set(err, ERR_BAD_REQUEST, "the query of the request is malformed");
-        at += len + (at[len] == '&');
-    }
-    if (!argv)
-        return door_out_of_memory(err);
-    c->argv = argv;
-    return n > 0 ? 0 : err_set(err, ERR_BAD_REQUEST, "you must specify a command");
-}
-
-/* As an API server writes them for a kubelet. */
-static int read_streams(struct visit *v, struct node_command *c, struct err *err)
-{
-    static const char *const names[NODE_STREAMS] = {
-        [NODE_STDIN] = "input", [NODE_STDOUT] = "output", [NODE_STDERR] = "error"};
-
-    for (int i = 0; i < NODE_STREAMS; i++)
-        c->wanted[i] = flag(v, names[i]);
-    c->tty = flag(v, "tty");
-    if (!c->wanted[NODE_STDIN] && !c->wanted[NODE_STDOUT] && !c->wanted[NODE_STDERR])
-        return err_set(err, ERR_BAD_REQUEST,
-                       "you must specify at least 1 of stdin, stdout, stderr");
-    if (c->tty && c->wanted[NODE_STDERR])
-        return err_set(err, ERR_BAD_REQUEST, "tty and stderr cannot both be true");
-    return 0;
-}
-
 static void answer_command(struct visit *v)
 {
+    /* As an API server writes them for a kubelet. */
+    static const char *const streams[NODE_STREAMS] = {
+        [NODE_STDIN] = "input", [NODE_STDOUT] = "output", [NODE_STDERR] = "error"};
+    struct arena *a = &v->http->arena;
     struct node *n = v->kubelet->node;
     struct node_command c = {.container = v->words[v->words_len - 1]};
     struct node_session *session;
@@ -217,12 +175,12 @@ static void answer_command(struct visit *v)
 
     if (!find_pod(v, v->words_len == 4 ? v->words[2] : NULL, &pod))
         return;
-    rc = read_streams(v, &c, &err);
+    rc = query_streams(a, v->http->query, streams, &c, &err);
     if (rc == 0 && exec)
-        rc = read_argv(v, &c, &err);
+        rc = query_argv(a, v->http->query, &c, &err);
     if (rc == 0)
-        rc = exec ? n->ops->exec(n, &pod, &c, &session, &err)
-                  : n->ops->attach(n, &pod, &c, &session, &err);
+        rc = exec ? door_exec(n, &pod, &c, &session, &err)
+                  : door_attach(n, &pod, &c, &session, &err);
     if (rc != 0)
         refuse(v, &err);
     else
@@ -231,14 +189,13 @@ static void answer_command(struct visit *v)
 
 static void answer_forward(struct visit *v)
 {
-    struct node *n = v->kubelet->node;
     struct node_session *session;
     struct node_pod pod;
     auto_err err = ERR_INIT;
 
     if (!find_pod(v, v->words_len == 3 ? v->words[2] : NULL, &pod))
         return;
-    if (n->ops->forward(n, &pod, &session, &err) < 0)
+    if (door_forward(v->kubelet->node, &pod, &session, &err) < 0)
         refuse(v, &err);
     else
         hand_over(v, session);
@@ -261,6 +218,33 @@ static void answer_pods(struct visit *v)
 static void answer_summary(struct visit *v)
 {
     answer_json(v, kubelet_summary(&v->http->arena, v->kubelet->node, &v->kubelet->o.pods));
+}
+
+/* Of a pod, which may be gone, or of the machine. */
+static void answer_samples(struct visit *v)
+{
+    struct arena *a = &v->http->arena;
+    struct node_pod pod = {v->words[0], v->words[1], v->words[2]};
+    struct node_samples_query q;
+    struct buf text = BUF_INIT(NODE_SAMPLES_LIMIT_BYTES + 64);
+    auto_err err = ERR_INIT;
+    int rc = v->words_len % 3 ? err_set(&err, ERR_NOT_FOUND, "404 page not found") : 0;
+
+    if (rc == 0)
+        rc = query_number(a, v->http->query, "since", 0, INT64_MAX, 0, &q.since_ms, &err);
+    if (rc == 0)
+        rc = query_number(a, v->http->query, "until", 0, INT64_MAX, 0, &q.until_ms, &err);
+    if (rc == 0)
+        rc = query_number(a, v->http->query, "step", 0, INT64_MAX, 0, &q.step_ms, &err);
+    buf_addc(&text, '{');
+    if (rc == 0 && !door_samples(v->kubelet->node, v->words_len ? &pod : NULL, &q, &text))
+        rc = err_set(&err, ERR_NOT_FOUND, "no samples were kept of it");
+    buf_addc(&text, '}');
+    if (rc < 0)
+        refuse(v, &err);
+    else
+        reply_text(v, 200, "application/json", &text);
+    buf_release(&text);
 }
 
 static void answer_metrics(struct visit *v)
@@ -291,6 +275,7 @@ static const struct endpoint endpoints[] = {
     {"pods", 0, 0, "proxy", USE_ANSWER, answer_pods},
     {"healthz", 0, 0, "proxy", USE_ANSWER, answer_health},
     {"stats/summary", 0, 0, "stats", USE_ANSWER, answer_summary},
+    {"samples", 0, 3, "stats", USE_ANSWER, answer_samples},
     {"metrics/resource", 0, 0, "metrics", USE_ANSWER, answer_metrics},
 };
 

@@ -4,7 +4,7 @@
  *
  *   /containerLogs/NS/POD/CONTAINER    /exec/NS/POD[/UID]/CONTAINER    /attach/...
  *   /portForward/NS/POD[/UID]          /pods    /stats/summary         /metrics/resource
- *   /healthz
+ *   /healthz    /samples[/NS/POD/UID], which is our own
  *
  * Who comes shows a certificate of the cluster's authority or a token, of which the API server is
  * asked whose it is (TokenReview); and it is asked whether he may (SubjectAccessReview: get or

@@ -73,6 +73,7 @@ static bool add_stats(void *arg, const struct json *pod)
     json_set_string(a, about, "namespace", which.ns);
     json_set_string(a, about, "uid", which.uid);
     json_set_string(a, v, "startTime", json_string(json_at(pod, "status", "startTime"), ""));
+    json_set_int(a, v, "windowMilliseconds", latest.window_ms); /* for our own server */
     add_figures(a, v, latest.sample.time_ms, latest.sample.v[USAGE_CPU],
                 latest.sample.v[USAGE_MEMORY]);
     list = json_make_array(a, v, "containers");
@@ -93,9 +94,11 @@ struct json *kubelet_summary(struct arena *a, struct node *n, const struct kubel
     struct usage_latest latest;
 
     json_set_string(a, node, "nodeName", n->name);
-    if (n->ops->latest(n, NULL, &latest) == 0)
+    if (n->ops->latest(n, NULL, &latest) == 0) {
+        json_set_int(a, node, "windowMilliseconds", latest.window_ms);
         add_figures(a, node, latest.sample.time_ms, latest.sample.v[USAGE_CPU],
                     latest.sample.v[USAGE_MEMORY]);
+    }
     pods->each(pods->arg, add_stats, &g);
     return v;
 }

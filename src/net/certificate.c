@@ -71,8 +71,8 @@ static int write_certificate(gnutls_x509_crt_t certificate, struct buf *out)
 }
 
 /* What both kinds have. A day earlier: the clocks of two machines differ. */
-static int begin(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, const char *name, int64_t now_s,
-                 int64_t end_s)
+static int begin(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, const char *name,
+                 const char *organization, int64_t now_s, int64_t end_s)
 {
     unsigned char serial[SERIAL_BYTES], id[KEY_ID_BYTES];
     size_t id_len = sizeof(id);
@@ -88,8 +88,8 @@ static int begin(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, const char *nam
     if (r == 0)
         r = gnutls_x509_crt_set_expiration_time(c, (time_t)end_s);
     if (r == 0)
-        r = gnutls_x509_crt_set_dn_by_oid(c, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, OWNER,
-                                          (unsigned)strlen(OWNER));
+        r = gnutls_x509_crt_set_dn_by_oid(c, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, organization,
+                                          (unsigned)strlen(organization));
     if (r == 0)
         r = gnutls_x509_crt_set_dn_by_oid(c, GNUTLS_OID_X520_COMMON_NAME, 0, name,
                                           (unsigned)strlen(name));
@@ -104,7 +104,8 @@ static int begin(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, const char *nam
 
 static int make_authority(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, int64_t now_s)
 {
-    int r = begin(c, key, OWNER " certificate authority", now_s, now_s + AUTHORITY_DAYS * DAY_S);
+    int r = begin(c, key, OWNER " certificate authority", OWNER, now_s,
+                  now_s + AUTHORITY_DAYS * DAY_S);
 
     if (r == 0)
         r = gnutls_x509_crt_set_basic_constraints(c, 1, 0);
@@ -157,7 +158,12 @@ bool authority_is_good(const struct key_pair *authority, int64_t now_s)
     return good;
 }
 
-/* --- a server --- */
+/* --- a server, a client --- */
+
+struct subject {
+    const char *name, *organization, *purpose;
+    const char *const *names; /* other ones; ends with NULL */
+};
 
 static int add_name(gnutls_x509_crt_t c, const char *name)
 {
@@ -176,32 +182,32 @@ static int add_name(gnutls_x509_crt_t c, const char *name)
     return gnutls_x509_crt_set_subject_alt_name(c, type, data, len, GNUTLS_FSAN_APPEND);
 }
 
-static int make_server(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, gnutls_x509_crt_t signer,
-                       gnutls_x509_privkey_t signing_key, const char *const *names, int64_t now_s)
+static int describe(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, gnutls_x509_crt_t signer,
+                    gnutls_x509_privkey_t signing_key, const struct subject *of, int64_t now_s)
 {
     int64_t end_s = min_i64(now_s + CERTIFICATE_DAYS * DAY_S,
                             (int64_t)gnutls_x509_crt_get_expiration_time(signer));
     unsigned char id[KEY_ID_BYTES];
     size_t id_len = sizeof(id);
-    int r = begin(c, key, OWNER, now_s, end_s);
+    int r = begin(c, key, of->name, of->organization, now_s, end_s);
 
     if (r == 0)
         r = gnutls_x509_crt_set_basic_constraints(c, 0, -1);
     if (r == 0)
         r = gnutls_x509_crt_set_key_usage(c, GNUTLS_KEY_DIGITAL_SIGNATURE);
     if (r == 0)
-        r = gnutls_x509_crt_set_key_purpose_oid(c, GNUTLS_KP_TLS_WWW_SERVER, 0);
+        r = gnutls_x509_crt_set_key_purpose_oid(c, of->purpose, 0);
     if (r == 0)
         r = gnutls_x509_crt_get_subject_key_id(signer, id, &id_len, NULL);
     if (r == 0)
         r = gnutls_x509_crt_set_authority_key_id(c, id, id_len);
-    for (; r == 0 && *names; names++)
+    for (const char *const *names = of->names; r == 0 && *names; names++)
         r = add_name(c, *names);
     return r == 0 ? gnutls_x509_crt_sign2(c, signer, signing_key, GNUTLS_DIG_SHA256, 0) : r;
 }
 
-int certificate_make(const struct key_pair *authority, const char *const *names, int64_t now_s,
-                     struct buf *ret_key, struct buf *ret_certificate, struct err *err)
+static int make(const struct key_pair *authority, const struct subject *of, int64_t now_s,
+                struct buf *ret_key, struct buf *ret_certificate, struct err *err)
 {
     gnutls_x509_privkey_t signing_key = NULL, key = NULL;
     gnutls_x509_crt_t signer = NULL, c = NULL;
@@ -214,7 +220,7 @@ int certificate_make(const struct key_pair *authority, const char *const *names,
     if (r == 0)
         r = gnutls_x509_crt_init(&c);
     if (r == 0)
-        r = make_server(c, key, signer, signing_key, names, now_s);
+        r = describe(c, key, signer, signing_key, of, now_s);
     if (r == 0)
         r = write_key(key, ret_key);
     if (r == 0)
@@ -223,5 +229,25 @@ int certificate_make(const struct key_pair *authority, const char *const *names,
     gnutls_x509_crt_deinit(signer);
     gnutls_x509_privkey_deinit(key);
     gnutls_x509_privkey_deinit(signing_key);
-    return r < 0 ? failed(err, "make a server's certificate", r) : 0;
+    return r < 0 ? failed(err, "make a certificate", r) : 0;
+}
+
+int certificate_make(const struct key_pair *authority, const char *const *names, int64_t now_s,
+                     struct buf *ret_key, struct buf *ret_certificate, struct err *err)
+{
+    const struct subject of = {
+        .name = OWNER, .organization = OWNER, .purpose = GNUTLS_KP_TLS_WWW_SERVER, .names = names};
+
+    return make(authority, &of, now_s, ret_key, ret_certificate, err);
+}
+
+int certificate_make_client(const struct key_pair *authority, const char *user, const char *group,
+                            int64_t now_s, struct buf *ret_key, struct buf *ret_certificate,
+                            struct err *err)
+{
+    static const char *const none[] = {NULL};
+    const struct subject of = {
+        .name = user, .organization = group, .purpose = GNUTLS_KP_TLS_WWW_CLIENT, .names = none};
+
+    return make(authority, &of, now_s, ret_key, ret_certificate, err);
 }

@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 #define AUTHORITY_DAYS 3650  /* its certificate; renewed in the last year */
-#define CERTIFICATE_DAYS 365 /* a server's, and never longer than its authority's */
+#define CERTIFICATE_DAYS 365 /* a server's or client's, and never longer than its authority's */
 #define CERTIFICATE_PEM_LIMIT_BYTES (16u * 1024u)
 
 struct key_pair {
@@ -26,5 +26,10 @@ bool authority_is_good(const struct key_pair *authority, int64_t now_s);
 /* For a server with these names and addresses ("localhost", "::1"); NULL-terminated. */
 int certificate_make(const struct key_pair *authority, const char *const *names, int64_t now_s,
                      struct buf *ret_key, struct buf *ret_certificate, struct err *err) must_check;
+/* For a client, as Kubernetes reads them: the user is the common name, the group the organisation.
+ */
+int certificate_make_client(const struct key_pair *authority, const char *user, const char *group,
+                            int64_t now_s, struct buf *ret_key, struct buf *ret_certificate,
+                            struct err *err) must_check;
 
 #endif

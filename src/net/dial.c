@@ -121,7 +121,8 @@ static int connect_by_library(struct dial *d, const struct dial_options *o, stru
     (void)d->curl->easy_setopt(d->easy, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)d->curl->easy_setopt(d->easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
     (void)d->curl->easy_setopt(d->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    (void)d->curl->easy_setopt(d->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)DIAL_TIMEOUT_MS);
+    (void)d->curl->easy_setopt(d->easy, CURLOPT_CONNECTTIMEOUT_MS,
+                               (long)(o->timeout_ms ? o->timeout_ms : DIAL_TIMEOUT_MS));
     (void)d->curl->easy_setopt(d->easy, CURLOPT_TCP_KEEPALIVE, 1L);
     if (reach_keep(&d->reach, d->curl, &o->reach, err) < 0)
         return -EIO;

@@ -17,6 +17,7 @@ struct dial;
 struct dial_options {
     const char *url; /* "http://host[:port]..." or https; what follows the port is not looked at */
     struct reach reach;
+    int64_t timeout_ms; /* 0: DIAL_TIMEOUT_MS */
 };
 
 #define DIAL_TIMEOUT_MS 15000

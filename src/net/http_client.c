@@ -250,10 +250,17 @@ static size_t on_header_line(char *line, size_t size, size_t count, void *arg)
 {
     struct http_exchange *x = arg;
     size_t len = size * count;
+    long status = 0;
 
     if (x->state == EXCHANGE_CANCELLED)
         return 0;
-    x->handler.on_header(x->handler.arg, line, len);
+    if (x->handler.on_header) {
+        x->handler.on_header(x->handler.arg, line, len);
+    } else if (*line == '\r' || *line == '\n') {
+        (void)x->client->curl->easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
+        if (status >= 200 && status <= 299)
+            x->handler.on_open(x->handler.arg);
+    }
     return x->state == EXCHANGE_CANCELLED ? 0 : len;
 }
 
@@ -566,7 +573,7 @@ static int set_options(struct http_exchange *x, const struct http_request *reque
     (void)curl->easy_setopt(x->easy, CURLOPT_WRITEFUNCTION, on_body);
     (void)curl->easy_setopt(x->easy, CURLOPT_WRITEDATA, x);
     (void)curl->easy_setopt(x->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    if (x->handler.on_header) {
+    if (x->handler.on_header || x->handler.on_open) {
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header_line);
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
     }

@@ -51,6 +51,8 @@ struct http_handler {
      * one last; interim answers come as heads of their own. With it every answer is given in
      * pieces, whatever its status. */
     void (*on_header)(void *arg, const char *line, size_t len);
+    /* May be NULL. The head of a 2xx answer has come, which may not begin for long. */
+    void (*on_open)(void *arg);
     void (*on_end)(void *arg, const struct http_result *result);
     void *arg;
 };

@@ -81,6 +81,9 @@ int query_log_options(struct arena *a, const char *query, int64_t now_ms,
         rc = query_count("limitBytes", query_param(a, query, "limitBytes"), -1, &ret->limit_bytes,
                          err);
     if (rc == 0)
+        rc = query_count("attempt", query_param(a, query, "attempt"), NODE_ANY_ATTEMPT,
+                         &ret->attempt, err);
+    if (rc == 0)
         rc = query_count("sinceSeconds", query_param(a, query, "sinceSeconds"), -1, &seconds, err);
     if (rc != 0)
         return rc;
@@ -95,4 +98,42 @@ int query_log_options(struct arena *a, const char *query, int64_t now_ms,
                      "sinceTime: Invalid value: \"%s\": must be a time like 2026-01-31T15:04:05Z",
                      since);
     return rc;
+}
+
+int query_streams(struct arena *a, const char *query, const char *const names[NODE_STREAMS],
+                  struct node_command *ret, struct err *err)
+{
+    for (int i = 0; i < NODE_STREAMS; i++)
+        ret->wanted[i] = query_flag(query_param(a, query, names[i]));
+    ret->tty = query_flag(query_param(a, query, "tty"));
+    if (!ret->wanted[NODE_STDIN] && !ret->wanted[NODE_STDOUT] && !ret->wanted[NODE_STDERR])
+        return err_set(err, ERR_BAD_REQUEST,
+                       "you must specify at least 1 of stdin, stdout, stderr");
+    if (ret->tty && ret->wanted[NODE_STDERR])
+        return err_set(err, ERR_BAD_REQUEST, "tty and stderr cannot both be true");
+    return 0;
+}
+
+int query_argv(struct arena *a, const char *query, struct node_command *ret, struct err *err)
+{
+    static const char name[] = "command=";
+    const char **argv = arena_alloc(a, (QUERY_ARGV_LIMIT + 1) * sizeof(*argv));
+    size_t n = 0;
+
+    for (const char *at = query; argv && *at;) {
+        size_t len = strcspn(at, "&");
+
+        if (n < QUERY_ARGV_LIMIT && strncmp(at, name, strlen(name)) == 0)
+            argv[n++] = percent_decode_query(a, at + strlen(name), len - strlen(name));
+        else if (strncmp(at, name, strlen(name)) == 0)
+            return err_set(err, ERR_BAD_REQUEST, "a command has at most %u words",
+                           QUERY_ARGV_LIMIT);
+        if (n > 0 && !argv[n - 1])
+            return err_set(err, ERR_BAD_REQUEST, "the query of the request is malformed");
+        at += len + (at[len] == '&');
+    }
+    if (!argv)
+        return err_set(err, ERR_UNAVAILABLE, "out of memory");
+    ret->argv = argv;
+    return n > 0 ? 0 : err_set(err, ERR_BAD_REQUEST, "you must specify a command");
 }

@@ -18,8 +18,16 @@ int query_count(const char *name, const char *value, int64_t otherwise, int64_t 
 bool query_flag(const char *value);
 
 /* What a query asks of a container's log: follow, timestamps, previous, tailLines, limitBytes,
- * sinceSeconds, sinceTime. */
+ * sinceSeconds, sinceTime; attempt is our own. */
 int query_log_options(struct arena *a, const char *query, int64_t now_ms,
                       struct node_log_options *ret, struct err *err) must_check;
+
+/* Which streams and whether a terminal, by these names of the three; checked. */
+int query_streams(struct arena *a, const char *query, const char *const names[NODE_STREAMS],
+                  struct node_command *ret, struct err *err) must_check;
+/* The words of a command: each `command`. */
+#define QUERY_ARGV_LIMIT 1000u
+int query_argv(struct arena *a, const char *query, struct node_command *ret,
+               struct err *err) must_check;
 
 #endif

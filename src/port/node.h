@@ -23,13 +23,20 @@ struct node_pod {
 struct node_log_options {
     bool follow; /* until the container has ended and everything was read */
     bool timestamps;
-    bool previous;       /* the run before the newest: of a container that was restarted */
+    /* The run before the newest: of a container that was restarted, or else of the pod of that name
+     * before this one. */
+    bool previous;
     int64_t tail_lines;  /* -1: all */
     int64_t since_ms;    /* wall time; 0: from the start */
     int64_t limit_bytes; /* -1: no limit */
+    /* Not NODE_ANY_ATTEMPT: of a pod of that name that is gone, other than the one of this UID. */
+    int64_t attempt;
 };
 
 #define NODE_ANY_ATTEMPT (-1)
+
+/* The stream is who asked's; NULL: err says why. */
+typedef void node_log_fn(void *arg, struct stream *stream, const struct err *err);
 
 /* --- streams --------------------------------------------------------------------------- */
 
@@ -40,6 +47,13 @@ struct node_command {
     const char *const *argv; /* NULL-terminated; attach has none */
     bool wanted[NODE_STREAMS];
     bool tty; /* one terminal instead of three pipes; there is no stderr then */
+};
+
+/* What the connection will speak, as the headers of a request would ask for it:
+ * "Upgrade: TO", "OFFER: PROTOCOL". */
+struct node_upgrade {
+    enum mux_kind kind;
+    const char *to, *offer, *protocol;
 };
 
 /* What was asked for, and the client's connection, which is handed over when it has been upgraded:
@@ -58,6 +72,9 @@ struct node_session {
     void *on_over_arg;
 };
 
+/* The session is who asked's; NULL: err says why. */
+typedef void node_session_fn(void *arg, struct node_session *session, const struct err *err);
+
 /* --- samples --------------------------------------------------------------------------- */
 
 struct node_samples_query {
@@ -65,45 +82,62 @@ struct node_samples_query {
     int64_t step_ms;            /* one value per step; 0: the finest there is */
 };
 
+#define NODE_SAMPLES_LIMIT_BYTES (4u * 1024u * 1024u)
+
+/* `"time":[...],"columns":{...}`. found: something was kept of it; else the columns are empty. err:
+ * it cannot be said, and samples is NULL. */
+typedef void node_samples_fn(void *arg, const char *samples, bool found, const struct err *err);
+
 /* --- the node -------------------------------------------------------------------------- */
 
 struct pod_dial;
 
+/* What takes a function calls it once, perhaps from inside; what it is given is copied. */
 struct node_ops {
-    /* Whether it has a folder of the pod, which runs or is gone. */
-    bool (*keeps)(struct node *n, const struct node_pod *pod);
-    int (*open_log)(struct node *n, const struct node_pod *pod, const char *container,
-                    const struct node_log_options *o, struct stream **ret, struct err *err);
-    /* Of a pod of that name that is gone, other than the one of this UID: of that attempt, or
-     * (NODE_ANY_ATTEMPT) the newest. */
-    int (*open_earlier_log)(struct node *n, const struct node_pod *pod, int64_t attempt,
-                            const char *container, const struct node_log_options *o,
-                            struct stream **ret, struct err *err);
-    int (*exec)(struct node *n, const struct node_pod *pod, const struct node_command *c,
-                struct node_session **ret, struct err *err);
+    void (*open_log)(struct node *n, const struct node_pod *pod, const char *container,
+                     const struct node_log_options *o, node_log_fn *fn, void *arg);
+    void (*exec)(struct node *n, const struct node_pod *pod, const struct node_command *c,
+                 const struct node_upgrade *u, node_session_fn *fn, void *arg);
     /* What the container prints from now on. */
-    int (*attach)(struct node *n, const struct node_pod *pod, const struct node_command *c,
-                  struct node_session **ret, struct err *err);
-    int (*forward)(struct node *n, const struct node_pod *pod, struct node_session **ret,
-                   struct err *err);
+    void (*attach)(struct node *n, const struct node_pod *pod, const struct node_command *c,
+                   const struct node_upgrade *u, node_session_fn *fn, void *arg);
+    void (*forward)(struct node *n, const struct node_pod *pod, const struct node_upgrade *u,
+                    node_session_fn *fn, void *arg);
+    /* Of a pod, or (NULL) of the machine. */
+    void (*samples)(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
+                    node_samples_fn *fn, void *arg);
+    /* The newest sample of a pod that runs, or (NULL) of the machine. -ENOENT without one. */
+    int (*latest)(struct node *n, const struct node_pod *pod, struct usage_latest *ret);
     /* A connection to a port that a process of the pod listens on. fn is called once, not from
      * inside: fd is the callee's, not blocking; or -ECONNREFUSED when nobody listens, -EPERM when
      * another program does, -ENOENT when the pod does not run here, or another errno. NULL when out
-     * of memory. */
+     * of memory. Only of a node in this process. */
     struct pod_dial *(*dial)(struct node *n, const struct node_pod *pod, unsigned port,
                              void (*fn)(void *arg, int fd), void *arg);
     void (*cancel_dial)(struct node *n, struct pod_dial *d); /* fn is not called any more */
-    /* Adds `"time":[...],"columns":{...}` of a pod, or (NULL) of the machine. False: nothing was
-     * kept of it; the columns are there, and empty. */
-    bool (*samples)(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
-                    struct buf *out);
-    /* The newest sample of a pod that runs, or (NULL) of the machine. -ENOENT without one. */
-    int (*latest)(struct node *n, const struct node_pod *pod, struct usage_latest *ret);
 };
 
 struct node {
     const struct node_ops *ops;
-    const char *name; /* of its Node; NULL: not known, and it answers for its pods alone */
+    const char *name; /* of its Node */
+};
+
+/* --- nodes elsewhere ------------------------------------------------------------------- */
+
+struct json;
+struct node_directory;
+
+struct node_directory_ops {
+    /* The one of that Node object, to be used at once. NULL: err says why it cannot be asked. */
+    struct node *(*find)(struct node_directory *d, const struct json *node, struct err *err);
+    /* So that `latest` of these is of now, or -ENOENT where one does not answer in time. fn is
+     * called once, perhaps from inside. */
+    void (*refresh)(struct node_directory *d, const struct json *const *nodes, size_t len,
+                    void (*fn)(void *arg), void *arg);
+};
+
+struct node_directory {
+    const struct node_directory_ops *ops;
 };
 
 #endif

@@ -33,6 +33,7 @@ typedef void api_reply_fn(void *arg, const struct api_reply *reply);
  * comes once, last: status is the HTTP code (200: the server closed a good stream) with the body of
  * a refused one, or 0. */
 struct api_stream_handler {
+    void (*on_open)(void *arg); /* over HTTP: a good answer has begun; may be NULL */
     void (*on_data)(void *arg, const char *data, size_t len);
     void (*on_end)(void *arg, const struct api_reply *reply);
     void *arg;

@@ -7,15 +7,16 @@
 #include <string.h>
 
 #include "loop/file.h"
+#include "net/query.h"
 #include "net/upgrade.h"
 #include "server/session.h"
 
-#define ARGV_LIMIT 1000u
-
 struct handover {
     struct session session;
-    struct node_session *node;
-    enum mux_kind kind;
+    struct server_request *request; /* NULL once it is answered */
+    struct node_session *node;      /* NULL until the node has opened it */
+    struct upgrade upgrade;
+    bool gone; /* of the server, while the node is asked */
 };
 
 /* --- the connection -------------------------------------------------------------------- */
@@ -24,8 +25,12 @@ static void free_handover(struct session *s)
 {
     struct handover *h = container_of(s, struct handover, session);
 
-    h->node->ops->free(h->node);
     session_remove(s);
+    if (h->request) {
+        h->gone = true; /* the node's answer is still to come */
+        return;
+    }
+    h->node->ops->free(h->node);
     free(h);
 }
 
@@ -42,8 +47,33 @@ static void on_upgraded(void *arg, int fd, const char *early, size_t early_len)
 
     if (!session_opened(&h->session))
         file_close(&fd);
-    if (fd < 0 || h->node->ops->begin(h->node, fd, early, early_len, h->kind) < 0)
+    if (fd < 0 || h->node->ops->begin(h->node, fd, early, early_len, h->upgrade.kind) < 0)
         free_handover(&h->session);
+}
+
+static void on_session(void *arg, struct node_session *node, const struct err *err)
+{
+    struct handover *h = arg;
+    struct server_request *r = h->request;
+    auto_err stopping = ERR_INIT;
+
+    if (h->gone && node) {
+        node->ops->free(node);
+        (void)err_set(&stopping, ERR_UNAVAILABLE, "the server is stopping");
+        err = &stopping;
+    }
+    if (err) {
+        if (!h->gone)
+            session_remove(&h->session);
+        free(h);
+        reply_node_err(r, err);
+        return;
+    }
+    h->node = node;
+    node->on_over = on_over;
+    node->on_over_arg = h;
+    h->request = NULL;
+    r->front->upgrade(r, h->upgrade.headers, h->upgrade.header_count, on_upgraded, h);
 }
 
 /* NULL also where the front has none: the in-process transport upgrades nothing. */
@@ -54,67 +84,29 @@ static const char *header(void *arg, const char *name)
     return r->front->header ? r->front->header(r, name) : NULL;
 }
 
-/* The session is freed when it comes to nothing. */
-static int hand_over(struct server_request *r, enum upgrade_use use, struct node_session *node,
-                     struct err *err)
+/* What the connection is to become is agreed on before the node is asked: it is told. */
+static struct handover *handover_new(struct server_request *r, enum upgrade_use use,
+                                     struct node_upgrade *ret, struct err *err)
 {
     const struct upgrade_request asked = {.method = r->method, .header = header, .arg = r};
     struct handover *h = calloc(1, sizeof(*h));
-    struct upgrade u;
-    int rc = h ? upgrade_negotiate(&asked, use, r->arena, &u, err) : out_of_memory(err);
+    int rc = h ? upgrade_negotiate(&asked, use, r->arena, &h->upgrade, err) : out_of_memory(err);
 
     if (rc == 0)
         rc = session_add(r, &h->session, free_handover, err);
     if (!h || rc < 0) {
-        node->ops->free(node);
         free(h);
-        return rc;
+        return NULL;
     }
-    h->node = node;
-    h->kind = u.kind;
-    node->on_over = on_over;
-    node->on_over_arg = h;
-    r->front->upgrade(r, u.headers, u.header_count, on_upgraded, h);
-    return 0;
+    h->request = r;
+    *ret = (struct node_upgrade){.kind = h->upgrade.kind,
+                                 .to = h->upgrade.headers[0].value,
+                                 .offer = h->upgrade.headers[1].name,
+                                 .protocol = h->upgrade.headers[1].value};
+    return h;
 }
 
 /* --- what is asked for ----------------------------------------------------------------- */
-
-static int read_streams(const struct server_request *r, struct node_command *c, struct err *err)
-{
-    static const char *const names[NODE_STREAMS] = {
-        [NODE_STDIN] = "stdin", [NODE_STDOUT] = "stdout", [NODE_STDERR] = "stderr"};
-
-    for (int i = 0; i < NODE_STREAMS; i++)
-        c->wanted[i] = query_is_true(r, names[i]);
-    c->tty = query_is_true(r, "tty");
-    if (!c->wanted[NODE_STDIN] && !c->wanted[NODE_STDOUT] && !c->wanted[NODE_STDERR])
-        return err_set(err, ERR_BAD_REQUEST,
-                       "you must specify at least 1 of stdin, stdout, stderr");
-    if (c->tty && c->wanted[NODE_STDERR])
-        return err_set(err, ERR_BAD_REQUEST, "tty and stderr cannot both be true");
-    return 0;
-}
-
-static int read_argv(const struct server_request *r, struct node_command *c, struct err *err)
-{
-    const char **argv = arena_alloc(r->arena, (ARGV_LIMIT + 1) * sizeof(*argv));
-    size_t n = 0;
-
-    for (const struct param *p = r->params; p && argv; p = p->next) {
-        if (strcmp(p->name, "command") != 0)
-            continue;
-        if (n == ARGV_LIMIT)
-            return err_set(err, ERR_BAD_REQUEST, "a command has at most %u words", ARGV_LIMIT);
-        argv[n++] = p->value;
-    }
-    if (!argv)
-        return out_of_memory(err);
-    if (n == 0)
-        return err_set(err, ERR_BAD_REQUEST, "you must specify a command");
-    c->argv = argv;
-    return 0;
-}
 
 static int check_phase(const struct json *pod, struct err *err)
 {
@@ -139,39 +131,39 @@ static int check_running(const struct json *pod, struct err *err)
 
 /* --- verbs ----------------------------------------------------------------------------- */
 
-int verb_exec(struct server_request *r, struct err *err)
+/* exec, and attach, which has no command and may be asked of a pod that has ended. */
+static int run_command(struct server_request *r, bool exec, struct err *err)
 {
+    static const char *const streams[NODE_STREAMS] = {
+        [NODE_STDIN] = "stdin", [NODE_STDOUT] = "stdout", [NODE_STDERR] = "stderr"};
+    const char *key, *query = r->query ? r->query : "";
     const struct store_item *item;
-    const char *key;
     const struct json *pod = request_load(r, &key, &item, err);
     struct node_command c = {0};
-    struct node_session *session;
-    struct node *node;
+    struct node_upgrade u;
     struct node_pod which;
+    struct handover *h;
+    struct node *node;
 
-    if (!pod || pod_choose_container(r, pod, &c.container, err) < 0 || check_phase(pod, err) < 0 ||
-        read_streams(r, &c, err) < 0 || read_argv(r, &c, err) < 0 ||
+    if (!pod || pod_choose_container(r, pod, &c.container, err) < 0 ||
+        (exec && check_phase(pod, err) < 0) ||
+        query_streams(r->arena, query, streams, &c, err) < 0 ||
+        (exec && query_argv(r->arena, query, &c, err) < 0) ||
         !(node = pod_node(r, pod, &which, err)) ||
-        node->ops->exec(node, &which, &c, &session, err) < 0)
+        !(h = handover_new(r, UPGRADE_REMOTE_COMMAND, &u, err)))
         return -1;
-    return hand_over(r, UPGRADE_REMOTE_COMMAND, session, err);
+    (exec ? node->ops->exec : node->ops->attach)(node, &which, &c, &u, on_session, h);
+    return 0;
+}
+
+int verb_exec(struct server_request *r, struct err *err)
+{
+    return run_command(r, true, err);
 }
 
 int verb_attach(struct server_request *r, struct err *err)
 {
-    const struct store_item *item;
-    const char *key;
-    const struct json *pod = request_load(r, &key, &item, err);
-    struct node_command c = {0};
-    struct node_session *session;
-    struct node *node;
-    struct node_pod which;
-
-    if (!pod || pod_choose_container(r, pod, &c.container, err) < 0 ||
-        read_streams(r, &c, err) < 0 || !(node = pod_node(r, pod, &which, err)) ||
-        node->ops->attach(node, &which, &c, &session, err) < 0)
-        return -1;
-    return hand_over(r, UPGRADE_REMOTE_COMMAND, session, err);
+    return run_command(r, false, err);
 }
 
 int verb_forward(struct server_request *r, struct err *err)
@@ -179,12 +171,14 @@ int verb_forward(struct server_request *r, struct err *err)
     const struct store_item *item;
     const char *key;
     const struct json *pod = request_load(r, &key, &item, err);
-    struct node_session *session;
-    struct node *node;
+    struct node_upgrade u;
     struct node_pod which;
+    struct handover *h;
+    struct node *node;
 
     if (!pod || check_running(pod, err) < 0 || !(node = pod_node(r, pod, &which, err)) ||
-        node->ops->forward(node, &which, &session, err) < 0)
+        !(h = handover_new(r, UPGRADE_PORT_FORWARD, &u, err)))
         return -1;
-    return hand_over(r, UPGRADE_PORT_FORWARD, session, err);
+    node->ops->forward(node, &which, &u, on_session, h);
+    return 0;
 }

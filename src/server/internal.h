@@ -55,7 +55,8 @@ struct server {
     bool has_token_key;
     struct session *sessions; /* session.c */
     size_t session_count;
-    struct node *node; /* that is reached directly; or NULL */
+    struct node *node;                /* in this process; or NULL */
+    struct node_directory *directory; /* of the others; or NULL */
 
     struct clock_timer *event_timer; /* expiry.c */
     char *event_cursor;
@@ -176,8 +177,27 @@ struct json *request_load(struct server_request *r, const char **ret_key,
 /* The container the query names, or the only one. */
 int pod_choose_container(const struct server_request *r, const struct json *pod, const char **ret,
                          struct err *err) must_check;
-/* The one that is of this Node; NULL: none that is reached from here. */
-struct node *server_node(const struct server *s, const char *name);
+/* The one that is of this Node, to be used at once; NULL with err set. */
+struct node *server_node(const struct server *s, struct arena *a, const char *name,
+                         struct err *err) must_check;
+/* Node objects of those that are ready and not in this process; only: of that name, or NULL. NULL:
+ * out of memory. */
+#define SERVER_NODES_LIMIT 1024u
+struct server_nodes {
+    const struct json *items[SERVER_NODES_LIMIT];
+    size_t len;
+};
+/* Who left something may be on any of them: all are asked, one after the other. */
+struct node_round {
+    struct server_nodes *others;
+    size_t next;
+    enum err_reason
+        reason; /* what the nodes said: that one could not be asked, or else the first */
+    const char *text;
+};
+struct node *server_next_node(struct server_request *r, struct node_round *round) must_check;
+void node_round_heard(struct node_round *round, struct arena *a, const struct err *err);
+struct server_nodes *server_other_nodes(struct server_request *r, const char *only) must_check;
 /* The node it is bound to, and how that knows it; NULL with err set. */
 struct node *pod_node(const struct server_request *r, const struct json *pod, struct node_pod *ret,
                       struct err *err) must_check;

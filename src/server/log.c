@@ -52,36 +52,83 @@ static int64_t attempt_of(const struct json *pod)
     return text ? strtoll(text, NULL, 10) : NODE_ANY_ATTEMPT;
 }
 
-/* Of one that is not the pod of that name, or no more. uid NULL: by its attempt. */
-static int gone_log(struct server_request *r, const struct json *pod, const char *uid,
-                    int64_t attempt, const struct node_log_options *o, struct err *err)
+static void on_log(void *arg, struct stream *stream, const struct err *err)
 {
-    const char *container = query_get(r, "container");
-    struct node *node = r->server->node;
-    struct node_pod which = {r->route.ns, r->route.name, uid ? uid : pod ? object_uid(pod) : ""};
-    struct stream *stream;
-    int rc;
+    struct server_request *r = arg;
 
-    if (!container || !*container)
-        return err_set(err, ERR_BAD_REQUEST, "a container name must be specified with %s",
-                       uid ? "uid" : "attempt");
-    if (!node)
-        return err_set(err, ERR_NOT_FOUND, "pod \"%s\" left no log here", r->route.name);
-    rc = uid ? node->ops->open_log(node, &which, container, o, &stream, err)
-             : node->ops->open_earlier_log(node, &which, attempt, container, o, &stream, err);
-    if (rc == 0)
+    if (err)
+        reply_node_err(r, err);
+    else
         reply_stream(r, "text/plain", stream);
-    return rc;
 }
 
-/* The previous run is of this pod, or else of one before it: not finding it is no error yet. */
+/* --- of one that is not the pod of that name, or no more -------------------------------- */
+
+struct gone {
+    struct server_request *request;
+    struct node_round round;
+    struct node_pod which;
+    const char *container;
+    struct node_log_options options;
+};
+
+static void ask_next(struct gone *g);
+
+static void on_gone(void *arg, struct stream *stream, const struct err *err)
+{
+    struct gone *g = arg;
+
+    if (!err) {
+        reply_stream(g->request, "text/plain", stream);
+        return;
+    }
+    node_round_heard(&g->round, g->request->arena, err);
+    ask_next(g);
+}
+
+static void ask_next(struct gone *g)
+{
+    struct node *node = server_next_node(g->request, &g->round);
+    auto_err err = ERR_INIT;
+
+    if (node) {
+        node->ops->open_log(node, &g->which, g->container, &g->options, on_gone, g);
+        return;
+    }
+    if (g->round.text)
+        (void)err_set(&err, g->round.reason, "%s", g->round.text);
+    else
+        (void)err_set(&err, ERR_NOT_FOUND, "pod \"%s\" left no log here", g->which.name);
+    reply_node_err(g->request, &err);
+}
+
+static int gone_log(struct server_request *r, const char *uid, const struct node_log_options *o,
+                    struct err *err)
+{
+    const char *container = query_get(r, "container");
+    struct gone *g = arena_alloc(r->arena, sizeof(*g));
+
+    if (!g)
+        return out_of_memory(err);
+    if (!container || !*container)
+        return err_set(err, ERR_BAD_REQUEST, "a container name must be specified with %s",
+                       o->attempt == NODE_ANY_ATTEMPT ? "uid" : "attempt");
+    *g = (struct gone){.request = r,
+                       .which = {r->route.ns, r->route.name, uid},
+                       .container = container,
+                       .options = *o};
+    ask_next(g);
+    return 0;
+}
+
+/* --- of the pod of that name ------------------------------------------------------------ */
+
 static int pod_log(struct server_request *r, const struct json *pod, struct node_log_options *o,
                    struct err *err)
 {
     const char *container;
     struct node_pod which;
     struct node *node;
-    struct stream *stream;
     int rc = pod_choose_container(r, pod, &container, err);
 
     if (rc == 0)
@@ -92,33 +139,26 @@ static int pod_log(struct server_request *r, const struct json *pod, struct node
     if (!node)
         return -1;
     o->previous = o->previous && !is_between_runs(pod, container);
-    rc = node->ops->open_log(node, &which, container, o, &stream, o->previous ? NULL : err);
-    if (rc < 0 && o->previous)
-        rc = node->ops->open_earlier_log(node, &which, NODE_ANY_ATTEMPT, container, o, &stream,
-                                         err);
-    if (rc == 0)
-        reply_stream(r, "text/plain", stream);
-    return rc;
+    node->ops->open_log(node, &which, container, o, on_log, r);
+    return 0;
 }
 
 int verb_log(struct server_request *r, struct err *err)
 {
-    struct node_log_options options = {0};
+    struct node_log_options o = {0};
     const struct store_item *item;
     const struct json *pod;
     const char *key, *uid = query_get(r, "uid");
-    int64_t attempt;
     int rc = query_log_options(r->arena, r->query ? r->query : "", clock_now_ms(r->server->clock),
-                               &options, err);
+                               &o, err);
 
-    if (rc == 0)
-        rc = query_int(r, "attempt", NODE_ANY_ATTEMPT, &attempt, err);
     if (rc < 0)
         return rc;
-    pod = request_load(r, &key, &item, uid || attempt >= 0 ? NULL : err);
-    if (attempt >= 0 && (!pod || attempt_of(pod) != attempt))
-        return gone_log(r, pod, NULL, attempt, &options, err);
+    pod = request_load(r, &key, &item, uid || o.attempt >= 0 ? NULL : err);
+    if (o.attempt >= 0 && (!pod || attempt_of(pod) != o.attempt))
+        return gone_log(r, pod ? object_uid(pod) : "", &o, err);
+    o.attempt = NODE_ANY_ATTEMPT;
     if (uid && (!pod || strcmp(object_uid(pod), uid) != 0))
-        return gone_log(r, pod, uid, attempt, &options, err);
-    return pod ? pod_log(r, pod, &options, err) : -1;
+        return gone_log(r, uid, &o, err);
+    return pod ? pod_log(r, pod, &o, err) : -1;
 }

@@ -101,7 +101,7 @@ static struct json *pod_metrics(struct server_request *r, const struct json *pod
 static struct json *node_metrics(struct server_request *r, const struct json *object)
 {
     struct usage_latest latest;
-    struct node *node = server_node(r->server, object_name(object));
+    struct node *node = server_node(r->server, r->arena, object_name(object), NULL);
     struct json *v;
 
     if (!node || node->ops->latest(node, NULL, &latest) != 0 || !is_fresh(r, &latest))
@@ -203,6 +203,54 @@ static bool parse_path(struct server_request *r, char *const *text, size_t count
     return true;
 }
 
+struct question {
+    struct server_request *request;
+    size_t maker;
+};
+
+static void answer(void *arg)
+{
+    const struct question *q = arg;
+    struct server_request *r = q->request;
+    auto_err err = ERR_INIT;
+    int rc = r->route.name ? reply_one(r, q->maker, &err) : reply_list(r, q->maker, &err);
+
+    if (rc < 0)
+        reply_err(r, &err);
+}
+
+/* The nodes that are asked: all, or the one that it is about. */
+static struct server_nodes *nodes_of(struct server_request *r, size_t maker)
+{
+    const char *only = r->route.name, *key;
+    const struct store_item *item;
+
+    if (only && makers[maker].of == &kind_pod) {
+        key = object_key(r->arena, &kind_pod, r->route.ns, r->route.name);
+        item = key ? store_get(server_collection(r->server, &kind_pod), key) : NULL;
+        only = item ? json_string(
+                          json_at(blob_parse(r->arena, item->value, NULL), "spec", "nodeName"), "")
+                    : "";
+    }
+    return server_other_nodes(r, only);
+}
+
+static int ask(struct server_request *r, size_t maker, struct err *err)
+{
+    struct question *q = arena_alloc(r->arena, sizeof(*q));
+    const struct server_nodes *nodes = q ? nodes_of(r, maker) : NULL;
+    struct node_directory *directory = r->server->directory;
+
+    if (!nodes)
+        return out_of_memory(err);
+    *q = (struct question){r, maker};
+    if (nodes->len)
+        directory->ops->refresh(directory, nodes->items, nodes->len, answer, q);
+    else
+        answer(q);
+    return 0;
+}
+
 int metrics_answer(struct server_request *r, const char *version, char *const *text, size_t count,
                    struct err *err)
 {
@@ -222,5 +270,5 @@ int metrics_answer(struct server_request *r, const char *version, char *const *t
     rc = rbac_check_access(r, &what, err);
     if (rc < 0)
         return rc;
-    return r->route.name ? reply_one(r, maker, err) : reply_list(r, maker, err);
+    return ask(r, maker, err);
 }

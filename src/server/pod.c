@@ -57,39 +57,85 @@ int pod_choose_container(const struct server_request *r, const struct json *pod,
     return 0;
 }
 
-struct node *server_node(const struct server *s, const char *name)
+struct node *server_node(const struct server *s, struct arena *a, const char *name, struct err *err)
 {
-    return s->node && s->node->name && strcmp(s->node->name, name) == 0 ? s->node : NULL;
-}
+    const struct store_item *item;
+    const struct json *object;
 
-static bool has_started(const struct json *pod)
-{
-    json_each (status, json_at(pod, "status", "containerStatuses"))
-        if (json_at(status, "state", "running") || json_at(status, "state", "terminated"))
-            return true;
-    return false;
+    if (s->node && strcmp(s->node->name, name) == 0)
+        return s->node;
+    item = store_get(server_collection(s, &kind_node), name);
+    object = item ? blob_parse(a, item->value, err) : NULL;
+    if (!object)
+        (void)err_set(err, ERR_NOT_FOUND, "node \"%s\" is gone: there is nobody to ask", name);
+    else if (!s->directory)
+        (void)err_set(err, ERR_NOT_FOUND, "node \"%s\" cannot be asked by this server", name);
+    return object && s->directory ? s->directory->ops->find(s->directory, object, err) : NULL;
 }
 
 struct node *pod_node(const struct server_request *r, const struct json *pod, struct node_pod *ret,
                       struct err *err)
 {
     const char *name = json_string(json_at(pod, "spec", "nodeName"), "");
-    struct node *node = r->server->node;
+    struct node *node;
 
     if (!*name) {
         err_set(err, ERR_BAD_REQUEST, "pod %s does not have a host assigned", r->route.name);
         return NULL;
     }
     *ret = (struct node_pod){object_namespace(pod), object_name(pod), object_uid(pod)};
-    if (node && (node->name ? strcmp(node->name, name) == 0
-                            : !has_started(pod) || node->ops->keeps(node, ret)))
-        return node;
-    /* Not 400: that is asked again while a pod starts. */
-    err_set(
-        err, ERR_NOT_FOUND,
-        "pod \"%s\" is on node \"%s\", which keeps its pods in a folder of its own: this server "
-        "cannot ask it yet. What helps on the same machine: muster node with the server's "
-        "folder as --dir",
-        object_name(pod), name);
-    return NULL;
+    node = server_node(r->server, r->arena, name, err);
+    if (!node && err)
+        err_context(err, "pod \"%s\"", object_name(pod));
+    return node;
+}
+
+struct gathering {
+    struct server_request *request;
+    const char *only;
+    struct server_nodes *list;
+};
+
+static bool gather_node(void *arg, const struct store_item *item)
+{
+    struct gathering *g = arg;
+    const struct node *own = g->request->server->node;
+    const struct json *node = blob_parse(g->request->arena, item->value, NULL);
+
+    if (node && g->list->len < SERVER_NODES_LIMIT &&
+        (!own || strcmp(own->name, object_name(node)) != 0) &&
+        (!g->only || strcmp(g->only, object_name(node)) == 0) &&
+        json_string_is(json_get(object_condition(node, "Ready"), "status"), "True"))
+        g->list->items[g->list->len++] = node;
+    return !arena_failed(g->request->arena);
+}
+
+struct server_nodes *server_other_nodes(struct server_request *r, const char *only)
+{
+    struct server_nodes *list = arena_alloc(r->arena, sizeof(*list));
+    struct gathering g = {.request = r, .only = only, .list = list};
+
+    if (list && r->server->directory)
+        store_list(server_collection(r->server, &kind_node), NULL, NULL, gather_node, &g);
+    return list;
+}
+
+struct node *server_next_node(struct server_request *r, struct node_round *round)
+{
+    struct server *s = r->server;
+    struct node *node = round->others ? NULL : s->node;
+
+    if (!round->others)
+        round->others = server_other_nodes(r, NULL);
+    while (!node && round->others && round->next < round->others->len)
+        node = s->directory->ops->find(s->directory, round->others->items[round->next++], NULL);
+    return node;
+}
+
+void node_round_heard(struct node_round *round, struct arena *a, const struct err *err)
+{
+    if (err->text && (!round->text || round->reason == ERR_NOT_FOUND)) {
+        round->reason = err->reason;
+        round->text = arena_strdup(a, err->text);
+    }
 }

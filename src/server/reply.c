@@ -68,13 +68,13 @@ void reply_json(struct server_request *r, int code, const struct json *body)
     reply_encoded(r, code, JSON_TYPE, &b, 0);
 }
 
-void reply_err(struct server_request *r, const struct err *err)
+static void reply_failure(struct server_request *r, const struct err *err, bool invite)
 {
     struct arena a = ARENA_INIT(ERR_LIMIT_BYTES * 4); /* the request's own may be used up */
     const struct err unknown = {.reason = ERR_INTERNAL, .text = "the request failed"};
     const struct err *e = err_is_set(err) ? err : &unknown;
-    bool again = e->reason == ERR_TIMEOUT || e->reason == ERR_UNAVAILABLE ||
-                 e->reason == ERR_TOO_MANY_REQUESTS;
+    bool again = invite && (e->reason == ERR_TIMEOUT || e->reason == ERR_UNAVAILABLE ||
+                            e->reason == ERR_TOO_MANY_REQUESTS);
     struct json *status = status_from_err(&a, e, r->route.kind, r->route.name);
     struct buf b = BUF_INIT(ERR_LIMIT_BYTES * 8);
 
@@ -87,6 +87,16 @@ void reply_err(struct server_request *r, const struct err *err)
         b.failed = true;
     arena_release(&a);
     reply_encoded(r, err_http_code(e->reason), JSON_TYPE, &b, again ? RETRY_AFTER_S : 0);
+}
+
+void reply_err(struct server_request *r, const struct err *err)
+{
+    reply_failure(r, err, true);
+}
+
+void reply_node_err(struct server_request *r, const struct err *err)
+{
+    reply_failure(r, err, false);
 }
 
 void reply_stream(struct server_request *r, const char *content_type, struct stream *stream)

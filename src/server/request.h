@@ -101,6 +101,8 @@ void reply_json(struct server_request *r, int code, const struct json *body);
 /* Takes what is in body. */
 void reply_buf(struct server_request *r, int code, const char *content_type, struct buf *body);
 void reply_err(struct server_request *r, const struct err *err);
+/* Of a node: one that is away is not back in a second, and who asks should hear of it. */
+void reply_node_err(struct server_request *r, const struct err *err);
 void reply_stream(struct server_request *r, const char *content_type, struct stream *stream);
 void request_warn(void *request, const char *text); /* a warning_fn */
 /* Status of a success that has no object to show: a deletion, a binding. */

@@ -17,51 +17,20 @@
 #include "base/timefmt.h"
 #include "server/internal.h"
 
-#define ANSWER_LIMIT_BYTES (4u * 1024u * 1024u)
 #define STEP_MOST_S (7 * 86400)
 
-static int read_pod(struct server_request *r, const struct node_samples_query *q,
-                    const char **ret_uid, struct buf *out, struct err *err)
+struct reading {
+    struct server_request *request;
+    struct node_samples_query query;
+    const char *uid;
+    struct node_pod which;
+    struct node_round round; /* of a pod that is gone */
+};
+
+static void reply_samples(const struct reading *d, const char *samples)
 {
-    const struct store_item *item;
-    const char *key, *uid = *ret_uid;
-    const struct json *pod = request_load(r, &key, &item, uid ? NULL : err);
-    struct node_pod which = {r->route.ns, r->route.name, uid};
-    struct node *node = r->server->node;
-    bool found;
-
-    if (!pod && !uid)
-        return -1;
-    if (!uid)
-        *ret_uid = which.uid = object_uid(pod);
-    found = node && node->ops->samples(node, &which, q, out);
-    /* Of one that is there: none yet is none, not an error. */
-    if (!found && (!pod || strcmp(object_uid(pod), which.uid) != 0))
-        return err_set(err, ERR_NOT_FOUND, "pod \"%s\" with UID \"%s\" left no samples",
-                       r->route.name, which.uid);
-    return 0;
-}
-
-static int read_node(struct server_request *r, const struct node_samples_query *q,
-                     const char **ret_uid, struct buf *out, struct err *err)
-{
-    const struct store_item *item;
-    const char *key;
-    const struct json *object = request_load(r, &key, &item, err);
-    struct node *node = server_node(r->server, r->route.name);
-
-    if (!object)
-        return -1;
-    *ret_uid = object_uid(object);
-    if (node)
-        (void)node->ops->samples(node, NULL, q, out);
-    return 0;
-}
-
-static void reply_samples(struct server_request *r, const char *uid, const struct buf *samples)
-{
-    struct buf b = BUF_INIT(2 * ANSWER_LIMIT_BYTES);
-    const struct route *route = &r->route;
+    struct buf b = BUF_INIT(2 * NODE_SAMPLES_LIMIT_BYTES);
+    const struct route *route = &d->request->route;
 
     buf_adds(&b, "{\"kind\":\"Samples\",\"apiVersion\":\"muster.dev/v1\",\"metadata\":{\"name\":");
     json_write_string(&b, route->name, strlen(route->name));
@@ -70,14 +39,96 @@ static void reply_samples(struct server_request *r, const char *uid, const struc
         json_write_string(&b, route->ns, strlen(route->ns));
     }
     buf_adds(&b, ",\"uid\":");
-    json_write_string(&b, uid, strlen(uid));
-    buf_adds(&b, "},");
-    if (samples->len)
-        buf_add(&b, samples->data, samples->len);
+    json_write_string(&b, d->uid, strlen(d->uid));
+    buf_addf(&b, "},%s}", samples);
+    reply_buf(d->request, 200, JSON_TYPE, &b);
+}
+
+/* Of one that is there: none yet is none, not an error. */
+static void on_samples(void *arg, const char *samples, bool found, const struct err *err)
+{
+    struct reading *d = arg;
+
+    (void)found;
+    if (err)
+        reply_node_err(d->request, err);
     else
-        buf_adds(&b, "\"time\":[],\"columns\":{}");
-    buf_addc(&b, '}');
-    reply_buf(r, 200, JSON_TYPE, &b);
+        reply_samples(d, samples);
+}
+
+static int read_node(struct reading *d, struct err *err)
+{
+    struct server_request *r = d->request;
+    const struct store_item *item;
+    const char *key;
+    const struct json *object = request_load(r, &key, &item, err);
+    struct node *node = object ? server_node(r->server, r->arena, r->route.name, err) : NULL;
+
+    if (!node)
+        return -1;
+    d->uid = object_uid(object);
+    node->ops->samples(node, NULL, &d->query, on_samples, d);
+    return 0;
+}
+
+static void ask_next(struct reading *d);
+
+static void on_gone(void *arg, const char *samples, bool found, const struct err *err)
+{
+    struct reading *d = arg;
+
+    if (!err && found) {
+        reply_samples(d, samples);
+        return;
+    }
+    if (err)
+        node_round_heard(&d->round, d->request->arena, err);
+    ask_next(d);
+}
+
+static void ask_next(struct reading *d)
+{
+    struct node *node = server_next_node(d->request, &d->round);
+    auto_err err = ERR_INIT;
+
+    if (node) {
+        node->ops->samples(node, &d->which, &d->query, on_gone, d);
+        return;
+    }
+    if (d->round.text)
+        (void)err_set(&err, d->round.reason, "%s", d->round.text);
+    else
+        (void)err_set(&err, ERR_NOT_FOUND, "pod \"%s\" with UID \"%s\" left no samples",
+                      d->which.name, d->uid);
+    reply_node_err(d->request, &err);
+}
+
+static int read_pod(struct reading *d, struct err *err)
+{
+    struct server_request *r = d->request;
+    const struct store_item *item;
+    const char *key;
+    const struct json *pod = request_load(r, &key, &item, d->uid ? NULL : err);
+    struct node *node;
+
+    if (!pod && !d->uid)
+        return -1;
+    if (!d->uid)
+        d->uid = object_uid(pod);
+    d->which = (struct node_pod){r->route.ns, r->route.name, d->uid};
+    if (!pod || strcmp(object_uid(pod), d->uid) != 0) {
+        ask_next(d);
+        return 0;
+    }
+    if (!*json_string(json_at(pod, "spec", "nodeName"), "")) {
+        reply_samples(d, "\"time\":[],\"columns\":{}");
+        return 0;
+    }
+    node = pod_node(r, pod, &d->which, err);
+    if (!node)
+        return -1;
+    node->ops->samples(node, &d->which, &d->query, on_samples, d);
+    return 0;
 }
 
 static int parse_moment(const struct server_request *r, const char *name, int64_t *ret,
@@ -103,26 +154,19 @@ static int parse_moment(const struct server_request *r, const char *name, int64_
 
 int verb_samples(struct server_request *r, struct err *err)
 {
-    struct node_samples_query q = {0};
-    struct buf samples = BUF_INIT(ANSWER_LIMIT_BYTES);
-    const char *uid = query_get(r, "uid");
-    int rc = parse_moment(r, "since", &q.since_ms, err);
+    struct reading *d = arena_alloc(r->arena, sizeof(*d));
+    int rc = d ? parse_moment(r, "since", &d->query.since_ms, err) : out_of_memory(err);
 
     if (rc == 0)
-        rc = parse_moment(r, "until", &q.until_ms, err);
+        rc = parse_moment(r, "until", &d->query.until_ms, err);
     if (rc == 0)
-        rc = query_int(r, "step", 0, &q.step_ms, err);
+        rc = query_int(r, "step", 0, &d->query.step_ms, err);
     if (rc < 0)
         return rc;
-    q.step_ms = min_i64(q.step_ms, STEP_MOST_S) * 1000;
-    if (uid && !*uid)
-        uid = NULL;
-    rc = r->route.kind == &kind_node ? read_node(r, &q, &uid, &samples, err)
-                                     : read_pod(r, &q, &uid, &samples, err);
-    if (rc == 0 && samples.failed)
-        rc = out_of_memory(err);
-    if (rc == 0)
-        reply_samples(r, uid, &samples);
-    buf_release(&samples);
-    return rc;
+    d->request = r;
+    d->query.step_ms = min_i64(d->query.step_ms, STEP_MOST_S) * 1000;
+    d->uid = query_get(r, "uid");
+    if (d->uid && !*d->uid)
+        d->uid = NULL;
+    return r->route.kind == &kind_node ? read_node(d, err) : read_pod(d, err);
 }

@@ -38,9 +38,10 @@ fail:
     return NULL;
 }
 
-void server_set_node(struct server *s, struct node *n)
+void server_set_nodes(struct server *s, struct node *own, struct node_directory *others)
 {
-    s->node = n;
+    s->node = own;
+    s->directory = others;
 }
 
 void server_free(struct server *s)

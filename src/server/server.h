@@ -30,10 +30,11 @@ struct server *server_new(const struct server_options *options, struct err *err)
  * still on its way are finished by store_close, which comes afterwards. */
 void server_free(struct server *s);
 
-/* Whom to ask for logs, exec and their kin (port/node.h); it outlives the server. Without one they
- * are refused. */
+/* Whom to ask for logs, exec and their kin (port/node.h): the node in this process (or NULL), and
+ * the others. Both outlive the server. */
 struct node;
-void server_set_node(struct server *s, struct node *n);
+struct node_directory;
+void server_set_nodes(struct server *s, struct node *own, struct node_directory *others);
 
 /* Serves HTTP ("127.0.0.1:7447", "[::1]:0"), on the same port with TLS and, over the loopback,
  * without. tls NULL: without only, and any other address is refused. Who asks must show the token.

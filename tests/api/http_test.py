@@ -375,7 +375,7 @@ class Tls(harness.WithDaemon):
 
 
 class FarNode(harness.WithDaemon):
-    """A pod of a `muster node` with a folder of its own, which the server has no way to ask."""
+    """A pod of a node that tells nobody where it can be asked."""
     options = ("--only", "api")
     pods = "/api/v1/namespaces/default/pods"
 
@@ -385,21 +385,19 @@ class FarNode(harness.WithDaemon):
         self.daemon.call("PATCH", f"{self.pods}/{name}/status", {"status": status}, content_type="application/merge-patch+json")
 
     def test_what_cannot_be_asked_is_told(self):
+        self.daemon.call("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "far"}})
         states = {"runs": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}, "failed": {"terminated": {"exitCode": 1, "reason": "Error"}}}
         for name, state in states.items():
             self.make_pod(name, phase="Running" if name == "runs" else "Failed", containerStatuses=[
                 {"name": "c", "image": "none", "imageID": "", "ready": False, "restartCount": 0, "state": state}])
-        self.make_pod("waits", phase="Pending")
         run = "container=c&stdout=1"
         for method, path in (("GET", "runs/log"), ("GET", "failed/log"), ("POST", f"runs/exec?command=ls&{run}"),
                              ("POST", f"runs/attach?{run}"), ("POST", "runs/portforward")):
             message = self.daemon.call(method, f"{self.pods}/{path}", expect=(404,))["message"]
-            self.assertIn('is on node "far", which keeps its pods in a folder of its own: this server cannot ask it yet', message)
+            self.assertIn('node "far" tells no endpoint for it in status.addresses, status.daemonEndpoints', message)
         metrics = self.daemon.call("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/runs", expect=(404,))
         self.assertIn('node "far"', metrics["message"])
         self.assertIn('node "far"', self.daemon.cli("logs", "runs").stderr)
-        early = self.daemon.call("POST", f"{self.pods}/waits/exec?command=ls&{run}", expect=(400,))
-        self.assertIn("has not been started yet", early["message"])
 
 
 class Elsewhere(unittest.TestCase):

@@ -12,8 +12,8 @@
 #include "api/selector.h"
 #include "api/yaml.h"
 #include "base/timefmt.h"
-#include "console/http_answer.h"
 #include "fuzz.h"
+#include "net/http_answer.h"
 #include "net/spdy.h"
 #include "net/websocket.h"
 

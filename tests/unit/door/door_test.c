@@ -26,24 +26,88 @@ static char *log_text(struct fixture *f, struct stream *s)
     return buf_take(&text, &len);
 }
 
+/* Here every answer is there at once. */
+struct answer {
+    struct stream *stream;
+    struct node_session *session;
+    char *samples;
+    bool found;
+    char text[256]; /* of the error; "" without one */
+};
+
+static void note(struct answer *a, const struct err *err)
+{
+    (void)snprintf(a->text, sizeof(a->text), "%s", err ? err->text : "");
+}
+
+static void on_log(void *arg, struct stream *stream, const struct err *err)
+{
+    struct answer *a = arg;
+
+    assert_int_equal(stream == NULL, err != NULL);
+    a->stream = stream;
+    note(a, err);
+}
+
+static void on_session(void *arg, struct node_session *session, const struct err *err)
+{
+    struct answer *a = arg;
+
+    assert_int_equal(session == NULL, err != NULL);
+    a->session = session;
+    note(a, err);
+}
+
+static void on_samples(void *arg, const char *samples, bool found, const struct err *err)
+{
+    struct answer *a = arg;
+
+    assert_null(err);
+    a->samples = strdup(samples);
+    a->found = found;
+}
+
+static struct answer open_door_log(struct node *n, const struct node_pod *pod,
+                                   const struct node_log_options *o)
+{
+    struct answer a = {0};
+
+    n->ops->open_log(n, pod, "main", o, on_log, &a);
+    return a;
+}
+
+static struct answer exec(struct node *n, const struct node_pod *pod, const struct node_command *c)
+{
+    struct answer a = {0};
+
+    n->ops->exec(n, pod, c, NULL, on_session, &a);
+    return a;
+}
+
+static struct answer attach(struct node *n, const struct node_pod *pod,
+                            const struct node_command *c)
+{
+    struct answer a = {0};
+
+    n->ops->attach(n, pod, c, NULL, on_session, &a);
+    return a;
+}
+
 static void assert_says(struct fixture *f, struct node *n, const struct node_pod *pod,
                         const char *expected)
 {
-    struct stream *s = NULL;
+    struct answer a = open_door_log(n, pod, &log_all);
     char *text;
 
-    assert_int_equal(n->ops->open_log(n, pod, "main", &log_all, &s, NULL), 0);
-    text = log_text(f, s);
+    assert_non_null(a.stream);
+    text = log_text(f, a.stream);
     assert_string_equal(text, expected);
     free(text);
 }
 
 static void assert_no_log(struct node *n, const struct node_pod *pod)
 {
-    struct stream *s = NULL;
-
-    assert_int_not_equal(n->ops->open_log(n, pod, "main", &log_all, &s, NULL), 0);
-    assert_null(s);
+    assert_null(open_door_log(n, pod, &log_all).stream);
 }
 
 static void add_sample(const char *folder, const char *uid)
@@ -63,14 +127,13 @@ static void add_sample(const char *folder, const char *uid)
 static bool has_samples(struct node *n, const struct node_pod *pod)
 {
     struct node_samples_query q = {0};
-    struct buf b = BUF_INIT(65536);
-    bool found = n->ops->samples(n, pod, &q, &b);
+    struct answer a = {0};
 
-    assert_false(b.failed);
-    assert_int_equal(strstr(b.data, "\"time\":[]") == NULL, found);
-    assert_non_null(strstr(b.data, "\"columns\":{\"cpu\""));
-    buf_release(&b);
-    return found;
+    n->ops->samples(n, pod, &q, on_samples, &a);
+    assert_int_equal(strstr(a.samples, "\"time\":[]") == NULL, a.found);
+    assert_non_null(strstr(a.samples, "\"columns\":{\"cpu\""));
+    free(a.samples);
+    return a.found;
 }
 
 static void on_dialled(void *arg, int fd)
@@ -92,13 +155,12 @@ static void test_a_pod_that_runs(void **state)
 {
     struct fixture *f = *state;
     static const char *const argv[] = {"true", NULL};
-    struct node_command exec = {
+    struct node_command command = {
         .container = "main", .argv = argv, .wanted = {[NODE_STDOUT] = true}};
-    struct node_command attach = {.container = "main", .wanted = {[NODE_STDOUT] = true}};
-    struct node *n = door_new(f->loop, f->pods, NULL, NULL);
-    struct node_session *s = NULL;
+    struct node_command watch = {.container = "main", .wanted = {[NODE_STDOUT] = true}};
+    struct node *n = door_new(f->loop, f->pods, "here", NULL);
+    struct answer a;
     struct usage_latest latest;
-    auto_err err = ERR_INIT;
 
     assert_non_null(n);
     start_shell(f, "uid-1", "echo one; exec sleep 1000");
@@ -106,24 +168,26 @@ static void test_a_pod_that_runs(void **state)
     add_sample(f->pods, "uid-1");
     for (size_t i = 0; i < ELEMS(wrong); i++) {
         assert_no_log(n, &wrong[i]);
-        assert_int_not_equal(n->ops->exec(n, &wrong[i], &exec, &s, NULL), 0);
-        assert_int_not_equal(n->ops->attach(n, &wrong[i], &attach, &s, NULL), 0);
+        assert_null(exec(n, &wrong[i], &command).session);
+        assert_null(attach(n, &wrong[i], &watch).session);
         assert_false(has_samples(n, &wrong[i]));
         assert_int_equal(n->ops->latest(n, &wrong[i], &latest), -ENOENT);
         assert_int_equal(dial(f, n, &wrong[i]), -ENOENT);
     }
-    assert_null(s);
-    assert_int_equal(n->ops->exec(n, &right, &exec, &s, NULL), 0);
-    s->ops->free(s);
-    assert_int_equal(n->ops->attach(n, &right, &attach, &s, NULL), 0);
-    s->ops->free(s);
+    a = exec(n, &right, &command);
+    assert_non_null(a.session);
+    a.session->ops->free(a.session);
+    a = attach(n, &right, &watch);
+    assert_non_null(a.session);
+    a.session->ops->free(a.session);
     assert_true(has_samples(n, &right));
     assert_int_equal(n->ops->latest(n, &right, &latest), 0);
     assert_true(latest.sample.v[USAGE_CPU] == 2);
     assert_int_equal(dial(f, n, &right), -ECONNREFUSED);
-    attach.wanted[NODE_STDIN] = true;
-    assert_int_not_equal(n->ops->attach(n, &right, &attach, &s, &err), 0);
-    assert_non_null(strstr(err.text, "has no standard input to attach to"));
+    watch.wanted[NODE_STDIN] = true;
+    a = attach(n, &right, &watch);
+    assert_null(a.session);
+    assert_non_null(strstr(a.text, "has no standard input to attach to"));
     door_free(n);
 }
 
@@ -131,34 +195,33 @@ static void test_a_pod_that_is_gone(void **state)
 {
     struct fixture *f = *state;
     static const struct node_pod next = {"default", "pod", "uid-next"};
-    struct node *n = door_new(f->loop, f->pods, NULL, NULL);
-    struct stream *s = NULL;
-    auto_err err = ERR_INIT;
+    struct node_log_options seventh = log_all, previous = log_follow;
+    struct node *n = door_new(f->loop, f->pods, "here", NULL);
+    struct answer a;
     char *text;
 
     assert_non_null(n);
     (void)run_shell(f, "uid-1", "echo one");
     add_sample(f->pods, "uid-1");
     assert_says(f, n, &right, "one\n");
-    assert_true(n->ops->keeps(n, &right));
     assert_int_equal(f->rt->ops->remove(f->rt, "uid-1", NULL), 0);
     assert_says(f, n, &right, "one\n");
-    assert_true(n->ops->keeps(n, &right));
     assert_true(has_samples(n, &right));
     for (size_t i = 0; i < ELEMS(wrong); i++) {
         assert_no_log(n, &wrong[i]);
         assert_false(has_samples(n, &wrong[i]));
-        assert_false(n->ops->keeps(n, &wrong[i]));
     }
-    assert_int_equal(
-        n->ops->open_earlier_log(n, &next, NODE_ANY_ATTEMPT, "main", &log_follow, &s, NULL), 0);
-    text = log_text(f, s);
+    previous.previous = true; /* of the pod before it */
+    a = open_door_log(n, &next, &previous);
+    assert_non_null(a.stream);
+    text = log_text(f, a.stream);
     assert_string_equal(text, "one\n");
     free(text);
-    assert_int_not_equal(
-        n->ops->open_earlier_log(n, &right, NODE_ANY_ATTEMPT, "main", &log_all, &s, NULL), 0);
-    assert_int_not_equal(n->ops->open_earlier_log(n, &next, 7, "main", &log_all, &s, &err), 0);
-    assert_string_equal(err.text, "attempt 7 of pod \"pod\" left no log");
+    assert_null(open_door_log(n, &right, &previous).stream);
+    seventh.attempt = 7;
+    a = open_door_log(n, &next, &seventh);
+    assert_null(a.stream);
+    assert_string_equal(a.text, "attempt 7 of pod \"pod\" left no log");
     door_free(n);
 }
 

@@ -114,6 +114,43 @@ static void a_server_is_trusted_by_its_names(void **state)
     texts_release(&server);
 }
 
+static void a_client_is_who_its_certificate_says(void **state)
+{
+    struct texts authority, client;
+    struct key_pair signer;
+    gnutls_x509_crt_t c;
+    gnutls_datum_t text;
+    char name[64], group[64], purpose[64];
+    size_t name_len = sizeof(name), group_len = sizeof(group), purpose_len = sizeof(purpose);
+    auto_err err = ERR_INIT;
+
+    (void)state;
+    make_authority(&authority, NOW_S);
+    texts_init(&client);
+    signer = pair_of(&authority);
+    assert_int_equal(certificate_make_client(&signer, "some:user", "some:group", NOW_S, &client.key,
+                                             &client.certificate, &err),
+                     0);
+    text = (gnutls_datum_t){(unsigned char *)client.certificate.data,
+                            (unsigned)client.certificate.len};
+    assert_int_equal(gnutls_x509_crt_init(&c), 0);
+    assert_int_equal(gnutls_x509_crt_import(c, &text, GNUTLS_X509_FMT_PEM), 0);
+    assert_int_equal(
+        gnutls_x509_crt_get_dn_by_oid(c, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &name_len), 0);
+    assert_string_equal(name, "some:user");
+    assert_int_equal(gnutls_x509_crt_get_dn_by_oid(c, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, 0,
+                                                   group, &group_len),
+                     0);
+    assert_string_equal(group, "some:group");
+    assert_int_equal(gnutls_x509_crt_get_key_purpose_oid(c, 0, purpose, &purpose_len, NULL), 0);
+    assert_string_equal(purpose, GNUTLS_KP_TLS_WWW_CLIENT);
+    /* Nobody takes it for a server's. */
+    assert_false(is_trusted(&authority.certificate, &client.certificate, "some:user", NOW_S));
+    gnutls_x509_crt_deinit(c);
+    texts_release(&authority);
+    texts_release(&client);
+}
+
 static void an_authority_is_good_until_its_last_year(void **state)
 {
     struct texts authority, other;
@@ -182,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_is_trusted_by_its_names),
+        cmocka_unit_test(a_client_is_who_its_certificate_says),
         cmocka_unit_test(an_authority_is_good_until_its_last_year),
         cmocka_unit_test(a_renewed_authority_is_the_old_one),
         cmocka_unit_test(a_server_does_not_outlast_its_authority),

@@ -246,9 +246,10 @@ static inline void kill_group(const pid_t pids[GROUP])
 
 /* --- logs --- */
 
-static const struct node_log_options log_all = {.tail_lines = -1, .limit_bytes = -1};
+static const struct node_log_options log_all = {
+    .tail_lines = -1, .limit_bytes = -1, .attempt = NODE_ANY_ATTEMPT};
 static const struct node_log_options log_follow = {
-    .follow = true, .tail_lines = -1, .limit_bytes = -1};
+    .follow = true, .tail_lines = -1, .limit_bytes = -1, .attempt = NODE_ANY_ATTEMPT};
 
 static inline void on_log_ready(void *arg)
 {

@@ -271,7 +271,8 @@ static void rotated_files_are_read_as_one(void **state)
     static struct cri_state states[2];
     struct fixture *f = *state;
     struct cri_limits limits = {.segment_bytes = 500, .segments = FILES};
-    struct node_log_options tail = {.tail_lines = 30, .limit_bytes = -1};
+    struct node_log_options tail = {
+        .tail_lines = 30, .limit_bytes = -1, .attempt = NODE_ANY_ATTEMPT};
     struct buf expected = BUF_INIT(100000);
     char dir[256], name[CRI_NAME_SIZE], line[32], *all;
     struct cri_writer w;

@@ -361,7 +361,7 @@ static void says_why_there_is_no_log(void **state)
            200);
     for (size_t i = 0; i < ELEMS(of_the_node); i++)
         assert_says(expect(f, "GET", of_the_node[i], NULL, 404), "NotFound",
-                    "pod \"p\" is on node \"n\", which keeps its pods in a folder of its own");
+                    "pod \"p\": node \"n\" is gone: there is nobody to ask");
 }
 
 #define test(fn) cmocka_unit_test_setup_teardown(fn, listen_set_up, fixture_tear_down)

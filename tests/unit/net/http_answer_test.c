@@ -1,5 +1,5 @@
 /* http_answer_test.c - answers in every division into pieces, and those that are none. */
-#include "console/http_answer.h"
+#include "net/http_answer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

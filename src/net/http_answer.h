@@ -3,8 +3,8 @@
  * Strict: what is ambiguous (two lengths, folded lines, unknown encodings) is an error, so that
  * nobody behind us can mean another message than we do. Does no I/O.
  */
-#ifndef MUSTER_CONSOLE_HTTP_ANSWER_H
-#define MUSTER_CONSOLE_HTTP_ANSWER_H
+#ifndef MUSTER_NET_HTTP_ANSWER_H
+#define MUSTER_NET_HTTP_ANSWER_H
 
 #include "base/buf.h"
 

@@ -1,5 +1,5 @@
 /* http_answer.c - see http_answer.h. */
-#include "console/http_answer.h"
+#include "net/http_answer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,0 +1,683 @@
+/* far.c - see far.h. Finds nodes, and asks them what is answered with bytes: logs, samples, what
+ * their pods use. Streams both ways are in far_session.c. */
+#include "door/far.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/object.h"
+#include "base/list.h"
+#include "base/percent.h"
+#include "base/timefmt.h"
+#include "client/http_transport.h"
+#include "door/door_internal.h"
+#include "door/far_internal.h"
+
+#define PATH_LIMIT_BYTES (16u * 1024u)
+#define HELD_BYTES (256u * 1024u)        /* of a log that nobody takes; then the node waits */
+#define HELD_LIMIT_BYTES (1024u * 1024u) /* ... with what comes before it hears of it */
+#define WHOLE_LIMIT_BYTES (16u * 1024u * 1024u)
+#define SAID_LIMIT_BYTES 1024u /* of a node's words in a sentence */
+#define CREDENTIAL_MS ((int64_t)30 * 24 * 3600 * 1000)
+#define OUR_USER "muster:server"
+#define OUR_GROUP "system:masters"
+
+static struct far *far_of(struct node_directory *d)
+{
+    return container_of(d, struct far, directory);
+}
+
+static struct far_node *node_of(struct node *n)
+{
+    return container_of(n, struct far_node, node);
+}
+
+static int64_t now_ms(const struct far *f)
+{
+    return clock_now_ms(loop_clock(f->loop));
+}
+
+/* --- what is said of one that does not answer --------------------------------------------- */
+
+static enum err_reason reason_of(int status)
+{
+    for (int i = ERR_NONE + 1; i < ERR_REASON_COUNT; i++)
+        if (err_http_code((enum err_reason)i) == status)
+            return (enum err_reason)i;
+    return ERR_UNAVAILABLE;
+}
+
+void far_refusal(const struct far_node *n, int status, const char *text, size_t len,
+                 struct err *err)
+{
+    char said[SAID_LIMIT_BYTES];
+
+    (void)snprintf(said, sizeof(said), "%.*s", (int)min_size(len, sizeof(said) - 1), text);
+    for (char *c = said; *c; c++)
+        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
+    if (status == 0)
+        (void)err_set(err, ERR_UNAVAILABLE, "%s does not answer: %s", n->who, said);
+    else if (status == 401 || status == 403) /* it is we who may not, not who asks */
+        (void)err_set(err, ERR_UNAVAILABLE, "%s does not let the API server ask: %s", n->who, said);
+    else
+        (void)err_set(err, reason_of(status), "%s", *said ? said : "the node gave no reason");
+}
+
+int far_may_ask(const struct far *f, struct err *err)
+{
+    if (f->stopped)
+        return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
+    if (f->asks >= FAR_ASKS_LIMIT)
+        return err_set(err, ERR_TOO_MANY_REQUESTS, "%u questions to nodes are under way already",
+                       FAR_ASKS_LIMIT);
+    return 0;
+}
+
+/* --- one GET ------------------------------------------------------------------------------ */
+
+/* Told once; body NULL: err says why. */
+typedef void whole_fn(void *arg, const struct buf *body, const struct err *err);
+
+struct far_get {
+    struct stream stream; /* of a log, once it has begun */
+    struct far_get *prev, *next;
+    struct far_node *node;
+    struct api_stream *api;
+    struct clock_timer *timer; /* until the answer begins */
+    struct buf body;
+    node_log_fn *log_fn; /* of a log; NULL once it was told */
+    whole_fn *whole_fn;
+    void *arg;
+    bool paused, over, broken;
+};
+
+static void get_free(struct far_get *g)
+{
+    struct far *f = g->node->far;
+
+    if (g->api)
+        transport_close(g->node->transport, g->api);
+    clock_stop(loop_clock(f->loop), g->timer);
+    list_remove(&f->gets, g);
+    f->asks--;
+    far_node_release(g->node);
+    buf_release(&g->body);
+    free(g);
+}
+
+static void get_failed(struct far_get *g, const struct err *err)
+{
+    node_log_fn *log_fn = g->log_fn;
+    whole_fn *fn = g->whole_fn;
+    void *arg = g->arg;
+
+    get_free(g);
+    if (log_fn)
+        log_fn(arg, NULL, err);
+    else
+        fn(arg, NULL, err);
+}
+
+static void on_time(void *arg)
+{
+    struct far_get *g = arg;
+    auto_err err = ERR_INIT;
+
+    g->timer = NULL;
+    (void)err_set(&err, ERR_TIMEOUT, "%s does not answer at %s", g->node->who, g->node->url);
+    get_failed(g, &err);
+}
+
+static void on_open(void *arg)
+{
+    struct far_get *g = arg;
+    node_log_fn *fn = g->log_fn;
+
+    if (!fn)
+        return; /* the whole must come in time, not only its beginning */
+    clock_stop(loop_clock(g->node->far->loop), g->timer);
+    g->timer = NULL;
+    g->log_fn = NULL;
+    fn(g->arg, &g->stream, NULL);
+}
+
+static void on_data(void *arg, const char *data, size_t len)
+{
+    struct far_get *g = arg;
+
+    buf_add(&g->body, data, len);
+    if (g->whole_fn)
+        return;
+    if (!g->paused && g->body.len >= HELD_BYTES) {
+        g->paused = true;
+        transport_pause(g->node->transport, g->api, true);
+    }
+    stream_ready(&g->stream);
+}
+
+static void on_end(void *arg, const struct api_reply *reply)
+{
+    struct far_get *g = arg;
+    auto_err err = ERR_INIT;
+
+    g->api = NULL;
+    if (!g->whole_fn && !g->log_fn) {
+        g->over = true;
+        g->broken = reply->status != 200;
+        stream_ready(&g->stream);
+        return;
+    }
+    if (reply->status != 200)
+        far_refusal(g->node, reply->status, reply->body, reply->body_len, &err);
+    else if (g->body.failed)
+        (void)err_set(&err, ERR_UNAVAILABLE, "the answer of %s is too large", g->node->who);
+    if (err_is_set(&err)) {
+        get_failed(g, &err);
+    } else {
+        whole_fn *fn = g->whole_fn;
+        void *fn_arg = g->arg;
+        struct buf body = g->body;
+
+        buf_init(&g->body, 0);
+        get_free(g);
+        fn(fn_arg, &body, NULL);
+        buf_release(&body);
+    }
+}
+
+static ssize_t read_log(struct stream *s, char *out, size_t cap)
+{
+    struct far_get *g = container_of(s, struct far_get, stream);
+    size_t n = min_size(cap, g->body.len);
+
+    if (n == 0 && (g->over || g->body.failed))
+        return g->broken || g->body.failed ? STREAM_BROKEN : STREAM_END;
+    if (n == 0)
+        return 0;
+    memcpy(out, g->body.data, n);
+    buf_consume(&g->body, n);
+    if (g->paused && g->body.len < HELD_BYTES && g->api) {
+        g->paused = false;
+        transport_pause(g->node->transport, g->api, false);
+    }
+    return (ssize_t)n;
+}
+
+static void close_log(struct stream *s)
+{
+    get_free(container_of(s, struct far_get, stream));
+}
+
+static const struct stream_ops log_ops = {.read = read_log, .close = close_log};
+
+/* One of the functions is given, and is told from inside what is wrong at once. */
+static void get(struct far_node *n, const struct buf *path, node_log_fn *log_fn, whole_fn *whole,
+                void *arg)
+{
+    static const struct api_stream_handler events = {
+        .on_open = on_open, .on_data = on_data, .on_end = on_end};
+    struct api_stream_handler handler = events;
+    struct far *f = n->far;
+    auto_err err = ERR_INIT;
+    struct far_get *g = far_may_ask(f, &err) == 0 ? calloc(1, sizeof(*g)) : NULL;
+
+    if (!g) {
+        (void)door_out_of_memory(&err); /* unless it was said why already */
+        if (log_fn)
+            log_fn(arg, NULL, &err);
+        else
+            whole(arg, NULL, &err);
+        return;
+    }
+    g->stream.ops = &log_ops;
+    g->node = n;
+    g->log_fn = log_fn;
+    g->whole_fn = whole;
+    g->arg = arg;
+    buf_init(&g->body, log_fn ? HELD_LIMIT_BYTES : WHOLE_LIMIT_BYTES);
+    far_node_hold(n);
+    list_push(&f->gets, g);
+    f->asks++;
+    handler.arg = g;
+    g->timer = clock_start(loop_clock(f->loop), FAR_WAIT_MS, on_time, g);
+    g->api = g->timer && !path->failed ? transport_open(n->transport, path->data, &handler) : NULL;
+    if (!g->api) {
+        (void)door_out_of_memory(&err);
+        get_failed(g, &err);
+    }
+}
+
+/* --- logs --------------------------------------------------------------------------------- */
+
+static void add_words(struct buf *path, const char *const *words)
+{
+    for (; *words; words++) {
+        buf_addc(path, '/');
+        percent_encode(path, *words);
+    }
+}
+
+static void open_log(struct node *node, const struct node_pod *pod, const char *container,
+                     const struct node_log_options *o, node_log_fn *fn, void *arg)
+{
+    const char *const words[] = {"containerLogs", pod->ns, pod->name, container, NULL};
+    const struct {
+        const char *name;
+        bool set;
+        int64_t value;
+    } numbers[] = {{"follow", o->follow, 1},
+                   {"timestamps", o->timestamps, 1},
+                   {"previous", o->previous, 1},
+                   {"tailLines", o->tail_lines >= 0, o->tail_lines},
+                   {"limitBytes", o->limit_bytes >= 0, o->limit_bytes},
+                   {"attempt", o->attempt != NODE_ANY_ATTEMPT, o->attempt}};
+    struct buf path = BUF_INIT(PATH_LIMIT_BYTES);
+    char since[TIME_TEXT_SIZE];
+
+    add_words(&path, words);
+    buf_adds(&path, "?uid=");
+    percent_encode(&path, pod->uid);
+    for (size_t i = 0; i < ELEMS(numbers); i++)
+        if (numbers[i].set)
+            buf_addf(&path, "&%s=%lld", numbers[i].name, (long long)numbers[i].value);
+    if (o->since_ms) {
+        buf_adds(&path, "&sinceTime=");
+        percent_encode(&path, time_format_micro(o->since_ms, since));
+    }
+    get(node_of(node), &path, fn, NULL, arg);
+    buf_release(&path);
+}
+
+/* --- samples ------------------------------------------------------------------------------ */
+
+struct samples_ask {
+    node_samples_fn *fn;
+    void *arg;
+};
+
+/* Written anew: what else a node may say does not get into the answer. */
+static void on_samples(void *arg, const struct buf *body, const struct err *err)
+{
+    static const char none[] = "\"time\":[],\"columns\":{}";
+    struct samples_ask ask = *(struct samples_ask *)arg;
+    struct arena a = ARENA_INIT(8 * WHOLE_LIMIT_BYTES);
+    const struct json *v = body ? json_parse(&a, body->data, body->len, NULL) : NULL;
+    struct buf out = BUF_INIT(2 * NODE_SAMPLES_LIMIT_BYTES);
+
+    free(arg);
+    if (json_is(json_get(v, "time"), JSON_ARRAY) && json_is(json_get(v, "columns"), JSON_OBJECT)) {
+        buf_adds(&out, "\"time\":");
+        json_write(&out, json_get(v, "time"));
+        buf_adds(&out, ",\"columns\":");
+        json_write(&out, json_get(v, "columns"));
+    }
+    if (err && err->reason != ERR_NOT_FOUND)
+        ask.fn(ask.arg, NULL, false, err);
+    else
+        ask.fn(ask.arg, out.len && !out.failed ? out.data : none, out.len && !out.failed, NULL);
+    buf_release(&out);
+    arena_release(&a);
+}
+
+static void samples(struct node *node, const struct node_pod *pod,
+                    const struct node_samples_query *q, node_samples_fn *fn, void *arg)
+{
+    const char *const words[] = {"samples", pod ? pod->ns : NULL, pod ? pod->name : NULL,
+                                 pod ? pod->uid : NULL, NULL};
+    struct samples_ask *ask = malloc(sizeof(*ask));
+    struct buf path = BUF_INIT(PATH_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+
+    if (!ask) {
+        (void)door_out_of_memory(&err);
+        fn(arg, NULL, false, &err);
+        return;
+    }
+    *ask = (struct samples_ask){fn, arg};
+    add_words(&path, words);
+    buf_addf(&path, "?since=%lld&until=%lld&step=%lld", (long long)q->since_ms,
+             (long long)q->until_ms, (long long)q->step_ms);
+    get(node_of(node), &path, NULL, on_samples, ask);
+    buf_release(&path);
+}
+
+/* --- what its pods use -------------------------------------------------------------------- */
+
+struct refreshing {
+    void (*fn)(void *arg);
+    void *arg;
+    size_t left;
+};
+
+struct summary_ask {
+    struct far_node *node;
+    struct refreshing *all;
+};
+
+static void one_less(struct refreshing *all)
+{
+    if (--all->left)
+        return;
+    all->fn(all->arg);
+    free(all);
+}
+
+static void on_summary(void *arg, const struct buf *body, const struct err *err)
+{
+    struct summary_ask ask = *(struct summary_ask *)arg;
+    struct far_node *n = ask.node;
+
+    (void)err;
+    free(arg);
+    arena_release(&n->summary_arena);
+    arena_init(&n->summary_arena, 8 * WHOLE_LIMIT_BYTES);
+    n->summary = body ? json_parse(&n->summary_arena, body->data, body->len, NULL) : NULL;
+    n->summary_ms = now_ms(n->far);
+    far_node_release(n);
+    one_less(ask.all);
+}
+
+static void refresh(struct node_directory *d, const struct json *const *nodes, size_t len,
+                    void (*fn)(void *arg), void *arg)
+{
+    struct refreshing *all = calloc(1, sizeof(*all));
+    struct buf path = BUF_INIT(PATH_LIMIT_BYTES);
+
+    buf_adds(&path, "/stats/summary");
+    if (!all) {
+        fn(arg);
+        return;
+    }
+    *all = (struct refreshing){fn, arg, 1};
+    for (size_t i = 0; i < len; i++) {
+        struct node *node = d->ops->find(d, nodes[i], NULL);
+        struct far_node *n = node ? node_of(node) : NULL;
+        struct summary_ask *ask = NULL;
+
+        if (n && now_ms(n->far) - n->summary_ms >= FAR_FRESH_MS)
+            ask = malloc(sizeof(*ask));
+        if (!ask)
+            continue;
+        *ask = (struct summary_ask){n, all};
+        all->left++;
+        far_node_hold(n);
+        get(n, &path, NULL, on_summary, ask);
+    }
+    buf_release(&path);
+    one_less(all);
+}
+
+static float figure(const struct json *v, const char *group, const char *name, double scale)
+{
+    const struct json *number = json_at(v, group, name);
+
+    return json_is(number, JSON_INT) ? (float)((double)json_int(number, 0) * scale) : NAN;
+}
+
+static int latest(struct node *node, const struct node_pod *pod, struct usage_latest *ret)
+{
+    const struct json *summary = node_of(node)->summary, *found = NULL;
+
+    if (!pod)
+        found = json_get(summary, "node");
+    json_each (p, pod ? json_get(summary, "pods") : NULL)
+        if (json_string_is(json_at(p, "podRef", "uid"), pod->uid) &&
+            json_string_is(json_at(p, "podRef", "namespace"), pod->ns) &&
+            json_string_is(json_at(p, "podRef", "name"), pod->name))
+            found = p;
+    memset(ret, 0, sizeof(*ret));
+    if (time_parse(json_string(json_at(found, "cpu", "time"), ""), &ret->sample.time_ms) < 0)
+        return -ENOENT;
+    ret->sample.v[USAGE_CPU] = figure(found, "cpu", "usageNanoCores", 1e-9);
+    ret->sample.v[USAGE_MEMORY] = figure(found, "memory", "workingSetBytes", 1);
+    ret->window_ms = json_get_int(found, "windowMilliseconds", 0);
+    json_each (c, json_get(found, "containers")) {
+        struct usage_container *to = &ret->containers[ret->containers_len];
+
+        if (ret->containers_len == POD_CONTAINERS_LIMIT)
+            break;
+        (void)snprintf(to->name, sizeof(to->name), "%s", json_get_string(c, "name", ""));
+        to->cpu = figure(c, "cpu", "usageNanoCores", 1e-9);
+        to->memory = figure(c, "memory", "workingSetBytes", 1);
+        ret->containers_len++;
+    }
+    return 0;
+}
+
+/* --- nodes -------------------------------------------------------------------------------- */
+
+static const struct node_ops far_ops = {.open_log = open_log,
+                                        .exec = far_exec,
+                                        .attach = far_attach,
+                                        .forward = far_forward,
+                                        .samples = samples,
+                                        .latest = latest};
+
+static void node_free(struct far_node *n)
+{
+    transport_free(n->transport);
+    arena_release(&n->summary_arena);
+    free(n->name);
+    free(n->who);
+    free(n->url);
+    free(n->ca_pem);
+    free(n);
+}
+
+/* Not from inside the transport's own calls. */
+static void sweep(void *arg)
+{
+    struct far *f = arg;
+
+    f->sweeping = false;
+    for (struct far_node *n = f->retired, *next; n; n = next) {
+        next = n->next;
+        if (n->users)
+            continue;
+        list_remove(&f->retired, n);
+        node_free(n);
+    }
+}
+
+static void sweep_later(struct far *f)
+{
+    if (!f->sweeping)
+        f->sweeping = loop_defer(f->loop, sweep, f) == 0;
+}
+
+void far_node_hold(struct far_node *n)
+{
+    n->users++;
+}
+
+void far_node_release(struct far_node *n)
+{
+    n->users--;
+    if (n->users == 0 && n->far->retired)
+        sweep_later(n->far);
+}
+
+static void retire(struct far_node *n)
+{
+    struct far *f = n->far;
+
+    list_remove(&f->nodes, n);
+    f->nodes_len--;
+    list_push(&f->retired, n);
+    sweep_later(f);
+}
+
+static int renew_certificate(struct far *f, struct err *err)
+{
+    int64_t now = now_ms(f);
+
+    if (f->certified_ms && now - f->certified_ms < CREDENTIAL_MS && now >= f->certified_ms)
+        return 0;
+    buf_clear(&f->key);
+    buf_clear(&f->certificate);
+    f->certified_ms = now;
+    return certificate_make_client(&f->authority, OUR_USER, OUR_GROUP, now / 1000, &f->key,
+                                   &f->certificate, err);
+}
+
+static struct far_node *node_new(struct far *f, const char *name, const char *url,
+                                 const char *ca_pem, struct err *err)
+{
+    struct far_node *n = renew_certificate(f, err) == 0 ? calloc(1, sizeof(*n)) : NULL;
+    struct client_config config = {.server = url,
+                                   .reach = {.ca_pem = ca_pem,
+                                             .cert_pem = f->certificate.data,
+                                             .key_pem = f->key.data}};
+
+    if (!n) {
+        (void)door_out_of_memory(err); /* unless it was said why already */
+        return NULL;
+    }
+    n->node = (struct node){.ops = &far_ops};
+    n->far = f;
+    n->made_ms = now_ms(f);
+    n->summary_ms = n->made_ms - FAR_FRESH_MS;
+    arena_init(&n->summary_arena, 0);
+    n->name = strdup(name);
+    n->url = strdup(url);
+    n->ca_pem = strdup(ca_pem);
+    n->node.name = n->name;
+    if (asprintf(&n->who, "node \"%s\"", name) < 0)
+        n->who = NULL;
+    if (!n->name || !n->url || !n->ca_pem || !n->who)
+        (void)door_out_of_memory(err);
+    else
+        n->transport = http_transport_new(f->loop, &config, err);
+    if (n->transport)
+        return n;
+    node_free(n);
+    return NULL;
+}
+
+/* Addresses only: a name would be looked up, and what it means may be another's to say. */
+static bool write_url(const struct json *node, char *out, size_t size)
+{
+    int64_t port = json_int(json_at(node, "status", "daemonEndpoints", "kubeletEndpoint", "Port"),
+                            0);
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    json_each (a, json_at(node, "status", "addresses")) {
+        const char *address = json_get_string(a, "address", "");
+        bool v6 = inet_pton(AF_INET6, address, bytes) == 1;
+
+        if (!json_string_is(json_get(a, "type"), "InternalIP") || port <= 0 || port > 65535 ||
+            (!v6 && inet_pton(AF_INET, address, bytes) != 1))
+            continue;
+        (void)snprintf(out, size, "https://%s%s%s:%d", v6 ? "[" : "", address, v6 ? "]" : "",
+                       (int)port);
+        return true;
+    }
+    return false;
+}
+
+static struct node *find(struct node_directory *d, const struct json *node, struct err *err)
+{
+    struct far *f = far_of(d);
+    const char *name = object_name(node), *ca = object_annotation(node, ANNOTATION_NODE_CA);
+    char url[128];
+    struct far_node *n = f->nodes;
+
+    if (!write_url(node, url, sizeof(url)) || !ca || !*ca) {
+        (void)err_set(err, ERR_NOT_FOUND,
+                      "node \"%s\" tells no endpoint for it in status.addresses, "
+                      "status.daemonEndpoints and the annotation " ANNOTATION_NODE_CA
+                      ", as muster node does",
+                      name);
+        return NULL;
+    }
+    while (n && strcmp(n->name, name) != 0)
+        n = n->next;
+    if (n && (strcmp(n->url, url) != 0 || strcmp(n->ca_pem, ca) != 0 ||
+              now_ms(f) - n->made_ms >= CREDENTIAL_MS)) {
+        retire(n);
+        n = NULL;
+    }
+    if (n)
+        return &n->node;
+    for (n = f->nodes; n && n->next; n = n->next)
+        ;
+    if (f->nodes_len >= FAR_NODES_LIMIT)
+        retire(n); /* the oldest */
+    n = node_new(f, name, url, ca, err);
+    if (!n)
+        return NULL;
+    list_push(&f->nodes, n);
+    f->nodes_len++;
+    return &n->node;
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+static const struct node_directory_ops directory_ops = {.find = find, .refresh = refresh};
+
+struct node_directory *far_new(struct loop *l, const struct key_pair *authority, struct err *err)
+{
+    struct far *f = calloc(1, sizeof(*f));
+
+    if (f) {
+        *f = (struct far){.directory = {.ops = &directory_ops},
+                          .loop = l,
+                          .arena = ARENA_INIT(4 * CERTIFICATE_PEM_LIMIT_BYTES),
+                          .key = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES),
+                          .certificate = BUF_INIT(CERTIFICATE_PEM_LIMIT_BYTES)};
+        f->authority.key = arena_strdup(&f->arena, authority->key);
+        f->authority.certificate = arena_strdup(&f->arena, authority->certificate);
+        if (!arena_failed(&f->arena))
+            return &f->directory;
+        far_free(&f->directory);
+    }
+    (void)door_out_of_memory(err);
+    return NULL;
+}
+
+/* Whether it waits for its beginning, or for the whole. */
+static bool is_awaited(const struct far_get *g)
+{
+    return g->log_fn || g->whole_fn;
+}
+
+void far_stop(struct node_directory *d)
+{
+    struct far *f = d ? far_of(d) : NULL;
+    struct far_get *g;
+    auto_err err = ERR_INIT;
+
+    if (!f)
+        return;
+    f->stopped = true;
+    (void)err_set(&err, ERR_UNAVAILABLE, "the server is stopping");
+    do {
+        for (g = f->gets; g && !is_awaited(g); g = g->next)
+            ;
+        if (g)
+            get_failed(g, &err);
+    } while (g);
+    far_stop_sessions(f, &err);
+}
+
+void far_free(struct node_directory *d)
+{
+    struct far *f = d ? far_of(d) : NULL;
+
+    if (!f)
+        return;
+    while (f->nodes)
+        retire(f->nodes);
+    for (struct far_node *n = f->retired, *next; n; n = next) {
+        next = n->next;
+        node_free(n);
+    }
+    buf_release(&f->key);
+    buf_release(&f->certificate);
+    arena_release(&f->arena);
+    free(f);
+}
