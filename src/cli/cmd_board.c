@@ -76,6 +76,10 @@ static void on_raw(void *arg, const struct api_reply *reply)
         buf_add(a->body, reply->body, reply->body_len);
     else if (reply->status == 0)
         err_set(a->err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
+    else if (reply->status == 404 && (reply->body_len == 0 || reply->body[0] != '{'))
+        err_set(a->err, ERR_NOT_FOUND,
+                "this API server has no curves: they are files, which muster reads on the machine "
+                "the jobs run on"); /* it does not even know the path */
     else
         status_to_err(reply->status, reply->body, reply->body_len, a->err);
     loop_stop(a->loop);

@@ -242,9 +242,9 @@ static enum exit_code follow_jobs(struct run *r, struct err *err)
 static int load(struct run *r, struct err *err)
 {
     struct manifest_options how = {.ns = r->options->session.ns,
+                                   .default_ns = r->session.ns,
                                    .name = r->options->name,
-                                   .set_folder = !r->options->session.kubeconfig &&
-                                                 !r->options->session.context};
+                                   .set_folder = !session_is_elsewhere(&r->options->session)};
     size_t jobs = 0;
     int result = manifest_load(&r->cli->arena, &r->cli->talk, r->file, &how, &r->manifest, err);
 
@@ -256,15 +256,21 @@ static int load(struct run *r, struct err *err)
     return result;
 }
 
+/* A kubeconfig says which namespace is meant, and must be read first. */
 static enum exit_code run_file(struct run *r, struct err *err)
 {
+    const struct session_options *where = &r->options->session;
+    bool elsewhere = session_is_elsewhere(where);
+
+    if (elsewhere && session_open(r->cli, where, &r->session, err))
+        return command_fail(r->cli, err);
     if (load(r, err)) {
         if (err_is_set(err))
             return command_fail(r->cli, err);
         talk_note(&r->cli->talk, "nothing was created");
         return EXIT_FAILED;
     }
-    if (session_open(r->cli, &r->options->session, &r->session, err) || create_all(r, err))
+    if ((!elsewhere && session_open(r->cli, where, &r->session, err)) || create_all(r, err))
         return command_fail(r->cli, err);
     if (r->options->detach || r->jobs_len == 0) {
         for (size_t i = 0; i < r->jobs_len; i++)

@@ -42,6 +42,7 @@ struct follow {
     struct logreader *readers;
     struct clock_timer *last_words;
     bool look_queued, stopped, interrupted, in_trouble;
+    struct err *err; /* what it cannot go on with */
 };
 
 static void look(void *arg);
@@ -430,6 +431,10 @@ static void on_trouble(void *arg, const struct err *err)
     struct target *t = arg;
     struct follow *f = t->f;
 
+    if (err->reason == ERR_FORBIDDEN && !f->stopped) { /* asking again would not help */
+        err_set(f->err, err->reason, "%s", err->text);
+        stop(f);
+    }
     if (f->in_trouble || err->reason != ERR_UNAVAILABLE)
         return;
     f->in_trouble = true;
@@ -522,7 +527,8 @@ static enum follow_end say_ends(struct follow *f)
 enum follow_end follow(struct cli *cli, struct session *s, const struct follow_target *targets,
                        size_t targets_len, const struct follow_options *options, struct err *err)
 {
-    struct follow f = {.cli = cli, .session = s, .options = options, .targets_len = targets_len};
+    struct follow f = {
+        .cli = cli, .session = s, .options = options, .targets_len = targets_len, .err = err};
     struct loop_signal *sigint = loop_signal_watch(s->loop, SIGINT, on_signal, &f);
     struct loop_signal *sigterm = loop_signal_watch(s->loop, SIGTERM, on_signal, &f);
     enum follow_end end = FOLLOW_BROKEN;
@@ -538,7 +544,7 @@ enum follow_end follow(struct cli *cli, struct session *s, const struct follow_t
             r = open_target(&f, &f.targets[i], &targets[i], err);
         while (r == 0 && !f.stopped)
             loop_run(s->loop);
-        if (r == 0)
+        if (r == 0 && !err_is_set(err))
             end = f.interrupted ? FOLLOW_INTERRUPTED : say_ends(&f);
     }
     f.stopped = true;

@@ -314,7 +314,9 @@ static void set_metadata(struct loader *l, const struct kind *k, struct json *ob
     }
     if (!ns)
         json_set_string(l->arena, metadata, "namespace",
-                        l->options->ns ? l->options->ns : "default");
+                        l->options->ns           ? l->options->ns
+                        : l->options->default_ns ? l->options->default_ns
+                                                 : "default");
     if (l->options->name && is_job_kind(k))
         json_set_string(l->arena, metadata, "name", l->options->name);
 }

@@ -30,9 +30,10 @@ struct manifest {
 };
 
 struct manifest_options {
-    const char *ns;   /* -n, or NULL */
-    const char *name; /* renames the one job, or NULL */
-    bool set_folder;  /* containers without workingDir start in the file's folder */
+    const char *ns;         /* -n, or NULL */
+    const char *default_ns; /* the context's, or NULL */
+    const char *name;       /* renames the one job, or NULL */
+    bool set_folder;        /* containers without workingDir start in the file's folder */
 };
 
 /* Reads file ("-": standard input), checks every document and says each problem to t. 0 when all is

@@ -42,7 +42,7 @@ static int own_kubeconfig(struct cli *cli, const char *dir, const char **ret, st
     return 0;
 }
 
-static bool is_elsewhere(const struct session_options *o)
+bool session_is_elsewhere(const struct session_options *o)
 {
     return o->kubeconfig || o->context;
 }
@@ -53,7 +53,7 @@ int session_find_cluster(struct cli *cli, const struct session_options *options,
     const char *paths = options->kubeconfig ? options->kubeconfig : kubeconfig_of_user(&cli->arena);
     int r;
 
-    if (in_pod && !is_elsewhere(options))
+    if (in_pod && !session_is_elsewhere(options))
         return pod_config_load(&cli->arena, ret, err);
     if (!paths)
         return err_set(err, ERR_NOT_FOUND,
@@ -68,7 +68,7 @@ static int find_server(struct cli *cli, const struct session_options *options,
     const char *path;
     int r;
 
-    if (is_elsewhere(options))
+    if (session_is_elsewhere(options))
         return session_find_cluster(cli, options, false, ret, err);
     r = own_kubeconfig(cli, options->dir, &path, err);
     return r ? r : kubeconfig_load(&cli->arena, path, NULL, ret, err);
@@ -80,7 +80,7 @@ int session_open(struct cli *cli, const struct session_options *options, struct 
     const char *ns;
     int r;
 
-    *ret = (struct session){.arena = &cli->arena, .own_daemon = !is_elsewhere(options)};
+    *ret = (struct session){.arena = &cli->arena, .own_daemon = !session_is_elsewhere(options)};
     r = find_server(cli, options, &ret->config, err);
     if (r)
         return r;
@@ -312,6 +312,7 @@ int session_find_job(struct session *s, const char *word, const struct kind **re
 
 struct removal {
     struct session *session;
+    struct err *err;
     struct cache *jobs, *pods;
     const char *ns, *name, *uid;
 };
@@ -352,6 +353,18 @@ static void removal_changed(void *arg, enum cache_event event, const struct json
     removal_check(arg);
 }
 
+/* The job is deleted all the same; who may not see its pods cannot know when they are gone. */
+static void removal_trouble(void *arg, const struct err *err)
+{
+    struct removal *r = arg;
+
+    if (err->reason != ERR_FORBIDDEN || err_is_set(r->err))
+        return;
+    err_set(r->err, err->reason,
+            "the job is being removed, but when that is done is not to be seen: %s", err->text);
+    loop_stop(r->session->loop);
+}
+
 static struct cache *removal_cache(struct removal *r, const struct kind *k, const char *query)
 {
     struct cache_options options = {.transport = r->session->transport,
@@ -361,6 +374,7 @@ static struct cache *removal_cache(struct removal *r, const struct kind *k, cons
                                     .query = query,
                                     .on_change = removal_changed,
                                     .on_synced = removal_check,
+                                    .on_trouble = removal_trouble,
                                     .arg = r};
 
     return query ? cache_new(&options) : NULL;
@@ -370,6 +384,7 @@ int session_remove_job(struct session *s, const struct kind *k, const struct jso
                        struct err *err)
 {
     struct removal r = {.session = s,
+                        .err = err,
                         .ns = object_namespace(job),
                         .name = object_name(job),
                         .uid = object_uid(job)};
@@ -383,8 +398,10 @@ int session_remove_job(struct session *s, const struct kind *k, const struct jso
                            session_selector(s->arena, "labelSelector", LABEL_OWNER_NAME, r.name));
     if (!r.jobs || !r.pods)
         result = err_set(err, ERR_INTERNAL, "out of memory");
-    while (result == 0 && !is_gone(&r))
+    while (result == 0 && !is_gone(&r)) {
         loop_run(s->loop);
+        result = err_is_set(err) ? -EACCES : 0;
+    }
     if (r.jobs)
         cache_free(r.jobs);
     if (r.pods)

@@ -17,6 +17,8 @@ struct session_options {
     const char *dir, *kubeconfig, *context, *ns;
 };
 
+/* Whether they name another server than this machine's. */
+bool session_is_elsewhere(const struct session_options *options);
 /* Where the API is and who we are there: of the options' file or context, else, when in_pod, of the
  * pod we are in. A plugin is run. */
 int session_find_cluster(struct cli *cli, const struct session_options *options, bool in_pod,

@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+"""Our commands and the console against a real cluster, by the user's own kubeconfig and context, with the rights of a user
+of one namespace. A `muster node` runs the pods."""
+import json
+import os
+import re
+import subprocess
+import unittest
+import urllib.error
+import urllib.request
+
+import node_test
+from control_plane import MUSTER, ControlPlane, free_port
+from install_test import job
+
+SCRIPT = "echo rank $RANK of $WORLD_SIZE; for i in 1 2 3; do echo step $i; done"
+PODS = [{"apiGroups": [""], "resources": ["pods", "pods/log", "pods/exec", "events"],
+         "verbs": ["get", "list", "watch", "create"]}]  # part of `edit`, which another controller would fill
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        plane = cls.plane = ControlPlane()
+        cls.addClassCleanup(plane.stop)
+        node_test.Node.make_certificates.__func__(cls)
+        plane.start()
+        plane.install()
+        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        plane.kubectl("get", "pj,mj,podgroups,queues")  # new kinds are not served at once, and kubectl asks again
+        plane.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
+                      "--user=kube-apiserver-kubelet-client")
+        plane.admin.create("/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues", {
+            "apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "Queue", "metadata": {"name": "default"}, "spec": {}})
+        (plane.folder / "node").mkdir(0o700)
+        plane.spawn("node", MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(plane.folder / "node"),
+                    "--node-name", "box")
+        plane.admin.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints"),
+                         "the node")
+        plane.admin.patch("/api/v1/nodes/box", {"spec": {"taints": None}})  # nobody else here takes it away
+        plane.muster("controller", "--no-scheduler", "--namespace", "muster-system")
+        plane.muster("scheduler", "--namespace", "muster-system")
+        plane.kubectl("create", "namespace", "team")
+        cls.users = {"ann": cls.user("ann", PODS), "bob": cls.user("bob", None)}
+        cls.write_kubeconfig()
+
+    @classmethod
+    def user(cls, name, rules):
+        """Who may use jobs in the namespace team, and with the rules their pods too."""
+        plane, rbac = cls.plane, "/apis/rbac.authorization.k8s.io/v1/namespaces/team/"
+        plane.kubectl("-n", "team", "create", "serviceaccount", name)
+        roles = ["muster-edit", "muster-view"]
+        if rules:
+            plane.admin.create(rbac + "roles", {"kind": "Role", "metadata": {"name": name}, "rules": rules})
+            plane.kubectl("-n", "team", "create", "rolebinding", name, "--role=" + name, "--serviceaccount=team:" + name)
+        for role in roles:
+            plane.kubectl("-n", "team", "create", "rolebinding", name + "-" + role, "--clusterrole=" + role,
+                          "--serviceaccount=team:" + name)
+        return plane.account_token("team", name)
+
+    @classmethod
+    def write_kubeconfig(cls):
+        config = json.loads(cls.plane.config.read_text())
+        config["users"] += [{"name": name, "user": {"token": token}} for name, token in cls.users.items()]
+        config["contexts"] += [{"name": name, "context": {"cluster": "c", "user": name, "namespace": "team"}}
+                               for name in cls.users]
+        (cls.plane.folder / ".kube").mkdir(exist_ok=True)
+        (cls.plane.folder / ".kube/config").write_text(json.dumps(config))
+        cls.environment = dict(os.environ, HOME=str(cls.plane.folder))
+        cls.environment.pop("KUBECONFIG", None)
+
+    def muster(self, user, *arguments, code=0):
+        where = list(arguments)
+        where.insert(1, "--context=" + user)
+        done = subprocess.run([MUSTER, *where], env=self.environment, capture_output=True, text=True, timeout=240)
+        self.assertEqual(done.returncode, code, (arguments, done.stdout, done.stderr))
+        return done
+
+    def file(self, name, *command):
+        what = job(name, scheduler={"t9kScheduler": {"queue": "default"}})
+        pod = what["spec"]["replicaSpecs"][0]["template"]["spec"]
+        pod["automountServiceAccountToken"] = False
+        pod["containers"][0].update(command=["sh", "-c", *command])
+        path = self.plane.folder / (name + ".json")
+        path.write_text(json.dumps(what))
+        return str(path)
+
+    def test_a_job_from_run_to_rm(self):
+        done = self.muster("ann", "run", self.file("whole", SCRIPT))
+        for line in ("worker-0 | rank 0 of 2", "worker-1 | rank 1 of 2", "worker-0 | step 3"):
+            self.assertIn(line, done.stdout)
+        self.assertRegex(self.muster("ann", "ps").stdout, r"whole +PyTorchTrainingJob +Succeeded +2/2 done")
+        self.assertIn("worker-1 | step 2\n", self.muster("ann", "logs", "whole").stdout)
+        self.assertIn("this API server has no curves", self.muster("c", "board", "-n", "team", "whole", code=5).stderr)
+        self.muster("ann", "rm", "whole")
+        self.assertNotIn("whole", self.muster("ann", "ps").stdout)
+
+    def test_a_job_that_runs(self):
+        self.muster("ann", "run", "--detach", self.file("long", "echo here; sleep 100000"))
+        path = "/apis/batch.tensorstack.dev/v1beta1/namespaces/team/pytorchtrainingjobs"
+        self.plane.admin.wait(path, lambda jobs: jobs["long"].get("status", {}).get("phase") == "Running", "the job to run")
+        done = self.muster("ann", "exec", "long", "--replica", "worker-1", "--", "sh", "-c", "echo in $RANK; exit 3", code=3)
+        self.assertEqual(done.stdout, "in 1\n")
+        self.assertRegex(self.muster("c", "queue").stdout, r"\ndefault +0 +open +- +")
+        self.muster("ann", "rm", "long")
+
+    def test_what_a_user_may_not_is_said_at_once(self):
+        self.assertIn('cannot list resource "queues"', self.muster("ann", "queue", code=4).stderr)
+        self.assertIn('in the namespace "default"', self.muster("ann", "ps", "-n", "default", code=4).stderr)
+        done = self.muster("bob", "run", self.file("unseen", SCRIPT), code=4)
+        self.assertIn('cannot list resource "pods"', done.stderr)
+        done = self.muster("bob", "rm", "unseen", code=4)
+        self.assertIn("the job is being removed", done.stderr)
+
+    def test_the_console_has_the_users_rights(self):
+        """The pages, and what they ask, as the context's user: nothing of another namespace."""
+        port = free_port()
+        console = subprocess.Popen([MUSTER, "console", "--context=ann", "--print", "--listen", "127.0.0.1:%d" % port],
+                                   env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(console.stdout.close)
+        self.addCleanup(console.wait)
+        self.addCleanup(console.kill)
+        code = re.fullmatch(r"http://127.0.0.1:%d/login\?code=(\S+)\n" % port, console.stdout.readline())[1]
+
+        def ask(path, key=None, body=None):
+            request = urllib.request.Request("http://127.0.0.1:%d%s" % (port, path), method="POST" if body else "GET",
+                                             data=json.dumps(body).encode() if body else None)
+            if key:
+                request.add_header("Authorization", "Bearer " + key)
+            else:
+                request.add_header("Accept", "text/html")
+            try:
+                with urllib.request.urlopen(request, timeout=120) as answer:
+                    return answer.status, answer.read()
+            except urllib.error.HTTPError as refused:
+                with refused:
+                    return refused.code, refused.read()
+
+        key = json.loads(ask("/console/v1/login", body={"code": code})[1])["key"]
+        session = json.loads(ask("/console/v1/session", key)[1])
+        self.assertEqual((session["user"], session["namespace"]), ("system:serviceaccount:team:ann", "team"))
+        jobs = "/apis/batch.tensorstack.dev/v1beta1/namespaces/%s/pytorchtrainingjobs"
+        self.assertEqual(ask(jobs % "team", key)[0], 200)
+        self.assertEqual(ask(jobs % "default", key)[0], 403)
+        self.assertIn(b"<html", ask("/")[1])
+        console.terminate()
+        self.assertEqual(console.wait(60), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
