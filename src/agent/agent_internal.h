@@ -52,6 +52,8 @@ struct pod_work {
     struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it does not wait */
     bool said_started;
     int64_t said_note;
+    uint64_t complained; /* hash of what the log was told last */
+    int64_t complained_ms;
     bool delete_next; /* after the status that is on its way */
     char *over_limit; /* why it is evicted, or NULL (disk_limits.c) */
     struct arena refs_arena;

@@ -4,12 +4,14 @@
  */
 #include "agent/disk_limits.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent_internal.h"
 #include "agent/scratch.h"
+#include "agent/start_folder.h"
 #include "agent/volume_files.h"
 #include "api/object.h"
 #include "api/quantity.h"
@@ -82,27 +84,76 @@ static bool grow(struct disk_limits *d)
     return true;
 }
 
-/* The kubelet's words. */
+/* folder: below the pod's own. Takes message, which may be NULL: out of memory. */
+static void add_target(struct disk_limits *d, const struct pod_run *run, const char *folder,
+                       int64_t limit_bytes, char *message)
+{
+    struct target t = {.limit_bytes = limit_bytes, .message = message};
+
+    if (asprintf(&t.key, "%s/%s/%s", run->ns, run->name, run->uid) < 0)
+        t.key = NULL;
+    if (asprintf(&t.path, "%s/%s/%s", scratch_root(d->agent->scratch), run->uid, folder) < 0)
+        t.path = NULL;
+    if (t.key && t.path && t.message && grow(d))
+        d->targets[d->len++] = t;
+    else
+        target_release(&t);
+}
+
+/* Here and below: the kubelet's words. */
 static void add_volume(struct disk_limits *d, const struct pod_run *run, const struct json *volume)
 {
     const struct json *source = json_get(volume, "emptyDir"), *size = json_get(source, "sizeLimit");
     const char *name = json_get_string(volume, "name", "");
-    struct target t = {.limit_bytes = quantity_json_value(size, 0)};
+    int64_t limit_bytes = quantity_json_value(size, 0);
+    char *message = NULL;
 
-    if (t.limit_bytes <= 0 || json_string_is(json_get(source, "medium"), "Memory") ||
-        !pod_name_is_safe(name) || !grow(d))
+    if (limit_bytes <= 0 || json_string_is(json_get(source, "medium"), "Memory") ||
+        !pod_name_is_safe(name))
         return;
-    if (asprintf(&t.key, "%s/%s/%s", run->ns, run->name, run->uid) < 0)
-        t.key = NULL;
-    if (asprintf(&t.path, "%s/%s/%s", scratch_root(d->agent->scratch), run->uid, name) < 0)
-        t.path = NULL;
-    if (asprintf(&t.message, "Usage of EmptyDir volume \"%s\" exceeds the limit \"%s\"", name,
+    if (asprintf(&message, "Usage of EmptyDir volume \"%s\" exceeds the limit \"%s\"", name,
                  json_string(size, "")) < 0)
-        t.message = NULL;
-    if (t.key && t.path && t.message)
-        d->targets[d->len++] = t;
-    else
-        target_release(&t);
+        message = NULL;
+    add_target(d, run, name, limit_bytes, message);
+}
+
+static const struct json *storage_limit(const struct json *container)
+{
+    return json_get(json_at(container, "resources", "limits"), "ephemeral-storage");
+}
+
+/* What a container writes into the folder it starts in is its own; all that dies with the pod is
+ * the containers' together. */
+static void add_containers(struct disk_limits *d, const struct pod_run *run,
+                           const struct json *containers)
+{
+    int64_t all_bytes = 0;
+    char *message = NULL;
+
+    json_each (c, containers) {
+        const struct json *size = storage_limit(c);
+        const char *name = json_get_string(c, "name", "");
+        int64_t limit_bytes = quantity_json_value(size, 0);
+        char *folder = NULL;
+
+        if (limit_bytes <= 0 || !pod_name_is_safe(name))
+            continue;
+        all_bytes = limit_bytes > INT64_MAX - all_bytes ? INT64_MAX : all_bytes + limit_bytes;
+        if (asprintf(&message, "Container %s exceeded its local ephemeral storage limit \"%s\"",
+                     name, json_string(size, "")) < 0)
+            message = NULL;
+        if (asprintf(&folder, START_FOLDER_PREFIX "%s", name) < 0)
+            folder = NULL;
+        add_target(d, run, folder ? folder : "", limit_bytes, message);
+        free(folder);
+    }
+    if (all_bytes == 0)
+        return;
+    if (asprintf(&message,
+                 "Pod ephemeral local storage usage exceeds the total limit of containers %" PRId64,
+                 all_bytes) < 0)
+        message = NULL;
+    add_target(d, run, "", all_bytes, message);
 }
 
 static void add_run(void *arg, const struct pod_run *run)
@@ -114,6 +165,7 @@ static void add_run(void *arg, const struct pod_run *run)
         return;
     json_each (v, json_at(pod, "spec", "volumes"))
         add_volume(d, run, v);
+    add_containers(d, run, json_at(pod, "spec", "containers"));
 }
 
 /* --- on the loop --- */

@@ -16,12 +16,14 @@
 #include "agent/scratch.h"
 #include "agent/volumes.h"
 #include "api/object.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "client/client.h"
 #include "core/pod_state.h"
 #include "loop/descriptors.h"
 #include "runtime/mounts.h"
 
+#define COMPLAINT_MS 3600000
 #define WORK_ARENA_LIMIT_BYTES (64u * 1024u * 1024u)
 #define HOST_ADDRESS "127.0.0.1"
 
@@ -56,9 +58,18 @@ static void done(struct pod_work *w, enum queue_result result)
         agent_forget_pod(w);
 }
 
-static void complain(const struct pod_work *w, const char *what, const struct err *err)
+/* What stays as it is is tried every second, and said once an hour. */
+static void complain(struct pod_work *w, const char *what, const struct err *err)
 {
-    log_warn("pod %s/%s: %s: %s", w->ns, w->name, what, err->text ? err->text : "out of memory");
+    const char *text = err->text ? err->text : "out of memory";
+    uint64_t hash = fnv1a_64(fnv1a_64(FNV1A_64_START, what, strlen(what)), text, strlen(text));
+    int64_t now = clock_now_ms(w->agent->clock);
+
+    if (hash == w->complained && now - w->complained_ms < COMPLAINT_MS)
+        return;
+    w->complained = hash;
+    w->complained_ms = now;
+    log_warn("pod %s/%s: %s: %s", w->ns, w->name, what, text);
 }
 
 static void say(struct pod_work *w, const struct json *pod, const char *name, const char *type,

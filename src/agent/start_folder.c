@@ -25,7 +25,7 @@ static int make_folder(const char *path, const struct container_identity *who, s
 static int prepare_one(struct arena *a, const char *folder, const char *place,
                        struct container_start *c, struct err *err)
 {
-    const char *path = arena_printf(a, "%s/.start-%s", folder, c->name);
+    const char *path = arena_printf(a, "%s/" START_FOLDER_PREFIX "%s", folder, c->name);
     int rc = path ? make_folder(path, &c->identity, err)
                   : err_set(err, ERR_INTERNAL, "out of memory");
 

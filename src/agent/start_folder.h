@@ -9,6 +9,8 @@
 #include "base/arena.h"
 #include "port/runtime.h"
 
+#define START_FOLDER_PREFIX ".start-" /* then the container's name, in the pod's own folder */
+
 /* folder: the pod's own. place: where they appear, a folder that is there; NULL: nothing can be
  * mounted. Fills cwd of the containers that have none. */
 int start_folders_prepare(struct arena *a, const char *folder, const char *place,

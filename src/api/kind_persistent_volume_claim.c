@@ -11,17 +11,22 @@ static const char *const modes[] = {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteM
                                     "ReadWriteOncePod", NULL};
 static const char *const volume_modes[] = {"Filesystem", "Block", NULL};
 
+#define ONE_FOLDER "a claim is a folder of its own on this machine"
+
 static const struct field spec_fields[] = {
     F_STRS("accessModes", "How the volume may be mounted.",
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY | FIELD_IMMUTABLE, ONE_OF(modes)),
     F_OBJ("resources", resource_fields, "requests.storage says how much is wanted.", REQUIRED),
-    F_STR("storageClassName", "Class of the storage; the cluster's default when not given."),
+    F_STR("storageClassName", "Class of the storage; the cluster's default when not given.",
+          IGNORED(ONE_FOLDER)),
     F_STR("volumeName", "The volume the claim got."),
     F_STR("volumeMode", "Filesystem or Block.", ONE_OF(volume_modes), DEFAULT("\"Filesystem\"")),
-    F_STR("volumeAttributesClassName", "Class of the volume's attributes."),
-    F_PLAIN(FIELD_ANY, "selector", "Labels of volumes that will do."),
-    F_PLAIN(FIELD_ANY, "dataSource", "What the volume is filled with."),
-    F_PLAIN(FIELD_ANY, "dataSourceRef", "What the volume is filled with."),
+    F_STR("volumeAttributesClassName", "Class of the volume's attributes.", IGNORED(ONE_FOLDER)),
+    F_PLAIN(FIELD_ANY, "selector", "Labels of volumes that will do.", IGNORED(ONE_FOLDER)),
+    F_PLAIN(FIELD_ANY, "dataSource", "What the volume is filled with.",
+            IGNORED("it is empty at first")),
+    F_PLAIN(FIELD_ANY, "dataSourceRef", "What the volume is filled with.",
+            IGNORED("it is empty at first")),
     {0}};
 
 static const struct field status_fields[] = {
@@ -50,6 +55,14 @@ static void validate(const struct json *claim, const struct json *old, struct er
     if (resources && !json_at(resources, "requests", "storage"))
         problem_required(err, PATH_KEY(PATH_MEMBER(at, "requests"), "storage"), resources->line,
                          NULL);
+}
+
+/* Later it says which folder it got. */
+static void warn(const struct json *claim, void (*say)(void *arg, const char *text), void *arg)
+{
+    if (json_string_is(json_at(claim, "status", "phase"), "Pending") &&
+        *json_string(json_at(claim, "spec", "volumeName"), ""))
+        say(arg, "spec.volumeName is not carried out here: " ONE_FOLDER);
 }
 
 static struct json *render_status(struct arena *a, const struct json *claim, int64_t now_ms)
@@ -146,4 +159,5 @@ const struct kind kind_persistent_volume_claim = {
     .fields = fields,
     .columns = columns,
     .validate = validate,
+    .warn = warn,
     .set_defaults = set_defaults};

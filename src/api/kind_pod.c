@@ -261,6 +261,36 @@ static void check_group(const struct json *pod, const struct json *old, struct e
                               "a pod stays in its group and queue");
 }
 
+/* What holds a pod back is there from the start, and only goes. */
+static void check_gates(const struct json *gates, const struct json *old, struct err *err)
+{
+    const struct field_path spec = {.name = "spec"};
+
+    json_each (gate, gates) {
+        bool found = false;
+
+        json_each (other, old)
+            found = found || json_equal(json_get(gate, "name"), json_get(other, "name"));
+        if (!found)
+            problem_forbidden(err, PATH_MEMBER(&spec, "schedulingGates"), gate->line,
+                              "only deletion is allowed, but found new scheduling gate '%.253s'",
+                              json_get_string(gate, "name", ""));
+    }
+}
+
+/* The older way to say securityContext.appArmorProfile. */
+static void warn(const struct json *pod, void (*say)(void *arg, const char *text), void *arg)
+{
+    static const char prefix[] = "container.apparmor.security.beta.kubernetes.io/";
+
+    json_each (v, json_at(pod, "metadata", "annotations"))
+        if (strncmp(v->key, prefix, strlen(prefix)) == 0) {
+            say(arg,
+                "metadata.annotations: AppArmor profiles of containers are not carried out here");
+            return;
+        }
+}
+
 static bool is_binding(const struct json *spec, const struct json *old)
 {
     return old && json_get(spec, "nodeName") && !json_get(old, "nodeName");
@@ -274,6 +304,8 @@ static void validate(const struct json *pod, const struct json *old, struct err 
     pod_spec_validate(spec, &at, err);
     if (old) {
         check_update(spec, json_get(old, "spec"), err);
+        check_gates(json_get(spec, "schedulingGates"), json_at(old, "spec", "schedulingGates"),
+                    err);
         check_group(pod, old, err);
     }
     if (!is_binding(spec, json_get(old, "spec")))
@@ -292,6 +324,7 @@ const struct kind kind_pod = {KIND_NAMES("", "v1", "Pod", "pods", "pod"),
                               .fields = fields,
                               .columns = pod_columns,
                               .validate = validate,
+                              .warn = warn,
                               .set_defaults = set_defaults,
                               .field_selectors = (const char *const[]){
                                   "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",

@@ -37,6 +37,14 @@ static void validate(const struct json *object, const struct json *old, struct e
     data_maps_validate(object, old, maps, err);
 }
 
+static void warn(const struct json *secret, void (*say)(void *arg, const char *text), void *arg)
+{
+    if (json_string_is(json_get(secret, "type"), "kubernetes.io/service-account-token") &&
+        !json_at(secret, "data", "token"))
+        say(arg, "type: no token is put into such a Secret here: `kubectl create token NAME` makes "
+                 "one");
+}
+
 static struct json *render_data(struct arena *a, const struct json *object, int64_t now_ms)
 {
     (void)now_ms;
@@ -57,5 +65,6 @@ const struct kind kind_secret = {KIND_NAMES("", "v1", "Secret", "secrets", "secr
                                  .fields = fields,
                                  .columns = columns,
                                  .validate = validate,
+                                 .warn = warn,
                                  .set_defaults = set_defaults,
                                  .field_selectors = (const char *const[]){"type", NULL}};

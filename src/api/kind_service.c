@@ -10,12 +10,14 @@ static const char *const types[] = {"ClusterIP", "ExternalName", "LoadBalancer",
 static const char *const protocols[] = {"TCP", "UDP", "SCTP", NULL};
 static const char *const affinities[] = {"ClientIP", "None", NULL};
 
+#define HERE_ONLY "a service is reached on this machine only, by its name and its pods' addresses"
+
 static const struct field port_fields[] = {
     F_STR("name", "Name of the port.", .flags = FIELD_DNS_LABEL),
     F_INT32("port", "Port of the service.", REQUIRED, BETWEEN(1, 65535)),
     F_PORT("targetPort", "Port of the pods, by number or name; the same as port when not given."),
     F_STR("protocol", "TCP, UDP or SCTP.", ONE_OF(protocols), DEFAULT("\"TCP\"")),
-    F_INT32("nodePort", "Port on every node."),
+    F_INT32("nodePort", "Port on every node.", IGNORED(HERE_ONLY)),
     F_STR("appProtocol", "Protocol spoken on the port."),
     {0}};
 
@@ -31,16 +33,17 @@ static const struct field spec_fields[] = {
     F_BOOL("publishNotReadyAddresses",
            "Whether pods that are not ready are behind the service too."),
     F_STR("externalName", "Name an ExternalName service stands for."),
-    F_STRS("externalIPs", "More addresses the service answers on."),
+    F_STRS("externalIPs", "More addresses the service answers on.", IGNORED(HERE_ONLY)),
     F_STR("internalTrafficPolicy", "Cluster or Local.", DEFAULT("\"Cluster\"")),
     F_STR("externalTrafficPolicy", "Cluster or Local."),
     F_STRS("ipFamilies", "IPv4, IPv6 or both."),
     F_STR("ipFamilyPolicy", "Whether one or both are wanted."),
     F_STR("trafficDistribution", "Which pods are preferred."),
     F_PLAIN(FIELD_ANY, "sessionAffinityConfig", "How a client keeps its pod."),
-    F_STR("loadBalancerIP", "Address of the load balancer."),
-    F_STR("loadBalancerClass", "Which load balancer is meant."),
-    F_STRS("loadBalancerSourceRanges", "Addresses that may use the load balancer."),
+    F_STR("loadBalancerIP", "Address of the load balancer.", IGNORED(HERE_ONLY)),
+    F_STR("loadBalancerClass", "Which load balancer is meant.", IGNORED(HERE_ONLY)),
+    F_STRS("loadBalancerSourceRanges", "Addresses that may use the load balancer.",
+           IGNORED(HERE_ONLY)),
     F_BOOL("allocateLoadBalancerNodePorts", "Whether a load balancer needs ports of nodes."),
     F_INT32("healthCheckNodePort", "Port asked for health."),
     {0}};
@@ -95,6 +98,14 @@ static void validate(const struct json *service, const struct json *old, struct 
         problem_invalid(err, PATH_MEMBER(PATH_MEMBER(NULL, "metadata"), "name"), name, "%s",
                         problem);
     check_ports(json_get(service, "spec"), PATH_MEMBER(PATH_MEMBER(NULL, "spec"), "ports"), err);
+}
+
+static void warn(const struct json *service, void (*say)(void *arg, const char *text), void *arg)
+{
+    const struct json *type = json_at(service, "spec", "type");
+
+    if (json_string_is(type, "LoadBalancer") || json_string_is(type, "NodePort"))
+        say(arg, "spec.type is not carried out here: " HERE_ONLY);
 }
 
 static struct json *render_cluster_ip(struct arena *a, const struct json *service, int64_t now_ms)
@@ -163,4 +174,5 @@ const struct kind kind_service = {KIND_NAMES("", "v1", "Service", "services", "s
                                   .fields = fields,
                                   .columns = columns,
                                   .validate = validate,
-                                  .set_defaults = set_defaults};
+                                  .set_defaults = set_defaults,
+                                  .warn = warn};

@@ -317,6 +317,56 @@ static void warn_torchrun(const struct speaker *s, const struct json *job)
     }
 }
 
+static void warn_unused_torchrun(const struct speaker *s, const struct json *job)
+{
+    static const char *const names[] = {"procPerNode", "maxRestarts", "minNodes", "extraOptions"};
+    const struct json *config = json_at(job, "spec", "torchrunConfig");
+
+    if (json_get_bool(config, "enabled", false))
+        return;
+    for (size_t i = 0; i < ELEMS(names); i++)
+        if (json_get(config, names[i]))
+            speaker_say(s,
+                        "spec.torchrunConfig.%s: has no effect without "
+                        "spec.torchrunConfig.enabled",
+                        names[i]);
+}
+
+static bool has_policy(const struct json *job, const char *policy)
+{
+    json_each (spec, replica_specs(job))
+        if (json_string_is(json_get(spec, "restartPolicy"), policy))
+            return true;
+    return false;
+}
+
+static void warn_restarts(const struct speaker *s, const struct json *job)
+{
+    const struct json *policy = json_at(job, "spec", "runPolicy");
+
+    if (json_len(json_get(policy, "restartableExitCodes")) > 0 && !has_policy(job, "ExitCode"))
+        speaker_say(s, "spec.runPolicy.restartableExitCodes: has no effect, no replica's "
+                       "restartPolicy is ExitCode");
+    if (json_string_is(json_get(policy, "restartScope"), "Job") && !has_policy(job, "ExitCode") &&
+        !has_policy(job, "OnFailure") && !has_policy(job, "Always"))
+        speaker_say(s, "spec.runPolicy.restartScope: has no effect, every replica's restartPolicy "
+                       "is Never");
+}
+
+static void warn_weights(const struct speaker *s, const struct json *job)
+{
+    size_t i = 0;
+
+    json_each (spec, replica_specs(job)) {
+        if (json_get(spec, "scalingWeight"))
+            speaker_say(s,
+                        "spec.replicaSpecs[%zu].scalingWeight: has no effect without "
+                        "spec.elastic.enabled",
+                        i);
+        i++;
+    }
+}
+
 void pytorch_warn(const struct json *job, void (*say_one)(void *arg, const char *text), void *arg)
 {
     const struct speaker s = {.say = say_one, .arg = arg};
@@ -324,6 +374,10 @@ void pytorch_warn(const struct json *job, void (*say_one)(void *arg, const char 
     job_warn_run_mode(&s, job, has_type);
     warn_templates(&s, job);
     warn_torchrun(&s, job);
+    warn_unused_torchrun(&s, job);
+    warn_restarts(&s, job);
+    if (!asks_for_elastic(job))
+        warn_weights(&s, job);
     if (asks_for_elastic(job) && !is_elastic(job))
         speaker_say(&s, "spec.elastic.enabled: has no effect without spec.torchrunConfig.enabled");
     if (asks_for_elastic(job) && min_nodes(job))

@@ -13,8 +13,7 @@
 #define FILE_MODE(n, d, ...) F_INT32(n, d, BETWEEN(0, 0777), ##__VA_ARGS__)
 #define MODE_0644 DEFAULT("420")
 
-static const char *const mediums[] = {"",       "HugePages", "HugePages-1Gi", "HugePages-2Mi",
-                                      "Memory", NULL};
+static const char *const mediums[] = {"", "Memory", NULL}; /* large pages are not offered here */
 static const char *const host_path_types[] = {
     "",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
     "File", "FileOrCreate", "Socket",     NULL};

@@ -2,8 +2,12 @@
  * characters in user data are replaced: a log line cannot forge another. */
 #include "base/log.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +20,47 @@ static const char level_letters[] = "EWID";
 void log_set_level(enum log_level level)
 {
     max_level = level;
+}
+
+static struct {
+    pthread_mutex_t lock;
+    const char *path; /* NULL: whoever made stderr looks after it */
+    size_t limit_bytes;
+} file = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void log_keep_file(const char *path, size_t limit_bytes)
+{
+    (void)pthread_mutex_lock(&file.lock);
+    file.path = path;
+    file.limit_bytes = limit_bytes;
+    (void)pthread_mutex_unlock(&file.lock);
+}
+
+/* What goes wrong here can be said nowhere: the old file goes on. */
+static void begin_file(void)
+{
+    char last[PATH_MAX];
+    int fd;
+
+    if (snprintf(last, sizeof(last), "%s.1", file.path) >= (int)sizeof(last) ||
+        rename(file.path, last) < 0)
+        return;
+    fd = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    (void)dup2(fd, STDOUT_FILENO);
+    (void)dup2(fd, STDERR_FILENO);
+    (void)close(fd);
+}
+
+static void make_room(size_t len)
+{
+    struct stat st;
+
+    (void)pthread_mutex_lock(&file.lock);
+    if (file.path && fstat(STDERR_FILENO, &st) == 0 && (size_t)st.st_size + len > file.limit_bytes)
+        begin_file();
+    (void)pthread_mutex_unlock(&file.lock);
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
@@ -45,6 +90,7 @@ void log_line(enum log_level level, const char *fmt, ...)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
             line[i] = ' ';
     line[len++] = '\n';
+    make_room(len);
     if (write(STDERR_FILENO, line, len) < 0)
         return; /* nowhere left to say it */
 }

@@ -12,6 +12,10 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 void log_set_level(enum log_level level);
 void log_line(enum log_level level, const char *fmt, ...) printf_like(2, 3);
 
+/* The file that stderr and stdout are, and may be at most so large: then it becomes PATH.1 in place
+ * of the last one, and another begins. path stays the caller's, and there. */
+void log_keep_file(const char *path, size_t limit_bytes);
+
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...) log_line(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...) log_line(LOG_LEVEL_INFO, __VA_ARGS__)

@@ -53,6 +53,8 @@ static const struct option_spec options[] = {
 
 /* --- readiness of a detached daemon --- */
 
+#define LOG_FILE_LIMIT_BYTES (10u * 1024u * 1024u) /* and the one before */
+
 /* Until it is ready its errors go to the user's terminal, afterwards to the log: so a failed start
  * needs no message of its own, only the byte that never comes. */
 static int detach_from_terminal(const struct home *home, struct err *err)
@@ -67,6 +69,7 @@ static int detach_from_terminal(const struct home *home, struct err *err)
     }
     close(log);
     close(nothing);
+    log_keep_file(home->log_path, LOG_FILE_LIMIT_BYTES);
     return 0;
 }
 

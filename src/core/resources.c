@@ -137,6 +137,14 @@ static bool is_counted(const char *resource)
     return false;
 }
 
+/* A node has these only when it says so. */
+static bool is_offered_by_name(const char *resource)
+{
+    static const char large_pages[] = "hugepages-";
+
+    return strchr(resource, '/') || strncmp(resource, large_pages, strlen(large_pages)) == 0;
+}
+
 const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable)
 {
     static const char *const lists[] = {"initContainers", "containers"};
@@ -146,7 +154,7 @@ const char *pod_unoffered(const struct json *pod_spec, const struct json *alloca
         json_each (c, json_get(pod_spec, lists[i]))
             for (size_t k = 0; k < ELEMS(parts); k++)
                 json_each (v, json_at(c, "resources", parts[k]))
-                    if (strchr(v->key, '/') && !is_counted(v->key) &&
+                    if (is_offered_by_name(v->key) && !is_counted(v->key) &&
                         quantity_json_value(v, 0) >
                             quantity_json_value(json_get(allocatable, v->key), 0))
                         return v->key;

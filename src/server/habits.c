@@ -9,6 +9,8 @@
 #include "server/internal.h"
 
 #define DEFAULT_GRACE_SECONDS 30
+#define SCHEDULED "PodScheduled"
+#define GATED "SchedulingGated"
 
 /* --- pods ------------------------------------------------------------------------------ */
 
@@ -26,7 +28,7 @@ static struct json *condition_make(struct arena *a, struct json *status, const c
 
 static void pod_set_scheduled(struct arena *a, struct json *pod, int64_t now_ms)
 {
-    struct json *c = condition_make(a, json_make_object(a, pod, "status"), "PodScheduled");
+    struct json *c = condition_make(a, json_make_object(a, pod, "status"), SCHEDULED);
     char now[TIME_TEXT_SIZE];
 
     if (json_string_is(json_get(c, "status"), "True"))
@@ -42,8 +44,38 @@ static const char *node_name(const struct json *pod)
     return json_string(json_at(pod, "spec", "nodeName"), "");
 }
 
+static bool is_gated(const struct json *pod)
+{
+    return json_len(json_at(pod, "spec", "schedulingGates")) > 0;
+}
+
+static void pod_create(struct arena *a, struct json *pod)
+{
+    struct json *c;
+
+    if (!is_gated(pod))
+        return;
+    c = condition_make(a, json_make_object(a, pod, "status"), SCHEDULED);
+    json_set_string(a, c, "status", "False");
+    json_set_string(a, c, "reason", GATED);
+    json_set_string(a, c, "message", "Scheduling is blocked due to non-empty scheduling gates");
+}
+
+/* The scheduler says next why it waits, if it does. */
+static void pod_release(struct arena *a, struct json *pod)
+{
+    struct json *kept = json_new_array(a);
+
+    json_each (c, json_at(pod, "status", "conditions"))
+        if (!json_string_is(json_get(c, "reason"), GATED))
+            (void)json_append(kept, json_clone(a, c));
+    json_set(a, json_make_object(a, pod, "status"), "conditions", kept);
+}
+
 static void pod_update(struct arena *a, const struct json *old, struct json *next, int64_t now_ms)
 {
+    if (is_gated(old) && !is_gated(next))
+        pod_release(a, next);
     if (!*node_name(old) && *node_name(next))
         pod_set_scheduled(a, next, now_ms);
 }
@@ -84,11 +116,16 @@ static const struct habits {
     const struct kind *kind;
     bool keeps_status; /* at creation */
     bool shows_deleted;
+    void (*create)(struct arena *a, struct json *object);
     void (*update)(struct arena *a, const struct json *old, struct json *next, int64_t now_ms);
     int64_t (*grace)(const struct json *object, int64_t asked);
     void (*complete)(const struct server *s, struct arena *a, struct json *object);
 } table[] = {
-    {.kind = &kind_pod, .shows_deleted = true, .update = pod_update, .grace = pod_grace},
+    {.kind = &kind_pod,
+     .shows_deleted = true,
+     .create = pod_create,
+     .update = pod_update,
+     .grace = pod_grace},
     {.kind = &kind_node, .keeps_status = true},
     {.kind = &kind_service, .shows_deleted = true, .update = service_update},
     {.kind = &kind_persistent_volume_claim, .shows_deleted = true},
@@ -108,9 +145,10 @@ static const struct habits *habits_of(const struct kind *k)
 
 void habits_prepare_create(struct arena *a, const struct kind *k, struct json *object)
 {
-    (void)a;
     if (k->has_status && !habits_of(k)->keeps_status)
         json_remove(object, "status");
+    if (habits_of(k)->create)
+        habits_of(k)->create(a, object);
 }
 
 void habits_update(struct arena *a, const struct kind *k, const struct json *old, struct json *next,

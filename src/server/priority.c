@@ -1,4 +1,5 @@
 /* priority.c - a new pod gets the number its PriorityClass stands for. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "server/internal.h"
@@ -59,15 +60,12 @@ static int use_named(struct server_request *r, struct json *spec, const char *na
                    name);
 }
 
-int priority_apply(struct server_request *r, struct json *pod, struct err *err)
+static int find_class(struct server_request *r, struct json *spec, struct err *err)
 {
     struct store_collection *c = server_collection(r->server, &kind_priority_class);
-    struct json *spec = r->route.kind == &kind_pod ? json_get_mut(pod, "spec") : NULL;
     const char *name = json_get_string(spec, "priorityClassName", "");
     struct search search = {.arena = r->arena};
 
-    if (!json_is(spec, JSON_OBJECT))
-        return 0;
     if (*name)
         return use_named(r, spec, name, err);
     if (store_count(c) == 0)
@@ -78,4 +76,22 @@ int priority_apply(struct server_request *r, struct json *pod, struct err *err)
         use_class(r, spec, search.found);
     }
     return 0;
+}
+
+int priority_apply(struct server_request *r, struct json *pod, struct err *err)
+{
+    struct json *spec = r->route.kind == &kind_pod ? json_get_mut(pod, "spec") : NULL;
+    bool given = json_is(json_get(spec, "priority"), JSON_INT);
+    int64_t said = json_get_int(spec, "priority", 0), is = 0;
+    int rc = json_is(spec, JSON_OBJECT) ? find_class(r, spec, err) : 0;
+
+    if (*json_get_string(spec, "priorityClassName", ""))
+        is = json_get_int(spec, "priority", 0);
+    if (rc < 0 || !given || said == is)
+        return rc;
+    return err_set(err, ERR_FORBIDDEN,
+                   "pods \"%s\" is forbidden: the integer value of priority (%" PRId64
+                   ") must not be provided in pod spec; priority admission controller computed "
+                   "%" PRId64 " from the given PriorityClass name",
+                   object_name(pod), said, is);
 }

@@ -72,6 +72,21 @@ class Why(DaemonTest):
         else:
             self.assertIn("likely out of memory", message)
 
+    def test_a_pod_that_cannot_start_fills_no_log(self):
+        path = harness.PODS.format(ns="default")
+
+        def pod(name, **container):
+            self.daemon.call("POST", path, {"metadata": {"name": name}, "spec": {"restartPolicy": "Never", "containers": [
+                {"name": "c", "image": "none", "command": ["sleep", "4"], **container}]}})
+        pod("stuck", envFrom=[{"configMapRef": {"name": "nope"}}])
+        self.daemon.wait_for(path, lambda pods: pods["stuck"]["status"].get("containerStatuses"), "stuck to say why")
+        pod("clock")  # it is tried every second meanwhile
+        self.daemon.wait_for(path, lambda pods: pods["clock"]["status"].get("phase") == "Succeeded" or None, "4 s")
+        lines = [line for line in self.daemon.output().splitlines() if "pod default/stuck" in line]
+        for name in ("stuck", "clock"):
+            self.daemon.call("DELETE", f"{path}/{name}")
+        self.assertEqual(len(lines), 1, lines)
+
     def test_the_budget(self):
         message = self.fails("budget", ["sh", "-c", "echo bad luck >&2; exit 3"], restart="OnFailure",
                              run_policy={"backoffLimit": 1})["message"]

@@ -466,6 +466,22 @@ static void warnings_name_what_has_no_effect(void **state)
         "spec.replicaSpecs[0].restartPolicy decides (Never)\n"
         "spec.replicaSpecs[0].template: WORLD_SIZE is set by hand and not by the job, the replicas "
         "may not find each other\n");
+    assert_string_equal(
+        warned(JOB("  torchrunConfig: {enabled: false, procPerNode: \"2\", extraOptions: [-x]}\n"
+                   "  runPolicy: {restartableExitCodes: [3], restartScope: Job}\n")),
+        "spec.torchrunConfig.procPerNode: has no effect without spec.torchrunConfig.enabled\n"
+        "spec.torchrunConfig.extraOptions: has no effect without spec.torchrunConfig.enabled\n"
+        "spec.runPolicy.restartableExitCodes: has no effect, no replica's restartPolicy is "
+        "ExitCode\n");
+    assert_string_equal(
+        warned("metadata: {name: j}\nspec:\n  runPolicy: {restartScope: Job}\n  replicaSpecs:\n  - "
+               "type: w\n    template: {spec: {containers: [{name: a}]}}\n"),
+        "spec.runPolicy.restartScope: has no effect, every replica's restartPolicy is Never\n");
+    assert_string_equal(
+        warned("metadata: {name: j}\nspec:\n  runPolicy: {restartableExitCodes: [3], restartScope: "
+               "Job}\n  replicaSpecs:\n  - type: w\n    scalingWeight: 2\n    restartPolicy: "
+               "ExitCode\n    template: {spec: {containers: [{name: a}]}}\n"),
+        "spec.replicaSpecs[0].scalingWeight: has no effect without spec.elastic.enabled\n");
 }
 
 static void torchrun_without_args_is_warned_about(void **state)

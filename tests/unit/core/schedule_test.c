@@ -334,8 +334,10 @@ static void extended_resources_need_a_node_that_offers_them(void **state)
     add_node(&c, "one", 2, 8, 1);
     add_pod(&c, "a", "a", 9, 1, "{'cpu':'1','amd.com/gpu':1}");
     add_pod(&c, "b", "b", 8, 1, "{'cpu':'1'}");
+    add_pod(&c, "h", "h", 7, 1, "{'cpu':'1','hugepages-2Mi':'4Mi'}");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(told(&c, "a"), "can never fit: no node offers enough amd.com/gpu");
+    assert_string_equal(told(&c, "h"), "can never fit: no node offers enough hugepages-2Mi");
     assert_string_equal(node_of(&c, "b"), "one");
     add_node_text(&c,
                   "{'metadata':{'name':'two'},'status':{'allocatable':{'cpu':'8','memory':'8Gi',"

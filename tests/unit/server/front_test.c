@@ -153,6 +153,43 @@ static void says_warnings_in_headers(void **state)
     assert_non_null(strstr(answer, "Content-Type: application/json\r\n"));
 }
 
+/* Of kinds that the walk over all fields of pods and jobs does not see. */
+static void what_is_not_carried_out_is_said(void **state)
+{
+    static const struct {
+        const char *collection, *body, *says;
+    } cases[] = {
+        {"persistentvolumeclaims",
+         "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"storageClassName\":\"fast\","
+         "\"resources\":"
+         "{\"requests\":{\"storage\":\"1Gi\"}}}",
+         "spec.storageClassName is not carried out here"},
+        {"persistentvolumeclaims",
+         "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"volumeName\":\"v\",\"resources\":"
+         "{\"requests\":{\"storage\":\"1Gi\"}}}",
+         "spec.volumeName is not carried out here"},
+        {"services", "\"spec\":{\"type\":\"LoadBalancer\",\"ports\":[{\"port\":80}]}",
+         "spec.type is not carried out here"},
+        {"services", "\"spec\":{\"externalIPs\":[\"1.2.3.4\"],\"ports\":[{\"port\":80}]}",
+         "spec.externalIPs is not carried out here"},
+        {"secrets", "\"type\":\"kubernetes.io/service-account-token\"", "no token is put into"},
+    };
+    struct fixture *f = *state;
+    char request[1024], body[512], *answer;
+
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        (void)snprintf(body, sizeof(body), "{\"metadata\":{\"name\":\"a%zu\"},%s}", i,
+                       cases[i].body);
+        (void)snprintf(request, sizeof(request),
+                       "POST /api/v1/namespaces/default/%s HTTP/1.1\r\n"
+                       "Connection: close\r\n" LOCAL AUTH "Content-Length: %zu\r\n\r\n%s",
+                       cases[i].collection, strlen(body), body);
+        assert_int_equal(http(f, request, &answer), 201);
+        assert_non_null(strstr(answer, "Warning: 299 - "));
+        assert_non_null(strstr(answer, cases[i].says));
+    }
+}
+
 static void refuses_bodies_that_are_too_large(void **state)
 {
     struct fixture *f = *state;
@@ -371,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         test(lets_in_who_may),
         test(says_warnings_in_headers),
+        test(what_is_not_carried_out_is_said),
         test(refuses_bodies_that_are_too_large),
         test(watches_tables_with_columns_once),
         test(ends_streams_with_the_server),

@@ -653,6 +653,35 @@ static void pods_get_the_priority_of_their_class(void **state)
     a = expect(f, "POST", PODS, POD("z"), 201);
     assert_string_equal(json_string(json_at(a.object, "spec", "priorityClassName"), ""), "usual");
     assert_int_equal(json_int(json_at(a.object, "spec", "priority"), -1), 5);
+    assert_says(expect(f, "POST", PODS,
+                       "{\"metadata\":{\"name\":\"w\"},\"spec\":{\"priority\":2000001000,"
+                       "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+                       403),
+                "Forbidden", "the integer value of priority (2000001000) must not be provided");
+    expect(f, "POST", PODS,
+           "{\"metadata\":{\"name\":\"w\"},\"spec\":{\"priority\":5,"
+           "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+           201);
+}
+
+#define GATED(gates)                                                                               \
+    "{\"metadata\":{\"name\":\"g\"},\"spec\":{\"schedulingGates\":[" gates "],"                    \
+    "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+static void a_gated_pod_says_so_until_its_gates_are_gone(void **state)
+{
+    struct fixture *f = *state;
+    struct answer a = expect(f, "POST", PODS, GATED("{\"name\":\"a\"},{\"name\":\"b\"}"), 201);
+    const struct json *c = object_condition(a.object, "PodScheduled");
+
+    assert_string_equal(json_get_string(c, "status", ""), "False");
+    assert_string_equal(json_get_string(c, "reason", ""), "SchedulingGated");
+    assert_says(expect(f, "PUT", PODS "/g", GATED("{\"name\":\"x\"}"), 422), "Invalid",
+                "only deletion is allowed, but found new scheduling gate 'x'");
+    a = expect(f, "PUT", PODS "/g", GATED("{\"name\":\"b\"}"), 200);
+    assert_non_null(object_condition(a.object, "PodScheduled"));
+    a = expect(f, "PUT", PODS "/g", GATED(""), 200);
+    assert_null(object_condition(a.object, "PodScheduled"));
 }
 
 int main(void)
@@ -661,6 +690,7 @@ int main(void)
         test(is_ready_when_what_every_cluster_has_is_there),
         test(the_oldest_of_too_many_events_go),
         test(pods_get_the_priority_of_their_class),
+        test(a_gated_pod_says_so_until_its_gates_are_gone),
         test(creates_and_reads_back),
         test(drops_what_only_the_server_says),
         test(makes_names),
