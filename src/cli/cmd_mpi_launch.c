@@ -352,7 +352,8 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     struct mpi_wait wait = {.config = &config,
                             .workers = o->workers.items,
                             .workers_len = o->workers.len,
-                            .timeout_seconds = o->timeout_s};
+                            .timeout_seconds = o->timeout_s,
+                            .talk = &cli->talk};
 
     if (o->workers.len == 0) {
         talk_errorf(&cli->talk, "there is no worker: --worker=POD is needed");

@@ -7,13 +7,19 @@
 
 struct scheduler_command {
     const char *kubeconfig, *ns, *health;
-    bool overcommit, verbose;
+    bool as_default, overcommit, verbose;
 };
 
 static const struct option_spec options[] = {
-    OPTION_KUBECONFIG(struct scheduler_command), OPTION_LEASE_NAMESPACE(struct scheduler_command),
-    OPTION_HEALTH(struct scheduler_command),     OPTION_OVERCOMMIT(struct scheduler_command),
-    OPTION_VERBOSE(struct scheduler_command),    {0},
+    OPTION_KUBECONFIG(struct scheduler_command),
+    OPTION_LEASE_NAMESPACE(struct scheduler_command),
+    OPTION_HEALTH(struct scheduler_command),
+    OPTION_OVERCOMMIT(struct scheduler_command),
+    OPTION_OF_FLAG(struct scheduler_command, as_default, "as-default",
+                   "on a Kubernetes cluster, place default-scheduler's pods too: where no "
+                   "kube-scheduler runs"),
+    OPTION_VERBOSE(struct scheduler_command),
+    {0},
 };
 
 static void *start(struct loop *l, struct transport *t, const struct client_config *server,
@@ -24,6 +30,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
     (void)server;
     return elected_new(&(struct elected_options){.lease = LEASE_SCHEDULER,
                                                  .ns = o->ns,
+                                                 .as_default = o->as_default,
                                                  .control = {.transport = t,
                                                              .clock = loop_clock(l),
                                                              .parts = CONTROL_SCHEDULER,
@@ -69,8 +76,9 @@ const struct command command_scheduler = {
     .help = "  muster scheduler --kubeconfig ~/.kube/config\n\n"
             "Several may run; the one that holds the Lease kube-system/muster-scheduler acts. On a "
             "Kubernetes\n"
-            "cluster it places pods whose schedulerName is t9k-scheduler or muster and leaves "
-            "others alone.\n",
+            "cluster it places pods whose schedulerName is t9k-scheduler or muster, and with "
+            "--as-default\n"
+            "those of default-scheduler; it leaves others alone.\n",
     .options = options,
     .options_size = sizeof(struct scheduler_command),
     .run = run,

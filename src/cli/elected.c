@@ -99,7 +99,7 @@ static void adapt_to_cluster(struct elected *e, const char *version)
     struct control_options *c = &e->options.control;
 
     c->parts &= ~(unsigned)(CONTROL_GC | CONTROL_NODES);
-    c->beside_default = true;
+    c->beside_default = !e->options.as_default;
     c->shared_network = e->options.shared_network;
     log_info("lease %s: this is Kubernetes %s", e->lease, version);
 }

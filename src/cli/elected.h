@@ -13,6 +13,7 @@ struct elected_options {
     const char *lease, *ns;         /* ns NULL: LEADER_NAMESPACE */
     struct control_options control; /* as on our own server */
     bool shared_network;            /* on a cluster too: its nodes are `muster node` */
+    bool as_default;                /* on a cluster too: there is no kube-scheduler */
 };
 
 struct elected *elected_new(const struct elected_options *options, struct err *err) must_check;

@@ -9,11 +9,16 @@
 
 #include "api/object.h"
 #include "cli/session.h"
+#include "client/client.h"
 #include "client/http_transport.h"
 #include "client/reflector.h"
 #include "loop/loop.h"
 
 #define LOOPBACK "127."
+#define REVIEW_LIMIT_BYTES 65536u
+#define RIGHTS_HINT                                                                                \
+    "the launcher's service account needs get, list and watch of pods, create and get of "         \
+    "pods/exec"
 
 struct waiting {
     struct arena *arena;
@@ -22,6 +27,9 @@ struct waiting {
     struct worker *workers;
     size_t ready;
     bool timed_out;
+    struct clock_timer *forbidden; /* since the server last refused, until it lets us */
+    bool barred;
+    enum err_reason said;
     struct mpi_workers *found;
 };
 
@@ -140,16 +148,41 @@ static void on_gone(void *arg, const struct json *pod)
     set_ready(w, false);
 }
 
+static void on_barred(void *arg)
+{
+    struct waiting *all = arg;
+
+    all->forbidden = NULL;
+    all->barred = true;
+    loop_stop(all->loop);
+}
+
 static void on_trouble(void *arg, const struct err *err)
 {
     struct worker *w = arg;
 
-    w->why = arena_strdup(w->all->arena, err->text ? err->text : "out of memory");
+    struct waiting *all = w->all;
+
+    w->why = arena_strdup(all->arena, err->text ? err->text : "out of memory");
+    if (all->said != err->reason)
+        talk_warn(all->how->talk, "worker %s cannot be watched, still trying: %s", w->name, w->why);
+    all->said = err->reason;
+    if ((err->reason == ERR_FORBIDDEN || err->reason == ERR_UNAUTHORIZED) && !all->forbidden)
+        all->forbidden = clock_start(loop_clock(all->loop), MPI_FORBIDDEN_SECONDS * 1000, on_barred,
+                                     all);
 }
 
 static void on_list(void *arg)
 {
     (void)arg;
+}
+
+static void on_listed(void *arg)
+{
+    struct worker *w = arg;
+
+    clock_stop(loop_clock(w->all->loop), w->all->forbidden);
+    w->all->forbidden = NULL;
 }
 
 static int watch_worker(struct worker *w, struct transport *t)
@@ -164,7 +197,7 @@ static int watch_worker(struct worker *w, struct transport *t)
         .handler = {.list_begin = on_list,
                     .put = on_pod,
                     .remove = on_gone,
-                    .list_end = on_list,
+                    .list_end = on_listed,
                     .on_trouble = on_trouble,
                     .arg = w}};
 
@@ -193,6 +226,9 @@ static int say_who_is_missing(const struct waiting *all, struct err *err)
             first = &all->workers[i - 1];
     if (!first)
         return 0;
+    if (all->barred)
+        return err_set(err, ERR_FORBIDDEN, "worker %s cannot be watched: %s; " RIGHTS_HINT,
+                       first->name, first->why);
     if (missing > 1)
         return err_set(
             err, ERR_TIMEOUT,
@@ -201,6 +237,53 @@ static int say_who_is_missing(const struct waiting *all, struct err *err)
             all->how->workers_len);
     return err_set(err, ERR_TIMEOUT, "worker %s was not ready after %lld s: %s", first->name,
                    (long long)all->how->timeout_seconds, first->why);
+}
+
+struct asking {
+    struct loop *loop;
+    bool over, denied;
+};
+
+/* One that cannot be asked about is left to mpirun, which will see. */
+static void on_review(void *arg, const struct json *review, const struct err *err)
+{
+    struct asking *a = arg;
+
+    a->over = true;
+    a->denied = !err && !json_bool(json_at(review, "status", "allowed"), true);
+    loop_stop(a->loop);
+}
+
+/* Before mpirun, which says of a remote shell that failed only that it is one of many things. */
+static int check_exec(struct waiting *all, struct transport *t, struct err *err)
+{
+    static const struct kind access_review = {.group = "authorization.k8s.io",
+                                              .version = "v1",
+                                              .name = "SelfSubjectAccessReview",
+                                              .plural = "selfsubjectaccessreviews"};
+    struct asking ask = {.loop = all->loop};
+    struct arena a = ARENA_INIT(REVIEW_LIMIT_BYTES);
+    struct json *review = json_new_object(&a);
+    struct json *what = json_make_object(&a, json_make_object(&a, review, "spec"),
+                                         "resourceAttributes");
+
+    json_set_string(&a, review, "apiVersion", "authorization.k8s.io/v1");
+    json_set_string(&a, review, "kind", access_review.name);
+    json_set_string(&a, what, "namespace", all->how->ns);
+    json_set_string(&a, what, "verb", "create");
+    json_set_string(&a, what, "version", "v1");
+    json_set_string(&a, what, "resource", "pods");
+    json_set_string(&a, what, "subresource", "exec");
+    json_set_string(&a, what, "name", all->how->workers[0]);
+    client_create(t, &access_review, review, on_review, &ask);
+    while (!ask.over)
+        loop_run(all->loop);
+    arena_release(&a);
+    return ask.denied ? err_set(err, ERR_FORBIDDEN,
+                                "nothing can be started in worker %s: create of pods/exec is "
+                                "forbidden; " RIGHTS_HINT,
+                                all->how->workers[0])
+                      : 0;
 }
 
 static int wait_for_all(struct waiting *all, struct transport *t, struct err *err)
@@ -213,14 +296,17 @@ static int wait_for_all(struct waiting *all, struct transport *t, struct err *er
         all->workers[i] = (struct worker){.all = all, .name = all->how->workers[i]};
         rc = watch_worker(&all->workers[i], t);
     }
-    while (rc == 0 && !all->timed_out && all->ready < all->how->workers_len)
+    while (rc == 0 && !all->timed_out && !all->barred && all->ready < all->how->workers_len)
         loop_run(all->loop);
     if (!all->timed_out)
         clock_stop(loop_clock(all->loop), timer);
+    clock_stop(loop_clock(all->loop), all->forbidden);
     if (rc < 0)
         rc = err_set(err, ERR_INTERNAL, "out of memory");
     else
         rc = say_who_is_missing(all, err);
+    if (rc == 0)
+        rc = check_exec(all, t, err);
     for (size_t i = 0; i < all->how->workers_len; i++)
         if (all->workers[i].reflector)
             reflector_free(all->workers[i].reflector);

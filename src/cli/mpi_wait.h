@@ -2,7 +2,11 @@
 #ifndef MUSTER_CLI_MPI_WAIT_H
 #define MUSTER_CLI_MPI_WAIT_H
 
+#include "cli/talk.h"
 #include "client/kubeconfig.h"
+
+/* A role that was just made may not count yet; after that it does not. */
+#define MPI_FORBIDDEN_SECONDS 10
 
 struct mpi_wait {
     const struct client_config *config;
@@ -10,6 +14,7 @@ struct mpi_wait {
     const char *const *workers; /* names of pods */
     size_t workers_len;
     int64_t timeout_seconds;
+    struct talk *talk; /* what is in the way is said at once, once */
 };
 
 /* What was learnt of workers that are ready. */
@@ -18,7 +23,8 @@ struct mpi_workers {
     const char *container; /* to start MPI in, in the arena; NULL: the only one */
 };
 
-/* ERR_TIMEOUT names the first worker that is not ready, and why. */
+/* ERR_TIMEOUT names the first worker that is not ready, and why; ERR_FORBIDDEN the right that the
+ * launcher's account lacks. */
 int mpi_wait_for_workers(struct arena *a, const struct mpi_wait *wait, struct mpi_workers *ret,
                          struct err *err) must_check;
 

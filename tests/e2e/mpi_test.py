@@ -196,6 +196,38 @@ class AllInOne(Mpi, DaemonTest):
         self.assertRegex(sentence, r"worker late-.*-worker-0 was not ready after 10 s: its pod is Pending: container "
                          r'worker waits: .*configmap "missing" not found \(2 of 2 workers are not ready\)')
 
+    def test_an_account_without_rights(self):
+        """What is missing is said at once, not after the time that workers have to get ready."""
+        rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        self.looping("one", 1)
+        worker = next(pod for pod in self.daemon.pods("one") if "worker" in pod)
+        self.daemon.call("POST", accounts, {"metadata": {"name": "bare"}})
+        token = self.daemon.call("POST", f"{accounts}/bare/token", {"spec": {}})["status"]["token"]
+        environment = {"PATH": os.environ["PATH"], "MUSTER_EXE": harness.BIN, "MUSTER_TOKEN": token, "MUSTER_CA": self.daemon.authority(),
+                       "MUSTER_SERVER": f"https://127.0.0.1:{self.daemon.port}"}
+
+        def launch(**more):
+            return subprocess.run([harness.BIN, "mpi-launch", f"--worker={worker}", "--timeout=3000", "--", "true"], text=True,
+                                  capture_output=True, env={**environment, **more}, timeout=harness.PATIENCE)
+        done = launch()
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertRegex(done.stderr, "warning: worker .* cannot be watched, still trying: .* cannot list resource \"pods\"")
+        self.assertIn("needs get, list and watch of pods, create and get of pods/exec", done.stderr)
+        self.daemon.call("POST", f"{rbac}/roles", {"metadata": {"name": "look"}, "rules": [
+            {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]})
+        self.daemon.call("POST", f"{rbac}/rolebindings", {
+            "metadata": {"name": "look"}, "roleRef": {"kind": "Role", "name": "look"},
+            "subjects": [{"kind": "ServiceAccount", "name": "bare", "namespace": "default"}]})
+        done = launch()
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn(f"nothing can be started in worker {worker}: create of pods/exec is forbidden", done.stderr)
+        waiting = subprocess.Popen([harness.BIN, "mpi-launch", f"--worker={worker}", "--timeout=3000", "--", "true"], text=True,
+                                   stderr=subprocess.PIPE, env={**environment, "MUSTER_CA": ""})
+        self.assertIn("certificate verification failed", waiting.stderr.readline())
+        waiting.kill()
+        waiting.communicate()
+
     def test_a_killed_worker(self):
         workers = self.looping("lose", 3)
         victim = self.daemon.pods("lose")[workers[1]]["metadata"]["uid"]
