@@ -24,6 +24,7 @@
 struct said {
     struct event_recorder *recorder;
     struct said *older, *newer;
+    struct said *next_waiting;
     uint64_t hash;
     struct json *event; /* as it was created, without counts */
     char name[NAME_SIZE];
@@ -39,7 +40,8 @@ struct event_recorder {
     struct clock *clock;
     const char *component;
     uint64_t made;
-    unsigned in_flight, waiting;
+    unsigned in_flight;
+    struct said *waiting, **waiting_end; /* first come, first written */
     struct map by_hash;
     struct said ends; /* ring: ends.newer is the oldest */
 };
@@ -55,6 +57,7 @@ struct event_recorder *event_recorder_new(struct transport *t, struct clock *clo
     r->clock = clock;
     r->component = component;
     r->ends.older = r->ends.newer = &r->ends;
+    r->waiting_end = &r->waiting;
     return r;
 }
 
@@ -148,14 +151,14 @@ static struct json *whole_event(struct arena *a, const struct said *s)
 
 static void write_waiting(struct event_recorder *r)
 {
-    struct said *s = r->ends.newer;
+    struct said *s = r->waiting;
 
-    while (r->waiting > 0 && s != &r->ends && !s->waiting)
-        s = s->newer;
-    if (r->waiting == 0 || s == &r->ends)
+    if (!s)
         return;
+    r->waiting = s->next_waiting;
+    if (!r->waiting)
+        r->waiting_end = &r->waiting;
     s->waiting = false;
-    r->waiting--;
     write_said(s);
 }
 
@@ -224,11 +227,15 @@ static void count_up(struct said *s)
 
 static void write_said(struct said *s)
 {
+    struct event_recorder *r = s->recorder;
+
     s->busy = true;
     s->behind = false;
-    if (s->recorder->in_flight >= IN_FLIGHT_LIMIT) {
+    if (r->in_flight >= IN_FLIGHT_LIMIT) {
         s->waiting = true;
-        s->recorder->waiting++;
+        s->next_waiting = NULL;
+        *r->waiting_end = s;
+        r->waiting_end = &s->next_waiting;
     } else if (s->created) {
         count_up(s);
     } else {
