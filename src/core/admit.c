@@ -170,7 +170,7 @@ const char *admit_binding(struct ledger *l, struct arena *a, const struct json *
     struct asking k = {.ledger = l, .arena = a, .pod = object_name(pod)};
     struct resources asks = pod_requests(json_get(pod, "spec"));
     const struct node_room *n;
-    const struct group *g;
+    struct group *g;
     const struct member *m;
     const char *why;
     struct gpu_lease gpus;
@@ -184,6 +184,10 @@ const char *admit_binding(struct ledger *l, struct arena *a, const struct json *
         asks.gpu_shares);
     if (!n)
         return no_node(a, on);
+    if (m && m->recorded == n && m->node != n) { /* there was no room; is there now? */
+        ledger_touch(l, g);
+        ledger_rest(l);
+    }
     if (holds(m, n, gpus))
         return NULL;
     if (m && m->ours && !lone && g->exists && !g->started && group_whole(g) > 1)

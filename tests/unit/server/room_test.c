@@ -250,6 +250,32 @@ static void a_gang_that_begins_anew_is_not_bound_by_half_by_hand(void **state)
     assert_says(bind(f, "a-0", "n", 409), "Conflict", "group \"a\" starts with 2 members at once");
 }
 
+static void set_ready(struct fixture *f, const char *node, const char *ready)
+{
+    expect(f, "PATCH", text(f, NODES "/%s/status", node),
+           text(f, "{'status':{'conditions':[{'type':'Ready','status':'%s'}]}}", ready), 200);
+}
+
+/* Its node was lost for a while, in which nobody wrote anything about the group. */
+static void a_record_counts_again_when_its_node_is_back(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'1'}");
+    make_node(f, "m", "{'cpu':'1'}");
+    make_gang(f, "a", "default", 2);
+    expect(f, "PATCH", GROUPS "/a/status",
+           text(f, "{'status':{'conditions':[{'type':'GroupScheduled','status':'True'}],"
+                   "'placements':[{'node':'m','requests':{'cpu':'1'},'members':['a-0']},"
+                   "{'node':'n','requests':{'cpu':'1'},'members':['a-1']}]}}"),
+           200);
+    set_ready(f, "n", "False");
+    assert_says(bind(f, "a-0", "m", 409), "Conflict", "group \"a\" starts with 2 members at once");
+    set_ready(f, "n", "True");
+    bind(f, "a-0", "m", 201);
+    bind(f, "a-1", "n", 201);
+}
+
 static void a_queue_gives_its_quota_once(void **state)
 {
     struct fixture *f = *state;
@@ -342,6 +368,7 @@ int main(void)
         test(a_gang_has_room_at_once_or_not_at_all),
         test(no_gang_is_bound_by_half_by_hand),
         test(a_gang_that_begins_anew_is_not_bound_by_half_by_hand),
+        test(a_record_counts_again_when_its_node_is_back),
         test(a_queue_gives_its_quota_once),
         test(a_server_that_starts_counts_what_is_there),
         test(overcommit_counts_no_cpus),
