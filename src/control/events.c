@@ -43,7 +43,7 @@ struct event_recorder {
     unsigned in_flight;
     struct said *waiting, **waiting_end; /* first come, first written */
     struct map by_hash;
-    struct said ends; /* ring: ends.newer is the oldest */
+    struct said ends; /* ring of those that are not busy: ends.newer is the oldest */
 };
 
 struct event_recorder *event_recorder_new(struct transport *t, struct clock *clock,
@@ -61,13 +61,13 @@ struct event_recorder *event_recorder_new(struct transport *t, struct clock *clo
     return r;
 }
 
-static void unlink_said(struct said *s)
+static void unlink_idle(struct said *s)
 {
     s->older->newer = s->newer;
     s->newer->older = s->older;
 }
 
-static void make_newest(struct said *s)
+static void make_idle(struct said *s)
 {
     struct event_recorder *r = s->recorder;
 
@@ -80,7 +80,8 @@ static void make_newest(struct said *s)
 static void said_free(struct said *s)
 {
     map_remove(&s->recorder->by_hash, &s->hash, sizeof(s->hash));
-    unlink_said(s);
+    if (!s->busy)
+        unlink_idle(s);
     client_forget(s);
     free(s->event);
     free(s);
@@ -90,10 +91,8 @@ void event_recorder_free(struct event_recorder *r)
 {
     if (!r)
         return;
-    for (struct said *s = r->ends.newer, *next; s != &r->ends; s = next) {
-        next = s->newer;
-        said_free(s);
-    }
+    while (map_first(&r->by_hash))
+        said_free(map_first(&r->by_hash)->value);
     map_release(&r->by_hash, NULL);
     free(r);
 }
@@ -165,6 +164,7 @@ static void write_waiting(struct event_recorder *r)
 static void settle_said(struct said *s, const struct err *err)
 {
     s->busy = false;
+    make_idle(s);
     if (!err) {
         s->created = true;
     } else if (err->reason == ERR_NOT_FOUND && s->created) {
@@ -229,6 +229,8 @@ static void write_said(struct said *s)
 {
     struct event_recorder *r = s->recorder;
 
+    if (!s->busy)
+        unlink_idle(s);
     s->busy = true;
     s->behind = false;
     if (r->in_flight >= IN_FLIGHT_LIMIT) {
@@ -247,13 +249,8 @@ static void write_said(struct said *s)
 
 static bool make_room(struct event_recorder *r)
 {
-    for (struct said *s = r->ends.newer; r->by_hash.count >= SAID_LIMIT && s != &r->ends;) {
-        struct said *next = s->newer;
-
-        if (!s->busy)
-            said_free(s);
-        s = next;
-    }
+    while (r->by_hash.count >= SAID_LIMIT && r->ends.newer != &r->ends)
+        said_free(r->ends.newer);
     return r->by_hash.count < SAID_LIMIT;
 }
 
@@ -272,7 +269,7 @@ static struct said *said_new(struct event_recorder *r, const struct json *event,
         free(s);
         return NULL;
     }
-    make_newest(s);
+    make_idle(s);
     return s;
 }
 
@@ -292,8 +289,6 @@ void event_record(struct event_recorder *r, const struct json *event)
         return;
     s->count++;
     s->last_ms = now;
-    unlink_said(s);
-    make_newest(s);
     if (!s->busy)
         write_said(s);
     else if (!s->waiting)
