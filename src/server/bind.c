@@ -1,7 +1,35 @@
-/* bind.c - POST pods/NAME/binding: a pod gets its node, once, if there is room. */
+/*
+ * bind.c - POST pods/NAME/binding: a pod gets its node, once, if there is room. POST bindings is
+ * the same with the pod's name in the body, as `kubectl create -f` has it.
+ */
 #include <string.h>
 
 #include "server/internal.h"
+
+const struct kind kind_binding = {.group = "",
+                                  .version = "v1",
+                                  .name = "Binding",
+                                  .plural = "bindings",
+                                  .singular = "binding",
+                                  .namespaced = true};
+
+int binding_route(struct server_request *r, const char *ns, struct err *err)
+{
+    const struct json *binding = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL,
+                                              NULL, err);
+
+    if (!binding)
+        return -1;
+    if (!*object_name(binding)) {
+        err_set(err, ERR_INVALID,
+                "Binding \"\" is invalid: metadata.name: Required value: the pod's");
+        err_cause(err, "FieldValueRequired", "metadata.name", 0, "Required value: the pod's");
+        return err_errno(ERR_INVALID);
+    }
+    r->route = (struct route){
+        .kind = &kind_pod, .ns = ns, .name = object_name(binding), .subresource = "binding"};
+    return 0;
+}
 
 static void copy_annotations(struct arena *a, struct json *pod, const struct json *binding)
 {

@@ -317,6 +317,9 @@ void events_written(struct server *s, const struct kind *k); /* something of a k
 
 /* Kinds that are answered and not stored: no list of kinds has them. Ends with NULL. */
 extern const struct kind *const review_kinds[];
+extern const struct kind kind_binding;
+/* The route of pods/NAME/binding, with the name the body gives. */
+int binding_route(struct server_request *r, const char *ns, struct err *err) must_check;
 const struct kind *review_find(const char *group, const char *version, const char *plural);
 int review_answer(struct server_request *r, const struct kind *k, struct err *err) must_check;
 

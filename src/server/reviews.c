@@ -203,9 +203,17 @@ static int fill_token(struct server_request *r, struct json *review, struct err 
 
 /* --- the table ------------------------------------------------------------------------- */
 
-const struct kind *const review_kinds[] = {
-    &access_review,     &rules_review,     &subject_review, &self_review,         &token_review,
-    &kind_node_metrics, &kind_pod_metrics, &kind_endpoints, &kind_endpoint_slice, NULL};
+const struct kind *const review_kinds[] = {&access_review,
+                                           &rules_review,
+                                           &subject_review,
+                                           &self_review,
+                                           &token_review,
+                                           &kind_node_metrics,
+                                           &kind_pod_metrics,
+                                           &kind_endpoints,
+                                           &kind_endpoint_slice,
+                                           &kind_binding,
+                                           NULL};
 
 static const struct {
     const struct kind *kind;

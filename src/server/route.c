@@ -74,6 +74,12 @@ static int unknown_path(struct err *err)
     return err_set(err, ERR_NOT_FOUND, "the server could not find the requested resource");
 }
 
+static int not_allowed(struct err *err)
+{
+    return err_set(err, ERR_METHOD_NOT_ALLOWED,
+                   "the server does not allow this method on the requested resource");
+}
+
 /* Not a name of anything, and whoever sends it means something else than we would understand. */
 static bool is_dots(const char *text)
 {
@@ -125,6 +131,9 @@ static int route_kind(struct server_request *r, const char *group, const char *v
     bool in_namespace = false;
 
     *route = (struct route){.ns = "", .subresource = ""};
+    if (count == 3 && strcmp(text[0], "namespaces") == 0 &&
+        review_find(group, version, text[2]) == &kind_binding)
+        return method_is(r, "POST") ? binding_route(r, text[1], err) : not_allowed(err);
     if (count >= 3 && strcmp(text[0], "namespaces") == 0 &&
         find_kind(r->server, group, version, text[2])) {
         route->ns = text[1];
@@ -186,8 +195,7 @@ static int run_verb(struct server_request *r, struct err *err)
     }
     if (!known)
         return unknown_path(err);
-    return err_set(err, ERR_METHOD_NOT_ALLOWED,
-                   "the server does not allow this method on the requested resource");
+    return not_allowed(err);
 }
 
 /* /api/v1/... and /apis/G/V/... */

@@ -109,6 +109,25 @@ static void a_node_takes_what_it_has(void **state)
     bind(f, "b", "n", 201);
 }
 
+/* As `kubectl create -f` sends it. */
+static void a_binding_may_name_its_pod_itself(void **state)
+{
+    struct fixture *f = *state;
+    const char *path = "/api/v1/namespaces/default/bindings";
+    const char *to_n = text(f, "{'apiVersion':'v1','kind':'Binding','metadata':{'name':'a'},"
+                               "'target':{'kind':'Node','name':'n'}}");
+
+    make_node(f, "n", "{'cpu':'1'}");
+    make_pod(f, "a", "", "{'cpu':'1'}");
+    assert_non_null(strstr(expect(f, "GET", "/api/v1", NULL, 200).body, "\"bindings\""));
+    assert_says(expect(f, "POST", path, text(f, "{'target':{'name':'n'}}"), 422), "Invalid",
+                "Binding \"\" is invalid: metadata.name: Required value: the pod's");
+    expect(f, "POST", path, to_n, 201);
+    assert_says(expect(f, "POST", path, to_n, 409), "Conflict",
+                "pods/binding \"a\": pod a is already assigned to node \"n\"");
+    expect(f, "GET", path, NULL, 405);
+}
+
 static void writes_on_their_way_count(void **state)
 {
     static const char to_n[] = "{\"target\":{\"kind\":\"Node\",\"name\":\"n\"}}";
@@ -360,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(a_node_takes_what_it_has),
+        test(a_binding_may_name_its_pod_itself),
         test(writes_on_their_way_count),
         test(pods_and_gpus_are_counted),
         test(a_gpu_is_given_once),
