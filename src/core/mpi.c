@@ -84,9 +84,9 @@ static struct json *worker_pod_spec(const struct job_view *v, const struct repli
 
 /* --- the launcher ----------------------------------------------------------------------------- */
 
-static const struct json *worker_template(const struct job_view *v)
+static const struct json *template_of(const struct json *job_spec, const char *role)
 {
-    return json_at(mpi_replica_spec(v->spec, MPI_WORKER), "template", "spec");
+    return json_at(mpi_replica_spec(job_spec, role), "template", "spec");
 }
 
 static void set_resources(struct arena *a, struct json *container)
@@ -122,13 +122,13 @@ static const char *const from_worker[] = {"image", "imagePullPolicy", "workingDi
 static const char *const from_worker_too[] = {"env", "envFrom", "volumeMounts", "securityContext",
                                               NULL};
 
-/* The launcher's own template, else the workers' pod with nothing in it. */
-static struct json *launcher_base(const struct job_view *v, const struct json *own,
-                                  struct json **ret_container)
+struct json *mpi_launcher_base(struct arena *a, const struct json *job_spec,
+                               struct json **ret_container)
 {
-    const struct json *worker = mpi_worker_container(worker_template(v));
-    struct arena *a = v->arena;
-    struct json *spec = json_clone(a, own ? own : worker_template(v));
+    const struct json *workers = template_of(job_spec, MPI_WORKER);
+    const struct json *own = template_of(job_spec, MPI_LAUNCHER);
+    const struct json *worker = mpi_worker_container(workers);
+    struct json *spec = json_clone(a, own ? own : workers);
     struct json *container = own ? find_launcher(spec) : NULL;
 
     if (!own) {
@@ -203,7 +203,7 @@ static struct json *launcher_pod_spec(const struct job_view *v, const struct rep
 {
     const struct json *own = json_at(r->role->spec, "template", "spec");
     struct arena *a = v->arena;
-    struct json *container, *spec = launcher_base(v, own, &container);
+    struct json *container, *spec = mpi_launcher_base(a, v->spec, &container);
 
     if (!json_get(own, "serviceAccountName"))
         json_set_string(a, spec, "serviceAccountName", r->name);

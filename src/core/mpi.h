@@ -41,4 +41,12 @@
 #define MPI_READY_TIMEOUT_SECONDS 300 /* when mpiConfig.readyTimeoutSeconds says nothing */
 #define MPI_EXIT_NOT_READY 64
 
+struct arena;
+struct json;
+
+/* The launcher's pod before it has a command: its own template, else the workers' pod with nothing
+ * in it, and the container it is started in. */
+struct json *mpi_launcher_base(struct arena *a, const struct json *job_spec,
+                               struct json **ret_container);
+
 #endif

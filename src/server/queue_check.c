@@ -6,11 +6,13 @@
  */
 #include <string.h>
 
+#include "api/mpi_rules.h"
 #include "api/problem.h"
 #include "api/quantity.h"
 #include "api/selector.h"
 #include "api/yaml.h"
 #include "core/job.h"
+#include "core/mpi.h"
 #include "core/pod_state.h"
 #include "server/internal.h"
 #include "server/rbac.h"
@@ -75,22 +77,39 @@ static const struct field_path *member_path(struct arena *a, const struct field_
     return keep(a, PATH_MEMBER(up, name));
 }
 
-static void add_replicas(struct wish *w)
+static void add_members(struct wish *w, const struct json *spec, int64_t count,
+                        const struct field_path *replica)
 {
     struct arena *a = w->request->arena;
+
+    if (w->members_len < POD_SPECS_LIMIT)
+        w->members[w->members_len++] = (struct member){
+            .spec = spec,
+            .count = count,
+            .at = member_path(a, member_path(a, replica, "template"), "spec")};
+}
+
+/* An MPIJob has a launcher, said or not, with a container of ours in it if need be. */
+static void add_replicas(struct wish *w)
+{
+    const struct json *spec = json_get(w->object, "spec");
+    bool is_mpi = w->request->route.kind == &kind_mpi_job;
+    struct arena *a = w->request->arena;
     const struct field_path *list = member_path(a, member_path(a, NULL, "spec"), "replicaSpecs");
+    const struct field_path *launcher = list;
+    struct json *container;
     size_t i = 0;
 
-    json_each (r, json_at(w->object, "spec", "replicaSpecs")) {
-        const struct field_path *at = keep(a, PATH_INDEX(list, i));
+    json_each (r, json_get(spec, "replicaSpecs")) {
+        const struct field_path *at = keep(a, PATH_INDEX(list, i++));
 
-        if (w->members_len < POD_SPECS_LIMIT)
-            w->members[w->members_len++] = (struct member){
-                .spec = json_at(r, "template", "spec"),
-                .count = json_get_int(r, "replicas", 1),
-                .at = member_path(a, member_path(a, at, "template"), "spec")};
-        i++;
+        if (is_mpi && json_string_is(json_get(r, "type"), MPI_LAUNCHER))
+            launcher = at;
+        else
+            add_members(w, json_at(r, "template", "spec"), json_get_int(r, "replicas", 1), at);
     }
+    if (is_mpi)
+        add_members(w, mpi_launcher_base(a, spec, &container), 1, launcher);
 }
 
 static void read_job(struct wish *w)

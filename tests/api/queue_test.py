@@ -55,13 +55,17 @@ class Admission(harness.WithDaemon):
         return {j["metadata"]["name"] for j in self.daemon.list(harness.JOBS.format(ns=ns))}
 
     def refused(self, made, *words, ns="default", code=403):
-        answer = self.daemon.call("POST", harness.JOBS.format(ns=ns), made, expect=(code,))
+        answer = self.daemon.call("POST", self.path(made, ns), made, expect=(code,))
         for word in words:
             self.assertIn(word, answer["message"])
         self.assertNotIn(made["metadata"]["name"], self.jobs(ns))
 
     def accepted(self, made, ns="default"):
-        self.daemon.create(made, ns)
+        self.daemon.call("POST", self.path(made, ns), made)
+
+    @staticmethod
+    def path(made, ns):
+        return harness.JOBS.format(ns=ns).replace("pytorchtrainingjobs", made["kind"].lower() + "s")
 
     def test_a_queue_that_is_not_there(self):
         self.refused(queued("a", "smal"), FIELD, 'there is no queue "smal" in namespace t9k-system', "default", "small", "muster queue create smal makes it")
@@ -112,6 +116,18 @@ class Admission(harness.WithDaemon):
         elastic["spec"].update(elastic={"enabled": True, "minReplicas": 2, "maxReplicas": 8},
                                torchrunConfig={"enabled": True})
         self.accepted(elastic)
+
+    def test_the_launcher_that_is_added_counts(self):
+        container = {"name": "mpi-worker", "image": "i", "resources": {"requests": {"cpu": "2", "memory": "1Gi"}}}
+        job = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "MPIJob", "metadata": {"name": "m"},
+               "spec": {"scheduler": {"t9kScheduler": {"queue": "small"}}, "mpiConfig": {"script": ["true"]},
+                        "replicaSpecs": [{"type": "worker", "replicas": 2, "template": {"spec": {"containers": [container]}}}]}}
+        launcher = {"type": "launcher", "template": {"spec": {"containers": [{**container, "name": "beside"}]}}}
+        self.refused(job, 'it asks for 4100m cpu, and the quota of queue "small" is 4', "(R002)")
+        job["spec"]["replicaSpecs"] = [{**job["spec"]["replicaSpecs"][0], "replicas": 1}, launcher]
+        self.refused(job, 'it asks for 4100m cpu, and the quota of queue "small" is 4', "(R002)")
+        launcher["template"] = {}
+        self.accepted(job)
 
     def test_requests_that_are_not_said(self):
         self.refused(queued("a", "small", requests={"cpu": "1"}), "every container must say resources.requests.memory", "(R002)")
