@@ -16,12 +16,9 @@ static int64_t port_of(const struct json *container, const struct json *port)
 {
     const char *name = json_string(port, NULL);
 
-    if (!name)
-        return json_int(port, 0);
-    json_each (p, json_get(container, "ports"))
-        if (json_string_is(json_get(p, "name"), name))
-            return json_get_int(p, "containerPort", 0);
-    return 0;
+    return name ? json_get_int(json_find(json_get(container, "ports"), "name", name),
+                               "containerPort", 0)
+                : json_int(port, 0);
 }
 
 static const char *headers_of(struct arena *a, const struct json *list)

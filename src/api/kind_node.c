@@ -90,10 +90,8 @@ static struct json *render_roles(struct arena *a, const struct json *node, int64
 
 static struct json *address_of(struct arena *a, const struct json *node, const char *type)
 {
-    json_each (address, json_at(node, "status", "addresses"))
-        if (json_string_is(json_get(address, "type"), type))
-            return column_string(a, json_get(address, "address"));
-    return NULL;
+    return column_string(
+        a, json_get(json_find(json_at(node, "status", "addresses"), "type", type), "address"));
 }
 
 static struct json *render_internal(struct arena *a, const struct json *node, int64_t now_ms)

@@ -174,14 +174,6 @@ static void check_owners(const struct json *owners, const struct field_path *at,
     }
 }
 
-static bool has_string(const struct json *list, const char *text)
-{
-    json_each (item, list)
-        if (json_string_is(item, text))
-            return true;
-    return false;
-}
-
 static void check_finalizers(const struct json *meta, const struct json *old_meta,
                              const struct field_path *at, struct err *err)
 {
@@ -195,7 +187,7 @@ static void check_finalizers(const struct json *meta, const struct json *old_met
 
         if (problem)
             problem_invalid(err, PATH_INDEX(at, i), f, "%s", problem);
-        if (deleting && !has_string(json_get(old_meta, "finalizers"), json_string(f, "")))
+        if (deleting && !json_has(json_get(old_meta, "finalizers"), json_string(f, "")))
             problem_forbidden(err, at, f->line,
                               "no new finalizers can be added if the object is being deleted, "
                               "found new finalizers []string{\"%.100s\"}",

@@ -27,10 +27,7 @@ struct rewriting {
 
 const struct json *mpi_replica_spec(const struct json *spec, const char *type)
 {
-    json_each (entry, json_get(spec, "replicaSpecs"))
-        if (json_string_is(json_get(entry, "type"), type))
-            return entry;
-    return NULL;
+    return json_find(json_get(spec, "replicaSpecs"), "type", type);
 }
 
 static struct json *worker_entry(const struct rewriting *r)

@@ -74,10 +74,14 @@ bool object_is_controlled_by(const struct json *object, const char *uid)
     return json_string_is(json_get(object_controller(object), "uid"), uid);
 }
 
+bool object_has_ended(const struct json *object)
+{
+    const struct json *phase = json_at(object, "status", "phase");
+
+    return json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed");
+}
+
 const struct json *object_condition(const struct json *object, const char *type)
 {
-    json_each (condition, json_at(object, "status", "conditions"))
-        if (json_string_is(json_get(condition, "type"), type))
-            return condition;
-    return NULL;
+    return json_find(json_at(object, "status", "conditions"), "type", type);
 }

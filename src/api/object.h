@@ -63,6 +63,8 @@ int64_t object_created_ms(const struct json *object);
 /* The ownerReference with controller: true, or NULL. */
 const struct json *object_controller(const struct json *object);
 bool object_is_controlled_by(const struct json *object, const char *uid);
+/* Whether its phase is Succeeded or Failed. */
+bool object_has_ended(const struct json *object);
 /* status.conditions[] by type, or NULL. */
 const struct json *object_condition(const struct json *object, const char *type);
 

@@ -163,14 +163,6 @@ static int merge_element(const struct merger *m, const struct field_view *view, 
     return rc;
 }
 
-static bool replaces_list(const struct json *patch)
-{
-    json_each (element, patch)
-        if (json_string_is(json_get(element, "$patch"), "replace"))
-            return true;
-    return false;
-}
-
 /* With $patch: replace in it the list is what the other elements are, as they are. */
 static void replace_list(const struct merger *m, struct json *target, const struct json *patch)
 {
@@ -272,7 +264,7 @@ static int merge_list(const struct merger *m, const struct field_view *view, str
     struct json *next;
     int rc;
 
-    if (replaces_list(patch)) {
+    if (json_find(patch, "$patch", "replace")) {
         replace_list(m, target, patch);
         return 0;
     }
@@ -327,14 +319,6 @@ static int delete_values(const struct merger *m, struct json *target, const stru
     return 0;
 }
 
-static bool names_key(const struct json *keys, const char *key)
-{
-    json_each (k, keys)
-        if (json_string_is(k, key))
-            return true;
-    return false;
-}
-
 static int retain_keys(const struct merger *m, struct json *target, const struct json *patch,
                        const struct field_path *at)
 {
@@ -346,11 +330,11 @@ static int retain_keys(const struct merger *m, struct json *target, const struct
     if (!json_is(keys, JSON_ARRAY) || json_len(keys) > MERGED_LIST_LIMIT)
         return refuse(m, PATH_MEMBER(at, "$retainKeys"), "must be a list of names");
     json_each (p, patch)
-        if (!is_directive(p) && !json_is(p, JSON_NULL) && !names_key(keys, p->key))
+        if (!is_directive(p) && !json_is(p, JSON_NULL) && !json_has(keys, p->key))
             return refuse(m, PATH_MEMBER(at, p->key), "is set, but not named in $retainKeys");
     for (struct json *v = json_first_mut(target); v; v = next) {
         next = v->next;
-        if (!names_key(keys, v->key))
+        if (!json_has(keys, v->key))
             json_remove_item(target, v);
     }
     return 0;

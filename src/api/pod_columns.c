@@ -45,10 +45,9 @@ static void count_restarts(struct summary *s, const struct json *status)
 
 static bool is_restartable(const struct json *spec, const char *name)
 {
-    json_each (c, json_get(spec, "initContainers"))
-        if (json_string_is(json_get(c, "name"), name))
-            return json_string_is(json_get(c, "restartPolicy"), "Always");
-    return false;
+    const struct json *c = json_find(json_get(spec, "initContainers"), "name", name);
+
+    return json_string_is(json_get(c, "restartPolicy"), "Always");
 }
 
 /* What one init container says. True: initialization has come no further than this one. */

@@ -105,21 +105,13 @@ static void check_volume(const struct json *volume, const struct field_path *at,
                         "must not contain '..'");
 }
 
-static bool has_volume(const struct json *spec, const char *name)
-{
-    json_each (volume, json_get(spec, "volumes"))
-        if (json_string_is(json_get(volume, "name"), name))
-            return true;
-    return false;
-}
-
 static void check_mount(const struct json *spec, const struct json *mount,
                         const struct field_path *at, struct err *err)
 {
     const struct json *name = json_get(mount, "name"), *path = json_get(mount, "mountPath");
     const struct json *part = json_get(mount, "subPath"), *expr = json_get(mount, "subPathExpr");
 
-    if (*text_of(name) && !has_volume(spec, text_of(name)))
+    if (*text_of(name) && !json_find(json_get(spec, "volumes"), "name", text_of(name)))
         problem_invalid(err, PATH_MEMBER(at, "name"), name,
                         "no volume of this name is in spec.volumes");
     if (*text_of(path) && text_of(path)[0] != '/')

@@ -245,20 +245,15 @@ void pytorch_validate(const struct json *job, const struct json *old, struct err
 
 static bool has_type(const struct json *job, const char *type)
 {
-    json_each (spec, replica_specs(job))
-        if (json_string_is(json_get(spec, "type"), type))
-            return true;
-    return false;
+    return json_find(replica_specs(job), "type", type);
 }
 
 static const struct json *training_container(const struct json *pod_spec)
 {
     const struct json *containers = json_get(pod_spec, "containers");
+    const struct json *python = json_find(containers, "name", "python");
 
-    json_each (c, containers)
-        if (json_string_is(json_get(c, "name"), "python"))
-            return c;
-    return json_index(containers, 0);
+    return python ? python : json_index(containers, 0);
 }
 
 /* The user's value wins over the one the group needs. */

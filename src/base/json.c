@@ -83,6 +83,22 @@ bool json_string_is(const struct json *v, const char *text)
     return json_is(v, JSON_STRING) && strcmp(v->u.text, text) == 0;
 }
 
+bool json_has(const struct json *array, const char *text)
+{
+    json_each (item, array)
+        if (json_string_is(item, text))
+            return true;
+    return false;
+}
+
+const struct json *json_find(const struct json *array, const char *key, const char *text)
+{
+    json_each (item, array)
+        if (json_string_is(json_get(item, key), text))
+            return item;
+    return NULL;
+}
+
 static bool lists_equal(const struct json *a, const struct json *b)
 {
     const struct json *y = json_first(b);

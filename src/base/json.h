@@ -113,6 +113,10 @@ const char *json_get_string(const struct json *object, const char *key, const ch
 int64_t json_get_int(const struct json *object, const char *key, int64_t otherwise);
 bool json_get_bool(const struct json *object, const char *key, bool otherwise);
 bool json_string_is(const struct json *v, const char *text);
+/* Whether the text is among the strings of an array. */
+bool json_has(const struct json *array, const char *text);
+/* The first object of an array whose member is the text; NULL: none. */
+const struct json *json_find(const struct json *array, const char *key, const char *text);
 
 /* Equal as JSON: member order does not matter, array order does. */
 bool json_equal(const struct json *a, const struct json *b);

@@ -269,10 +269,7 @@ static void delete_object(struct task *t)
 
 static bool has_finalizer(const struct json *object, const char *name)
 {
-    json_each (f, json_at(object, "metadata", "finalizers"))
-        if (json_string_is(f, name))
-            return true;
-    return false;
+    return json_has(json_at(object, "metadata", "finalizers"), name);
 }
 
 static void check_owners(struct task *t);

@@ -38,20 +38,13 @@ static const char *put_text(char **at, const char *text)
     return start;
 }
 
-static bool has_finalizer(const struct json *object, const char *name)
-{
-    json_each (f, json_at(object, "metadata", "finalizers"))
-        if (json_string_is(f, name))
-            return true;
-    return false;
-}
-
 static struct gc_node *node_new(const struct gc_kinds *known, const struct kind *k,
                                 const struct json *object)
 {
     size_t owners_len = json_len(owners_of(object));
     size_t head = sizeof(struct gc_node) + owners_len * sizeof(struct gc_owner);
     struct gc_node *n = calloc(1, head + text_size(object));
+    const struct json *finalizers = json_at(object, "metadata", "finalizers");
     char *text;
 
     if (!n)
@@ -62,8 +55,8 @@ static struct gc_node *node_new(const struct gc_kinds *known, const struct kind 
     n->name = put_text(&text, object_name(object));
     n->uid = put_text(&text, object_uid(object));
     n->deleting = object_is_deleting(object);
-    n->foreground = has_finalizer(object, FINALIZER_FOREGROUND);
-    n->orphan = has_finalizer(object, FINALIZER_ORPHAN);
+    n->foreground = json_has(finalizers, FINALIZER_FOREGROUND);
+    n->orphan = json_has(finalizers, FINALIZER_ORPHAN);
     json_each (owner, owners_of(object)) {
         struct gc_owner *o = &n->owners[n->owners_len++];
 

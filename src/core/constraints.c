@@ -34,10 +34,7 @@ static const struct json *pod_object(struct ledger *l, const struct member *m)
 
 static bool is_in(const char *value, const struct json *values)
 {
-    json_each (v, values)
-        if (value && json_string_is(v, value))
-            return true;
-    return false;
+    return value && json_has(values, value);
 }
 
 static bool expression_holds(const struct json *e, const char *value)

@@ -79,13 +79,10 @@ const char *port_lease_name(struct arena *a, const struct json *job)
 
 bool port_lease_suffices(const struct json *job, const struct json *lease)
 {
-    const struct json *phase = json_at(job, "status", "phase");
-
     if (lease && is_held_by(lease, object_uid(job)))
         return true;
     /* A TensorBoard that failed is tried again. */
-    return !json_at(job, "status", "port") &&
-           (json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed"));
+    return !json_at(job, "status", "port") && object_has_ended(job);
 }
 
 struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,

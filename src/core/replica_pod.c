@@ -91,20 +91,12 @@ static void set_metadata(const struct job_view *v, const struct replica *r, stru
 
 /* --- environment ------------------------------------------------------------------------------ */
 
-static const struct json *env_of(const struct json *container, const char *name)
-{
-    json_each (var, json_get(container, "env"))
-        if (json_string_is(json_get(var, "name"), name))
-            return var;
-    return NULL;
-}
-
 void replica_env_add(struct arena *a, struct json *env, const struct json *container,
                      const char *name, const char *value)
 {
     struct json *var;
 
-    if (env_of(container, name))
+    if (json_find(json_get(container, "env"), "name", name))
         return;
     var = json_append(env, json_new_object(a));
     json_set_string(a, var, "name", name);
@@ -120,14 +112,6 @@ void replica_env_set(struct arena *a, struct json *container, struct json *env)
 
 /* --- run modes -------------------------------------------------------------------------------- */
 
-static const struct json *entry_of_type(const struct json *entries, const char *type)
-{
-    json_each (entry, entries)
-        if (json_string_is(json_get(entry, "type"), type))
-            return entry;
-    return NULL;
-}
-
 static void skip_init_containers(const struct json *entry, struct json *pod_spec)
 {
     if (json_get_bool(entry, "skipInitContainer", false))
@@ -138,7 +122,7 @@ static void skip_init_containers(const struct json *entry, struct json *pod_spec
 bool replica_debug(const struct job_view *v, const struct replica *r, struct json *pod_spec)
 {
     const struct json *debug = json_at(v->spec, "runMode", "debug");
-    const struct json *entry = entry_of_type(json_get(debug, "replicaSpecs"), r->type);
+    const struct json *entry = json_find(json_get(debug, "replicaSpecs"), "type", r->type);
     const struct json *command = json_get(entry, "command");
     struct arena *a = v->arena;
 
@@ -160,7 +144,7 @@ const struct json *replica_resume(const struct job_view *v, const struct replica
                                   struct json *pod_spec)
 {
     const struct json *pause = json_at(v->spec, "runMode", "pause");
-    const struct json *entry = entry_of_type(json_get(pause, "resumeSpecs"), r->type);
+    const struct json *entry = json_find(json_get(pause, "resumeSpecs"), "type", r->type);
 
     if (!v->resumed || !entry)
         return NULL;
@@ -235,7 +219,7 @@ static void warn_of_template(const struct job_view *v, const struct role *role, 
                          "are replaced as replicaSpecs[].restartPolicy says.",
                          policy, role->type));
     for (const char *const *name = v->rules->group_variables; *name; name++)
-        if (env_of(main_container(v->rules, pod_spec), *name))
+        if (json_find(json_get(main_container(v->rules, pod_spec), "env"), "name", *name))
             say(arg, "EnvOverridden",
                 arena_printf(v->arena, "%s sets %s itself: the replicas may not find each other.",
                              role->type, *name));

@@ -11,13 +11,6 @@
 #define SCRATCH_BYTES (OBJECT_LIMIT_BYTES * 16)
 #define PREFIX_SIZE 256 /* a namespace's name is a label */
 
-bool budget_pod_is_over(const struct json *pod)
-{
-    const struct json *phase = json_at(pod, "status", "phase");
-
-    return json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed");
-}
-
 bool budget_pod_is_ready(const struct json *pod)
 {
     return json_string_is(json_get(object_condition(pod, "Ready"), "status"), "True");
@@ -46,7 +39,7 @@ static bool count_pod(void *arg, const struct store_item *item)
 
     arena_reset(&c->scratch);
     pod = seen ? blob_parse(&c->scratch, seen->value, NULL) : NULL;
-    if (!pod || budget_pod_is_over(pod) || !budget_selects(c->budget, pod))
+    if (!pod || object_has_ended(pod) || !budget_selects(c->budget, pod))
         return true;
     c->count.expected++;
     c->count.healthy += budget_pod_is_ready(pod) && !object_is_deleting(pod);

@@ -18,7 +18,6 @@ struct budget_count {
 };
 
 bool budget_selects(const struct json *budget, const struct json *pod);
-bool budget_pod_is_over(const struct json *pod);
 bool budget_pod_is_ready(const struct json *pod);
 struct budget_count budget_count(const struct server *s, const struct json *budget,
                                  enum budget_view view);

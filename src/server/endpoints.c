@@ -33,13 +33,6 @@ struct gathering {
     struct json *pods;
 };
 
-static bool is_over(const struct json *pod)
-{
-    const struct json *phase = json_at(pod, "status", "phase");
-
-    return json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed");
-}
-
 static void keep_ports(struct arena *a, struct json *kept, const struct json *pod)
 {
     struct json *ports = json_make_object(a, kept, "named");
@@ -76,7 +69,7 @@ static void gather_value(struct gathering *g, const struct blob *value)
 
     arena_reset(&g->scratch);
     pod = blob_parse(&g->scratch, value, NULL);
-    if (pod && json_len(object_labels(pod)) && !is_over(pod) &&
+    if (pod && json_len(object_labels(pod)) && !object_has_ended(pod) &&
         *json_string(json_at(pod, "status", "podIP"), ""))
         keep_pod(g, pod);
 }

@@ -59,7 +59,7 @@ static int check_budgets(struct server_request *r, struct err *err)
     prefix = arena_printf(r->arena, "%s/", r->route.ns);
     if (!b.pod || !prefix)
         return -1;
-    if (!budget_pod_is_over(b.pod) && !object_is_deleting(b.pod))
+    if (!object_has_ended(b.pod) && !object_is_deleting(b.pod))
         store_list(c, prefix, NULL, ask_budget, &b);
     return b.rc;
 }

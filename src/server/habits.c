@@ -83,9 +83,7 @@ static void pod_update(struct arena *a, const struct json *old, struct json *nex
 /* Nobody has to end a pod that no node has, or that has ended. */
 static int64_t pod_grace(const struct json *pod, int64_t asked)
 {
-    const struct json *phase = json_at(pod, "status", "phase");
-
-    if (!*node_name(pod) || json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed"))
+    if (!*node_name(pod) || object_has_ended(pod))
         return 0;
     if (asked < 0)
         asked = json_int(json_at(pod, "spec", "terminationGracePeriodSeconds"),

@@ -117,14 +117,6 @@ static int check(struct server *s, const struct wanted *w, const struct caller *
 
 /* --- whom ---------------------------------------------------------------------------------- */
 
-static bool has_word(const struct json *list, const char *word)
-{
-    json_each (item, list)
-        if (json_string_is(item, word))
-            return true;
-    return false;
-}
-
 /* Those given; a service account without any has its own. Everybody is in one of the two that say
  * whether he is known. */
 static const char *const *groups_of(struct wanted *w, const struct caller *next)
@@ -133,8 +125,8 @@ static const char *const *groups_of(struct wanted *w, const struct caller *next)
 
     if (*next->ns && json_len(w->groups) == 0)
         return caller_account_groups(w->arena, next->ns);
-    if (!has_word(w->groups, "system:unauthenticated") &&
-        (anonymous || !has_word(w->groups, "system:authenticated")))
+    if (!json_has(w->groups, "system:unauthenticated") &&
+        (anonymous || !json_has(w->groups, "system:authenticated")))
         json_append_string(w->arena, w->groups,
                            anonymous ? "system:unauthenticated" : "system:authenticated");
     return json_strings(w->arena, w->groups);

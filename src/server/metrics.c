@@ -66,10 +66,10 @@ static bool is_fresh(const struct server_request *r, const struct usage_latest *
 
 static bool is_running(const struct json *pod, const char *container)
 {
-    json_each (s, json_at(pod, "status", "containerStatuses"))
-        if (json_string_is(json_get(s, "name"), container))
-            return json_is(json_at(s, "state", "running"), JSON_OBJECT);
-    return false;
+    const struct json *s = json_find(json_at(pod, "status", "containerStatuses"), "name",
+                                     container);
+
+    return json_is(json_at(s, "state", "running"), JSON_OBJECT);
 }
 
 /* NULL: nothing is known of it. */

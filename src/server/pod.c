@@ -4,14 +4,6 @@
 
 #include "server/internal.h"
 
-static bool has_container(const struct json *list, const char *name)
-{
-    json_each (c, list)
-        if (json_string_is(json_get(c, "name"), name))
-            return true;
-    return false;
-}
-
 static void name_containers(struct buf *out, const struct json *list)
 {
     buf_addc(out, '[');
@@ -49,8 +41,8 @@ int pod_choose_container(const struct server_request *r, const struct json *pod,
         asked = json_get_string(json_first(containers), "name", "");
     if (!asked)
         return several(r, spec, err);
-    if (!has_container(containers, asked) &&
-        !has_container(json_get(spec, "initContainers"), asked))
+    if (!json_find(containers, "name", asked) &&
+        !json_find(json_get(spec, "initContainers"), "name", asked))
         return err_set(err, ERR_BAD_REQUEST, "container %s is not valid for pod %s", asked,
                        r->route.name);
     *ret = asked;

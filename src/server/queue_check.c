@@ -288,12 +288,7 @@ static int check_quota(struct wish *w, const struct json *queue)
 
 static bool names_one(const struct json *list, const char *word)
 {
-    if (json_len(list) == 0)
-        return true;
-    json_each (v, list)
-        if (json_string_is(v, "*") || json_string_is(v, word))
-            return true;
-    return false;
+    return json_len(list) == 0 || json_has(list, "*") || json_has(list, word);
 }
 
 /* Of the file, where a number need not be in quotes. */

@@ -33,13 +33,6 @@ static bool has_prefix(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static bool has_ended(const struct json *pod)
-{
-    const struct json *phase = json_at(pod, "status", "phase");
-
-    return json_string_is(phase, "Succeeded") || json_string_is(phase, "Failed");
-}
-
 /* Containers run together, init containers one after the other before them. */
 static int64_t pod_sum(const struct json *pod, const char *part, const char *resource)
 {
@@ -55,7 +48,7 @@ static int64_t pod_sum(const struct json *pod, const char *part, const char *res
 
 static int64_t pod_usage(const struct json *pod, const char *key)
 {
-    if (has_ended(pod))
+    if (object_has_ended(pod))
         return 0;
     if (strcmp(key, "pods") == 0)
         return 1000;

@@ -27,10 +27,7 @@ struct search {
 
 static bool list_has(const struct json *list, const char *word)
 {
-    json_each (item, list)
-        if (json_string_is(item, word) || json_string_is(item, "*"))
-            return true;
-    return false;
+    return json_has(list, word) || json_has(list, "*");
 }
 
 static bool must_be_named(const struct access *what)
@@ -64,10 +61,7 @@ static bool names_resource(const struct json *list, const struct access *what)
 
 static bool names_object(const struct json *names, const char *name)
 {
-    json_each (item, names)
-        if (json_string_is(item, name))
-            return true;
-    return json_len(names) == 0;
+    return json_len(names) == 0 || json_has(names, name);
 }
 
 static bool rule_allows(const struct json *rule, const struct access *what)
