@@ -2,8 +2,8 @@
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { corePath } from "./data/kinds.ts";
-import { useLive } from "./data/live.ts";
-import { session } from "./data/session.ts";
+import { type Collection, useLive } from "./data/live.ts";
+import { scope, session } from "./data/session.ts";
 import type { KubeObject } from "./data/types.ts";
 import { tc } from "./i18n/index.ts";
 import { path, query, setQuery } from "./router.ts";
@@ -33,7 +33,15 @@ function choose(next: string): void {
 }
 
 /** An address without a project gets the remembered one, so that a copied link shows the same. */
-function useRemembered(): void {
+function useRemembered(spaces: Collection<KubeObject>): void {
+  // Who may not see all projects begins with his own.
+  const own = (spaces.failure?.code === 403 && session.value?.namespace) || "";
+  useEffect(() => {
+    if (own && !project.value) choose(own);
+  }, [own]);
+  useEffect(() => {
+    scope.value = own && (project.value || own);
+  }, [own, project.value]);
   useEffect(() => {
     if (LISTS.includes(path.value) && query.value.get("project") === null && remembered.value) setQuery({ project: remembered.value });
   }, [path.value]);
@@ -46,8 +54,8 @@ function useRemembered(): void {
 }
 
 export function ProjectMenu() {
-  useRemembered();
   const spaces = useLive<KubeObject>(corePath("namespaces"));
+  useRemembered(spaces);
   // Who may not list them still has their own.
   const names = [...new Set([...spaces.items.map((one) => one.metadata.name), session.value?.namespace ?? "default", ...(project.value ? [project.value] : [])])]
     .filter((name) => !name.startsWith("kube-")).sort();

@@ -6,6 +6,7 @@
 
 #include "api/patch.h"
 
+#define PATCH_JSON_COPY_LIMIT_BYTES (3u * 1024u * 1024u)
 #define POINTER_DEPTH_LIMIT JSON_DEPTH_LIMIT
 
 struct patcher {
@@ -14,6 +15,7 @@ struct patcher {
     struct err *err;
     const char *op, *path; /* of the operation at hand, for its errors */
     size_t index;
+    size_t copied_bytes;
 };
 
 /* A place: parent and the name or number below it. The root has no parent. */
@@ -252,11 +254,26 @@ static int run_move(struct patcher *p, const struct json *op)
     return rc < 0 ? rc : put(p, &target, value);
 }
 
+/* A copy of what holds copies doubles: as many bytes as a request may have, and no more. */
+static int count_copy(struct patcher *p, const struct json *value)
+{
+    struct buf text = BUF_INIT(PATCH_JSON_COPY_LIMIT_BYTES);
+    bool too_large;
+
+    json_write(&text, value);
+    p->copied_bytes += text.len;
+    too_large = text.failed || p->copied_bytes > PATCH_JSON_COPY_LIMIT_BYTES;
+    buf_release(&text);
+    return too_large ? refuse(p, ERR_TOO_LARGE, "all copies together are too large") : 0;
+}
+
 static int run_copy(struct patcher *p, const struct json *op)
 {
     struct place source, target;
     int rc = find_value(p, json_get_string(op, "from", ""), &source);
 
+    if (rc == 0)
+        rc = count_copy(p, source.value);
     if (rc < 0)
         return rc;
     rc = find_place(p, p->path, &target);

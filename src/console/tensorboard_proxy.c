@@ -28,9 +28,9 @@
 #include "base/list.h"
 #include "base/timefmt.h"
 #include "client/client.h"
-#include "net/http_answer.h"
 #include "console/tensorboard_pages.h"
 #include "core/tensorboard.h"
+#include "net/http_answer.h"
 #include "net/place.h"
 
 #define HEAD_LIMIT_BYTES (64u * 1024u)
@@ -211,6 +211,18 @@ static const char *own_location(struct exchange *x, const char *location)
                : NULL;
 }
 
+/* With the path it is relative to; what names a path or an address is that already. */
+static const char *whole_location(struct exchange *x, const char *location)
+{
+    const char *path = x->http->path, *slash = strrchr(path, '/');
+    size_t kept = *location == '?' || !slash ? strlen(path) : (size_t)(slash + 1 - path);
+
+    if (*location == '/' || !*location || location[strcspn(location, ":/?#")] == ':')
+        return location;
+    location = arena_printf(&x->http->arena, "%.*s%s", (int)kept, path, location);
+    return location ? location : "";
+}
+
 static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEADERS_LIMIT])
 {
     static const char *const kept[] = {
@@ -225,7 +237,7 @@ static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEA
         if (value)
             headers[n++] = (struct httpd_header){kept[i], value};
     }
-    location = location ? own_location(x, location) : NULL;
+    location = location ? own_location(x, whole_location(x, location)) : NULL;
     if (location)
         headers[n++] = (struct httpd_header){"Location", location};
     headers[n++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};

@@ -498,9 +498,10 @@ static void handle(void *arg, struct httpd_request *http)
     *v = (struct visit){.kubelet = k, .http = http, .upgrade_err = ERR_INIT};
     list_push(&k->visits, v);
     k->visits_len++;
-    v->verb = verb_of(http->method);
     v->token = token ? arena_strdup(&http->arena, token) : NULL;
     v->endpoint = find_endpoint(v);
+    /* What is opened for both directions is a creation, however it is opened. */
+    v->verb = v->endpoint && v->endpoint->use != USE_ANSWER ? "create" : verb_of(http->method);
     v->user = user ? arena_strdup(&http->arena, user) : NULL;
     if (!v->token && !v->user) {
         refuse_with(v, ERR_UNAUTHORIZED, "Unauthorized");
@@ -526,6 +527,7 @@ struct kubelet *kubelet_new(const struct kubelet_options *options, struct err *e
     struct httpd_options how = {.loop = options->loop,
                                 .address = options->address,
                                 .tls = options->tls,
+                                .tls_only = true,
                                 .handle = handle,
                                 .arg = k};
 

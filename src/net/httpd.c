@@ -97,6 +97,7 @@ struct httpd {
     void (*handle)(void *arg, struct httpd_request *r);
     void *arg;
     struct tls *tls; /* NULL: plain HTTP only */
+    bool tls_only;
     struct MHD_Daemon *daemon;
     int listen_fd;
     struct loop_fd *arrivals;
@@ -414,7 +415,7 @@ static bool refuse_plain(const struct conn *c)
 {
     char dropped[4096];
 
-    if (!c->httpd->tls || !is_from_outside(c->fd))
+    if (!c->httpd->tls || (!c->httpd->tls_only && !is_from_outside(c->fd)))
         return false;
     /* Closed with something unread, what was sent would be lost too. */
     (void)!recv(c->fd, dropped, sizeof(dropped), MSG_DONTWAIT);
@@ -1084,6 +1085,7 @@ struct httpd *httpd_new(const struct httpd_options *options, struct err *err)
                                                       : HTTPD_BODIES_LIMIT_BYTES;
     descriptors_raise(DESCRIPTORS_WANTED); /* the usual 1024 is less than we can serve */
     h->conn_limit = connection_limit(options);
+    h->tls_only = options->tls_only;
     h->listen_fd = listen_open(options->address, !options->tls, &h->port, err);
     if (h->listen_fd < 0 || start(h, options->tls, err) < 0) {
         httpd_free(h);

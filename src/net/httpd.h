@@ -50,6 +50,7 @@ struct httpd_options {
     /* With it a connection may be TLS, and one that does not come over the loopback must be;
      * without it any other address than a loopback one is refused with a sentence. */
     const struct tls_options *tls;
+    bool tls_only; /* over the loopback too */
     /* Called once per request. It must call httpd_reply, httpd_stream or
      * httpd_upgrade once, now or later. */
     void (*handle)(void *arg, struct httpd_request *r);

@@ -17,7 +17,8 @@
 
 #define CHANNEL_STDIN 0u
 #define CHANNEL_CLOSE 255u
-#define CLOSE_NORMAL "\x03\xe8" /* 1000 */
+#define CLOSE_NORMAL "\x03\xe8"   /* 1000 */
+#define CLOSE_PROTOCOL "\x03\xea" /* 1002 */
 
 enum state {
     OPEN,
@@ -234,6 +235,18 @@ static void ws_control(void *arg, enum websocket_opcode opcode, const char *data
 
 static const struct websocket_handler ws_events = {.part = ws_part, .control = ws_control};
 
+/* Not in the middle of something else, and without waiting. */
+static void say_broken(struct mux *m)
+{
+    unsigned char frame[WEBSOCKET_HEAD_LIMIT_BYTES + sizeof(CLOSE_PROTOCOL)];
+    size_t n = websocket_head(frame, WEBSOCKET_CLOSE, strlen(CLOSE_PROTOCOL));
+
+    if (m->kind == MUX_SPDY || m->close_sent || m->out.len > 0)
+        return;
+    memcpy(frame + n, CLOSE_PROTOCOL, strlen(CLOSE_PROTOCOL));
+    (void)!send(m->fd, frame, n + strlen(CLOSE_PROTOCOL), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void take_bytes(struct mux *m, char *data, size_t len)
 {
     int rc;
@@ -241,8 +254,10 @@ static void take_bytes(struct mux *m, char *data, size_t len)
     if (m->state == LINGERING)
         return; /* only the end of them matters */
     rc = m->kind == MUX_SPDY ? spdy_feed(m->spdy, data, len) : websocket_feed(&m->ws, data, len);
-    if (rc < 0)
+    if (rc < 0) {
+        say_broken(m);
         m->broken = true;
+    }
 }
 
 /* False when the peer is gone. */

@@ -108,7 +108,7 @@ static bool head_is_allowed(const struct websocket *w)
 {
     enum websocket_opcode opcode = opcode_of(w);
 
-    if (w->head[0] & RESERVED || !(w->head[1] & MASKED) != w->is_client || w->left > INT64_MAX)
+    if (w->head[0] & RESERVED || w->left > INT64_MAX)
         return false;
     if (is_control(w))
         return opcode <= WEBSOCKET_PONG && w->head[0] & FIN &&
@@ -174,6 +174,9 @@ int websocket_feed(struct websocket *w, char *data, size_t len)
         if (!w->in_frame) {
             memcpy(w->head + w->head_len, data, n);
             w->head_len += n;
+            /* Without a mask, or with one too many, the head never becomes whole. */
+            if (w->head_len >= 2 && !(w->head[1] & MASKED) != w->is_client)
+                return -EPROTO;
             if (w->head_len >= 2 && w->head_len == head_size(w) && frame_begins(w) < 0)
                 return -EPROTO;
         } else {

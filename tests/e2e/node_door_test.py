@@ -117,6 +117,21 @@ class NodeDoor(harness.WithDaemon):
         self.assertIn("user=system:serviceaccount:default:reader, verb=get, resource=nodes, subresource=proxy", text)
         self.assertEqual(self.ask("/stats/summary", reader)[0], 200)
         self.assertEqual(self.ask("/stats/summary", reader, method="POST")[0], 403)
+        # A command is no reading, however it is opened.
+        looker = self.account("looker", "proxy")
+        self.assertEqual(self.ask(logs, looker)[0], 200)
+        for path in (f"/exec/default/{self.pod}/{self.container}?command=id", f"/attach/default/{self.pod}/{self.container}",
+                     f"/portForward/default/{self.pod}?port=1"):
+            with self.assertRaisesRegex(Refused, "403"):
+                Command(path, self.port, tls=self.context(), Authorization=f"Bearer {looker}")
+
+    def test_plain_http_is_refused(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
+        self.addCleanup(connection.close)
+        connection.request("GET", "/healthz", headers={"Authorization": f"Bearer {self.daemon.token}"})
+        answer = connection.getresponse()
+        self.assertEqual(answer.status, 400)
+        self.assertIn(b"use https://", answer.read())
 
     def test_certificates(self):
         own = os.path.join(self.daemon.data, "ca.pem")

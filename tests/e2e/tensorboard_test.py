@@ -313,6 +313,9 @@ class Proxy(Boards):
             self.assertEqual((status, headers["Location"]), (302, None), location)
         status, headers, text = self.exchange("GET", "/tensorboard/default/b/redirect?http%3A%2F%2Flocalhost%2Ftensorboard%2Fdefault%2Fb%2Fx%3Fy")
         self.assertEqual(headers["Location"], "/tensorboard/default/b/x?y")
+        for location, whole in (("headers", "headers"), ("x/y?z", "x/y?z"), ("?z", "redirect?z"), ("../../api", None), ("./x", None)):
+            status, headers, text = self.exchange("GET", f"/tensorboard/default/b/redirect?{urllib.parse.quote(location, safe='')}")
+            self.assertEqual((status, headers["Location"]), (302, whole and f"/tensorboard/default/b/{whole}"))
         status, headers, text = self.exchange("HEAD", "/tensorboard/default/b/echo")
         self.assertEqual((status, text), (200, b""))
 

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { Failure, merge, remove } from "./api.ts";
 import { JOB_KINDS, jobKind, jobPath, jobsPath, type JobKind } from "./kinds.ts";
 import { useLive, type Collection } from "./live.ts";
+import { scope } from "./session.ts";
 import type { Job } from "./types.ts";
 
 /** The items of one kind with their kind put in: items of a list need not say it. */
@@ -13,7 +14,7 @@ function named(kind: JobKind, items: Job[]): Job[] {
 
 export function useJobs(): Collection<Job> {
   // The list of kinds is fixed, so the hooks are called in the same order every time.
-  const all = JOB_KINDS.map((kind) => ({ kind, live: useLive<Job>(jobsPath(kind)) }));
+  const all = JOB_KINDS.map((kind) => ({ kind, live: useLive<Job>(jobsPath(kind, scope.value)) }));
   return useMemo(() => {
     // A kind that this server does not have is no failure of the page.
     const failure = all.map((one) => one.live.failure).find((one) => one && one.code !== 404) ?? null;

@@ -13,6 +13,9 @@ export interface Session {
 
 export const session = signal<Session | null>(null);
 
+/** The one project that lists ask for, of who may not see all. "": all. */
+export const scope = signal("");
+
 export async function loadSession(): Promise<void> {
   if (!key()) {
     signedOut.value = true;

@@ -159,14 +159,17 @@ test("the whole tour by keyboard alone", async () => {
 
 test("360 pixels wide: list, state, log, stop, and no page scrolls sideways", async () => {
   const page = await shared.browser.page(shared.daemon, { width: 360, height: 740 });
+  const english = await shared.browser.page(shared.daemon, { lang: "en", width: 360, height: 740 });
   const wide = [];
   for (const [name, where, there] of PAGES) {
     if (name === "jobs-open" || name === "palette") continue;
-    await page.goto(where);
-    await (await there(page)).waitFor();
-    await shot(page, `${name}-360`);
-    const [have, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-    if (have > room) wide.push(`${name}: ${have} > ${room}`);
+    for (const one of [page, english]) {
+      await one.goto(where);
+      await (await there(one)).waitFor();
+      if (one === page) await shot(page, `${name}-360`);
+      const [have, room] = await one.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+      if (have > room) wide.push(`${name}: ${have} > ${room}`);
+    }
   }
   assert.deepEqual(wide, []);
   await page.goto("/jobs");

@@ -87,6 +87,22 @@ test("not allowed: a service account without rights sees that, and no more", asy
   await page.context().close();
 });
 
+test("a user of one project begins there", async () => {
+  const { daemon } = shared;
+  const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/team";
+  await daemon.api("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
+  await daemon.api("POST", "/api/v1/namespaces/team/serviceaccounts", { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "member" } });
+  await daemon.api("POST", `${rbac}/roles`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name: "all" }, rules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }] });
+  await daemon.api("POST", `${rbac}/rolebindings`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: { name: "all" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "all" }, subjects: [{ kind: "ServiceAccount", name: "member", namespace: "team" }] });
+  const { status } = await daemon.api("POST", "/api/v1/namespaces/team/serviceaccounts/member/token", { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} });
+  const page = await shared.browser.page(daemon, { token: status.token, allow: [/403/] });
+  await page.goto("/jobs");
+  await page.locator("main .empty").waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("project"), "team");
+  assert.equal(await page.locator("main").getByText("没有权限").count(), 0);
+  await page.context().close();
+});
+
 test("signed out: a wrong token is told so, the right one lets in", async () => {
   const page = await shared.browser.page(shared.daemon, { signIn: false, allow: [/401/] });
   await page.goto("/jobs");

@@ -185,6 +185,24 @@ static void too_many_operations_are_refused(void **state)
     assert_int_equal(err.reason, ERR_TOO_LARGE);
 }
 
+/* Each copies what holds all copies before it. */
+static void copies_do_not_grow_without_end(void **state)
+{
+    auto_err err = ERR_INIT;
+    char text[4096] = "[";
+    size_t n = 1;
+
+    (void)state;
+    for (int i = 0; i < 40; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n,
+                              "%s{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/a/x%d\"}",
+                              i ? "," : "", i);
+    (void)snprintf(text + n, sizeof(text) - n, "]");
+    assert_null(patch_json(&arena, parse("{\"a\":{\"b\":1}}"), parse(text), &err));
+    assert_int_equal(err.reason, ERR_TOO_LARGE);
+    assert_false(arena_failed(&arena));
+}
+
 static void too_little_memory_gives_nothing(void **state)
 {
     const struct json *target = parse("{\"a\":{\"b\":[1,2,3]}}");
@@ -246,6 +264,7 @@ int main(void)
         cmocka_unit_test_setup(too_many_operations_are_refused, reset),
         cmocka_unit_test_setup(too_little_memory_gives_nothing, reset),
         cmocka_unit_test_setup(strange_patches_do_no_harm, reset),
+        cmocka_unit_test_setup(copies_do_not_grow_without_end, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, reset);

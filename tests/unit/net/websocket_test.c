@@ -147,6 +147,7 @@ static void broken_frames_are_errors(void **state)
         const char *bytes;
         size_t len;
     } cases[] = {
+        {"\x82\x01x", 3},                                         /* not masked, and short */
         {"\x82\x01\0\0\0\0", 6},                                  /* not masked */
         {"\xc2\x81\0\0\0\0a", 7},                                 /* a reserved bit */
         {"\x83\x81\0\0\0\0a", 7},                                 /* an opcode that is not */

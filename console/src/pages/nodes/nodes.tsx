@@ -26,7 +26,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
     <article class="card">
       <h2><a href={`/nodes/${encodeURIComponent(node.metadata.name)}`}>{node.metadata.name}</a> <span class={ready?.status === "True" ? "state state-succeeded" : "state state-failed"}>{ready?.status === "True" ? `✓ ${t("ready")}` : `✕ ${t("notReady")}`}</span></h2>
       <p class="dim">{node.status?.nodeInfo?.["kernelVersion"]} · {node.status?.nodeInfo?.["osImage"]} · <Ago time={node.metadata.creationTimestamp} /></p>
-      <table>
+      <div class="scroll-x"><table>
         <thead><tr><th scope="col">{t("resource")}</th><th scope="col">{t("used")}</th><th scope="col">{t("allocatable")}</th><th scope="col"><span class="sr-only">%</span></th></tr></thead>
         <tbody>
           {Object.entries(node.status?.allocatable ?? {}).filter(([name]) => name !== "pods").map(([name, text]) => {
@@ -40,7 +40,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
             );
           })}
         </tbody>
-      </table>
+      </table></div>
       <NodeCharts name={node.metadata.name} />
       <h3>{t("pods")}</h3>
       {props.pods.length ? <ul>{props.pods.map((pod) => <li key={pod.metadata.uid} class="mono">{pod.metadata.namespace}/{podLink(pod)}</li>)}</ul> : <p class="dim">{tc("none")}</p>}

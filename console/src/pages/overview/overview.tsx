@@ -1,5 +1,6 @@
 // Everything at a glance: how many jobs in which state, what each node has left, who waits, what failed lately and why.
 import { useMemo } from "preact/hooks";
+import { scope } from "../../data/session.ts";
 import { useJobs } from "../../data/jobs.ts";
 import { corePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
@@ -117,7 +118,7 @@ function Queues(props: { jobs: Job[] }) {
 export default function OverviewPage() {
   const jobs = useJobs();
   const nodes = useLive<Node>(corePath("nodes"));
-  const pods = useLive<Pod>(corePath("pods"));
+  const pods = useLive<Pod>(corePath("pods", scope.value));
   const shown = useMemo(() => jobs.items.filter((job) => !project.value || job.metadata.namespace === project.value), [jobs.items, project.value]);
   if (jobs.failure) return <Problem failure={jobs.failure} />;
   if (!jobs.loaded) return <Loading />;

@@ -1,7 +1,7 @@
 // The TensorBoards there are: open, suspend, resume, delete.
 import { useState } from "preact/hooks";
 import { Failure, merge, remove } from "../../data/api.ts";
-import { session } from "../../data/session.ts";
+import { scope, session } from "../../data/session.ts";
 import { TENSORBOARDS } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import { boardHref, type TensorBoard } from "../../data/boards.ts";
@@ -36,7 +36,7 @@ function act(what: Promise<unknown>): void {
 
 export default function TensorBoardsPage() {
   const [making, setMaking] = useState(false);
-  const { items: all, loaded, failure } = useLive<TensorBoard>(`${base}/${TENSORBOARDS.plural}`);
+  const { items: all, loaded, failure } = useLive<TensorBoard>(`${base}/${scope.value && `namespaces/${encodeURIComponent(scope.value)}/`}${TENSORBOARDS.plural}`);
   const items = all.filter((board) => !project.value || board.metadata.namespace === project.value);
   return (
     <section>
