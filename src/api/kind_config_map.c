@@ -5,6 +5,7 @@
 #include "api/data_keys.h"
 #include "api/field_macros.h"
 #include "api/object.h"
+#include "api/problem.h"
 #include "api/scheduler_config.h"
 
 static const struct field fields[] = {
@@ -17,7 +18,13 @@ static void validate(const struct json *object, const struct json *old, struct e
 {
     static const char *const maps[] = {"data", "binaryData", NULL};
 
+    const struct field_path at = {.name = "data"};
+
     data_maps_validate(object, old, maps, err);
+    json_each (item, json_get(object, "data"))
+        if (json_get(json_get(object, "binaryData"), item->key))
+            problem_invalid(err, PATH_KEY(&at, item->key), item,
+                            "duplicate of key present in binaryData");
 }
 
 /* One of them is the scheduler's. */

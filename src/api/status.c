@@ -24,12 +24,15 @@ static struct json *details_of(struct arena *a, const struct err *e, const struc
                                const char *name)
 {
     struct json *details = json_new_object(a);
+    bool of_object = e->reason != ERR_BAD_REQUEST && e->reason != ERR_METHOD_NOT_ALLOWED &&
+                     e->reason != ERR_NOT_ACCEPTABLE && e->reason != ERR_UNSUPPORTED_MEDIA;
 
-    if (name && *name)
+    /* What is wrong with the request itself says nothing of an object, on a real server, too. */
+    if (of_object && name && *name)
         json_set_string(a, details, "name", name);
-    if (k && *k->group)
+    if (of_object && k && *k->group)
         json_set_string(a, details, "group", k->group);
-    if (k)
+    if (of_object && k)
         json_set_string(a, details, "kind", e->reason == ERR_INVALID ? k->name : k->plural);
     if (e->causes)
         json_set(a, details, "causes", causes_of(a, e));

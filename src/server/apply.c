@@ -8,24 +8,13 @@
 
 #include "server/rbac.h"
 
-#define MANAGER_LENGTH_LIMIT 128u
-
-static int bad_option(struct err *err, const char *type, const char *problem)
-{
-    err_set(err, ERR_INVALID, "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: %s",
-            problem);
-    err_cause(err, type, "fieldManager", 0, "%s", problem);
-    return err_errno(ERR_INVALID);
-}
-
 static int read_options(struct server_request *r, struct apply *ret, struct err *err)
 {
     const char *manager = query_get(r, "fieldManager");
 
     if (!manager || !*manager)
-        return bad_option(err, "FieldValueRequired", "Required value: is required for apply patch");
-    if (strlen(manager) > MANAGER_LENGTH_LIMIT)
-        return bad_option(err, "FieldValueTooLong", "Too long: may not be longer than 128");
+        return option_invalid(r, "FieldValueRequired", "fieldManager",
+                              "Required value: is required for apply patch", err);
     *ret = (struct apply){.kind = r->route.kind,
                           .manager = manager,
                           .operation = "Apply",
@@ -33,6 +22,21 @@ static int read_options(struct server_request *r, struct apply *ret, struct err 
                           .force = query_is_true(r, "force"),
                           .now_ms = clock_now_ms(r->server->clock)};
     return 0;
+}
+
+/* What is applied says what it is. */
+static int check_type(struct server_request *r, const struct json *config, struct err *err)
+{
+    const char *version = json_get_string(config, "apiVersion", ""),
+               *kind = json_get_string(config, "kind", "");
+    const char *wanted = kind_api_version(r->arena, r->route.kind);
+
+    if (!wanted)
+        return out_of_memory(err);
+    if (strcmp(version, wanted) == 0 && strcmp(kind, r->route.kind->name) == 0)
+        return 0;
+    return err_set(err, ERR_BAD_REQUEST, "invalid object type: %s%s, Kind=%s",
+                   strchr(version, '/') ? "" : "/", version, kind);
 }
 
 static struct json *read_config(struct server_request *r, enum field_validation mode,
@@ -47,7 +51,8 @@ static struct json *read_config(struct server_request *r, enum field_validation 
         err_set(err, ERR_BAD_REQUEST, "metadata.managedFields must be nil");
         return NULL;
     }
-    if (object_decode(r->arena, r->route.kind, config, mode, request_warn, r, err) < 0 ||
+    if (check_type(r, config, err) < 0 ||
+        object_decode(r->arena, r->route.kind, config, mode, request_warn, r, err) < 0 ||
         body_matches_path(r, config, err) < 0)
         return NULL;
     json_set_string(r->arena, json_make_object(r->arena, config, "metadata"), "name",
@@ -63,6 +68,11 @@ static int apply_new(struct server_request *r, const struct apply *apply, const 
 
     if (*r->route.subresource)
         return not_found(err, r->route.kind, r->route.name);
+    if (*object_uid(config))
+        return err_set(err, ERR_CONFLICT,
+                       "Operation cannot be fulfilled on %s \"%s\": uid mismatch: the provided "
+                       "object specified uid %s, and no existing object was found",
+                       resource_name(r->arena, r->route.kind), r->route.name, object_uid(config));
     rc = rbac_check_verb(r, "create", err);
     if (rc == 0)
         rc = apply_merge(r->arena, apply, NULL, config, &next, &managed, err);

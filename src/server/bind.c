@@ -48,6 +48,8 @@ static int check_binding(struct server_request *r, const struct json *binding,
     const char *node = json_get_string(target, "name", "");
     const char *has = json_string(json_at(pod, "spec", "nodeName"), "");
 
+    if (*object_name(binding) && strcmp(object_name(binding), r->route.name) != 0)
+        return err_set(err, ERR_BAD_REQUEST, "name in URL does not match name in Binding object");
     if (!*node || strcmp(kind, "Node") != 0) {
         err_set(err, ERR_INVALID, "Binding \"%s\" is invalid: target.name: Required value: a Node",
                 r->route.name);
@@ -96,6 +98,5 @@ int verb_bind(struct server_request *r, struct err *err)
     json_set_string(r->arena, spec, "nodeName",
                     json_string(json_at(binding, "target", "name"), ""));
     copy_annotations(r->arena, next, binding);
-    r->route.subresource = "";
     return change_object(r, key, item, old, next, 201, success_status(r, NULL), err);
 }

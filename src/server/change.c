@@ -26,7 +26,8 @@ static int check_version(struct server_request *r, const struct json *old, const
                                      "meta: %s",
                                      uid, object_uid(old)),
                         err);
-    if (*version && strcmp(version, object_resource_version(old)) != 0)
+    if (*version && strcmp(version, "0") != 0 && /* any */
+        strcmp(version, object_resource_version(old)) != 0)
         return conflict(r,
                         "the object has been modified; please apply your changes to the latest "
                         "version and try again",
@@ -63,7 +64,29 @@ static void keep_metadata(struct arena *a, struct json *next, const struct json 
                                         "managedFields",
                                         NULL};
 
-    keep_members(a, json_make_object(a, next, "metadata"), json_get(old, "metadata"), owned);
+    static const char *const gone_when_empty[] = {"labels", "annotations", "finalizers",
+                                                  "ownerReferences"};
+    struct json *meta = json_make_object(a, next, "metadata");
+
+    keep_members(a, meta, json_get(old, "metadata"), owned);
+    for (size_t i = 0; i < ELEMS(gone_when_empty); i++)
+        if (json_len(json_get(meta, gone_when_empty[i])) == 0)
+            json_remove(meta, gone_when_empty[i]);
+}
+
+/* A node is given by a binding, which is asked whether there is room. */
+static int check_node(const struct server_request *r, const struct json *old,
+                      const struct json *next, struct err *err)
+{
+    static const char problem[] = "Forbidden: is set by a binding (POST to pods/NAME/binding)";
+    const char *node = json_string(json_at(next, "spec", "nodeName"), "");
+
+    if (r->route.kind != &kind_pod || strcmp(r->route.subresource, "binding") == 0 ||
+        strcmp(node, json_string(json_at(old, "spec", "nodeName"), "")) == 0)
+        return 0;
+    err_set(err, ERR_INVALID, "Pod \"%s\" is invalid: spec.nodeName: %s", r->route.name, problem);
+    err_cause(err, "FieldValueForbidden", "spec.nodeName", 0, "%s", problem);
+    return err_errno(ERR_INVALID);
 }
 
 /* The main endpoint leaves status alone; /status leaves everything else alone. */
@@ -139,6 +162,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
     if (!managed && (managed = update_managed(r, old, next)))
         json_set(r->arena, json_make_object(r->arena, next, "metadata"), "managedFields", managed);
     rc = object_validate(k, next, old, err);
+    if (rc == 0)
+        rc = check_node(r, old, next, err);
     if (rc == 0)
         rc = machine_access_check(r, old, next, err);
     if (rc == 0)

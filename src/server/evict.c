@@ -2,6 +2,8 @@
  * evict.c - POST pods/NAME/eviction: a deletion that asks first. A PodDisruptionBudget that selects
  * the pod may forbid it (budget.h).
  */
+#include <string.h>
+
 #include "api/status.h"
 #include "server/budget.h"
 #include "server/internal.h"
@@ -83,6 +85,8 @@ int verb_evict(struct server_request *r, struct err *err)
                  ? removal_read(r, json_get(eviction, "deleteOptions"), &removal, &dry_run, err)
                  : -1;
 
+    if (rc == 0 && *object_name(eviction) && strcmp(object_name(eviction), r->route.name) != 0)
+        rc = err_set(err, ERR_BAD_REQUEST, "name in URL does not match name in Eviction object");
     if (rc == 0)
         rc = check_budgets(r, err);
     if (rc < 0 && err_is_set(err) && err->reason == ERR_TOO_MANY_REQUESTS)

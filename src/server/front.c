@@ -44,11 +44,11 @@ static const char *warning_value(struct arena *a, const char *text)
 static void http_reply(struct server_request *r, const struct server_reply *reply)
 {
     struct http_request *h = container_of(r, struct http_request, base);
-    struct httpd_header headers[WARNINGS_LIMIT + 1];
+    struct httpd_header headers[WARNINGS_LIMIT + 2] = {{"Cache-Control", "no-cache, private"}};
     char seconds[16];
-    size_t n = 0;
+    size_t n = 1;
 
-    for (const struct warning *w = reply->warnings; w && n < WARNINGS_LIMIT; w = w->next) {
+    for (const struct warning *w = reply->warnings; w && n <= WARNINGS_LIMIT; w = w->next) {
         const char *value = warning_value(r->arena, w->text);
 
         if (value)

@@ -278,11 +278,10 @@ static int reply_expired(struct list *l)
     return 0;
 }
 
-static int bad_option(struct err *err, const char *option, const char *problem)
+static int bad_option(const struct server_request *r, struct err *err, const char *option,
+                      const char *problem)
 {
-    err_set(err, ERR_INVALID, "ListOptions.meta.k8s.io \"\" is invalid: %s: %s", option, problem);
-    err_cause(err, "FieldValueForbidden", option, 0, "%s", problem);
-    return err_errno(ERR_INVALID);
+    return option_invalid(r, "FieldValueForbidden", option, problem, err);
 }
 
 static int check_options(const struct server_request *r, struct err *err)
@@ -293,7 +292,7 @@ static int check_options(const struct server_request *r, struct err *err)
     bool has_version = version && *version;
 
     if (query_get(r, "sendInitialEvents"))
-        return bad_option(err, "sendInitialEvents",
+        return bad_option(r, err, "sendInitialEvents",
                           "Forbidden: sendInitialEvents is forbidden for list");
     if (token && *token && has_version && strcmp(version, "0") != 0)
         return err_set(err, ERR_BAD_REQUEST,
@@ -301,17 +300,21 @@ static int check_options(const struct server_request *r, struct err *err)
     if (!match || !*match)
         return 0;
     if (token && *token)
-        return bad_option(err, at,
+        return bad_option(r, err, at,
                           "Forbidden: resourceVersionMatch is forbidden when continue is provided");
     if (!has_version)
         return bad_option(
-            err, at,
+            r, err, at,
             "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
     if (strcmp(match, "Exact") != 0 && strcmp(match, "NotOlderThan") != 0)
-        return bad_option(err, at,
-                          "Unsupported value: supported values: \"Exact\", \"NotOlderThan\"");
+        return option_invalid(r, "FieldValueNotSupported", at,
+                              arena_printf(r->arena,
+                                           "Unsupported value: \"%s\": supported values: "
+                                           "\"Exact\", \"NotOlderThan\", \"\"",
+                                           match),
+                              err);
     if (strcmp(match, "Exact") == 0 && strcmp(version, "0") == 0)
-        return bad_option(err, at,
+        return bad_option(r, err, at,
                           "Forbidden: resourceVersionMatch \"Exact\" is forbidden for "
                           "resourceVersion \"0\"");
     return 0;

@@ -127,6 +127,9 @@ int verb_patch(struct server_request *r, struct err *err)
         return rc;
     if (!type->run)
         return apply_patch(r, mode, err);
+    if (query_get(r, "force"))
+        return option_invalid(r, "FieldValueForbidden", "force",
+                              "Forbidden: may not be specified for non-apply patch", err);
     patch = patch_parse(r->arena, r->content_type, r->body, r->body_len, request_warn, r, err);
     if (!patch)
         return -1;

@@ -63,13 +63,31 @@ int query_int(const struct server_request *r, const char *name, int64_t otherwis
     return query_count(name, query_get(r, name), otherwise, ret, err);
 }
 
+int option_invalid(const struct server_request *r, const char *type, const char *option,
+                   const char *problem, struct err *err)
+{
+    static const char *const names[][2] = {
+        {"POST", "Create"}, {"PUT", "Update"}, {"PATCH", "Patch"}, {"DELETE", "Delete"}};
+    const char *name = "List";
+
+    for (size_t i = 0; i < ELEMS(names); i++)
+        if (strcmp(r->method, names[i][0]) == 0)
+            name = names[i][1];
+    err_set(err, ERR_INVALID, "%sOptions.meta.k8s.io \"\" is invalid: %s: %s", name, option,
+            problem ? problem : "");
+    err_cause(err, type, option, 0, "%s", problem ? problem : "");
+    return err_errno(ERR_INVALID);
+}
+
 int query_dry_run(const struct server_request *r, bool *ret, struct err *err)
 {
     const char *value = query_get(r, "dryRun");
 
     *ret = value && strcmp(value, "All") == 0;
-    if (value && *value && !*ret)
-        return err_set(err, ERR_BAD_REQUEST,
-                       "dryRun: Unsupported value: \"%s\": supported: \"All\"", value);
-    return 0;
+    if (!value || !*value || *ret)
+        return 0;
+    return option_invalid(
+        r, "FieldValueNotSupported", "dryRun",
+        arena_printf(r->arena, "Unsupported value: [\"%s\"]: supported values: \"All\"", value),
+        err);
 }

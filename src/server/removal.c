@@ -151,8 +151,8 @@ int removal_plan(struct arena *a, const struct kind *k, struct json *object,
 
 /* --- options --------------------------------------------------------------------------- */
 
-static int read_propagation(const char *policy, const struct json *orphan, enum propagation *ret,
-                            struct err *err)
+static int read_propagation(const struct server_request *r, const char *policy,
+                            const struct json *orphan, enum propagation *ret, struct err *err)
 {
     static const struct {
         const char *name;
@@ -163,22 +163,24 @@ static int read_propagation(const char *policy, const struct json *orphan, enum 
                  {"Orphan", ORPHAN}};
 
     if (*policy && json_is(orphan, JSON_BOOL))
-        return err_set(
-            err, ERR_INVALID,
-            "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: "
-            "\"%s\": orphanDependents and deletionPropagation cannot be both set",
-            policy);
+        return option_invalid(r, "FieldValueInvalid", "propagationPolicy",
+                              arena_printf(r->arena,
+                                           "Invalid value: \"%s\": orphanDependents and "
+                                           "deletionPropagation cannot be both set",
+                                           policy),
+                              err);
     for (size_t i = 0; i < ELEMS(known); i++)
         if (strcmp(policy, known[i].name) == 0) {
             *ret = json_is(orphan, JSON_BOOL) ? (json_bool(orphan, false) ? ORPHAN : BACKGROUND)
                                               : known[i].policy;
             return 0;
         }
-    return err_set(
-        err, ERR_INVALID,
-        "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Unsupported value: "
-        "\"%s\": supported values: \"Background\", \"Foreground\", \"Orphan\"",
-        policy);
+    return option_invalid(r, "FieldValueNotSupported", "propagationPolicy",
+                          arena_printf(r->arena,
+                                       "Unsupported value: \"%s\": supported values: "
+                                       "\"Background\", \"Foreground\", \"Orphan\"",
+                                       policy),
+                          err);
 }
 
 static int read_body(struct server_request *r, const struct json **ret, struct err *err)
@@ -187,6 +189,10 @@ static int read_body(struct server_request *r, const struct json **ret, struct e
     if (r->body_len == 0)
         return 0;
     *ret = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL, NULL, err);
+    if (*ret && !json_string_is(json_get(*ret, "kind"), "DeleteOptions") &&
+        *json_get_string(*ret, "kind", ""))
+        return err_set(err, ERR_BAD_REQUEST, "the body of a deletion is DeleteOptions, not %s",
+                       json_get_string(*ret, "kind", ""));
     return *ret ? 0 : -1;
 }
 
@@ -218,7 +224,7 @@ int removal_read(const struct server_request *r, const struct json *options, str
         *ret_dry_run = *ret_dry_run || json_string_is(item, "All");
     ret->uid = json_get_string(preconditions, "uid", NULL);
     ret->resource_version = json_get_string(preconditions, "resourceVersion", NULL);
-    return read_propagation(json_get_string(options, "propagationPolicy", policy ? policy : ""),
+    return read_propagation(r, json_get_string(options, "propagationPolicy", policy ? policy : ""),
                             json_get(options, "orphanDependents"), &ret->propagation, err);
 }
 

@@ -91,6 +91,10 @@ bool query_is_true(const struct server_request *r, const char *name); /* "true",
 /* Whole number >= 0 of a parameter, otherwise when it is absent; anything else is an error. */
 int query_int(const struct server_request *r, const char *name, int64_t otherwise, int64_t *ret,
               struct err *err) must_check;
+/* Refuses an option of a request (of a CreateOptions, a ListOptions, ...), with a cause of this
+ * type. */
+int option_invalid(const struct server_request *r, const char *type, const char *option,
+                   const char *problem, struct err *err);
 /* dryRun=All, here or in the options of a deletion; other values are refused. */
 int query_dry_run(const struct server_request *r, bool *ret, struct err *err) must_check;
 

@@ -8,11 +8,11 @@ static int check_has_version(struct server_request *r, const struct json *object
     if (!k->custom || *object_resource_version(object))
         return 0;
     err_set(err, ERR_INVALID,
-            "%s \"%s\" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified "
+            "%s \"%s\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified "
             "for an update",
             resource_name(r->arena, k), r->route.name);
     err_cause(err, "FieldValueInvalid", "metadata.resourceVersion", 0,
-              "Invalid value: 0x0: must be specified for an update");
+              "Invalid value: 0: must be specified for an update");
     return err_errno(ERR_INVALID);
 }
 
@@ -26,6 +26,11 @@ int verb_update(struct server_request *r, struct err *err)
     next = body_object(r, err);
     if (!next)
         return -1;
+    if (!*object_name(next))
+        return err_set(err, ERR_BAD_REQUEST,
+                       "the name of the object (%s based on URL) was undeterminable: name must be "
+                       "provided",
+                       r->route.name);
     rc = body_matches_path(r, next, err);
     if (rc < 0)
         return rc;

@@ -402,6 +402,24 @@ static int open_events(struct watch *w, int64_t from, enum initial initial, stru
     return 0;
 }
 
+static int check_options(const struct server_request *r, struct err *err)
+{
+    static const char at[] = "resourceVersionMatch";
+    const char *match = query_get(r, at), *send_initial = query_get(r, "sendInitialEvents");
+
+    if (send_initial && (!match || strcmp(match, "NotOlderThan") != 0))
+        return option_invalid(
+            r, "FieldValueForbidden", at,
+            "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            err);
+    if (match && *match && !send_initial)
+        return option_invalid(r, "FieldValueForbidden", at,
+                              "Forbidden: resourceVersionMatch is forbidden for watch unless "
+                              "sendInitialEvents is provided",
+                              err);
+    return 0;
+}
+
 static int open_watch(struct watch *w, const struct server_request *r, struct err *err)
 {
     const char *send_initial = query_get(r, "sendInitialEvents");
@@ -409,6 +427,8 @@ static int open_watch(struct watch *w, const struct server_request *r, struct er
     int64_t from = 0;
     int rc = shape_init(&w->shape, r, err);
 
+    if (rc == 0)
+        rc = check_options(r, err);
     if (rc == 0)
         rc = selection_init(&w->selection, r, &w->arena, err);
     if (rc == 0)

@@ -82,8 +82,19 @@ static void refuses_bad_creations(void **state)
          "BadRequest", "resourceVersion should not be set"},
         {CONFIG_MAPS "?fieldValidation=Strict", "{\"metadata\":{\"name\":\"x\"},\"bogus\":1}", 400,
          "BadRequest", "unknown field \"bogus\""},
-        {CONFIG_MAPS "?dryRun=Some", "{\"metadata\":{\"name\":\"x\"}}", 400, "BadRequest",
-         "dryRun"},
+        {CONFIG_MAPS "?dryRun=Some", "{\"metadata\":{\"name\":\"x\"}}", 422, "Invalid", "dryRun"},
+        {CONFIG_MAPS,
+         "{\"metadata\":{\"name\":\"x\"},\"data\":{\"a\":\"1\"},\"binaryData\":{\"a\":\"AA==\"}}",
+         422, "Invalid", "data[a]: Invalid value: \"1\": duplicate of key present in binaryData"},
+        {CONFIG_MAPS "?fieldManager=%01", "{\"metadata\":{\"name\":\"x\"}}", 422, "Invalid",
+         "fieldManager"},
+        {CONFIG_MAPS, "{\"kind\":\"Secret\",\"metadata\":{\"name\":\"x\"}}", 400, "BadRequest",
+         "cannot be handled as a ConfigMap"},
+        {CONFIG_MAPS, "{\"apiVersion\":\"v2\",\"metadata\":{\"name\":\"x\"}}", 400, "BadRequest",
+         "does not match the expected API version (v1)"},
+        {CONFIG_MAPS "?fieldValidation=Strict",
+         "{\"metadata\":{\"name\":\"x\"},\"data\":{},\"data\":{}}", 400, "BadRequest",
+         "strict decoding error: line 1: duplicate key \"data\""},
         {"/api/v1/namespaces/nons/configmaps", "{\"metadata\":{\"name\":\"x\"}}", 404, "NotFound",
          "namespaces \"nons\" not found"},
         {"/api/v1/configmaps", "{\"metadata\":{\"name\":\"x\"}}", 405, "MethodNotAllowed",
@@ -287,7 +298,7 @@ static void updates_with_the_right_version(void **state)
     expect(f, "PUT", CONFIG_MAPS "/absent", CONFIG_MAP("absent", "1"), 404);
     expect(f, "POST", JOBS, JOB("j"), 201);
     assert_says(expect(f, "PUT", JOBS "/j", JOB("j"), 422), "Invalid",
-                "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update");
+                "metadata.resourceVersion: Invalid value: 0: must be specified for an update");
 }
 
 static void writes_nothing_when_nothing_changes(void **state)
@@ -438,7 +449,10 @@ static void pods_get_their_grace(void **state)
     expect(f, "GET", PODS "/unbound", NULL, 404);
 
     expect(f, "POST", PODS, POD("p"), 201);
-    a = expect(f, "PATCH", PODS "/p", "{\"spec\":{\"nodeName\":\"n1\"}}", 200);
+    expect(f, "POST", "/api/v1/nodes", "{\"metadata\":{\"name\":\"n1\"}}", 201);
+    expect(f, "PATCH", PODS "/p", "{\"spec\":{\"nodeName\":\"n1\"}}", 422); /* past the ledger */
+    expect(f, "POST", PODS "/p/binding", "{\"target\":{\"name\":\"n1\"}}", 201);
+    a = expect(f, "GET", PODS "/p", NULL, 200);
     assert_string_equal(json_get_string(object_condition(a.object, "PodScheduled"), "status", ""),
                         "True");
     expect(f, "PATCH", PODS "/p", "{\"spec\":{\"nodeName\":\"n2\"}}", 422);
@@ -459,7 +473,7 @@ static void pods_get_their_grace(void **state)
     expect(f, "GET", PODS "/p", NULL, 404);
 
     expect(f, "POST", PODS, POD("done"), 201);
-    expect(f, "PATCH", PODS "/done", "{\"spec\":{\"nodeName\":\"n1\"}}", 200);
+    expect(f, "POST", PODS "/done/binding", "{\"target\":{\"name\":\"n1\"}}", 201);
     expect(f, "PATCH", PODS "/done/status", "{\"status\":{\"phase\":\"Succeeded\"}}", 200);
     expect(f, "DELETE", PODS "/done", NULL, 200);
     expect(f, "GET", PODS "/done", NULL, 404);

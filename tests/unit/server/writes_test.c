@@ -116,6 +116,8 @@ static void patches_that_change_nothing(void **state)
             version);
 }
 
+#define A_MAP "apiVersion: v1\nkind: ConfigMap\n"
+#define A_SERVICE "apiVersion: v1\nkind: Service\n"
 #define APPLY CONFIG_MAPS "/applied?fieldManager=one"
 
 static void apply_creates_and_changes(void **state)
@@ -124,7 +126,7 @@ static void apply_creates_and_changes(void **state)
     const char *version;
     struct answer a;
 
-    a = send_as(f, "PATCH", APPLY "&dryRun=All", APPLY_PATCH, "data: {a: x}", 201);
+    a = send_as(f, "PATCH", APPLY "&dryRun=All", APPLY_PATCH, A_MAP "data: {a: x}", 201);
     expect(f, "GET", CONFIG_MAPS "/applied", NULL, 404);
     a = send_as(f, "PATCH", APPLY, APPLY_PATCH,
                 "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied}\ndata: {a: x, b: z}\n",
@@ -132,9 +134,9 @@ static void apply_creates_and_changes(void **state)
     assert_string_equal(object_name(a.object), "applied");
     assert_string_equal(object_namespace(a.object), "default");
     version = version_of(a);
-    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: x, b: z}", 200);
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {a: x, b: z}", 200);
     assert_string_equal(version_of(a), version);
-    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: q}", 200);
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {a: q}", 200);
     assert_string_not_equal(version_of(a), version);
     assert_null(json_at(a.object, "data", "b"));
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
@@ -149,16 +151,16 @@ static void apply_conflicts(void **state)
     const struct json *cause;
     struct answer a;
 
-    send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: x}", 201);
-    a = send_as(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=two", APPLY_PATCH, "data: {a: q}",
-                409);
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {a: x}", 201);
+    a = send_as(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=two", APPLY_PATCH,
+                A_MAP "data: {a: q}", 409);
     assert_says(a, "Conflict", "Apply failed with 1 conflict: conflict with \"one\": .data.a");
     cause = json_first(json_at(a.object, "details", "causes"));
     assert_string_equal(json_get_string(cause, "reason", ""), "FieldManagerConflict");
     assert_string_equal(json_get_string(cause, "field", ""), ".data.a");
     assert_string_equal(json_get_string(cause, "message", ""), "conflict with \"one\"");
     a = send_as(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=two&force=true", APPLY_PATCH,
-                "data: {a: q}", 200);
+                A_MAP "data: {a: q}", 200);
     assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "q");
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
 }
@@ -168,23 +170,25 @@ static void an_update_takes_fields_over(void **state)
     struct fixture *f = *state;
     struct answer a;
 
-    send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: x, b: z}", 201);
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {a: x, b: z}", 201);
     a = expect(f, "PATCH", CONFIG_MAPS "/applied?fieldManager=editor",
                "{\"data\":{\"a\":\"edited\"}}", 200);
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 2);
-    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {a: x, b: z}", 409);
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {a: x, b: z}", 409);
     assert_says(a, "Conflict", "conflict with \"editor\": .data.a");
-    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {b: z}", 200); /* a is not one's any more */
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "data: {b: z}",
+                200); /* a is not one's any more */
     assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "edited");
-    a = send_as(f, "PATCH", APPLY "&force=true", APPLY_PATCH, "data: {a: x, b: z}", 200);
+    a = send_as(f, "PATCH", APPLY "&force=true", APPLY_PATCH, A_MAP "data: {a: x, b: z}", 200);
     assert_string_equal(json_string(json_at(a.object, "data", "a"), ""), "x");
     assert_int_equal(json_len(json_at(a.object, "metadata", "managedFields")), 1);
 }
 
 static void two_ports_of_one_number_are_told_apart(void **state)
 {
-    static const char ports[] = "metadata: {name: s}\nspec: {ports: [{name: t, port: 53}, {name: "
-                                "u, port: 53, protocol: UDP}]}";
+    static const char ports[] = A_SERVICE
+        "metadata: {name: s}\nspec: {ports: [{name: t, port: 53}, {name: "
+        "u, port: 53, protocol: UDP}]}";
     struct fixture *f = *state;
     const char *path = "/api/v1/namespaces/default/services/s?fieldManager=one";
     struct answer a = send_as(f, "PATCH", path, APPLY_PATCH, ports, 201);
@@ -193,7 +197,7 @@ static void two_ports_of_one_number_are_told_apart(void **state)
     a = send_as(f, "PATCH", path, APPLY_PATCH, ports, 200);
     assert_int_equal(json_len(json_at(a.object, "spec", "ports")), 2);
     a = send_as(f, "PATCH", path, APPLY_PATCH,
-                "spec: {ports: [{name: u, port: 53, protocol: UDP}]}", 200);
+                A_SERVICE "spec: {ports: [{name: u, port: 53, protocol: UDP}]}", 200);
     assert_int_equal(json_len(json_at(a.object, "spec", "ports")), 1);
 }
 
@@ -204,16 +208,21 @@ static void apply_refuses(void **state)
 
     a = send_as(f, "PATCH", CONFIG_MAPS "/applied", APPLY_PATCH, "data: {}", 422);
     assert_says(a, "Invalid", "fieldManager: Required value");
-    send_as(f, "PATCH", APPLY, APPLY_PATCH, "metadata: {name: other}", 400);
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "metadata: {name: other}", 400);
     send_as(f, "PATCH", APPLY, APPLY_PATCH, "metadata: {managedFields: [{manager: x}]}", 400);
-    send_as(f, "PATCH", APPLY, APPLY_PATCH, "kind: Secret", 422);
+    send_as(f, "PATCH", APPLY, APPLY_PATCH, "apiVersion: v1\nkind: Secret", 400);
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, "data: {}", 400);
+    assert_says(a, "BadRequest", "invalid object type: /, Kind=");
+    a = send_as(f, "PATCH", APPLY, APPLY_PATCH, A_MAP "metadata: {uid: x}", 409);
+    assert_says(a, "Conflict", "uid mismatch: the provided object specified uid x");
     send_as(f, "PATCH", APPLY, APPLY_PATCH, "[a", 400);
     send_as(f, "PATCH", APPLY, APPLY_PATCH, "- a", 400);
-    send_as(f, "PATCH", APPLY "&fieldValidation=Strict", APPLY_PATCH, "bogus: 1", 400);
+    send_as(f, "PATCH", APPLY "&fieldValidation=Strict", APPLY_PATCH, A_MAP "bogus: 1", 400);
     a = send_as(f, "PATCH", "/api/v1/namespaces/nowhere/configmaps/c?fieldManager=m", APPLY_PATCH,
-                "data: {}", 404);
+                A_MAP "data: {}", 404);
     assert_says(a, "NotFound", "namespaces \"nowhere\" not found");
-    send_as(f, "PATCH", PODS "/none/status?fieldManager=m", APPLY_PATCH, "status: {}", 404);
+    send_as(f, "PATCH", PODS "/none/status?fieldManager=m", APPLY_PATCH,
+            "apiVersion: v1\nkind: Pod\nstatus: {}", 404);
 }
 
 static void send_bytes(struct fixture *f, struct answer *a, const char *path, const char *body,
@@ -251,7 +260,7 @@ static void protobuf_bodies(void **state)
     send_bytes(f, &a, PODS,
                BYTES("k8s\0\x0a\x0f\x0a\x02v1\x12\x09"
                      "ConfigMap\x12\x00"));
-    assert_int_equal(a.status, 422);
+    assert_int_equal(a.status, 400);
 }
 
 #define ACCESS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
