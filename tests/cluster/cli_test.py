@@ -26,7 +26,7 @@ class Commands(unittest.TestCase):
         node_test.Node.make_certificates.__func__(cls)
         plane.start()
         plane.install()
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        plane.wait_established()
         plane.kubectl("get", "pj,mj,podgroups,queues")  # new kinds are not served at once, and kubectl asks again
         plane.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
                       "--user=kube-apiserver-kubelet-client")

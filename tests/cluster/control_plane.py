@@ -254,10 +254,16 @@ class ControlPlane:
         text = subprocess.run([MUSTER, "manifests", *options], check=True, capture_output=True, text=True).stdout
         return self.kubectl("apply", "--server-side", "-f", "-", text=text)
 
+    def wait_established(self):
+        """`kubectl wait` gives up on a definition that has no conditions yet."""
+        self.admin.wait("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", lambda crds: crds and all(
+            any(c["type"] == "Established" and c["status"] == "True" for c in crd.get("status", {}).get("conditions") or [])
+            for crd in crds.values()), "the definitions to be established")
+
     def prepare_for_jobs(self):
         """What is installed, a queue and a node with room, on which nobody runs anything."""
         self.install()
-        self.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        self.wait_established()
         self.admin.create("/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues", {
             "apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "Queue", "metadata": {"name": "default"}, "spec": {}})
         self.add_node("n1")

@@ -29,7 +29,7 @@ class Install(unittest.TestCase):
         cls.plane.start()
         cls.api = cls.plane.admin
         cls.first = cls.plane.install()
-        cls.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        cls.plane.wait_established()
 
     def test_it_is_taken_without_a_word(self):
         self.assertEqual(self.first.stderr, "")

@@ -80,7 +80,7 @@ class Kubeconfig(unittest.TestCase):
         plane.server_options = ["--client-ca-file=%s" % (plane.folder / "ca.pem")]
         plane.start()
         plane.install()
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        plane.wait_established()
         plane.kubectl("get", "pj,mj")  # new kinds are not served at once, and kubectl asks again
 
     def config(self, user, context=None, **cluster):

@@ -56,7 +56,7 @@ class Mpi(unittest.TestCase):
         plane.start()
         cls.api = plane.admin
         plane.install()
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        plane.wait_established()
         plane.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
                       "--user=kube-apiserver-kubelet-client")
         cls.api.create("/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues", {

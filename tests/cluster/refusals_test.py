@@ -131,7 +131,7 @@ class Refusals(unittest.TestCase):
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.start()
         cls.plane.install()
-        cls.plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        cls.plane.wait_established()
         home, port = str(cls.plane.folder / "ours"), free_port()
         # nothing is run here
         subprocess.run([MUSTER, "up", "--detach", "--dir", home, "--listen", "127.0.0.1:%d" % port], check=True,
