@@ -116,6 +116,20 @@ static bool index_node(struct gc_graph *g, struct gc_node *n)
     return ok && map_puts(&g->by_uid, n->uid, n, NULL) == 0;
 }
 
+static bool is_same(const struct gc_node *a, const struct gc_node *b)
+{
+    if (a->kind != b->kind || strcmp(a->ns, b->ns) != 0 || strcmp(a->name, b->name) != 0 ||
+        a->deleting != b->deleting || a->foreground != b->foreground || a->orphan != b->orphan ||
+        a->owners_len != b->owners_len)
+        return false;
+    for (size_t i = 0; i < a->owners_len; i++)
+        if (a->owners[i].kind != b->owners[i].kind ||
+            strcmp(a->owners[i].uid, b->owners[i].uid) != 0)
+            return false;
+    return true;
+}
+
+/* Most writes change nothing of it. */
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object)
 {
     struct gc_node *n = node_new(g->kinds, k, object);
@@ -123,6 +137,11 @@ struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const str
 
     if (!n)
         return NULL;
+    if (old && is_same(old, n)) {
+        free(n);
+        old->ask_again = false;
+        return old;
+    }
     if (old)
         gc_graph_remove(g, old);
     map_removes(&g->absent, n->uid); /* a server restored from a copy may bring it back */

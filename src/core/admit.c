@@ -159,43 +159,51 @@ const char *admit_group(struct ledger *l, struct arena *a, const struct json *gr
     return why ? why : in_queue(&k, g->queue, &sum);
 }
 
-/* --- bindings --------------------------------------------------------------------------------- */
+/* --- pods ------------------------------------------------------------------------------------- */
 
-const char *admit_binding(struct ledger *l, struct arena *a, const struct json *pod,
-                          const struct json *binding)
+static const struct queue_entry *queue_of(const struct ledger *l, const struct group *g,
+                                          const struct json *pod, bool lone)
 {
-    const char *on = json_string(json_at(binding, "target", "name"), "");
+    const char *named = object_label(pod, LABEL_QUEUE);
+
+    if (g)
+        return g->queue;
+    return lone ? map_gets(&l->queues, named ? named : DEFAULT_QUEUE) : NULL;
+}
+
+const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod)
+{
     const char *group = object_label(pod, LABEL_GROUP_NAME);
+    const char *named = object_annotation(pod, ANNOTATION_GPUS);
     bool lone = !group || !*group;
     struct asking k = {.ledger = l, .arena = a, .pod = object_name(pod)};
     struct resources asks = pod_requests(json_get(pod, "spec"));
+    struct gpu_lease gpus = gpu_lease_read(named ? named : "", asks.gpu_shares);
     const struct node_room *n;
+    const struct queue_entry *q;
     struct group *g;
     const struct member *m;
     const char *why;
-    struct gpu_lease gpus;
 
     ledger_rest(l);
-    n = node_called(l, on);
+    n = node_called(l, json_string(json_at(pod, "spec", "nodeName"), ""));
     g = ledger_find_group(l, object_namespace(pod), lone ? object_name(pod) : group, lone);
     m = g ? map_gets(&g->by_name, k.pod) : NULL;
-    gpus = gpu_lease_read(
-        json_string(json_at(binding, "metadata", "annotations", ANNOTATION_GPUS), ""),
-        asks.gpu_shares);
     if (!n)
-        return no_node(a, on);
+        return NULL;
     if (m && m->recorded == n && m->node != n) { /* there was no room; is there now? */
         ledger_touch(l, g);
         ledger_rest(l);
     }
     if (holds(m, n, gpus))
         return NULL;
-    if (m && m->ours && !lone && g->exists && !g->started && group_whole(g) > 1)
+    if (g && !lone && g->exists && (!m || m->ours) && !g->started && group_whole(g) > 1)
         return arena_printf(a,
                             "group \"%s\" starts with %" PRId64
                             " members at once: write the places of all of them into its "
                             "status.placements first, or leave it to the scheduler",
                             g->name, group_whole(g));
     why = on_node(&k, n, &asks, gpus);
-    return why || !m || m->node ? why : in_queue(&k, g->queue, &asks);
+    q = queue_of(l, g, pod, lone);
+    return why || !q || (m && m->node) ? why : in_queue(&k, q, &asks);
 }

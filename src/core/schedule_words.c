@@ -436,7 +436,7 @@ static const char *turn(struct decision *d, const struct group *g)
     if (g->position == 0 || g->position > POSITIONS_TOLD)
         return arena_printf(d->arena, "waiting for its turn: more than %d are in line before it",
                             POSITIONS_TOLD);
-    if (is_constrained(g) && is_kept_away(d->ledger, g))
+    if ((d->ledger->repelling || is_constrained(g)) && is_kept_away(d->ledger, g))
         return kept_away(d, g);
     if (!d->first || d->first == g)
         return arena_printf(d->arena, "waiting for its turn: number %zu in line of queue \"%s\"",

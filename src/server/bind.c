@@ -71,6 +71,11 @@ static int check_binding(struct server_request *r, const struct json *binding,
                        "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is being "
                        "deleted, cannot be assigned to a host",
                        r->route.name, r->route.name);
+    if (!room_has_node(r, node))
+        return err_set(err, ERR_CONFLICT,
+                       "Operation cannot be fulfilled on pods/binding \"%s\": there is no node "
+                       "\"%s\", or it is being deleted",
+                       r->route.name, node);
     return 0;
 }
 
@@ -89,8 +94,6 @@ int verb_bind(struct server_request *r, struct err *err)
     if (!old)
         return -1;
     rc = check_binding(r, binding, old, err);
-    if (rc == 0)
-        rc = room_check_binding(r, old, binding, err);
     if (rc < 0)
         return rc;
     next = json_clone(r->arena, old);

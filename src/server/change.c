@@ -170,6 +170,8 @@ int change_managed(struct server_request *r, const char *key, const struct store
         rc = rbac_check_grant(r, old, next, err);
     if (rc == 0)
         rc = room_check_group(r, old, next, err);
+    if (rc == 0)
+        rc = room_check_pod(r, old, next, err);
     if (rc < 0)
         return rc;
     raise_generation(r->arena, old, next);

@@ -114,8 +114,10 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
 
 int room_check_group(struct server_request *r, const struct json *old, const struct json *next,
                      struct err *err) must_check;
-int room_check_binding(struct server_request *r, const struct json *pod, const struct json *binding,
-                       struct err *err) must_check;
+bool room_has_node(struct server_request *r, const char *name);
+/* Of a pod that gets a node, by a binding or at its creation (old is NULL). */
+int room_check_pod(struct server_request *r, const struct json *old, const struct json *next,
+                   struct err *err) must_check;
 /* After every write. */
 void room_written(struct server *s, const struct kind *k, const struct json *object, bool gone);
 void room_free(struct server *s);

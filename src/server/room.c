@@ -123,16 +123,36 @@ static const char *not_offered(struct server_request *r, const struct json *pod,
                    : NULL;
 }
 
-int room_check_binding(struct server_request *r, const struct json *pod, const struct json *binding,
-                       struct err *err)
+bool room_has_node(struct server_request *r, const char *name)
 {
     struct ledger *l = open_ledger(r->server);
+    const struct node_room *n = l ? map_gets(&l->nodes, name) : NULL;
+
+    return n && n->exists;
+}
+
+int room_check_pod(struct server_request *r, const struct json *old, const struct json *next,
+                   struct err *err)
+{
+    const char *node = json_string(json_at(next, "spec", "nodeName"), "");
+    struct ledger *l;
     const char *why;
 
+    if (r->route.kind != &kind_pod || !*node || *json_string(json_at(old, "spec", "nodeName"), ""))
+        return 0;
+    l = open_ledger(r->server);
     if (!l)
         return out_of_memory(err);
-    why = admit_binding(l, r->arena, pod, binding);
+    if (!room_has_node(r, node))
+        return 0;
+    why = admit_pod(l, r->arena, next);
     if (!why)
-        why = not_offered(r, pod, json_string(json_at(binding, "target", "name"), ""));
-    return why ? refuse(r, "pods/binding", why, err) : 0;
+        why = not_offered(r, next, node);
+    if (!why)
+        return 0;
+    if (old)
+        return refuse(r, "pods/binding", why, err);
+    r->route.name = object_name(next);
+    return err_set(err, ERR_FORBIDDEN, "pods \"%s\" is forbidden: spec.nodeName: %s",
+                   object_name(next), why);
 }

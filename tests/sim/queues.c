@@ -554,18 +554,18 @@ static bool bind(struct queues *q, const struct plan_step *step)
     if (!pod || strcmp(object_uid(pod), step->uid) != 0 || object_is_deleting(pod) ||
         pod_is_finished(pod) || *json_string(json_at(pod, "spec", "nodeName"), ""))
         return false;
-    why = admit_binding(q->server, &q->arena, pod, step->object);
-    if (why) {
-        note(q, "%s is refused: %s", step->name, why);
-        q->refusals++;
-        return false;
-    }
     next = json_clone(&q->arena, pod);
     json_set_string(&q->arena, json_get_mut(next, "spec"), "nodeName", node);
     json_set_string(&q->arena, json_get_mut(next, "status"), "phase", "Running");
     if (gpus)
         json_set(&q->arena, json_get_mut(next, "metadata"), "annotations",
                  json_clone(&q->arena, gpus));
+    why = admit_pod(q->server, &q->arena, next);
+    if (why) {
+        note(q, "%s is refused: %s", step->name, why);
+        q->refusals++;
+        return false;
+    }
     note(q, "%s is bound to %s", step->name, node);
     q->binds++;
     change(q, SET_PODS, next, false);

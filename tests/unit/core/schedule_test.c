@@ -1042,6 +1042,29 @@ static void a_broken_gang_its_quota_cannot_hold_is_stopped(void **state)
     cluster_release(&c);
 }
 
+/* Eight before it claim all that could become free. */
+static void who_claims_no_room_keeps_its_quota(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "high", "'priority':5");
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'4'}}");
+    add_node(&c, "full", 32, 100, 0);
+    add_job(&c, "holder", "high", 30, 1, 32, "");
+    assert_int_equal(settle(&c), 1);
+    add_node(&c, "small", 2, 100, 0);
+    for (int i = 0; i < 8; i++)
+        add_job(&c, arena_printf(&c.arena, "claims-%d", i), "high", 20, 1, 4, "");
+    add_job(&c, "first", "q", 9, 1, 4, "");
+    add_job(&c, "second", "q", 8, 1, 2, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "second"), "WaitingForTurn");
+    cluster_release(&c);
+}
+
 static void who_may_not_be_preempted_is_not(void **state)
 {
     struct cluster c;
@@ -1955,6 +1978,32 @@ static void an_elastic_job_that_keeps_apart_starts_with_its_minimum(void **state
     cluster_release(&c);
 }
 
+/* It asks for nothing itself; it is another that wants to be without it. */
+static void who_is_kept_away_by_others_is_told_so_in_line(void **state)
+{
+    struct cluster c;
+    struct json *pod;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "a", 4, 8, 0);
+    add_pod(&c, "", "hermit", 9, 0, "{'cpu':'1'}");
+    set_spec(&c, PODS, "hermit", "affinity", AWAY_FROM("web"));
+    assert_int_equal(settle(&c), 1);
+    add_node(&c, "b", 4, 8, 0);
+    set_spec(&c, NODES, "a", "unschedulable", "true");
+    add_job(&c, "holder", "default", 8, 1, 4, "");
+    assert_int_equal(settle(&c), 1);
+    set_spec(&c, NODES, "a", "unschedulable", "false");
+    add_job(&c, "first", "default", 7, 1, 4, "");
+    add_pod(&c, "", "web", 6, 0, "{'cpu':'1'}");
+    pod = cluster_edit(&c, PODS, "web");
+    json_set_string(&c.arena, json_get_mut(json_get_mut(pod, "metadata"), "labels"), "app", "web");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "web"), arena_printf(&c.arena, "%s; number 2 in line", kept_away));
+    cluster_release(&c);
+}
+
 /* Who may not run beside another waits for its end; it is not said that he never could. */
 static void who_keeps_apart_waits_for_the_others_end(void **state)
 {
@@ -2209,6 +2258,7 @@ int main(void)
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),
         cmocka_unit_test(a_broken_gang_its_quota_cannot_hold_is_stopped),
+        cmocka_unit_test(who_claims_no_room_keeps_its_quota),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(who_is_in_a_queue_unknown_is_not_preempted),
         cmocka_unit_test(victims_are_as_few_as_needed),
@@ -2241,6 +2291,7 @@ int main(void)
         cmocka_unit_test(taints_and_affinity_are_heeded),
         cmocka_unit_test(pods_keep_apart_and_spread),
         cmocka_unit_test(an_elastic_job_that_keeps_apart_starts_with_its_minimum),
+        cmocka_unit_test(who_is_kept_away_by_others_is_told_so_in_line),
         cmocka_unit_test(who_keeps_apart_waits_for_the_others_end),
         cmocka_unit_test(who_is_there_keeps_others_away_too),
         cmocka_unit_test(who_seeks_company_is_told_so_in_line),

@@ -295,6 +295,43 @@ static void a_record_counts_again_when_its_node_is_back(void **state)
     bind(f, "a-1", "n", 201);
 }
 
+static struct answer make_placed(struct fixture *f, const char *name, const char *labels, int code)
+{
+    return expect(f, "POST", PODS,
+                  text(f,
+                       "{'metadata':{'name':'%s','labels':{%s}},'spec':{'nodeName':'n',"
+                       "'containers':[{'name':'c','image':'i','resources':{'requests':{"
+                       "'cpu':'1'}}}]}}",
+                       name, labels),
+                  code);
+}
+
+static void who_comes_with_a_node_is_counted_too(void **state)
+{
+    struct fixture *f = *state;
+
+    make_placed(f, "early", "", 201); /* there is no such node yet: nothing to count */
+    make_node(f, "n", "{'cpu':'3'}");
+    expect(f, "POST", QUEUES,
+           text(f, "{'metadata':{'name':'q'},'spec':{'namespaceSelector':{'matchLabels':{"
+                   "'kubernetes.io/metadata.name':'default'}},"
+                   "'quota':{'requests':{'cpu':'1'}}}}"),
+           201);
+    make_group(f, "g", "default", 2);
+    make_placed(f, "a", "'scheduler.tensorstack.dev/queue':'q'", 201);
+    assert_says(make_placed(f, "b", "'scheduler.tensorstack.dev/queue':'q'", 403), "Forbidden",
+                "pods \"b\" is forbidden: spec.nodeName: the quota of queue \"q\" is in use: needs "
+                "1 CPU, 1 of 1 CPU are");
+    assert_says(make_placed(f, "g-0", "'scheduler.tensorstack.dev/group-name':'g'", 403),
+                "Forbidden", "group \"g\" starts with 2 members at once");
+    make_placed(f, "c", "", 201);
+    assert_says(make_placed(f, "d", "", 403), "Forbidden",
+                "pods \"d\" is forbidden: spec.nodeName: node \"n\" has no room for pod \"d\": it "
+                "asks 1 CPU, 0 of 3 CPU is free");
+    make_pod(f, "e", "", "{'cpu':'1'}");
+    expect(f, "PATCH", PODS "/e", text(f, "{'spec':{'nodeName':'n'}}"), 409);
+}
+
 static void a_queue_gives_its_quota_once(void **state)
 {
     struct fixture *f = *state;
@@ -389,6 +426,7 @@ int main(void)
         test(no_gang_is_bound_by_half_by_hand),
         test(a_gang_that_begins_anew_is_not_bound_by_half_by_hand),
         test(a_record_counts_again_when_its_node_is_back),
+        test(who_comes_with_a_node_is_counted_too),
         test(a_queue_gives_its_quota_once),
         test(a_server_that_starts_counts_what_is_there),
         test(overcommit_counts_no_cpus),
