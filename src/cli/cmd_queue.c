@@ -18,7 +18,7 @@ struct queue_options {
     struct session_options session;
     const char *format, *quota, *max_duration, *namespaces, *nodes;
     int64_t priority;
-    bool keeps_room;
+    bool keeps_room, force;
 };
 
 static const struct queue_options defaults = {.format = "table", .priority = -1};
@@ -53,6 +53,10 @@ static const struct option_spec options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct queue_options, keeps_room),
      .doc = "create: nobody takes room from it"},
+    {.name = "force",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct queue_options, force),
+     .doc = "delete: although jobs are in it"},
     {.name = "output",
      .letter = 'o',
      .type = OPTION_CHOICE,
@@ -454,6 +458,50 @@ static int close_queue(struct queue_call *c, const char *name, struct err *err)
     return set_closed(c, name, true, err);
 }
 
+#define NAMED_LIMIT 10
+
+/* Jobs are not lost with their queue: what runs goes on, and what waits is told. */
+static int check_empty(struct queue_call *c, const char *name, struct err *err)
+{
+    struct arena *a = &c->cli->arena;
+    struct entries entries = {0};
+    const char *text = "";
+    size_t count = 0;
+    int r = read_entries(c, &entries, err);
+
+    for (size_t i = 0; i < entries.len; i++) {
+        const struct entry *e = &entries.list[i];
+
+        if (strcmp(e->queue, name) == 0 && ++count <= NAMED_LIMIT)
+            text = arena_printf(a, "%s%s%s (%s)", text, count > 1 ? ", " : "",
+                                subject(a, e->object), e->state == WAITS ? "waits" : e->word);
+    }
+    if (r || count == 0)
+        return r;
+    if (count > NAMED_LIMIT)
+        text = arena_printf(a, "%s and %zu more", text, count - NAMED_LIMIT);
+    (void)err_set(err, ERR_CONFLICT, "queue \"%s\" is in use: %s", name, text);
+    err_hint(err,
+             "'muster queue close %s' lets what runs end; with --force what runs goes on, and "
+             "what waits is told that its queue is gone",
+             name);
+    return -1;
+}
+
+static int delete_queue(struct queue_call *c, const char *name, struct err *err)
+{
+    struct json *queue = NULL;
+    int r = call_get(c, name, &queue, err);
+
+    if (r == 0 && !c->options->force)
+        r = check_empty(c, name, err);
+    if (r == 0)
+        r = session_delete(&c->session, &kind_queue, QUEUE_NAMESPACE, name, object_uid(queue), err);
+    if (r == 0)
+        printf("%s.%s/%s deleted\n", kind_queue.singular, kind_queue.group, name);
+    return r;
+}
+
 static const struct verb {
     const char *word;
     bool named, makes;
@@ -461,7 +509,7 @@ static const struct verb {
 } verbs[] = {
     {"list", false, false, list},        {"get", true, false, get},
     {"create", true, true, create},      {"open", true, false, open_queue},
-    {"close", true, false, close_queue},
+    {"close", true, false, close_queue}, {"delete", true, false, delete_queue},
 };
 
 static const struct verb *find_verb(struct cli *cli, const struct args *args)
@@ -477,7 +525,8 @@ static const struct verb *find_verb(struct cli *cli, const struct args *args)
                     verbs[i].named ? "the name of a queue" : "no name");
         return NULL;
     }
-    talk_errorf(&cli->talk, "'muster queue %s': there is list, get, create, open and close", word);
+    talk_errorf(&cli->talk, "'muster queue %s': there is list, get, create, open, close and delete",
+                word);
     return NULL;
 }
 
@@ -501,6 +550,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
                                 "kubectl -n " QUEUE_NAMESPACE " edit queue NAME");
         return EXIT_USAGE;
     }
+    if (c.options->force && verb->run != delete_queue) {
+        talk_errorf(&cli->talk, "--force is for 'muster queue delete'");
+        return EXIT_USAGE;
+    }
     r = session_open(cli, &c.options->session, &c.session, &err);
     if (r == 0) {
         c.now_ms = clock_now_ms(loop_clock(c.session.loop));
@@ -512,13 +565,14 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 
 const struct command command_queue = {
     .name = "queue",
-    .args = "[get|create|open|close NAME]",
+    .args = "[get|create|open|close|delete NAME]",
     .summary = "List queues, and who waits in them for what",
     .help =
         "  muster queue\n"
         "  muster queue get default\n"
         "  muster queue create night --quota cpu=8,memory=32Gi --priority 10 --max-duration 12h\n"
-        "  muster queue close night\n",
+        "  muster queue close night\n"
+        "  muster queue delete night\n",
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct queue_options),

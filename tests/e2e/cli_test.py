@@ -459,10 +459,19 @@ class Commands(DaemonTest):
                          "queue.scheduler.tensorstack.dev/night\n")
         for words, code in ((("get",), 2), (("list", "x"), 2), (("shut", "x"), 2), (("get", "none"), 5),
                             (("create", "bad", "--priority", "101"), 1), (("create", "bad", "--quota", "cpu"), 1),
-                            (("close", "night", "--priority", "1"), 2)):
+                            (("close", "night", "--priority", "1"), 2), (("close", "night", "--force"), 2),
+                            (("delete", "none"), 5), (("delete", "default", "--force"), 4)):
             done = self.daemon.cli("queue", *words)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertTrue(done.stderr.startswith("error: "), done.stderr)
+        refused = self.daemon.cli("queue", "delete", "night")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn('queue "night" is in use: default/sleeper (runs)\n', refused.stderr)
+        self.assertIn("--force", refused.stderr)
+        done = self.daemon.cli("queue", "delete", "night", "--force")
+        self.assertEqual((done.returncode, done.stdout), (0, "queue.scheduler.tensorstack.dev/night deleted\n"), done.stderr)
+        self.assertEqual([row.split()[0] for row in self.daemon.cli("queue").stdout.splitlines()[1:]], ["default"])
+        self.assertEqual(self.daemon.get_job("sleeper")["status"]["phase"], "Running")
         self.remove("sleeper")
 
     def test_an_attempt_that_never_was(self):
