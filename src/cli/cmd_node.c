@@ -39,18 +39,13 @@ static const struct node_options defaults = {.listen = "127.0.0.1:0"};
 
 static const struct option_spec options[] = {
     OPTION_KUBECONFIG(struct node_options),
-    {.name = "dir",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct node_options, dir),
-     .value_name = "DIR",
-     .doc = "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"},
+    OPTION_OF_TEXT(struct node_options, dir, "dir", "DIR",
+                   "data folder, for the pods (default: $MUSTER_HOME, else ~/.muster)"),
     OPTION_NODE_NAME(struct node_options),
-    {.name = "listen",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct node_options, listen),
-     .value_name = "ADDRESS:PORT",
-     .doc = "where pods' logs, exec and their kin are served as a kubelet serves them (default "
-            "127.0.0.1:0; port 0 picks a free one). Others reach it at ADDRESS"},
+    OPTION_OF_TEXT(
+        struct node_options, listen, "listen", "ADDRESS:PORT",
+        "where pods' logs, exec and their kin are served as a kubelet serves them (default "
+        "127.0.0.1:0; port 0 picks a free one). Others reach it at ADDRESS"),
     OPTIONS_NODE_LIMITS(struct node_options),
     OPTION_VERBOSE(struct node_options),
     {0},

@@ -224,14 +224,6 @@ static void on_time(void *arg)
 
 /* --- the request ------------------------------------------------------------------------ */
 
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
-            return false;
-    return true;
-}
-
 static int check_request(const struct httpd_request *http, struct err *err)
 {
     static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
@@ -244,7 +236,7 @@ static int check_request(const struct httpd_request *http, struct err *err)
                        http->method);
     if (http->too_large)
         return err_set(err, ERR_TOO_LARGE, "the request is too large");
-    if (!is_printable(http->path) || !is_printable(http->query))
+    if (!place_is_printable(http->path) || !place_is_printable(http->query))
         return err_set(err, ERR_BAD_REQUEST, "the path has odd characters in it");
     return 0;
 }

@@ -41,14 +41,6 @@ struct request {
     const struct session_entry *session; /* NULL: nobody */
 };
 
-static void refuse(struct httpd_request *http, enum err_reason reason, const char *text)
-{
-    auto_err err = ERR_INIT;
-
-    (void)err_set(&err, reason, "%s", text);
-    place_refuse(http, &err);
-}
-
 static struct transport *transport_for(struct remote *r, const char *token)
 {
     struct client_config config = {
@@ -95,7 +87,7 @@ static void signed_in(struct sign_in *s, const char *user)
     int rc = session_begin(&s->remote->sessions, s->token, user, key);
 
     if (rc == -EBUSY)
-        refuse(s->http, ERR_TOO_MANY_REQUESTS, SESSIONS_FULL);
+        place_refuse_with(s->http, ERR_TOO_MANY_REQUESTS, SESSIONS_FULL);
     else
         reply_json(s->http, 201,
                    rc == 0 ? arena_printf(&s->http->arena, "{\"key\":\"%s\"}", key) : NULL);
@@ -104,7 +96,7 @@ static void signed_in(struct sign_in *s, const char *user)
 
 static void not_signed_in(struct sign_in *s, enum err_reason reason, const char *text)
 {
-    refuse(s->http, reason, text);
+    place_refuse_with(s->http, reason, text);
     sign_in_free(s);
 }
 
@@ -173,7 +165,7 @@ static void begin_sign_in(struct remote *r, struct httpd_request *http, char *to
     if (!t) {
         free(s);
         free(token);
-        refuse(http, ERR_TOO_MANY_REQUESTS, "too many sign in at a time");
+        place_refuse_with(http, ERR_TOO_MANY_REQUESTS, "too many sign in at a time");
         return;
     }
     *s = (struct sign_in){.remote = r, .http = http, .transport = t, .token = token};
@@ -193,11 +185,11 @@ static void sign_in(struct request *q)
     if (of_code)
         begin_sign_in(q->remote, http, of_code);
     else if (*code)
-        refuse(http, ERR_UNAUTHORIZED, "the code was used already, or is too old");
+        place_refuse_with(http, ERR_UNAUTHORIZED, "the code was used already, or is too old");
     else if (is_token(token))
         begin_sign_in(q->remote, http, strdup(token));
     else
-        refuse(http, ERR_UNAUTHORIZED, "this is no token");
+        place_refuse_with(http, ERR_UNAUTHORIZED, "this is no token");
 }
 
 /* What the session has open ends with it, but the request that ends it. */
@@ -276,9 +268,10 @@ static void say_ok(struct request *q)
 
 static void not_here(struct request *q)
 {
-    refuse(q->mount.http, ERR_NOT_FOUND,
-           "this console is a process of its own: curves and TensorBoards are shown by the muster "
-           "that runs the jobs");
+    place_refuse_with(
+        q->mount.http, ERR_NOT_FOUND,
+        "this console is a process of its own: curves and TensorBoards are shown by the muster "
+        "that runs the jobs");
 }
 
 /* The longest prefixes first: the first that fits counts. */
@@ -320,7 +313,7 @@ static void handle_path(struct request *q, size_t i)
     http->session = q->mount.session = q->session ? q->session->id : 0;
     q->mount.user = q->session ? q->session->user : "";
     if (!paths[i].open && !q->session)
-        refuse(http, ERR_UNAUTHORIZED, "Unauthorized");
+        place_refuse_with(http, ERR_UNAUTHORIZED, "Unauthorized");
     else
         paths[i].handle(q);
 }
@@ -356,9 +349,10 @@ static void handle(void *arg, struct httpd_request *http)
         return;
     }
     if (wants_to_impersonate(http)) {
-        refuse(http, ERR_BAD_REQUEST,
-               "this console asks as who signed in: send Impersonate headers to the API server "
-               "itself");
+        place_refuse_with(
+            http, ERR_BAD_REQUEST,
+            "this console asks as who signed in: send Impersonate headers to the API server "
+            "itself");
         return;
     }
     while (i < ELEMS(paths) && !fits(i, http))
@@ -368,7 +362,7 @@ static void handle(void *arg, struct httpd_request *http)
     else if (i < ELEMS(paths))
         handle_path(&q, i);
     else
-        refuse(http, ERR_NOT_FOUND, "there is no such path");
+        place_refuse_with(http, ERR_NOT_FOUND, "there is no such path");
 }
 
 /* --- life ------------------------------------------------------------------------------- */

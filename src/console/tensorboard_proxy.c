@@ -166,14 +166,6 @@ static void close_answer(struct stream *s)
 
 static const struct stream_ops answer_ops = {.read = read_answer, .close = close_answer};
 
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
-            return false;
-    return true;
-}
-
 /* "." and "..", also as %2e: they would lead out of the TensorBoard's own address. */
 static bool has_dot_segment(const char *path)
 {
@@ -205,7 +197,7 @@ static const char *own_location(struct exchange *x, const char *location)
 
     if (strncmp(location, host, strlen(host)) == 0)
         location += strlen(host) - 1;
-    return url && strncmp(location, url, strlen(url)) == 0 && is_printable(location) &&
+    return url && strncmp(location, url, strlen(url)) == 0 && place_is_printable(location) &&
                    !strchr(location, '\\') && !has_dot_segment(location)
                ? location
                : NULL;
@@ -612,7 +604,8 @@ static int parse_path(struct exchange *x, const char **ret_rest, struct err *err
     if (dns_label_problem(x->ns) || dns_name_problem(x->name))
         return err_set(err, ERR_NOT_FOUND,
                        "there is no such path: it is " TENSORBOARD_PATH_PREFIX "/NAMESPACE/NAME/");
-    if (!is_printable(x->http->path) || !is_printable(x->http->query) || has_dot_segment(*ret_rest))
+    if (!place_is_printable(x->http->path) || !place_is_printable(x->http->query) ||
+        has_dot_segment(*ret_rest))
         return err_set(err, ERR_BAD_REQUEST,
                        "the path must not contain \".\" or \"..\" or odd characters");
     return 0;

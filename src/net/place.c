@@ -209,3 +209,19 @@ void place_refuse(struct httpd_request *http, const struct err *err)
     blob_unref(body);
     buf_release(&text);
 }
+
+void place_refuse_with(struct httpd_request *http, enum err_reason reason, const char *text)
+{
+    auto_err err = ERR_INIT;
+
+    (void)err_set(&err, reason, "%s", text);
+    place_refuse(http, &err);
+}
+
+bool place_is_printable(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
+            return false;
+    return true;
+}

@@ -40,7 +40,11 @@ bool place_is_bearer_protocol(const char *protocol);
  * subprotocol; NULL without one. Pages elsewhere can make a browser send neither. */
 const char *place_bearer(struct httpd_request *http);
 
+/* Whether it can stand in a request line or a header as it is. */
+bool place_is_printable(const char *text);
+
 /* Answers with the error as a Status. */
 void place_refuse(struct httpd_request *http, const struct err *err);
+void place_refuse_with(struct httpd_request *http, enum err_reason reason, const char *text);
 
 #endif

@@ -65,15 +65,6 @@ struct target {
     int pid_fd;
 };
 
-static const struct container_state *find_container(const struct pod_record *record,
-                                                    const char *name)
-{
-    for (size_t i = 0; i < record->run.containers_len; i++)
-        if (strcmp(record->run.containers[i].name, name) == 0)
-            return &record->run.containers[i];
-    return NULL;
-}
-
 /* The pid is of a moment ago: only with its start time is it the container's program. */
 static int hold_program(const struct container_state *c, struct target *t)
 {
@@ -101,7 +92,7 @@ static int find_program(const char *pod_root, const char *pod_uid, const char *c
         (size_t)snprintf(t->dir, sizeof(t->dir), "%s/%s", pod_root, pod_uid) < sizeof(t->dir))
         dir_fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd >= 0 && pod_record_read(dir_fd, &a, &record, NULL) == 0)
-        c = find_container(&record, container);
+        c = pod_record_container(&record, container);
     if (!c)
         rc = err_set(err, ERR_BAD_REQUEST, "container \"%s\" has not been started yet", container);
     else if (c->phase == CONTAINER_TERMINATED)

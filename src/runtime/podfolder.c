@@ -256,6 +256,14 @@ int pod_record_write(int dir_fd, const struct pod_record *s, enum pod_durability
     return rc;
 }
 
+const struct container_state *pod_record_container(const struct pod_record *s, const char *name)
+{
+    for (size_t i = 0; i < s->run.containers_len; i++)
+        if (strcmp(s->run.containers[i].name, name) == 0)
+            return &s->run.containers[i];
+    return NULL;
+}
+
 bool pod_folder_is_of(struct arena *a, const char *root, const char *uid, const char *ns,
                       const char *name)
 {

@@ -70,6 +70,8 @@ bool pod_folder_is_of(struct arena *a, const char *root, const char *uid, const 
 /* -ENOENT when there is none yet. Strings are in the arena. */
 int pod_record_read(int dir_fd, struct arena *a, struct pod_record *ret,
                     struct err *err) must_check;
+/* NULL: it has no container of that name. */
+const struct container_state *pod_record_container(const struct pod_record *s, const char *name);
 
 struct json *pod_start_to_json(struct arena *a, const struct pod_start *p);
 int pod_start_from_json(struct arena *a, const struct json *v, struct pod_start *ret,

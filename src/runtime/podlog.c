@@ -61,14 +61,6 @@ struct podlog {
 
 /* --- when is it over? --- */
 
-static const struct container_state *find_container(const struct pod_record *s, const char *name)
-{
-    for (size_t i = 0; i < s->run.containers_len; i++)
-        if (strcmp(s->run.containers[i].name, name) == 0)
-            return &s->run.containers[i];
-    return NULL;
-}
-
 static bool has_ended(const struct podlog *p)
 {
     struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
@@ -78,7 +70,7 @@ static bool has_ended(const struct podlog *p)
     struct pod_record s;
 
     if (!ended && pod_record_read(p->dir_fd, &a, &s, NULL) == 0) {
-        c = find_container(&s, p->container);
+        c = pod_record_container(&s, p->container);
         ended = s.final || !c || c->phase == CONTAINER_TERMINATED ||
                 c->restart_count > (int64_t)p->run ||
                 (c->phase == CONTAINER_WAITING && c->last && p->fd >= 0);

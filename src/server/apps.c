@@ -17,18 +17,11 @@
 #define OPEN_PREFIX "/.muster/" /* then the ticket, then the path */
 #define ANSWER_LIMIT_BYTES (16u * 1024u)
 
-static void refuse(struct httpd_request *http, enum err_reason reason, const char *text)
-{
-    auto_err err = ERR_INIT;
-
-    (void)err_set(&err, reason, "%s", text);
-    place_refuse(http, &err);
-}
-
 void apps_refuse(struct httpd_request *http)
 {
-    refuse(http, ERR_NOT_FOUND,
-           "programs are shown at an origin of their own: open this address in a browser");
+    place_refuse_with(
+        http, ERR_NOT_FOUND,
+        "programs are shown at an origin of their own: open this address in a browser");
 }
 
 /* --- which ------------------------------------------------------------------------------- */
@@ -91,14 +84,6 @@ static uint64_t ticket_take(struct server *s, const char *ticket, const char *ap
     return 0;
 }
 
-static bool is_printable(const char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text <= 0x20 || (unsigned char)*text >= 0x7f)
-            return false;
-    return true;
-}
-
 void apps_open(struct server *s, struct httpd_request *http)
 {
     static const struct httpd_header header = {"Cache-Control", "no-store"};
@@ -111,24 +96,28 @@ void apps_open(struct server *s, struct httpd_request *http)
     struct blob *body;
 
     if (!http->session) {
-        refuse(http, ERR_FORBIDDEN, "only who is signed in with a browser can open a program");
+        place_refuse_with(http, ERR_FORBIDDEN,
+                          "only who is signed in with a browser can open a program");
         return;
     }
     if (!place_is_loopback(http)) {
-        refuse(http, ERR_FORBIDDEN,
-               "programs are shown in a browser of this machine only: open the console at "
-               "http://127.0.0.1, from elsewhere through an ssh tunnel");
+        place_refuse_with(
+            http, ERR_FORBIDDEN,
+            "programs are shown in a browser of this machine only: open the console at "
+            "http://127.0.0.1, from elsewhere through an ssh tunnel");
         return;
     }
-    if (!is_printable(path) || !app_of(s, path, app)) {
-        refuse(http, ERR_NOT_FOUND, "path: there is no program to be shown at this path");
+    if (!place_is_printable(path) || !app_of(s, path, app)) {
+        place_refuse_with(http, ERR_NOT_FOUND,
+                          "path: there is no program to be shown at this path");
         return;
     }
     if (s->other_loopback == -EADDRINUSE) {
-        refuse(http, ERR_UNAVAILABLE,
-               "another program listens on this port of the other loopback address ([::1] or "
-               "127.0.0.1), and browsers would ask it: end it, or choose another port with "
-               "muster up --listen");
+        place_refuse_with(
+            http, ERR_UNAVAILABLE,
+            "another program listens on this port of the other loopback address ([::1] or "
+            "127.0.0.1), and browsers would ask it: end it, or choose another port with "
+            "muster up --listen");
         return;
     }
     url = arena_printf(&http->arena, "http://%s.localhost%s" OPEN_PREFIX "%s%s", app,
@@ -173,7 +162,7 @@ static void send_to_console(struct httpd_request *http, const char *path)
     struct httpd_header headers[] = {{"Location", to}, {"Cache-Control", "no-store"}};
 
     if (!to || strcmp(http->method, "GET") != 0 || !accept || !strstr(accept, "text/html"))
-        refuse(http, ERR_UNAUTHORIZED, "Unauthorized");
+        place_refuse_with(http, ERR_UNAUTHORIZED, "Unauthorized");
     else
         httpd_reply(http, 303, NULL, headers, ELEMS(headers), NULL);
 }
@@ -190,7 +179,7 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
 
     ticket = arena_strndup(&http->arena, ticket, (size_t)(path - ticket));
     if (!ticket || !app_of(s, path, of_path) || strcmp(of_path, app) != 0) {
-        refuse(http, ERR_NOT_FOUND, "there is no such path");
+        place_refuse_with(http, ERR_NOT_FOUND, "there is no such path");
         return;
     }
     session = ticket_take(s, ticket, app);
@@ -233,7 +222,7 @@ void apps_handle(struct server *s, struct httpd_request *http, const char *app)
     }
     mount = app_of(s, http->path, of_path);
     if (!mount || strcmp(of_path, app) != 0)
-        refuse(http, ERR_NOT_FOUND, "there is no such path at this origin");
+        place_refuse_with(http, ERR_NOT_FOUND, "there is no such path at this origin");
     else if (!knows(s, http, app, &caller))
         send_to_console(http, http->path);
     else

@@ -52,14 +52,6 @@ static void reply_text(struct httpd_request *http, int code, const char *text)
     blob_unref(body);
 }
 
-static void refuse(struct httpd_request *http, enum err_reason reason, const char *text)
-{
-    auto_err err = ERR_INIT;
-
-    (void)err_set(&err, reason, "%s", text);
-    place_refuse(http, &err);
-}
-
 /* --- sessions ---------------------------------------------------------------------------- */
 
 /* What the session has open ends with it, but the request that ends it. */
@@ -117,7 +109,7 @@ static void begin_session(struct server *s, struct httpd_request *http, const ch
     const char *text = rc == 0 ? arena_printf(&http->arena, "{\"key\":\"%s\"}", key) : NULL;
 
     if (rc == -EBUSY)
-        refuse(http, ERR_TOO_MANY_REQUESTS, SESSIONS_FULL);
+        place_refuse_with(http, ERR_TOO_MANY_REQUESTS, SESSIONS_FULL);
     else
         reply_text(http, text ? 201 : 503, text ? text : "");
 }
@@ -136,8 +128,9 @@ static void sign_in(struct server *s, struct httpd_request *http)
     else if (*token && front_knows_token(s, &http->arena, token, &caller))
         begin_session(s, http, token, caller);
     else
-        refuse(http, ERR_UNAUTHORIZED,
-               *code ? "the code was used already, or is too old" : "the token is not known here");
+        place_refuse_with(http, ERR_UNAUTHORIZED,
+                          *code ? "the code was used already, or is too old"
+                                : "the token is not known here");
     free(owner);
 }
 
@@ -178,13 +171,13 @@ static void reply_code(struct server *s, struct httpd_request *http, const struc
     int rc;
 
     if (caller->kind != CALLER_OWNER) {
-        refuse(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
+        place_refuse_with(http, ERR_FORBIDDEN, "only the owner can have a code to sign in with");
         return;
     }
     rc = session_code_make(&s->logins, "", code);
     if (rc == -EBUSY) {
-        refuse(http, ERR_TOO_MANY_REQUESTS,
-               "so many codes are good still: use one, or ask again in ten minutes");
+        place_refuse_with(http, ERR_TOO_MANY_REQUESTS,
+                          "so many codes are good still: use one, or ask again in ten minutes");
         return;
     }
     text = rc < 0 ? NULL : arena_printf(&http->arena, "{\"path\":\"/login?code=%s\"}", code);
@@ -210,8 +203,9 @@ bool login_handle(struct server *s, struct httpd_request *http, const struct cal
         return true;
     case PATH_OPEN: /* what is opened is the session's, and stays it */
         if (caller->kind == CALLER_IMPERSONATED)
-            refuse(http, ERR_BAD_REQUEST,
-                   "a program is opened for who signed in: leave the Impersonate headers out");
+            place_refuse_with(
+                http, ERR_BAD_REQUEST,
+                "a program is opened for who signed in: leave the Impersonate headers out");
         else
             apps_open(s, http);
         return true;
