@@ -165,10 +165,13 @@ static void on_end(void *arg, const struct api_reply *reply)
     auto_err err = ERR_INIT;
 
     g->api = NULL;
-    if (!g->whole_fn && !g->log_fn) {
+    if (!g->whole_fn && (!g->log_fn || reply->status == 200)) {
         g->over = true;
         g->broken = reply->status != 200;
-        stream_ready(&g->stream);
+        if (g->log_fn)
+            on_open(g);
+        else
+            stream_ready(&g->stream);
         return;
     }
     if (reply->status != 200)
@@ -177,7 +180,7 @@ static void on_end(void *arg, const struct api_reply *reply)
         (void)err_set(&err, ERR_UNAVAILABLE, "the answer of %s is too large", g->node->who);
     if (err_is_set(&err)) {
         get_failed(g, &err);
-    } else {
+    } else if (g->whole_fn) {
         whole_fn *fn = g->whole_fn;
         void *fn_arg = g->arg;
         struct buf body = g->body;
@@ -347,23 +350,15 @@ static void samples(struct node *node, const struct node_pod *pod,
 
 /* --- what its pods use -------------------------------------------------------------------- */
 
-struct refreshing {
-    void (*fn)(void *arg);
-    void *arg;
-    size_t left;
-};
-
 struct summary_ask {
     struct far_node *node;
-    struct refreshing *all;
+    struct node_refresh *all;
 };
 
-static void one_less(struct refreshing *all)
+static void one_less(struct node_refresh *all)
 {
-    if (--all->left)
-        return;
-    all->fn(all->arg);
-    free(all);
+    if (--all->left == 0)
+        all->fn(all);
 }
 
 static void on_summary(void *arg, const struct buf *body, const struct err *err)
@@ -382,17 +377,12 @@ static void on_summary(void *arg, const struct buf *body, const struct err *err)
 }
 
 static void refresh(struct node_directory *d, const struct json *const *nodes, size_t len,
-                    void (*fn)(void *arg), void *arg)
+                    struct node_refresh *all)
 {
-    struct refreshing *all = calloc(1, sizeof(*all));
     struct buf path = BUF_INIT(PATH_LIMIT_BYTES);
 
     buf_adds(&path, "/stats/summary");
-    if (!all) {
-        fn(arg);
-        return;
-    }
-    *all = (struct refreshing){fn, arg, 1};
+    all->left = 1;
     for (size_t i = 0; i < len; i++) {
         struct node *node = d->ops->find(d, nodes[i], NULL);
         struct far_node *n = node ? node_of(node) : NULL;
@@ -528,10 +518,9 @@ static struct far_node *node_new(struct far *f, const char *name, const char *ur
                                  const char *ca_pem, struct err *err)
 {
     struct far_node *n = renew_certificate(f, err) == 0 ? calloc(1, sizeof(*n)) : NULL;
-    struct client_config config = {.server = url,
-                                   .reach = {.ca_pem = ca_pem,
-                                             .cert_pem = f->certificate.data,
-                                             .key_pem = f->key.data}};
+    struct client_config config = {
+        .server = url,
+        .reach = {.ca_pem = ca_pem, .cert_pem = f->certificate.data, .key_pem = f->key.data}};
 
     if (!n) {
         (void)door_out_of_memory(err); /* unless it was said why already */
@@ -639,28 +628,20 @@ struct node_directory *far_new(struct loop *l, const struct key_pair *authority,
     return NULL;
 }
 
-/* Whether it waits for its beginning, or for the whole. */
-static bool is_awaited(const struct far_get *g)
-{
-    return g->log_fn || g->whole_fn;
-}
-
 void far_stop(struct node_directory *d)
 {
     struct far *f = d ? far_of(d) : NULL;
-    struct far_get *g;
     auto_err err = ERR_INIT;
 
     if (!f)
         return;
     f->stopped = true;
     (void)err_set(&err, ERR_UNAVAILABLE, "the server is stopping");
-    do {
-        for (g = f->gets; g && !is_awaited(g); g = g->next)
-            ;
-        if (g)
+    for (struct far_get *g = f->gets, *next; g; g = next) {
+        next = g->next;
+        if (g->log_fn || g->whole_fn) /* it waits for its beginning, or for the whole */
             get_failed(g, &err);
-    } while (g);
+    }
     far_stop_sessions(f, &err);
 }
 

@@ -253,14 +253,13 @@ void far_forward(struct node *n, const struct node_pod *pod, const struct node_u
 
 void far_stop_sessions(struct far *f, const struct err *why)
 {
-    struct far_session *s;
-
-    while (f->waiting)
-        tell(f->waiting, why);
-    do {
-        for (s = f->sessions; s && !s->fn; s = s->next)
-            ;
-        if (s)
+    for (struct far_session *s = f->waiting, *next; s; s = next) {
+        next = s->next;
+        tell(s, why);
+    }
+    for (struct far_session *s = f->sessions, *next; s; s = next) {
+        next = s->next;
+        if (s->fn)
             tell(s, why);
-    } while (s);
+    }
 }

@@ -127,13 +127,18 @@ struct node {
 struct json;
 struct node_directory;
 
+/* In the memory of who asks, until fn is called: once, perhaps from inside. */
+struct node_refresh {
+    void (*fn)(struct node_refresh *r);
+    size_t left; /* inside */
+};
+
 struct node_directory_ops {
     /* The one of that Node object, to be used at once. NULL: err says why it cannot be asked. */
     struct node *(*find)(struct node_directory *d, const struct json *node, struct err *err);
-    /* So that `latest` of these is of now, or -ENOENT where one does not answer in time. fn is
-     * called once, perhaps from inside. */
+    /* So that `latest` of these is of now, or -ENOENT where one does not answer in time. */
     void (*refresh)(struct node_directory *d, const struct json *const *nodes, size_t len,
-                    void (*fn)(void *arg), void *arg);
+                    struct node_refresh *r);
 };
 
 struct node_directory {

@@ -62,7 +62,7 @@ static void on_session(void *arg, struct node_session *node, const struct err *e
         (void)err_set(&stopping, ERR_UNAVAILABLE, "the server is stopping");
         err = &stopping;
     }
-    if (err) {
+    if (err || !node) {
         if (!h->gone)
             session_remove(&h->session);
         free(h);

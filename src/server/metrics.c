@@ -204,13 +204,14 @@ static bool parse_path(struct server_request *r, char *const *text, size_t count
 }
 
 struct question {
+    struct node_refresh refresh;
     struct server_request *request;
     size_t maker;
 };
 
-static void answer(void *arg)
+static void answer(struct node_refresh *refresh)
 {
-    const struct question *q = arg;
+    const struct question *q = container_of(refresh, struct question, refresh);
     struct server_request *r = q->request;
     auto_err err = ERR_INIT;
     int rc = r->route.name ? reply_one(r, q->maker, &err) : reply_list(r, q->maker, &err);
@@ -243,11 +244,11 @@ static int ask(struct server_request *r, size_t maker, struct err *err)
 
     if (!nodes)
         return out_of_memory(err);
-    *q = (struct question){r, maker};
+    *q = (struct question){.refresh = {.fn = answer}, .request = r, .maker = maker};
     if (nodes->len)
-        directory->ops->refresh(directory, nodes->items, nodes->len, answer, q);
+        directory->ops->refresh(directory, nodes->items, nodes->len, &q->refresh);
     else
-        answer(q);
+        answer(&q->refresh);
     return 0;
 }
 

@@ -155,8 +155,11 @@ static int parse_moment(const struct server_request *r, const char *name, int64_
 int verb_samples(struct server_request *r, struct err *err)
 {
     struct reading *d = arena_alloc(r->arena, sizeof(*d));
-    int rc = d ? parse_moment(r, "since", &d->query.since_ms, err) : out_of_memory(err);
+    int rc;
 
+    if (!d)
+        return out_of_memory(err);
+    rc = parse_moment(r, "since", &d->query.since_ms, err);
     if (rc == 0)
         rc = parse_moment(r, "until", &d->query.until_ms, err);
     if (rc == 0)

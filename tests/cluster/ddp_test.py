@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+"""examples/ddp/job.yaml, byte for byte, trained for real on `muster node` behind a real API server: our controller, our
+scheduler in kube-scheduler's place; and what kubectl sees of it through that server."""
+import contextlib
+import os
+import re
+import subprocess
+import unittest
+import urllib.request
+
+import node_test
+from control_plane import ADMIN, KUBECTLS, MUSTER, PATIENCE_S, ROOT, Client, ControlPlane, Refused
+
+JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
+PODS = "/api/v1/namespaces/default/pods"
+MANIFEST = ROOT / "examples/ddp/job.yaml"
+SCRIPTS = ("train.py", "eventfile.py")
+
+
+class Ddp(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        plane = cls.plane = ControlPlane()
+        cls.addClassCleanup(plane.stop)
+        node_test.Node.make_certificates.__func__(cls)
+        plane.start()
+        cls.api = plane.admin
+        plane.install()
+        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
+        plane.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
+                      "--user=kube-apiserver-kubelet-client")
+        while plane.kubectl("get", "pytorchtrainingjobs", check=False).returncode:
+            pass  # established, and still 429 for a while: nobody tells when that is over
+        cls.start_node()
+        plane.muster("controller", "--no-scheduler", "--shared-network", "--namespace", "muster-system")
+        plane.muster("scheduler", "--as-default", "--namespace", "muster-system")
+
+    @classmethod
+    def start_node(cls):
+        """What an image has in it a `muster node` has on its PATH: here a python that starts where train.py is."""
+        plane = cls.plane
+        folder, programs, work = plane.folder / "node", plane.folder / "bin", plane.folder / "work"
+        folder.mkdir(0o700)
+        programs.mkdir()
+        work.mkdir()
+        for name in SCRIPTS:
+            (work / name).write_bytes((ROOT / "examples/ddp" / name).read_bytes())
+        (programs / "python").write_text('#!/bin/sh\ncd "%s" && exec "%s" "$@"\n' % (work, ROOT / "build/venv/bin/python"))
+        (programs / "python").chmod(0o755)
+        plane.spawn("node", MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(folder), "--node-name", "box",
+                    env=dict(os.environ, PATH="%s:%s" % (programs, os.environ["PATH"])))
+        cls.api.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints"), "the node")
+        cls.api.patch("/api/v1/nodes/box", {"spec": {"taints": []}})  # nobody else takes not-ready away
+
+    def clean_up(self):
+        self.api.close()  # kept alive, and closed by the server during the training
+        self.api.delete(JOBS + "/ddp")
+        self.api.wait(PODS, lambda pods: not pods, "pods to be gone")
+
+    def test_it_trains(self):
+        plane = self.plane
+        plane.kubectl("apply", "-f", str(MANIFEST))
+        self.addCleanup(self.clean_up)
+        pods = self.api.wait(PODS, lambda pods: sorted(pods) if len(pods) == 4 and all(
+            p.get("status", {}).get("phase") == "Running" for p in pods.values()) else None, "four workers")
+        for program in KUBECTLS:
+            done = plane.kubectl("exec", pods[1], "--", "sh", "-c", "echo $RANK of $WORLD_SIZE", program=program)
+            self.assertEqual(done.stdout, "1 of 4\n")
+        self.forward(pods[0])
+        self.measure(pods)
+        with subprocess.Popen([str(KUBECTLS[-1]), "logs", "-f", pods[0]], text=True, stdout=subprocess.PIPE,
+                              env=dict(os.environ, HOME=str(plane.folder), KUBECONFIG=str(plane.config))) as follow:
+            text = follow.stdout.read()
+        self.assertIn("with 4 workers", text)
+        self.check_accuracy(text)
+        self.api.close()
+        status = self.api.wait(JOBS, lambda jobs: jobs["ddp"]["status"] if jobs["ddp"]["status"].get("phase") in (
+            "Succeeded", "Failed") else None, "the end")
+        self.assertEqual(status["phase"], "Succeeded", status)
+
+    def test_the_same_file_on_one_machine(self):
+        folder = self.plane.folder / "alone"
+        work = folder / "work"
+        work.mkdir(0o700, parents=True)
+        for name in (*SCRIPTS, "job.yaml"):
+            (work / name).write_bytes((ROOT / "examples/ddp" / name).read_bytes())
+        environment = dict(os.environ, MUSTER_HOME=str(folder / "data"), PATH="%s:%s" % (ROOT / "build/venv/bin", os.environ["PATH"]))
+        environment.pop("KUBECONFIG", None)
+
+        def muster(*arguments):
+            return subprocess.run([MUSTER, *arguments], env=environment, text=True, capture_output=True)
+        up = muster("up", "--detach", "--listen", "127.0.0.1:0", "--overcommit")
+        self.assertEqual(up.returncode, 0, up.stderr)
+        try:
+            done = muster("run", str(work / "job.yaml"))
+            self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
+            self.check_accuracy(done.stdout)
+        finally:
+            muster("rm", "ddp")
+            muster("down")
+
+    def check_accuracy(self, text):
+        found = re.findall(r"test accuracy: ([0-9.]+)", text)
+        self.assertTrue(found, text[-2000:])
+        self.assertGreater(float(found[0]), 0.80)
+
+    def measure(self, pods):
+        """As metrics-server does for kubectl top: with a token, of which the node asks the API server whose it is. Through
+        that server itself it cannot be had here: it proxies to no node on the loopback."""
+        port = self.api.get("/api/v1/nodes/box")["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
+        with contextlib.closing(Client(port, "wrong")) as nobody:
+            self.assertRaises(Refused, nobody.get, "/metrics/resource")
+        seen = set()
+        with contextlib.closing(Client(port, ADMIN)) as admin:
+            while seen != set(pods):  # measured every two seconds, and nobody tells
+                seen = set(re.findall(r'(?m)^container_cpu_usage_seconds_total\{container="pytorch",namespace="default",pod="([^"]+)"',
+                                      admin.get("/metrics/resource")))
+
+    def forward(self, pod):
+        """A port of a program beside the training."""
+        environment = dict(os.environ, HOME=str(self.plane.folder), KUBECONFIG=str(self.plane.config))
+        serve = "import http.server as h; s = h.HTTPServer(('127.0.0.1', 0), h.SimpleHTTPRequestHandler); " \
+                "print(s.server_port, flush=True); s.serve_forever()"
+
+        def kubectl(*arguments):
+            return subprocess.Popen([str(KUBECTLS[-1]), *arguments], env=environment, text=True, stdout=subprocess.PIPE,
+                                    stderr=subprocess.DEVNULL)
+        with kubectl("exec", pod, "--", "/usr/bin/python3", "-c", serve) as server:
+            with kubectl("port-forward", pod, ":" + server.stdout.readline().strip()) as forward:
+                port = re.search(r":(\d+) ->", forward.stdout.readline()).group(1)
+                with urllib.request.urlopen("http://127.0.0.1:%s/" % port, timeout=PATIENCE_S) as answer:
+                    self.assertEqual(answer.status, 200)
+                forward.terminate()
+            server.terminate()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
