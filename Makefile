@@ -5,6 +5,7 @@
 #   make bench      the figures             make coverage   branches of the core that tests take
 #   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)   make clean
 #   make fuzz SECONDS=60   what strangers may send, sanitized
+#   make deploy     a kustomization and a Helm chart into build/deploy      make image   an image, with buildah
 #
 # B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands, CONSOLE=0 leaves the web
 # console out (and needs no npm).
@@ -192,6 +193,16 @@ test-cluster:
 	@$(MAKE) -j2 all
 	@nice tests/cluster/build-kube $(MUSTER_KUBE)
 	@CLUSTER=1 tests/run.sh
+
+# What a cluster needs, for those who install with kustomize or Helm.
+.PHONY: deploy image
+deploy: $(B)/muster
+	@tools/deploy.sh $(B)/muster $(B)/deploy
+IMAGE ?= localhost/muster
+image:
+	@tools/setup.sh image
+	@$(MAKE) $(B)/muster
+	@tools/image.sh $(B)/muster $(IMAGE)
 
 # Branches of src/core that its unit tests take; fails below 95 %.
 COVERAGE = build/coverage

@@ -6,6 +6,7 @@
 #   test    demo, and what the tests use: cmocka, clang, a browser, kubectl 1.20 and 1.32 in build/bin
 #   lint    build, and the checkers
 #   bench   build, and the load generator
+#   image   build, and what makes an image
 #
 # Safe to run every time: it looks before it calls apt, and does not call it when nothing is missing.
 # Apart from Debian packages it writes only below build/ and console/node_modules.
@@ -13,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 log=build/setup.log
 
-usage() { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
 
@@ -22,12 +23,13 @@ build_packages=(gcc libc6-dev make pkg-config libuv1-dev libmicrohttpd-dev libgn
 # For the console; a node that is there already, from wherever, will do.
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)
-test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip
+test_packages=(libcmocka-dev clang libclang-rt-dev binutils curl jq openssl procps python3-minimal python3-pip python3-yaml
                openmpi-bin libopenmpi-dev python3-mpi4py chromium fonts-noto-cjk)
 # What Horovod is built with, and what it imports.
 horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-setuptools python3-wheel
                   python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)
 lint_packages=(clang-tidy clang-format cppcheck shellcheck)
+image_packages=(binutils buildah debootstrap)
 bench_packages=(wrk curl openmpi-bin libopenmpi-dev)
 
 # Of the packages named, those that are not installed.
@@ -217,13 +219,14 @@ phase() {
            kubectl_from 1.32 trixie kubectl ;;
     lint)  packages lint "${build_packages[@]}" "${lint_packages[@]}" ;;
     bench) packages bench "${build_packages[@]}" "${bench_packages[@]}" ;;
+    image) packages image "${build_packages[@]}" "${image_packages[@]}" ;;
     *)     usage ;;
     esac
 }
 
 [ $# -gt 0 ] || usage
 for what in "$@"; do
-    case $what in build|demo|test|lint|bench) ;; *) usage ;; esac
+    case $what in build|demo|test|lint|bench|image) ;; *) usage ;; esac
 done
 mkdir -p build
 : >"$log"

@@ -170,14 +170,12 @@ const struct command command_manifests = {
     .name = "manifests",
     .args = "",
     .summary = "Print what a Kubernetes cluster needs to run the same jobs",
-    .help =
-        "  muster manifests --image registry.example/muster:1.0 | kubectl apply --server-side "
-        "-f -\n\n"
-        "Definitions of the kinds, and controller, scheduler and console with the rights they "
-        "need.\n"
-        "Applied again it upgrades; `kubectl delete -f` of the same text removes it, and with the "
-        "definitions\n"
-        "every job.\n",
+    .help = "  muster manifests --image registry.example/muster:1.0 | kubectl apply --server-side "
+            "-f -\n\n"
+            "Definitions of the kinds, and controller, scheduler and console with the rights they "
+            "need.\n"
+            "Applied again it upgrades. To remove it, first `kubectl delete pj,mj,tb --all -A\n"
+            "--cascade=foreground`, then `kubectl delete -f` of the same text.\n",
     .options = options,
     .options_size = sizeof(struct manifests_options),
     .defaults = &(const struct manifests_options){.ns = SYSTEM_NAMESPACE, .image = DEFAULT_IMAGE},

@@ -62,6 +62,11 @@ class Client:
     def call(self, method, path, body=None, content_type="application/json"):
         answer = self.send(method, path, body, content_type)
         text = answer.read()
+        end = time.monotonic() + PATIENCE_S
+        while answer.status == 429 and answer.headers["Retry-After"] and time.monotonic() < end:
+            time.sleep(float(answer.headers["Retry-After"]))  # as it asks, such as while a definition changes
+            answer = self.send(method, path, body, content_type)
+            text = answer.read()
         try:
             value = json.loads(text)
         except ValueError:
