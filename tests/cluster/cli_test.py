@@ -3,6 +3,7 @@
 of one namespace. A `muster node` runs the pods."""
 import json
 import os
+import pathlib
 import re
 import subprocess
 import unittest
@@ -98,7 +99,8 @@ class Commands(unittest.TestCase):
     def test_a_job_that_runs(self):
         self.muster("ann", "run", "--detach", self.file("long", "echo here; sleep 100000"))
         path = "/apis/batch.tensorstack.dev/v1beta1/namespaces/team/pytorchtrainingjobs"
-        self.plane.admin.wait(path, lambda jobs: jobs["long"].get("status", {}).get("phase") == "Running", "the job to run")
+        self.plane.admin.wait(path, lambda jobs: jobs["long"].get("status", {}).get("aggregate", {}).get("running") == 2,
+                              "both replicas to run")
         done = self.muster("ann", "exec", "long", "--replica", "worker-1", "--", "sh", "-c", "echo in $RANK; exit 3", code=3)
         self.assertEqual(done.stdout, "in 1\n")
         self.assertRegex(self.muster("c", "queue").stdout, r"\ndefault +0 +open +- +")
@@ -112,18 +114,29 @@ class Commands(unittest.TestCase):
         done = self.muster("bob", "rm", "unseen", code=4)
         self.assertIn("the job is being removed", done.stderr)
 
+    def console(self, user):
+        """The process, and the address that signs in."""
+        process = subprocess.Popen([MUSTER, "console", "--context=" + user, "--print", "--listen", "127.0.0.1:%d" % free_port()],
+                                   env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process, process.stdout.readline().strip()
+
+    def test_the_consoles_pages_in_a_browser(self):
+        self.muster("c", "run", self.file("shown", SCRIPT))
+        pages = pathlib.Path(__file__).with_name("console_pages.mjs")
+        done = subprocess.run(["node", str(pages), self.console("c")[1], "shown"], capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["complaints"], [])
+
     def test_the_console_has_the_users_rights(self):
         """The pages, and what they ask, as the context's user: nothing of another namespace."""
-        port = free_port()
-        console = subprocess.Popen([MUSTER, "console", "--context=ann", "--print", "--listen", "127.0.0.1:%d" % port],
-                                   env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.addCleanup(console.stdout.close)
-        self.addCleanup(console.wait)
-        self.addCleanup(console.kill)
-        code = re.fullmatch(r"http://127.0.0.1:%d/login\?code=(\S+)\n" % port, console.stdout.readline())[1]
+        console, address = self.console("ann")
+        port, code = re.fullmatch(r"http://127.0.0.1:(\d+)/login\?code=(\S+)", address).groups()
 
         def ask(path, key=None, body=None):
-            request = urllib.request.Request("http://127.0.0.1:%d%s" % (port, path), method="POST" if body else "GET",
+            request = urllib.request.Request("http://127.0.0.1:%s%s" % (port, path), method="POST" if body else "GET",
                                              data=json.dumps(body).encode() if body else None)
             if key:
                 request.add_header("Authorization", "Bearer " + key)
