@@ -130,6 +130,30 @@ static const char *by_half(const struct asking *k, const struct group *g, const 
                         g->name, group_whole(g), places);
 }
 
+/* What the write takes out of the record is free for the rest of it. */
+static void give_back(struct ledger *l, struct group *g, const struct json *list)
+{
+    json_each (placement, list) {
+        const struct node_room *n = node_called(l, json_get_string(placement, "node", ""));
+        const struct json *gpus = json_first(json_get(placement, "gpus"));
+
+        json_each (name, json_get(placement, "members")) {
+            struct member *m = map_gets(&g->by_name, json_string(name, ""));
+            int64_t shares = m ? m->asks.gpu_shares : 0;
+
+            if (holds(m, n, gpu_lease_read(json_string(gpus, ""), shares)))
+                m->on_trial = true;
+            gpus = gpus ? gpus->next : NULL;
+        }
+    }
+    for (struct member *m = g->first; m; m = m->next) {
+        if (!m->on_trial && !(m->bound && member_is_live(m)))
+            ledger_release(l, m);
+        m->on_trial = false;
+    }
+    ledger_touch(l, g); /* until the write is told */
+}
+
 static void forget_claims(struct ledger *l, const struct json *list)
 {
     json_each (placement, list) {
@@ -145,7 +169,7 @@ const char *admit_group(struct ledger *l, struct arena *a, const struct json *gr
     const struct json *list = json_at(group, "status", "placements");
     struct asking k = {.ledger = l, .arena = a};
     struct resources sum = {0};
-    const struct group *g;
+    struct group *g;
     const char *why;
 
     ledger_rest(l);
@@ -153,8 +177,10 @@ const char *admit_group(struct ledger *l, struct arena *a, const struct json *gr
     if (!g)
         return NULL;
     why = by_half(&k, g, list);
-    if (!why)
-        why = place_all(&k, g, list, &sum);
+    if (why)
+        return why;
+    give_back(l, g, list);
+    why = place_all(&k, g, list, &sum);
     forget_claims(l, list);
     return why ? why : in_queue(&k, g->queue, &sum);
 }
@@ -195,7 +221,7 @@ const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod)
         ledger_touch(l, g);
         ledger_rest(l);
     }
-    if (holds(m, n, gpus))
+    if (holds(m, n, gpus) && (!g->lapsed || group_whole(g) == 1))
         return NULL;
     if (g && !lone && g->exists && (!m || m->ours) && !g->started && group_whole(g) > 1)
         return arena_printf(a,

@@ -933,6 +933,14 @@ static int keeping_rank(const struct member *m)
     return m->phase == POD_FAILED ? 2 : 3;
 }
 
+bool group_is_recorded(const struct group *g)
+{
+    for (const struct member *m = g->first; m; m = m->next)
+        if (m->recorded)
+            return true;
+    return false;
+}
+
 int64_t group_whole(const struct group *g)
 {
     return g->wanted >= 0 ? min_i64(g->min_member, g->wanted) : g->min_member;
@@ -964,8 +972,10 @@ static void keep_recorded(struct ledger *l, struct group *g)
                 left--;
             }
     g->lapsed = has_lapsed(g);
-    for (struct member *m = g->first; m && g->lapsed; m = m->next)
-        if (!m->bound)
+    for (struct member *m = g->first; m; m = m->next)
+        if (l->keeps_all && !m->node && m->recorded && fits_now(l, m->recorded, m))
+            ledger_hold(l, m, m->recorded, m->recorded_gpus);
+        else if (!l->keeps_all && g->lapsed && !m->bound)
             ledger_release(l, m);
 }
 

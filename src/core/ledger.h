@@ -177,7 +177,10 @@ struct ledger {
     void *arg;
     bool overcommit;     /* CPU and memory are not counted; GPUs, shares and pods are */
     bool beside_default; /* default-scheduler is somebody else. Set before anything is told */
-    bool broken;         /* out of memory once: make it anew */
+    /* Records hold until they are written otherwise, also on lost nodes. Set before anything is
+     * told. */
+    bool keeps_all;
+    bool broken; /* out of memory once: make it anew */
     bool may_preempt, spread;
     struct map nodes, queues, groups;
     struct map ahead;         /* groups in line that go before others of equal queues */
@@ -249,6 +252,8 @@ struct gpu_lease node_free_gpus(const struct node_room *n, const struct resource
 uint64_t node_barred_gpus(const struct node_room *n, struct gpu_lease lease, int64_t shares);
 /* Whether there are devices for all that is asked for, as far as the node names any. */
 bool node_gives_gpus(const struct node_room *n, const struct resources *asks);
+/* Its status has places for it, whether they are of any use or not. */
+bool group_is_recorded(const struct group *g);
 /* How many members it cannot run without. */
 int64_t group_whole(const struct group *g);
 /* Part of it runs and, without what is missing, for nothing. */

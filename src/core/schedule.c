@@ -333,7 +333,8 @@ static enum wait_reason try(struct decision *d, struct group *g)
             break;
         if (!place(d, g, needed(g)))
             return wait_for_room(d, g);
-        g->preempted = g->lapsed = false;
+        g->preempted = false;
+        g->lapsed = g->lapsed && group_is_recorded(g); /* that is taken back first */
         if (group_required(g) == 0)
             return g->unplaced > 0 ? WAIT_RESOURCES : WAIT_NONE;
     }

@@ -357,7 +357,8 @@ static const struct json *pod_of(struct decision *d, const struct member *m)
 
 static bool is_to_bind(const struct member *m)
 {
-    return member_is_live(m) && !m->bound && m->node && !m->deleting && m->ours;
+    return member_is_live(m) && !m->bound && m->node && !m->deleting && m->ours &&
+           !has_no_record(m->group);
 }
 
 static void plan_binding(struct decision *d, const struct member *m)
@@ -591,14 +592,34 @@ static void look_at_overdue(struct decision *d)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
+/* It leaves places that are recorded for it, and takes none. */
+static bool only_gives_back(const struct group *g)
+{
+    bool gives = false;
+
+    for (const struct member *m = g->first; m; m = m->next) {
+        if (m->placed && is_kept(m))
+            return false;
+        gives = gives || (m->recorded && !is_kept(m));
+    }
+    return gives;
+}
+
+static void plan_groups(struct decision *d, bool giving_back)
+{
+    for (struct group *g = d->looked; g; g = g->next_looked)
+        if (only_gives_back(g) == giving_back)
+            plan_group(d, g);
+}
+
 void plan_decision(struct decision *d)
 {
     look_at_overdue(d);
-    for (struct group *g = d->looked; g; g = g->next_looked) {
+    for (struct group *g = d->looked; g; g = g->next_looked)
         if (!g->line_key)
             g->reason = WAIT_NONE;
-        plan_group(d, g);
-    }
+    plan_groups(d, true); /* the server counts what is recorded until it is written otherwise */
+    plan_groups(d, false);
     plan_next_stage(d->plan);
     for (struct group *g = d->looked; g; g = g->next_looked)
         for (const struct member *m = g->first; m; m = m->next) {

@@ -67,6 +67,8 @@ static struct ledger *open_ledger(struct server *s)
     room_free(s);
     s->room = t.ledger = ledger_new(find_nothing, NULL, s->overcommit);
     s->room_epoch = store_epoch(s->store);
+    if (s->room)
+        s->room->keeps_all = true;
     for (size_t i = 0; i < ELEMS(told) && s->room; i++) {
         t.tell = told[i].tell;
         store_list_heads(server_collection(s, told[i].kind), tell_one, &t);

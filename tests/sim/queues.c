@@ -808,6 +808,7 @@ static void begin(struct queues *q, struct sim *s, uint64_t seed, bool verbose)
     q->calm = seed % 4 == 0;
     q->rivals_len = q->calm ? 1 : (size_t)rand_range(1, RIVALS_MAX);
     q->server = ledger_new(find, &q->rivals[0], false);
+    q->server->keeps_all = true;
     nodes = rand_range(2, 5);
     tasks = rand_range(8, q->calm ? 24 : TASKS_MAX);
     note(q, "queues, seed %llu: %zu schedulers, %lld nodes, %lld jobs%s", (unsigned long long)seed,

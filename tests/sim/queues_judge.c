@@ -42,6 +42,26 @@ static struct resources used_on(struct queues *q, const char *node)
     return sum;
 }
 
+/* Places that are kept for pods which are not there; on a node, or NULL: on all. */
+static struct resources kept_for_later(struct queues *q, const char *node)
+{
+    struct resources sum = {0};
+
+    for (size_t i = 0; i < q->tasks_len; i++) {
+        const struct task *t = &q->tasks[i];
+        struct resources asks = {
+            .cpu_milli = t->cpus * 1000, .gpus = t->gpus, .gpu_shares = t->gpu_shares, .pods = 1};
+
+        json_each (p, json_at(task_group(q, t), "status", "placements"))
+            json_each (name, json_get(p, "members"))
+                if ((!node || json_string_is(json_get(p, "node"), node)) &&
+                    !pod_holds(queues_get(q, SET_PODS,
+                                          arena_printf(&q->arena, "ns/%s", json_string(name, "")))))
+                    resources_add(&sum, &asks);
+    }
+    return sum;
+}
+
 /* --- after every write --------------------------------------------------------------------------
  */
 
@@ -96,18 +116,7 @@ static int64_t places_in(const struct json *group)
     return count;
 }
 
-/* Nothing of it runs, and of its places too few are on nodes that are there. */
-static bool is_void(struct queues *q, const struct task *t)
-{
-    int64_t kept = 0;
-
-    json_each (p, json_at(task_group(q, t), "status", "placements"))
-        if (is_ready(queues_get(q, SET_NODES, json_get_string(p, "node", ""))))
-            kept += (int64_t)json_len(json_get(p, "members"));
-    return task_bound(q, t) == 0 && kept < t->least;
-}
-
-/* What a queue has given: to pods with nodes, and to pods whose places are recorded. */
+/* What a queue has given: to pods with nodes, and in records until they are written otherwise. */
 static int64_t given_by(struct queues *q, const char *queue)
 {
     int64_t sum = 0;
@@ -121,17 +130,11 @@ static int64_t given_by(struct queues *q, const char *queue)
         for (int k = 0; k < t->members; k++)
             if (pod_holds(task_pod(q, t, k)))
                 sum += t->cpus;
-        if (t->paused || is_void(q, t))
-            continue;
         json_each (p, json_at(g, "status", "placements"))
-            json_each (name, json_get(p, "members")) {
-                const struct json *pod = queues_get(
-                    q, SET_PODS, arena_printf(&q->arena, "ns/%s", json_string(name, "")));
-
-                if (pod && !pod_holds(pod) && !pod_is_finished(pod) &&
-                    is_ready(queues_get(q, SET_NODES, json_get_string(p, "node", ""))))
+            json_each (name, json_get(p, "members"))
+                if (!pod_holds(queues_get(q, SET_PODS,
+                                          arena_printf(&q->arena, "ns/%s", json_string(name, "")))))
                     sum += t->cpus;
-            }
     }
     return sum;
 }
@@ -166,6 +169,20 @@ static void no_quota_is_exceeded(struct queues *q, const struct json *group)
               t->queue, given_by(q, t->queue), quota_of(q, t->queue), t->name);
 }
 
+static void no_place_is_given_twice(struct queues *q, const struct json *group)
+{
+    map_for_each (n, &q->items[SET_NODES]) {
+        struct resources total = total_of(n->value), used = used_on(q, n->key);
+        struct resources kept = kept_for_later(q, n->key);
+
+        resources_add(&used, &kept);
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            if (used.amount[i] > total.amount[i])
+                wrong(q, "%s has given %" PRId64 " of %" PRId64 " (%s), the last to %s", n->key,
+                      used.amount[i], total.amount[i], resource_key(i), object_name(group));
+    }
+}
+
 /* A gang begins with all its places or with none. */
 static void gangs_get_all_places(struct queues *q, const struct json *group)
 {
@@ -183,6 +200,7 @@ void judge_write(struct queues *q, const struct json *group)
     no_gpu_is_given_twice(q);
     if (group && queues_get(q, SET_GROUPS, arena_printf(&q->arena, "ns/%s", object_name(group))) &&
         gives_places(q, group)) {
+        no_place_is_given_twice(q, group);
         no_quota_is_exceeded(q, group);
         gangs_get_all_places(q, group);
     }
@@ -315,28 +333,6 @@ static struct resources free_in_all(struct queues *q)
     return sum;
 }
 
-/* Places that are kept for pods which are not there; of a queue, on a node, or NULL: of all. */
-static struct resources kept_for_later(struct queues *q, const char *queue, const char *node)
-{
-    struct resources sum = {0};
-
-    for (size_t i = 0; i < q->tasks_len; i++) {
-        const struct task *t = &q->tasks[i];
-        struct resources asks = {
-            .cpu_milli = t->cpus * 1000, .gpus = t->gpus, .gpu_shares = t->gpu_shares, .pods = 1};
-
-        if (queue && strcmp(queue, t->queue) != 0)
-            continue;
-        json_each (p, json_at(task_group(q, t), "status", "placements"))
-            json_each (name, json_get(p, "members"))
-                if ((!node || json_string_is(json_get(p, "node"), node)) &&
-                    !pod_holds(queues_get(q, SET_PODS,
-                                          arena_printf(&q->arena, "ns/%s", json_string(name, "")))))
-                    resources_add(&sum, &asks);
-    }
-    return sum;
-}
-
 /* How many more pods like its own the nodes can take; empty: if nothing were there. */
 static int64_t takes_of(struct queues *q, const struct task *t, bool empty)
 {
@@ -346,7 +342,7 @@ static int64_t takes_of(struct queues *q, const struct task *t, bool empty)
 
     map_for_each (n, &q->items[SET_NODES]) {
         struct resources left = total_of(n->value), used = used_on(q, n->key);
-        struct resources kept = kept_for_later(q, NULL, n->key);
+        struct resources kept = kept_for_later(q, n->key);
         int64_t here = INT64_MAX;
 
         if (!is_ready(n->value))
@@ -372,7 +368,7 @@ static int64_t number_after(const char *text, const char *word)
 /* "waiting for resources: needs 3 CPU, 2 of 8 CPU is free" */
 static void check_missing(struct queues *q, const struct task *t, const char *message)
 {
-    struct resources left = free_in_all(q), kept = kept_for_later(q, NULL, NULL);
+    struct resources left = free_in_all(q), kept = kept_for_later(q, NULL);
     int64_t needs = number_after(message, "needs "), free = number_after(message, ", ");
     enum resource which = strstr(message, " GPU, ")       ? RESOURCE_GPU
                           : strstr(message, " GPU share") ? RESOURCE_GPU_SHARE
@@ -411,9 +407,7 @@ static void check_reason(struct queues *q, const struct task *t)
     else if (strcmp(reason, "InsufficientResources") == 0 && !strstr(message, " to stop") &&
              takes_of(q, t, false) >= lacks(q, t) && !strstr(message, "number "))
         wrong(q, "%s fits and is told: %s", t->name, message);
-    else if (strcmp(reason, "QuotaExceeded") == 0 &&
-             given_by(q, t->queue) + kept_for_later(q, t->queue, NULL).cpu_milli / 1000 + needs <=
-                 quota)
+    else if (strcmp(reason, "QuotaExceeded") == 0 && given_by(q, t->queue) + needs <= quota)
         wrong(q, "%s is told: %s; %" PRId64 " of %" PRId64 " are given", t->name, message,
               given_by(q, t->queue), quota);
     else if (strcmp(reason, "QuotaForbids") == 0 && needs <= quota)

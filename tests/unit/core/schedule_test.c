@@ -1111,6 +1111,77 @@ static void who_is_in_a_queue_unknown_is_not_preempted(void **state)
     cluster_release(&c);
 }
 
+static const struct json *places_of(const struct json *group)
+{
+    return json_at(group, "status", "placements");
+}
+
+/* Its places are recorded, and its pods not bound yet. */
+static void record_only(struct cluster *c)
+{
+    struct plan plan;
+
+    look(c, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next)
+        if (s->op == PLAN_UPDATE_STATUS)
+            cluster_apply(c, s);
+}
+
+/* The server counts what is recorded until it is written otherwise. */
+static void places_are_given_back_before_others_take_them(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+    int given_back = 0, taken = 0, at = 0;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n1", 2, 100, 0);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'2'}}");
+    add_job(&c, "a", "q", 9, 2, 1, "");
+    record_only(&c);
+    assert_int_equal(json_len(places_of(cluster_get(&c, GROUPS, "a"))), 1);
+    cluster_remove(&c, NODES, "n1");
+    add_node(&c, "n2", 1, 100, 0); /* too small for a */
+    add_job(&c, "b", "q", 1, 1, 1, "");
+    look(&c, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next, at++) {
+        if (s->op != PLAN_UPDATE_STATUS || s->kind != &kind_pod_group)
+            continue;
+        if (json_len(places_of(s->object)) > 0)
+            taken = at;
+        else if (strcmp(object_name(s->object), "a") == 0)
+            given_back = at;
+    }
+    assert_true(taken > given_back);
+    cluster_release(&c);
+}
+
+/* Two that took each other's could both be refused for ever. */
+static void who_begins_anew_gives_back_before_it_takes(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 2, 100, 0);
+    add_job(&c, "a", "default", 9, 2, 1, "");
+    record_only(&c);
+    cluster_remove(&c, NODES, "n1");
+    add_node(&c, "n2", 2, 100, 0);
+    look(&c, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next) {
+        assert_int_not_equal(s->op, PLAN_BIND);
+        cluster_apply(&c, s);
+    }
+    assert_int_equal(json_len(places_of(cluster_get(&c, GROUPS, "a"))), 0);
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "a-0"), "n2");
+    cluster_release(&c);
+}
+
 static void victims_are_as_few_as_needed(void **state)
 {
     struct cluster c;
@@ -2261,6 +2332,8 @@ int main(void)
         cmocka_unit_test(who_claims_no_room_keeps_its_quota),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(who_is_in_a_queue_unknown_is_not_preempted),
+        cmocka_unit_test(places_are_given_back_before_others_take_them),
+        cmocka_unit_test(who_begins_anew_gives_back_before_it_takes),
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(who_the_quota_will_refuse_takes_nothing),
         cmocka_unit_test(a_claim_does_not_let_the_second_of_a_queue_pass_the_first),

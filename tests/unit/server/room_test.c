@@ -358,6 +358,60 @@ static void a_queue_gives_its_quota_once(void **state)
     bind(f, "c-0", "n", 201);
 }
 
+static void set_ready(struct fixture *f, const char *node, bool ready)
+{
+    expect(f, "PATCH", text(f, NODES "/%s/status", node),
+           text(f, "{'status':{'conditions':[{'type':'Ready','status':'%s'}]}}",
+                ready ? "True" : "False"),
+           200);
+}
+
+/* Else both would have the quota, or the first would never get what its record says. */
+static void a_record_counts_until_it_is_taken_back(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'2'}");
+    make_node(f, "m", "{'cpu':'2'}");
+    expect(f, "POST", QUEUES,
+           text(f, "{'metadata':{'name':'q'},'spec':{'namespaceSelector':{'matchLabels':{"
+                   "'kubernetes.io/metadata.name':'default'}},"
+                   "'quota':{'requests':{'cpu':'3'}}}}"),
+           201);
+    make_gang(f, "a", "q", 2);
+    make_gang(f, "b", "q", 2);
+    record(f, "a", "n", 2, 200);
+    set_ready(f, "n", false);
+    assert_says(record(f, "b", "m", 2, 409), "Conflict",
+                "the quota of queue \"q\" is in use: needs 2 CPU, 2 of 3 CPU are");
+    assert_says(bind(f, "a-0", "n", 409), "Conflict", "group \"a\" starts with 2 members at once");
+    set_ready(f, "n", true);
+    bind(f, "a-0", "n", 201);
+    bind(f, "a-1", "n", 201);
+}
+
+/* Its members change places: what each had is free for the others. */
+static void what_a_record_gives_back_it_may_give_again(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'1'}");
+    make_node(f, "m", "{'cpu':'1'}");
+    make_gang(f, "a", "default", 2);
+    for (int i = 0; i < 2; i++)
+        expect(f, "PATCH", GROUPS "/a/status",
+               text(f,
+                    "{'status':{'conditions':[{'type':'GroupScheduled','status':'True'}],"
+                    "'placements':[{'node':'n','requests':{'cpu':'1'},'members':['a-%d']},"
+                    "{'node':'m','requests':{'cpu':'1'},'members':['a-%d']}]}}",
+                    i, 1 - i),
+               200);
+    make_pod(f, "b", "", "{'cpu':'1'}");
+    assert_says(bind(f, "b", "n", 409), "Conflict", "0 of 1 CPU is free");
+    bind(f, "a-1", "n", 201);
+    bind(f, "a-0", "m", 201);
+}
+
 static void a_server_that_starts_counts_what_is_there(void **state)
 {
     struct fixture *f = *state;
@@ -428,6 +482,8 @@ int main(void)
         test(a_record_counts_again_when_its_node_is_back),
         test(who_comes_with_a_node_is_counted_too),
         test(a_queue_gives_its_quota_once),
+        test(a_record_counts_until_it_is_taken_back),
+        test(what_a_record_gives_back_it_may_give_again),
         test(a_server_that_starts_counts_what_is_there),
         test(overcommit_counts_no_cpus),
         test(leases_of_this_process_are_not_given),
