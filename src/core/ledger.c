@@ -997,6 +997,8 @@ static void settle(struct ledger *l, struct group *g)
         g->unplaced += member_is_unplaced(m);
         g->to_bind += is_waiting(m) && m->node;
     }
+    if (g->wanted >= 0) /* the others are about to be deleted */
+        g->unplaced = min_i64(g->unplaced, max_i64(g->wanted + g->leaving - g->holding, 0));
     g->started = g->holding > 0 && !g->preempted && !g->lapsed;
     if (g->holding > 0)
         enter_running(g);

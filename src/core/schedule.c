@@ -283,7 +283,8 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
     static const struct resources nothing;
     struct queue_entry *q = g->queue;
 
-    if (quota_holds(q, asks, &q->reserved))
+    /* One of which a part runs ends sooner when it goes on, whoever is ahead. */
+    if (quota_holds(q, asks, group_is_broken(g) ? &nothing : &q->reserved))
         return WAIT_NONE;
     if (!q->refuses)
         resources_add(&q->reserved, asks);
@@ -334,7 +335,7 @@ static enum wait_reason try(struct decision *d, struct group *g)
         if (!place(d, g, needed(g)))
             return wait_for_room(d, g);
         g->preempted = false;
-        g->lapsed = g->lapsed && group_is_recorded(g); /* that is taken back first */
+        g->lapsed = !g->started && group_is_recorded(g); /* that is taken back first */
         if (group_required(g) == 0)
             return g->unplaced > 0 ? WAIT_RESOURCES : WAIT_NONE;
     }

@@ -457,7 +457,7 @@ static void plan_members(struct decision *d, const struct group *g)
         if (pod)
             plan_event(d->plan, &kind_pod, pod, "Normal", "Scheduled",
                        "Successfully assigned %s/%s to %s", g->ns, m->name, m->node->name);
-        else if (member_is_unplaced(m) && is_to_tell(d, g, m))
+        else if (member_is_unplaced(m) && *g->words && is_to_tell(d, g, m))
             plan_message(d, m, g->words);
     }
 }

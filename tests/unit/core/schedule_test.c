@@ -1182,6 +1182,59 @@ static void who_begins_anew_gives_back_before_it_takes(void **state)
     cluster_release(&c);
 }
 
+/* They would be recorded and given back, in turn. */
+static void pods_beyond_those_wanted_get_no_place(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 9, 100, 0);
+    add_job(&c, "a", "default", 9, 2, 1, "");
+    set_spec(&c, GROUPS, "a", "members", "0");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(json_len(places_of(cluster_get(&c, GROUPS, "a"))), 0);
+    assert_string_equal(told(&c, "a-1"), "its job is paused");
+    set_spec(&c, GROUPS, "a", "members", "2");
+    assert_int_equal(settle(&c), 2);
+    add_pod(&c, "a", "a-2", 9, 2, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    cluster_release(&c);
+}
+
+/* Else each would wait for the quota that the other holds. */
+static void of_two_broken_gangs_goes_on_whom_the_quota_holds(void **state)
+{
+    static const char *const lost[] = {"a-0", "b-0"};
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n1", 7, 100, 0);
+    add_node(&c, "n2", 3, 100, 0);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'10'}}");
+    add_job(&c, "a", "q", 9, 3, 2, "");
+    assert_int_equal(settle(&c), 3);
+    add_job(&c, "b", "q", 8, 4, 1, "");
+    assert_int_equal(settle(&c), 4);
+    set_spec(&c, QUEUES, "q", "quota", "{'requests':{'cpu':'8'}}");
+    cluster_remove(&c, NODES, "n2");
+    for (size_t i = 0; i < ELEMS(lost); i++) {
+        assert_string_equal(node_of(&c, lost[i]), "n2");
+        cluster_remove(&c, PODS, lost[i]);
+    }
+    assert_int_equal(settle(&c), 0);
+    add_node(&c, "n3", 9, 100, 0);
+    add_pod(&c, "a", "a-0", 9, 3, "{'cpu':'2'}");
+    add_pod(&c, "b", "b-0", 8, 4, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "b-0"), "n3");
+    assert_string_equal(told(&c, "a-0"),
+                        "waiting for the quota of queue \"q\": needs 2 CPU, 8 of 8 CPU is in use");
+    cluster_release(&c);
+}
+
 static void victims_are_as_few_as_needed(void **state)
 {
     struct cluster c;
@@ -2334,6 +2387,8 @@ int main(void)
         cmocka_unit_test(who_is_in_a_queue_unknown_is_not_preempted),
         cmocka_unit_test(places_are_given_back_before_others_take_them),
         cmocka_unit_test(who_begins_anew_gives_back_before_it_takes),
+        cmocka_unit_test(pods_beyond_those_wanted_get_no_place),
+        cmocka_unit_test(of_two_broken_gangs_goes_on_whom_the_quota_holds),
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(who_the_quota_will_refuse_takes_nothing),
         cmocka_unit_test(a_claim_does_not_let_the_second_of_a_queue_pass_the_first),
