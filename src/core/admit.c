@@ -207,7 +207,7 @@ const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod)
     struct gpu_lease gpus = gpu_lease_read(named ? named : "", asks.gpu_shares);
     const struct node_room *n;
     const struct queue_entry *q;
-    struct group *g;
+    const struct group *g;
     const struct member *m;
     const char *why;
 
@@ -217,10 +217,6 @@ const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod)
     m = g ? map_gets(&g->by_name, k.pod) : NULL;
     if (!n)
         return NULL;
-    if (m && m->recorded == n && m->node != n) { /* there was no room; is there now? */
-        ledger_touch(l, g);
-        ledger_rest(l);
-    }
     if (holds(m, n, gpus) && (!g->lapsed || group_whole(g) == 1))
         return NULL;
     if (g && !lone && g->exists && (!m || m->ours) && !g->started && group_whole(g) > 1)

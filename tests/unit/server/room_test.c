@@ -269,10 +269,12 @@ static void a_gang_that_begins_anew_is_not_bound_by_half_by_hand(void **state)
     assert_says(bind(f, "a-0", "n", 409), "Conflict", "group \"a\" starts with 2 members at once");
 }
 
-static void set_ready(struct fixture *f, const char *node, const char *ready)
+static void set_ready(struct fixture *f, const char *node, bool ready)
 {
     expect(f, "PATCH", text(f, NODES "/%s/status", node),
-           text(f, "{'status':{'conditions':[{'type':'Ready','status':'%s'}]}}", ready), 200);
+           text(f, "{'status':{'conditions':[{'type':'Ready','status':'%s'}]}}",
+                ready ? "True" : "False"),
+           200);
 }
 
 /* Its node was lost for a while, in which nobody wrote anything about the group. */
@@ -288,9 +290,9 @@ static void a_record_counts_again_when_its_node_is_back(void **state)
                    "'placements':[{'node':'m','requests':{'cpu':'1'},'members':['a-0']},"
                    "{'node':'n','requests':{'cpu':'1'},'members':['a-1']}]}}"),
            200);
-    set_ready(f, "n", "False");
+    set_ready(f, "n", false);
     assert_says(bind(f, "a-0", "m", 409), "Conflict", "group \"a\" starts with 2 members at once");
-    set_ready(f, "n", "True");
+    set_ready(f, "n", true);
     bind(f, "a-0", "m", 201);
     bind(f, "a-1", "n", 201);
 }
@@ -329,7 +331,7 @@ static void who_comes_with_a_node_is_counted_too(void **state)
                 "pods \"d\" is forbidden: spec.nodeName: node \"n\" has no room for pod \"d\": it "
                 "asks 1 CPU, 0 of 3 CPU is free");
     make_pod(f, "e", "", "{'cpu':'1'}");
-    expect(f, "PATCH", PODS "/e", text(f, "{'spec':{'nodeName':'n'}}"), 409);
+    expect(f, "PATCH", PODS "/e", text(f, "{'spec':{'nodeName':'n'}}"), 422);
 }
 
 static void a_queue_gives_its_quota_once(void **state)
@@ -356,14 +358,6 @@ static void a_queue_gives_its_quota_once(void **state)
     bind(f, "a-0", "n", 201);
     bind(f, "a-1", "n", 201);
     bind(f, "c-0", "n", 201);
-}
-
-static void set_ready(struct fixture *f, const char *node, bool ready)
-{
-    expect(f, "PATCH", text(f, NODES "/%s/status", node),
-           text(f, "{'status':{'conditions':[{'type':'Ready','status':'%s'}]}}",
-                ready ? "True" : "False"),
-           200);
 }
 
 /* Else both would have the quota, or the first would never get what its record says. */
