@@ -294,8 +294,6 @@ static enum wait_reason try_quota(struct group *g, const struct resources *asks)
 
 static enum wait_reason wait_for_room(struct decision *d, struct group *g)
 {
-    struct resources asks = group_asks(g, needed(g));
-    size_t heads = d->heads_len;
     int64_t count = needed(g);
 
     if (group_required(g) == 0)
@@ -303,8 +301,6 @@ static enum wait_reason wait_for_room(struct decision *d, struct group *g)
     g->clears = preempt_for(d, g, count);
     if (!g->clears)
         claim_room(d, g, count);
-    if (d->heads_len == heads) /* it claims no room; its quota is its own all the same */
-        resources_add(&g->queue->reserved, &asks);
     return d->first && !g->clears ? WAIT_TURN : WAIT_RESOURCES;
 }
 

@@ -1042,29 +1042,6 @@ static void a_broken_gang_its_quota_cannot_hold_is_stopped(void **state)
     cluster_release(&c);
 }
 
-/* Eight before it claim all that could become free. */
-static void who_claims_no_room_keeps_its_quota(void **state)
-{
-    struct cluster c;
-
-    (void)state;
-    cluster_init(&c);
-    add_namespace(&c);
-    add_queue(&c, "high", "'priority':5");
-    add_queue(&c, "q", "'quota':{'requests':{'cpu':'4'}}");
-    add_node(&c, "full", 32, 100, 0);
-    add_job(&c, "holder", "high", 30, 1, 32, "");
-    assert_int_equal(settle(&c), 1);
-    add_node(&c, "small", 2, 100, 0);
-    for (int i = 0; i < 8; i++)
-        add_job(&c, arena_printf(&c.arena, "claims-%d", i), "high", 20, 1, 4, "");
-    add_job(&c, "first", "q", 9, 1, 4, "");
-    add_job(&c, "second", "q", 8, 1, 2, "");
-    assert_int_equal(settle(&c), 0);
-    assert_string_equal(reason_of(&c, "second"), "WaitingForTurn");
-    cluster_release(&c);
-}
-
 static void who_may_not_be_preempted_is_not(void **state)
 {
     struct cluster c;
@@ -2382,7 +2359,6 @@ int main(void)
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),
         cmocka_unit_test(a_broken_gang_its_quota_cannot_hold_is_stopped),
-        cmocka_unit_test(who_claims_no_room_keeps_its_quota),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(who_is_in_a_queue_unknown_is_not_preempted),
         cmocka_unit_test(places_are_given_back_before_others_take_them),
