@@ -11,7 +11,8 @@
 #include <pwd.h>
 #include <string.h>
 
-#define ID_LIMIT 2147483647 /* as in Kubernetes */
+#include "api/object.h"
+
 #define PASSWD_ENTRY_LIMIT_BYTES 16384
 
 /* --- reading --- */
@@ -43,10 +44,10 @@ static int check_range(const struct json *v, const char *field, struct err *err)
 {
     int64_t id = json_int(v, 0);
 
-    if (id >= 0 && id <= ID_LIMIT)
+    if (id >= 0 && id <= USER_ID_LIMIT)
         return 0;
     return err_set(err, ERR_INVALID, "securityContext.%s must be between 0 and %d, not %lld", field,
-                   ID_LIMIT, (long long)id);
+                   USER_ID_LIMIT, (long long)id);
 }
 
 static int check_wish(const struct wish *w, struct err *err)
@@ -90,7 +91,7 @@ static int by_root(struct arena *a, const struct wish *w, const struct identity_
                    struct identity *ret, struct err *err)
 {
     uint32_t uid = (uint32_t)json_int(w->user, 0);
-    struct identity_user user = {.name = "", .home = "/", .gid = uid};
+    struct identity_user user = {.name = "", .home = m->home ? m->home : "/", .gid = uid};
     uint32_t *groups = arena_alloc(a, POD_GROUPS_LIMIT * sizeof(*groups));
     size_t n = 0;
 
@@ -162,7 +163,7 @@ uint32_t identity_volume_group(const struct json *pod, const struct identity_mac
 {
     int64_t group = json_int(json_at(pod, "spec", "securityContext", "fsGroup"), 0);
 
-    return m->uid == 0 && group > 0 && group <= ID_LIMIT ? (uint32_t)group : 0;
+    return m->uid == 0 && group > 0 && group <= USER_ID_LIMIT ? (uint32_t)group : 0;
 }
 
 /* --- the machine's users --- */

@@ -11,7 +11,7 @@
 
 /* What the machine says of a user. Strings are in the arena. */
 struct identity_user {
-    const char *name, *home; /* "" and "/" when it does not know him */
+    const char *name, *home; /* "" and one of ours when it does not know him */
     uint32_t gid;
     const uint32_t *groups;
     size_t groups_len;
@@ -20,6 +20,7 @@ struct identity_user {
 struct identity_machine {
     uint32_t uid, gid;     /* the daemon's own */
     uint64_t capabilities; /* the daemon's own */
+    const char *home;      /* of who has none in passwd; NULL: / */
     const char *obstacle;  /* why there are no user namespaces, or NULL: there are */
     /* false: no such user. NULL: nobody is known. */
     bool (*find_user)(struct arena *a, uint32_t uid, struct identity_user *ret);

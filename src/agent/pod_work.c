@@ -14,6 +14,7 @@
 #include "agent/pod_token.h"
 #include "agent/rights.h"
 #include "agent/scratch.h"
+#include "agent/start_folder.h"
 #include "agent/volumes.h"
 #include "api/object.h"
 #include "base/hash.h"
@@ -394,6 +395,7 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
         .users = {.uid = geteuid(),
                   .gid = getegid(),
                   .capabilities = rights_own_capabilities(),
+                  .home = mounts ? start_folder_of_others() : NULL,
                   .obstacle = mounts ? NULL : mounts_obstacle(),
                   .find_user = identity_find_user},
         .exe = a->exe,

@@ -3,12 +3,34 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/volume_files.h"
 #include "agent/volumes.h"
 
 #define START_VOLUME "start-folder"
+
+const char *start_folder_of_others(void)
+{
+    static const char *const path[] = {"/run/muster", "/run/muster/start"};
+    struct stat st;
+    bool there = geteuid() == 0;
+
+    for (size_t i = 0; i < ELEMS(path) && there; i++)
+        there = mkdir(path[i], 0755) == 0 ? chmod(path[i], 0755) == 0
+                                          : lstat(path[i], &st) == 0 && S_ISDIR(st.st_mode);
+    return there ? path[ELEMS(path) - 1] : NULL;
+}
+
+static const char *place_for(const struct container_start *c, const char *place)
+{
+    const char *others = place && c->identity.wanted && c->identity.uid != 0
+                             ? start_folder_of_others()
+                             : NULL;
+
+    return others ? others : place;
+}
 
 static int make_folder(const char *path, const struct container_identity *who, struct err *err)
 {
@@ -31,12 +53,22 @@ static int prepare_one(struct arena *a, const char *folder, const char *place,
 
     if (rc != 0)
         return rc;
-    c->cwd = place ? place : path;
+    if (!c->cwd)
+        c->cwd = place ? place : path;
     if (place)
         container_mount_add(
             a, c,
             &(struct container_mount){.source = path, .target = place, .volume = START_VOLUME});
     return 0;
+}
+
+/* Who has no home of his own (identity.h) has it there. */
+static bool is_home(const struct container_start *c, const char *place)
+{
+    for (const char *const *e = c->env; place && *e; e++)
+        if (strncmp(*e, "HOME=", 5) == 0 && strcmp(*e + 5, place) == 0)
+            return true;
+    return false;
 }
 
 int start_folders_prepare(struct arena *a, const char *folder, const char *place,
@@ -45,8 +77,11 @@ int start_folders_prepare(struct arena *a, const char *folder, const char *place
     struct container_start *copy = container_starts_copy(a, start, err);
     int rc = copy ? 0 : -ENOMEM;
 
-    for (size_t i = 0; i < start->containers_len && rc == 0; i++)
-        if (!copy[i].cwd)
-            rc = prepare_one(a, folder, place, &copy[i], err);
+    for (size_t i = 0; i < start->containers_len && rc == 0; i++) {
+        const char *own = place_for(&copy[i], place);
+
+        if (!copy[i].cwd || is_home(&copy[i], own))
+            rc = prepare_one(a, folder, own, &copy[i], err);
+    }
     return rc;
 }

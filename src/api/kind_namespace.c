@@ -1,4 +1,7 @@
 /* kind_namespace.c - Namespace. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/object.h"
@@ -35,12 +38,29 @@ static void set_defaults(struct arena *a, struct json *ns)
         json_set_string(a, status, "phase", "Active");
 }
 
+static void check_user(const struct json *ns, const char *annotation, struct err *err)
+{
+    const struct field_path at = {.name = "metadata"};
+    const struct json *said = json_at(ns, "metadata", "annotations", annotation);
+    const char *text = json_string(said, "");
+    size_t digits = strspn(text, "0123456789");
+
+    if (said && (!digits || digits > 10 || text[digits] || *text == '0' ||
+                 strtoll(text, NULL, 10) > USER_ID_LIMIT))
+        problem_invalid(err, PATH_KEY(PATH_MEMBER(&at, "annotations"), annotation), said,
+                        "must be the number of a user, from 1 to %d: root is none that a "
+                        "namespace can have",
+                        USER_ID_LIMIT);
+}
+
 static void validate(const struct json *ns, const struct json *old, struct err *err)
 {
     const struct json *name = json_at(ns, "metadata", "name");
     const char *problem = *json_string(name, "") ? dns_label_problem(name->u.text) : NULL;
 
     (void)old;
+    check_user(ns, ANNOTATION_UID, err);
+    check_user(ns, ANNOTATION_LAST_UID, err);
     if (problem)
         problem_invalid(err, PATH_MEMBER(PATH_MEMBER(NULL, "metadata"), "name"), name, "%s",
                         problem);

@@ -161,6 +161,22 @@ static void check_annotations(const struct json *annotations, const struct field
                           ANNOTATIONS_LIMIT_BYTES, total);
 }
 
+void metadata_refuse_annotations(const struct json *meta, const struct json *old_meta,
+                                 const char *const *names, size_t len, const struct field_path *at,
+                                 struct err *err)
+{
+    const struct json *annotations = json_get(meta, "annotations");
+    const struct json *before = json_get(old_meta, "annotations");
+
+    for (size_t i = 0; i < len; i++) {
+        const struct json *said = json_get(annotations, names[i]);
+
+        if (said && !json_equal(said, json_get(before, names[i])))
+            problem_forbidden(err, PATH_KEY(PATH_MEMBER(at, "annotations"), names[i]), said->line,
+                              "muster itself writes this annotation; leave it out");
+    }
+}
+
 static void check_owners(const struct json *owners, const struct field_path *at, struct err *err)
 {
     const struct json *controller = NULL;
@@ -218,6 +234,8 @@ void metadata_validate(const struct json *object, const struct json *old, struct
     check_name(meta, meta ? meta->line : object->line, &at, err);
     check_namespace(meta, &at, err);
     check_annotations(json_get(meta, "annotations"), PATH_MEMBER(&at, "annotations"), err);
+    metadata_refuse_annotations(meta, old_meta, (const char *const[]){ANNOTATION_RUN_AS}, 1, &at,
+                                err);
     check_owners(json_get(meta, "ownerReferences"), PATH_MEMBER(&at, "ownerReferences"), err);
     check_finalizers(meta, old_meta, PATH_MEMBER(&at, "finalizers"), err);
     if (old)

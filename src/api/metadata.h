@@ -6,6 +6,10 @@
 
 /* Adds a cause per wrong field. old is NULL at creation. */
 void metadata_validate(const struct json *object, const struct json *old, struct err *err);
+/* Annotations that only muster itself writes: none that is new or different from old's. */
+void metadata_refuse_annotations(const struct json *meta, const struct json *old_meta,
+                                 const char *const *names, size_t len, const struct field_path *at,
+                                 struct err *err);
 /* Keys and values of a map of labels. */
 void metadata_validate_labels(const struct json *labels, const struct field_path *at,
                               struct err *err);

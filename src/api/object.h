@@ -30,6 +30,14 @@
 #define ANNOTATION_FOLDER "muster.dev/folder"
 /* On a pod, by its job: how many processes its main container starts, when more than one. */
 #define ANNOTATION_PROCESSES "muster.dev/processes"
+/* On a Namespace: the user as whom its pods run that nobody with the right to any user wrote; the
+ * server allots one when it is first needed. On SYSTEM_NAMESPACE: the last one allotted. */
+#define ANNOTATION_UID "muster.dev/uid"
+#define ANNOTATION_LAST_UID "muster.dev/last-uid"
+#define USER_ID_LIMIT 2147483647 /* as in Kubernetes */
+/* By the server, on what such pods are made of, and on them: they run as the namespace's user. */
+#define ANNOTATION_RUN_AS "muster.dev/run-as"
+#define RUN_AS_NAMESPACE "namespace"
 /* On a job: where its event files are. */
 #define ANNOTATION_LOG_DIR "muster.dev/log-dir"
 /* Namespace of what belongs to no user: port leases. */

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "api/metadata.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/quantity.h"
@@ -442,36 +443,21 @@ void pod_spec_validate(const struct json *spec, const struct field_path *at, str
 
 /* --- annotations ---------------------------------------------------------------------------- */
 
-static void refuse_annotations(const struct json *metadata, const struct json *old,
-                               const char *const *names, size_t len, const struct field_path *at,
-                               struct err *err)
-{
-    const struct json *annotations = json_get(metadata, "annotations");
-    const struct json *before = json_get(old, "annotations");
-
-    for (size_t i = 0; i < len; i++) {
-        const struct json *said = json_get(annotations, names[i]);
-
-        if (said && !json_equal(said, json_get(before, names[i])))
-            problem_forbidden(err, PATH_KEY(PATH_MEMBER(at, "annotations"), names[i]), said->line,
-                              "muster itself writes this annotation; leave it out");
-    }
-}
-
 void pod_annotations_validate(const struct json *metadata, const struct json *old,
                               const struct field_path *at, struct err *err)
 {
     static const char *const names[] = {ANNOTATION_GPUS, ANNOTATION_SHARED_GPUS,
                                         ANNOTATION_GPU_LINKS};
 
-    refuse_annotations(metadata, old, names, ELEMS(names), at, err);
+    metadata_refuse_annotations(metadata, old, names, ELEMS(names), at, err);
 }
 
 void pod_template_annotations_validate(const struct json *metadata, const struct field_path *at,
                                        struct err *err)
 {
-    static const char *const names[] = {ANNOTATION_MIN_MEMBER, ANNOTATION_PROCESSES};
+    static const char *const names[] = {ANNOTATION_MIN_MEMBER, ANNOTATION_PROCESSES,
+                                        ANNOTATION_RUN_AS};
 
     pod_annotations_validate(metadata, NULL, at, err);
-    refuse_annotations(metadata, NULL, names, ELEMS(names), at, err);
+    metadata_refuse_annotations(metadata, NULL, names, ELEMS(names), at, err);
 }

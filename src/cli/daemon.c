@@ -116,6 +116,7 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
     struct server_options how = {.loop = d->loop,
                                  .sessions_path = o->home->sessions_path,
                                  .has_controllers = !o->only_api,
+                                 .root_pods = geteuid() == 0 || o->only_api,
                                  .overcommit = o->overcommit};
     const char *colon = strrchr(o->listen, ':');
     const char *host = arena_strndup(a, o->listen,

@@ -126,11 +126,24 @@ static _Noreturn void give_up(const struct plan *p, enum launch_stage stage)
     tell_failure(p, &f);
 }
 
+/* Otherwise another user could not open /dev/stdout. */
+static void give_output(const struct plan *p)
+{
+    const int fds[] = {p->std_out, p->std_err};
+    struct stat st;
+
+    for (size_t i = 0; p->c->identity.wanted && i < ELEMS(fds); i++)
+        if (fstat(fds[i], &st) == 0 && S_ISFIFO(st.st_mode) &&
+            fchown(fds[i], p->c->identity.uid, p->c->identity.gid) != 0)
+            errno = 0; /* we may not; it is open already */
+}
+
 static void become_contained(const struct plan *p)
 {
     struct launch_failure f = {.stage = LAUNCH_STAGE_ROOTFS};
     struct err err = ERR_INIT;
 
+    give_output(p);
     if ((!p->enter_rootfs || rootfs_enter(p->c, &err) == 0) && rights_take(p->c, &err) == 0)
         return;
     (void)snprintf(f.text, sizeof(f.text), "%s", err.text ? err.text : "out of memory");

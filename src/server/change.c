@@ -106,7 +106,7 @@ static struct json *keep_other_half(struct server_request *r, const struct json 
     return whole;
 }
 
-static bool spec_changed(const struct json *old, const struct json *next)
+bool spec_changed(const struct json *old, const struct json *next)
 {
     json_each (m, next)
         if (strcmp(m->key, "metadata") != 0 && strcmp(m->key, "status") != 0 &&
@@ -165,7 +165,7 @@ int change_managed(struct server_request *r, const char *key, const struct store
     if (rc == 0)
         rc = check_node(r, old, next, err);
     if (rc == 0)
-        rc = machine_access_check(r, old, next, err);
+        rc = machine_access_check(r, old, next, dry_run, err);
     if (rc == 0)
         rc = rbac_check_grant(r, old, next, err);
     if (rc == 0)

@@ -9,6 +9,7 @@
 #include "loop/file.h"
 #include "net/query.h"
 #include "net/upgrade.h"
+#include "server/machine_access.h"
 #include "server/session.h"
 
 struct handover {
@@ -149,7 +150,7 @@ static int run_command(struct server_request *r, bool exec, struct err *err)
         (exec && check_phase(pod, err) < 0) ||
         query_streams(r->arena, query, streams, &c, err) < 0 ||
         (exec && query_argv(r->arena, query, &c, err) < 0) ||
-        !(node = pod_node(r, pod, &which, err)) ||
+        !(node = pod_node(r, pod, &which, err)) || machine_access_enter(r, pod, err) < 0 ||
         !(h = handover_new(r, UPGRADE_REMOTE_COMMAND, &u, err)))
         return -1;
     (exec ? node->ops->exec : node->ops->attach)(node, &which, &c, &u, on_session, h);

@@ -74,6 +74,7 @@ struct server {
 
     bool has_controllers; /* own_lease.c */
     bool overcommit;
+    bool root_pods;      /* machine_access.c */
     struct ledger *room; /* room.c, made on first use */
     uint32_t room_epoch; /* of the store when it was made */
 
@@ -226,6 +227,9 @@ int change_object(struct server_request *r, const char *key, const struct store_
 int change_managed(struct server_request *r, const char *key, const struct store_item *item,
                    const struct json *old, struct json *next, struct json *managed, int code,
                    const struct json *instead, struct err *err) must_check;
+
+/* Whether anything but metadata and status differs. */
+bool spec_changed(const struct json *old, const struct json *next);
 
 /* --- creating (create.c) --------------------------------------------------------------- */
 

@@ -1,18 +1,28 @@
 /*
  * machine_access.c - see machine_access.h. Jobs are looked at as pods are: their pods are made by a
- * controller, which may do everything. A pod's spec that stays as it is is not asked for again, so
- * that a job the owner made can be scaled by who may change it; another command in it is.
+ * controller, which may do everything. What stays as it is is not asked for again, so that a job
+ * the owner made can be scaled by who may change it; whoever changes any word in it answers for all
+ * of it.
+ *
+ * A container's root is the machine's, with volumes over it: with a passwd file of one's own there,
+ * a program like su would make anybody root. So pods of a namespace's user gain nothing by what
+ * they execute (no_new_privs).
  */
 #include "server/machine_access.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "api/problem.h"
+#include "core/job.h"
+#include "server/namespace_user.h"
 #include "server/rbac.h"
 
 #define GROUP MACHINE_ACCESS_GROUP
 #define RESOURCE MACHINE_ACCESS_RESOURCE
 #define PRIVILEGED "privileged"
 #define HOST_PATH "hostpath"
+#define ANY_USER "anyuser"
 
 struct wish {
     const char *name; /* of the right; NULL: nothing is wished */
@@ -32,9 +42,10 @@ static struct wish container_wish(const struct json *container)
     return (struct wish){NULL, NULL};
 }
 
+static const char *const lists[] = {"initContainers", "containers", "ephemeralContainers"};
+
 static struct wish privileged_wish(const struct json *spec)
 {
-    static const char *const lists[] = {"initContainers", "containers", "ephemeralContainers"};
     static const char *const shares[] = {"hostPID", "hostIPC"};
     struct wish wish = {NULL, NULL};
 
@@ -61,54 +72,64 @@ static bool is_pod_spec(const struct json *v)
     return json_is(v, JSON_OBJECT) && json_is(json_get(v, "containers"), JSON_ARRAY);
 }
 
-static bool has_spec(const struct json *v, const struct json *spec)
-{
-    if (is_pod_spec(v) && json_equal(v, spec))
-        return true;
-    json_each (child, v)
-        if (has_spec(child, spec))
-            return true;
-    return false;
-}
-
 /* --- asking -------------------------------------------------------------------------------- */
 
-static int ask(struct server_request *r, const struct json *object, struct wish wish,
-               struct err *err)
+static bool may_use(const struct server_request *r, const char *name)
 {
     const struct access what = {.verb = "use",
                                 .group = GROUP,
                                 .resource = RESOURCE,
                                 .subresource = "",
                                 .ns = r->route.ns,
-                                .name = wish.name};
+                                .name = name};
 
-    if (!wish.name || rbac_allows(r->server, r->arena, r->caller, &what))
-        return 0;
+    return rbac_allows(r->server, r->arena, r->caller, &what);
+}
+
+/* Who may have a privileged container has the machine already. */
+static bool may_be_anyone(const struct server_request *r)
+{
+    return !r->server->root_pods || may_use(r, ANY_USER) || may_use(r, PRIVILEGED);
+}
+
+static int refuse(struct server_request *r, const struct kind *k, const struct json *object,
+                  struct wish wish, struct err *err)
+{
     err_set(err, ERR_FORBIDDEN,
             "%s \"%s\" is forbidden: User \"%s\" cannot use resource \"" RESOURCE
             "\" in API group \"" GROUP "\" named \"%s\", which %s needs",
-            resource_name(r->arena, r->route.kind), object_name(object), r->caller->user, wish.name,
-            wish.what);
+            resource_name(r->arena, k), object_name(object), r->caller->user, wish.name, wish.what);
     err_hint(err, "a Role with the verb use on " RESOURCE "." GROUP " gives that right");
     return err_errno(ERR_FORBIDDEN);
 }
 
+static int ask(struct server_request *r, const struct json *object, struct wish wish,
+               struct err *err)
+{
+    return !wish.name || may_use(r, wish.name) ? 0 : refuse(r, r->route.kind, object, wish, err);
+}
+
 /* Every pod's spec in it, wherever the kind has them. */
-static int check_specs(struct server_request *r, const struct json *old, const struct json *next,
-                       const struct json *at, struct err *err)
+static int check_specs(struct server_request *r, const struct json *next, const struct json *at,
+                       struct err *err)
 {
     int rc = 0;
 
-    if (is_pod_spec(at) && !has_spec(json_get(old, "spec"), at)) {
+    if (is_pod_spec(at)) {
         rc = ask(r, next, privileged_wish(at), err);
         if (rc == 0)
             rc = ask(r, next, folder_wish(at), err);
     }
     json_each (child, at)
         if (rc == 0)
-            rc = check_specs(r, old, next, child, err);
+            rc = check_specs(r, next, child, err);
     return rc;
+}
+
+static bool annotation_differs(const struct json *old, const struct json *next, const char *name)
+{
+    return !json_equal(json_at(old, "metadata", "annotations", name),
+                       json_at(next, "metadata", "annotations", name));
 }
 
 /* They name folders that the daemon then reads for others. */
@@ -118,27 +139,332 @@ static int check_annotations(struct server_request *r, const struct json *old,
     static const char *const names[] = {ANNOTATION_LOG_DIR, ANNOTATION_CLAIM_PATH};
     int rc = 0;
 
-    for (size_t i = 0; i < ELEMS(names) && rc == 0; i++) {
-        const char *said = object_annotation(next, names[i]);
-        const char *before = old ? object_annotation(old, names[i]) : NULL;
-
-        if (said && (!before || strcmp(said, before) != 0))
+    for (size_t i = 0; i < ELEMS(names) && rc == 0; i++)
+        if (object_annotation(next, names[i]) && annotation_differs(old, next, names[i]))
             rc = ask(
                 r, next,
                 (struct wish){HOST_PATH, arena_printf(r->arena, "the annotation %s", names[i])},
                 err);
+    return rc;
+}
+
+/* --- what is changed ----------------------------------------------------------------------- */
+
+static bool is_figure(const struct json *v)
+{
+    return json_is_null(v) || json_is(v, JSON_INT) || json_is(v, JSON_REAL) ||
+           json_is(v, JSON_BOOL);
+}
+
+/* Outside of pods' specs, numbers and switches only say how many there are and when. */
+static bool same_words(const struct json *a, const struct json *b)
+{
+    if (is_figure(a) && is_figure(b))
+        return true;
+    if (json_type_of(a) != json_type_of(b) || json_type_of(a) < JSON_ARRAY || is_pod_spec(a))
+        return json_equal(a, b);
+    if (json_is(a, JSON_ARRAY)) {
+        const struct json *other = json_first(b);
+
+        json_each (item, a) {
+            if (!other || !same_words(item, other))
+                return false;
+            other = other->next;
+        }
+        return !other;
+    }
+    json_each (m, a)
+        if (!same_words(m, json_get(b, m->key)))
+            return false;
+    json_each (m, b)
+        if (!json_get(a, m->key) && !is_figure(m))
+            return false;
+    return true;
+}
+
+/* Whether next's pods do something that old's do not. */
+static bool is_rewritten(const struct server_request *r, const struct json *old,
+                         const struct json *next)
+{
+    if (!old || annotation_differs(old, next, ANNOTATION_FOLDER))
+        return true;
+    if (r->route.kind->schema)
+        return spec_changed(old, next);
+    return !same_words(json_get(old, "spec"), json_get(next, "spec"));
+}
+
+/* --- users --------------------------------------------------------------------------------- */
+
+struct user_check {
+    struct server_request *request;
+    const struct json *object;
+    struct namespace_user user;
+};
+
+static int refuse_user(const struct user_check *c, const struct field_path *at,
+                       const struct json *said, struct err *err)
+{
+    struct buf path = BUF_INIT(PATH_TEXT_LIMIT), value = BUF_INIT(PATH_TEXT_LIMIT);
+    struct arena *a = c->request->arena;
+    int rc;
+
+    field_path_write(&path, at);
+    json_write(&value, said);
+    rc = refuse(c->request, c->request->route.kind, c->object,
+                (struct wish){ANY_USER, arena_printf(a, "%s: %s", path.data ? path.data : "",
+                                                     value.data ? value.data : "")},
+                err);
+    err_hint(err,
+             "leave it out: pods run as the namespace's own user%s here, and gain no rights by "
+             "what they execute. A Role with the verb use on " RESOURCE "." GROUP
+             " gives the right to others",
+             c->user.uid < 0 ? "" : arena_printf(a, ", %" PRId64 ",", c->user.uid));
+    buf_release(&path);
+    buf_release(&value);
+    return rc;
+}
+
+/* Of the pod or of a container. */
+static int check_context(const struct user_check *c, const struct json *context,
+                         const struct field_path *at, struct err *err)
+{
+    const struct {
+        const char *name;
+        int64_t allowed;
+    } ids[] = {{"runAsUser", c->user.uid}, {"runAsGroup", c->user.gid}, {"fsGroup", c->user.gid}};
+    const struct json *more = json_get(context, "allowPrivilegeEscalation");
+    const struct field_path *groups = PATH_MEMBER(at, "supplementalGroups");
+    size_t n = 0;
+
+    for (size_t i = 0; i < ELEMS(ids); i++) {
+        const struct json *said = json_get(context, ids[i].name);
+
+        if (!json_is_null(said) && (ids[i].allowed < 0 || json_int(said, -1) != ids[i].allowed))
+            return refuse_user(c, PATH_MEMBER(at, ids[i].name), said, err);
+    }
+    json_each (group, json_get(context, "supplementalGroups")) {
+        if (json_int(group, -1) != c->user.gid || c->user.gid < 0)
+            return refuse_user(c, PATH_INDEX(groups, n), group, err);
+        n++;
+    }
+    return json_bool(more, false)
+               ? refuse_user(c, PATH_MEMBER(at, "allowPrivilegeEscalation"), more, err)
+               : 0;
+}
+
+static int check_pod_users(const struct user_check *c, const struct json *spec,
+                           const struct field_path *at, struct err *err)
+{
+    int rc = check_context(c, json_get(spec, "securityContext"), PATH_MEMBER(at, "securityContext"),
+                           err);
+
+    for (size_t i = 0; i < ELEMS(lists) && rc == 0; i++) {
+        const struct field_path *list = PATH_MEMBER(at, lists[i]);
+        size_t n = 0;
+
+        json_each (container, json_get(spec, lists[i]))
+            if (rc == 0)
+                rc = check_context(c, json_get(container, "securityContext"),
+                                   PATH_MEMBER(PATH_INDEX(list, n++), "securityContext"), err);
     }
     return rc;
 }
 
-int machine_access_check(struct server_request *r, const struct json *old, const struct json *next,
-                         struct err *err)
+static int check_users(const struct user_check *c, const struct json *v,
+                       const struct field_path *at, struct err *err)
 {
+    int rc = is_pod_spec(v) ? check_pod_users(c, v, at, err) : 0;
+    bool list = json_is(v, JSON_ARRAY);
+    size_t n = 0;
+
+    json_each (child, v)
+        if (rc == 0)
+            rc = check_users(c, child, list ? PATH_INDEX(at, n++) : PATH_MEMBER(at, child->key),
+                             err);
+    return rc;
+}
+
+/* --- marks --------------------------------------------------------------------------------- */
+
+static bool is_marked(const struct json *object)
+{
+    return object_annotation(object, ANNOTATION_RUN_AS) != NULL;
+}
+
+static void set_mark(struct arena *a, struct json *object, bool marked)
+{
+    struct json *meta = json_make_object(a, object, "metadata");
+
+    if (marked)
+        json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_RUN_AS,
+                        RUN_AS_NAMESPACE);
+    else if (is_marked(object))
+        json_remove(json_get_mut(meta, "annotations"), ANNOTATION_RUN_AS);
+}
+
+static const struct kind *kind_of_reference(const struct server_request *r, const struct json *ref)
+{
+    const char *version = json_get_string(ref, "apiVersion", "");
+    const char *name = json_get_string(ref, "kind", "");
+
+    for (const struct kind *const *k = r->server->kinds; *k; k++)
+        if (strcmp((*k)->name, name) == 0 && strcmp(kind_api_version(r->arena, *k), version) == 0)
+            return *k;
+    return NULL;
+}
+
+/* Whether pods are made of such objects, by our controllers or by somebody else's. */
+static bool makes_pods(const struct kind *k)
+{
+    return k->schema || k == &kind_tensorboard || job_is_kind(k);
+}
+
+static bool has_text(const struct blob *b, const char *text)
+{
+    return memmem(b->data, b->len, text, strlen(text)) != NULL;
+}
+
+/* What a marked one controls is marked, and what one controls that is gone: nobody knows any more.
+ * Read only when it could be. */
+static bool is_controlled_by_marked(const struct server_request *r, const struct json *object)
+{
+    const struct json *ref = object_controller(object);
+    const struct kind *k = ref ? kind_of_reference(r, ref) : NULL;
+    const struct store_item *item;
+    const char *key;
+
+    if (!k || !makes_pods(k))
+        return false;
+    key = object_key(r->arena, k, r->route.ns, json_get_string(ref, "name", ""));
+    item = key ? store_head(server_collection(r->server, k), key) : NULL;
+    if (!item || !has_text(item->value, json_get_string(ref, "uid", "")))
+        return true;
+    return has_text(item->value, "\"" ANNOTATION_RUN_AS "\"") &&
+           is_marked(blob_parse(r->arena, item->value, NULL));
+}
+
+static void set_user(struct arena *a, struct json *pod, const struct namespace_user *user)
+{
+    struct json *spec = json_make_object(a, pod, "spec");
+    struct json *context = json_make_object(a, spec, "securityContext");
+
+    json_set_int(a, context, "runAsUser", user->uid);
+    json_set_int(a, context, "runAsGroup", user->gid);
+    json_set_int(a, context, "fsGroup", user->gid);
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        for (struct json *c = json_first_mut(json_get_mut(spec, lists[i])); c; c = c->next)
+            json_set_bool(a, json_make_object(a, c, "securityContext"), "allowPrivilegeEscalation",
+                          false);
+    set_mark(a, pod, true);
+}
+
+static int admit_pod(struct server_request *r, const struct json *old, struct json *pod,
+                     bool dry_run, struct err *err)
+{
+    struct user_check c = {.request = r, .object = pod};
     int rc;
 
-    /* A subresource changes nothing of what is asked for here. */
-    if (caller_may_everything(r->caller) || r->route.kind->schema || *r->route.subresource)
+    if (old) {
+        set_mark(r->arena, pod, is_marked(old));
+        if (!annotation_differs(old, pod, ANNOTATION_FOLDER) || is_marked(old) || may_be_anyone(r))
+            return 0;
+        return refuse(r, &kind_pod, pod,
+                      (struct wish){ANY_USER, "the annotation " ANNOTATION_FOLDER}, err);
+    }
+    if (may_be_anyone(r) && !is_controlled_by_marked(r, pod))
         return 0;
-    rc = check_annotations(r, old, next, err);
-    return rc < 0 ? rc : check_specs(r, old, next, json_get(next, "spec"), err);
+    rc = namespace_user_get(r, dry_run, &c.user, err);
+    if (rc == 0)
+        rc = check_users(&c, json_get(pod, "spec"), PATH_MEMBER(NULL, "spec"), err);
+    if (rc == 0)
+        set_user(r->arena, pod, &c.user);
+    return rc;
+}
+
+static int admit_maker(struct server_request *r, const struct json *old, struct json *next,
+                       struct err *err)
+{
+    bool marked = old ? is_marked(old) : is_controlled_by_marked(r, next);
+    bool removed = marked && old && !is_marked(next);
+    bool rewritten = is_rewritten(r, old, next);
+    int rc = 0;
+
+    if ((removed || rewritten) && !may_be_anyone(r)) {
+        struct user_check c = {.request = r, .object = next, .user = namespace_user_find(r)};
+
+        if (rewritten && !r->route.kind->schema)
+            rc = check_users(&c, json_get(next, "spec"), PATH_MEMBER(NULL, "spec"), err);
+        marked = marked || rewritten;
+    } else if (removed) {
+        marked = false;
+    }
+    set_mark(r->arena, next, marked);
+    return rc;
+}
+
+/* It makes the pods of a namespace somebody's. */
+static int admit_namespace(struct server_request *r, const struct json *old,
+                           const struct json *next, struct err *err)
+{
+    static const char *const names[] = {ANNOTATION_UID, ANNOTATION_LAST_UID};
+    int rc = 0;
+
+    for (size_t i = 0; i < ELEMS(names) && rc == 0; i++)
+        if (annotation_differs(old, next, names[i]))
+            rc = ask(r, next,
+                     (struct wish){ANY_USER, arena_printf(r->arena, "the annotation %s", names[i])},
+                     err);
+    return rc;
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+int machine_access_check(struct server_request *r, const struct json *old, struct json *next,
+                         bool dry_run, struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    int rc = 0;
+
+    /* A subresource changes nothing of what is asked for here. */
+    if (*r->route.subresource)
+        return 0;
+    if (!caller_may_everything(r->caller) && !k->schema) {
+        rc = check_annotations(r, old, next, err);
+        if (rc == 0 && is_rewritten(r, old, next))
+            rc = check_specs(r, next, json_get(next, "spec"), err);
+    }
+    if (rc < 0)
+        return rc;
+    if (k == &kind_namespace)
+        return admit_namespace(r, old, next, err);
+    if (!r->server->root_pods)
+        return 0;
+    if (k == &kind_pod)
+        return admit_pod(r, old, next, dry_run, err);
+    return makes_pods(k) ? admit_maker(r, old, next, err) : 0;
+}
+
+/* A job's launcher is in its workers anyway. */
+static bool is_sibling(const struct server_request *r, const struct json *pod)
+{
+    const struct caller *who = r->caller;
+    const char *key = who->kind == CALLER_ACCOUNT && *who->pod_uid
+                          ? object_key(r->arena, &kind_pod, who->ns, who->pod)
+                          : NULL;
+    const struct store_item *item = key ? store_head(server_collection(r->server, &kind_pod), key)
+                                        : NULL;
+    const struct json *own = item ? blob_parse(r->arena, item->value, NULL) : NULL;
+    const char *job = json_get_string(object_controller(pod), "uid", "");
+
+    return own && *job && !is_marked(own) && object_is_controlled_by(own, job);
+}
+
+int machine_access_enter(struct server_request *r, const struct json *pod, struct err *err)
+{
+    if (is_marked(pod) || is_sibling(r, pod) || may_be_anyone(r))
+        return 0;
+    return refuse(r, &kind_pod, pod,
+                  (struct wish){ANY_USER, "being in a pod that does not run as the namespace's own "
+                                          "user"},
+                  err);
 }

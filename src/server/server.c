@@ -20,6 +20,7 @@ struct server *server_new(const struct server_options *options, struct err *err)
     s->store = options->store;
     s->clock = options->clock ? options->clock : loop_clock(options->loop);
     s->has_controllers = options->has_controllers;
+    s->root_pods = options->root_pods;
     s->overcommit = options->overcommit;
     buf_init(&s->scratch, OBJECT_LIMIT_BYTES);
     if (login_start(s, options->sessions_path) < 0) {

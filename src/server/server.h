@@ -19,6 +19,7 @@ struct server_options {
     struct store *store;
     struct clock *clock;       /* NULL: the loop's */
     bool has_controllers;      /* they are in this process: nobody else may hold their leases */
+    bool root_pods;            /* pods are, or may be, run by root: users count */
     bool overcommit;           /* nodes' CPU and memory are not counted: see core/ledger.h */
     const char *sessions_path; /* a file that keeps browsers signed in over a restart; NULL: none */
 };

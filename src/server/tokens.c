@@ -11,6 +11,7 @@
 #include "base/base64.h"
 #include "base/secret.h"
 #include "base/timefmt.h"
+#include "server/machine_access.h"
 
 #define HEADER "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9" /* {"alg":"HS256","typ":"JWT"} */
 #define KEY_PURPOSE "muster service account tokens"
@@ -292,7 +293,7 @@ static int find_pod(struct server_request *r, const struct json *ref, const stru
                        "cannot bind token for serviceaccount \"%s\" to pod running with different "
                        "serviceaccount name",
                        r->route.name);
-    return 0;
+    return machine_access_enter(r, *ret, err);
 }
 
 static int answer(struct server_request *r, struct json *request, const char *token,

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import os
 import pathlib
 import sys
 
@@ -195,6 +196,9 @@ class Running(StockKubectl):
     def test_logs_and_exec_are_the_others(self):
         self.daemon.create(harness.job("job", ["sh", "-c", "echo said; exec sleep 1000"], replicas=1))
         (pod,) = self.daemon.wait_running("job", 1)
+        if os.geteuid() == 0:  # the owner's pod is root
+            self.assertIn('named "anyuser"', self.kubectl("exec", pod, "--as=alice", "--", "true", code=1).stderr)
+        grant(self.daemon, "machine", user("alice"), rule("use", "machineaccess", ["anyuser"], ["muster.dev"]))
         self.assertEqual(self.kubectl("exec", pod, "--as=alice", "--", "echo", "done").stdout, "done\n")
         self.assertEqual(self.kubectl("logs", "-f", "--limit-bytes=4", pod, "--as=alice").stdout, "said")
         for words, what in ((("exec", pod, "--", "true"), 'create resource "pods/exec"'),

@@ -29,7 +29,7 @@ struct fixture {
     struct store_options options;
     struct server *server;
     struct transport *transport;
-    bool overcommit, has_controllers;
+    bool overcommit, has_controllers, root_pods;
     struct fake_clock clock;
     struct arena arena; /* answers live here until the test ends */
 };
@@ -48,6 +48,7 @@ static inline void fixture_open(struct fixture *f)
     auto_err err = ERR_INIT;
     struct server_options o = {.clock = &f->clock.clock,
                                .overcommit = f->overcommit,
+                               .root_pods = f->root_pods,
                                .has_controllers = f->has_controllers};
 
     f->loop = loop_new(&err);

@@ -1,0 +1,106 @@
+/*
+ * namespace_user.c - see namespace_user.h. The last number allotted is kept on a namespace that
+ * cannot be deleted, written in the same transaction, so that a deleted namespace's number, whose
+ * files may still be there, is nobody else's.
+ */
+#include "server/namespace_user.h"
+
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
+
+#define PASSWD_ENTRY_LIMIT_BYTES 16384
+
+static int64_t number_of(const struct json *ns, const char *annotation)
+{
+    const char *text = ns ? object_annotation(ns, annotation) : NULL;
+
+    return text ? strtoll(text, NULL, 10) : -1; /* it was validated */
+}
+
+static struct json *load(const struct server_request *r, const char *name)
+{
+    const struct store_item *item = store_head(server_collection(r->server, &kind_namespace), name);
+
+    return item ? blob_parse(r->arena, item->value, NULL) : NULL;
+}
+
+static struct namespace_user user_of(int64_t uid)
+{
+    struct namespace_user user = {.uid = uid, .gid = uid};
+    char text[PASSWD_ENTRY_LIMIT_BYTES];
+    struct passwd entry, *found = NULL;
+
+    if (uid > 0 && uid < NAMESPACE_USER_FIRST &&
+        getpwuid_r((uid_t)uid, &entry, text, sizeof(text), &found) == 0 && found)
+        user.gid = found->pw_gid;
+    return user;
+}
+
+struct namespace_user namespace_user_find(const struct server_request *r)
+{
+    return user_of(number_of(load(r, r->route.ns), ANNOTATION_UID));
+}
+
+/* --- allotting -------------------------------------------------------------------------- */
+
+struct taken {
+    struct arena *arena;
+    int64_t uid;
+    bool found;
+};
+
+static bool look_at(void *arg, const struct store_item *item)
+{
+    struct taken *t = arg;
+
+    t->found = number_of(blob_parse(t->arena, item->value, NULL), ANNOTATION_UID) == t->uid;
+    return !t->found;
+}
+
+static bool is_taken(const struct server_request *r, int64_t uid)
+{
+    struct taken t = {.arena = r->arena, .uid = uid};
+
+    store_list_heads(server_collection(r->server, &kind_namespace), look_at, &t);
+    return t.found;
+}
+
+static int write_number(struct server_request *r, struct json *ns, const char *annotation,
+                        int64_t uid, struct err *err)
+{
+    struct json *meta = ns ? json_make_object(r->arena, ns, "metadata") : NULL;
+
+    if (!meta)
+        return out_of_memory(err);
+    json_set_stringf(r->arena, json_make_object(r->arena, meta, "annotations"), annotation,
+                     "%" PRId64, uid);
+    return object_write(r->server, r->arena, &kind_namespace, object_name(ns), ns, WRITE_PUT, NULL,
+                        NULL, NULL, err);
+}
+
+int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_user *ret,
+                       struct err *err)
+{
+    struct json *keeper;
+    int64_t uid;
+    int rc;
+
+    *ret = namespace_user_find(r);
+    keeper = ret->uid < 0 ? load(r, SYSTEM_NAMESPACE) : NULL;
+    if (ret->uid >= 0)
+        return 0;
+    uid = max_i64(number_of(keeper, ANNOTATION_LAST_UID) + 1, NAMESPACE_USER_FIRST);
+    while (uid <= USER_ID_LIMIT && is_taken(r, uid))
+        uid++;
+    if (!keeper || uid > USER_ID_LIMIT)
+        return err_set(err, ERR_INTERNAL,
+                       "no user can be allotted to namespace \"%s\": say one in its annotation "
+                       "%s",
+                       r->route.ns, ANNOTATION_UID);
+    *ret = user_of(uid);
+    if (dry_run)
+        return 0;
+    rc = write_number(r, keeper, ANNOTATION_LAST_UID, uid, err);
+    return rc < 0 ? rc : write_number(r, load(r, r->route.ns), ANNOTATION_UID, uid, err);
+}

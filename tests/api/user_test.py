@@ -1,0 +1,447 @@
+#!/usr/bin/python3
+"""Where root runs the pods: who has rights in one namespace only is that namespace's own user on the machine."""
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import harness  # noqa: E402
+
+NAMESPACES = "/api/v1/namespaces"
+MPI_JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/{ns}/mpijobs"
+BOARDS = "/apis/tensorstack.dev/v1beta1/namespaces/{ns}/tensorboards"
+RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}"
+FIRST = 2001000000
+MARK = {"muster.dev/run-as": "namespace"}
+MERGE = {"content_type": "application/merge-patch+json"}
+APPLY = {"content_type": "application/apply-patch+yaml"}
+LEAVE_OUT = "muster itself writes this annotation; leave it out"
+
+
+def pod(name, script, container=None, **spec):
+    return {"metadata": {"name": name}, "spec": {
+        "restartPolicy": "Never", "terminationGracePeriodSeconds": 0, **spec,
+        "containers": [{"name": "c", "image": "none", "command": ["sh", "-c", script], **(container or {})}]}}
+
+
+def job(name, script, ns="a", **how):
+    return harness.job(name, ["sh", "-c", script], ns=ns, replicas=how.pop("replicas", 1), **how)
+
+
+def paused(what):
+    what["spec"]["runMode"] = {"pause": {"enabled": True}}
+    return what
+
+
+def template(what, index=0):
+    return what["spec"]["replicaSpecs"][index]["template"]["spec"]
+
+
+class Users(harness.WithDaemon):
+    """Accounts that may do everything in the namespaces a and b, the one's in the one's."""
+
+    @classmethod
+    def setUpClass(cls):
+        # The checkout may be in a folder that others cannot enter, and `muster mpi-launch` is run by them.
+        cls.folder, cls.binary = tempfile.mkdtemp(prefix="muster-user-"), harness.BIN
+        os.chmod(cls.folder, 0o755)
+        harness.BIN = shutil.copy(harness.BIN, cls.folder)
+        super().setUpClass()
+        cls.tokens = {}
+        for ns in "ab":
+            cls.daemon.call("POST", NAMESPACES, {"metadata": {"name": ns}})
+            cls.let_in(ns, "guest", {"verbs": ["*"], "resources": ["*"], "apiGroups": ["*"]})
+
+    @classmethod
+    def tearDownClass(cls):
+        harness.BIN = cls.binary
+        shutil.rmtree(cls.folder, True)
+        super().tearDownClass()
+
+    @classmethod
+    def let_in(cls, ns, name, *rules):
+        accounts = f"{NAMESPACES}/{ns}/serviceaccounts"
+        cls.daemon.call("POST", accounts, {"metadata": {"name": name}})
+        cls.daemon.call("POST", RBAC.format(ns=ns) + "/roles", {"metadata": {"name": name}, "rules": rules})
+        cls.daemon.call("POST", RBAC.format(ns=ns) + "/rolebindings", {
+            "metadata": {"name": name}, "roleRef": {"kind": "Role", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": ns}]})
+        cls.tokens[ns, name] = cls.daemon.call("POST", f"{accounts}/{name}/token", {})["status"]["token"]
+
+    def setUp(self):
+        self.pods = harness.PODS.format(ns="a")
+        self.jobs = harness.JOBS.format(ns="a")
+
+    def tearDown(self):
+        for ns in "ab":
+            for path in (harness.JOBS, MPI_JOBS, BOARDS, harness.PODS):
+                self.daemon.call("DELETE", path.format(ns=ns))
+            self.daemon.wait_for(harness.PODS.format(ns=ns), lambda pods: not pods, "pods to be gone")
+
+    def ask(self, method, path, body=None, ns="a", who="guest", **how):
+        status, text = self.daemon.request(method, path, body,
+                                           headers={"Authorization": f"Bearer {self.tokens[ns, who]}"}, **how)
+        return status, json.loads(text)
+
+    def make(self, path, what, ns="a", **how):
+        status, answer = self.ask("POST", path, what, ns, **how)
+        self.assertEqual(status, 201, answer)
+        return answer
+
+    def refused(self, words, *request, code=403, **how):
+        status, answer = self.ask(*request, **how)
+        self.assertEqual(status, code, answer)
+        self.assertIn(words, answer["message"])
+
+    def number(self, ns):
+        found = self.daemon.call("GET", f"{NAMESPACES}/{ns}")["metadata"].get("annotations", {})
+        return int(found.get("muster.dev/uid", 0))
+
+    def log_of(self, name, ns="a"):
+        def ended(pods):
+            return pods[name]["status"].get("phase") in ("Succeeded", "Failed")
+        self.daemon.wait_for(harness.PODS.format(ns=ns), ended, f"{name} to end")
+        return self.daemon.log(name, ns=ns)
+
+    def running(self, name, ns="a"):
+        """The number of its program."""
+        path = harness.PODS.format(ns=ns)
+        found = self.daemon.wait_for(path, lambda pods: pods[name] if pods[name]["status"].get("phase") == "Running"
+                                     else None, f"{name} to run")
+        (process,) = self.daemon.main_processes(found["metadata"]["uid"])
+        return process
+
+    def check_restricted(self, found, ns="a"):
+        number = self.number(ns)
+        self.assertGreater(number, 0)
+        self.assertEqual({key: found["spec"]["securityContext"][key] for key in ("runAsUser", "runAsGroup", "fsGroup")},
+                         {"runAsUser": number, "runAsGroup": number, "fsGroup": number})
+        for container in found["spec"]["containers"] + found["spec"].get("initContainers", []):
+            self.assertIs(container["securityContext"]["allowPrivilegeEscalation"], False)
+        self.assertEqual(found["metadata"]["annotations"]["muster.dev/run-as"], "namespace")
+
+    def pods_of(self, name, count, ns="a"):
+        def made(pods):
+            mine = {n: p for n, p in pods.items()
+                    if p["metadata"].get("labels", {}).get("tensorstack.dev/owner-name") == name}
+            return mine if len(mine) == count else None
+        return self.daemon.wait_for(harness.PODS.format(ns=ns), made, f"{count} pods of {name}")
+
+    def test_a_pod_is_the_namespaces_user_and_reaches_nothing_of_others(self):
+        with tempfile.NamedTemporaryFile(prefix="muster-user-") as secret:
+            os.write(secret.fileno(), b"hush")
+            self.make(harness.PODS.format(ns="b"), pod("victim", "exec sleep 1000", container={
+                "env": [{"name": "SECRET", "value": "hush"}]}), ns="b")
+            victim = self.running("victim", "b")
+            self.daemon.call("POST", harness.PODS.format(ns="b"), pod("owners", "exec sleep 1000"))
+            owners = self.running("owners", "b")
+            # A passwd file of one's own would make a root of who runs su, if that could give him rights.
+            self.make(f"{NAMESPACES}/a/configmaps", {"metadata": {"name": "accounts"}, "data": {
+                "passwd": "root::0:0::/:/bin/sh\n", "shadow": "root::1:::::::\n", "su": "auth sufficient pam_permit.so\n"}})
+            made = self.make(self.pods, pod("prober", f"""
+                id -u; id -g; id -G
+                for i in {victim} {owners}; do
+                    cat /proc/$i/environ >/dev/null && echo read the environment of $i
+                    ls /proc/$i/root/ >/dev/null && echo looked into $i
+                    kill $i && echo signalled $i
+                done
+                touch /etc/muster-forged && echo wrote to /etc
+                cat {secret.name} && echo read the file
+                su -c 'echo became root'
+                exit 0""", initContainers=[{"name": "first", "command": ["id", "-u"]}],
+                volumes=[{"name": "accounts", "configMap": {"name": "accounts"}}],
+                container={"volumeMounts": [
+                    {"name": "accounts", "mountPath": f"/etc/{path}", "subPath": part}
+                    for path, part in (("passwd", "passwd"), ("shadow", "shadow"), ("pam.d/su", "su"))]}))
+            self.check_restricted(made)
+            self.addCleanup(pathlib.Path("/etc/muster-forged").unlink, missing_ok=True)
+            log = self.log_of("prober")
+        number = str(self.number("a"))
+        self.assertEqual(log.split("\n")[:3], [number] * 3, log)
+        for words in ("read the", "looked into", "signalled", "wrote to", "became", "hush"):
+            self.assertNotIn(words, log)
+        self.assertEqual(self.daemon.log("prober", ns="a", query="?container=first"), number + "\n")
+        self.assertFalse(os.path.exists("/etc/muster-forged"))
+        self.assertNotEqual(self.number("a"), self.number("b"))
+        for process, uid in ((victim, self.number("b")), (owners, 0)):
+            self.assertEqual(os.stat(f"/proc/{process}").st_uid, uid)
+
+    def test_the_owners_pods_are_as_they_were(self):
+        made = self.daemon.call("POST", self.pods, pod("plain", "id -u"))
+        self.assertNotIn("runAsUser", made["spec"]["securityContext"])
+        self.assertNotIn("securityContext", made["spec"]["containers"][0])
+        self.assertEqual(self.log_of("plain"), "0\n")
+        self.daemon.create(job("plain", "id -u"), ns="a")
+        self.daemon.wait_phase("plain", "Succeeded", ns="a")
+        (name,) = self.daemon.pods("plain", ns="a")
+        self.assertEqual(self.daemon.log(name, ns="a"), "0\n")
+        for found in (self.daemon.get_job("plain", ns="a"), self.daemon.pods(ns="a")[name]):
+            self.assertNotIn("muster.dev/run-as", found["metadata"].get("annotations", {}))
+
+    def test_a_job_of_the_guests(self):
+        made = self.make(self.jobs, job("mine", "id -u; echo x >$HOME/x && echo home", replicas=2))
+        self.assertEqual(made["metadata"]["annotations"], MARK)
+        self.assertNotIn("securityContext", template(made))
+        self.daemon.wait_phase("mine", "Succeeded", ns="a")
+        for name, found in self.pods_of("mine", 2).items():
+            self.check_restricted(found)
+            self.assertEqual(self.daemon.log(name, ns="a"), f"{self.number('a')}\nhome\n")
+        # Nothing of it is in what he wrote: to write it again changes nothing, and no field of his is another's.
+        kubeconfig = self.daemon.kubeconfig(self.tokens["a", "guest"])
+        for way, says in (((), "configured"), ((), "unchanged"), (("--server-side", "--force-conflicts"), "applied")):
+            done = subprocess.run([harness.KUBECTL, "--kubeconfig", kubeconfig, "apply", "-n", "a", "-f", "-", *way],
+                                  input=json.dumps(job("mine", "id -u; echo x >$HOME/x && echo home", replicas=2)),
+                                  capture_output=True, text=True, timeout=harness.PATIENCE)
+            self.assertIn(says, done.stdout + done.stderr)
+        self.assertNotIn("run-as", json.dumps(self.daemon.get_job("mine", ns="a")["metadata"]["managedFields"]))
+
+    def test_an_mpi_job_of_the_guests(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("no mpirun")
+        small = {"resources": {"requests": {"cpu": "1m", "memory": "1Mi"}}}
+        what = {"metadata": {"name": "mpi"}, "spec": {
+            "mpiConfig": {"script": ["sh", "-c", "echo rank $OMPI_COMM_WORLD_RANK is $(id -u)"]}, "replicaSpecs": [
+                {"type": "launcher", "template": {"spec": {"containers": [{"name": "launcher", **small}]}}},
+                {"type": "worker", "replicas": 2, "template": {"spec": {"containers": [{"name": "worker", **small}]}}}]}}
+        self.make(MPI_JOBS.format(ns="a"), what)
+
+        def ended(jobs):
+            return jobs["mpi"].get("status", {}).get("phase") in ("Succeeded", "Failed")
+        self.daemon.wait_for(MPI_JOBS.format(ns="a"), ended, "the job to end")
+        found = self.pods_of("mpi", 3)
+        (launcher,) = (name for name in found if "launcher" in name)
+        text = self.daemon.log(launcher, ns="a")
+        for rank in (0, 1):
+            self.assertIn(f"rank {rank} is {self.number('a')}\n", text)
+        for one in found.values():
+            self.check_restricted(one)
+
+    def settled(self, name):
+        """A paused job, once nobody writes to it any more."""
+        return self.daemon.wait_for(self.jobs, lambda jobs: jobs[name] if jobs[name].get("status", {}).get("phase") ==
+                                    "Paused" else None, f"{name} to be paused")
+
+    def resume(self, ask, name):
+        ask("PATCH", f"{self.jobs}/{name}", {"spec": {"runMode": {"pause": {"enabled": False}}}}, **MERGE)
+
+    def test_an_owners_job_that_the_guest_changes(self):
+        """A script without its path is then another one."""
+        folder = {"muster.dev/folder": "/tmp"}
+
+        def put(name):
+            there = self.settled(name)
+            there["metadata"]["annotations"] = folder
+            return "PUT", there, {}
+        changes = {
+            "merge": lambda name: ("PATCH", {"metadata": {"annotations": folder}}, MERGE),
+            "json": lambda name: ("PATCH", [{"op": "add", "path": "/metadata/annotations", "value": folder}],
+                                  {"content_type": "application/json-patch+json"}),
+            "apply": lambda name: ("PATCH", {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",
+                                             "metadata": {"name": name, "annotations": folder}}, APPLY),
+            "update": put,
+            "board": lambda name: ("PATCH", {"spec": {"tensorboardSpec": {"logDir": {"pvc": [{"name": "x"}]}}}}, MERGE),
+        }
+        for name, change in changes.items():
+            with self.subTest(change=name):
+                self.daemon.create(paused(job(name, "id -u")), ns="a")
+                self.settled(name)
+                method, body, how = change(name)
+                query = "?fieldManager=guest&force=true" if how == APPLY else ""
+                status, answer = self.ask(method, f"{self.jobs}/{name}{query}", body, **how)
+                self.assertEqual(status, 200, answer)
+                self.assertEqual(answer["metadata"]["annotations"]["muster.dev/run-as"], "namespace")
+                self.resume(self.daemon.call, name)  # whoever lets it run
+                (pod_name,) = (found["metadata"]["name"] for found in self.daemon.wait_for(
+                    self.pods, lambda pods: [p for p in pods.values() if p["metadata"].get("labels", {}).get(
+                        "tensorstack.dev/owner-kind") == "PyTorchTrainingJob"], "its pod"))
+                self.assertEqual(self.log_of(pod_name), f"{self.number('a')}\n")
+                self.check_restricted(self.daemon.pods(ns="a")[pod_name])
+                self.daemon.call("DELETE", f"{self.jobs}/{name}")
+                self.daemon.wait_for(self.pods, lambda pods: not pods, "its pods to be gone")
+        # What only says how many and when leaves it the owner's.
+        self.daemon.create(paused(job("scaled", "id -u")), ns="a")
+        self.assertEqual(self.ask("PATCH", f"{self.jobs}/scaled", {"metadata": {"labels": {"x": "y"}}}, **MERGE)[0], 200)
+        self.resume(self.ask, "scaled")
+        self.daemon.wait_phase("scaled", "Succeeded", ns="a")
+        (name,) = self.daemon.pods("scaled", ns="a")
+        self.assertEqual(self.daemon.log(name, ns="a"), "0\n")
+        root = paused(job("root", "true"))
+        template(root)["securityContext"] = {"runAsUser": 0}
+        self.daemon.create(root, ns="a")
+        self.refused("template.spec.securityContext.runAsUser: 0", "PATCH", f"{self.jobs}/root",
+                     {"metadata": {"annotations": folder}}, **MERGE)
+
+    def test_who_may_be_anyone_takes_the_mark_away(self):
+        self.make(self.jobs, paused(job("mine", "id -u")))
+        there = self.settled("mine")
+        del there["metadata"]["annotations"]
+        self.assertEqual(self.ask("PUT", f"{self.jobs}/mine", there)[1]["metadata"]["annotations"], MARK)
+        scaled = self.daemon.call("PATCH", f"{self.jobs}/mine", {"spec": {"replicaSpecs": there["spec"]["replicaSpecs"]}},
+                                  **MERGE)
+        self.assertEqual(scaled["metadata"]["annotations"], MARK)
+        free = self.daemon.call("PATCH", f"{self.jobs}/mine", {"metadata": {"annotations": {"muster.dev/run-as": None}}},
+                                **MERGE)
+        self.assertFalse(free["metadata"].get("annotations"))
+        self.resume(self.daemon.call, "mine")
+        self.daemon.wait_phase("mine", "Succeeded", ns="a")
+        (name,) = self.daemon.pods("mine", ns="a")
+        self.assertEqual(self.daemon.log(name, ns="a"), "0\n")
+
+    def test_a_tensorboard_of_the_guests(self):
+        spec = {"logDir": {"pvc": [{"name": "runs"}]}}
+        self.assertEqual(self.make(BOARDS.format(ns="a"), {"metadata": {"name": "own"}, "spec": spec})
+                         ["metadata"]["annotations"], MARK)
+        what = job("boarded", "exec sleep 1000")
+        what["spec"]["tensorboardSpec"] = spec
+        self.make(self.jobs, what)
+        # Three of the guest's: his own board's, his job's, and that of his job's board.
+        for name in ("own", "boarded"):
+            for found in self.pods_of(name, 1).values():
+                self.check_restricted(found)
+        board = self.daemon.wait_for(BOARDS.format(ns="a"), lambda boards: next(
+            (name for name in boards if name != "own"), None), "the job's board")
+        for found in self.pods_of(board, 1).values():
+            self.check_restricted(found)
+        self.daemon.call("POST", BOARDS.format(ns="a"), {"metadata": {"name": "owners"}, "spec": spec})
+        for found in self.pods_of("owners", 1).values():
+            self.assertNotIn("runAsUser", found["spec"].get("securityContext", {}))
+
+    def test_explicit_users_are_refused(self):
+        self.make(self.pods, pod("first", "true"))
+        number = self.number("a")
+        for context, where in (({"runAsUser": 0}, "runAsUser: 0"), ({"runAsUser": 1000}, "runAsUser: 1000"),
+                               ({"runAsGroup": 0}, "runAsGroup: 0"), ({"fsGroup": 6}, "fsGroup: 6"),
+                               ({"supplementalGroups": [number, 6]}, "supplementalGroups[1]: 6")):
+            with self.subTest(where=where):
+                words = f'named "anyuser", which spec.securityContext.{where} needs; leave it out: pods run as the ' \
+                        f"namespace's own user, {number},"
+                self.refused(words, "POST", self.pods, pod("other", "true", securityContext=context))
+                what = job("other", "true")
+                template(what)["securityContext"] = context
+                self.refused(f"spec.replicaSpecs[0].template.spec.securityContext.{where} needs", "POST", self.jobs, what)
+        for context, where in (({"runAsUser": 0}, "runAsUser: 0"), ({"runAsGroup": 0}, "runAsGroup: 0"),
+                               ({"allowPrivilegeEscalation": True}, "allowPrivilegeEscalation: true")):
+            with self.subTest(where=where):
+                self.refused(f"spec.containers[0].securityContext.{where} needs", "POST", self.pods,
+                             pod("other", "true", container={"securityContext": context}))
+                self.refused(f"spec.initContainers[0].securityContext.{where} needs", "POST", self.pods,
+                             pod("other", "true", initContainers=[{"name": "i", "command": ["true"],
+                                                                   "securityContext": context}]))
+        self.make(self.pods, pod("own", "id -u", securityContext={
+            "runAsUser": number, "runAsGroup": number, "fsGroup": number, "supplementalGroups": [number]}))
+        self.assertEqual(self.log_of("own"), f"{number}\n")
+        # With the right to it, given by name, anything goes.
+        for right, code in (("hostpath", 403), ("anyuser", 201), ("privileged", 201)):
+            self.let_in("a", f"with-{right}", {"verbs": ["*"], "resources": ["pods"], "apiGroups": [""]}, {
+                "verbs": ["use"], "resources": ["machineaccess"], "apiGroups": ["muster.dev"], "resourceNames": [right]})
+            status, answer = self.ask("POST", self.pods, pod(f"with-{right}", "id -u", securityContext={"runAsUser": 0}),
+                                      who=f"with-{right}")
+            self.assertEqual(status, code, answer)
+
+    def test_nothing_is_forged(self):
+        forged = {"annotations": MARK}
+        what = job("forged", "true")
+        self.refused(LEAVE_OUT, "POST", self.jobs, {**what, "metadata": {"name": "forged", **forged}}, code=422)
+        what["spec"]["replicaSpecs"][0]["template"]["metadata"] = forged
+        self.refused(LEAVE_OUT, "POST", self.jobs, what, code=422)
+        self.refused(LEAVE_OUT, "POST", self.pods, {**pod("forged", "true"), "metadata": {"name": "forged", **forged}},
+                     code=422)
+        self.daemon.call("POST", self.pods, pod("owners", "true", schedulerName="nobody"))
+        for body in ({"metadata": forged}, {"metadata": {"annotations": {"muster.dev/folder": "/tmp"}}}):
+            self.assertIn(self.ask("PATCH", f"{self.pods}/owners", body, **MERGE)[0], (403, 422))
+            self.assertIn(self.ask("POST", f"{self.pods}/owners/binding",
+                                   {**body, "target": {"kind": "Node", "name": "nowhere"}})[0], (403, 409, 422))
+        self.assertNotIn("annotations", self.daemon.call("GET", f"{self.pods}/owners")["metadata"])
+        # A controller of one's own choice makes no other of a pod.
+        self.daemon.create(paused(job("owners", "true")), ns="a")
+        owner = self.daemon.get_job("owners", ns="a")
+        mine = pod("mine", "true", schedulerName="nobody")
+        mine["metadata"]["ownerReferences"] = [{"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": "owners",
+                                                "uid": owner["metadata"]["uid"], "controller": True}]
+        self.check_restricted(self.make(self.pods, mine))
+
+    def test_a_namespaces_user_is_the_owners_to_say(self):
+        self.daemon.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {
+            "metadata": {"name": "spaces"}, "rules": [{"verbs": ["*"], "resources": ["namespaces"], "apiGroups": [""]}]})
+        self.daemon.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+            "metadata": {"name": "spaces"}, "roleRef": {"kind": "ClusterRole", "name": "spaces"},
+            "subjects": [{"kind": "ServiceAccount", "name": "guest", "namespace": "a"}]})
+        self.addCleanup(self.daemon.call, "DELETE", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/spaces")
+        self.make(self.pods, pod("first", "true"))
+        for annotations in ({"muster.dev/uid": "1000"}, {"muster.dev/uid": None}, {"muster.dev/last-uid": "5"}):
+            with self.subTest(annotations=annotations):
+                self.refused(f'named "anyuser", which the annotation {list(annotations)[0]} needs', "PATCH",
+                             f"{NAMESPACES}/a", {"metadata": {"annotations": annotations}}, **MERGE)
+        self.refused('named "anyuser"', "POST", NAMESPACES, {
+            "metadata": {"name": "c", "annotations": {"muster.dev/uid": "1000"}}})
+        for text in ("0", "-1", "root", "", "1e3", "2147483648", "99999999999999999999", "01"):
+            with self.subTest(text=text):
+                status, answer = self.daemon.request("POST", NAMESPACES, {
+                    "metadata": {"name": "c", "annotations": {"muster.dev/uid": text}}})
+                self.assertEqual(status, 422, answer)
+                self.assertIn(b"must be the number of a user", answer)
+        nobody = pwd.getpwnam("nobody")
+        self.daemon.call("POST", NAMESPACES, {"metadata": {"name": "c", "annotations": {
+            "muster.dev/uid": str(nobody.pw_uid)}}})
+        self.let_in("c", "guest", {"verbs": ["*"], "resources": ["*"], "apiGroups": ["*"]})
+        path = harness.PODS.format(ns="c")
+        self.make(path, pod("mapped", "id -u; id -g"), ns="c")
+        self.assertEqual(self.log_of("mapped", "c"), f"{nobody.pw_uid}\n{nobody.pw_gid}\n")
+        self.daemon.call("DELETE", f"{NAMESPACES}/c")
+        self.daemon.wait_for(NAMESPACES, lambda found: "c" not in found, "the namespace to go")
+
+    def test_a_number_is_given_once(self):
+        def use(ns):
+            self.daemon.call("POST", NAMESPACES, {"metadata": {"name": ns}})
+            self.let_in(ns, "guest", {"verbs": ["*"], "resources": ["*"], "apiGroups": ["*"]})
+            path = harness.PODS.format(ns=ns)
+            self.assertGreaterEqual(self.make(f"{path}?dryRun=All", pod("p", "true", schedulerName="nobody"), ns=ns)
+                                    ["spec"]["securityContext"]["runAsUser"], FIRST)
+            self.assertEqual(self.number(ns), 0)
+            self.make(path, pod("p", "true", schedulerName="nobody"), ns=ns)
+            return self.number(ns)
+        seen = [use("n0")]
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.number("n0"), seen[0])
+        self.assertEqual(self.make(harness.PODS.format(ns="n0"), pod("q", "true", schedulerName="nobody"), ns="n0")
+                         ["spec"]["securityContext"]["runAsUser"], seen[0])
+        seen.append(use("n1"))
+        self.daemon.call("DELETE", f"{NAMESPACES}/n1")
+        self.daemon.wait_for(NAMESPACES, lambda found: "n1" not in found, "the namespace to go")
+        # One that the owner has said is nobody else's either.
+        self.daemon.call("PATCH", f"{NAMESPACES}/n0", {"metadata": {"annotations": {"muster.dev/uid": str(seen[1] + 1)}}},
+                         **MERGE)
+        seen += [seen[1] + 1, use("n1"), use("n2")]
+        self.assertEqual(len(set(seen)), 5, seen)
+        for ns in ("n0", "n1", "n2"):
+            self.daemon.call("DELETE", f"{NAMESPACES}/{ns}")
+        self.daemon.wait_for(NAMESPACES, lambda found: not {"n0", "n1", "n2"} & set(found), "the namespaces to go")
+
+    def test_nobody_enters_a_pod_of_others(self):
+        self.daemon.call("POST", self.pods, pod("owners", "exec sleep 1000", serviceAccountName="guest"))
+        self.make(self.pods, pod("mine", "exec sleep 1000"))
+        kubeconfig = self.daemon.kubeconfig(self.tokens["a", "guest"])
+
+        def run(*words):
+            return subprocess.run([harness.KUBECTL, "--kubeconfig", kubeconfig, "-n", "a", *words], capture_output=True,
+                                  text=True, timeout=harness.PATIENCE, stdin=subprocess.DEVNULL)
+        self.running("owners")
+        self.running("mine")
+        self.assertEqual(run("exec", "mine", "--", "id", "-u").stdout, f"{self.number('a')}\n")
+        for verb in ("exec", "attach"):
+            done = run(verb, "owners", *(("--", "id", "-u") if verb == "exec" else ()))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn('named "anyuser", which being in a pod', done.stderr)
+        self.refused('named "anyuser"', "POST", f"{NAMESPACES}/a/serviceaccounts/guest/token",
+                     {"spec": {"boundObjectRef": {"kind": "Pod", "name": "owners"}}})
+
+
+if __name__ == "__main__":
+    harness.main()
