@@ -35,9 +35,8 @@
 #define ANNOTATION_UID "muster.dev/uid"
 #define ANNOTATION_LAST_UID "muster.dev/last-uid"
 #define USER_ID_LIMIT 2147483647 /* as in Kubernetes */
-/* By the server, on what such pods are made of, and on them: they run as the namespace's user. */
+/* By the server, on what such pods are made of, and on them: the number of that user. */
 #define ANNOTATION_RUN_AS "muster.dev/run-as"
-#define RUN_AS_NAMESPACE "namespace"
 /* On a job: where its event files are. */
 #define ANNOTATION_LOG_DIR "muster.dev/log-dir"
 /* Namespace of what belongs to no user: port leases. */

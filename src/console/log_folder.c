@@ -115,7 +115,10 @@ int log_folder_of(struct arena *a, const struct json *job, const char *machine,
     }
     add_root(ret, working, "", FOLDER_WORKING);
     log_rule_own(&ret->rule, job, machine);
-    if (geteuid() == 0 && !find_users(json_get(job, "spec"), 0, &ret->rule))
+    if (object_annotation(job, ANNOTATION_RUN_AS))
+        ret->rule.owners[ret->rule.owners_len++] = (uid_t)strtoul(
+            object_annotation(job, ANNOTATION_RUN_AS), NULL, 10);
+    else if (geteuid() == 0 && !find_users(json_get(job, "spec"), 0, &ret->rule))
         ret->rule.owners_len = 0;
     return arena_failed(a) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
 }

@@ -11,6 +11,7 @@
 #include "server/machine_access.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/problem.h"
@@ -215,10 +216,10 @@ static int refuse_user(const struct user_check *c, const struct field_path *at,
                                                      value.data ? value.data : "")},
                 err);
     err_hint(err,
-             "leave it out: pods run as the namespace's own user%s here, and gain no rights by "
-             "what they execute. A Role with the verb use on " RESOURCE "." GROUP
-             " gives the right to others",
-             c->user.uid < 0 ? "" : arena_printf(a, ", %" PRId64 ",", c->user.uid));
+             "leave it out: pods run as the namespace's own user, %" PRId64
+             ", here and gain no rights by what they execute. A Role with the verb use on " RESOURCE
+             "." GROUP " gives the right to others",
+             c->user.uid);
     buf_release(&path);
     buf_release(&value);
     return rc;
@@ -239,11 +240,11 @@ static int check_context(const struct user_check *c, const struct json *context,
     for (size_t i = 0; i < ELEMS(ids); i++) {
         const struct json *said = json_get(context, ids[i].name);
 
-        if (!json_is_null(said) && (ids[i].allowed < 0 || json_int(said, -1) != ids[i].allowed))
+        if (!json_is_null(said) && json_int(said, -1) != ids[i].allowed)
             return refuse_user(c, PATH_MEMBER(at, ids[i].name), said, err);
     }
     json_each (group, json_get(context, "supplementalGroups")) {
-        if (json_int(group, -1) != c->user.gid || c->user.gid < 0)
+        if (json_int(group, -1) != c->user.gid)
             return refuse_user(c, PATH_INDEX(groups, n), group, err);
         n++;
     }
@@ -286,20 +287,39 @@ static int check_users(const struct user_check *c, const struct json *v,
 
 /* --- marks --------------------------------------------------------------------------------- */
 
-static bool is_marked(const struct json *object)
+#define NO_MARK (-1)
+#define NAMESPACES_OWN 0 /* root's number is nobody's mark */
+
+static int64_t mark_of(const struct json *object)
 {
-    return object_annotation(object, ANNOTATION_RUN_AS) != NULL;
+    const char *text = object_annotation(object, ANNOTATION_RUN_AS);
+
+    return text ? strtoll(text, NULL, 10) : NO_MARK; /* we wrote it */
 }
 
-static void set_mark(struct arena *a, struct json *object, bool marked)
+static bool is_marked(const struct json *object)
+{
+    return mark_of(object) != NO_MARK;
+}
+
+static void set_mark(struct arena *a, struct json *object, int64_t mark)
 {
     struct json *meta = json_make_object(a, object, "metadata");
 
-    if (marked)
-        json_set_string(a, json_make_object(a, meta, "annotations"), ANNOTATION_RUN_AS,
-                        RUN_AS_NAMESPACE);
+    if (mark != NO_MARK)
+        json_set_stringf(a, json_make_object(a, meta, "annotations"), ANNOTATION_RUN_AS, "%" PRId64,
+                         mark);
     else if (is_marked(object))
         json_remove(json_get_mut(meta, "annotations"), ANNOTATION_RUN_AS);
+}
+
+static int find_user(struct server_request *r, int64_t mark, bool dry_run,
+                     struct namespace_user *ret, struct err *err)
+{
+    if (mark <= NAMESPACES_OWN)
+        return namespace_user_get(r, dry_run, ret, err);
+    *ret = namespace_user_of(mark);
+    return 0;
 }
 
 static const struct kind *kind_of_reference(const struct server_request *r, const struct json *ref)
@@ -307,9 +327,12 @@ static const struct kind *kind_of_reference(const struct server_request *r, cons
     const char *version = json_get_string(ref, "apiVersion", "");
     const char *name = json_get_string(ref, "kind", "");
 
-    for (const struct kind *const *k = r->server->kinds; *k; k++)
-        if (strcmp((*k)->name, name) == 0 && strcmp(kind_api_version(r->arena, *k), version) == 0)
+    for (const struct kind *const *k = r->server->kinds; *k; k++) {
+        const char *own = strcmp((*k)->name, name) == 0 ? kind_api_version(r->arena, *k) : NULL;
+
+        if (own && strcmp(own, version) == 0)
             return *k;
+    }
     return NULL;
 }
 
@@ -324,23 +347,26 @@ static bool has_text(const struct blob *b, const char *text)
     return memmem(b->data, b->len, text, strlen(text)) != NULL;
 }
 
-/* What a marked one controls is marked, and what one controls that is gone: nobody knows any more.
- * Read only when it could be. */
-static bool is_controlled_by_marked(const struct server_request *r, const struct json *object)
+/* What a marked one controls has its mark, and what one controls that is gone has one: nobody knows
+ * any more. Read only when it could be. */
+static int64_t controllers_mark(const struct server_request *r, const struct json *object)
 {
     const struct json *ref = object_controller(object);
     const struct kind *k = ref ? kind_of_reference(r, ref) : NULL;
     const struct store_item *item;
+    const struct json *owner;
     const char *key;
 
     if (!k || !makes_pods(k))
-        return false;
+        return NO_MARK;
     key = object_key(r->arena, k, r->route.ns, json_get_string(ref, "name", ""));
     item = key ? store_head(server_collection(r->server, k), key) : NULL;
     if (!item || !has_text(item->value, json_get_string(ref, "uid", "")))
-        return true;
-    return has_text(item->value, "\"" ANNOTATION_RUN_AS "\"") &&
-           is_marked(blob_parse(r->arena, item->value, NULL));
+        return NAMESPACES_OWN;
+    if (!has_text(item->value, "\"" ANNOTATION_RUN_AS "\""))
+        return NO_MARK;
+    owner = blob_parse(r->arena, item->value, NULL);
+    return owner ? mark_of(owner) : NAMESPACES_OWN;
 }
 
 static void set_user(struct arena *a, struct json *pod, const struct namespace_user *user)
@@ -355,25 +381,28 @@ static void set_user(struct arena *a, struct json *pod, const struct namespace_u
         for (struct json *c = json_first_mut(json_get_mut(spec, lists[i])); c; c = c->next)
             json_set_bool(a, json_make_object(a, c, "securityContext"), "allowPrivilegeEscalation",
                           false);
-    set_mark(a, pod, true);
+    set_mark(a, pod, user->uid);
 }
 
 static int admit_pod(struct server_request *r, const struct json *old, struct json *pod,
                      bool dry_run, struct err *err)
 {
     struct user_check c = {.request = r, .object = pod};
+    int64_t mark = old ? mark_of(old) : controllers_mark(r, pod);
     int rc;
 
     if (old) {
-        set_mark(r->arena, pod, is_marked(old));
+        set_mark(r->arena, pod, mark);
         if (!annotation_differs(old, pod, ANNOTATION_FOLDER) || is_marked(old) || may_be_anyone(r))
             return 0;
         return refuse(r, &kind_pod, pod,
                       (struct wish){ANY_USER, "the annotation " ANNOTATION_FOLDER}, err);
     }
-    if (may_be_anyone(r) && !is_controlled_by_marked(r, pod))
+    if (!may_be_anyone(r))
+        mark = NAMESPACES_OWN;
+    if (mark == NO_MARK)
         return 0;
-    rc = namespace_user_get(r, dry_run, &c.user, err);
+    rc = find_user(r, mark, dry_run, &c.user, err);
     if (rc == 0)
         rc = check_users(&c, json_get(pod, "spec"), PATH_MEMBER(NULL, "spec"), err);
     if (rc == 0)
@@ -382,23 +411,23 @@ static int admit_pod(struct server_request *r, const struct json *old, struct js
 }
 
 static int admit_maker(struct server_request *r, const struct json *old, struct json *next,
-                       struct err *err)
+                       bool dry_run, struct err *err)
 {
-    bool marked = old ? is_marked(old) : is_controlled_by_marked(r, next);
-    bool removed = marked && old && !is_marked(next);
-    bool rewritten = is_rewritten(r, old, next);
+    struct user_check c = {.request = r, .object = next};
+    int64_t mark = old ? mark_of(old) : controllers_mark(r, next);
+    bool removed = mark != NO_MARK && old && !is_marked(next);
+    bool rewritten = is_rewritten(r, old, next) && !may_be_anyone(r);
     int rc = 0;
 
-    if ((removed || rewritten) && !may_be_anyone(r)) {
-        struct user_check c = {.request = r, .object = next, .user = namespace_user_find(r)};
-
-        if (rewritten && !r->route.kind->schema)
-            rc = check_users(&c, json_get(next, "spec"), PATH_MEMBER(NULL, "spec"), err);
-        marked = marked || rewritten;
-    } else if (removed) {
-        marked = false;
+    if (rewritten || mark == NAMESPACES_OWN) {
+        rc = find_user(r, mark, dry_run, &c.user, err);
+        mark = c.user.uid;
+    } else if (removed && may_be_anyone(r)) {
+        mark = NO_MARK;
     }
-    set_mark(r->arena, next, marked);
+    if (rc == 0 && rewritten && !r->route.kind->schema)
+        rc = check_users(&c, json_get(next, "spec"), PATH_MEMBER(NULL, "spec"), err);
+    set_mark(r->arena, next, mark);
     return rc;
 }
 
@@ -441,7 +470,7 @@ int machine_access_check(struct server_request *r, const struct json *old, struc
         return 0;
     if (k == &kind_pod)
         return admit_pod(r, old, next, dry_run, err);
-    return makes_pods(k) ? admit_maker(r, old, next, err) : 0;
+    return makes_pods(k) ? admit_maker(r, old, next, dry_run, err) : 0;
 }
 
 /* A job's launcher is in its workers anyway. */

@@ -25,7 +25,7 @@ static struct json *load(const struct server_request *r, const char *name)
     return item ? blob_parse(r->arena, item->value, NULL) : NULL;
 }
 
-static struct namespace_user user_of(int64_t uid)
+struct namespace_user namespace_user_of(int64_t uid)
 {
     struct namespace_user user = {.uid = uid, .gid = uid};
     char text[PASSWD_ENTRY_LIMIT_BYTES];
@@ -35,11 +35,6 @@ static struct namespace_user user_of(int64_t uid)
         getpwuid_r((uid_t)uid, &entry, text, sizeof(text), &found) == 0 && found)
         user.gid = found->pw_gid;
     return user;
-}
-
-struct namespace_user namespace_user_find(const struct server_request *r)
-{
-    return user_of(number_of(load(r, r->route.ns), ANNOTATION_UID));
 }
 
 /* --- allotting -------------------------------------------------------------------------- */
@@ -82,14 +77,14 @@ static int write_number(struct server_request *r, struct json *ns, const char *a
 int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_user *ret,
                        struct err *err)
 {
+    int64_t uid = number_of(load(r, r->route.ns), ANNOTATION_UID);
     struct json *keeper;
-    int64_t uid;
     int rc;
 
-    *ret = namespace_user_find(r);
-    keeper = ret->uid < 0 ? load(r, SYSTEM_NAMESPACE) : NULL;
-    if (ret->uid >= 0)
+    *ret = namespace_user_of(uid);
+    if (uid >= 0)
         return 0;
+    keeper = load(r, SYSTEM_NAMESPACE);
     uid = max_i64(number_of(keeper, ANNOTATION_LAST_UID) + 1, NAMESPACE_USER_FIRST);
     while (uid <= USER_ID_LIMIT && is_taken(r, uid))
         uid++;
@@ -98,7 +93,7 @@ int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_
                        "no user can be allotted to namespace \"%s\": say one in its annotation "
                        "%s",
                        r->route.ns, ANNOTATION_UID);
-    *ret = user_of(uid);
+    *ret = namespace_user_of(uid);
     if (dry_run)
         return 0;
     rc = write_number(r, keeper, ANNOTATION_LAST_UID, uid, err);

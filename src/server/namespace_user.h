@@ -14,12 +14,12 @@
 #define NAMESPACE_USER_FIRST 2001000000
 
 struct namespace_user {
-    int64_t uid, gid; /* -1: none yet */
+    int64_t uid, gid;
 };
 
-/* As it is. */
-struct namespace_user namespace_user_find(const struct server_request *r);
-/* Allotted if need be; a dry run only tells which it would be. */
+/* With the group the machine's passwd gives him, else one of his number. */
+struct namespace_user namespace_user_of(int64_t uid);
+/* The route's namespace's. Allotted if need be; a dry run only tells which it would be. */
 int namespace_user_get(struct server_request *r, bool dry_run, struct namespace_user *ret,
                        struct err *err) must_check;
 

@@ -18,7 +18,7 @@ MPI_JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/{ns}/mpijobs"
 BOARDS = "/apis/tensorstack.dev/v1beta1/namespaces/{ns}/tensorboards"
 RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}"
 FIRST = 2001000000
-MARK = {"muster.dev/run-as": "namespace"}
+FORGED = {"annotations": {"muster.dev/run-as": str(FIRST)}}
 MERGE = {"content_type": "application/merge-patch+json"}
 APPLY = {"content_type": "application/apply-patch+yaml"}
 LEAVE_OUT = "muster itself writes this annotation; leave it out"
@@ -31,7 +31,7 @@ def pod(name, script, container=None, **spec):
 
 
 def job(name, script, ns="a", **how):
-    return harness.job(name, ["sh", "-c", script], ns=ns, replicas=how.pop("replicas", 1), **how)
+    return harness.job(name, ["sh", "-c", script], ns=ns, replicas=1, **how)
 
 
 def paused(what):
@@ -103,6 +103,9 @@ class Users(harness.WithDaemon):
         found = self.daemon.call("GET", f"{NAMESPACES}/{ns}")["metadata"].get("annotations", {})
         return int(found.get("muster.dev/uid", 0))
 
+    def mark(self):
+        return {"muster.dev/run-as": str(self.number("a"))}
+
     def log_of(self, name, ns="a"):
         def ended(pods):
             return pods[name]["status"].get("phase") in ("Succeeded", "Failed")
@@ -124,7 +127,7 @@ class Users(harness.WithDaemon):
                          {"runAsUser": number, "runAsGroup": number, "fsGroup": number})
         for container in found["spec"]["containers"] + found["spec"].get("initContainers", []):
             self.assertIs(container["securityContext"]["allowPrivilegeEscalation"], False)
-        self.assertEqual(found["metadata"]["annotations"]["muster.dev/run-as"], "namespace")
+        self.assertEqual(found["metadata"]["annotations"]["muster.dev/run-as"], str(number))
 
     def pods_of(self, name, count, ns="a"):
         def made(pods):
@@ -185,18 +188,18 @@ class Users(harness.WithDaemon):
             self.assertNotIn("muster.dev/run-as", found["metadata"].get("annotations", {}))
 
     def test_a_job_of_the_guests(self):
-        made = self.make(self.jobs, job("mine", "id -u; echo x >$HOME/x && echo home", replicas=2))
-        self.assertEqual(made["metadata"]["annotations"], MARK)
+        made = self.make(self.jobs, job("mine", "id -u; echo x >$HOME/x && echo home"))
+        self.assertEqual(made["metadata"]["annotations"], self.mark())
         self.assertNotIn("securityContext", template(made))
         self.daemon.wait_phase("mine", "Succeeded", ns="a")
-        for name, found in self.pods_of("mine", 2).items():
+        for name, found in self.pods_of("mine", 1).items():
             self.check_restricted(found)
             self.assertEqual(self.daemon.log(name, ns="a"), f"{self.number('a')}\nhome\n")
         # Nothing of it is in what he wrote: to write it again changes nothing, and no field of his is another's.
         kubeconfig = self.daemon.kubeconfig(self.tokens["a", "guest"])
         for way, says in (((), "configured"), ((), "unchanged"), (("--server-side", "--force-conflicts"), "applied")):
             done = subprocess.run([harness.KUBECTL, "--kubeconfig", kubeconfig, "apply", "-n", "a", "-f", "-", *way],
-                                  input=json.dumps(job("mine", "id -u; echo x >$HOME/x && echo home", replicas=2)),
+                                  input=json.dumps(job("mine", "id -u; echo x >$HOME/x && echo home")),
                                   capture_output=True, text=True, timeout=harness.PATIENCE)
             self.assertIn(says, done.stdout + done.stderr)
         self.assertNotIn("run-as", json.dumps(self.daemon.get_job("mine", ns="a")["metadata"]["managedFields"]))
@@ -255,7 +258,7 @@ class Users(harness.WithDaemon):
                 query = "?fieldManager=guest&force=true" if how == APPLY else ""
                 status, answer = self.ask(method, f"{self.jobs}/{name}{query}", body, **how)
                 self.assertEqual(status, 200, answer)
-                self.assertEqual(answer["metadata"]["annotations"]["muster.dev/run-as"], "namespace")
+                self.assertEqual(answer["metadata"]["annotations"]["muster.dev/run-as"], str(self.number("a")))
                 self.resume(self.daemon.call, name)  # whoever lets it run
                 (pod_name,) = (found["metadata"]["name"] for found in self.daemon.wait_for(
                     self.pods, lambda pods: [p for p in pods.values() if p["metadata"].get("labels", {}).get(
@@ -281,10 +284,10 @@ class Users(harness.WithDaemon):
         self.make(self.jobs, paused(job("mine", "id -u")))
         there = self.settled("mine")
         del there["metadata"]["annotations"]
-        self.assertEqual(self.ask("PUT", f"{self.jobs}/mine", there)[1]["metadata"]["annotations"], MARK)
+        self.assertEqual(self.ask("PUT", f"{self.jobs}/mine", there)[1]["metadata"]["annotations"], self.mark())
         scaled = self.daemon.call("PATCH", f"{self.jobs}/mine", {"spec": {"replicaSpecs": there["spec"]["replicaSpecs"]}},
                                   **MERGE)
-        self.assertEqual(scaled["metadata"]["annotations"], MARK)
+        self.assertEqual(scaled["metadata"]["annotations"], self.mark())
         free = self.daemon.call("PATCH", f"{self.jobs}/mine", {"metadata": {"annotations": {"muster.dev/run-as": None}}},
                                 **MERGE)
         self.assertFalse(free["metadata"].get("annotations"))
@@ -296,7 +299,7 @@ class Users(harness.WithDaemon):
     def test_a_tensorboard_of_the_guests(self):
         spec = {"logDir": {"pvc": [{"name": "runs"}]}}
         self.assertEqual(self.make(BOARDS.format(ns="a"), {"metadata": {"name": "own"}, "spec": spec})
-                         ["metadata"]["annotations"], MARK)
+                         ["metadata"]["annotations"], self.mark())
         what = job("boarded", "exec sleep 1000")
         what["spec"]["tensorboardSpec"] = spec
         self.make(self.jobs, what)
@@ -345,15 +348,14 @@ class Users(harness.WithDaemon):
             self.assertEqual(status, code, answer)
 
     def test_nothing_is_forged(self):
-        forged = {"annotations": MARK}
         what = job("forged", "true")
-        self.refused(LEAVE_OUT, "POST", self.jobs, {**what, "metadata": {"name": "forged", **forged}}, code=422)
-        what["spec"]["replicaSpecs"][0]["template"]["metadata"] = forged
+        self.refused(LEAVE_OUT, "POST", self.jobs, {**what, "metadata": {"name": "forged", **FORGED}}, code=422)
+        what["spec"]["replicaSpecs"][0]["template"]["metadata"] = FORGED
         self.refused(LEAVE_OUT, "POST", self.jobs, what, code=422)
-        self.refused(LEAVE_OUT, "POST", self.pods, {**pod("forged", "true"), "metadata": {"name": "forged", **forged}},
+        self.refused(LEAVE_OUT, "POST", self.pods, {**pod("forged", "true"), "metadata": {"name": "forged", **FORGED}},
                      code=422)
         self.daemon.call("POST", self.pods, pod("owners", "true", schedulerName="nobody"))
-        for body in ({"metadata": forged}, {"metadata": {"annotations": {"muster.dev/folder": "/tmp"}}}):
+        for body in ({"metadata": FORGED}, {"metadata": {"annotations": {"muster.dev/folder": "/tmp"}}}):
             self.assertIn(self.ask("PATCH", f"{self.pods}/owners", body, **MERGE)[0], (403, 422))
             self.assertIn(self.ask("POST", f"{self.pods}/owners/binding",
                                    {**body, "target": {"kind": "Node", "name": "nowhere"}})[0], (403, 409, 422))

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
+#include "api/object.h"
 #include "console/log_folder.h"
 #include "console/progress_status.h"
 
@@ -268,6 +269,7 @@ static void files_of_others_are_not_the_jobs(void **state)
         "\"2001-09-09T01:46:40Z\"},\"spec\":{\"replicaSpecs\":[{\"template\":{\"spec\":{"
         "\"securityContext\":{\"runAsUser\":%d},\"containers\":[{\"workingDir\":\"/work\"}]}}}]}}";
     struct arena a = ARENA_INIT(1u << 20);
+    struct json *job;
     struct log_folder f;
     auto_err err = ERR_INIT;
 
@@ -276,8 +278,15 @@ static void files_of_others_are_not_the_jobs(void **state)
                      0);
     assert_true(log_rule_wants(&f.rule, file, 1000));
     assert_int_equal(log_rule_wants(&f.rule, file, 7), geteuid() != 0);
-    assert_int_equal(log_folder_of(&a, parse(&a, arena_printf(&a, text, 0)), "host1", &f, &err), 0);
+    job = parse(&a, arena_printf(&a, text, 0));
+    assert_int_equal(log_folder_of(&a, job, "host1", &f, &err), 0);
     assert_true(log_rule_wants(&f.rule, file, 7));
+    /* Whatever its template says, a marked job's pods are nobody else. */
+    json_set_string(&a, json_make_object(&a, json_get_mut(job, "metadata"), "annotations"),
+                    ANNOTATION_RUN_AS, "2001000000");
+    assert_int_equal(log_folder_of(&a, job, "host1", &f, &err), 0);
+    assert_true(log_rule_wants(&f.rule, file, 2001000000));
+    assert_false(log_rule_wants(&f.rule, file, 7));
     arena_release(&a);
 }
 

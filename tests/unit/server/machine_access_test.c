@@ -80,10 +80,7 @@ static int64_t user_of(struct answer a)
 
 static bool is_marked(struct answer a)
 {
-    const char *said = object_annotation(a.object, ANNOTATION_RUN_AS);
-
-    assert_true(!said || strcmp(said, RUN_AS_NAMESPACE) == 0);
-    return said != NULL;
+    return object_annotation(a.object, ANNOTATION_RUN_AS) != NULL;
 }
 
 /* A pod that a controller makes of owner. */
@@ -144,14 +141,16 @@ static void an_ordinary_users_daemon_asks_for_nothing(void **state)
 static void what_a_guest_wrote_is_marked_and_so_are_its_pods(void **state)
 {
     struct fixture *f = *state;
-    struct answer job = expect_as(f, &guest, "POST", JOBS, JOB("mine"), 201), made;
+    struct answer job = expect_as(f, &guest, "POST", JOBS, JOB("mine"), 201);
 
-    assert_true(is_marked(job));
+    assert_string_equal(object_annotation(job.object, ANNOTATION_RUN_AS), "2001000000");
     assert_null(json_at(json_first(json_at(job.object, "spec", "replicaSpecs")), "template", "spec",
                         "securityContext"));
-    made = made_of(f, job.object, "p");
-    assert_true(is_marked(made));
-    assert_int_equal(user_of(made), 2001000000);
+    assert_int_equal(user_of(made_of(f, job.object, "p")), 2001000000);
+    /* A job's pods are one user, whatever becomes of the namespace's. */
+    (void)expect(f, "PATCH", "/api/v1/namespaces/a",
+                 "{\"metadata\":{\"annotations\":{\"muster.dev/uid\":\"123456\"}}}", 200);
+    assert_int_equal(user_of(made_of(f, job.object, "again")), 2001000000);
     job = expect(f, "POST", JOBS, JOB("owners"), 201);
     assert_false(is_marked(job));
     assert_int_equal(user_of(made_of(f, job.object, "q")), -1);
@@ -210,7 +209,7 @@ static void installed_kinds_hand_it_on(void **state)
 static void what_is_said_in_musters_name_is_refused(void **state)
 {
     static const char forged[] =
-        "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"muster.dev/run-as\":\"namespace\"}},"
+        "{\"metadata\":{\"name\":\"p\",\"annotations\":{\"muster.dev/run-as\":\"5\"}},"
         "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}";
     struct fixture *f = *state;
 
