@@ -441,7 +441,9 @@ static void set_up(void)
     }
     b.watch_fd = open_connection();
     ask(b.watch_fd, "GET",
-        PODS_PATH "?watch=true&sendInitialEvents=false&fieldSelector=spec.nodeName!%3D", "", "");
+        PODS_PATH "?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&"
+                  "fieldSelector=spec.nodeName!%3D",
+        "", "");
     join_epoll(b.watch_fd, NULL);
 }
 

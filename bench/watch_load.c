@@ -73,7 +73,8 @@ static void open_watchers(struct peer *watchers, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         watchers[i] = (struct peer){.fd = open_connection(), .number = -1};
-        ask(watchers[i].fd, "GET", MAPS "?watch=true&sendInitialEvents=false", "", "");
+        ask(watchers[i].fd, "GET",
+            MAPS "?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", "", "");
         if (read(watchers[i].fd, answer, sizeof(answer)) <= 0)
             die("no watch");
         join_epoll(&watchers[i]);

@@ -70,7 +70,7 @@ static int open_earlier_log(const struct door *d, const struct node_pod *pod, co
         return err_set(err, ERR_NOT_FOUND, "attempt %lld of pod \"%s\" left no log",
                        (long long)o->attempt, pod->name);
     if (rc < 0)
-        return err_set(err, ERR_BAD_REQUEST,
+        return err_set(err, door_runs(d, pod) ? ERR_BAD_REQUEST : ERR_NOT_FOUND,
                        "previous terminated container \"%s\" in pod \"%s\" not found", container,
                        pod->name);
     return 0;
