@@ -9,6 +9,7 @@
 #define POSITIONS_TOLD 20  /* exactly; who is further behind is told so */
 #define TELL_EVERY_MS 1000 /* what changes nothing: sentences for the same reason, counts */
 #define QUEUES_TOLD 100    /* then, at most; the others the next time */
+#define WAITING_TOLD 1000  /* groups in that time, at most */
 
 /* The part of its quota a queue holds. */
 struct share {

@@ -163,6 +163,7 @@ struct group {
     struct group *next_owed, **at_owed; /* in ledger.owed; NULL: not */
     const char *words;                  /* what it is told, in this decision */
     bool waits_anew;                    /* for another reason than before, in this decision */
+    bool told_later;                    /* by another decision: this one has enough to tell */
 
     bool dirty;
     struct group *next_dirty;
@@ -202,8 +203,9 @@ struct ledger {
     struct queue_entry *dirty_queues, **dirty_queues_end; /* first come, first written */
     size_t waiting;                                       /* groups in lines */
     struct group *looked;                                 /* at, by the last decision */
-    struct group *owed; /* who has to be told something that can wait */
-    int64_t told_ms;    /* when such things were last told */
+    struct group *owed;  /* who has to be told something that can wait */
+    int64_t told_ms;     /* when such things were last told */
+    size_t told_waiting; /* groups since then, why they wait */
 };
 
 struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit) must_check;

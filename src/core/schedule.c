@@ -433,6 +433,8 @@ static void begin_telling(struct decision *d)
     struct ledger *l = d->ledger;
 
     d->tells = d->now_ms >= l->told_ms + TELL_EVERY_MS || d->now_ms < l->told_ms;
+    if (d->tells)
+        l->told_waiting = 0;
     while (d->tells && l->owed) {
         struct group *g = l->owed;
 

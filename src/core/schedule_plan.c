@@ -605,11 +605,58 @@ static bool only_gives_back(const struct group *g)
     return gives;
 }
 
+/* All there is to do is to say why. */
+static bool only_waits(const struct group *g)
+{
+    if (!g->line_key || g->holding > 0 || g->taker || g->preempted)
+        return false;
+    for (const struct member *m = g->first; m; m = m->next)
+        if (m->placed || m->evicted || m->recorded || m->bound)
+            return false;
+    return true;
+}
+
+/* Who only waits is told why later, when enough others were told just now. */
+static bool is_put_off(struct decision *d, struct group *g)
+{
+    g->told_later = d->ledger->told_waiting >= WAITING_TOLD && only_waits(g);
+    if (g->told_later)
+        ledger_owe(d->ledger, g);
+    return g->told_later;
+}
+
+/* Whether something was planned since. */
+static void count_told(struct decision *d, const struct group *g, const struct plan_step *last)
+{
+    if (d->plan->last == last || !only_waits(g))
+        return;
+    d->ledger->told_waiting++;
+    d->told_small = d->told_small || d->tells;
+}
+
 static void plan_groups(struct decision *d, bool giving_back)
 {
-    for (struct group *g = d->looked; g; g = g->next_looked)
-        if (only_gives_back(g) == giving_back)
-            plan_group(d, g);
+    for (struct group *g = d->looked; g; g = g->next_looked) {
+        const struct plan_step *last = d->plan->last;
+
+        if (only_gives_back(g) != giving_back || is_put_off(d, g))
+            continue;
+        plan_group(d, g);
+        count_told(d, g, last);
+    }
+}
+
+static void plan_all_members(struct decision *d)
+{
+    for (struct group *g = d->looked; g; g = g->next_looked) {
+        const struct plan_step *last = d->plan->last;
+
+        if (g->told_later || (!g->exists && is_put_off(d, g)))
+            continue;
+        plan_members(d, g);
+        if (!g->exists)
+            count_told(d, g, last);
+    }
 }
 
 void plan_decision(struct decision *d)
@@ -628,8 +675,7 @@ void plan_decision(struct decision *d)
             plan_eviction(d, m);
         }
     plan_next_stage(d->plan);
-    for (struct group *g = d->looked; g; g = g->next_looked)
-        plan_members(d, g);
+    plan_all_members(d);
     for (struct group *g = d->looked; g; g = g->next_looked)
         if (is_overdue(d, g))
             end_group(d, g);

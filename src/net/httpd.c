@@ -632,7 +632,23 @@ struct framing {
     const char *status, *text; /* NULL: nothing is wrong */
 };
 
-static void check_header(void *arg, const char *name, const char *value)
+/* The library joins a folded line to what is before it: to the name, when that has no value yet,
+ * and then takes it for another header. */
+static bool is_joined(const char *name)
+{
+    static const char *const lengths[] = {"Content-Length", "Transfer-Encoding"};
+
+    for (size_t i = 0; i < ELEMS(lengths); i++) {
+        size_t n = strlen(lengths[i]);
+
+        if (strncasecmp(name, lengths[i], n) == 0 && name[n])
+            return true;
+    }
+    return false;
+}
+
+static enum MHD_Result check_header(void *arg, enum MHD_ValueKind kind, const char *name,
+                                    size_t name_len, const char *value, size_t value_len)
 {
     static const char token[] = "!#$%&'*+-.^_`|~0123456789"
                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -640,24 +656,27 @@ static void check_header(void *arg, const char *name, const char *value)
     bool length = strcasecmp(name, "Content-Length") == 0;
     bool coding = strcasecmp(name, "Transfer-Encoding") == 0;
 
+    (void)kind;
+    (void)name_len;
     if (f->status)
-        return;
+        return MHD_YES;
     f->lengths += length || coding;
     f->status = "400 Bad Request";
     if (name[strspn(name, token)])
         f->text = "a header's name has no spaces and no other signs than !#$%&'*+-.^_`|~";
-    else if (strchr(value, '\r'))
-        f->text = "a header's value has no carriage return in it";
+    else if ((value && (strlen(value) != value_len || strchr(value, '\r'))) || is_joined(name))
+        f->text = "a header's value is one line, without a NUL or a carriage return in it";
     else if (f->lengths > 1)
         f->text = "a request says its length once: Content-Length or Transfer-Encoding, not both";
-    else if (length && (!*value || value[strspn(value, "0123456789")]))
+    else if (length && (!value || !*value || value[strspn(value, "0123456789")]))
         f->text = "a Content-Length is a number";
     else if (length && strlen(value) > 18)
         f->status = "413 Content Too Large", f->text = "the body is too large";
-    else if (coding && strcasecmp(value, "chunked") != 0)
+    else if (coding && (!value || strcasecmp(value, "chunked") != 0))
         f->status = "501 Not Implemented", f->text = "the only Transfer-Encoding here is chunked";
     else
         f->status = NULL;
+    return MHD_YES;
 }
 
 /* One answer, and nothing behind it is read. Not the library's: it sends its own answer to a wrong
@@ -666,7 +685,7 @@ static bool refuse_framing(struct conn *c)
 {
     struct framing f = {.lengths = 0};
 
-    httpd_each_header(&c->request, check_header, &f);
+    (void)MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, check_header, &f);
     if (f.status) {
         say(conn_fd(c), f.status, f.text);
         send_away(c);

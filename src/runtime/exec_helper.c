@@ -203,7 +203,7 @@ static int prepare(struct helper *h, struct err *err)
         rc = join_namespaces(h, err);
     if (rc < 0)
         return rc;
-    if (chdir(h->command.cwd) != 0)
+    if (chdir(launch_first_folder(&h->command)) != 0)
         errno = 0; /* tried again, and told, as the user */
     give_terminal(h);
     (void)sigemptyset(&set);

@@ -84,6 +84,11 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+const char *launch_first_folder(const struct container_start *c)
+{
+    return c->rights.no_new_privs ? "/" : c->cwd;
+}
+
 /* A folder may lie where the program's user may not go: then who became that user in it stays. */
 static bool enter_cwd(const char *path)
 {

@@ -45,6 +45,10 @@ struct launch_hooks {
 
 /* In a session of its own, in the container's own world (rootfs.h). Returns when the program runs
  * or cannot. */
+/* Where a program is before it is its user: who may gain no rights enters its folder with its own.
+ */
+const char *launch_first_folder(const struct container_start *c);
+
 void launch(const struct container_start *c, const struct launch_pipes *pipes,
             const struct launch_hooks *hooks, struct arena *a, struct launch_result *ret);
 /* Exit code and message, in the arena. */

@@ -11,6 +11,7 @@
  * made for it, out of the view, and a subPath cannot lead out of its volume.
  */
 #include "runtime/rootfs.h"
+#include "runtime/launch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -596,7 +597,7 @@ int rootfs_enter(const struct container_start *c, struct err *err)
     v = (struct view){.c = c, .err = err};
     if (rc == 0 && mounts)
         rc = mount_all(&v);
-    if (rc == 0 && chdir(c->cwd) != 0)
+    if (rc == 0 && chdir(launch_first_folder(c)) != 0)
         errno = 0; /* tried again, and told, as the user */
     return rc;
 }

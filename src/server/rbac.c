@@ -99,20 +99,21 @@ static bool has_subject(const struct json *binding, const struct caller *who)
     return false;
 }
 
-static const struct json *find_rules(struct server *s, struct arena *a, const char *ns,
-                                     const struct json *ref)
+/* NULL: there is no such role. */
+static const struct json *find_role(struct server *s, struct arena *a, const char *ns,
+                                    const struct json *ref)
 {
     bool cluster = json_string_is(json_get(ref, "kind"), "ClusterRole");
     const struct kind *k = cluster ? &kind_cluster_role : &kind_role;
     const char *key = object_key(a, k, ns, json_get_string(ref, "name", ""));
     const struct store_item *item = key ? store_head(server_collection(s, k), key) : NULL;
 
-    return json_get(item ? blob_parse(a, item->value, NULL) : NULL, "rules");
+    return item ? blob_parse(a, item->value, NULL) : NULL;
 }
 
 static void use_role(struct search *q, const struct json *ref)
 {
-    json_each (rule, find_rules(q->server, q->arena, q->ns, ref)) {
+    json_each (rule, json_get(find_role(q->server, q->arena, q->ns, ref), "rules")) {
         if (q->rules)
             (void)json_append(q->rules, json_clone(q->arena, rule));
         else
@@ -280,6 +281,7 @@ int rbac_check_verb(struct server_request *r, const char *verb, struct err *err)
 
 /* --- giving ---------------------------------------------------------------------------- */
 
+/* rule NULL: of a role that is not there, which may turn out to be anything. */
 static int check_giving(struct server_request *r, const struct json *rule, const char *name,
                         struct err *err)
 {
@@ -290,11 +292,20 @@ static int check_giving(struct server_request *r, const struct json *rule, const
                                 .ns = r->route.ns,
                                 .name = name};
 
-    if (!list_has(json_get(rule, "verbs"), what.verb) ||
-        !list_has(json_get(rule, "apiGroups"), what.group) ||
-        !names_resource(json_get(rule, "resources"), &what) ||
+    if ((rule && (!list_has(json_get(rule, "verbs"), what.verb) ||
+                  !list_has(json_get(rule, "apiGroups"), what.group) ||
+                  !names_resource(json_get(rule, "resources"), &what))) ||
         rbac_allows(r->server, r->arena, r->caller, &what))
         return 0;
+    if (!rule) {
+        err_set(err, ERR_FORBIDDEN,
+                "there is no such role: User \"%s\" cannot bind one that might give the right to "
+                "use resource \"" MACHINE_ACCESS_RESOURCE "\" in API group \"" MACHINE_ACCESS_GROUP
+                "\" once it is made",
+                r->caller->user);
+        err_hint(err, "make the role first, then its bindings");
+        return err_errno(ERR_FORBIDDEN);
+    }
     err_set(err, ERR_FORBIDDEN,
             "User \"%s\" cannot give the right to use resource \"" MACHINE_ACCESS_RESOURCE
             "\" in API group \"" MACHINE_ACCESS_GROUP "\"%s%s%s, and has it not",
@@ -307,17 +318,19 @@ int rbac_check_grant(struct server_request *r, const struct json *old, const str
                      struct err *err)
 {
     const char *needs = writing_needs(r->route.kind);
-    const struct json *rules = json_get(next, "rules");
+    const struct json *role = next;
     int rc = 0;
 
     if (!needs || caller_may_everything(r->caller))
         return 0;
     if (strcmp(needs, "bind") == 0)
-        rules = find_rules(r->server, r->arena, r->route.ns, json_get(next, "roleRef"));
+        role = find_role(r->server, r->arena, r->route.ns, json_get(next, "roleRef"));
     if (old && json_equal(json_get(old, "rules"), json_get(next, "rules")) &&
         json_equal(json_get(old, "subjects"), json_get(next, "subjects")))
         return 0;
-    json_each (rule, rules) {
+    if (!role)
+        return check_giving(r, NULL, "", err);
+    json_each (rule, json_get(role, "rules")) {
         const struct json *names = json_get(rule, "resourceNames");
 
         if (rc == 0 && json_len(names) == 0)

@@ -175,6 +175,24 @@ class Users(harness.WithDaemon):
         for process, uid in ((victim, self.number("b")), (owners, 0)):
             self.assertEqual(os.stat(f"/proc/{process}").st_uid, uid)
 
+    def test_a_folder_is_entered_with_ones_own_rights(self):
+        folder = tempfile.mkdtemp(prefix="muster-user-")  # 0700
+        self.addCleanup(shutil.rmtree, folder, True)
+        inner = pathlib.Path(folder, "inner")
+        inner.mkdir()
+        (inner / "file").write_text("hush", "ascii")
+        there = {"annotations": {"muster.dev/folder": str(inner)}}
+        self.make(self.pods, pod("direct", "cat file", container={"workingDir": str(inner)}))
+        self.make(self.pods, {**pod("marked", "cat file"), "metadata": {**there, "name": "marked"}})
+        for name in ("direct", "marked"):
+            def failed(pods, name=name):
+                (status,) = pods[name]["status"].get("containerStatuses") or [{}]
+                state = status.get("state", {})
+                return state.get("terminated") or (state.get("waiting", {}).get("message") and state["waiting"])
+            state = self.daemon.wait_for(self.pods, failed, f"{name} to fail")
+            self.assertIn(str(inner), state["message"])
+            self.assertIn("Permission denied", state["message"])
+
     def test_the_owners_pods_are_as_they_were(self):
         made = self.daemon.call("POST", self.pods, pod("plain", "id -u"))
         self.assertNotIn("runAsUser", made["spec"]["securityContext"])

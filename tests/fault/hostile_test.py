@@ -196,6 +196,11 @@ class Hostile(harness.WithDaemon):
         for line in ("X: y\rTransfer-Encoding: chunked", "Content-Length: 5\r"):
             self.refused_and_closed([line], 400, b"a header's value")
 
+    def test_folded_lines_are_refused_and_nothing_behind_them_is_read(self):
+        for lines in (["Content-Length:", " 60"], ["Content-Length: 0", " 60"], ["Transfer-Encoding:", " chunked"],
+                      ["Transfer-Encoding:", " chunked", "Content-Length: 5"]):
+            self.refused_and_closed(lines, 400, b"a header's value")
+
     # --- request lines and headers
 
     def test_paths(self):

@@ -6,7 +6,7 @@
 #include "core/decision.h"
 #include "world.h"
 
-#define CLUSTER_OBJECTS 512
+#define CLUSTER_OBJECTS 2200
 #define LOOKS_TO_REST 4 /* a plan, what it changes, the counts of that, and who is told of them */
 
 enum cluster_set { PODS, NODES, GROUPS, QUEUES, NAMESPACES, CLUSTER_SETS };

@@ -1972,6 +1972,37 @@ static void places_in_line_are_told_once_a_second(void **state)
     cluster_release(&c);
 }
 
+/* However many wait, as after a restart, a plan is bounded and those who start do not wait for it.
+ */
+static void thousands_are_told_why_in_turns(void **state)
+{
+    const int waiting = 2 * WAITING_TOLD + 100;
+    int told[3];
+    struct cluster *c = calloc(1, sizeof(*c));
+    struct plan plan;
+
+    (void)state;
+    assert_non_null(c);
+    cluster_init(c);
+    add_node(c, "n", 8, 64, 0);
+    for (int i = 0; i < waiting; i++)
+        add_pod(c, "", arena_printf(&c->arena, "p%04d", i), 0, 1, "{'cpu':'9'}");
+    for (int i = 0; i < 3; i++) {
+        look(c, &plan);
+        told[i] = writes_of(&plan);
+        for (const struct plan_step *s = plan.first; s; s = s->next)
+            cluster_apply(c, s);
+        if (i < 2)
+            assert_int_equal(plan.wake_at_ms, c->now_ms + TELL_EVERY_MS);
+        c->now_ms += TELL_EVERY_MS;
+    }
+    assert_int_equal(told[0], WAITING_TOLD);
+    assert_int_equal(told[1], WAITING_TOLD);
+    assert_int_equal(told[2], 100);
+    cluster_release(c);
+    free(c);
+}
+
 /* --- where pods may run ----------------------------------------------------------------------- */
 
 static void taints_and_affinity_are_heeded(void **state)
@@ -2392,6 +2423,7 @@ int main(void)
         cmocka_unit_test(pods_of_a_job_are_told_that_their_group_is_gone),
         cmocka_unit_test(what_helps_is_what_is_missing),
         cmocka_unit_test(places_in_line_are_told_once_a_second),
+        cmocka_unit_test(thousands_are_told_why_in_turns),
         cmocka_unit_test(taints_and_affinity_are_heeded),
         cmocka_unit_test(pods_keep_apart_and_spread),
         cmocka_unit_test(an_elastic_job_that_keeps_apart_starts_with_its_minimum),
