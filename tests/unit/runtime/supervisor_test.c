@@ -489,6 +489,21 @@ static pid_t wait_child(pid_t parent)
     return child;
 }
 
+static void wait_asleep(pid_t pid)
+{
+    char path[64], state = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    while (state != 'S') {
+        FILE *file = fopen(path, "re");
+
+        assert_non_null(file);
+        assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+        (void)fclose(file);
+        (void)poll(NULL, 0, 1);
+    }
+}
+
 /* Its worker is killed before the program has a process group: the next one tells it to end while
  * that is still so. */
 static void who_has_no_process_group_yet_is_told_to_end(void **state)
@@ -503,7 +518,7 @@ static void who_has_no_process_group_yet_is_told_to_end(void **state)
     assert_int_equal(mkfifo(tasks, 0600), 0); /* nobody will ever read it */
     start_in_group(f, "early", folder);
     worker = wait_child(wait_child(getppid())); /* the keeper's parent reaps for us */
-    (void)wait_child(worker);
+    wait_asleep(wait_child(worker)); /* killed before the start is claimed, it is made again */
     assert_int_equal(kill(worker, SIGKILL), 0);
     wait_running(f, "early"); /* as the next worker says */
     assert_int_equal(f->rt->ops->stop(f->rt, "early", 1000, NULL), 0);
