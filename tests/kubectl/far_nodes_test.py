@@ -54,6 +54,9 @@ class FarNodes(DaemonTest):
             self.daemon.call("DELETE", f"{DEFAULT}/{name}{'?gracePeriodSeconds=0' if lost else ''}", expect=(200, 404))
         super().tearDown()
 
+    def wait_gone(self, name):
+        self.daemon.wait_for(DEFAULT, lambda pods: name not in pods, f"{name} to be gone")
+
     def start_pod(self, name, node, script):
         self.daemon.call("POST", DEFAULT, {
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
@@ -113,6 +116,7 @@ class Ask(StockKubectl):
     def test_top(self):
         for name in ("east", "west"):
             self.start_pod(f"busy-{name}", name, "while :; do :; done")
+            self.addCleanup(self.wait_gone, f"busy-{name}")
         harness.wait_until(lambda: len(self.daemon.list(f"{METRICS}/pods")) >= 2 and len(self.daemon.list(f"{METRICS}/nodes")) == 2,
                            "samples")
         rows = [line.split() for line in self.kubectl("top", "pods", "--no-headers").stdout.splitlines()]
