@@ -41,17 +41,25 @@ const options = {
 };
 
 function brotli(data) {
-  return brotliCompressSync(data, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: data.length } });
+  return brotliCompressSync(data, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 11,
+      [constants.BROTLI_PARAM_SIZE_HINT]: data.length,
+    },
+  });
 }
 
 // What a page needs before anything shows: the entry, what it imports at once, its style sheet.
 function firstLoad(meta) {
-  const entry = Object.keys(meta.outputs).find((name) => meta.outputs[name].entryPoint === "src/main.tsx");
+  const entry = Object.keys(meta.outputs).find(
+    (name) => meta.outputs[name].entryPoint === "src/main.tsx",
+  );
   const needed = new Set();
   const take = (name) => {
     if (needed.has(name)) return;
     needed.add(name);
-    for (const one of meta.outputs[name].imports) if (one.kind === "import-statement") take(one.path);
+    for (const one of meta.outputs[name].imports)
+      if (one.kind === "import-statement") take(one.path);
   };
   take(entry);
   const css = meta.outputs[entry].cssBundle;
@@ -61,8 +69,10 @@ function firstLoad(meta) {
 
 function writeIndex({ entry, css, needed }) {
   const href = (name) => "/" + path.relative("dist", name);
-  const preload = needed.filter((name) => name.endsWith(".js") && name !== entry)
-    .map((name) => `<link rel="modulepreload" href="${href(name)}">`).join("\n");
+  const preload = needed
+    .filter((name) => name.endsWith(".js") && name !== entry)
+    .map((name) => `<link rel="modulepreload" href="${href(name)}">`)
+    .join("\n");
   const page = readFileSync(path.join(here, "src/index.html"), "utf8")
     .replace("<!--preload-->", preload)
     .replace("<!--style-->", css ? `<link rel="stylesheet" href="${href(css)}">` : "")
@@ -81,7 +91,9 @@ function writeThirdParty(meta) {
     const folder = path.join(here, "node_modules", name);
     const about = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
     const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-    const text = file ? readFileSync(path.join(folder, file), "utf8").trim() : `Licence: ${about.license}`;
+    const text = file
+      ? readFileSync(path.join(folder, file), "utf8").trim()
+      : `Licence: ${about.license}`;
     return `${name} ${about.version} (${about.license})\n\n${text}\n`;
   });
   writeFileSync(path.join(dist, "assets/THIRD_PARTY.txt"), parts.join(`\n${"-".repeat(80)}\n\n`));
@@ -89,7 +101,10 @@ function writeThirdParty(meta) {
 }
 
 function compressAll() {
-  const files = ["index.html", ...readdirSync(path.join(dist, "assets")).map((one) => `assets/${one}`)];
+  const files = [
+    "index.html",
+    ...readdirSync(path.join(dist, "assets")).map((one) => `assets/${one}`),
+  ];
   const sizes = {};
   for (const name of files) {
     const data = readFileSync(path.join(dist, name));
@@ -114,7 +129,12 @@ function measure(sizes, first) {
 
 function hashOfAll() {
   const hash = createHash("sha256");
-  const files = ["index.html", ...readdirSync(path.join(dist, "assets")).sort().map((one) => `assets/${one}`)];
+  const files = [
+    "index.html",
+    ...readdirSync(path.join(dist, "assets"))
+      .sort()
+      .map((one) => `assets/${one}`),
+  ];
   for (const name of files) hash.update(name).update(readFileSync(path.join(dist, name)));
   writeFileSync(path.join(dist, "HASH"), hash.digest("hex").slice(0, 16) + "\n");
 }
@@ -128,11 +148,22 @@ function finish(meta) {
   return packages;
 }
 
-if (check) execFileSync(path.join(here, "node_modules/.bin/tsc"), ["--noEmit"], { cwd: here, stdio: "inherit" });
+if (check)
+  execFileSync(path.join(here, "node_modules/.bin/tsc"), ["--noEmit"], {
+    cwd: here,
+    stdio: "inherit",
+  });
 if (existsSync(dist)) rmSync(dist, { recursive: true });
 mkdirSync(path.join(dist, "assets"), { recursive: true });
 if (watch) {
-  const again = { name: "finish", setup(b) { b.onEnd((result) => { if (result.metafile) finish(result.metafile); }); } };
+  const again = {
+    name: "finish",
+    setup(b) {
+      b.onEnd((result) => {
+        if (result.metafile) finish(result.metafile);
+      });
+    },
+  };
   const running = await context({ ...options, plugins: [again] });
   await running.watch();
 } else {

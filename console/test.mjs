@@ -10,10 +10,26 @@ const tests = readdirSync(path.join(here, "test")).filter((name) => name.endsWit
 const out = mkdtempSync(path.join(tmpdir(), "muster-console-test-"));
 try {
   await build({
-    absWorkingDir: here, entryPoints: tests.map((name) => `test/${name}`), outdir: out, bundle: true, platform: "browser", external: ["node:*"], format: "esm", target: "es2022",
-    outExtension: { ".js": ".mjs" }, inject: ["test/browser.ts"], jsx: "automatic", jsxImportSource: "preact", loader: { ".css": "empty" }, logLevel: "warning",
+    absWorkingDir: here,
+    entryPoints: tests.map((name) => `test/${name}`),
+    outdir: out,
+    bundle: true,
+    platform: "browser",
+    external: ["node:*"],
+    format: "esm",
+    target: "es2022",
+    outExtension: { ".js": ".mjs" },
+    inject: ["test/browser.ts"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    loader: { ".css": "empty" },
+    logLevel: "warning",
   });
-  const run = spawnSync(process.execPath, ["--test", ...tests.map((name) => path.join(out, name.replace(/\.ts$/, ".mjs")))], { stdio: "inherit", cwd: here });
+  const run = spawnSync(
+    process.execPath,
+    ["--test", ...tests.map((name) => path.join(out, name.replace(/\.ts$/, ".mjs")))],
+    { stdio: "inherit", cwd: here },
+  );
   process.exitCode = run.status ?? 1;
 } finally {
   rmSync(out, { recursive: true });

@@ -38,7 +38,12 @@ const ROUTES: Route[] = [
   { pattern: "/overview", page: () => <OverviewPage /> },
   { pattern: "/jobs", page: () => <JobsPage /> },
   { pattern: "/jobs/new", page: () => <CreatePage /> },
-  { pattern: "/jobs/:ns/:kind/:name/*", page: (at) => <JobPage ns={at["ns"]!} kind={at["kind"]!} name={at["name"]!} rest={at["*"] ?? ""} /> },
+  {
+    pattern: "/jobs/:ns/:kind/:name/*",
+    page: (at) => (
+      <JobPage ns={at["ns"]!} kind={at["kind"]!} name={at["name"]!} rest={at["*"] ?? ""} />
+    ),
+  },
   { pattern: "/queues/*", page: (at) => <QueuesPage name={at["*"] ?? ""} /> },
   { pattern: "/nodes/*", page: (at) => <NodesPage name={at["*"] ?? ""} /> },
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
@@ -51,7 +56,11 @@ function Page() {
     const found = match(route.pattern, path.value);
     if (found) return <>{route.page(found)}</>;
   }
-  return <Empty title={tc("notFound")}><a href="/jobs">{tc("jobs")}</a></Empty>;
+  return (
+    <Empty title={tc("notFound")}>
+      <a href="/jobs">{tc("jobs")}</a>
+    </Empty>
+  );
 }
 
 function LinkLight() {
@@ -60,7 +69,8 @@ function LinkLight() {
   if (state === "connecting") return <span class="light" role="status" />;
   return (
     <span class={`light light-${state}`} role="status">
-      <span aria-hidden="true">●</span> <span class="light-word">{state === "live" ? tc("live") : tc("reconnecting")}</span>
+      <span aria-hidden="true">●</span>{" "}
+      <span class="light-word">{state === "live" ? tc("live") : tc("reconnecting")}</span>
     </span>
   );
 }
@@ -68,8 +78,17 @@ function LinkLight() {
 function ThemeMenu() {
   const choices: Theme[] = ["system", "light", "dark"];
   return (
-    <Menu label="◐" name={`${tc("light")} / ${tc("dark")}`}
-      items={choices.map((one) => ({ label: tc(one), hint: theme.value === one ? "✓" : "", onSelect: () => { theme.value = one; } }))} />
+    <Menu
+      label="◐"
+      name={`${tc("light")} / ${tc("dark")}`}
+      items={choices.map((one) => ({
+        label: tc(one),
+        hint: theme.value === one ? "✓" : "",
+        onSelect: () => {
+          theme.value = one;
+        },
+      }))}
+    />
   );
 }
 
@@ -77,35 +96,74 @@ function Header() {
   const user = session.value?.user ?? "";
   return (
     <header class="top">
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>{tc("skip")}</a>
-      <a class="brand" href={inProject("/jobs")}>{tc("product")}</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
+        {tc("skip")}
+      </a>
+      <a class="brand" href={inProject("/jobs")}>
+        {tc("product")}
+      </a>
       <ProjectMenu />
       <span class="grow" />
       <LinkLight />
-      <button type="button" class="icon" onClick={() => setLang(lang.value === "zh" ? "en" : "zh")} lang={lang.value === "zh" ? "en" : "zh-CN"}>
+      <button
+        type="button"
+        class="icon"
+        onClick={() => setLang(lang.value === "zh" ? "en" : "zh")}
+        lang={lang.value === "zh" ? "en" : "zh-CN"}
+      >
         {lang.value === "zh" ? "English" : "中文"}
       </button>
       <ThemeMenu />
-      <Menu label="?" name={tc("help")} items={[
-        { label: tc("keys"), hint: "?", onSelect: openKeys },
-        { label: tc("apiDocs"), onSelect: () => savePath("openapi.json", "/openapi/v2") },
-        { label: tc("about"), href: "/settings" },
-      ]} />
+      <Menu
+        label="?"
+        name={tc("help")}
+        items={[
+          { label: tc("keys"), hint: "?", onSelect: openKeys },
+          { label: tc("apiDocs"), onSelect: () => savePath("openapi.json", "/openapi/v2") },
+          { label: tc("about"), href: "/settings" },
+        ]}
+      />
       <Bell />
-      <Menu label={user || "☺"} name={user || tc("settings")} items={[
-        { label: tc("settings"), href: "/settings" },
-        { label: tc("signOut"), onSelect: () => void signOut() },
-      ]} />
+      <Menu
+        label={user || "☺"}
+        name={user || tc("settings")}
+        items={[
+          { label: tc("settings"), href: "/settings" },
+          { label: tc("signOut"), onSelect: () => void signOut() },
+        ]}
+      />
     </header>
   );
 }
 
 function Navigation() {
-  const entries: [string, string][] = [["/overview", tc("overview")], ["/jobs", tc("jobs")], ["/queues", tc("queues")], ["/tensorboards", tc("tensorboards")], ["/nodes", tc("nodes")], ["/settings", tc("settings")]];
+  const entries: [string, string][] = [
+    ["/overview", tc("overview")],
+    ["/jobs", tc("jobs")],
+    ["/queues", tc("queues")],
+    ["/tensorboards", tc("tensorboards")],
+    ["/nodes", tc("nodes")],
+    ["/settings", tc("settings")],
+  ];
   return (
     <nav class="side" aria-label={tc("product")}>
       {entries.map(([href, label]) => (
-        <a key={href} href={inProject(href)} aria-current={path.value === href || path.value.startsWith(`${href}/`) ? "page" : undefined}>{label}</a>
+        <a
+          key={href}
+          href={inProject(href)}
+          aria-current={
+            path.value === href || path.value.startsWith(`${href}/`) ? "page" : undefined
+          }
+        >
+          {label}
+        </a>
       ))}
     </nav>
   );
@@ -113,7 +171,11 @@ function Navigation() {
 
 function OfflineBanner() {
   const lost = useComputed(() => link.value === "lost");
-  return lost.value ? <p class="banner" role="alert">{tc("offline")}</p> : null;
+  return lost.value ? (
+    <p class="banner" role="alert">
+      {tc("offline")}
+    </p>
+  ) : null;
 }
 
 /** Where an address that signs in leads: a page of this console, whatever it says. */
@@ -123,8 +185,12 @@ function wayIn(to: string | null): string {
 
 /** An address with a code signs in, once; later it is just the way in. */
 async function enter(): Promise<void> {
-  const code = path.value === "/login" ? new URLSearchParams(window.location.search).get("code") : null;
-  if (code) await signIn({ code }).catch((error: Failure) => { if (error.code !== 401) throw error; });
+  const code =
+    path.value === "/login" ? new URLSearchParams(window.location.search).get("code") : null;
+  if (code)
+    await signIn({ code }).catch((error: Failure) => {
+      if (error.code !== 401) throw error;
+    });
   if (!session.value) await loadSession();
 }
 
@@ -132,11 +198,14 @@ export function App() {
   const [failure, setFailure] = useState<Failure | null>(null);
   const start = (): void => {
     setFailure(null);
-    enter().catch((error: Failure) => { if (error.code !== 401) setFailure(error); });
+    enter().catch((error: Failure) => {
+      if (error.code !== 401) setFailure(error);
+    });
   };
   useEffect(start, []);
   useEffect(() => {
-    if (path.value === "/" || path.value === "/login") navigate(wayIn(query.value.get("to")), { replace: true });
+    if (path.value === "/" || path.value === "/login")
+      navigate(wayIn(query.value.get("to")), { replace: true });
   }, [path.value]);
   if (signedOut.value) return <LoginPage />;
   if (failure) return <Problem failure={failure} onRetry={start} />;
@@ -147,7 +216,9 @@ export function App() {
       <OfflineBanner />
       <div class="below">
         <Navigation />
-        <main id="main" tabIndex={-1}><Page /></main>
+        <main id="main" tabIndex={-1}>
+          <Page />
+        </main>
       </div>
       <Palette />
       <Notifier />

@@ -3,16 +3,26 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Loading, Problem } from "./ui/notice.tsx";
 
-export function lazy<P extends object>(load: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> {
+export function lazy<P extends object>(
+  load: () => Promise<{ default: ComponentType<P> }>,
+): ComponentType<P> {
   let loaded: ComponentType<P> | null = null;
   return function Lazy(props: P) {
     const [failure, setFailure] = useState<Error | null>(null);
     const [, again] = useState(0);
     const fetchIt = (): void => {
       setFailure(null);
-      load().then((module) => { loaded = module.default; again((n) => n + 1); }, (error: Error) => setFailure(error));
+      load().then(
+        (module) => {
+          loaded = module.default;
+          again((n) => n + 1);
+        },
+        (error: Error) => setFailure(error),
+      );
     };
-    useEffect(() => { if (!loaded) fetchIt(); }, []);
+    useEffect(() => {
+      if (!loaded) fetchIt();
+    }, []);
     if (loaded) {
       const Page = loaded;
       return <Page {...props} />;

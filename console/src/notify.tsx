@@ -13,17 +13,39 @@ import { navigate } from "./router.ts";
 import { Menu } from "./ui/menu.tsx";
 import { toast } from "./ui/toast.tsx";
 
-const t = translator(texts({
-  zh: { bell: "通知", page: "页面内提示", browser: "浏览器通知", denied: "浏览器拒绝了通知，请在浏览器的网站设置中允许。", ended: "{name}：{state}", open: "打开", recent: "最近结束", none: "还没有 Job 结束" },
-  en: { bell: "Notifications", page: "In the page", browser: "By the browser", denied: "The browser refuses notifications; allow them in its site settings.", ended: "{name}: {state}", open: "Open", recent: "Ended lately", none: "No job has ended yet" },
-}));
+const t = translator(
+  texts({
+    zh: {
+      bell: "通知",
+      page: "页面内提示",
+      browser: "浏览器通知",
+      denied: "浏览器拒绝了通知，请在浏览器的网站设置中允许。",
+      ended: "{name}：{state}",
+      open: "打开",
+      recent: "最近结束",
+      none: "还没有 Job 结束",
+    },
+    en: {
+      bell: "Notifications",
+      page: "In the page",
+      browser: "By the browser",
+      denied: "The browser refuses notifications; allow them in its site settings.",
+      ended: "{name}: {state}",
+      open: "Open",
+      recent: "Ended lately",
+      none: "No job has ended yet",
+    },
+  }),
+);
 
 type How = "off" | "page" | "browser";
 const KEY = "muster.notify";
 const how = signal<How>((localStorage.getItem(KEY) as How | null) ?? "page");
 const recent = signal<Job[]>([]);
 const RECENT_LIMIT = 8;
-signedOut.subscribe((out) => { if (out) recent.value = []; });
+signedOut.subscribe((out) => {
+  if (out) recent.value = [];
+});
 const AFTER_MS = 3_000; // what the page itself needs comes first
 const TOASTS_AT_ONCE = 3;
 
@@ -34,11 +56,29 @@ function setHow(next: How): void {
 
 function tell(job: Job): void {
   const state = stateOfJob(job);
-  const text = t("ended", { name: job.metadata.name, state: `${STATE_SHAPE[state]} ${job.status?.phase ?? ""}` });
-  toast(text, { kind: state === "failed" ? "error" : "info", action: { label: t("open"), run: () => navigate(jobHref(job)) } });
-  if (how.value !== "browser" || !document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
-  const note = new Notification(text, { body: say(job.status?.message ?? "", lang.value), tag: job.metadata.uid });
-  note.onclick = () => { window.focus(); navigate(jobHref(job)); };
+  const text = t("ended", {
+    name: job.metadata.name,
+    state: `${STATE_SHAPE[state]} ${job.status?.phase ?? ""}`,
+  });
+  toast(text, {
+    kind: state === "failed" ? "error" : "info",
+    action: { label: t("open"), run: () => navigate(jobHref(job)) },
+  });
+  if (
+    how.value !== "browser" ||
+    !document.hidden ||
+    !("Notification" in window) ||
+    Notification.permission !== "granted"
+  )
+    return;
+  const note = new Notification(text, {
+    body: say(job.status?.message ?? "", lang.value),
+    tag: job.metadata.uid,
+  });
+  note.onclick = () => {
+    window.focus();
+    navigate(jobHref(job));
+  };
 }
 
 function Watcher() {
@@ -68,7 +108,12 @@ export function Notifier() {
 function BellMark(props: { off: boolean }) {
   return (
     <svg class="bell" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-      <path d="M3 12h10l-1.5-2V7a3.5 3.5 0 0 0-7 0v3zM6.5 13.5a1.5 1.5 0 0 0 3 0" fill="none" stroke="currentColor" stroke-width="1.3" />
+      <path
+        d="M3 12h10l-1.5-2V7a3.5 3.5 0 0 0-7 0v3zM6.5 13.5a1.5 1.5 0 0 0 3 0"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.3"
+      />
       {props.off ? <path d="M2 2l12 12" stroke="currentColor" stroke-width="1.5" /> : null}
     </svg>
   );
@@ -82,10 +127,25 @@ export function Bell() {
     else toast(t("denied"), { kind: "error" });
   };
   return (
-    <Menu label={<BellMark off={how.value === "off"} />} name={t("bell")} items={[
-      { label: t("page"), hint: how.value === "off" ? "" : "✓", onSelect: () => setHow(how.value === "off" ? "page" : "off") },
-      { label: t("browser"), hint: how.value === "browser" ? "✓" : "", onSelect: () => void browser() },
-      ...recent.value.map((job) => ({ label: `${STATE_SHAPE[stateOfJob(job)]} ${job.metadata.name}`, href: jobHref(job) })),
-    ]} />
+    <Menu
+      label={<BellMark off={how.value === "off"} />}
+      name={t("bell")}
+      items={[
+        {
+          label: t("page"),
+          hint: how.value === "off" ? "" : "✓",
+          onSelect: () => setHow(how.value === "off" ? "page" : "off"),
+        },
+        {
+          label: t("browser"),
+          hint: how.value === "browser" ? "✓" : "",
+          onSelect: () => void browser(),
+        },
+        ...recent.value.map((job) => ({
+          label: `${STATE_SHAPE[stateOfJob(job)]} ${job.metadata.name}`,
+          href: jobHref(job),
+        })),
+      ]}
+    />
   );
 }

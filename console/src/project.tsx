@@ -23,7 +23,9 @@ export const project = computed(() => {
 
 /** The address of a list with the project shown now. */
 export function inProject(list: string): string {
-  return LISTS.includes(list) && project.value ? `${list}?project=${encodeURIComponent(project.value)}` : list;
+  return LISTS.includes(list) && project.value
+    ? `${list}?project=${encodeURIComponent(project.value)}`
+    : list;
 }
 
 function choose(next: string): void {
@@ -43,7 +45,8 @@ function useRemembered(spaces: Collection<KubeObject>): void {
     scope.value = own && (project.value || own);
   }, [own, project.value]);
   useEffect(() => {
-    if (LISTS.includes(path.value) && query.value.get("project") === null && remembered.value) setQuery({ project: remembered.value });
+    if (LISTS.includes(path.value) && query.value.get("project") === null && remembered.value)
+      setQuery({ project: remembered.value });
   }, [path.value]);
   useEffect(() => {
     const said = query.value.get("project");
@@ -57,10 +60,33 @@ export function ProjectMenu() {
   const spaces = useLive<KubeObject>(corePath("namespaces"));
   useRemembered(spaces);
   // Who may not list them still has their own.
-  const names = [...new Set([...spaces.items.map((one) => one.metadata.name), session.value?.namespace ?? "default", ...(project.value ? [project.value] : [])])]
-    .filter((name) => !name.startsWith("kube-")).sort();
+  const names = [
+    ...new Set([
+      ...spaces.items.map((one) => one.metadata.name),
+      session.value?.namespace ?? "default",
+      ...(project.value ? [project.value] : []),
+    ]),
+  ]
+    .filter((name) => !name.startsWith("kube-"))
+    .sort();
   return (
-    <Menu class="project" name={`${tc("project")}: ${project.value || tc("all")}`} label={<>{tc("project")}: {project.value || tc("all")}<span aria-hidden="true"> ▾</span></>}
-      items={[{ label: tc("all"), hint: project.value ? "" : "✓", onSelect: () => choose("") }, ...names.map((name) => ({ label: name, hint: project.value === name ? "✓" : "", onSelect: () => choose(name) }))]} />
+    <Menu
+      class="project"
+      name={`${tc("project")}: ${project.value || tc("all")}`}
+      label={
+        <>
+          {tc("project")}: {project.value || tc("all")}
+          <span aria-hidden="true"> ▾</span>
+        </>
+      }
+      items={[
+        { label: tc("all"), hint: project.value ? "" : "✓", onSelect: () => choose("") },
+        ...names.map((name) => ({
+          label: name,
+          hint: project.value === name ? "✓" : "",
+          onSelect: () => choose(name),
+        })),
+      ]}
+    />
   );
 }

@@ -37,9 +37,23 @@ export function setQuery(changes: Record<string, string | null>): void {
 
 /** Plain clicks on links of this console stay in the page; all others are the browser's. */
 export function followLinks(event: MouseEvent): void {
-  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (
+    event.defaultPrevented ||
+    event.button !== 0 ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.shiftKey ||
+    event.altKey
+  )
+    return;
   const anchor = (event.target as Element | null)?.closest?.("a");
-  if (!anchor || anchor.target || anchor.hasAttribute("download") || anchor.origin !== window.location.origin) return;
+  if (
+    !anchor ||
+    anchor.target ||
+    anchor.hasAttribute("download") ||
+    anchor.origin !== window.location.origin
+  )
+    return;
   const to = anchor.pathname + anchor.search;
   if (/^\/(api|apis|openapi|version|board|tensorboard|console|assets)\b/.test(to)) return;
   event.preventDefault();

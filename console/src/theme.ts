@@ -8,7 +8,9 @@ const system = window.matchMedia("(prefers-color-scheme: dark)");
 const kept = localStorage.getItem(KEY);
 export const theme = signal<Theme>(kept === "light" || kept === "dark" ? kept : "system");
 const systemDark = signal(system.matches);
-system.addEventListener("change", () => { systemDark.value = system.matches; });
+system.addEventListener("change", () => {
+  systemDark.value = system.matches;
+});
 
 /** What is shown now; charts and the terminal follow it. */
 export const dark = signal(false);

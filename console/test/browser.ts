@@ -2,9 +2,21 @@
 const kept = new Map<string, string>();
 const anything = { addEventListener() {}, removeEventListener() {}, subscribe() {} };
 Object.assign(globalThis, {
-  localStorage: { getItem: (name: string) => kept.get(name) ?? null, setItem: (name: string, value: string) => void kept.set(name, value) },
-  document: { documentElement: { lang: "", dataset: {} }, hidden: false, querySelector: () => null, ...anything },
-  window: { location: { pathname: "/", search: "", host: "", protocol: "http:" }, matchMedia: () => ({ matches: false, ...anything }), ...anything },
+  localStorage: {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, value: string) => void kept.set(name, value),
+  },
+  document: {
+    documentElement: { lang: "", dataset: {} },
+    hidden: false,
+    querySelector: () => null,
+    ...anything,
+  },
+  window: {
+    location: { pathname: "/", search: "", host: "", protocol: "http:" },
+    matchMedia: () => ({ matches: false, ...anything }),
+    ...anything,
+  },
 });
 if (!("navigator" in globalThis)) Object.assign(globalThis, { navigator: { language: "en" } });
 // Timers of modules must not keep the test from ending.

@@ -10,21 +10,48 @@ import { match, withQuery } from "../src/router.ts";
 import { visibleRange } from "../src/ui/virtual.tsx";
 
 test("smoothing starts at the first value", () => {
-  assert.deepEqual(smooth([1, 1, 1], 0.9).map((n) => Number(n!.toFixed(9))), [1, 1, 1]);
+  assert.deepEqual(
+    smooth([1, 1, 1], 0.9).map((n) => Number(n!.toFixed(9))),
+    [1, 1, 1],
+  );
   assert.deepEqual(smooth([5, null, 3], 0), [5, null, 3]);
   const s = smooth([0, 10], 0.5);
   assert.ok(s[1]! > 0 && s[1]! < 10);
 });
 
 test("runs on one axis", () => {
-  const { x, values } = onOneAxis([{ run: "a", tag: "t", step: [0, 2], wall: [10, 12], value: [1, 2] }, { run: "b", tag: "t", step: [1], wall: [20], value: [3] }], "step", 0);
+  const { x, values } = onOneAxis(
+    [
+      { run: "a", tag: "t", step: [0, 2], wall: [10, 12], value: [1, 2] },
+      { run: "b", tag: "t", step: [1], wall: [20], value: [3] },
+    ],
+    "step",
+    0,
+  );
   assert.deepEqual(x, [0, 1, 2]);
-  assert.deepEqual(values, [[1, null, 2], [null, 3, null]]);
-  assert.deepEqual(onOneAxis([{ run: "a", tag: "t", step: [0, 2], wall: [10, 12], value: [1, 2] }], "relative", 0).x, [0, 2]);
-  assert.deepEqual([...groupsOf(["val/loss", "train/loss", "lr", "train/acc"])], [["", ["lr"]], ["train", ["train/acc", "train/loss"]], ["val", ["val/loss"]]]);
+  assert.deepEqual(values, [
+    [1, null, 2],
+    [null, 3, null],
+  ]);
+  assert.deepEqual(
+    onOneAxis([{ run: "a", tag: "t", step: [0, 2], wall: [10, 12], value: [1, 2] }], "relative", 0)
+      .x,
+    [0, 2],
+  );
+  assert.deepEqual(
+    [...groupsOf(["val/loss", "train/loss", "lr", "train/acc"])],
+    [
+      ["", ["lr"]],
+      ["train", ["train/acc", "train/loss"]],
+      ["val", ["val/loss"]],
+    ],
+  );
 });
 
-const samples = (time: number[], cpu: (number | null)[]) => ({ time, columns: { cpu: { unit: "cores", values: cpu } } });
+const samples = (time: number[], cpu: (number | null)[]) => ({
+  time,
+  columns: { cpu: { unit: "cores", values: cpu } },
+});
 
 test("samples are appended and added up", () => {
   const both = merge(samples([0, 2000], [1, 2]), samples([2000, 4000], [9, 3]));
@@ -32,12 +59,20 @@ test("samples are appended and added up", () => {
   assert.deepEqual(both.columns["cpu"]!.values, [1, 2, 3]);
   const sums = total([samples([0, 2000], [1, null]), samples([100], [2])], "cpu", 2000);
   assert.deepEqual([...sums], [[0, 3]]);
-  assert.deepEqual(aligned([new Map([[0, 1]]), new Map([[2000, 5]])]), { x: [0, 2], values: [[1, null], [null, 5]] });
+  assert.deepEqual(aligned([new Map([[0, 1]]), new Map([[2000, 5]])]), {
+    x: [0, 2],
+    values: [
+      [1, null],
+      [null, 5],
+    ],
+  });
 });
 
 test("a collection follows its messages", () => {
   const map = new Map<string, KubeObject>();
-  const object = (uid: string, v: string): KubeObject => ({ metadata: { name: uid, uid, resourceVersion: v, creationTimestamp: "" } });
+  const object = (uid: string, v: string): KubeObject => ({
+    metadata: { name: uid, uid, resourceVersion: v, creationTimestamp: "" },
+  });
   assert.ok(applyMessage(map, { t: "list", items: [object("a", "1"), object("b", "1")] }));
   assert.ok(applyMessage(map, { t: "event", type: "MODIFIED", object: object("a", "2") }));
   assert.equal(map.get("a")?.metadata.resourceVersion, "2");
@@ -54,8 +89,18 @@ test("waits grow, with a ceiling, and differ", () => {
 });
 
 test("addresses", () => {
-  assert.deepEqual(match("/jobs/:ns/:kind/:name/*", "/jobs/a/K/n%2F1/logs/x"), { ns: "a", kind: "K", name: "n/1", "*": "logs/x" });
-  assert.deepEqual(match("/jobs/:ns/:kind/:name/*", "/jobs/a/K/n"), { ns: "a", kind: "K", name: "n", "*": "" });
+  assert.deepEqual(match("/jobs/:ns/:kind/:name/*", "/jobs/a/K/n%2F1/logs/x"), {
+    ns: "a",
+    kind: "K",
+    name: "n/1",
+    "*": "logs/x",
+  });
+  assert.deepEqual(match("/jobs/:ns/:kind/:name/*", "/jobs/a/K/n"), {
+    ns: "a",
+    kind: "K",
+    name: "n",
+    "*": "",
+  });
   assert.equal(match("/jobs", "/jobs/new"), null);
   assert.equal(withQuery({ q: "a b", x: null }), "/?q=a+b");
 });
@@ -66,7 +111,13 @@ test("rows in sight", () => {
 });
 
 test("what was used on average, and how long nothing was", () => {
-  const one = { time: [0, 1000, 2000, 3000], columns: { gpu: { unit: "gpus", values: [0.5, 0, 0, 0] }, cpu: { unit: "cores", values: [1, null, 3, 2] } } };
+  const one = {
+    time: [0, 1000, 2000, 3000],
+    columns: {
+      gpu: { unit: "gpus", values: [0.5, 0, 0, 0] },
+      cpu: { unit: "cores", values: [1, null, 3, 2] },
+    },
+  };
   const two = { time: [0, 3000], columns: { gpu: { unit: "gpus", values: [0, 0] } } };
   assert.equal(meanOf([one, two], "cpu"), 2);
   assert.equal(meanOf([two], "cpu"), null);

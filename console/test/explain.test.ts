@@ -16,20 +16,36 @@ const CASES: [code: number, text: string, tip: Tip][] = [
   [1, "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "tipCuda"],
   [1, "RuntimeError: CUDA error: device-side assert triggered", "tipCudaAssert"],
   [1, "RuntimeError: No CUDA GPUs are available", "tipNoCuda"],
-  [1, "RuntimeError: DataLoader worker (pid 71) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.", "tipShm"],
+  [
+    1,
+    "RuntimeError: DataLoader worker (pid 71) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.",
+    "tipShm",
+  ],
   [137, "OOMKilled", "tipOom"],
   [137, "", "tipOom"],
-  [1, "  File \"t.py\", line 3\nSyntaxError: invalid syntax", "tipSyntax"],
+  [1, '  File "t.py", line 3\nSyntaxError: invalid syntax', "tipSyntax"],
   [1, "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x784 and 100x10)", "tipShape"],
   [1, "ModuleNotFoundError: No module named 'x'", "tipModule"],
-  [1, "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory", "tipModule"],
-  [1, "RuntimeError: The server socket has failed to listen ... (errno: 98 - Address already in use).", "tipPort"],
+  [
+    1,
+    "ImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory",
+    "tipModule",
+  ],
+  [
+    1,
+    "RuntimeError: The server socket has failed to listen ... (errno: 98 - Address already in use).",
+    "tipPort",
+  ],
   [1, "OSError: [Errno 28] No space left on device", "tipDisk"],
-  [1, "persistentvolumeclaim \"data\" not found", "tipPvc"],
+  [1, 'persistentvolumeclaim "data" not found', "tipPvc"],
   [143, "DeadlineExceeded", "tipDeadline"],
-  [143, "Preempted: gave way to \"big\"", "tipPreempted"],
+  [143, 'Preempted: gave way to "big"', "tipPreempted"],
   [1, "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError", "tipRendezvous"],
-  [1, "[E ProcessGroupNCCL.cpp:828] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE)", "tipNcclTimeout"],
+  [
+    1,
+    "[E ProcessGroupNCCL.cpp:828] [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE)",
+    "tipNcclTimeout",
+  ],
   [127, "sh: 1: trian: not found", "tipNotFound"],
   [127, "", "tipNotFound"],
   [1, "PermissionError: [Errno 13] Permission denied: '/data/out'", "tipPermission"],
@@ -47,7 +63,8 @@ const CASES: [code: number, text: string, tip: Tip][] = [
 ];
 
 test("the common failures are told apart", () => {
-  for (const [code, text, tip] of CASES) assert.equal(tipFor(code, text), tip, text || `exit ${code}`);
+  for (const [code, text, tip] of CASES)
+    assert.equal(tipFor(code, text), tip, text || `exit ${code}`);
   assert.ok(new Set(CASES.map(([, , tip]) => tip)).size >= 20);
   for (const [, , tip] of CASES) assert.ok(jobTexts.zh[tip] && jobTexts.en[tip], tip);
 });
@@ -60,61 +77,224 @@ test("the line that says it", () => {
 
 test("a cause that fits into a row", () => {
   const job = (message: string): Job => ({ metadata: meta("broken", ""), status: { message } });
-  assert.equal(shortCause(job("PyTorchTrainingJob broken has failed: broken-c2b2b-worker-0 failed with exit code 1: KeyError")), "exit code 1: KeyError");
+  assert.equal(
+    shortCause(
+      job(
+        "PyTorchTrainingJob broken has failed: broken-c2b2b-worker-0 failed with exit code 1: KeyError",
+      ),
+    ),
+    "exit code 1: KeyError",
+  );
   assert.equal(shortCause(job("The deadline is over.")), "The deadline is over.");
   assert.equal(sparkPath([3, null, 1], 12, 10), "M1.0 1.0M11.0 9.0");
   assert.equal(sparkPath([1], 12, 10), "");
 });
 
-const meta = (name: string, at: string, uid = name) => ({ name, uid, namespace: "d", resourceVersion: "1", creationTimestamp: at });
+const meta = (name: string, at: string, uid = name) => ({
+  name,
+  uid,
+  namespace: "d",
+  resourceVersion: "1",
+  creationTimestamp: at,
+});
 
 test("what it waits for, in Chinese", () => {
-  assert.equal(waitingText("can never fit: asks 8 GPU, the node has 0", "zh"), "永远放不下：请求 8 GPU，节点只有 0");
-  assert.equal(waitingText("can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, the largest node has 2 (what helps: smaller requests or fewer replicas)", "zh"),
-    "永远放不下：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）");
-  assert.equal(waitingText("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"), "永远放不下：没有节点带有 nodeSelector 要求的标签 disk=ssd");
-  assert.equal(waitingText('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"), "等待资源：需要 4 GPU，共 8，空闲 1；“a”占用 7");
-  assert.equal(waitingText('waiting for resources: needs 4 CPU, 1 of 8 CPU is free; job "a" (queue q) holds 5 CPU until 2027-01-15T09:00:00Z at the latest, 2 more hold the rest; number 2 in line', "zh"),
-    "等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 2 个占用；排第 2 位");
-  assert.match(waitingText('waiting for resources: needs 4 CPU, 0 of 8 CPU is free; job "a" (queue q) holds 5 CPU, 1 more holds the rest', "zh"), /，其余由另外 1 个占用$/);
-  assert.equal(say('waiting for resources: needs 1 CPU, 0 of 2 CPU is free; job "a" (queue q) holds 2 CPU; its room was taken by job "b" of queue "high" (priority 9)', "zh"),
-    "等待资源：需要 1 CPU，共 2 CPU，空闲 0；“a”（队列 q）占用 2 CPU；其资源被队列“high”（优先级 9）的“b”抢占");
-  assert.equal(waitingText("can never fit: asks 3 GPU, the node has 2 (what helps: smaller requests, fewer replicas, or muster up with --gpus if the machine has more)", "zh"),
-    "永远放不下：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或以 --gpus（若本机还有 GPU） 启动 muster up）");
-  assert.equal(waitingText("can never fit: asks 5 CPU, the node has 4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or --overcommit)", "zh"),
-    "永远放不下：请求 5 CPU，节点只有 4（可以减少请求量或副本数，或以 --cpus、--overcommit 启动 muster up）");
-  assert.equal(say('the job is paused: it ran longer than maxDuration (1h) of queue "q"; runMode.pause.enabled: false lets it go on', "zh"),
-    "Job 已暂停：运行时间超过了队列“q”的 maxDuration（1h）；将 runMode.pause.enabled 设为 false 可继续运行");
-  assert.equal(waitingText('waiting for its PodGroup: there is none named "g" in namespace default', "zh"), "等待 PodGroup：项目 default 中没有名为“g”的 PodGroup");
-  assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU is in use', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4");
-  assert.equal(waitingText('waiting for the quota of queue "q": needs 3 CPU, 6 is in use, more than its 5 CPU', "zh"), "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 6");
-  assert.equal(waitingText('queue "q" is closed: nothing new is started until it is opened (muster queue open q)', "zh"), "队列“q”已关闭：可用 muster queue open q 打开");
-  assert.equal(waitingText('there is no queue "q" in namespace t9k-system: make it (muster queue create q)', "zh"), "队列“q”不存在：可用 muster queue create q 创建");
-  assert.equal(waitingText('can never fit: no node has the label "rack", the topologyKey of its topologySpreadConstraints', "zh"), "永远放不下：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 rack");
-  assert.match(waitingText("can never fit: there is enough in all, but not where its pods would need it: the largest pod asks 900m CPU (what helps: smaller requests or fewer replicas)", "zh"), /最大的请求 900m CPU（可以减少请求量或副本数）$/);
-  assert.match(waitingText("waiting for other pods: where there is room its affinity, their anti-affinity or its topologySpreadConstraints forbid it to run; number 2 in line", "zh"), /^等待其它 Pod：.*排第 2 位$/);
-  assert.equal(waitingText('waiting for 2 pods of job "a" and 1 of others to stop; number 3 in line', "zh"), "等待“a”的 2 个 Pod、另外 1 个 Pod 停止；排第 3 位");
+  assert.equal(
+    waitingText("can never fit: asks 8 GPU, the node has 0", "zh"),
+    "永远放不下：请求 8 GPU，节点只有 0",
+  );
+  assert.equal(
+    waitingText(
+      "can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, the largest node has 2 (what helps: smaller requests or fewer replicas)",
+      "zh",
+    ),
+    "永远放不下：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
+  );
+  assert.equal(
+    waitingText("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"),
+    "永远放不下：没有节点带有 nodeSelector 要求的标签 disk=ssd",
+  );
+  assert.equal(
+    waitingText('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"),
+    "等待资源：需要 4 GPU，共 8，空闲 1；“a”占用 7",
+  );
+  assert.equal(
+    waitingText(
+      'waiting for resources: needs 4 CPU, 1 of 8 CPU is free; job "a" (queue q) holds 5 CPU until 2027-01-15T09:00:00Z at the latest, 2 more hold the rest; number 2 in line',
+      "zh",
+    ),
+    "等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 2 个占用；排第 2 位",
+  );
+  assert.match(
+    waitingText(
+      'waiting for resources: needs 4 CPU, 0 of 8 CPU is free; job "a" (queue q) holds 5 CPU, 1 more holds the rest',
+      "zh",
+    ),
+    /，其余由另外 1 个占用$/,
+  );
+  assert.equal(
+    say(
+      'waiting for resources: needs 1 CPU, 0 of 2 CPU is free; job "a" (queue q) holds 2 CPU; its room was taken by job "b" of queue "high" (priority 9)',
+      "zh",
+    ),
+    "等待资源：需要 1 CPU，共 2 CPU，空闲 0；“a”（队列 q）占用 2 CPU；其资源被队列“high”（优先级 9）的“b”抢占",
+  );
+  assert.equal(
+    waitingText(
+      "can never fit: asks 3 GPU, the node has 2 (what helps: smaller requests, fewer replicas, or muster up with --gpus if the machine has more)",
+      "zh",
+    ),
+    "永远放不下：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或以 --gpus（若本机还有 GPU） 启动 muster up）",
+  );
+  assert.equal(
+    waitingText(
+      "can never fit: asks 5 CPU, the node has 4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or --overcommit)",
+      "zh",
+    ),
+    "永远放不下：请求 5 CPU，节点只有 4（可以减少请求量或副本数，或以 --cpus、--overcommit 启动 muster up）",
+  );
+  assert.equal(
+    say(
+      'the job is paused: it ran longer than maxDuration (1h) of queue "q"; runMode.pause.enabled: false lets it go on',
+      "zh",
+    ),
+    "Job 已暂停：运行时间超过了队列“q”的 maxDuration（1h）；将 runMode.pause.enabled 设为 false 可继续运行",
+  );
+  assert.equal(
+    waitingText('waiting for its PodGroup: there is none named "g" in namespace default', "zh"),
+    "等待 PodGroup：项目 default 中没有名为“g”的 PodGroup",
+  );
+  assert.equal(
+    waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU is in use', "zh"),
+    "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4",
+  );
+  assert.equal(
+    waitingText(
+      'waiting for the quota of queue "q": needs 3 CPU, 6 is in use, more than its 5 CPU',
+      "zh",
+    ),
+    "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 6",
+  );
+  assert.equal(
+    waitingText(
+      'queue "q" is closed: nothing new is started until it is opened (muster queue open q)',
+      "zh",
+    ),
+    "队列“q”已关闭：可用 muster queue open q 打开",
+  );
+  assert.equal(
+    waitingText(
+      'there is no queue "q" in namespace t9k-system: make it (muster queue create q)',
+      "zh",
+    ),
+    "队列“q”不存在：可用 muster queue create q 创建",
+  );
+  assert.equal(
+    waitingText(
+      'can never fit: no node has the label "rack", the topologyKey of its topologySpreadConstraints',
+      "zh",
+    ),
+    "永远放不下：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 rack",
+  );
+  assert.match(
+    waitingText(
+      "can never fit: there is enough in all, but not where its pods would need it: the largest pod asks 900m CPU (what helps: smaller requests or fewer replicas)",
+      "zh",
+    ),
+    /最大的请求 900m CPU（可以减少请求量或副本数）$/,
+  );
+  assert.match(
+    waitingText(
+      "waiting for other pods: where there is room its affinity, their anti-affinity or its topologySpreadConstraints forbid it to run; number 2 in line",
+      "zh",
+    ),
+    /^等待其它 Pod：.*排第 2 位$/,
+  );
+  assert.equal(
+    waitingText('waiting for 2 pods of job "a" and 1 of others to stop; number 3 in line', "zh"),
+    "等待“a”的 2 个 Pod、另外 1 个 Pod 停止；排第 3 位",
+  );
   assert.equal(waitingText("something new", "zh"), "something new");
-  assert.equal(waitingText("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");
-  const job: Job = { metadata: meta("j", ""), status: { message: 'waiting for its turn: number 3 in line behind job "a"' } };
+  assert.equal(
+    waitingText("waiting for a node: none is ready", "en"),
+    "waiting for a node: none is ready",
+  );
+  const job: Job = {
+    metadata: meta("j", ""),
+    status: { message: 'waiting for its turn: number 3 in line behind job "a"' },
+  };
   assert.equal(queuePosition(job), 3);
   assert.equal(queuePosition({ metadata: meta("j", "") }), undefined);
 });
 
 test("the time line has queued, starting and running, and earlier runs", () => {
-  const job: Job = { metadata: meta("j", "2026-01-01T00:00:00Z"), status: { phase: "Running", startTime: "2026-01-01T00:00:02Z" } };
-  const pod: Pod = {
-    metadata: { ...meta("j-w-0", "2026-01-01T00:00:20Z", "new"), labels: { "replica-type": "w", "replica-index": "0" } },
-    status: { startTime: "2026-01-01T00:00:21Z", containerStatuses: [{ name: "c", ready: true, restartCount: 0, state: { running: { startedAt: "2026-01-01T00:00:23Z" } } }] },
+  const job: Job = {
+    metadata: meta("j", "2026-01-01T00:00:00Z"),
+    status: { phase: "Running", startTime: "2026-01-01T00:00:02Z" },
   };
-  const event = (reason: string, at: string, about: Event["involvedObject"], message = ""): Event => ({ metadata: meta(reason + at, at), reason, message, lastTimestamp: at, involvedObject: about });
-  const line = timeLineOf(job, [pod], [
-    event("Started", "2026-01-01T00:00:03Z", { kind: "Pod", name: "j-w-0", uid: "old" }),
-    event("ReplicaFailed", "2026-01-01T00:00:15Z", { kind: "PyTorchTrainingJob", name: "j", uid: "j" }, "j-w-0 failed with exit code 3"),
-  ], Date.parse("2026-01-01T00:01:00Z"));
-  assert.deepEqual(line.lanes.map((one) => one.label), ["j", "w-0"]);
-  assert.deepEqual(line.lanes[0]!.spans.map((one) => [one.kind, (one.to - one.from) / 1000]), [["queued", 2], ["running", 58]]);
-  assert.deepEqual(line.lanes[1]!.spans.map((one) => [one.kind, (one.to - one.from) / 1000]), [["failed", 12], ["queued", 1], ["starting", 2], ["running", 37]]);
+  const pod: Pod = {
+    metadata: {
+      ...meta("j-w-0", "2026-01-01T00:00:20Z", "new"),
+      labels: { "replica-type": "w", "replica-index": "0" },
+    },
+    status: {
+      startTime: "2026-01-01T00:00:21Z",
+      containerStatuses: [
+        {
+          name: "c",
+          ready: true,
+          restartCount: 0,
+          state: { running: { startedAt: "2026-01-01T00:00:23Z" } },
+        },
+      ],
+    },
+  };
+  const event = (
+    reason: string,
+    at: string,
+    about: Event["involvedObject"],
+    message = "",
+  ): Event => ({
+    metadata: meta(reason + at, at),
+    reason,
+    message,
+    lastTimestamp: at,
+    involvedObject: about,
+  });
+  const line = timeLineOf(
+    job,
+    [pod],
+    [
+      event("Started", "2026-01-01T00:00:03Z", { kind: "Pod", name: "j-w-0", uid: "old" }),
+      event(
+        "ReplicaFailed",
+        "2026-01-01T00:00:15Z",
+        { kind: "PyTorchTrainingJob", name: "j", uid: "j" },
+        "j-w-0 failed with exit code 3",
+      ),
+    ],
+    Date.parse("2026-01-01T00:01:00Z"),
+  );
+  assert.deepEqual(
+    line.lanes.map((one) => one.label),
+    ["j", "w-0"],
+  );
+  assert.deepEqual(
+    line.lanes[0]!.spans.map((one) => [one.kind, (one.to - one.from) / 1000]),
+    [
+      ["queued", 2],
+      ["running", 58],
+    ],
+  );
+  assert.deepEqual(
+    line.lanes[1]!.spans.map((one) => [one.kind, (one.to - one.from) / 1000]),
+    [
+      ["failed", 12],
+      ["queued", 1],
+      ["starting", 2],
+      ["running", 37],
+    ],
+  );
   assert.equal(line.lanes[1]!.spans[0]!.attempt, 0);
   assert.equal(line.lanes[0]!.marks.length, 1);
   assert.equal(line.to - line.from, 60_000);
@@ -122,22 +302,59 @@ test("the time line has queued, starting and running, and earlier runs", () => {
 });
 
 test("what can never fit is said before it is sent", () => {
-  const node = (cpu: string, gpu: string): Node => ({ metadata: meta("n", ""), status: { allocatable: { cpu, memory: "8Gi", "nvidia.com/gpu": gpu } } });
-  const job = (replicas: number, limits: Record<string, string>): Job => ({ metadata: meta("j", ""), spec: { replicaSpecs: [{ type: "w", replicas, template: { spec: { containers: [{ name: "c", resources: { limits } }] } } }] } });
+  const node = (cpu: string, gpu: string): Node => ({
+    metadata: meta("n", ""),
+    status: { allocatable: { cpu, memory: "8Gi", "nvidia.com/gpu": gpu } },
+  });
+  const job = (replicas: number, limits: Record<string, string>): Job => ({
+    metadata: meta("j", ""),
+    spec: {
+      replicaSpecs: [
+        {
+          type: "w",
+          replicas,
+          template: { spec: { containers: [{ name: "c", resources: { limits } }] } },
+        },
+      ],
+    },
+  });
   assert.equal(misfit(job(1, { cpu: "2" }), [node("4", "0")]), null);
-  assert.deepEqual(misfit(job(1, { cpu: "8" }), [node("4", "0"), node("6", "0")]), { resource: "cpu", asked: 8, has: 6, pod: true });
-  assert.deepEqual(misfit(job(4, { cpu: "3" }), [node("4", "0"), node("6", "0")]), { resource: "cpu", asked: 12, has: 10, pod: false });
-  assert.deepEqual(misfit(job(1, { "nvidia.com/gpu": "1" }), [node("4", "0")])?.resource, "nvidia.com/gpu");
+  assert.deepEqual(misfit(job(1, { cpu: "8" }), [node("4", "0"), node("6", "0")]), {
+    resource: "cpu",
+    asked: 8,
+    has: 6,
+    pod: true,
+  });
+  assert.deepEqual(misfit(job(4, { cpu: "3" }), [node("4", "0"), node("6", "0")]), {
+    resource: "cpu",
+    asked: 12,
+    has: 10,
+    pod: false,
+  });
+  assert.deepEqual(
+    misfit(job(1, { "nvidia.com/gpu": "1" }), [node("4", "0")])?.resource,
+    "nvidia.com/gpu",
+  );
   assert.equal(misfit(job(1, { cpu: "8" }), []), null, "without nodes nothing is known");
   assert.deepEqual(gpuKinds([node("4", "1")]), ["nvidia.com/gpu"]);
 });
 
 test("jobs that ended since the last look", () => {
-  const job = (uid: string, phase: string): Job => ({ metadata: meta(uid, "", uid), status: { phase } });
+  const job = (uid: string, phase: string): Job => ({
+    metadata: meta(uid, "", uid),
+    status: { phase },
+  });
   const first = newlyOver(null, [job("a", "Running"), job("b", "Failed")]);
   assert.deepEqual(first.over, []);
-  const second = newlyOver(first.now, [job("a", "Succeeded"), job("b", "Failed"), job("c", "Failed")]);
-  assert.deepEqual(second.over.map((one) => one.metadata.uid), ["a"]);
+  const second = newlyOver(first.now, [
+    job("a", "Succeeded"),
+    job("b", "Failed"),
+    job("c", "Failed"),
+  ]);
+  assert.deepEqual(
+    second.over.map((one) => one.metadata.uid),
+    ["a"],
+  );
 });
 
 test("axes of bytes have binary places", () => {
@@ -149,40 +366,116 @@ test("axes of bytes have binary places", () => {
 });
 
 test("the controllers' sentences in Chinese", () => {
-  assert.equal(say("PyTorchTrainingJob a has failed: a-w-0 failed with exit code 1: KeyError: 'x'; 2 more failed; restartPolicy Never does not restart it", "zh"),
-    "a 失败：a-w-0 以退出码 1 失败：KeyError: 'x'；另有 2 个副本失败；重启策略 Never 不会重启它");
-  assert.equal(say("PyTorchTrainingJob a has failed: a-w-0 failed with exit code 3; the restart budget is spent (3 of 3)", "zh"), "a 失败：a-w-0 以退出码 3 失败；重启次数已用完（3/3）");
-  assert.equal(say("a-w-0 is waiting: waiting for a node: none is ready", "zh"), "a-w-0 正在等待：等待节点：没有就绪的节点");
+  assert.equal(
+    say(
+      "PyTorchTrainingJob a has failed: a-w-0 failed with exit code 1: KeyError: 'x'; 2 more failed; restartPolicy Never does not restart it",
+      "zh",
+    ),
+    "a 失败：a-w-0 以退出码 1 失败：KeyError: 'x'；另有 2 个副本失败；重启策略 Never 不会重启它",
+  );
+  assert.equal(
+    say(
+      "PyTorchTrainingJob a has failed: a-w-0 failed with exit code 3; the restart budget is spent (3 of 3)",
+      "zh",
+    ),
+    "a 失败：a-w-0 以退出码 3 失败；重启次数已用完（3/3）",
+  );
+  assert.equal(
+    say("a-w-0 is waiting: waiting for a node: none is ready", "zh"),
+    "a-w-0 正在等待：等待节点：没有就绪的节点",
+  );
   assert.equal(say("Create the replica[a-w-0] for the first time.", "zh"), "首次创建副本 a-w-0。");
-  assert.equal(say("Create the replica[a-w-0] again: its last pod is gone.", "zh"), "重新创建副本 a-w-0：其上一个 Pod 已不存在。");
+  assert.equal(
+    say("Create the replica[a-w-0] again: its last pod is gone.", "zh"),
+    "重新创建副本 a-w-0：其上一个 Pod 已不存在。",
+  );
   assert.equal(say("2 of 4 pods are running", "zh"), "4 个 Pod 中有 2 个在运行");
   assert.equal(say("2 of 4 pods are running", "en"), "2 of 4 pods are running");
   assert.equal(say("unheard of", "zh"), "unheard of");
-  assert.equal(say("OMP_NUM_THREADS is 2 in container c, from its CPU limit, divided by 3 processes: set it in env to have another", "zh"), "容器 c 的 OMP_NUM_THREADS 为 2，依据其 CPU 上限除以 3 个进程：可在 env 中另行设置");
-  assert.equal(say('a-w-0 failed with exit code 139 in container "side" (segmentation fault, SIGSEGV); it last said: step 3', "zh"), "a-w-0 的容器 side 以退出码 139 失败（段错误，SIGSEGV）；最后的输出：step 3");
-  assert.equal(say("MPIJob a has failed: a-l failed with exit code 137 (killed, SIGKILL): not for lack of memory: the kernel counts no such kill; no restart is allowed (backoffLimit 0)", "zh"),
-    "a 失败：a-l 以退出码 137 失败（被杀死，SIGKILL）：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）");
-  assert.equal(say("TensorBoard [a] is not ready: tensorboard is starting and does not answer yet.", "zh"), "TensorBoard a 尚未就绪：tensorboard 正在启动，尚未响应。");
-  assert.equal(say("2 of 4 pods are refused: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=3, limited: requests.cpu=4", "zh"), "4 个 Pod 中有 2 个被拒绝创建：超出配额 q：请求 requests.cpu=1，已用 requests.cpu=3，上限 requests.cpu=4");
-  assert.equal(say("1 of 1 pods are refused: maximum memory usage per Container is 4Mi, but limit is not given", "zh"), "1 个 Pod 中有 1 个被拒绝创建：每个容器的 memory 最多为 4Mi，而此处未设置");
-  assert.equal(say("PyTorchTrainingJob a has failed: a-w-1 failed with exit code 1: rank 0: KeyError: 'x', and with it a-w-0; restartPolicy Never does not restart it", "zh"),
-    "a 失败：a-w-1 以退出码 1 失败：rank 0: KeyError: 'x'，a-w-0 随之失败；重启策略 Never 不会重启它");
+  assert.equal(
+    say(
+      "OMP_NUM_THREADS is 2 in container c, from its CPU limit, divided by 3 processes: set it in env to have another",
+      "zh",
+    ),
+    "容器 c 的 OMP_NUM_THREADS 为 2，依据其 CPU 上限除以 3 个进程：可在 env 中另行设置",
+  );
+  assert.equal(
+    say(
+      'a-w-0 failed with exit code 139 in container "side" (segmentation fault, SIGSEGV); it last said: step 3',
+      "zh",
+    ),
+    "a-w-0 的容器 side 以退出码 139 失败（段错误，SIGSEGV）；最后的输出：step 3",
+  );
+  assert.equal(
+    say(
+      "MPIJob a has failed: a-l failed with exit code 137 (killed, SIGKILL): not for lack of memory: the kernel counts no such kill; no restart is allowed (backoffLimit 0)",
+      "zh",
+    ),
+    "a 失败：a-l 以退出码 137 失败（被杀死，SIGKILL）：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）",
+  );
+  assert.equal(
+    say("TensorBoard [a] is not ready: tensorboard is starting and does not answer yet.", "zh"),
+    "TensorBoard a 尚未就绪：tensorboard 正在启动，尚未响应。",
+  );
+  assert.equal(
+    say(
+      "2 of 4 pods are refused: exceeded quota: q, requested: requests.cpu=1, used: requests.cpu=3, limited: requests.cpu=4",
+      "zh",
+    ),
+    "4 个 Pod 中有 2 个被拒绝创建：超出配额 q：请求 requests.cpu=1，已用 requests.cpu=3，上限 requests.cpu=4",
+  );
+  assert.equal(
+    say(
+      "1 of 1 pods are refused: maximum memory usage per Container is 4Mi, but limit is not given",
+      "zh",
+    ),
+    "1 个 Pod 中有 1 个被拒绝创建：每个容器的 memory 最多为 4Mi，而此处未设置",
+  );
+  assert.equal(
+    say(
+      "PyTorchTrainingJob a has failed: a-w-1 failed with exit code 1: rank 0: KeyError: 'x', and with it a-w-0; restartPolicy Never does not restart it",
+      "zh",
+    ),
+    "a 失败：a-w-1 以退出码 1 失败：rank 0: KeyError: 'x'，a-w-0 随之失败；重启策略 Never 不会重启它",
+  );
   assert.equal(sayBoth("The job is paused.", "zh"), "Job 已暂停。\nThe job is paused.");
   assert.equal(sayBoth("The job is paused.", "en"), "The job is paused.");
 });
 
 /** Sentences of the C files that tell jobs, pods and boards why: what stands for a value is filled in. */
 function sentences(file: string, begin: RegExp): string[] {
-  const text = readFileSync(`../src/${file}`, "utf8").replace(/"\s*PRI[du]64\s*"/g, "d").replace(/%"\s*PRI[du]64/g, '%d"').replace(/"\s*\n\s*"/g, "");
-  return [...text.matchAll(/"((?:[^"\\\n]|\\.)*)"/g)].map(([, one]) => one!.replace(/\\"/g, '"')).filter((one) => begin.test(one))
-    .map((one) => one.replace(/%(?:\.\d+)?(?:s|zu|d)/g, (which) => (which.endsWith("s") ? "x" : "3")));
+  const text = readFileSync(`../src/${file}`, "utf8")
+    .replace(/"\s*PRI[du]64\s*"/g, "d")
+    .replace(/%"\s*PRI[du]64/g, '%d"')
+    .replace(/"\s*\n\s*"/g, "");
+  return [...text.matchAll(/"((?:[^"\\\n]|\\.)*)"/g)]
+    .map(([, one]) => one!.replace(/\\"/g, '"'))
+    .filter((one) => begin.test(one))
+    .map((one) =>
+      one.replace(/%(?:\.\d+)?(?:s|zu|d)/g, (which) => (which.endsWith("s") ? "x" : "3")),
+    );
 }
 
 test("no event of a job is left without its Chinese", () => {
   const files: [string, RegExp][] = [
-    ["core/job_events.c", /^(A|Create|Replace|The) /], ["core/job_conditions.c", /^(All|The|No|3|%d) .*\.$/], ["core/job_tensorboard.c", /^(TensorBoard \[%s\] (was|is being|is ready)|There is|spec\.tensorboardSpec names)/],
-    ["core/tensorboard.c", /^(tensorboard (is|has|answers)|The pod is|Every port|It is suspended;|Nobody has used it for 24|There is)/], ["core/replica_pod.c", /^(The template's|%s sets|%s names)/],
-    ["core/job_why.c", /^(the job|a %s|%s (was|ended|is waiting for)|nothing is known|%zu of|%d of)/], ["core/schedule_words.c", /^(waiting|can never)/], ["core/node_loss.c", /^(The|the) node has/], ["agent/pod_sync.c", /^(no command|the pod was)/],
+    ["core/job_events.c", /^(A|Create|Replace|The) /],
+    ["core/job_conditions.c", /^(All|The|No|3|%d) .*\.$/],
+    [
+      "core/job_tensorboard.c",
+      /^(TensorBoard \[%s\] (was|is being|is ready)|There is|spec\.tensorboardSpec names)/,
+    ],
+    [
+      "core/tensorboard.c",
+      /^(tensorboard (is|has|answers)|The pod is|Every port|It is suspended;|Nobody has used it for 24|There is)/,
+    ],
+    ["core/replica_pod.c", /^(The template's|%s sets|%s names)/],
+    [
+      "core/job_why.c",
+      /^(the job|a %s|%s (was|ended|is waiting for)|nothing is known|%zu of|%d of)/,
+    ],
+    ["core/schedule_words.c", /^(waiting|can never)/],
+    ["core/node_loss.c", /^(The|the) node has/],
+    ["agent/pod_sync.c", /^(no command|the pod was)/],
     ["agent/pod_work.c", /^(Stopping|Started|The|No token) /],
   ];
   for (const [file, begin] of files) {
@@ -193,7 +486,24 @@ test("no event of a job is left without its Chinese", () => {
 });
 
 test("marks of one moment are one, warnings first", () => {
-  const event = (name: string, type: string): Event => ({ metadata: meta(name, ""), type, involvedObject: {} });
-  const groups = gathered([{ at: 50, event: event("c", "Normal") }, { at: 0, event: event("a", "Normal") }, { at: 4, event: event("b", "Warning") }], 5);
-  assert.deepEqual(groups.map((one) => [one.at, one.events.map((each) => each.metadata.name)]), [[0, ["b", "a"]], [50, ["c"]]]);
+  const event = (name: string, type: string): Event => ({
+    metadata: meta(name, ""),
+    type,
+    involvedObject: {},
+  });
+  const groups = gathered(
+    [
+      { at: 50, event: event("c", "Normal") },
+      { at: 0, event: event("a", "Normal") },
+      { at: 4, event: event("b", "Warning") },
+    ],
+    5,
+  );
+  assert.deepEqual(
+    groups.map((one) => [one.at, one.events.map((each) => each.metadata.name)]),
+    [
+      [0, ["b", "a"]],
+      [50, ["c"]],
+    ],
+  );
 });

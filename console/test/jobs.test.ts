@@ -3,16 +3,51 @@ import { test } from "node:test";
 import type { Job, Pod } from "../src/data/types.ts";
 import { exitWord, firstEnding, tipFor } from "../src/lib/failure.ts";
 import { choose, offers, readChoice, toggled } from "../src/lib/filter.ts";
-import { extendedResources, gpuSharesOf, gpusOf, jobHref, pair, ranMs, replicaCounts, totalsOf } from "../src/lib/jobs.ts";
+import {
+  extendedResources,
+  gpuSharesOf,
+  gpusOf,
+  jobHref,
+  pair,
+  ranMs,
+  replicaCounts,
+  totalsOf,
+} from "../src/lib/jobs.ts";
 import { formatBytes, formatCores, parseQuantity } from "../src/lib/quantity.ts";
 import { duration } from "../src/lib/time.ts";
 
 function job(name: string, change: Partial<Job> = {}): Job {
-  return { kind: "PyTorchTrainingJob", metadata: { name, namespace: "demo", uid: name, resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" }, ...change };
+  return {
+    kind: "PyTorchTrainingJob",
+    metadata: {
+      name,
+      namespace: "demo",
+      uid: name,
+      resourceVersion: "1",
+      creationTimestamp: "2026-01-01T00:00:00Z",
+    },
+    ...change,
+  };
 }
 
 function replicas(type: string, count: number, cpu: [string, string], memory: [string, string]) {
-  return { type, replicas: count, template: { spec: { containers: [{ name: "c", resources: { requests: { cpu: cpu[0], memory: memory[0] }, limits: { cpu: cpu[1], memory: memory[1] } } }] } } };
+  return {
+    type,
+    replicas: count,
+    template: {
+      spec: {
+        containers: [
+          {
+            name: "c",
+            resources: {
+              requests: { cpu: cpu[0], memory: memory[0] },
+              limits: { cpu: cpu[1], memory: memory[1] },
+            },
+          },
+        ],
+      },
+    },
+  };
 }
 
 test("quantities", () => {
@@ -28,29 +63,95 @@ test("quantities", () => {
 });
 
 test("totals are those the reference shows", () => {
-  const tf = job("tf", { spec: { replicaSpecs: [replicas("chief", 1, ["2", "4"], ["4Gi", "8Gi"]), replicas("ps", 2, ["1", "2"], ["1Gi", "2Gi"]), replicas("worker", 4, ["2", "4"], ["4Gi", "8Gi"])] } });
+  const tf = job("tf", {
+    spec: {
+      replicaSpecs: [
+        replicas("chief", 1, ["2", "4"], ["4Gi", "8Gi"]),
+        replicas("ps", 2, ["1", "2"], ["1Gi", "2Gi"]),
+        replicas("worker", 4, ["2", "4"], ["4Gi", "8Gi"]),
+      ],
+    },
+  });
   assert.equal(pair("cpu", totalsOf(tf)), "12.00 / 24.00");
   assert.equal(pair("memory", totalsOf(tf)), "22.00Gi / 44.00Gi");
-  const mpi = job("mpi", { kind: "MPIJob", spec: { replicaSpecs: [replicas("launcher", 1, ["100m", "200m"], ["100Mi", "200Mi"]), replicas("worker", 4, ["4", "8"], ["2Gi", "4Gi"])] } });
+  const mpi = job("mpi", {
+    kind: "MPIJob",
+    spec: {
+      replicaSpecs: [
+        replicas("launcher", 1, ["100m", "200m"], ["100Mi", "200Mi"]),
+        replicas("worker", 4, ["4", "8"], ["2Gi", "4Gi"]),
+      ],
+    },
+  });
   assert.equal(pair("cpu", totalsOf(mpi)), "16.00 / 32.00", "the launcher is not counted");
   assert.equal(pair("memory", totalsOf(mpi)), "8.00Gi / 16.00Gi");
 });
 
 test("requests default to limits, extended resources are found", () => {
-  const gpu = job("g", { spec: { replicaSpecs: [{ type: "w", template: { spec: { containers: [{ name: "c", resources: { limits: { "nvidia.com/gpu": "2" } } }] } } }] } });
+  const gpu = job("g", {
+    spec: {
+      replicaSpecs: [
+        {
+          type: "w",
+          template: {
+            spec: { containers: [{ name: "c", resources: { limits: { "nvidia.com/gpu": "2" } } }] },
+          },
+        },
+      ],
+    },
+  });
   assert.deepEqual(extendedResources(totalsOf(gpu)), ["nvidia.com/gpu"]);
   assert.equal(pair("nvidia.com/gpu", totalsOf(gpu)), "2 / 2");
   assert.equal(pair("cpu", totalsOf(gpu)), "- / -");
-  const share = job("s", { spec: { replicaSpecs: [{ type: "w", replicas: 3, template: { spec: { containers: [{ name: "c", resources: { limits: { "nvidia.com/gpu.shared": "1" } } }] } } }] } });
-  assert.deepEqual([gpusOf(gpu), gpuSharesOf(gpu), gpusOf(share), gpuSharesOf(share)], [2, 0, 0, 3]);
+  const share = job("s", {
+    spec: {
+      replicaSpecs: [
+        {
+          type: "w",
+          replicas: 3,
+          template: {
+            spec: {
+              containers: [{ name: "c", resources: { limits: { "nvidia.com/gpu.shared": "1" } } }],
+            },
+          },
+        },
+      ],
+    },
+  });
+  assert.deepEqual(
+    [gpusOf(gpu), gpuSharesOf(gpu), gpusOf(share), gpuSharesOf(share)],
+    [2, 0, 0, 3],
+  );
 });
 
 test("replicas, durations, addresses", () => {
-  const one = job("a/b", { spec: { replicaSpecs: [{ type: "w", replicas: 3 }] }, status: { startTime: "2026-01-01T00:00:00Z", completionTime: "2026-01-01T01:05:00Z", tasks: [{ type: "w", replicas: [{ phase: "Running" }, { phase: "Failed" }] }] } });
+  const one = job("a/b", {
+    spec: { replicaSpecs: [{ type: "w", replicas: 3 }] },
+    status: {
+      startTime: "2026-01-01T00:00:00Z",
+      completionTime: "2026-01-01T01:05:00Z",
+      tasks: [{ type: "w", replicas: [{ phase: "Running" }, { phase: "Failed" }] }],
+    },
+  });
   assert.deepEqual(replicaCounts(one), { running: 1, done: 0, total: 3 });
-  const done = job("d", { spec: { replicaSpecs: [{ type: "w", replicas: 3 }] }, status: { phase: "Succeeded", tasks: [{ type: "w", replicas: [{ phase: "Succeeded" }, { phase: "Succeeded" }, { phase: "Deleted" }] }] } });
+  const done = job("d", {
+    spec: { replicaSpecs: [{ type: "w", replicas: 3 }] },
+    status: {
+      phase: "Succeeded",
+      tasks: [
+        {
+          type: "w",
+          replicas: [{ phase: "Succeeded" }, { phase: "Succeeded" }, { phase: "Deleted" }],
+        },
+      ],
+    },
+  });
   assert.deepEqual(replicaCounts(done), { running: 0, done: 2, total: 3 });
-  assert.equal(replicaCounts({ ...done, kind: "MPIJob" }).done, 3, "its workers are stopped when they are not needed any more");
+  assert.equal(
+    replicaCounts({ ...done, kind: "MPIJob" }).done,
+    3,
+    "its workers are stopped when they are not needed any more",
+  );
   assert.equal(duration(ranMs(one, 0)!), "1h 5m");
   assert.equal(ranMs(job("x"), 5), undefined);
   assert.equal(jobHref(one, "logs"), "/jobs/demo/PyTorchTrainingJob/a%2Fb/logs");
@@ -60,11 +161,22 @@ test("replicas, durations, addresses", () => {
 
 test("filters and order come from the address", () => {
   const jobs = [
-    job("alpha", { status: { phase: "Running" }, metadata: { ...job("alpha").metadata, labels: { team: "x" }, creationTimestamp: "2026-01-02T00:00:00Z" } }),
+    job("alpha", {
+      status: { phase: "Running" },
+      metadata: {
+        ...job("alpha").metadata,
+        labels: { team: "x" },
+        creationTimestamp: "2026-01-02T00:00:00Z",
+      },
+    }),
     job("beta", { status: { phase: "Failed" } }),
-    job("gamma", { kind: "MPIJob", spec: { scheduler: { t9kScheduler: { queue: "big", priority: 5 } } } }),
+    job("gamma", {
+      kind: "MPIJob",
+      spec: { scheduler: { t9kScheduler: { queue: "big", priority: 5 } } },
+    }),
   ];
-  const names = (query: string): string[] => choose(jobs, readChoice(new URLSearchParams(query))).map((one) => one.metadata.name);
+  const names = (query: string): string[] =>
+    choose(jobs, readChoice(new URLSearchParams(query))).map((one) => one.metadata.name);
   assert.deepEqual(names(""), ["alpha", "beta", "gamma"], "newest first, then by name");
   assert.deepEqual(names("q=et"), ["beta"]);
   assert.deepEqual(names("phase=Running,Failed&sort=-name"), ["beta", "alpha"]);
@@ -80,11 +192,27 @@ test("filters and order come from the address", () => {
 });
 
 function ended(name: string, code: number, at: string, message = ""): Pod {
-  return { metadata: { ...job(name).metadata }, status: { containerStatuses: [{ name: "c", ready: false, restartCount: 0, state: { terminated: { exitCode: code, finishedAt: at, message } } }] } };
+  return {
+    metadata: { ...job(name).metadata },
+    status: {
+      containerStatuses: [
+        {
+          name: "c",
+          ready: false,
+          restartCount: 0,
+          state: { terminated: { exitCode: code, finishedAt: at, message } },
+        },
+      ],
+    },
+  };
 }
 
 test("the first bad ending is the cause", () => {
-  const found = firstEnding([ended("w-0", 1, "2026-01-01T00:00:05Z"), ended("w-2", 137, "2026-01-01T00:00:03Z"), ended("w-1", 0, "2026-01-01T00:00:01Z")]);
+  const found = firstEnding([
+    ended("w-0", 1, "2026-01-01T00:00:05Z"),
+    ended("w-2", 137, "2026-01-01T00:00:03Z"),
+    ended("w-1", 0, "2026-01-01T00:00:01Z"),
+  ]);
   assert.equal(found?.pod.metadata.name, "w-2");
   assert.equal(firstEnding([ended("w", 0, "")]), null);
 });
@@ -96,6 +224,9 @@ test("exit codes and advice", () => {
   assert.equal(tipFor(1, "ModuleNotFoundError: No module named 'x'"), "tipModule");
   assert.equal(tipFor(1, "RuntimeError: CUDA out of memory"), "tipCuda");
   assert.equal(tipFor(137, ""), "tipOom");
-  assert.equal(tipFor(1, "RuntimeError: [../gloo/transport/tcp/pair.cc] Connection closed by peer"), "tipNccl");
+  assert.equal(
+    tipFor(1, "RuntimeError: [../gloo/transport/tcp/pair.cc] Connection closed by peer"),
+    "tipNccl",
+  );
   assert.equal(tipFor(3, "?"), "tipGeneral");
 });

@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { spansOf } from "../src/logs/ansi.ts";
-import { afterReturns, levelOf, Lines, LINES_LIMIT, matcher, matches, ranges, Reader, rowsOf, nextRanks } from "../src/logs/lines.ts";
+import {
+  afterReturns,
+  levelOf,
+  Lines,
+  LINES_LIMIT,
+  matcher,
+  matches,
+  ranges,
+  Reader,
+  rowsOf,
+  nextRanks,
+} from "../src/logs/lines.ts";
 import { linksIn, looksLikeJson, prettyJson } from "../src/logs/pieces.ts";
 import { crc32, zip } from "../src/logs/zip.ts";
 
@@ -12,7 +23,10 @@ test("pieces cut anywhere become lines", () => {
   const whole = `${at(1)} one\n${at(2)} zwei ü\n${at(3)} three`;
   const texts = [...whole].flatMap((c) => reader.take(c)).map((line) => line.text);
   assert.deepEqual(texts, ["one", "zwei ü"], "a line that is not finished waits");
-  assert.deepEqual(reader.take("\n").map((line) => line.text), ["three"]);
+  assert.deepEqual(
+    reader.take("\n").map((line) => line.text),
+    ["three"],
+  );
 });
 
 test("after a break nothing is doubled and nothing lost", () => {
@@ -20,17 +34,25 @@ test("after a break nothing is doubled and nothing lost", () => {
   reader.take(`${at(1)} a\n${at(2)} b\n${at(2)} c\n${at(3)} half`);
   assert.equal(reader.last, at(2));
   reader.restart();
-  const again = reader.take(`${at(2)} b\n${at(2)} c\n${at(2)} d\n${at(3)} half\n`).map((line) => line.text);
+  const again = reader
+    .take(`${at(2)} b\n${at(2)} c\n${at(2)} d\n${at(3)} half\n`)
+    .map((line) => line.text);
   assert.deepEqual(again, ["d", "half"]);
   reader.restart();
-  assert.deepEqual(reader.take(`${at(1)} a\n${at(3)} half\n${at(4)} e\n`).map((line) => line.text), ["e"]);
+  assert.deepEqual(
+    reader.take(`${at(1)} a\n${at(3)} half\n${at(4)} e\n`).map((line) => line.text),
+    ["e"],
+  );
 });
 
 test("replicas are merged by time", () => {
   const lines = new Lines();
   lines.add(new Reader(0).take(`${at(1)} a1\n${at(4)} a4\n`));
   lines.add(new Reader(1).take(`${at(2)} b2\n${at(3)} b3\n${at(5)} b5\n`));
-  assert.deepEqual(lines.all.map((line) => line.text), ["a1", "b2", "b3", "a4", "b5"]);
+  assert.deepEqual(
+    lines.all.map((line) => line.text),
+    ["a1", "b2", "b3", "a4", "b5"],
+  );
 });
 
 test("memory is bounded", () => {
@@ -44,12 +66,19 @@ test("memory is bounded", () => {
 
 test("equal lines of several ranks are one row", () => {
   const lines = new Lines();
-  for (const i of [0, 1, 2, 3]) lines.add(new Reader(i).take(`${at(1)} hello\n${at(2)} rank ${i}\n`));
+  for (const i of [0, 1, 2, 3])
+    lines.add(new Reader(i).take(`${at(1)} hello\n${at(2)} rank ${i}\n`));
   const rows = rowsOf(lines.all, { sources: null, levels: null, collapse: true });
   assert.deepEqual(rows[0]?.sources, [0, 1, 2, 3]);
   assert.equal(rows.length, 5);
-  assert.equal(rowsOf(lines.all, { sources: new Set([1]), levels: null, collapse: true }).length, 2);
-  assert.equal(rowsOf(lines.all, { sources: null, levels: new Set(["error"]), collapse: true }).length, 0);
+  assert.equal(
+    rowsOf(lines.all, { sources: new Set([1]), levels: null, collapse: true }).length,
+    2,
+  );
+  assert.equal(
+    rowsOf(lines.all, { sources: null, levels: new Set(["error"]), collapse: true }).length,
+    0,
+  );
 });
 
 test("the same line twice of one rank stays two", () => {
@@ -59,10 +88,18 @@ test("the same line twice of one rank stays two", () => {
 });
 
 test("progress bars become one line", () => {
-  assert.deepEqual(afterReturns("  1%|#  | 1/100\r  2%|#  | 2/100\r"), { text: "  2%|#  | 2/100", progress: true });
+  assert.deepEqual(afterReturns("  1%|#  | 1/100\r  2%|#  | 2/100\r"), {
+    text: "  2%|#  | 2/100",
+    progress: true,
+  });
   const lines = new Lines();
-  lines.add(new Reader(0).take(`${at(1)} 10%|#    | 10/100\n${at(2)} 20%|##   | 20/100\n${at(3)} done\n`));
-  assert.deepEqual(lines.all.map((line) => line.text), ["20%|##   | 20/100", "done"]);
+  lines.add(
+    new Reader(0).take(`${at(1)} 10%|#    | 10/100\n${at(2)} 20%|##   | 20/100\n${at(3)} done\n`),
+  );
+  assert.deepEqual(
+    lines.all.map((line) => line.text),
+    ["20%|##   | 20/100", "done"],
+  );
 });
 
 test("levels, ranges, searches", () => {
@@ -82,8 +119,16 @@ test("levels, ranges, searches", () => {
 
 test("colours become spans, everything else of a terminal goes", () => {
   assert.deepEqual(spansOf("plain"), [{ text: "plain", classes: "" }]);
-  assert.deepEqual(spansOf("\x1b[1;31mred\x1b[0m no"), [{ text: "red", classes: "fg-red bold" }, { text: " no", classes: "" }]);
-  assert.deepEqual(spansOf("\x1b]0;title\x07a\x1b[2Kb\x00c").map((span) => span.text).join(""), "abc");
+  assert.deepEqual(spansOf("\x1b[1;31mred\x1b[0m no"), [
+    { text: "red", classes: "fg-red bold" },
+    { text: " no", classes: "" },
+  ]);
+  assert.deepEqual(
+    spansOf("\x1b]0;title\x07a\x1b[2Kb\x00c")
+      .map((span) => span.text)
+      .join(""),
+    "abc",
+  );
   assert.equal(spansOf("\x1b[38;5;196mx")[0]?.classes, "fg-bright-red");
   assert.equal(spansOf("\x1b[38;2;0;255;0mx")[0]?.classes, "fg-bright-green");
   assert.equal(spansOf("<script>\x1b[31m<b>")[1]?.text, "<b>", "markup stays text");
@@ -91,7 +136,12 @@ test("colours become spans, everything else of a terminal goes", () => {
 
 test("zip archives are what unzip expects", async () => {
   assert.equal(crc32(new TextEncoder().encode("123456789")), 0xcbf43926);
-  const bytes = new Uint8Array(await zip([{ name: "a.log", data: new TextEncoder().encode("hello") }, { name: "b.log", data: new Uint8Array() }]).arrayBuffer());
+  const bytes = new Uint8Array(
+    await zip([
+      { name: "a.log", data: new TextEncoder().encode("hello") },
+      { name: "b.log", data: new Uint8Array() },
+    ]).arrayBuffer(),
+  );
   const view = new DataView(bytes.buffer);
   assert.equal(view.getUint32(0, true), 0x04034b50);
   assert.equal(view.getUint32(bytes.length - 22, true), 0x06054b50);
@@ -101,9 +151,17 @@ test("zip archives are what unzip expects", async () => {
 });
 
 test("links are http only, without the punctuation after them", () => {
-  assert.deepEqual(linksIn("see https://a.b/c?d=1, or javascript:alert(1)"), [{ text: "see " }, { text: "https://a.b/c?d=1", href: "https://a.b/c?d=1" }, { text: ", or javascript:alert(1)" }]);
+  assert.deepEqual(linksIn("see https://a.b/c?d=1, or javascript:alert(1)"), [
+    { text: "see " },
+    { text: "https://a.b/c?d=1", href: "https://a.b/c?d=1" },
+    { text: ", or javascript:alert(1)" },
+  ]);
   assert.deepEqual(linksIn("ftp://x data://y"), [{ text: "ftp://x data://y" }]);
-  assert.deepEqual(linksIn("(http://x/)"), [{ text: "(" }, { text: "http://x/", href: "http://x/" }, { text: ")" }]);
+  assert.deepEqual(linksIn("(http://x/)"), [
+    { text: "(" },
+    { text: "http://x/", href: "http://x/" },
+    { text: ")" },
+  ]);
 });
 
 test("lines that are JSON", () => {

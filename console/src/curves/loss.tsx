@@ -22,7 +22,18 @@ export default function LossCurve(props: { job: Job }) {
   if (!picked.length || x.length < 2) return null;
   return (
     <a class="loss-curve" href={jobHref(props.job, "training")}>
-      <Chart label={picked[0]!.tag} x={x} time={false} format={formatValue} height={150} series={picked.map((one, i) => ({ label: one.run || ".", colour: COLOURS[i]!, values: values[i]! }))} />
+      <Chart
+        label={picked[0]!.tag}
+        x={x}
+        time={false}
+        format={formatValue}
+        height={150}
+        series={picked.map((one, i) => ({
+          label: one.run || ".",
+          colour: COLOURS[i]!,
+          values: values[i]!,
+        }))}
+      />
     </a>
   );
 }

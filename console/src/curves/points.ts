@@ -48,14 +48,21 @@ export function usePoints(job: Job | null, width: number): Curves {
       // After the end once more is enough, unless the files are still being read.
       if (!ended && (!over || reading)) later(reading ? READING_MS : EVERY_MS);
     };
-    const later = (ms: number): void => { timer = setTimeout(() => void (document.hidden ? later(EVERY_MS) : look()), ms); };
+    const later = (ms: number): void => {
+      timer = setTimeout(() => void (document.hidden ? later(EVERY_MS) : look()), ms);
+    };
     void look();
-    return () => { ended = true; clearTimeout(timer); };
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
   }, [job?.metadata.uid, over, width, round]);
   return { answer, failure, again: () => setRound((n) => n + 1) };
 }
 
 export function formatValue(value: number): string {
   const size = Math.abs(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+  return size !== 0 && (size < 1e-3 || size >= 1e6)
+    ? value.toExponential(2)
+    : String(Number(value.toPrecision(4)));
 }

@@ -28,7 +28,11 @@ function xOf(points: Points, axis: Axis, i: number): number {
 }
 
 /** All runs of one tag on one axis; a run has null where it has no point. */
-export function onOneAxis(all: Points[], axis: Axis, weight: number): { x: number[]; values: (number | null)[][] } {
+export function onOneAxis(
+  all: Points[],
+  axis: Axis,
+  weight: number,
+): { x: number[]; values: (number | null)[][] } {
   const maps = all.map((points) => {
     const smoothed = smooth(points.value, weight);
     return new Map(points.step.map((_, i) => [xOf(points, axis, i), smoothed[i] ?? null]));
@@ -49,8 +53,16 @@ export function groupsOf(tags: string[]): Map<string, string[]> {
 }
 
 /** What is no number does not count. */
-export function extremes(values: (number | null)[]): { last: number | null; min: number | null; max: number | null } {
+export function extremes(values: (number | null)[]): {
+  last: number | null;
+  min: number | null;
+  max: number | null;
+} {
   const known = values.filter((one): one is number => one !== null && Number.isFinite(one));
   if (!known.length) return { last: null, min: null, max: null };
-  return { last: known[known.length - 1]!, min: known.reduce((a, b) => Math.min(a, b)), max: known.reduce((a, b) => Math.max(a, b)) };
+  return {
+    last: known[known.length - 1]!,
+    min: known.reduce((a, b) => Math.min(a, b)),
+    max: known.reduce((a, b) => Math.max(a, b)),
+  };
 }

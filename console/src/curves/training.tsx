@@ -22,25 +22,66 @@ const WIDTH = 800; // points per curve: about as many as there are pixels
 const COLOURS = ["--info", "--warn", "--ok", "--bad", "--accent", "--dim"];
 
 function Curve(props: { tag: string; series: Points[]; axis: Axis; weight: number; log: boolean }) {
-  const { x, values } = useMemo(() => onOneAxis(props.series, props.axis, props.weight), [props.series, props.axis, props.weight]);
+  const { x, values } = useMemo(
+    () => onOneAxis(props.series, props.axis, props.weight),
+    [props.series, props.axis, props.weight],
+  );
   return (
-    <Chart label={props.tag} xLabel={t(props.axis === "step" ? "step" : props.axis)} {...(props.axis === "relative" ? { xFormat: (n: number) => duration(n * 1000) } : {})} x={x} time={props.axis === "wall"} format={formatValue} log={props.log} group="training"
-      series={props.series.map((one, i) => ({ label: one.run || ".", colour: COLOURS[i % COLOURS.length]!, values: values[i]! }))} />
+    <Chart
+      label={props.tag}
+      xLabel={t(props.axis === "step" ? "step" : props.axis)}
+      {...(props.axis === "relative" ? { xFormat: (n: number) => duration(n * 1000) } : {})}
+      x={x}
+      time={props.axis === "wall"}
+      format={formatValue}
+      log={props.log}
+      group="training"
+      series={props.series.map((one, i) => ({
+        label: one.run || ".",
+        colour: COLOURS[i % COLOURS.length]!,
+        values: values[i]!,
+      }))}
+    />
   );
 }
 
 /** The last, lowest and highest value of each curve. */
 function Values(props: { series: Points[] }) {
   return (
-    <details><summary><h2>{t("table")}</h2></summary>
-      <div class="scroll-x"><table>
-        <thead><tr><th scope="col">{t("tag")}</th><th scope="col">{t("run")}</th><th scope="col">{t("last")}</th><th scope="col">{t("min")}</th><th scope="col">{t("max")}</th><th scope="col">{t("step")}</th></tr></thead>
-        <tbody>{props.series.map((one) => {
-          const { last, min, max } = extremes(one.value);
-          const show = (n: number | null): string => (n === null ? "-" : formatValue(n));
-          return <tr key={`${one.tag}\n${one.run}`}><td class="mono">{one.tag}</td><td class="mono">{one.run}</td><td class="num">{show(last)}</td><td class="num">{show(min)}</td><td class="num">{show(max)}</td><td class="num">{one.step.at(-1) ?? "-"}</td></tr>;
-        })}</tbody>
-      </table></div>
+    <details>
+      <summary>
+        <h2>{t("table")}</h2>
+      </summary>
+      <div class="scroll-x">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t("tag")}</th>
+              <th scope="col">{t("run")}</th>
+              <th scope="col">{t("last")}</th>
+              <th scope="col">{t("min")}</th>
+              <th scope="col">{t("max")}</th>
+              <th scope="col">{t("step")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {props.series.map((one) => {
+              const { last, min, max } = extremes(one.value);
+              const show = (n: number | null): string => (n === null ? "-" : formatValue(n));
+              return (
+                <tr key={`${one.tag}\n${one.run}`}>
+                  <td class="mono">{one.tag}</td>
+                  <td class="mono">{one.run}</td>
+                  <td class="num">{show(last)}</td>
+                  <td class="num">{show(min)}</td>
+                  <td class="num">{show(max)}</td>
+                  <td class="num">{one.step.at(-1) ?? "-"}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
     </details>
   );
 }
@@ -55,11 +96,30 @@ function BoardButton(props: { job: Job }) {
   const board = useBoard(props.job);
   const [making, setMaking] = useState(false);
   const { namespace = "default", name } = props.job.metadata;
-  if (board) return <a class="button" target="_blank" rel="noopener" href={boardHref(namespace, board.metadata.name)}>{t("board")}</a>;
+  if (board)
+    return (
+      <a
+        class="button"
+        target="_blank"
+        rel="noopener"
+        href={boardHref(namespace, board.metadata.name)}
+      >
+        {t("board")}
+      </a>
+    );
   return (
     <>
-      <button type="button" onClick={() => setMaking(true)}>{t("makeBoard")}</button>
-      {making ? <BoardDialog ns={namespace} name={name} filesets={filesetsOf(props.job)} onClose={() => setMaking(false)} /> : null}
+      <button type="button" onClick={() => setMaking(true)}>
+        {t("makeBoard")}
+      </button>
+      {making ? (
+        <BoardDialog
+          ns={namespace}
+          name={name}
+          filesets={filesetsOf(props.job)}
+          onClose={() => setMaking(false)}
+        />
+      ) : null}
     </>
   );
 }
@@ -69,7 +129,14 @@ const OTHERS = 100;
 /** Another job whose curves are drawn too: "kind/namespace/name" in the address. */
 function useOther(job: Job): { other: Job | null; all: Job[] } {
   const jobs = useJobs().items;
-  const all = useMemo(() => jobs.filter((one) => one.metadata.uid !== job.metadata.uid).sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1)).slice(0, OTHERS), [jobs, job.metadata.uid]);
+  const all = useMemo(
+    () =>
+      jobs
+        .filter((one) => one.metadata.uid !== job.metadata.uid)
+        .sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1))
+        .slice(0, OTHERS),
+    [jobs, job.metadata.uid],
+  );
   const said = query.value.get("vs") ?? "";
   return { other: jobs.find((one) => keyOf(one) === said) ?? null, all };
 }
@@ -79,7 +146,13 @@ function keyOf(job: Job): string {
 }
 
 function NoCurves(props: { job: Job; title: string; message?: string }) {
-  return <Empty title={props.title}><p>{t("noneHint")}</p>{props.message ? <p class="dim">{props.message}</p> : null}<BoardButton job={props.job} /></Empty>;
+  return (
+    <Empty title={props.title}>
+      <p>{t("noneHint")}</p>
+      {props.message ? <p class="dim">{props.message}</p> : null}
+      <BoardButton job={props.job} />
+    </Empty>
+  );
 }
 
 export default function Training(props: TabProps) {
@@ -92,39 +165,138 @@ export default function Training(props: TabProps) {
   const log = q.get("log") === "1";
   const search = q.get("tag") ?? "";
   const mine = answer?.series ?? [];
-  const series = useMemo(() => (other ? [...mine, ...(compared.answer?.series ?? []).map((one) => ({ ...one, run: `${other.metadata.name}: ${one.run}` }))] : mine), [answer, other, compared.answer]);
+  const series = useMemo(
+    () =>
+      other
+        ? [
+            ...mine,
+            ...(compared.answer?.series ?? []).map((one) => ({
+              ...one,
+              run: `${other.metadata.name}: ${one.run}`,
+            })),
+          ]
+        : mine,
+    [answer, other, compared.answer],
+  );
   const byTag = useMemo(() => {
     const map = new Map<string, Points[]>();
     for (const one of series) map.set(one.tag, [...(map.get(one.tag) ?? []), one]);
     return map;
   }, [series]);
-  const groups = groupsOf([...byTag.keys()].filter((tag) => tag.toLowerCase().includes(search.toLowerCase())));
+  const groups = groupsOf(
+    [...byTag.keys()].filter((tag) => tag.toLowerCase().includes(search.toLowerCase())),
+  );
   const wall = extremes(mine.flatMap((one) => [one.wall[0] ?? null, one.wall.at(-1) ?? null]));
-  if (!answer) return !failure ? <Loading /> : failure.code === 404 ? <NoCurves job={props.job} title={t("noFolder")} /> : <Problem failure={failure} onRetry={again} />;
+  if (!answer)
+    return !failure ? (
+      <Loading />
+    ) : failure.code === 404 ? (
+      <NoCurves job={props.job} title={t("noFolder")} />
+    ) : (
+      <Problem failure={failure} onRetry={again} />
+    );
   return (
     <div class="training">
       <div class="log-tools section-head">
-        <input id="search" type="search" value={search} placeholder={t("search")} aria-label={t("search")} onInput={(event) => setQuery({ tag: event.currentTarget.value || null })} />
-        <label>{t("smoothing")} <input type="range" min="0" max="0.99" step="0.01" value={weight} onInput={(event) => setQuery({ smooth: event.currentTarget.value === "0" ? null : event.currentTarget.value })} /> <span class="num">{weight.toFixed(2)}</span></label>
-        <label>{t("xAxis")} <select value={axis} onChange={(event) => setQuery({ axis: event.currentTarget.value === "step" ? null : event.currentTarget.value })}><option value="step">{t("step")}</option><option value="relative">{t("relative")}</option><option value="wall">{t("wall")}</option></select></label>
-        <label><input type="checkbox" checked={log} onChange={() => setQuery({ log: log ? null : "1" })} /> {t("log")}</label>
-        <label>{t("compare")}{" "}
-          <select value={other ? keyOf(other) : ""} onChange={(event) => setQuery({ vs: event.currentTarget.value || null })}>
+        <input
+          id="search"
+          type="search"
+          value={search}
+          placeholder={t("search")}
+          aria-label={t("search")}
+          onInput={(event) => setQuery({ tag: event.currentTarget.value || null })}
+        />
+        <label>
+          {t("smoothing")}{" "}
+          <input
+            type="range"
+            min="0"
+            max="0.99"
+            step="0.01"
+            value={weight}
+            onInput={(event) =>
+              setQuery({
+                smooth: event.currentTarget.value === "0" ? null : event.currentTarget.value,
+              })
+            }
+          />{" "}
+          <span class="num">{weight.toFixed(2)}</span>
+        </label>
+        <label>
+          {t("xAxis")}{" "}
+          <select
+            value={axis}
+            onChange={(event) =>
+              setQuery({
+                axis: event.currentTarget.value === "step" ? null : event.currentTarget.value,
+              })
+            }
+          >
+            <option value="step">{t("step")}</option>
+            <option value="relative">{t("relative")}</option>
+            <option value="wall">{t("wall")}</option>
+          </select>
+        </label>
+        <label>
+          <input
+            type="checkbox"
+            checked={log}
+            onChange={() => setQuery({ log: log ? null : "1" })}
+          />{" "}
+          {t("log")}
+        </label>
+        <label>
+          {t("compare")}{" "}
+          <select
+            value={other ? keyOf(other) : ""}
+            onChange={(event) => setQuery({ vs: event.currentTarget.value || null })}
+          >
             <option value="">{t("noCompare")}</option>
-            {all.map((one) => <option key={one.metadata.uid} value={keyOf(one)}>{one.metadata.name}</option>)}
+            {all.map((one) => (
+              <option key={one.metadata.uid} value={keyOf(one)}>
+                {one.metadata.name}
+              </option>
+            ))}
           </select>
         </label>
         <span class="grow" />
         <BoardButton job={props.job} />
-        {wall.min === null || wall.max === null ? null : <span class="dim num">{duration((wall.max - wall.min) * 1000)}</span>}
-        <button type="button" onClick={() => savePath(`${props.job.metadata.name}.csv`, boardApi(props.job, "points.csv"))}>{t("csv")}</button>
+        {wall.min === null || wall.max === null ? null : (
+          <span class="dim num">{duration((wall.max - wall.min) * 1000)}</span>
+        )}
+        <button
+          type="button"
+          onClick={() =>
+            savePath(`${props.job.metadata.name}.csv`, boardApi(props.job, "points.csv"))
+          }
+        >
+          {t("csv")}
+        </button>
       </div>
-      {answer.reading ? <p class="dim" role="status">{t("reading")}</p> : null}
+      {answer.reading ? (
+        <p class="dim" role="status">
+          {t("reading")}
+        </p>
+      ) : null}
       {!series.length && !answer.reading ? <NoCurves job={props.job} title={t("none")} /> : null}
       {series.length && !groups.size ? <Empty title={tc("noData")} /> : null}
       {[...groups].map(([group, tags]) => (
-        <details key={group} open><summary><h2>{group || t("others")}</h2> <span class="dim num">{tags.length}</span></summary>
-          <div class="chart-grid">{tags.map((tag) => <Curve key={tag} tag={tag} series={byTag.get(tag)!} axis={axis} weight={weight} log={log} />)}</div>
+        <details key={group} open>
+          <summary>
+            <h2>{group || t("others")}</h2> <span class="dim num">{tags.length}</span>
+          </summary>
+          <div class="chart-grid">
+            {tags.map((tag) => (
+              <Curve
+                key={tag}
+                tag={tag}
+                series={byTag.get(tag)!}
+                axis={axis}
+                weight={weight}
+                log={log}
+              />
+            ))}
+          </div>
         </details>
       ))}
       {series.length ? <Values series={series} /> : null}

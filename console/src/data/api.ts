@@ -21,7 +21,13 @@ async function failure(answer: Response): Promise<Failure> {
   const text = await answer.text();
   try {
     const status = JSON.parse(text) as Status;
-    if (status.kind === "Status") return new Failure(status.message ?? answer.statusText, answer.status, status.reason ?? "", status);
+    if (status.kind === "Status")
+      return new Failure(
+        status.message ?? answer.statusText,
+        answer.status,
+        status.reason ?? "",
+        status,
+      );
   } catch {
     /* not JSON: the text itself is what there is */
   }
@@ -32,7 +38,11 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   const mine = key();
   let answer: Response;
   try {
-    answer = await fetch(path, { ...init, headers: { ...headers(mine), ...(init.headers as Record<string, string> | undefined) }, credentials: "omit" });
+    answer = await fetch(path, {
+      ...init,
+      headers: { ...headers(mine), ...(init.headers as Record<string, string> | undefined) },
+      credentials: "omit",
+    });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new Failure(String((error as Error).message), 0, "Unreachable");
@@ -59,9 +69,14 @@ async function send<T>(method: string, path: string, body: unknown, type: string
   return (await (await request(path, init)).json()) as T;
 }
 
-export const create = <T>(path: string, object: unknown): Promise<T> => send("POST", path, object, "application/json");
+export const create = <T>(path: string, object: unknown): Promise<T> =>
+  send("POST", path, object, "application/json");
 /** The body is YAML text as the user wrote it: the server then names the line that is wrong. */
-export const createYaml = <T>(path: string, text: string): Promise<T> => send("POST", path, text, "application/yaml");
-export const replace = <T>(path: string, object: unknown): Promise<T> => send("PUT", path, object, "application/json");
-export const merge = <T>(path: string, patch: unknown): Promise<T> => send("PATCH", path, patch, "application/merge-patch+json");
-export const remove = <T>(path: string, options?: unknown): Promise<T> => send("DELETE", path, options, "application/json");
+export const createYaml = <T>(path: string, text: string): Promise<T> =>
+  send("POST", path, text, "application/yaml");
+export const replace = <T>(path: string, object: unknown): Promise<T> =>
+  send("PUT", path, object, "application/json");
+export const merge = <T>(path: string, patch: unknown): Promise<T> =>
+  send("PATCH", path, patch, "application/merge-patch+json");
+export const remove = <T>(path: string, options?: unknown): Promise<T> =>
+  send("DELETE", path, options, "application/json");

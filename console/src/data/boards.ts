@@ -4,7 +4,11 @@ import { useLive } from "./live.ts";
 import type { Condition, Job, KubeObject } from "./types.ts";
 
 export interface TensorBoard extends KubeObject {
-  spec?: { suspend?: boolean; trainingLogFilesets?: string[]; logDir?: { pvc?: { name: string; subPath?: string[] }[] } };
+  spec?: {
+    suspend?: boolean;
+    trainingLogFilesets?: string[];
+    logDir?: { pvc?: { name: string; subPath?: string[] }[] };
+  };
   status?: { phase?: string; url?: string; conditions?: Condition[]; message?: string };
 }
 
@@ -16,6 +20,8 @@ export function boardHref(ns: string, name: string): string {
 export function useBoard(job: Job): TensorBoard | null {
   const ns = job.metadata.namespace ?? "default";
   const name = String(job.status?.tensorboard?.name ?? job.metadata.name);
-  const live = useLive<TensorBoard>(`/apis/${TENSORBOARDS.group}/${TENSORBOARDS.version}/namespaces/${encodeURIComponent(ns)}/${TENSORBOARDS.plural}`);
+  const live = useLive<TensorBoard>(
+    `/apis/${TENSORBOARDS.group}/${TENSORBOARDS.version}/namespaces/${encodeURIComponent(ns)}/${TENSORBOARDS.plural}`,
+  );
   return live.items.find((one) => one.metadata.name === name) ?? null;
 }

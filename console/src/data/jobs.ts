@@ -15,21 +15,32 @@ function named(kind: JobKind, items: Job[]): Job[] {
 export function useJobs(): Collection<Job> {
   // The list of kinds is fixed, so the hooks are called in the same order every time.
   const all = JOB_KINDS.map((kind) => ({ kind, live: useLive<Job>(jobsPath(kind, scope.value)) }));
-  return useMemo(() => {
-    // A kind that this server does not have is no failure of the page.
-    const failure = all.map((one) => one.live.failure).find((one) => one && one.code !== 404) ?? null;
-    return {
-      items: all.flatMap((one) => named(one.kind, one.live.items)),
-      loaded: all.every((one) => one.live.loaded),
-      failure,
-    };
-  }, all.map((one) => one.live));
+  return useMemo(
+    () => {
+      // A kind that this server does not have is no failure of the page.
+      const failure =
+        all.map((one) => one.live.failure).find((one) => one && one.code !== 404) ?? null;
+      return {
+        items: all.flatMap((one) => named(one.kind, one.live.items)),
+        loaded: all.every((one) => one.live.loaded),
+        failure,
+      };
+    },
+    all.map((one) => one.live),
+  );
 }
 
 /** One job, live. null: it does not exist. */
-export function useJob(kindName: string, ns: string, name: string): { job: Job | null; loaded: boolean; failure: Failure | null } {
+export function useJob(
+  kindName: string,
+  ns: string,
+  name: string,
+): { job: Job | null; loaded: boolean; failure: Failure | null } {
   const kind = jobKind(kindName) ?? JOB_KINDS[0]!;
-  const live = useLive<Job>(jobsPath(kind, ns), `fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`);
+  const live = useLive<Job>(
+    jobsPath(kind, ns),
+    `fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`,
+  );
   return { job: named(kind, live.items)[0] ?? null, loaded: live.loaded, failure: live.failure };
 }
 
@@ -40,7 +51,12 @@ function pathOf(job: Job): string {
 }
 
 export function deleteJob(job: Job): Promise<unknown> {
-  return remove(pathOf(job), { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background", preconditions: { uid: job.metadata.uid } });
+  return remove(pathOf(job), {
+    kind: "DeleteOptions",
+    apiVersion: "v1",
+    propagationPolicy: "Background",
+    preconditions: { uid: job.metadata.uid },
+  });
 }
 
 export function setPaused(job: Job, paused: boolean): Promise<unknown> {
@@ -51,9 +67,12 @@ export { pathOf as jobApiPath };
 
 /** The line that does the same in a terminal. */
 export const cli = {
-  rerun: (job: Job): string => `${cli.get(job)} > job.yaml   # metadata.name, then: kubectl create -f job.yaml`,
-  get: (job: Job): string => `kubectl -n ${job.metadata.namespace} get ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name} -o yaml`,
-  remove: (job: Job): string => `kubectl -n ${job.metadata.namespace} delete ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name}`,
+  rerun: (job: Job): string =>
+    `${cli.get(job)} > job.yaml   # metadata.name, then: kubectl create -f job.yaml`,
+  get: (job: Job): string =>
+    `kubectl -n ${job.metadata.namespace} get ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name} -o yaml`,
+  remove: (job: Job): string =>
+    `kubectl -n ${job.metadata.namespace} delete ${jobKind(job.kind ?? "")?.plural} ${job.metadata.name}`,
   /** One line for each project and kind. */
   removeAll: (jobs: Job[]): string[] => {
     const groups = new Map<string, string[]>();

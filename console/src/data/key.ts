@@ -24,7 +24,10 @@ export function keyRefused(refused: string): void {
 
 /** As the subprotocols of a WebSocket, which cannot have a header. */
 export function withKey(protocols: string[]): string[] {
-  return [...protocols, `base64url.bearer.authorization.k8s.io.${btoa(key()).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`];
+  return [
+    ...protocols,
+    `base64url.bearer.authorization.k8s.io.${btoa(key()).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`,
+  ];
 }
 
 window.addEventListener("storage", (event) => {

@@ -15,9 +15,18 @@ export const JOB_KINDS: readonly JobKind[] = [
   { kind: "MPIJob", plural: "mpijobs", group, version, short: "MPI" },
 ];
 
-export const TENSORBOARDS = { group: "tensorstack.dev", version: "v1beta1", plural: "tensorboards" };
+export const TENSORBOARDS = {
+  group: "tensorstack.dev",
+  version: "v1beta1",
+  plural: "tensorboards",
+};
 
-export const QUEUES = { group: "scheduler.tensorstack.dev", version: "v1beta1", plural: "queues", namespace: "t9k-system" };
+export const QUEUES = {
+  group: "scheduler.tensorstack.dev",
+  version: "v1beta1",
+  plural: "queues",
+  namespace: "t9k-system",
+};
 export const POD_GROUPS = `/apis/${QUEUES.group}/${QUEUES.version}/podgroups`;
 
 /** The queues, or one of them. */
@@ -33,7 +42,9 @@ export function jobKind(kind: string): JobKind | undefined {
 /** The collection of a job kind; without a namespace, of all. */
 export function jobsPath(kind: JobKind, ns?: string): string {
   const base = `/apis/${kind.group}/${kind.version}`;
-  return ns ? `${base}/namespaces/${encodeURIComponent(ns)}/${kind.plural}` : `${base}/${kind.plural}`;
+  return ns
+    ? `${base}/namespaces/${encodeURIComponent(ns)}/${kind.plural}`
+    : `${base}/${kind.plural}`;
 }
 
 export function jobPath(kind: JobKind, ns: string, name: string): string {

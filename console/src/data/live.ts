@@ -25,7 +25,11 @@ const LINGER_MS = 15_000; // going back to a page shows it at once
 const shared = new Map<string, Shared>();
 
 /** Applies one message; answers whether anything changed. Parts of a list wait in `coming` until it is whole. */
-export function applyMessage(byUid: Map<string, KubeObject>, message: ServerMessage, coming: KubeObject[] = []): boolean {
+export function applyMessage(
+  byUid: Map<string, KubeObject>,
+  message: ServerMessage,
+  coming: KubeObject[] = [],
+): boolean {
   if (message.t === "list") {
     if (message.first) coming.length = 0;
     for (const item of (message.items ?? []) as KubeObject[]) coming.push(item);
@@ -69,7 +73,10 @@ function open(path: string, query: string): Shared {
 }
 
 /** For use outside components; call the returned release when done. */
-export function acquire<T extends KubeObject>(path: string, query = ""): { state: ReadonlySignal<Collection<T>>; release(): void } {
+export function acquire<T extends KubeObject>(
+  path: string,
+  query = "",
+): { state: ReadonlySignal<Collection<T>>; release(): void } {
   const key = `${path}?${query}`;
   let one = shared.get(key);
   if (!one) shared.set(key, (one = open(path, query)));

@@ -26,7 +26,11 @@ export async function loadSession(): Promise<void> {
 
 /** With a token, or with the code of an address that is good once. */
 export async function signIn(how: { token: string } | { code: string }): Promise<void> {
-  const answer = await request("/console/v1/login", { method: "POST", body: JSON.stringify(how), headers: { "Content-Type": "application/json" } });
+  const answer = await request("/console/v1/login", {
+    method: "POST",
+    body: JSON.stringify(how),
+    headers: { "Content-Type": "application/json" },
+  });
   setKey(((await answer.json()) as { key: string }).key);
   await loadSession();
 }

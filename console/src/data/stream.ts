@@ -71,7 +71,14 @@ function sendText(message: unknown): void {
 
 function begin(entry: Entry): void {
   const { op, path, query, credit } = entry.how;
-  sendText({ id: entry.id, op, path: typeof path === "string" ? path : path(), query, credit, from: entry.cursor });
+  sendText({
+    id: entry.id,
+    op,
+    path: typeof path === "string" ? path : path(),
+    query,
+    credit,
+    from: entry.cursor,
+  });
 }
 
 function take(message: ServerMessage): void {
@@ -96,7 +103,10 @@ function connect(): void {
   clearTimeout(timer);
   if (signedOut.value || socket || !entries.size) return;
   const scheme = window.location.protocol === "https:" ? "wss:" : "ws:";
-  const mine = new WebSocket(`${scheme}//${window.location.host}/console/v1/stream`, withKey(["stream.muster.dev"]));
+  const mine = new WebSocket(
+    `${scheme}//${window.location.host}/console/v1/stream`,
+    withKey(["stream.muster.dev"]),
+  );
   openedWith = key();
   socket = mine;
   let opened = false;
@@ -124,7 +134,8 @@ function connect(): void {
 
 setInterval(() => {
   if (!socket || socket.readyState !== WebSocket.OPEN) return;
-  if (Date.now() - lastHeard > 2.5 * PING_MS) socket.close(); // the other side is gone without a word
+  if (Date.now() - lastHeard > 2.5 * PING_MS)
+    socket.close(); // the other side is gone without a word
   else sendText({ op: "ping" });
 }, PING_MS);
 

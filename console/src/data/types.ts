@@ -9,7 +9,13 @@ export interface Meta {
   deletionTimestamp?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean }[];
+  ownerReferences?: {
+    apiVersion: string;
+    kind: string;
+    name: string;
+    uid: string;
+    controller?: boolean;
+  }[];
 }
 
 export interface KubeObject {
@@ -67,7 +73,14 @@ export interface PodSpec {
 export interface ContainerState {
   waiting?: { reason?: string; message?: string };
   running?: { startedAt?: string };
-  terminated?: { exitCode: number; signal?: number; reason?: string; message?: string; startedAt?: string; finishedAt?: string };
+  terminated?: {
+    exitCode: number;
+    signal?: number;
+    reason?: string;
+    message?: string;
+    startedAt?: string;
+    finishedAt?: string;
+  };
 }
 
 export interface Pod extends KubeObject {
@@ -79,7 +92,13 @@ export interface Pod extends KubeObject {
     startTime?: string;
     podIP?: string;
     conditions?: Condition[];
-    containerStatuses?: { name: string; ready: boolean; restartCount: number; state?: ContainerState; lastState?: ContainerState }[];
+    containerStatuses?: {
+      name: string;
+      ready: boolean;
+      restartCount: number;
+      state?: ContainerState;
+      lastState?: ContainerState;
+    }[];
   };
 }
 
@@ -114,11 +133,19 @@ export interface Progress {
 export interface Job extends KubeObject {
   spec?: {
     replicaSpecs?: ReplicaSpec[];
-    runMode?: { debug?: { enabled?: boolean }; pause?: { enabled?: boolean; resumeSpecs?: unknown[] } };
+    runMode?: {
+      debug?: { enabled?: boolean };
+      pause?: { enabled?: boolean; resumeSpecs?: unknown[] };
+    };
     runPolicy?: Record<string, unknown>;
     scheduler?: { t9kScheduler?: { queue?: string; priority?: number } };
     tensorboardSpec?: unknown;
-    mpiConfig?: { script?: string[]; home?: string; mca?: Record<string, string>; extraArgs?: string[] };
+    mpiConfig?: {
+      script?: string[];
+      home?: string;
+      mca?: Record<string, string>;
+      extraArgs?: string[];
+    };
     [other: string]: unknown;
   };
   status?: {
@@ -150,11 +177,22 @@ export interface Event extends KubeObject {
 
 export interface Node extends KubeObject {
   spec?: { unschedulable?: boolean };
-  status?: { capacity?: Record<string, string>; allocatable?: Record<string, string>; conditions?: Condition[]; nodeInfo?: Record<string, string> };
+  status?: {
+    capacity?: Record<string, string>;
+    allocatable?: Record<string, string>;
+    conditions?: Condition[];
+    nodeInfo?: Record<string, string>;
+  };
 }
 
 export interface Queue extends KubeObject {
-  spec?: { priority?: number; closed?: boolean; preemptible?: boolean; maxDuration?: string; quota?: { requests?: Record<string, string> } };
+  spec?: {
+    priority?: number;
+    closed?: boolean;
+    preemptible?: boolean;
+    maxDuration?: string;
+    quota?: { requests?: Record<string, string> };
+  };
   status?: { allocated?: Record<string, string>; conditions?: Condition[] };
 }
 

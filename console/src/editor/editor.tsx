@@ -1,12 +1,29 @@
 // A YAML editor: line numbers, errors at their lines, completion and documentation from the API's schema.
-import { autocompletion, closeBrackets, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import {
+  autocompletion,
+  closeBrackets,
+  type CompletionContext,
+  type CompletionResult,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, foldGutter, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import {
+  bracketMatching,
+  foldGutter,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+} from "@codemirror/language";
 import { linter, lintGutter, type Diagnostic } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { EditorState, StateEffect } from "@codemirror/state";
-import { EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
+import {
+  EditorView,
+  highlightActiveLine,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import { parseDocument } from "yaml";
@@ -27,7 +44,10 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--info)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--ok)" },
-  { tag: [tags.number, tags.bool, tags.null, tags.keyword, tags.labelName, tags.typeName], color: "var(--warn)" },
+  {
+    tag: [tags.number, tags.bool, tags.null, tags.keyword, tags.labelName, tags.typeName],
+    color: "var(--warn)",
+  },
   { tag: [tags.comment, tags.meta], color: "var(--dim)" },
 ]);
 
@@ -35,33 +55,57 @@ const colours = HighlightStyle.define([
 const otherRules = StateEffect.define<null>();
 
 /** What is wrong with a text: its YAML, then the schema, then what the server said. */
-export function diagnose(text: string, schema: KindSchema | null, server: ServerProblem[]): Diagnostic[] {
+export function diagnose(
+  text: string,
+  schema: KindSchema | null,
+  server: ServerProblem[],
+): Diagnostic[] {
   const document = parseDocument(text, { prettyErrors: false });
   const clip = (n: number): number => Math.min(Math.max(0, n), text.length);
-  const found: Diagnostic[] = document.errors.map((error) => ({ from: clip(error.pos[0]), to: clip(error.pos[1]), severity: "error", message: error.message }));
+  const found: Diagnostic[] = document.errors.map((error) => ({
+    from: clip(error.pos[0]),
+    to: clip(error.pos[1]),
+    severity: "error",
+    message: error.message,
+  }));
   if (found.length) return found;
   const value: unknown = document.toJS();
   if (schema && value && typeof value === "object") {
     for (const problem of check(value, schema.schema, schema.resolve)) {
       const place = placeOf(document, problem.path, problem.onKey);
-      found.push({ from: clip(place.from), to: clip(place.to), severity: "error", message: `${pathText(problem.path)}${problem.message}` });
+      found.push({
+        from: clip(place.from),
+        to: clip(place.to),
+        severity: "error",
+        message: `${pathText(problem.path)}${problem.message}`,
+      });
     }
   }
   for (const problem of server) {
     const place = placeOf(document, problem.path, false);
-    found.push({ from: clip(place.from), to: clip(place.to), severity: "error", message: problem.message });
+    found.push({
+      from: clip(place.from),
+      to: clip(place.to),
+      severity: "error",
+      message: problem.message,
+    });
   }
   return found;
 }
 
 export function pathText(path: Path): string {
-  const text = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("").replace(/^\./, "");
+  const text = path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`))
+    .join("")
+    .replace(/^\./, "");
   return text ? `${text}: ` : "";
 }
 
 /** "spec.replicaSpecs[0].template" as the server writes it. */
 export function parsePath(text: string): Path {
-  return [...text.matchAll(/[^.[\]]+/g)].map(([part]) => (/^\d+$/.test(part) ? Number(part) : part));
+  return [...text.matchAll(/[^.[\]]+/g)].map(([part]) =>
+    /^\d+$/.test(part) ? Number(part) : part,
+  );
 }
 
 function completions(schema: () => KindSchema | null) {
@@ -73,15 +117,28 @@ function completions(schema: () => KindSchema | null) {
     const text = context.state.doc.toString();
     const value = /^(\s*(?:- +)*)([\w./-]+):\s+([\w-]*)$/.exec(before);
     if (value) {
-      const at = schemaAt(kind.schema, [...mappingAt(text, line.from + value[1]!.length), value[2]!], kind.resolve);
+      const at = schemaAt(
+        kind.schema,
+        [...mappingAt(text, line.from + value[1]!.length), value[2]!],
+        kind.resolve,
+      );
       const choices = at?.enum ?? (at?.type === "boolean" ? ["true", "false"] : []);
-      return choices.length ? { from: context.pos - value[3]!.length, options: choices.map((one) => ({ label: String(one) })) } : null;
+      return choices.length
+        ? {
+            from: context.pos - value[3]!.length,
+            options: choices.map((one) => ({ label: String(one) })),
+          }
+        : null;
     }
     const key = /^(\s*(?:- +)*)([\w./-]*)$/.exec(before);
     if (!key || (!key[2] && !context.explicit)) return null;
     const parent = schemaAt(kind.schema, mappingAt(text, line.from + key[1]!.length), kind.resolve);
     const options = Object.entries(parent?.properties ?? {}).map(([label, one]) => ({
-      label, type: "property", apply: `${label}: `, ...(one.description ? { info: one.description } : {}), detail: parent?.required?.includes(label) ? "*" : "",
+      label,
+      type: "property",
+      apply: `${label}: `,
+      ...(one.description ? { info: one.description } : {}),
+      detail: parent?.required?.includes(label) ? "*" : "",
     }));
     return options.length ? { from: context.pos - key[2]!.length, options } : null;
   };
@@ -106,7 +163,14 @@ function hover(schema: () => KindSchema | null) {
   });
 }
 
-export function Editor(props: { text: string; onChange?(text: string): void; schema?: KindSchema | null; problems?: ServerProblem[]; readOnly?: boolean; label: string }) {
+export function Editor(props: {
+  text: string;
+  onChange?(text: string): void;
+  schema?: KindSchema | null;
+  problems?: ServerProblem[];
+  readOnly?: boolean;
+  label: string;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const now = useRef(props);
@@ -124,16 +188,44 @@ export function Editor(props: { text: string; onChange?(text: string): void; sch
         doc: now.current.text,
         extensions: [
           EditorView.cspNonce.of(nonce),
-          lineNumbers(), foldGutter(), history(), indentOnInput(), bracketMatching(), closeBrackets(), highlightActiveLine(), highlightSelectionMatches(),
-          syntaxHighlighting(colours), yaml(), lintGutter(),
+          lineNumbers(),
+          foldGutter(),
+          history(),
+          indentOnInput(),
+          bracketMatching(),
+          closeBrackets(),
+          highlightActiveLine(),
+          highlightSelectionMatches(),
+          syntaxHighlighting(colours),
+          yaml(),
+          lintGutter(),
           linter((v) => diagnose(v.state.doc.toString(), schema(), now.current.problems ?? []), {
-            delay: 300, needsRefresh: (update) => update.transactions.some((one) => one.effects.some((effect) => effect.is(otherRules))),
+            delay: 300,
+            needsRefresh: (update) =>
+              update.transactions.some((one) =>
+                one.effects.some((effect) => effect.is(otherRules)),
+              ),
           }),
-          autocompletion({ override: [completions(schema)] }), hover(schema),
+          autocompletion({ override: [completions(schema)] }),
+          hover(schema),
           keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
           EditorView.contentAttributes.of({ "aria-label": now.current.label, tabindex: "0" }),
           EditorState.readOnly.of(now.current.readOnly ?? false),
-          EditorView.theme({ "&": { backgroundColor: "var(--bg)", color: "var(--text)", height: "100%" }, ".cm-gutters": { backgroundColor: "var(--bg-soft)", color: "var(--dim)", border: "none" }, ".cm-cursor": { borderLeftColor: "var(--text)" }, ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--accent-soft) 40%, transparent)" } }, { dark: dark.value }),
+          EditorView.theme(
+            {
+              "&": { backgroundColor: "var(--bg)", color: "var(--text)", height: "100%" },
+              ".cm-gutters": {
+                backgroundColor: "var(--bg-soft)",
+                color: "var(--dim)",
+                border: "none",
+              },
+              ".cm-cursor": { borderLeftColor: "var(--text)" },
+              ".cm-activeLine": {
+                backgroundColor: "color-mix(in srgb, var(--accent-soft) 40%, transparent)",
+              },
+            },
+            { dark: dark.value },
+          ),
           EditorView.updateListener.of((update) => {
             if (!update.docChanged || given.current || !now.current.onChange) return;
             const text = update.state.doc.toString();
@@ -155,6 +247,8 @@ export function Editor(props: { text: string; onChange?(text: string): void; sch
     given.current = false;
   }, [props.text]);
   // The schema may come after the text was checked, and the server speaks without a change of the text.
-  useEffect(() => { view.current?.dispatch({ effects: otherRules.of(null) }); }, [props.schema, JSON.stringify(props.problems ?? [])]);
+  useEffect(() => {
+    view.current?.dispatch({ effects: otherRules.of(null) });
+  }, [props.schema, JSON.stringify(props.problems ?? [])]);
   return <div class="editor" ref={box} />;
 }

@@ -1,5 +1,14 @@
 // Where in a YAML text a field is, and which field is at a place. Pure.
-import { isMap, isPair, isScalar, isSeq, parseDocument, type Document, type Node, type Pair } from "yaml";
+import {
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  parseDocument,
+  type Document,
+  type Node,
+  type Pair,
+} from "yaml";
 import type { Path } from "./check.ts";
 
 export interface Place {
@@ -20,7 +29,9 @@ export function placeOf(document: Document, path: Path, onKey: boolean): Place {
   for (let i = 0; i < path.length; i++) {
     const part = path[i]!;
     if (isMap(node)) {
-      const pair: Pair | undefined = node.items.find((one) => isScalar(one.key) && String(one.key.value) === String(part));
+      const pair: Pair | undefined = node.items.find(
+        (one) => isScalar(one.key) && String(one.key.value) === String(part),
+      );
       if (!pair) return best;
       const key = rangeOf(pair.key);
       const value = rangeOf(pair.value);
@@ -47,7 +58,9 @@ export function pathAt(document: Document, at: number): Path {
   };
   for (;;) {
     if (isMap(node)) {
-      const pair: Pair | undefined = node.items.find((one) => isPair(one) && (holds(one.key) || holds(one.value)));
+      const pair: Pair | undefined = node.items.find(
+        (one) => isPair(one) && (holds(one.key) || holds(one.value)),
+      );
       if (!pair || !isScalar(pair.key)) return path;
       path.push(String(pair.key.value));
       if (holds(pair.key)) return path;
@@ -84,5 +97,7 @@ function pathOfKey(node: unknown, key: string, path: Path): Path | null {
 export function mappingAt(text: string, at: number): Path {
   const end = text.indexOf("\n", at);
   const probe = `${text.slice(0, at)}${HERE}: 0${end < 0 ? "" : text.slice(end)}`;
-  return pathOfKey(parseDocument(probe, { strict: false, uniqueKeys: false }).contents, HERE, []) ?? [];
+  return (
+    pathOfKey(parseDocument(probe, { strict: false, uniqueKeys: false }).contents, HERE, []) ?? []
+  );
 }

@@ -7,7 +7,10 @@ export type Lang = "zh" | "en";
 export type Texts = Record<string, string>;
 
 /** An area's texts: the same keys in both languages, or it does not compile. */
-export function texts<K extends string>(all: { zh: Record<K, string>; en: Record<K, string> }): typeof all {
+export function texts<K extends string>(all: {
+  zh: Record<K, string>;
+  en: Record<K, string>;
+}): typeof all {
   return all;
 }
 
@@ -31,12 +34,19 @@ document.documentElement.lang = lang.value === "zh" ? "zh-CN" : "en";
 type Values = Record<string, string | number>;
 
 /** A translator for one area: `const t = translator(area); t("key", { name })` fills `{name}`. */
-export function translator<K extends string>(area: { zh: Record<K, string>; en: Record<K, string> }) {
+export function translator<K extends string>(area: {
+  zh: Record<K, string>;
+  en: Record<K, string>;
+}) {
   return (key: K, values?: Values): string => fill(area[lang.value][key], values);
 }
 
 export function fill(text: string, values?: Values): string {
-  return values ? text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in values ? String(values[name]) : whole)) : text;
+  return values
+    ? text.replace(/\{(\w+)\}/g, (whole, name: string) =>
+        name in values ? String(values[name]) : whole,
+      )
+    : text;
 }
 
 /** Words that many pages share. */

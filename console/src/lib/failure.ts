@@ -15,17 +15,48 @@ function endings(pod: Pod): Ending[] {
   return (pod.status?.containerStatuses ?? []).flatMap((one) => {
     const end = one.state?.terminated ?? one.lastState?.terminated;
     if (!end || end.exitCode === 0) return [];
-    return [{ pod, container: one.name, code: end.exitCode, reason: end.reason ?? "", message: end.message ?? "", finishedAt: end.finishedAt ?? "" }];
+    return [
+      {
+        pod,
+        container: one.name,
+        code: end.exitCode,
+        reason: end.reason ?? "",
+        message: end.message ?? "",
+        finishedAt: end.finishedAt ?? "",
+      },
+    ];
   });
 }
 
 /** The ending that came first is the cause; those after it are mostly its consequences. */
 export function firstEnding(pods: Pod[]): Ending | null {
-  const all = pods.flatMap(endings).sort((a, b) => (a.finishedAt < b.finishedAt ? -1 : a.finishedAt > b.finishedAt ? 1 : a.pod.metadata.name < b.pod.metadata.name ? -1 : 1));
+  const all = pods
+    .flatMap(endings)
+    .sort((a, b) =>
+      a.finishedAt < b.finishedAt
+        ? -1
+        : a.finishedAt > b.finishedAt
+          ? 1
+          : a.pod.metadata.name < b.pod.metadata.name
+            ? -1
+            : 1,
+    );
   return all[0] ?? null;
 }
 
-export type ExitWord = "exit0" | "exit1" | "exit2" | "exit126" | "exit127" | "exit130" | "exit134" | "exit137" | "exit139" | "exit143" | "exitSignal" | "exitOther";
+export type ExitWord =
+  | "exit0"
+  | "exit1"
+  | "exit2"
+  | "exit126"
+  | "exit127"
+  | "exit130"
+  | "exit134"
+  | "exit137"
+  | "exit139"
+  | "exit143"
+  | "exitSignal"
+  | "exitOther";
 
 const KNOWN = new Set([0, 1, 2, 126, 127, 130, 134, 137, 139, 143]);
 
@@ -35,31 +66,84 @@ export function exitWord(code: number): ExitWord {
 }
 
 export type Tip =
-  | "tipCuda" | "tipCudaAssert" | "tipNoCuda" | "tipShm" | "tipOom" | "tipSyntax" | "tipShape" | "tipModule" | "tipPort" | "tipDisk" | "tipPvc" | "tipDeadline" | "tipBudget" | "tipPreempted"
-  | "tipNotFound" | "tipFile" | "tipPermission" | "tipRendezvous" | "tipNcclTimeout" | "tipNccl" | "tipKeyboard" | "tipTerminated" | "tipSegfault" | "tipAbort" | "tipNan" | "tipArgs" | "tipKey" | "tipGeneral";
+  | "tipCuda"
+  | "tipCudaAssert"
+  | "tipNoCuda"
+  | "tipShm"
+  | "tipOom"
+  | "tipSyntax"
+  | "tipShape"
+  | "tipModule"
+  | "tipPort"
+  | "tipDisk"
+  | "tipPvc"
+  | "tipDeadline"
+  | "tipBudget"
+  | "tipPreempted"
+  | "tipNotFound"
+  | "tipFile"
+  | "tipPermission"
+  | "tipRendezvous"
+  | "tipNcclTimeout"
+  | "tipNccl"
+  | "tipKeyboard"
+  | "tipTerminated"
+  | "tipSegfault"
+  | "tipAbort"
+  | "tipNan"
+  | "tipArgs"
+  | "tipKey"
+  | "tipGeneral";
 
 // The first that fits counts: causes stand before what follows from them, the more telling ones before the general.
 const TIPS: readonly [RegExp, Tip][] = [
-  [/CUDA out of memory|torch\.cuda\.OutOfMemoryError|CUDNN_STATUS_ALLOC_FAILED|HIP out of memory/i, "tipCuda"],
+  [
+    /CUDA out of memory|torch\.cuda\.OutOfMemoryError|CUDNN_STATUS_ALLOC_FAILED|HIP out of memory/i,
+    "tipCuda",
+  ],
   [/device-side assert|CUDA error: an illegal memory access/i, "tipCudaAssert"],
-  [/No CUDA GPUs are available|no CUDA-capable device|Found no NVIDIA driver|not compiled with CUDA|CUDA driver version is insufficient|invalid device ordinal/i, "tipNoCuda"],
-  [/DataLoader worker .* (is killed|exited unexpectedly)|insufficient shared memory|out of shared memory|unable to (open|mmap|write to) .*shared memory|\/dev\/shm/i, "tipShm"],
+  [
+    /No CUDA GPUs are available|no CUDA-capable device|Found no NVIDIA driver|not compiled with CUDA|CUDA driver version is insufficient|invalid device ordinal/i,
+    "tipNoCuda",
+  ],
+  [
+    /DataLoader worker .* (is killed|exited unexpectedly)|insufficient shared memory|out of shared memory|unable to (open|mmap|write to) .*shared memory|\/dev\/shm/i,
+    "tipShm",
+  ],
   [/OOMKilled|out of memory|MemoryError|Cannot allocate memory|bad_alloc/i, "tipOom"],
   [/\b(Syntax|Indentation|Tab)Error:/, "tipSyntax"],
-  [/mat1 and mat2 shapes|size mismatch|shape mismatch|shapes? .*(cannot be multiplied|not aligned|invalid for input)|Expected input batch_size|must match the size of tensor/i, "tipShape"],
+  [
+    /mat1 and mat2 shapes|size mismatch|shape mismatch|shapes? .*(cannot be multiplied|not aligned|invalid for input)|Expected input batch_size|must match the size of tensor/i,
+    "tipShape",
+  ],
   [/ModuleNotFoundError|No module named|ImportError|cannot open shared object file/i, "tipModule"],
   [/Address already in use|EADDRINUSE|errno: ?98\b/i, "tipPort"],
   [/No space left on device|ENOSPC|Disk quota exceeded/i, "tipDisk"],
-  [/persistentvolumeclaim "?[^"\n]*"? (was )?not found|claim .* (does not exist|not found)|FailedMount|volume .* not found/i, "tipPvc"],
+  [
+    /persistentvolumeclaim "?[^"\n]*"? (was )?not found|claim .* (does not exist|not found)|FailedMount|volume .* not found/i,
+    "tipPvc",
+  ],
   [/DeadlineExceeded|active ?deadline|longer than .*activeDeadlineSeconds/i, "tipDeadline"],
   [/Preempt(ed|ion|ing)|Evicted|gave way to/i, "tipPreempted"],
-  [/RendezvousTimeoutError|rendezvous .*time(d)? ?out|The client socket has timed out|wait timeout after|DistStoreError|Timed out initializing process group/i, "tipRendezvous"],
-  [/Watchdog caught collective operation timeout|NCCL.*time(d)? ?out|ncclSystemError|ncclRemoteError|ncclInternalError|collective .*timed out/i, "tipNcclTimeout"],
-  [/command .* not found|: not found$|not found in PATH|cannot run command|executable file .*not found|StartError|ContainerCannotRun/im, "tipNotFound"],
+  [
+    /RendezvousTimeoutError|rendezvous .*time(d)? ?out|The client socket has timed out|wait timeout after|DistStoreError|Timed out initializing process group/i,
+    "tipRendezvous",
+  ],
+  [
+    /Watchdog caught collective operation timeout|NCCL.*time(d)? ?out|ncclSystemError|ncclRemoteError|ncclInternalError|collective .*timed out/i,
+    "tipNcclTimeout",
+  ],
+  [
+    /command .* not found|: not found$|not found in PATH|cannot run command|executable file .*not found|StartError|ContainerCannotRun/im,
+    "tipNotFound",
+  ],
   [/PermissionError|Permission denied|Operation not permitted/i, "tipPermission"],
   [/FileNotFoundError|No such file or directory|can't open file|NotADirectoryError/i, "tipFile"],
   [/KeyboardInterrupt/, "tipKeyboard"],
-  [/the following arguments are required|unrecognized arguments|invalid choice:|error: argument /i, "tipArgs"],
+  [
+    /the following arguments are required|unrecognized arguments|invalid choice:|error: argument /i,
+    "tipArgs",
+  ],
   [/(loss|gradient)[^\n]*\b(is|became|:|=)\s*(nan|inf)\b|contains? NaN/i, "tipNan"],
   [/\b(Key|Attribute|Index|Name)Error:/, "tipKey"],
   [/NCCL|gloo|c10d|Connection (reset|refused|closed|timed out)|Broken pipe/i, "tipNccl"],
@@ -67,7 +151,15 @@ const TIPS: readonly [RegExp, Tip][] = [
   [/BackoffLimitExceeded|restarts are used up|restart budget/i, "tipBudget"],
 ];
 
-const BY_CODE: Record<number, Tip> = { 126: "tipPermission", 127: "tipNotFound", 130: "tipKeyboard", 134: "tipAbort", 137: "tipOom", 139: "tipSegfault", 143: "tipTerminated" };
+const BY_CODE: Record<number, Tip> = {
+  126: "tipPermission",
+  127: "tipNotFound",
+  130: "tipKeyboard",
+  134: "tipAbort",
+  137: "tipOom",
+  139: "tipSegfault",
+  143: "tipTerminated",
+};
 
 /** What usually helps, from how it ended and what was said last. */
 export function tipFor(code: number, text: string): Tip {
@@ -88,11 +180,15 @@ export function tellingLine(text: string): number {
 
 /** The sentence the controller gave, or what the conditions say. */
 export function sentenceOf(job: Job): string {
-  const failed = job.status?.conditions?.find((one) => one.type === "Failed" && one.status === "True");
+  const failed = job.status?.conditions?.find(
+    (one) => one.type === "Failed" && one.status === "True",
+  );
   return job.status?.message ?? failed?.message ?? "";
 }
 
 /** The sentence without "JOB has failed: POD failed with", which a row of that job says already. */
 export function shortCause(job: Job): string {
-  return sentenceOf(job).replace(/^.*? has failed: /, "").replace(/^\S+ failed with /, "");
+  return sentenceOf(job)
+    .replace(/^.*? has failed: /, "")
+    .replace(/^\S+ failed with /, "");
 }

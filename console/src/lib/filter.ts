@@ -16,12 +16,19 @@ export interface Choice {
 }
 
 const LISTS: readonly [keyof Choice, string][] = [
-  ["phases", "phase"], ["kinds", "kind"], ["queues", "queue"], ["schedulers", "scheduler"], ["resources", "resource"], ["projects", "project"], ["labels", "label"],
+  ["phases", "phase"],
+  ["kinds", "kind"],
+  ["queues", "queue"],
+  ["schedulers", "scheduler"],
+  ["resources", "resource"],
+  ["projects", "project"],
+  ["labels", "label"],
 ];
 
 export function readChoice(query: URLSearchParams): Choice {
   const choice = { q: query.get("q") ?? "", sort: query.get("sort") ?? "-created" } as Choice;
-  for (const [field, name] of LISTS) (choice[field] as string[]) = (query.get(name) ?? "").split(",").filter(Boolean);
+  for (const [field, name] of LISTS)
+    (choice[field] as string[]) = (query.get(name) ?? "").split(",").filter(Boolean);
   return choice;
 }
 
@@ -47,7 +54,8 @@ function fits(job: Job, c: Choice): boolean {
     among(c.schedulers, schedulerOf(job)) &&
     among(c.projects, job.metadata.namespace ?? "") &&
     c.labels.every((one) => hasLabel(job, one)) &&
-    (!c.resources.length || extendedResources(totalsOf(job)).some((one) => c.resources.includes(one)))
+    (!c.resources.length ||
+      extendedResources(totalsOf(job)).some((one) => c.resources.includes(one)))
   );
 }
 
@@ -76,8 +84,18 @@ export function choose(jobs: Job[], c: Choice): Job[] {
 }
 
 /** The values there are to choose from. */
-export function offers(jobs: Job[]): Record<"phase" | "kind" | "queue" | "scheduler" | "resource" | "project" | "label", string[]> {
-  const sets = { phase: new Set<string>(), kind: new Set<string>(), queue: new Set<string>(), scheduler: new Set<string>(), resource: new Set<string>(), project: new Set<string>(), label: new Set<string>() };
+export function offers(
+  jobs: Job[],
+): Record<"phase" | "kind" | "queue" | "scheduler" | "resource" | "project" | "label", string[]> {
+  const sets = {
+    phase: new Set<string>(),
+    kind: new Set<string>(),
+    queue: new Set<string>(),
+    scheduler: new Set<string>(),
+    resource: new Set<string>(),
+    project: new Set<string>(),
+    label: new Set<string>(),
+  };
   for (const job of jobs) {
     sets.phase.add(job.status?.phase ?? "Pending");
     sets.kind.add(job.kind ?? "");
@@ -85,7 +103,10 @@ export function offers(jobs: Job[]): Record<"phase" | "kind" | "queue" | "schedu
     sets.scheduler.add(schedulerOf(job));
     sets.project.add(job.metadata.namespace ?? "");
     for (const one of extendedResources(totalsOf(job))) sets.resource.add(one);
-    for (const [name, value] of Object.entries(job.metadata.labels ?? {})) sets.label.add(`${name}=${value}`);
+    for (const [name, value] of Object.entries(job.metadata.labels ?? {}))
+      sets.label.add(`${name}=${value}`);
   }
-  return Object.fromEntries(Object.entries(sets).map(([name, set]) => [name, [...set].sort()])) as ReturnType<typeof offers>;
+  return Object.fromEntries(
+    Object.entries(sets).map(([name, set]) => [name, [...set].sort()]),
+  ) as ReturnType<typeof offers>;
 }

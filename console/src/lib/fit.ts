@@ -14,16 +14,22 @@ export interface Misfit {
 function asksOf(spec: PodSpec | undefined): Record<string, number> {
   const sum: Record<string, number> = {};
   for (const container of spec?.containers ?? [])
-    for (const [name, text] of Object.entries({ ...container.resources?.limits, ...container.resources?.requests }))
+    for (const [name, text] of Object.entries({
+      ...container.resources?.limits,
+      ...container.resources?.requests,
+    }))
       sum[name] = (sum[name] ?? 0) + (parseQuantity(text) ?? 0);
   return sum;
 }
 
 /** What can never be had, or null. Without nodes nothing is known. */
 export function misfit(job: Job, nodes: Node[]): Misfit | null {
-  const able = nodes.filter((node) => !node.spec?.unschedulable).map((node) => node.status?.allocatable ?? {});
+  const able = nodes
+    .filter((node) => !node.spec?.unschedulable)
+    .map((node) => node.status?.allocatable ?? {});
   if (!able.length) return null;
-  const has = (node: Record<string, string>, name: string): number => parseQuantity(node[name]) ?? 0;
+  const has = (node: Record<string, string>, name: string): number =>
+    parseQuantity(node[name]) ?? 0;
   for (const replica of job.spec?.replicaSpecs ?? [])
     for (const [resource, asked] of Object.entries(asksOf(replica.template?.spec))) {
       const most = Math.max(...able.map((node) => has(node, resource)));
@@ -42,5 +48,7 @@ export function amount(resource: string, n: number): string {
 
 /** The extended resources nodes have: "nvidia.com/gpu". */
 export function gpuKinds(nodes: Node[]): string[] {
-  return [...new Set(nodes.flatMap((node) => Object.keys(node.status?.allocatable ?? {})))].filter((name) => name.includes("/")).sort();
+  return [...new Set(nodes.flatMap((node) => Object.keys(node.status?.allocatable ?? {})))]
+    .filter((name) => name.includes("/"))
+    .sort();
 }

@@ -8,7 +8,11 @@ export interface Totals {
   limits: Record<string, number>;
 }
 
-function add(into: Record<string, number>, from: Record<string, string> | undefined, times: number): void {
+function add(
+  into: Record<string, number>,
+  from: Record<string, string> | undefined,
+  times: number,
+): void {
   for (const [name, text] of Object.entries(from ?? {})) {
     const n = parseQuantity(text);
     if (n !== undefined) into[name] = (into[name] ?? 0) + n * times;
@@ -36,25 +40,31 @@ export function totalsOf(job: Job): Totals {
 function addUp(job: Job): Totals {
   const totals: Totals = { requests: {}, limits: {} };
   for (const spec of job.spec?.replicaSpecs ?? [])
-    if (job.kind !== "MPIJob" || spec.type !== "launcher") addPod(totals, spec.template?.spec, spec.replicas ?? 1);
+    if (job.kind !== "MPIJob" || spec.type !== "launcher")
+      addPod(totals, spec.template?.spec, spec.replicas ?? 1);
   return totals;
 }
 
 /** "16.00 / 32.00": what is asked for, and the limit. */
 export function pair(resource: string, totals: Totals): string {
-  const show = (n: number | undefined): string => (n === undefined ? "-" : formatQuantity(resource, n));
+  const show = (n: number | undefined): string =>
+    n === undefined ? "-" : formatQuantity(resource, n);
   return `${show(totals.requests[resource])} / ${show(totals.limits[resource])}`;
 }
 
 /** Resources other than CPU and memory that the job asks for: "nvidia.com/gpu". */
 export function extendedResources(totals: Totals): string[] {
-  return [...new Set([...Object.keys(totals.requests), ...Object.keys(totals.limits)])].filter((name) => name.includes("/")).sort();
+  return [...new Set([...Object.keys(totals.requests), ...Object.keys(totals.limits)])]
+    .filter((name) => name.includes("/"))
+    .sort();
 }
 
 /** How many whole GPUs (extended resources of that name) the job has or asks for. */
 export function gpusOf(job: Job): number {
   const totals = totalsOf(job);
-  return extendedResources(totals).filter((name) => /gpu/i.test(name) && name !== GPU_SHARE).reduce((sum, name) => sum + (totals.limits[name] ?? totals.requests[name] ?? 0), 0);
+  return extendedResources(totals)
+    .filter((name) => /gpu/i.test(name) && name !== GPU_SHARE)
+    .reduce((sum, name) => sum + (totals.limits[name] ?? totals.requests[name] ?? 0), 0);
 }
 
 const GPU_SHARE = "nvidia.com/gpu.shared";
@@ -70,14 +80,20 @@ export function lossText(loss: number | string | undefined): string {
 }
 
 export function replicasByRole(job: Job): { type: string; count: number }[] {
-  return (job.spec?.replicaSpecs ?? []).map((spec) => ({ type: spec.type, count: spec.replicas ?? 1 }));
+  return (job.spec?.replicaSpecs ?? []).map((spec) => ({
+    type: spec.type,
+    count: spec.replicas ?? 1,
+  }));
 }
 
 /** An MPI job's workers are done when its launcher is, which is when they are stopped. */
 export function replicaCounts(job: Job): { running: number; done: number; total: number } {
-  const phases = (job.status?.tasks ?? []).flatMap((task) => (task.replicas ?? []).map((one) => one.phase));
+  const phases = (job.status?.tasks ?? []).flatMap((task) =>
+    (task.replicas ?? []).map((one) => one.phase),
+  );
   const total = replicasByRole(job).reduce((sum, one) => sum + one.count, 0);
-  const done = job.kind === "MPIJob" ? total : phases.filter((phase) => phase === "Succeeded").length;
+  const done =
+    job.kind === "MPIJob" ? total : phases.filter((phase) => phase === "Succeeded").length;
   return { running: phases.filter((phase) => phase === "Running").length, done, total };
 }
 
@@ -117,7 +133,14 @@ export function claimsOf(job: Job): string[] {
 }
 
 /** The page of a job, or of one of its tabs. */
-export function jobHref(job: { kind?: string; metadata: { namespace?: string; name: string } }, tab = ""): string {
-  const parts = [job.metadata.namespace ?? "default", job.kind ?? "PyTorchTrainingJob", job.metadata.name].map(encodeURIComponent);
+export function jobHref(
+  job: { kind?: string; metadata: { namespace?: string; name: string } },
+  tab = "",
+): string {
+  const parts = [
+    job.metadata.namespace ?? "default",
+    job.kind ?? "PyTorchTrainingJob",
+    job.metadata.name,
+  ].map(encodeURIComponent);
   return `/jobs/${parts.join("/")}${tab ? `/${tab}` : ""}`;
 }

@@ -11,12 +11,22 @@ export function asked(pods: Pod[]): Record<string, number> {
   const sum: Record<string, number> = {};
   for (const pod of pods)
     for (const container of pod.spec?.containers ?? [])
-      for (const [name, text] of Object.entries({ ...container.resources?.limits, ...container.resources?.requests }))
+      for (const [name, text] of Object.entries({
+        ...container.resources?.limits,
+        ...container.resources?.requests,
+      }))
         sum[name] = (sum[name] ?? 0) + (parseQuantity(text) ?? 0);
   return sum;
 }
 
 export function usageOf(node: Node, pods: Pod[]): Record<string, { used: number; all: number }> {
-  const used = asked(pods.filter((pod) => pod.spec?.nodeName === node.metadata.name && isHolding(pod)));
-  return Object.fromEntries(Object.entries(node.status?.allocatable ?? {}).map(([name, text]) => [name, { used: used[name] ?? 0, all: parseQuantity(text) ?? 0 }]));
+  const used = asked(
+    pods.filter((pod) => pod.spec?.nodeName === node.metadata.name && isHolding(pod)),
+  );
+  return Object.fromEntries(
+    Object.entries(node.status?.allocatable ?? {}).map(([name, text]) => [
+      name,
+      { used: used[name] ?? 0, all: parseQuantity(text) ?? 0 },
+    ]),
+  );
 }

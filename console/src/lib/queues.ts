@@ -19,26 +19,40 @@ export interface Entries {
 function told(group: PodGroup): number {
   const message = group.status?.message ?? "";
   const found = /number (\d+) in line/.exec(message);
-  return found ? Number(found[1]) : message && !/more than \d+ are in line/.test(message) ? 1 : Infinity;
+  return found
+    ? Number(found[1])
+    : message && !/more than \d+ are in line/.test(message)
+      ? 1
+      : Infinity;
 }
 
 function before(a: PodGroup, b: PodGroup): number {
-  const first = told(a), second = told(b);
+  const first = told(a),
+    second = told(b);
   if (first !== second) return first < second ? -1 : 1;
   const higher = (b.spec?.priority ?? 0) - (a.spec?.priority ?? 0);
   if (higher) return higher;
-  if (a.metadata.creationTimestamp !== b.metadata.creationTimestamp) return a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1;
+  if (a.metadata.creationTimestamp !== b.metadata.creationTimestamp)
+    return a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1;
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
 export function entriesOf(groups: PodGroup[], queue: string): Entries {
-  const mine = groups.filter((one) => (one.spec?.queue ?? "default") === queue)
+  const mine = groups
+    .filter((one) => (one.spec?.queue ?? "default") === queue)
     .sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
-  const standing = (one: PodGroup): keyof Entries => one.status?.phase === "Running" ? "running" : AT_REST.includes(one.status?.phase ?? "") ? "resting" : "waiting";
+  const standing = (one: PodGroup): keyof Entries =>
+    one.status?.phase === "Running"
+      ? "running"
+      : AT_REST.includes(one.status?.phase ?? "")
+        ? "resting"
+        : "waiting";
   const those = (which: keyof Entries): PodGroup[] => mine.filter((one) => standing(one) === which);
   return {
     running: those("running").map((group) => ({ group, place: 0 })),
-    waiting: those("waiting").sort(before).map((group, i) => ({ group, place: i + 1 })),
+    waiting: those("waiting")
+      .sort(before)
+      .map((group, i) => ({ group, place: i + 1 })),
     resting: those("resting").map((group) => ({ group, place: 0 })),
   };
 }

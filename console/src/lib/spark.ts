@@ -7,12 +7,17 @@ export function sparkPath(values: (number | null)[], width: number, height: numb
   const low = Math.min(...known);
   const span = Math.max(...known) - low || 1;
   let pen = "M";
-  return values.map((one, i) => {
-    if (one === null || !Number.isFinite(one)) { pen = "M"; return ""; }
-    const x = 1 + (i * (width - 2)) / (values.length - 1);
-    const y = height - 1 - ((one - low) / span) * (height - 2);
-    const part = `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
-    pen = "L";
-    return part;
-  }).join("");
+  return values
+    .map((one, i) => {
+      if (one === null || !Number.isFinite(one)) {
+        pen = "M";
+        return "";
+      }
+      const x = 1 + (i * (width - 2)) / (values.length - 1);
+      const y = height - 1 - ((one - low) / span) * (height - 2);
+      const part = `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
+      pen = "L";
+      return part;
+    })
+    .join("");
 }

@@ -1,15 +1,32 @@
 // What state a job, a replica or a pod is in: one of few words, each with a shape of its own, so that colour is not needed.
 import type { Job, Pod } from "../data/types.ts";
 
-export type State = "queued" | "starting" | "running" | "paused" | "succeeded" | "failed" | "stopped" | "unknown";
+export type State =
+  "queued" | "starting" | "running" | "paused" | "succeeded" | "failed" | "stopped" | "unknown";
 
 export const STATE_SHAPE: Record<State, string> = {
-  queued: "◷", starting: "◔", running: "▶", paused: "‖", succeeded: "✓", failed: "✕", stopped: "■", unknown: "?",
+  queued: "◷",
+  starting: "◔",
+  running: "▶",
+  paused: "‖",
+  succeeded: "✓",
+  failed: "✕",
+  stopped: "■",
+  unknown: "?",
 };
 
 const BY_PHASE: Record<string, State> = {
-  Pending: "queued", Creating: "starting", Running: "running", Paused: "paused", Resuming: "starting", Succeeded: "succeeded",
-  Failed: "failed", Unknown: "unknown", Deleted: "stopped", Completed: "succeeded", Error: "failed",
+  Pending: "queued",
+  Creating: "starting",
+  Running: "running",
+  Paused: "paused",
+  Resuming: "starting",
+  Succeeded: "succeeded",
+  Failed: "failed",
+  Unknown: "unknown",
+  Deleted: "stopped",
+  Completed: "succeeded",
+  Error: "failed",
 };
 
 export function stateOfPhase(phase: string | undefined): State {

@@ -13,13 +13,20 @@ export function millis(time: string | undefined): number | undefined {
 }
 
 const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
-  ["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1],
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
 ];
 
 /** "3 minutes ago", "3分钟前". */
 export function ago(ms: number, at: number): string {
   const seconds = Math.min(0, Math.round((ms - at) / 1000)); // a clock that is ahead of ours is not the future
-  const format = new Intl.RelativeTimeFormat(lang.value === "zh" ? "zh-CN" : "en", { numeric: "auto" });
+  const format = new Intl.RelativeTimeFormat(lang.value === "zh" ? "zh-CN" : "en", {
+    numeric: "auto",
+  });
   const [unit, size] = STEPS.find(([, one]) => Math.abs(seconds) >= one) ?? ["second", 1];
   return format.format(Math.trunc(seconds / size), unit);
 }
@@ -27,11 +34,20 @@ export function ago(ms: number, at: number): string {
 /** "1h 5m", "42s": how long something took. */
 export function duration(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
-  const parts = [Math.floor(s / 86_400), Math.floor(s / 3_600) % 24, Math.floor(s / 60) % 60, s % 60];
+  const parts = [
+    Math.floor(s / 86_400),
+    Math.floor(s / 3_600) % 24,
+    Math.floor(s / 60) % 60,
+    s % 60,
+  ];
   const units = ["d", "h", "m", "s"];
   const first = parts.findIndex((one) => one > 0);
   if (first < 0) return "0s";
-  return parts.slice(first, first + 2).map((one, i) => (one ? `${one}${units[first + i]}` : "")).filter(Boolean).join(" ");
+  return parts
+    .slice(first, first + 2)
+    .map((one, i) => (one ? `${one}${units[first + i]}` : ""))
+    .filter(Boolean)
+    .join(" ");
 }
 
 function two(n: number): string {
@@ -42,7 +58,10 @@ function two(n: number): string {
 export function exact(ms: number): string {
   const d = new Date(ms);
   const zone = -d.getTimezoneOffset();
-  const offset = zone === 0 ? "" : `${zone > 0 ? "+" : "-"}${Math.floor(Math.abs(zone) / 60)}${zone % 60 ? `:${two(Math.abs(zone) % 60)}` : ""}`;
+  const offset =
+    zone === 0
+      ? ""
+      : `${zone > 0 ? "+" : "-"}${Math.floor(Math.abs(zone) / 60)}${zone % 60 ? `:${two(Math.abs(zone) % 60)}` : ""}`;
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(ms, 1)} UTC${offset}`;
 }
 

@@ -31,21 +31,40 @@ export interface TimeLine {
 }
 
 export function eventTime(event: Event): number {
-  return millis(event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp) ?? 0;
+  return (
+    millis(
+      event.lastTimestamp ??
+        event.eventTime ??
+        event.firstTimestamp ??
+        event.metadata.creationTimestamp,
+    ) ?? 0
+  );
 }
 
 function jobSpans(job: Job, until: number): Span[] {
   const created = millis(job.metadata.creationTimestamp) ?? until;
   const started = millis(job.status?.startTime);
   if (started === undefined) return [{ kind: "queued", from: created, to: until }];
-  const kind = job.status?.phase === "Failed" ? "failed" : job.status?.phase === "Succeeded" ? "succeeded" : "running";
-  return [{ kind: "queued", from: created, to: Math.max(created, started) }, { kind, from: started, to: Math.max(started, until) }];
+  const kind =
+    job.status?.phase === "Failed"
+      ? "failed"
+      : job.status?.phase === "Succeeded"
+        ? "succeeded"
+        : "running";
+  return [
+    { kind: "queued", from: created, to: Math.max(created, started) },
+    { kind, from: started, to: Math.max(started, until) },
+  ];
 }
 
 /** Of the pod that is there: queued until it has a node, starting until its program runs. */
 function podSpans(pod: Pod, until: number): Span[] {
   const created = millis(pod.metadata.creationTimestamp) ?? until;
-  const scheduled = millis(pod.status?.conditions?.find((one) => one.type === "PodScheduled" && one.status === "True")?.lastTransitionTime) ?? millis(pod.status?.startTime);
+  const scheduled =
+    millis(
+      pod.status?.conditions?.find((one) => one.type === "PodScheduled" && one.status === "True")
+        ?.lastTransitionTime,
+    ) ?? millis(pod.status?.startTime);
   const main = pod.status?.containerStatuses?.[0];
   const before = main?.lastState?.terminated;
   const state = main?.state;
@@ -53,12 +72,23 @@ function podSpans(pod: Pod, until: number): Span[] {
   const first = millis(before?.startedAt) ?? started;
   const spans: Span[] = [];
   const queuedTo = scheduled ?? first ?? until;
-  if (queuedTo > created || scheduled === undefined) spans.push({ kind: "queued", from: created, to: Math.max(created, queuedTo) });
-  if (scheduled !== undefined && (first ?? until) > scheduled) spans.push({ kind: "starting", from: scheduled, to: first ?? until });
-  if (before) spans.push({ kind: before.exitCode === 0 ? "succeeded" : "failed", from: first ?? created, to: millis(before.finishedAt) ?? started ?? until });
+  if (queuedTo > created || scheduled === undefined)
+    spans.push({ kind: "queued", from: created, to: Math.max(created, queuedTo) });
+  if (scheduled !== undefined && (first ?? until) > scheduled)
+    spans.push({ kind: "starting", from: scheduled, to: first ?? until });
+  if (before)
+    spans.push({
+      kind: before.exitCode === 0 ? "succeeded" : "failed",
+      from: first ?? created,
+      to: millis(before.finishedAt) ?? started ?? until,
+    });
   if (started !== undefined) {
     const end = state?.terminated;
-    spans.push({ kind: !end ? "running" : end.exitCode === 0 ? "succeeded" : "failed", from: started, to: Math.max(started, millis(end?.finishedAt) ?? until) });
+    spans.push({
+      kind: !end ? "running" : end.exitCode === 0 ? "succeeded" : "failed",
+      from: started,
+      to: Math.max(started, millis(end?.finishedAt) ?? until),
+    });
   }
   return spans;
 }
@@ -67,26 +97,61 @@ function podSpans(pod: Pod, until: number): Span[] {
 function earlierSpans(pod: Pod, events: Event[]): Span[] {
   const born = millis(pod.metadata.creationTimestamp) ?? 0;
   const name = pod.metadata.name;
-  const starts = events.filter((one) => one.involvedObject.name === name && one.reason === "Started" && one.involvedObject.uid !== pod.metadata.uid).map(eventTime);
-  const ends = events.filter((one) => one.reason === "ReplicaFailed" && (one.message ?? "").startsWith(`${name} `)).map(eventTime).sort((a, b) => a - b);
-  return starts.filter((at) => at < born).sort((a, b) => a - b).map((from, i) => ({ kind: "failed", from, to: ends.find((at) => at >= from) ?? born, attempt: i }));
+  const starts = events
+    .filter(
+      (one) =>
+        one.involvedObject.name === name &&
+        one.reason === "Started" &&
+        one.involvedObject.uid !== pod.metadata.uid,
+    )
+    .map(eventTime);
+  const ends = events
+    .filter((one) => one.reason === "ReplicaFailed" && (one.message ?? "").startsWith(`${name} `))
+    .map(eventTime)
+    .sort((a, b) => a - b);
+  return starts
+    .filter((at) => at < born)
+    .sort((a, b) => a - b)
+    .map((from, i) => ({
+      kind: "failed",
+      from,
+      to: ends.find((at) => at >= from) ?? born,
+      attempt: i,
+    }));
 }
 
 export function timeLineOf(job: Job, pods: Pod[], events: Event[], now: number): TimeLine {
   const until = millis(job.status?.completionTime) ?? now;
   const uids = new Set([job.metadata.uid]);
-  const jobLane: Lane = { name: "", label: job.metadata.name, spans: jobSpans(job, until), marks: events.filter((one) => uids.has(one.involvedObject.uid ?? "")).map((event) => ({ at: eventTime(event), event })) };
+  const jobLane: Lane = {
+    name: "",
+    label: job.metadata.name,
+    spans: jobSpans(job, until),
+    marks: events
+      .filter((one) => uids.has(one.involvedObject.uid ?? ""))
+      .map((event) => ({ at: eventTime(event), event })),
+  };
   const lanes = pods.map((pod): Lane => {
     const labels = pod.metadata.labels ?? {};
     return {
       name: pod.metadata.name,
-      label: labels["replica-type"] ? `${labels["replica-type"]}-${labels["replica-index"]}` : pod.metadata.name,
+      label: labels["replica-type"]
+        ? `${labels["replica-type"]}-${labels["replica-index"]}`
+        : pod.metadata.name,
       spans: [...earlierSpans(pod, events), ...podSpans(pod, until)],
-      marks: events.filter((one) => one.involvedObject.kind === "Pod" && one.involvedObject.name === pod.metadata.name).map((event) => ({ at: eventTime(event), event })),
+      marks: events
+        .filter(
+          (one) =>
+            one.involvedObject.kind === "Pod" && one.involvedObject.name === pod.metadata.name,
+        )
+        .map((event) => ({ at: eventTime(event), event })),
     };
   });
   const all = [jobLane, ...lanes];
-  const times = all.flatMap((lane) => [...lane.spans.flatMap((one) => [one.from, one.to]), ...lane.marks.map((one) => one.at)]);
+  const times = all.flatMap((lane) => [
+    ...lane.spans.flatMap((one) => [one.from, one.to]),
+    ...lane.marks.map((one) => one.at),
+  ]);
   const from = Math.min(...times);
   return { from, to: Math.max(from + 1000, ...times), lanes: all };
 }
@@ -99,13 +164,17 @@ export function gathered(marks: Mark[], within: number): { at: number; events: E
     if (last && mark.at - last.at <= within) last.events.push(mark.event);
     else groups.push({ at: mark.at, events: [mark.event] });
   }
-  for (const group of groups) group.events.sort((a, b) => Number(b.type === "Warning") - Number(a.type === "Warning"));
+  for (const group of groups)
+    group.events.sort((a, b) => Number(b.type === "Warning") - Number(a.type === "Warning"));
   return groups;
 }
 
 /** Round moments for an axis: about n of them, as ms since its beginning. */
 export function ticks(length: number, n: number): number[] {
-  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400, 172_800, 604_800].map((s) => s * 1000);
+  const steps = [
+    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400, 172_800,
+    604_800,
+  ].map((s) => s * 1000);
   const step = steps.find((one) => length / one <= n) ?? steps[steps.length - 1]!;
   const found: number[] = [];
   for (let at = 0; at <= length; at += step) found.push(at);

@@ -21,7 +21,9 @@ const PLAIN: Style = { fg: "", bg: "", bold: false, dim: false, italic: false, u
 function nearest(n: number): string {
   if (n < 16) return (n > 7 ? "bright-" : "") + NAMES[n % 8];
   if (n >= 232) return n < 240 ? "bright-black" : n < 250 ? "white" : "bright-white";
-  const r = Math.floor((n - 16) / 36), g = Math.floor((n - 16) / 6) % 6, b = (n - 16) % 6;
+  const r = Math.floor((n - 16) / 36),
+    g = Math.floor((n - 16) / 6) % 6,
+    b = (n - 16) % 6;
   const top = Math.max(r, g, b);
   const bits = (r > top / 2 ? 1 : 0) | (g > top / 2 ? 2 : 0) | (b > top / 2 ? 4 : 0);
   return (top > 3 ? "bright-" : "") + NAMES[top === 0 ? 0 : bits];
@@ -65,11 +67,21 @@ function apply(style: Style, codes: number[]): Style {
 }
 
 function classesOf(s: Style): string {
-  return [s.fg && `fg-${s.fg}`, s.bg && `bg-${s.bg}`, s.bold && "bold", s.dim && "faint", s.italic && "italic", s.underline && "underline"].filter(Boolean).join(" ");
+  return [
+    s.fg && `fg-${s.fg}`,
+    s.bg && `bg-${s.bg}`,
+    s.bold && "bold",
+    s.dim && "faint",
+    s.italic && "italic",
+    s.underline && "underline",
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 // Control sequences, operating system commands (titles, links), other escapes, lone control characters.
-const SEQUENCE = /\x1b\[([0-9;:?<=>]*)([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]|[\x00-\x08\x0b-\x1f\x7f]/g;
+const SEQUENCE =
+  /\x1b\[([0-9;:?<=>]*)([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]|[\x00-\x08\x0b-\x1f\x7f]/g;
 
 export function spansOf(text: string): Span[] {
   if (!/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) return [{ text, classes: "" }];
@@ -82,7 +94,11 @@ export function spansOf(text: string): Span[] {
   for (const found of text.matchAll(SEQUENCE)) {
     push(text.slice(at, found.index));
     at = found.index + found[0].length;
-    if (found[2] === "m") style = apply(style, (found[1] || "0").split(/[;:]/).map((one) => Number(one) || 0));
+    if (found[2] === "m")
+      style = apply(
+        style,
+        (found[1] || "0").split(/[;:]/).map((one) => Number(one) || 0),
+      );
   }
   push(text.slice(at));
   return spans;

@@ -16,7 +16,12 @@ export const TAIL_FIRST = 5_000;
 const CREDIT_BYTES = 1 << 20;
 
 export function logPath(s: Source, options: Record<string, string>): string {
-  const query = new URLSearchParams({ container: s.container, ...(s.previous ? { previous: "true" } : {}), ...(s.attempt === undefined ? {} : { attempt: String(s.attempt) }), ...options });
+  const query = new URLSearchParams({
+    container: s.container,
+    ...(s.previous ? { previous: "true" } : {}),
+    ...(s.attempt === undefined ? {} : { attempt: String(s.attempt) }),
+    ...options,
+  });
   return `${corePath("pods", s.ns, s.pod)}/log?${query}`;
 }
 
@@ -40,7 +45,10 @@ export function follow(sources: Source[], tail: number, onMore: () => void): Fol
   const more = (): void => {
     if (scheduled) return;
     scheduled = true;
-    const tell = (): void => { scheduled = false; onMore(); };
+    const tell = (): void => {
+      scheduled = false;
+      onMore();
+    };
     if (document.hidden) setTimeout(tell, 250);
     else requestAnimationFrame(tell);
   };
@@ -54,7 +62,9 @@ export function follow(sources: Source[], tail: number, onMore: () => void): Fol
         if (begun) reader.restart();
         begun = true;
         // Whole seconds are what every server understands; lines seen before are left out by the reader.
-        const from: Record<string, string> = reader.last ? { sinceTime: reader.last } : { tailLines: String(tail) };
+        const from: Record<string, string> = reader.last
+          ? { sinceTime: reader.last }
+          : { tailLines: String(tail) };
         return logPath(source, { follow: "true", timestamps: "true", ...from });
       },
       onMessage(message: ServerMessage) {

@@ -114,7 +114,8 @@ export class Lines {
       return;
     }
     let at = all.length;
-    if (line.time) while (at > 0 && all[at - 1]!.time > line.time && all[at - 1]!.source !== line.source) at--;
+    if (line.time)
+      while (at > 0 && all[at - 1]!.time > line.time && all[at - 1]!.source !== line.source) at--;
     if (at === all.length) all.push(line);
     else all.splice(at, 0, line);
   }
@@ -166,7 +167,13 @@ export function ranges(numbers: number[]): string {
   for (let i = 0; i < sorted.length; i++) {
     let j = i;
     while (sorted[j + 1] === sorted[j]! + 1) j++;
-    parts.push(j > i + 1 ? `${sorted[i]}–${sorted[j]}` : j > i ? `${sorted[i]}, ${sorted[j]}` : `${sorted[i]}`);
+    parts.push(
+      j > i + 1
+        ? `${sorted[i]}–${sorted[j]}`
+        : j > i
+          ? `${sorted[i]}, ${sorted[j]}`
+          : `${sorted[i]}`,
+    );
     i = j;
   }
   return parts.join(", ");
@@ -177,7 +184,9 @@ export function matcher(query: string): RegExp | null {
   if (!query) return null;
   const pattern = /^\/(.+)\/([i]?)$/.exec(query);
   try {
-    return pattern ? new RegExp(pattern[1]!, `g${pattern[2]}`) : new RegExp(query.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
+    return pattern
+      ? new RegExp(pattern[1]!, `g${pattern[2]}`)
+      : new RegExp(query.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
   } catch {
     return null;
   }
@@ -198,5 +207,7 @@ export function matches(rows: Row[], pattern: RegExp | null): number[] {
 export function nextRanks(all: string[], on: string[], name: string): string | null {
   const shown = on.length ? on : all;
   const next = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name];
-  return next.length === 0 || next.length === all.length ? null : all.filter((one) => next.includes(one)).join(",");
+  return next.length === 0 || next.length === all.length
+    ? null
+    : all.filter((one) => next.includes(one)).join(",");
 }

@@ -35,21 +35,68 @@ interface LogRowProps {
 }
 
 function Linked(props: { text: string; pattern: RegExp | null }) {
-  return <>{linksIn(props.text).map((piece, i) => piece.href
-    ? <a key={i} href={piece.href} target="_blank" rel="noopener noreferrer"><Marked text={piece.text} pattern={props.pattern} /></a>
-    : <Marked key={i} text={piece.text} pattern={props.pattern} />)}</>;
+  return (
+    <>
+      {linksIn(props.text).map((piece, i) =>
+        piece.href ? (
+          <a key={i} href={piece.href} target="_blank" rel="noopener noreferrer">
+            <Marked text={piece.text} pattern={props.pattern} />
+          </a>
+        ) : (
+          <Marked key={i} text={piece.text} pattern={props.pattern} />
+        ),
+      )}
+    </>
+  );
 }
 
-export const LogRow = memo(function LogRow({ row, names, times, pattern, found, linked, onLink, onJson }: LogRowProps) {
+export const LogRow = memo(function LogRow({
+  row,
+  names,
+  times,
+  pattern,
+  found,
+  linked,
+  onLink,
+  onJson,
+}: LogRowProps) {
   const { line, sources } = row;
   const several = names.length > 1;
-  const prefix = sources.length > 1 ? t("times_", { count: sources.length, ranks: ranges(sources) }) : names[line.source];
+  const prefix =
+    sources.length > 1
+      ? t("times_", { count: sources.length, ranks: ranges(sources) })
+      : names[line.source];
   return (
     <div class={`log-line level-${line.level} ${found ? "found" : ""} ${linked ? "linked" : ""}`}>
-      {times ? <button type="button" class="log-time num" title={t("copyLink")} onClick={() => onLink(`${names[line.source]}@${line.time}`)}>{line.time.slice(0, 23)}</button> : null}
+      {times ? (
+        <button
+          type="button"
+          class="log-time num"
+          title={t("copyLink")}
+          onClick={() => onLink(`${names[line.source]}@${line.time}`)}
+        >
+          {line.time.slice(0, 23)}
+        </button>
+      ) : null}
       {several ? <span class={`log-source source-${line.source % COLOURS}`}>{prefix}</span> : null}
-      {onJson && looksLikeJson(line.text) ? <button type="button" class="log-json" title={t("showJson")} aria-label={t("showJson")} onClick={() => onJson(line.text)}>{"{}"}</button> : null}
-      <span class="log-text">{spansOf(line.text).map((span, i) => <span key={i} class={span.classes}><Linked text={span.text} pattern={pattern} /></span>)}</span>
+      {onJson && looksLikeJson(line.text) ? (
+        <button
+          type="button"
+          class="log-json"
+          title={t("showJson")}
+          aria-label={t("showJson")}
+          onClick={() => onJson(line.text)}
+        >
+          {"{}"}
+        </button>
+      ) : null}
+      <span class="log-text">
+        {spansOf(line.text).map((span, i) => (
+          <span key={i} class={span.classes}>
+            <Linked text={span.text} pattern={pattern} />
+          </span>
+        ))}
+      </span>
     </div>
   );
 });

@@ -11,7 +11,9 @@ const PODS = 4; // the first ranks tell; all of them are on the page of logs
 
 function name(pod: Pod): string {
   const labels = pod.metadata.labels ?? {};
-  return labels["replica-type"] ? `${labels["replica-type"]}-${labels["replica-index"]}` : pod.metadata.name;
+  return labels["replica-type"]
+    ? `${labels["replica-type"]}-${labels["replica-index"]}`
+    : pod.metadata.name;
 }
 
 export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
@@ -20,16 +22,46 @@ export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
   const [version, setVersion] = useState(0);
   const [follower, setFollower] = useState<Follower | null>(null);
   useEffect(() => {
-    const mine = follow(pods.map((pod) => ({ ns: pod.metadata.namespace ?? "default", pod: pod.metadata.name, container: pod.spec?.containers?.[0]?.name ?? "", previous: false })), LINES, () => setVersion((n) => n + 1));
+    const mine = follow(
+      pods.map((pod) => ({
+        ns: pod.metadata.namespace ?? "default",
+        pod: pod.metadata.name,
+        container: pod.spec?.containers?.[0]?.name ?? "",
+        previous: false,
+      })),
+      LINES,
+      () => setVersion((n) => n + 1),
+    );
     setFollower(mine);
     return () => mine.stop();
   }, [key]);
-  const rows = useMemo(() => (follower ? rowsOf(follower.lines.all.slice(-LINES * PODS * 2), { sources: null, levels: null, collapse: pods.length > 1 }).slice(-LINES) : []), [follower, version]);
+  const rows = useMemo(
+    () =>
+      follower
+        ? rowsOf(follower.lines.all.slice(-LINES * PODS * 2), {
+            sources: null,
+            levels: null,
+            collapse: pods.length > 1,
+          }).slice(-LINES)
+        : [],
+    [follower, version],
+  );
   const names = pods.map(name);
   if (!rows.length) return <p class="dim">{props.empty}</p>;
   return (
     <div class="log-rows tail-rows" tabIndex={0} role="region" aria-label={props.label}>
-      {rows.map((row) => <LogRow key={row.line.seq} row={row} names={names} times={false} pattern={null} found={false} linked={false} onLink={() => undefined} />)}
+      {rows.map((row) => (
+        <LogRow
+          key={row.line.seq}
+          row={row}
+          names={names}
+          times={false}
+          pattern={null}
+          found={false}
+          linked={false}
+          onLink={() => undefined}
+        />
+      ))}
     </div>
   );
 }

@@ -15,7 +15,11 @@ export function crc32(data: Uint8Array): number {
   return (c ^ 0xffffffff) >>> 0;
 }
 
-function header(signature: number, fields: [size: 2 | 4, value: number][], name: Uint8Array): Uint8Array {
+function header(
+  signature: number,
+  fields: [size: 2 | 4, value: number][],
+  name: Uint8Array,
+): Uint8Array {
   const size = 4 + fields.reduce((sum, [n]) => sum + n, 0);
   const bytes = new Uint8Array(size + name.length);
   const view = new DataView(bytes.buffer);
@@ -39,13 +43,38 @@ export function zip(files: { name: string; data: Uint8Array }[]): Blob {
     const crc = crc32(file.data);
     const size = file.data.length;
     // version 2.0, names in UTF-8, stored, no time
-    const common: [2 | 4, number][] = [[2, 20], [2, 0x800], [2, 0], [2, 0], [2, 0x21], [4, crc], [4, size], [4, size], [2, name.length], [2, 0]];
+    const common: [2 | 4, number][] = [
+      [2, 20],
+      [2, 0x800],
+      [2, 0],
+      [2, 0],
+      [2, 0x21],
+      [4, crc],
+      [4, size],
+      [4, size],
+      [2, name.length],
+      [2, 0],
+    ];
     const local = header(0x04034b50, common, name);
     parts.push(local, file.data);
-    directory.push(header(0x02014b50, [[2, 20], ...common, [2, 0], [2, 0], [2, 0], [4, 0], [4, offset]], name));
+    directory.push(
+      header(0x02014b50, [[2, 20], ...common, [2, 0], [2, 0], [2, 0], [4, 0], [4, offset]], name),
+    );
     offset += local.length + size;
   }
   const length = directory.reduce((sum, one) => sum + one.length, 0);
-  const end = header(0x06054b50, [[2, 0], [2, 0], [2, files.length], [2, files.length], [4, length], [4, offset], [2, 0]], new Uint8Array());
+  const end = header(
+    0x06054b50,
+    [
+      [2, 0],
+      [2, 0],
+      [2, files.length],
+      [2, files.length],
+      [4, length],
+      [4, offset],
+      [2, 0],
+    ],
+    new Uint8Array(),
+  );
   return new Blob([...parts, ...directory, end] as BlobPart[], { type: "application/zip" });
 }

@@ -14,8 +14,15 @@ export interface PodMetrics {
 export function fromMetrics(metrics: PodMetrics): Samples {
   const time = Date.parse(metrics.timestamp ?? "");
   if (Number.isNaN(time) || !metrics.containers?.length) return { time: [], columns: {} };
-  const sum = (resource: string): number => metrics.containers!.reduce((n, one) => n + (parseQuantity(one.usage?.[resource]) ?? 0), 0);
-  return { time: [time], columns: { cpu: { unit: "cores", values: [sum("cpu")] }, memory: { unit: "bytes", values: [sum("memory")] } } };
+  const sum = (resource: string): number =>
+    metrics.containers!.reduce((n, one) => n + (parseQuantity(one.usage?.[resource]) ?? 0), 0);
+  return {
+    time: [time],
+    columns: {
+      cpu: { unit: "cores", values: [sum("cpu")] },
+      memory: { unit: "bytes", values: [sum("memory")] },
+    },
+  };
 }
 
 const isAbsent = (error: unknown): boolean => error instanceof Failure && error.code === 404;
@@ -28,7 +35,11 @@ export async function podSamples(path: string, pod: Pod): Promise<Samples> {
     if (!isAbsent(error)) throw error;
   }
   try {
-    return fromMetrics(await get<PodMetrics>(`/apis/metrics.k8s.io/v1beta1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`));
+    return fromMetrics(
+      await get<PodMetrics>(
+        `/apis/metrics.k8s.io/v1beta1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`,
+      ),
+    );
   } catch (error) {
     if (!isAbsent(error)) throw error;
     return { time: [], columns: {} }; // over, or a cluster that measures nothing

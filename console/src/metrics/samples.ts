@@ -15,7 +15,10 @@ export function merge(have: Samples | undefined, more: Samples): Samples {
   for (const name of new Set([...Object.keys(have.columns), ...Object.keys(more.columns)])) {
     const before = have.columns[name]?.values ?? have.time.map(() => null);
     const after = more.columns[name]?.values ?? more.time.map(() => null);
-    columns[name] = { unit: (more.columns[name] ?? have.columns[name])!.unit, values: [...before, ...after.slice(from)] };
+    columns[name] = {
+      unit: (more.columns[name] ?? have.columns[name])!.unit,
+      values: [...before, ...after.slice(from)],
+    };
   }
   return { time: [...have.time, ...more.time.slice(from)], columns };
 }
@@ -43,14 +46,19 @@ export function total(all: Samples[], column: string, stepMs: number): Map<numbe
 /** Several columns on one time axis. */
 export function aligned(sums: Map<number, number>[]): { x: number[]; values: (number | null)[][] } {
   const x = [...new Set(sums.flatMap((one) => [...one.keys()]))].sort((a, b) => a - b);
-  return { x: x.map((ms) => ms / 1000), values: sums.map((one) => x.map((ms) => one.get(ms) ?? null)) };
+  return {
+    x: x.map((ms) => ms / 1000),
+    values: sums.map((one) => x.map((ms) => one.get(ms) ?? null)),
+  };
 }
 
 /** The mean of a column over all replicas and all time; null when it was not measured. */
 export function meanOf(all: Samples[], column: string): number | null {
   let mean: number | null = null;
   for (const one of all) {
-    const known = (one.columns[column]?.values ?? []).filter((value): value is number => value !== null);
+    const known = (one.columns[column]?.values ?? []).filter(
+      (value): value is number => value !== null,
+    );
     if (known.length) mean = (mean ?? 0) + known.reduce((a, b) => a + b, 0) / known.length;
   }
   return mean;

@@ -34,7 +34,12 @@ export function spanQuery(span: Span | null): Record<string, string | null> {
 
 /** The local time as it is read and typed: "2026-11-15 18:04:05". A browser's own field would write it as its country does. */
 export function toField(ms: number | undefined): string {
-  return ms === undefined ? "" : new Date(ms - new Date(ms).getTimezoneOffset() * 60_000).toISOString().slice(0, 19).replace("T", " ");
+  return ms === undefined
+    ? ""
+    : new Date(ms - new Date(ms).getTimezoneOffset() * 60_000)
+        .toISOString()
+        .slice(0, 19)
+        .replace("T", " ");
 }
 
 /** Seconds may be left out; what is no time is undefined. */
@@ -46,8 +51,15 @@ export function fromField(text: string): number | undefined {
 /** Only what is in it. */
 export function within(samples: Samples, span: Span | null): Samples {
   if (!span) return samples;
-  const inside = samples.time.flatMap((time, i) => (time >= (span.from ?? 0) && time <= (span.to ?? Infinity) ? [i] : []));
+  const inside = samples.time.flatMap((time, i) =>
+    time >= (span.from ?? 0) && time <= (span.to ?? Infinity) ? [i] : [],
+  );
   if (inside.length === samples.time.length) return samples;
-  const columns = Object.fromEntries(Object.entries(samples.columns).map(([name, one]) => [name, { ...one, values: inside.map((i) => one.values[i]!) }]));
+  const columns = Object.fromEntries(
+    Object.entries(samples.columns).map(([name, one]) => [
+      name,
+      { ...one, values: inside.map((i) => one.values[i]!) },
+    ]),
+  );
   return { ...samples, time: inside.map((i) => samples.time[i]!), columns };
 }

@@ -6,10 +6,20 @@ import { texts, translator } from "../i18n/index.ts";
 import { path } from "../router.ts";
 import { Empty, Loading, Problem } from "../ui/notice.tsx";
 
-const t = translator(texts({
-  zh: { back: "该页面又回到了这里", why: "浏览器没有保留该页面的 Cookie。请允许 Cookie，然后重试。", again: "再次打开" },
-  en: { back: "It came back here", why: "The browser has not kept the cookie of that page. Allow cookies for it and try again.", again: "Open again" },
-}));
+const t = translator(
+  texts({
+    zh: {
+      back: "该页面又回到了这里",
+      why: "浏览器没有保留该页面的 Cookie。请允许 Cookie，然后重试。",
+      again: "再次打开",
+    },
+    en: {
+      back: "It came back here",
+      why: "The browser has not kept the cookie of that page. Allow cookies for it and try again.",
+      again: "Open again",
+    },
+  }),
+);
 
 const SOON_MS = 10_000;
 
@@ -27,14 +37,24 @@ export default function OpenPage() {
   const open = (): void => {
     setFailure(null);
     setBack(false);
-    create<{ url: string }>("/console/v1/open", { path: path.value + window.location.search })
-      .then(({ url }) => window.location.replace(url), (error: Failure) => setFailure(error));
+    create<{ url: string }>("/console/v1/open", { path: path.value + window.location.search }).then(
+      ({ url }) => window.location.replace(url),
+      (error: Failure) => setFailure(error),
+    );
   };
   useEffect(() => {
     if (cameBack(path.value)) setBack(true);
     else open();
   }, []);
   if (failure) return <Problem failure={failure} onRetry={open} />;
-  if (back) return <Empty title={t("back")}><p>{t("why")}</p><button type="button" onClick={open}>{t("again")}</button></Empty>;
+  if (back)
+    return (
+      <Empty title={t("back")}>
+        <p>{t("why")}</p>
+        <button type="button" onClick={open}>
+          {t("again")}
+        </button>
+      </Empty>
+    );
   return <Loading />;
 }

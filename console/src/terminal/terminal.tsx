@@ -16,10 +16,38 @@ import { Empty } from "../ui/notice.tsx";
 import { toast } from "../ui/toast.tsx";
 import "../style/terminal.css";
 
-const t = translator(texts({
-  zh: { replica: "副本", container: "容器", shell: "Shell", reconnect: "重新连接", copy: "复制所选", paste: "粘贴", pasteFailed: "浏览器不允许读取剪贴板：请用 Ctrl+Shift+V。", ended: "会话已结束：{message}", none: "没有正在运行的副本", noneHint: "终端只能进入正在运行的副本。调试模式下副本会一直等待。", connecting: "正在连接…", terminal: "终端" },
-  en: { replica: "Replica", container: "Container", shell: "Shell", reconnect: "Reconnect", copy: "Copy selection", paste: "Paste", pasteFailed: "The browser does not let the page read the clipboard: use Ctrl+Shift+V.", ended: "The session has ended: {message}", none: "No replica runs", noneHint: "A terminal needs a running replica. In debug mode replicas wait for you.", connecting: "Connecting…", terminal: "Terminal" },
-}));
+const t = translator(
+  texts({
+    zh: {
+      replica: "副本",
+      container: "容器",
+      shell: "Shell",
+      reconnect: "重新连接",
+      copy: "复制所选",
+      paste: "粘贴",
+      pasteFailed: "浏览器不允许读取剪贴板：请用 Ctrl+Shift+V。",
+      ended: "会话已结束：{message}",
+      none: "没有正在运行的副本",
+      noneHint: "终端只能进入正在运行的副本。调试模式下副本会一直等待。",
+      connecting: "正在连接…",
+      terminal: "终端",
+    },
+    en: {
+      replica: "Replica",
+      container: "Container",
+      shell: "Shell",
+      reconnect: "Reconnect",
+      copy: "Copy selection",
+      paste: "Paste",
+      pasteFailed: "The browser does not let the page read the clipboard: use Ctrl+Shift+V.",
+      ended: "The session has ended: {message}",
+      none: "No replica runs",
+      noneHint: "A terminal needs a running replica. In debug mode replicas wait for you.",
+      connecting: "Connecting…",
+      terminal: "Terminal",
+    },
+  }),
+);
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
 
@@ -37,7 +65,14 @@ let allowed = false;
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 
 function themeOf(isDark: boolean) {
-  return isDark ? { background: "#14171c", foreground: "#e8eaee", cursor: "#8ab4ff" } : { background: "#ffffff", foreground: "#1b1f27", cursor: "#1d4ed8", selectionBackground: "#b9d0ff" };
+  return isDark
+    ? { background: "#14171c", foreground: "#e8eaee", cursor: "#8ab4ff" }
+    : {
+        background: "#ffffff",
+        foreground: "#1b1f27",
+        cursor: "#1d4ed8",
+        selectionBackground: "#b9d0ff",
+      };
 }
 
 function execUrl(ns: string, pod: string, container: string, shell: string): string {
@@ -61,19 +96,28 @@ function connect(terminal: Xterm, url: string, onEnd: (message: string) => void)
     frame.set(bytes, 1);
     socket.send(frame);
   };
-  const resize = (): void => send(CHANNEL.resize, JSON.stringify({ Width: terminal.cols, Height: terminal.rows }));
+  const resize = (): void =>
+    send(CHANNEL.resize, JSON.stringify({ Width: terminal.cols, Height: terminal.rows }));
   const typed = terminal.onData((text) => send(CHANNEL.stdin, text));
   const resized = terminal.onResize(resize);
-  socket.onopen = () => { resize(); terminal.focus(); };
+  socket.onopen = () => {
+    resize();
+    terminal.focus();
+  };
   socket.onmessage = (event) => {
     const frame = new Uint8Array(event.data as ArrayBuffer);
     const body = frame.subarray(1);
     if (frame[0] === CHANNEL.stdout || frame[0] === CHANNEL.stderr) terminal.write(body);
     else if (frame[0] === CHANNEL.error) {
       try {
-        const status = JSON.parse(new TextDecoder().decode(body)) as { status?: string; message?: string };
+        const status = JSON.parse(new TextDecoder().decode(body)) as {
+          status?: string;
+          message?: string;
+        };
         said = status.status === "Success" ? "exit 0" : (status.message ?? "");
-      } catch { /* the end itself says enough */ }
+      } catch {
+        /* the end itself says enough */
+      }
     }
   };
   socket.onclose = (event) => onEnd(said || event.reason || `${event.code}`);
@@ -92,30 +136,49 @@ function Shell(props: { ns: string; pod: string; container: string; shell: strin
   const shown = useRef<Xterm | null>(null);
   const paste = (): void => {
     const read = navigator.clipboard?.readText?.() ?? Promise.reject(new Error());
-    read.then((text) => { shown.current?.paste(text); shown.current?.focus(); }, () => toast(t("pasteFailed"), { kind: "error" }));
+    read.then(
+      (text) => {
+        shown.current?.paste(text);
+        shown.current?.focus();
+      },
+      () => toast(t("pasteFailed"), { kind: "error" }),
+    );
   };
   useEffect(() => {
     if (!box.current) return;
     if (!allowed) allowStyles();
     allowed = true;
     setEnded(null);
-    const terminal = new Xterm({ fontSize: 13, cursorBlink: false, theme: themeOf(dark.value), scrollback: 10_000, screenReaderMode: true });
+    const terminal = new Xterm({
+      fontSize: 13,
+      cursorBlink: false,
+      theme: themeOf(dark.value),
+      scrollback: 10_000,
+      screenReaderMode: true,
+    });
     const fit = new FitAddon();
     terminal.loadAddon(fit);
     terminal.open(box.current);
     fit.fit();
     const observer = new ResizeObserver(() => fit.fit());
     observer.observe(box.current);
-    const unfollow = dark.subscribe((isDark) => { terminal.options.theme = themeOf(isDark); });
+    const unfollow = dark.subscribe((isDark) => {
+      terminal.options.theme = themeOf(isDark);
+    });
     shown.current = terminal;
     // Ctrl+Shift+C copies (Ctrl+C is the program's); pasting by keys is the browser's own.
     terminal.attachCustomKeyEventHandler((event) => {
-      if (event.type !== "keydown" || !event.ctrlKey || !event.shiftKey || event.code !== "KeyC") return true;
+      if (event.type !== "keydown" || !event.ctrlKey || !event.shiftKey || event.code !== "KeyC")
+        return true;
       event.preventDefault();
       copyText(terminal.getSelection());
       return false;
     });
-    const end = connect(terminal, execUrl(props.ns, props.pod, props.container, props.shell), setEnded);
+    const end = connect(
+      terminal,
+      execUrl(props.ns, props.pod, props.container, props.shell),
+      setEnded,
+    );
     return () => {
       end();
       unfollow();
@@ -127,11 +190,26 @@ function Shell(props: { ns: string; pod: string; container: string; shell: strin
     <>
       <div class="term-box" ref={box} role="region" aria-label={t("terminal")} />
       <div class="section-head terminal-foot">
-        <button type="button" onClick={() => copyText(shown.current?.getSelection() ?? "")}>{t("copy")}</button>
-        <button type="button" onClick={paste}>{t("paste")}</button>
-        {ended === null ? <button type="button" onClick={() => setRound(round + 1)}>{t("reconnect")}</button> : null}
+        <button type="button" onClick={() => copyText(shown.current?.getSelection() ?? "")}>
+          {t("copy")}
+        </button>
+        <button type="button" onClick={paste}>
+          {t("paste")}
+        </button>
+        {ended === null ? (
+          <button type="button" onClick={() => setRound(round + 1)}>
+            {t("reconnect")}
+          </button>
+        ) : null}
       </div>
-      {ended === null ? null : <p role="alert">{t("ended", { message: ended })} <button type="button" onClick={() => setRound(round + 1)}>{t("reconnect")}</button></p>}
+      {ended === null ? null : (
+        <p role="alert">
+          {t("ended", { message: ended })}{" "}
+          <button type="button" onClick={() => setRound(round + 1)}>
+            {t("reconnect")}
+          </button>
+        </p>
+      )}
     </>
   );
 }
@@ -141,18 +219,69 @@ export default function Terminal(props: TabProps) {
   const [wanted = "", wantedContainer = ""] = props.rest.split("/");
   const pod = running.find((one) => one.metadata.name === wanted) ?? running[0];
   const shell = query.value.get("shell") ?? "bash";
-  if (!pod) return <Empty title={t("none")}><p>{t("noneHint")}</p></Empty>;
+  if (!pod)
+    return (
+      <Empty title={t("none")}>
+        <p>{t("noneHint")}</p>
+      </Empty>
+    );
   const containers = pod.spec?.containers?.map((one) => one.name) ?? [];
   const container = containers.includes(wantedContainer) ? wantedContainer : (containers[0] ?? "");
-  const go = (name: string, which: string): void => navigate(jobHref(props.job, `terminal/${encodeURIComponent(name)}${which ? `/${encodeURIComponent(which)}` : ""}`), { replace: true });
+  const go = (name: string, which: string): void =>
+    navigate(
+      jobHref(
+        props.job,
+        `terminal/${encodeURIComponent(name)}${which ? `/${encodeURIComponent(which)}` : ""}`,
+      ),
+      { replace: true },
+    );
   return (
     <div>
       <div class="section-head">
-        <label>{t("replica")} <select value={pod.metadata.name} onChange={(event) => go(event.currentTarget.value, "")}>{running.map((one) => <option key={one.metadata.uid}>{one.metadata.name}</option>)}</select></label>
-        {containers.length > 1 ? <label>{t("container")} <select value={container} onChange={(event) => go(pod.metadata.name, event.currentTarget.value)}>{containers.map((one) => <option key={one}>{one}</option>)}</select></label> : null}
-        <label>{t("shell")} <select value={shell} onChange={(event) => setQuery({ shell: event.currentTarget.value === "bash" ? null : event.currentTarget.value })}><option>bash</option><option>sh</option><option>python</option></select></label>
+        <label>
+          {t("replica")}{" "}
+          <select value={pod.metadata.name} onChange={(event) => go(event.currentTarget.value, "")}>
+            {running.map((one) => (
+              <option key={one.metadata.uid}>{one.metadata.name}</option>
+            ))}
+          </select>
+        </label>
+        {containers.length > 1 ? (
+          <label>
+            {t("container")}{" "}
+            <select
+              value={container}
+              onChange={(event) => go(pod.metadata.name, event.currentTarget.value)}
+            >
+              {containers.map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          </label>
+        ) : null}
+        <label>
+          {t("shell")}{" "}
+          <select
+            value={shell}
+            onChange={(event) =>
+              setQuery({
+                shell: event.currentTarget.value === "bash" ? null : event.currentTarget.value,
+              })
+            }
+          >
+            <option>bash</option>
+            <option>sh</option>
+            <option>python</option>
+          </select>
+        </label>
       </div>
-      <Shell key={`${pod.metadata.uid}/${container}/${shell}`} ns={pod.metadata.namespace ?? "default"} pod={pod.metadata.name} container={container} shell={shell} />
+      <Shell
+        key={`${pod.metadata.uid}/${container}/${shell}`}
+        ns={pod.metadata.namespace ?? "default"}
+        pod={pod.metadata.name}
+        container={container}
+        shell={shell}
+      />
     </div>
   );
 }

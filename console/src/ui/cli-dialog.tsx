@@ -17,7 +17,12 @@ export function CliDialog(props: { job: Job; onClose(): void }) {
       <p class="dim">{t("cliHint")}</p>
       <CliLine label={t("cliWatch")} line={cli.get(job)} />
       <CliLine label={t("cliLogs")} line={cli.logs(job)} />
-      {isOver(job) ? null : <CliLine label={t(isPaused(job) ? "cliResume" : "cliPause")} line={cli.pause(job, !isPaused(job))} />}
+      {isOver(job) ? null : (
+        <CliLine
+          label={t(isPaused(job) ? "cliResume" : "cliPause")}
+          line={cli.pause(job, !isPaused(job))}
+        />
+      )}
       <CliLine label={t("cliRerun")} line={cli.rerun(job)} />
       <CliLine label={t("cliRemove")} line={cli.remove(job)} />
     </Dialog>

@@ -11,7 +11,13 @@ export function CliLine(props: { line: string; label?: string }) {
     <div class="cli">
       {props.label ? <span class="dim">{props.label}</span> : null}
       <code>{props.line}</code>
-      <button type="button" aria-label={`${tc("copy")} ${props.line}`} onClick={() => copyText(props.line)}>{tc("copy")}</button>
+      <button
+        type="button"
+        aria-label={`${tc("copy")} ${props.line}`}
+        onClick={() => copyText(props.line)}
+      >
+        {tc("copy")}
+      </button>
     </div>
   );
 }

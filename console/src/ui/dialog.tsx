@@ -3,7 +3,13 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { tc } from "../i18n/index.ts";
 
-export function Dialog(props: { title: string; onClose(): void; wide?: boolean; actions?: ComponentChildren; children?: ComponentChildren }) {
+export function Dialog(props: {
+  title: string;
+  onClose(): void;
+  wide?: boolean;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   // At once: the next key is the dialog's.
@@ -13,10 +19,20 @@ export function Dialog(props: { title: string; onClose(): void; wide?: boolean; 
     return () => dialog?.close();
   }, []);
   return (
-    <dialog ref={ref} class={props.wide ? "dialog wide" : "dialog"} aria-labelledby={id} onCancel={(event) => { event.preventDefault(); props.onClose(); }}>
+    <dialog
+      ref={ref}
+      class={props.wide ? "dialog wide" : "dialog"}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        props.onClose();
+      }}
+    >
       <header>
         <h2 id={id}>{props.title}</h2>
-        <button type="button" class="icon" aria-label={tc("close")} onClick={props.onClose}>×</button>
+        <button type="button" class="icon" aria-label={tc("close")} onClick={props.onClose}>
+          ×
+        </button>
       </header>
       <div class="dialog-body">{props.children}</div>
       {props.actions ? <footer>{props.actions}</footer> : null}

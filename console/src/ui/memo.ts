@@ -6,7 +6,10 @@ export function memo<P extends object>(inner: FunctionComponent<P>): ComponentTy
     override shouldComponentUpdate(next: Readonly<P>): boolean {
       const names = new Set([...Object.keys(this.props), ...Object.keys(next)]);
       for (const name of names)
-        if ((this.props as Record<string, unknown>)[name] !== (next as Record<string, unknown>)[name]) return true;
+        if (
+          (this.props as Record<string, unknown>)[name] !== (next as Record<string, unknown>)[name]
+        )
+          return true;
       return false;
     }
     render() {

@@ -22,12 +22,22 @@ function place(list: HTMLElement, button: HTMLElement, align: "left" | "right"):
   list.style.left = `${Math.max(4, Math.min(left, window.innerWidth - width - 4))}px`;
 }
 
-export function Menu(props: { label: ComponentChildren; name: string; items: MenuItem[]; class?: string; align?: "left" | "right" }) {
+export function Menu(props: {
+  label: ComponentChildren;
+  name: string;
+  items: MenuItem[];
+  class?: string;
+  align?: "left" | "right";
+}) {
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  const entries = (): HTMLElement[] => [...(box.current?.querySelectorAll<HTMLElement>('[role="menuitem"]:not([aria-disabled="true"])') ?? [])];
+  const entries = (): HTMLElement[] => [
+    ...(box.current?.querySelectorAll<HTMLElement>(
+      '[role="menuitem"]:not([aria-disabled="true"])',
+    ) ?? []),
+  ];
 
   useLayoutEffect(() => {
     if (!open || !list.current || !button.current) return;
@@ -59,11 +69,19 @@ export function Menu(props: { label: ComponentChildren; name: string; items: Men
   const move = (event: KeyboardEvent): void => {
     const all = entries();
     const at = all.indexOf(document.activeElement as HTMLElement);
-    const to: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1 + all.length, Home: 0, End: all.length - 1 };
+    const to: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1 + all.length,
+      Home: 0,
+      End: all.length - 1,
+    };
     const next = to[event.key];
     if (next !== undefined && all.length) all[next % all.length]?.focus();
     else if (event.key === "Escape" || event.key === "Tab") close();
-    else if (event.key.length === 1) all.find((one) => one.textContent?.toLowerCase().startsWith(event.key.toLowerCase()))?.focus();
+    else if (event.key.length === 1)
+      all
+        .find((one) => one.textContent?.toLowerCase().startsWith(event.key.toLowerCase()))
+        ?.focus();
     else return;
     if (event.key !== "Tab") event.preventDefault();
     event.stopPropagation();
@@ -76,19 +94,52 @@ export function Menu(props: { label: ComponentChildren; name: string; items: Men
 
   return (
     <div class={`menu ${props.class ?? ""}`} ref={box}>
-      <button type="button" ref={button} class="menu-button" aria-haspopup="menu" aria-expanded={open} aria-label={props.name} title={props.name} onClick={() => setOpen(!open)}>
+      <button
+        type="button"
+        ref={button}
+        class="menu-button"
+        aria-haspopup="menu"
+        aria-expanded={open}
+        aria-label={props.name}
+        title={props.name}
+        onClick={() => setOpen(!open)}
+      >
         {props.label}
       </button>
       {open ? (
-        <div role="menu" ref={list} popover="manual" class="menu-list" aria-label={props.name} onKeyDown={move}>
+        <div
+          role="menu"
+          ref={list}
+          popover="manual"
+          class="menu-list"
+          aria-label={props.name}
+          onKeyDown={move}
+        >
           {props.items.map((item) =>
             item.href ? (
-              <a key={item.label} role="menuitem" tabIndex={-1} href={item.href} class={item.danger ? "danger" : ""} onClick={() => setOpen(false)}>
-                {item.label}{item.hint ? <kbd>{item.hint}</kbd> : null}
+              <a
+                key={item.label}
+                role="menuitem"
+                tabIndex={-1}
+                href={item.href}
+                class={item.danger ? "danger" : ""}
+                onClick={() => setOpen(false)}
+              >
+                {item.label}
+                {item.hint ? <kbd>{item.hint}</kbd> : null}
               </a>
             ) : (
-              <button key={item.label} type="button" role="menuitem" tabIndex={-1} aria-disabled={item.disabled ? "true" : undefined} class={item.danger ? "danger" : ""} onClick={() => choose(item)}>
-                {item.label}{item.hint ? <kbd>{item.hint}</kbd> : null}
+              <button
+                key={item.label}
+                type="button"
+                role="menuitem"
+                tabIndex={-1}
+                aria-disabled={item.disabled ? "true" : undefined}
+                class={item.danger ? "danger" : ""}
+                onClick={() => choose(item)}
+              >
+                {item.label}
+                {item.hint ? <kbd>{item.hint}</kbd> : null}
               </button>
             ),
           )}

@@ -6,7 +6,9 @@ import { tc } from "../i18n/index.ts";
 export function Loading() {
   return (
     <div class="notice" role="status" aria-busy="true">
-      <span class="skeleton" /><span class="skeleton" /><span class="skeleton" />
+      <span class="skeleton" />
+      <span class="skeleton" />
+      <span class="skeleton" />
       <span class="sr-only">{tc("loading")}</span>
     </div>
   );
@@ -23,12 +25,21 @@ export function Empty(props: { title?: string; children?: ComponentChildren }) {
 
 export function Problem(props: { failure: Failure | Error; onRetry?: () => void }) {
   const code = props.failure instanceof Failure ? props.failure.code : undefined;
-  const title = code === 403 ? tc("forbidden") : code === 404 ? tc("notFound") : tc("requestFailed", { message: "" }).replace(/[:：]\s*$/, "");
+  const title =
+    code === 403
+      ? tc("forbidden")
+      : code === 404
+        ? tc("notFound")
+        : tc("requestFailed", { message: "" }).replace(/[:：]\s*$/, "");
   return (
     <div class="notice problem" role="alert">
       <p class="notice-title">{title}</p>
       <p>{props.failure.message}</p>
-      {props.onRetry ? <button type="button" onClick={props.onRetry}>{tc("retry")}</button> : null}
+      {props.onRetry ? (
+        <button type="button" onClick={props.onRetry}>
+          {tc("retry")}
+        </button>
+      ) : null}
     </div>
   );
 }

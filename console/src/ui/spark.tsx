@@ -24,7 +24,10 @@ let busy = 0;
 function next(): void {
   while (busy < AT_ONCE && waiting.length) {
     busy++;
-    void waiting.pop()!().finally(() => { busy--; next(); }); // newest first: that is what is looked at
+    void waiting.pop()!().finally(() => {
+      busy--;
+      next();
+    }); // newest first: that is what is looked at
   }
 }
 
@@ -38,7 +41,9 @@ async function ask(job: Job): Promise<void> {
   try {
     const answer = await get<Answer>(`${boardApi(job, "points")}?width=${WIDTH}`);
     values = (answer.series.find((one) => /loss/i.test(one.tag)) ?? answer.series[0])?.value ?? [];
-  } catch { /* a job without curves has no spark */ }
+  } catch {
+    /* a job without curves has no spark */
+  }
   if (kept.size >= KEPT_LIMIT) kept.delete(kept.keys().next().value!);
   kept.set(job.metadata.uid, { values, at: Date.now(), over });
 }
@@ -56,14 +61,26 @@ export function Spark(props: { job: Job; label: string }) {
       waiting.push(async () => {
         if (ended) return;
         await ask(job);
-        if (!ended) { again((n) => n + 1); later(); }
+        if (!ended) {
+          again((n) => n + 1);
+          later();
+        }
       });
       next();
     };
-    const later = (): void => { if (!over) timer = setTimeout(document.hidden ? later : look, FRESH_MS); };
+    const later = (): void => {
+      if (!over) timer = setTimeout(document.hidden ? later : look, FRESH_MS);
+    };
     look();
-    return () => { ended = true; clearTimeout(timer); };
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
   }, [job.metadata.uid, over]);
   const path = sparkPath(kept.get(job.metadata.uid)?.values ?? [], WIDTH, HEIGHT);
-  return path ? <svg class="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={props.label}><path d={path} /></svg> : null;
+  return path ? (
+    <svg class="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={props.label}>
+      <path d={path} />
+    </svg>
+  ) : null;
 }

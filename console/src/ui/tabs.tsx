@@ -9,7 +9,11 @@ export function Tabs(props: { tabs: Tab[]; current: string; name: string }) {
   return (
     <nav class="tabs" aria-label={props.name}>
       {props.tabs.map((tab) => (
-        <a key={tab.id} href={tab.href} aria-current={tab.id === props.current ? "page" : undefined}>
+        <a
+          key={tab.id}
+          href={tab.href}
+          aria-current={tab.id === props.current ? "page" : undefined}
+        >
           {tab.label}
         </a>
       ))}

@@ -16,8 +16,16 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((one) => one.id !== id);
 }
 
-export function toast(text: string, how: { kind?: Toast["kind"]; action?: { label: string; run(): void } } = {}): number {
-  const one: Toast = { id: next++, text, kind: how.kind ?? "info", ...(how.action ? { action: how.action } : {}) };
+export function toast(
+  text: string,
+  how: { kind?: Toast["kind"]; action?: { label: string; run(): void } } = {},
+): number {
+  const one: Toast = {
+    id: next++,
+    text,
+    kind: how.kind ?? "info",
+    ...(how.action ? { action: how.action } : {}),
+  };
   toasts.value = [...toasts.value, one].slice(-4);
   setTimeout(() => dismiss(one.id), one.kind === "error" ? 3 * SHOWN_MS : SHOWN_MS);
   return one.id;
@@ -29,8 +37,20 @@ export function Toasts() {
       {toasts.value.map((one) => (
         <div key={one.id} class={`toast ${one.kind}`}>
           <span>{one.text}</span>
-          {one.action ? <button type="button" onClick={() => { one.action?.run(); dismiss(one.id); }}>{one.action.label}</button> : null}
-          <button type="button" class="icon" aria-label="×" onClick={() => dismiss(one.id)}>×</button>
+          {one.action ? (
+            <button
+              type="button"
+              onClick={() => {
+                one.action?.run();
+                dismiss(one.id);
+              }}
+            >
+              {one.action.label}
+            </button>
+          ) : null}
+          <button type="button" class="icon" aria-label="×" onClick={() => dismiss(one.id)}>
+            ×
+          </button>
         </div>
       ))}
     </div>

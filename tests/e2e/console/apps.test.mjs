@@ -54,14 +54,25 @@ const shared = withConsole([], async (daemon) => {
   const program = path.join(daemon.folder, "bin/tensorboard");
   fs.mkdirSync(path.dirname(program));
   fs.writeFileSync(program, EVIL, { mode: 0o755 });
-  await daemon.api("POST", "/api/v1/namespaces/default/secrets", { metadata: { name: "treasure" }, stringData: { a: "b" } });
-  await daemon.api("POST", BOARDS, { apiVersion: "tensorstack.dev/v1beta1", kind: "TensorBoard", metadata: { name: "evil" }, spec: { logDir: { pvc: [{ name: "curves" }] } } });
+  await daemon.api("POST", "/api/v1/namespaces/default/secrets", {
+    metadata: { name: "treasure" },
+    stringData: { a: "b" },
+  });
+  await daemon.api("POST", BOARDS, {
+    apiVersion: "tensorstack.dev/v1beta1",
+    kind: "TensorBoard",
+    metadata: { name: "evil" },
+    spec: { logDir: { pvc: [{ name: "curves" }] } },
+  });
   await daemon.phase("evil", "Running", BOARDS);
 });
 
 async function openBoard(page) {
   await page.goto("/tensorboards");
-  const [popup] = await Promise.all([page.waitForEvent("popup"), page.locator("tbody").getByRole("link", { name: "打开" }).click()]);
+  const [popup] = await Promise.all([
+    page.waitForEvent("popup"),
+    page.locator("tbody").getByRole("link", { name: "打开" }).click(),
+  ]);
   return popup;
 }
 
@@ -75,25 +86,52 @@ test("a hostile program sees nothing but itself", async () => {
   assert.equal(at.pathname, "/tensorboard/default/evil/");
   const found = JSON.parse(await popup.locator("#out").textContent());
   assert.deepEqual(found, {
-    api: "failed: TypeError", blind: "failed: TypeError", own: "404", redirect: "302", frame: "closed", opener: "null", popup: "null",
-    storage: "{}", cookie: "", worker: "failed: TypeError", domain: "failed: SecurityError",
+    api: "failed: TypeError",
+    blind: "failed: TypeError",
+    own: "404",
+    redirect: "302",
+    frame: "closed",
+    opener: "null",
+    popup: "null",
+    storage: "{}",
+    cookie: "",
+    worker: "failed: TypeError",
+    domain: "failed: SecurityError",
   });
   // The same without its policy, which is the browser's: the server itself gives such a page nothing.
   const bare = await popup.context().newPage();
   await bare.route("**/*", async (route) => {
     if (!route.request().isNavigationRequest()) return route.continue();
-    await route.fulfill({ status: 200, contentType: "text/html", body: "<!doctype html><title>bare</title>" });
+    await route.fulfill({
+      status: 200,
+      contentType: "text/html",
+      body: "<!doctype html><title>bare</title>",
+    });
   });
   await bare.goto(popup.url());
   const tried = await bare.evaluate(async (api) => {
     const out = [];
-    for (const init of [{ credentials: "include" }, { credentials: "include", mode: "no-cors", method: "POST", body: '{"metadata":{"name":"forged"}}' }]) {
-      try { out.push((await fetch(`${api}/api/v1/namespaces`, init)).type); } catch (error) { out.push(error.name); }
+    for (const init of [
+      { credentials: "include" },
+      {
+        credentials: "include",
+        mode: "no-cors",
+        method: "POST",
+        body: '{"metadata":{"name":"forged"}}',
+      },
+    ]) {
+      try {
+        out.push((await fetch(`${api}/api/v1/namespaces`, init)).type);
+      } catch (error) {
+        out.push(error.name);
+      }
     }
     return out;
   }, daemon.url);
   for (const one of tried) assert.match(one, /^(TypeError|opaque)$/);
-  const names = (await daemon.api("GET", "/api/v1/namespaces")).items.map((one) => one.metadata.name);
+  const names = (await daemon.api("GET", "/api/v1/namespaces")).items.map(
+    (one) => one.metadata.name,
+  );
   assert.ok(!names.includes("forged"));
   await page.context().close();
 });

@@ -51,17 +51,27 @@ async function preview(page) {
 }
 
 function editorText(page) {
-  return page.evaluate(() => [...document.querySelectorAll(".cm-line")].map((one) => one.textContent).join("\n"));
+  return page.evaluate(() =>
+    [...document.querySelectorAll(".cm-line")].map((one) => one.textContent).join("\n"),
+  );
 }
 
 /** Which lines of the editor are marked, by their numbers. */
 async function markedLines(page, count) {
-  await page.waitForFunction((n) => document.querySelectorAll(".cm-lint-marker-error").length >= n, count);
+  await page.waitForFunction(
+    (n) => document.querySelectorAll(".cm-lint-marker-error").length >= n,
+    count,
+  );
   return page.evaluate(() => {
     const numbers = [...document.querySelectorAll(".cm-lineNumbers .cm-gutterElement")];
     return [...document.querySelectorAll(".cm-lint-marker-error")].map((marker) => {
       const { top, height } = marker.closest(".cm-gutterElement").getBoundingClientRect();
-      return Number(numbers.find((one) => { const r = one.getBoundingClientRect(); return Math.abs(r.top - top) < height / 2 && r.height > 0; })?.textContent);
+      return Number(
+        numbers.find((one) => {
+          const r = one.getBoundingClientRect();
+          return Math.abs(r.top - top) < height / 2 && r.height > 0;
+        })?.textContent,
+      );
     });
   });
 }
@@ -75,8 +85,16 @@ test("what the form changes, and what it does not know, are both in the YAML; an
   await page.getByRole("switch", { name: "使用 TorchRun" }).uncheck();
   await preview(page);
   const text = await editorText(page);
-  for (const comment of TEXT.match(/# kept.*/g)) assert.ok(text.includes(comment), `${comment} is lost:\n${text}`);
-  for (const part of ["name: two-views-2 #", "replicas: 3", "nodeSelector:", "disk: fast", 'example.com/note: "kept"']) assert.ok(text.includes(part), `${part} is not there:\n${text}`);
+  for (const comment of TEXT.match(/# kept.*/g))
+    assert.ok(text.includes(comment), `${comment} is lost:\n${text}`);
+  for (const part of [
+    "name: two-views-2 #",
+    "replicas: 3",
+    "nodeSelector:",
+    "disk: fast",
+    'example.com/note: "kept"',
+  ])
+    assert.ok(text.includes(part), `${part} is not there:\n${text}`);
   assert.ok(!text.includes("torchrunConfig"), "what was switched off leaves nothing behind");
   // The other way: the editor's text is the form's.
   await page.locator(".cm-content").click();
@@ -98,8 +116,13 @@ test("what the form changes, and what it does not know, are both in the YAML; an
   await page.context().close();
 });
 
-const WRONG = TEXT.replace("replicas: 1", "replicas: four").replace("restartPolicy: Never", "restartPolicy: Sometimes").replace("replicaSpecs:", "replicaSpec:\n  - {}\n  replicaSpecs:");
-const WORDS = { zh: ["应为 整数，而不是 字符串", "应为以下之一", "是否指 replicaSpecs？"], en: ["must be a whole number, not a string", "must be one of", "did you mean replicaSpecs?"] };
+const WRONG = TEXT.replace("replicas: 1", "replicas: four")
+  .replace("restartPolicy: Never", "restartPolicy: Sometimes")
+  .replace("replicaSpecs:", "replicaSpec:\n  - {}\n  replicaSpecs:");
+const WORDS = {
+  zh: ["应为 整数，而不是 字符串", "应为以下之一", "是否指 replicaSpecs？"],
+  en: ["must be a whole number, not a string", "must be one of", "did you mean replicaSpecs?"],
+};
 
 for (const lang of ["zh", "en"]) {
   test(`schema errors stand at their lines, in ${lang}`, async () => {
@@ -109,7 +132,10 @@ for (const lang of ["zh", "en"]) {
     const lines = WRONG.split("\n");
     const at = (text) => lines.findIndex((one) => one.includes(text)) + 1;
     const wrong = [at("replicas: four"), at("Sometimes"), at("replicaSpec:")];
-    assert.deepEqual((await markedLines(page, 3)).sort((a, b) => a - b), wrong.sort((a, b) => a - b));
+    assert.deepEqual(
+      (await markedLines(page, 3)).sort((a, b) => a - b),
+      wrong.sort((a, b) => a - b),
+    );
     const said = [];
     for (const marker of await page.locator(".cm-lint-marker-error").all()) {
       await marker.hover();
@@ -117,7 +143,11 @@ for (const lang of ["zh", "en"]) {
       await page.locator(".dialog header").hover();
       await page.locator(".cm-tooltip-lint").waitFor({ state: "detached" });
     }
-    for (const words of WORDS[lang]) assert.ok(said.some((one) => one.includes(words)), `${words} is not in ${said.join(" | ")}`);
+    for (const words of WORDS[lang])
+      assert.ok(
+        said.some((one) => one.includes(words)),
+        `${words} is not in ${said.join(" | ")}`,
+      );
     await page.getByRole("dialog").locator("footer [role=status]").getByText("3").waitFor();
     await page.context().close();
   });
@@ -126,13 +156,22 @@ for (const lang of ["zh", "en"]) {
 test("a schema that comes late is applied to the text that is there", async () => {
   const page = await shared.browser.page(shared.daemon);
   let answer;
-  const asked = new Promise((resolve) => { answer = resolve; });
-  await page.route(/\/openapi\//, async (route) => { await asked; await route.continue(); });
+  const asked = new Promise((resolve) => {
+    answer = resolve;
+  });
+  await page.route(/\/openapi\//, async (route) => {
+    await asked;
+    await route.continue();
+  });
   await page.goto("/jobs/new?kind=PyTorchTrainingJob");
   await page.locator(".create-form").waitFor();
   await load(page, `${WRONG}x: [`);
   await preview(page);
-  const marked = (n) => page.waitForFunction((count) => document.querySelectorAll(".cm-lint-marker-error").length === count, n);
+  const marked = (n) =>
+    page.waitForFunction(
+      (count) => document.querySelectorAll(".cm-lint-marker-error").length === count,
+      n,
+    );
   await marked(1); // it is no YAML: so it was checked
   await page.locator(".cm-content").click();
   await page.keyboard.press("Control+End");
@@ -156,7 +195,10 @@ test("what only the server can know is shown too, and nothing typed is lost", as
   await page.getByRole("textbox", { name: "名称" }).first().fill("two-views-2"); // which is there already
   await page.getByRole("alert").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "创建", exact: true }).click();
-  await page.getByRole("alert").getByText(/already exists/).waitFor();
+  await page
+    .getByRole("alert")
+    .getByText(/already exists/)
+    .waitFor();
   await page.context().close();
 });
 

@@ -41,9 +41,18 @@ export class Daemon {
   async start(...options) {
     const said = fs.openSync(path.join(this.folder, "daemon.txt"), "a");
     // A shell in a pod must not read what the machine's user has in his ~/.bashrc.
-    const env = { ...process.env, HOME: this.folder, MUSTER_HOME: this.data, PATH: `${this.folder}/bin:${ROOT}/build/venv/bin:${process.env.PATH}` };
+    const env = {
+      ...process.env,
+      HOME: this.folder,
+      MUSTER_HOME: this.data,
+      PATH: `${this.folder}/bin:${ROOT}/build/venv/bin:${process.env.PATH}`,
+    };
     delete env.KUBECONFIG;
-    this.process = spawn(BIN, ["up", "--listen", `127.0.0.1:${this.port}`, "--overcommit", ...options], { env, stdio: ["ignore", "pipe", said] });
+    this.process = spawn(
+      BIN,
+      ["up", "--listen", `127.0.0.1:${this.port}`, "--overcommit", ...options],
+      { env, stdio: ["ignore", "pipe", said] },
+    );
     fs.closeSync(said);
     const lines = readline.createInterface({ input: this.process.stdout });
     const ready = new Promise((resolve, reject) => {
@@ -55,7 +64,9 @@ export class Daemon {
         resolve();
       });
       this.process.once("error", reject);
-      this.process.once("exit", (code) => reject(new Error(`muster up ended with ${code}: ${this.said()}`)));
+      this.process.once("exit", (code) =>
+        reject(new Error(`muster up ended with ${code}: ${this.said()}`)),
+      );
     });
     await within(ready, "muster up to be ready");
     this.token = fs.readFileSync(path.join(this.data, "token"), "utf8").trim();
@@ -83,13 +94,22 @@ export class Daemon {
     if (!this.token) return fs.rmSync(this.folder, { recursive: true, force: true }); // it never was up
     try {
       for (const at of [JOBS, MPI_JOBS])
-        for (const { metadata: { name } } of (await this.api("GET", at)).items) if (!name.startsWith("many-")) await this.api("DELETE", `${at}/${name}`, { propagationPolicy: "Background" });
+        for (const {
+          metadata: { name },
+        } of (await this.api("GET", at)).items)
+          if (!name.startsWith("many-"))
+            await this.api("DELETE", `${at}/${name}`, { propagationPolicy: "Background" });
       await this.until(PODS, (pods) => pods.size === 0, "pods to be gone");
       await this.processesEnded();
     } finally {
       await this.kill("SIGTERM");
       const left = this.leftProcesses();
-      for (const { pid } of left) try { process.kill(pid, "SIGKILL"); } catch { /* it went by itself */ }
+      for (const { pid } of left)
+        try {
+          process.kill(pid, "SIGKILL");
+        } catch {
+          /* it went by itself */
+        }
       fs.rmSync(this.folder, { recursive: true, force: true });
       assert.deepEqual(left, [], "processes left behind");
     }
@@ -97,34 +117,60 @@ export class Daemon {
 
   /** A pod that is gone from the API has ended; its supervisors may still be on their way out. */
   async processesEnded() {
-    for (const begun = Date.now(); this.leftProcesses().length && Date.now() - begun < PATIENCE_MS;) await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const begun = Date.now(); this.leftProcesses().length && Date.now() - begun < PATIENCE_MS;)
+      await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   leftProcesses() {
-    return fs.readdirSync("/proc").filter((one) => /^\d+$/.test(one)).flatMap((pid) => {
-      try {
-        const line = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
-        return line.includes(this.folder) && line.includes("supervise") ? [{ pid: Number(pid), line }] : [];
-      } catch {
-        return [];
-      }
-    });
+    return fs
+      .readdirSync("/proc")
+      .filter((one) => /^\d+$/.test(one))
+      .flatMap((pid) => {
+        try {
+          const line = fs.readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+          return line.includes(this.folder) && line.includes("supervise")
+            ? [{ pid: Number(pid), line }]
+            : [];
+        } catch {
+          return [];
+        }
+      });
   }
 
   /** One request with the owner's token (or another); answers the object. */
   async api(method, at, body, { type = "application/json", token = this.token, raw = false } = {}) {
-    const headers = { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "Content-Type": type }) };
-    const answer = await this.ask(method, at, headers, body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body));
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { "Content-Type": type }),
+    };
+    const answer = await this.ask(
+      method,
+      at,
+      headers,
+      body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+    );
     assert.ok(answer.status < 300, `${method} ${at} gave ${answer.status}: ${answer.text}`);
     return raw ? answer.text : answer.text ? JSON.parse(answer.text) : null;
   }
 
   ask(method, at, headers, body) {
     return new Promise((resolve, reject) => {
-      const request = http.request({ host: "127.0.0.1", port: this.port, method, path: at, headers, agent: false }, (answer) => {
-        const parts = [];
-        answer.on("data", (part) => parts.push(part)).on("end", () => resolve({ status: answer.statusCode, headers: answer.headers, text: Buffer.concat(parts).toString() })).on("error", reject);
-      });
+      const request = http.request(
+        { host: "127.0.0.1", port: this.port, method, path: at, headers, agent: false },
+        (answer) => {
+          const parts = [];
+          answer
+            .on("data", (part) => parts.push(part))
+            .on("end", () =>
+              resolve({
+                status: answer.statusCode,
+                headers: answer.headers,
+                text: Buffer.concat(parts).toString(),
+              }),
+            )
+            .on("error", reject);
+        },
+      );
       request.on("error", reject).end(body);
     });
   }
@@ -135,49 +181,93 @@ export class Daemon {
     const objects = new Map(listed.items.map((one) => [one.metadata.name, one]));
     const first = wanted(objects);
     if (first) return first;
-    return within(new Promise((resolve, reject) => {
-      const request = http.request({ host: "127.0.0.1", port: this.port, path: `${at}?watch=true&resourceVersion=${listed.metadata.resourceVersion}`, headers: { Authorization: `Bearer ${this.token}` }, agent: false }, (answer) => {
-        const lines = readline.createInterface({ input: answer });
-        lines.on("line", (line) => {
-          const event = JSON.parse(line);
-          if (event.type === "DELETED") objects.delete(event.object.metadata.name);
-          else if (event.type !== "BOOKMARK" && event.type !== "ERROR") objects.set(event.object.metadata.name, event.object);
-          const value = wanted(objects);
-          if (!value) return;
-          request.destroy();
-          resolve(value);
-        });
-        answer.on("error", reject); // also what follows our own destroy, when it no longer counts
-        lines.on("error", reject).on("close", () => reject(new Error(`the watch for ${what} ended`)));
-      });
-      request.on("error", reject).end();
-    }), what);
+    return within(
+      new Promise((resolve, reject) => {
+        const request = http.request(
+          {
+            host: "127.0.0.1",
+            port: this.port,
+            path: `${at}?watch=true&resourceVersion=${listed.metadata.resourceVersion}`,
+            headers: { Authorization: `Bearer ${this.token}` },
+            agent: false,
+          },
+          (answer) => {
+            const lines = readline.createInterface({ input: answer });
+            lines.on("line", (line) => {
+              const event = JSON.parse(line);
+              if (event.type === "DELETED") objects.delete(event.object.metadata.name);
+              else if (event.type !== "BOOKMARK" && event.type !== "ERROR")
+                objects.set(event.object.metadata.name, event.object);
+              const value = wanted(objects);
+              if (!value) return;
+              request.destroy();
+              resolve(value);
+            });
+            answer.on("error", reject); // also what follows our own destroy, when it no longer counts
+            lines
+              .on("error", reject)
+              .on("close", () => reject(new Error(`the watch for ${what} ended`)));
+          },
+        );
+        request.on("error", reject).end();
+      }),
+      what,
+    );
   }
 
   phase(name, phase, at = JOBS) {
-    return this.until(at, (jobs) => jobs.get(name)?.status?.phase === phase && jobs.get(name), `${name} to be ${phase}`);
+    return this.until(
+      at,
+      (jobs) => jobs.get(name)?.status?.phase === phase && jobs.get(name),
+      `${name} to be ${phase}`,
+    );
   }
 }
 
 export function within(promise, what, ms = PATIENCE_MS) {
   let timer;
-  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), ms); });
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), ms);
+  });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 /** A PyTorchTrainingJob whose replicas all run a shell script. */
-export function job(name, script, { replicas = 1, restart = "Never", spec = {}, container = {}, labels } = {}) {
+export function job(
+  name,
+  script,
+  { replicas = 1, restart = "Never", spec = {}, container = {}, labels } = {},
+) {
   return {
-    apiVersion: "batch.tensorstack.dev/v1beta1", kind: "PyTorchTrainingJob", metadata: { name, namespace: "default", ...(labels ? { labels } : {}) },
+    apiVersion: "batch.tensorstack.dev/v1beta1",
+    kind: "PyTorchTrainingJob",
+    metadata: { name, namespace: "default", ...(labels ? { labels } : {}) },
     spec: {
       ...spec,
-      replicaSpecs: [{
-        type: "worker", replicas, restartPolicy: restart,
-        template: { spec: { terminationGracePeriodSeconds: 1, containers: [{
-          name: "pytorch", image: "none", command: ["sh", "-c", script],
-          resources: { requests: { cpu: "10m", memory: "8Mi" }, limits: { cpu: "500m", memory: "256Mi" } }, ...container,
-        }] } },
-      }],
+      replicaSpecs: [
+        {
+          type: "worker",
+          replicas,
+          restartPolicy: restart,
+          template: {
+            spec: {
+              terminationGracePeriodSeconds: 1,
+              containers: [
+                {
+                  name: "pytorch",
+                  image: "none",
+                  command: ["sh", "-c", script],
+                  resources: {
+                    requests: { cpu: "10m", memory: "8Mi" },
+                    limits: { cpu: "500m", memory: "256Mi" },
+                  },
+                  ...container,
+                },
+              ],
+            },
+          },
+        },
+      ],
     },
   };
 }
@@ -203,7 +293,11 @@ export class Browser {
   complaints = [];
 
   async start() {
-    this.browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"], timeout: PATIENCE_MS });
+    this.browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+      timeout: PATIENCE_MS,
+    });
     return this;
   }
 
@@ -212,26 +306,59 @@ export class Browser {
   }
 
   /** A page of its own session, signed in as the owner unless told otherwise. */
-  async page(daemon, { lang = "zh", dark = false, width = 1440, height = 900, signIn = true, token = daemon.token, allow = [] } = {}) {
+  async page(
+    daemon,
+    {
+      lang = "zh",
+      dark = false,
+      width = 1440,
+      height = 900,
+      signIn = true,
+      token = daemon.token,
+      allow = [],
+    } = {},
+  ) {
     const context = await this.browser.newContext({
-      baseURL: daemon.url, locale: lang === "zh" ? "zh-CN" : "en-US", colorScheme: dark ? "dark" : "light", viewport: { width, height }, reducedMotion: "reduce",
+      baseURL: daemon.url,
+      locale: lang === "zh" ? "zh-CN" : "en-US",
+      colorScheme: dark ? "dark" : "light",
+      viewport: { width, height },
+      reducedMotion: "reduce",
     });
     context.setDefaultTimeout(PATIENCE_MS);
     if (signIn) {
-      const answer = await daemon.ask("POST", "/console/v1/login", { "Content-Type": "application/json" }, JSON.stringify({ token }));
+      const answer = await daemon.ask(
+        "POST",
+        "/console/v1/login",
+        { "Content-Type": "application/json" },
+        JSON.stringify({ token }),
+      );
       assert.equal(answer.status, 201, answer.text);
       const { key } = JSON.parse(answer.text);
       // Once: what the page itself does with it later counts.
-      await context.addInitScript(([url, value]) => {
-        if (location.origin !== url || localStorage.getItem("given")) return;
-        localStorage.setItem("given", "1");
-        localStorage.setItem("muster-session", value);
-      }, [daemon.url, key]);
+      await context.addInitScript(
+        ([url, value]) => {
+          if (location.origin !== url || localStorage.getItem("given")) return;
+          localStorage.setItem("given", "1");
+          localStorage.setItem("muster-session", value);
+        },
+        [daemon.url, key],
+      );
     }
     const page = await context.newPage();
-    await page.addInitScript(() => document.addEventListener("securitypolicyviolation", (event) => console.error(`CSP ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`)));
-    const note = (text) => { if (!allow.some((one) => one.test(text))) this.complaints.push(text); };
-    page.on("console", (message) => { if (message.type() === "error") note(`${message.text()} (${message.location().url})`); });
+    await page.addInitScript(() =>
+      document.addEventListener("securitypolicyviolation", (event) =>
+        console.error(
+          `CSP ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`,
+        ),
+      ),
+    );
+    const note = (text) => {
+      if (!allow.some((one) => one.test(text))) this.complaints.push(text);
+    };
+    page.on("console", (message) => {
+      if (message.type() === "error") note(`${message.text()} (${message.location().url})`);
+    });
     page.on("pageerror", (error) => note(String(error.stack ?? error)));
     return page;
   }
@@ -254,16 +381,25 @@ export function withConsole(options = [], prepare = async () => undefined) {
 
 /** Last in each file: nothing the pages did was against their policy, and nothing threw. */
 export function testNoComplaints(shared) {
-  test("no policy violation, no error in the browser's console", () => assert.deepEqual(shared.browser.complaints, []));
+  test("no policy violation, no error in the browser's console", () =>
+    assert.deepEqual(shared.browser.complaints, []));
 }
 
 /** Serious findings of axe-core, in few words. */
 export async function axe(page) {
   // Through the debugger, which the page's policy does not bind.
-  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(fs.readFileSync(AXE, "utf8"));
-  const found = await page.evaluate(async () => (await window.axe.run(document, { resultTypes: ["violations"] })).violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.target.join(" ")} ${node.html.slice(0, 160)} ${(node.any[0]?.message ?? "").slice(0, 160)}`)));
+  if (!(await page.evaluate(() => "axe" in window)))
+    await page.evaluate(fs.readFileSync(AXE, "utf8"));
+  const found = await page.evaluate(async () =>
+    (await window.axe.run(document, { resultTypes: ["violations"] })).violations
+      .filter((one) => one.impact === "serious" || one.impact === "critical")
+      .flatMap((one) =>
+        one.nodes.map(
+          (node) =>
+            `${one.id}: ${node.target.join(" ")} ${node.html.slice(0, 160)} ${(node.any[0]?.message ?? "").slice(0, 160)}`,
+        ),
+      ),
+  );
   return found;
 }
 
@@ -284,10 +420,15 @@ export async function holdTimers(page, ms) {
       held.set(next, () => act(...rest));
       return next--;
     };
-    window.clearTimeout = (id) => { if (!held.delete(id)) clear(id); };
+    window.clearTimeout = (id) => {
+      if (!held.delete(id)) clear(id);
+    };
     window.releaseTimers = () => {
       window.setTimeout = set;
-      for (const [id, act] of held) set(() => { if (held.delete(id)) act(); });
+      for (const [id, act] of held)
+        set(() => {
+          if (held.delete(id)) act();
+        });
     };
   }, ms);
   return () => page.evaluate(() => window.releaseTimers());

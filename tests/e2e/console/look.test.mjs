@@ -17,11 +17,35 @@ const at = (name, tab = "") => `/jobs/default/PyTorchTrainingJob/${name}${tab &&
 const NOISE = `i=0; while :; do i=$((i+1)); echo "epoch $((i/10))/30 step $i loss 0.$((1000-i))"; [ $((i%7)) = 0 ] && echo "WARNING: learning rate is small"; printf '\\033[32mok\\033[0m \\033[1mbold\\033[0m\\n'; sleep 0.3; done`;
 
 async function prepare(daemon) {
-  execFileSync("/usr/bin/python3", ["-c", "import sys; sys.path.insert(0, sys.argv[1]); from eventfile import EventWriter\nw = EventWriter(sys.argv[2])\nfor i in range(200):\n  w.add_scalar('train/loss', 2 / (1 + i / 20), i); w.add_scalar('train/accuracy', 1 - 1 / (1 + i / 20), i); w.add_scalar('test/loss', 2.2 / (1 + i / 25), i)\nw.close()", path.join(ROOT, "examples/ddp"), path.join(curves, "run")]);
-  await daemon.api("POST", JOBS, job("trains", NOISE, { replicas: 2, labels: { team: "vision", "example.com/long-label-name": "a-long-value" }, spec: { tensorboardSpec: { trainingLogFilesets: ["t9k://pvc/curves/"] } } }));
-  await daemon.api("POST", JOBS, job("fails", "echo loading; echo 'ModuleNotFoundError: No module named \"horovod\"' >&2; exit 1"));
+  execFileSync("/usr/bin/python3", [
+    "-c",
+    "import sys; sys.path.insert(0, sys.argv[1]); from eventfile import EventWriter\nw = EventWriter(sys.argv[2])\nfor i in range(200):\n  w.add_scalar('train/loss', 2 / (1 + i / 20), i); w.add_scalar('train/accuracy', 1 - 1 / (1 + i / 20), i); w.add_scalar('test/loss', 2.2 / (1 + i / 25), i)\nw.close()",
+    path.join(ROOT, "examples/ddp"),
+    path.join(curves, "run"),
+  ]);
+  await daemon.api(
+    "POST",
+    JOBS,
+    job("trains", NOISE, {
+      replicas: 2,
+      labels: { team: "vision", "example.com/long-label-name": "a-long-value" },
+      spec: { tensorboardSpec: { trainingLogFilesets: ["t9k://pvc/curves/"] } },
+    }),
+  );
+  await daemon.api(
+    "POST",
+    JOBS,
+    job(
+      "fails",
+      "echo loading; echo 'ModuleNotFoundError: No module named \"horovod\"' >&2; exit 1",
+    ),
+  );
   await daemon.api("POST", JOBS, job("a-rather-long-name-as-people-give", "echo done"));
-  await daemon.api("POST", JOBS, job("rests", "sleep 600", { spec: { runMode: { pause: { enabled: true } } } }));
+  await daemon.api(
+    "POST",
+    JOBS,
+    job("rests", "sleep 600", { spec: { runMode: { pause: { enabled: true } } } }),
+  );
   await daemon.phase("trains", "Running");
   await daemon.phase("fails", "Failed");
   await daemon.phase("rests", "Paused");
@@ -34,12 +58,34 @@ const moment = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
 /** Each page: where it is, and what is on it when it is there. */
 const PAGES = [
   ["jobs", "/jobs", (p) => row(p, "trains").locator(".state-running")],
-  ["jobs-open", "/jobs", async (p) => { await row(p, "fails").locator("button[aria-expanded]").first().click(); await row(p, "trains").locator(".menu-button").click(); return p.getByRole("menu"); }],
-  ["jobs-filter", "/jobs?phase=Failed&sort=name", async (p) => { await p.locator(".filters button").nth(1).click(); return p.getByRole("dialog"); }],
+  [
+    "jobs-open",
+    "/jobs",
+    async (p) => {
+      await row(p, "fails").locator("button[aria-expanded]").first().click();
+      await row(p, "trains").locator(".menu-button").click();
+      return p.getByRole("menu");
+    },
+  ],
+  [
+    "jobs-filter",
+    "/jobs?phase=Failed&sort=name",
+    async (p) => {
+      await p.locator(".filters button").nth(1).click();
+      return p.getByRole("dialog");
+    },
+  ],
   ["jobs-none", "/jobs?q=nothing-like-this", (p) => p.locator(".empty")],
   ["create", "/jobs/new?kind=PyTorchTrainingJob&example=1", (p) => p.locator(".create-form")],
   ["create-mpi", "/jobs/new?kind=MPIJob", (p) => p.locator(".create-form")],
-  ["create-yaml", "/jobs/new?kind=PyTorchTrainingJob", async (p) => { await p.locator(".page-head button").nth(1).click(); return p.locator(".cm-content"); }],
+  [
+    "create-yaml",
+    "/jobs/new?kind=PyTorchTrainingJob",
+    async (p) => {
+      await p.locator(".page-head button").nth(1).click();
+      return p.locator(".cm-content");
+    },
+  ],
   ["job", at("trains"), (p) => p.getByText("NewReplica").first()],
   ["job-failed", at("fails"), (p) => p.locator(".box.bad pre")],
   ["job-paused", at("rests"), (p) => p.locator(".box.warn")],
@@ -47,14 +93,26 @@ const PAGES = [
   ["logs", at("trains", "logs?times=1&q=loss"), (p) => p.locator(".log-line mark").first()],
   ["logs-wrapped", at("trains", "logs?wrap=1"), (p) => p.locator(".log-line").nth(5)],
   ["metrics", at("trains", "metrics"), (p) => p.locator(".chart canvas").nth(1)],
-  ["metrics-range", at("trains", `metrics?from=${moment(-10)}&to=${moment(600)}`), (p) => p.locator(".chart canvas").nth(1)],
+  [
+    "metrics-range",
+    at("trains", `metrics?from=${moment(-10)}&to=${moment(600)}`),
+    (p) => p.locator(".chart canvas").nth(1),
+  ],
   ["training", at("trains", "training"), (p) => p.locator(".chart canvas").nth(2)],
   ["yaml", at("trains", "yaml"), (p) => p.locator(".cm-line").nth(5)],
   ["terminal", at("trains", "terminal"), (p) => p.locator(".xterm-rows").getByText(/[#$]/).first()],
   ["nodes", "/nodes", (p) => p.locator("meter").first()],
   ["tensorboards", "/tensorboards", (p) => p.locator("tbody tr").first()],
   ["settings", "/settings", (p) => p.locator("input[type=radio]").first()],
-  ["palette", "/settings", async (p) => { await p.locator("main h1").waitFor(); await p.keyboard.press("Control+k"); return p.getByRole("dialog"); }],
+  [
+    "palette",
+    "/settings",
+    async (p) => {
+      await p.locator("main h1").waitFor();
+      await p.keyboard.press("Control+k");
+      return p.getByRole("dialog");
+    },
+  ],
   ["not-found", "/nowhere", (p) => p.locator(".empty")],
 ];
 
@@ -67,7 +125,8 @@ for (const lang of ["zh", "en"]) {
       await page.locator(`html[data-theme="${theme}"]`).waitFor({ state: "attached" });
       await shot(page, `${name}-${lang}-${theme}`);
       // Colours are the same in both languages, words in both themes.
-      if ((lang === "zh") === (theme === "light")) for (const one of await axe(page)) findings.push(`${name} ${theme}: ${one}`);
+      if ((lang === "zh") === (theme === "light"))
+        for (const one of await axe(page)) findings.push(`${name} ${theme}: ${one}`);
     };
     for (const [name, where, there] of PAGES) {
       await page.emulateMedia({ colorScheme: "light" });
@@ -87,7 +146,9 @@ for (const lang of ["zh", "en"]) {
 
 test("the whole tour by keyboard alone", async () => {
   const page = await shared.browser.page(shared.daemon, { allow: [/401/] });
-  const press = async (...keys) => { for (const key of keys) await page.keyboard.press(key); };
+  const press = async (...keys) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
   /** Tab until the focus is on what is wanted. */
   const tabTo = async (locator) => {
     await locator.first().waitFor();
@@ -117,7 +178,15 @@ test("the whole tour by keyboard alone", async () => {
   await press("Control+a");
   await page.keyboard.type("10m");
   await press("Home");
-  for (let i = 0; i < 60 && !(await page.getByRole("button", { name: "创建", exact: true }).evaluate((element) => element === document.activeElement)); i++) await press("Shift+Tab");
+  for (
+    let i = 0;
+    i < 60 &&
+    !(await page
+      .getByRole("button", { name: "创建", exact: true })
+      .evaluate((element) => element === document.activeElement));
+    i++
+  )
+    await press("Shift+Tab");
   await press("Enter");
   await row(page, "by-keys").getByText("Running").waitFor();
   await press("/");
@@ -136,9 +205,15 @@ test("the whole tour by keyboard alone", async () => {
   await press("y");
   await page.locator(".cm-line").first().waitFor();
   await press("t");
-  await page.waitForFunction(() => document.activeElement?.classList.contains("xterm-helper-textarea"));
+  await page.waitForFunction(() =>
+    document.activeElement?.classList.contains("xterm-helper-textarea"),
+  );
   await page.keyboard.type("echo from $((40+2)) keys\n");
-  await page.locator(".xterm-accessibility").getByText("from 42 keys").first().waitFor({ state: "attached" });
+  await page
+    .locator(".xterm-accessibility")
+    .getByText("from 42 keys")
+    .first()
+    .waitFor({ state: "attached" });
   await press("Control+k");
   await page.getByRole("dialog").waitFor();
   await page.keyboard.type("by-keys");
@@ -167,7 +242,10 @@ test("360 pixels wide: list, state, log, stop, and no page scrolls sideways", as
       await one.goto(where);
       await (await there(one)).waitFor();
       if (one === page) await shot(page, `${name}-360`);
-      const [have, room] = await one.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+      const [have, room] = await one.evaluate(() => [
+        document.documentElement.scrollWidth,
+        document.documentElement.clientWidth,
+      ]);
       if (have > room) wide.push(`${name}: ${have} > ${room}`);
     }
   }

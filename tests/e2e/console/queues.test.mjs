@@ -6,18 +6,31 @@ import { JOBS, SHOTS, axe, job, testNoComplaints, withConsole } from "./harness.
 
 const shared = withConsole();
 const QUEUES = "/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues";
-const everybody = { matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "Exists" }] };
+const everybody = {
+  matchExpressions: [{ key: "kubernetes.io/metadata.name", operator: "Exists" }],
+};
 
 function queued(name, queue, priority) {
   const made = job(name, "sleep 1000");
   made.spec.scheduler = { t9kScheduler: { queue, priority } };
-  made.spec.replicaSpecs[0].template.spec.containers[0].resources = { requests: { cpu: "1", memory: "1Mi" } };
+  made.spec.replicaSpecs[0].template.spec.containers[0].resources = {
+    requests: { cpu: "1", memory: "1Mi" },
+  };
   return made;
 }
 
 test("quota, who runs, who waits and why; close, edit, make", async () => {
   const { daemon } = shared;
-  await daemon.api("POST", QUEUES, { apiVersion: "scheduler.tensorstack.dev/v1beta1", kind: "Queue", metadata: { name: "day" }, spec: { priority: 5, quota: { requests: { cpu: "1", memory: "1Gi" } }, namespaceSelector: everybody } });
+  await daemon.api("POST", QUEUES, {
+    apiVersion: "scheduler.tensorstack.dev/v1beta1",
+    kind: "Queue",
+    metadata: { name: "day" },
+    spec: {
+      priority: 5,
+      quota: { requests: { cpu: "1", memory: "1Gi" } },
+      namespaceSelector: everybody,
+    },
+  });
   await daemon.api("POST", JOBS, queued("first", "day", 50));
   await daemon.phase("first", "Running");
   await daemon.api("POST", JOBS, queued("second", "day", 50));
@@ -30,12 +43,22 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
   await card.getByRole("meter", { name: "cpu 已分配" }).waitFor();
   const waiting = card.locator("table").last().locator("tbody tr");
   await waiting.filter({ hasText: "urgent" }).filter({ hasText: /\S/ }).first().waitFor();
-  assert.deepEqual(await waiting.locator("td:nth-child(2)").allTextContents(), ["default/urgent", "default/second"]);
+  assert.deepEqual(await waiting.locator("td:nth-child(2)").allTextContents(), [
+    "default/urgent",
+    "default/second",
+  ]);
   assert.deepEqual(await axe(page), []);
   await page.screenshot({ path: path.join(SHOTS, "queues.zh.light.png"), fullPage: true });
   await page.setViewportSize({ width: 360, height: 740 });
-  await page.waitForFunction((link) => new Set([...link.getClientRects()].map((part) => part.top)).size === 1, await waiting.first().getByRole("link").elementHandle());
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth));
+  await page.waitForFunction(
+    (link) => new Set([...link.getClientRects()].map((part) => part.top)).size === 1,
+    await waiting.first().getByRole("link").elementHandle(),
+  );
+  assert.ok(
+    await page.evaluate(
+      () => document.documentElement.scrollWidth <= document.documentElement.clientWidth,
+    ),
+  );
   await page.screenshot({ path: path.join(SHOTS, "queues-360.zh.light.png"), fullPage: true });
   await page.setViewportSize({ width: 1440, height: 900 });
   await card.getByRole("button", { name: "关闭" }).click();
@@ -53,7 +76,9 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
   await dialog.getByRole("button", { name: "保存" }).click();
   await card.getByText("优先级 7").waitFor();
   await card.getByText("最长 12h").waitFor();
-  assert.deepEqual((await daemon.api("GET", `${QUEUES}/day`)).spec.quota, { requests: { cpu: "1" } });
+  assert.deepEqual((await daemon.api("GET", `${QUEUES}/day`)).spec.quota, {
+    requests: { cpu: "1" },
+  });
   await page.getByRole("button", { name: "新建队列" }).click();
   await dialog.getByLabel("名称").fill("night");
   await dialog.getByLabel("可使用的项目").fill("default");
@@ -71,7 +96,12 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
 
 test("who ran too long is paused, does not wait, and says why", async () => {
   const { daemon } = shared;
-  await daemon.api("POST", QUEUES, { apiVersion: "scheduler.tensorstack.dev/v1beta1", kind: "Queue", metadata: { name: "brief" }, spec: { maxDuration: "1s", namespaceSelector: everybody } });
+  await daemon.api("POST", QUEUES, {
+    apiVersion: "scheduler.tensorstack.dev/v1beta1",
+    kind: "Queue",
+    metadata: { name: "brief" },
+    spec: { maxDuration: "1s", namespaceSelector: everybody },
+  });
   await daemon.api("POST", JOBS, queued("long", "brief", 0));
   const page = await shared.browser.page(daemon);
   await page.goto("/queues/brief");
@@ -80,17 +110,39 @@ test("who ran too long is paused, does not wait, and says why", async () => {
   await card.getByRole("heading", { name: "等待中 (0)" }).waitFor();
   await card.getByText("运行时间超过了队列“brief”的 maxDuration（1s）").waitFor();
   await card.getByRole("link", { name: "default/long" }).click();
-  await page.locator(".box").getByText("Job 已暂停：运行时间超过了队列“brief”的 maxDuration（1s）").waitFor();
+  await page
+    .locator(".box")
+    .getByText("Job 已暂停：运行时间超过了队列“brief”的 maxDuration（1s）")
+    .waitFor();
   await page.context().close();
 });
 
 test("those who may only look are shown no buttons", async () => {
   const { daemon } = shared;
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
-  await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts", { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "looker" } });
-  await daemon.api("POST", `${rbac}/clusterroles`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "look" }, rules: [{ verbs: ["get", "list", "watch"], apiGroups: ["*"], resources: ["*"] }] });
-  await daemon.api("POST", `${rbac}/clusterrolebindings`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "look" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "look" }, subjects: [{ kind: "ServiceAccount", namespace: "default", name: "looker" }] });
-  const { status } = await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts/looker/token", { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} });
+  await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts", {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "looker" },
+  });
+  await daemon.api("POST", `${rbac}/clusterroles`, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: "look" },
+    rules: [{ verbs: ["get", "list", "watch"], apiGroups: ["*"], resources: ["*"] }],
+  });
+  await daemon.api("POST", `${rbac}/clusterrolebindings`, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: "look" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "look" },
+    subjects: [{ kind: "ServiceAccount", namespace: "default", name: "looker" }],
+  });
+  const { status } = await daemon.api(
+    "POST",
+    "/api/v1/namespaces/default/serviceaccounts/looker/token",
+    { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+  );
   const page = await shared.browser.page(daemon, { token: status.token });
   await page.goto("/queues/day");
   await page.getByRole("article", { name: "day" }).waitFor();

@@ -12,7 +12,9 @@ test("empty: what to do next", async () => {
   await page.goto("/jobs");
   await page.getByText("还没有 Job").waitFor();
   await page.getByRole("link", { name: "PyTorch 示例" }).click();
-  await page.waitForFunction(() => [...document.querySelectorAll("input")].some((one) => one.value === "first-look"));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll("input")].some((one) => one.value === "first-look"),
+  );
   await page.goto("/tensorboards");
   await page.getByText("还没有 TensorBoard").waitFor();
   await shared.daemon.api("POST", JOBS, job("quiet", "true"));
@@ -38,18 +40,32 @@ test("loading: until the first answer comes", async () => {
 });
 
 test("an error: its sentence, and another try where one helps", async () => {
-  const page = await shared.browser.page(shared.daemon, { lang: "en", allow: [/500/, /Failed to load resource/] });
+  const page = await shared.browser.page(shared.daemon, {
+    lang: "en",
+    allow: [/500/, /Failed to load resource/],
+  });
   await page.routeWebSocket(/\/console\/v1\/stream/, (socket) => {
     socket.onMessage((text) => {
       const { id, op } = JSON.parse(text);
-      if (op === "watch") socket.send(JSON.stringify({ id, t: "error", code: 500, reason: "InternalError", message: "the disk is full" }));
+      if (op === "watch")
+        socket.send(
+          JSON.stringify({
+            id,
+            t: "error",
+            code: 500,
+            reason: "InternalError",
+            message: "the disk is full",
+          }),
+        );
     });
   });
   for (const where of LIVE) {
     await page.goto(where);
     await page.locator("main").getByRole("alert").getByText("the disk is full").first().waitFor();
   }
-  await page.route("**/console/v1/session", (route) => route.fulfill({ status: 500, body: "no session today" }));
+  await page.route("**/console/v1/session", (route) =>
+    route.fulfill({ status: 500, body: "no session today" }),
+  );
   await page.goto("/settings");
   await page.getByText("no session today").waitFor();
   await page.unroute("**/console/v1/session");
@@ -72,8 +88,16 @@ test("not found: a page, a tab and a job that are not there", async () => {
 
 test("not allowed: a service account without rights sees that, and no more", async () => {
   const { daemon } = shared;
-  await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts", { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "nobody" } });
-  const { status } = await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts/nobody/token", { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} });
+  await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts", {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "nobody" },
+  });
+  const { status } = await daemon.api(
+    "POST",
+    "/api/v1/namespaces/default/serviceaccounts/nobody/token",
+    { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+  );
   const page = await shared.browser.page(daemon, { token: status.token, allow: [/403/] });
   for (const where of LIVE) {
     await page.goto(where);
@@ -83,18 +107,44 @@ test("not allowed: a service account without rights sees that, and no more", asy
   }
   await page.goto("/jobs/new?kind=PyTorchTrainingJob&example=1");
   await page.getByRole("button", { name: "创建", exact: true }).click();
-  await page.getByRole("alert").getByText(/forbidden/).waitFor();
+  await page
+    .getByRole("alert")
+    .getByText(/forbidden/)
+    .waitFor();
   await page.context().close();
 });
 
 test("a user of one project begins there", async () => {
   const { daemon } = shared;
   const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/team";
-  await daemon.api("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
-  await daemon.api("POST", "/api/v1/namespaces/team/serviceaccounts", { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "member" } });
-  await daemon.api("POST", `${rbac}/roles`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name: "all" }, rules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }] });
-  await daemon.api("POST", `${rbac}/rolebindings`, { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: { name: "all" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "all" }, subjects: [{ kind: "ServiceAccount", name: "member", namespace: "team" }] });
-  const { status } = await daemon.api("POST", "/api/v1/namespaces/team/serviceaccounts/member/token", { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} });
+  await daemon.api("POST", "/api/v1/namespaces", {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "team" },
+  });
+  await daemon.api("POST", "/api/v1/namespaces/team/serviceaccounts", {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: { name: "member" },
+  });
+  await daemon.api("POST", `${rbac}/roles`, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "Role",
+    metadata: { name: "all" },
+    rules: [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }],
+  });
+  await daemon.api("POST", `${rbac}/rolebindings`, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    metadata: { name: "all" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "all" },
+    subjects: [{ kind: "ServiceAccount", name: "member", namespace: "team" }],
+  });
+  const { status } = await daemon.api(
+    "POST",
+    "/api/v1/namespaces/team/serviceaccounts/member/token",
+    { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+  );
   const page = await shared.browser.page(daemon, { token: status.token, allow: [/403/] });
   await page.goto("/jobs");
   await page.locator("main .empty").waitFor();
@@ -126,7 +176,11 @@ test("signed out in one tab, signed out in all; who signs in next sees nothing o
   await page.getByRole("button", { name: "owner" }).click();
   await page.getByRole("menuitem", { name: "退出登录" }).click();
   for (const one of [page, other]) await one.getByLabel("令牌").waitFor();
-  const { status } = await daemon.api("POST", "/api/v1/namespaces/default/serviceaccounts/nobody/token", { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} });
+  const { status } = await daemon.api(
+    "POST",
+    "/api/v1/namespaces/default/serviceaccounts/nobody/token",
+    { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+  );
   await other.getByLabel("令牌").fill(status.token);
   await other.getByRole("button", { name: "登录" }).click();
   await other.locator("main").getByText("没有权限").first().waitFor();
@@ -135,7 +189,9 @@ test("signed out in one tab, signed out in all; who signs in next sees nothing o
 });
 
 test("offline: the banner comes and goes by itself, and what was shown stays", async () => {
-  const page = await shared.browser.page(shared.daemon, { allow: [/ERR_CONNECTION|WebSocket|Failed to load resource/] });
+  const page = await shared.browser.page(shared.daemon, {
+    allow: [/ERR_CONNECTION|WebSocket|Failed to load resource/],
+  });
   await page.goto("/jobs");
   await page.getByRole("link", { name: "quiet", exact: true }).waitFor();
   await shared.daemon.kill("SIGKILL");

@@ -5,7 +5,16 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, beforeEach, test } from "node:test";
-import { Gate, JOBS, ROOT, holdTimers, job, row, testNoComplaints, withConsole } from "./harness.mjs";
+import {
+  Gate,
+  JOBS,
+  ROOT,
+  holdTimers,
+  job,
+  row,
+  testNoComplaints,
+  withConsole,
+} from "./harness.mjs";
 
 const claim = fs.mkdtempSync(path.join(os.tmpdir(), "muster-claim-"));
 const shared = withConsole(["--volume", `tutorial=${claim}`]);
@@ -16,7 +25,11 @@ after(() => fs.rmSync(claim, { recursive: true }));
 let page;
 const tab = (name) => page.locator(".tabs").getByRole("link", { name, exact: true });
 const heading = (name) => page.getByRole("heading", { name, exact: true });
-const field = (name) => page.locator(".basics > div").filter({ has: page.locator("dt", { hasText: new RegExp(`^${name}$`) }) }).locator("dd");
+const field = (name) =>
+  page
+    .locator(".basics > div")
+    .filter({ has: page.locator("dt", { hasText: new RegExp(`^${name}$`) }) })
+    .locator("dd");
 
 function ddp(name, gate, head = "") {
   return `apiVersion: batch.tensorstack.dev/v1beta1
@@ -50,7 +63,10 @@ async function pasteYaml(text) {
 }
 
 async function openList() {
-  await page.getByRole("navigation", { name: "muster 控制台" }).getByRole("link", { name: "Job", exact: true }).click();
+  await page
+    .getByRole("navigation", { name: "muster 控制台" })
+    .getByRole("link", { name: "Job", exact: true })
+    .click();
   await heading("Job").waitFor();
 }
 
@@ -83,26 +99,37 @@ async function openLogOf(pod) {
   await page.getByRole("columnheader", { name: "更多信息" }).waitFor();
   await page.getByRole("button", { name: `更多信息 ${pod}` }).click();
   await page.getByRole("menu").waitFor();
-  for (const item of ["YAML", "状况", "事件", "指标", "终端"]) assert.ok(await page.getByRole("menuitem", { name: item, exact: true }).isVisible(), item);
+  for (const item of ["YAML", "状况", "事件", "指标", "终端"])
+    assert.ok(await page.getByRole("menuitem", { name: item, exact: true }).isVisible(), item);
   await page.getByRole("menuitem", { name: "日志", exact: true }).click();
   await page.getByRole("region", { name: "日志" }).waitFor();
 }
 
 async function podNames(name) {
-  const pods = await shared.daemon.api("GET", `/api/v1/namespaces/default/pods?labelSelector=tensorstack.dev%2Fowner-name%3D${name}`);
+  const pods = await shared.daemon.api(
+    "GET",
+    `/api/v1/namespaces/default/pods?labelSelector=tensorstack.dev%2Fowner-name%3D${name}`,
+  );
   return pods.items.map((one) => one.metadata.name).sort();
 }
 
 /** Until the chart has been drawn anew twice, with new samples: its lines move. The canvas may be another each time. */
 async function linesMove(label) {
   const picture = ([name, before]) => {
-    const chart = [...document.querySelectorAll("[role=img]")].find((one) => one.getAttribute("aria-label").startsWith(name));
+    const chart = [...document.querySelectorAll("[role=img]")].find((one) =>
+      one.getAttribute("aria-label").startsWith(name),
+    );
     const drawn = chart?.querySelector("canvas")?.toDataURL();
     return drawn !== before && drawn;
   };
   let drawn;
   for (let i = 0; i < 3; i++) {
-    const sampled = page.waitForResponse(async (one) => one.url().includes("/samples?") && one.status() === 200 && (await one.json()).time.length > 0);
+    const sampled = page.waitForResponse(
+      async (one) =>
+        one.url().includes("/samples?") &&
+        one.status() === 200 &&
+        (await one.json()).time.length > 0,
+    );
     const seen = await page.waitForFunction(picture, [label, drawn], { polling: 100 });
     drawn = await seen.jsonValue();
     await sampled;
@@ -113,7 +140,8 @@ async function linesMove(label) {
 async function chooseRange() {
   const chart = page.getByRole("img", { name: /^CPU/ }).locator(".u-over");
   const reset = page.getByRole("button", { name: "重置" });
-  const fields = () => Promise.all(["从", "到"].map((one) => page.getByLabel(one, { exact: true }).inputValue()));
+  const fields = () =>
+    Promise.all(["从", "到"].map((one) => page.getByLabel(one, { exact: true }).inputValue()));
   await chart.hover({ position: { x: 60, y: 40 } });
   await page.mouse.down();
   await chart.hover({ position: { x: 240, y: 60 } });
@@ -151,23 +179,38 @@ test("003: 创建 Job > PyTorch > 预览 YAML > paste > 创建, to Succeeded", a
   await page.getByText("NewReplica").first().waitFor();
   assert.equal(await page.getByText(/^Pod\//).count(), 0);
   await page.getByRole("checkbox", { name: "详细事件" }).check();
-  await page.getByText(/^Pod\//).first().waitFor();
+  await page
+    .getByText(/^Pod\//)
+    .first()
+    .waitFor();
   // What was said of the job and its pods, in the reader's language; on hover as it was written.
-  const said = await page.locator("td.message").evaluateAll((cells) => cells.map((one) => [one.textContent, one.querySelector("[title]")?.title]));
+  const said = await page
+    .locator("td.message")
+    .evaluateAll((cells) =>
+      cells.map((one) => [one.textContent, one.querySelector("[title]")?.title]),
+    );
   assert.ok(said.length >= 5);
   for (const [text, original] of said) {
     assert.match(text, /[\u4e00-\u9fff]/);
     assert.match(original, /^[\x20-\x7e]+$/);
   }
 
-  const [popup] = await Promise.all([page.waitForEvent("popup"), field("TensorBoard").getByRole("link", { name: /^Running/ }).click()]);
+  const [popup] = await Promise.all([
+    page.waitForEvent("popup"),
+    field("TensorBoard")
+      .getByRole("link", { name: /^Running/ })
+      .click(),
+  ]);
   await popup.waitForURL(new RegExp(`/tensorboard/default/[^/]+/`));
   await popup.locator("tb-webapp").waitFor();
   await popup.close();
 
   const [first] = await podNames(name);
   await openLogOf(first);
-  await page.getByText(/step \d+ loss/).first().waitFor();
+  await page
+    .getByText(/step \d+ loss/)
+    .first()
+    .waitFor();
   await tab("资源监测").click();
   for (const title of ["集群资源", "网络带宽"]) await heading(title).waitFor();
   await linesMove("CPU");
@@ -183,20 +226,33 @@ test("003: 创建 Job > PyTorch > 预览 YAML > paste > 创建, to Succeeded", a
 test("001: DDP, from the list to Succeeded, all ranks' logs as one", async () => {
   const gate = new Gate(shared.daemon, "ddp-torchrun");
   const name = "ddp";
-  const text = ddp(name, gate, "  torchrunConfig: {enabled: true, maxRestarts: 3, procPerNode: \"2\", rdzvBackend: c10d}\n")
-    .replace("replicas: 2", "replicas: 1").replace("type: worker", "type: node").replace("command: [python, ", "args: [");
+  const text = ddp(
+    name,
+    gate,
+    '  torchrunConfig: {enabled: true, maxRestarts: 3, procPerNode: "2", rdzvBackend: c10d}\n',
+  )
+    .replace("replicas: 2", "replicas: 1")
+    .replace("type: worker", "type: node")
+    .replace("command: [python, ", "args: [");
   await createMenu("PyTorch");
   await page.getByRole("button", { name: "导入 PyTorchTrainingJob" }).click();
   await page.getByRole("textbox", { name: "粘贴 YAML，或选择文件" }).fill(text);
   await page.getByRole("button", { name: "导入", exact: true }).click();
-  assert.equal(await page.getByRole("textbox", { name: "名称" }).first().inputValue(), name, "the form shows what was imported");
+  assert.equal(
+    await page.getByRole("textbox", { name: "名称" }).first().inputValue(),
+    name,
+    "the form shows what was imported",
+  );
   assert.ok(await page.getByRole("switch", { name: "使用 TorchRun" }).isChecked());
   await page.getByRole("button", { name: "创建", exact: true }).click();
   await runsInList(name);
   await openDetails(name, "PyTorchTrainingJob");
   assert.equal(await field("副本").textContent(), "node: 1");
   await tab("日志").click();
-  await page.getByText(/step \d+ loss/).first().waitFor();
+  await page
+    .getByText(/step \d+ loss/)
+    .first()
+    .waitFor();
   await page.getByRole("searchbox").fill("loss");
   await page.locator(".log-line mark").first().waitFor();
   gate.open();
@@ -207,11 +263,32 @@ test("000: a parameter server, 副本 by role", async () => {
   const gate = new Gate(shared.daemon, "ps");
   const name = "torch-mnist-trainingjob-ps";
   const replica = (type, replicas) => ({
-    type, replicas, restartPolicy: "OnFailure", template: { spec: { containers: [{
-      name: "pytorch", image: "none", command: ["python", `${programs}/parameter_server.py`, "--until", gate.file], resources: { requests: { cpu: "8", memory: "4Gi" }, limits: { cpu: "16", memory: "8Gi" } },
-    }] } },
+    type,
+    replicas,
+    restartPolicy: "OnFailure",
+    template: {
+      spec: {
+        containers: [
+          {
+            name: "pytorch",
+            image: "none",
+            command: ["python", `${programs}/parameter_server.py`, "--until", gate.file],
+            resources: {
+              requests: { cpu: "8", memory: "4Gi" },
+              limits: { cpu: "16", memory: "8Gi" },
+            },
+          },
+        ],
+      },
+    },
   });
-  await shared.daemon.api("POST", JOBS, { ...job(name, ""), spec: { runPolicy: { cleanUpPolicy: "Unfinished" }, replicaSpecs: [replica("ps", 1), replica("worker", 1)] } });
+  await shared.daemon.api("POST", JOBS, {
+    ...job(name, ""),
+    spec: {
+      runPolicy: { cleanUpPolicy: "Unfinished" },
+      replicaSpecs: [replica("ps", 1), replica("worker", 1)],
+    },
+  });
   await runsInList(name);
   await row(page, name).getByText("16.00 / 32.00").waitFor();
   await row(page, name).getByText("8.00Gi / 16.00Gi").waitFor();
@@ -232,7 +309,8 @@ test("002: an MPIJob with launcher: 1 and worker: 2", async () => {
   const name = "torch-mnist-mpijob";
   await createMenu("MPI");
   await page.getByRole("button", { name: "导入 MPIJob" }).click();
-  await page.getByRole("textbox", { name: "粘贴 YAML，或选择文件" }).fill(`apiVersion: batch.tensorstack.dev/v1beta1
+  await page.getByRole("textbox", { name: "粘贴 YAML，或选择文件" })
+    .fill(`apiVersion: batch.tensorstack.dev/v1beta1
 kind: MPIJob
 metadata: {name: ${name}}
 spec:
@@ -249,13 +327,17 @@ spec:
   await runsInList(name);
   await row(page, name).getByText("MPIJob", { exact: true }).waitFor();
   await page.getByRole("button", { name: `展开 ${name}` }).click();
-  for (const chip of ["launcher: 1", "worker: 2"]) await page.getByText(chip, { exact: true }).waitFor();
+  for (const chip of ["launcher: 1", "worker: 2"])
+    await page.getByText(chip, { exact: true }).waitFor();
   await openDetails(name, "MPIJob");
   assert.equal(await field("副本").textContent(), "launcher: 1worker: 2");
   const launcher = (await podNames(name)).find((one) => one.includes("launcher"));
   await openLogOf(launcher);
   await page.getByText("services are ready!").waitFor();
-  await page.getByText(/rank [01] of 2/).first().waitFor();
+  await page
+    .getByText(/rank [01] of 2/)
+    .first()
+    .waitFor();
   await tab("资源监测").click();
   await heading("集群资源").waitFor();
   gate.open();
@@ -274,14 +356,19 @@ test("a job made with the form alone; it fails, and the page says why", async ()
   const box = page.getByRole("region", { name: /^Error/ });
   await box.getByText("退出码 1：程序报错").waitFor();
   await box.getByText(/安装缺少的 Python 模块/).waitFor();
-  await box.locator("pre").getByText(/ModuleNotFoundError/).waitFor();
+  await box
+    .locator("pre")
+    .getByText(/ModuleNotFoundError/)
+    .waitFor();
   await page.waitForFunction(() => document.title === "✕ fails");
 });
 
 test("删除 of a job that is over can be undone for a while", async () => {
   const { metadata } = await shared.daemon.api("GET", `${JOBS}/fails`);
   const deletes = [];
-  page.on("request", (request) => { if (request.method() === "DELETE") deletes.push(request.url()); });
+  page.on("request", (request) => {
+    if (request.method() === "DELETE") deletes.push(request.url());
+  });
   const remove = async () => {
     await page.getByRole("button", { name: "操作 fails" }).click();
     await page.getByRole("menuitem", { name: "删除" }).click();
@@ -293,9 +380,14 @@ test("删除 of a job that is over can be undone for a while", async () => {
   await page.getByRole("button", { name: "撤销" }).click();
   await page.getByText("即将删除 fails").waitFor({ state: "detached" });
   await timeIsUp();
-  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)).then(() => fetch("/version"))); // what was sent before is known by then
+  await page.evaluate(() =>
+    new Promise((resolve) => setTimeout(resolve)).then(() => fetch("/version")),
+  ); // what was sent before is known by then
   assert.deepEqual(deletes, []);
-  assert.equal((await shared.daemon.api("GET", `${JOBS}/fails`)).metadata.resourceVersion, metadata.resourceVersion);
+  assert.equal(
+    (await shared.daemon.api("GET", `${JOBS}/fails`)).metadata.resourceVersion,
+    metadata.resourceVersion,
+  );
   timeIsUp = await holdTimers(page, 5_000);
   await remove();
   await timeIsUp();
@@ -314,13 +406,23 @@ test("调试模式 with the terminal, 暂停 and 恢复, 删除 by its name", as
   assert.equal(await field("调试模式").textContent(), "开启");
   await tab("终端").click();
   await page.locator(".xterm-helper-textarea").waitFor({ state: "attached" });
-  await page.waitForFunction(() => document.activeElement?.classList.contains("xterm-helper-textarea"));
+  await page.waitForFunction(() =>
+    document.activeElement?.classList.contains("xterm-helper-textarea"),
+  );
   await page.keyboard.type("echo six times seven is $((6*7))\n");
-  await page.locator(".xterm-accessibility").getByText("six times seven is 42").first().waitFor({ state: "attached" });
+  await page
+    .locator(".xterm-accessibility")
+    .getByText("six times seven is 42")
+    .first()
+    .waitFor({ state: "attached" });
 
   await page.getByRole("button", { name: "暂停" }).click();
   await page.locator(".page-head").getByText("Paused").waitFor();
-  await shared.daemon.until("/api/v1/namespaces/default/pods", (pods) => ![...pods.keys()].some((one) => one.startsWith("debugged-")), "the paused job's pods to go");
+  await shared.daemon.until(
+    "/api/v1/namespaces/default/pods",
+    (pods) => ![...pods.keys()].some((one) => one.startsWith("debugged-")),
+    "the paused job's pods to go",
+  );
   await page.getByText("没有正在运行的副本").waitFor();
   await page.getByRole("button", { name: "恢复" }).click();
   await page.locator(".page-head").getByText("Running").waitFor();
@@ -330,7 +432,10 @@ test("调试模式 with the terminal, 暂停 and 恢复, 删除 by its name", as
   await page.getByRole("button", { name: "操作 debugged" }).click();
   await page.getByRole("menuitem", { name: "删除" }).click();
   const dialog = page.getByRole("dialog");
-  assert.ok(await dialog.getByRole("button", { name: "删除" }).isDisabled(), "a running job's name must be typed");
+  assert.ok(
+    await dialog.getByRole("button", { name: "删除" }).isDisabled(),
+    "a running job's name must be typed",
+  );
   await dialog.getByRole("textbox").fill("debugged");
   await dialog.getByRole("button", { name: "删除" }).click();
   await row(page, "debugged").waitFor({ state: "detached" });

@@ -30,7 +30,9 @@ import "../../style/editor.css";
 
 const t = translator(createTexts);
 type EditorProps = Parameters<typeof import("../../editor/editor.tsx").Editor>[0];
-const Editor = lazy<EditorProps>(() => import("../../editor/editor.tsx").then((module) => ({ default: module.Editor })));
+const Editor = lazy<EditorProps>(() =>
+  import("../../editor/editor.tsx").then((module) => ({ default: module.Editor })),
+);
 
 interface First {
   text: string;
@@ -42,7 +44,9 @@ interface First {
 async function firstText(kindName: string): Promise<First> {
   const from = query.value.get("from");
   const ns = project.value || session.value?.namespace || "default";
-  const here = (text: string): First => ({ text: text.replace("namespace: default", `namespace: ${ns}`) });
+  const here = (text: string): First => ({
+    text: text.replace("namespace: default", `namespace: ${ns}`),
+  });
   if (query.value.get("example")) return here(firstLook());
   if (!from) return here(example(kindName));
   return copyOf(kindName, from);
@@ -51,13 +55,17 @@ async function firstText(kindName: string): Promise<First> {
 async function copyOf(kindName: string, from: string): Promise<First> {
   const [ns = "default", name = ""] = from.split("/");
   const job = await get<Job>(jobPath(jobKind(kindName) ?? JOB_KINDS[0]!, ns, name));
-  const as = (newName: string): string => stringify(cloned({ ...job, kind: kindName }, newName), { lineWidth: 0 });
+  const as = (newName: string): string =>
+    stringify(cloned({ ...job, kind: kindName }, newName), { lineWidth: 0 });
   return { text: as(nextName(name)), original: { name, text: as(name) } };
 }
 
 function serverProblems(failure: Failure): ServerProblem[] {
   const causes = failure.status?.details?.causes ?? [];
-  return causes.map((one) => ({ path: parsePath(one.field ?? ""), message: `${one.field ? `${one.field}: ` : ""}${one.message ?? ""}` }));
+  return causes.map((one) => ({
+    path: parsePath(one.field ?? ""),
+    message: `${one.field ? `${one.field}: ` : ""}${one.message ?? ""}`,
+  }));
 }
 
 function useSchema(kindName: string): KindSchema | null {
@@ -71,15 +79,57 @@ function useSchema(kindName: string): KindSchema | null {
 
 function ImportDialog(props: { kind: string; onText(text: string): void; onClose(): void }) {
   const [text, setText] = useState("");
-  const choose = (file: File | undefined): void => { void file?.text().then(setText); };
+  const choose = (file: File | undefined): void => {
+    void file?.text().then(setText);
+  };
   return (
-    <Dialog wide title={t("import", { kind: props.kind })} onClose={props.onClose} actions={<>
-      <button type="button" onClick={props.onClose}>{tc("cancel")}</button>
-      <button type="button" class="primary" disabled={!text.trim()} onClick={() => { props.onText(text); props.onClose(); }}>{t("load")}</button>
-    </>}>
-      <div onDragOver={(event) => event.preventDefault()} onDrop={(event) => { event.preventDefault(); event.stopPropagation(); choose(event.dataTransfer?.files[0]); }}>
-        <label>{t("importHint")} <input type="file" accept=".yaml,.yml,.json" aria-label={t("chooseFile")} onChange={(event) => choose(event.currentTarget.files?.[0])} /></label>
-        <textarea class="mono import" rows={16} aria-label={t("importHint")} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+    <Dialog
+      wide
+      title={t("import", { kind: props.kind })}
+      onClose={props.onClose}
+      actions={
+        <>
+          <button type="button" onClick={props.onClose}>
+            {tc("cancel")}
+          </button>
+          <button
+            type="button"
+            class="primary"
+            disabled={!text.trim()}
+            onClick={() => {
+              props.onText(text);
+              props.onClose();
+            }}
+          >
+            {t("load")}
+          </button>
+        </>
+      }
+    >
+      <div
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={(event) => {
+          event.preventDefault();
+          event.stopPropagation();
+          choose(event.dataTransfer?.files[0]);
+        }}
+      >
+        <label>
+          {t("importHint")}{" "}
+          <input
+            type="file"
+            accept=".yaml,.yml,.json"
+            aria-label={t("chooseFile")}
+            onChange={(event) => choose(event.currentTarget.files?.[0])}
+          />
+        </label>
+        <textarea
+          class="mono import"
+          rows={16}
+          aria-label={t("importHint")}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
         <p class="dim">{t("dropHint")}</p>
       </div>
     </Dialog>
@@ -92,59 +142,136 @@ function useOffers(ns: string): { offers: NonNullable<Draft["offers"]>; nodes: N
   const nodes = useLive<Node>(corePath("nodes"));
   const spaces = useLive<KubeObject>(corePath("namespaces"));
   const queues = useLive<Queue>(queuePath());
-  return useMemo(() => ({
-    nodes: nodes.items,
-    offers: { claims: claims.items.map((one) => one.metadata.name), gpus: gpuKinds(nodes.items), projects: spaces.items.map((one) => one.metadata.name).filter((one) => !one.startsWith("kube-")), queues: queues.items.filter((one) => !one.spec?.closed).map((one) => one.metadata.name) },
-  }), [claims.items, nodes.items, spaces.items, queues.items]);
+  return useMemo(
+    () => ({
+      nodes: nodes.items,
+      offers: {
+        claims: claims.items.map((one) => one.metadata.name),
+        gpus: gpuKinds(nodes.items),
+        projects: spaces.items
+          .map((one) => one.metadata.name)
+          .filter((one) => !one.startsWith("kube-")),
+        queues: queues.items.filter((one) => !one.spec?.closed).map((one) => one.metadata.name),
+      },
+    }),
+    [claims.items, nodes.items, spaces.items, queues.items],
+  );
 }
 
 function Fit(props: { job: Job; nodes: Node[] }) {
   const found = misfit(props.job, props.nodes);
   if (!found) return null;
-  return <div class="box warn" role="status">{t(found.pod ? "wontFit" : "wontFitAll", { asked: amount(found.resource, found.asked), has: amount(found.resource, found.has) })}</div>;
+  return (
+    <div class="box warn" role="status">
+      {t(found.pod ? "wontFit" : "wontFitAll", {
+        asked: amount(found.resource, found.asked),
+        has: amount(found.resource, found.has),
+      })}
+    </div>
+  );
 }
 
 /** What is different from the job this one is a copy of. */
-function Differences(props: { original: NonNullable<First["original"]>; text: string; open: boolean }) {
-  const lines = useMemo(() => hunks(diffLines(props.original.text, props.text), 2), [props.original, props.text]);
+function Differences(props: {
+  original: NonNullable<First["original"]>;
+  text: string;
+  open: boolean;
+}) {
+  const lines = useMemo(
+    () => hunks(diffLines(props.original.text, props.text), 2),
+    [props.original, props.text],
+  );
   return (
     <details class="box" open={props.open}>
       <summary>{t("changedFrom", { name: props.original.name })}</summary>
-      <pre class="diff">{lines.map((line, i) => line
-        ? <div key={i} class={`diff-${line.kind}`}>{line.kind === "new" ? "+ " : line.kind === "gone" ? "- " : "  "}{line.text}</div>
-        : <div key={i} class="dim">…</div>)}</pre>
+      <pre class="diff">
+        {lines.map((line, i) =>
+          line ? (
+            <div key={i} class={`diff-${line.kind}`}>
+              {line.kind === "new" ? "+ " : line.kind === "gone" ? "- " : "  "}
+              {line.text}
+            </div>
+          ) : (
+            <div key={i} class="dim">
+              …
+            </div>
+          ),
+        )}
+      </pre>
     </details>
   );
 }
 
 /** What is wrong with the text, by path: by the schema, and by what the server said of the last try. */
-function useProblems(document: ReturnType<typeof parseDocument>, schema: KindSchema | null, refused: Failure | null): Map<string, string> {
+function useProblems(
+  document: ReturnType<typeof parseDocument>,
+  schema: KindSchema | null,
+  refused: Failure | null,
+): Map<string, string> {
   return useMemo(() => {
     const found = new Map<string, string>();
-    if (schema && !document.errors.length) for (const one of check(document.toJS(), schema.schema, schema.resolve)) if (!found.has(one.path.join("."))) found.set(one.path.join("."), one.message);
-    for (const one of refused ? serverProblems(refused) : []) found.set(one.path.join("."), one.message);
+    if (schema && !document.errors.length)
+      for (const one of check(document.toJS(), schema.schema, schema.resolve))
+        if (!found.has(one.path.join("."))) found.set(one.path.join("."), one.message);
+    for (const one of refused ? serverProblems(refused) : [])
+      found.set(one.path.join("."), one.message);
     return found;
   }, [document, schema, refused]);
 }
 
 /** The whole text, to be changed and sent. */
-function Preview(props: { text: string; schema: KindSchema | null; wrong: number; refused: Failure | null; refusal: ComponentChildren; createButton: ComponentChildren; onChange(text: string): void; onClose(): void }) {
+function Preview(props: {
+  text: string;
+  schema: KindSchema | null;
+  wrong: number;
+  refused: Failure | null;
+  refusal: ComponentChildren;
+  createButton: ComponentChildren;
+  onChange(text: string): void;
+  onClose(): void;
+}) {
   return (
-    <Dialog wide title={t("preview")} onClose={props.onClose} actions={<>
-      <span class="dim" role="status">{props.wrong ? t("wrong", { count: props.wrong }) : t("nothingWrong")}</span><span class="grow" />
-      <button type="button" onClick={props.onClose}>{tc("cancel")}</button>{props.createButton}
-    </>}>
+    <Dialog
+      wide
+      title={t("preview")}
+      onClose={props.onClose}
+      actions={
+        <>
+          <span class="dim" role="status">
+            {props.wrong ? t("wrong", { count: props.wrong }) : t("nothingWrong")}
+          </span>
+          <span class="grow" />
+          <button type="button" onClick={props.onClose}>
+            {tc("cancel")}
+          </button>
+          {props.createButton}
+        </>
+      }
+    >
       {props.refusal}
-      <div class="preview"><Editor text={props.text} onChange={props.onChange} schema={props.schema} problems={props.refused ? serverProblems(props.refused) : []} label="YAML" /></div>
+      <div class="preview">
+        <Editor
+          text={props.text}
+          onChange={props.onChange}
+          schema={props.schema}
+          problems={props.refused ? serverProblems(props.refused) : []}
+          label="YAML"
+        />
+      </div>
       <CliLine label={t("cli")} line="kubectl create -f job.yaml" />
     </Dialog>
   );
 }
 
 /** Makes the job and goes to the list. */
-async function submit(kindName: string, document: ReturnType<typeof parseDocument>, text: string): Promise<void> {
+async function submit(
+  kindName: string,
+  document: ReturnType<typeof parseDocument>,
+  text: string,
+): Promise<void> {
   const kind = jobKind(kindName) ?? JOB_KINDS[0]!;
-  const meta = (document.toJS() as { metadata?: { name?: string; namespace?: string } } | null)?.metadata;
+  const meta = (document.toJS() as { metadata?: { name?: string; namespace?: string } } | null)
+    ?.metadata;
   await createYaml(`${jobsPath(kind, meta?.namespace || "default")}?fieldValidation=Strict`, text);
   toast(t("created", { name: meta?.name ?? "" }));
   navigate("/jobs");
@@ -162,7 +289,10 @@ export default function CreatePage() {
   const schema = useSchema(kindName);
   useEffect(() => {
     if (imported.current === kindName) return;
-    firstText(kindName).then((first) => { setText(first.text); setOriginal(first.original); }, setFailure);
+    firstText(kindName).then((first) => {
+      setText(first.text);
+      setOriginal(first.original);
+    }, setFailure);
   }, [kindName]);
 
   const document = useMemo(() => parseDocument(text ?? ""), [text]);
@@ -172,9 +302,16 @@ export default function CreatePage() {
   if (failure) return <Problem failure={failure} />;
   if (text === null) return <Loading />;
 
-  const change = (next: string): void => { setRefused(null); setText(next); };
+  const change = (next: string): void => {
+    setRefused(null);
+    setText(next);
+  };
   const take = (all: string): void => {
-    const picked = pickDocument(all, kindName, JOB_KINDS.map((one) => one.kind));
+    const picked = pickDocument(
+      all,
+      kindName,
+      JOB_KINDS.map((one) => one.kind),
+    );
     setOriginal(undefined);
     change(picked.text);
     if (!picked.kind || picked.kind === kindName) return;
@@ -188,7 +325,15 @@ export default function CreatePage() {
     event.preventDefault();
     void file.text().then(take);
   };
-  const draft: Draft = { document, problems, offers, set: (path, value) => { setRefused(null); setText((before) => write(before ?? "", path, value)); } };
+  const draft: Draft = {
+    document,
+    problems,
+    offers,
+    set: (path, value) => {
+      setRefused(null);
+      setText((before) => write(before ?? "", path, value));
+    },
+  };
   const send = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -198,24 +343,63 @@ export default function CreatePage() {
     }
     setBusy(false);
   };
-  const refusal = refused ? <div class="box bad" role="alert"><b>{t("failed")}</b> {refused.message}</div> : null;
-  const createButton = <button type="button" class="primary" disabled={busy || document.errors.length > 0} onClick={() => void send()}>{t("create")}</button>;
+  const refusal = refused ? (
+    <div class="box bad" role="alert">
+      <b>{t("failed")}</b> {refused.message}
+    </div>
+  ) : null;
+  const createButton = (
+    <button
+      type="button"
+      class="primary"
+      disabled={busy || document.errors.length > 0}
+      onClick={() => void send()}
+    >
+      {t("create")}
+    </button>
+  );
   return (
     <section class="create" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       <div class="page-head">
         <h1>{t("title", { kind: kindName })}</h1>
         <span class="grow" />
-        <a class="button" href="/jobs">{t("back")}</a>
-        <button type="button" onClick={() => setShown("import")}>{t("import", { kind: kindName })}</button>
-        <button type="button" onClick={() => setShown("preview")}>{t("preview")}</button>
+        <a class="button" href="/jobs">
+          {t("back")}
+        </a>
+        <button type="button" onClick={() => setShown("import")}>
+          {t("import", { kind: kindName })}
+        </button>
+        <button type="button" onClick={() => setShown("preview")}>
+          {t("preview")}
+        </button>
         {createButton}
       </div>
       {shown ? null : refusal}
-      {document.errors.length ? null : <Fit job={{ kind: kindName, ...(document.toJS() as Job) }} nodes={nodes} />}
-      {original ? <Differences original={original} text={text} open={query.value.get("rerun") === "1"} /> : null}
-      {document.errors.length ? <div class="box warn">{t("badYaml")} {pathText([])}{document.errors[0]?.message}</div> : <Form draft={draft} kind={kindName} />}
-      {shown === "import" ? <ImportDialog kind={kindName} onText={take} onClose={() => setShown(null)} /> : null}
-      {shown === "preview" ? <Preview {...{ text, schema, refused, refusal, createButton }} wrong={problems.size} onChange={change} onClose={() => setShown(null)} /> : null}
+      {document.errors.length ? null : (
+        <Fit job={{ kind: kindName, ...(document.toJS() as Job) }} nodes={nodes} />
+      )}
+      {original ? (
+        <Differences original={original} text={text} open={query.value.get("rerun") === "1"} />
+      ) : null}
+      {document.errors.length ? (
+        <div class="box warn">
+          {t("badYaml")} {pathText([])}
+          {document.errors[0]?.message}
+        </div>
+      ) : (
+        <Form draft={draft} kind={kindName} />
+      )}
+      {shown === "import" ? (
+        <ImportDialog kind={kindName} onText={take} onClose={() => setShown(null)} />
+      ) : null}
+      {shown === "preview" ? (
+        <Preview
+          {...{ text, schema, refused, refusal, createButton }}
+          wrong={problems.size}
+          onChange={change}
+          onClose={() => setShown(null)}
+        />
+      ) : null}
     </section>
   );
 }

@@ -19,13 +19,19 @@ export function write(text: string, path: Path, value: unknown): string {
   const document = parseDocument(text);
   if (value === undefined || value === "") {
     document.deleteIn(path);
-    for (let n = path.length - 1; n > 1 && typeof path[n] === "string" && isEmpty(document, path.slice(0, n)); n--) document.deleteIn(path.slice(0, n));
+    for (
+      let n = path.length - 1;
+      n > 1 && typeof path[n] === "string" && isEmpty(document, path.slice(0, n));
+      n--
+    )
+      document.deleteIn(path.slice(0, n));
   } else {
     makeParents(document, path);
     const old = document.getIn(path, true);
     const node = document.createNode(value);
     // A comment beside a value stays with the field.
-    if (old && typeof old === "object" && "comment" in old && old.comment && node) (node as { comment?: unknown }).comment = old.comment;
+    if (old && typeof old === "object" && "comment" in old && old.comment && node)
+      (node as { comment?: unknown }).comment = old.comment;
     document.setIn(path, node);
   }
   return document.toString({ lineWidth: 0 });
@@ -42,15 +48,23 @@ function makeParents(document: Document, path: Path): void {
 }
 
 /** Of a file with several documents the first of the kind wanted, else the first job; its text as it was written, comments too. */
-export function pickDocument(text: string, kind: string, kinds: readonly string[]): { text: string; kind: string | null } {
+export function pickDocument(
+  text: string,
+  kind: string,
+  kinds: readonly string[],
+): { text: string; kind: string | null } {
   const parts = text.split(/^---[ \t]*(?:#.*)?$/m);
   const found = parts.map((part) => {
     const documents = parseAllDocuments(part);
     const first = Array.isArray(documents) ? documents[0] : undefined;
-    const said = first && !first.errors.length ? (first.toJS() as { kind?: unknown } | null)?.kind : undefined;
+    const said =
+      first && !first.errors.length ? (first.toJS() as { kind?: unknown } | null)?.kind : undefined;
     return { text: part.replace(/^\n+/, ""), kind: typeof said === "string" ? said : null };
   });
-  return found.find((one) => one.kind === kind) ?? found.find((one) => one.kind !== null && kinds.includes(one.kind)) ?? { text, kind: null };
+  return (
+    found.find((one) => one.kind === kind) ??
+    found.find((one) => one.kind !== null && kinds.includes(one.kind)) ?? { text, kind: null }
+  );
 }
 
 export function example(kind: string): string {
@@ -121,15 +135,34 @@ const FAST = `              command:
 
 /** A job that runs half a minute anywhere: for a first look. */
 export function firstLook(): string {
-  return PYTORCH.replace('name: ""', "name: first-look").replace(/              command:\n(?:                - .*\n)+/, FAST).replace("replicas: 1", "replicas: 2").replace('cpu: "1"', "cpu: 500m").replace("cpu: 500m\n                  memory: 512Mi", "cpu: 50m\n                  memory: 32Mi");
+  return PYTORCH.replace('name: ""', "name: first-look")
+    .replace(/              command:\n(?:                - .*\n)+/, FAST)
+    .replace("replicas: 1", "replicas: 2")
+    .replace('cpu: "1"', "cpu: 500m")
+    .replace(
+      "cpu: 500m\n                  memory: 512Mi",
+      "cpu: 50m\n                  memory: 32Mi",
+    );
 }
 
 /** What of an existing job makes a new one: the spec and what the user gave it, not what the server put in. */
-export function cloned(job: { apiVersion?: string; kind?: string; metadata: { name: string; namespace?: string; labels?: Record<string, string> }; spec?: unknown }, name: string): unknown {
+export function cloned(
+  job: {
+    apiVersion?: string;
+    kind?: string;
+    metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+    spec?: unknown;
+  },
+  name: string,
+): unknown {
   return {
     apiVersion: job.apiVersion ?? "batch.tensorstack.dev/v1beta1",
     kind: job.kind,
-    metadata: { name, namespace: job.metadata.namespace, ...(job.metadata.labels ? { labels: job.metadata.labels } : {}) },
+    metadata: {
+      name,
+      namespace: job.metadata.namespace,
+      ...(job.metadata.labels ? { labels: job.metadata.labels } : {}),
+    },
     spec: job.spec,
   };
 }

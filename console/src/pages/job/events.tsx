@@ -12,38 +12,81 @@ import { Ago } from "../../ui/time.tsx";
 const t = translator(jobTexts);
 
 export function lastSeen(event: Event): string {
-  return event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
+  return (
+    event.lastTimestamp ??
+    event.eventTime ??
+    event.firstTimestamp ??
+    event.metadata.creationTimestamp
+  );
 }
 
 /** The event the address names is brought into sight. */
 function useChosen(name: string | null, there: boolean) {
   const row = useRef<HTMLTableRowElement>(null);
-  useEffect(() => { if (name && there) row.current?.scrollIntoView({ block: "center" }); }, [name, there]);
+  useEffect(() => {
+    if (name && there) row.current?.scrollIntoView({ block: "center" });
+  }, [name, there]);
   return row;
 }
 
 export function EventTable(props: { events: Event[]; withObject: boolean }) {
   // Many happen in one second: what was written later stands first.
-  const sorted = [...props.events].sort((a, b) => Date.parse(lastSeen(b)) - Date.parse(lastSeen(a)) || Number(b.metadata.resourceVersion) - Number(a.metadata.resourceVersion));
+  const sorted = [...props.events].sort(
+    (a, b) =>
+      Date.parse(lastSeen(b)) - Date.parse(lastSeen(a)) ||
+      Number(b.metadata.resourceVersion) - Number(a.metadata.resourceVersion),
+  );
   const chosen = query.value.get("event");
-  const row = useChosen(chosen, sorted.some((one) => one.metadata.name === chosen));
+  const row = useChosen(
+    chosen,
+    sorted.some((one) => one.metadata.name === chosen),
+  );
   if (!sorted.length) return <p class="dim">{t("noEvents")}</p>;
   return (
     <div class="scroll-x">
       <table>
-        <thead><tr>
-          <th scope="col">{t("type")}</th><th scope="col">{t("first")}</th><th scope="col">{t("last")}</th><th scope="col">{t("reason")}</th><th scope="col">{t("message")}</th>
-          {props.withObject ? <th scope="col">{t("about")}</th> : null}
-        </tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">{t("type")}</th>
+            <th scope="col">{t("first")}</th>
+            <th scope="col">{t("last")}</th>
+            <th scope="col">{t("reason")}</th>
+            <th scope="col">{t("message")}</th>
+            {props.withObject ? <th scope="col">{t("about")}</th> : null}
+          </tr>
+        </thead>
         <tbody>
           {sorted.map((event) => (
-            <tr key={event.metadata.uid} ref={event.metadata.name === chosen ? row : null} class={event.metadata.name === chosen ? "chosen" : ""}>
-              <td>{event.type === "Warning" ? <span class="state state-failed">▲ {t("warning")}</span> : event.type === "Condition" ? <span class="state state-unknown">◆ {t("condition")}</span> : <span class="state state-succeeded">● {t("normal")}</span>}</td>
-              <td><Ago time={event.firstTimestamp ?? event.metadata.creationTimestamp} /></td>
-              <td><Ago time={lastSeen(event)} /></td>
+            <tr
+              key={event.metadata.uid}
+              ref={event.metadata.name === chosen ? row : null}
+              class={event.metadata.name === chosen ? "chosen" : ""}
+            >
+              <td>
+                {event.type === "Warning" ? (
+                  <span class="state state-failed">▲ {t("warning")}</span>
+                ) : event.type === "Condition" ? (
+                  <span class="state state-unknown">◆ {t("condition")}</span>
+                ) : (
+                  <span class="state state-succeeded">● {t("normal")}</span>
+                )}
+              </td>
+              <td>
+                <Ago time={event.firstTimestamp ?? event.metadata.creationTimestamp} />
+              </td>
+              <td>
+                <Ago time={lastSeen(event)} />
+              </td>
               <td>{event.reason}</td>
-              <td class="message"><Said text={event.message} />{(event.count ?? 1) > 1 ? <span class="dim num"> ×{event.count}</span> : null}</td>
-              {props.withObject ? <td class="mono">{event.involvedObject.kind}/{event.involvedObject.name}</td> : null}
+              <td class="message">
+                <Said text={event.message} />
+                {(event.count ?? 1) > 1 ? <span class="dim num"> ×{event.count}</span> : null}
+              </td>
+              {props.withObject ? (
+                <td class="mono">
+                  {event.involvedObject.kind}/{event.involvedObject.name}
+                </td>
+              ) : null}
             </tr>
           ))}
         </tbody>
@@ -55,8 +98,15 @@ export function EventTable(props: { events: Event[]; withObject: boolean }) {
 /** Conditions as if they were events, for one list in the order of time. */
 function conditionEvents(job: Job): Event[] {
   return (job.status?.conditions ?? []).map((one) => ({
-    metadata: { name: `condition-${one.type}`, uid: `condition-${one.type}`, resourceVersion: "", creationTimestamp: one.lastTransitionTime ?? job.metadata.creationTimestamp },
-    type: "Condition", reason: `${one.type} = ${one.status}${one.reason && one.reason !== "-" ? ` (${one.reason})` : ""}`, message: one.message ?? "",
+    metadata: {
+      name: `condition-${one.type}`,
+      uid: `condition-${one.type}`,
+      resourceVersion: "",
+      creationTimestamp: one.lastTransitionTime ?? job.metadata.creationTimestamp,
+    },
+    type: "Condition",
+    reason: `${one.type} = ${one.status}${one.reason && one.reason !== "-" ? ` (${one.reason})` : ""}`,
+    message: one.message ?? "",
     involvedObject: { kind: job.kind ?? "", name: job.metadata.name, uid: job.metadata.uid },
   }));
 }
@@ -67,8 +117,13 @@ export function useJobEvents(job: Job, pods: Pod[]): Event[] {
   const uids = new Set([job.metadata.uid, ...pods.map((pod) => pod.metadata.uid)]);
   const prefix = `${job.metadata.name}-`;
   const since = job.metadata.creationTimestamp;
-  return live.items.filter((event) => uids.has(event.involvedObject.uid ?? "") ||
-    (event.involvedObject.kind === "Pod" && (event.involvedObject.name ?? "").startsWith(prefix) && lastSeen(event) >= since));
+  return live.items.filter(
+    (event) =>
+      uids.has(event.involvedObject.uid ?? "") ||
+      (event.involvedObject.kind === "Pod" &&
+        (event.involvedObject.name ?? "").startsWith(prefix) &&
+        lastSeen(event) >= since),
+  );
 }
 
 export function Events(props: { job: Job; events: Event[] }) {
@@ -76,17 +131,39 @@ export function Events(props: { job: Job; events: Event[] }) {
   const detailed = q.get("detailed") === "1";
   const merged = q.get("merged") === "1";
   const warnings = q.get("severity") === "Warning";
-  const mine = [...props.events, ...(merged ? conditionEvents(props.job) : [])]
-    .filter((event) => (detailed || event.involvedObject.uid === props.job.metadata.uid) && (!warnings || event.type === "Warning"));
+  const mine = [...props.events, ...(merged ? conditionEvents(props.job) : [])].filter(
+    (event) =>
+      (detailed || event.involvedObject.uid === props.job.metadata.uid) &&
+      (!warnings || event.type === "Warning"),
+  );
   return (
     <section>
       <div class="section-head">
         <h2>{t("events")}</h2>
-        <label><input type="checkbox" checked={detailed} onChange={() => setQuery({ detailed: detailed ? null : "1" })} /> {t("detailedEvents")}</label>
-        <label><input type="checkbox" checked={merged} onChange={() => setQuery({ merged: merged ? null : "1" })} /> {t("withConditions")}</label>
-        <label>{t("type")}{" "}
-          <select value={warnings ? "Warning" : ""} onChange={(event) => setQuery({ severity: event.currentTarget.value || null })}>
-            <option value="">{t("allTypes")}</option><option value="Warning">{t("onlyWarnings")}</option>
+        <label>
+          <input
+            type="checkbox"
+            checked={detailed}
+            onChange={() => setQuery({ detailed: detailed ? null : "1" })}
+          />{" "}
+          {t("detailedEvents")}
+        </label>
+        <label>
+          <input
+            type="checkbox"
+            checked={merged}
+            onChange={() => setQuery({ merged: merged ? null : "1" })}
+          />{" "}
+          {t("withConditions")}
+        </label>
+        <label>
+          {t("type")}{" "}
+          <select
+            value={warnings ? "Warning" : ""}
+            onChange={(event) => setQuery({ severity: event.currentTarget.value || null })}
+          >
+            <option value="">{t("allTypes")}</option>
+            <option value="Warning">{t("onlyWarnings")}</option>
           </select>
         </label>
       </div>

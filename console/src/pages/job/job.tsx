@@ -47,9 +47,14 @@ function byRank(a: Pod, b: Pod): number {
 }
 
 function usePods(job: Job | null, ns: string, name: string): Pod[] {
-  const live = useLive<Pod>(corePath("pods", ns), `labelSelector=${encodeURIComponent(`${OWNER_LABEL}=${name}`)}`);
+  const live = useLive<Pod>(
+    corePath("pods", ns),
+    `labelSelector=${encodeURIComponent(`${OWNER_LABEL}=${name}`)}`,
+  );
   const uid = job?.metadata.uid;
-  return live.items.filter((pod) => pod.metadata.ownerReferences?.some((one) => one.uid === uid)).sort(byRank);
+  return live.items
+    .filter((pod) => pod.metadata.ownerReferences?.some((one) => one.uid === uid))
+    .sort(byRank);
 }
 
 /** The tab of the browser shows the state. */
@@ -66,34 +71,63 @@ function Actions(props: { job: Job }) {
   const [showCli, setShowCli] = useState(false);
   const paused = isPaused(job);
   const pause = (): void => {
-    setPaused(job, !paused).then(() => undefined, (error: Failure) => toast(tc("requestFailed", { message: error.message }), { kind: "error" }));
+    setPaused(job, !paused).then(
+      () => undefined,
+      (error: Failure) => toast(tc("requestFailed", { message: error.message }), { kind: "error" }),
+    );
   };
   const from = encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`);
   return (
     <div class="actions">
-      {isOver(job) ? <a class="button" href={`/jobs/new?kind=${job.kind}&from=${from}&rerun=1`}>{t("rerun")}</a> : <button type="button" title={t("stopTitle")} onClick={pause}>{t(paused ? "resume" : "pause")}</button>}
-      <Menu label="⋯" name={t("more")} items={[
-        { label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${from}` },
-        { label: t("yamlTab"), href: jobHref(job, "yaml") },
-        { label: t("cliTitle"), onSelect: () => setShowCli(true) },
-        { label: t("remove"), danger: true, onSelect: () => setRemoving(true) },
-      ]} />
+      {isOver(job) ? (
+        <a class="button" href={`/jobs/new?kind=${job.kind}&from=${from}&rerun=1`}>
+          {t("rerun")}
+        </a>
+      ) : (
+        <button type="button" title={t("stopTitle")} onClick={pause}>
+          {t(paused ? "resume" : "pause")}
+        </button>
+      )}
+      <Menu
+        label="⋯"
+        name={t("more")}
+        items={[
+          { label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${from}` },
+          { label: t("yamlTab"), href: jobHref(job, "yaml") },
+          { label: t("cliTitle"), onSelect: () => setShowCli(true) },
+          { label: t("remove"), danger: true, onSelect: () => setRemoving(true) },
+        ]}
+      />
       {showCli ? <CliDialog job={job} onClose={() => setShowCli(false)} /> : null}
-      {removing ? <RemoveDialog jobs={[job]} onClose={() => setRemoving(false)} onDone={() => navigate("/jobs")} /> : null}
+      {removing ? (
+        <RemoveDialog
+          jobs={[job]}
+          onClose={() => setRemoving(false)}
+          onDone={() => navigate("/jobs")}
+        />
+      ) : null}
     </div>
   );
 }
 
 function Body(props: TabProps & { tab: string }) {
   switch (props.tab) {
-    case "": return <Overview {...props} />;
-    case "replicas": return <Replicas {...props} />;
-    case "logs": return <Logs {...props} />;
-    case "metrics": return <Metrics {...props} />;
-    case "training": return <Training {...props} />;
-    case "yaml": return <Yaml {...props} />;
-    case "terminal": return <Terminal {...props} />;
-    default: return <Empty title={tc("notFound")} />;
+    case "":
+      return <Overview {...props} />;
+    case "replicas":
+      return <Replicas {...props} />;
+    case "logs":
+      return <Logs {...props} />;
+    case "metrics":
+      return <Metrics {...props} />;
+    case "training":
+      return <Training {...props} />;
+    case "yaml":
+      return <Yaml {...props} />;
+    case "terminal":
+      return <Terminal {...props} />;
+    default:
+      return <Empty title={tc("notFound")} />;
   }
 }
 
@@ -102,8 +136,21 @@ function useTabKeys(job: Job | null): void {
     if (!job) return;
     const onKey = (event: KeyboardEvent): void => {
       const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog,.xterm,[role=menu]")) return;
-      const tab = ({ l: "logs", y: "yaml", t: "terminal", r: "replicas", m: "metrics", o: "" } as Record<string, string>)[event.key];
+      if (
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        target.isContentEditable ||
+        /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+        target.closest("dialog,.xterm,[role=menu]")
+      )
+        return;
+      const tab = (
+        { l: "logs", y: "yaml", t: "terminal", r: "replicas", m: "metrics", o: "" } as Record<
+          string,
+          string
+        >
+      )[event.key];
       if (tab !== undefined) navigate(jobHref(job, tab));
     };
     document.addEventListener("keydown", onKey);
@@ -119,30 +166,46 @@ export default function JobPage(props: { ns: string; kind: string; name: string;
   const [tab = "", ...more] = props.rest.split("/");
   if (failure && !job) return <Problem failure={failure} />;
   if (!loaded) return <Loading />;
-  if (!job) return <Empty title={tc("notFound")}><p>{t("notThere", { name: props.name })}</p><a href="/jobs">{t("back")}</a></Empty>;
+  if (!job)
+    return (
+      <Empty title={tc("notFound")}>
+        <p>{t("notThere", { name: props.name })}</p>
+        <a href="/jobs">{t("back")}</a>
+      </Empty>
+    );
   const ran = ranMs(job, isOver(job) ? 0 : now.value);
   return (
     <section class="job">
-      <nav class="crumbs" aria-label="breadcrumb"><a href="/jobs">{tc("jobs")}</a> › <span aria-current="page">{job.metadata.name}</span></nav>
+      <nav class="crumbs" aria-label="breadcrumb">
+        <a href="/jobs">{tc("jobs")}</a> › <span aria-current="page">{job.metadata.name}</span>
+      </nav>
       <div class="page-head">
         <h1>{job.metadata.name}</h1>
         <span class="dim">{job.kind}</span>
-        <span aria-live="polite"><StateMark state={stateOfJob(job)} /></span>
+        <span aria-live="polite">
+          <StateMark state={stateOfJob(job)} />
+        </span>
         {ran === undefined ? null : <span class="num dim">{duration(ran)}</span>}
         <span class="grow" />
         <Actions job={job} />
       </div>
       <Why job={job} pods={pods} />
-      <Tabs name={job.metadata.name} current={tab} tabs={[
-        { id: "", label: job.kind ?? "Job", href: jobHref(job) },
-        { id: "replicas", label: t("replicasTab"), href: jobHref(job, "replicas") },
-        { id: "logs", label: t("logsTab"), href: jobHref(job, "logs") },
-        { id: "metrics", label: t("metricsTab"), href: jobHref(job, "metrics") },
-        { id: "training", label: t("trainingTab"), href: jobHref(job, "training") },
-        { id: "yaml", label: t("yamlTab"), href: jobHref(job, "yaml") },
-        { id: "terminal", label: t("terminalTab"), href: jobHref(job, "terminal") },
-      ]} />
-      <div class="tab-body"><Body job={job} pods={pods} tab={tab} rest={more.join("/")} /></div>
+      <Tabs
+        name={job.metadata.name}
+        current={tab}
+        tabs={[
+          { id: "", label: job.kind ?? "Job", href: jobHref(job) },
+          { id: "replicas", label: t("replicasTab"), href: jobHref(job, "replicas") },
+          { id: "logs", label: t("logsTab"), href: jobHref(job, "logs") },
+          { id: "metrics", label: t("metricsTab"), href: jobHref(job, "metrics") },
+          { id: "training", label: t("trainingTab"), href: jobHref(job, "training") },
+          { id: "yaml", label: t("yamlTab"), href: jobHref(job, "yaml") },
+          { id: "terminal", label: t("terminalTab"), href: jobHref(job, "terminal") },
+        ]}
+      />
+      <div class="tab-body">
+        <Body job={job} pods={pods} tab={tab} rest={more.join("/")} />
+      </div>
     </section>
   );
 }

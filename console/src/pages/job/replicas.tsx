@@ -28,8 +28,15 @@ function roleOf(pod: Pod): string {
 
 function askedFor(pod: Pod, resource: string): string {
   const sum = (which: "requests" | "limits"): string => {
-    const found = (pod.spec?.containers ?? []).map((one) => parseQuantity(one.resources?.[which]?.[resource])).filter((one) => one !== undefined);
-    return found.length ? formatQuantity(resource, found.reduce((a, b) => a + b, 0)) : "-";
+    const found = (pod.spec?.containers ?? [])
+      .map((one) => parseQuantity(one.resources?.[which]?.[resource]))
+      .filter((one) => one !== undefined);
+    return found.length
+      ? formatQuantity(
+          resource,
+          found.reduce((a, b) => a + b, 0),
+        )
+      : "-";
   };
   return `${sum("requests")} / ${sum("limits")}`;
 }
@@ -39,24 +46,57 @@ function Labels(props: { pod: Pod }) {
   const entries = Object.entries(props.pod.metadata.labels ?? {});
   return (
     <span class="chips">
-      {(all ? entries : entries.slice(0, 2)).map(([name, value]) => <span key={name} class="chip" title={`${name}=${value}`}>{name}={value}</span>)}
-      {entries.length > 2 ? <button type="button" class="chip" aria-expanded={all} onClick={() => setAll(!all)}>{t(all ? "showLess" : "showAll")}</button> : null}
+      {(all ? entries : entries.slice(0, 2)).map(([name, value]) => (
+        <span key={name} class="chip" title={`${name}=${value}`}>
+          {name}={value}
+        </span>
+      ))}
+      {entries.length > 2 ? (
+        <button type="button" class="chip" aria-expanded={all} onClick={() => setAll(!all)}>
+          {t(all ? "showLess" : "showAll")}
+        </button>
+      ) : null}
     </span>
   );
 }
 
 function PodEvents(props: { pod: Pod }) {
   const live = useLive<Event>(corePath("events", props.pod.metadata.namespace));
-  return <EventTable events={live.items.filter((one) => one.involvedObject.uid === props.pod.metadata.uid)} withObject={false} />;
+  return (
+    <EventTable
+      events={live.items.filter((one) => one.involvedObject.uid === props.pod.metadata.uid)}
+      withObject={false}
+    />
+  );
 }
 
 function PodConditions(props: { pod: Pod }) {
   return (
     <table>
-      <thead><tr><th scope="col">{t("type")}</th><th scope="col">{t("status")}</th><th scope="col">{t("changed")}</th><th scope="col">{t("reason")}</th><th scope="col">{t("message")}</th></tr></thead>
-      <tbody>{(props.pod.status?.conditions ?? []).map((one) => (
-        <tr key={one.type}><td>{one.type}</td><td>{one.status}</td><td><Ago time={one.lastTransitionTime} /></td><td>{one.reason}</td><td><Said text={one.message} /></td></tr>
-      ))}</tbody>
+      <thead>
+        <tr>
+          <th scope="col">{t("type")}</th>
+          <th scope="col">{t("status")}</th>
+          <th scope="col">{t("changed")}</th>
+          <th scope="col">{t("reason")}</th>
+          <th scope="col">{t("message")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {(props.pod.status?.conditions ?? []).map((one) => (
+          <tr key={one.type}>
+            <td>{one.type}</td>
+            <td>{one.status}</td>
+            <td>
+              <Ago time={one.lastTransitionTime} />
+            </td>
+            <td>{one.reason}</td>
+            <td>
+              <Said text={one.message} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
     </table>
   );
 }
@@ -66,18 +106,49 @@ type Shown = { what: "yaml" | "condition" | "event"; pod: Pod };
 function More(props: Shown & { onClose(): void }) {
   return (
     <Dialog wide title={`${props.pod.metadata.name} · ${t(props.what)}`} onClose={props.onClose}>
-      {props.what === "yaml" ? <pre class="tail">{stringify(props.pod)}</pre> : props.what === "event" ? <PodEvents pod={props.pod} /> : <PodConditions pod={props.pod} />}
+      {props.what === "yaml" ? (
+        <pre class="tail">{stringify(props.pod)}</pre>
+      ) : props.what === "event" ? (
+        <PodEvents pod={props.pod} />
+      ) : (
+        <PodConditions pod={props.pod} />
+      )}
     </Dialog>
   );
 }
 
 function exitOf(pod: Pod): string {
-  const codes = (pod.status?.containerStatuses ?? []).map((one) => one.state?.terminated?.exitCode).filter((one) => one !== undefined);
+  const codes = (pod.status?.containerStatuses ?? [])
+    .map((one) => one.state?.terminated?.exitCode)
+    .filter((one) => one !== undefined);
   return codes.length ? codes.join(", ") : "-";
 }
 
-type Column = "index" | "labels" | "phase" | "node" | "restarts" | "exit" | "cpu" | "memory" | "cpuNow" | "memoryNow" | "gpuNow";
-const COLUMNS: readonly Column[] = ["index", "labels", "phase", "node", "restarts", "exit", "cpu", "memory", "cpuNow", "memoryNow", "gpuNow"];
+type Column =
+  | "index"
+  | "labels"
+  | "phase"
+  | "node"
+  | "restarts"
+  | "exit"
+  | "cpu"
+  | "memory"
+  | "cpuNow"
+  | "memoryNow"
+  | "gpuNow";
+const COLUMNS: readonly Column[] = [
+  "index",
+  "labels",
+  "phase",
+  "node",
+  "restarts",
+  "exit",
+  "cpu",
+  "memory",
+  "cpuNow",
+  "memoryNow",
+  "gpuNow",
+];
 const COLUMNS_KEY = "muster.replica-columns";
 const PAGE = 100;
 
@@ -87,15 +158,34 @@ function keptColumns(): Column[] {
 }
 
 function restartsOf(pod: Pod): number {
-  return (pod.status?.containerStatuses ?? []).reduce((sum, one) => sum + one.restartCount, 0) + Number(pod.metadata.annotations?.["batch.tensorstack.dev/attempt"] ?? 0);
+  return (
+    (pod.status?.containerStatuses ?? []).reduce((sum, one) => sum + one.restartCount, 0) +
+    Number(pod.metadata.annotations?.["batch.tensorstack.dev/attempt"] ?? 0)
+  );
 }
 
 function Use(props: { usage: Usage | undefined; resource: "cpu" | "memory" | "gpu"; pod: Pod }) {
   const used = props.usage?.[props.resource];
   if (used === undefined) return <span class="dim">-</span>;
   if (props.resource === "gpu") return <>{Math.round(used * 100)} %</>;
-  const limit = (props.pod.spec?.containers ?? []).reduce((sum, one) => sum + (parseQuantity(one.resources?.limits?.[props.resource]) ?? 0), 0);
-  return <>{formatQuantity(props.resource, used)}{limit ? <meter class="use" min={0} max={limit} value={used} aria-label={`${t(props.resource === "cpu" ? "cpuNow" : "memoryNow")} ${Math.round((100 * used) / limit)} %`} /> : null}</>;
+  const limit = (props.pod.spec?.containers ?? []).reduce(
+    (sum, one) => sum + (parseQuantity(one.resources?.limits?.[props.resource]) ?? 0),
+    0,
+  );
+  return (
+    <>
+      {formatQuantity(props.resource, used)}
+      {limit ? (
+        <meter
+          class="use"
+          min={0}
+          max={limit}
+          value={used}
+          aria-label={`${t(props.resource === "cpu" ? "cpuNow" : "memoryNow")} ${Math.round((100 * used) / limit)} %`}
+        />
+      ) : null}
+    </>
+  );
 }
 
 const CELLS: Record<Column, (pod: Pod, usage: Usage | undefined) => preact.ComponentChildren> = {
@@ -113,27 +203,59 @@ const CELLS: Record<Column, (pod: Pod, usage: Usage | undefined) => preact.Compo
 };
 
 function columnName(one: Column): string {
-  return one === "cpu" ? "CPU" : one === "memory" ? t("memory").replace(/(请求量\/上限| request\/limit)/, "") : t(one);
+  return one === "cpu"
+    ? "CPU"
+    : one === "memory"
+      ? t("memory").replace(/(请求量\/上限| request\/limit)/, "")
+      : t(one);
 }
 
-function ReplicaRow(props: { job: Job; pod: Pod; usage: Usage | undefined; columns: Column[]; show(shown: Shown): void }) {
+function ReplicaRow(props: {
+  job: Job;
+  pod: Pod;
+  usage: Usage | undefined;
+  columns: Column[];
+  show(shown: Shown): void;
+}) {
   const { pod, job } = props;
   const name = pod.metadata.name;
   return (
     <tr>
-      <td><StateMark state={stateOfPod(pod)} iconOnly /></td>
-      <td><a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(name)}`}>{name}</a></td>
-      <td>{roleOf(pod)}</td>
-      {props.columns.map((one) => <td key={one} class="num">{CELLS[one](pod, props.usage)}</td>)}
       <td>
-        <Menu label="⋮" name={`${t("moreInfo")} ${name}`} items={[
-          { label: t("log"), href: `${jobHref(job, "logs")}?replica=${encodeURIComponent(name)}` },
-          { label: t("yaml"), onSelect: () => props.show({ what: "yaml", pod }) },
-          { label: t("condition"), onSelect: () => props.show({ what: "condition", pod }) },
-          { label: t("event"), onSelect: () => props.show({ what: "event", pod }) },
-          { label: t("metric"), href: `${jobHref(job, "metrics")}?replica=${encodeURIComponent(name)}` },
-          { label: t("terminal"), href: jobHref(job, `terminal/${encodeURIComponent(name)}`), disabled: pod.status?.phase !== "Running" },
-        ]} />
+        <StateMark state={stateOfPod(pod)} iconOnly />
+      </td>
+      <td>
+        <a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(name)}`}>{name}</a>
+      </td>
+      <td>{roleOf(pod)}</td>
+      {props.columns.map((one) => (
+        <td key={one} class="num">
+          {CELLS[one](pod, props.usage)}
+        </td>
+      ))}
+      <td>
+        <Menu
+          label="⋮"
+          name={`${t("moreInfo")} ${name}`}
+          items={[
+            {
+              label: t("log"),
+              href: `${jobHref(job, "logs")}?replica=${encodeURIComponent(name)}`,
+            },
+            { label: t("yaml"), onSelect: () => props.show({ what: "yaml", pod }) },
+            { label: t("condition"), onSelect: () => props.show({ what: "condition", pod }) },
+            { label: t("event"), onSelect: () => props.show({ what: "event", pod }) },
+            {
+              label: t("metric"),
+              href: `${jobHref(job, "metrics")}?replica=${encodeURIComponent(name)}`,
+            },
+            {
+              label: t("terminal"),
+              href: jobHref(job, `terminal/${encodeURIComponent(name)}`),
+              disabled: pod.status?.phase !== "Running",
+            },
+          ]}
+        />
       </td>
     </tr>
   );
@@ -145,9 +267,19 @@ export function Replicas(props: TabProps) {
   const roles = [...new Set(props.pods.map(roleOf))];
   const [columns, setColumns] = useState(keptColumns);
   const [choosing, setChoosing] = useState(false);
-  const gpu = props.pods.some((pod) => pod.spec?.containers?.some((one) => Object.keys(one.resources?.limits ?? {}).some((name) => /gpu/i.test(name))));
+  const gpu = props.pods.some((pod) =>
+    pod.spec?.containers?.some((one) =>
+      Object.keys(one.resources?.limits ?? {}).some((name) => /gpu/i.test(name)),
+    ),
+  );
   const live = props.pods.some((pod) => pod.status?.phase === "Running");
-  const usage = useUsage(props.job.metadata.namespace ?? "default", props.job.metadata.name, props.pods, live, gpu);
+  const usage = useUsage(
+    props.job.metadata.namespace ?? "default",
+    props.job.metadata.name,
+    props.pods,
+    live,
+    gpu,
+  );
   const chosen = props.pods.filter((pod) => !role || roleOf(pod) === role);
   const pages = Math.max(1, Math.ceil(chosen.length / PAGE));
   const page = Math.min(pages, Math.max(1, Number(query.value.get("page")) || 1));
@@ -161,34 +293,85 @@ export function Replicas(props: TabProps) {
   if (!props.pods.length) return <Empty title={t("noPods")} />;
   return (
     <div>
-      <div class="section-head"><label>{t("role")}{" "}
-        <select value={role} onChange={(event) => setQuery({ role: event.currentTarget.value || null })}>
-          <option value="">{tc("all")}</option>
-          {roles.map((one) => <option key={one} value={one}>{one}</option>)}
-        </select>
-      </label>
-      <button type="button" aria-haspopup="dialog" onClick={() => setChoosing(true)}>{t("columns")}</button></div>
+      <div class="section-head">
+        <label>
+          {t("role")}{" "}
+          <select
+            value={role}
+            onChange={(event) => setQuery({ role: event.currentTarget.value || null })}
+          >
+            <option value="">{tc("all")}</option>
+            {roles.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" aria-haspopup="dialog" onClick={() => setChoosing(true)}>
+          {t("columns")}
+        </button>
+      </div>
       {choosing ? (
         <Dialog title={t("columns")} onClose={() => setChoosing(false)}>
-          {COLUMNS.map((one) => <label key={one} class="choice"><input type="checkbox" checked={columns.includes(one)} onChange={() => change(one)} /> {columnName(one)}</label>)}
+          {COLUMNS.map((one) => (
+            <label key={one} class="choice">
+              <input type="checkbox" checked={columns.includes(one)} onChange={() => change(one)} />{" "}
+              {columnName(one)}
+            </label>
+          ))}
         </Dialog>
       ) : null}
       <div class="scroll-x">
         <table class="replicas">
-          <thead><tr>
-            <th scope="col"><span class="sr-only">{t("state")}</span></th>
-            <th scope="col">{t("name")}</th><th scope="col">{t("role")}</th>
-            {shownColumns.map((one) => <th key={one} scope="col">{columnName(one)}</th>)}
-            <th scope="col">{t("moreInfo")}</th>
-          </tr></thead>
-          <tbody>{pods.map((pod) => <ReplicaRow key={pod.metadata.uid} job={props.job} pod={pod} usage={usage.get(pod.metadata.name)} columns={shownColumns} show={setShown} />)}</tbody>
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="sr-only">{t("state")}</span>
+              </th>
+              <th scope="col">{t("name")}</th>
+              <th scope="col">{t("role")}</th>
+              {shownColumns.map((one) => (
+                <th key={one} scope="col">
+                  {columnName(one)}
+                </th>
+              ))}
+              <th scope="col">{t("moreInfo")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {pods.map((pod) => (
+              <ReplicaRow
+                key={pod.metadata.uid}
+                job={props.job}
+                pod={pod}
+                usage={usage.get(pod.metadata.name)}
+                columns={shownColumns}
+                show={setShown}
+              />
+            ))}
+          </tbody>
         </table>
       </div>
       {pages > 1 ? (
         <p class="pager">
-          <button type="button" disabled={page <= 1} aria-label="‹" onClick={() => setQuery({ page: String(page - 1) })}>‹</button>{" "}
+          <button
+            type="button"
+            disabled={page <= 1}
+            aria-label="‹"
+            onClick={() => setQuery({ page: String(page - 1) })}
+          >
+            ‹
+          </button>{" "}
           <span class="num">{t("page", { n: page, all: pages })}</span>{" "}
-          <button type="button" disabled={page >= pages} aria-label="›" onClick={() => setQuery({ page: String(page + 1) })}>›</button>
+          <button
+            type="button"
+            disabled={page >= pages}
+            aria-label="›"
+            onClick={() => setQuery({ page: String(page + 1) })}
+          >
+            ›
+          </button>
         </p>
       ) : null}
       {shown ? <More {...shown} onClose={() => setShown(null)} /> : null}

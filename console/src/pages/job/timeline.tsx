@@ -14,7 +14,14 @@ const t = translator(jobTexts);
 const TICKS = 6;
 const NEAR = 0.012; // of the whole: about the width of a mark
 const LANES = 33; // the job and 32 replicas; the rest is on the page of replicas
-const WORDS: Record<SpanKind, "queued" | "starting" | "running" | "spanSucceeded" | "spanFailed"> = { queued: "queued", starting: "starting", running: "running", succeeded: "spanSucceeded", failed: "spanFailed" };
+const WORDS: Record<SpanKind, "queued" | "starting" | "running" | "spanSucceeded" | "spanFailed"> =
+  {
+    queued: "queued",
+    starting: "starting",
+    running: "running",
+    succeeded: "spanSucceeded",
+    failed: "spanFailed",
+  };
 
 function laneText(lane: Lane): string {
   return `${lane.label}: ${lane.spans.map((one) => `${t(WORDS[one.kind])}${one.attempt === undefined ? "" : ` (${t("attempt", { n: one.attempt })})`} ${duration(one.to - one.from)}`).join(", ")}`;
@@ -23,7 +30,10 @@ function laneText(lane: Lane): string {
 export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
   const { job } = props;
   const at = isOver(job) ? 0 : now.value;
-  const line = useMemo(() => timeLineOf(job, props.pods.slice(0, LANES - 1), props.events, at), [job, props.pods, props.events, at]);
+  const line = useMemo(
+    () => timeLineOf(job, props.pods.slice(0, LANES - 1), props.events, at),
+    [job, props.pods, props.events, at],
+  );
   const length = line.to - line.from;
   const share = (ms: number): string => `${(100 * (ms - line.from)) / length}%`;
   const chosen = query.value.get("event");
@@ -33,31 +43,79 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
       <div class="gantt">
         {line.lanes.map((lane) => (
           <div key={lane.name} class="lane">
-            <span class="lane-name">{lane.name ? <a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(lane.name)}`}>{lane.label}</a> : <b>{lane.label}</b>}</span>
+            <span class="lane-name">
+              {lane.name ? (
+                <a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(lane.name)}`}>
+                  {lane.label}
+                </a>
+              ) : (
+                <b>{lane.label}</b>
+              )}
+            </span>
             <span class="lane-bars" role="img" aria-label={laneText(lane)}>
               {lane.spans.map((one, i) => (
-                <span key={i} class={`span span-${one.kind} ${one.attempt === undefined ? "" : "earlier"}`} style={{ left: share(one.from), width: `${Math.max(0.3, (100 * (one.to - one.from)) / length)}%` }}
-                  title={`${t(WORDS[one.kind])} ${duration(one.to - one.from)}\n${exact(one.from)}`} />
+                <span
+                  key={i}
+                  class={`span span-${one.kind} ${one.attempt === undefined ? "" : "earlier"}`}
+                  style={{
+                    left: share(one.from),
+                    width: `${Math.max(0.3, (100 * (one.to - one.from)) / length)}%`,
+                  }}
+                  title={`${t(WORDS[one.kind])} ${duration(one.to - one.from)}\n${exact(one.from)}`}
+                />
               ))}
             </span>
             <span class="lane-marks">
               {gathered(lane.marks, length * NEAR).map((group) => {
                 const first = group.events[0]!;
-                const words = group.events.map((event) => `${event.reason}: ${sayBoth(event.message ?? "", lang.value)}`).join("\n");
+                const words = group.events
+                  .map((event) => `${event.reason}: ${sayBoth(event.message ?? "", lang.value)}`)
+                  .join("\n");
                 const warning = first.type === "Warning";
                 return (
-                  <button key={first.metadata.uid} type="button" class={`mark-event ${warning ? "warn" : ""} ${group.events.some((event) => event.metadata.name === chosen) ? "on" : ""}`} style={{ left: share(group.at) }} tabIndex={warning || !lane.name ? 0 : -1}
-                    aria-label={words} title={`${words}\n${exact(group.at)}`} onClick={() => setQuery({ event: first.metadata.name, ...(lane.name ? { detailed: "1" } : {}) })} />
+                  <button
+                    key={first.metadata.uid}
+                    type="button"
+                    class={`mark-event ${warning ? "warn" : ""} ${group.events.some((event) => event.metadata.name === chosen) ? "on" : ""}`}
+                    style={{ left: share(group.at) }}
+                    tabIndex={warning || !lane.name ? 0 : -1}
+                    aria-label={words}
+                    title={`${words}\n${exact(group.at)}`}
+                    onClick={() =>
+                      setQuery({
+                        event: first.metadata.name,
+                        ...(lane.name ? { detailed: "1" } : {}),
+                      })
+                    }
+                  />
                 );
               })}
             </span>
           </div>
         ))}
-        <div class="lane axis" aria-hidden="true"><span class="lane-name" /><span class="lane-bars">{ticks(length, TICKS).map((ms) => <span key={ms} class="tick num" style={{ left: `${(100 * ms) / length}%` }}>+{duration(ms)}</span>)}</span></div>
+        <div class="lane axis" aria-hidden="true">
+          <span class="lane-name" />
+          <span class="lane-bars">
+            {ticks(length, TICKS).map((ms) => (
+              <span key={ms} class="tick num" style={{ left: `${(100 * ms) / length}%` }}>
+                +{duration(ms)}
+              </span>
+            ))}
+          </span>
+        </div>
       </div>
-      <p class="legend dim">{(Object.keys(WORDS) as SpanKind[]).map((kind) => <span key={kind}><span class={`swatch span-${kind}`} aria-hidden="true" /> {t(WORDS[kind])}</span>)}
+      <p class="legend dim">
+        {(Object.keys(WORDS) as SpanKind[]).map((kind) => (
+          <span key={kind}>
+            <span class={`swatch span-${kind}`} aria-hidden="true" /> {t(WORDS[kind])}
+          </span>
+        ))}
         <span>▲ {t("warning")}</span>
-        {props.pods.length >= LANES ? <a href={jobHref(job, "replicas")}>{t("moreReplicas", { count: props.pods.length - LANES + 1 })}</a> : null}
+        {props.pods.length >= LANES ? (
+          <a href={jobHref(job, "replicas")}>
+            {t("moreReplicas", { count: props.pods.length - LANES + 1 })}
+          </a>
+        ) : null}
       </p>
     </section>
   );

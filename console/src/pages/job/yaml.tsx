@@ -12,10 +12,25 @@ import { toast } from "../../ui/toast.tsx";
 import type { TabProps } from "./job.tsx";
 import "../../style/editor.css";
 
-const t = translator(texts({
-  zh: { save: "保存", reload: "重新加载", saved: "已保存", changed: "此 Job 已被他人修改。重新加载后再编辑，您的修改仍在剪贴板中。", cli: "命令行" },
-  en: { save: "Save", reload: "Load again", saved: "Saved", changed: "The job was changed by someone else meanwhile. Load it again before you edit; your text is in the clipboard.", cli: "Command line" },
-}));
+const t = translator(
+  texts({
+    zh: {
+      save: "保存",
+      reload: "重新加载",
+      saved: "已保存",
+      changed: "此 Job 已被他人修改。重新加载后再编辑，您的修改仍在剪贴板中。",
+      cli: "命令行",
+    },
+    en: {
+      save: "Save",
+      reload: "Load again",
+      saved: "Saved",
+      changed:
+        "The job was changed by someone else meanwhile. Load it again before you edit; your text is in the clipboard.",
+      cli: "Command line",
+    },
+  }),
+);
 
 export default function YamlTab(props: TabProps) {
   const { job } = props;
@@ -51,14 +66,39 @@ export default function YamlTab(props: TabProps) {
   return (
     <div>
       <div class="section-head">
-        <button type="button" class="primary" disabled={text === base} onClick={() => void save()}>{t("save")}</button>
-        <button type="button" onClick={load}>{t("reload")}</button>
-        <button type="button" onClick={() => void navigator.clipboard?.writeText(text).then(() => toast(tc("copied")))}>{tc("copy")}</button>
-        <span class="dim">{t("cli")}: <code>{cli.get(job)}</code></span>
+        <button type="button" class="primary" disabled={text === base} onClick={() => void save()}>
+          {t("save")}
+        </button>
+        <button type="button" onClick={load}>
+          {t("reload")}
+        </button>
+        <button
+          type="button"
+          onClick={() => void navigator.clipboard?.writeText(text).then(() => toast(tc("copied")))}
+        >
+          {tc("copy")}
+        </button>
+        <span class="dim">
+          {t("cli")}: <code>{cli.get(job)}</code>
+        </span>
       </div>
-      {failure ? <div class="box bad" role="alert">{failure.message}</div> : null}
-      <div class="yaml-editor"><Editor text={text} onChange={setText} schema={schema} label="YAML"
-        problems={(failure?.status?.details?.causes ?? []).map((one) => ({ path: parsePath(one.field ?? ""), message: one.message ?? "" }))} /></div>
+      {failure ? (
+        <div class="box bad" role="alert">
+          {failure.message}
+        </div>
+      ) : null}
+      <div class="yaml-editor">
+        <Editor
+          text={text}
+          onChange={setText}
+          schema={schema}
+          label="YAML"
+          problems={(failure?.status?.details?.causes ?? []).map((one) => ({
+            path: parsePath(one.field ?? ""),
+            message: one.message ?? "",
+          }))}
+        />
+      </div>
     </div>
   );
 }

@@ -34,12 +34,35 @@ function keptColumns(): Column[] {
 function Detail(props: { job: Job }) {
   const { job } = props;
   return (
-    <div class="detail" role="row" style={{ height: `${DETAIL_PX}px` }}><div role="cell">
-      <div>{replicasByRole(job).map((one) => <span key={one.type} class="chip">{one.type}: {one.count}</span>)}</div>
-      <div class="mono">{job.metadata.uid} {Object.entries(job.metadata.labels ?? {}).map(([name, value]) => <span key={name} class="chip">{name}={value}</span>)}</div>
-      <div>{job.status?.reason}{job.status?.reason && job.status.message ? ": " : ""}<Said text={job.status?.message} />{job.status?.reason || job.status?.message ? null : "-"}</div>
-      <div><a href={jobHref(job, "logs")}>{t("logs")}</a> · <a href={jobHref(job, "yaml")}>{t("yaml")}</a></div>
-    </div></div>
+    <div class="detail" role="row" style={{ height: `${DETAIL_PX}px` }}>
+      <div role="cell">
+        <div>
+          {replicasByRole(job).map((one) => (
+            <span key={one.type} class="chip">
+              {one.type}: {one.count}
+            </span>
+          ))}
+        </div>
+        <div class="mono">
+          {job.metadata.uid}{" "}
+          {Object.entries(job.metadata.labels ?? {}).map(([name, value]) => (
+            <span key={name} class="chip">
+              {name}={value}
+            </span>
+          ))}
+        </div>
+        <div>
+          {job.status?.reason}
+          {job.status?.reason && job.status.message ? ": " : ""}
+          <Said text={job.status?.message} />
+          {job.status?.reason || job.status?.message ? null : "-"}
+        </div>
+        <div>
+          <a href={jobHref(job, "logs")}>{t("logs")}</a> ·{" "}
+          <a href={jobHref(job, "yaml")}>{t("yaml")}</a>
+        </div>
+      </div>
+    </div>
   );
 }
 
@@ -47,8 +70,12 @@ function NoJobs() {
   return (
     <Empty title={t("noJobs")}>
       <p>{t("noJobsHint")}</p>
-      <p><code>muster run examples/ddp/job.yaml</code></p>
-      <a class="button primary" href="/jobs/new?kind=PyTorchTrainingJob&example=1">{t("fromExample")}</a>
+      <p>
+        <code>muster run examples/ddp/job.yaml</code>
+      </p>
+      <a class="button primary" href="/jobs/new?kind=PyTorchTrainingJob&example=1">
+        {t("fromExample")}
+      </a>
     </Empty>
   );
 }
@@ -69,18 +96,35 @@ function pauseAll(jobs: Job[], on: boolean): void {
   void Promise.allSettled(jobs.map((job) => setPaused(job, on))).then((results) => {
     const failed = results.filter((one): one is PromiseRejectedResult => one.status === "rejected");
     const name = jobs.length === 1 ? jobs[0]!.metadata.name : String(jobs.length - failed.length);
-    if (failed.length) toast(t("someFailed", { count: failed.length, message: (failed[0]!.reason as Failure).message }), { kind: "error" });
+    if (failed.length)
+      toast(
+        t("someFailed", { count: failed.length, message: (failed[0]!.reason as Failure).message }),
+        { kind: "error" },
+      );
     if (failed.length < jobs.length) toast(t(on ? "paused" : "resumed", { name }));
   });
 }
 
 /** j and k move, Enter opens, l and y go to logs and YAML, / searches, x selects. */
-function useKeys(shown: Job[], current: number, setCurrent: (n: number) => void, actions: RowActions, selected: Set<string>): void {
+function useKeys(
+  shown: Job[],
+  current: number,
+  setCurrent: (n: number) => void,
+  actions: RowActions,
+  selected: Set<string>,
+): void {
   // With the rows they act on, not some frames later.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.closest("dialog,[role=menu]")) return;
+      if (
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) ||
+        target.closest("dialog,[role=menu]")
+      )
+        return;
       const job = shown[current];
       const keys: Record<string, () => void> = {
         j: () => setCurrent(Math.min(shown.length - 1, current + 1)),
@@ -89,7 +133,11 @@ function useKeys(shown: Job[], current: number, setCurrent: (n: number) => void,
         l: () => job && navigate(jobHref(job, "logs")),
         y: () => job && navigate(jobHref(job, "yaml")),
         x: () => job && actions.select(job, !selected.has(job.metadata.uid)),
-        ...(target.tagName === "BODY" || target.id === "main" || target.classList.contains("virtual") ? { Enter: () => job && navigate(jobHref(job)) } : {}),
+        ...(target.tagName === "BODY" ||
+        target.id === "main" ||
+        target.classList.contains("virtual")
+          ? { Enter: () => job && navigate(jobHref(job)) }
+          : {}),
       };
       const act = keys[event.key];
       if (!act) return;
@@ -116,28 +164,37 @@ export function JobsPage() {
   const anyGpu = offered.resource.length > 0;
   const box = useRef<HTMLDivElement>(null);
 
-  const actions = useMemo<RowActions>(() => ({
-    remove: (job) => setRemoving([job]),
-    pause: (job, on) => pauseAll([job], on),
-    cli: (job) => setCli(job),
-    select: (job, on) => setSelected((before) => {
-      const next = new Set(before);
-      if (on) next.add(job.metadata.uid);
-      else next.delete(job.metadata.uid);
-      return next;
+  const actions = useMemo<RowActions>(
+    () => ({
+      remove: (job) => setRemoving([job]),
+      pause: (job, on) => pauseAll([job], on),
+      cli: (job) => setCli(job),
+      select: (job, on) =>
+        setSelected((before) => {
+          const next = new Set(before);
+          if (on) next.add(job.metadata.uid);
+          else next.delete(job.metadata.uid);
+          return next;
+        }),
+      expand: (job) =>
+        setExpanded((before) => (before === job.metadata.uid ? null : job.metadata.uid)),
     }),
-    expand: (job) => setExpanded((before) => (before === job.metadata.uid ? null : job.metadata.uid)),
-  }), []);
+    [],
+  );
   useKeys(shown, current, setCurrent, actions, selected);
   useEffect(() => {
     const list = box.current?.querySelector(".virtual");
     if (!list || current < 0) return;
     const top = current * ROW_PX;
     if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + ROW_PX > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_PX - list.clientHeight;
+    else if (top + ROW_PX > list.scrollTop + list.clientHeight)
+      list.scrollTop = top + ROW_PX - list.clientHeight;
   }, [current]);
 
-  const visible = useMemo(() => (anyGpu ? columns : columns.filter((one) => one !== "gpu")), [anyGpu, columns]);
+  const visible = useMemo(
+    () => (anyGpu ? columns : columns.filter((one) => one !== "gpu")),
+    [anyGpu, columns],
+  );
   const chosen = shown.filter((job) => selected.has(job.metadata.uid));
   const open = shown.findIndex((job) => job.metadata.uid === expanded);
   const changeColumns = (next: Column[]): void => {
@@ -149,47 +206,138 @@ export function JobsPage() {
     <section class="jobs" ref={box}>
       <div class="page-head">
         <h1>{t("title")}</h1>
-        <Menu class="create" align="left" label={<>{t("createJob")} ▾</>} name={t("createJob")} items={JOB_KINDS.map((one) => ({ label: one.short, href: `/jobs/new?kind=${one.kind}` }))} />
+        <Menu
+          class="create"
+          align="left"
+          label={<>{t("createJob")} ▾</>}
+          name={t("createJob")}
+          items={JOB_KINDS.map((one) => ({ label: one.short, href: `/jobs/new?kind=${one.kind}` }))}
+        />
         <span class="grow" />
-        {chosen.length ? <>
-          <span>{t("selected", { count: chosen.length })}</span>
-          {chosen.some((job) => !isOver(job) && !isPaused(job)) ? <button type="button" onClick={() => pauseAll(chosen.filter((job) => !isOver(job) && !isPaused(job)), true)}>{t("pause")}</button> : null}
-          {chosen.some((job) => !isOver(job) && isPaused(job)) ? <button type="button" onClick={() => pauseAll(chosen.filter((job) => !isOver(job) && isPaused(job)), false)}>{t("resume")}</button> : null}
-          <button type="button" class="danger" onClick={() => setRemoving(chosen)}>{t("remove")}</button>
-        </> : null}
-        {anyGpu ? <span class="dim num">{t("gpuTotals", { used: gpus.used, waiting: gpus.waiting })}</span> : null}
-        <span class="dim num" role="status">{t("count", { shown: shown.length, total: items.length })}</span>
+        {chosen.length ? (
+          <>
+            <span>{t("selected", { count: chosen.length })}</span>
+            {chosen.some((job) => !isOver(job) && !isPaused(job)) ? (
+              <button
+                type="button"
+                onClick={() =>
+                  pauseAll(
+                    chosen.filter((job) => !isOver(job) && !isPaused(job)),
+                    true,
+                  )
+                }
+              >
+                {t("pause")}
+              </button>
+            ) : null}
+            {chosen.some((job) => !isOver(job) && isPaused(job)) ? (
+              <button
+                type="button"
+                onClick={() =>
+                  pauseAll(
+                    chosen.filter((job) => !isOver(job) && isPaused(job)),
+                    false,
+                  )
+                }
+              >
+                {t("resume")}
+              </button>
+            ) : null}
+            <button type="button" class="danger" onClick={() => setRemoving(chosen)}>
+              {t("remove")}
+            </button>
+          </>
+        ) : null}
+        {anyGpu ? (
+          <span class="dim num">{t("gpuTotals", { used: gpus.used, waiting: gpus.waiting })}</span>
+        ) : null}
+        <span class="dim num" role="status">
+          {t("count", { shown: shown.length, total: items.length })}
+        </span>
       </div>
       <Filters choice={choice} offers={offered} columns={columns} onColumns={changeColumns} />
       {failure ? <Problem failure={failure} /> : null}
-      {!loaded ? <Loading /> : !items.length ? (failure ? null : <NoJobs />) : !shown.length ? (
-        <Empty title={t("noMatch")}><a href="/jobs">{t("clear")}</a></Empty>
+      {!loaded ? (
+        <Loading />
+      ) : !items.length ? (
+        failure ? null : (
+          <NoJobs />
+        )
+      ) : !shown.length ? (
+        <Empty title={t("noMatch")}>
+          <a href="/jobs">{t("clear")}</a>
+        </Empty>
       ) : (
         <div role="table" aria-label={t("title")} aria-rowcount={shown.length} class="job-table">
           <div class="row head" role="row">
             <span role="columnheader" class="cell-check">
-              <input type="checkbox" aria-label={t("selectAll")} checked={chosen.length === shown.length} onChange={(event) => setSelected(new Set(event.currentTarget.checked ? shown.map((job) => job.metadata.uid) : []))} />
+              <input
+                type="checkbox"
+                aria-label={t("selectAll")}
+                checked={chosen.length === shown.length}
+                onChange={(event) =>
+                  setSelected(
+                    new Set(
+                      event.currentTarget.checked ? shown.map((job) => job.metadata.uid) : [],
+                    ),
+                  )
+                }
+              />
             </span>
-            <span role="columnheader" class="cell-state">{t("state")}</span>
-            <span role="columnheader" class="cell-name">{t("name")}</span>
-            {visible.map((one) => <span role="columnheader" key={one} class={`cell-${one}`} title={one === "labels" ? t("label") : t(one)}>{one === "labels" ? t("label") : t(one)}</span>)}
-            <span role="columnheader" class="cell-menu"><span class="sr-only">{t("actions")}</span></span>
+            <span role="columnheader" class="cell-state">
+              {t("state")}
+            </span>
+            <span role="columnheader" class="cell-name">
+              {t("name")}
+            </span>
+            {visible.map((one) => (
+              <span
+                role="columnheader"
+                key={one}
+                class={`cell-${one}`}
+                title={one === "labels" ? t("label") : t(one)}
+              >
+                {one === "labels" ? t("label") : t(one)}
+              </span>
+            ))}
+            <span role="columnheader" class="cell-menu">
+              <span class="sr-only">{t("actions")}</span>
+            </span>
           </div>
-          <VirtualList count={shown.length} rowHeight={ROW_PX} label={t("title")} role="rowgroup" class="job-rows"
+          <VirtualList
+            count={shown.length}
+            rowHeight={ROW_PX}
+            label={t("title")}
+            role="rowgroup"
+            class="job-rows"
             extra={open >= 0 ? { after: open, height: DETAIL_PX } : undefined}
             render={(i) => {
               const job = shown[i]!;
               return (
                 <div key={job.metadata.uid} role="presentation">
-                  <Row job={job} columns={visible} selected={selected.has(job.metadata.uid)} current={i === current} expanded={i === open} actions={actions} />
+                  <Row
+                    job={job}
+                    columns={visible}
+                    selected={selected.has(job.metadata.uid)}
+                    current={i === current}
+                    expanded={i === open}
+                    actions={actions}
+                  />
                   {i === open ? <Detail job={job} /> : null}
                 </div>
               );
-            }} />
+            }}
+          />
         </div>
       )}
       {cli ? <CliDialog job={cli} onClose={() => setCli(null)} /> : null}
-      {removing ? <RemoveDialog jobs={removing} onClose={() => setRemoving(null)} onDone={() => setSelected(new Set())} /> : null}
+      {removing ? (
+        <RemoveDialog
+          jobs={removing}
+          onClose={() => setRemoving(null)}
+          onDone={() => setSelected(new Set())}
+        />
+      ) : null}
     </section>
   );
 }

@@ -19,14 +19,20 @@ async function removeNow(job: Job): Promise<void> {
   try {
     await deleteJob(job);
   } catch (error) {
-    if ((error as Failure).code !== 404) toast(t("failed", { message: (error as Failure).message }), { kind: "error" });
+    if ((error as Failure).code !== 404)
+      toast(t("failed", { message: (error as Failure).message }), { kind: "error" });
   }
 }
 
 function removeWithUndo(job: Job): void {
   let shown = 0;
-  const timer = setTimeout(() => { dismiss(shown); void removeNow(job); }, UNDO_MS);
-  shown = toast(t("deleting", { name: job.metadata.name }), { action: { label: t("undo"), run: () => clearTimeout(timer) } });
+  const timer = setTimeout(() => {
+    dismiss(shown);
+    void removeNow(job);
+  }, UNDO_MS);
+  shown = toast(t("deleting", { name: job.metadata.name }), {
+    action: { label: t("undo"), run: () => clearTimeout(timer) },
+  });
 }
 
 export function RemoveDialog(props: { jobs: Job[]; onClose(): void; onDone?(): void }) {
@@ -45,18 +51,37 @@ export function RemoveDialog(props: { jobs: Job[]; onClose(): void; onDone?(): v
     props.onDone?.();
   };
   return (
-    <Dialog title={only ? `${t("remove")} ${only.metadata.name}` : t("deleteTitle", { count: props.jobs.length })} onClose={props.onClose}
-      actions={<>
-        <button type="button" onClick={props.onClose}>{tc("cancel")}</button>
-        <button type="button" class="primary" disabled={!confirmed} onClick={go}>{tc("delete")}</button>
-      </>}>
+    <Dialog
+      title={
+        only
+          ? `${t("remove")} ${only.metadata.name}`
+          : t("deleteTitle", { count: props.jobs.length })
+      }
+      onClose={props.onClose}
+      actions={
+        <>
+          <button type="button" onClick={props.onClose}>
+            {tc("cancel")}
+          </button>
+          <button type="button" class="primary" disabled={!confirmed} onClick={go}>
+            {tc("delete")}
+          </button>
+        </>
+      }
+    >
       <p>{t("deleteWhat", { running: replicas })}</p>
       {running.length ? (
         <label>
-          {t("typeName", { name: word })} <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autofocus />
+          {t("typeName", { name: word })}{" "}
+          <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autofocus />
         </label>
       ) : null}
-      {cli.removeAll(props.jobs).slice(0, CLI_LINES).map((line) => <CliLine key={line} label={t("asCli")} line={line} />)}
+      {cli
+        .removeAll(props.jobs)
+        .slice(0, CLI_LINES)
+        .map((line) => (
+          <CliLine key={line} label={t("asCli")} line={line} />
+        ))}
     </Dialog>
   );
 }

@@ -4,7 +4,18 @@ import type { Job } from "../../data/types.ts";
 import { lang, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { shortCause } from "../../lib/failure.ts";
-import { extendedResources, gpuSharesOf, gpusOf, isPaused, jobHref, lossText, pair, ranMs, replicaCounts, totalsOf } from "../../lib/jobs.ts";
+import {
+  extendedResources,
+  gpuSharesOf,
+  gpusOf,
+  isPaused,
+  jobHref,
+  lossText,
+  pair,
+  ranMs,
+  replicaCounts,
+  totalsOf,
+} from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
 import { say, sayBoth } from "../../lib/say.ts";
@@ -16,8 +27,29 @@ import { Ago } from "../../ui/time.tsx";
 
 const t = translator(jobsTexts);
 
-export type Column = "labels" | "project" | "kind" | "replicas" | "cpu" | "memory" | "gpu" | "progress" | "duration" | "created";
-export const COLUMNS: readonly Column[] = ["labels", "project", "kind", "replicas", "cpu", "memory", "gpu", "progress", "duration", "created"];
+export type Column =
+  | "labels"
+  | "project"
+  | "kind"
+  | "replicas"
+  | "cpu"
+  | "memory"
+  | "gpu"
+  | "progress"
+  | "duration"
+  | "created";
+export const COLUMNS: readonly Column[] = [
+  "labels",
+  "project",
+  "kind",
+  "replicas",
+  "cpu",
+  "memory",
+  "gpu",
+  "progress",
+  "duration",
+  "created",
+];
 
 function Duration(props: { job: Job }) {
   const ms = ranMs(props.job, isOver(props.job) ? 0 : now.value);
@@ -30,40 +62,83 @@ function ProgressCell(props: { job: Job }) {
   if (state === "queued") {
     const at = queuePosition(props.job);
     const why = say(props.job.status?.message ?? "", lang.value);
-    return <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>{at === undefined ? "" : `${t("position", { n: at })} · `}{why || "-"}</span>;
+    return (
+      <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>
+        {at === undefined ? "" : `${t("position", { n: at })} · `}
+        {why || "-"}
+      </span>
+    );
   }
-  if (state === "failed") return <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>{shortCause(props.job) || "-"}</span>;
+  if (state === "failed")
+    return (
+      <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>
+        {shortCause(props.job) || "-"}
+      </span>
+    );
   if (!p) return <span class="dim">-</span>;
   const words = [];
-  if (p.step !== undefined && p.loss !== undefined) words.push(t("stepLoss", { step: p.step, loss: lossText(p.loss) }));
-  if (p.secondsLeft !== undefined && !isOver(props.job)) words.push(t("timeLeft", { time: duration(p.secondsLeft * 1000) }));
+  if (p.step !== undefined && p.loss !== undefined)
+    words.push(t("stepLoss", { step: p.step, loss: lossText(p.loss) }));
+  if (p.secondsLeft !== undefined && !isOver(props.job))
+    words.push(t("timeLeft", { time: duration(p.secondsLeft * 1000) }));
   return (
     <span title={[p.message, ...words].filter(Boolean).join(" · ")}>
-      {p.loss === undefined ? null : <Spark job={props.job} label={t("lossCurve", { loss: lossText(p.loss) })} />}{" "}
-      {p.fraction === undefined || (isOver(props.job) && p.fraction >= 1) ? null : <><progress max={1} value={p.fraction} aria-label={t("progress")} /> {Math.round(p.fraction * 100)}%</>}{" "}
+      {p.loss === undefined ? null : (
+        <Spark job={props.job} label={t("lossCurve", { loss: lossText(p.loss) })} />
+      )}{" "}
+      {p.fraction === undefined || (isOver(props.job) && p.fraction >= 1) ? null : (
+        <>
+          <progress max={1} value={p.fraction} aria-label={t("progress")} />{" "}
+          {Math.round(p.fraction * 100)}%
+        </>
+      )}{" "}
       <span class="dim">{p.loss === undefined ? (p.message ?? "") : lossText(p.loss)}</span>
     </span>
   );
 }
 
 const CELLS: Record<Column, (job: Job) => preact.ComponentChildren> = {
-  labels: (job) => Object.entries(job.metadata.labels ?? {}).slice(0, 2).map(([name, value]) => <span key={name} class="chip" title={`${name}=${value}`}>{name}={value}</span>),
+  labels: (job) =>
+    Object.entries(job.metadata.labels ?? {})
+      .slice(0, 2)
+      .map(([name, value]) => (
+        <span key={name} class="chip" title={`${name}=${value}`}>
+          {name}={value}
+        </span>
+      )),
   project: (job) => job.metadata.namespace,
   kind: (job) => job.kind,
   replicas: (job) => {
     const { running, done, total } = replicaCounts(job);
-    return job.status?.phase === "Succeeded" ? t("done", { done, total }) : isOver(job) ? total : `${running}/${total}`;
+    return job.status?.phase === "Succeeded"
+      ? t("done", { done, total })
+      : isOver(job)
+        ? total
+        : `${running}/${total}`;
   },
   cpu: (job) => pair("cpu", totalsOf(job)),
   memory: (job) => {
     const totals = totalsOf(job);
-    const others = extendedResources(totals).map((name) => `${name}: ${totals.limits[name] ?? totals.requests[name]}`).join(", ");
-    return <span title={others}>{pair("memory", totals)}{others ? " ⁺" : ""}</span>;
+    const others = extendedResources(totals)
+      .map((name) => `${name}: ${totals.limits[name] ?? totals.requests[name]}`)
+      .join(", ");
+    return (
+      <span title={others}>
+        {pair("memory", totals)}
+        {others ? " ⁺" : ""}
+      </span>
+    );
   },
   gpu: (job) => {
-    const whole = gpusOf(job), shares = gpuSharesOf(job);
+    const whole = gpusOf(job),
+      shares = gpuSharesOf(job);
     if (!shares) return whole || <span class="dim">-</span>;
-    return <span title={t("gpuShares", { count: shares })}>{whole ? `${whole}+` : ""}{shares} ◔</span>;
+    return (
+      <span title={t("gpuShares", { count: shares })}>
+        {whole ? `${whole}+` : ""}
+        {shares} ◔
+      </span>
+    );
   },
   progress: (job) => <ProgressCell job={job} />,
   duration: (job) => <Duration job={job} />,
@@ -82,8 +157,23 @@ function menuOf(job: Job, actions: RowActions): MenuItem[] {
   return [
     { label: t("logs"), href: jobHref(job, "logs"), hint: "l" },
     { label: t("yaml"), href: jobHref(job, "yaml"), hint: "y" },
-    { label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}` },
-    ...(isOver(job) ? [{ label: t("rerun"), href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}&rerun=1` }] : [{ label: t(isPaused(job) ? "resume" : "pause"), onSelect: () => actions.pause(job, !isPaused(job)) }]),
+    {
+      label: t("clone"),
+      href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}`,
+    },
+    ...(isOver(job)
+      ? [
+          {
+            label: t("rerun"),
+            href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}&rerun=1`,
+          },
+        ]
+      : [
+          {
+            label: t(isPaused(job) ? "resume" : "pause"),
+            onSelect: () => actions.pause(job, !isPaused(job)),
+          },
+        ]),
     { label: `${t("asCli")}…`, onSelect: () => actions.cli(job) },
     { label: t("remove"), danger: true, onSelect: () => actions.remove(job) },
   ];
@@ -98,19 +188,53 @@ interface RowProps {
   actions: RowActions;
 }
 
-export const Row = memo(function Row({ job, columns, selected, current, expanded, actions }: RowProps) {
+export const Row = memo(function Row({
+  job,
+  columns,
+  selected,
+  current,
+  expanded,
+  actions,
+}: RowProps) {
   const name = job.metadata.name;
-  const why = [job.status?.reason, sayBoth(job.status?.message ?? "", lang.value)].filter(Boolean).join(": ");
+  const why = [job.status?.reason, sayBoth(job.status?.message ?? "", lang.value)]
+    .filter(Boolean)
+    .join(": ");
   return (
     <div class={`row ${current ? "current" : ""}`} role="row" data-uid={job.metadata.uid}>
       <span role="cell" class="cell-check">
-        <input type="checkbox" checked={selected} aria-label={t("select", { name })} onChange={(event) => actions.select(job, event.currentTarget.checked)} />
-        <button type="button" class="icon" aria-expanded={expanded} aria-label={t(expanded ? "collapse" : "expand", { name })} onClick={() => actions.expand(job)}>{expanded ? "▾" : "▸"}</button>
+        <input
+          type="checkbox"
+          checked={selected}
+          aria-label={t("select", { name })}
+          onChange={(event) => actions.select(job, event.currentTarget.checked)}
+        />
+        <button
+          type="button"
+          class="icon"
+          aria-expanded={expanded}
+          aria-label={t(expanded ? "collapse" : "expand", { name })}
+          onClick={() => actions.expand(job)}
+        >
+          {expanded ? "▾" : "▸"}
+        </button>
       </span>
-      <span role="cell" class="cell-state"><StateMark state={stateOfJob(job)} title={why} /></span>
-      <span role="cell" class="cell-name"><a href={jobHref(job)} title={why}>{name}</a></span>
-      {columns.map((one) => <span role="cell" key={one} class={`cell-${one} num`}>{CELLS[one](job)}</span>)}
-      <span role="cell" class="cell-menu"><Menu label="⋮" name={`${t("actions")} ${name}`} items={menuOf(job, actions)} /></span>
+      <span role="cell" class="cell-state">
+        <StateMark state={stateOfJob(job)} title={why} />
+      </span>
+      <span role="cell" class="cell-name">
+        <a href={jobHref(job)} title={why}>
+          {name}
+        </a>
+      </span>
+      {columns.map((one) => (
+        <span role="cell" key={one} class={`cell-${one} num`}>
+          {CELLS[one](job)}
+        </span>
+      ))}
+      <span role="cell" class="cell-menu">
+        <Menu label="⋮" name={`${t("actions")} ${name}`} items={menuOf(job, actions)} />
+      </span>
     </div>
   );
 });

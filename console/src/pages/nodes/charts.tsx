@@ -25,20 +25,40 @@ function useNodeSamples(name: string, seconds: number): Samples | null {
     const look = async (): Promise<void> => {
       try {
         const since = have?.time.at(-1) ?? Date.now() - seconds * 1000;
-        have = merge(have, await get<Samples>(`${corePath("nodes", undefined, name)}/samples?since=${Math.floor(since)}&step=${step}`));
+        have = merge(
+          have,
+          await get<Samples>(
+            `${corePath("nodes", undefined, name)}/samples?since=${Math.floor(since)}&step=${step}`,
+          ),
+        );
         if (!ended) setSamples(have);
-      } catch { /* a cluster without our agent has no samples: the card says what is allocated */ }
+      } catch {
+        /* a cluster without our agent has no samples: the card says what is allocated */
+      }
       if (!ended) later();
     };
-    const later = (): void => { timer = setTimeout(() => void (document.hidden ? later() : look()), EVERY_MS); };
+    const later = (): void => {
+      timer = setTimeout(() => void (document.hidden ? later() : look()), EVERY_MS);
+    };
     void look();
-    return () => { ended = true; clearTimeout(timer); };
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
   }, [name, seconds]);
   return samples;
 }
 
-const LINES: readonly [column: string, label: "cpu" | "memory" | "gpuUse" | "gpuMemory", format: (n: number) => string, bytes: boolean][] = [
-  ["cpu", "cpu", formatCores, false], ["memory", "memory", shortBytes, true], ["gpu", "gpuUse", (n) => `${Math.round(n * 100)} %`, false], ["gpuMemory", "gpuMemory", shortBytes, true],
+const LINES: readonly [
+  column: string,
+  label: "cpu" | "memory" | "gpuUse" | "gpuMemory",
+  format: (n: number) => string,
+  bytes: boolean,
+][] = [
+  ["cpu", "cpu", formatCores, false],
+  ["memory", "memory", shortBytes, true],
+  ["gpu", "gpuUse", (n) => `${Math.round(n * 100)} %`, false],
+  ["gpuMemory", "gpuMemory", shortBytes, true],
 ];
 
 export default function NodeCharts(props: { name: string }) {
@@ -46,19 +66,44 @@ export default function NodeCharts(props: { name: string }) {
   const seconds = RANGES[range] ?? 3_600;
   const samples = useNodeSamples(props.name, seconds);
   const step = Math.max(2, Math.ceil(seconds / POINTS)) * 1000;
-  const drawn = useMemo(() => LINES.map(([column]) => aligned(samples ? [total([samples], column, step)] : [])), [samples, step]);
+  const drawn = useMemo(
+    () => LINES.map(([column]) => aligned(samples ? [total([samples], column, step)] : [])),
+    [samples, step],
+  );
   if (!samples) return null;
   return (
     <>
-      <label>{t("range")}{" "}
-        <select value={range} onChange={(event) => setQuery({ range: event.currentTarget.value === "1h" ? null : event.currentTarget.value })}>
-          <option value="10m">{t("last10m")}</option><option value="1h">{t("last1h")}</option><option value="24h">{t("last24h")}</option>
+      <label>
+        {t("range")}{" "}
+        <select
+          value={range}
+          onChange={(event) =>
+            setQuery({
+              range: event.currentTarget.value === "1h" ? null : event.currentTarget.value,
+            })
+          }
+        >
+          <option value="10m">{t("last10m")}</option>
+          <option value="1h">{t("last1h")}</option>
+          <option value="24h">{t("last24h")}</option>
         </select>
       </label>
       <div class="node-charts">
-        {LINES.map(([column, label, format, bytes], i) => drawn[i]!.x.length ? (
-          <Chart key={column} label={t(label)} x={drawn[i]!.x} time format={format} bytes={bytes} group="nodes" height={140} series={[{ label: t("usage"), colour: "--info", values: drawn[i]!.values[0] ?? [] }]} />
-        ) : null)}
+        {LINES.map(([column, label, format, bytes], i) =>
+          drawn[i]!.x.length ? (
+            <Chart
+              key={column}
+              label={t(label)}
+              x={drawn[i]!.x}
+              time
+              format={format}
+              bytes={bytes}
+              group="nodes"
+              height={140}
+              series={[{ label: t("usage"), colour: "--info", values: drawn[i]!.values[0] ?? [] }]}
+            />
+          ) : null,
+        )}
       </div>
     </>
   );

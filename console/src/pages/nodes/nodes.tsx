@@ -11,10 +11,34 @@ import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Ago } from "../../ui/time.tsx";
 
-const t = translator(texts({
-  zh: { title: "节点", ready: "就绪", notReady: "未就绪", resource: "资源", used: "已分配", allocatable: "可分配", free: "空闲", pods: "正在使用资源的 Pod", gpu: "GPU", none: "没有节点" },
-  en: { title: "Nodes", ready: "Ready", notReady: "Not ready", resource: "Resource", used: "Allocated", allocatable: "Allocatable", free: "Free", pods: "Pods that hold resources", gpu: "GPU", none: "No nodes" },
-}));
+const t = translator(
+  texts({
+    zh: {
+      title: "节点",
+      ready: "就绪",
+      notReady: "未就绪",
+      resource: "资源",
+      used: "已分配",
+      allocatable: "可分配",
+      free: "空闲",
+      pods: "正在使用资源的 Pod",
+      gpu: "GPU",
+      none: "没有节点",
+    },
+    en: {
+      title: "Nodes",
+      ready: "Ready",
+      notReady: "Not ready",
+      resource: "Resource",
+      used: "Allocated",
+      allocatable: "Allocatable",
+      free: "Free",
+      pods: "Pods that hold resources",
+      gpu: "GPU",
+      none: "No nodes",
+    },
+  }),
+);
 
 const NodeCharts = lazy<{ name: string }>(() => import("./charts.tsx"));
 
@@ -24,26 +48,66 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
   const ready = node.status?.conditions?.find((one) => one.type === "Ready");
   return (
     <article class="card">
-      <h2><a href={`/nodes/${encodeURIComponent(node.metadata.name)}`}>{node.metadata.name}</a> <span class={ready?.status === "True" ? "state state-succeeded" : "state state-failed"}>{ready?.status === "True" ? `✓ ${t("ready")}` : `✕ ${t("notReady")}`}</span></h2>
-      <p class="dim">{node.status?.nodeInfo?.["kernelVersion"]} · {node.status?.nodeInfo?.["osImage"]} · <Ago time={node.metadata.creationTimestamp} /></p>
-      <div class="scroll-x"><table>
-        <thead><tr><th scope="col">{t("resource")}</th><th scope="col">{t("used")}</th><th scope="col">{t("allocatable")}</th><th scope="col"><span class="sr-only">%</span></th></tr></thead>
-        <tbody>
-          {Object.entries(node.status?.allocatable ?? {}).filter(([name]) => name !== "pods").map(([name, text]) => {
-            const all = parseQuantity(text) ?? 0;
-            const taken = used[name] ?? 0;
-            return (
-              <tr key={name}>
-                <th scope="row">{name}</th><td class="num">{formatQuantity(name, taken)}</td><td class="num">{formatQuantity(name, all)}</td>
-                <td><meter min={0} max={all || 1} value={taken} aria-label={`${name} ${t("used")}`} /></td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table></div>
+      <h2>
+        <a href={`/nodes/${encodeURIComponent(node.metadata.name)}`}>{node.metadata.name}</a>{" "}
+        <span class={ready?.status === "True" ? "state state-succeeded" : "state state-failed"}>
+          {ready?.status === "True" ? `✓ ${t("ready")}` : `✕ ${t("notReady")}`}
+        </span>
+      </h2>
+      <p class="dim">
+        {node.status?.nodeInfo?.["kernelVersion"]} · {node.status?.nodeInfo?.["osImage"]} ·{" "}
+        <Ago time={node.metadata.creationTimestamp} />
+      </p>
+      <div class="scroll-x">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t("resource")}</th>
+              <th scope="col">{t("used")}</th>
+              <th scope="col">{t("allocatable")}</th>
+              <th scope="col">
+                <span class="sr-only">%</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {Object.entries(node.status?.allocatable ?? {})
+              .filter(([name]) => name !== "pods")
+              .map(([name, text]) => {
+                const all = parseQuantity(text) ?? 0;
+                const taken = used[name] ?? 0;
+                return (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    <td class="num">{formatQuantity(name, taken)}</td>
+                    <td class="num">{formatQuantity(name, all)}</td>
+                    <td>
+                      <meter
+                        min={0}
+                        max={all || 1}
+                        value={taken}
+                        aria-label={`${name} ${t("used")}`}
+                      />
+                    </td>
+                  </tr>
+                );
+              })}
+          </tbody>
+        </table>
+      </div>
       <NodeCharts name={node.metadata.name} />
       <h3>{t("pods")}</h3>
-      {props.pods.length ? <ul>{props.pods.map((pod) => <li key={pod.metadata.uid} class="mono">{pod.metadata.namespace}/{podLink(pod)}</li>)}</ul> : <p class="dim">{tc("none")}</p>}
+      {props.pods.length ? (
+        <ul>
+          {props.pods.map((pod) => (
+            <li key={pod.metadata.uid} class="mono">
+              {pod.metadata.namespace}/{podLink(pod)}
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <p class="dim">{tc("none")}</p>
+      )}
     </article>
   );
 }
@@ -52,8 +116,15 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
 function podLink(pod: Pod) {
   const owner = pod.metadata.ownerReferences?.find((one) => one.controller);
   if (!owner || !jobKind(owner.kind)) return pod.metadata.name;
-  const job = { kind: owner.kind, metadata: { namespace: pod.metadata.namespace ?? "default", name: owner.name } };
-  return <a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(pod.metadata.name)}`}>{pod.metadata.name}</a>;
+  const job = {
+    kind: owner.kind,
+    metadata: { namespace: pod.metadata.namespace ?? "default", name: owner.name },
+  };
+  return (
+    <a href={`${jobHref(job, "logs")}?replica=${encodeURIComponent(pod.metadata.name)}`}>
+      {pod.metadata.name}
+    </a>
+  );
 }
 
 export default function NodesPage(props: { name: string }) {
@@ -70,9 +141,26 @@ export default function NodesPage(props: { name: string }) {
   const shown = nodes.items.filter((node) => !props.name || node.metadata.name === props.name);
   return (
     <section>
-      <div class="page-head"><h1>{t("title")}</h1>{props.name ? <a href="/nodes">{tc("all")}</a> : null}</div>
-      {nodes.failure ? <Problem failure={nodes.failure} /> : !nodes.loaded ? <Loading /> : !shown.length ? <Empty title={t("none")} /> : (
-        <div class="cards">{shown.map((node) => <NodeCard key={node.metadata.uid} node={node} pods={byNode.get(node.metadata.name) ?? []} />)}</div>
+      <div class="page-head">
+        <h1>{t("title")}</h1>
+        {props.name ? <a href="/nodes">{tc("all")}</a> : null}
+      </div>
+      {nodes.failure ? (
+        <Problem failure={nodes.failure} />
+      ) : !nodes.loaded ? (
+        <Loading />
+      ) : !shown.length ? (
+        <Empty title={t("none")} />
+      ) : (
+        <div class="cards">
+          {shown.map((node) => (
+            <NodeCard
+              key={node.metadata.uid}
+              node={node}
+              pods={byNode.get(node.metadata.name) ?? []}
+            />
+          ))}
+        </div>
       )}
     </section>
   );

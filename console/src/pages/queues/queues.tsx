@@ -14,18 +14,94 @@ import { toast } from "../../ui/toast.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { QueueDialog } from "./dialog.tsx";
 
-const t = translator(texts({
-  zh: { title: "队列", make: "新建队列", edit: "编辑", open: "开放", close: "关闭", isOpen: "开放", isClosed: "已关闭", priority: "优先级 {n}", keeps: "不可被抢占", limit: "最长 {time}", resource: "资源", used: "已分配", quota: "配额", noQuota: "不限", running: "运行中", waiting: "等待中", resting: "未排队", none: "没有队列", nothingRuns: "没有运行中的作业", nothingWaits: "没有等待中的作业", place: "顺序", job: "作业", pods: "Pod", since: "创建时间", why: "原因", failed: "操作失败：{message}", closing: "已关闭队列 {name}：不再启动新的作业，运行中的作业不受影响", opening: "已开放队列 {name}" },
-  en: { title: "Queues", make: "New queue", edit: "Edit", open: "Open", close: "Close", isOpen: "Open", isClosed: "Closed", priority: "Priority {n}", keeps: "keeps its room", limit: "at most {time}", resource: "Resource", used: "Allocated", quota: "Quota", noQuota: "no limit", running: "Running", waiting: "Waiting", resting: "Not in line", none: "No queues", nothingRuns: "Nothing runs", nothingWaits: "Nothing waits", place: "Place", job: "Job", pods: "Pods", since: "Created", why: "Why", failed: "That failed: {message}", closing: "Closed queue {name}: nothing new starts, what runs goes on", opening: "Opened queue {name}" },
-}));
+const t = translator(
+  texts({
+    zh: {
+      title: "队列",
+      make: "新建队列",
+      edit: "编辑",
+      open: "开放",
+      close: "关闭",
+      isOpen: "开放",
+      isClosed: "已关闭",
+      priority: "优先级 {n}",
+      keeps: "不可被抢占",
+      limit: "最长 {time}",
+      resource: "资源",
+      used: "已分配",
+      quota: "配额",
+      noQuota: "不限",
+      running: "运行中",
+      waiting: "等待中",
+      resting: "未排队",
+      none: "没有队列",
+      nothingRuns: "没有运行中的作业",
+      nothingWaits: "没有等待中的作业",
+      place: "顺序",
+      job: "作业",
+      pods: "Pod",
+      since: "创建时间",
+      why: "原因",
+      failed: "操作失败：{message}",
+      closing: "已关闭队列 {name}：不再启动新的作业，运行中的作业不受影响",
+      opening: "已开放队列 {name}",
+    },
+    en: {
+      title: "Queues",
+      make: "New queue",
+      edit: "Edit",
+      open: "Open",
+      close: "Close",
+      isOpen: "Open",
+      isClosed: "Closed",
+      priority: "Priority {n}",
+      keeps: "keeps its room",
+      limit: "at most {time}",
+      resource: "Resource",
+      used: "Allocated",
+      quota: "Quota",
+      noQuota: "no limit",
+      running: "Running",
+      waiting: "Waiting",
+      resting: "Not in line",
+      none: "No queues",
+      nothingRuns: "Nothing runs",
+      nothingWaits: "Nothing waits",
+      place: "Place",
+      job: "Job",
+      pods: "Pods",
+      since: "Created",
+      why: "Why",
+      failed: "That failed: {message}",
+      closing: "Closed queue {name}: nothing new starts, what runs goes on",
+      opening: "Opened queue {name}",
+    },
+  }),
+);
 
 /** Whether this user may change queues: those who may not are shown no buttons. */
 function useMayEdit(): boolean {
   const [may, setMay] = useState(false);
   useEffect(() => {
-    const asked = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes: { verb: "update", group: QUEUES.group, resource: QUEUES.plural, namespace: QUEUES.namespace } } };
-    create<{ status?: { allowed?: boolean } }>("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked)
-      .then((answer) => setMay(answer.status?.allowed ?? false), () => setMay(false));
+    const asked = {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: {
+        resourceAttributes: {
+          verb: "update",
+          group: QUEUES.group,
+          resource: QUEUES.plural,
+          namespace: QUEUES.namespace,
+        },
+      },
+    };
+    create<{ status?: { allowed?: boolean } }>(
+      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      asked,
+    ).then(
+      (answer) => setMay(answer.status?.allowed ?? false),
+      () => setMay(false),
+    );
   }, []);
   return may;
 }
@@ -34,21 +110,48 @@ function Shares(props: { queue: Queue }) {
   const quota = props.queue.spec?.quota?.requests ?? {};
   const held = props.queue.status?.allocated ?? {};
   const names = [...new Set([...Object.keys(quota), ...Object.keys(held)])];
-  if (!names.length) return <p class="dim">{t("quota")}: {t("noQuota")}</p>;
+  if (!names.length)
+    return (
+      <p class="dim">
+        {t("quota")}: {t("noQuota")}
+      </p>
+    );
   return (
     <table>
-      <thead><tr><th scope="col">{t("resource")}</th><th scope="col">{t("used")}</th><th scope="col">{t("quota")}</th><th scope="col"><span class="sr-only">%</span></th></tr></thead>
-      <tbody>{names.map((name) => {
-        const most = parseQuantity(quota[name]);
-        const used = parseQuantity(held[name]) ?? 0;
-        return (
-          <tr key={name}>
-            <th scope="row">{name}</th><td class="num">{formatQuantity(name, used)}</td>
-            <td class="num">{most === undefined ? t("noQuota") : formatQuantity(name, most)}</td>
-            <td>{most === undefined ? null : <meter min={0} max={most || 1} high={(most || 1) * 0.9} value={used} aria-label={`${name} ${t("used")}`} />}</td>
-          </tr>
-        );
-      })}</tbody>
+      <thead>
+        <tr>
+          <th scope="col">{t("resource")}</th>
+          <th scope="col">{t("used")}</th>
+          <th scope="col">{t("quota")}</th>
+          <th scope="col">
+            <span class="sr-only">%</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {names.map((name) => {
+          const most = parseQuantity(quota[name]);
+          const used = parseQuantity(held[name]) ?? 0;
+          return (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td class="num">{formatQuantity(name, used)}</td>
+              <td class="num">{most === undefined ? t("noQuota") : formatQuantity(name, most)}</td>
+              <td>
+                {most === undefined ? null : (
+                  <meter
+                    min={0}
+                    max={most || 1}
+                    high={(most || 1) * 0.9}
+                    value={used}
+                    aria-label={`${name} ${t("used")}`}
+                  />
+                )}
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
     </table>
   );
 }
@@ -56,26 +159,67 @@ function Shares(props: { queue: Queue }) {
 function Subject(props: { entry: Entry }) {
   const { namespace, name, ownerReferences } = props.entry.group.metadata;
   const owner = ownerReferences?.find((one) => one.controller);
-  if (!owner || !jobKind(owner.kind)) return <>{namespace}/{name}</>;
-  return <a href={jobHref({ kind: owner.kind, metadata: { namespace: namespace ?? "default", name: owner.name } })}>{namespace}/{owner.name}</a>;
+  if (!owner || !jobKind(owner.kind))
+    return (
+      <>
+        {namespace}/{name}
+      </>
+    );
+  return (
+    <a
+      href={jobHref({
+        kind: owner.kind,
+        metadata: { namespace: namespace ?? "default", name: owner.name },
+      })}
+    >
+      {namespace}/{owner.name}
+    </a>
+  );
 }
 
 function Line(props: { entries: Entry[]; says: "nothing" | "why" | "place and why" }) {
-  const waits = props.says === "place and why", why = props.says !== "nothing", minor = why ? "minor" : ""; // where there is little room the sentence goes first
+  const waits = props.says === "place and why",
+    why = props.says !== "nothing",
+    minor = why ? "minor" : ""; // where there is little room the sentence goes first
   if (!props.entries.length) return <p class="dim">{t(waits ? "nothingWaits" : "nothingRuns")}</p>;
   return (
     <table>
-      <thead><tr>{waits ? <th scope="col">{t("place")}</th> : null}<th scope="col">{t("job")}</th><th scope="col" class={minor}>{t("priority", { n: "" })}</th><th scope="col" class={minor}>{t("pods")}</th><th scope="col" class={minor}>{t("since")}</th>{why ? <th scope="col">{t("why")}</th> : null}</tr></thead>
-      <tbody>{props.entries.map((entry) => (
-        <tr key={entry.group.metadata.uid}>
-          {waits ? <td class="num">{entry.place}</td> : null}
-          <td class="who"><Subject entry={entry} /></td>
-          <td class={`num ${minor}`}>{entry.group.spec?.priority ?? 0}</td>
-          <td class={`num ${minor}`}>{entry.group.spec?.minMember ?? 1}</td>
-          <td class={minor}><Ago time={entry.group.metadata.creationTimestamp} /></td>
-          {why ? <td><Said text={entry.group.status?.message} /></td> : null}
+      <thead>
+        <tr>
+          {waits ? <th scope="col">{t("place")}</th> : null}
+          <th scope="col">{t("job")}</th>
+          <th scope="col" class={minor}>
+            {t("priority", { n: "" })}
+          </th>
+          <th scope="col" class={minor}>
+            {t("pods")}
+          </th>
+          <th scope="col" class={minor}>
+            {t("since")}
+          </th>
+          {why ? <th scope="col">{t("why")}</th> : null}
         </tr>
-      ))}</tbody>
+      </thead>
+      <tbody>
+        {props.entries.map((entry) => (
+          <tr key={entry.group.metadata.uid}>
+            {waits ? <td class="num">{entry.place}</td> : null}
+            <td class="who">
+              <Subject entry={entry} />
+            </td>
+            <td class={`num ${minor}`}>{entry.group.spec?.priority ?? 0}</td>
+            <td class={`num ${minor}`}>{entry.group.spec?.minMember ?? 1}</td>
+            <td class={minor}>
+              <Ago time={entry.group.metadata.creationTimestamp} />
+            </td>
+            {why ? (
+              <td>
+                <Said text={entry.group.status?.message} />
+              </td>
+            ) : null}
+          </tr>
+        ))}
+      </tbody>
     </table>
   );
 }
@@ -94,20 +238,51 @@ function QueueCard(props: { queue: Queue; groups: PodGroup[]; may: boolean; onEd
   return (
     <article class="card wide" aria-label={name}>
       <div class="page-head">
-        <h2><a href={`/queues/${encodeURIComponent(name)}`}>{name}</a> <span class={closed ? "state state-failed" : "state state-succeeded"}>{closed ? `■ ${t("isClosed")}` : `✓ ${t("isOpen")}`}</span></h2>
-        {may ? <span><button type="button" onClick={turn}>{t(closed ? "open" : "close")}</button> <button type="button" onClick={props.onEdit}>{t("edit")}</button></span> : null}
+        <h2>
+          <a href={`/queues/${encodeURIComponent(name)}`}>{name}</a>{" "}
+          <span class={closed ? "state state-failed" : "state state-succeeded"}>
+            {closed ? `■ ${t("isClosed")}` : `✓ ${t("isOpen")}`}
+          </span>
+        </h2>
+        {may ? (
+          <span>
+            <button type="button" onClick={turn}>
+              {t(closed ? "open" : "close")}
+            </button>{" "}
+            <button type="button" onClick={props.onEdit}>
+              {t("edit")}
+            </button>
+          </span>
+        ) : null}
       </div>
       <p>
         <span class="chip">{t("priority", { n: queue.spec?.priority ?? 0 })}</span>{" "}
-        {queue.spec?.preemptible === false ? <><span class="chip">{t("keeps")}</span>{" "}</> : null}
-        {queue.spec?.maxDuration && queue.spec.maxDuration !== "0" ? <span class="chip">{t("limit", { time: queue.spec.maxDuration })}</span> : null}
+        {queue.spec?.preemptible === false ? (
+          <>
+            <span class="chip">{t("keeps")}</span>{" "}
+          </>
+        ) : null}
+        {queue.spec?.maxDuration && queue.spec.maxDuration !== "0" ? (
+          <span class="chip">{t("limit", { time: queue.spec.maxDuration })}</span>
+        ) : null}
       </p>
       <Shares queue={queue} />
-      <h3>{t("running")} ({running.length})</h3>
+      <h3>
+        {t("running")} ({running.length})
+      </h3>
       <Line entries={running} says="nothing" />
-      <h3>{t("waiting")} ({waiting.length})</h3>
+      <h3>
+        {t("waiting")} ({waiting.length})
+      </h3>
       <Line entries={waiting} says="place and why" />
-      {resting.length ? <><h3>{t("resting")} ({resting.length})</h3><Line entries={resting} says="why" /></> : null}
+      {resting.length ? (
+        <>
+          <h3>
+            {t("resting")} ({resting.length})
+          </h3>
+          <Line entries={resting} says="why" />
+        </>
+      ) : null}
     </article>
   );
 }
@@ -117,17 +292,48 @@ export default function QueuesPage(props: { name: string }) {
   const groups = useLive<PodGroup>(POD_GROUPS);
   const may = useMayEdit();
   const [edited, setEdited] = useState<Queue | "new" | null>(null);
-  const shown = queues.items.filter((one) => !props.name || one.metadata.name === props.name)
-    .sort((a, b) => (b.spec?.priority ?? 0) - (a.spec?.priority ?? 0) || (a.metadata.name < b.metadata.name ? -1 : 1));
+  const shown = queues.items
+    .filter((one) => !props.name || one.metadata.name === props.name)
+    .sort(
+      (a, b) =>
+        (b.spec?.priority ?? 0) - (a.spec?.priority ?? 0) ||
+        (a.metadata.name < b.metadata.name ? -1 : 1),
+    );
   return (
     <section>
       <div class="page-head">
-        <h1>{t("title")}</h1>{props.name ? <a href="/queues">{tc("all")}</a> : null}
-        {may ? <button type="button" class="primary" onClick={() => setEdited("new")}>{t("make")}</button> : null}
+        <h1>{t("title")}</h1>
+        {props.name ? <a href="/queues">{tc("all")}</a> : null}
+        {may ? (
+          <button type="button" class="primary" onClick={() => setEdited("new")}>
+            {t("make")}
+          </button>
+        ) : null}
       </div>
-      {edited ? <QueueDialog queue={edited === "new" ? undefined : edited} onClose={() => setEdited(null)} /> : null}
-      {queues.failure ? <Problem failure={queues.failure} /> : !queues.loaded ? <Loading /> : !shown.length ? <Empty title={t("none")} /> : (
-        <div class="stack">{shown.map((one) => <QueueCard key={one.metadata.uid} queue={one} groups={groups.items} may={may} onEdit={() => setEdited(one)} />)}</div>
+      {edited ? (
+        <QueueDialog
+          queue={edited === "new" ? undefined : edited}
+          onClose={() => setEdited(null)}
+        />
+      ) : null}
+      {queues.failure ? (
+        <Problem failure={queues.failure} />
+      ) : !queues.loaded ? (
+        <Loading />
+      ) : !shown.length ? (
+        <Empty title={t("none")} />
+      ) : (
+        <div class="stack">
+          {shown.map((one) => (
+            <QueueCard
+              key={one.metadata.uid}
+              queue={one}
+              groups={groups.items}
+              may={may}
+              onEdit={() => setEdited(one)}
+            />
+          ))}
+        </div>
       )}
     </section>
   );

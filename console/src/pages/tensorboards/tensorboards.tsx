@@ -14,10 +14,34 @@ import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { Ago } from "../../ui/time.tsx";
 
-const t = translator(texts({
-  zh: { title: "TensorBoard", filesets: "文件集", open: "打开", suspend: "暂停", resume: "恢复", more: "更多", none: "还没有 TensorBoard", create: "创建 TensorBoard", hint: "创建带有 TensorBoard 的 Job，或用 kubectl 创建 TensorBoard；训练曲线在每个 Job 的“训练曲线”标签页中随时可见。", failed: "操作失败：{message}" },
-  en: { title: "TensorBoards", filesets: "Filesets", open: "Open", suspend: "Suspend", resume: "Resume", more: "More", none: "No TensorBoards yet", create: "Create TensorBoard", hint: "Create a job with a TensorBoard, or one with kubectl; every job's curves are in its tab Training in any case.", failed: "That failed: {message}" },
-}));
+const t = translator(
+  texts({
+    zh: {
+      title: "TensorBoard",
+      filesets: "文件集",
+      open: "打开",
+      suspend: "暂停",
+      resume: "恢复",
+      more: "更多",
+      none: "还没有 TensorBoard",
+      create: "创建 TensorBoard",
+      hint: "创建带有 TensorBoard 的 Job，或用 kubectl 创建 TensorBoard；训练曲线在每个 Job 的“训练曲线”标签页中随时可见。",
+      failed: "操作失败：{message}",
+    },
+    en: {
+      title: "TensorBoards",
+      filesets: "Filesets",
+      open: "Open",
+      suspend: "Suspend",
+      resume: "Resume",
+      more: "More",
+      none: "No TensorBoards yet",
+      create: "Create TensorBoard",
+      hint: "Create a job with a TensorBoard, or one with kubectl; every job's curves are in its tab Training in any case.",
+      failed: "That failed: {message}",
+    },
+  }),
+);
 
 const base = `/apis/${TENSORBOARDS.group}/${TENSORBOARDS.version}`;
 
@@ -27,7 +51,12 @@ function pathOf(board: TensorBoard): string {
 
 function filesetsOf(board: TensorBoard): string[] {
   const claims = board.spec?.logDir?.pvc ?? [];
-  return [...(board.spec?.trainingLogFilesets ?? []), ...claims.flatMap((one) => (one.subPath?.length ? one.subPath : ["."]).map((path) => `t9k://pvc/${one.name}/${path}`))];
+  return [
+    ...(board.spec?.trainingLogFilesets ?? []),
+    ...claims.flatMap((one) =>
+      (one.subPath?.length ? one.subPath : ["."]).map((path) => `t9k://pvc/${one.name}/${path}`),
+    ),
+  ];
 }
 
 function act(what: Promise<unknown>): void {
@@ -36,30 +65,102 @@ function act(what: Promise<unknown>): void {
 
 export default function TensorBoardsPage() {
   const [making, setMaking] = useState(false);
-  const { items: all, loaded, failure } = useLive<TensorBoard>(`${base}/${scope.value && `namespaces/${encodeURIComponent(scope.value)}/`}${TENSORBOARDS.plural}`);
+  const {
+    items: all,
+    loaded,
+    failure,
+  } = useLive<TensorBoard>(
+    `${base}/${scope.value && `namespaces/${encodeURIComponent(scope.value)}/`}${TENSORBOARDS.plural}`,
+  );
   const items = all.filter((board) => !project.value || board.metadata.namespace === project.value);
   return (
     <section>
-      <div class="page-head"><h1>{t("title")}</h1><button type="button" class="primary" onClick={() => setMaking(true)}>{t("create")}</button></div>
-      {making ? <BoardDialog ns={project.value || session.value?.namespace || "default"} onClose={() => setMaking(false)} /> : null}
-      {failure ? <Problem failure={failure} /> : !loaded ? <Loading /> : !items.length ? <Empty title={t("none")}><p>{t("hint")}</p></Empty> : (
-        <div class="scroll-x"><table>
-          <thead><tr><th scope="col">{tc("name")}</th><th scope="col">{tc("project")}</th><th scope="col">{tc("state")}</th><th scope="col">{t("filesets")}</th><th scope="col">{tc("createdAt")}</th><th scope="col">{tc("actions")}</th><th scope="col">{t("more")}</th></tr></thead>
-          <tbody>{items.map((board) => (
-            <tr key={board.metadata.uid}>
-              <td>{board.metadata.name}</td>
-              <td>{board.metadata.namespace}</td>
-              <td title={sayBoth(board.status?.message ?? "", lang.value)}>{board.status?.phase ?? "Pending"}</td>
-              <td class="mono">{filesetsOf(board).map((one) => <div key={one}>{one}</div>)}</td>
-              <td><Ago time={board.metadata.creationTimestamp} /></td>
-              <td>
-                <a class="button" target="_blank" rel="noopener" href={boardHref(board.metadata.namespace ?? "default", board.metadata.name)}>{t("open")}</a>{" "}
-                <button type="button" onClick={() => act(merge(pathOf(board), { spec: { suspend: !board.spec?.suspend } }))}>{t(board.spec?.suspend ? "resume" : "suspend")}</button>
-              </td>
-              <td><Menu label="⋮" name={`${t("more")} ${board.metadata.name}`} items={[{ label: tc("delete"), danger: true, onSelect: () => act(remove(pathOf(board))) }]} /></td>
-            </tr>
-          ))}</tbody>
-        </table></div>
+      <div class="page-head">
+        <h1>{t("title")}</h1>
+        <button type="button" class="primary" onClick={() => setMaking(true)}>
+          {t("create")}
+        </button>
+      </div>
+      {making ? (
+        <BoardDialog
+          ns={project.value || session.value?.namespace || "default"}
+          onClose={() => setMaking(false)}
+        />
+      ) : null}
+      {failure ? (
+        <Problem failure={failure} />
+      ) : !loaded ? (
+        <Loading />
+      ) : !items.length ? (
+        <Empty title={t("none")}>
+          <p>{t("hint")}</p>
+        </Empty>
+      ) : (
+        <div class="scroll-x">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{tc("name")}</th>
+                <th scope="col">{tc("project")}</th>
+                <th scope="col">{tc("state")}</th>
+                <th scope="col">{t("filesets")}</th>
+                <th scope="col">{tc("createdAt")}</th>
+                <th scope="col">{tc("actions")}</th>
+                <th scope="col">{t("more")}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((board) => (
+                <tr key={board.metadata.uid}>
+                  <td>{board.metadata.name}</td>
+                  <td>{board.metadata.namespace}</td>
+                  <td title={sayBoth(board.status?.message ?? "", lang.value)}>
+                    {board.status?.phase ?? "Pending"}
+                  </td>
+                  <td class="mono">
+                    {filesetsOf(board).map((one) => (
+                      <div key={one}>{one}</div>
+                    ))}
+                  </td>
+                  <td>
+                    <Ago time={board.metadata.creationTimestamp} />
+                  </td>
+                  <td>
+                    <a
+                      class="button"
+                      target="_blank"
+                      rel="noopener"
+                      href={boardHref(board.metadata.namespace ?? "default", board.metadata.name)}
+                    >
+                      {t("open")}
+                    </a>{" "}
+                    <button
+                      type="button"
+                      onClick={() =>
+                        act(merge(pathOf(board), { spec: { suspend: !board.spec?.suspend } }))
+                      }
+                    >
+                      {t(board.spec?.suspend ? "resume" : "suspend")}
+                    </button>
+                  </td>
+                  <td>
+                    <Menu
+                      label="⋮"
+                      name={`${t("more")} ${board.metadata.name}`}
+                      items={[
+                        {
+                          label: tc("delete"),
+                          danger: true,
+                          onSelect: () => act(remove(pathOf(board))),
+                        },
+                      ]}
+                    />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </section>
   );
