@@ -3,7 +3,8 @@
 #   make            build/muster            make demo    install what is missing, build, train the example
 #   make test       every test, sanitized   make lint    format, static analysis, layers
 #   make bench      the figures             make coverage   branches of the core that tests take
-#   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)   make clean
+#   make format     C and TypeScript put in form     make clean
+#   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)
 #   make fuzz SECONDS=60   what strangers may send, sanitized
 #   make deploy     a kustomization and a Helm chart into build/deploy      make image   an image, with buildah
 #
@@ -172,7 +173,7 @@ fuzz:
 	@$(MAKE) SAN=1 B=$(B)/asan fuzz-program
 	@$(B)/asan/fuzz/fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
-.PHONY: demo test test-cluster lint bench
+.PHONY: demo test test-cluster lint format bench
 demo:
 	@tools/setup.sh demo
 	@$(MAKE) $(B)/muster
@@ -218,6 +219,10 @@ coverage-tests: $(filter $(B)/unit/core/%,$(UNIT_TESTS))
 lint:
 	@tools/setup.sh lint
 	@tools/lint.sh
+
+format:
+	@tools/setup.sh lint
+	@tools/lint.sh --fix
 
 bench:
 	@tools/setup.sh bench

@@ -1,4 +1,5 @@
-// test.mjs - runs test/*.test.ts with node's own runner: bundled first, so that any node that builds the console will do.
+// test.mjs - runs test/*.test.ts with node's own runner: bundled first, so that any node that
+// builds the console will do.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -199,12 +199,12 @@ horovod() {
         { tail -n 15 "$log" >&2; die "test: Horovod could not be installed"; }
 }
 
-# What drives the browser comes with what builds the console.
+# npm_packages PHASE: what drives the browser and what checks TypeScript comes with what builds the console.
 npm_packages() {
-    if [ console/node_modules/.package-lock.json -nt console/package-lock.json ] && [ -d console/node_modules/playwright-core ]; then return; fi
-    say "test: installing the console's packages from npm"
+    if [ console/node_modules/.package-lock.json -nt console/package-lock.json ] && [ -d console/node_modules/eslint ]; then return; fi
+    say "$1: installing the console's packages from npm"
     (cd console && flock package.json npm ci --no-audit --no-fund) >>"$log" 2>&1 </dev/null ||
-        { tail -n 15 "$log" >&2; die "test: npm could not install what console/package-lock.json names"; }
+        { tail -n 15 "$log" >&2; die "$1: npm could not install what console/package-lock.json names"; }
 }
 
 phase() {
@@ -213,11 +213,11 @@ phase() {
     demo)  packages demo "${build_packages[@]}" "${demo_packages[@]}"; python_env ;;
     test)  packages test "${build_packages[@]}" "${demo_packages[@]}" "${test_packages[@]}"; python_env
            from_pypi
-           npm_packages
+           npm_packages test
            horovod
            kubectl_from 1.20 bookworm kubernetes-client
            kubectl_from 1.32 trixie kubectl ;;
-    lint)  packages lint "${build_packages[@]}" "${lint_packages[@]}" ;;
+    lint)  packages lint "${build_packages[@]}" "${lint_packages[@]}"; npm_packages lint ;;
     bench) packages bench "${build_packages[@]}" "${bench_packages[@]}" ;;
     image) packages image "${build_packages[@]}" "${image_packages[@]}" ;;
     *)     usage ;;

@@ -31,7 +31,7 @@ const SettingsPage = lazy(() => import("./pages/settings/settings.tsx"));
 
 interface Route {
   pattern: string;
-  page(found: Record<string, string>): ComponentChildren;
+  page: (found: Record<string, string>) => ComponentChildren;
 }
 
 const ROUTES: Route[] = [

@@ -70,7 +70,7 @@ export function openKeys(): void {
 
 interface Entry {
   label: string;
-  run(): void;
+  run: () => void;
   mark?: preact.ComponentChildren;
 }
 

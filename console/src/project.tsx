@@ -1,4 +1,5 @@
-// Which project (namespace) the lists show: in the address, and remembered for the next visit. "" is all of them.
+// Which project (namespace) the lists show: in the address, and remembered for the next visit. ""
+// is all of them.
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { corePath } from "./data/kinds.ts";
@@ -15,7 +16,8 @@ const remembered = signal(localStorage.getItem(KEY) ?? "");
 /** Pages that show one project or all. */
 const LISTS = ["/jobs", "/overview", "/tensorboards"];
 
-/** The project shown: the address counts, then what is remembered. Several in the address are the list's own filter. */
+/** The project shown: the address counts, then what is remembered. Several in the address are the
+ * list's own filter. */
 export const project = computed(() => {
   const said = query.value.get("project");
   return said === null ? remembered.value : said.includes(",") ? "" : said;

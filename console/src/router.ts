@@ -1,5 +1,5 @@
-// Where we are: the address is the state. Pages read path and query as signals; filters, tabs and selections live in the
-// query, so that a reload or a shared link shows the same view.
+// Where we are: the address is the state. Pages read path and query as signals; filters, tabs and
+// selections live in the query, so that a reload or a shared link shows the same view.
 import { computed, signal } from "@preact/signals";
 
 export const location_ = signal({ path: window.location.pathname, query: window.location.search });

@@ -442,7 +442,8 @@ test("the controllers' sentences in Chinese", () => {
   assert.equal(sayBoth("The job is paused.", "en"), "The job is paused.");
 });
 
-/** Sentences of the C files that tell jobs, pods and boards why: what stands for a value is filled in. */
+/** Sentences of the C files that tell jobs, pods and boards why: what stands for a value is filled
+ * in. */
 function sentences(file: string, begin: RegExp): string[] {
   const text = readFileSync(`../src/${file}`, "utf8")
     .replace(/"\s*PRI[du]64\s*"/g, "d")

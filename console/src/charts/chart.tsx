@@ -1,4 +1,5 @@
-// A line chart over time or steps: uPlot behind our own names. Charts of one group share their cursor.
+// A line chart over time or steps: uPlot behind our own names. Charts of one group share their
+// cursor.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { useEffect, useRef } from "preact/hooks";
@@ -23,18 +24,19 @@ export interface ChartProps {
   x: number[]; // seconds, or steps
   series: Series[];
   time: boolean;
-  format(value: number): string;
+  format: (value: number) => string;
   group?: string;
   log?: boolean;
   height?: number;
   /** From where to where the axis goes; else over all points. */
   window?: { from: number; to: number } | undefined;
-  /** A part was dragged over; with it, a double click asks for the whole again (null). Without it, dragging magnifies. */
-  onWindow?(window: { from: number; to: number } | null): void;
+  /** A part was dragged over; with it, a double click asks for the whole again (null). Without it,
+   * dragging magnifies. */
+  onWindow?: (window: { from: number; to: number } | null) => void;
   /** Bytes: the marks of the axis are at 256 MiB, 512 MiB, 1 GiB. */
   bytes?: boolean;
   xLabel?: string;
-  xFormat?(value: number): string;
+  xFormat?: (value: number) => string;
 }
 
 function colourOf(name: string): string {
@@ -43,7 +45,8 @@ function colourOf(name: string): string {
 
 const LEAST_DRAG_PX = 5; // less is a click
 
-/** Told to the page, which asks for the samples of that part: magnified points would show no more than they did. */
+/** Told to the page, which asks for the samples of that part: magnified points would show no more
+ * than they did. */
 function dragging(latest: { current: ChartProps }): Pick<uPlot.Options, "hooks"> {
   return {
     hooks: {

@@ -17,7 +17,7 @@ export interface Answer {
 export interface Curves {
   answer: Answer | null;
   failure: Failure | null;
-  again(): void;
+  again: () => void;
 }
 
 /** width: points per curve, about as many as there are pixels. null: no job, nothing is asked. */

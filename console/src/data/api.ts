@@ -1,4 +1,5 @@
-// Plain requests to the Kubernetes API, with this page's session. What fails is a Failure: a sentence, a code, a reason.
+// Plain requests to the Kubernetes API, with this page's session. What fails is a Failure: a
+// sentence, a code, a reason.
 import { key, keyRefused } from "./key.ts";
 import type { KubeObject, Status } from "./types.ts";
 

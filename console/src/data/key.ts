@@ -1,5 +1,6 @@
-// The key of this browser's session. It is kept where only pages of this origin find it, port included, and shown with each
-// request; a browser sends nothing by itself. All tabs have the same: one that signs in or out tells the others.
+// The key of this browser's session. It is kept where only pages of this origin find it, port
+// included, and shown with each request; a browser sends nothing by itself. All tabs have the same:
+// one that signs in or out tells the others.
 import { signal } from "@preact/signals";
 
 const PLACE = "muster-session";
@@ -17,7 +18,8 @@ export function setKey(value: string): void {
   signedOut.value = !value;
 }
 
-/** The server does not know this key: unless another has taken its place meanwhile, nobody is signed in. */
+/** The server does not know this key: unless another has taken its place meanwhile, nobody is
+ * signed in. */
 export function keyRefused(refused: string): void {
   if (key() === refused) setKey("");
 }

@@ -1,5 +1,5 @@
-// Collections that stay current: objects by UID, changed in one batch per frame. A page asks for a collection and lets go
-// of it; two pages that want the same one share it.
+// Collections that stay current: objects by UID, changed in one batch per frame. A page asks for a
+// collection and lets go of it; two pages that want the same one share it.
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { Failure } from "./api.ts";
@@ -17,14 +17,15 @@ interface Shared {
   state: ReturnType<typeof signal<Collection<KubeObject>>>;
   byUid: Map<string, KubeObject>;
   users: number;
-  stop(): void;
+  stop: () => void;
   linger: ReturnType<typeof setTimeout> | undefined;
 }
 
 const LINGER_MS = 15_000; // going back to a page shows it at once
 const shared = new Map<string, Shared>();
 
-/** Applies one message; answers whether anything changed. Parts of a list wait in `coming` until it is whole. */
+/** Applies one message; answers whether anything changed. Parts of a list wait in `coming` until it
+ * is whole. */
 export function applyMessage(
   byUid: Map<string, KubeObject>,
   message: ServerMessage,
@@ -76,7 +77,7 @@ function open(path: string, query: string): Shared {
 export function acquire<T extends KubeObject>(
   path: string,
   query = "",
-): { state: ReadonlySignal<Collection<T>>; release(): void } {
+): { state: ReadonlySignal<Collection<T>>; release: () => void } {
   const key = `${path}?${query}`;
   let one = shared.get(key);
   if (!one) shared.set(key, (one = open(path, query)));

@@ -1,5 +1,6 @@
-// One WebSocket per tab (a browser has six connections for all tabs of a server): watches, logs, metrics and curves as
-// numbered subscriptions. After a break it comes back by itself and each subscription goes on at its cursor.
+// One WebSocket per tab (a browser has six connections for all tabs of a server): watches, logs,
+// metrics and curves as numbered subscriptions. After a break it comes back by itself and each
+// subscription goes on at its cursor.
 //
 // Wire, both ways JSON texts. To the server:
 //   {id, op: "watch", path, query?, from?}      list, then changes; from: a resourceVersion to go on at
@@ -11,7 +12,8 @@
 //                                    first with first: true (what came before of a list that was broken off does not count)
 //   {id, t: "event", type, object, cursor}   {id, t: "lines", text, bytes}
 //   {id, t: "end"}                           {id, t: "error", code, reason, message}
-// and, without an id, {t: "signedOut"}: this session has ended, in this tab or another; then it closes.
+// and, without an id, {t: "signedOut"}: this session has ended, in this tab or another; then it
+// closes.
 import { signal } from "@preact/signals";
 import { request } from "./api.ts";
 import { key, keyRefused, signedOut, withKey } from "./key.ts";
@@ -44,7 +46,7 @@ export interface Subscription {
   from?: string;
   /** Bytes of a log the server may send before it must wait for credit. */
   credit?: number;
-  onMessage(message: ServerMessage): void;
+  onMessage: (message: ServerMessage) => void;
 }
 
 interface Entry {
@@ -126,7 +128,8 @@ function connect(): void {
     socket = null;
     if (signedOut.value) return;
     link.value = "lost";
-    // A browser does not say why it was refused: a session that is over is told by any other request.
+    // A browser does not say why it was refused: a session that is over is told by any other
+    // request.
     if (!opened) void request("/console/v1/session").catch(() => undefined);
     reconnectLater();
   };
@@ -153,7 +156,10 @@ signedOut.subscribe((out) => {
 });
 
 /** Begins; answers how to end and how to give a log more credit. */
-export function subscribe(how: Subscription): { stop(): void; credit(bytes: number): void } {
+export function subscribe(how: Subscription): {
+  stop: () => void;
+  credit: (bytes: number) => void;
+} {
   const entry: Entry = { id: nextId++, how, cursor: how.from };
   entries.set(entry.id, entry);
   if (socket?.readyState === WebSocket.OPEN) begin(entry);

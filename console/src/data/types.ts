@@ -1,4 +1,5 @@
-// The shape of what the API gives, as far as the console reads it. Everything may be missing: objects come from users.
+// The shape of what the API gives, as far as the console reads it. Everything may be missing:
+// objects come from users.
 export interface Meta {
   name: string;
   namespace?: string;

@@ -1,5 +1,5 @@
-// Checks a value against the API's own schema, and says what is wrong in the reader's language. Knows the part of OpenAPI
-// that the API uses. Pure.
+// Checks a value against the API's own schema, and says what is wrong in the reader's language.
+// Knows the part of OpenAPI that the API uses. Pure.
 import { texts, translator } from "../i18n/index.ts";
 
 export interface Schema {

@@ -1,4 +1,5 @@
-// A YAML editor: line numbers, errors at their lines, completion and documentation from the API's schema.
+// A YAML editor: line numbers, errors at their lines, completion and documentation from the API's
+// schema.
 import {
   autocompletion,
   closeBrackets,
@@ -165,7 +166,7 @@ function hover(schema: () => KindSchema | null) {
 
 export function Editor(props: {
   text: string;
-  onChange?(text: string): void;
+  onChange?: (text: string) => void;
   schema?: KindSchema | null;
   problems?: ServerProblem[];
   readOnly?: boolean;
@@ -175,8 +176,9 @@ export function Editor(props: {
   const view = useRef<EditorView | null>(null);
   const now = useRef(props);
   now.current = props;
-  // Texts that were handed out and have not come back as a property. Who types fast is ahead of them: such an echo must not
-  // replace what stands there by now, or the two would replace each other for ever.
+  // Texts that were handed out and have not come back as a property. Who types fast is ahead of
+  // them: such an echo must not replace what stands there by now, or the two would replace each
+  // other for ever.
   const told = useRef<string[]>([]);
   const given = useRef(false);
   useEffect(() => {
@@ -246,7 +248,8 @@ export function Editor(props: {
     v.dispatch({ changes: { from: 0, to: v.state.doc.length, insert: props.text } });
     given.current = false;
   }, [props.text]);
-  // The schema may come after the text was checked, and the server speaks without a change of the text.
+  // The schema may come after the text was checked, and the server speaks without a change of the
+  // text.
   useEffect(() => {
     view.current?.dispatch({ effects: otherRules.of(null) });
   }, [props.schema, JSON.stringify(props.problems ?? [])]);

@@ -21,7 +21,8 @@ function rangeOf(node: unknown): Place | null {
   return range ? { from: range[0], to: Math.max(range[0], range[1]) } : null;
 }
 
-/** The place of the value at a path, or of its key; when it is not there, of the nearest field above it. */
+/** The place of the value at a path, or of its key; when it is not there, of the nearest field
+ * above it. */
 export function placeOf(document: Document, path: Path, onKey: boolean): Place {
   let node: unknown = document.contents;
   let best: Place = rangeOf(node) ?? { from: 0, to: 0 };
@@ -93,7 +94,8 @@ function pathOfKey(node: unknown, key: string, path: Path): Path | null {
   return null;
 }
 
-/** The path of the mapping that a key typed at this place would belong to: the parser itself is asked. */
+/** The path of the mapping that a key typed at this place would belong to: the parser itself is
+ * asked. */
 export function mappingAt(text: string, at: number): Path {
   const end = text.indexOf("\n", at);
   const probe = `${text.slice(0, at)}${HERE}: 0${end < 0 ? "" : text.slice(end)}`;

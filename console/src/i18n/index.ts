@@ -1,5 +1,5 @@
-// Texts. Each area has one file with its keys in both languages; a key that one language lacks is a type error, so the
-// build fails. t() follows the language signal: switching needs no reload.
+// Texts. Each area has one file with its keys in both languages; a key that one language lacks is a
+// type error, so the build fails. t() follows the language signal: switching needs no reload.
 import { signal } from "@preact/signals";
 import { common } from "./common.ts";
 

@@ -6,7 +6,8 @@ export interface DiffLine {
 
 const LINES_LIMIT = 2_000; // the table grows with the square
 
-/** The longest lines in common stay; everything else is gone or new. Past the limit all of the middle is. */
+/** The longest lines in common stay; everything else is gone or new. Past the limit all of the
+ * middle is. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const a = before.split("\n");
   const b = after.split("\n");

@@ -2,7 +2,8 @@
 import type { Job } from "../data/types.ts";
 import { isOver } from "./state.ts";
 
-/** Those that were seen unfinished before and are over now. What was over at the first look is no news. */
+/** Those that were seen unfinished before and are over now. What was over at the first look is no
+ * news. */
 export function newlyOver(
   before: ReadonlyMap<string, boolean> | null,
   jobs: Job[],

@@ -95,7 +95,8 @@ export type Tip =
   | "tipKey"
   | "tipGeneral";
 
-// The first that fits counts: causes stand before what follows from them, the more telling ones before the general.
+// The first that fits counts: causes stand before what follows from them, the more telling ones
+// before the general.
 const TIPS: readonly [RegExp, Tip][] = [
   [
     /CUDA out of memory|torch\.cuda\.OutOfMemoryError|CUDNN_STATUS_ALLOC_FAILED|HIP out of memory/i,
@@ -167,7 +168,8 @@ export function tipFor(code: number, text: string): Tip {
   return BY_CODE[code] ?? "tipGeneral";
 }
 
-/** The line that says it: the last one that one of the patterns fits, else the last that looks like an error. */
+/** The line that says it: the last one that one of the patterns fits, else the last that looks like
+ * an error. */
 export function tellingLine(text: string): number {
   const lines = text.split("\n");
   const last = (fits: (line: string) => boolean): number => {

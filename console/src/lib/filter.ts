@@ -1,4 +1,5 @@
-// Which jobs a list shows and in which order. The choice is read from the address and written back to it. Pure.
+// Which jobs a list shows and in which order. The choice is read from the address and written back
+// to it. Pure.
 import type { Job } from "../data/types.ts";
 import { extendedResources, queueOf, ranMs, replicaCounts, schedulerOf, totalsOf } from "./jobs.ts";
 import { millis } from "./time.ts";

@@ -7,7 +7,8 @@ export interface Misfit {
   resource: string;
   asked: number;
   has: number;
-  /** One pod alone is larger than the largest node; else the job as a whole is larger than all together. */
+  /** One pod alone is larger than the largest node; else the job as a whole is larger than all
+   * together. */
   pod: boolean;
 }
 

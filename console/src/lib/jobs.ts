@@ -27,7 +27,8 @@ function addPod(totals: Totals, spec: PodSpec | undefined, times: number): void 
   }
 }
 
-// A job that changes is another object: what was worked out of one stays right. Lists of thousands ask again and again.
+// A job that changes is another object: what was worked out of one stays right. Lists of thousands
+// ask again and again.
 const known = new WeakMap<Job, Totals>();
 
 /** Over all replicas; an MPI launcher is not counted. */

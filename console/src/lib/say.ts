@@ -1,4 +1,5 @@
-// The controllers' sentences in the reader's language. They are few; one that is not known stays as it is. Pure.
+// The controllers' sentences in the reader's language. They are few; one that is not known stays as
+// it is. Pure.
 import { waitingText } from "./waiting.ts";
 
 type Say = (found: RegExpExecArray, say: (part: string) => string) => string;

@@ -1,4 +1,5 @@
-// What state a job, a replica or a pod is in: one of few words, each with a shape of its own, so that colour is not needed.
+// What state a job, a replica or a pod is in: one of few words, each with a shape of its own, so
+// that colour is not needed.
 import type { Job, Pod } from "../data/types.ts";
 
 export type State =

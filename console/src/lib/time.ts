@@ -54,7 +54,8 @@ function two(n: number): string {
   return String(n).padStart(2, "0");
 }
 
-/** "2026-06-09 16:14:05 UTC+8": the local time in full. Year first: nobody has to guess which is the month. */
+/** "2026-06-09 16:14:05 UTC+8": the local time in full. Year first: nobody has to guess which is
+ * the month. */
 export function exact(ms: number): string {
   const d = new Date(ms);
   const zone = -d.getTimezoneOffset();

@@ -1,4 +1,5 @@
-// When what happened: spans of the job and of each replica, and marks for events, on one axis. Pure.
+// When what happened: spans of the job and of each replica, and marks for events, on one axis.
+// Pure.
 import type { Event, Job, Pod } from "../data/types.ts";
 import { millis } from "./time.ts";
 

@@ -1,4 +1,5 @@
-// Why a job waits, in the reader's language. The scheduler's sentences are few; one that is not known stays as it is. Pure.
+// Why a job waits, in the reader's language. The scheduler's sentences are few; one that is not
+// known stays as it is. Pure.
 import type { Job } from "../data/types.ts";
 
 const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [

@@ -1,4 +1,5 @@
-// Colours in logs: escape sequences become spans with class names. Never HTML. Everything that is not a colour is dropped.
+// Colours in logs: escape sequences become spans with class names. Never HTML. Everything that is
+// not a colour is dropped.
 export interface Span {
   text: string;
   classes: string;
@@ -79,7 +80,8 @@ function classesOf(s: Style): string {
     .join(" ");
 }
 
-// Control sequences, operating system commands (titles, links), other escapes, lone control characters.
+// Control sequences, operating system commands (titles, links), other escapes, lone control
+// characters.
 const SEQUENCE =
   /\x1b\[([0-9;:?<=>]*)([@-~])|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]|[\x00-\x08\x0b-\x1f\x7f]/g;
 

@@ -1,4 +1,5 @@
-// Follows the logs of several replicas into one list of lines; tells once per frame that there is more.
+// Follows the logs of several replicas into one list of lines; tells once per frame that there is
+// more.
 import { corePath } from "../data/kinds.ts";
 import { subscribe, type ServerMessage } from "../data/stream.ts";
 import { Lines, Reader } from "./lines.ts";
@@ -32,7 +33,7 @@ export interface Follower {
   ended: Set<number>;
   /** How many lines came of each source. */
   counts: number[];
-  stop(): void;
+  stop: () => void;
 }
 
 /** tail: so many lines of each at first. */
@@ -61,7 +62,8 @@ export function follow(sources: Source[], tail: number, onMore: () => void): Fol
       path: () => {
         if (begun) reader.restart();
         begun = true;
-        // Whole seconds are what every server understands; lines seen before are left out by the reader.
+        // Whole seconds are what every server understands; lines seen before are left out by the
+        // reader.
         const from: Record<string, string> = reader.last
           ? { sinceTime: reader.last }
           : { tailLines: String(tail) };

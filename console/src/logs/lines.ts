@@ -1,7 +1,8 @@
 // Lines of one or several replicas, in the order they were written. Pure: no page, no network.
 //
-// Logs come with time stamps, each replica's in order. Merged, a line finds its place from the end. After a break a log is
-// asked for again from its last time stamp on, and what was seen already is left out.
+// Logs come with time stamps, each replica's in order. Merged, a line finds its place from the end.
+// After a break a log is asked for again from its last time stamp on, and what was seen already is
+// left out.
 
 export type Level = "error" | "warn" | "info" | "debug" | "none";
 
@@ -40,7 +41,8 @@ const STAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
 export const LINES_LIMIT = 50_000;
 const LINE_CHARS_LIMIT = 8_192;
 
-/** One replica's log as it arrives: cuts lines out of pieces and knows where to go on after a break. */
+/** One replica's log as it arrives: cuts lines out of pieces and knows where to go on after a
+ * break. */
 export class Reader {
   private rest = "";
   /** The last time stamp, and how many lines had it. */
@@ -203,7 +205,8 @@ export function matches(rows: Row[], pattern: RegExp | null): number[] {
   return found;
 }
 
-/** The ranks shown after one is switched, as the address has them; null for all. None chosen means all are. */
+/** The ranks shown after one is switched, as the address has them; null for all. None chosen means
+ * all are. */
 export function nextRanks(all: string[], on: string[], name: string): string | null {
   const shown = on.length ? on : all;
   const next = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name];

@@ -1,4 +1,5 @@
-// Logs of one replica or of all, merged by time: followed, searched, filtered, downloaded. What is chosen is in the address.
+// Logs of one replica or of all, merged by time: followed, searched, filtered, downloaded. What is
+// chosen is in the address.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { request } from "../data/api.ts";
 import type { Pod } from "../data/types.ts";
@@ -110,7 +111,8 @@ function useFollower(
     )
     .join("");
   useEffect(() => {
-    // What is shown stays until there is something else to show: reading further back does not flash.
+    // What is shown stays until there is something else to show: reading further back does not
+    // flash.
     const mine: Follower = follow(sources, tail, () => {
       setFollower(mine);
       setVersion((n) => n + 1);
@@ -225,7 +227,7 @@ function Toolbar(props: {
   jobName: string;
   hits: number[];
   at: number;
-  step(by: number): void;
+  step: (by: number) => void;
 }) {
   const { chosen } = props;
   const pod = props.pods.find((one) => one.metadata.name === chosen.replica);
@@ -371,7 +373,7 @@ function useFollowing(
   box: { current: HTMLDivElement | null },
   version: number,
   active: boolean,
-): { following: boolean; toEnd(): void } {
+): { following: boolean; toEnd: () => void } {
   const [following, setFollowing] = useState(true);
   const scroller = (): HTMLElement | null =>
     box.current?.querySelector<HTMLElement>(".log-rows") ?? null;

@@ -7,7 +7,8 @@ export interface Piece {
 // Only http and https: what a program prints must not run anything.
 const LINK = /https?:\/\/[^\s<>"'`\\^{}|]+/g;
 
-/** The text in pieces, those that are links with their address. Punctuation after a link is not part of it. */
+/** The text in pieces, those that are links with their address. Punctuation after a link is not
+ * part of it. */
 export function linksIn(text: string): Piece[] {
   if (!text.includes("://")) return [{ text }];
   const pieces: Piece[] = [];

@@ -30,7 +30,7 @@ interface LogRowProps {
   pattern: RegExp | null;
   found: boolean;
   linked: boolean;
-  onLink(id: string): void;
+  onLink: (id: string) => void;
   onJson?: ((text: string) => void) | undefined;
 }
 

@@ -1,5 +1,6 @@
-// Samples of a pod where our own agent is not: metrics.k8s.io says what is used now, and the page that asks again and again
-// puts a line together of it. It has no past, and neither network, disk nor GPU.
+// Samples of a pod where our own agent is not: metrics.k8s.io says what is used now, and the page
+// that asks again and again puts a line together of it. It has no past, and neither network, disk
+// nor GPU.
 import { Failure, get } from "../data/api.ts";
 import type { Pod } from "../data/types.ts";
 import { parseQuantity } from "../lib/quantity.ts";
@@ -27,7 +28,8 @@ export function fromMetrics(metrics: PodMetrics): Samples {
 
 const isAbsent = (error: unknown): boolean => error instanceof Failure && error.code === 404;
 
-/** What the samples' own path says, or else the cluster's metrics; nothing when neither knows the pod. */
+/** What the samples' own path says, or else the cluster's metrics; nothing when neither knows the
+ * pod. */
 export async function podSamples(path: string, pod: Pod): Promise<Samples> {
   try {
     return await get<Samples>(path);

@@ -1,4 +1,5 @@
-// The third tab of the tutorials: CPU and memory with request, limit and use; GPU; network; storage. Live while it runs.
+// The third tab of the tutorials: CPU and memory with request, limit and use; GPU; network;
+// storage. Live while it runs.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart, type Series } from "../charts/chart.tsx";
 import { Failure } from "../data/api.ts";
@@ -108,7 +109,7 @@ function Panel(props: {
   all: Samples[];
   step: number;
   lines: Line[];
-  format(n: number): string;
+  format: (n: number) => string;
   bytes?: boolean;
   window: Span | null;
   extra?: (n: number) => Series[];
@@ -157,7 +158,8 @@ const perSecond = (n: number): string => `${shortBytes(n)}/s`;
 
 const IDLE_MS = 600_000;
 
-/** What it asked for and what it used of it, once it is over; and a GPU that does nothing while it runs. */
+/** What it asked for and what it used of it, once it is over; and a GPU that does nothing while it
+ * runs. */
 function Hints(props: { job: Job; pods: Pod[]; all: Samples[] }) {
   const wanted = asked(props.pods, "requests", "cpu") ?? asked(props.pods, "limits", "cpu");
   const used = meanOf(props.all, "cpu");
@@ -184,7 +186,7 @@ function Hints(props: { job: Job; pods: Pod[]; all: Samples[] }) {
 function Moment(props: {
   label: string;
   value: number | undefined;
-  set(ms: number | undefined): void;
+  set: (ms: number | undefined) => void;
 }) {
   const [typed, setTyped] = useState<string | null>(null); // what is no time stays to be mended
   const take = (text: string): void => {
@@ -214,7 +216,8 @@ function Moment(props: {
   );
 }
 
-/** What is drawn: from the start on, the last hours, or from when to when; the last also by dragging in a chart. */
+/** What is drawn: from the start on, the last hours, or from when to when; the last also by
+ * dragging in a chart. */
 function Range(props: {
   over: boolean;
   range: string;

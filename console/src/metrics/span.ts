@@ -1,4 +1,5 @@
-// From when to when charts are drawn, as the address has it (from=, to=: ISO times). Either end may be open. Pure.
+// From when to when charts are drawn, as the address has it (from=, to=: ISO times). Either end may
+// be open. Pure.
 import type { Samples } from "./samples.ts";
 
 export interface Span {
@@ -32,7 +33,8 @@ export function spanQuery(span: Span | null): Record<string, string | null> {
   return { from: iso(from), to: iso(to), range: null };
 }
 
-/** The local time as it is read and typed: "2026-11-15 18:04:05". A browser's own field would write it as its country does. */
+/** The local time as it is read and typed: "2026-11-15 18:04:05". A browser's own field would write
+ * it as its country does. */
 export function toField(ms: number | undefined): string {
   return ms === undefined
     ? ""

@@ -1,4 +1,5 @@
-// What the pods of a job use now: one request for all (metrics.k8s.io, as every cluster has it), and our samples for GPUs.
+// What the pods of a job use now: one request for all (metrics.k8s.io, as every cluster has it),
+// and our samples for GPUs.
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../data/api.ts";
 import { corePath, OWNER_LABEL } from "../data/kinds.ts";

@@ -1,5 +1,6 @@
-// The way to a program that has an origin of its own (a TensorBoard): the address of the program here at the console leads to
-// its own, with a ticket that is good once. Who is not signed in sees the login first, as everywhere.
+// The way to a program that has an origin of its own (a TensorBoard): the address of the program
+// here at the console leads to its own, with a ticket that is good once. Who is not signed in sees
+// the login first, as everywhere.
 import { useEffect, useState } from "preact/hooks";
 import { create, Failure } from "../data/api.ts";
 import { texts, translator } from "../i18n/index.ts";

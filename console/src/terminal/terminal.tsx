@@ -1,5 +1,5 @@
-// A shell in a running replica, over the API's exec. xterm.js puts style sheets of its own into the page, which the page's
-// policy allows only with its nonce.
+// A shell in a running replica, over the API's exec. xterm.js puts style sheets of its own into the
+// page, which the page's policy allows only with its nonce.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal as Xterm } from "@xterm/xterm";
@@ -54,11 +54,11 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?
 /** Style elements made from here on carry the page's nonce. */
 function allowStyles(): void {
   const make = document.createElement.bind(document);
-  document.createElement = ((name: string, options?: ElementCreationOptions) => {
+  document.createElement = (name: string, options?: ElementCreationOptions) => {
     const element = make(name, options);
     if (name.toLowerCase() === "style") element.setAttribute("nonce", nonce);
     return element;
-  }) as typeof document.createElement;
+  };
 }
 let allowed = false;
 

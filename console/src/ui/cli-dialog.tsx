@@ -10,7 +10,7 @@ import { Dialog } from "./dialog.tsx";
 
 const t = translator(jobsTexts);
 
-export function CliDialog(props: { job: Job; onClose(): void }) {
+export function CliDialog(props: { job: Job; onClose: () => void }) {
   const { job } = props;
   return (
     <Dialog wide title={t("cliOf", { name: job.metadata.name })} onClose={props.onClose}>

@@ -5,7 +5,7 @@ import { tc } from "../i18n/index.ts";
 
 export function Dialog(props: {
   title: string;
-  onClose(): void;
+  onClose: () => void;
   wide?: boolean;
   actions?: ComponentChildren;
   children?: ComponentChildren;

@@ -1,4 +1,5 @@
-// A curve as small as a word: the loss of a job in the list. Asked for only by rows in sight, few at a time.
+// A curve as small as a word: the loss of a job in the list. Asked for only by rows in sight, few
+// at a time.
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../data/api.ts";
 import { boardApi } from "../data/board.ts";

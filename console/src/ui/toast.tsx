@@ -5,7 +5,7 @@ export interface Toast {
   id: number;
   text: string;
   kind: "info" | "error";
-  action?: { label: string; run(): void };
+  action?: { label: string; run: () => void };
 }
 
 const SHOWN_MS = 5_000;
@@ -18,7 +18,7 @@ export function dismiss(id: number): void {
 
 export function toast(
   text: string,
-  how: { kind?: Toast["kind"]; action?: { label: string; run(): void } } = {},
+  how: { kind?: Toast["kind"]; action?: { label: string; run: () => void } } = {},
 ): number {
   const one: Toast = {
     id: next++,

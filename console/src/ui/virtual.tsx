@@ -1,4 +1,5 @@
-// A long list of rows of one height, of which only those in sight are in the document. Scrolls with its own box.
+// A long list of rows of one height, of which only those in sight are in the document. Scrolls with
+// its own box.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -23,7 +24,7 @@ export function VirtualList(props: {
   label: string;
   role?: "region" | "rowgroup";
   extra?: { after: number; height: number } | undefined;
-  render(index: number): ComponentChildren;
+  render: (index: number) => ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });

@@ -1,4 +1,5 @@
-// Programs of others in the user's browser: what a hostile one can reach, and that it is opened and closed with the session.
+// Programs of others in the user's browser: what a hostile one can reach, and that it is opened and
+// closed with the session.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
@@ -98,7 +99,8 @@ test("a hostile program sees nothing but itself", async () => {
     worker: "failed: TypeError",
     domain: "failed: SecurityError",
   });
-  // The same without its policy, which is the browser's: the server itself gives such a page nothing.
+  // The same without its policy, which is the browser's: the server itself gives such a page
+  // nothing.
   const bare = await popup.context().newPage();
   await bare.route("**/*", async (route) => {
     if (!route.request().isNavigationRequest()) return route.continue();

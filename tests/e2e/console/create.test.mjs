@@ -1,5 +1,5 @@
-// Form and YAML are two views of one document: what the form does not know stays, and what is wrong is said at its line, in
-// the reader's language.
+// Form and YAML are two views of one document: what the form does not know stays, and what is wrong
+// is said at its line, in the reader's language.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { JOBS, testNoComplaints, withConsole } from "./harness.mjs";

@@ -1,7 +1,8 @@
-// What the console's browser tests share: a private daemon, its API, a browser. The daemon is the real binary (MUSTER_BIN) on
-// a data folder of its own; the browser is Debian's Chromium, driven by playwright-core. Everything is waited for by an
-// event: a line the daemon prints, a message of a watch, a selector of the page. What was started is ended by its process
-// id, and a test fails when a pod's process is left or the page broke its own policy.
+// What the console's browser tests share: a private daemon, its API, a browser. The daemon is the
+// real binary (MUSTER_BIN) on a data folder of its own; the browser is Debian's Chromium, driven by
+// playwright-core. Everything is waited for by an event: a line the daemon prints, a message of a
+// watch, a selector of the page. What was started is ended by its process id, and a test fails when
+// a pod's process is left or the page broke its own policy.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -29,7 +30,8 @@ export const JOBS = `${BATCH}/namespaces/default/pytorchtrainingjobs`;
 export const MPI_JOBS = `${BATCH}/namespaces/default/mpijobs`;
 export const PODS = "/api/v1/namespaces/default/pods";
 
-/** One data folder and, most of the time, one `muster up` on it. Pods do not see it, but the folder around it. */
+/** One data folder and, most of the time, one `muster up` on it. Pods do not see it, but the folder
+ * around it. */
 export class Daemon {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), "muster-console-"));
   data = path.join(this.folder, "data");
@@ -175,7 +177,8 @@ export class Daemon {
     });
   }
 
-  /** Until wanted(Map of objects by name) is true of a collection, by list and watch; answers its value. */
+  /** Until wanted(Map of objects by name) is true of a collection, by list and watch; answers its
+   * value. */
   async until(at, wanted, what) {
     const listed = await this.api("GET", at);
     const objects = new Map(listed.items.map((one) => [one.metadata.name, one]));
@@ -272,7 +275,8 @@ export function job(
   };
 }
 
-/** Says "go" to a script that waits with `read x <gate`: tests end jobs when they have seen enough, not after a time. */
+/** Says "go" to a script that waits with `read x <gate`: tests end jobs when they have seen enough,
+ * not after a time. */
 export class Gate {
   constructor(daemon, name) {
     this.file = path.join(daemon.folder, `gate-${name}`);
@@ -364,7 +368,8 @@ export class Browser {
   }
 }
 
-/** A daemon and a browser for all tests of a file; the tests share them in order. prepare: what must be there first. */
+/** A daemon and a browser for all tests of a file; the tests share them in order. prepare: what
+ * must be there first. */
 export function withConsole(options = [], prepare = async () => undefined) {
   const shared = { daemon: new Daemon(), browser: new Browser() };
   before(async () => {

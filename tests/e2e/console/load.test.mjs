@@ -1,9 +1,11 @@
-// Much of everything: 5,000 jobs, a log of 1 GB, 20,000 lines a second, and a daemon that is killed while a log is followed.
+// Much of everything: 5,000 jobs, a log of 1 GB, 20,000 lines a second, and a daemon that is killed
+// while a log is followed.
 //
-// What is promised is promised of a machine like the one it was measured on, and of the page, not of what else that machine
-// does. So what is asserted to the letter is what a busy machine does not change: the processor time that was spent (a fixed
-// piece of work is timed beside it: on a slower processor both take longer), how many frames were drawn, how many bytes were
-// read. Times on the wall, which would tell of a page that only waits, are printed and have room.
+// What is promised is promised of a machine like the one it was measured on, and of the page, not
+// of what else that machine does. So what is asserted to the letter is what a busy machine does not
+// change: the processor time that was spent (a fixed piece of work is timed beside it: on a slower
+// processor both take longer), how many frames were drawn, how many bytes were read. Times on the
+// wall, which would tell of a page that only waits, are printed and have room.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
@@ -86,7 +88,8 @@ const total =
 const type = (text) =>
   `() => { const box = document.getElementById("search"); box.value = "${text}"; box.dispatchEvent(new Event("input", { bubbles: true })); }`;
 
-/** Processor time of all of the browser's processes so far, in ms: what others do on the machine is not in it. */
+/** Processor time of all of the browser's processes so far, in ms: what others do on the machine is
+ * not in it. */
 async function processorTime() {
   const session = await shared.browser.browser.newBrowserCDPSession();
   return async () =>
@@ -118,7 +121,8 @@ const work = () => {
   return JSON.parse(JSON.stringify(rows)).sort((a, b) => a.x - b.x).length;
 };
 
-/** How many times as much processor time as promised a page may take here: 1, or more where the processor is slower. */
+/** How many times as much processor time as promised a page may take here: 1, or more where the
+ * processor is slower. */
 async function allowance(page) {
   const spent = await mainThreadTime(page);
   const costs = [];
@@ -303,7 +307,8 @@ print("the flood is over after %.1f s" % (time.time() - begun), flush=True)`;
       }),
   );
   gate.open();
-  // The main thread answers between two pieces of its work: none of them is longer than what it spent from answer to answer.
+  // The main thread answers between two pieces of its work: none of them is longer than what it
+  // spent from answer to answer.
   const asking = (async () => {
     while (!over) {
       const now = await spent();

@@ -1,7 +1,9 @@
-// Every page in both languages and both themes: a picture for the reviewer (build/console-shots), and axe-core without a
-// serious finding. Then the tour by keyboard alone, and on a telephone's 360 pixels.
+// Every page in both languages and both themes: a picture for the reviewer (build/console-shots),
+// and axe-core without a serious finding. Then the tour by keyboard alone, and on a telephone's 360
+// pixels.
 //
-// That a foreign Origin, a missing token and a forged Host are refused, tests/api/login_test.py tells of the server itself.
+// That a foreign Origin, a missing token and a forged Host are refused, tests/api/login_test.py
+// tells of the server itself.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";

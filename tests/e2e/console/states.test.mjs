@@ -1,4 +1,5 @@
-// What each page shows when there is nothing to show: loading, empty, an error, not found, not allowed, offline.
+// What each page shows when there is nothing to show: loading, empty, an error, not found, not
+// allowed, offline.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { JOBS, axe, job, testNoComplaints, withConsole } from "./harness.mjs";

@@ -1,5 +1,5 @@
-// The tutorials' tour in Chinese, by the words of their texts, on real training jobs; then what can go wrong, debug mode
-// with the terminal, pause and resume, delete and undo.
+// The tutorials' tour in Chinese, by the words of their texts, on real training jobs; then what can
+// go wrong, debug mode with the terminal, pause and resume, delete and undo.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
@@ -113,7 +113,8 @@ async function podNames(name) {
   return pods.items.map((one) => one.metadata.name).sort();
 }
 
-/** Until the chart has been drawn anew twice, with new samples: its lines move. The canvas may be another each time. */
+/** Until the chart has been drawn anew twice, with new samples: its lines move. The canvas may be
+ * another each time. */
 async function linesMove(label) {
   const picture = ([name, before]) => {
     const chart = [...document.querySelectorAll("[role=img]")].find((one) =>

@@ -1,5 +1,5 @@
-// Creating a job: form and YAML are two views of one text. Nothing is sent before it is checked, and what the server says is
-// shown at its line.
+// Creating a job: form and YAML are two views of one text. Nothing is sent before it is checked,
+// and what the server says is shown at its line.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parseDocument, stringify } from "yaml";
@@ -22,7 +22,7 @@ import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Loading, Problem } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { cloned, example, firstLook, nextName, pickDocument, write } from "./draft.ts";
+import { cloned, example, firstLook, nextName, pickDocument, readText, write } from "./draft.ts";
 import { Form } from "./form.tsx";
 import type { Draft } from "./fields.tsx";
 import "../../style/create.css";
@@ -77,7 +77,11 @@ function useSchema(kindName: string): KindSchema | null {
   return schema;
 }
 
-function ImportDialog(props: { kind: string; onText(text: string): void; onClose(): void }) {
+function ImportDialog(props: {
+  kind: string;
+  onText: (text: string) => void;
+  onClose: () => void;
+}) {
   const [text, setText] = useState("");
   const choose = (file: File | undefined): void => {
     void file?.text().then(setText);
@@ -202,7 +206,8 @@ function Differences(props: {
   );
 }
 
-/** What is wrong with the text, by path: by the schema, and by what the server said of the last try. */
+/** What is wrong with the text, by path: by the schema, and by what the server said of the last
+ * try. */
 function useProblems(
   document: ReturnType<typeof parseDocument>,
   schema: KindSchema | null,
@@ -227,8 +232,8 @@ function Preview(props: {
   refused: Failure | null;
   refusal: ComponentChildren;
   createButton: ComponentChildren;
-  onChange(text: string): void;
-  onClose(): void;
+  onChange: (text: string) => void;
+  onClose: () => void;
 }) {
   return (
     <Dialog
@@ -297,7 +302,7 @@ export default function CreatePage() {
 
   const document = useMemo(() => parseDocument(text ?? ""), [text]);
   const problems = useProblems(document, schema, refused);
-  const ns = String(document.getIn(["metadata", "namespace"]) ?? "default") || "default";
+  const ns = readText(document, ["metadata", "namespace"]) || "default";
   const { offers, nodes } = useOffers(ns);
   if (failure) return <Problem failure={failure} />;
   if (text === null) return <Loading />;

@@ -1,11 +1,20 @@
-// The job being written: one YAML document, seen as a form and as text. The form changes single values in the document, so
-// comments and fields it does not know stay as they are. Pure but for the yaml package.
+// The job being written: one YAML document, seen as a form and as text. The form changes single
+// values in the document, so comments and fields it does not know stay as they are. Pure but for
+// the yaml package.
 import { isMap, isSeq, parseAllDocuments, parseDocument, type Document } from "yaml";
 import type { Path } from "../../editor/check.ts";
 
 export function read(document: Document, path: Path): unknown {
-  const node = document.getIn(path, false) as unknown;
+  const node = document.getIn(path, false);
   return isMap(node) || isSeq(node) ? node.toJS(document) : node;
+}
+
+/** What a field shows: a scalar as text; what is no scalar, or not there, as nothing. */
+export function readText(document: Document, path: Path): string {
+  const value = read(document, path);
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : "";
 }
 
 /** Whether nothing is left in it: then a form that is emptied leaves no empty mappings behind. */
@@ -41,13 +50,14 @@ export function write(text: string, path: Path, value: unknown): string {
 function makeParents(document: Document, path: Path): void {
   for (let n = 1; n < path.length; n++) {
     const at = path.slice(0, n);
-    const have = document.getIn(at, true) as unknown;
+    const have = document.getIn(at, true);
     if (isMap(have) || isSeq(have)) continue;
     document.setIn(at, document.createNode(typeof path[n] === "number" ? [] : {}));
   }
 }
 
-/** Of a file with several documents the first of the kind wanted, else the first job; its text as it was written, comments too. */
+/** Of a file with several documents the first of the kind wanted, else the first job; its text as
+ * it was written, comments too. */
 export function pickDocument(
   text: string,
   kind: string,
@@ -136,7 +146,7 @@ const FAST = `              command:
 /** A job that runs half a minute anywhere: for a first look. */
 export function firstLook(): string {
   return PYTORCH.replace('name: ""', "name: first-look")
-    .replace(/              command:\n(?:                - .*\n)+/, FAST)
+    .replace(/ {14}command:\n(?: {16}- .*\n)+/, FAST)
     .replace("replicas: 1", "replicas: 2")
     .replace('cpu: "1"', "cpu: 500m")
     .replace(
@@ -145,7 +155,8 @@ export function firstLook(): string {
     );
 }
 
-/** What of an existing job makes a new one: the spec and what the user gave it, not what the server put in. */
+/** What of an existing job makes a new one: the spec and what the user gave it, not what the server
+ * put in. */
 export function cloned(
   job: {
     apiVersion?: string;

@@ -5,13 +5,13 @@ import type { Document } from "yaml";
 import type { Path } from "../../editor/check.ts";
 import { translator } from "../../i18n/index.ts";
 import { createTexts } from "../../i18n/create.ts";
-import { read } from "./draft.ts";
+import { read, readText } from "./draft.ts";
 
 const t = translator(createTexts);
 
 export interface Draft {
   document: Document;
-  set(path: Path, value: unknown): void;
+  set: (path: Path, value: unknown) => void;
   /** What is wrong, by path as text: "spec.replicaSpecs.0.replicas". */
   problems: Map<string, string>;
   /** What there is to choose from, from the server. */
@@ -59,7 +59,6 @@ export function TextField(props: {
   number?: boolean;
   offers?: string[];
 }) {
-  const value = read(props.draft.document, props.path);
   const problem = problemOf(props.draft, props.path);
   const list = useId();
   return (
@@ -78,7 +77,7 @@ export function TextField(props: {
             type="text"
             {...(props.offers?.length ? { list } : {})}
             inputMode={props.number ? "numeric" : "text"}
-            value={value === undefined || value === null ? "" : String(value)}
+            value={readText(props.draft.document, props.path)}
             placeholder={props.placeholder ?? ""}
             required={props.required ?? false}
             aria-invalid={problem ? "true" : undefined}
@@ -101,7 +100,8 @@ export function TextField(props: {
   );
 }
 
-/** A list of words, one per line. What is being typed is kept as typed: the draft has no empty lines. */
+/** A list of words, one per line. What is being typed is kept as typed: the draft has no empty
+ * lines. */
 export function LinesField(props: { draft: Draft; path: Path; label: string }) {
   const [typed, setTyped] = useState<string | null>(null);
   const value = read(props.draft.document, props.path);
@@ -135,7 +135,7 @@ export function Choice(props: {
   options: [value: string, label: string][];
   fallback: string;
 }) {
-  const value = String(read(props.draft.document, props.path) ?? props.fallback);
+  const value = readText(props.draft.document, props.path) || props.fallback;
   const options = props.options.some(([one]) => one === value)
     ? props.options
     : [...props.options, [value, value] as [string, string]];
@@ -158,7 +158,7 @@ export function Choice(props: {
   );
 }
 
-export function Switch(props: { label: string; on: boolean; set(on: boolean): void }) {
+export function Switch(props: { label: string; on: boolean; set: (on: boolean) => void }) {
   return (
     <label class="switch">
       <input

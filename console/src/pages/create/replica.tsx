@@ -4,7 +4,7 @@ import { translator } from "../../i18n/index.ts";
 import { createTexts } from "../../i18n/create.ts";
 import type { Path } from "../../editor/check.ts";
 import type { EnvVar, Volume } from "../../data/types.ts";
-import { read } from "./draft.ts";
+import { read, readText } from "./draft.ts";
 import { Choice, LinesField, TextField, type Draft } from "./fields.tsx";
 
 const t = translator(createTexts);
@@ -17,9 +17,9 @@ const POLICIES: [string, string][] = ["OnFailure", "Never", "Always", "ExitCode"
 function Rows<T>(props: {
   label: string;
   items: T[];
-  add(): void;
-  remove(i: number): void;
-  row(item: T, i: number): preact.ComponentChildren;
+  add: () => void;
+  remove: (i: number) => void;
+  row: (item: T, i: number) => preact.ComponentChildren;
 }) {
   return (
     <fieldset class="rows">
@@ -211,7 +211,7 @@ export function ReplicaCard(props: {
   const spec: Path = ["spec", "replicaSpecs", props.index];
   const pod: Path = [...spec, "template", "spec"];
   const container: Path = [...pod, "containers", 0];
-  const type = String(read(props.draft.document, [...spec, "type"]) ?? "");
+  const type = readText(props.draft.document, [...spec, "type"]);
   const launcher = props.mpi && type === "launcher";
   return (
     <section class="card" aria-label={`${t("replica")} ${type}`}>

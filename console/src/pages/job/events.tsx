@@ -1,4 +1,5 @@
-// Events of a job, with a switch those of its pods, and with another its conditions among them; by severity.
+// Events of a job, with a switch those of its pods, and with another its conditions among them; by
+// severity.
 import { useEffect, useRef } from "preact/hooks";
 import { corePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
@@ -111,7 +112,8 @@ function conditionEvents(job: Job): Event[] {
   }));
 }
 
-/** All events of the job and of its pods, also of those that were replaced: their names begin as the job's do. */
+/** All events of the job and of its pods, also of those that were replaced: their names begin as
+ * the job's do. */
 export function useJobEvents(job: Job, pods: Pod[]): Event[] {
   const live = useLive<Event>(corePath("events", job.metadata.namespace));
   const uids = new Set([job.metadata.uid, ...pods.map((pod) => pod.metadata.uid)]);

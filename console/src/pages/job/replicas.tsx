@@ -1,4 +1,5 @@
-// The second tab: every replica with what it does now, and a menu to its log, YAML, conditions, events, metrics, terminal.
+// The second tab: every replica with what it does now, and a menu to its log, YAML, conditions,
+// events, metrics, terminal.
 import { useState } from "preact/hooks";
 import { stringify } from "yaml";
 import { corePath } from "../../data/kinds.ts";
@@ -103,7 +104,7 @@ function PodConditions(props: { pod: Pod }) {
 
 type Shown = { what: "yaml" | "condition" | "event"; pod: Pod };
 
-function More(props: Shown & { onClose(): void }) {
+function More(props: Shown & { onClose: () => void }) {
   return (
     <Dialog wide title={`${props.pod.metadata.name} · ${t(props.what)}`} onClose={props.onClose}>
       {props.what === "yaml" ? (
@@ -215,7 +216,7 @@ function ReplicaRow(props: {
   pod: Pod;
   usage: Usage | undefined;
   columns: Column[];
-  show(shown: Shown): void;
+  show: (shown: Shown) => void;
 }) {
   const { pod, job } = props;
   const name = pod.metadata.name;

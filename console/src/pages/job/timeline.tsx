@@ -1,4 +1,5 @@
-// The time line: job and replicas as bars on one axis, events as marks. A mark leads to its event, and its address too.
+// The time line: job and replicas as bars on one axis, events as marks. A mark leads to its event,
+// and its address too.
 import { useMemo } from "preact/hooks";
 import type { Event, Job, Pod } from "../../data/types.ts";
 import { lang, translator } from "../../i18n/index.ts";

@@ -1,4 +1,5 @@
-// The job's YAML as the API has it; edited in place. What others changed meanwhile is not overwritten.
+// The job's YAML as the API has it; edited in place. What others changed meanwhile is not
+// overwritten.
 import { useEffect, useState } from "preact/hooks";
 import { stringify, parse } from "yaml";
 import { Failure, get, replace } from "../../data/api.ts";

@@ -45,7 +45,12 @@ function valueWord(name: ListName, value: string): string {
   return value;
 }
 
-function Choices(props: { name: ListName; offered: string[]; chosen: string[]; onClose(): void }) {
+function Choices(props: {
+  name: ListName;
+  offered: string[];
+  chosen: string[];
+  onClose: () => void;
+}) {
   const all = [...new Set([...props.offered, ...props.chosen])];
   return (
     <Dialog
@@ -79,7 +84,7 @@ export function Filters(props: {
   choice: Choice;
   offers: Record<ListName, string[]>;
   columns: Column[];
-  onColumns(next: Column[]): void;
+  onColumns: (next: Column[]) => void;
 }) {
   const [open, setOpen] = useState<ListName | "columns" | "sort" | null>(null);
   const { choice } = props;

@@ -1,4 +1,5 @@
-// Deleting jobs. What runs must be named to be deleted; what is over can be taken back for a few seconds.
+// Deleting jobs. What runs must be named to be deleted; what is over can be taken back for a few
+// seconds.
 import { useState } from "preact/hooks";
 import { Failure } from "../../data/api.ts";
 import { cli, deleteJob } from "../../data/jobs.ts";
@@ -35,7 +36,7 @@ function removeWithUndo(job: Job): void {
   });
 }
 
-export function RemoveDialog(props: { jobs: Job[]; onClose(): void; onDone?(): void }) {
+export function RemoveDialog(props: { jobs: Job[]; onClose: () => void; onDone?: () => void }) {
   const [typed, setTyped] = useState("");
   const running = props.jobs.filter((job) => !isOver(job));
   const replicas = props.jobs.reduce((sum, job) => sum + replicaCounts(job).running, 0);

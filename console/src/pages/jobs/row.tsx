@@ -1,4 +1,5 @@
-// One job in the list. All rows have one height; what does not fit is in the row's title or on the job's page.
+// One job in the list. All rows have one height; what does not fit is in the row's title or on the
+// job's page.
 import { memo } from "../../ui/memo.ts";
 import type { Job } from "../../data/types.ts";
 import { lang, translator } from "../../i18n/index.ts";
@@ -146,11 +147,11 @@ const CELLS: Record<Column, (job: Job) => preact.ComponentChildren> = {
 };
 
 export interface RowActions {
-  remove(job: Job): void;
-  pause(job: Job, on: boolean): void;
-  select(job: Job, on: boolean): void;
-  expand(job: Job): void;
-  cli(job: Job): void;
+  remove: (job: Job) => void;
+  pause: (job: Job, on: boolean) => void;
+  select: (job: Job, on: boolean) => void;
+  expand: (job: Job) => void;
+  cli: (job: Job) => void;
 }
 
 function menuOf(job: Job, actions: RowActions): MenuItem[] {

@@ -1,4 +1,5 @@
-// Everything at a glance: how many jobs in which state, what each node has left, who waits, what failed lately and why.
+// Everything at a glance: how many jobs in which state, what each node has left, who waits, what
+// failed lately and why.
 import { useMemo } from "preact/hooks";
 import { scope } from "../../data/session.ts";
 import { useJobs } from "../../data/jobs.ts";

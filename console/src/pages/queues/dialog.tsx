@@ -71,7 +71,7 @@ function selectorOf(projects: string): unknown {
   };
 }
 
-export function QueueDialog(props: { queue: Queue | undefined; onClose(): void }) {
+export function QueueDialog(props: { queue: Queue | undefined; onClose: () => void }) {
   const spec = props.queue?.spec ?? {};
   const [name, setName] = useState(props.queue?.metadata.name ?? "");
   const [priority, setPriority] = useState(String(spec.priority ?? 0));

@@ -1,4 +1,5 @@
-// The queues: what each may hold and holds, who runs and who waits in which order and why; open, close, edit.
+// The queues: what each may hold and holds, who runs and who waits in which order and why; open,
+// close, edit.
 import { useEffect, useState } from "preact/hooks";
 import { create, type Failure, merge } from "../../data/api.ts";
 import { jobKind, POD_GROUPS, queuePath, QUEUES } from "../../data/kinds.ts";
@@ -224,7 +225,7 @@ function Line(props: { entries: Entry[]; says: "nothing" | "why" | "place and wh
   );
 }
 
-function QueueCard(props: { queue: Queue; groups: PodGroup[]; may: boolean; onEdit(): void }) {
+function QueueCard(props: { queue: Queue; groups: PodGroup[]; may: boolean; onEdit: () => void }) {
   const { queue, may } = props;
   const { name } = queue.metadata;
   const closed = queue.spec?.closed ?? false;

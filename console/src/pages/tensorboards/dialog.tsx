@@ -45,7 +45,7 @@ export function BoardDialog(props: {
   ns: string;
   name?: string;
   filesets?: string[];
-  onClose(): void;
+  onClose: () => void;
 }) {
   const claims = useLive<KubeObject>(corePath("persistentvolumeclaims", props.ns));
   const [name, setName] = useState(props.name ?? "");
