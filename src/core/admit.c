@@ -56,7 +56,8 @@ static const char *in_queue(const struct asking *k, const struct queue_entry *q,
 
 static const char *no_node(struct arena *a, const char *name)
 {
-    return arena_printf(a, "there is no node \"%s\", or it is being deleted", name);
+    return arena_printf(
+        a, "there is no node \"%s\", or it is being deleted: name one that is there", name);
 }
 
 static struct node_room *node_called(const struct ledger *l, const char *name)
@@ -188,13 +189,11 @@ const char *admit_group(struct ledger *l, struct arena *a, const struct json *gr
 /* --- pods ------------------------------------------------------------------------------------- */
 
 static const struct queue_entry *queue_of(const struct ledger *l, const struct group *g,
-                                          const struct json *pod, bool lone)
+                                          const struct json *pod)
 {
     const char *named = object_label(pod, LABEL_QUEUE);
 
-    if (g)
-        return g->queue;
-    return lone ? map_gets(&l->queues, named ? named : DEFAULT_QUEUE) : NULL;
+    return g ? g->queue : map_gets(&l->queues, named ? named : DEFAULT_QUEUE);
 }
 
 const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod)
@@ -216,16 +215,21 @@ const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod)
     g = ledger_find_group(l, object_namespace(pod), lone ? object_name(pod) : group, lone);
     m = g ? map_gets(&g->by_name, k.pod) : NULL;
     if (!n)
-        return NULL;
+        return no_node(a, json_string(json_at(pod, "spec", "nodeName"), ""));
+    if (!lone && (!g || !g->exists))
+        return arena_printf(a,
+                            "there is no PodGroup \"%s\" in namespace %s, whose quota and members "
+                            "would count: make it first, or remove the label %s",
+                            group, object_namespace(pod), LABEL_GROUP_NAME);
     if (holds(m, n, gpus) && (!g->lapsed || group_whole(g) == 1))
         return NULL;
-    if (g && !lone && g->exists && (!m || m->ours) && !g->started && group_whole(g) > 1)
+    if (!lone && (!m || m->ours) && !g->started && group_whole(g) > 1)
         return arena_printf(a,
                             "group \"%s\" starts with %" PRId64
                             " members at once: write the places of all of them into its "
                             "status.placements first, or leave it to the scheduler",
                             g->name, group_whole(g));
     why = on_node(&k, n, &asks, gpus);
-    q = queue_of(l, g, pod, lone);
+    q = queue_of(l, g, pod);
     return why || !q || (m && m->node) ? why : in_queue(&k, q, &asks);
 }

@@ -13,7 +13,7 @@
 
 /* Why not, in a sentence with numbers; NULL: they may. The ledger does not show the write yet. */
 const char *admit_group(struct ledger *l, struct arena *a, const struct json *group);
-/* The pod as it would be, with its node. One that is not there has nothing to count. */
+/* The pod as it would be, with its node. */
 const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod);
 
 #endif

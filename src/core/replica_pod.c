@@ -14,6 +14,7 @@
 
 #include "api/object.h"
 #include "core/job_run.h"
+#include "core/pod_state.h"
 
 static struct json *owner_reference(const struct job_view *v)
 {
@@ -168,6 +169,36 @@ struct json *main_container_mut(const struct job_rules *rules, struct json *pod_
     return c;
 }
 
+static struct json *named_field(struct arena *a, const char *node)
+{
+    struct json *e = json_new_object(a);
+
+    json_set_string(a, e, "key", "metadata.name");
+    json_set_string(a, e, "operator", "In");
+    json_append_string(a, json_make_array(a, e, "values"), node);
+    return e;
+}
+
+/* A pod that has its node is asked nothing more: a gang would be there by half, on a node that may
+ * be full or not there. So the node is what the scheduler is asked for, as DaemonSets do. */
+static void ask_for_node(struct arena *a, struct json *spec)
+{
+    const char *node = json_get_string(spec, "nodeName", "");
+    struct json *affinity = json_make_object(a, spec, "affinity"), *terms;
+    bool alone;
+
+    affinity = json_make_object(a, affinity, "nodeAffinity");
+    affinity = json_make_object(a, affinity, "requiredDuringSchedulingIgnoredDuringExecution");
+    terms = json_make_array(a, affinity, "nodeSelectorTerms");
+    alone = json_len(terms) == 0;
+    if (alone)
+        json_append(terms, json_new_object(a));
+    for (struct json *term = json_first_mut(terms); term; term = term->next)
+        if (alone || json_len(term) > 0) /* an empty one allows nothing */
+            json_append(json_make_array(a, term, "matchFields"), named_field(a, node));
+    json_remove(spec, "nodeName");
+}
+
 struct json *replica_pod_new(const struct job_view *v, const struct replica *r)
 {
     struct arena *a = v->arena;
@@ -179,6 +210,8 @@ struct json *replica_pod_new(const struct job_view *v, const struct replica *r)
     if (json_at(v->spec, "scheduler", "t9kScheduler") && !json_get(spec, "schedulerName"))
         json_set_string(a, spec, "schedulerName", "t9k-scheduler");
     json_set(a, pod, "spec", spec);
+    if (job_is_grouped(v) && *json_get_string(spec, "nodeName", "") && !pod_foreign_scheduler(pod))
+        ask_for_node(a, spec);
     return pod;
 }
 

@@ -133,11 +133,35 @@ static const char *unknown_spread(struct decision *d, const struct json *pod)
     return NULL;
 }
 
+/* The one node it asks for by name is not there, or takes nothing; NULL: something else is wrong.
+ */
+static const char *absent_node(struct decision *d, const struct json *pod)
+{
+    const struct json *terms = json_at(pod, "spec", "affinity", "nodeAffinity",
+                                       "requiredDuringSchedulingIgnoredDuringExecution",
+                                       "nodeSelectorTerms");
+    const struct json *field = json_first(json_get(json_first(terms), "matchFields"));
+    const char *name = json_string(json_first(json_get(field, "values")), "");
+    const struct node_room *n = map_gets(&d->ledger->nodes, name);
+
+    if (json_len(terms) != 1 || !json_string_is(json_get(field, "operator"), "In") ||
+        json_len(json_get(field, "values")) != 1 || (n && n->ready))
+        return NULL;
+    return arena_printf(d->arena,
+                        n && n->exists ? NEVER_FITS ": node \"%s\" is not ready or is cordoned"
+                                       : NEVER_FITS ": there is no node \"%s\"",
+                        name);
+}
+
 static const char *nowhere(struct decision *d, const struct member *m)
 {
     const struct json *pod = d->ledger->find(d->ledger->arg, &kind_pod, m->group->ns, m->name);
     const struct json *selector = json_at(pod, "spec", "nodeSelector");
-    const char *lacking = unoffered(d, pod);
+    const char *lacking = absent_node(d, pod);
+
+    if (lacking)
+        return lacking;
+    lacking = unoffered(d, pod);
 
     if (lacking)
         return arena_printf(d->arena, NEVER_FITS ": no node offers enough %s", lacking);

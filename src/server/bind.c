@@ -71,11 +71,6 @@ static int check_binding(struct server_request *r, const struct json *binding,
                        "Operation cannot be fulfilled on pods/binding \"%s\": pod %s is being "
                        "deleted, cannot be assigned to a host",
                        r->route.name, r->route.name);
-    if (!room_has_node(r, node))
-        return err_set(err, ERR_CONFLICT,
-                       "Operation cannot be fulfilled on pods/binding \"%s\": there is no node "
-                       "\"%s\", or it is being deleted",
-                       r->route.name, node);
     return 0;
 }
 

@@ -115,7 +115,6 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
 
 int room_check_group(struct server_request *r, const struct json *old, const struct json *next,
                      struct err *err) must_check;
-bool room_has_node(struct server_request *r, const char *name);
 /* Of a pod that gets a node, by a binding or at its creation (old is NULL). */
 int room_check_pod(struct server_request *r, const struct json *old, const struct json *next,
                    struct err *err) must_check;

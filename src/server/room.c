@@ -125,14 +125,6 @@ static const char *not_offered(struct server_request *r, const struct json *pod,
                    : NULL;
 }
 
-bool room_has_node(struct server_request *r, const char *name)
-{
-    struct ledger *l = open_ledger(r->server);
-    const struct node_room *n = l ? map_gets(&l->nodes, name) : NULL;
-
-    return n && n->exists;
-}
-
 int room_check_pod(struct server_request *r, const struct json *old, const struct json *next,
                    struct err *err)
 {
@@ -145,8 +137,6 @@ int room_check_pod(struct server_request *r, const struct json *old, const struc
     l = open_ledger(r->server);
     if (!l)
         return out_of_memory(err);
-    if (!room_has_node(r, node))
-        return 0;
     why = admit_pod(l, r->arena, next);
     if (!why)
         why = not_offered(r, next, node);

@@ -1644,6 +1644,50 @@ static void a_job_makes_one_group(void **state)
     world_release(&w);
 }
 
+static const char *first_pod_with(const char *template, const char *scheduler, struct world *w)
+{
+    world_init(w);
+    world_submit_text(w, arena_printf(&w->arena,
+                                      "{'metadata':{'name':'mnist','namespace':'ns','uid':'u',"
+                                      "'generation':1},'spec':{'replicaSpecs':[{'type':'worker',"
+                                      "'replicas':2,'template':{'spec':{'nodeName':'n1',%s%s"
+                                      "'containers':[{'name':'pytorch'}]}}}]}}",
+                                      template, scheduler));
+    world_settle(w);
+    return json_string(json_at(world_pod(w, "worker", 0), "spec", "nodeName"), "");
+}
+
+/* Whoever comes with a node is placed by nobody: a gang would be there by half. */
+static void a_node_in_the_template_is_what_the_scheduler_is_asked_for(void **state)
+{
+    static const struct {
+        const char *template, *terms;
+    } cases[] = {
+        {"", "[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":["
+             "\"n1\"]}]}]"},
+        {"'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{"
+         "'nodeSelectorTerms':[{'matchExpressions':[{'key':'a','operator':'Exists'}]},{}]}}},",
+         "[{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\"}],\"matchFields\":[{"
+         "\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]},{}]"},
+    };
+    struct world w;
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        struct buf text = BUF_INIT(4096);
+
+        assert_string_equal(first_pod_with(cases[i].template, "", &w), "");
+        json_write(&text,
+                   json_at(world_pod(&w, "worker", 0), "spec", "affinity", "nodeAffinity",
+                           "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"));
+        assert_string_equal(text.data, cases[i].terms);
+        buf_release(&text);
+        world_release(&w);
+    }
+    assert_string_equal(first_pod_with("", "'schedulerName':'volcano',", &w), "n1");
+    world_release(&w);
+}
+
 static void a_group_wants_those_whose_part_is_not_done(void **state)
 {
     struct world w;
@@ -1773,6 +1817,7 @@ int main(void)
         cmocka_unit_test(an_old_pause_stops_no_resumed_pods),
         cmocka_unit_test(an_old_job_makes_no_pods),
         cmocka_unit_test(a_job_makes_one_group),
+        cmocka_unit_test(a_node_in_the_template_is_what_the_scheduler_is_asked_for),
         cmocka_unit_test(a_group_wants_those_whose_part_is_not_done),
         cmocka_unit_test(a_group_deleted_by_hand_is_made_anew),
         cmocka_unit_test(without_our_scheduler_there_is_no_group),

@@ -502,6 +502,30 @@ static void several_nodes(void **state)
     cluster_release(&c);
 }
 
+static void who_asks_for_one_node_is_told_of_it(void **state)
+{
+    struct cluster c;
+    struct json *pod;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "one", 2, 8, 0);
+    add_node(&c, "two", 2, 8, 0);
+    add_pod(&c, "a", "a", 9, 1, "{'cpu':'1'}");
+    pod = cluster_edit(&c, PODS, "a");
+    json_set(&c.arena, json_make_object(&c.arena, pod, "spec"), "affinity",
+             parse(&c.arena,
+                   "{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{"
+                   "'nodeSelectorTerms':[{'matchFields':[{'key':'metadata.name','operator':'In',"
+                   "'values':['three']}]}]}}}"));
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "a"), "can never fit: there is no node \"three\"");
+    add_node(&c, "three", 2, 8, 0);
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "a"), "three");
+    cluster_release(&c);
+}
+
 static void enough_in_all_but_not_in_one_place(void **state)
 {
     struct cluster c;
@@ -2454,6 +2478,7 @@ int main(void)
         cmocka_unit_test(only_ready_nodes_take_pods),
         cmocka_unit_test(extended_resources_need_a_node_that_offers_them),
         cmocka_unit_test(several_nodes),
+        cmocka_unit_test(who_asks_for_one_node_is_told_of_it),
         cmocka_unit_test(enough_in_all_but_not_in_one_place),
         cmocka_unit_test(who_holds_most_is_named),
         cmocka_unit_test(overcommit_can_still_be_too_little),

@@ -13,6 +13,7 @@ static void make_pod(struct fixture *f, const char *name, const char *ready, con
 {
     const char *path = arena_printf(&f->arena, PODS "/%s/status", name);
 
+    (void)ask(f, "POST", "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}");
     expect(f, "POST", PODS,
            arena_printf(&f->arena,
                         "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"app\":\"x\"}},\"spec\":{"

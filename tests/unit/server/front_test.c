@@ -316,6 +316,7 @@ static void empties_namespaces_it_deletes(void **state)
                 "may not be deleted");
     expect(f, "POST", "/api/v1/namespaces", "{\"metadata\":{\"name\":\"team\"}}", 201);
     expect(f, "POST", "/api/v1/namespaces/team/configmaps", "{\"metadata\":{\"name\":\"a\"}}", 201);
+    expect(f, "POST", "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}", 201);
     expect(f, "POST", "/api/v1/namespaces/team/pods", pod, 201);
     a = expect(f, "DELETE", "/api/v1/namespaces/team", NULL, 200);
     assert_string_equal(json_string(json_at(a.object, "status", "phase"), ""), "Terminating");
@@ -380,10 +381,12 @@ static void says_why_there_is_no_log(void **state)
     };
     struct fixture *f = *state;
 
+    expect(f, "POST", "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}", 201);
     expect(f, "POST", "/api/v1/namespaces/default/pods",
            "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n\",\"containers\":["
            "{\"name\":\"a\",\"image\":\"i\"},{\"name\":\"b\",\"image\":\"i\"}]}}",
            201);
+    expect(f, "DELETE", "/api/v1/nodes/n", NULL, 200);
     for (size_t i = 0; i < ELEMS(cases); i++) {
         char path[256];
 

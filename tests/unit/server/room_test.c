@@ -312,8 +312,11 @@ static void who_comes_with_a_node_is_counted_too(void **state)
 {
     struct fixture *f = *state;
 
-    make_placed(f, "early", "", 201); /* there is no such node yet: nothing to count */
-    make_node(f, "n", "{'cpu':'3'}");
+    assert_says(
+        make_placed(f, "early", "", 403), "Forbidden",
+        "pods \"early\" is forbidden: spec.nodeName: there is no node \"n\", or it is being "
+        "deleted: name one that is there");
+    make_node(f, "n", "{'cpu':'2'}");
     expect(f, "POST", QUEUES,
            text(f, "{'metadata':{'name':'q'},'spec':{'namespaceSelector':{'matchLabels':{"
                    "'kubernetes.io/metadata.name':'default'}},"
@@ -329,9 +332,26 @@ static void who_comes_with_a_node_is_counted_too(void **state)
     make_placed(f, "c", "", 201);
     assert_says(make_placed(f, "d", "", 403), "Forbidden",
                 "pods \"d\" is forbidden: spec.nodeName: node \"n\" has no room for pod \"d\": it "
-                "asks 1 CPU, 0 of 3 CPU is free");
+                "asks 1 CPU, 0 of 2 CPU is free");
     make_pod(f, "e", "", "{'cpu':'1'}");
     expect(f, "PATCH", PODS "/e", text(f, "{'spec':{'nodeName':'n'}}"), 422);
+}
+
+static void pods_get_no_node_before_their_group_is_there(void **state)
+{
+    static const char label[] = "'scheduler.tensorstack.dev/group-name':'g'";
+    static const char why[] = "there is no PodGroup \"g\" in namespace default, whose quota and "
+                              "members would count: make it first, or remove the label "
+                              "scheduler.tensorstack.dev/group-name";
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'9'}");
+    make_pod(f, "a", "g", "{'cpu':'1'}");
+    assert_says(bind(f, "a", "n", 409), "Conflict", why);
+    assert_says(make_placed(f, "b", label, 403), "Forbidden", why);
+    make_group(f, "g", "default", 1);
+    bind(f, "a", "n", 201);
+    make_placed(f, "b", label, 201);
 }
 
 static void a_queue_gives_its_quota_once(void **state)
@@ -475,6 +495,7 @@ int main(void)
         test(a_gang_that_begins_anew_is_not_bound_by_half_by_hand),
         test(a_record_counts_again_when_its_node_is_back),
         test(who_comes_with_a_node_is_counted_too),
+        test(pods_get_no_node_before_their_group_is_there),
         test(a_queue_gives_its_quota_once),
         test(a_record_counts_until_it_is_taken_back),
         test(what_a_record_gives_back_it_may_give_again),
