@@ -272,14 +272,14 @@ int board_look(struct board *b, struct err *err)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
-static int open_file(const struct run_files *f, const struct log_file *file)
+static int open_file(const struct run_files *f, const char *name)
 {
     char path[FOLDER_PATH_LIMIT + NAME_MAX + 2];
     int folder = folder_open(f->root->base, f->root->relative, fence_of(f->root)), fd;
 
     if (folder < 0)
         return folder;
-    (void)snprintf(path, sizeof(path), "%s/%s", f->path, file->name);
+    (void)snprintf(path, sizeof(path), "%s/%s", f->path, name);
     fd = folder_open_file(folder, path);
     (void)close(folder);
     return fd;
@@ -297,7 +297,7 @@ static void keep_limits(struct board *b)
 }
 
 static void take_record(struct board *b, struct run_files *f, struct log_file *file,
-                        const char *data, size_t len)
+                        uint64_t offset, const char *data, size_t len)
 {
     struct event e;
 
@@ -306,7 +306,9 @@ static void take_record(struct board *b, struct run_files *f, struct log_file *f
         file->bad++;
         return;
     }
-    run_take(f->run, &e, file == f->files);
+    run_take(
+        f->run, &e,
+        &(struct run_place){.file = file->name, .offset = offset, .first_file = file == f->files});
     if (b->limits.bytes > b->limits.limit_bytes)
         keep_limits(b);
 }
@@ -319,11 +321,12 @@ static void read_records(struct board *b, struct record_reader *r, struct run_fi
 
     while (r->offset - start < *budget) {
         const char *data = NULL;
+        uint64_t offset = r->offset;
         size_t len = 0;
 
         switch (record_next(r, &data, &len)) {
         case RECORD_OK:
-            take_record(b, f, file, data, len);
+            take_record(b, f, file, offset, data, len);
             break;
         case RECORD_BAD_DATA:
             file->bad++;
@@ -350,7 +353,7 @@ static void read_records(struct board *b, struct record_reader *r, struct run_fi
 static void read_file(struct board *b, struct record_reader *r, struct run_files *f,
                       struct log_file *file, uint64_t *budget)
 {
-    int fd = open_file(f, file);
+    int fd = open_file(f, file->name);
 
     if (fd < 0) {
         file->rests = true;
@@ -382,6 +385,52 @@ bool board_read(struct board *b, uint64_t budget_bytes)
     }
     record_reader_release(&r);
     return more;
+}
+
+/* --- reading again ---------------------------------------------------------------------- */
+
+/* The value of this tag in the record the reader is at. */
+static bool value_again(struct record_reader *r, const struct tag *tag, struct event_value *ret)
+{
+    const char *data;
+    struct event e;
+    size_t len;
+
+    if (record_next(r, &data, &len) != RECORD_OK || !event_decode(data, len, &e))
+        return false;
+    for (size_t i = 0; i < e.summaries_len; i++)
+        while (event_next_value(&e.summaries[i], ret))
+            if (ret->tag.len == tag->name_len &&
+                memcmp(ret->tag.data, tag->name, tag->name_len) == 0)
+                return true;
+    return false;
+}
+
+bool board_read_again(const struct board *b, const struct run *run, const struct tag *tag,
+                      board_value_fn *fn, void *arg)
+{
+    const struct run_files *f = map_gets(&b->files, run->name);
+    const struct samples *all = &tag->samples;
+    struct record_reader r;
+    uint64_t read = 0;
+    bool whole = true;
+
+    record_reader_init(&r);
+    for (uint32_t i = all->len; f && i-- > 0 && whole;) { /* the newest first: they count most */
+        int fd = open_file(f, all->at[i].file);
+        struct event_value v;
+
+        if (fd < 0)
+            continue;
+        record_reader_open(&r, fd, all->at[i].offset);
+        if (value_again(&r, tag, &v))
+            fn(arg, &all->at[i], &v);
+        read += r.offset - all->at[i].offset;
+        whole = read < BOARD_READ_AGAIN_LIMIT_BYTES || i == 0;
+        (void)close(fd);
+    }
+    record_reader_release(&r);
+    return whole;
 }
 
 /* --- what there is ---------------------------------------------------------------------- */

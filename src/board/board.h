@@ -61,4 +61,13 @@ const struct map *board_runs(const struct board *b);
 const struct run *board_run(const struct board *b, const char *name);
 void board_totals(const struct board *b, struct board_totals *ret);
 
+#define BOARD_READ_AGAIN_LIMIT_BYTES (64u * 1024u * 1024u) /* for one call, about */
+
+/* v is valid inside only. */
+typedef void board_value_fn(void *arg, const struct sample *s, const struct event_value *v);
+/* Reads the histograms, images or texts of a tag again from where they stand, the newest first;
+ * those that are not there any more are left out. False when the limit was reached. */
+bool board_read_again(const struct board *b, const struct run *run, const struct tag *tag,
+                      board_value_fn *fn, void *arg);
+
 #endif

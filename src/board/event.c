@@ -9,7 +9,6 @@ enum { SUMMARY_VALUE = 1 };
 enum {
     VALUE_TAG = 1,
     VALUE_SIMPLE_VALUE = 2,
-    VALUE_OLD_HISTOGRAM = 3,
     VALUE_IMAGE_FIELD = 4,
     VALUE_HISTO = 5,
     VALUE_AUDIO_FIELD = 6,
@@ -87,8 +86,7 @@ static void read_metadata(const struct wire_field *metadata, struct event_value 
 
 static void read_value_field(const struct wire_field *f, struct event_value *ret)
 {
-    static const enum value_content contents[] = {[VALUE_OLD_HISTOGRAM] = VALUE_HISTOGRAM,
-                                                  [VALUE_IMAGE_FIELD] = VALUE_IMAGE,
+    static const enum value_content contents[] = {[VALUE_IMAGE_FIELD] = VALUE_IMAGE,
                                                   [VALUE_HISTO] = VALUE_HISTOGRAM,
                                                   [VALUE_AUDIO_FIELD] = VALUE_AUDIO,
                                                   [VALUE_TENSOR_FIELD] = VALUE_TENSOR};
@@ -106,10 +104,10 @@ static void read_value_field(const struct wire_field *f, struct event_value *ret
         ret->tag = bytes_of(f);
     else if (f->number == VALUE_METADATA)
         read_metadata(f, ret);
-    else if (f->number < ELEMS(contents) && contents[f->number])
+    else if (f->number < ELEMS(contents) && contents[f->number]) {
         ret->content = contents[f->number];
-    if (f->number == VALUE_TENSOR_FIELD)
-        ret->tensor = bytes_of(f);
+        ret->body = bytes_of(f);
+    }
 }
 
 bool event_next_value(struct wire *summary, struct event_value *ret)

@@ -1,6 +1,6 @@
 /*
  * event.h - takes an Event message apart, in place: when, which step, and the values of its
- * summaries. Images, histograms and audio are stepped over by their length; nothing is allocated.
+ * summaries. What images and histograms hold is media.h's; nothing is allocated.
  */
 #ifndef MUSTER_BOARD_EVENT_H
 #define MUSTER_BOARD_EVENT_H
@@ -35,7 +35,7 @@ struct event_value {
     struct event_bytes tag;
     enum value_content content;
     float simple;
-    struct event_bytes tensor;
+    struct event_bytes body; /* of what is no simple value */
     bool has_metadata;
     struct event_bytes plugin, plugin_content;
     uint64_t data_class; /* 0 unknown, 1 scalar, 2 tensor, 3 blobs */

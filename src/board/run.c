@@ -151,7 +151,7 @@ static void take_scalar(struct run *r, struct tag *t, const struct event *e,
 {
     struct point p = {.step = e->step, .wall_time = e->wall_time, .value = (double)v->simple};
 
-    if (v->content == VALUE_TENSOR && !tensor_scalar(v->tensor.data, v->tensor.len, &p.value))
+    if (v->content == VALUE_TENSOR && !tensor_scalar(v->body.data, v->body.len, &p.value))
         return;
     if (v->content != VALUE_TENSOR && v->content != VALUE_SIMPLE)
         return;
@@ -161,20 +161,13 @@ static void take_scalar(struct run *r, struct tag *t, const struct event *e,
     }
 }
 
-static void take_text(struct tag *t, const struct event *e, const struct event_value *v)
+/* Weights are looked at over the whole of a training; of images and texts the newest count. */
+static void take_sample(struct tag *t, const struct event *e, const struct run_place *at)
 {
-    const char *text;
-    size_t len;
-    char *copy;
+    const struct sample s = {
+        .step = e->step, .wall_time = e->wall_time, .file = at->file, .offset = at->offset};
 
-    if (v->content != VALUE_TENSOR || !tensor_text(v->tensor.data, v->tensor.len, &text, &len))
-        return;
-    copy = strndup(text, min_size(len, RUN_TEXT_LIMIT_BYTES));
-    if (!copy)
-        return;
-    free(t->text);
-    t->text = copy;
-    t->text_step = e->step;
+    samples_add(&t->samples, &s, t->kind == TAG_HISTOGRAM ? SAMPLES_SPREAD : SAMPLES_LAST);
 }
 
 static void take_hparam(void *arg, struct event_bytes name, const char *value)
@@ -203,7 +196,8 @@ static void take_hparam(void *arg, struct event_bytes name, const char *value)
     r->hparams[r->hparams_len++] = (struct hparam){.name = copy, .value = text};
 }
 
-static void take_value(struct run *r, const struct event *e, const struct event_value *v)
+static void take_value(struct run *r, const struct event *e, const struct event_value *v,
+                       const struct run_place *at)
 {
     struct tag *t = v->tag.data && v->tag.len ? find_or_make(r, v->tag) : NULL;
 
@@ -214,8 +208,8 @@ static void take_value(struct run *r, const struct event *e, const struct event_
         t->kind = kind_of_value(v);
     if (t->kind == TAG_SCALAR)
         take_scalar(r, t, e, v);
-    else if (t->kind == TAG_TEXT)
-        take_text(t, e, v);
+    else if (t->kind == TAG_TEXT || t->kind == TAG_IMAGE || t->kind == TAG_HISTOGRAM)
+        take_sample(t, e, at);
     else if (t->kind == TAG_HPARAMS && v->plugin_content.data)
         event_each_hparam(v->plugin_content, take_hparam, r);
 }
@@ -223,16 +217,18 @@ static void take_value(struct run *r, const struct event *e, const struct event_
 static void purge_all(struct run *r, int64_t step)
 {
     for (size_t i = 0; i < r->slots_len; i++)
-        if (r->slots[i])
+        if (r->slots[i]) {
             series_purge(&r->slots[i]->series, step);
+            samples_purge(&r->slots[i]->samples, step);
+        }
 }
 
-void run_take(struct run *r, const struct event *e, bool first_file)
+void run_take(struct run *r, const struct event *e, const struct run_place *at)
 {
     struct event_value v;
 
     if (e->session_start) {
-        if (r->session_started || !first_file)
+        if (r->session_started || !at->first_file)
             purge_all(r, e->step);
         r->session_started = true;
     }
@@ -240,7 +236,7 @@ void run_take(struct run *r, const struct event *e, bool first_file)
         struct wire summary = e->summaries[i];
 
         while (event_next_value(&summary, &v))
-            take_value(r, e, &v);
+            take_value(r, e, &v, at);
     }
 }
 
@@ -267,7 +263,7 @@ void run_free(struct run *r)
     for (size_t i = 0; i < r->slots_len; i++)
         if (r->slots[i]) {
             series_release(&r->slots[i]->series);
-            free(r->slots[i]->text);
+            samples_release(&r->slots[i]->samples);
             free(r->slots[i]);
         }
     for (size_t i = 0; i < r->hparams_len; i++) {

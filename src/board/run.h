@@ -6,10 +6,10 @@
 #define MUSTER_BOARD_RUN_H
 
 #include "board/event.h"
+#include "board/samples.h"
 #include "board/series.h"
 
 #define RUN_TAG_NAME_LIMIT_BYTES 1024u /* tags with longer names are left out */
-#define RUN_TEXT_LIMIT_BYTES 4096u     /* of a text, the beginning */
 #define RUN_HPARAMS_LIMIT 256u
 #define RUN_HPARAM_NAME_LIMIT_BYTES 256u
 
@@ -30,10 +30,9 @@ const char *tag_kind_name(enum tag_kind kind); /* "scalar" ... */
 struct tag {
     uint64_t hash;
     enum tag_kind kind;
-    uint64_t values;      /* read, of whatever kind */
-    struct series series; /* TAG_SCALAR */
-    char *text;           /* TAG_TEXT: the last one, NUL-terminated */
-    int64_t text_step;
+    uint64_t values;        /* read, of whatever kind */
+    struct series series;   /* TAG_SCALAR */
+    struct samples samples; /* TAG_TEXT, TAG_IMAGE, TAG_HISTOGRAM */
     size_t name_len;
     char name[]; /* NUL-terminated besides */
 };
@@ -64,8 +63,16 @@ struct run {
 
 struct run *run_new(const char *name, struct run_limits *limits) must_check;
 void run_free(struct run *r);
-/* first_file: where a session's start is not a restart. Out of memory leaves values out. */
-void run_take(struct run *r, const struct event *e, bool first_file);
+
+/* Where an event stands. */
+struct run_place {
+    const char *file; /* its name: must live as long as the run */
+    uint64_t offset;
+    bool first_file; /* where a session's start is not a restart */
+};
+
+/* Out of memory leaves values out. */
+void run_take(struct run *r, const struct event *e, const struct run_place *at);
 
 const struct tag *run_find(const struct run *r, const char *tag);
 /* All tags by name; the array is the caller's (free()). NULL without any, or without memory. */

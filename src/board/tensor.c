@@ -185,16 +185,43 @@ bool tensor_scalar(const void *data, size_t len, double *ret)
     return true;
 }
 
-bool tensor_text(const void *data, size_t len, const char **ret, size_t *ret_len)
+bool tensor_text(const void *data, size_t len, size_t index, const char **ret, size_t *ret_len)
 {
     struct wire w = wire_of(data, len);
     struct wire_field f;
 
     while (wire_next(&w, &f))
-        if (f.number == TENSOR_STRINGS && f.type == WIRE_BYTES) {
+        if (f.number == TENSOR_STRINGS && f.type == WIRE_BYTES && index-- == 0) {
             *ret = (const char *)f.data;
             *ret_len = f.len;
             return true;
         }
     return false;
+}
+
+bool tensor_floats(const void *data, size_t len, struct tensor_numbers *ret)
+{
+    struct wire w = wire_of(data, len);
+    const struct dtype *t = NULL;
+    struct wire_field f;
+
+    *ret = (struct tensor_numbers){.size = 0};
+    while (wire_next(&w, &f))
+        if (f.number == TENSOR_DTYPE && f.type == WIRE_VARINT)
+            t = dtype_of(f.number_value);
+    if (w.bad || !t || t->wire == WIRE_VARINT)
+        return false;
+    w = wire_of(data, len);
+    while (wire_next(&w, &f))
+        if ((f.number == TENSOR_CONTENT || f.number == t->list) && f.type == WIRE_BYTES && f.len)
+            *ret = (struct tensor_numbers){.data = f.data, .size = t->size, .len = f.len / t->size};
+    return true;
+}
+
+double tensor_number(const struct tensor_numbers *n, size_t index)
+{
+    uint64_t bits = 0;
+
+    memcpy(&bits, n->data + index * n->size, n->size);
+    return n->size == sizeof(double) ? from_double(bits) : from_float(bits);
 }

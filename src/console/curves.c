@@ -15,6 +15,7 @@
 #include "api/status.h"
 #include "base/list.h"
 #include "base/percent.h"
+#include "board/media.h"
 #include "client/client.h"
 #include "console/curves_answer.h"
 #include "console/curves_live.h"
@@ -31,14 +32,18 @@
 struct request;
 
 static const struct what {
-    const char *name, *content_type;
-    curves_answer_fn *answer; /* NULL: a stream */
+    const char *name, *content_type; /* NULL: by what the picture is */
+    curves_answer_fn *answer;        /* NULL: a stream */
 } whats[] = {
     {"runs", JSON_TYPE, curves_answer_runs},
     {"tags", JSON_TYPE, curves_answer_tags},
     {"points", JSON_TYPE, curves_answer_points},
     {"points.bin", "application/octet-stream", curves_answer_binary},
     {"points.csv", "text/csv; charset=utf-8", curves_answer_csv},
+    {"histograms", JSON_TYPE, curves_answer_histograms},
+    {"images", JSON_TYPE, curves_answer_images},
+    {"image", NULL, curves_answer_image},
+    {"texts", JSON_TYPE, curves_answer_texts},
     {"live", "text/event-stream", NULL},
 };
 
@@ -84,8 +89,10 @@ static void request_free(struct request *r)
 static void reply_text(struct httpd_request *http, int code, const char *content_type,
                        struct buf *body)
 {
-    static const struct httpd_header headers[] = {{"Cache-Control", "no-store"},
-                                                  {"X-Content-Type-Options", "nosniff"}};
+    static const struct httpd_header headers[] = {
+        {"Cache-Control", "no-store"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Content-Security-Policy", "default-src 'none'; sandbox"}};
     struct blob *b = blob_from_buf(body);
 
     httpd_reply(http, b || body->len == 0 ? code : 503, content_type, headers, ELEMS(headers), b);
@@ -139,6 +146,16 @@ static void open_live(struct request *r)
     fail(r, &r->err);
 }
 
+static const char *content_type_of(const struct request *r)
+{
+    struct picture p;
+
+    if (r->what->content_type)
+        return r->what->content_type;
+    return picture_look(r->out.data, r->out.len, &p) ? picture_content_type(p.type)
+                                                     : "application/octet-stream";
+}
+
 static void answered(struct shelf_question *q, const struct err *failed)
 {
     struct request *r = container_of(q, struct request, question);
@@ -148,7 +165,7 @@ static void answered(struct shelf_question *q, const struct err *failed)
     } else if (!r->what->answer) {
         open_live(r);
     } else {
-        reply_text(r->http, 200, r->what->content_type, &r->out);
+        reply_text(r->http, 200, content_type_of(r), &r->out);
         request_free(r);
     }
 }
@@ -217,7 +234,8 @@ static int no_such_path(struct err *err)
 {
     return err_set(err, ERR_NOT_FOUND,
                    "there is no such path: it is " CURVES_PREFIX
-                   "/api/KINDS/NAMESPACE/JOB/{runs,tags,points,points.bin,points.csv,live}");
+                   "/api/KINDS/NAMESPACE/JOB/"
+                   "{runs,tags,points,points.bin,points.csv,live,histograms,images,image,texts}");
 }
 
 static int parse_path(struct request *r, const char *path, struct err *err)
@@ -248,6 +266,10 @@ static int parse_query(struct request *r, const char *query, struct err *err)
     if (rc == 0)
         rc = query_number(r->arena, query, "width", 1, POINTS_WIDTH_LIMIT,
                           r->what->answer ? 0 : LIVE_WIDTH, &width, err);
+    if (rc == 0)
+        rc = query_number(r->arena, query, "step", INT64_MIN, INT64_MAX, 0, &r->ask.step, err);
+    if (rc == 0)
+        rc = query_number(r->arena, query, "index", 0, PICTURES_LIMIT - 1, 0, &r->ask.index, err);
     r->ask.range.width = (uint32_t)width;
     r->ask.run = query_param(r->arena, query, "run");
     r->ask.tag = query_param(r->arena, query, "tag");

@@ -7,8 +7,7 @@
 
 #include "base/json.h"
 
-/* As JSON has it: null for what is none. */
-static void write_number(struct buf *out, double value)
+void curves_write_number(struct buf *out, double value)
 {
     if (!isfinite(value))
         buf_adds(out, "null");
@@ -102,7 +101,7 @@ static void write_point(struct buf *out, const char *name, const struct point *p
 {
     buf_addf(out, ",\"%s\":{\"step\":%lld,\"wall\":%.3f,\"value\":", name, (long long)p->step,
              p->wall_time);
-    write_number(out, p->value);
+    curves_write_number(out, p->value);
     buf_addc(out, '}');
 }
 
@@ -123,10 +122,6 @@ static void write_tag(struct buf *out, const struct run *run, const struct tag *
     if (s->any && s->any_finite) {
         write_point(out, "min", &s->min);
         write_point(out, "max", &s->max);
-    }
-    if (t->text) {
-        buf_addf(out, ",\"step\":%lld,\"text\":", (long long)t->text_step);
-        write_text(out, t->text);
     }
     buf_addc(out, '}');
 }
@@ -171,7 +166,7 @@ void curves_write_points(struct buf *out, const struct point *p, size_t len)
     for (size_t i = 0; i < len; i++) {
         if (i)
             buf_addc(out, ',');
-        write_number(out, p[i].value);
+        curves_write_number(out, p[i].value);
     }
     buf_addc(out, ']');
 }
@@ -297,7 +292,7 @@ static void write_rows(void *arg, const struct run *run, const struct tag *tag)
         write_cell(w->out, tag->name);
         buf_addf(w->out, ",%lld,%.6f,", (long long)p[i].step, p[i].wall_time);
         if (isfinite(p[i].value))
-            write_number(w->out, p[i].value);
+            curves_write_number(w->out, p[i].value);
         else
             buf_adds(w->out, isnan(p[i].value) ? "NaN" : p[i].value > 0 ? "Infinity" : "-Infinity");
         buf_addc(w->out, '\n');

@@ -14,6 +14,7 @@
 struct curves_ask {
     const char *run, *tag; /* NULL: all */
     struct points_range range;
+    int64_t step, index; /* of one image */
 };
 
 /* Appends the answer to out. Negative with err set when there is no such run or tag. */
@@ -22,7 +23,12 @@ typedef int curves_answer_fn(const struct board *b, bool more, const struct curv
 
 curves_answer_fn curves_answer_runs, curves_answer_tags, curves_answer_points, curves_answer_binary,
     curves_answer_csv;
+/* curves_media.c; of one tag each. The image is the picture's bytes. */
+curves_answer_fn curves_answer_histograms, curves_answer_images, curves_answer_image,
+    curves_answer_texts;
 
+/* As JSON has it: null for what is none. */
+void curves_write_number(struct buf *out, double value);
 /* Members "step", "wall" and "value" of one series' points, without braces. */
 void curves_write_points(struct buf *out, const struct point *p, size_t len);
 /* Calls fn for every scalar tag that is asked for. */

@@ -56,6 +56,55 @@ for step in range(60, 80):
     again.add_scalar("train/loss", -step, step, walltime=3e9 + step)
 again.close()
 """
+# Histograms and images in both of their forms; prints what TensorBoard reads of them.
+WRITE_MEDIA = """
+import json, os, struct, sys, zlib
+import numpy as np
+from torch.utils.tensorboard import SummaryWriter
+from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer
+from tensorboard.compat.proto import event_pb2, summary_pb2
+from tensorboard.plugins.histogram import metadata as histogram_metadata
+from tensorboard.plugins.image import metadata as image_metadata
+from tensorboard.summary.writer.event_file_writer import EventFileWriter
+from tensorboard.util import tensor_util
+root = sys.argv[1]
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+png = (b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 3, 2, 8, 2, 0, 0, 0))
+       + chunk(b"IDAT", zlib.compress((b"\\0" + bytes(9)) * 2)) + chunk(b"IEND", b""))
+rng = np.random.default_rng(0)
+with SummaryWriter(os.path.join(root, "torch")) as w:
+    image = lambda tag, data: summary_pb2.Summary(value=[summary_pb2.Summary.Value(
+        tag=tag, image=summary_pb2.Summary.Image(height=2, width=3, colorspace=3, encoded_image_string=data))])
+    for step in range(100):
+        values = rng.normal(step / 10, 1, 1000)
+        counts, edges = np.histogram(values, bins=64)  # Debian's add_histogram does not fit its NumPy
+        w.add_histogram_raw("weights", values.min(), values.max(), 1000, values.sum(), (values ** 2).sum(),
+                            edges[1:].tolist(), counts.tolist(), step)
+    for step in range(40):
+        w.file_writer.add_summary(image("sample", png), step)
+    w.file_writer.add_summary(image("evil", b"<svg onload='alert(1)'>" + bytes(64)), 1)
+writer = EventFileWriter(os.path.join(root, "tensor"))
+def put(step, tag, tensor, metadata):
+    value = summary_pb2.Summary.Value(tag=tag, tensor=tensor, metadata=metadata)
+    writer.add_event(event_pb2.Event(step=step, wall_time=1e9 + step, summary=summary_pb2.Summary(value=[value])))
+for step in range(3):
+    counts, edges = np.histogram(rng.normal(0, step + 1, 500), bins=30)
+    triples = np.stack([edges[:-1], edges[1:], counts], 1)
+    put(step, "kernel", tensor_util.make_tensor_proto(triples, dtype=np.float64), histogram_metadata.create_summary_metadata("", ""))
+put(1, "pair", tensor_util.make_tensor_proto([b"3", b"2", png, png]), image_metadata.create_summary_metadata("", ""))
+writer.close()
+m = EventMultiplexer(tensor_size_guidance={"histograms": 0}).AddRunsFromDirectory(root)
+m.Reload()
+found = {}
+for run, tag in (("torch", "weights"), ("tensor", "kernel")):
+    for e in m.Tensors(run, tag):
+        left, right, count = tensor_util.make_ndarray(e.tensor_proto).T
+        middle = (left[0] + right[-1]) / 2
+        found.setdefault(run + ":" + tag, {})[e.step] = {"count": count.sum(), "min": left[0], "max": right[-1],
+                                                         "lower": count[right <= middle].sum()}
+print(json.dumps({"histograms": found, "png": png.hex()}, default=float))
+"""
 READ = """
 import json, sys
 from tensorboard.backend.event_processing.plugin_event_multiplexer import EventMultiplexer as Plugins
@@ -121,13 +170,54 @@ class Board(harness.DaemonTest):
             self.assertEqual(len(ours), len(expected[run][tag]), (run, tag))
             for a, b in zip(ours, expected[run][tag]):
                 self.assertTrue(all(map(same, a, b)), (run, tag, a, b))
-        texts = {t["tag"]: t["text"] for t in tags if t["kind"] == "text"}
-        self.assertEqual(texts, {"note/text_summary": "hello **world**"})
+        texts = json.loads(self.ask("same", "texts?run=torch/run&tag=note/text_summary"))["samples"]
+        self.assertEqual([(one["step"], one["text"]) for one in texts], [(3, "hello **world**")])
         runs = {run["name"]: run for run in json.loads(self.ask("same", "runs"))["runs"]}
         self.assertEqual(runs["torch/run"]["hparams"], {"lr": "0.1", "model": "small"})
         thin = json.loads(self.ask("same", "points?run=torch/run&tag=train/loss&width=10&from=50&to=149"))["series"][0]
         self.assertEqual((thin["step"][0], thin["step"][-1]), (50, 149))
         self.assertLess(len(thin["step"]), 25)
+
+    def test_histograms_and_images_are_those_of_tensorboard(self):
+        expected = json.loads(in_venv(WRITE_MEDIA, self.logs))
+        self.create("media")
+        for tag, steps in expected["histograms"].items():
+            run, tag = tag.split(":")
+            ours = {one["step"]: one for one in json.loads(
+                self.ask("media", f"histograms?run={run}&tag={tag}"))["samples"]}
+            self.assertLessEqual(len(ours), 32)
+            self.assertIn(0, ours)
+            self.assertIn(max(map(int, steps)), ours)
+            for step, one in ours.items():
+                theirs = steps[str(step)]
+                self.assertEqual(one["count"], theirs["count"])
+                self.assertAlmostEqual(sum(one["bins"]), theirs["count"], delta=0.01)
+                self.assertAlmostEqual(one["min"], theirs["min"], places=6)
+                self.assertAlmostEqual(one["max"], theirs["max"], places=6)
+                self.assertAlmostEqual(sum(one["bins"][:20]), theirs["lower"], delta=theirs["count"] / 15)
+        images = json.loads(self.ask("media", "images?run=torch&tag=sample"))["samples"]
+        self.assertEqual([one["step"] for one in images], list(range(39, 7, -1)))
+        self.assertEqual((images[0]["width"], images[0]["height"], images[0]["type"]), (3, 2, "image/png"))
+        status, body, headers = self.raw("media", "image?run=torch&tag=sample&step=39")
+        self.assertEqual((status, body.hex()), (200, expected["png"]))
+        self.assertEqual((headers["Content-Type"], headers["X-Content-Type-Options"]), ("image/png", "nosniff"))
+        self.assertEqual(headers["Content-Security-Policy"], "default-src 'none'; sandbox")
+        self.assertEqual(json.loads(self.ask("media", "images?run=torch&tag=evil"))["samples"], [])
+        self.ask("media", "image?run=torch&tag=evil&step=1", expect=404)
+        self.ask("media", "image?run=torch&tag=sample&step=1", expect=404)
+        self.assertIn(b"no histogram tag", self.ask("media", "histograms?run=torch&tag=sample", expect=404))
+        self.assertIn(b"say which", self.ask("media", "images?run=torch", expect=400))
+        pair = json.loads(self.ask("media", "images?run=tensor&tag=pair"))["samples"]
+        self.assertEqual([(one["step"], one["index"]) for one in pair], [(1, 0), (1, 1)])
+        self.assertEqual(self.raw("media", "image?run=tensor&tag=pair&step=1&index=1")[1].hex(), expected["png"])
+
+    def raw(self, name, what):
+        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=60)
+        self.addCleanup(connection.close)
+        connection.request("GET", CURVES.format(name=name, what=what),
+                           headers={"Authorization": "Bearer " + self.daemon.token})
+        answer = connection.getresponse()
+        return answer.status, answer.read(), answer.headers
 
     def test_claims_are_not_left(self):
         claims = "/api/v1/namespaces/default/persistentvolumeclaims"

@@ -4,15 +4,40 @@
 
 #include <stdlib.h>
 
+#include "board/media.h"
 #include "board/points.h"
 #include "board/run.h"
+#include "board/tensor.h"
+
+/* What the console does with the values it reads again. */
+static void look_at(const struct event_value *v)
+{
+    struct histogram h;
+    struct picture p;
+    const char *text;
+    size_t len;
+
+    if (histogram_of(v, &h) && !(h.min <= h.max && h.count >= 0))
+        abort();
+    for (size_t i = 0; i <= PICTURES_LIMIT; i++)
+        if (picture_of(v, i, &p) && (p.data < v->body.data || p.len > v->body.len))
+            abort();
+    if (v->content == VALUE_TENSOR && tensor_text(v->body.data, v->body.len, 0, &text, &len) &&
+        len > v->body.len)
+        abort();
+}
 
 static void take(struct run *r, const char *data, size_t len)
 {
+    struct event_value v;
     struct event e;
 
-    if (event_decode(data, len, &e))
-        run_take(r, &e, false);
+    if (!event_decode(data, len, &e))
+        return;
+    run_take(r, &e, &(struct run_place){.file = ""});
+    for (size_t i = 0; i < e.summaries_len; i++)
+        while (event_next_value(&e.summaries[i], &v))
+            look_at(&v);
 }
 
 static void take_records(struct run *r, const char *data, size_t len)
