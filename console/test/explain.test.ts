@@ -223,6 +223,13 @@ test("what it waits for, in Chinese", () => {
     metadata: meta("j", ""),
     status: { message: 'waiting for its turn: number 3 in line behind job "a"' },
   };
+  assert.equal(
+    waitingText(
+      "waiting for a node: none is ready; node n1 and 2 more are cordoned (kubectl uncordon n1)",
+      "zh",
+    ),
+    "等待节点：没有就绪的节点；节点 n1、另外 2 个节点已停止调度（kubectl uncordon n1）",
+  );
   assert.equal(queuePosition(job), 3);
   assert.equal(queuePosition({ metadata: meta("j", "") }), undefined);
 });

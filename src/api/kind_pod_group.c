@@ -54,6 +54,7 @@ static const struct field status_fields[] = {
           .doc_zh = "未运行的原因（一个单词）。"),
     F_STR("message", "A sentence: why the group does not run.",
           .doc_zh = "未运行的原因（一句话）。"),
+    F_TIME("waitingSince", "Since when the group waits, if it does.", .doc_zh = "开始等待的时间。"),
     F_OBJS("placements", placement_fields, "The room the group holds, also while a pod restarts.",
            .doc_zh = "占用的节点资源。"),
     F_INT32("pending", "Pods that do not run yet.", .doc_zh = "等待中的 Pod 数量。"),

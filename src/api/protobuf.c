@@ -316,6 +316,15 @@ static const struct proto_field budget_spec[] = {
 static const struct proto_field budget[] = {
     METADATA, {2, PROTO_MESSAGE, 0, "spec", budget_spec}, {0}};
 
+static const struct proto_field priority_class[] = {
+    METADATA,
+    {2, PROTO_INT, PROTO_KEEP_ZERO, "value", NULL},
+    {3, PROTO_BOOL, 0, "globalDefault", NULL},
+    {4, PROTO_STRING, 0, "description", NULL},
+    {5, PROTO_STRING, 0, "preemptionPolicy", NULL},
+    {0},
+};
+
 static const struct proto_field self_review[] = {METADATA, {0}};
 
 static const struct proto_kind proto_kinds[] = {
@@ -328,6 +337,7 @@ static const struct proto_kind proto_kinds[] = {
     {"DeleteOptions", delete_options},
     {"Eviction", eviction},
     {"PodDisruptionBudget", budget},
+    {"PriorityClass", priority_class},
     {"ServiceAccount", service_account},
     {"ResourceQuota", resource_quota},
     {"TokenRequest", token_request},

@@ -96,6 +96,7 @@ struct entry {
     const char *word; /* of its state, when it does not wait */
     long position;    /* as the scheduler tells it; LONG_MAX when it does not */
     int64_t priority, members;
+    int64_t since_ms; /* it waits; or its creation */
 };
 
 struct entries {
@@ -128,9 +129,12 @@ static struct entry entry_of_group(const struct json *group)
                       .queue = json_get_string(spec, "queue", DEFAULT_QUEUE),
                       .why = json_get_string(status, "message", ""),
                       .state = WAITS,
+                      .since_ms = object_created_ms(group),
                       .priority = json_get_int(spec, "priority", 0),
                       .members = json_get_int(spec, "minMember", 1)};
 
+    if (json_get(status, "waitingSince"))
+        e.since_ms = object_time(status, "waitingSince");
     for (size_t i = 0; i < ELEMS(standings); i++)
         if (strcmp(phase, standings[i].phase) == 0) {
             e.state = standings[i].state;
@@ -149,6 +153,7 @@ static struct entry entry_of_pod(const struct json *pod)
         .why = json_get_string(object_condition(pod, "PodScheduled"), "message", ""),
         .state = pod_is_placed(pod) ? RUNS : WAITS,
         .word = "runs",
+        .since_ms = object_created_ms(pod),
         .members = 1};
 }
 
@@ -223,7 +228,7 @@ static void add_queue(struct queue_call *c, struct columns *table, const struct 
             continue;
         count[e->state]++;
         if (e->state == WAITS)
-            oldest = min_i64(oldest, object_created_ms(e->object));
+            oldest = min_i64(oldest, e->since_ms);
     }
     columns_add(table, object_name(queue));
     columns_addf(table, "%lld", (long long)json_get_int(spec, "priority", 0));

@@ -9,8 +9,10 @@
 void claims_clear(struct ledger *l)
 {
     l->hopeless_len = 0;
-    for (size_t i = 0; i < l->ready_len; i++)
+    for (size_t i = 0; i < l->ready_len; i++) {
         l->ready[i]->claimed = l->ready[i]->spare = (struct resources){0};
+        l->ready[i]->claimed_from_ms = INT64_MAX;
+    }
 }
 
 int64_t group_duration_ms(const struct group *g)
@@ -30,14 +32,6 @@ int64_t group_end_ms(const struct group *g)
 }
 
 /* --- when a head could start ------------------------------------------------------------------ */
-
-static bool is_missing(const struct claim_part *part)
-{
-    for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        if (part->asks.amount[i] > part->node->total.amount[i] - part->node->used.amount[i])
-            return true;
-    return false;
-}
 
 /* Nothing becomes free on the node before, if all run as long as they may; 0: who knows. */
 static int64_t first_end_ms(const struct node_room *n)
@@ -59,7 +53,7 @@ static int64_t start_ms(const struct group *g)
     int64_t start = 0;
 
     for (size_t i = 0; i < g->claim_len; i++)
-        if (is_missing(&g->claim[i])) {
+        if (g->claim[i].is_short) {
             int64_t end = first_end_ms(g->claim[i].node);
 
             if (!end)
@@ -71,7 +65,7 @@ static int64_t start_ms(const struct group *g)
 
 static void become_head(struct decision *d, struct group *g)
 {
-    int64_t start = start_ms(g);
+    int64_t start;
 
     for (size_t i = 0; i < g->claim_len; i++) {
         struct claim_part *part = &g->claim[i];
@@ -82,7 +76,13 @@ static void become_head(struct decision *d, struct group *g)
         resources_add(&part->node->claimed, &part->asks);
         resources_add(&g->queue->reserved, &part->asks);
     }
-    d->sure_until_ms = d->heads_len == 0 ? start : min_i64(d->sure_until_ms, start);
+    start = start_ms(g);
+    d->lent_until_ms = max_i64(d->lent_until_ms, start);
+    for (size_t i = 0; i < g->claim_len; i++) {
+        struct node_room *n = g->claim[i].node;
+
+        n->claimed_from_ms = min_i64(n->claimed_from_ms, start);
+    }
     d->heads[d->heads_len++] = g;
 }
 

@@ -30,7 +30,7 @@ struct decision {
     int64_t now_ms;
     struct group *heads[CLAIMS_LIMIT];
     size_t heads_len;
-    int64_t sure_until_ms;     /* no head starts before; 0: it cannot be said */
+    int64_t lent_until_ms;     /* the latest that a claim is used, as far as is known */
     size_t position;           /* of the last group that waits for its turn or for room */
     const struct group *first; /* whom the others wait behind */
     struct group *looked;      /* at, to be told something */

@@ -157,10 +157,7 @@ static struct node_room *node_named(struct ledger *l, const char *name)
 
 static bool is_ready(const struct json *node)
 {
-    const struct json *ready = object_condition(node, "Ready");
-
-    return json_string_is(json_get(ready, "status"), "True") &&
-           !json_get_bool(json_get(node, "spec"), "unschedulable", false);
+    return json_string_is(json_get(object_condition(node, "Ready"), "status"), "True");
 }
 
 /* Which GPUs are shared may have changed under a pod: what one has whole nobody has a share of, and
@@ -249,7 +246,9 @@ void ledger_node(struct ledger *l, const struct json *node, bool gone)
     const struct json *status = json_get(node, "status"), *has = json_get(status, "allocatable");
     struct node_room *n = node_named(l, object_name(node));
     struct resources total = resources_of(has ? has : json_get(status, "capacity"));
-    bool exists = !gone && !object_is_deleting(node), ready = exists && is_ready(node);
+    bool exists = !gone && !object_is_deleting(node), up = exists && is_ready(node);
+    bool cordoned = up && json_get_bool(json_get(node, "spec"), "unschedulable", false);
+    bool ready = up && !cordoned;
     bool tainted = json_len(json_at(node, "spec", "taints")) > 0;
     uint64_t marks = marks_of(node);
 
@@ -258,12 +257,13 @@ void ledger_node(struct ledger *l, const struct json *node, bool gone)
     total.gpus = min_i64(total.gpus, GPUS_PER_NODE_LIMIT);
     if (!json_get(has ? has : json_get(status, "capacity"), "pods"))
         total.pods = PODS_UNLIMITED;
-    if (n->exists == exists && n->ready == ready && n->marks == marks &&
+    if (n->exists == exists && n->ready == ready && n->cordoned == cordoned && n->marks == marks &&
         memcmp(&n->total, &total, sizeof(total)) == 0)
         return; /* a heartbeat */
     n->marks = marks;
     n->exists = exists;
     n->ready = ready;
+    n->cordoned = cordoned;
     n->tainted = tainted;
     n->total = total;
     read_gpus(n, node);
@@ -331,8 +331,10 @@ void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct
         resources_add(&n->ending, &m->asks);
         l->ending++;
     }
-    if (n->ready)
+    if (n->ready) {
         resources_add(&l->used, &m->asks);
+        resources_add(&m->group->held_ready, &m->asks);
+    }
     resources_add(&m->group->held, &m->asks);
     resources_add(&m->group->queue->used, &m->asks);
     m->group->holding++;
@@ -368,8 +370,10 @@ void ledger_release(struct ledger *l, struct member *m)
         l->ending--;
     }
     m->ending = false;
-    if (n->ready)
+    if (n->ready) {
         resources_subtract(&l->used, &m->asks);
+        resources_subtract(&m->group->held_ready, &m->asks);
+    }
     resources_subtract(&m->group->held, &m->asks);
     resources_subtract(&m->group->queue->used, &m->asks);
     m->group->holding--;
@@ -438,7 +442,6 @@ static void leave_line(struct ledger *l, struct group *g)
     (void)map_removes(&g->queue->line, g->line_key);
     heap_free(g->line_key);
     g->line_key = NULL;
-    g->queue->waiting -= g->counted;
     l->waiting--;
     keep_ahead(l, g);
     touch_queue(l, g->queue);
@@ -448,14 +451,12 @@ static void enter_line(struct ledger *l, struct group *g)
 {
     char key[700];
 
-    g->counted = !g->started && (g->exists || g->lone);
     (void)snprintf(key, sizeof(key), "%03d|%020lld|%020lld|%.599s", 100 - g->priority,
                    (long long)g->created_ms, (long long)g->sequence, g->key);
     g->line_key = copy_text(l, key);
     if (!g->line_key)
         return;
     put(l, &g->queue->line, key, g);
-    g->queue->waiting += g->counted;
     l->waiting++;
     keep_ahead(l, g);
     touch_queue(l, g->queue);
@@ -469,7 +470,6 @@ static void leave_running(struct group *g)
     if (g->next_running)
         g->next_running->at_running = g->at_running;
     g->at_running = NULL;
-    g->queue->running_len--;
 }
 
 static void enter_running(struct group *g)
@@ -481,7 +481,18 @@ static void enter_running(struct group *g)
     if (q->running)
         q->running->at_running = &g->next_running;
     q->running = g;
-    q->running_len++;
+}
+
+void ledger_set_phase(struct ledger *l, struct group *g, enum group_phase phase)
+{
+    if (g->phase == phase)
+        return;
+    if (g->phase)
+        g->queue->in_phase[g->phase]--;
+    if (phase)
+        g->queue->in_phase[phase]++;
+    g->phase = phase;
+    touch_queue(l, g->queue);
 }
 
 static void count_pods(struct group *g, int sign)
@@ -618,6 +629,7 @@ static void set_queue(struct ledger *l, struct group *g, const char *name)
     release_all(l, g);
     leave_line(l, g);
     leave_running(g);
+    ledger_set_phase(l, g, GROUP_UNTOLD);
     count_pods(g, -1);
     memset(g->pods, 0, sizeof(g->pods));
     touch_queue(l, g->queue);
@@ -866,6 +878,7 @@ static void unsettle(struct ledger *l, struct group *g)
     leave_running(g);
     count_pods(g, -1);
     release_all(l, g);
+    g->held_ready = (struct resources){0}; /* a node may have come or gone under it */
     memset(g->pods, 0, sizeof(g->pods));
     g->bound = g->leaving = 0;
     for (struct member *m = g->first, *next; m; m = next) {
@@ -1052,6 +1065,7 @@ static void drop_over(struct ledger *l, struct group **at)
         touch_queue(l, g->queue);
         leave_line(l, g);
         leave_running(g);
+        ledger_set_phase(l, g, GROUP_UNTOLD);
         count_pods(g, -1);
         group_free(l, g);
     }

@@ -47,9 +47,20 @@ enum wait_reason {
     WAIT_TURN,        /* others go first */
 };
 
+/* Where a group stands. */
+enum group_phase {
+    GROUP_UNTOLD,
+    GROUP_PENDING,
+    GROUP_RUNNING,
+    GROUP_PAUSED,
+    GROUP_FINISHED,
+    GROUP_EMPTY,
+};
+
 struct node_room {
     char *name;
     bool exists, ready, tainted;
+    bool cordoned;  /* it would be ready */
     uint64_t marks; /* of its labels, annotations and taints */
     struct resources total, used;
     uint64_t gpus, gpus_used; /* by index; those that are had whole */
@@ -60,6 +71,7 @@ struct node_room {
     struct resources claimed; /* by groups at the head of the line, in this decision */
     struct resources spare;   /* that victims would leave, in this decision */
     struct resources before;  /* used, before a trial */
+    int64_t claimed_from_ms;  /* no claim of this decision is used before; 0: who knows */
     bool allowed;             /* for the member that is being placed */
     int64_t liking[LIKINGS];  /* of that member */
 };
@@ -72,13 +84,14 @@ struct queue_entry {
     int64_t max_duration_ms; /* 0: no limit */
     bool limited[RESOURCE_COUNT];
     struct resources quota, used;
-    struct resources reserved; /* quota of those who claim room, and of the first refused */
-    bool refuses;              /* somebody, in this decision */
-    struct map line;           /* waiting groups in order: key -> struct group */
-    struct group *running;     /* groups that hold something */
-    size_t groups, running_len, waiting; /* waiting: who holds nothing yet */
-    int64_t pods[POD_UNKNOWN + 1];       /* by phase */
-    bool dirty;                          /* its status may have to be written */
+    struct resources reserved;        /* quota of those who claim room, and of the first refused */
+    bool refuses;                     /* somebody, in this decision */
+    struct map line;                  /* waiting groups in order: key -> struct group */
+    struct group *running;            /* groups that hold something */
+    size_t groups;                    /* those whose PodGroup is not there among them */
+    size_t in_phase[GROUP_EMPTY + 1]; /* groups that are there, as last told */
+    int64_t pods[POD_UNKNOWN + 1];    /* by phase */
+    bool dirty;                       /* its status may have to be written */
     struct queue_entry *next_dirty;
 };
 
@@ -137,11 +150,10 @@ struct group {
     int64_t bound, unplaced, to_bind, holding;
     int64_t leaving; /* of bound: being deleted */
     int64_t pods[POD_UNKNOWN + 1];
-    struct resources held;
+    struct resources held, held_ready; /* held_ready: on nodes that are */
     bool started;
     bool lapsed;    /* nothing of it stays, and of its places too few: it begins anew */
     char *line_key; /* in its queue's line; NULL: not waiting */
-    bool counted;   /* in its queue's waiting, while it is in line */
     struct group *next_running, **at_running;
 
     /* What was last decided about it. */
@@ -152,6 +164,7 @@ struct group {
     enum wait_reason verdict; /* that needs no look at free room; WAIT_NONE: may be tried */
     uint64_t judged_at;       /* ledger.rules when it was found */
     enum wait_reason reason;
+    enum group_phase phase;         /* as it is counted in its queue */
     uint64_t told_at;               /* ledger.rules when it was told the reason */
     size_t position;                /* in line, 0: none */
     uint64_t walked;                /* ledger.walks when it was tried */
@@ -198,7 +211,8 @@ struct ledger {
         int64_t count;
     } hopeless[HOPELESS_LIMIT];
     size_t hopeless_len;
-    uint64_t rules; /* raised when judgements may change: nodes, queues, namespaces */
+    int64_t ends_ms; /* whoever is being placed with ROOM_IN_TIME, surely */
+    uint64_t rules;  /* raised when judgements may change: nodes, queues, namespaces */
     struct group *dirty;
     struct queue_entry *dirty_queues, **dirty_queues_end; /* first come, first written */
     size_t waiting;                                       /* groups in lines */
@@ -244,6 +258,8 @@ bool queue_lacks(const struct queue_entry *q, const struct resources *asks,
                  const struct resources *beside, enum resource *ret);
 struct resources placement_requests(const struct json *placement); /* of each of its members */
 struct queue_entry *ledger_next_dirty_queue(struct ledger *l);
+/* How the group is counted in its queue from now on. */
+void ledger_set_phase(struct ledger *l, struct group *g, enum group_phase phase);
 /* It is told something that can wait; it has been told. */
 void ledger_owe(struct ledger *l, struct group *g);
 void ledger_pay(struct group *g);

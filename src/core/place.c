@@ -5,7 +5,14 @@
  */
 #include "core/place.h"
 
-static struct resources room_of(const struct node_room *n, enum room room)
+static bool counts_claims(const struct ledger *l, const struct node_room *n, enum room room)
+{
+    if (room == ROOM_IN_TIME)
+        return n->claimed_from_ms < l->ends_ms;
+    return room != ROOM_EMPTY && room != ROOM_UNHELD;
+}
+
+static struct resources room_of(const struct ledger *l, const struct node_room *n, enum room room)
 {
     struct resources r = n->total;
 
@@ -16,7 +23,7 @@ static struct resources room_of(const struct node_room *n, enum room room)
         resources_add(&r, &n->ending);
         resources_add(&r, &n->spare);
     }
-    if (room != ROOM_EMPTY && room != ROOM_UNHELD)
+    if (counts_claims(l, n, room))
         resources_subtract(&r, &n->claimed);
     return r;
 }
@@ -32,13 +39,14 @@ static bool fits(const struct ledger *l, const struct resources *asks, const str
 /* GPUs are devices, not amounts, once somebody holds them. */
 static bool has_devices(const struct node_room *n, const struct resources *asks, enum room room)
 {
-    return (room != ROOM_FREE && room != ROOM_UNHELD) || node_gives_gpus(n, asks);
+    return room > ROOM_UNHELD || node_gives_gpus(n, asks);
 }
 
 /* How much must still become free there, in thousandths of the node. */
-static int64_t missing(const struct node_room *n, const struct resources *asks)
+static int64_t missing(const struct ledger *l, const struct node_room *n,
+                       const struct resources *asks)
 {
-    struct resources r = room_of(n, ROOM_TO_COME);
+    struct resources r = room_of(l, n, ROOM_TO_COME);
     int64_t sum = 0;
 
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
@@ -100,7 +108,7 @@ static int64_t liking_of(const struct taste *t, const int64_t liking[LIKINGS])
 bool place_has_room(const struct ledger *l, const struct member *m, const struct node_room *n,
                     enum room room)
 {
-    struct resources r = room_of(n, room);
+    struct resources r = room_of(l, n, room);
 
     return fits(l, &m->asks, &r) && has_devices(n, &m->asks, room);
 }
@@ -133,14 +141,14 @@ static struct node_room *choose(struct ledger *l, const struct member *m, enum r
 
     for (size_t i = 0; i < l->ready_len; i++) {
         struct node_room *n = l->ready[i];
-        struct resources r = room_of(n, room);
+        struct resources r = room_of(l, n, room);
         int64_t left, liking = 0;
 
         if (taste.has_any ? !n->allowed : !fits(l, &m->asks, &r) || !has_devices(n, &m->asks, room))
             continue;
         if (taste.has_any)
             liking = liking_of(&taste, n->liking);
-        left = room == ROOM_CLAIM ? missing(n, &m->asks) : left_over(n, &m->asks, &r);
+        left = room == ROOM_CLAIM ? missing(l, n, &m->asks) : left_over(n, &m->asks, &r);
         if (l->spread && room != ROOM_CLAIM)
             left = -left;
         if (best && (liking < best_liking || (liking == best_liking && left >= best_left)))
@@ -170,7 +178,7 @@ static int64_t capacity(struct ledger *l, const struct resources *asks, int64_t 
     int64_t sum = 0;
 
     for (size_t i = 0; i < l->ready_len && sum < enough; i++) {
-        struct resources r = room_of(l->ready[i], room);
+        struct resources r = room_of(l, l->ready[i], room);
         int64_t here = enough;
 
         for (enum resource k = 0; k < RESOURCE_COUNT; k++)
@@ -261,7 +269,7 @@ bool place_members(struct ledger *l, struct group *g, int64_t count, enum room r
     }
     if (left > 0)
         unplace_members(l, g);
-    else if (room == ROOM_FREE || room == ROOM_UNHELD)
+    else if (room <= ROOM_IN_TIME)
         keep_places(g);
     return left == 0;
 }

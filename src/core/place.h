@@ -4,9 +4,10 @@
 
 #include "core/ledger.h"
 
-/* What counts as free. */
+/* What counts as free. What is placed in the first two stays. */
 enum room {
     ROOM_FREE,    /* what nobody holds and nobody ahead in line claims */
+    ROOM_IN_TIME, /* that, and what is claimed for later than ledger.ends_ms */
     ROOM_UNHELD,  /* what nobody holds */
     ROOM_TO_COME, /* that, what is ending, and what victims would leave; less claims */
     ROOM_CLAIM,   /* all there is, less claims; nodes that miss least come first */

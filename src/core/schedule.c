@@ -257,21 +257,17 @@ static void place_rest(struct ledger *l, struct group *g, enum room room)
     }
 }
 
-static bool ends_in_time(const struct decision *d, const struct group *g)
-{
-    int64_t length = group_duration_ms(g);
-
-    return d->sure_until_ms && length && d->now_ms + length <= d->sure_until_ms;
-}
-
 static bool place(struct decision *d, struct group *g, int64_t count)
 {
     struct ledger *l = d->ledger;
     enum room room = ROOM_FREE;
 
     if (!place_members(l, g, count, room)) {
-        room = ROOM_UNHELD;
-        if (!ends_in_time(d, g) || !place_members(l, g, count, room))
+        int64_t length = group_duration_ms(g);
+
+        room = ROOM_IN_TIME;
+        l->ends_ms = d->now_ms + length;
+        if (!length || l->ends_ms > d->lent_until_ms || !place_members(l, g, count, room))
             return false;
     }
     place_rest(l, g, room);

@@ -93,11 +93,11 @@ static bool is_scheduled(const struct group *g)
     return g->holding > 0 && !has_no_record(g);
 }
 
+static const char *const group_phases[] = {
+    [GROUP_UNTOLD] = "",       [GROUP_PENDING] = "Pending",   [GROUP_RUNNING] = "Running",
+    [GROUP_PAUSED] = "Paused", [GROUP_FINISHED] = "Finished", [GROUP_EMPTY] = "Empty"};
+
 /* Where a group stands, and what is said of its past. */
-enum group_phase { GROUP_PENDING, GROUP_RUNNING, GROUP_PAUSED, GROUP_FINISHED, GROUP_EMPTY };
-
-static const char *const group_phases[] = {"Pending", "Running", "Paused", "Finished", "Empty"};
-
 struct standing {
     enum group_phase phase;
     struct json *preempted; /* conditions; NULL: not so */
@@ -216,6 +216,8 @@ static const char *words_at_rest(struct decision *d, const struct group *g,
     const char *overdue = json_get_string(s->overdue, "message", "");
 
     switch (s->phase) {
+    case GROUP_UNTOLD:
+        break;
     case GROUP_PENDING:
         return s->preempted ? "" : words_of_members(d, g);
     case GROUP_RUNNING:
@@ -256,6 +258,19 @@ static const char *reason_word(const struct group *g, const struct standing *s)
                                                                 : wait_reason_name(g->reason);
 }
 
+/* Since when it waits this time: not its age, if it ran or was paused meanwhile. */
+static const char *waiting_since(struct decision *d, const struct json *object)
+{
+    const struct json *old = json_get(object, "status");
+    const char *phase = json_get_string(old, "phase", ""), *since;
+    char now[TIME_TEXT_SIZE];
+
+    if (*phase && strcmp(phase, group_phases[GROUP_PENDING]) != 0)
+        return arena_strdup(d->arena, time_format(d->now_ms, now));
+    since = json_get_string(old, "waitingSince", "");
+    return *since ? since : json_string(json_at(object, "metadata", "creationTimestamp"), "");
+}
+
 static struct json *group_status(struct decision *d, struct group *g, const struct json *object,
                                  const struct standing *s)
 {
@@ -271,6 +286,8 @@ static struct json *group_status(struct decision *d, struct group *g, const stru
     json_set(a, status, "allocated", resources_map(a, &held));
     json_set_string(a, status, "reason", reason_word(g, s));
     json_set_string(a, status, "message", s->phase == GROUP_RUNNING ? "" : g->words);
+    if (s->phase == GROUP_PENDING)
+        json_set_string(a, status, "waitingSince", waiting_since(d, object));
     json_set(a, status, "placements", placements(d, g));
     for (int i = 0; i <= POD_UNKNOWN; i++)
         json_set_int(a, status, phase_members[i], g->pods[i]);
@@ -517,8 +534,8 @@ static struct json *queue_status(struct decision *d, const struct queue_entry *q
                                         : "Queue has sufficient resource quota"));
     groups = json_make_object(a, status, "podGroups");
     json_set_int(a, groups, "total", (int64_t)q->groups);
-    json_set_int(a, groups, "running", (int64_t)q->running_len);
-    json_set_int(a, groups, "waiting", (int64_t)q->waiting);
+    json_set_int(a, groups, "running", (int64_t)q->in_phase[GROUP_RUNNING]);
+    json_set_int(a, groups, "waiting", (int64_t)q->in_phase[GROUP_PENDING]);
     pods = json_make_object(a, status, "pods");
     for (int i = 0; i <= POD_UNKNOWN; i++)
         json_set_int(a, pods, phase_members[i], q->pods[i]);
@@ -662,9 +679,11 @@ static void plan_all_members(struct decision *d)
 void plan_decision(struct decision *d)
 {
     look_at_overdue(d);
-    for (struct group *g = d->looked; g; g = g->next_looked)
+    for (struct group *g = d->looked; g; g = g->next_looked) {
         if (!g->line_key)
             g->reason = WAIT_NONE;
+        ledger_set_phase(d->ledger, g, g->exists || g->lone ? phase_of(g) : GROUP_UNTOLD);
+    }
     plan_groups(d, true); /* the server counts what is recorded until it is written otherwise */
     plan_groups(d, false);
     plan_next_stage(d->plan);

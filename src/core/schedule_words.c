@@ -247,6 +247,27 @@ static const char *what_helps(struct decision *d, const struct resources *asks)
     return text;
 }
 
+/* The text, and which nodes would be ready. */
+static const char *beside_cordoned(struct decision *d, const char *text)
+{
+    const char *first = NULL;
+    size_t more = 0;
+
+    map_for_each (node, &d->ledger->nodes) {
+        const struct node_room *n = node->value;
+
+        more += n->cordoned && first;
+        first = n->cordoned && !first ? n->name : first;
+    }
+    if (!first || !text)
+        return text;
+    if (more == 0)
+        return arena_printf(d->arena, "%s; node %s is cordoned (kubectl uncordon %s)", text, first,
+                            first);
+    return arena_printf(d->arena, "%s; node %s and %zu more are cordoned (kubectl uncordon %s)",
+                        text, first, more, first);
+}
+
 static const char *never(struct decision *d, const struct group *g)
 {
     const struct ledger *l = d->ledger;
@@ -304,11 +325,26 @@ static const char *quota(struct decision *d, const struct group *g, bool ever)
 
 static bool holds_more(const struct group *a, const struct group *b, enum resource which)
 {
-    int64_t left = resources_get(&a->held, which), right = b ? resources_get(&b->held, which) : 0;
+    int64_t left = resources_get(&a->held_ready, which);
+    int64_t right = b ? resources_get(&b->held_ready, which) : 0;
 
     return !b || left > right || (left == right && strcmp(a->key, b->key) < 0);
 }
 
+static void add_holder(struct decision *d, const struct group *g, enum resource which)
+{
+    if (resources_get(&g->held_ready, which) == 0)
+        return;
+    d->holders[which].len++;
+    if (holds_more(g, d->holders[which].most, which)) {
+        d->holders[which].second = d->holders[which].most;
+        d->holders[which].most = g;
+    } else if (holds_more(g, d->holders[which].second, which)) {
+        d->holders[which].second = g;
+    }
+}
+
+/* Of what is counted, on nodes that are ready; who starts by this decision holds it too. */
 static void find_holders(struct decision *d, enum resource which)
 {
     if (d->holders[which].known)
@@ -317,18 +353,12 @@ static void find_holders(struct decision *d, enum resource which)
     map_for_each (node, &d->ledger->queues) {
         const struct queue_entry *q = node->value;
 
-        for (const struct group *g = q->running; g; g = g->next_running) {
-            if (resources_get(&g->held, which) == 0)
-                continue;
-            d->holders[which].len++;
-            if (holds_more(g, d->holders[which].most, which)) {
-                d->holders[which].second = d->holders[which].most;
-                d->holders[which].most = g;
-            } else if (holds_more(g, d->holders[which].second, which)) {
-                d->holders[which].second = g;
-            }
-        }
+        for (const struct group *g = q->running; g; g = g->next_running)
+            add_holder(d, g, which);
     }
+    for (const struct group *g = d->looked; g; g = g->next_looked)
+        if (!g->at_running)
+            add_holder(d, g, which);
 }
 
 static const char *until(struct decision *d, const struct group *g)
@@ -342,9 +372,9 @@ static const char *until(struct decision *d, const struct group *g)
 /* Who has what is missing: the group itself, of others the one that holds most, how many more. */
 static const char *holders(struct decision *d, const struct group *g, enum resource which)
 {
-    bool own = resources_get(&g->held, which) > 0;
+    bool own = resources_get(&g->held_ready, which) > 0;
     const char *itself = own ? arena_printf(d->arena, "; it holds %s itself",
-                                            amount(d, &g->held, which))
+                                            amount(d, &g->held_ready, which))
                              : "";
     const struct group *most;
     int64_t others;
@@ -355,7 +385,7 @@ static const char *holders(struct decision *d, const struct group *g, enum resou
     if (!most || !itself)
         return itself ? itself : "";
     return arena_printf(d->arena, "%s; %s \"%s\" (queue %s) holds %s%s%s", itself, most->word,
-                        most->owner, most->queue->name, amount(d, &most->held, which),
+                        most->owner, most->queue->name, amount(d, &most->held_ready, which),
                         until(d, most),
                         others > 0 ? arena_printf(d->arena, ", %" PRId64 " more hold%s the rest",
                                                   others, others == 1 ? "s" : "")
@@ -504,9 +534,9 @@ const char *words_for(struct decision *d, const struct group *g)
                             "(muster queue open %s)",
                             g->queue->name, g->queue->name);
     case WAIT_NO_NODE:
-        return "waiting for a node: none is ready";
+        return beside_cordoned(d, "waiting for a node: none is ready");
     case WAIT_NEVER_FITS:
-        return never(d, g);
+        return beside_cordoned(d, never(d, g));
     case WAIT_QUOTA_NEVER:
         return quota(d, g, false);
     case WAIT_QUOTA:

@@ -361,6 +361,18 @@ spec:
         self.kubectl("create", "secret", "generic", "login", "-n", "words", "--from-literal=password=hunter2")
         found = json.loads(self.kubectl("get", "secret", "login", "-n", "words", "-o", "json").stdout)
         self.assertEqual((found["type"], base64.b64decode(found["data"]["password"])), ("Opaque", b"hunter2"))
+        for what in (("priorityclass", "words", "--value=7", "--description=small"),
+                     ("clusterrole", "words", "--verb=get", "--resource=pods"),
+                     ("clusterrolebinding", "words", "--clusterrole=words", "--user=nobody"),
+                     ("role", "words", "-n", "words", "--verb=get", "--resource=pods"),
+                     ("rolebinding", "words", "-n", "words", "--role=words", "--user=nobody"),
+                     ("sa", "words", "-n", "words"), ("quota", "words", "-n", "words", "--hard=pods=3"),
+                     ("service", "clusterip", "words", "-n", "words", "--tcp=80"),
+                     ("pdb", "words", "-n", "words", "--min-available=1", "--selector=a=b")):
+            self.assertIn("created", self.kubectl("create", *what).stdout, what)
+        self.assertEqual(self.kubectl("get", "priorityclass", "words", "-o", "jsonpath={.value} {.description}").stdout,
+                         "7 small")
+        self.kubectl("delete", "priorityclass,clusterrole,clusterrolebinding", "words")
         again = self.kubectl("create", "cm", "settings", "-n", "words", code=1)
         self.assertIn('configmaps "settings" already exists', again.stderr)
         self.kubectl("delete", "ns", "words")

@@ -405,6 +405,15 @@ static void set_ready(struct queues *q, const struct json *node, bool ready)
         }
 }
 
+/* What runs there goes on. */
+static void set_cordoned(struct queues *q, const struct json *node, bool cordoned)
+{
+    if (json_bool(json_at(node, "spec", "unschedulable"), false) == cordoned)
+        return;
+    note(q, "%s is %s", object_name(node), cordoned ? "cordoned" : "uncordoned");
+    set_spec(q, SET_NODES, object_name(node), "unschedulable", json_new_bool(&q->arena, cordoned));
+}
+
 static void fail_some_pod(struct queues *q)
 {
     struct task *t = &q->tasks[rand_below((int64_t)q->tasks_len)];
@@ -462,6 +471,8 @@ static void something_happens(struct queues *q)
         fail_some_pod(q);
     if (rand_chance(0.05))
         set_ready(q, any_node(q), rand_chance(0.5));
+    if (rand_chance(0.05))
+        set_cordoned(q, any_node(q), rand_chance(0.5));
     if (rand_chance(0.06))
         edit_queue(q);
 }
@@ -754,6 +765,7 @@ static void make_peace(struct queues *q)
     for (struct map_node *n = map_first(&q->items[SET_NODES]), *next; n; n = next) {
         next = map_after(&q->items[SET_NODES], n->key, n->key_len);
         set_ready(q, n->value, true);
+        set_cordoned(q, queues_get(q, SET_NODES, n->key), false);
     }
     for (size_t i = 1; i < ELEMS(queue_table); i++) /* with the quotas it began with */
         add_queue(q, i);

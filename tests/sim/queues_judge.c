@@ -21,7 +21,8 @@ static const char *node_of(const struct json *pod)
 
 static bool is_ready(const struct json *node)
 {
-    return json_string_is(json_get(object_condition(node, "Ready"), "status"), "True");
+    return json_string_is(json_get(object_condition(node, "Ready"), "status"), "True") &&
+           !json_bool(json_at(node, "spec", "unschedulable"), false);
 }
 
 static struct resources total_of(const struct json *node)
@@ -42,6 +43,12 @@ static struct resources used_on(struct queues *q, const char *node)
     return sum;
 }
 
+static struct resources asks_of(const struct task *t)
+{
+    return (struct resources){
+        .cpu_milli = t->cpus * 1000, .gpus = t->gpus, .gpu_shares = t->gpu_shares, .pods = 1};
+}
+
 /* Places that are kept for pods which are not there; on a node, or NULL: on all. */
 static struct resources kept_for_later(struct queues *q, const char *node)
 {
@@ -49,8 +56,7 @@ static struct resources kept_for_later(struct queues *q, const char *node)
 
     for (size_t i = 0; i < q->tasks_len; i++) {
         const struct task *t = &q->tasks[i];
-        struct resources asks = {
-            .cpu_milli = t->cpus * 1000, .gpus = t->gpus, .gpu_shares = t->gpu_shares, .pods = 1};
+        struct resources asks = asks_of(t);
 
         json_each (p, json_at(task_group(q, t), "status", "placements"))
             json_each (name, json_get(p, "members"))
@@ -336,8 +342,7 @@ static struct resources free_in_all(struct queues *q)
 /* How many more pods like its own the nodes can take; empty: if nothing were there. */
 static int64_t takes_of(struct queues *q, const struct task *t, bool empty)
 {
-    struct resources asks = {
-        .cpu_milli = t->cpus * 1000, .gpus = t->gpus, .gpu_shares = t->gpu_shares, .pods = 1};
+    struct resources asks = asks_of(t);
     int64_t sum = 0;
 
     map_for_each (n, &q->items[SET_NODES]) {
@@ -365,6 +370,59 @@ static int64_t number_after(const char *text, const char *word)
     return at ? strtoll(at + strlen(word), NULL, 10) : -1;
 }
 
+static bool is_on_a_ready_node(struct queues *q, const char *node)
+{
+    const struct json *o = queues_get(q, SET_NODES, node);
+
+    return o && is_ready(o);
+}
+
+/* How many of its members have room on ready nodes: pods, and with their places. */
+static int64_t pods_held(struct queues *q, const struct task *t, int64_t *ret_with_places)
+{
+    int64_t pods = 0;
+
+    *ret_with_places = 0;
+    for (int i = 0; i < t->members; i++) {
+        const struct json *pod = task_pod(q, t, i);
+
+        pods += pod_holds(pod) && is_on_a_ready_node(q, node_of(pod));
+    }
+    json_each (p, json_at(task_group(q, t), "status", "placements"))
+        if (is_on_a_ready_node(q, json_get_string(p, "node", "")))
+            *ret_with_places += (int64_t)json_len(json_get(p, "members"));
+    *ret_with_places = max_i64(*ret_with_places, pods);
+    return pods;
+}
+
+/* "...; it holds 1 CPU itself; job "a" (queue q) holds 4 CPU, 2 more hold the rest": together all
+ * that is not free, and the one that is named holds it where it is counted. */
+static void check_holders(struct queues *q, const struct task *t, const char *message,
+                          enum resource which, int64_t unit)
+{
+    int64_t taken = number_after(message, " of ") - number_after(message, ", ");
+    int64_t own = max_i64(number_after(message, "; it holds "), 0), with_places, pods, each;
+    int64_t most = max_i64(number_after(message, ") holds "), 0);
+    const char *at = strstr(message, ") holds ") ? strstr(message, " \"") : NULL;
+    struct resources asks;
+    struct task *named;
+    char name[24] = "";
+
+    if (strstr(message, "the rest") ? own + most >= taken : own + most != taken)
+        wrong(q, "%s is told what does not add up: %s", t->name, message);
+    if (!at)
+        return;
+    (void)snprintf(name, sizeof(name), "%.*s", (int)min_i64((int64_t)strcspn(at + 2, "\""), 20),
+                   at + 2);
+    named = task_named(q, name);
+    asks = asks_of(named);
+    each = asks.amount[which] / unit;
+    pods = pods_held(q, named, &with_places);
+    if (most < pods * each || most > with_places * each)
+        wrong(q, "%s is told: %s; %s has %" PRId64 " to %" PRId64, t->name, message, name,
+              pods * each, with_places * each);
+}
+
 /* "waiting for resources: needs 3 CPU, 2 of 8 CPU is free" */
 static void check_missing(struct queues *q, const struct task *t, const char *message)
 {
@@ -380,6 +438,7 @@ static void check_missing(struct queues *q, const struct task *t, const char *me
     if (free < max_i64(least, 0) || free > most || needs <= free)
         wrong(q, "%s is told: %s; %" PRId64 " to %" PRId64 " is free", t->name, message, least,
               most);
+    check_holders(q, t, message, which, unit);
 }
 
 static int64_t lacks(struct queues *q, const struct task *t)

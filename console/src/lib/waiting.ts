@@ -134,6 +134,11 @@ function holders(rest: string): string {
 }
 
 export function waitingText(message: string, lang: "zh" | "en"): string {
+  const cordoned =
+    lang === "zh" &&
+    /; node (\S+?)(?: and (\d+) more)? (?:is|are) cordoned \(kubectl uncordon \S+\)/.exec(message);
+  if (cordoned)
+    return `${waitingText(message.replace(cordoned[0], ""), lang)}；节点 ${cordoned[1]}${cordoned[2] ? `、另外 ${cordoned[2]} 个节点` : ""}已停止调度（kubectl uncordon ${cordoned[1]}）`;
   if (lang === "zh")
     for (const [pattern, say] of ZH) {
       const found = pattern.exec(message);

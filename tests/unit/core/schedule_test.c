@@ -310,6 +310,8 @@ static void only_ready_nodes_take_pods(void **state)
     add_node_text(&c, "{'metadata':{'name':'b'},'spec':{'unschedulable':true},'status':{"
                       "'capacity':{'cpu':'8'},'conditions':[{'type':'Ready','status':'True'}]}}");
     assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "x"), "waiting for a node: none is ready; node b is cordoned "
+                                       "(kubectl uncordon b)");
     add_node_text(&c, "{'metadata':{'name':'c','deletionTimestamp':'2026-01-01T00:00:00Z'},"
                       "'status':{'conditions':[{'type':'Ready','status':'True'}]}}");
     assert_int_equal(settle(&c), 0);
@@ -319,8 +321,9 @@ static void only_ready_nodes_take_pods(void **state)
     add_pod(&c, "", "y", 8, 1, "{'cpu':'2'}");
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "x"), "d");
-    assert_string_equal(told(&c, "y"), "can never fit: asks 2 CPU, the node has 1" MORE_HELPS(
-                                           "--cpus or --overcommit"));
+    assert_string_equal(told(&c, "y"),
+                        "can never fit: asks 2 CPU, the node has 1" MORE_HELPS(
+                            "--cpus or --overcommit") "; node b is cordoned (kubectl uncordon b)");
     cluster_release(&c);
 }
 
@@ -562,6 +565,114 @@ static void who_holds_most_is_named(void **state)
     assert_string_equal(told(&c, "late-0"),
                         "waiting for resources: needs 3 CPU, 1 of 8 CPU is "
                         "free; job \"large\" (queue default) holds 4 CPU, 2 more hold the rest");
+    cluster_release(&c);
+}
+
+/* What is counted is on ready nodes, and so are those who are said to hold it. */
+static void holders_are_those_on_the_counted_nodes(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 9, 8, 0);
+    add_job(&c, "e", "default", 9, 8, 1, "");
+    assert_int_equal(settle(&c), 8);
+    add_node(&c, "n2", 4, 8, 0);
+    add_job(&c, "l", "default", 8, 5, 1, "");
+    assert_int_equal(settle(&c), 5); /* one beside e, four on n2 */
+    set_spec(&c, NODES, "n1", "unschedulable", "true");
+    add_job(&c, "late", "default", 7, 1, 1, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "late-0"), "waiting for resources: needs 1 CPU, 0 of 4 CPU is "
+                                            "free; job \"l\" (queue default) holds 4 CPU");
+    add_job(&c, "huge", "default", 6, 1, 9, "");
+    settle(&c);
+    assert_string_equal(
+        told(&c, "huge-0"),
+        "can never fit: asks 9 CPU, the node has 4" MORE_HELPS(
+            "--cpus or --overcommit") "; node n1 is cordoned (kubectl uncordon n1)");
+    cluster_remove(&c, NODES, "n1"); /* its pods are still being given up */
+    settle(&c);
+    assert_string_equal(told(&c, "late-0"), "waiting for resources: needs 1 CPU, 0 of 4 CPU is "
+                                            "free; job \"l\" (queue default) holds 4 CPU");
+    cluster_release(&c);
+}
+
+static void expect_counts(struct cluster *c, const char *queue, int running, int waiting)
+{
+    const struct json *groups = json_at(cluster_get(c, QUEUES, queue), "status", "podGroups");
+
+    assert_int_equal(json_get_int(groups, "running", -1), running);
+    assert_int_equal(json_get_int(groups, "waiting", -1), waiting);
+}
+
+/* As the groups' own statuses say it: whoever adds those up finds the same. */
+static void queues_count_groups_by_their_phases(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 8, 0);
+    add_queue(&c, "default", "");
+    add_queue(&c, "low", "");
+    add_queue(&c, "high", "'priority':1");
+    add_job(&c, "gone", "default", 9, 1, 4, "");
+    assert_int_equal(settle(&c), 1);
+    expect_counts(&c, "default", 1, 0);
+    set_deleting(&c, "gone-0");
+    cluster_remove(&c, GROUPS, "gone"); /* its pod lingers */
+    settle(&c);
+    expect_counts(&c, "default", 0, 0);
+    cluster_remove(&c, PODS, "gone-0");
+    add_job(&c, "a", "low", 9, 1, 4, "");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "b", "high", 8, 1, 4, "");
+    settle(&c); /* a is being stopped */
+    expect_counts(&c, "low", 0, 1);
+    expect_counts(&c, "high", 0, 1);
+    cluster_remove(&c, PODS, "a-0");
+    assert_int_equal(settle(&c), 1);
+    expect_counts(&c, "high", 1, 0);
+    add_group(&c, "none", 7, 1, "'queue':'low','members':1"); /* no pod of it is there */
+    settle(&c);
+    expect_counts(&c, "low", 0, 2);
+    cluster_release(&c);
+}
+
+static const char *waiting_since_of(struct cluster *c, const char *group)
+{
+    return json_string(json_at(cluster_get(c, GROUPS, group), "status", "waitingSince"), "");
+}
+
+static void a_wait_begins_when_it_begins_anew(void **state)
+{
+    struct cluster c;
+    char time[TIME_TEXT_SIZE];
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 1, 8, 0);
+    add_job(&c, "a", "default", 9, 1, 1, "");
+    add_job(&c, "b", "default", 8, 1, 1, "");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(waiting_since_of(&c, "a"), "");
+    assert_string_equal(waiting_since_of(&c, "b"), "2026-01-01T00:00:51Z");
+    set_spec(&c, GROUPS, "a", "members", "0");
+    cluster_remove(&c, PODS, "a-0");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(waiting_since_of(&c, "a"), "");
+    assert_string_equal(waiting_since_of(&c, "b"), "");
+    c.now_ms += 100000;
+    set_spec(&c, GROUPS, "a", "members", "1");
+    add_pod(&c, "a", "a-0", 1, 1, "{'cpu':'1'}");
+    time_format(c.now_ms, time);
+    settle(&c);
+    c.now_ms += 100000;
+    settle(&c);
+    assert_string_equal(waiting_since_of(&c, "a"), time);
     cluster_release(&c);
 }
 
@@ -1626,6 +1737,33 @@ static void a_job_that_surely_ends_in_time_may_go_ahead(void **state)
     cluster_release(&c);
 }
 
+/* One who may not start before the head anyway claims room elsewhere, or beyond the head's. */
+static void who_waits_behind_the_head_does_not_close_the_gap(void **state)
+{
+    static const int cpus[] = {9, 10};
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cpus); i++) {
+        struct cluster c;
+
+        cluster_init(&c);
+        add_node(&c, "n1", cpus[i], 64, 0);
+        add_job(&c, "rr", "default", 20, 1, 8, "'activeDeadlineSeconds':20");
+        assert_int_equal(settle(&c), 1);
+        add_node(&c, "n2", 4, 64, 0);
+        add_job(&c, "el", "default", 19, 1, 4, "");
+        assert_int_equal(settle(&c), 1);
+        add_job(&c, "head", "default", 9, 1, 9, "");
+        add_job(&c, "long", "default", 8, 1, 1, "'activeDeadlineSeconds':300");
+        assert_int_equal(settle(&c), 0);
+        add_job(&c, "late", "default", 7, 1, 1, "'activeDeadlineSeconds':30");
+        add_job(&c, "short", "default", 6, 1, 1, "'activeDeadlineSeconds':4");
+        assert_int_equal(settle(&c), 1);
+        assert_string_equal(node_of(&c, "short-0"), "n1");
+        cluster_release(&c);
+    }
+}
+
 static void the_claim_of_the_head_stays_where_it_is(void **state)
 {
     struct cluster c;
@@ -2434,6 +2572,7 @@ int main(void)
         cmocka_unit_test(a_member_whose_node_is_gone_is_placed_elsewhere),
         cmocka_unit_test(what_the_head_does_not_need_is_used),
         cmocka_unit_test(a_job_that_surely_ends_in_time_may_go_ahead),
+        cmocka_unit_test(who_waits_behind_the_head_does_not_close_the_gap),
         cmocka_unit_test(the_claim_of_the_head_stays_where_it_is),
         cmocka_unit_test(ten_on_room_for_nine),
         cmocka_unit_test(roles_must_be_there_too),
@@ -2481,6 +2620,9 @@ int main(void)
         cmocka_unit_test(who_asks_for_one_node_is_told_of_it),
         cmocka_unit_test(enough_in_all_but_not_in_one_place),
         cmocka_unit_test(who_holds_most_is_named),
+        cmocka_unit_test(holders_are_those_on_the_counted_nodes),
+        cmocka_unit_test(queues_count_groups_by_their_phases),
+        cmocka_unit_test(a_wait_begins_when_it_begins_anew),
         cmocka_unit_test(overcommit_can_still_be_too_little),
         cmocka_unit_test(conditions_of_others_are_kept),
         cmocka_unit_test(members_of_the_server_are_no_change),
