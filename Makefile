@@ -29,7 +29,7 @@ SANITIZE = -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-
 CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(filter 1,$(SAN)),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
 LDFLAGS  = $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
            $(EXTRA_LDFLAGS)
-LDLIBS   = -luv -lmicrohttpd -lgnutls -lsqlite3 -lyaml -lz -lpthread -ldl -lm
+LDLIBS   = -luv -lmicrohttpd -lgnutls -lsqlite3 -lyaml -lpcre2-8 -lz -lpthread -ldl -lm
 comma    = ,
 
 # Lowest first. A folder may include its own headers and those of folders of a lower rank (tools/check-layers.sh).
@@ -233,6 +233,7 @@ bench:
 	@bench/queue_bench.py --binary $(B)/muster $(QUEUE_BENCH)
 	@bench/mpi_start.py --binary $(B)/muster
 	@bench/board_bench.py --build $(B)
+	@bench/log_bench.py --binary $(B)/muster
 
 $(B)/bench/watch_load $(B)/bench/queue_load: $(B)/bench/%: bench/%.c bench/load.h
 	@mkdir -p $(@D)

@@ -19,7 +19,7 @@ say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
 
 build_packages=(gcc libc6-dev make pkg-config libuv1-dev libmicrohttpd-dev libgnutls28-dev
-                libcurl4-gnutls-dev libyaml-dev libsqlite3-dev zlib1g-dev)
+                libcurl4-gnutls-dev libyaml-dev libpcre2-dev libsqlite3-dev zlib1g-dev)
 # For the console; a node that is there already, from wherever, will do.
 command -v npm >/dev/null || build_packages+=(nodejs npm)
 demo_packages=(python3 python3-numpy python3-torch dataset-fashion-mnist)

@@ -9,6 +9,7 @@
 #include "cli/follow.h"
 #include "cli/jobphase.h"
 #include "cli/logreader.h"
+#include "runtime/line_match.h"
 
 /* Most replicas a job has whose logs are printed. */
 #define PODS_LIMIT 8192
@@ -17,7 +18,7 @@
 
 struct logs_options {
     struct session_options session;
-    const char *replica;
+    const char *replica, *grep;
     int64_t tail, attempt;
     bool follow, timestamps, previous, raw;
 };
@@ -29,6 +30,8 @@ static const struct option_spec options[] = {
                    .letter = 'f'),
     OPTION_OF_INT(struct logs_options, attempt, "attempt", "N",
                   "of each replica's attempt N, counted from 0"),
+    OPTION_OF_TEXT(struct logs_options, grep, "grep", "EXPRESSION",
+                   "only lines in which this regular expression matches"),
     OPTION_OF_FLAG(struct logs_options, previous, "previous",
                    "of the attempt before the last, or of the container's last run"),
     OPTION_RAW(struct logs_options),
@@ -235,8 +238,9 @@ static const char *prefix_of(struct cli *cli, const struct json *pod, const char
                         follow_label(&cli->arena, pod, container), talk_plain(&cli->talk));
 }
 
-static int print_log(struct session *s, const struct logs_options *o, const struct json *pod,
-                     const char *container, const char *prefix, struct err *err)
+static int print_log(struct session *s, const struct logs_options *o,
+                     const struct line_match *match, const struct json *pod, const char *container,
+                     const char *prefix, struct err *err)
 {
     struct one_log one = {.session = s, .err = err};
     struct logreader_options how = {
@@ -247,6 +251,7 @@ static int print_log(struct session *s, const struct logs_options *o, const stru
         .container = container,
         .prefix = prefix ? prefix : "",
         .timestamps = o->timestamps,
+        .match = match,
         .raw = o->raw,
         .tail_lines = o->tail,
         .previous = o->previous,
@@ -284,12 +289,12 @@ static bool has_log(const struct logs_options *o, const struct json *pod, const 
 
 /* One container's; a pod that is gone may have left no log, which is no trouble. */
 static int print_container(struct cli *cli, struct session *s, const struct logs_options *o,
-                           const struct ranked_pod *p, const char *name, bool prefixed,
-                           bool *ret_found, struct err *err)
+                           const struct line_match *match, const struct ranked_pod *p,
+                           const char *name, bool prefixed, bool *ret_found, struct err *err)
 {
     auto_err attempt = ERR_INIT;
     const char *prefix = prefixed ? prefix_of(cli, p->pod, name, p->index) : "";
-    int r = has_log(o, p->pod, name) ? print_log(s, o, p->pod, name, prefix, &attempt) : 0;
+    int r = has_log(o, p->pod, name) ? print_log(s, o, match, p->pod, name, prefix, &attempt) : 0;
 
     *ret_found = *ret_found || r == 0;
     if (r == 0 || ((is_gone(p->pod) || o->attempt >= 0) && attempt.reason == ERR_NOT_FOUND))
@@ -318,7 +323,8 @@ static int say_no_attempt(const struct subject *subject, int64_t attempt, struct
 }
 
 static int print_logs(struct cli *cli, struct session *s, const struct logs_options *o,
-                      const struct subject *subject, struct err *err)
+                      const struct line_match *match, const struct subject *subject,
+                      struct err *err)
 {
     bool prefixed = subject->job && !o->replica, found = false;
 
@@ -328,8 +334,8 @@ static int print_logs(struct cli *cli, struct session *s, const struct logs_opti
         if (!follow_wanted(p->pod, o->replica))
             continue;
         json_each (c, json_at(p->pod, "spec", "containers")) {
-            int r = print_container(cli, s, o, p, json_get_string(c, "name", ""), prefixed, &found,
-                                    err);
+            int r = print_container(cli, s, o, match, p, json_get_string(c, "name", ""), prefixed,
+                                    &found, err);
 
             if (r)
                 return r;
@@ -355,12 +361,14 @@ static int check_replica(const struct subject *subject, const char *replica, str
 
 /* --- the command --- */
 
-static enum exit_code logs(struct cli *cli, const struct logs_options *o, const char *name,
-                           struct session *s, struct err *err)
+static enum exit_code logs(struct cli *cli, const struct logs_options *o,
+                           const struct line_match *match, const char *name, struct session *s,
+                           struct err *err)
 {
     struct subject subject = {0};
     struct follow_options how = {.replica = o->replica,
                                  .timestamps = o->timestamps,
+                                 .match = match,
                                  .raw = o->raw,
                                  .tail_lines = o->tail,
                                  .quiet = true};
@@ -371,7 +379,7 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, const 
         return command_fail(cli, err);
     if (!o->follow || o->previous || o->attempt >= 0 ||
         (subject.job && job_is_finished(subject.job)))
-        return print_logs(cli, s, o, &subject, err) ? command_fail(cli, err) : EXIT_OK;
+        return print_logs(cli, s, o, match, &subject, err) ? command_fail(cli, err) : EXIT_OK;
     how.prefix = subject.job && !o->replica;
     end = follow(cli, s, &subject.target, 1, &how, err);
     if (end == FOLLOW_BROKEN)
@@ -381,11 +389,20 @@ static enum exit_code logs(struct cli *cli, const struct logs_options *o, const 
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
+    const struct logs_options *o = values;
+    const struct node_log_search only = {.text = o->grep ? o->grep : "", .regex = true};
     auto_err err = ERR_INIT;
     struct session s = {0};
-    enum exit_code code = logs(cli, values, args->list[0], &s, &err);
+    struct line_match *match = line_match_new(&only, &err);
+    enum exit_code code;
 
+    if (!match) {
+        err_context(&err, "--grep");
+        return command_fail(cli, &err);
+    }
+    code = logs(cli, o, match, args->list[0], &s, &err);
     session_close(&s);
+    line_match_free(match);
     return code;
 }
 
@@ -396,6 +413,7 @@ const struct command command_logs = {
     .help = "  muster logs mnist\n"
             "  muster logs -f mnist\n"
             "  muster logs mnist --replica worker-1 --tail 20\n"
+            "  muster logs mnist --grep 'loss 0\\.[01]|Error'\n"
             "  muster logs mnist --attempt 0\n",
     .options = options,
     .defaults = &defaults,

@@ -9,6 +9,7 @@
 #include "base/percent.h"
 #include "cli/output.h"
 #include "cli/tame.h"
+#include "runtime/line_match.h"
 
 #define PATH_LIMIT_BYTES (16u * 1024u)
 #define OUT_LIMIT_BYTES (256u * 1024u * 1024u)
@@ -40,7 +41,11 @@ static void finish(struct logreader *r, const struct err *err)
 static void add_line(void *arg, const char *stamp, const char *line, size_t len)
 {
     struct logreader *r = arg;
+    size_t at;
 
+    /* one that takes too long to look at is shown */
+    if (r->options.match && line_match_test(r->options.match, line, len, &at) == 0)
+        return;
     buf_adds(&r->out, r->options.prefix);
     if (r->options.timestamps && *stamp)
         buf_addf(&r->out, "%s ", stamp);

@@ -53,8 +53,16 @@ char *door_kept_folder(const struct door *d, const struct node_pod *pod)
 
 /* --- logs --------------------------------------------------------------------------------- */
 
+static int open_in(struct door *d, const char *root, const char *uid, const char *container,
+                   const struct node_log_options *o, struct stream **ret, struct err *err)
+{
+    if (o->search.wanted)
+        return log_search_open(&d->searches, root, uid, container, o, ret, err);
+    return podlog_open(d->loop, root, uid, container, o, ret, err);
+}
+
 /* Of one before: of that attempt, or (NODE_ANY_ATTEMPT) the newest. */
-static int open_earlier_log(const struct door *d, const struct node_pod *pod, const char *container,
+static int open_earlier_log(struct door *d, const struct node_pod *pod, const char *container,
                             const struct node_log_options *o, struct stream **ret, struct err *err)
 {
     struct node_log_options newest = *o;
@@ -64,7 +72,7 @@ static int open_earlier_log(const struct door *d, const struct node_pod *pod, co
 
     newest.previous = newest.follow = false;
     if (folder && kept_find(folder, pod->uid, o->attempt, uid))
-        rc = podlog_open(d->loop, folder, uid, container, &newest, ret, NULL);
+        rc = open_in(d, folder, uid, container, &newest, ret, NULL);
     free(folder);
     if (rc < 0 && o->attempt != NODE_ANY_ATTEMPT)
         return err_set(err, ERR_NOT_FOUND, "attempt %lld of pod \"%s\" left no log",
@@ -77,17 +85,17 @@ static int open_earlier_log(const struct door *d, const struct node_pod *pod, co
 }
 
 /* Among those that run first: it may just be going. */
-static int open_this_log(const struct door *d, const struct node_pod *pod, const char *container,
+static int open_this_log(struct door *d, const struct node_pod *pod, const char *container,
                          const struct node_log_options *o, struct stream **ret, struct err *err)
 {
     char *folder;
     int rc = -ENOENT;
 
     if (door_runs(d, pod))
-        return podlog_open(d->loop, d->pod_root, pod->uid, container, o, ret, err);
+        return open_in(d, d->pod_root, pod->uid, container, o, ret, err);
     folder = door_kept_folder(d, pod);
     if (folder)
-        rc = podlog_open(d->loop, folder, pod->uid, container, o, ret, NULL);
+        rc = open_in(d, folder, pod->uid, container, o, ret, NULL);
     free(folder);
     if (rc < 0)
         return err_set(err, ERR_NOT_FOUND, "pod \"%s\" with UID \"%s\" left no log", pod->name,
@@ -98,8 +106,11 @@ static int open_this_log(const struct door *d, const struct node_pod *pod, const
 int door_open_log(struct node *n, const struct node_pod *pod, const char *container,
                   const struct node_log_options *o, struct stream **ret, struct err *err)
 {
-    const struct door *d = door_of(n);
+    struct door *d = door_of(n);
+    int rc = o->search.wanted ? log_search_check(&d->searches, &o->search, err) : 0;
 
+    if (rc < 0)
+        return rc;
     if (o->attempt != NODE_ANY_ATTEMPT)
         return open_earlier_log(d, pod, container, o, ret, err);
     if (!o->previous)
@@ -107,6 +118,16 @@ int door_open_log(struct node *n, const struct node_pod *pod, const char *contai
     if (open_this_log(d, pod, container, o, ret, NULL) == 0)
         return 0;
     return open_earlier_log(d, pod, container, o, ret, err);
+}
+
+int door_open_kept(struct node *n, const char *ns, struct stream **ret, struct err *err)
+{
+    const struct door *d = door_of(n);
+    int rc = kept_list_open(d->loop, d->log_root, ns, ret);
+
+    if (rc == -EINVAL)
+        return err_set(err, ERR_NOT_FOUND, "no such namespace: \"%s\"", ns);
+    return rc < 0 ? door_out_of_memory(err) : 0;
 }
 
 /* --- ports -------------------------------------------------------------------------------- */
@@ -134,6 +155,15 @@ static void open_log(struct node *n, const struct node_pod *pod, const char *con
     auto_err err = ERR_INIT;
     struct stream *stream = NULL;
     int rc = door_open_log(n, pod, container, o, &stream, &err);
+
+    fn(arg, stream, rc < 0 ? &err : NULL);
+}
+
+static void open_kept(struct node *n, const char *ns, node_log_fn *fn, void *arg)
+{
+    auto_err err = ERR_INIT;
+    struct stream *stream = NULL;
+    int rc = door_open_kept(n, ns, &stream, &err);
 
     fn(arg, stream, rc < 0 ? &err : NULL);
 }
@@ -185,6 +215,7 @@ static void samples(struct node *n, const struct node_pod *pod, const struct nod
 }
 
 static const struct node_ops door_ops = {.open_log = open_log,
+                                         .open_kept = open_kept,
                                          .exec = exec,
                                          .attach = attach,
                                          .forward = forward,
@@ -200,7 +231,7 @@ struct node *door_new(struct loop *l, const char *pod_root, const char *node_nam
 
     if (d) {
         d->node.ops = &door_ops;
-        d->loop = l;
+        d->loop = d->searches.loop = l;
         d->pod_root = strdup(pod_root);
         d->name = strdup(node_name);
         d->node.name = d->name;

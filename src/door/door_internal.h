@@ -3,6 +3,7 @@
 #define MUSTER_DOOR_DOOR_INTERNAL_H
 
 #include "door/door.h"
+#include "runtime/log_search.h"
 
 struct exec_host;
 
@@ -12,6 +13,7 @@ struct door {
     char *name;
     char *pod_root, *log_root;   /* of pods that run, and of those that are gone */
     struct exec_host *exec_host; /* made on first use */
+    struct log_searches searches;
 };
 
 static inline struct door *door_of(struct node *n)
@@ -31,6 +33,7 @@ char *door_kept_folder(const struct door *d, const struct node_pod *pod);
 int door_open_log(struct node *n, const struct node_pod *pod, const char *container,
                   const struct node_log_options *o, struct stream **ret,
                   struct err *err) must_check;
+int door_open_kept(struct node *n, const char *ns, struct stream **ret, struct err *err) must_check;
 int door_exec(struct node *n, const struct node_pod *pod, const struct node_command *c,
               struct node_session **ret, struct err *err) must_check;
 int door_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,

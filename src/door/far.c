@@ -16,6 +16,7 @@
 #include "client/http_transport.h"
 #include "door/door_internal.h"
 #include "door/far_internal.h"
+#include "net/query.h"
 
 #define PATH_LIMIT_BYTES (16u * 1024u)
 #define HELD_BYTES (256u * 1024u)        /* of a log that nobody takes; then the node waits */
@@ -268,6 +269,7 @@ static void open_log(struct node *node, const struct node_pod *pod, const char *
                      const struct node_log_options *o, node_log_fn *fn, void *arg)
 {
     const char *const words[] = {"containerLogs", pod->ns, pod->name, container, NULL};
+    const struct node_log_search *search = &o->search;
     const struct {
         const char *name;
         bool set;
@@ -277,9 +279,15 @@ static void open_log(struct node *node, const struct node_pod *pod, const char *
                    {"previous", o->previous, 1},
                    {"tailLines", o->tail_lines >= 0, o->tail_lines},
                    {"limitBytes", o->limit_bytes >= 0, o->limit_bytes},
-                   {"attempt", o->attempt != NODE_ANY_ATTEMPT, o->attempt}};
+                   {"attempt", o->attempt != NODE_ANY_ATTEMPT, o->attempt},
+                   {"offsets", o->offsets, 1},
+                   {"regex", search->regex, 1},
+                   {"ignoreCase", search->ignore_case, 1},
+                   {"back", search->back, 1},
+                   {"count", search->count, 1},
+                   {"lines", search->wanted, search->lines}};
     struct buf path = BUF_INIT(PATH_LIMIT_BYTES);
-    char since[TIME_TEXT_SIZE];
+    char time[TIME_TEXT_SIZE];
 
     add_words(&path, words);
     buf_adds(&path, "?uid=");
@@ -289,8 +297,31 @@ static void open_log(struct node *node, const struct node_pod *pod, const char *
             buf_addf(&path, "&%s=%lld", numbers[i].name, (long long)numbers[i].value);
     if (o->since_ms) {
         buf_adds(&path, "&sinceTime=");
-        percent_encode(&path, time_format_micro(o->since_ms, since));
+        percent_encode(&path, time_format_micro(o->since_ms, time));
     }
+    if (o->from.kind == LOG_PLACE_BYTE)
+        buf_addf(&path, "&from=%u.%lld", o->from.segment, (long long)o->from.byte);
+    if (o->from.kind == LOG_PLACE_TIME) {
+        buf_adds(&path, "&from=");
+        percent_encode(&path, time_format_micro(o->from.time_ms, time));
+    }
+    if (search->wanted) {
+        buf_adds(&path, "&search=");
+        percent_encode(&path, search->text);
+    }
+    for (size_t i = 0, any = 0; i < LINE_LEVELS; i++)
+        if (search->levels >> i & 1u)
+            buf_addf(&path, "%s%s", any++ ? "," : "&level=", query_log_levels[i]);
+    get(node_of(node), &path, fn, NULL, arg);
+    buf_release(&path);
+}
+
+static void open_kept(struct node *node, const char *ns, node_log_fn *fn, void *arg)
+{
+    const char *const words[] = {"keptLogs", ns, NULL};
+    struct buf path = BUF_INIT(PATH_LIMIT_BYTES);
+
+    add_words(&path, words);
     get(node_of(node), &path, fn, NULL, arg);
     buf_release(&path);
 }
@@ -441,6 +472,7 @@ static int latest(struct node *node, const struct node_pod *pod, struct usage_la
 /* --- nodes -------------------------------------------------------------------------------- */
 
 static const struct node_ops far_ops = {.open_log = open_log,
+                                        .open_kept = open_kept,
                                         .exec = far_exec,
                                         .attach = far_attach,
                                         .forward = far_forward,

@@ -155,7 +155,20 @@ static void answer_logs(struct visit *v)
         refuse(v, &err);
         return;
     }
-    httpd_stream(v->http, 200, TEXT_TYPE, stream);
+    httpd_stream(v->http, 200, o.search.wanted ? node_log_type(&o) : TEXT_TYPE, stream);
+    visit_free(v);
+}
+
+static void answer_kept(struct visit *v)
+{
+    struct stream *stream;
+    auto_err err = ERR_INIT;
+
+    if (door_open_kept(v->kubelet->node, v->words[0], &stream, &err) < 0) {
+        refuse(v, &err);
+        return;
+    }
+    httpd_stream(v->http, 200, NODE_JSON_LINES_TYPE, stream);
     visit_free(v);
 }
 
@@ -269,6 +282,7 @@ static void answer_health(struct visit *v)
 /* Those with a UID in the path are the same with one word more. */
 static const struct endpoint endpoints[] = {
     {"containerLogs", 3, 3, "proxy", USE_ANSWER, answer_logs},
+    {"keptLogs", 1, 1, "proxy", USE_ANSWER, answer_kept},
     {"exec", 3, 4, "proxy", USE_EXEC, answer_command},
     {"attach", 3, 4, "proxy", USE_ATTACH, answer_command},
     {"portForward", 2, 3, "proxy", USE_FORWARD, answer_forward},

@@ -2,12 +2,18 @@
 #include "net/query.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/percent.h"
 #include "base/timefmt.h"
+
+const char *const query_log_levels[LINE_LEVELS] = {
+    [LINE_ERROR] = "error", [LINE_WARN] = "warn",   [LINE_DEBUG] = "debug",
+    [LINE_INFO] = "info",   [LINE_OTHER] = "other",
+};
 
 const char *query_param(struct arena *a, const char *query, const char *name)
 {
@@ -69,6 +75,77 @@ bool query_flag(const char *value)
     return value && strcasecmp(value, "false") != 0 && strcmp(value, "0") != 0;
 }
 
+/* SEGMENT.BYTE or a time. */
+static int parse_place(const char *text, struct node_log_place *ret, struct err *err)
+{
+    unsigned segment;
+    long long byte;
+    int end = -1;
+
+    *ret = (struct node_log_place){.kind = LOG_PLACE_NONE};
+    if (!text || !*text)
+        return 0;
+    if (sscanf(text, "%9u.%18lld%n", &segment, &byte, &end) == 2 && !text[end] && byte >= 0)
+        *ret = (struct node_log_place){.kind = LOG_PLACE_BYTE, .segment = segment, .byte = byte};
+    else if (time_parse(text, &ret->time_ms) == 0)
+        ret->kind = LOG_PLACE_TIME;
+    else
+        return err_set(err, ERR_BAD_REQUEST,
+                       "from: Invalid value: \"%.100s\": must be a place that an answer had in "
+                       "\"at\" or \"next\", like 0.4711, or a time like 2026-01-31T15:04:05Z",
+                       text);
+    return 0;
+}
+
+static int parse_levels(const char *text, unsigned *ret, struct err *err)
+{
+    *ret = 0;
+    while (text && *text) {
+        size_t len = strcspn(text, ","), i = 0;
+
+        while (i < LINE_LEVELS &&
+               (strlen(query_log_levels[i]) != len || strncmp(query_log_levels[i], text, len) != 0))
+            i++;
+        if (i == LINE_LEVELS)
+            return err_set(err, ERR_BAD_REQUEST,
+                           "level: Invalid value: \"%.*s\": must be some of error, warn, debug, "
+                           "info, other",
+                           (int)min_size(len, 100), text);
+        *ret |= 1u << i;
+        text += len + (text[len] == ',');
+    }
+    return 0;
+}
+
+static int parse_search(struct arena *a, const char *query, struct node_log_options *o,
+                        struct err *err)
+{
+    static const char *const needs[] = {"regex", "ignoreCase", "level", "back", "count", "lines"};
+    static const char *const not_with[] = {"follow",       "tailLines", "limitBytes",
+                                           "sinceSeconds", "sinceTime", "offsets"};
+    struct node_log_search *s = &o->search;
+    int rc = parse_levels(query_param(a, query, "level"), &s->levels, err);
+
+    s->text = query_param(a, query, "search");
+    s->wanted = s->text != NULL;
+    s->regex = query_flag(query_param(a, query, "regex"));
+    s->ignore_case = query_flag(query_param(a, query, "ignoreCase"));
+    s->back = query_flag(query_param(a, query, "back"));
+    s->count = query_flag(query_param(a, query, "count"));
+    if (rc == 0)
+        rc = query_number(a, query, "lines", 0, NODE_LOG_LINES_LIMIT, 100, &s->lines, err);
+    for (size_t i = 0; rc == 0 && !s->wanted && i < ELEMS(needs); i++)
+        if (query_param(a, query, needs[i]))
+            rc = err_set(err, ERR_BAD_REQUEST,
+                         "%s: is for searches: say search=TEXT, or search= for every line",
+                         needs[i]);
+    for (size_t i = 0; rc == 0 && s->wanted && i < ELEMS(not_with); i++)
+        if (query_flag(query_param(a, query, not_with[i])))
+            rc = err_set(err, ERR_BAD_REQUEST,
+                         "%s: cannot be said with search: say from, back and lines", not_with[i]);
+    return rc;
+}
+
 int query_log_options(struct arena *a, const char *query, int64_t now_ms,
                       struct node_log_options *ret, struct err *err)
 {
@@ -90,6 +167,12 @@ int query_log_options(struct arena *a, const char *query, int64_t now_ms,
     ret->follow = query_flag(query_param(a, query, "follow"));
     ret->timestamps = query_flag(query_param(a, query, "timestamps"));
     ret->previous = query_flag(query_param(a, query, "previous"));
+    ret->offsets = query_flag(query_param(a, query, "offsets"));
+    rc = parse_place(query_param(a, query, "from"), &ret->from, err);
+    if (rc == 0)
+        rc = parse_search(a, query, ret, err);
+    if (rc != 0)
+        return rc;
     ret->since_ms = 0;
     if (seconds >= 0)
         ret->since_ms = now_ms - min_i64(seconds, INT32_MAX) * 1000;

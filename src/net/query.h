@@ -18,7 +18,9 @@ int query_count(const char *name, const char *value, int64_t otherwise, int64_t 
 bool query_flag(const char *value);
 
 /* What a query asks of a container's log: follow, timestamps, previous, tailLines, limitBytes,
- * sinceSeconds, sinceTime; attempt is our own. */
+ * sinceSeconds, sinceTime; our own are attempt, offsets, from, and for a search: search, regex,
+ * ignoreCase, level, back, count, lines. */
+extern const char *const query_log_levels[LINE_LEVELS];
 int query_log_options(struct arena *a, const char *query, int64_t now_ms,
                       struct node_log_options *ret, struct err *err) must_check;
 

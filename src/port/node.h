@@ -20,9 +20,41 @@ struct node_pod {
 
 /* --- logs ------------------------------------------------------------------------------ */
 
+/* A place in a log: a byte of one of its files, as `offsets` and answers to searches have it, or
+ * the first line of a time. */
+struct node_log_place {
+    enum { LOG_PLACE_NONE, LOG_PLACE_BYTE, LOG_PLACE_TIME } kind;
+    uint32_t segment;
+    int64_t byte;
+    int64_t time_ms;
+};
+
+/* What the words of a line say of it; those before win. */
+enum node_log_level { LINE_ERROR, LINE_WARN, LINE_DEBUG, LINE_INFO, LINE_OTHER, LINE_LEVELS };
+
+/* Lines that match, of the whole log, each a line of JSON: `at` (its place), `time`, `stream`,
+ * `text`, and where that is not all of it `cut`, with the line's `length` and from which byte on
+ * the text is. Between them how far it is: `scanned` of `total` bytes and the `count` so far; at
+ * last the same with `end`, or `error`. `next` is where another search goes on. */
+struct node_log_search {
+    bool wanted;
+    const char *text; /* "": every line */
+    bool regex, ignore_case;
+    unsigned levels; /* 1 << enum node_log_level; 0: all */
+    bool back;       /* before `from` (else: at the end), the nearest first */
+    bool count;      /* go on behind the last line that is given, and count */
+    int64_t lines;   /* given at most */
+};
+
+#define NODE_LOG_LINES_LIMIT 10000
+#define NODE_LOG_PATTERN_LIMIT_BYTES 4096u
+
 struct node_log_options {
     bool follow; /* until the container has ended and everything was read */
     bool timestamps;
+    bool offsets; /* each line begins with its place */
+    struct node_log_place from;
+    struct node_log_search search;
     /* The run before the newest: of a container that was restarted, or else of the pod of that name
      * before this one. */
     bool previous;
@@ -35,7 +67,15 @@ struct node_log_options {
 
 #define NODE_ANY_ATTEMPT (-1)
 
-/* The stream is who asked's; NULL: err says why. */
+#define NODE_JSON_LINES_TYPE "application/jsonl"
+static inline const char *node_log_type(const struct node_log_options *o)
+{
+    return o->search.wanted ? NODE_JSON_LINES_TYPE : "text/plain";
+}
+
+/* The stream is who asked's; NULL: err says why. The same for what is kept of a namespace's pods
+ * that are gone: lines of JSON with `pod`, `uid`, `owner` (its controller's UID), `attempt`,
+ * `leftMs` (when it was), `bytes` and `containers`. */
 typedef void node_log_fn(void *arg, struct stream *stream, const struct err *err);
 
 /* --- streams --------------------------------------------------------------------------- */
@@ -96,6 +136,7 @@ struct pod_dial;
 struct node_ops {
     void (*open_log)(struct node *n, const struct node_pod *pod, const char *container,
                      const struct node_log_options *o, node_log_fn *fn, void *arg);
+    void (*open_kept)(struct node *n, const char *ns, node_log_fn *fn, void *arg);
     void (*exec)(struct node *n, const struct node_pod *pod, const struct node_command *c,
                  const struct node_upgrade *u, node_session_fn *fn, void *arg);
     /* What the container prints from now on. */

@@ -3,6 +3,7 @@
 #include "runtime/kept.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -38,6 +39,18 @@ static const struct dirent *next_entry(DIR *d)
 static int64_t mtime_ns(const struct stat *st)
 {
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static int64_t size_of(DIR *d)
+{
+    const struct dirent *e;
+    int64_t bytes = 0;
+    struct stat st;
+
+    while ((e = next_entry(d)) != NULL)
+        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+            bytes += (int64_t)st.st_blocks * 512;
+    return bytes;
 }
 
 /* --- finding --- */
@@ -78,6 +91,142 @@ bool kept_find(const char *dir, const char *not_uid, int64_t attempt, char ret[K
     return newest >= 0;
 }
 
+/* --- listing --- */
+
+#define LIST_AT_ONCE 16u
+#define LIST_LIMIT_BYTES (1024u * 1024u)
+
+struct kept_list {
+    struct stream base;
+    struct loop *loop;
+    struct clock_timer *again;
+    DIR *names, *pods; /* of the namespace; of one name in it */
+    char name[NAME_MAX + 1];
+    struct buf out;
+    size_t out_at;
+};
+
+static void add_string(struct buf *out, const char *key, const char *value)
+{
+    buf_addf(out, "\"%s\":", key);
+    json_write_string(out, value, strlen(value));
+    buf_addc(out, ',');
+}
+
+static void list_one(struct kept_list *k, const char *uid)
+{
+    struct arena a = ARENA_INIT(POD_ARENA_LIMIT_BYTES);
+    DIR *d = open_dir(dirfd(k->pods), uid);
+    struct pod_record record;
+    struct stat st;
+
+    if (d && fstat(dirfd(d), &st) == 0 && pod_record_read(dirfd(d), &a, &record, NULL) == 0) {
+        buf_addc(&k->out, '{');
+        add_string(&k->out, "pod", k->name);
+        add_string(&k->out, "uid", uid);
+        add_string(&k->out, "owner", record.run.owner ? record.run.owner : "");
+        buf_addf(&k->out, "\"attempt\":%lld,\"leftMs\":%lld,\"bytes\":%lld,\"containers\":[",
+                 (long long)record.run.attempt, (long long)(mtime_ns(&st) / 1000000),
+                 (long long)size_of(d));
+        for (size_t i = 0; i < record.run.containers_len; i++) {
+            const char *name = record.run.containers[i].name;
+
+            buf_adds(&k->out, i ? "," : "");
+            json_write_string(&k->out, name, strlen(name));
+        }
+        buf_adds(&k->out, "]}\n");
+    }
+    if (d)
+        (void)closedir(d);
+    arena_release(&a);
+}
+
+/* false: that was all. */
+static bool list_next(struct kept_list *k)
+{
+    const struct dirent *e = next_entry(k->pods);
+
+    if (e) {
+        list_one(k, e->d_name);
+        return true;
+    }
+    if (k->pods)
+        (void)closedir(k->pods);
+    k->pods = NULL;
+    e = next_entry(k->names);
+    if (!e)
+        return false;
+    (void)snprintf(k->name, sizeof(k->name), "%s", e->d_name);
+    k->pods = open_dir(dirfd(k->names), e->d_name);
+    return true;
+}
+
+static void on_again(void *arg)
+{
+    struct kept_list *k = arg;
+
+    k->again = NULL;
+    stream_ready(&k->base);
+}
+
+static ssize_t list_read(struct stream *s, char *out, size_t cap)
+{
+    struct kept_list *k = container_of(s, struct kept_list, base);
+    bool more = true;
+    size_t n;
+
+    if (k->out_at == k->out.len) {
+        buf_clear(&k->out);
+        k->out_at = 0;
+        for (size_t i = 0; i < LIST_AT_ONCE && more; i++)
+            more = list_next(k);
+    }
+    n = min_size(cap, k->out.len - k->out_at);
+    if (n > 0) {
+        memcpy(out, k->out.data + k->out_at, n);
+        k->out_at += n;
+        return (ssize_t)n;
+    }
+    if (!more)
+        return STREAM_END;
+    if (!k->again)
+        k->again = clock_start(loop_clock(k->loop), 0, on_again, k);
+    return k->again ? 0 : STREAM_BROKEN;
+}
+
+static void list_close(struct stream *s)
+{
+    struct kept_list *k = container_of(s, struct kept_list, base);
+
+    clock_stop(loop_clock(k->loop), k->again);
+    if (k->pods)
+        (void)closedir(k->pods);
+    if (k->names)
+        (void)closedir(k->names);
+    buf_release(&k->out);
+    free(k);
+}
+
+int kept_list_open(struct loop *l, const char *root, const char *ns, struct stream **ret)
+{
+    static const struct stream_ops ops = {.read = list_read, .close = list_close};
+    char path[PATH_MAX];
+    struct kept_list *k;
+
+    if (!pod_name_is_safe(ns) ||
+        (size_t)snprintf(path, sizeof(path), "%s/%s", root, ns) >= sizeof(path))
+        return -EINVAL;
+    k = calloc(1, sizeof(*k));
+    if (!k)
+        return -ENOMEM;
+    k->base.ops = &ops;
+    k->loop = l;
+    buf_init(&k->out, LIST_LIMIT_BYTES);
+    k->names = open_dir(AT_FDCWD, path); /* NULL: nothing is kept of it */
+    *ret = &k->base;
+    return 0;
+}
+
 /* --- trimming --- */
 
 struct folder {
@@ -98,18 +247,6 @@ static void folder_release(struct folder *f)
     free(f->name);
     free(f->uid);
     free(f->group);
-}
-
-static int64_t size_of(DIR *d)
-{
-    const struct dirent *e;
-    int64_t bytes = 0;
-    struct stat st;
-
-    while ((e = next_entry(d)) != NULL)
-        if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-            bytes += (int64_t)st.st_blocks * 512;
-    return bytes;
 }
 
 /* Its job's, or that of pods of its name. */

@@ -5,6 +5,7 @@
 #ifndef MUSTER_RUNTIME_KEPT_H
 #define MUSTER_RUNTIME_KEPT_H
 
+#include "loop/loop.h"
 #include "port/node.h"
 
 #define KEPT_UID_SIZE 256u
@@ -12,6 +13,11 @@
 /* The newest of a name (dir: <root>/<namespace>/<name>), of that attempt or NODE_ANY_ATTEMPT, other
  * than not_uid. */
 bool kept_find(const char *dir, const char *not_uid, int64_t attempt, char ret[KEPT_UID_SIZE]);
+
+/* What is kept of a namespace (port/node.h has what comes), some folders at a time. -ENOMEM, or
+ * -EINVAL when it is no name. The stream is freed by its close. */
+int kept_list_open(struct loop *l, const char *root, const char *ns,
+                   struct stream **ret) must_check;
 
 struct kept_limits {
     int64_t group_bytes, total_bytes;    /* a group: one job's pods, or those of one name */

@@ -6,7 +6,6 @@
  */
 #include "runtime/podlog.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 
 #include "base/timefmt.h"
 #include "runtime/cri.h"
+#include "runtime/log_files.h"
 #include "runtime/notify.h"
 #include "runtime/podfolder.h"
 
@@ -81,52 +81,9 @@ static bool has_ended(const struct podlog *p)
 
 /* --- files --- */
 
-struct segments {
-    uint32_t run, first, last;
-    bool found;
-};
-
-/* NAME.RUN.SEGMENT.log? */
-static bool parse_name(const char *file, const char *container, uint32_t *run, uint32_t *segment)
-{
-    size_t n = strlen(container);
-    int end = -1;
-
-    return strncmp(file, container, n) == 0 &&
-           sscanf(file + n, ".%9u.%9u.log%n", run, segment, &end) == 2 && end > 0 &&
-           file[n + (size_t)end] == '\0';
-}
-
-/* Those of one run, or of the newest below a limit. */
-static struct segments find_segments(const struct podlog *p, uint32_t least_run, uint32_t most_run)
-{
-    struct segments s = {.found = false};
-    int fd = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    const struct dirent *e;
-    uint32_t run, segment;
-
-    while (d && (e = readdir(d)) != NULL) {
-        if (!parse_name(e->d_name, p->container, &run, &segment) || run < least_run ||
-            run > most_run || (s.found && run < s.run))
-            continue;
-        if (!s.found || run > s.run)
-            s = (struct segments){.run = run, .first = segment, .last = segment, .found = true};
-        s.first = segment < s.first ? segment : s.first;
-        s.last = segment > s.last ? segment : s.last;
-    }
-    if (d)
-        (void)closedir(d);
-    else if (fd >= 0)
-        (void)close(fd);
-    return s;
-}
-
 static bool open_segment(struct podlog *p, uint32_t segment)
 {
-    char name[CRI_NAME_SIZE];
-    int fd = openat(p->dir_fd, cri_segment_name(name, p->container, p->run, segment),
-                    O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = log_segment_open(p->dir_fd, p->container, p->run, segment);
 
     if (fd < 0)
         return false;
@@ -148,10 +105,10 @@ static bool has_next_segment(const struct podlog *p)
 /* The file after this one; for a reader that was too slow, the oldest that is left. */
 static bool open_next_segment(struct podlog *p)
 {
-    struct segments s;
+    struct log_segments s;
 
     if (!open_segment(p, p->segment + 1)) {
-        s = find_segments(p, p->run, p->run);
+        s = log_segments_of(p->dir_fd, p->container, p->run, p->run);
         if (!s.found || s.last <= p->segment ||
             !open_segment(p, s.first > p->segment ? s.first : p->segment + 1))
             return false;
@@ -165,7 +122,8 @@ static bool is_own_file(const struct podlog *p, const char *name)
 {
     uint32_t run, segment;
 
-    return strcmp(name, POD_FILE_STATE) == 0 || parse_name(name, p->container, &run, &segment);
+    return strcmp(name, POD_FILE_STATE) == 0 ||
+           log_segment_parse(name, p->container, &run, &segment);
 }
 
 static void on_end_timer(void *arg)
@@ -279,8 +237,11 @@ static int step_back(struct podlog *p)
 
 /* --- forwards --- */
 
-static void put_beginning(const struct podlog *p, struct buf *to, const struct cri_entry *e)
+static void put_beginning(const struct podlog *p, struct buf *to, const struct cri_entry *e,
+                          off_t at)
 {
+    if (p->options.offsets)
+        buf_addf(to, "%u.%lld ", p->segment, (long long)at);
     if (!p->options.timestamps)
         return;
     buf_add(to, e->stamp, CRI_STAMP_LEN);
@@ -294,7 +255,7 @@ static void put_joint(struct podlog *p, struct joint *j)
     buf_clear(&j->text);
 }
 
-static void take_entry(struct podlog *p, const char *line, size_t len)
+static void take_entry(struct podlog *p, const char *line, size_t len, off_t place)
 {
     struct cri_entry e;
     struct joint *j;
@@ -307,7 +268,7 @@ static void take_entry(struct podlog *p, const char *line, size_t len)
     if (!e.partial)
         put_joint(p, j);
     if (!j->open)
-        put_beginning(p, e.partial ? &j->text : &p->out, &e);
+        put_beginning(p, e.partial ? &j->text : &p->out, &e, place);
     buf_add(e.partial ? &j->text : &p->out, e.text, e.len);
     if (!e.partial)
         buf_addc(&p->out, '\n');
@@ -316,11 +277,12 @@ static void take_entry(struct podlog *p, const char *line, size_t len)
 
 static void take_entries(struct podlog *p)
 {
+    off_t from = p->at - (off_t)p->in.len;
     size_t at = 0;
     const char *end;
 
     while (at < p->in.len && (end = memchr(p->in.data + at, '\n', p->in.len - at)) != NULL) {
-        take_entry(p, p->in.data + at, (size_t)(end - p->in.data) - at);
+        take_entry(p, p->in.data + at, (size_t)(end - p->in.data) - at, from + (off_t)at);
         at = (size_t)(end - p->in.data) + 1;
     }
     buf_consume(&p->in, at);
@@ -387,21 +349,30 @@ static bool at_end(struct podlog *p)
     return p->ended;
 }
 
+/* What is behind a place; in place of a file that is gone, the oldest that is left. */
+static void start_at(struct podlog *p, const struct log_segments *s)
+{
+    const struct node_log_place *from = &p->options.from;
+    bool there = from->kind == LOG_PLACE_BYTE && from->segment <= s->last &&
+                 open_segment(p, from->segment);
+
+    if (!there && !open_segment(p, s->first))
+        return;
+    p->at = there ? (off_t)from->byte : 0;
+    p->phase = PHASE_READ;
+}
+
 static void open_file(struct podlog *p)
 {
-    struct segments s = find_segments(p, 0, UINT32_MAX);
+    struct log_segments s = log_segments_choose(p->dir_fd, p->container, p->options.previous);
 
-    if (s.found && p->options.previous)
-        s = s.run > 0 ? find_segments(p, 0, s.run - 1) : (struct segments){.found = false};
     if (!s.found)
         return;
     p->run = s.run;
-    if (p->options.tail_lines >= 0 && open_segment(p, s.last)) {
+    if (p->options.tail_lines >= 0 && open_segment(p, s.last))
         start_tail(p);
-    } else if (open_segment(p, s.first)) {
-        p->at = 0;
-        p->phase = PHASE_READ;
-    }
+    else
+        start_at(p, &s);
 }
 
 /* At the end of a file. false: there is nothing behind it yet. */
@@ -409,7 +380,8 @@ static bool go_on(struct podlog *p)
 {
     ssize_t n;
 
-    if (!has_next_segment(p) && find_segments(p, p->run, p->run).last <= p->segment)
+    if (!has_next_segment(p) &&
+        log_segments_of(p->dir_fd, p->container, p->run, p->run).last <= p->segment)
         return false;
     n = step_forward(p); /* what was written after we looked, before the next file was made */
     if (n > 0)
@@ -491,8 +463,10 @@ static struct podlog *podlog_new(struct loop *l, const char *container,
     buf_init(&p->out, 2 * LINE_LIMIT_BYTES);
     for (int i = 0; i < CRI_STREAMS; i++)
         buf_init(&p->joints[i].text, LINE_LIMIT_BYTES + BLOCK_BYTES);
-    if (options->since_ms > 0)
-        (void)time_format_nano(options->since_ms / 1000, options->since_ms % 1000 * 1000000,
+    if (options->from.kind == LOG_PLACE_TIME)
+        p->options.since_ms = max_i64(options->since_ms, options->from.time_ms);
+    if (p->options.since_ms > 0)
+        (void)time_format_nano(p->options.since_ms / 1000, p->options.since_ms % 1000 * 1000000,
                                p->since);
     p->container = strdup(container);
     if (!p->container) {

@@ -52,41 +52,42 @@ static int64_t attempt_of(const struct json *pod)
     return text ? strtoll(text, NULL, 10) : NODE_ANY_ATTEMPT;
 }
 
-static void on_log(void *arg, struct stream *stream, const struct err *err)
-{
-    struct server_request *r = arg;
-
-    if (err)
-        reply_node_err(r, err);
-    else
-        reply_stream(r, "text/plain", stream);
-}
-
-/* --- of one that is not the pod of that name, or no more -------------------------------- */
-
-struct gone {
+struct asked {
     struct server_request *request;
-    struct node_round round;
+    struct node_round round; /* of one that is gone */
     struct node_pod which;
     const char *container;
     struct node_log_options options;
 };
 
-static void ask_next(struct gone *g);
+static void on_log(void *arg, struct stream *stream, const struct err *err)
+{
+    const struct asked *g = arg;
+
+    if (err)
+        reply_node_err(g->request, err);
+    else
+        reply_stream(g->request, node_log_type(&g->options), stream);
+}
+
+/* --- of one that is not the pod of that name, or no more -------------------------------- */
+
+static void ask_next(struct asked *g);
 
 static void on_gone(void *arg, struct stream *stream, const struct err *err)
 {
-    struct gone *g = arg;
+    struct asked *g = arg;
 
-    if (!err) {
-        reply_stream(g->request, "text/plain", stream);
+    /* what is wrong with the question is wrong for all of them */
+    if (!err || err->reason == ERR_BAD_REQUEST) {
+        on_log(g, stream, err);
         return;
     }
     node_round_heard(&g->round, g->request->arena, err);
     ask_next(g);
 }
 
-static void ask_next(struct gone *g)
+static void ask_next(struct asked *g)
 {
     struct node *node = server_next_node(g->request, &g->round);
     auto_err err = ERR_INIT;
@@ -102,63 +103,61 @@ static void ask_next(struct gone *g)
     reply_node_err(g->request, &err);
 }
 
-static int gone_log(struct server_request *r, const char *uid, const struct node_log_options *o,
-                    struct err *err)
+static int gone_log(struct asked *g, const char *uid, struct err *err)
 {
-    const char *container = query_get(r, "container");
-    struct gone *g = arena_alloc(r->arena, sizeof(*g));
+    struct server_request *r = g->request;
 
-    if (!g)
-        return out_of_memory(err);
-    if (!container || !*container)
+    g->container = query_get(r, "container");
+    if (!g->container || !*g->container)
         return err_set(err, ERR_BAD_REQUEST, "a container name must be specified with %s",
-                       o->attempt == NODE_ANY_ATTEMPT ? "uid" : "attempt");
-    *g = (struct gone){.request = r,
-                       .which = {r->route.ns, r->route.name, uid},
-                       .container = container,
-                       .options = *o};
+                       g->options.attempt == NODE_ANY_ATTEMPT ? "uid" : "attempt");
+    g->which = (struct node_pod){r->route.ns, r->route.name, uid};
     ask_next(g);
     return 0;
 }
 
 /* --- of the pod of that name ------------------------------------------------------------ */
 
-static int pod_log(struct server_request *r, const struct json *pod, struct node_log_options *o,
-                   struct err *err)
+static int pod_log(struct asked *g, const struct json *pod, struct err *err)
 {
-    const char *container;
-    struct node_pod which;
+    struct server_request *r = g->request;
     struct node *node;
-    int rc = pod_choose_container(r, pod, &container, err);
+    int rc = pod_choose_container(r, pod, &g->container, err);
 
     if (rc == 0)
-        rc = check_started(r, pod, container, err);
+        rc = check_started(r, pod, g->container, err);
     if (rc < 0)
         return rc;
-    node = pod_node(r, pod, &which, err);
+    node = pod_node(r, pod, &g->which, err);
     if (!node)
         return -1;
-    o->previous = o->previous && !is_between_runs(pod, container);
-    node->ops->open_log(node, &which, container, o, on_log, r);
+    g->options.previous = g->options.previous && !is_between_runs(pod, g->container);
+    node->ops->open_log(node, &g->which, g->container, &g->options, on_log, g);
     return 0;
 }
 
 int verb_log(struct server_request *r, struct err *err)
 {
-    struct node_log_options o = {0};
+    struct asked *g = arena_alloc(r->arena, sizeof(*g));
     const struct store_item *item;
     const struct json *pod;
     const char *key, *uid = query_get(r, "uid");
-    int rc = query_log_options(r->arena, r->query ? r->query : "", clock_now_ms(r->server->clock),
-                               &o, err);
+    int64_t attempt;
+    int rc;
 
+    if (!g)
+        return out_of_memory(err);
+    g->request = r;
+    rc = query_log_options(r->arena, r->query ? r->query : "", clock_now_ms(r->server->clock),
+                           &g->options, err);
     if (rc < 0)
         return rc;
-    pod = request_load(r, &key, &item, uid || o.attempt >= 0 ? NULL : err);
-    if (o.attempt >= 0 && (!pod || attempt_of(pod) != o.attempt))
-        return gone_log(r, pod ? object_uid(pod) : "", &o, err);
-    o.attempt = NODE_ANY_ATTEMPT;
+    attempt = g->options.attempt;
+    pod = request_load(r, &key, &item, uid || attempt >= 0 ? NULL : err);
+    if (attempt >= 0 && (!pod || attempt_of(pod) != attempt))
+        return gone_log(g, pod ? object_uid(pod) : "", err);
+    g->options.attempt = NODE_ANY_ATTEMPT;
     if (uid && (!pod || strcmp(object_uid(pod), uid) != 0))
-        return gone_log(r, uid, &o, err);
-    return pod ? pod_log(r, pod, &o, err) : -1;
+        return gone_log(g, uid, err);
+    return pod ? pod_log(g, pod, err) : -1;
 }

@@ -484,6 +484,16 @@ class Commands(DaemonTest):
         self.assertEqual(self.daemon.cli("logs", "once", "--attempt", "0").stdout, "worker-0 | only line\n")
         self.remove("once")
 
+    def test_lines_that_match(self):
+        self.daemon.create(job("talks", ["sh", "-c", "echo loss 0.31; echo loss 0.07; echo bye"], replicas=1))
+        self.daemon.wait_phase("talks", "Succeeded")
+        self.assertEqual(self.daemon.cli("logs", "talks", "--grep", r"loss 0\.0\d").stdout, "worker-0 | loss 0.07\n")
+        self.assertEqual(self.daemon.cli("logs", "talks", "-f", "--grep", "^b").stdout, "worker-0 | bye\n")
+        done = self.daemon.cli("logs", "talks", "--grep", "a(")
+        self.assertEqual((done.returncode, done.stderr), (1, "error: --grep: not a regular expression: missing closing "
+                                                             "parenthesis, at character 2 of \"a(\"\n"))
+        self.remove("talks")
+
     def test_logs_outlive_pods(self):
         path = self.write("clean.json", job("clean", ["sh", "-c", "echo $RANK was here"], replicas=2,
                                             run_policy={"cleanUpPolicy": "All"}))

@@ -2,6 +2,7 @@
 """Pods on nodes that are processes of their own, with data folders of their own: the API server asks them over HTTPS, and
 kubectl, old and current, sees no difference."""
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -145,10 +146,18 @@ class Trouble(StockKubectl, FarNodes):
     def test_logs_of_the_gone(self):
         """By their UID, wherever they were: nobody says which node had them."""
         self.start_pod("shortly", "west", "echo last words; exec sleep 1000")
+        harness.wait_until(lambda: self.daemon.log("shortly") == "last words\n", "its words")
         uid = self.daemon.call("GET", f"{DEFAULT}/shortly")["metadata"]["uid"]
         self.daemon.call("DELETE", f"{DEFAULT}/shortly")
         self.daemon.wait_for(DEFAULT, lambda pods: "shortly" not in pods, "the pod to be gone")
         self.assertEqual(self.daemon.log("shortly", query=f"?container=main&uid={uid}"), "last words\n")
+        found = self.daemon.log("shortly", query=f"?container=main&uid={uid}&search=W.RDS&regex=1&ignoreCase=1")
+        self.assertEqual(json.loads(found.splitlines()[0])["text"], "last words")
+        bad = self.daemon.call("GET", f"{DEFAULT}/shortly/log?container=main&uid={uid}&search=(&regex=1", expect=(400,))
+        self.assertIn("not a regular expression", bad["message"])
+        kept = "/apis/muster.dev/v1/namespaces/default/keptlogs"
+        harness.wait_until(lambda: uid in [json.loads(line)["uid"] for line in
+                                           self.daemon.request("GET", kept)[1].splitlines()], "it to be listed")
         none = self.daemon.call("GET", f"{DEFAULT}/shortly/log?container=main&uid=other", expect=(404,))
         self.assertIn("left no log", none["message"])
 
