@@ -229,20 +229,21 @@ static void pump_input(struct exec_session *s)
     mux_pause(s->remote.mux, s->input.len > 0 ? MUX_PAUSED : MUX_READING);
 }
 
-/* {"Width":100,"Height":40}, one per line; the line may come in pieces. */
+/* {"Width":100,"Height":40}, one after the other, with or without an end of line between them, as a
+ * kubelet takes them. One may come in pieces. */
 static void take_sizes(struct exec_session *s)
 {
     const char *end;
 
-    while (s->resize.len > 0 && (end = memchr(s->resize.data, '\n', s->resize.len)) != NULL) {
+    while (s->resize.len > 0 && (end = memchr(s->resize.data, '}', s->resize.len)) != NULL) {
         struct arena a = ARENA_INIT(65536);
-        size_t len = (size_t)(end - s->resize.data);
+        size_t len = (size_t)(end - s->resize.data) + 1;
         const struct json *v = json_parse(&a, s->resize.data, len, NULL);
 
         exec_resize(s->exec, (unsigned)json_get_int(v, "Width", 0),
                     (unsigned)json_get_int(v, "Height", 0));
         arena_release(&a);
-        buf_consume(&s->resize, len + 1);
+        buf_consume(&s->resize, len);
     }
 }
 

@@ -18,7 +18,7 @@ from stream_test import Refused, Tab  # noqa: E402
 
 CLUSTER = "/apis/rbac.authorization.k8s.io/v1"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
-STDOUT, ERROR = 1, 3
+STDIN, STDOUT, ERROR, RESIZE = 0, 1, 3, 4
 
 
 class Command(Tab):
@@ -173,6 +173,16 @@ class NodeDoor(harness.WithDaemon):
         with self.assertRaises(Refused) as refused:
             self.command(f"/exec/default/{self.pod}/{self.container}?command=true&output=1", "wrong")
         self.assertEqual(refused.exception.args[0], 401)
+
+    def test_a_size_need_not_end_its_line(self):
+        """As kubelets take them; browsers' clients send each in a frame of its own."""
+        terminal = self.command(f"/exec/default/{self.pod}/{self.container}?command=sh&command=-c&command=read+x;+stty+size"
+                                "&input=1&output=1&tty=1")
+        self.addCleanup(terminal.close)
+        terminal.send_frame(2, bytes([RESIZE]) + b'{"Width":77,"Hei')
+        terminal.send_frame(2, bytes([RESIZE]) + b'ght":33}')
+        terminal.send_frame(2, bytes([STDIN]) + b"\n")
+        self.assertIn(b"33 77", terminal.channel(STDOUT))
 
     def test_pods_and_what_they_use(self):
         pods = json.loads(self.ask("/pods", self.daemon.token)[1])["items"]
