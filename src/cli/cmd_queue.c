@@ -73,6 +73,7 @@ struct queue_call {
     const struct queue_options *options;
     struct session session;
     int64_t now_ms;
+    struct json *made; /* what create makes */
 };
 
 static int call_get(struct queue_call *c, const char *name, struct json **ret, struct err *err)
@@ -351,7 +352,7 @@ static int get(struct queue_call *c, const char *name, struct err *err)
 static int add_pairs(struct arena *a, struct json *map, const char *option, const char *text,
                      struct err *err)
 {
-    while (*text) {
+    for (bool more = true; more;) {
         size_t len = strcspn(text, ",");
         const char *equals = memchr(text, '=', len), *key, *value;
 
@@ -366,13 +367,14 @@ static int add_pairs(struct arena *a, struct json *map, const char *option, cons
             return err_set(err, ERR_BAD_REQUEST, "%s names %s twice: give it one value", option,
                            key);
         json_set_string(a, map, key, value);
-        text += len + (text[len] == ',');
+        more = text[len] == ',';
+        text += len + more;
     }
     return 0;
 }
 
 /* A selector that is not there selects none. */
-static void select_namespaces(struct arena *a, struct json *spec, const char *list)
+static int select_namespaces(struct arena *a, struct json *spec, const char *list, struct err *err)
 {
     struct json *selector = json_make_object(a, spec, "namespaceSelector");
     struct json *term = json_append(json_make_array(a, selector, "matchExpressions"),
@@ -381,15 +383,22 @@ static void select_namespaces(struct arena *a, struct json *spec, const char *li
 
     json_set_string(a, term, "key", "kubernetes.io/metadata.name");
     json_set_string(a, term, "operator", list ? "In" : "Exists");
-    if (!list)
-        return;
-    values = json_make_array(a, term, "values");
-    while (*list) {
+    values = list ? json_make_array(a, term, "values") : NULL;
+    for (bool more = list; more;) {
         size_t len = strcspn(list, ",");
+        const char *name = arena_strndup(a, list, len);
+        const char *problem = name ? dns_label_problem(name) : "out of memory";
 
-        json_append_string(a, values, arena_strndup(a, list, len));
-        list += len + (list[len] == ',');
+        if (problem)
+            return err_set(err, ERR_BAD_REQUEST,
+                           "--namespaces wants names of namespaces, like a,b: \"%.*s\" is none: "
+                           "%s",
+                           (int)min_i64((int64_t)len, 80), list, problem);
+        json_append_string(a, values, name);
+        more = list[len] == ',';
+        list += len + more;
     }
+    return 0;
 }
 
 static void say_warning(void *arg, const char *text)
@@ -397,37 +406,45 @@ static void say_warning(void *arg, const char *text)
     talk_warn(arg, "%s", text);
 }
 
-static int create(struct queue_call *c, const char *name, struct err *err)
+/* The queue the options mean. */
+static int describe(struct queue_call *c, const char *name, struct err *err)
 {
     const struct queue_options *o = c->options;
     struct arena *a = &c->cli->arena;
-    struct json *queue = json_new_object(a), *meta, *spec, *made = NULL;
-    int r = 0;
+    struct json *queue = json_new_object(a), *meta, *spec;
+    int r;
 
+    c->made = queue;
     json_set_string(a, queue, "apiVersion", kind_api_version(a, &kind_queue));
     json_set_string(a, queue, "kind", kind_queue.name);
     meta = json_make_object(a, queue, "metadata");
     json_set_string(a, meta, "namespace", QUEUE_NAMESPACE);
     json_set_string(a, meta, "name", name);
     spec = json_make_object(a, queue, "spec");
-    select_namespaces(a, spec, o->namespaces);
+    r = select_namespaces(a, spec, o->namespaces, err);
     if (o->priority >= 0)
         json_set_int(a, spec, "priority", o->priority);
     if (o->keeps_room)
         json_set_bool(a, spec, "preemptible", false);
     if (o->max_duration)
         json_set_string(a, spec, "maxDuration", o->max_duration);
-    if (o->quota)
+    if (r == 0 && o->quota)
         r = add_pairs(a, json_make_object(a, json_make_object(a, spec, "quota"), "requests"),
                       "--quota", o->quota, err);
     if (r == 0 && o->nodes)
         r = add_pairs(a,
                       json_make_object(a, json_make_object(a, spec, "nodeSelector"), "matchLabels"),
                       "--nodes", o->nodes, err);
+    return r;
+}
+
+static int create(struct queue_call *c, const char *name, struct err *err)
+{
+    struct json *made = NULL;
+    int r = session_create(&c->session, &kind_queue, c->made, &made, err);
+
     if (r == 0)
-        r = session_create(&c->session, &kind_queue, queue, &made, err);
-    if (r == 0)
-        kind_queue.warn(queue, say_warning, &c->cli->talk);
+        kind_queue.warn(c->made, say_warning, &c->cli->talk);
     if (r == 0)
         printf("%s.%s/%s created\n", kind_queue.singular, kind_queue.group, name);
     return r;
@@ -557,6 +574,10 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     }
     if (c.options->force && verb->run != delete_queue) {
         talk_errorf(&cli->talk, "--force is for 'muster queue delete'");
+        return EXIT_USAGE;
+    }
+    if (verb->makes && describe(&c, args->list[1], &err) < 0) {
+        talk_error(&cli->talk, &err);
         return EXIT_USAGE;
     }
     r = session_open(cli, &c.options->session, &c.session, &err);

@@ -457,6 +457,18 @@ static const struct kind *owner_kind(const struct group *g)
     return NULL;
 }
 
+/* As far as its identity goes. */
+static struct json *owner_of(struct decision *d, const struct group *g)
+{
+    struct arena *a = d->arena;
+    struct json *job = json_new_object(a), *meta = json_make_object(a, job, "metadata");
+
+    json_set_string(a, meta, "namespace", g->ns);
+    json_set_string(a, meta, "name", g->owner);
+    json_set_string(a, meta, "uid", g->owner_uid);
+    return job;
+}
+
 /* A job makes what is missing by itself, at once; but what a pod was told of a group that is gone
  * is true no more. */
 static bool is_to_tell(struct decision *d, const struct group *g, const struct member *m)
@@ -504,6 +516,23 @@ static void plan_eviction(struct decision *d, const struct member *m)
         plan_event(d->plan, &kind_pod, pod, "Normal", "Preempted",
                    "Preempted by %s \"%s\" of queue \"%s\" (priority %d)", taker->word,
                    taker->owner, taker->queue->name, taker->queue->priority);
+}
+
+/* Of members that go alone their job is told; of a whole group its status tells it. */
+static void plan_job_event(struct decision *d, const struct group *g)
+{
+    const struct kind *k = g->evicted_by && !g->taker ? owner_kind(g) : NULL;
+    const struct group *taker = g->evicted_by;
+    int64_t count = 0;
+
+    for (const struct member *m = g->first; m && k; m = m->next)
+        count += m->evicted && has_to_go(m);
+    if (count > 0)
+        plan_event(d->plan, k, owner_of(d, g), "Normal", "Preempted",
+                   "%" PRId64
+                   " of its pods %s preempted by %s \"%s\" of queue \"%s\" (priority %d)",
+                   count, count == 1 ? "is" : "are", taker->word, taker->owner, taker->queue->name,
+                   taker->queue->priority);
 }
 
 /* --- queues ----------------------------------------------------------------------------------- */
@@ -559,12 +588,8 @@ static void plan_queues(struct decision *d)
 static void plan_pause(struct decision *d, const struct group *g, const struct kind *k)
 {
     struct arena *a = d->arena;
-    struct json *job = json_new_object(a), *meta = json_make_object(a, job, "metadata");
-    struct json *patch = json_new_object(a);
+    struct json *job = owner_of(d, g), *patch = json_new_object(a);
 
-    json_set_string(a, meta, "namespace", g->ns);
-    json_set_string(a, meta, "name", g->owner);
-    json_set_string(a, meta, "uid", g->owner_uid);
     json_set_bool(
         a,
         json_make_object(a, json_make_object(a, json_make_object(a, patch, "spec"), "runMode"),
@@ -693,6 +718,8 @@ void plan_decision(struct decision *d)
                 plan_binding(d, m);
             plan_eviction(d, m);
         }
+    for (struct group *g = d->looked; g; g = g->next_looked)
+        plan_job_event(d, g);
     plan_next_stage(d->plan);
     plan_all_members(d);
     for (struct group *g = d->looked; g; g = g->next_looked)

@@ -99,7 +99,6 @@ static int check_absent(struct server_request *r, const char *key, const char *n
 
     if (!store_head(server_collection(r->server, k), key))
         return 0;
-    r->route.name = name; /* for the details of the Status */
     return err_set(err, ERR_ALREADY_EXISTS, "%s \"%s\" already exists", resource_name(r->arena, k),
                    name);
 }
@@ -130,7 +129,6 @@ static int check_owner(struct server_request *r, const struct json *pod, struct 
     item = key ? store_head(server_collection(r->server, k), key) : NULL;
     if (item && is_there(r->arena, item->value, json_get_string(owner, "uid", "")))
         return 0;
-    r->route.name = object_name(pod);
     return err_set(err, ERR_NOT_FOUND,
                    "pods \"%s\" is not made: %s \"%s\", which controls it, is gone",
                    object_name(pod), k->name, name);
@@ -150,14 +148,11 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (rc < 0)
         return rc;
     rc = prepare(r, object, managed, err);
-    if (rc < 0) {
-        r->route.name = *object_name(object) ? object_name(object) : NULL;
-        return rc;
-    }
     key = object_key(r->arena, r->route.kind, r->route.ns, object_name(object));
-    if (!key)
+    if (rc == 0 && !key)
         return out_of_memory(err);
-    rc = check_absent(r, key, object_name(object), err);
+    if (rc == 0)
+        rc = check_absent(r, key, object_name(object), err);
     if (rc == 0)
         rc = check_owner(r, object, err);
     if (rc == 0)
@@ -177,6 +172,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (rc == 0 && !dry_run && r->route.kind == &kind_namespace &&
         namespace_make_account(r->server, key, NULL) < 0)
         log_warn("namespace %s has no default service account: out of memory", key);
+    if (rc < 0 && *object_name(object))
+        r->route.name = object_name(object); /* for the details of the Status */
     return rc;
 }
 

@@ -165,6 +165,8 @@ static int refuse_unknown(struct wish *w)
     struct names names = {.arena = r->arena, .list = BUF_INIT(4096)};
     int rc;
 
+    if (!*w->queue)
+        return refuse(w, "", "names no queue: leave it out for the queue \"" DEFAULT_QUEUE "\"");
     store_list(server_collection(r->server, &kind_queue), NULL, NULL, add_name, &names);
     rc = refuse(w, "",
                 arena_printf(r->arena,

@@ -86,11 +86,29 @@ class Admission(harness.WithDaemon):
             answer = self.daemon.call("POST", QUEUES, queue("senseless", quota={"requests": amount}), expect=(422,))
             self.assertIn(words, answer["message"])
         twice = self.daemon.cli("queue", "create", "senseless", "--quota", "cpu=1,cpu=2")
-        self.assertNotEqual(twice.returncode, 0)
+        self.assertEqual(twice.returncode, 2)
         self.assertIn("--quota names cpu twice", twice.stderr)
         self.assertNotIn("senseless", {q["metadata"]["name"] for q in self.daemon.list(QUEUES)})
         odd = self.daemon.cli("queue", "create", "odd", "--quota", "foo=3")
         self.assertIn("warning: spec.quota.requests[foo]: not limited: only cpu, memory, nvidia.com/gpu and nvidia.com/gpu.shared are counted", odd.stderr)
+
+    def test_words_that_mean_no_queue(self):
+        for option, text, words in (("--namespaces", ",", '"" is none'), ("--namespaces", "a,UP_PER", '"UP_PER" is none'),
+                                    ("--namespaces", "", "wants a value"), ("--quota", "cpu", "NAME=VALUE"), ("--quota", "cpu=1,", "NAME=VALUE"),
+                                    ("--nodes", "disk", "NAME=VALUE"), ("--priority", "5x", "--priority")):
+            wrong = self.daemon.cli("queue", "create", "senseless", option, text)
+            self.assertEqual(wrong.returncode, 2, wrong.stderr)
+            self.assertIn(option, wrong.stderr)
+            self.assertIn(words, wrong.stderr)
+        self.assertNotIn("senseless", {q["metadata"]["name"] for q in self.daemon.list(QUEUES)})
+        group = {"apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"queue": ""}}
+        answer = self.daemon.call("POST", GROUPS, group, expect=(403,))
+        self.assertIn('spec.queue: names no queue: leave it out for the queue "default"', answer["message"])
+
+    def test_who_is_refused_is_named(self):
+        job = queued("many-shares", limits={"nvidia.com/gpu.shared": 2})
+        answer = self.daemon.call("POST", harness.JOBS.format(ns="default"), job, expect=(422,))
+        self.assertEqual(answer["details"]["name"], "many-shares")
 
     def test_a_closed_queue(self):
         self.refused(queued("a", "shut"), f'{FIELD}: queue "shut" is closed: muster queue open shut opens it')

@@ -104,6 +104,8 @@ test("who ran too long is paused, does not wait, and says why", async () => {
   });
   await daemon.api("POST", JOBS, queued("long", "brief", 0));
   const page = await shared.browser.page(daemon);
+  await page.goto("/queues/nosuch");
+  await page.getByText("没有名为 nosuch 的队列").waitFor();
   await page.goto("/queues/brief");
   const card = page.getByRole("article", { name: "brief" });
   await card.getByRole("heading", { name: "未排队 (1)" }).waitFor();

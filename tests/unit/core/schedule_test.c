@@ -1455,6 +1455,32 @@ static void elastic_surplus_goes_first(void **state)
     cluster_release(&c);
 }
 
+static void a_job_is_told_of_members_that_are_preempted(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+    const char *said = "";
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 4, 100, 0);
+    add_queue(&c, "high", "'priority':2");
+    add_group(&c, "e", 9, 1, "'members':4");
+    for (int i = 0; i < 4; i++)
+        add_pod(&c, "e", arena_printf(&c.arena, "e-%d", i), 9, 1, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 4);
+    add_job(&c, "h", "high", 1, 2, 1, "");
+    look(&c, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next)
+        if (s->op == PLAN_EVENT &&
+            json_string_is(json_at(s->object, "involvedObject", "kind"), "PyTorchTrainingJob"))
+            said = arena_printf(&c.arena, "%s%s", said, json_get_string(s->object, "message", ""));
+    assert_string_equal(said,
+                        "2 of its pods are preempted by job \"h\" of queue \"high\" (priority 2)");
+    cluster_release(&c);
+}
+
 /* What it can do without goes once, the last of it first, and no more follows while that stops. */
 static void an_elastic_job_loses_only_what_is_needed(void **state)
 {
@@ -2563,6 +2589,7 @@ int main(void)
         cmocka_unit_test(a_claim_does_not_let_the_second_of_a_queue_pass_the_first),
         cmocka_unit_test(elastic_surplus_goes_first),
         cmocka_unit_test(an_elastic_job_loses_only_what_is_needed),
+        cmocka_unit_test(a_job_is_told_of_members_that_are_preempted),
         cmocka_unit_test(a_restarting_replica_keeps_its_room),
         cmocka_unit_test(a_gang_that_lost_a_place_waits_for_all),
         cmocka_unit_test(pods_are_counted_where_nodes_say_how_many),

@@ -36,6 +36,7 @@ const t = translator(
       waiting: "等待中",
       resting: "未排队",
       none: "没有队列",
+      noSuch: "没有名为 {name} 的队列",
       nothingRuns: "没有运行中的作业",
       nothingWaits: "没有等待中的作业",
       place: "顺序",
@@ -66,6 +67,7 @@ const t = translator(
       waiting: "Waiting",
       resting: "Not in line",
       none: "No queues",
+      noSuch: "There is no queue {name}",
       nothingRuns: "Nothing runs",
       nothingWaits: "Nothing waits",
       place: "Place",
@@ -322,7 +324,7 @@ export default function QueuesPage(props: { name: string }) {
       ) : !queues.loaded ? (
         <Loading />
       ) : !shown.length ? (
-        <Empty title={t("none")} />
+        <Empty title={props.name ? t("noSuch", { name: props.name }) : t("none")} />
       ) : (
         <div class="stack">
           {shown.map((one) => (
