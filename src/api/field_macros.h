@@ -43,7 +43,6 @@
 /* Read, kept, and not acted on: who sets it is told why. */
 #define IGNORED(why) .ignored = (why)
 #define NATURAL(text) .natural = (text)
-#define ZH(text) .doc_zh = (text)
 /* A type other tables use too: OpenAPI says it once, by this name. */
 #define CORE_TYPE(name) .schema_name = "io.k8s.api.core.v1." name
 

@@ -29,41 +29,36 @@ struct json *job_render_restarts(struct arena *a, const struct json *job, int64_
 
 /* --- fields that tables list by themselves ---------------------------------------------------- */
 
-#define JOB_FIELD_ENABLED(what_en, what_zh)                                                        \
-    F_BOOL("enabled", what_en, .alias = "enable", DEFAULT("false"), ZH(what_zh))
+#define JOB_FIELD_ENABLED(what) F_BOOL("enabled", what, .alias = "enable", DEFAULT("false"))
 
 #define JOB_FIELD_DEADLINE                                                                         \
     F_INT64("activeDeadlineSeconds", "Seconds after its start after which the job has failed.",    \
-            AT_LEAST(1), ZH("作业的最长执行时间（秒），超过后作业失败。"))
+            AT_LEAST(1))
 
 #define JOB_FIELD_EXIT_CODES                                                                       \
     F_LIST(FIELD_INT32, "restartableExitCodes",                                                    \
-           "More exit codes after which the policy ExitCode restarts.", BETWEEN(1, 255),           \
-           ZH("ExitCode 策略下额外的可重启退出码。"))
+           "More exit codes after which the policy ExitCode restarts.", BETWEEN(1, 255))
 
 #define JOB_FIELD_TTL                                                                              \
     F_INT32("ttlSecondsAfterFinished",                                                             \
-            "Seconds after its end after which the job itself is deleted.", AT_LEAST(0),           \
-            ZH("作业结束多少秒后删除作业本身。"))
+            "Seconds after its end after which the job itself is deleted.", AT_LEAST(0))
 
 #define JOB_FIELD_RUN_MODE                                                                         \
-    F_OBJ("runMode", job_run_mode_fields, "Debug or pause instead of running.",                    \
-          ZH("运行模式：Debug 或暂停。"))
+    F_OBJ("runMode", job_run_mode_fields, "Debug or pause instead of running.")
 
 #define JOB_FIELD_TENSORBOARD                                                                      \
     F_OBJ("tensorboardSpec", tensorboard_spec_fields, "A TensorBoard made with the job.",          \
-          .rules = tensorboard_spec_rules, ZH("随作业创建的 TensorBoard。"))
+          .rules = tensorboard_spec_rules)
 
 #define JOB_FIELD_SCHEDULER                                                                        \
     F_OBJ("scheduler", job_scheduler_fields,                                                       \
           "Which scheduler places the replicas; the default one when absent.",                     \
           .flags = FIELD_IMMUTABLE,                                                                \
           .immutable = "field is immutable: the priority of a job that waits is changed in its "   \
-                       "PodGroup (spec.priority), its queue by making the job anew",               \
-          ZH("调度器设置；不设置则使用默认调度器。"))
+                       "PodGroup (spec.priority), its queue by making the job anew")
 
-#define JOB_FIELD_SPEC(fields, cel) F_SPEC(fields, REQUIRED, .rules = (cel), ZH("期望的状态。"))
-#define JOB_FIELD_STATUS(fields) F_STATUS(fields, ZH("实际的状态。"))
+#define JOB_FIELD_SPEC(fields, cel) F_SPEC(fields, REQUIRED, .rules = (cel))
+#define JOB_FIELD_STATUS(fields) F_STATUS(fields)
 
 /* --- rules for clusters ------------------------------------------------------------------------
  */

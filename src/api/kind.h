@@ -49,7 +49,6 @@ struct field {
     unsigned flags;             /* enum field_flag */
     bool has_min, has_max;      /* whether min and max count */
     const char *doc;            /* English, one or two sentences */
-    const char *doc_zh;         /* Chinese, or NULL */
     const struct field *fields; /* FIELD_OBJECT, or the members of an object item; ends with {0} */
     const char
         *default_json; /* NULL: none. Applied when the field is absent and its parent is present */
@@ -120,7 +119,7 @@ struct kind {
                     a CRD exists */
     bool collected; /* watched by the garbage collector (may own or be owned) */
     bool refused;   /* nobody here acts on such objects: none can be made (kind_refused.c) */
-    const char *doc, *doc_zh;
+    const char *doc;
     const struct field *fields; /* apiVersion, kind and metadata are common and not repeated here */
     const struct column *columns; /* ends with {0}; Name is written out like the others */
     /* What a table cannot say: checks across fields. old is NULL at creation. Adds causes to err.

@@ -18,75 +18,63 @@ static const char *const implementations[] = {"openmpi", "intel", "mpich", NULL}
 /* --- spec ------------------------------------------------------------------------------------- */
 
 static const struct field mpi_config_fields[] = {
-    F_STRS("script", "The MPI program and its arguments.", ZH("MPI 程序及其参数。")),
-    F_STRS("extraArgs", "More options of mpirun, each a string: -N, \"2\", --bind-to, none.",
-           ZH("mpirun 的其他参数。")),
-    F_STR_MAP("mca", "Parameters of Open MPI, given to mpirun as -mca KEY VALUE.",
-              ZH("Open MPI 的 MCA 参数，以 -mca 传给 mpirun。")),
-    F_STR("home", "Where MPI is installed: mpirun is home/bin/mpirun. Absent: mpirun of the PATH.",
-          ZH("MPI 的安装路径，例如 /usr/local；不设置则使用 PATH 中的 mpirun。")),
+    F_STRS("script", "The MPI program and its arguments."),
+    F_STRS("extraArgs", "More options of mpirun, each a string: -N, \"2\", --bind-to, none."),
+    F_STR_MAP("mca", "Parameters of Open MPI, given to mpirun as -mca KEY VALUE."),
+    F_STR("home", "Where MPI is installed: mpirun is home/bin/mpirun. Absent: mpirun of the PATH."),
     F_STR("implementation",
           "Which MPI it is: it decides on the form of the hostfile and the options.",
-          ONE_OF(implementations), DEFAULT("\"openmpi\""),
-          ZH("MPI 的实现：openmpi、intel 或 mpich。")),
+          ONE_OF(implementations), DEFAULT("\"openmpi\"")),
     F_INT32("slotsPerWorker",
             "Processes a worker may have, by the hostfile. Absent: as many as extraArgs ask for "
             "(-N 2), else 1.",
-            BETWEEN(1, 9999),
-            ZH("每个 worker 的进程槽位数；不设置则由 extraArgs（如 -N 2）推断，否则为 1。")),
+            BETWEEN(1, 9999)),
     F_INT32("readyTimeoutSeconds",
             "How long the launcher waits for the workers to be ready before it fails; 300 when "
             "absent.",
-            BETWEEN(1, READY_TIMEOUT_LIMIT_SECONDS),
-            ZH("launcher 等待所有 worker 就绪的最长时间（秒），默认 300。")),
+            BETWEEN(1, READY_TIMEOUT_LIMIT_SECONDS)),
     {0}};
 
 static const struct field restart_policy_fields[] = {
     F_STR("policy", "When the job is started anew after an end of this type's replicas.",
-          ONE_OF(job_restart_policies), DEFAULT("\"OnFailure\""),
-          ZH("该类型副本结束后何时重启：Never、OnFailure、Always 或 ExitCode。")),
+          ONE_OF(job_restart_policies), DEFAULT("\"OnFailure\"")),
     F_INT32("limit",
             "How often; the highest of all types counts, and only without "
             "spec.runPolicy.backoffLimit.",
-            AT_LEAST(0), ZH("最多重启次数，默认 0；设置了 runPolicy.backoffLimit 时不使用。")),
+            AT_LEAST(0)),
     {0}};
 
 static const struct field template_meta_fields[] = {
-    F_STR_MAP("labels", "Labels of the pods.", .flags = FIELD_LABELS, ZH("Pod 的标签。")),
-    F_STR_MAP("annotations", "Annotations of the pods.", ZH("Pod 的注释。")),
+    F_STR_MAP("labels", "Labels of the pods.", .flags = FIELD_LABELS),
+    F_STR_MAP("annotations", "Annotations of the pods."),
     {0}};
 
 /* Unlike other templates it may be empty: the launcher has a default. */
-static const struct field template_fields[] = {
-    F_OBJ("metadata", template_meta_fields, "Labels and annotations of the pods.",
-          .flags = FIELD_KEEP_UNKNOWN, ZH("Pod 的标签和注释。")),
-    F_OBJ("spec", pod_spec_fields, "What the pods run.", ZH("Pod 运行的内容。")),
-    {0}};
+static const struct field template_fields[] = {F_OBJ("metadata", template_meta_fields,
+                                                     "Labels and annotations of the pods.",
+                                                     .flags = FIELD_KEEP_UNKNOWN),
+                                               F_OBJ("spec", pod_spec_fields, "What the pods run."),
+                                               {0}};
 
 static const struct field replica_spec_fields[] = {
     F_STR("type", "worker, where the MPI program runs, or launcher, where mpirun does.", REQUIRED,
-          ONE_OF(replica_types), ZH("副本类型：worker 运行 MPI 程序，launcher 运行 mpirun。")),
+          ONE_OF(replica_types)),
     F_INT32("replicas", "Number of replicas of this type; there is one launcher.",
-            .flags = FIELD_IMMUTABLE, BETWEEN(1, JOB_REPLICAS_LIMIT), DEFAULT("1"),
-            ZH("该类型的副本数量；launcher 只有一个。")),
+            .flags = FIELD_IMMUTABLE, BETWEEN(1, JOB_REPLICAS_LIMIT), DEFAULT("1")),
     F_OBJ("restartPolicy", restart_policy_fields,
           "What follows when a replica fails, or a worker ends before the launcher.",
-          .flags = FIELD_IMMUTABLE, ZH("该类型副本的重启策略。")),
-    F_OBJ(
-        "template", template_fields,
-        "The pod of a replica. Workers: the MPI program runs in the container called worker or "
-        "mpi-worker, else the first. Launcher: may be {}, or have a container called launcher; "
-        "what it leaves out is taken from the worker's.",
-        .flags = FIELD_NO_DEFAULTS | FIELD_IMMUTABLE,
-        ZH("副本的 Pod 模板。worker：MPI 程序在名为 worker 或 mpi-worker 的容器（否则第一个容器）中"
-           "运行；launcher：可以为 {}，或包含名为 launcher 的容器。")),
+          .flags = FIELD_IMMUTABLE),
+    F_OBJ("template", template_fields,
+          "The pod of a replica. Workers: the MPI program runs in the container called worker or "
+          "mpi-worker, else the first. Launcher: may be {}, or have a container called launcher; "
+          "what it leaves out is taken from the worker's.",
+          .flags = FIELD_NO_DEFAULTS | FIELD_IMMUTABLE),
     {0}};
 
 static const struct field ssh_fields[] = {
     F_STR("sshAuthMountPath", "Where keys are mounted, on clusters that use ssh.",
-          .alias = "authMountPath", ZH("使用 ssh 时密钥的挂载路径，默认 /root/.ssh。")),
-    F_STR("sshdPath", "Where sshd is in the workers' image, on clusters that use ssh.",
-          ZH("使用 ssh 时 sshd 的路径，默认 /usr/sbin/sshd。")),
+          .alias = "authMountPath"),
+    F_STR("sshdPath", "Where sshd is in the workers' image, on clusters that use ssh."),
     {0}};
 
 static const struct field run_policy_fields[] = {
@@ -94,23 +82,18 @@ static const struct field run_policy_fields[] = {
     F_INT32("backoffLimit",
             "How often the job is started anew. Absent: the highest "
             "spec.replicaSpecs[].restartPolicy.limit.",
-            AT_LEAST(0),
-            ZH("作业的最大重启次数；不设置则为 replicaSpecs[].restartPolicy.limit 的最大值。")),
+            AT_LEAST(0)),
     F_STR("cleanUpPolicy",
           "Which pods are deleted when the job ends: None, All, or Unfinished (Pending, Running "
           "and Unknown ones). Unfinished when absent.",
-          ONE_OF(job_clean_up_policies),
-          ZH("作业结束后删除哪些副本：None 不删除；All 全部；Unfinished 未结束的副本（默认）。")),
+          ONE_OF(job_clean_up_policies)),
     F_BOOL("cleanUpWorkers",
            "Whether the workers are deleted when the job ends: true, all of them; false, none, "
-           "unless cleanUpPolicy is given. Absent: as cleanUpPolicy says.",
-           ZH("作业结束后是否删除 worker：true 全部删除；false 保留（除非设置了 cleanUpPolicy）；"
-              "不设置则按 cleanUpPolicy。")),
+           "unless cleanUpPolicy is given. Absent: as cleanUpPolicy says."),
     F_STR("restartScope",
           "What is replaced when the job is started anew: Job, every replica, so that nothing of "
           "the last attempt is left (when absent); Replica, the launcher and what has ended.",
-          ONE_OF(job_restart_scopes),
-          ZH("作业重启时的范围：Job 所有副本（默认）；Replica 仅 launcher 与已结束的副本。")),
+          ONE_OF(job_restart_scopes)),
     JOB_FIELD_EXIT_CODES,
     JOB_FIELD_TTL,
     {0}};
@@ -118,23 +101,20 @@ static const struct field run_policy_fields[] = {
 /* --- older layouts ---------------------------------------------------------------------------- */
 
 static const struct field process_recovery_fields[] = {
-    JOB_FIELD_ENABLED("Whether mpirun starts failed processes again.", "是否重启失败的进程。"),
-    F_INT32("limit", "How often.", AT_LEAST(0), ZH("最多重启次数。")),
+    JOB_FIELD_ENABLED("Whether mpirun starts failed processes again."),
+    F_INT32("limit", "How often.", AT_LEAST(0)),
     {0}};
 
 const struct field mpi_worker_fields[] = {
     F_INT32("replicas", "Older layout of replicaSpecs[].replicas.",
-            BETWEEN(1, JOB_REPLICAS_LIMIT - 1), ZH("旧写法：worker 数量。")),
-    F_STRS("cmd", "Older layout of mpiConfig.script.", ZH("旧写法：MPI 程序及其参数。")),
-    F_STRS("extraMPIArgs", "Older layout of mpiConfig.extraArgs.",
-           ZH("旧写法：mpirun 的其他参数。")),
-    F_INT32("processesPerWorker", "Oldest layout of mpiConfig.extraArgs: -N.", BETWEEN(1, 9999),
-            ZH("旧写法：每个 worker 的进程数。")),
+            BETWEEN(1, JOB_REPLICAS_LIMIT - 1)),
+    F_STRS("cmd", "Older layout of mpiConfig.script."),
+    F_STRS("extraMPIArgs", "Older layout of mpiConfig.extraArgs."),
+    F_INT32("processesPerWorker", "Oldest layout of mpiConfig.extraArgs: -N.", BETWEEN(1, 9999)),
     F_OBJ("processRecovery", process_recovery_fields,
-          "Oldest layout of mpiConfig.extraArgs: --enable-recovery, --max-restarts.",
-          ZH("旧写法：进程恢复设置。")),
+          "Oldest layout of mpiConfig.extraArgs: --enable-recovery, --max-restarts."),
     F_OBJ("template", pod_template_fields, "Older layout of replicaSpecs[].template.",
-          .flags = FIELD_NO_DEFAULTS, ZH("旧写法：worker 的 Pod 模板。")),
+          .flags = FIELD_NO_DEFAULTS),
     {0}};
 
 /* --- rules for clusters ------------------------------------------------------------------------
@@ -195,26 +175,19 @@ static const struct rule rules[] = {
 
 static const struct field spec_fields[] = {
     F_OBJS("replicaSpecs", replica_spec_fields, "The workers, and if need be the launcher.",
-           .rules = replica_spec_rules, KEYED_BY("type"), .max_items = 2,
-           ZH("worker 与 launcher 副本的定义。")),
-    F_OBJ("mpiConfig", mpi_config_fields, "What mpirun starts, and how.", .flags = FIELD_IMMUTABLE,
-          ZH("mpirun 的设置。")),
+           .rules = replica_spec_rules, KEYED_BY("type"), .max_items = 2),
+    F_OBJ("mpiConfig", mpi_config_fields, "What mpirun starts, and how.", .flags = FIELD_IMMUTABLE),
     F_OBJ("ssh", ssh_fields,
           "For clusters that use ssh; not used where programs are started through the API.",
-          .flags = FIELD_IMMUTABLE, IGNORED("programs are started through the API, without ssh"),
-          ZH("SSH 设置；通过 API 启动进程时不使用。")),
+          .flags = FIELD_IMMUTABLE, IGNORED("programs are started through the API, without ssh")),
     JOB_FIELD_RUN_MODE,
-    F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains.",
-          ZH("运行策略：时限、重启次数与清除策略。")),
+    F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains."),
     JOB_FIELD_TENSORBOARD,
     JOB_FIELD_SCHEDULER,
     F_OBJ("worker", mpi_worker_fields,
-          "Older layout of replicaSpecs and mpiConfig; rewritten to them.",
-          ZH("旧写法，会被改写为 replicaSpecs 与 mpiConfig。")),
-    F_STR_MAP("mca", "Older layout of mpiConfig.mca; rewritten to it.",
-              ZH("旧写法，会被改写为 mpiConfig.mca。")),
-    F_STR("mpiHome", "Older layout of mpiConfig.home; rewritten to it.",
-          ZH("旧写法，会被改写为 mpiConfig.home。")),
+          "Older layout of replicaSpecs and mpiConfig; rewritten to them."),
+    F_STR_MAP("mca", "Older layout of mpiConfig.mca; rewritten to it."),
+    F_STR("mpiHome", "Older layout of mpiConfig.home; rewritten to it."),
     {0}};
 
 static const struct field fields[] = {
@@ -240,7 +213,6 @@ const struct kind kind_mpi_job = {
     .custom = true,
     .collected = true,
     .doc = "MPIJob runs an MPI program over all its workers, started by mpirun in its launcher.",
-    .doc_zh = "MPIJob 在所有 worker 上运行一个 MPI 程序，由 launcher 中的 mpirun 启动。",
     .fields = fields,
     .columns = columns,
     .validate = mpi_validate,

@@ -18,74 +18,61 @@ static const char *const rendezvous_backends[] = {"c10d", "etcd", "etcd-v2", NUL
 
 static const struct field replica_spec_fields[] = {
     F_STR("type", "Name of this group of replicas, unique in the job: worker, master, ps, node.",
-          .flags = FIELD_REQUIRED | FIELD_DNS_LABEL,
-          ZH("副本类型的名称，在作业内唯一，例如 worker、master、ps、node。")),
+          .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),
     F_INT32("replicas", "Number of replicas of this type.", BETWEEN(0, JOB_REPLICAS_LIMIT),
-            DEFAULT("1"), ZH("该类型的副本数量。")),
+            DEFAULT("1")),
     F_STR("restartPolicy",
           "When a replica that ended is replaced: Never; OnFailure, after any exit but 0; Always; "
           "ExitCode, after 130, 137, 138, 143 and spec.runPolicy.restartableExitCodes.",
-          .flags = FIELD_IMMUTABLE, ONE_OF(job_restart_policies), DEFAULT("\"Never\""),
-          ZH("副本结束后何时重启：Never 不重启；OnFailure 失败后重启；Always 总是重启；ExitCode "
-             "仅在退出码为 130、137、138、143 或 runPolicy.restartableExitCodes 中的值时重启。")),
+          .flags = FIELD_IMMUTABLE, ONE_OF(job_restart_policies), DEFAULT("\"Never\"")),
     F_INT32("scalingWeight", "Share of this type when elastic training scales.",
-            .flags = FIELD_IMMUTABLE, AT_LEAST(0), ZH("弹性伸缩时该类型所占的权重。")),
+            .flags = FIELD_IMMUTABLE, AT_LEAST(0)),
     F_OBJ("template", pod_template_fields,
           "The pod of a replica. The container named python, else the first, is the training "
           "container. The pod's own restartPolicy is always Never.",
-          .flags = FIELD_REQUIRED | FIELD_NO_DEFAULTS | FIELD_IMMUTABLE,
-          ZH("副本的 Pod 模板。名为 python 的容器（否则为第一个容器）是训练容器。Pod 自身的 "
-             "restartPolicy 总是 Never。")),
+          .flags = FIELD_REQUIRED | FIELD_NO_DEFAULTS | FIELD_IMMUTABLE),
     {0}};
 
 static const struct field elastic_fields[] = {
     F_BOOL("enabled", "Whether the number of replicas may change while training. Needs torchrun.",
-           .alias = "enable", .flags = FIELD_IMMUTABLE, DEFAULT("false"),
-           ZH("是否启用弹性训练，仅在使用 torchrun 时有效。")),
+           .alias = "enable", .flags = FIELD_IMMUTABLE, DEFAULT("false")),
     F_INT32("minReplicas", "Fewest replicas training goes on with.", .flags = FIELD_IMMUTABLE,
-            BETWEEN(1, JOB_REPLICAS_LIMIT), ZH("最小副本数量，创建后不可修改。")),
+            BETWEEN(1, JOB_REPLICAS_LIMIT)),
     F_INT32("maxReplicas", "Most replicas.", .flags = FIELD_IMMUTABLE,
-            BETWEEN(1, JOB_REPLICAS_LIMIT), ZH("最大副本数量，创建后不可修改。")),
+            BETWEEN(1, JOB_REPLICAS_LIMIT)),
     F_INT32("expectedReplicas",
             "Replicas wanted now, between minReplicas and maxReplicas. May be changed at any time.",
-            BETWEEN(1, JOB_REPLICAS_LIMIT),
-            ZH("期望的副本数量，介于 minReplicas 与 maxReplicas 之间，可随时修改。")),
+            BETWEEN(1, JOB_REPLICAS_LIMIT)),
     {0}};
 
 static const struct field torchrun_fields[] = {
     JOB_FIELD_ENABLED(
         "Whether the training container is started with torchrun. Its command is then not "
-        "used, its args are.",
-        "是否使用 torchrun 启动训练。启用后容器的 command 不再生效，args 作为训练脚本及其参数。"),
+        "used, its args are."),
     F_INT32("minNodes",
             "Fewest replicas training goes on with; the older way to say elastic.minReplicas.",
-            BETWEEN(1, JOB_REPLICAS_LIMIT),
-            ZH("弹性训练的最小副本数量（elastic.minReplicas 的旧写法）。")),
+            BETWEEN(1, JOB_REPLICAS_LIMIT)),
     F_INT32("maxRestarts",
             "How often torchrun itself starts the processes again; apart from backoffLimit.",
-            AT_LEAST(0), ZH("torchrun 自身重启训练进程的最多次数，与 backoffLimit 无关。")),
+            AT_LEAST(0)),
     F_STR("procPerNode", "Processes per replica: a number in quotes, or gpu for one per GPU.",
-          .pattern = "^(gpu|[1-9][0-9]{0,3}|0[1-9][0-9]{0,2}|00[1-9][0-9]?|000[1-9])?$",
-          ZH("每个副本启动的训练进程数：数字字符串，或 gpu 表示与副本的 GPU 数量相同。")),
+          .pattern = "^(gpu|[1-9][0-9]{0,3}|0[1-9][0-9]{0,2}|00[1-9][0-9]?|000[1-9])?$"),
     F_STR("rdzvBackend", "How the processes find each other.", ONE_OF(rendezvous_backends),
-          DEFAULT("\"c10d\""), ZH("torchrun 使用的汇合通信方式。")),
-    F_STRS("extraOptions", "More options of torchrun.", ZH("torchrun 的其他参数。")),
+          DEFAULT("\"c10d\"")),
+    F_STRS("extraOptions", "More options of torchrun."),
     {0}};
 
 static const struct field run_policy_fields[] = {
     JOB_FIELD_DEADLINE,
-    F_INT32("backoffLimit", "Restarts all replicas have together.", AT_LEAST(0), DEFAULT("3"),
-            ZH("所有副本共享的最大重启次数。")),
+    F_INT32("backoffLimit", "Restarts all replicas have together.", AT_LEAST(0), DEFAULT("3")),
     F_STR("cleanUpPolicy",
           "Which pods are deleted when the job ends: None, All, or Unfinished (Pending, Running "
           "and Unknown ones).",
-          ONE_OF(job_clean_up_policies), DEFAULT("\"Unfinished\""),
-          ZH("作业结束后删除哪些副本：None 不删除；All 全部；Unfinished 未结束的副本。")),
+          ONE_OF(job_clean_up_policies), DEFAULT("\"Unfinished\"")),
     F_STR("restartScope",
           "What is replaced when a replica is restarted: the replica alone, or every replica of "
           "the job together, for the price of one.",
-          ONE_OF(job_restart_scopes), DEFAULT("\"Replica\""),
-          ZH("副本重启时的范围：Replica 仅该副本；Job 所有副本一起重启，只计一次。")),
+          ONE_OF(job_restart_scopes), DEFAULT("\"Replica\"")),
     JOB_FIELD_EXIT_CODES,
     JOB_FIELD_TTL,
     {0}};
@@ -165,15 +152,13 @@ static const struct field spec_fields[] = {
            "The replicas, by type. Ranks follow their order: the first replica of the first entry "
            "is the master.",
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY, KEYED_BY("type"),
-           .max_items = REPLICA_TYPES_LIMIT,
-           ZH("各类型副本的定义。按顺序编号：第一个类型的第一个副本是 master。")),
+           .max_items = REPLICA_TYPES_LIMIT),
     F_OBJ("torchrunConfig", torchrun_fields, "Start training with torchrun.",
-          .flags = FIELD_IMMUTABLE, ZH("使用 torchrun 启动训练的设置。")),
+          .flags = FIELD_IMMUTABLE),
     F_OBJ("elastic", elastic_fields, "Change the number of replicas while training.",
-          .rules = elastic_rules, ZH("弹性训练设置。")),
+          .rules = elastic_rules),
     JOB_FIELD_RUN_MODE,
-    F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains.", DEFAULT("{}"),
-          ZH("运行策略：时限、重启次数与清除策略。")),
+    F_OBJ("runPolicy", run_policy_fields, "How long, how often, and what remains.", DEFAULT("{}")),
     JOB_FIELD_TENSORBOARD,
     JOB_FIELD_SCHEDULER,
     {0}};
@@ -209,7 +194,6 @@ const struct kind kind_pytorch_training_job = {
     .doc =
         "PyTorchTrainingJob runs distributed PyTorch training: its replicas, their restarts, and "
         "what becomes of them.",
-    .doc_zh = "PyTorchTrainingJob 是服务于 PyTorch 分布式训练的作业。",
     .fields = fields,
     .columns = columns,
     .validate = pytorch_validate,

@@ -14,55 +14,44 @@ static const struct field quota_fields[] = {
     F_MAP(FIELD_QUANTITY, "requests",
           "How much all groups of the queue together may hold: cpu, memory, nvidia.com/gpu, "
           "nvidia.com/gpu.shared. What is not named is not limited.",
-          AT_LEAST(0), .doc_zh = "队列中所有 PodGroup 合计可占用的资源量。"),
+          AT_LEAST(0)),
     {0}};
 
 static const struct field spec_fields[] = {
-    F_OBJ("quota", quota_fields, "How much the queue may hold.", .doc_zh = "队列的资源配额。"),
+    F_OBJ("quota", quota_fields, "How much the queue may hold."),
     F_INT32("priority",
             "0 to 100; groups of a higher queue go first, and may take room of lower ones.",
-            BETWEEN(0, 100), DEFAULT("0"), .doc_zh = "队列优先级，0 至 100，数值越大越优先。"),
-    F_BOOL("preemptible", "False: nobody takes room from this queue. Unset counts as true.",
-           .doc_zh = "是否可被更高优先级的队列抢占，缺省为可抢占。"),
-    F_BOOL("closed", "True: nothing new of the queue is started.", DEFAULT("false"),
-           .doc_zh = "队列是否关闭。"),
+            BETWEEN(0, 100), DEFAULT("0")),
+    F_BOOL("preemptible", "False: nobody takes room from this queue. Unset counts as true."),
+    F_BOOL("closed", "True: nothing new of the queue is started.", DEFAULT("false")),
     F_STR("maxDuration",
           "How long a group may run, such as 12h or 1d12h; then its job is paused. 0 or unset: no "
           "limit.",
           .pattern = "^(0|([0-9]{1,9}y)?([0-9]{1,9}w)?([0-9]{1,9}d)?([0-9]{1,9}h)?([0-9]{1,9}m)?"
                      "([0-9]{1,9}s)?([0-9]{1,9}ms)?)$",
-          .flags = FIELD_NON_EMPTY, .doc_zh = "PodGroup 可运行的最长时间，例如 12h、1d12h。"),
-    F_STR("resourceShapeProfile", "Profile of the largest requests and limits.",
-          .doc_zh = "资源尺寸模板。"),
-    F_OBJ("nodeSelector", label_selector_fields, "Nodes the queue may use. Unset: all.",
-          .doc_zh = "队列可使用的节点，缺省为所有节点。"),
+          .flags = FIELD_NON_EMPTY),
+    F_STR("resourceShapeProfile", "Profile of the largest requests and limits."),
+    F_OBJ("nodeSelector", label_selector_fields, "Nodes the queue may use. Unset: all."),
     F_OBJ("namespaceSelector", label_selector_fields,
-          "Namespaces that may use the queue. Unset or empty: none, but of the queue default all.",
-          .doc_zh = "可以使用队列的项目。"),
+          "Namespaces that may use the queue. Unset or empty: none, but of the queue default all."),
     {0}};
 
 static const struct field group_count_fields[] = {
-    F_INT32("total", "All groups, lone pods that use the queue among them.",
-            .doc_zh = "PodGroup 总数。"),
-    F_INT32("running", "Groups that hold room.", .doc_zh = "运行中的 PodGroup 数量。"),
-    F_INT32("waiting", "Groups that wait and hold nothing yet.",
-            .doc_zh = "等待中的 PodGroup 数量。"),
+    F_INT32("total", "All groups, lone pods that use the queue among them."),
+    F_INT32("running", "Groups that hold room."),
+    F_INT32("waiting", "Groups that wait and hold nothing yet."),
     {0}};
 
 static const struct field pod_count_fields[] = {
-    F_INT32("pending", "Pods that do not run yet.", .doc_zh = "等待中的 Pod 数量。"),
-    F_INT32("running", "Pods that run.", .doc_zh = "运行中的 Pod 数量。"),
-    F_INT32("succeeded", "Pods that ended well.", .doc_zh = "成功的 Pod 数量。"),
-    F_INT32("failed", "Pods that failed.", .doc_zh = "失败的 Pod 数量。"),
-    F_INT32("unknown", "Pods whose node does not answer.", .doc_zh = "状态未知的 Pod 数量。"),
-    {0}};
+    F_INT32("pending", "Pods that do not run yet."),        F_INT32("running", "Pods that run."),
+    F_INT32("succeeded", "Pods that ended well."),          F_INT32("failed", "Pods that failed."),
+    F_INT32("unknown", "Pods whose node does not answer."), {0}};
 
 static const struct field status_fields[] = {
-    F_MAP(FIELD_QUANTITY, "allocated", "What groups of the queue hold.",
-          .doc_zh = "已分配的资源。"),
-    F_CONDITIONS("QueueClosed, ResourcePressure.", KEYED_BY("type"), .doc_zh = "队列的状况。"),
-    F_OBJ("podGroups", group_count_fields, "How many groups.", .doc_zh = "PodGroup 的数量。"),
-    F_OBJ("pods", pod_count_fields, "How many pods.", .doc_zh = "Pod 的数量。"),
+    F_MAP(FIELD_QUANTITY, "allocated", "What groups of the queue hold."),
+    F_CONDITIONS("QueueClosed, ResourcePressure.", KEYED_BY("type")),
+    F_OBJ("podGroups", group_count_fields, "How many groups."),
+    F_OBJ("pods", pod_count_fields, "How many pods."),
     {0}};
 
 static const struct field fields[] = {
@@ -160,7 +149,6 @@ const struct kind kind_queue = {
     .has_status = true,
     .custom = true,
     .doc = "Queue is a share of the cluster, in which groups of pods wait their turn.",
-    .doc_zh = "Queue 是排队使用集群资源的队列。",
     .fields = fields,
     .columns = columns,
     .validate = validate,

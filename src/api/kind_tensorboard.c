@@ -8,35 +8,26 @@
 
 static const char *const phases[] = {"Initializing", "Running", "Paused", "Failed", NULL};
 
-static const struct field reference_fields[] = {F_STR("name", "Pod.", ZH("Pod 名称。")),
-                                                F_STR("uid", "UID of the pod.", ZH("Pod 的 UID。")),
-                                                {0}};
+static const struct field reference_fields[] = {
+    F_STR("name", "Pod."), F_STR("uid", "UID of the pod."), {0}};
 
 static const struct field pod_status_fields[] = {
-    F_OBJ("reference", reference_fields, "Which pod.", ZH("Pod 的引用。")),
-    F_STR("phase", "Phase of the pod.", ZH("Pod 的阶段。")),
-    {0}};
+    F_OBJ("reference", reference_fields, "Which pod."), F_STR("phase", "Phase of the pod."), {0}};
 
 static const struct field status_fields[] = {
     F_STR("phase", "Initializing, Running, Paused (suspended, or unused for a day) or Failed.",
-          ONE_OF(phases),
-          ZH("阶段：Initializing、Running、Paused（被暂停或一天未使用）或 Failed。")),
-    F_STR("reason", "One word: why it does not run.", ZH("未运行的原因（一个单词）。")),
-    F_STR("message", "A sentence: why it does not run, and what to do.",
-          ZH("未运行的原因及解决办法（一句话）。")),
-    F_STR("url", "Its path below the address of the console.", ZH("在控制台地址下的访问路径。")),
-    F_OBJ("pod", pod_status_fields, "The pod it runs in.", ZH("运行 TensorBoard 的 Pod。")),
-    F_CONDITIONS("Ready, Idle, Suspended.", KEYED_BY("type"),
-                 .doc_zh = "状况：Ready、Idle、Suspended。"),
-    F_INT32("port", "The port it listens on, where pods share the machine's network.",
-            ZH("共享主机网络时监听的端口。")),
-    F_TIME("startTime", "When it was made or resumed.", ZH("创建或恢复的时间。")),
-    F_INT32("failures", "How often in a row its pod ended.", ZH("Pod 连续失败的次数。")),
-    F_STR("failedPod", "UID of the pod that was counted last.",
-          ZH("最近一次计入失败的 Pod 的 UID。")),
-    F_TIME("retryTime", "When it is tried again.", ZH("下一次重试的时间。")),
-    F_INT64("observedGeneration", "The metadata.generation this status was made from.",
-            ZH("该状态所对应的 metadata.generation。")),
+          ONE_OF(phases)),
+    F_STR("reason", "One word: why it does not run."),
+    F_STR("message", "A sentence: why it does not run, and what to do."),
+    F_STR("url", "Its path below the address of the console."),
+    F_OBJ("pod", pod_status_fields, "The pod it runs in."),
+    F_CONDITIONS("Ready, Idle, Suspended.", KEYED_BY("type")),
+    F_INT32("port", "The port it listens on, where pods share the machine's network."),
+    F_TIME("startTime", "When it was made or resumed."),
+    F_INT32("failures", "How often in a row its pod ended."),
+    F_STR("failedPod", "UID of the pod that was counted last."),
+    F_TIME("retryTime", "When it is tried again."),
+    F_INT64("observedGeneration", "The metadata.generation this status was made from."),
     {0}};
 
 static const struct field fields[] = {
@@ -78,7 +69,6 @@ const struct kind kind_tensorboard = {
     .collected = true,
     .doc = "TensorBoard shows the event files of training in a browser: it runs tensorboard on log "
            "folders of PersistentVolumeClaims.",
-    .doc_zh = "TensorBoard 在浏览器中展示训练日志。",
     .fields = fields,
     .columns = columns,
     .validate = tensorboard_validate,

@@ -21,13 +21,11 @@ static const char *const change_policies[] = {"Always", "OnRootMismatch", NULL};
 static const char *const selinux_policies[] = {"MountOption", "Recursive", NULL};
 
 const struct field condition_fields[] = {
-    F_STR("type", "What the condition is about.", REQUIRED, ZH("状况的类型。")),
-    F_STR("status", "True, False or Unknown.", REQUIRED, ONE_OF(condition_states),
-          ZH("True、False 或 Unknown。")),
-    F_STR("reason", "One word for the last change; - when there is nothing special.",
-          ZH("最近一次变化的原因（一个单词）；- 表示无特别原因。")),
-    F_STR("message", "A sentence about the last change.", ZH("关于最近一次变化的说明。")),
-    F_TIME("lastTransitionTime", "When status last changed.", ZH("status 最近一次变化的时间。")),
+    F_STR("type", "What the condition is about.", REQUIRED),
+    F_STR("status", "True, False or Unknown.", REQUIRED, ONE_OF(condition_states)),
+    F_STR("reason", "One word for the last change; - when there is nothing special."),
+    F_STR("message", "A sentence about the last change."),
+    F_TIME("lastTransitionTime", "When status last changed."),
     F_TIME("lastProbeTime", "When the condition was last looked at."),
     F_TIME("lastHeartbeatTime", "When news last came."),
     F_INT64("observedGeneration", "The metadata.generation the condition was made from."),
@@ -179,7 +177,7 @@ const struct field pod_spec_fields[] = {
 /* --- templates ------------------------------------------------------------------------------ */
 
 static const struct field template_meta_fields[] = {
-    F_STR_MAP("labels", "Labels of the pods.", .flags = FIELD_LABELS, .doc_zh = "Pod 的标签。"),
+    F_STR_MAP("labels", "Labels of the pods.", .flags = FIELD_LABELS),
     F_STR_MAP("annotations", "Annotations of the pods."),
     F_STR("name", "Not used: pods are named after their job.",
           IGNORED("pods are named after their job")),
@@ -192,8 +190,6 @@ static const struct field template_meta_fields[] = {
     {0}};
 
 const struct field pod_template_fields[] = {
-    F_OBJ("metadata", template_meta_fields, "Labels and annotations of the pods.",
-          .doc_zh = "Pod 的标签和注释。"),
-    F_OBJ("spec", pod_spec_fields, "What the pods run.", REQUIRED, .doc_zh = "Pod 运行的内容。",
-          CORE_TYPE("PodSpec")),
+    F_OBJ("metadata", template_meta_fields, "Labels and annotations of the pods."),
+    F_OBJ("spec", pod_spec_fields, "What the pods run.", REQUIRED, CORE_TYPE("PodSpec")),
     {0}};
