@@ -20,6 +20,7 @@
 
 #define HEARTBEAT_MS (2 * 60 * 1000) /* who is silent for five minutes is given up */
 #define RETRY_FIRST_MS 200
+#define MEND_MS 1000 /* two machines of one name do not fight faster than that */
 #define RETRY_LAST_MS 30000
 #define NODE_ARENA_LIMIT_BYTES (1024u * 1024u)
 #define PODS_LIMIT 500
@@ -250,14 +251,34 @@ static void make_again(struct node_keeper *n)
     again_after(n, 0);
 }
 
+/* Its annotations are the machine's: who vouches for its endpoint, and its GPUs. */
+static bool says_what_is(const struct node_keeper *n, const struct json *node)
+{
+    struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
+    const struct json *ours = make_object(&a, &n->o);
+    bool right = true;
+
+    json_each (v, json_at(ours, "metadata", "annotations"))
+        right = right && json_equal(v, json_at(node, "metadata", "annotations", v->key));
+    arena_release(&a);
+    return right;
+}
+
 static void on_node(void *arg, enum cache_event event, const struct json *node,
                     const struct json *old)
 {
     struct node_keeper *n = arg;
 
     (void)old;
-    if (event == CACHE_DELETED && strcmp(object_name(node), n->o.name) == 0)
+    if (strcmp(object_name(node), n->o.name) != 0)
+        return;
+    if (event == CACHE_DELETED) {
         make_again(n);
+    } else if (n->exists && !says_what_is(n, node)) {
+        log_warn("node %s: somebody else wrote its annotations; they are set again", n->o.name);
+        n->exists = false;
+        again_after(n, MEND_MS);
+    }
 }
 
 static void on_nodes_synced(void *arg)

@@ -114,11 +114,17 @@ static const struct field claim_fields[] = {
     F_STR("request", "One request of the claim; all when not given."),
     {0}};
 
+static const struct field unreserved_fields[] = {
+    F_QUANTITY("ephemeral-storage", "Room on the disk.",
+               IGNORED("no room is kept free on the disk; a limit is kept to")),
+    {0}};
+
 const struct field resource_fields[] = {
     F_MAP(FIELD_QUANTITY, "limits",
           "The most the container may use: cpu, memory, nvidia.com/gpu and others."),
     F_MAP(FIELD_QUANTITY, "requests",
-          "What is set aside for the container; the limits when not given."),
+          "What is set aside for the container; the limits when not given.",
+          .fields = unreserved_fields),
     F_OBJS("claims", claim_fields, "Resource claims used by the container.", KEYED_BY("name"),
            IGNORED(NO_CLAIMS), CORE_TYPE("ResourceClaim")),
     {0}};

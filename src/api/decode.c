@@ -109,6 +109,8 @@ static bool decode_bytes(struct decoder *d, const struct json *v, const struct f
 
 static bool decode_value(struct decoder *d, const struct field *f, enum field_type type,
                          struct json *v, const struct field_path *at);
+static void warn_of_ignored(struct decoder *d, const struct field *f, const struct json *v,
+                            const struct field_path *at);
 
 static void drop(struct decoder *d, struct json *parent, struct json *m,
                  const struct field_path *at)
@@ -156,6 +158,8 @@ static bool decode_map(struct decoder *d, const struct field *f, struct json *v,
             json_remove_item(v, m);
         else if (!decode_value(d, f, f->item, m, here))
             drop(d, v, m, here);
+        else if (f->item != FIELD_OBJECT && field_find(f->fields, m->key, m->key_len))
+            warn_of_ignored(d, field_find(f->fields, m->key, m->key_len), m, here);
     }
     return true;
 }

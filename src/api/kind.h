@@ -49,7 +49,8 @@ struct field {
     unsigned flags;             /* enum field_flag */
     bool has_min, has_max;      /* whether min and max count */
     const char *doc;            /* English, one or two sentences */
-    const struct field *fields; /* FIELD_OBJECT, or the members of an object item; ends with {0} */
+    const struct field *fields; /* FIELD_OBJECT, or the members of an object item; of another map
+                                   the keys that say more, such as ignored; ends with {0} */
     const char
         *default_json; /* NULL: none. Applied when the field is absent and its parent is present */
     const char *const *values; /* allowed strings, NULL-terminated; NULL: any */
@@ -165,7 +166,7 @@ extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind
     kind_mpi_job, kind_tensorboard, kind_queue, kind_pod_group, kind_priority_class;
 extern const struct kind kind_replication_controller, kind_deployment, kind_replica_set,
     kind_stateful_set, kind_daemon_set, kind_job, kind_cron_job, kind_cron_job_beta, kind_ingress,
-    kind_ingress_beta; /* refused */
+    kind_ingress_beta, kind_machine_access; /* refused */
 
 /* What every object has beside its kind's fields: apiVersion, kind, metadata; ends with {0}. */
 extern const struct field object_common_fields[];

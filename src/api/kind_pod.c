@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/field_macros.h"
+#include "api/job_warnings.h"
 #include "api/kind.h"
 #include "api/object.h"
 #include "api/pod_columns.h"
@@ -278,11 +279,13 @@ static void check_gates(const struct json *gates, const struct json *old, struct
     }
 }
 
-/* The older way to say securityContext.appArmorProfile. */
 static void warn(const struct json *pod, void (*say)(void *arg, const char *text), void *arg)
 {
+    /* The older way to say securityContext.appArmorProfile. */
     static const char prefix[] = "container.apparmor.security.beta.kubernetes.io/";
 
+    if (!*object_resource_version(pod)) /* later it is the scheduler that has set nodeName */
+        pod_warn_scheduler(&(struct speaker){say, arg}, json_get(pod, "spec"), "spec");
     json_each (v, json_at(pod, "metadata", "annotations"))
         if (strncmp(v->key, prefix, strlen(prefix)) == 0) {
             say(arg,

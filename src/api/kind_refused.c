@@ -5,6 +5,9 @@
  * them), so they can be listed, watched and deleted, and are always empty: making one is refused
  * with a sentence, for a Deployment that never gets a pod would be a lie. Their fields are not
  * described: what is refused needs no checking.
+ *
+ * MachineAccess is a name in Roles (server/machine_access.h). It is among them so that clients find
+ * its group: `kubectl auth can-i use machineaccess/hostpath` asks about another one else.
  */
 #include "api/columns.h"
 
@@ -40,6 +43,8 @@ REFUSED(kind_daemon_set, "apps", "v1", "DaemonSet", "daemonsets", "daemonset", S
 REFUSED(kind_job, "batch", "v1", "Job", "jobs", "job", .short_names = NULL);
 REFUSED(kind_cron_job, "batch", "v1", "CronJob", "cronjobs", "cronjob", SHORT("cj"));
 REFUSED(kind_ingress, "networking.k8s.io", "v1", "Ingress", "ingresses", "ingress", SHORT("ing"));
+REFUSED(kind_machine_access, "muster.dev", "v1", "MachineAccess", "machineaccess", "machineaccess",
+        .short_names = NULL);
 /* What kubectl 1.20 asks for. */
 REFUSED(kind_cron_job_beta, "batch", "v1beta1", "CronJob", "cronjobs", "cronjob",
         .stored_as = &kind_cron_job);

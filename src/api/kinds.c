@@ -41,6 +41,7 @@ const struct kind *const kinds[] = {&kind_namespace,
                                     &kind_cron_job_beta,
                                     &kind_ingress,
                                     &kind_ingress_beta,
+                                    &kind_machine_access,
                                     NULL};
 
 static bool same(const char *a, const char *b, size_t len)

@@ -215,17 +215,10 @@ static void warn_templates(const struct speaker *s, const struct json *spec)
     size_t i = 0;
 
     json_each (entry, json_get(spec, "replicaSpecs")) {
-        const struct json *pod_spec = json_at(entry, "template", "spec");
-        const char *policy = json_get_string(pod_spec, "restartPolicy", "Never");
         bool launcher = json_string_is(json_get(entry, "type"), MPI_LAUNCHER);
 
-        if (*policy && strcmp(policy, "Never") != 0)
-            speaker_say(
-                s,
-                "spec.replicaSpecs[%zu].template.spec.restartPolicy: \"%.20s\" is not used, "
-                "spec.replicaSpecs[%zu].restartPolicy decides",
-                i, policy, i);
-        json_each (c, json_get(pod_spec, "containers"))
+        job_warn_template(s, entry, i);
+        json_each (c, json_at(entry, "template", "spec", "containers"))
             if (launcher && json_string_is(json_get(c, "name"), MPI_LAUNCHER) &&
                 (json_get(c, "command") || json_get(c, "args")))
                 speaker_say(

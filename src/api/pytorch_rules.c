@@ -276,16 +276,8 @@ static void warn_templates(const struct speaker *s, const struct json *job)
     size_t i = 0;
 
     json_each (spec, replica_specs(job)) {
-        const struct json *pod_spec = json_at(spec, "template", "spec");
-        const char *policy = json_get_string(pod_spec, "restartPolicy", "Never");
-
-        if (*policy && strcmp(policy, "Never") != 0)
-            speaker_say(
-                s,
-                "spec.replicaSpecs[%zu].template.spec.restartPolicy: \"%.20s\" is not used, "
-                "spec.replicaSpecs[%zu].restartPolicy decides (%s)",
-                i, policy, i, json_get_string(spec, "restartPolicy", "Never"));
-        warn_env(s, pod_spec, i);
+        job_warn_template(s, spec, i);
+        warn_env(s, json_at(spec, "template", "spec"), i);
         i++;
     }
 }

@@ -265,6 +265,7 @@ void ledger_node(struct ledger *l, const struct json *node, bool gone)
     n->ready = ready;
     n->cordoned = cordoned;
     n->tainted = tainted;
+    n->elsewhere = json_at(status, "daemonEndpoints", "kubeletEndpoint", "Port");
     n->total = total;
     read_gpus(n, node);
     read_shares(n, node);

@@ -61,6 +61,7 @@ struct node_room {
     char *name;
     bool exists, ready, tainted;
     bool cordoned;  /* it would be ready */
+    bool elsewhere; /* it has an endpoint: a kubelet or a muster node, not muster up's own */
     uint64_t marks; /* of its labels, annotations and taints */
     struct resources total, used;
     uint64_t gpus, gpus_used; /* by index; those that are had whole */

@@ -216,7 +216,7 @@ static size_t options_that_help(const struct ledger *l, const struct resources *
 {
     size_t n = 0;
 
-    if (l->ready_len != 1)
+    if (l->ready_len != 1 || l->ready[0]->elsewhere)
         return 0;
     if (!l->overcommit && asks->cpu_milli > l->total.cpu_milli)
         ret[n++] = "--cpus";

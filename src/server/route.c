@@ -173,6 +173,10 @@ static int run_verb(struct server_request *r, struct err *err)
 
     if (k->deprecation)
         request_warn(r, k->deprecation);
+    if (k == &kind_machine_access && !method_is(r, "GET"))
+        return err_set(err, ERR_METHOD_NOT_ALLOWED,
+                       "machineaccess.muster.dev is no object but a right: a Role gives its verb "
+                       "use");
     if (k->refused && !method_is(r, "GET") && !method_is(r, "DELETE"))
         return err_set(err, ERR_METHOD_NOT_ALLOWED,
                        "this server runs pods and training jobs and has no controller for %s: "

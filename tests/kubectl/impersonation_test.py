@@ -235,6 +235,13 @@ class Kubectl(StockKubectl):
                             (("list", "nodes", "--as-group=system:masters"), 0)):
             done = self.kubectl("auth", "can-i", "--as=alice", *words, code=code)
             self.assertEqual(done.stdout.split()[0], "no" if code else "yes")
+        grant(self.daemon, "folders", user("alice"), rule("use", "machineaccess", ["hostpath"], ["muster.dev"]))
+        for words, code in ((("use", "machineaccess/hostpath"), 0), (("use", "machineaccess.muster.dev/hostpath"), 0),
+                            (("use", "machineaccess/anyuser"), 1)):
+            done = self.kubectl("auth", "can-i", "--as=alice", *words, code=code)
+            self.assertEqual((done.stdout.split()[0], done.stderr.count("Warning")), ("no" if code else "yes", 0))
+        self.assertIn("no object but a right", self.kubectl("create", "-f", "-", code=1, stdin=json.dumps({
+            "apiVersion": "muster.dev/v1", "kind": "MachineAccess", "metadata": {"name": "hostpath"}})).stderr)
         self.assertEqual(self.kubectl("auth", "can-i", "get", "configmaps", f"--as={BOT}").stdout, "yes\n")
         self.assertEqual(self.kubectl("auth", "can-i", "delete", "nodes").stdout.split()[-1], "yes")
         listed = self.kubectl("auth", "can-i", "--list", "--as=alice").stdout

@@ -213,12 +213,13 @@ static void the_machine_is_a_node(void **state)
 }
 
 /* The small API forgets what happened before. */
-static bool is_watched(struct world *w, const char *plural)
+static size_t watchers(struct world *w, const char *plural)
 {
+    size_t n = 0;
+
     for (const struct api_stream *s = w->api.streams; s; s = s->next)
-        if (strcmp(s->plural, plural) == 0)
-            return true;
-    return false;
+        n += strcmp(s->plural, plural) == 0;
+    return n;
 }
 
 /* Whoever deletes the Node of a machine that is there: it is made again at once, not when it next
@@ -228,7 +229,7 @@ static void a_deleted_node_is_made_again(void **state)
     struct world *w = *state;
 
     the_machine_is_a_node(state);
-    while (!is_watched(w, "nodes"))
+    while (!watchers(w, "nodes"))
         loop_run_once(w->f.loop);
     small_api_delete(&w->api, "/api/v1/nodes/n1");
     the_machine_is_a_node(state);
@@ -272,6 +273,36 @@ static void a_node_offers_shares_of_gpus(void **state)
     node = wait_node(w, "4");
     assert_string_equal(object_annotation(node, ANNOTATION_SHARED_GPUS), "");
     assert_null(json_at(node, "status", "allocatable", "nvidia.com/gpu.shared"));
+    node_keeper_free(keeper);
+}
+
+/* Nobody else may say who vouches for a machine's endpoint. */
+static void a_changed_authority_is_set_right(void **state)
+{
+    struct world *w = *state;
+    struct machine m = {.arch = "amd64"};
+    struct node_options o = {.transport = &w->api.base,
+                             .clock = loop_clock(w->f.loop),
+                             .name = "n2",
+                             .machine = &m,
+                             .door_port = 1,
+                             .door_host = "127.0.0.1",
+                             .door_ca_pem = "ours"};
+    struct node_keeper *keeper = node_keeper_new(&o);
+    struct json *node;
+
+    (void)wait_node(w, "0");
+    while (watchers(w, "nodes") < 2) /* n1's, too */
+        loop_run_once(w->f.loop);
+    node = small_api_get(&w->api, &w->arena, "/api/v1/nodes/n2");
+    json_set_string(&w->arena, json_get_mut(json_get_mut(node, "metadata"), "annotations"),
+                    ANNOTATION_NODE_CA, "theirs");
+    small_api_put(&w->api, &w->arena, "/api/v1/nodes/n2", node);
+    do {
+        loop_run_once(w->f.loop);
+        arena_reset(&w->arena);
+        node = small_api_get(&w->api, &w->arena, "/api/v1/nodes/n2");
+    } while (strcmp(object_annotation(node, ANNOTATION_NODE_CA), "ours") != 0);
     node_keeper_free(keeper);
 }
 
@@ -519,6 +550,7 @@ int main(int argc, char **argv)
         T(the_machine_is_a_node),
         T(a_deleted_node_is_made_again),
         T(a_node_offers_shares_of_gpus),
+        T(a_changed_authority_is_set_right),
         T(a_pod_runs_and_succeeds),
         T(a_failed_pod_has_its_exit_code),
         T(a_pod_without_a_command_says_so),

@@ -459,11 +459,16 @@ static void warnings_name_what_has_no_effect(void **state)
     assert_string_equal(
         warned(
             "metadata: {name: j}\nspec:\n  replicaSpecs:\n  - type: w\n    template:\n      spec:\n"
-            "        restartPolicy: Always\n        containers:\n        - {name: a, env: [{name: "
+            "        restartPolicy: Always\n        schedulerName: s\n        nodeName: n1\n       "
+            " "
+            "containers:\n        - {name: a, env: [{name: "
             "RANK, value: \"9\"}]}\n        - {name: python, env: [{name: WORLD_SIZE, value: "
             "\"9\"}, {name: X, value: z}]}\n"),
         "spec.replicaSpecs[0].template.spec.restartPolicy: \"Always\" is not used, "
         "spec.replicaSpecs[0].restartPolicy decides (Never)\n"
+        "spec.replicaSpecs[0].template.spec.schedulerName: \"s\" is not asked, nodeName says where "
+        "it "
+        "runs\n"
         "spec.replicaSpecs[0].template: WORLD_SIZE is set by hand and not by the job, the replicas "
         "may not find each other\n");
     assert_string_equal(

@@ -327,6 +327,22 @@ static void only_ready_nodes_take_pods(void **state)
     cluster_release(&c);
 }
 
+/* A cluster's node has none of muster up's options. */
+static void what_helps_on_a_clusters_node_is_no_option_of_muster_up(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node_text(&c, "{'metadata':{'name':'n'},'status':{'capacity':{'cpu':'1'},"
+                      "'daemonEndpoints':{'kubeletEndpoint':{'Port':10250}},"
+                      "'conditions':[{'type':'Ready','status':'True'}]}}");
+    add_pod(&c, "", "x", 9, 1, "{'cpu':'2'}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "x"), "can never fit: asks 2 CPU, the node has 1" LESS_HELPS);
+    cluster_release(&c);
+}
+
 /* What a machine does not have cannot be waited for; where it is, it decides. */
 static void extended_resources_need_a_node_that_offers_them(void **state)
 {
@@ -2642,6 +2658,7 @@ int main(void)
         cmocka_unit_test(gpus_of_pods_others_bound_are_avoided),
         cmocka_unit_test(requests_else_limits_and_init_containers),
         cmocka_unit_test(only_ready_nodes_take_pods),
+        cmocka_unit_test(what_helps_on_a_clusters_node_is_no_option_of_muster_up),
         cmocka_unit_test(extended_resources_need_a_node_that_offers_them),
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(who_asks_for_one_node_is_told_of_it),

@@ -173,6 +173,14 @@ static void what_is_not_carried_out_is_said(void **state)
         {"services", "\"spec\":{\"externalIPs\":[\"1.2.3.4\"],\"ports\":[{\"port\":80}]}",
          "spec.externalIPs is not carried out here"},
         {"secrets", "\"type\":\"kubernetes.io/service-account-token\"", "no token is put into"},
+        {"pods",
+         "\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
+         "\"ephemeral-storage\":\"1Gi\"}}}]}",
+         "requests[ephemeral-storage] is not carried out here"},
+        {"pods",
+         "\"spec\":{\"nodeName\":\"n\",\"schedulerName\":\"other\",\"containers\":[{\"name\":"
+         "\"a\"}]}",
+         "other\\\" is not asked, nodeName says where"},
     };
     struct fixture *f = *state;
     char request[1024], body[512], *answer;
