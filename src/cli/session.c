@@ -59,7 +59,7 @@ int session_find_cluster(struct cli *cli, const struct session_options *options,
         return err_set(err, ERR_NOT_FOUND,
                        "there is no kubeconfig: set KUBECONFIG or --kubeconfig");
     r = kubeconfig_load(&cli->arena, paths, options->context, ret, err);
-    return r ? r : client_config_login(&cli->arena, ret, err);
+    return r ? r : client_config_login(&cli->arena, ret, -1, err);
 }
 
 static int find_server(struct cli *cli, const struct session_options *options,

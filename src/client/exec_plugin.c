@@ -17,7 +17,6 @@
 #include "base/timefmt.h"
 
 #define ANSWER_LIMIT_BYTES (1024u * 1024u)
-#define TIMEOUT_MS (5 * 60 * 1000) /* somebody may be at a browser meanwhile */
 #define INFO_NAME "KUBERNETES_EXEC_INFO"
 
 static int64_t monotonic_ms(void)
@@ -86,21 +85,28 @@ static int spawn(struct arena *a, const struct exec_plugin *p, int out, pid_t *r
     return rc;
 }
 
-/* Until it closes its output; false: that took too long. */
-static bool read_all(int fd, struct buf *out)
+static int wait_limit_ms(const struct exec_plugin *p)
 {
-    int64_t end = monotonic_ms() + TIMEOUT_MS;
+    return p->interactive ? EXEC_PLUGIN_INTERACTIVE_WAIT_MS : EXEC_PLUGIN_WAIT_MS;
+}
+
+/* Until it closes its output; false: that took too long, or it is stopped. */
+static bool read_all(const struct exec_plugin *p, int fd, int stop_fd, struct buf *out)
+{
+    int64_t end = monotonic_ms() + wait_limit_ms(p);
     char piece[4096];
 
     for (;;) {
-        struct pollfd one = {.fd = fd, .events = POLLIN};
+        struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
         int64_t left = end - monotonic_ms();
         ssize_t n;
 
         if (left <= 0)
             return false;
-        if (poll(&one, 1, (int)left) <= 0)
+        if (poll(fds, ELEMS(fds), (int)left) <= 0)
             continue;
+        if (fds[1].revents)
+            return false;
         n = read(fd, piece, sizeof(piece));
         if (n > 0)
             buf_add(out, piece, (size_t)n);
@@ -119,7 +125,10 @@ static int wait_for(const struct exec_plugin *p, pid_t pid, bool in_time, struct
         if (errno != EINTR)
             break;
     if (!in_time)
-        return err_set(err, ERR_UNAUTHORIZED, "the plugin %s took too long", p->argv[0]);
+        return err_set(err, ERR_UNAUTHORIZED,
+                       "the plugin %s, which the kubeconfig's user logs in with, does not answer "
+                       "within %d seconds; it was stopped",
+                       p->argv[0], wait_limit_ms(p) / 1000);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return err_set(err, ERR_UNAUTHORIZED,
                        "the plugin %s, which the kubeconfig's user logs in with, failed with %s %d",
@@ -128,7 +137,8 @@ static int wait_for(const struct exec_plugin *p, pid_t pid, bool in_time, struct
     return 0;
 }
 
-static int ask(struct arena *a, const struct exec_plugin *p, struct buf *answer, struct err *err)
+static int ask(struct arena *a, const struct exec_plugin *p, int stop_fd, struct buf *answer,
+               struct err *err)
 {
     int pipe_fds[2], rc;
     bool in_time;
@@ -147,7 +157,7 @@ static int ask(struct arena *a, const struct exec_plugin *p, struct buf *answer,
             err_hint(err, "%s", p->install_hint);
         return rc;
     }
-    in_time = read_all(pipe_fds[0], answer);
+    in_time = read_all(p, pipe_fds[0], stop_fd, answer);
     (void)close(pipe_fds[0]);
     return wait_for(p, pid, in_time, err);
 }
@@ -195,11 +205,11 @@ static int read_answer(struct arena *a, const struct exec_plugin *p, const struc
     return 0;
 }
 
-int exec_plugin_run(struct arena *a, const struct exec_plugin *p, struct credential *ret,
-                    struct err *err)
+int exec_plugin_run(struct arena *a, const struct exec_plugin *p, int stop_fd,
+                    struct credential *ret, struct err *err)
 {
     struct buf answer = BUF_INIT(ANSWER_LIMIT_BYTES);
-    int rc = ask(a, p, &answer, err);
+    int rc = ask(a, p, stop_fd, &answer, err);
 
     if (rc == 0)
         rc = read_answer(a, p, &answer, ret, err);

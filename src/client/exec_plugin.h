@@ -17,14 +17,19 @@ struct exec_plugin {
     bool interactive; /* it may ask who sits at the terminal */
 };
 
+#define EXEC_PLUGIN_WAIT_MS 60000
+#define EXEC_PLUGIN_INTERACTIVE_WAIT_MS (5 * 60 * 1000) /* somebody may be at a browser meanwhile  \
+                                                         */
+
 /* Absent things are NULL. */
 struct credential {
     const char *token, *cert_pem, *key_pem;
     int64_t expires_ms; /* 0: when the server says so */
 };
 
-/* Waits for the program. What it says is in the arena. */
-int exec_plugin_run(struct arena *a, const struct exec_plugin *p, struct credential *ret,
-                    struct err *err) must_check;
+/* Waits for the program, or until stop_fd can be read (-1: nobody stops it). What it says is in the
+ * arena. */
+int exec_plugin_run(struct arena *a, const struct exec_plugin *p, int stop_fd,
+                    struct credential *ret, struct err *err) must_check;
 
 #endif

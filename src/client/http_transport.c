@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "net/http_client.h"
@@ -32,16 +34,34 @@ struct http_transport {
     struct stat token_stat;           /* of that file as it was read */
     const struct exec_plugin *plugin; /* that gave it, or NULL */
     int64_t expires_ms;               /* 0: not known */
-    struct clock *clock;
+    struct loop *loop;
+    struct login *login; /* while the plugin runs */
     struct arena token_arena;
     struct api_stream *calls; /* everything under way, calls and streams */
+};
+
+/* The plugin at work on a pool thread. */
+struct login {
+    struct http_transport *transport; /* NULL: it is gone */
+    struct client_config fresh;
+    struct arena arena;
+    struct err err;
+    int stop_fd;
+};
+
+/* A request that waits for it. */
+struct held {
+    struct arena arena;
+    struct api_call call;
+    bool paused;
 };
 
 /* One call or stream. */
 struct api_stream {
     struct api_stream *next, **at;
     struct http_transport *transport;
-    struct http_exchange *exchange;
+    struct http_exchange *exchange; /* NULL while it is held */
+    struct held *held;
     api_reply_fn *fn; /* of a call */
     void *fn_arg;
     struct api_stream_handler handler; /* of a stream */
@@ -62,8 +82,16 @@ static struct api_stream *item_new(struct http_transport *t)
     return s;
 }
 
+static void held_free(struct held *h)
+{
+    if (h)
+        arena_release(&h->arena);
+    free(h);
+}
+
 static void item_free(struct api_stream *s)
 {
+    held_free(s->held);
     *s->at = s->next;
     if (s->next)
         s->next->at = s->at;
@@ -104,31 +132,6 @@ static void on_data(void *arg, const char *data, size_t len)
     s->handler.on_data(s->handler.arg, data, len);
 }
 
-/* The loop waits for the plugin. */
-static void log_in_again(struct http_transport *t)
-{
-    struct client_config fresh = {.plugin = t->plugin};
-    struct arena a = ARENA_INIT(TOKEN_MEMORY_BYTES);
-    const char *header = NULL;
-    auto_err err = ERR_INIT;
-
-    t->expires_ms = clock_now_ms(t->clock) + PLUGIN_AGAIN_MS;
-    if (client_config_login(&a, &fresh, &err) == 0)
-        header = client_authorization(&a, &fresh);
-    if (fresh.reach.cert_pem &&
-        http_client_identify(t->http, fresh.reach.cert_pem, fresh.reach.key_pem, &err) < 0)
-        header = NULL;
-    if (err_is_set(&err)) { /* the server says what the old one is worth */
-        log_warn("%s", err.text);
-        arena_release(&a);
-        return;
-    }
-    t->expires_ms = fresh.expires_ms;
-    arena_release(&t->token_arena);
-    t->token_arena = a;
-    t->authorization = header;
-}
-
 static void on_open(void *arg)
 {
     struct api_stream *s = arg;
@@ -144,8 +147,6 @@ static const char *authorization(struct http_transport *t)
     const char *header;
     struct stat now;
 
-    if (t->plugin && t->expires_ms && clock_now_ms(t->clock) >= t->expires_ms)
-        log_in_again(t);
     if (!t->token_file || stat(t->token_file, &now) < 0 ||
         (now.st_ino == t->token_stat.st_ino && now.st_size == t->token_stat.st_size &&
          memcmp(&now.st_mtim, &t->token_stat.st_mtim, sizeof(now.st_mtim)) == 0))
@@ -162,7 +163,7 @@ static const char *authorization(struct http_transport *t)
     return t->authorization = header;
 }
 
-static bool start(struct api_stream *s, const struct api_call *call)
+static bool start_now(struct api_stream *s, const struct api_call *call)
 {
     struct http_transport *t = s->transport;
     const char *who = authorization(t);
@@ -200,6 +201,123 @@ static bool start(struct api_stream *s, const struct api_call *call)
     buf_release(&accept);
     buf_release(&type);
     return s->exchange;
+}
+
+/* --- the plugin runs while the loop goes on; requests wait for it --- */
+
+static void login_free(struct login *login)
+{
+    (void)close(login->stop_fd);
+    arena_release(&login->arena);
+    err_release(&login->err);
+    free(login);
+}
+
+static void run_plugin(void *arg)
+{
+    struct login *login = arg;
+
+    (void)!client_config_login(&login->arena, &login->fresh, login->stop_fd, &login->err);
+}
+
+static void use_login(struct http_transport *t, struct login *login)
+{
+    const struct client_config *fresh = &login->fresh;
+
+    if (!err_is_set(&login->err) && fresh->reach.cert_pem)
+        (void)!http_client_identify(t->http, fresh->reach.cert_pem, fresh->reach.key_pem,
+                                    &login->err);
+    if (err_is_set(&login->err)) { /* the server says what the old one is worth */
+        log_warn("%s", login->err.text);
+        t->expires_ms = clock_now_ms(loop_clock(t->loop)) + PLUGIN_AGAIN_MS;
+        return;
+    }
+    t->expires_ms = fresh->expires_ms;
+    t->authorization = client_authorization(&login->arena, fresh);
+    arena_release(&t->token_arena);
+    t->token_arena = login->arena;
+    arena_init(&login->arena, 0);
+}
+
+static void start_held(struct api_stream *s)
+{
+    static const char why[] = "out of memory";
+    struct held *h = s->held;
+
+    s->held = NULL;
+    if (start_now(s, &h->call)) {
+        if (h->paused)
+            http_exchange_pause(s->exchange, true);
+    } else {
+        answer(s, &(struct api_reply){.status = 0, .body = why, .body_len = sizeof(why) - 1});
+    }
+    held_free(h);
+}
+
+static void plugin_done(void *arg)
+{
+    struct login *login = arg;
+    struct http_transport *t = login->transport;
+    struct api_stream *s;
+
+    if (t) {
+        t->login = NULL;
+        use_login(t, login);
+    }
+    login_free(login);
+    do { /* from the first again: who is answered may close others */
+        for (s = t ? t->calls : NULL; s && !s->held; s = s->next)
+            ;
+        if (s)
+            start_held(s);
+    } while (s);
+}
+
+static void begin_login(struct http_transport *t)
+{
+    struct login *login = calloc(1, sizeof(*login));
+
+    if (!login)
+        return;
+    *login = (struct login){.transport = t,
+                            .fresh = {.plugin = t->plugin},
+                            .arena = ARENA_INIT(TOKEN_MEMORY_BYTES),
+                            .err = ERR_INIT,
+                            .stop_fd = eventfd(0, EFD_CLOEXEC)};
+    if (loop_work(t->loop, run_plugin, plugin_done, login) == 0)
+        t->login = login;
+    else
+        login_free(login);
+}
+
+static bool hold(struct api_stream *s, const struct api_call *call)
+{
+    struct held *h = calloc(1, sizeof(*h));
+    struct arena *a;
+
+    if (!h)
+        return false;
+    a = &h->arena;
+    arena_init(a, REPLY_LIMIT_BYTES);
+    h->call = (struct api_call){
+        .method = arena_strdup(a, call->method),
+        .path = arena_strdup(a, call->path),
+        .content_type = call->content_type ? arena_strdup(a, call->content_type) : NULL,
+        .accept = call->accept ? arena_strdup(a, call->accept) : NULL,
+        .body = call->body ? arena_strndup(a, call->body, call->body_len) : NULL,
+        .body_len = call->body_len};
+    s->held = h;
+    return !arena_failed(a);
+}
+
+static bool start(struct api_stream *s, const struct api_call *call)
+{
+    struct http_transport *t = s->transport;
+
+    if (!t->login && t->plugin && t->expires_ms &&
+        clock_now_ms(loop_clock(t->loop)) >= t->expires_ms)
+        begin_login(t);
+    return t->login ? hold(s, call) : start_now(s, call);
 }
 
 /* Without memory there is no other moment to say so than now: an answer too early is better than
@@ -245,20 +363,28 @@ static struct api_stream *transport_open_stream(struct transport *base, const ch
 static void transport_close_stream(struct transport *base, struct api_stream *s)
 {
     (void)base;
-    http_exchange_cancel(s->exchange);
+    if (s->exchange)
+        http_exchange_cancel(s->exchange);
     item_free(s);
 }
 
 static void transport_pause_stream(struct transport *base, struct api_stream *s, bool paused)
 {
     (void)base;
-    http_exchange_pause(s->exchange, paused);
+    if (s->held)
+        s->held->paused = paused;
+    else
+        http_exchange_pause(s->exchange, paused);
 }
 
 static void http_transport_free(struct transport *base)
 {
     struct http_transport *t = container_of(base, struct http_transport, transport);
 
+    if (t->login) { /* whose end the loop waits for */
+        t->login->transport = NULL;
+        (void)!eventfd_write(t->login->stop_fd, 1);
+    }
     http_client_free(t->http);
     for (struct api_stream *s = t->calls, *next; s; s = next) {
         next = s->next;
@@ -296,7 +422,7 @@ struct transport *http_transport_new(struct loop *l, const struct client_config 
     t->authorization = client_authorization(&t->arena, config);
     t->plugin = config->plugin;
     t->expires_ms = config->expires_ms;
-    t->clock = loop_clock(l);
+    t->loop = l;
     if (arena_failed(&t->arena))
         err_set(err, ERR_INTERNAL, "the server's address and the token do not fit into memory");
     else

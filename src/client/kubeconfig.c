@@ -621,13 +621,13 @@ struct reach client_reach_of_others(const struct client_config *server)
     return reach;
 }
 
-int client_config_login(struct arena *a, struct client_config *config, struct err *err)
+int client_config_login(struct arena *a, struct client_config *config, int stop_fd, struct err *err)
 {
     struct credential c;
 
     if (!config->plugin)
         return 0;
-    if (exec_plugin_run(a, config->plugin, &c, err) < 0)
+    if (exec_plugin_run(a, config->plugin, stop_fd, &c, err) < 0)
         return -EACCES;
     config->token = c.token;
     config->expires_ms = c.expires_ms;

@@ -35,8 +35,10 @@ int kubeconfig_load(struct arena *a, const char *paths, const char *context,
                     struct client_config *ret, struct err *err) must_check;
 /* $KUBECONFIG or ~/.kube/config; NULL: there is neither. */
 const char *kubeconfig_of_user(struct arena *a);
-/* Runs the plugin, where there is one; token, certificate and expires_ms are set. */
-int client_config_login(struct arena *a, struct client_config *config, struct err *err) must_check;
+/* Runs the plugin, where there is one, and waits for it (exec_plugin.h); token, certificate and
+ * expires_ms are set. */
+int client_config_login(struct arena *a, struct client_config *config, int stop_fd,
+                        struct err *err) must_check;
 /* For those who show a token of their own: without our certificate. */
 struct reach client_reach_of_others(const struct client_config *server);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -203,7 +204,7 @@ static void plugin_is_run_again_when_refused_or_expired(void **state)
     assert_true(close(mkstemp(path)) == 0);
     write_text(path, "0");
     (void)snprintf(count, sizeof(count), "COUNT=%s", path);
-    assert_int_equal(client_config_login(&a, &config, NULL), 0);
+    assert_int_equal(client_config_login(&a, &config, -1, NULL), 0);
     connect_with(f, &config);
     ask(f);
     assert_non_null(strstr(f->request, "Authorization: Bearer token-1\r\n"));
@@ -222,6 +223,51 @@ static void plugin_is_run_again_when_refused_or_expired(void **state)
     assert_non_null(strstr(f->request, "Authorization: Bearer token-3\r\n"));
     assert_int_equal(unlink(path), 0);
     arena_release(&a);
+}
+
+static void note(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+/* Controllers answer their probes meanwhile, and can be stopped. */
+static void the_loop_goes_on_while_the_plugin_runs(void **state)
+{
+    static const char script[] = "read line <$PIPE; echo '{\"apiVersion\":\"v\",\"kind\":"
+                                 "\"ExecCredential\",\"status\":{\"token\":\"fresh\"}}'";
+    /* Until the loop is freed. */
+    static char pipe[80];
+    static const char *const argv[] = {"sh", "-c", script, NULL}, *const env[] = {pipe, NULL};
+    static const struct exec_plugin plugin = {
+        .api_version = "v", .argv = argv, .env = env, .info = "{}"};
+    struct fixture *f = *state;
+    char folder[] = "/tmp/muster-plugin-XXXXXX", path[64];
+    const struct client_config config = {
+        .server = f->url, .plugin = &plugin, .token = "old", .expires_ms = 1};
+    const struct api_call call = {.method = "GET", .path = "/"};
+    bool turned = false;
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/pipe", folder);
+    (void)snprintf(pipe, sizeof(pipe), "PIPE=%s", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    f->replies = 0;
+    f->answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    connect_with(f, &config);
+    transport_call(f->transport, &call, on_reply, f);
+    assert_int_equal(loop_defer(f->loop, note, &turned), 0);
+    while (!turned)
+        loop_run_once(f->loop);
+    assert_int_equal(f->replies, 0);
+    write_text(path, "go\n");
+    wait_reply(f);
+    assert_non_null(strstr(f->request, "Authorization: Bearer fresh\r\n"));
+    transport_free(f->transport);
+    connect_with(f, &config);
+    transport_call(f->transport, &call, on_reply, f);
+    transport_free(f->transport); /* the plugin is stopped, else the loop would wait for it */
+    f->transport = NULL;
+    assert_int_equal(unlink(path) + rmdir(folder), 0);
 }
 
 static void password_is_sent_without_a_token(void **state)
@@ -298,10 +344,15 @@ static void closed_and_freed_without_a_word(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(changed_token_file_is_read_again), TEST(call_says_who_we_are_and_what_we_send),
-        TEST(password_is_sent_without_a_token), TEST(stream_gives_data_then_its_end),
-        TEST(broken_stream_is_not_a_good_end),  TEST(server_that_is_not_there_is_a_sentence),
-        TEST(closed_and_freed_without_a_word),  TEST(plugin_is_run_again_when_refused_or_expired),
+        TEST(changed_token_file_is_read_again),
+        TEST(call_says_who_we_are_and_what_we_send),
+        TEST(password_is_sent_without_a_token),
+        TEST(stream_gives_data_then_its_end),
+        TEST(broken_stream_is_not_a_good_end),
+        TEST(server_that_is_not_there_is_a_sentence),
+        TEST(closed_and_freed_without_a_word),
+        TEST(plugin_is_run_again_when_refused_or_expired),
+        TEST(the_loop_goes_on_while_the_plugin_runs),
     };
 
     return cmocka_run_group_tests_name("client/http_transport", tests, NULL, NULL);

@@ -297,7 +297,7 @@ static void plugins_are_run(void **state)
 
         assert_int_equal(parse(&a, cases[i].text, &c, &err), 0);
         assert_non_null(c.plugin);
-        assert_int_equal(client_config_login(&a, &c, &err) == 0, cases[i].token != NULL);
+        assert_int_equal(client_config_login(&a, &c, -1, &err) == 0, cases[i].token != NULL);
         if (cases[i].token)
             assert_string_equal(c.token, cases[i].token);
         else if (!strstr(err.text, cases[i].problem))
@@ -318,7 +318,7 @@ static void plugin_that_is_not_there(void **state)
     auto_err err = ERR_INIT;
 
     (void)state;
-    assert_true(exec_plugin_run(&a, &p, &c, &err) < 0);
+    assert_true(exec_plugin_run(&a, &p, -1, &c, &err) < 0);
     assert_non_null(strstr(err.text, "/nonexistent/plugin, which the kubeconfig's user logs in "
                                      "with, cannot be run: No such file"));
     assert_string_equal(err.hint, "apt install it");
