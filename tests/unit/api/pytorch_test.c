@@ -489,6 +489,17 @@ static void warnings_name_what_has_no_effect(void **state)
         "spec.replicaSpecs[0].scalingWeight: has no effect without spec.elastic.enabled\n");
 }
 
+static void a_scheduler_beside_a_node_is_warned_about(void **state)
+{
+    (void)state;
+    warnings[0] = '\0';
+    kind_pod.warn(admitted(&kind_pod, "metadata: {name: p}\nspec: {nodeName: n1, schedulerName: s, "
+                                      "containers: [{name: a}]}\n"),
+                  note_warning, NULL);
+    assert_string_equal(warnings,
+                        "spec.schedulerName: \"s\" is not asked, nodeName says where it runs\n");
+}
+
 static void torchrun_without_args_is_warned_about(void **state)
 {
     (void)state;
@@ -535,6 +546,7 @@ int main(void)
         cmocka_unit_test_setup(replica_specs_may_not_change, reset),
         cmocka_unit_test_setup(replicas_change_only_under_torchrun, reset),
         cmocka_unit_test_setup(warnings_name_what_has_no_effect, reset),
+        cmocka_unit_test_setup(a_scheduler_beside_a_node_is_warned_about, reset),
         cmocka_unit_test_setup(torchrun_without_args_is_warned_about, reset),
         cmocka_unit_test_setup(total_replicas_follow_elastic, reset),
     };

@@ -177,10 +177,6 @@ static void what_is_not_carried_out_is_said(void **state)
          "\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
          "\"ephemeral-storage\":\"1Gi\"}}}]}",
          "requests[ephemeral-storage] is not carried out here"},
-        {"pods",
-         "\"spec\":{\"nodeName\":\"n\",\"schedulerName\":\"other\",\"containers\":[{\"name\":"
-         "\"a\"}]}",
-         "other\\\" is not asked, nodeName says where"},
     };
     struct fixture *f = *state;
     char request[1024], body[512], *answer;
