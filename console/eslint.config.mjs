@@ -6,8 +6,17 @@ import tseslint from "typescript-eslint";
 const node = ["process", "Buffer"];
 // Functions that tests hand to page.evaluate run in the browser.
 const browser = ["window", "document", "location", "localStorage", "navigator"];
-const both = ["console", "URL", "fetch", "performance", "setTimeout", "clearTimeout"];
-const known = [...node, ...browser, ...both, "requestAnimationFrame"];
+const both = [
+  "console",
+  "URL",
+  "URLSearchParams",
+  "fetch",
+  "performance",
+  "setTimeout",
+  "clearTimeout",
+];
+const drawn = ["getComputedStyle", "CanvasRenderingContext2D", "requestAnimationFrame"];
+const known = [...node, ...browser, ...both, ...drawn];
 
 export default tseslint.config(
   js.configs.recommended,

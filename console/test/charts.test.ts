@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { applyMessage } from "../src/data/live.ts";
 import { waitBefore } from "../src/data/stream.ts";
 import type { KubeObject } from "../src/data/types.ts";
-import { extremes, groupsOf, onOneAxis, smooth } from "../src/curves/smooth.ts";
+import { extremes, groupsOf, smooth } from "../src/curves/smooth.ts";
 import { clock, exact } from "../src/lib/time.ts";
 import { aligned, idleFor, meanOf, merge, total } from "../src/metrics/samples.ts";
 import { match, withQuery } from "../src/router.ts";
@@ -19,25 +19,7 @@ test("smoothing starts at the first value", () => {
   assert.ok(s[1]! > 0 && s[1]! < 10);
 });
 
-test("runs on one axis", () => {
-  const { x, values } = onOneAxis(
-    [
-      { run: "a", tag: "t", step: [0, 2], wall: [10, 12], value: [1, 2] },
-      { run: "b", tag: "t", step: [1], wall: [20], value: [3] },
-    ],
-    "step",
-    0,
-  );
-  assert.deepEqual(x, [0, 1, 2]);
-  assert.deepEqual(values, [
-    [1, null, 2],
-    [null, 3, null],
-  ]);
-  assert.deepEqual(
-    onOneAxis([{ run: "a", tag: "t", step: [0, 2], wall: [10, 12], value: [1, 2] }], "relative", 0)
-      .x,
-    [0, 2],
-  );
+test("tags by what is before their slash", () => {
   assert.deepEqual(
     [...groupsOf(["val/loss", "train/loss", "lr", "train/acc"])],
     [

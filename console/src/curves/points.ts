@@ -4,6 +4,7 @@ import { Failure, get } from "../data/api.ts";
 import { boardApi } from "../data/board.ts";
 import type { Job } from "../data/types.ts";
 import { isOver } from "../lib/state.ts";
+import type { Window } from "../charts/range.ts";
 import type { Points } from "./smooth.ts";
 
 const EVERY_MS = 3_000;
@@ -65,4 +66,21 @@ export function formatValue(value: number): string {
   return size !== 0 && (size < 1e-3 || size >= 1e6)
     ? value.toExponential(2)
     : String(Number(value.toPrecision(4)));
+}
+
+/** A part of the axis in the address: "120~480". */
+export function writeZoom(window: Window | null): string | null {
+  return window && `${Number(window.from.toPrecision(12))}~${Number(window.to.toPrecision(12))}`;
+}
+
+export function readZoom(text: string | null): Window | null {
+  const [from, to, more] = (text ?? "").split("~").map(Number);
+  return from !== undefined && to !== undefined && more === undefined && from < to
+    ? { from, to }
+    : null;
+}
+
+/** A job's only folder has the job's name; others are told apart by theirs. */
+export function runLabel(job: string, run: string): string {
+  return run === "." || run === "" ? job : `${job}/${run}`;
 }

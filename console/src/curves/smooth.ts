@@ -1,4 +1,4 @@
-// Smoothing and putting several runs on one axis. Pure.
+// Smoothing, and runs as the lines of a chart. Pure.
 export interface Points {
   run: string;
   tag: string;
@@ -22,23 +22,24 @@ export function smooth(values: (number | null)[], weight: number): (number | nul
 
 export type Axis = "step" | "relative" | "wall";
 
-function xOf(points: Points, axis: Axis, i: number): number {
-  if (axis === "step") return points.step[i]!;
-  return axis === "wall" ? points.wall[i]! : points.wall[i]! - points.wall[0]!;
+/** Where the points of a run lie on the axis. */
+function xOf(points: Points, axis: Axis): number[] {
+  if (axis === "step") return points.step;
+  const start = axis === "wall" ? 0 : (points.wall[0] ?? 0);
+  return start ? points.wall.map((at) => at - start) : points.wall;
 }
 
-/** All runs of one tag on one axis; a run has null where it has no point. */
-export function onOneAxis(
-  all: Points[],
-  axis: Axis,
-  weight: number,
-): { x: number[]; values: (number | null)[][] } {
-  const maps = all.map((points) => {
-    const smoothed = smooth(points.value, weight);
-    return new Map(points.step.map((_, i) => [xOf(points, axis, i), smoothed[i] ?? null]));
-  });
-  const x = [...new Set(maps.flatMap((one) => [...one.keys()]))].sort((a, b) => a - b);
-  return { x, values: maps.map((one) => x.map((at) => one.get(at) ?? null)) };
+export interface Line {
+  x: number[];
+  values: (number | null)[];
+  pale?: (number | null)[];
+}
+
+/** A run on its own x; where it is smoothed, what it was is pale behind it. */
+export function lineOf(points: Points, axis: Axis, weight: number): Line {
+  const x = xOf(points, axis);
+  if (weight <= 0) return { x, values: points.value };
+  return { x, values: smooth(points.value, weight), pale: points.value };
 }
 
 /** "train/loss" is in the group "train"; a tag without a slash is in none. */

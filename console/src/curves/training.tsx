@@ -1,6 +1,8 @@
 // The job's curves, drawn from its event files: no TensorBoard needed. Live while it trains.
 import { useMemo, useState } from "preact/hooks";
 import { Chart } from "../charts/chart.tsx";
+import { lookOf } from "../charts/palette.ts";
+import type { Window } from "../charts/range.ts";
 import { boardApi } from "../data/board.ts";
 import { boardHref, useBoard } from "../data/boards.ts";
 import { useJobs } from "../data/jobs.ts";
@@ -13,34 +15,44 @@ import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
 import { savePath } from "../ui/save.ts";
 import { Empty, Loading, Problem } from "../ui/notice.tsx";
-import { formatValue, usePoints } from "./points.ts";
-import { extremes, groupsOf, onOneAxis, type Axis, type Points } from "./smooth.ts";
+import { formatValue, readZoom, runLabel, usePoints, writeZoom } from "./points.ts";
+import { extremes, groupsOf, lineOf, type Axis, type Points } from "./smooth.ts";
 import "../style/metrics.css";
 
 const t = translator(trainingTexts);
 const WIDTH = 800; // points per curve: about as many as there are pixels
-const COLOURS = ["--info", "--warn", "--ok", "--bad", "--accent", "--dim"];
 
-function Curve(props: { tag: string; series: Points[]; axis: Axis; weight: number; log: boolean }) {
-  const { x, values } = useMemo(
-    () => onOneAxis(props.series, props.axis, props.weight),
-    [props.series, props.axis, props.weight],
+function Curve(props: {
+  tag: string;
+  series: Points[];
+  runs: string[];
+  axis: Axis;
+  weight: number;
+  log: boolean;
+  zoom: Window | null;
+}) {
+  const lines = useMemo(
+    () =>
+      props.series.map((one) => ({
+        label: one.run,
+        ...lookOf(props.runs.indexOf(one.run)), // the same colour in every chart
+        ...lineOf(one, props.axis, props.weight),
+      })),
+    [props.series, props.runs, props.axis, props.weight],
   );
   return (
     <Chart
       label={props.tag}
       xLabel={t(props.axis === "step" ? "step" : props.axis)}
-      {...(props.axis === "relative" ? { xFormat: (n: number) => duration(n * 1000) } : {})}
-      x={x}
       time={props.axis === "wall"}
+      elapsed={props.axis === "relative"}
+      fit
       format={formatValue}
       log={props.log}
       group="training"
-      series={props.series.map((one, i) => ({
-        label: one.run || ".",
-        colour: COLOURS[i % COLOURS.length]!,
-        values: values[i]!,
-      }))}
+      series={lines}
+      window={props.zoom ?? undefined}
+      onWindow={(next) => setQuery({ zoom: writeZoom(next) })}
     />
   );
 }
@@ -164,7 +176,12 @@ export default function Training(props: TabProps) {
   const weight = Math.min(0.99, Number(q.get("smooth") ?? "0"));
   const log = q.get("log") === "1";
   const search = q.get("tag") ?? "";
-  const mine = answer?.series ?? [];
+  const zoom = readZoom(q.get("zoom"));
+  const name = props.job.metadata.name;
+  const mine = useMemo(
+    () => (answer?.series ?? []).map((one) => ({ ...one, run: runLabel(name, one.run) })),
+    [answer, name],
+  );
   const series = useMemo(
     () =>
       other
@@ -172,12 +189,13 @@ export default function Training(props: TabProps) {
             ...mine,
             ...(compared.answer?.series ?? []).map((one) => ({
               ...one,
-              run: `${other.metadata.name}: ${one.run}`,
+              run: runLabel(other.metadata.name, one.run),
             })),
           ]
         : mine,
-    [answer, other, compared.answer],
+    [mine, other, compared.answer],
   );
+  const runs = useMemo(() => [...new Set(series.map((one) => one.run))], [series]);
   const byTag = useMemo(() => {
     const map = new Map<string, Points[]>();
     for (const one of series) map.set(one.tag, [...(map.get(one.tag) ?? []), one]);
@@ -229,6 +247,7 @@ export default function Training(props: TabProps) {
             onChange={(event) =>
               setQuery({
                 axis: event.currentTarget.value === "step" ? null : event.currentTarget.value,
+                zoom: null,
               })
             }
           >
@@ -259,6 +278,11 @@ export default function Training(props: TabProps) {
             ))}
           </select>
         </label>
+        {zoom ? (
+          <button type="button" onClick={() => setQuery({ zoom: null })}>
+            {t("unzoom")}
+          </button>
+        ) : null}
         <span class="grow" />
         <BoardButton job={props.job} />
         {wall.min === null || wall.max === null ? null : (
@@ -291,9 +315,11 @@ export default function Training(props: TabProps) {
                 key={tag}
                 tag={tag}
                 series={byTag.get(tag)!}
+                runs={runs}
                 axis={axis}
                 weight={weight}
                 log={log}
+                zoom={zoom}
               />
             ))}
           </div>

@@ -11,6 +11,7 @@ export const trainingTexts = texts({
     wall: "绝对时间",
     log: "对数纵轴",
     csv: "下载 CSV",
+    unzoom: "显示全部",
     runs: "运行",
     none: "还没有曲线",
     noneHint:
@@ -40,6 +41,7 @@ export const trainingTexts = texts({
     wall: "Wall time",
     log: "Logarithmic",
     csv: "Download CSV",
+    unzoom: "Show all",
     runs: "Runs",
     none: "No curves yet",
     noneHint:

@@ -66,9 +66,12 @@ export function exact(ms: number): string {
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(ms, 1)} UTC${offset}`;
 }
 
-/** A moment on an axis whose marks are so many seconds apart: "11-15", "16:14", "16:14:05". */
+/** A moment on an axis whose marks are so many seconds apart: "11-15", "16:14", "16:14:05",
+ * "16:14:05.25". */
 export function clock(ms: number, step: number): string {
   const d = new Date(ms);
   if (step >= 86_400) return `${two(d.getMonth() + 1)}-${two(d.getDate())}`;
-  return `${two(d.getHours())}:${two(d.getMinutes())}${step < 60 ? `:${two(d.getSeconds())}` : ""}`;
+  const digits = step >= 1 ? 0 : Math.min(3, Math.ceil(-Math.log10(step) - 1e-9));
+  const part = digits ? `.${String(d.getMilliseconds()).padStart(3, "0").slice(0, digits)}` : "";
+  return `${two(d.getHours())}:${two(d.getMinutes())}${step < 60 ? `:${two(d.getSeconds())}${part}` : ""}`;
 }

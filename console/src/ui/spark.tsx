@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { get } from "../data/api.ts";
 import { boardApi } from "../data/board.ts";
 import type { Job } from "../data/types.ts";
+import { lossTag } from "../lib/loss.ts";
 import { sparkPath } from "../lib/spark.ts";
 import { isOver } from "../lib/state.ts";
 
@@ -41,7 +42,8 @@ async function ask(job: Job): Promise<void> {
   let values: (number | null)[] = [];
   try {
     const answer = await get<Answer>(`${boardApi(job, "points")}?width=${WIDTH}`);
-    values = (answer.series.find((one) => /loss/i.test(one.tag)) ?? answer.series[0])?.value ?? [];
+    const tag = lossTag(answer.series);
+    values = answer.series.find((one) => one.tag === tag)?.value ?? [];
   } catch {
     /* a job without curves has no spark */
   }
