@@ -55,6 +55,9 @@ void decision_tell_in_time(struct decision *d, struct group *g);
 /* preempt.c: chooses whom to evict so that the group fits, and claims their room for it. */
 bool preempt_for(struct decision *d, struct group *g, int64_t required);
 
+/* Of gangs that lack members and wait for each other one is stopped. */
+void preempt_stuck(struct decision *d);
+
 /* claims.c: room that is kept for a group until it can start. */
 void claims_clear(struct ledger *l);
 void claim_room(struct decision *d, struct group *g, int64_t required);

@@ -102,6 +102,7 @@ static void keep_ahead(struct ledger *l, struct group *g)
     if (ahead == g->ahead)
         return;
     g->ahead = ahead;
+    g->stuck_ms = 0;
     if (ahead)
         put(l, &l->ahead, g->key, g);
     else

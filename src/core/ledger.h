@@ -129,12 +129,13 @@ struct group {
     char *ns, *name;
     char *word, *owner; /* job "a", pod "b" */
     char *owner_kind, *owner_uid;
-    bool exists;    /* the PodGroup is there */
-    bool lone;      /* a pod by itself */
-    bool scheduled; /* its status says so */
-    bool preempted; /* its status says so: what is left of it has to go */
-    bool taking;    /* others were evicted for it and it has no place yet */
-    bool ahead;     /* in ledger.ahead */
+    bool exists;      /* the PodGroup is there */
+    bool lone;        /* a pod by itself */
+    bool scheduled;   /* its status says so */
+    bool preempted;   /* its status says so: what is left of it has to go */
+    bool taking;      /* others were evicted for it and it has no place yet */
+    bool ahead;       /* in ledger.ahead */
+    int64_t stuck_ms; /* since when only others that lack members are in its way; 0: it is not */
     struct queue_entry *queue;
     int priority;
     int64_t min_member, wanted; /* wanted -1: not said */

@@ -2,7 +2,8 @@
  * preempt.c - whom a group of a higher queue sends away. Victims are of queues of strictly lower
  * priority that may be preempted: first what elastic groups can do without, then whole groups, of
  * the lowest queue and of the one that holds the larger share, the least important and youngest
- * first. As few as are needed; what is ending anyway is waited for instead.
+ * first. As few as are needed; what is ending anyway is waited for instead. Of gangs that lost
+ * members and hold what the others lack one goes, whatever their queues.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "core/decision.h"
 
 #define CANDIDATES_LIMIT 4096
+#define STUCK_MS 60000   /* a node that was lost may come back */
 #define ATTEMPTS_LIMIT 8 /* groups that may look for victims in one decision */
 
 struct hunt {
@@ -226,4 +228,105 @@ bool preempt_for(struct decision *d, struct group *g, int64_t required)
     for (size_t i = 0; i < len; i++)
         set_spare(&h.victims[i], false);
     return true;
+}
+
+/* --- gangs that wait for each other ----------------------------------------------------------- */
+
+/* It lacks members and holds the rest for nothing until it gets them. */
+static bool is_stuck(const struct group *g)
+{
+    return group_is_broken(g) && !g->taker && !g->preempted && g->leaving == 0 &&
+           (g->reason == WAIT_QUOTA || g->reason == WAIT_RESOURCES || g->reason == WAIT_TURN);
+}
+
+static struct group *later(struct group *a, struct group *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    if (a->queue->priority != b->queue->priority)
+        return a->queue->priority < b->queue->priority ? a : b;
+    return strcmp(a->line_key, b->line_key) > 0 ? a : b;
+}
+
+/* Looks at one who holds what the group waits for; false: there is hope that he ends. */
+static bool is_in_the_way(const struct group *g, struct group *other, struct group **last)
+{
+    if (other == g)
+        return true;
+    if (!is_stuck(other))
+        return false;
+    *last = later(*last, other);
+    return true;
+}
+
+/* The last of those in its way, if all of them are stuck; else NULL. */
+static struct group *last_in_the_way(const struct decision *d, const struct group *g)
+{
+    struct group *last = NULL;
+    bool claims = false;
+
+    if (!is_stuck(g))
+        return NULL;
+    if (g->reason == WAIT_QUOTA) {
+        for (struct group *o = g->queue->running; o; o = o->next_running)
+            if (!is_in_the_way(g, o, &last))
+                return NULL;
+        return last;
+    }
+    for (size_t i = 0; i < d->heads_len; i++)
+        claims = claims || d->heads[i] == g;
+    for (size_t i = 0; i < g->claim_len && claims; i++)
+        for (const struct member *m = g->claim[i].is_short ? g->claim[i].node->holders : NULL; m;
+             m = m->next_on_node)
+            if (m->ending || !is_in_the_way(g, m->group, &last))
+                return NULL;
+    return last;
+}
+
+/* Whether it would be whole if nobody else were there. */
+static bool fits_alone(struct ledger *l, struct group *g)
+{
+    bool fit;
+
+    for (size_t i = 0; i < l->ready_len; i++) {
+        struct node_room *n = l->ready[i];
+
+        n->spare = n->used;
+        resources_subtract(&n->spare, &n->ending);
+        resources_add(&n->spare, &n->claimed);
+        for (const struct member *m = n->holders; m; m = m->next_on_node)
+            if (m->group == g)
+                resources_subtract(&n->spare, &m->asks);
+    }
+    fit = place_would_fit(l, g, group_required(g), ROOM_TO_COME);
+    for (size_t i = 0; i < l->ready_len; i++)
+        l->ready[i]->spare = (struct resources){0};
+    return fit;
+}
+
+void preempt_stuck(struct decision *d)
+{
+    struct ledger *l = d->ledger;
+    struct group *first = NULL, *last;
+
+    if (l->ahead.count < 2)
+        return;
+    map_for_each (node, &l->ahead) {
+        struct group *g = node->value;
+
+        if (!last_in_the_way(d, g)) {
+            g->stuck_ms = 0;
+            continue;
+        }
+        g->stuck_ms = g->stuck_ms ? g->stuck_ms : d->now_ms;
+        if (d->now_ms < g->stuck_ms + STUCK_MS)
+            plan_wake_at(d->plan, g->stuck_ms + STUCK_MS);
+        else if (fits_alone(l, g) && (!first || later(first, g) == first))
+            first = g;
+    }
+    if (!first)
+        return;
+    last = last_in_the_way(d, first);
+    last->taker = last->evicted_by = first;
+    decision_look_at(d, last);
 }

@@ -480,6 +480,7 @@ void schedule(struct ledger *l, int64_t now_ms, struct plan *plan)
     claims_clear(l);
     begin_telling(&d);
     walk(&d);
+    preempt_stuck(&d);
     for (struct group *g = l->dirty; g; g = g->next_dirty)
         decision_look_at(&d, g);
     plan_decision(&d);

@@ -128,6 +128,11 @@ static const char *preempted_words(struct decision *d, const struct group *g)
                             "it was stopped: it lacks members, and the quota of queue \"%s\" no "
                             "longer holds all it needs",
                             g->queue->name);
+    if (g->taker->started)
+        return arena_printf(d->arena,
+                            "it was stopped: it lacks members, as does %s \"%s\" of queue \"%s\", "
+                            "which goes on in its place",
+                            g->taker->word, g->taker->owner, g->taker->queue->name);
     return arena_printf(d->arena, "its room was taken by %s \"%s\" of queue \"%s\" (priority %d)",
                         g->taker->word, g->taker->owner, g->taker->queue->name,
                         g->taker->queue->priority);
@@ -509,9 +514,10 @@ static void plan_eviction(struct decision *d, const struct member *m)
     if (!pod)
         return;
     plan_delete(d->plan, &kind_pod, pod, -1);
-    if (taker == m->group)
-        plan_event(d->plan, &kind_pod, pod, "Warning", "QuotaForbids", "Stopped: %s",
-                   preempted_words(d, taker));
+    if (taker && taker->started)
+        plan_event(d->plan, &kind_pod, pod, "Warning",
+                   taker == m->group ? "QuotaForbids" : "Preempted", "Stopped: %s",
+                   preempted_words(d, m->group));
     else if (taker)
         plan_event(d->plan, &kind_pod, pod, "Normal", "Preempted",
                    "Preempted by %s \"%s\" of queue \"%s\" (priority %d)", taker->word,

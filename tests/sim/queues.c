@@ -767,8 +767,15 @@ static void make_peace(struct queues *q)
         set_ready(q, n->value, true);
         set_cordoned(q, queues_get(q, SET_NODES, n->key), false);
     }
-    for (size_t i = 1; i < ELEMS(queue_table); i++) /* with the quotas it began with */
+    for (size_t i = 1; i < ELEMS(queue_table);
+         i++) { /* with the quotas it began with, or those left */
+        const char *key = arena_printf(&q->arena, "t9k-system/%s", queue_table[i].name);
+        const struct json *quota = json_at(queues_get(q, SET_QUEUES, key), "spec", "quota");
+
         add_queue(q, i);
+        if (quota && rand_chance(0.5))
+            set_spec(q, SET_QUEUES, key, "quota", json_clone(&q->arena, quota));
+    }
 }
 
 static bool all_over(const struct queues *q)

@@ -1363,6 +1363,79 @@ static void of_two_broken_gangs_goes_on_whom_the_quota_holds(void **state)
     cluster_release(&c);
 }
 
+static void set_cpus(struct cluster *c, const char *node, const char *cpus)
+{
+    struct json *status = json_make_object(&c->arena, cluster_edit(c, NODES, node), "status");
+
+    json_set_string(&c->arena, json_make_object(&c->arena, status, "capacity"), "cpu", cpus);
+}
+
+/* Two gangs of four, of which two of each are left on n1, and new pods wait for the others. */
+static void make_two_halves(struct cluster *c)
+{
+    cluster_init(c);
+    add_namespace(c);
+    add_queue(c, "q", "'quota':{'requests':{'cpu':'8'}}");
+    for (int i = 0; i < 2; i++)
+        add_node(c, i ? "n2" : "n1", 2, 64, 0);
+    add_job(c, "a", "q", 9, 4, 1, "");
+    assert_int_equal(settle(c), 4);
+    for (int i = 0; i < 2; i++)
+        set_cpus(c, i ? "n2" : "n1", "4");
+    add_job(c, "b", "q", 8, 4, 1, "");
+    assert_int_equal(settle(c), 4);
+    cluster_remove(c, NODES, "n2");
+    for (int i = 0; i < 8; i++) {
+        const char *owner = i < 4 ? "a" : "b";
+        const char *pod = arena_printf(&c->arena, "%s-%d", owner, i % 4);
+
+        if (strcmp(node_of(c, pod), "n2") != 0)
+            continue;
+        cluster_remove(c, PODS, pod);
+        add_pod(c, owner, pod, 9, 4, "{'cpu':'1'}");
+    }
+}
+
+static void expect_the_second_gives_way(struct cluster *c)
+{
+    struct plan plan;
+
+    assert_int_equal(settle(c), 0);
+    look(c, &plan);
+    assert_int_equal(c->deletes, 0); /* a node may come back */
+    assert_int_not_equal(plan.wake_at_ms, 0);
+    c->now_ms = plan.wake_at_ms;
+    assert_int_equal(settle(c), 0);
+    assert_int_equal(c->deletes, 2);
+    assert_string_equal(reason_of(c, "b"), "Preempted");
+    assert_string_equal(message_of(c, "b"),
+                        "waiting for 2 of its own pods to stop; it was stopped: it lacks members, "
+                        "as does job \"a\" of queue \"q\", which goes on in its place");
+    for (int i = 0; i < 4; i++) {
+        const char *pod = arena_printf(&c->arena, "b-%d", i);
+
+        if (object_is_deleting(cluster_get(c, PODS, pod)))
+            cluster_remove(c, PODS, pod);
+    }
+    assert_int_equal(settle(c), 2);
+    for (int i = 0; i < 4; i++)
+        assert_string_not_equal(node_of(c, arena_printf(&c->arena, "a-%d", i)), "");
+    cluster_release(c);
+}
+
+static void of_two_gangs_that_hold_what_the_other_lacks_one_goes_on(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    make_two_halves(&c); /* there is no room but theirs */
+    expect_the_second_gives_way(&c);
+    make_two_halves(&c);
+    add_node(&c, "n3", 8, 64, 0); /* there is, and no quota */
+    set_spec(&c, QUEUES, "q", "quota", "{'requests':{'cpu':'4'}}");
+    expect_the_second_gives_way(&c);
+}
+
 static void victims_are_as_few_as_needed(void **state)
 {
     struct cluster c;
@@ -2600,6 +2673,7 @@ int main(void)
         cmocka_unit_test(who_begins_anew_gives_back_before_it_takes),
         cmocka_unit_test(pods_beyond_those_wanted_get_no_place),
         cmocka_unit_test(of_two_broken_gangs_goes_on_whom_the_quota_holds),
+        cmocka_unit_test(of_two_gangs_that_hold_what_the_other_lacks_one_goes_on),
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(who_the_quota_will_refuse_takes_nothing),
         cmocka_unit_test(a_claim_does_not_let_the_second_of_a_queue_pass_the_first),
