@@ -12,7 +12,6 @@
 #include "api/object.h"
 #include "client/client.h"
 
-#define IN_FLIGHT_LIMIT 64
 #define PLAN_LIMIT_BYTES (256u * 1024u * 1024u)
 
 enum verdict {
@@ -72,6 +71,7 @@ static void copy_step(struct arena *a, struct task *t, const struct plan_step *s
     t->step.next = NULL;
     t->step.ns = copy_text(a, step->ns);
     t->step.name = copy_text(a, step->name);
+    t->step.whom = copy_text(a, step->whom);
     t->step.uid = copy_text(a, step->uid);
     t->step.version = copy_text(a, step->version);
     t->step.subresource = copy_text(a, step->subresource);
@@ -249,6 +249,12 @@ static void note_refusal(struct task *t, const struct err *err)
     result->refused = result->refusal ? t->step.kind : NULL;
 }
 
+static bool is_unclear(const struct err *err)
+{
+    return err->reason == ERR_INTERNAL || err->reason == ERR_UNAVAILABLE ||
+           err->reason == ERR_TIMEOUT || err->reason == ERR_TOO_MANY_REQUESTS;
+}
+
 static void stop_run(struct task *t, enum apply_outcome outcome, const struct err *err)
 {
     struct run *r = t->run;
@@ -257,6 +263,9 @@ static void stop_run(struct task *t, enum apply_outcome outcome, const struct er
     if (r->result.outcome < outcome)
         r->result.outcome = outcome;
     note_refusal(t, err);
+    r->result.unclear = r->result.unclear || (outcome == APPLY_FAILED && is_unclear(err));
+    if (r->result.failed_len < APPLY_IN_FLIGHT_LIMIT)
+        r->result.failed[r->result.failed_len++] = t->step.whom;
     if (err_is_set(&r->err))
         return;
     err_set(&r->err, err->reason, "%s", err->text);
@@ -327,7 +336,7 @@ static void start_task(struct run *r)
 /* The next stage opens when nothing of this one is under way. */
 static bool may_start(struct run *r)
 {
-    if (!r->next_task || r->applier->in_flight >= IN_FLIGHT_LIMIT)
+    if (!r->next_task || r->applier->in_flight >= APPLY_IN_FLIGHT_LIMIT)
         return false;
     if (r->next_task->step.stage != r->stage && r->in_flight)
         return false;

@@ -23,6 +23,7 @@ enum apply_outcome {
 };
 
 #define APPLY_KINDS_LIMIT 8
+#define APPLY_IN_FLIGHT_LIMIT 64 /* over all plans */
 
 struct apply_result {
     enum apply_outcome outcome;
@@ -30,6 +31,10 @@ struct apply_result {
     /* APPLY_FAILED because the API will not have an object of this kind: a quota, an admission. */
     const struct kind *refused;
     const char *refusal; /* the API's own words; "" otherwise */
+    bool unclear;        /* APPLY_FAILED, and what was asked for may have been done all the same */
+    /* For whom the steps that failed were (plan_step.whom); NULL: for nobody alone. */
+    const char *failed[APPLY_IN_FLIGHT_LIMIT];
+    size_t failed_len;
     /* Newest revision written of each kind: a cache that has it has seen the plan's writes. */
     struct {
         const struct kind *kind;

@@ -19,6 +19,7 @@
 #define RECHECK_MS 5000
 #define LISTING_RECHECK_MS 100
 #define UNCLEAR_REST_MS 1000
+#define TOLD_PAUSE_MS 1000 /* of a group that is refused again and again */
 #define SCHEDULE_LIMIT_BYTES (256u * 1024u * 1024u)
 
 /* Caches of its own. */
@@ -252,23 +253,45 @@ static void look_up_all(struct scheduler *s)
     s->groups_list = cache_refresh(s->groups);
 }
 
+/* Whether it was groups for which something was refused: they rest, and the others go on. */
+static bool put_off(struct scheduler *s, const struct apply_result *result)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < result->failed_len; i++) {
+        const char *key = result->failed[i];
+        int64_t pause_ms = key ? ledger_refused(s->ledger, key, clock_now_ms(s->clock)) : 0;
+
+        all = all && key;
+        if (pause_ms >= TOLD_PAUSE_MS)
+            log_warn("scheduling %s, next try in %lld s: %s", key, (long long)pause_ms / 1000,
+                     result->err->text);
+    }
+    return all;
+}
+
 static void on_applied(void *arg, const struct apply_result *result)
 {
     struct scheduler *s = arg;
+    bool goes_on = result->outcome == APPLY_DONE || (put_off(s, result) && !result->unclear);
 
     for (size_t i = 0; i < result->written_len; i++)
         if (result->written[i].kind == &kind_pod_group)
             s->groups_revision = result->written[i].revision;
     s->last_revision = cache_revision(s->groups);
-    if (result->outcome != APPLY_DONE)
+    if (result->outcome == APPLY_DONE)
+        ledger_done(s->ledger);
+    else
         look_up_all(s);
-    if (result->outcome == APPLY_FAILED) {
+    if (result->unclear) {
         s->rest_until_ms = clock_now_ms(s->clock) + UNCLEAR_REST_MS;
         log_warn("scheduling: %s", result->err->text);
-    } else if (result->outcome == APPLY_AGAIN) {
+    } else if (result->outcome != APPLY_DONE) {
         log_debug("scheduling: looking again: %s", result->err->text);
     }
-    queue_done(s->queue, LOOK_KEY, result->outcome == APPLY_DONE ? QUEUE_OK : QUEUE_RETRY);
+    if (result->outcome != APPLY_DONE && goes_on)
+        queue_add(s->queue, LOOK_KEY);
+    queue_done(s->queue, LOOK_KEY, goes_on ? QUEUE_OK : QUEUE_RETRY);
 }
 
 static enum queue_result carry_out(struct scheduler *s, struct plan *plan)
@@ -294,10 +317,12 @@ static void look(struct scheduler *s)
     plan_complaints(s, &plan);
     if (plan.wake_at_ms)
         queue_add_after(s->queue, LOOK_KEY, max_i64(plan.wake_at_ms - now, 1));
-    if (plan_is_empty(&plan) && !arena_failed(&a) && !s->ledger->broken)
+    if (plan_is_empty(&plan) && !arena_failed(&a) && !s->ledger->broken) {
+        ledger_done(s->ledger);
         queue_done(s->queue, LOOK_KEY, QUEUE_OK);
-    else if (carry_out(s, &plan) != QUEUE_OK)
+    } else if (carry_out(s, &plan) != QUEUE_OK) {
         queue_done(s->queue, LOOK_KEY, QUEUE_RETRY);
+    }
     arena_release(&a);
 }
 

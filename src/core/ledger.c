@@ -18,6 +18,9 @@
 #include "base/heap.h"
 
 #define PODS_UNLIMITED (INT64_MAX / 4)
+#define REFUSALS_FORGIVEN 5 /* others were faster; whoever rests loses what it claims */
+#define FIRST_PAUSE_MS INT64_C(100)
+#define LONGEST_PAUSE_MS INT64_C(60000)
 
 /* Pods that name another scheduler, or that somebody holds back, are not ours to place; once
  * placed, by whomever, they count. */
@@ -1021,9 +1024,19 @@ static void settle(struct ledger *l, struct group *g)
         enter_line(l, g);
 }
 
+static void forgive(struct ledger *l, struct group *g)
+{
+    if (g->refusals == 0)
+        return;
+    g->refusals = 0;
+    g->rests = false;
+    (void)map_removes(&l->refused, g->key);
+}
+
 static void group_free(struct ledger *l, struct group *g)
 {
     ledger_pay(g);
+    forgive(l, g);
     while (g->first)
         member_free(l, g->first);
     (void)map_removes(&l->groups, g->key);
@@ -1103,6 +1116,45 @@ void ledger_undone(struct ledger *l)
         touch_queue(l, node->value);
 }
 
+void ledger_done(struct ledger *l)
+{
+    for (struct group *g = l->looked; g; g = g->next_looked)
+        forgive(l, g);
+}
+
+int64_t ledger_refused(struct ledger *l, const char *key, int64_t now_ms)
+{
+    struct group *g = map_gets(&l->groups, key);
+    int64_t pause_ms = 0;
+
+    if (!g)
+        return 0;
+    put(l, &l->refused, g->key, g);
+    if (g->refusals >= REFUSALS_FORGIVEN)
+        pause_ms = min_i64(FIRST_PAUSE_MS << min_i64(g->refusals - REFUSALS_FORGIVEN, 30),
+                           LONGEST_PAUSE_MS);
+    g->refusals++;
+    g->rests_until_ms = now_ms + pause_ms;
+    return pause_ms;
+}
+
+int64_t ledger_rouse(struct ledger *l, int64_t now_ms)
+{
+    int64_t next = 0;
+
+    map_for_each (node, &l->refused) {
+        struct group *g = node->value;
+        int64_t left = g->rests_until_ms - now_ms;
+
+        g->rests = left > 0 && left <= LONGEST_PAUSE_MS; /* the clock may be set back */
+        if (!g->rests)
+            ledger_touch(l, g);
+        else if (next == 0 || g->rests_until_ms < next)
+            next = g->rests_until_ms;
+    }
+    return next;
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct ledger *ledger_new(ledger_find_fn *find, void *arg, bool overcommit)
@@ -1150,6 +1202,7 @@ void ledger_free(struct ledger *l)
     }
     map_release(&l->groups, NULL);
     map_release(&l->ahead, NULL);
+    map_release(&l->refused, NULL);
     map_release(&l->nodes, node_free);
     map_release(&l->queues, queue_free_entry);
     heap_free(l->ready);

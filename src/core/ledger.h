@@ -175,6 +175,9 @@ struct group {
     const struct group *taker;      /* that evicts all of it, in this decision; or itself */
     const struct group *evicted_by; /* the same, or one of its members */
     struct group *next_looked;
+    unsigned refusals;                  /* of what was planned for it, in a row */
+    int64_t rests_until_ms;             /* after the last of them */
+    bool rests;                         /* nothing is planned for it */
     struct group *next_owed, **at_owed; /* in ledger.owed; NULL: not */
     const char *words;                  /* what it is told, in this decision */
     bool waits_anew;                    /* for another reason than before, in this decision */
@@ -199,6 +202,7 @@ struct ledger {
     bool broken; /* out of memory once: make it anew */
     bool may_preempt, spread;
     struct map nodes, queues, groups;
+    struct map refused;       /* groups for which the last that was planned was refused */
     struct map ahead;         /* groups in line that go before others of equal queues */
     uint64_t walks;           /* decisions made */
     struct node_room **ready; /* those that are, in order of their names */
@@ -244,7 +248,17 @@ void ledger_rest(struct ledger *l);
 /* What the last decision planned was not carried out, or not all of it. */
 void ledger_undone(struct ledger *l);
 
+/* All of it was. */
+void ledger_done(struct ledger *l);
+
+/* It was not, because of what was planned for that group: it is left alone for a while, longer each
+ * time, so that others are not held up by it. Returns for how long. */
+int64_t ledger_refused(struct ledger *l, const char *key, int64_t now_ms);
+
 /* --- for those who decide --- */
+
+/* Those that have rested are looked at; when the next has, 0: none rests. */
+int64_t ledger_rouse(struct ledger *l, int64_t now_ms);
 
 bool ledger_counts(const struct ledger *l, enum resource which);
 void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct gpu_lease gpus);

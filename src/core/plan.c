@@ -44,6 +44,7 @@ static struct plan_step *add_step(struct plan *p, enum plan_op op, const struct 
         return NULL;
     step->op = op;
     step->stage = p->stage;
+    step->whom = p->whom;
     step->kind = k;
     step->ns = object_namespace(about);
     step->name = object_name(about);

@@ -28,6 +28,7 @@ struct plan_step {
     unsigned stage;
     const struct kind *kind;
     const char *ns, *name;
+    const char *whom;        /* it is done for, as the planner calls it; NULL: for nobody alone */
     const char *uid;         /* PLAN_DELETE, PLAN_PATCH, PLAN_BIND: precondition, or NULL */
     const char *version;     /* PLAN_DELETE: resourceVersion as precondition, or NULL */
     const char *subresource; /* PLAN_PATCH: "status" when the patch has a status, else NULL */
@@ -38,7 +39,8 @@ struct plan_step {
 struct plan {
     struct arena *arena;
     struct plan_step *first, *last;
-    unsigned stage;     /* given to steps added next */
+    unsigned stage; /* given to steps added next, like whom */
+    const char *whom;
     int64_t wake_at_ms; /* look again at this time at the latest; 0: only when something changes */
 };
 

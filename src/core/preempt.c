@@ -53,7 +53,8 @@ static bool is_surplus(const struct group *g, const struct member *m)
 
 static void add_group(struct hunt *h, struct group *g)
 {
-    if (g->preempted || g->taker || (!g->lone && !g->exists)) /* it may be of a higher queue */
+    if (g->preempted || g->taker || g->rests ||
+        (!g->lone && !g->exists)) /* it may be of a higher queue */
         return;
     for (struct member *m = g->first; m && surplus_of(g) > 0; m = m->next)
         if (is_surplus(g, m) && !m->ending && !m->evicted)

@@ -387,7 +387,7 @@ static void walk(struct decision *d)
         enum wait_reason reason;
 
         advance(d, lane);
-        if (g->walked == d->ledger->walks) { /* it went ahead */
+        if (g->rests || g->walked == d->ledger->walks) { /* it went ahead */
             reorder(&lanes);
             continue;
         }
@@ -398,7 +398,7 @@ static void walk(struct decision *d)
         tried += is_in_line(reason) && d->heads_len > 0;
     }
     for (struct group *g = d->ledger->dirty; g; g = g->next_dirty) /* new, and not reached */
-        if (g->line_key && !g->looked_at) {
+        if (g->line_key && !g->looked_at && !g->rests) {
             enum wait_reason reason = judge(d->ledger, g);
 
             note(d, g, reason ? reason : WAIT_TURN);
@@ -408,7 +408,7 @@ static void walk(struct decision *d)
 
 void decision_look_at(struct decision *d, struct group *g)
 {
-    if (g->looked_at)
+    if (g->looked_at || g->rests)
         return;
     g->looked_at = true;
     g->next_looked = d->looked;
@@ -476,6 +476,7 @@ void schedule(struct ledger *l, int64_t now_ms, struct plan *plan)
     struct decision d = {.ledger = l, .arena = plan->arena, .plan = plan, .now_ms = now_ms};
 
     l->looked = NULL;
+    plan_wake_at(plan, ledger_rouse(l, now_ms));
     ledger_settle(l);
     claims_clear(l);
     begin_telling(&d);

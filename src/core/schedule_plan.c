@@ -259,8 +259,9 @@ static const char *reason_word(const struct group *g, const struct standing *s)
         return "";
     if (s->phase != GROUP_PENDING)
         return s->overdue ? MAX_DURATION_EXCEEDED : group_phases[s->phase];
-    return g->taker || (g->reason == WAIT_NONE && s->preempted) ? CONDITION_PREEMPTED
-                                                                : wait_reason_name(g->reason);
+    if (g->taker || (g->reason == WAIT_NONE && s->preempted))
+        return CONDITION_PREEMPTED;
+    return wait_reason_name(g->line_key ? g->reason : WAIT_MEMBERS);
 }
 
 /* Since when it waits this time: not its age, if it ran or was paused meanwhile. */
@@ -341,8 +342,12 @@ static bool is_to_wait(struct decision *d, struct group *g)
     return !d->tells;
 }
 
-static bool is_news(const struct json *object, const char *reason, const struct standing *s)
+/* That no pod is there yet is none. */
+static bool is_news(const struct group *g, const struct json *object, const char *reason,
+                    const struct standing *s)
 {
+    if (s->phase == GROUP_PENDING && !g->line_key && !s->preempted)
+        return false;
     return *reason && (s->phase == GROUP_PENDING || s->overdue) &&
            strcmp(json_string(json_at(object, "status", "reason"), ""), reason) != 0;
 }
@@ -364,7 +369,7 @@ static void plan_group(struct decision *d, struct group *g)
         (is_small(g, object, status) && is_to_wait(d, g)))
         return;
     reason = json_get_string(status, "reason", "");
-    if (is_news(object, reason, &s))
+    if (is_news(g, object, reason, &s))
         plan_event(d->plan, &kind_pod_group, object, "Warning", reason, "%s",
                    json_get_string(status, "message", ""));
     plan_status(d, &kind_pod_group, object, status);
@@ -689,6 +694,7 @@ static void plan_groups(struct decision *d, bool giving_back)
 
         if (only_gives_back(g) != giving_back || is_put_off(d, g))
             continue;
+        d->plan->whom = g->key;
         plan_group(d, g);
         count_told(d, g, last);
     }
@@ -701,6 +707,7 @@ static void plan_all_members(struct decision *d)
 
         if (g->told_later || (!g->exists && is_put_off(d, g)))
             continue;
+        d->plan->whom = g->key;
         plan_members(d, g);
         if (!g->exists)
             count_told(d, g, last);
@@ -718,18 +725,22 @@ void plan_decision(struct decision *d)
     plan_groups(d, true); /* the server counts what is recorded until it is written otherwise */
     plan_groups(d, false);
     plan_next_stage(d->plan);
-    for (struct group *g = d->looked; g; g = g->next_looked)
+    for (struct group *g = d->looked; g; g = g->next_looked) {
+        d->plan->whom = g->key;
         for (const struct member *m = g->first; m; m = m->next) {
             if (is_to_bind(m))
                 plan_binding(d, m);
             plan_eviction(d, m);
         }
-    for (struct group *g = d->looked; g; g = g->next_looked)
         plan_job_event(d, g);
+    }
     plan_next_stage(d->plan);
     plan_all_members(d);
-    for (struct group *g = d->looked; g; g = g->next_looked)
+    for (struct group *g = d->looked; g; g = g->next_looked) {
+        d->plan->whom = g->key;
         if (is_overdue(d, g))
             end_group(d, g);
+    }
+    d->plan->whom = NULL;
     plan_queues(d);
 }

@@ -653,10 +653,14 @@ static void go_on(struct rival *r, int64_t steps)
         if (carry_out(q, r->next))
             continue;
         ledger_undone(r->ledger);
+        if (r->next->whom)
+            (void)ledger_refused(r->ledger, r->next->whom, q->now_ms);
         r->lists = true;
         r->next = NULL;
         break;
     }
+    if (!r->next && !r->lists)
+        ledger_done(r->ledger);
     if (!r->next)
         for (enum set set = 0; set <= SET_GROUPS; set++)
             r->must_see[set] = q->past[set].len;
@@ -679,6 +683,8 @@ static bool look(struct rival *r)
     r->next = plan.first;
     r->wake_at_ms = plan.wake_at_ms;
     r->wrote = false;
+    if (!plan.first)
+        ledger_done(r->ledger);
     return plan.first;
 }
 
@@ -700,7 +706,7 @@ static bool lets_time_pass(struct queues *q)
     for (size_t k = 0; k < q->rivals_len; k++) {
         const struct rival *r = &q->rivals[k];
 
-        if (!r->ledger->owed && !r->ledger->dirty_queues)
+        if (!r->ledger->owed && !r->ledger->dirty_queues && r->ledger->refused.count == 0)
             continue;
         owes = true;
         if (r->wake_at_ms <= q->now_ms || r->wake_at_ms > q->now_ms + TELL_EVERY_MS)

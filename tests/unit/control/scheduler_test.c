@@ -273,6 +273,49 @@ static void failed_binding_is_tried_again(void **state)
     assert_string_equal(node_of(w, "a"), "n1");
 }
 
+static void others_go_on_beside(struct world *w, const char *refused, int status, int64_t within_ms)
+{
+    world_add_node(w, "n1", 20);
+    world_start(w, CONTROL_SCHEDULER);
+    strcpy(w->refused, refused);
+    w->refusal = status;
+    add_group(w, "g", 1);
+    add_member(w, "g", "g-0");
+    for (int i = 0; i < 10; i++) {
+        char name[16];
+
+        fake_clock_advance(&w->clock, 10000);
+        (void)snprintf(name, sizeof(name), "p%d", i);
+        add_pod(w, name, "");
+        fake_clock_advance(&w->clock, within_ms);
+        assert_string_equal(node_of(w, name), "n1");
+    }
+    assert_string_equal(node_of(w, "g-0"), "");
+    w->refused[0] = '\0';
+    fake_clock_advance(&w->clock, 61000);
+    assert_string_equal(node_of(w, "g-0"), "n1");
+}
+
+static void a_group_that_is_refused_holds_up_nobody(void **state)
+{
+    others_go_on_beside(*state, "PUT /podgroups/g/status", 409, 300);
+}
+
+static void nor_does_one_the_api_will_not_have(void **state)
+{
+    others_go_on_beside(*state, "PUT /podgroups/g/status", 403, 300);
+}
+
+static void nor_does_one_whose_pod_cannot_be_bound(void **state)
+{
+    others_go_on_beside(*state, "POST /pods/g-0/binding", 409, 300);
+}
+
+static void nor_for_long_one_of_which_nobody_knows(void **state)
+{
+    others_go_on_beside(*state, "PUT /podgroups/g/status", 500, 1500);
+}
+
 static void nodes_that_come_later_are_used(void **state)
 {
     struct world *w = *state;
@@ -327,6 +370,10 @@ int main(void)
         WORLD_TEST(no_room_is_given_twice_from_an_old_picture),
         WORLD_TEST(pod_that_was_replaced_meanwhile_is_not_bound_blindly),
         WORLD_TEST(failed_binding_is_tried_again),
+        WORLD_TEST(a_group_that_is_refused_holds_up_nobody),
+        WORLD_TEST(nor_does_one_the_api_will_not_have),
+        WORLD_TEST(nor_does_one_whose_pod_cannot_be_bound),
+        WORLD_TEST(nor_for_long_one_of_which_nobody_knows),
         WORLD_TEST(nodes_that_come_later_are_used),
     };
 

@@ -1922,6 +1922,29 @@ static void ten_on_room_for_nine(void **state)
     cluster_release(&c);
 }
 
+static void a_group_without_pods_waits_for_them(void **state)
+{
+    const struct json *counts;
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n", 8, 64, 0);
+    add_queue(&c, "q", "");
+    add_group(&c, "a", 9, 2, "'queue':'q','members':2");
+    settle(&c);
+    assert_string_equal(reason_of(&c, "a"), "InsufficientMember");
+    counts = json_at(cluster_get(&c, QUEUES, "q"), "status", "podGroups");
+    assert_int_equal(json_get_int(counts, "waiting", -1), 1);
+    assert_int_equal(json_get_int(counts, "running", -1), 0);
+    set_spec(&c, GROUPS, "a", "members", "0");
+    settle(&c);
+    counts = json_at(cluster_get(&c, QUEUES, "q"), "status", "podGroups");
+    assert_int_equal(json_get_int(counts, "waiting", -1), 0);
+    cluster_release(&c);
+}
+
 static void roles_must_be_there_too(void **state)
 {
     struct cluster c;
@@ -2692,6 +2715,7 @@ int main(void)
         cmocka_unit_test(who_waits_behind_the_head_does_not_close_the_gap),
         cmocka_unit_test(the_claim_of_the_head_stays_where_it_is),
         cmocka_unit_test(ten_on_room_for_nine),
+        cmocka_unit_test(a_group_without_pods_waits_for_them),
         cmocka_unit_test(roles_must_be_there_too),
         cmocka_unit_test(queues_say_no_in_words),
         cmocka_unit_test(quota_is_kept_for_the_first_in_its_queue),
