@@ -186,6 +186,18 @@ const char *admit_group(struct ledger *l, struct arena *a, const struct json *gr
     return why ? why : in_queue(&k, g->queue, &sum);
 }
 
+const char *admit_new_group(struct ledger *l, struct arena *a, const struct json *group)
+{
+    const char *queue = json_string(json_at(group, "spec", "queue"), DEFAULT_QUEUE);
+    const struct queue_entry *q = map_gets(&l->queues, queue);
+    struct asking k = {.ledger = l, .arena = a};
+    const struct group *g;
+
+    ledger_rest(l);
+    g = ledger_find_group(l, object_namespace(group), object_name(group), false);
+    return g && q && q != g->queue ? in_queue(&k, q, &g->held) : NULL;
+}
+
 /* --- pods ------------------------------------------------------------------------------------- */
 
 static const struct queue_entry *queue_of(const struct ledger *l, const struct group *g,

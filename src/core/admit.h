@@ -13,6 +13,8 @@
 
 /* Why not, in a sentence with numbers; NULL: they may. The ledger does not show the write yet. */
 const char *admit_group(struct ledger *l, struct arena *a, const struct json *group);
+/* A group that is made: pods labelled with its name may hold room, counted in another queue. */
+const char *admit_new_group(struct ledger *l, struct arena *a, const struct json *group);
 /* The pod as it would be, with its node. */
 const char *admit_pod(struct ledger *l, struct arena *a, const struct json *pod);
 

@@ -162,6 +162,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (rc == 0)
         rc = queue_check(r, object, err);
     if (rc == 0)
+        rc = room_check_new_group(r, object, err);
+    if (rc == 0)
         rc = room_check_pod(r, NULL, object, err);
     if (rc == 0)
         rc = service_give_address(r, object, dry_run, err);

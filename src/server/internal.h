@@ -113,6 +113,8 @@ int queue_check(struct server_request *r, const struct json *object, struct err 
 
 /* --- room (room.c): 409 when there is none for what a scheduler writes ------------------ */
 
+int room_check_new_group(struct server_request *r, const struct json *group,
+                         struct err *err) must_check;
 int room_check_group(struct server_request *r, const struct json *old, const struct json *next,
                      struct err *err) must_check;
 /* Of a pod that gets a node, by a binding or at its creation (old is NULL). */

@@ -8,6 +8,7 @@
  * failed.
  */
 #include "core/admit.h"
+#include "server/caller.h"
 #include "server/internal.h"
 
 #define PARSE_LIMIT_BYTES (OBJECT_LIMIT_BYTES * 16)
@@ -107,6 +108,28 @@ int room_check_group(struct server_request *r, const struct json *old, const str
         return out_of_memory(err);
     why = admit_group(l, r->arena, next);
     return why ? refuse(r, "podgroups.scheduler.tensorstack.dev/status", why, err) : 0;
+}
+
+int room_check_new_group(struct server_request *r, const struct json *group, struct err *err)
+{
+    struct ledger *l;
+    const char *why;
+
+    /* A job's is made anew as it was. */
+    if (r->route.kind != &kind_pod_group ||
+        (object_controller(group) && caller_may_everything(r->caller)))
+        return 0;
+    l = open_ledger(r->server);
+    if (!l)
+        return out_of_memory(err);
+    why = admit_new_group(l, r->arena, group);
+    if (!why)
+        return 0;
+    r->route.name = object_name(group);
+    return err_set(err, ERR_FORBIDDEN,
+                   "podgroups.scheduler.tensorstack.dev \"%s\" is forbidden: spec.queue: pods run "
+                   "that are labelled with its name, and %s",
+                   object_name(group), why);
 }
 
 /* Extended resources are looked at, not counted. */

@@ -354,6 +354,30 @@ static void pods_get_no_node_before_their_group_is_there(void **state)
     make_placed(f, "b", label, 201);
 }
 
+static void a_group_made_anew_brings_no_more_than_its_queue_has(void **state)
+{
+    struct fixture *f = *state;
+
+    make_node(f, "n", "{'cpu':'9'}");
+    expect(f, "POST", QUEUES,
+           text(f, "{'metadata':{'name':'q'},'spec':{'namespaceSelector':{'matchLabels':{"
+                   "'kubernetes.io/metadata.name':'default'}},"
+                   "'quota':{'requests':{'cpu':'1'}}}}"),
+           201);
+    make_group(f, "g", "default", 1);
+    make_pod(f, "a", "g", "{'cpu':'2'}");
+    bind(f, "a", "n", 201);
+    expect(f, "DELETE", GROUPS "/g", NULL, 200);
+    assert_says(
+        expect(f, "POST", GROUPS,
+               text(f, "{'metadata':{'name':'g'},'spec':{'minMember':1,'queue':'q'}}"), 403),
+        "Forbidden",
+        "podgroups.scheduler.tensorstack.dev \"g\" is forbidden: spec.queue: pods run that "
+        "are labelled with its name, and the quota of queue \"q\" is in use: needs 2 CPU, 0 "
+        "of 1 CPU are");
+    make_group(f, "g", "default", 1);
+}
+
 static void a_queue_gives_its_quota_once(void **state)
 {
     struct fixture *f = *state;
@@ -496,6 +520,7 @@ int main(void)
         test(a_record_counts_again_when_its_node_is_back),
         test(who_comes_with_a_node_is_counted_too),
         test(pods_get_no_node_before_their_group_is_there),
+        test(a_group_made_anew_brings_no_more_than_its_queue_has),
         test(a_queue_gives_its_quota_once),
         test(a_record_counts_until_it_is_taken_back),
         test(what_a_record_gives_back_it_may_give_again),
