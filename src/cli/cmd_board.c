@@ -78,8 +78,8 @@ static void on_raw(void *arg, const struct api_reply *reply)
         err_set(a->err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
     else if (reply->status == 404 && (reply->body_len == 0 || reply->body[0] != '{'))
         err_set(a->err, ERR_NOT_FOUND,
-                "this API server has no curves: they are files, which muster reads on the machine "
-                "the jobs run on"); /* it does not even know the path */
+                "this API server has no curves: mount the claim they are on, and see them with "
+                "muster console --kubeconfig --volume"); /* it does not even know the path */
     else
         status_to_err(reply->status, reply->body, reply->body_len, a->err);
     loop_stop(a->loop);
@@ -218,6 +218,8 @@ static int draw(const struct board_view *v, struct buf *out, bool *ret_any, stru
     size_t more = 0, len = answer ? wanted_tags(v, answer, names, &more) : 0;
     int r = answer ? 0 : -1;
 
+    if (json_get(answer, "message")) /* there is nothing to read */
+        r = err_set(err, ERR_NOT_FOUND, "%s", json_get_string(answer, "message", ""));
     for (size_t i = 0; i < len && r == 0; i++)
         r = draw_tag(v, &a, names[i], out, err);
     if (more)

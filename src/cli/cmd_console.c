@@ -22,6 +22,7 @@
 
 struct console_options {
     const char *dir, *kubeconfig, *context, *listen;
+    struct option_list volumes;
     bool print, verbose;
 };
 
@@ -35,6 +36,10 @@ static const struct option_spec options[] = {
                    "the same for one of the kubeconfig ($KUBECONFIG, else ~/.kube/config)"),
     OPTION_OF_TEXT(struct console_options, listen, "listen", "ADDRESS:PORT",
                    "with --kubeconfig or in a pod, where to serve it (default " DEFAULT_LISTEN ")"),
+    OPTION_OF(
+        OPTION_LIST, struct console_options, volumes, "volume", "NAMESPACE/NAME=DIR",
+        "with --kubeconfig or in a pod, where a PersistentVolumeClaim is mounted here: curves "
+        "are read from there"),
     OPTION_VERBOSE(struct console_options),
     {0},
 };
@@ -128,8 +133,11 @@ static int serve_on(struct cli *cli, const struct console_options *o,
                     const struct client_config *config, struct loop *l, struct err *err)
 {
     const char *listen = o->listen ? o->listen : DEFAULT_LISTEN;
-    const struct remote_options how = {
-        .loop = l, .listen = listen, .server = config, .version = MUSTER_VERSION};
+    const struct remote_options how = {.loop = l,
+                                       .listen = listen,
+                                       .server = config,
+                                       .version = MUSTER_VERSION,
+                                       .volumes = o->volumes.items};
     struct loop_signal *signals[4] = {0};
     struct remote *r = remote_new(&how, err);
     int rc = r ? daemon_watch_signals(l, signals, err) : -EIO;
@@ -168,17 +176,30 @@ static enum exit_code serve(struct cli *cli, const struct console_options *o)
     return rc ? command_fail(cli, &err) : EXIT_OK;
 }
 
+static bool is_mapping(const char *text)
+{
+    size_t ns = strcspn(text, "/="), name = text[ns] == '/' ? strcspn(text + ns + 1, "/=") : 0;
+
+    return ns > 0 && name > 0 && strncmp(text + ns + 1 + name, "=/", 2) == 0;
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     const struct console_options *o = values;
 
     (void)args;
+    for (size_t i = 0; i < o->volumes.len; i++)
+        if (!is_mapping(o->volumes.items[i])) {
+            talk_errorf(&cli->talk, "--volume %s: it is NAMESPACE/NAME=DIR, with a folder from /",
+                        o->volumes.items[i]);
+            return EXIT_USAGE;
+        }
     if (o->kubeconfig || o->context || (o->listen && getenv("KUBERNETES_SERVICE_HOST")))
         return serve(cli, o);
-    if (o->listen) {
+    if (o->listen || o->volumes.len) {
         talk_errorf(&cli->talk,
-                    "--listen is for --kubeconfig: the console of this machine is where "
-                    "'muster up' listens");
+                    "--%s is for --kubeconfig: the console of this machine is 'muster up''s",
+                    o->listen ? "listen" : "volume");
         return EXIT_USAGE;
     }
     return show_own(cli, o);

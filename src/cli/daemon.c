@@ -199,7 +199,7 @@ static int open_doors(struct daemon *d, const struct daemon_options *o, struct e
 static int start_console(struct daemon *d, const struct daemon_options *o, struct err *err)
 {
     d->console_transport = server_local_transport(d->server, &caller_component);
-    d->curves = d->console_transport ? curves_new(d->loop, d->console_transport, o->home->dir)
+    d->curves = d->console_transport ? curves_new(d->loop, d->console_transport, o->home->dir, NULL)
                                      : NULL;
     if (d->curves)
         d->progress = local_progress_new(d->loop, d->console_transport, d->agent, o->home->dir);

@@ -34,17 +34,18 @@ struct request;
 static const struct what {
     const char *name, *content_type; /* NULL: by what the picture is */
     curves_answer_fn *answer;        /* NULL: a stream */
+    const char *list;                /* what is empty where the job has no curves; NULL: 404 */
 } whats[] = {
-    {"runs", JSON_TYPE, curves_answer_runs},
-    {"tags", JSON_TYPE, curves_answer_tags},
-    {"points", JSON_TYPE, curves_answer_points},
-    {"points.bin", "application/octet-stream", curves_answer_binary},
-    {"points.csv", "text/csv; charset=utf-8", curves_answer_csv},
-    {"histograms", JSON_TYPE, curves_answer_histograms},
-    {"images", JSON_TYPE, curves_answer_images},
-    {"image", NULL, curves_answer_image},
-    {"texts", JSON_TYPE, curves_answer_texts},
-    {"live", "text/event-stream", NULL},
+    {"runs", JSON_TYPE, curves_answer_runs, "runs"},
+    {"tags", JSON_TYPE, curves_answer_tags, "tags"},
+    {"points", JSON_TYPE, curves_answer_points, "series"},
+    {"points.bin", "application/octet-stream", curves_answer_binary, NULL},
+    {"points.csv", "text/csv; charset=utf-8", curves_answer_csv, NULL},
+    {"histograms", JSON_TYPE, curves_answer_histograms, NULL},
+    {"images", JSON_TYPE, curves_answer_images, NULL},
+    {"image", NULL, curves_answer_image, NULL},
+    {"texts", JSON_TYPE, curves_answer_texts, NULL},
+    {"live", "text/event-stream", NULL, NULL},
 };
 
 struct curves {
@@ -56,6 +57,7 @@ struct curves {
     size_t requests_len;
     struct utsname machine;
     char *own_folder;
+    struct folder_place place;
 };
 
 struct request {
@@ -63,7 +65,8 @@ struct request {
     struct curves *curves; /* NULL: gone */
     struct request *prev, *next;
     struct httpd_request *http;
-    struct arena *arena; /* the HTTP request's */
+    struct arena *arena;                         /* the HTTP request's */
+    struct transport *transport, *own_transport; /* own: to be freed, or NULL */
     const struct kind *kind;
     const char *ns, *name, *uid;
     const struct what *what;
@@ -81,6 +84,7 @@ static void request_free(struct request *r)
         list_remove(&r->curves->requests, r);
         r->curves->requests_len--;
     }
+    transport_free(r->own_transport);
     buf_release(&r->out);
     err_release(&r->err);
     free(r);
@@ -177,11 +181,27 @@ static void ask_board(struct request *r, const struct log_folder *folder)
         fail(r, &r->err);
 }
 
+/* A job without curves is nothing wrong. */
+static void reply_none(struct request *r, const struct err *why)
+{
+    struct json *v = json_new_object(r->arena);
+
+    json_set_bool(r->arena, v, "reading", false);
+    json_set_stringf(r->arena, v, "message", "%s%s%s", why->text, why->hint ? "; " : "",
+                     why->hint ? why->hint : "");
+    json_set(r->arena, v, r->what->list, json_new_array(r->arena));
+    json_write(&r->out, v);
+    reply_text(r->http, 200, JSON_TYPE, &r->out);
+    request_free(r);
+}
+
 static void found_folder(void *arg, const struct log_folder *folder, const struct err *err)
 {
     struct request *r = arg;
 
-    if (err)
+    if (err && err->reason == ERR_NOT_FOUND && r->what->list)
+        reply_none(r, err);
+    else if (err)
         fail(r, err);
     else
         ask_board(r, folder);
@@ -202,8 +222,8 @@ static void got_job(void *arg, const struct json *job, const struct err *err)
     } else if (shelf_has(r->curves->shelf, r->uid)) {
         ask_board(r, NULL);
     } else {
-        folder_search_start(&r->search, r->curves->transport, r->arena, job,
-                            r->curves->machine.nodename, r->curves->own_folder, found_folder, r);
+        folder_search_start(&r->search, r->transport, r->arena, job, &r->curves->place,
+                            found_folder, r);
     }
 }
 
@@ -233,8 +253,7 @@ static const char *segment(struct arena *a, const char **at)
 static int no_such_path(struct err *err)
 {
     return err_set(err, ERR_NOT_FOUND,
-                   "there is no such path: it is " CURVES_PREFIX
-                   "/api/KINDS/NAMESPACE/JOB/"
+                   "there is no such path: it is " CURVES_PREFIX "/api/KINDS/NAMESPACE/JOB/"
                    "{runs,tags,points,points.bin,points.csv,live,histograms,images,image,texts}");
 }
 
@@ -285,6 +304,7 @@ static struct request *request_new(struct curves *c, struct httpd_request *http)
     r->curves = c;
     r->http = http;
     r->arena = &http->arena;
+    r->transport = c->transport;
     r->err = (struct err)ERR_INIT;
     buf_init(&r->out, CURVES_ANSWER_LIMIT_BYTES);
     list_push(&c->requests, r);
@@ -299,7 +319,8 @@ static int begin(struct request *r, const struct mount_request *m, const char *p
 
     if (rc == 0)
         rc = parse_query(r, m->http->query, err);
-    if (rc == 0 && !m->may(m, "get", r->kind->group, r->kind->plural, r->ns, r->name))
+    if (rc == 0 && !r->own_transport &&
+        !m->may(m, "get", r->kind->group, r->kind->plural, r->ns, r->name))
         rc = err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: who asks may not get it",
                      r->kind->plural, r->kind->group, r->name);
     return rc;
@@ -323,19 +344,25 @@ void curves_handle(void *arg, const struct mount_request *m)
         return;
     }
     r = request_new(c, m->http);
-    if (!r) {
+    if (r && !c->transport)
+        r->transport = r->own_transport = m->transport(m);
+    if (r && !r->transport) {
+        err_set(&err, ERR_UNAVAILABLE, "out of memory");
+        fail(r, &err);
+    } else if (!r) {
         err_set(&err, ERR_TOO_MANY_REQUESTS, "too many questions about curves at a time");
         reply_err(m->http, &err);
     } else if (begin(r, m, m->http->path + strlen(api), &r->err) < 0) {
         fail(r, &r->err);
     } else {
-        client_get(c->transport, r->kind, r->ns, r->name, got_job, r);
+        client_get(r->transport, r->kind, r->ns, r->name, got_job, r);
     }
 }
 
 /* --- life ------------------------------------------------------------------------------- */
 
-struct curves *curves_new(struct loop *loop, struct transport *t, const char *own_folder)
+struct curves *curves_new(struct loop *loop, struct transport *t, const char *own_folder,
+                          const char *const *volumes)
 {
     struct curves *c = calloc(1, sizeof(*c));
 
@@ -348,8 +375,10 @@ struct curves *curves_new(struct loop *loop, struct transport *t, const char *ow
                          &(struct shelf_options){.boards_limit = CURVES_BOARDS_LIMIT,
                                                  .points_limit_bytes = CURVES_POINTS_LIMIT_BYTES});
     c->live = (struct live_set){.loop = loop, .shelf = c->shelf};
-    c->own_folder = strdup(own_folder);
-    if (c->shelf && c->own_folder)
+    c->own_folder = own_folder ? strdup(own_folder) : NULL;
+    c->place = (struct folder_place){
+        .machine = c->machine.nodename, .outside = c->own_folder, .volumes = volumes};
+    if (c->shelf && (c->own_folder || !own_folder))
         return c;
     shelf_free(c->shelf);
     free(c->own_folder);

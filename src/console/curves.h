@@ -14,10 +14,11 @@
 
 struct curves;
 
-/* The transport is the daemon's own: what the caller may see is asked of the mount. */
-/* own_folder: muster's, see folder_search.h; copied. */
-struct curves *curves_new(struct loop *loop, struct transport *t,
-                          const char *own_folder) must_check;
+/* The transport is the daemon's own: what the caller may see is asked of the mount. NULL: each
+ * request goes with the caller's. own_folder (copied, or NULL) and volumes (which outlives it, or
+ * NULL): see folder_search.h. */
+struct curves *curves_new(struct loop *loop, struct transport *t, const char *own_folder,
+                          const char *const *volumes) must_check;
 /* Before the transport and before the server; requests under way are answered. */
 void curves_free(struct curves *c);
 /* A mount_fn; arg is the struct curves. */

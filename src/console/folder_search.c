@@ -1,6 +1,8 @@
 /* folder_search.c - see folder_search.h. One claim after the other: there is one in practice. */
 #include "console/folder_search.h"
 
+#include <string.h>
+
 #include "api/object.h"
 #include "api/tensorboard_rules.h"
 #include "client/client.h"
@@ -12,21 +14,45 @@ static void fail(struct folder_search *s, const struct err *err)
     s->fn(s->arg, NULL, err);
 }
 
-static int take_claim(struct folder_search *s, const struct json *claim, struct err *err)
+static const char *find_volume(const struct folder_search *s, const char *claim)
 {
-    const char *base = object_annotation(claim, ANNOTATION_CLAIM_PATH);
+    size_t ns_len = strlen(s->ns), len = strlen(claim);
+
+    for (const char *const *v = s->volumes; *v; v++)
+        if (strncmp(*v, s->ns, ns_len) == 0 && (*v)[ns_len] == '/' &&
+            strncmp(*v + ns_len + 1, claim, len) == 0 && (*v)[ns_len + 1 + len] == '=')
+            return *v + ns_len + len + 2;
+    return NULL;
+}
+
+static int no_folder(const struct folder_search *s, const char *claim, struct err *err)
+{
+    (void)err_set(err, ERR_NOT_FOUND,
+                  s->volumes ? "the event files are on the persistentvolumeclaim \"%s\", which is "
+                               "not mounted where this console runs"
+                             : "persistentvolumeclaim \"%s\" has no folder on this machine yet",
+                  claim);
+    if (s->volumes)
+        err_hint(err,
+                 "mount it there and give the console --volume %s/%s=FOLDER, or make a TensorBoard "
+                 "of it",
+                 s->ns, claim);
+    else
+        err_hint(err, "it gets one when a pod uses it");
+    return -1;
+}
+
+/* base: where the claim is. */
+static int take_claim(struct folder_search *s, const char *base, struct err *err)
+{
     const char *fileset = json_string(json_index(s->filesets, s->at), "");
     const char *name = NULL, *path = NULL;
     int rc = log_fileset_parse(s->arena, fileset, &name, &path, err);
 
     if (rc < 0)
         return rc;
-    if (!base || *base != '/') {
-        err_set(err, ERR_NOT_FOUND,
-                "persistentvolumeclaim \"%s\" has no folder on this machine yet", name);
-        err_hint(err, "it gets one when a pod uses it");
-        return -1;
-    }
+    if (!base || *base != '/')
+        return no_folder(s, name, err);
     s->folder.roots[s->folder.roots_len++] = (struct board_root){
         .base = arena_strdup(s->arena, base),
         .relative = path,
@@ -35,17 +61,21 @@ static int take_claim(struct folder_search *s, const struct json *claim, struct 
     return arena_failed(s->arena) ? err_set(err, ERR_UNAVAILABLE, "out of memory") : 0;
 }
 
-static void got_claim(void *arg, const struct json *claim, const struct err *err)
+static void go_on(struct folder_search *s, const char *base, const struct err *err)
 {
-    struct folder_search *s = arg;
     auto_err own = ERR_INIT;
 
-    if (err || take_claim(s, claim, &own) < 0) {
+    if (err || take_claim(s, base, &own) < 0) {
         fail(s, err ? err : &own);
         return;
     }
     s->at++;
     next_fileset(s);
+}
+
+static void got_claim(void *arg, const struct json *claim, const struct err *err)
+{
+    go_on(arg, object_annotation(claim, ANNOTATION_CLAIM_PATH), err);
 }
 
 static void next_fileset(struct folder_search *s)
@@ -58,6 +88,8 @@ static void next_fileset(struct folder_search *s)
         s->fn(s->arg, &s->folder, NULL);
     else if (log_fileset_parse(s->arena, json_string(fileset, ""), &claim, &path, &err) < 0)
         fail(s, &err);
+    else if (s->volumes)
+        go_on(s, find_volume(s, claim), NULL);
     else
         client_get(s->transport, &kind_persistent_volume_claim, s->ns, claim, got_claim, s);
 }
@@ -82,21 +114,32 @@ static struct json *filesets_of(struct arena *a, const struct json *job)
 }
 
 void folder_search_start(struct folder_search *s, struct transport *t, struct arena *a,
-                         const struct json *job, const char *machine, const char *outside,
+                         const struct json *job, const struct folder_place *place,
                          folder_search_fn *fn, void *arg)
 {
     struct json *filesets = filesets_of(a, job);
     auto_err err = ERR_INIT;
 
-    *s = (struct folder_search){
-        .transport = t, .arena = a, .outside = outside, .fn = fn, .arg = arg};
+    *s = (struct folder_search){.transport = t,
+                                .arena = a,
+                                .outside = place->outside,
+                                .volumes = place->volumes,
+                                .fn = fn,
+                                .arg = arg};
+    if (json_len(filesets) == 0 && s->volumes) {
+        (void)err_set(&err, ERR_NOT_FOUND,
+                      "the job does not say on which claim its event files are");
+        err_hint(&err, "set spec.tensorboardSpec.trainingLogFilesets");
+        fail(s, &err);
+        return;
+    }
     if (json_len(filesets) == 0) {
-        if (log_folder_of(a, job, machine, &s->folder, &err) < 0) {
+        if (log_folder_of(a, job, place->machine, &s->folder, &err) < 0) {
             fail(s, &err);
             return;
         }
         for (size_t i = 0; i < s->folder.roots_len; i++)
-            s->folder.roots[i].fence.path = outside;
+            s->folder.roots[i].fence.path = s->outside;
         fn(arg, &s->folder, NULL);
         return;
     }

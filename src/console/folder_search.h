@@ -17,6 +17,7 @@ struct folder_search {
     struct transport *transport;
     struct arena *arena;
     const char *ns, *outside;
+    const char *const *volumes;
     struct json *filesets;
     size_t at;
     struct log_folder folder;
@@ -24,10 +25,18 @@ struct folder_search {
     void *arg;
 };
 
-/* machine: this machine's name. outside: muster's own folder on it, or NULL: what is in there is
- * found through claims only, never by its path. It must live as long. */
+/* Where this process may read. It must live as long. */
+struct folder_place {
+    const char *machine; /* this one's name */
+    const char *outside; /* muster's own folder on it, or NULL: what is in there is found through
+                            claims only, never by its path */
+    /* Not NULL: the jobs run elsewhere, and of their claims these are mounted here,
+     * "NAMESPACE/NAME=FOLDER", until NULL. No other folder is read, whatever a job says. */
+    const char *const *volumes;
+};
+
 void folder_search_start(struct folder_search *s, struct transport *t, struct arena *a,
-                         const struct json *job, const char *machine, const char *outside,
+                         const struct json *job, const struct folder_place *place,
                          folder_search_fn *fn, void *arg);
 void folder_search_stop(struct folder_search *s); /* fn is not called any more */
 

@@ -289,8 +289,9 @@ static void find_board(struct tracked *t, const struct json *job)
         ask_board(t, NULL);
     else
         folder_search_start(&t->search, t->progress->transport, &t->arena, job,
-                            t->progress->machine.nodename, t->progress->own_folder, found_folder,
-                            t);
+                            &(struct folder_place){.machine = t->progress->machine.nodename,
+                                                   .outside = t->progress->own_folder},
+                            found_folder, t);
 }
 
 /* Only the end of it counts, whatever comes. */

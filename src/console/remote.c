@@ -6,13 +6,16 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/tensorboard_rules.h"
 #include "base/json.h"
 #include "base/list.h"
 #include "client/http_transport.h"
 #include "console/api_proxy.h"
 #include "console/api_tunnel.h"
+#include "console/curves.h"
 #include "console/live.h"
 #include "console/web.h"
+#include "core/tensorboard.h"
 #include "net/place.h"
 #include "net/sessions.h"
 
@@ -28,6 +31,7 @@ struct remote {
     struct live_hub *live;
     struct api_proxy *proxy;
     struct api_tunnels *tunnels;
+    struct curves *curves;
     struct sessions sessions;
     const struct httpd_request *signing_out; /* the one that ends its own session just now */
     struct sign_in *signing_in;
@@ -266,12 +270,39 @@ static void say_ok(struct request *q)
     reply_json(q->mount.http, 200, "\"ok\"");
 }
 
+static void curves(struct request *q)
+{
+    curves_handle(q->remote->curves, &q->mount);
+}
+
+/* The next segment of a path. */
+static const char *segment(struct arena *a, const char **at, const char *otherwise)
+{
+    size_t len = strcspn(*at, "/");
+    const char *text = len ? arena_strndup(a, *at, len) : otherwise;
+
+    *at += len + ((*at)[len] == '/');
+    return text ? text : otherwise;
+}
+
+/* Of a TensorBoard's path, as it is asked for or, to open it, in the body. */
 static void not_here(struct request *q)
 {
-    place_refuse_with(
-        q->mount.http, ERR_NOT_FOUND,
-        "this console is a process of its own: curves and TensorBoards are shown by the muster "
-        "that runs the jobs");
+    static const char prefix[] = TENSORBOARD_PATH_PREFIX "/";
+    struct httpd_request *http = q->mount.http;
+    const struct json *body = json_parse(&http->arena, http->body, http->body_len, NULL);
+    const char *path = json_get_string(body, "path", http->path), *ns, *name;
+    auto_err err = ERR_INIT;
+
+    path += strncmp(path, prefix, strlen(prefix)) == 0 ? strlen(prefix) : strlen(path);
+    ns = segment(&http->arena, &path, "NAMESPACE");
+    name = segment(&http->arena, &path, "NAME");
+    (void)err_set(&err, ERR_NOT_FOUND,
+                  "TensorBoards are not shown by a console that is a process of its own: run "
+                  "kubectl -n %s port-forward service/%s" TENSORBOARD_SUFFIX
+                  " 6006:80, then open http://127.0.0.1:6006%s%s/%s/",
+                  ns, name, prefix, ns, name);
+    place_refuse(http, &err);
 }
 
 /* The longest prefixes first: the first that fits counts. */
@@ -286,8 +317,8 @@ static const struct {
     {"GET", "/console/v1/session", false, false, reply_session},
     {"GET", LIVE_PREFIX, false, false, stream},
     {"POST", "/console/v1/open", false, false, not_here},
-    {NULL, "/board", true, false, not_here},
-    {NULL, "/tensorboard", true, false, not_here},
+    {NULL, CURVES_PREFIX, true, false, curves},
+    {NULL, TENSORBOARD_PATH_PREFIX, true, false, not_here},
     {NULL, "/api", true, false, pass_on},
     {NULL, "/apis", true, false, pass_on},
     {NULL, "/openapi", true, false, pass_on},
@@ -403,7 +434,8 @@ struct remote *remote_new(const struct remote_options *o, struct err *err)
     r->live = live_hub_new(o->loop);
     r->tunnels = api_tunnels_new(o->loop, o->server);
     r->proxy = api_proxy_new(o->loop, o->server, err);
-    if (r->live && r->tunnels && r->proxy)
+    r->curves = curves_new(o->loop, NULL, NULL, o->volumes);
+    if (r->live && r->tunnels && r->proxy && r->curves)
         r->httpd = httpd_new_self_signed(
             &(struct httpd_options){
                 .loop = o->loop, .address = o->listen, .handle = handle, .arg = r},
@@ -426,6 +458,7 @@ void remote_free(struct remote *r)
     live_hub_free(r->live);
     api_tunnels_free(r->tunnels);
     api_proxy_free(r->proxy);
+    curves_free(r->curves);
     httpd_free(r->httpd);
     sessions_release(&r->sessions);
     free(r);

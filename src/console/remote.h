@@ -8,7 +8,8 @@
  *                            session's; or {"code": C}, a code that is good once
  *   POST /console/v1/logout, GET /console/v1/session, /console/v1/stream
  *   /api, /apis, /openapi, /version and the like: passed on
- *   /board, /tensorboard: 404, they are for the machine the jobs run on
+ *   /board: curves, of claims that are mounted here
+ *   /tensorboard: 404, with the way there is to them
  */
 #ifndef MUSTER_CONSOLE_REMOTE_H
 #define MUSTER_CONSOLE_REMOTE_H
@@ -24,7 +25,8 @@ struct remote_options {
     /* The address, authority and namespace count; its credentials are never used by themselves. It
      * must outlive the loop. */
     const struct client_config *server;
-    const char *version; /* of this program */
+    const char *version;        /* of this program */
+    const char *const *volumes; /* "NAMESPACE/CLAIM=FOLDER", until NULL; it must outlive the loop */
 };
 
 struct remote *remote_new(const struct remote_options *options, struct err *err) must_check;

@@ -20,6 +20,9 @@ import harness
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 
+sys.path.insert(0, str(harness.ROOT / "examples/ddp"))
+
+import eventfile  # noqa: E402
 from stream_test import MIB, RBAC, Refused, Tab  # noqa: E402
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -30,10 +33,10 @@ PODS = harness.PODS.format(ns="default")
 class Console:
     """One `muster console --kubeconfig`, and a browser's requests to it."""
 
-    def __init__(self, daemon, server, token=None, ca=None):
+    def __init__(self, daemon, server, token=None, ca=None, options=()):
         self.daemon = daemon
         file = daemon.kubeconfig(token, server, ca)
-        self.process = daemon.spawn("console", "--kubeconfig", file, "--listen", "127.0.0.1:0", "--print",
+        self.process = daemon.spawn("console", "--kubeconfig", file, "--listen", "127.0.0.1:0", "--print", *options,
                                     stdout=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
         self.port = int(re.match(r"http://127\.0\.0\.1:(\d+)/", self.address)[1])
@@ -145,6 +148,8 @@ class WayIn(harness.DaemonTest):
         for options, environment, code, words in (
                 ([], {"MUSTER_HOME": "/nonexistent/x"}, 1, "muster is not up"),
                 (["--listen", "127.0.0.1:0"], {}, 2, "--listen is for --kubeconfig"),
+                (["--volume", "a/b=/c"], {}, 2, "--volume is for --kubeconfig"),
+                (["--volume", "b=/c"], {}, 2, "it is NAMESPACE/NAME=DIR"),
                 (["--kubeconfig", "/nonexistent"], {}, 5, "/nonexistent cannot be read")):
             ran = subprocess.run([harness.BIN, "console", *options], env={**self.daemon.environment, **environment},
                                  capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
@@ -159,7 +164,8 @@ class Process(unittest.TestCase):
     def setUpClass(cls):
         cls.daemon = harness.Daemon()
         server = f"http{'s' if cls.tls else ''}://127.0.0.1:{cls.daemon.port}"
-        cls.console = Console(cls.daemon, server, cls.daemon.token)
+        cls.mounted = os.path.join(cls.daemon.folder, "mounted")
+        cls.console = Console(cls.daemon, server, cls.daemon.token, options=("--volume", f"default/runs={cls.mounted}"))
         cls.daemon.call("POST", ACCOUNTS, {"metadata": {"name": "guest"}})
         for kind, body in (("roles", {"rules": [{"apiGroups": [""], "resources": ["configmaps"],
                                                  "verbs": ["list", "watch", "create"]}]}),
@@ -262,14 +268,44 @@ class Process(unittest.TestCase):
 
     def test_what_is_not_there_says_so(self):
         key = self.owner()
-        for path in ("/board/default/x", "/tensorboard/default/x/"):
-            status, _, body = self.console.ask("GET", path, key=key)
+        for method, path, body in (("GET", "/tensorboard/default/x/", None),
+                                   ("POST", "/console/v1/open", {"path": "/tensorboard/default/x/#scalars"})):
+            status, _, body = self.console.ask(method, path, body, key=key)
             self.assertEqual(status, 404)
-            self.assertIn("process of its own", json.loads(body)["message"])
-        self.assertEqual(self.console.ask("POST", "/console/v1/open", {"path": "/tensorboard/default/x/"}, key=key)[0], 404)
+            self.assertIn("run kubectl -n default port-forward service/x-tb 6006:80, then open "
+                          "http://127.0.0.1:6006/tensorboard/default/x/", json.loads(body)["message"])
+        self.assertEqual(self.console.ask("GET", "/board/default/x", key=key)[0], 404)
         self.assertEqual(self.console.ask("GET", "/tensorboard/default/x/", Accept="text/html")[0], 200)  # it signs in
         self.assertEqual(self.console.ask("GET", "/metrics", key=key)[0], 404)
         self.assertEqual(self.console.ask("HEAD", "/api/v1/pods", key=key)[0], 405)
+
+    def test_curves_are_read_from_claims_that_are_mounted_and_nothing_else(self):
+        with contextlib.closing(eventfile.EventWriter(f"{self.mounted}/here")) as writer:
+            writer.add_scalar("loss", 0.5, 5)
+        for name, fileset in (("mounted", "t9k://pvc/runs/here"), ("elsewhere", "t9k://pvc/other/"), ("unsaid", None)):
+            job = harness.job(name, ["true"], replicas=1)
+            job["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["workingDir"] = self.daemon.folder
+            if fileset:
+                job["spec"]["tensorboardSpec"] = {"trainingLogFilesets": [fileset]}
+            self.daemon.create(job)
+        owner, guest = self.owner(), self.guest()
+
+        def points(name, key):
+            while True:
+                status, _, body = self.console.ask("GET", f"/board/api/pytorchtrainingjobs/default/{name}/points", key=key)
+                answer = json.loads(body)
+                if not answer.get("reading"):
+                    return status, answer
+
+        (series,) = points("mounted", owner)[1]["series"]
+        self.assertEqual((series["tag"], series["step"], series["value"]), ("loss", [5], [0.5]))
+        self.assertEqual(points("mounted", guest)[0], 403)
+        self.assertEqual(points("nobody", owner)[0], 404)
+        for name, words in (("elsewhere", "give the console --volume default/other=FOLDER, or make a TensorBoard of it"),
+                            ("unsaid", "set spec.tensorboardSpec.trainingLogFilesets")):
+            status, answer = points(name, owner)
+            self.assertEqual((status, answer["series"]), (200, []))
+            self.assertIn(words, answer["message"])
 
     def test_watches_come_through_as_they_happen(self):
         key = self.owner()

@@ -13,6 +13,7 @@ const READING_MS = 300;
 export interface Answer {
   reading: boolean;
   series: Points[];
+  message?: string; // why there are none
 }
 
 export interface Curves {

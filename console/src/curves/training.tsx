@@ -157,7 +157,7 @@ function keyOf(job: Job): string {
   return `${job.kind}/${job.metadata.namespace}/${job.metadata.name}`;
 }
 
-function NoCurves(props: { job: Job; title: string; message?: string }) {
+function NoCurves(props: { job: Job; title: string; message?: string | undefined }) {
   return (
     <Empty title={props.title}>
       <p>{t("noneHint")}</p>
@@ -209,7 +209,7 @@ export default function Training(props: TabProps) {
     return !failure ? (
       <Loading />
     ) : failure.code === 404 ? (
-      <NoCurves job={props.job} title={t("noFolder")} />
+      <NoCurves job={props.job} title={t("noFolder")} message={failure.message} />
     ) : (
       <Problem failure={failure} onRetry={again} />
     );
@@ -302,7 +302,13 @@ export default function Training(props: TabProps) {
           {t("reading")}
         </p>
       ) : null}
-      {!series.length && !answer.reading ? <NoCurves job={props.job} title={t("none")} /> : null}
+      {!series.length && !answer.reading ? (
+        <NoCurves
+          job={props.job}
+          title={t(answer.message ? "noFolder" : "none")}
+          message={answer.message}
+        />
+      ) : null}
       {series.length && !groups.size ? <Empty title={tc("noData")} /> : null}
       {[...groups].map(([group, tags]) => (
         <details key={group} open>

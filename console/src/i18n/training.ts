@@ -29,7 +29,7 @@ export const trainingTexts = texts({
     tag: "标签",
     run: "运行",
     points: "点数",
-    noFolder: "此 Job 没有写明日志目录",
+    noFolder: "这里读不到此 Job 的日志",
     texts: "文本与超参数",
   },
   en: {
@@ -59,7 +59,7 @@ export const trainingTexts = texts({
     tag: "Tag",
     run: "Run",
     points: "Points",
-    noFolder: "The job does not say where its logs are",
+    noFolder: "The job's logs cannot be read here",
     texts: "Texts and hyperparameters",
   },
 });
