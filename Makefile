@@ -235,6 +235,14 @@ bench:
 	@bench/board_bench.py --build $(B)
 	@bench/log_bench.py --binary $(B)/muster
 
+# Our controller beside Kubeflow's training-operator, on one kube-apiserver.
+.PHONY: bench-cluster
+bench-cluster:
+	@tools/setup.sh test
+	@$(MAKE) $(B)/muster
+	@nice tests/cluster/build-kube $(MUSTER_KUBE) etcd kube-apiserver training-operator
+	@bench/operator_bench.py $(BENCH)
+
 $(B)/bench/watch_load $(B)/bench/queue_load: $(B)/bench/%: bench/%.c bench/load.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -o $@

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 struct json *json_get_mut(struct json *object, const char *key)
 {
     size_t len = strlen(key);
@@ -243,7 +245,36 @@ struct json *json_new_object(struct arena *a)
     return new_value(a, JSON_OBJECT);
 }
 
+/* --- packing --- */
+
+static const char **word_slot(struct json_words *w, const char *text, size_t len)
+{
+    uint64_t at = fnv1a_64(FNV1A_64_START, text, len);
+
+    while (w->slots[at % JSON_WORDS_SLOTS] &&
+           (strncmp(w->slots[at % JSON_WORDS_SLOTS], text, len) != 0 ||
+            w->slots[at % JSON_WORDS_SLOTS][len]))
+        at++;
+    return &w->slots[at % JSON_WORDS_SLOTS];
+}
+
+/* NULL: it is not shared. Half of the slots stay empty, or looking for a word would take long. */
+static const char *shared_word(struct json_words *w, const char *text, size_t len)
+{
+    const char **slot;
+
+    if (!w || len > JSON_WORD_BYTES || memchr(text, '\0', len))
+        return NULL;
+    slot = word_slot(w, text, len);
+    if (!*slot && w->used < JSON_WORDS_SLOTS / 2) {
+        *slot = strndup(text, len);
+        w->used += *slot != NULL;
+    }
+    return *slot;
+}
+
 struct packing {
+    struct json_words *words;
     struct json *node;
     char *text;
     size_t nodes, bytes; /* needed */
@@ -257,7 +288,7 @@ static bool has_text(const struct json *v)
 static void measure(struct packing *p, const struct json *v)
 {
     p->nodes++;
-    p->bytes += v->key ? v->key_len + 1u : 0;
+    p->bytes += v->key && !shared_word(p->words, v->key, v->key_len) ? v->key_len + 1u : 0;
     p->bytes += has_text(v) ? v->len + 1u : 0;
     json_each (child, v)
         measure(p, child);
@@ -279,6 +310,8 @@ static struct json *pack(struct packing *p, const struct json *v)
     *copy = *v;
     copy->next = NULL;
     if (v->key)
+        copy->key = shared_word(p->words, v->key, v->key_len);
+    if (v->key && !copy->key)
         copy->key = pack_text(p, v->key, v->key_len);
     if (has_text(v))
         copy->u.text = pack_text(p, v->u.text, v->len);
@@ -297,9 +330,9 @@ static struct json *pack(struct packing *p, const struct json *v)
     return copy;
 }
 
-struct json *json_pack(const struct json *v)
+struct json *json_pack(const struct json *v, struct json_words *words)
 {
-    struct packing p = {0};
+    struct packing p = {.words = words};
 
     measure(&p, v);
     p.node = malloc(p.nodes * sizeof(*p.node) + p.bytes);

@@ -135,9 +135,20 @@ struct json *json_new_real(struct arena *a,
 struct json *json_new_array(struct arena *a) must_check;
 struct json *json_new_object(struct arena *a) must_check;
 struct json *json_clone(struct arena *a, const struct json *v) must_check;
+
+/* Members' names that packed values have in common, for as long as the program runs; zeroed to
+ * begin with. Bounded: when it is full, values have new names for themselves. */
+#define JSON_WORDS_SLOTS 2048
+#define JSON_WORD_BYTES 128
+
+struct json_words {
+    const char *slots[JSON_WORDS_SLOTS]; /* by hash */
+    unsigned used;
+};
+
 /* A copy to be kept for long and only read, in one piece of memory as large as it needs: free() it.
- */
-struct json *json_pack(const struct json *v) must_check;
+ * words may be NULL. */
+struct json *json_pack(const struct json *v, struct json_words *words) must_check;
 
 /* Sets a member, replacing one of the same name in place. value NULL does nothing. Returns value.
  */

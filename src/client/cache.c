@@ -17,6 +17,10 @@
 
 #define OBJECT_LIMIT_BYTES (256u * 1024u * 1024u)
 #define KEY_LIMIT_BYTES 1024u
+#define OWN_LIMIT_BYTES (1024u * 1024u)
+
+/* Of all caches: hundreds of names in thousands of objects. */
+static struct json_words words;
 
 struct entry {
     struct json *object;   /* packed */
@@ -32,7 +36,9 @@ struct cache {
     void (*on_synced)(void *arg);
     void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
-    bool only_metadata, synced;
+    bool synced;
+    struct arena own;        /* of what follows */
+    const struct json *kept; /* members of an object that are; NULL: all */
     struct arena scratch;
     unsigned lists;           /* begun */
     unsigned lists_done;      /* number of the last one that came to its end */
@@ -57,18 +63,46 @@ static void entry_free_value(void *value)
     entry_free(value);
 }
 
-/* Who manages which field is of no interest to a controller and often larger than the rest. */
-static struct json *copy_metadata(struct arena *a, const struct json *metadata)
-{
-    struct json *copy = json_new_object(a);
+/* --- what is kept of an object --- */
 
-    json_each (m, metadata)
-        if (strcmp(m->key, "managedFields") != 0)
-            json_set(a, copy, m->key, json_clone(a, m));
+/* "spec.containers.name" becomes {"spec": {"containers": {"name": true}}}. */
+static struct json *kept_members(struct arena *a, const char *const *paths)
+{
+    struct json *kept = paths ? json_new_object(a) : NULL;
+
+    for (; paths && *paths; paths++) {
+        struct json *at = kept;
+        const char *name = *paths;
+
+        for (const char *dot; (dot = strchr(name, '.')); name = dot + 1) {
+            const char *parent = arena_strndup(a, name, (size_t)(dot - name));
+
+            at = parent ? json_make_object(a, at, parent) : NULL;
+        }
+        json_set_bool(a, at, name, true);
+    }
+    return kept;
+}
+
+/* What stands in a list is treated alike. */
+static struct json *copy_kept(struct arena *a, const struct json *v, const struct json *kept)
+{
+    struct json *copy;
+
+    if (!json_is(kept, JSON_OBJECT) || v->type < JSON_ARRAY)
+        return json_clone(a, v);
+    copy = v->type == JSON_ARRAY ? json_new_array(a) : json_new_object(a);
+    json_each (m, v) {
+        if (v->type == JSON_ARRAY)
+            json_append(copy, copy_kept(a, m, kept));
+        else if (json_get(kept, m->key))
+            json_set(a, copy, m->key, copy_kept(a, m, json_get(kept, m->key)));
+    }
     return copy;
 }
 
-/* Items of lists come without apiVersion and kind; here every object has them. */
+/* Items of lists come without apiVersion and kind; here every object has them. Who manages which
+ * field is of no interest to a controller and often larger than the rest. */
 static struct json *copy_object(struct arena *a, const struct cache *c, const struct json *object)
 {
     const struct kind *k = c->kind;
@@ -77,12 +111,12 @@ static struct json *copy_object(struct arena *a, const struct cache *c, const st
     json_set_string(a, copy, "apiVersion", kind_api_version(a, k));
     json_set_string(a, copy, "kind", k->name);
     json_each (m, object) {
-        if (strcmp(m->key, "metadata") == 0)
-            json_set(a, copy, m->key, copy_metadata(a, m));
-        else if (!c->only_metadata && strcmp(m->key, "apiVersion") != 0 &&
-                 strcmp(m->key, "kind") != 0)
-            json_set(a, copy, m->key, json_clone(a, m));
+        const struct json *kept = c->kept ? json_get(c->kept, m->key) : m;
+
+        if (kept && strcmp(m->key, "apiVersion") != 0 && strcmp(m->key, "kind") != 0)
+            json_set(a, copy, m->key, copy_kept(a, m, c->kept ? kept : NULL));
     }
+    (void)json_remove(json_get_mut(copy, "metadata"), "managedFields");
     return copy;
 }
 
@@ -95,7 +129,7 @@ static struct entry *entry_new(struct cache *c, const struct json *object)
         return NULL;
     arena_reset(&c->scratch);
     copy = copy_object(&c->scratch, c, object);
-    e->object = arena_failed(&c->scratch) ? NULL : json_pack(copy);
+    e->object = arena_failed(&c->scratch) ? NULL : json_pack(copy, &words);
     if (e->object)
         return e;
     entry_free(e);
@@ -327,12 +361,17 @@ struct cache *cache_new(const struct cache_options *options)
         return NULL;
     c->clock = options->clock;
     c->kind = options->kind;
-    c->only_metadata = options->only_metadata;
+    arena_init(&c->own, OWN_LIMIT_BYTES);
+    c->kept = kept_members(&c->own, options->keeps);
     arena_init(&c->scratch, OBJECT_LIMIT_BYTES);
     c->on_change = options->on_change;
     c->on_synced = options->on_synced;
     c->on_trouble = options->on_trouble;
     c->arg = options->arg;
+    if (arena_failed(&c->own)) {
+        cache_free(c);
+        return NULL;
+    }
     c->reflector = reflector_new(&(struct reflector_options){
         .transport = options->transport,
         .clock = options->clock,
@@ -348,7 +387,7 @@ struct cache *cache_new(const struct cache_options *options)
     });
     if (c->reflector)
         return c;
-    free(c);
+    cache_free(c);
     return NULL;
 }
 
@@ -362,6 +401,7 @@ void cache_free(struct cache *c)
     map_release(&c->by_controller, NULL);
     map_release(&c->by_key, entry_free_value);
     arena_release(&c->scratch);
+    arena_release(&c->own);
     free(c);
 }
 

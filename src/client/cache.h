@@ -24,8 +24,10 @@ struct cache_options {
     struct transport *transport;
     struct clock *clock;
     const struct kind *kind;
-    const char *ns;      /* NULL: all namespaces */
-    bool only_metadata;  /* nothing else of an object is kept */
+    const char *ns; /* NULL: all namespaces */
+    /* Members of an object that are kept, by path ("spec.containers.name"; what lists hold is taken
+     * alike), ended by NULL; NULL: all. What is not read should not be held in memory. */
+    const char *const *keeps;
     const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
     cache_fn *on_change; /* may be NULL */
     void (*on_synced)(void *arg); /* first complete list arrived; may be NULL */

@@ -373,6 +373,7 @@ static void pump(void *arg)
             at = &(*at)->next;
     }
     a->pumping = false;
+    event_recorder_hold(a->events, a->first);
 }
 
 static void pump_later(struct applier *a)
@@ -438,5 +439,6 @@ int apply_plan(struct applier *a, const struct plan *plan, apply_done_fn *done, 
     r->arg = arg;
     *a->end = r;
     a->end = &r->next;
+    event_recorder_hold(a->events, true);
     return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * events.c - see events.h. One entry per thing said; an entry has at most one call under way, and
- * what is said meanwhile is written when it is over.
+ * what is said meanwhile is written when it is over. Its words are kept, as text, only until then:
+ * who says it again brings them along.
  */
 #include "control/events.h"
 
@@ -15,8 +16,9 @@
 #include "base/timefmt.h"
 #include "client/client.h"
 
-#define SAID_LIMIT 4096
-#define IN_FLIGHT_LIMIT 16 /* what is done goes before what is said of it */
+#define SAID_LIMIT 16384
+#define IN_FLIGHT_LIMIT 16
+#define IN_FLIGHT_HELD 1 /* what is done goes before what is said of it */
 #define SAME_EVENT_MS (60 * 60 * 1000)
 #define EVENT_LIMIT_BYTES (64u * 1024u)
 #define NAME_SIZE 300 /* a name of 253, a dot, 16 digits */
@@ -26,8 +28,8 @@ struct said {
     struct said *older, *newer;
     struct said *next_waiting;
     uint64_t hash;
-    struct json *event; /* as it was created, without counts */
-    char name[NAME_SIZE];
+    char *text; /* the event without counts, while there is something to write; else NULL */
+    char *name; /* NULL before it was first made */
     int64_t count, first_ms, last_ms;
     bool created; /* it is on the server */
     bool waiting; /* for others to be written */
@@ -40,7 +42,7 @@ struct event_recorder {
     struct clock *clock;
     const char *component;
     uint64_t made;
-    unsigned in_flight;
+    unsigned in_flight, limit;
     struct said *waiting, **waiting_end; /* first come, first written */
     struct map by_hash;
     struct said ends; /* ring of those that are not busy: ends.newer is the oldest */
@@ -58,6 +60,7 @@ struct event_recorder *event_recorder_new(struct transport *t, struct clock *clo
     r->component = component;
     r->ends.older = r->ends.newer = &r->ends;
     r->waiting_end = &r->waiting;
+    r->limit = IN_FLIGHT_LIMIT;
     return r;
 }
 
@@ -83,7 +86,8 @@ static void said_free(struct said *s)
     if (!s->busy)
         unlink_idle(s);
     client_forget(s);
-    free(s->event);
+    free(s->text);
+    free(s->name);
     free(s);
 }
 
@@ -127,9 +131,8 @@ static void set_times(struct arena *a, struct json *event, const struct said *s)
     json_set_int(a, event, "count", s->count);
 }
 
-static struct json *whole_event(struct arena *a, const struct said *s)
+static void complete(const struct said *s, struct arena *a, struct json *event)
 {
-    struct json *event = json_clone(a, s->event);
     struct json *metadata = json_make_object(a, event, "metadata");
     char text[TIME_TEXT_SIZE];
 
@@ -145,7 +148,6 @@ static struct json *whole_event(struct arena *a, const struct said *s)
                         s->recorder->component);
     if (!json_get(event, "reportingComponent"))
         json_set_string(a, event, "reportingComponent", s->recorder->component);
-    return event;
 }
 
 static void write_waiting(struct event_recorder *r)
@@ -174,8 +176,12 @@ static void settle_said(struct said *s, const struct err *err)
         said_free(s);
         return;
     }
-    if (s->behind)
+    if (s->behind) {
         write_said(s);
+    } else {
+        free(s->text);
+        s->text = NULL;
+    }
 }
 
 static void on_written(void *arg, const struct json *object, const struct err *err)
@@ -186,63 +192,75 @@ static void on_written(void *arg, const struct json *object, const struct err *e
     (void)object;
     r->in_flight--;
     settle_said(s, err);
-    if (r->in_flight < IN_FLIGHT_LIMIT)
+    if (r->in_flight < r->limit)
         write_waiting(r);
 }
 
-static void create(struct said *s)
+void event_recorder_hold(struct event_recorder *r, bool held)
 {
-    struct arena a = ARENA_INIT(EVENT_LIMIT_BYTES);
-    const struct json *event;
-
-    (void)snprintf(s->name, sizeof(s->name), "%.253s.%016" PRIx64,
-                   json_get_string(json_get(s->event, "involvedObject"), "name", "unknown"),
-                   fnv1a_64(s->hash ^ ++s->recorder->made, &s->first_ms, sizeof(s->first_ms)));
-    event = whole_event(&a, s);
-    if (arena_failed(&a)) {
-        said_free(s);
-    } else {
-        s->recorder->in_flight++;
-        client_create(s->recorder->transport, &kind_event, event, on_written, s);
-    }
-    arena_release(&a);
+    r->limit = held ? IN_FLIGHT_HELD : IN_FLIGHT_LIMIT;
+    while (r->waiting && r->in_flight < r->limit)
+        write_waiting(r);
 }
 
-static void count_up(struct said *s)
+static char *new_name(const struct said *s, const struct json *event)
 {
-    struct arena a = ARENA_INIT(EVENT_LIMIT_BYTES);
-    struct json *patch = json_new_object(&a);
-    const char *ns = object_namespace(s->event);
+    char name[NAME_SIZE];
 
-    set_times(&a, patch, s);
-    if (arena_failed(&a)) {
+    (void)snprintf(name, sizeof(name), "%.253s.%016" PRIx64,
+                   json_get_string(json_get(event, "involvedObject"), "name", "unknown"),
+                   fnv1a_64(s->hash ^ ++s->recorder->made, &s->first_ms, sizeof(s->first_ms)));
+    return strdup(name);
+}
+
+static void create(struct said *s, struct arena *a, struct json *event)
+{
+    free(s->name);
+    s->name = new_name(s, event);
+    complete(s, a, event);
+    if (!s->name || arena_failed(a)) {
         said_free(s);
-    } else {
-        s->recorder->in_flight++;
-        client_patch(s->recorder->transport, &kind_event, *ns ? ns : "default", s->name, "", patch,
-                     on_written, s);
+        return;
     }
-    arena_release(&a);
+    s->recorder->in_flight++;
+    client_create(s->recorder->transport, &kind_event, event, on_written, s);
+}
+
+static void count_up(struct said *s, struct arena *a, const struct json *event)
+{
+    struct json *patch = json_new_object(a);
+    const char *ns = object_namespace(event);
+
+    set_times(a, patch, s);
+    if (arena_failed(a)) {
+        said_free(s);
+        return;
+    }
+    s->recorder->in_flight++;
+    client_patch(s->recorder->transport, &kind_event, *ns ? ns : "default", s->name, "", patch,
+                 on_written, s);
 }
 
 static void write_said(struct said *s)
 {
     struct event_recorder *r = s->recorder;
+    struct arena a = ARENA_INIT(EVENT_LIMIT_BYTES);
 
     if (!s->busy)
         unlink_idle(s);
     s->busy = true;
     s->behind = false;
-    if (r->in_flight >= IN_FLIGHT_LIMIT) {
+    if (r->in_flight >= r->limit) {
         s->waiting = true;
         s->next_waiting = NULL;
         *r->waiting_end = s;
         r->waiting_end = &s->next_waiting;
     } else if (s->created) {
-        count_up(s);
+        count_up(s, &a, json_parse(&a, s->text, strlen(s->text), NULL));
     } else {
-        create(s);
+        create(s, &a, json_parse(&a, s->text, strlen(s->text), NULL));
     }
+    arena_release(&a);
 }
 
 /* --- saying --- */
@@ -254,7 +272,7 @@ static bool make_room(struct event_recorder *r)
     return r->by_hash.count < SAID_LIMIT;
 }
 
-static struct said *said_new(struct event_recorder *r, const struct json *event, uint64_t hash)
+static struct said *said_new(struct event_recorder *r, uint64_t hash)
 {
     struct said *s = make_room(r) ? calloc(1, sizeof(*s)) : NULL;
 
@@ -263,14 +281,23 @@ static struct said *said_new(struct event_recorder *r, const struct json *event,
     s->recorder = r;
     s->hash = hash;
     s->first_ms = clock_now_ms(r->clock);
-    s->event = json_pack(event);
-    if (!s->event || map_put(&r->by_hash, &hash, sizeof(hash), s, NULL) < 0) {
-        free(s->event);
+    if (map_put(&r->by_hash, &hash, sizeof(hash), s, NULL) < 0) {
         free(s);
         return NULL;
     }
     make_idle(s);
     return s;
+}
+
+static char *text_of(const struct json *event)
+{
+    struct buf text = BUF_INIT(EVENT_LIMIT_BYTES);
+    char *words;
+
+    json_write(&text, event);
+    words = text.failed ? NULL : strdup(text.data);
+    buf_release(&text);
+    return words;
 }
 
 void event_record(struct event_recorder *r, const struct json *event)
@@ -284,9 +311,15 @@ void event_record(struct event_recorder *r, const struct json *event)
         s = NULL;
     }
     if (!s)
-        s = said_new(r, event, hash);
+        s = said_new(r, hash);
     if (!s)
         return;
+    if (!s->text)
+        s->text = text_of(event);
+    if (!s->text) {
+        said_free(s);
+        return;
+    }
     s->count++;
     s->last_ms = now;
     if (!s->busy)

@@ -608,12 +608,21 @@ static void on_leases_trouble(void *arg, const struct err *err)
 
 /* --- life --- */
 
+/* Whose it is, and which. */
+static const char *const service_members[] = {"metadata.name",
+                                              "metadata.namespace",
+                                              "metadata.uid",
+                                              "metadata.resourceVersion",
+                                              "metadata.deletionTimestamp",
+                                              "metadata.ownerReferences",
+                                              NULL};
+
 static bool open_caches(struct jobs *j, const struct jobs_options *o)
 {
     struct cache_options services = {.transport = o->transport,
                                      .clock = o->clock,
                                      .kind = &kind_service,
-                                     .only_metadata = true,
+                                     .keeps = service_members,
                                      .on_change = on_service,
                                      .on_synced = on_synced,
                                      .on_trouble = on_services_trouble,

@@ -360,7 +360,7 @@ static void clones_are_equal_and_apart(void **state)
 static void packed_is_equal_and_in_one_piece(void **state)
 {
     struct json *v = parse("{\"a\":[1,2.50,\"x\\u0000y\",true,null,{\"b\":{}}],\"c\":[]}");
-    struct json *copy = json_pack(v);
+    struct json *copy = json_pack(v, NULL);
 
     (void)state;
     assert_non_null(copy);
@@ -368,6 +368,45 @@ static void packed_is_equal_and_in_one_piece(void **state)
     assert_json(copy, "{\"a\":[1,2.50,\"x\\u0000y\",true,null,{\"b\":{}}],\"c\":[]}");
     assert_int_equal(json_len(json_get(copy, "a")), 6);
     free(copy);
+}
+
+static void packed_values_share_their_members_names(void **state)
+{
+    static struct json_words words;
+    const char *text = "{\"name\":1,\"n\":{\"name\":2},\"nam\":3,\"n\\u0000\":4}";
+    struct json *a = json_pack(parse(text), &words), *b = json_pack(parse(text), &words);
+
+    (void)state;
+    assert_non_null(a);
+    assert_non_null(b);
+    arena_reset(&arena);
+    assert_json(a, text);
+    assert_json(b, text);
+    assert_ptr_equal(json_get(a, "name")->key, json_get(b, "name")->key);
+    assert_ptr_equal(json_get(a, "name")->key, json_at(b, "n", "name")->key);
+    assert_int_equal(words.used, 3); /* a NUL would end it too early */
+    free(a);
+    free(b);
+}
+
+/* Whoever invents names does not fill the memory of others. */
+static void only_so_many_names_are_shared(void **state)
+{
+    static struct json_words words;
+    char text[64];
+
+    (void)state;
+    for (int i = 0; i < 3 * JSON_WORDS_SLOTS; i++) {
+        struct json *packed;
+
+        (void)snprintf(text, sizeof(text), "{\"member-%d\":%d}", i, i);
+        packed = json_pack(parse(text), &words);
+        assert_non_null(packed);
+        arena_reset(&arena);
+        assert_json(packed, text);
+        free(packed);
+    }
+    assert_int_equal(words.used, JSON_WORDS_SLOTS / 2);
 }
 
 static void equality_ignores_member_order_only(void **state)
@@ -490,6 +529,8 @@ int main(void)
         cmocka_unit_test_setup(building_and_changing, reset),
         cmocka_unit_test_setup(clones_are_equal_and_apart, reset),
         cmocka_unit_test_setup(packed_is_equal_and_in_one_piece, reset),
+        cmocka_unit_test_setup(packed_values_share_their_members_names, reset),
+        cmocka_unit_test_setup(only_so_many_names_are_shared, reset),
         cmocka_unit_test_setup(equality_ignores_member_order_only, reset),
         cmocka_unit_test_setup(output_is_valid_whatever_the_bytes, reset),
         cmocka_unit_test_setup(every_byte_is_itself_wherever_it_stands, reset),

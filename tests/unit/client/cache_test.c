@@ -48,7 +48,7 @@ static void on_trouble(void *arg, const struct err *err)
     f->troubles++;
 }
 
-static void set_up(struct fixture *f)
+static void set_up_keeping(struct fixture *f, const char *const *keeps)
 {
     memset(f, 0, sizeof(*f));
     fake_clock_init(&f->clock);
@@ -56,6 +56,7 @@ static void set_up(struct fixture *f)
     f->cache = cache_new(&(struct cache_options){.transport = &f->script.transport,
                                                  .clock = &f->clock.clock,
                                                  .kind = &kind_pod,
+                                                 .keeps = keeps,
                                                  .on_change = on_change,
                                                  .on_synced = on_synced,
                                                  .on_trouble = on_trouble,
@@ -63,6 +64,11 @@ static void set_up(struct fixture *f)
     assert_non_null(f->cache);
     assert_int_equal(f->script.calls_made, 0);
     fake_clock_settle(&f->clock);
+}
+
+static void set_up(struct fixture *f)
+{
+    set_up_keeping(f, NULL);
 }
 
 static void tear_down(struct fixture *f)
@@ -150,6 +156,30 @@ static void cached_objects_know_their_kind_and_not_who_managed_them(void **state
     assert_null(json_at(pod, "metadata", "managedFields"));
     assert_null(cache_get(f.cache, "d", "zz"));
     assert_null(cache_get(f.cache, "e", "a"));
+    tear_down(&f);
+}
+
+static void only_the_members_asked_for_are_kept(void **state)
+{
+    static const char *const keeps[] = {"metadata.name", "metadata.uid", "spec.containers.name",
+                                        "spec.nodeName", "status",       NULL};
+    struct buf text = BUF_INIT(4096);
+    struct fixture f;
+
+    (void)state;
+    set_up_keeping(&f, keeps);
+    list_and_watch(
+        &f, LIST("7", "{\"metadata\":{\"name\":\"a\",\"uid\":\"ua\",\"labels\":{\"name\":\"x\"}},"
+                      "\"spec\":{\"volumes\":[{\"name\":\"v\"}],\"containers\":["
+                      "{\"name\":\"c\",\"env\":[{\"name\":\"e\"}]},{\"image\":\"i\"}]},"
+                      "\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"T\"}]},"
+                      "\"data\":{}}"));
+    json_write(&text, cache_get(f.cache, NULL, "a"));
+    assert_string_equal(
+        text.data, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"uid\":"
+                   "\"ua\"},\"spec\":{\"containers\":[{\"name\":\"c\"},{}]},\"status\":{\"phase\":"
+                   "\"Running\",\"conditions\":[{\"type\":\"T\"}]}}");
+    buf_release(&text);
     tear_down(&f);
 }
 
@@ -511,6 +541,7 @@ int main(void)
         cmocka_unit_test(lists_then_watches_from_the_lists_revision),
         cmocka_unit_test(empty_server_is_listed_again_and_not_watched_from_0),
         cmocka_unit_test(cached_objects_know_their_kind_and_not_who_managed_them),
+        cmocka_unit_test(only_the_members_asked_for_are_kept),
         cmocka_unit_test(pages_are_followed),
         cmocka_unit_test(page_that_expired_starts_the_list_anew),
         cmocka_unit_test(events_change_the_cache),

@@ -329,22 +329,38 @@ static void freed_with_a_plan_under_way(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void what_is_done_goes_before_what_is_said(void **state)
+{
+    struct fixture *f = *state;
+
+    f->api.latency_ms = 10;
+    for (int i = 0; i < 20; i++)
+        plan_event(&f->plan, &kind_pod, pod(f, "a", "u"), "Normal", "R", "word %d", i);
+    plan_create(&f->plan, &kind_pod, pod(f, "a", "u"));
+    plan_next_stage(&f->plan);
+    plan_create(&f->plan, &kind_pod, pod(f, "b", "u"));
+    apply(f);
+    assert_int_equal(f->api.in_flight, 2); /* a pod and one event */
+    fake_clock_advance(&f->clock, 15);
+    assert_int_equal(f->done, 0);
+    assert_int_equal(f->api.in_flight, 2);
+    fake_clock_advance(&f->clock, 10);
+    assert_int_equal(f->done, 1);
+    assert_int_equal(f->api.in_flight, 16);
+    fake_clock_advance(&f->clock, 1000);
+    assert_int_equal(fake_api_count(&f->api, &kind_event), 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(creates_and_tells_the_revision),
-        TEST(stages_wait_for_each_other),
-        TEST(calls_under_way_are_bounded),
-        TEST(child_that_exists_already_is_done),
-        TEST(name_held_by_another_is_looked_at_again),
-        TEST(lease_is_ours_by_its_labels),
-        TEST(deleting_what_is_gone_or_another_is_done),
-        TEST(status_conflict_drops_the_rest),
-        TEST(status_is_written_and_nothing_else),
-        TEST(refused_step_fails_the_plan),
-        TEST(patch_is_for_that_uid_only),
-        TEST(events_do_not_hold_up_or_fail_a_plan),
-        TEST(freed_with_a_plan_under_way),
+        TEST(creates_and_tells_the_revision),       TEST(stages_wait_for_each_other),
+        TEST(calls_under_way_are_bounded),          TEST(what_is_done_goes_before_what_is_said),
+        TEST(child_that_exists_already_is_done),    TEST(name_held_by_another_is_looked_at_again),
+        TEST(lease_is_ours_by_its_labels),          TEST(deleting_what_is_gone_or_another_is_done),
+        TEST(status_conflict_drops_the_rest),       TEST(status_is_written_and_nothing_else),
+        TEST(refused_step_fails_the_plan),          TEST(patch_is_for_that_uid_only),
+        TEST(events_do_not_hold_up_or_fail_a_plan), TEST(freed_with_a_plan_under_way),
     };
 
     return cmocka_run_group_tests_name("control/apply", tests, NULL, NULL);

@@ -175,16 +175,16 @@ static void memory_of_what_was_said_is_bounded(void **state)
     struct fixture *f = *state;
     char message[32];
 
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 17000; i++) {
         (void)snprintf(message, sizeof(message), "m%d", i);
         say(f, "a", message);
         fake_clock_settle(&f->clock);
     }
-    assert_int_equal(fake_api_count(&f->api, &kind_event), 5000);
-    say(f, "a", "m4999"); /* still known */
-    say(f, "a", "m0");    /* forgotten */
+    assert_int_equal(fake_api_count(&f->api, &kind_event), 17000);
+    say(f, "a", "m16999"); /* still known */
+    say(f, "a", "m0");     /* forgotten */
     fake_clock_settle(&f->clock);
-    assert_int_equal(fake_api_count(&f->api, &kind_event), 5001);
+    assert_int_equal(fake_api_count(&f->api, &kind_event), 17001);
 }
 
 /* A thousand jobs at once say six thousand things; what is done for them goes first. */
@@ -205,6 +205,24 @@ static void many_wait_for_a_few(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void held_back_they_come_one_at_a_time(void **state)
+{
+    struct fixture *f = *state;
+
+    f->api.latency_ms = 10;
+    event_recorder_hold(f->recorder, true);
+    for (int i = 0; i < 40; i++)
+        say(f, arena_printf(&f->arena, "p%d", i), "m");
+    assert_int_equal(f->api.in_flight, 1);
+    fake_clock_advance(&f->clock, 25);
+    assert_int_equal(f->api.in_flight, 1);
+    assert_int_equal(fake_api_count(&f->api, &kind_event), 2);
+    event_recorder_hold(f->recorder, false);
+    assert_int_equal(f->api.in_flight, 16);
+    fake_clock_advance(&f->clock, 1000);
+    assert_int_equal(fake_api_count(&f->api, &kind_event), 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +235,7 @@ int main(void)
         TEST(event_that_was_deleted_is_made_again),
         TEST(refused_events_are_dropped_without_retry),
         TEST(memory_of_what_was_said_is_bounded),
+        TEST(held_back_they_come_one_at_a_time),
     };
 
     return cmocka_run_group_tests_name("control/events", tests, NULL, NULL);
