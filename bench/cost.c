@@ -7,38 +7,19 @@
  *
  *   cost [FINISHED-JOBS]      (10,000 when not given)
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "control/control.h"
 #include "control/fake_api.h"
 #include "core/job.h"
+#include "measure.h"
 
 #define NS "default"
 #define LOOKS 20
 #define CHANGES 101
 #define FEW_JOBS 10
 #define MANY_JOBS 10000
-
-static double now_us(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static void *must(void *p)
-{
-    if (!p) {
-        (void)fprintf(stderr, "cost: out of memory\n");
-        exit(1);
-    }
-    return p;
-}
 
 static const char *job_text(struct arena *a, const char *name, const char *uid, int replicas,
                             const char *status)
@@ -254,13 +235,6 @@ static void stage_close(struct stage *s)
     fake_clock_release(&s->clock);
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* One job from its creation until all its pods are placed, and then a pod's change: the median, for
  * the machine has other things to do. */
 static void time_stage(int finished, double *ret_submit, double *ret_change)
@@ -294,8 +268,7 @@ static void time_stage(int finished, double *ret_submit, double *ret_change)
         fake_clock_advance(&s.clock, 1000);
         times[i] = now_us() - begin;
     }
-    qsort(times, CHANGES, sizeof(times[0]), compare_times);
-    *ret_change = times[CHANGES / 2];
+    *ret_change = median(times, CHANGES);
     stage_close(&s);
     arena_release(&a);
 }

@@ -5,13 +5,11 @@
  *   queue_cost [NODES [GROUPS]]      (1,000 and 10,000 when not given)
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/object.h"
 #include "core/schedule.h"
+#include "measure.h"
 
 #define DECISIONS 101
 #define QUEUES 30
@@ -25,23 +23,6 @@ struct scene {
     struct ledger *ledger;
     int64_t revision;
 };
-
-static double now_us(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static void *must(void *p)
-{
-    if (!p) {
-        (void)fprintf(stderr, "queue_cost: out of memory\n");
-        exit(1);
-    }
-    return p;
-}
 
 static const struct json *find(void *arg, const struct kind *k, const char *ns, const char *name)
 {
@@ -177,17 +158,11 @@ static double decide(struct scene *s, int64_t *ret_binds)
     return begin;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static void say(const char *what, double *took)
 {
-    qsort(took, DECISIONS, sizeof(*took), compare);
-    (void)printf("  %-44s %8.2f ms (p99 %.2f ms)\n", what, took[DECISIONS / 2] / 1000,
+    double middle = median(took, DECISIONS);
+
+    (void)printf("  %-44s %8.2f ms (p99 %.2f ms)\n", what, middle / 1000,
                  took[DECISIONS * 99 / 100] / 1000);
 }
 

@@ -1,5 +1,5 @@
-/* cmd_controller.c - `muster controller`: the controllers alone, as clients of an API server
- * elsewhere. */
+/* cmd_controller.c - `muster controller` and `muster scheduler`: the controllers, or the scheduler
+ * alone, as clients of an API server elsewhere. */
 #include <stdlib.h>
 
 #include "api/object.h"
@@ -7,28 +7,38 @@
 #include "cli/elected.h"
 #include "cli/worker.h"
 
-struct controller_options {
+struct elected_command {
     const char *kubeconfig, *ns, *health;
-    bool no_scheduler, shared_network, overcommit, verbose;
+    bool no_controllers, no_scheduler; /* no_controllers: of `muster scheduler` */
+    bool shared_network, as_default, overcommit, verbose;
 };
 
-static const struct option_spec options[] = {
-    OPTION_KUBECONFIG(struct controller_options),
-    OPTION_LEASE_NAMESPACE(struct controller_options),
-    OPTION_HEALTH(struct controller_options),
-    OPTION_OF_FLAG(struct controller_options, no_scheduler, "no-scheduler",
+#define COMMON_OPTIONS                                                                             \
+    OPTION_KUBECONFIG(struct elected_command), OPTION_LEASE_NAMESPACE(struct elected_command),     \
+        OPTION_HEALTH(struct elected_command), OPTION_OVERCOMMIT(struct elected_command),          \
+        OPTION_VERBOSE(struct elected_command)
+
+static const struct option_spec controller_options[] = {
+    COMMON_OPTIONS,
+    OPTION_OF_FLAG(struct elected_command, no_scheduler, "no-scheduler",
                    "leave scheduling to `muster scheduler`"),
-    OPTION_OF_FLAG(struct controller_options, shared_network, "shared-network",
+    OPTION_OF_FLAG(struct elected_command, shared_network, "shared-network",
                    "on a Kubernetes cluster too, pods share their machine's network: its nodes "
                    "are `muster node`"),
-    OPTION_OVERCOMMIT(struct controller_options),
-    OPTION_VERBOSE(struct controller_options),
     {0},
 };
 
-/* The scheduler has a lease of its own: `muster scheduler` may have it. */
+static const struct option_spec scheduler_options[] = {
+    COMMON_OPTIONS,
+    OPTION_OF_FLAG(struct elected_command, as_default, "as-default",
+                   "on a Kubernetes cluster, place default-scheduler's pods too: where no "
+                   "kube-scheduler runs"),
+    {0},
+};
+
+/* The scheduler has a lease of its own: `muster scheduler` may have it. Either may be NULL. */
 struct clients {
-    struct elected *controllers, *scheduler; /* scheduler may be NULL */
+    struct elected *controllers, *scheduler;
 };
 
 static void stop(void *clients)
@@ -45,11 +55,12 @@ static void stop(void *clients)
 static void *start(struct loop *l, struct transport *t, const struct client_config *server,
                    const void *values, struct err *err)
 {
-    const struct controller_options *o = values;
+    const struct elected_command *o = values;
     struct clients *c = calloc(1, sizeof(*c));
     struct elected_options how = {.lease = LEASE_CONTROLLER,
                                   .ns = o->ns,
                                   .shared_network = o->shared_network,
+                                  .as_default = o->as_default,
                                   .control = {.transport = t,
                                               .clock = loop_clock(l),
                                               .parts = CONTROL_JOBS | CONTROL_GC | CONTROL_NODES,
@@ -57,13 +68,13 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
                                               .shared_network = true}};
 
     (void)server;
-    if (c)
+    if (c && !o->no_controllers)
         c->controllers = elected_new(&how, err);
     how.lease = LEASE_SCHEDULER;
     how.control.parts = CONTROL_SCHEDULER;
-    if (c && c->controllers && !o->no_scheduler)
+    if (c && (c->controllers || o->no_controllers) && !o->no_scheduler)
         c->scheduler = elected_new(&how, err);
-    if (c && c->controllers && (c->scheduler || o->no_scheduler))
+    if (c && (c->controllers || o->no_controllers) && (c->scheduler || o->no_scheduler))
         return c;
     stop(c);
     return NULL;
@@ -72,7 +83,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
 static const char *trouble(void *clients)
 {
     struct clients *c = clients;
-    const char *why = elected_trouble(c->controllers);
+    const char *why = c->controllers ? elected_trouble(c->controllers) : NULL;
 
     return why || !c->scheduler ? why : elected_trouble(c->scheduler);
 }
@@ -81,12 +92,12 @@ static bool leads(void *clients)
 {
     struct clients *c = clients;
 
-    return elected_leads(c->controllers);
+    return elected_leads(c->controllers ? c->controllers : c->scheduler);
 }
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
-    const struct controller_options *o = values;
+    const struct elected_command *o = values;
     const struct worker w = {.kubeconfig = o->kubeconfig,
                              .verbose = o->verbose,
                              .start = start,
@@ -111,7 +122,25 @@ const struct command command_controller = {
             "the scheduler in it the one that holds kube-system/muster-scheduler. In a pod of a "
             "cluster\n"
             "it needs no --kubeconfig (`muster manifests` prints what to install there).\n",
-    .options = options,
-    .options_size = sizeof(struct controller_options),
+    .options = controller_options,
+    .options_size = sizeof(struct elected_command),
+    .run = run,
+};
+
+static const struct elected_command scheduler_defaults = {.no_controllers = true};
+
+const struct command command_scheduler = {
+    .name = "scheduler",
+    .args = "",
+    .summary = "Run only the scheduler, against an API server",
+    .help = "  muster scheduler --kubeconfig ~/.kube/config\n\n"
+            "Several may run; the one that holds the Lease kube-system/muster-scheduler acts. On a "
+            "Kubernetes\n"
+            "cluster it places pods whose schedulerName is t9k-scheduler or muster, and with "
+            "--as-default\n"
+            "those of default-scheduler; it leaves others alone.\n",
+    .options = scheduler_options,
+    .defaults = &scheduler_defaults,
+    .options_size = sizeof(struct elected_command),
     .run = run,
 };
