@@ -64,8 +64,18 @@ struct raw_answer {
     struct loop *loop;
     struct buf *body;
     struct err *err;
-    bool done;
+    bool done, foreign;
 };
+
+/* It does not even know the path, or keeps it from who may not ask for any. */
+static bool is_foreign(const struct api_reply *reply)
+{
+    static const char words[] = "cannot get path";
+
+    if (reply->status == 404)
+        return reply->body_len == 0 || reply->body[0] != '{';
+    return reply->status == 403 && memmem(reply->body, reply->body_len, words, strlen(words));
+}
 
 static void on_raw(void *arg, const struct api_reply *reply)
 {
@@ -76,11 +86,12 @@ static void on_raw(void *arg, const struct api_reply *reply)
         buf_add(a->body, reply->body, reply->body_len);
     else if (reply->status == 0)
         err_set(a->err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
-    else if (reply->status == 404 && (reply->body_len == 0 || reply->body[0] != '{'))
+    else if (is_foreign(reply)) {
+        a->foreign = true;
         err_set(a->err, ERR_NOT_FOUND,
                 "this API server has no curves: mount the claim they are on, and see them with "
-                "muster console --kubeconfig --volume"); /* it does not even know the path */
-    else
+                "muster console --kubeconfig --volume");
+    } else
         status_to_err(reply->status, reply->body, reply->body_len, a->err);
     loop_stop(a->loop);
 }
@@ -93,7 +104,7 @@ static void add_param(struct buf *path, const char *name, const char *value)
     percent_encode(path, value);
 }
 
-/* GET of the job's curves; the body is appended. */
+/* GET of the job's curves; the body is appended. -ENOTSUP: the server is not ours. */
 static int ask(const struct board_view *v, const char *what, const char *tag, const char *width,
                struct buf *body, struct err *err)
 {
@@ -113,7 +124,9 @@ static int ask(const struct board_view *v, const char *what, const char *tag, co
     if (path.failed || body->failed)
         err_set(err, ERR_INTERNAL, "the answer does not fit into memory");
     buf_release(&path);
-    return err_is_set(err) ? -1 : 0;
+    if (!err_is_set(err))
+        return 0;
+    return a.foreign ? -ENOTSUP : -1;
 }
 
 static struct json *ask_json(const struct board_view *v, struct arena *a, const char *what,
@@ -327,12 +340,24 @@ static int print_curves(const struct board_view *v, struct err *err)
     return r;
 }
 
+/* Whoever does not serve curves has no page of them; what else is wrong the page says. */
+static bool has_pages(const struct board_view *v, struct err *err)
+{
+    struct buf body = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    int r = ask(v, "runs", NULL, NULL, &body, err);
+
+    buf_release(&body);
+    if (r != -ENOTSUP)
+        err_release(err);
+    return r != -ENOTSUP;
+}
+
 static int show(const struct board_view *v, struct err *err)
 {
     const char *address;
 
     if (v->options->open) {
-        address = page_address(v, err);
+        address = has_pages(v, err) ? page_address(v, err) : NULL;
         if (!address)
             return -1;
         printf("%s\n", address);

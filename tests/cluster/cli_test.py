@@ -106,6 +106,39 @@ class Commands(unittest.TestCase):
         self.assertRegex(self.muster("c", "queue").stdout, r"\ndefault +0 +open +- +")
         self.muster("ann", "rm", "long")
 
+    def test_every_command_as_admin_and_as_a_user_of_one_namespace(self):
+        """Where test_a_job_* do not: each command with the options that ask the server for something else."""
+        path = self.file("every", "echo first; exec sleep 100000")
+        for user, queue in (("c", 0), ("ann", 4)):
+            where = ("-n", "team")
+            self.muster(user, "run", *where, "--detach", "--name", "renamed", path)
+            self.muster(user, "run", *where, "--detach", "--replace", "--name", "renamed", path)
+            jobs = "/apis/batch.tensorstack.dev/v1beta1/namespaces/team/pytorchtrainingjobs"
+            self.plane.admin.wait(jobs, lambda found: found["renamed"].get("status", {}).get("aggregate", {}).get("running") == 2,
+                                  "both replicas to run")
+            (pod, _) = sorted(p["metadata"]["name"] for p in self.plane.admin.get("/api/v1/namespaces/team/pods")["items"]
+                              if p["metadata"]["name"].startswith("renamed-"))
+            for output in ("table", "wide", "name", "json", "yaml"):
+                self.assertIn("renamed", self.muster(user, "ps", *where, "-o", output).stdout)
+            self.muster(user, "ps", "-A", code=0 if user == "c" else 4)
+            for options in ((), ("--timestamps",), ("--tail", "1"), ("--replica", "worker-0"), ("--attempt", "0"),
+                            ("--grep", "^fir")):
+                self.assertIn("first", self.muster(user, "logs", "renamed", *where, *options).stdout, options)
+            self.assertIn("first", self.muster(user, "logs", pod, *where).stdout)
+            self.assertEqual(self.muster(user, "exec", pod, *where, "--", "echo", "in").stdout, "in\n")
+            for options in ((), ("--open",), ("--csv",)):  # it has no page of them either
+                self.assertIn("this API server has no curves",
+                              self.muster(user, "board", "renamed", *where, *options, code=5).stderr)
+            self.muster(user, "board", "tensorboard/none", *where, code=5)
+            for words in (("create", user + "-q", "--quota", "cpu=1", "--priority", "1"), ("get", user + "-q"), ("close", user + "-q"),
+                          ("open", user + "-q"), ("delete", user + "-q")):
+                self.muster(user, "queue", *words, code=queue)
+            self.assertIn("renamed", self.muster(user, "rm", "--dry-run", "renamed", *where).stdout)
+            self.muster(user, "rm", "--no-wait", "renamed", *where)
+            self.plane.admin.wait(jobs, lambda found: "renamed" not in found, "the job to be gone")
+            self.plane.admin.wait("/api/v1/namespaces/team/pods", lambda found: not any(n.startswith("renamed-") for n in found),
+                                  "its pods to be gone")
+
     def test_what_a_user_may_not_is_said_at_once(self):
         self.assertIn('cannot list resource "queues"', self.muster("ann", "queue", code=4).stderr)
         self.assertIn('in the namespace "default"', self.muster("ann", "ps", "-n", "default", code=4).stderr)
