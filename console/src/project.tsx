@@ -23,6 +23,11 @@ export const project = computed(() => {
   return said === null ? remembered.value : said.includes(",") ? "" : said;
 });
 
+/** Where something new goes that says no project. */
+export function ownProject(): string {
+  return project.value || session.value?.namespace || "default";
+}
+
 /** The address of a list with the project shown now. */
 export function inProject(list: string): string {
   return LISTS.includes(list) && project.value

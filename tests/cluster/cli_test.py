@@ -16,7 +16,8 @@ from install_test import job
 
 SCRIPT = "echo rank $RANK of $WORLD_SIZE; for i in 1 2 3; do echo step $i; done"
 PODS = [{"apiGroups": [""], "resources": ["pods", "pods/log", "pods/exec", "events"],
-         "verbs": ["get", "list", "watch", "create"]}]  # part of `edit`, which another controller would fill
+         "verbs": ["get", "list", "watch", "create"]},  # part of `edit`, which another controller would fill
+        {"apiGroups": ["metrics.k8s.io"], "resources": ["pods"], "verbs": ["get", "list"]}]
 
 
 class Commands(unittest.TestCase):
@@ -38,6 +39,7 @@ class Commands(unittest.TestCase):
                     "--node-name", "box")
         plane.admin.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints"),
                          "the node")
+        node_test.Node.start_metrics_server.__func__(cls)
         plane.admin.patch("/api/v1/nodes/box", {"spec": {"taints": None}})  # nobody else here takes it away
         plane.muster("controller", "--no-scheduler", "--namespace", "muster-system")
         plane.muster("scheduler", "--namespace", "muster-system")
@@ -156,12 +158,14 @@ class Commands(unittest.TestCase):
         self.addCleanup(process.kill)
         return process, process.stdout.readline().strip()
 
-    def test_the_consoles_pages_in_a_browser(self):
-        self.muster("c", "run", self.file("shown", SCRIPT))
-        pages = pathlib.Path(__file__).with_name("console_pages.mjs")
-        done = subprocess.run(["node", str(pages), self.console("c")[1], "shown"], capture_output=True, text=True, timeout=600)
+    def test_the_consoles_tour_in_a_browser(self):
+        """By an administrator, and by a user with the rights of one namespace."""
+        self.muster("ann", "run", self.file("fails", "echo no data left >&2; exit 3"), code=3)
+        tour = pathlib.Path(__file__).with_name("console_tour.mjs")
+        done = subprocess.run(["node", str(tour), self.console("c")[1], self.console("ann")[1], str(self.plane.folder / "gate")],
+                              capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(json.loads(done.stdout)["complaints"], [])
+        self.assertEqual(json.loads(done.stdout), [])
 
     def test_the_console_has_the_users_rights(self):
         """The pages, and what they ask, as the context's user: nothing of another namespace."""

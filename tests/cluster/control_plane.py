@@ -22,6 +22,7 @@ MUSTER = os.environ.get("MUSTER_BIN", str(ROOT / "build/muster"))
 KUBECTLS = [ROOT / "build/kubectl-1.20/usr/bin/kubectl", ROOT / "build/kubectl-1.32/usr/bin/kubectl"]
 PATIENCE_S = float(os.environ.get("MUSTER_TEST_PATIENCE", "300"))  # of a busy machine; what comes at all comes sooner
 ADMIN = "owner-of-this-cluster"
+IDLE_S = 60  # a connection that long unused is made anew: kube-apiserver closes it after 90
 
 AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
                 "rules": [{"level": "Metadata"}]}
@@ -44,9 +45,12 @@ class Client:
 
     def __init__(self, port, token):
         self.port, self.token = port, token
-        self.connection = None
+        self.connection, self.used_at = None, 0
 
     def send(self, method, path, body=None, content_type="application/json"):
+        if time.monotonic() - self.used_at > IDLE_S:
+            self.close()
+        self.used_at = time.monotonic()
         if not self.connection:
             self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE_S,
                                                           context=ssl._create_unverified_context())
@@ -78,6 +82,7 @@ class Client:
     def close(self):
         if self.connection:
             self.connection.close()
+        self.connection = None
 
     def get(self, path):
         return self.call("GET", path)

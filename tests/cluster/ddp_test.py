@@ -53,7 +53,6 @@ class Ddp(unittest.TestCase):
         cls.api.patch("/api/v1/nodes/box", {"spec": {"taints": []}})  # nobody else takes not-ready away
 
     def clean_up(self):
-        self.api.close()  # kept alive, and closed by the server during the training
         self.api.delete(JOBS + "/ddp")
         self.api.wait(PODS, lambda pods: not pods, "pods to be gone")
 
@@ -73,7 +72,6 @@ class Ddp(unittest.TestCase):
             text = follow.stdout.read()
         self.assertIn("with 4 workers", text)
         self.check_accuracy(text)
-        self.api.close()
         status = self.api.wait(JOBS, lambda jobs: jobs["ddp"]["status"] if jobs["ddp"]["status"].get("phase") in (
             "Succeeded", "Failed") else None, "the end")
         self.assertEqual(status["phase"], "Succeeded", status)

@@ -1,15 +1,18 @@
 #!/usr/bin/python3
-"""`muster node` behind a real API server: logs, exec, attach and port-forward with stock kubectl, old and current."""
+"""`muster node` behind a real API server: logs, exec, attach, port-forward and, through metrics-server, top, with stock kubectl,
+old and current."""
 import os
+import re
 import subprocess
 import threading
+import time
 import unittest
 import urllib.request
 
-from control_plane import KUBECTLS, MUSTER, PATIENCE_S, ControlPlane
+from control_plane import KUBE, KUBECTLS, MUSTER, PATIENCE_S, ControlPlane, free_port
 
 PODS = "/api/v1/namespaces/default/pods"
-PORT = "38471"
+PORT = str(free_port())
 SCRIPT = "echo one; echo two; exec python3 -u -m http.server --bind 127.0.0.1 " + PORT
 
 
@@ -25,6 +28,7 @@ class Node(unittest.TestCase):
         plane.spawn("node", MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(folder), "--node-name", "box")
         plane.admin.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints", {}).get(
             "kubeletEndpoint", {}).get("Port"), "the node's endpoint")
+        cls.start_metrics_server()
         plane.admin.create(PODS, {
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talk"},
             "spec": {"nodeName": "box", "automountServiceAccountToken": False, "tolerations": [{"operator": "Exists"}],
@@ -48,7 +52,8 @@ class Node(unittest.TestCase):
         openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=cluster")
         for name, subject, extensions in (
                 ("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n"),
-                ("client", "/CN=kube-apiserver-kubelet-client", "extendedKeyUsage=clientAuth\n")):
+                ("client", "/CN=kube-apiserver-kubelet-client", "extendedKeyUsage=clientAuth\n"),
+                ("proxy", "/CN=front-proxy", "extendedKeyUsage=clientAuth\n")):
             (folder / "extensions").write_text(extensions)
             openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out", "request",
                     "-subj", subject)
@@ -57,7 +62,38 @@ class Node(unittest.TestCase):
         plane.server_options = [
             "--tls-cert-file=%s" % (folder / "server.crt"), "--tls-private-key-file=%s" % (folder / "server.key"),
             "--client-ca-file=%s" % (folder / "ca.crt"), "--kubelet-client-certificate=%s" % (folder / "client.crt"),
-            "--kubelet-client-key=%s" % (folder / "client.key"), "--kubelet-preferred-address-types=InternalIP"]
+            "--kubelet-client-key=%s" % (folder / "client.key"), "--kubelet-preferred-address-types=InternalIP",
+            "--requestheader-client-ca-file=%s" % (folder / "ca.crt"), "--requestheader-allowed-names=front-proxy",
+            "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-", "--proxy-client-cert-file=%s" % (folder / "proxy.crt"),
+            "--proxy-client-key-file=%s" % (folder / "proxy.key")]
+
+    @classmethod
+    def start_metrics_server(cls):
+        """With the rights its own manifests give it; behind a name, because no Service leads to the loopback."""
+        plane, port, account = cls.plane, free_port(), "--serviceaccount=kube-system:metrics-server"
+        plane.kubectl("-n", "kube-system", "create", "serviceaccount", "metrics-server")
+        plane.admin.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"kind": "ClusterRole", "metadata": {
+            "name": "system:metrics-server"}, "rules": [
+                {"apiGroups": [""], "resources": ["nodes/metrics"], "verbs": ["get"]},
+                {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["get", "list", "watch"]}]})
+        for role in ("system:metrics-server", "system:auth-delegator"):
+            plane.kubectl("create", "clusterrolebinding", "metrics-server:" + role, "--clusterrole=" + role, account)
+        plane.kubectl("-n", "kube-system", "create", "rolebinding", "metrics-server",
+                      "--role=extension-apiserver-authentication-reader", account)
+        config = plane.kubeconfig("metrics-server", plane.account_token("kube-system", "metrics-server"))
+        plane.spawn("metrics-server", KUBE / "metrics-server", *("--%s=%s" % (o, config) for o in (
+            "kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")), "--secure-port=%d" % port,
+            "--bind-address=127.0.0.1", "--cert-dir=%s" % (plane.folder / "metrics"), "--metric-resolution=10s",
+            "--kubelet-request-timeout=9s",
+            "--kubelet-preferred-address-types=InternalIP", "--kubelet-use-node-status-port",
+            "--kubelet-certificate-authority=%s" % (plane.folder / "node/ca.pem"))
+        plane.kubectl("-n", "kube-system", "create", "service", "externalname", "metrics-server", "--external-name=localhost",
+                      "--tcp=%d" % port)
+        plane.admin.create("/apis/apiregistration.k8s.io/v1/apiservices", {
+            "kind": "APIService", "metadata": {"name": "v1beta1.metrics.k8s.io"}, "spec": {
+                "group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100,
+                "insecureSkipTLSVerify": True, "service": {"namespace": "kube-system", "name": "metrics-server", "port": port}}})
 
     def test_1_the_server_needs_the_right(self):
         refused = self.plane.kubectl("logs", "talk", check=False)
@@ -113,6 +149,18 @@ class Node(unittest.TestCase):
         finally:
             seen.set()
             thread.join()
+
+    def test_2_top(self):
+        """Twice measured, ten seconds apart, before metrics-server tells anything; and nobody tells when."""
+        for program in KUBECTLS:
+            for what, row in ((("pod", "talk", "--containers"), r"talk +main +\d+m +[1-9]\d*Mi"),
+                              (("node", "box"), r"box +\d+m +\d+% +[1-9]\d*Mi +\d+%")):
+                end = time.monotonic() + PATIENCE_S
+                while True:
+                    done = self.plane.kubectl("top", *what, "--no-headers", program=program, check=False)
+                    if re.fullmatch(row + r" *\n", done.stdout):
+                        break
+                    self.assertLess(time.monotonic(), end, done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

@@ -42,10 +42,11 @@ class Upgrade(unittest.TestCase):
             self.assertEqual(one.wait(60), 0)
 
     def test_jobs_go_on_and_nothing_is_left(self):
+        old = old_muster()
         plane = self.plane = ControlPlane()
         self.addCleanup(plane.stop)
         plane.start()
-        self.api, old = plane.admin, old_muster()
+        self.api = plane.admin
         text = subprocess.run([old, "manifests"], check=True, capture_output=True, text=True).stdout
         plane.kubectl("apply", "--server-side", "-f", "-", text=text)
         plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")

@@ -26,15 +26,16 @@ export function fromMetrics(metrics: PodMetrics): Samples {
   };
 }
 
-const isAbsent = (error: unknown): boolean => error instanceof Failure && error.code === 404;
+const isOneOf = (error: unknown, ...codes: number[]): boolean =>
+  error instanceof Failure && codes.includes(error.code);
 
 /** What the samples' own path says, or else the cluster's metrics; nothing when neither knows the
- * pod. */
+ * pod. A cluster has no such path, and tells who may not do everything that he may not use it. */
 export async function podSamples(path: string, pod: Pod): Promise<Samples> {
   try {
     return await get<Samples>(path);
   } catch (error) {
-    if (!isAbsent(error)) throw error;
+    if (!isOneOf(error, 403, 404)) throw error;
   }
   try {
     return fromMetrics(
@@ -43,7 +44,7 @@ export async function podSamples(path: string, pod: Pod): Promise<Samples> {
       ),
     );
   } catch (error) {
-    if (!isAbsent(error)) throw error;
+    if (!isOneOf(error, 404)) throw error;
     return { time: [], columns: {} }; // over, or a cluster that measures nothing
   }
 }

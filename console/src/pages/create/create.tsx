@@ -6,7 +6,6 @@ import { parseDocument, stringify } from "yaml";
 import { createYaml, Failure, get } from "../../data/api.ts";
 import { corePath, JOB_KINDS, jobKind, jobPath, jobsPath, queuePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
-import { session } from "../../data/session.ts";
 import type { Job, KubeObject, Node, Queue } from "../../data/types.ts";
 import { check } from "../../editor/check.ts";
 import { parsePath, pathText, type ServerProblem } from "../../editor/editor.tsx";
@@ -16,7 +15,7 @@ import { createTexts } from "../../i18n/create.ts";
 import { lazy } from "../../lazy.tsx";
 import { diffLines, hunks } from "../../lib/diff.ts";
 import { amount, gpuKinds, misfit } from "../../lib/fit.ts";
-import { project } from "../../project.tsx";
+import { ownProject } from "../../project.tsx";
 import { navigate, query, setQuery } from "../../router.ts";
 import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -43,7 +42,7 @@ interface First {
 /** The text to begin with: an example, or a copy of another job. */
 async function firstText(kindName: string): Promise<First> {
   const from = query.value.get("from");
-  const ns = project.value || session.value?.namespace || "default";
+  const ns = ownProject();
   const here = (text: string): First => ({
     text: text.replace("namespace: default", `namespace: ${ns}`),
   });
@@ -277,7 +276,10 @@ async function submit(
   const kind = jobKind(kindName) ?? JOB_KINDS[0]!;
   const meta = (document.toJS() as { metadata?: { name?: string; namespace?: string } } | null)
     ?.metadata;
-  await createYaml(`${jobsPath(kind, meta?.namespace || "default")}?fieldValidation=Strict`, text);
+  await createYaml(
+    `${jobsPath(kind, meta?.namespace || ownProject())}?fieldValidation=Strict`,
+    text,
+  );
   toast(t("created", { name: meta?.name ?? "" }));
   navigate("/jobs");
 }
@@ -302,7 +304,7 @@ export default function CreatePage() {
 
   const document = useMemo(() => parseDocument(text ?? ""), [text]);
   const problems = useProblems(document, schema, refused);
-  const ns = readText(document, ["metadata", "namespace"]) || "default";
+  const ns = readText(document, ["metadata", "namespace"]) || ownProject();
   const { offers, nodes } = useOffers(ns);
   if (failure) return <Problem failure={failure} />;
   if (text === null) return <Loading />;
