@@ -1,0 +1,48 @@
+"""What .ci/run says of its targets, which a `make` of the test's own plays."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Ci(unittest.TestCase):
+    def run_with(self, **targets):
+        """The last line, the others, the exit status; targets: what each does, in sh."""
+        with tempfile.TemporaryDirectory() as folder:
+            make = pathlib.Path(folder, "make")
+            cases = "".join("%s) %s ;;\n" % (t.replace("_", "-"), do) for t, do in targets.items())
+            make.write_text("#!/bin/sh\ncase $1 in\n%sesac\n" % cases)
+            make.chmod(0o755)
+            done = subprocess.run([TOP / ".ci/run"], capture_output=True, text=True,
+                                  env=dict(os.environ, PATH="%s:%s" % (folder, os.environ["PATH"])))
+        lines = done.stdout.splitlines()
+        return lines[-1], lines[:-1], done.returncode
+
+    def test_both_are_added_up(self):
+        total, lines, code = self.run_with(test="echo 10 passed, 0 failed", test_cluster="echo 3 passed, 0 failed")
+        self.assertEqual((total, code), ("13 passed, 0 failed", 0))
+        self.assertEqual(lines, ["10 passed, 0 failed", "3 passed, 0 failed"])
+
+    def test_a_failed_test_fails_it(self):
+        total, _, code = self.run_with(test="echo 9 passed, 1 failed; echo 'make: *** [test] Error 1' >&2; exit 2",
+                                       test_cluster="echo 3 passed, 0 failed")
+        self.assertEqual((total, code), ("12 passed, 1 failed", 1))
+
+    def test_a_target_without_a_total_is_named(self):
+        for do, status in (("exit 2", 2), ("true", 0), ("echo 3 passed, 0 failed; echo then it broke", 0)):
+            with self.subTest(do):
+                total, lines, code = self.run_with(test="echo 10 passed, 0 failed", test_cluster=do)
+                self.assertEqual((total, code), ("10 passed, 1 failed", 1))
+                self.assertEqual(lines[-1], "FAIL  make test-cluster: ended without a total, exit status %d" % status)
+
+    def test_a_bad_end_after_a_good_total_is_seen(self):
+        total, lines, code = self.run_with(test="echo 10 passed, 0 failed; exit 2", test_cluster="echo 3 passed, 0 failed")
+        self.assertEqual((total, code), ("13 passed, 1 failed", 1))
+        self.assertIn("FAIL  make test: exit status 2", lines)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
