@@ -296,6 +296,17 @@ static void keep_limits(struct board *b)
     }
 }
 
+void board_limit(struct board *b, size_t limit_bytes)
+{
+    b->limits.limit_bytes = limit_bytes;
+    keep_limits(b);
+}
+
+size_t board_bytes(const struct board *b)
+{
+    return b->limits.bytes;
+}
+
 static void take_record(struct board *b, struct run_files *f, struct log_file *file,
                         uint64_t offset, const char *data, size_t len)
 {

@@ -35,7 +35,7 @@ struct board_options {
     bool (*wants)(void *arg, const char *file_name, uid_t owner);
     void *arg;
     uint32_t capacity;  /* points per tag; 0: SERIES_CAPACITY_DEFAULT */
-    size_t limit_bytes; /* of points; 0: BOARD_POINTS_LIMIT_BYTES */
+    size_t limit_bytes; /* of points and tags; 0: BOARD_POINTS_LIMIT_BYTES */
 };
 
 struct board_totals {
@@ -55,6 +55,12 @@ void board_free(struct board *b);
 int board_look(struct board *b, struct err *err) must_check;
 /* Reads about budget_bytes of what board_look found. True when there is more to read. */
 bool board_read(struct board *b, uint64_t budget_bytes);
+
+/* From now on it has so much for its points: of every curve as many are put together as it takes.
+ */
+void board_limit(struct board *b, size_t limit_bytes);
+/* Of all points and tags. */
+size_t board_bytes(const struct board *b);
 
 /* name -> struct run, in order. */
 const struct map *board_runs(const struct board *b);

@@ -121,6 +121,12 @@ static struct tag *tag_new(struct event_bytes name, uint64_t hash)
     return t;
 }
 
+/* Curves that are there already can not be made smaller. */
+static bool is_full(const struct run_limits *l)
+{
+    return l->capacity <= SERIES_CAPACITY_MIN && l->bytes > l->limit_bytes;
+}
+
 static struct tag *find_or_make(struct run *r, struct event_bytes name)
 {
     uint64_t hash = hash_of(name.data, name.len);
@@ -128,8 +134,8 @@ static struct tag *find_or_make(struct run *r, struct event_bytes name)
 
     if (known)
         return known;
-    if (r->limits->tags >= r->limits->tags_limit || name.len > RUN_TAG_NAME_LIMIT_BYTES ||
-        memchr(name.data, '\0', name.len)) {
+    if (r->limits->tags >= r->limits->tags_limit || is_full(r->limits) ||
+        name.len > RUN_TAG_NAME_LIMIT_BYTES || memchr(name.data, '\0', name.len)) {
         r->limits->tags_left_out++;
         return NULL;
     }
@@ -140,6 +146,7 @@ static struct tag *find_or_make(struct run *r, struct event_bytes name)
     if (*slot) {
         r->tags_len++;
         r->limits->tags++;
+        r->limits->bytes += sizeof(**slot) + name.len;
     }
     return *slot;
 }

@@ -44,7 +44,7 @@ struct hparam {
 /* What all runs of a board share: their limits. */
 struct run_limits {
     uint32_t capacity;         /* of a series */
-    size_t bytes, limit_bytes; /* of all points */
+    size_t bytes, limit_bytes; /* of all points and tags */
     size_t tags, tags_limit;   /* of all runs */
     uint64_t tags_left_out;    /* values of tags that found no room */
 };

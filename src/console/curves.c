@@ -26,7 +26,8 @@
 
 #define JSON_TYPE "application/json"
 #define LIVE_WIDTH 1000
-#define CURVES_BOARDS_LIMIT 8u
+#define CURVES_BOARDS_LIMIT 128u /* jobs compared, and some */
+#define CURVES_FULL_BOARDS 8u
 #define CURVES_POINTS_LIMIT_BYTES (8u * 1024u * 1024u) /* of one board */
 
 struct request;
@@ -373,6 +374,7 @@ struct curves *curves_new(struct loop *loop, struct transport *t, const char *ow
     (void)uname(&c->machine);
     c->shelf = shelf_new(loop,
                          &(struct shelf_options){.boards_limit = CURVES_BOARDS_LIMIT,
+                                                 .full_boards = CURVES_FULL_BOARDS,
                                                  .points_limit_bytes = CURVES_POINTS_LIMIT_BYTES});
     c->live = (struct live_set){.loop = loop, .shelf = c->shelf};
     c->own_folder = own_folder ? strdup(own_folder) : NULL;

@@ -43,15 +43,9 @@ void curves_each_scalar(const struct board *b, const struct curves_ask *ask,
 
 /* --- runs ------------------------------------------------------------------------------- */
 
-static void write_run(struct buf *out, const struct run *run)
+static void write_hparams(struct buf *out, const struct run *run)
 {
-    buf_adds(out, "{\"name\":");
-    write_text(out, run->name);
-    buf_addf(out, ",\"tags\":%zu", run->tags_len);
-    if (run->last_wall_time > 0)
-        buf_addf(out, ",\"lastStep\":%lld,\"lastTime\":%.3f", (long long)run->last_step,
-                 run->last_wall_time);
-    buf_adds(out, ",\"hparams\":{");
+    buf_adds(out, "\"hparams\":{");
     for (size_t i = 0; i < run->hparams_len; i++) {
         if (i)
             buf_addc(out, ',');
@@ -59,7 +53,19 @@ static void write_run(struct buf *out, const struct run *run)
         buf_addc(out, ':');
         write_text(out, run->hparams[i].value);
     }
-    buf_adds(out, "}}");
+    buf_addc(out, '}');
+}
+
+static void write_run(struct buf *out, const struct run *run)
+{
+    buf_adds(out, "{\"name\":");
+    write_text(out, run->name);
+    buf_addf(out, ",\"tags\":%zu,", run->tags_len);
+    if (run->last_wall_time > 0)
+        buf_addf(out, "\"lastStep\":%lld,\"lastTime\":%.3f,", (long long)run->last_step,
+                 run->last_wall_time);
+    write_hparams(out, run);
+    buf_addc(out, '}');
 }
 
 static void write_state(struct buf *out, const struct board *b, bool more)
@@ -122,6 +128,10 @@ static void write_tag(struct buf *out, const struct run *run, const struct tag *
     if (s->any && s->any_finite) {
         write_point(out, "min", &s->min);
         write_point(out, "max", &s->max);
+    }
+    if (t->kind == TAG_HPARAMS) {
+        buf_addc(out, ',');
+        write_hparams(out, run);
     }
     buf_addc(out, '}');
 }

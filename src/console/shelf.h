@@ -24,7 +24,9 @@ struct shelf_question {
 };
 
 struct shelf_options {
-    size_t boards_limit;       /* at a time; the one longest unused makes room */
+    size_t boards_limit; /* at a time; the one longest unused makes room */
+    size_t full_boards;  /* so many have the whole of points_limit_bytes; with more, all have less,
+                            so that the sum stays */
     size_t points_limit_bytes; /* of one board */
     uint32_t capacity;         /* points per tag; 0: the usual */
 };

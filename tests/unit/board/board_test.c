@@ -353,6 +353,55 @@ static void memory_of_many_tags_is_bounded(void **state)
     buf_release(&file);
 }
 
+static void a_smaller_limit_shrinks_what_is_there(void **state)
+{
+    const struct place *p = *state;
+    struct board *b = place_board(p);
+    struct buf file = BUF_INIT(FILES_LIMIT_BYTES);
+    const struct series *s;
+    char tag[32];
+
+    for (int64_t step = 1; step <= 2000; step++)
+        for (int i = 0; i < 10; i++) {
+            (void)snprintf(tag, sizeof(tag), "tag%d", i);
+            put_scalar(&file, step, 1e9, tag, step == 700 ? 5 : 0);
+        }
+    place_write(p, "", EVENT_FILE, file.data, file.len, O_TRUNC);
+    read_all(b);
+    assert_int_equal(points_named(b, ".", "tag3"), 2000);
+    board_limit(b, 100u << 10);
+    assert_true(board_bytes(b) <= 100u << 10);
+    s = series_named(b, ".", "tag3");
+    assert_in_range(points_named(b, ".", "tag3"), 100, 400);
+    assert_true(s->max.step == 700 && s->first.step == 1 && s->last.step == 2000);
+    board_free(b);
+    buf_release(&file);
+}
+
+static void tags_without_end_are_left_out(void **state)
+{
+    const struct place *p = *state;
+    const struct board_root root = {.base = p->path, .relative = "", .name = ""};
+    struct board *b = board_new(
+        &(struct board_options){.roots = &root, .roots_len = 1, .limit_bytes = 256u << 10});
+    struct buf file = BUF_INIT(FILES_LIMIT_BYTES);
+    struct board_totals totals;
+    char tag[600];
+
+    for (int i = 0; i < 8000; i++) {
+        (void)snprintf(tag, sizeof(tag), "%0500d", i);
+        put_scalar(&file, 1, 1e9, tag, 1);
+    }
+    place_write(p, "", EVENT_FILE, file.data, file.len, O_TRUNC);
+    read_all(b);
+    assert_true(board_bytes(b) <= (256u << 10) + 2048);
+    assert_in_range(board_run(b, ".")->tags_len, 100, 1000);
+    board_totals(b, &totals);
+    assert_true(totals.limited);
+    board_free(b);
+    buf_release(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +417,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_no_scalar_is_told_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(hyperparameters_are_listed, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_of_many_tags_is_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_smaller_limit_shrinks_what_is_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(tags_without_end_are_left_out, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

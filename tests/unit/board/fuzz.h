@@ -75,7 +75,8 @@ static size_t count_points(const struct run *r)
  * are forgiven: a fuzzer does not find right ones. Answers the number of points read. */
 static size_t board_fuzz(const void *data, size_t len)
 {
-    struct run_limits limits = {.capacity = SERIES_CAPACITY_MIN, .tags_limit = 64};
+    struct run_limits limits = {
+        .capacity = SERIES_CAPACITY_MIN, .tags_limit = 64, .limit_bytes = 1u << 20};
     struct run *r = run_new(".", &limits);
     size_t points;
 
