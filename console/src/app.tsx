@@ -22,6 +22,7 @@ import { Toasts } from "./ui/toast.tsx";
 
 const JobPage = lazy(() => import("./pages/job/job.tsx"));
 const CreatePage = lazy(() => import("./pages/create/create.tsx"));
+const ComparePage = lazy(() => import("./pages/compare/compare.tsx"));
 const OverviewPage = lazy(() => import("./pages/overview/overview.tsx"));
 const QueuesPage = lazy(() => import("./pages/queues/queues.tsx"));
 const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
@@ -37,6 +38,7 @@ interface Route {
 const ROUTES: Route[] = [
   { pattern: "/overview", page: () => <OverviewPage /> },
   { pattern: "/jobs", page: () => <JobsPage /> },
+  { pattern: "/compare", page: () => <ComparePage /> },
   { pattern: "/jobs/new", page: () => <CreatePage /> },
   {
     pattern: "/jobs/:ns/:kind/:name/*",

@@ -249,8 +249,9 @@ function summary(props: ChartProps): string {
   return `${props.label}: ${words.join(", ")}${props.series.length > 12 ? " …" : ""}`;
 }
 
-function Swatch(props: { one: Series }) {
-  const { dash } = props.one;
+/** A piece of the line, for a legend. */
+export function Swatch(props: { colour: string; dash?: boolean | number[] | undefined }) {
+  const { dash } = props;
   return (
     <svg class="swatch" width="18" height="8" aria-hidden="true">
       <line
@@ -258,7 +259,7 @@ function Swatch(props: { one: Series }) {
         y1="4"
         x2="18"
         y2="4"
-        style={{ stroke: `var(${props.one.colour})` }}
+        style={{ stroke: `var(${props.colour})` }}
         stroke-width="2.5"
         stroke-dasharray={dash === true ? "6 4" : dash ? dash.join(" ") : ""}
       />
@@ -279,7 +280,7 @@ function Legend(props: {
         const last = lastOf(one.values);
         const inside = (
           <>
-            <Swatch one={one} />
+            <Swatch colour={one.colour} dash={one.dash} />
             <span class="chart-name">{one.label}</span>
             <span class="num" ref={(at: HTMLElement | null) => void (props.values.current[i] = at)}>
               {last === null ? "-" : props.format(last)}

@@ -12,10 +12,12 @@ import { trainingTexts } from "../i18n/training.ts";
 import { duration } from "../lib/time.ts";
 import { BoardDialog } from "../pages/tensorboards/dialog.tsx";
 import type { TabProps } from "../pages/job/job.tsx";
-import { query, setQuery } from "../router.ts";
+import { compareHref, keyOf } from "../lib/compare.ts";
+import { navigate, setQuery } from "../router.ts";
 import { savePath } from "../ui/save.ts";
 import { Empty, Loading, Problem } from "../ui/notice.tsx";
-import { formatValue, readZoom, runLabel, usePoints, writeZoom } from "./points.ts";
+import { formatValue, runLabel, usePoints, writeZoom } from "./points.ts";
+import { DrawingTools, readDrawing } from "./tools.tsx";
 import { extremes, groupsOf, lineOf, type Axis, type Points } from "./smooth.ts";
 import "../style/metrics.css";
 
@@ -138,10 +140,10 @@ function BoardButton(props: { job: Job }) {
 
 const OTHERS = 100;
 
-/** Another job whose curves are drawn too: "kind/namespace/name" in the address. */
-function useOther(job: Job): { other: Job | null; all: Job[] } {
+/** Jobs to compare with, the newest first. */
+function useOthers(job: Job): Job[] {
   const jobs = useJobs().items;
-  const all = useMemo(
+  return useMemo(
     () =>
       jobs
         .filter((one) => one.metadata.uid !== job.metadata.uid)
@@ -149,12 +151,6 @@ function useOther(job: Job): { other: Job | null; all: Job[] } {
         .slice(0, OTHERS),
     [jobs, job.metadata.uid],
   );
-  const said = query.value.get("vs") ?? "";
-  return { other: jobs.find((one) => keyOf(one) === said) ?? null, all };
-}
-
-function keyOf(job: Job): string {
-  return `${job.kind}/${job.metadata.namespace}/${job.metadata.name}`;
 }
 
 function NoCurves(props: { job: Job; title: string; message?: string | undefined }) {
@@ -169,31 +165,13 @@ function NoCurves(props: { job: Job; title: string; message?: string | undefined
 
 export default function Training(props: TabProps) {
   const { answer, failure, again } = usePoints(props.job, WIDTH);
-  const { other, all } = useOther(props.job);
-  const compared = usePoints(other, WIDTH);
-  const q = query.value;
-  const axis = (q.get("axis") as Axis | null) ?? "step";
-  const weight = Math.min(0.99, Number(q.get("smooth") ?? "0"));
-  const log = q.get("log") === "1";
-  const search = q.get("tag") ?? "";
-  const zoom = readZoom(q.get("zoom"));
+  const others = useOthers(props.job);
+  const drawing = readDrawing();
+  const { axis, weight, log, zoom } = drawing;
   const name = props.job.metadata.name;
-  const mine = useMemo(
+  const series = useMemo(
     () => (answer?.series ?? []).map((one) => ({ ...one, run: runLabel(name, one.run) })),
     [answer, name],
-  );
-  const series = useMemo(
-    () =>
-      other
-        ? [
-            ...mine,
-            ...(compared.answer?.series ?? []).map((one) => ({
-              ...one,
-              run: runLabel(other.metadata.name, one.run),
-            })),
-          ]
-        : mine,
-    [mine, other, compared.answer],
   );
   const runs = useMemo(() => [...new Set(series.map((one) => one.run))], [series]);
   const byTag = useMemo(() => {
@@ -202,9 +180,9 @@ export default function Training(props: TabProps) {
     return map;
   }, [series]);
   const groups = groupsOf(
-    [...byTag.keys()].filter((tag) => tag.toLowerCase().includes(search.toLowerCase())),
+    [...byTag.keys()].filter((tag) => tag.toLowerCase().includes(drawing.search)),
   );
-  const wall = extremes(mine.flatMap((one) => [one.wall[0] ?? null, one.wall.at(-1) ?? null]));
+  const wall = extremes(series.flatMap((one) => [one.wall[0] ?? null, one.wall.at(-1) ?? null]));
   if (!answer)
     return !failure ? (
       <Loading />
@@ -216,73 +194,24 @@ export default function Training(props: TabProps) {
   return (
     <div class="training">
       <div class="log-tools section-head">
-        <input
-          id="search"
-          type="search"
-          value={search}
-          placeholder={t("search")}
-          aria-label={t("search")}
-          onInput={(event) => setQuery({ tag: event.currentTarget.value || null })}
-        />
-        <label>
-          {t("smoothing")}{" "}
-          <input
-            type="range"
-            min="0"
-            max="0.99"
-            step="0.01"
-            value={weight}
-            onInput={(event) =>
-              setQuery({
-                smooth: event.currentTarget.value === "0" ? null : event.currentTarget.value,
-              })
-            }
-          />{" "}
-          <span class="num">{weight.toFixed(2)}</span>
-        </label>
-        <label>
-          {t("xAxis")}{" "}
-          <select
-            value={axis}
-            onChange={(event) =>
-              setQuery({
-                axis: event.currentTarget.value === "step" ? null : event.currentTarget.value,
-                zoom: null,
-              })
-            }
-          >
-            <option value="step">{t("step")}</option>
-            <option value="relative">{t("relative")}</option>
-            <option value="wall">{t("wall")}</option>
-          </select>
-        </label>
-        <label>
-          <input
-            type="checkbox"
-            checked={log}
-            onChange={() => setQuery({ log: log ? null : "1" })}
-          />{" "}
-          {t("log")}
-        </label>
+        <DrawingTools drawing={drawing} />
         <label>
           {t("compare")}{" "}
           <select
-            value={other ? keyOf(other) : ""}
-            onChange={(event) => setQuery({ vs: event.currentTarget.value || null })}
+            value=""
+            onChange={({ currentTarget: { value } }) => {
+              const other = others.find((one) => keyOf(one) === value);
+              if (other) navigate(compareHref([props.job, other]));
+            }}
           >
             <option value="">{t("noCompare")}</option>
-            {all.map((one) => (
+            {others.map((one) => (
               <option key={one.metadata.uid} value={keyOf(one)}>
                 {one.metadata.name}
               </option>
             ))}
           </select>
         </label>
-        {zoom ? (
-          <button type="button" onClick={() => setQuery({ zoom: null })}>
-            {t("unzoom")}
-          </button>
-        ) : null}
         <span class="grow" />
         <BoardButton job={props.job} />
         {wall.min === null || wall.max === null ? null : (

@@ -6,6 +6,7 @@ import { JOB_KINDS } from "../../data/kinds.ts";
 import type { Job } from "../../data/types.ts";
 import { translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
+import { compareHref } from "../../lib/compare.ts";
 import { choose, offers, readChoice } from "../../lib/filter.ts";
 import { gpusOf, isPaused, jobHref, replicasByRole } from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
@@ -217,6 +218,11 @@ export function JobsPage() {
         {chosen.length ? (
           <>
             <span>{t("selected", { count: chosen.length })}</span>
+            {chosen.length > 1 ? (
+              <a class="button" href={compareHref(chosen)}>
+                {t("compare")}
+              </a>
+            ) : null}
             {chosen.some((job) => !isOver(job) && !isPaused(job)) ? (
               <button
                 type="button"
