@@ -184,10 +184,9 @@ def wait_quiet(plane, operator):
 
 
 def empty(plane, operator, namespace):
-    with contextlib.closing(Client(plane.port, plane.admin.token)) as client:  # the other was idle for long
-        for path in (operator.jobs, "/api/v1/namespaces/%s/pods", "/api/v1/namespaces/%s/services",
-                     "/api/v1/namespaces/%s/events"):
-            client.call("DELETE", path % namespace, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
+    for path in (operator.jobs, "/api/v1/namespaces/%s/pods", "/api/v1/namespaces/%s/services",
+                 "/api/v1/namespaces/%s/events"):
+        plane.admin.call("DELETE", path % namespace, {"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
 
 
 def stop(process):
@@ -197,6 +196,7 @@ def stop(process):
 
 def measure(plane, operator, count, number, rest_s):
     namespace, warm = "bench-%d" % number, "warm-%d" % number
+    plane.admin.close()  # idle for longer than the server keeps it, perhaps
     for name in (namespace, warm):
         plane.admin.create("/api/v1/namespaces", {"metadata": {"name": name}})
     process = operator.start(plane)
@@ -219,6 +219,7 @@ def measure(plane, operator, count, number, rest_s):
     time.sleep(rest_s)
     at_rest = asked(plane, operator)[0] - after
     stop(process)
+    plane.admin.close()
     for name in (namespace, warm):
         empty(plane, operator, name)
     requests = after - before
