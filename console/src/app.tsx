@@ -28,6 +28,7 @@ const QueuesPage = lazy(() => import("./pages/queues/queues.tsx"));
 const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
 const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
 const OpenPage = lazy(() => import("./pages/open.tsx"));
+const LogsPage = lazy(() => import("./pages/logs/logs.tsx"));
 const SettingsPage = lazy(() => import("./pages/settings/settings.tsx"));
 
 interface Route {
@@ -46,6 +47,7 @@ const ROUTES: Route[] = [
       <JobPage ns={at["ns"]!} kind={at["kind"]!} name={at["name"]!} rest={at["*"] ?? ""} />
     ),
   },
+  { pattern: "/logs/*", page: (at) => <LogsPage rest={at["*"] ?? ""} /> },
   { pattern: "/queues/*", page: (at) => <QueuesPage name={at["*"] ?? ""} /> },
   { pattern: "/nodes/*", page: (at) => <NodesPage name={at["*"] ?? ""} /> },
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
@@ -149,6 +151,7 @@ function Navigation() {
   const entries: [string, string][] = [
     ["/overview", tc("overview")],
     ["/jobs", tc("jobs")],
+    ["/logs", tc("logSearch")],
     ["/queues", tc("queues")],
     ["/tensorboards", tc("tensorboards")],
     ["/nodes", tc("nodes")],

@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Job } from "../src/data/types.ts";
 import { spansOf } from "../src/logs/ansi.ts";
 import {
   afterReturns,
+  comparePlaces,
   levelOf,
   Lines,
-  LINES_LIMIT,
   matcher,
   matches,
   ranges,
   Reader,
+  rowAt,
   rowsOf,
   nextRanks,
 } from "../src/logs/lines.ts";
 import { linksIn, looksLikeJson, prettyJson } from "../src/logs/pieces.ts";
+import { attemptOf, gonePod, shortName } from "../src/logs/sources.ts";
+import { questionOf } from "../src/logs/search.ts";
 import { crc32, zip } from "../src/logs/zip.ts";
 
 const at = (n: number): string => `2026-01-01T00:00:0${n}.000000000Z`;
@@ -55,13 +59,79 @@ test("replicas are merged by time", () => {
   );
 });
 
-test("memory is bounded", () => {
-  const lines = new Lines();
+test("memory is bounded, at either end", () => {
+  const lines = new Lines(1_000);
   const reader = new Reader(0);
-  for (let i = 0; i < LINES_LIMIT + 10; i++) lines.add(reader.take(`${at(1)} ${i}\n`));
-  assert.ok(lines.all.length <= LINES_LIMIT);
-  assert.ok(lines.dropped > 0);
-  assert.equal(lines.all.at(-1)?.text, String(LINES_LIMIT + 9));
+  for (let i = 0; i < 1_010; i++) lines.add(reader.take(`0.${i} ${at(1)} ${i}\n`));
+  const old = lines.trimOld();
+  assert.equal(old.length, 110);
+  assert.equal(lines.all.length, 900);
+  assert.equal(lines.firstOf(0)?.at, "0.110");
+  lines.addOld(old);
+  assert.equal(lines.firstOf(0)?.at, "0.0");
+  assert.equal(lines.trimNew()[0]?.at, "0.900");
+  assert.equal(lines.lastOf(0)?.at, "0.899");
+  assert.deepEqual(lines.trimOld(), []);
+});
+
+test("older lines go before what is there, by time", () => {
+  const lines = new Lines();
+  lines.add(new Reader(0).take(`${at(5)} a5\n`));
+  lines.add(new Reader(1).take(`${at(4)} b4\n`));
+  lines.addOld(new Reader(0).take(`${at(2)} a2\n${at(3)} a3\n`));
+  lines.addOld(new Reader(1).take(`${at(1)} b1\n${at(3)} b3\n`));
+  assert.deepEqual(
+    lines.all.map((line) => line.text),
+    ["b1", "a2", "b3", "a3", "b4", "a5"],
+  );
+});
+
+test("a line knows its place, and whether it was cut", () => {
+  const [line] = new Reader(0).take(`3.4711 ${at(1)} 0.5 2026 ${"x".repeat(9_000)}\n`);
+  assert.equal(line?.at, "3.4711");
+  assert.equal(line?.time, at(1));
+  assert.ok(line?.cut);
+  assert.ok(line.text.startsWith("0.5 2026 x"));
+  assert.ok(comparePlaces("9.0", "10.5") < 0);
+  assert.ok(comparePlaces("1.100", "1.20") > 0);
+});
+
+test("the row of a place: exact, of a collapsed line, or the next", () => {
+  const lines = new Lines();
+  for (const i of [0, 1])
+    lines.add(new Reader(i).take(`0.0 ${at(1)} same\n0.50 ${at(2)} rank ${i}\n`));
+  const rows = rowsOf(lines.all, { sources: null, levels: null, collapse: true });
+  assert.equal(rowAt(rows, { source: 1, at: "0.0", time: "" }, false), 0);
+  assert.equal(rowAt(rows, { source: 1, at: "0.50", time: "" }, false), 2);
+  assert.equal(rowAt(rows, { source: 0, at: "0.30", time: "" }, false), -1);
+  assert.equal(rowAt(rows, { source: 0, at: "0.30", time: "" }, true), 1);
+  assert.equal(rowAt(rows, { source: 0, at: "", time: at(2) }, false), 1);
+});
+
+test("a pod that is gone has the name it had", () => {
+  const kept = {
+    pod: "mnist-de309-parameter-server-12",
+    uid: "u",
+    owner: "o",
+    attempt: 2,
+    leftMs: 0,
+    bytes: 1,
+    containers: ["main"],
+  };
+  const job = {
+    metadata: { name: "mnist" },
+    spec: { replicaSpecs: [{ type: "server" }, { type: "parameter-server" }] },
+  } as Job;
+  const pod = gonePod(kept, "default", job);
+  assert.equal(shortName(pod), "parameter-server-12");
+  assert.equal(attemptOf(pod), 2);
+  assert.equal(shortName(gonePod(kept, "default", null)), kept.pod);
+});
+
+test("what is typed becomes a question", () => {
+  assert.deepEqual(questionOf("Loss ("), { search: "Loss (", ignoreCase: true });
+  assert.deepEqual(questionOf("/a|b/"), { search: "a|b", regex: true, ignoreCase: false });
+  assert.deepEqual(questionOf("/a/i"), { search: "a", regex: true, ignoreCase: true });
 });
 
 test("equal lines of several ranks are one row", () => {

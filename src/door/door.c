@@ -120,10 +120,10 @@ int door_open_log(struct node *n, const struct node_pod *pod, const char *contai
     return open_earlier_log(d, pod, container, o, ret, err);
 }
 
-int door_open_kept(struct node *n, const char *ns, struct stream **ret, struct err *err)
+int door_list_logs(struct node *n, const char *ns, struct stream **ret, struct err *err)
 {
     const struct door *d = door_of(n);
-    int rc = kept_list_open(d->loop, d->log_root, ns, ret);
+    int rc = kept_list_open(d->loop, d->pod_root, d->log_root, ns, ret);
 
     if (rc == -EINVAL)
         return err_set(err, ERR_NOT_FOUND, "no such namespace: \"%s\"", ns);
@@ -159,11 +159,11 @@ static void open_log(struct node *n, const struct node_pod *pod, const char *con
     fn(arg, stream, rc < 0 ? &err : NULL);
 }
 
-static void open_kept(struct node *n, const char *ns, node_log_fn *fn, void *arg)
+static void list_logs(struct node *n, const char *ns, node_log_fn *fn, void *arg)
 {
     auto_err err = ERR_INIT;
     struct stream *stream = NULL;
-    int rc = door_open_kept(n, ns, &stream, &err);
+    int rc = door_list_logs(n, ns, &stream, &err);
 
     fn(arg, stream, rc < 0 ? &err : NULL);
 }
@@ -215,7 +215,7 @@ static void samples(struct node *n, const struct node_pod *pod, const struct nod
 }
 
 static const struct node_ops door_ops = {.open_log = open_log,
-                                         .open_kept = open_kept,
+                                         .list_logs = list_logs,
                                          .exec = exec,
                                          .attach = attach,
                                          .forward = forward,

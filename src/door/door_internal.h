@@ -33,7 +33,7 @@ char *door_kept_folder(const struct door *d, const struct node_pod *pod);
 int door_open_log(struct node *n, const struct node_pod *pod, const char *container,
                   const struct node_log_options *o, struct stream **ret,
                   struct err *err) must_check;
-int door_open_kept(struct node *n, const char *ns, struct stream **ret, struct err *err) must_check;
+int door_list_logs(struct node *n, const char *ns, struct stream **ret, struct err *err) must_check;
 int door_exec(struct node *n, const struct node_pod *pod, const struct node_command *c,
               struct node_session **ret, struct err *err) must_check;
 int door_attach(struct node *n, const struct node_pod *pod, const struct node_command *c,

@@ -316,9 +316,9 @@ static void open_log(struct node *node, const struct node_pod *pod, const char *
     buf_release(&path);
 }
 
-static void open_kept(struct node *node, const char *ns, node_log_fn *fn, void *arg)
+static void list_logs(struct node *node, const char *ns, node_log_fn *fn, void *arg)
 {
-    const char *const words[] = {"keptLogs", ns, NULL};
+    const char *const words[] = {"podLogs", ns, NULL};
     struct buf path = BUF_INIT(PATH_LIMIT_BYTES);
 
     add_words(&path, words);
@@ -472,7 +472,7 @@ static int latest(struct node *node, const struct node_pod *pod, struct usage_la
 /* --- nodes -------------------------------------------------------------------------------- */
 
 static const struct node_ops far_ops = {.open_log = open_log,
-                                        .open_kept = open_kept,
+                                        .list_logs = list_logs,
                                         .exec = far_exec,
                                         .attach = far_attach,
                                         .forward = far_forward,

@@ -159,12 +159,12 @@ static void answer_logs(struct visit *v)
     visit_free(v);
 }
 
-static void answer_kept(struct visit *v)
+static void answer_list(struct visit *v)
 {
     struct stream *stream;
     auto_err err = ERR_INIT;
 
-    if (door_open_kept(v->kubelet->node, v->words[0], &stream, &err) < 0) {
+    if (door_list_logs(v->kubelet->node, v->words[0], &stream, &err) < 0) {
         refuse(v, &err);
         return;
     }
@@ -282,7 +282,7 @@ static void answer_health(struct visit *v)
 /* Those with a UID in the path are the same with one word more. */
 static const struct endpoint endpoints[] = {
     {"containerLogs", 3, 3, "proxy", USE_ANSWER, answer_logs},
-    {"keptLogs", 1, 1, "proxy", USE_ANSWER, answer_kept},
+    {"podLogs", 1, 1, "proxy", USE_ANSWER, answer_list},
     {"exec", 3, 4, "proxy", USE_EXEC, answer_command},
     {"attach", 3, 4, "proxy", USE_ATTACH, answer_command},
     {"portForward", 2, 3, "proxy", USE_FORWARD, answer_forward},

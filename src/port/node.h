@@ -35,7 +35,8 @@ enum node_log_level { LINE_ERROR, LINE_WARN, LINE_DEBUG, LINE_INFO, LINE_OTHER, 
 /* Lines that match, of the whole log, each a line of JSON: `at` (its place), `time`, `stream`,
  * `text`, and where that is not all of it `cut`, with the line's `length` and from which byte on
  * the text is. Between them how far it is: `scanned` of `total` bytes and the `count` so far; at
- * last the same with `end`, or `error`. `next` is where another search goes on. */
+ * last the same with `end`, or `error`. `began` is the place where it began, `next` where another
+ * search goes on. */
 struct node_log_search {
     bool wanted;
     const char *text; /* "": every line */
@@ -73,9 +74,9 @@ static inline const char *node_log_type(const struct node_log_options *o)
     return o->search.wanted ? NODE_JSON_LINES_TYPE : "text/plain";
 }
 
-/* The stream is who asked's; NULL: err says why. The same for what is kept of a namespace's pods
- * that are gone: lines of JSON with `pod`, `uid`, `owner` (its controller's UID), `attempt`,
- * `leftMs` (when it was), `bytes` and `containers`. */
+/* The stream is who asked's; NULL: err says why. The same for which logs there are of a namespace's
+ * pods, also of those that are gone: lines of JSON with `pod`, `uid`, `owner` (its controller's
+ * UID), `attempt`, `leftMs` (when something of it changed last), `bytes` and `containers`. */
 typedef void node_log_fn(void *arg, struct stream *stream, const struct err *err);
 
 /* --- streams --------------------------------------------------------------------------- */
@@ -136,7 +137,7 @@ struct pod_dial;
 struct node_ops {
     void (*open_log)(struct node *n, const struct node_pod *pod, const char *container,
                      const struct node_log_options *o, node_log_fn *fn, void *arg);
-    void (*open_kept)(struct node *n, const char *ns, node_log_fn *fn, void *arg);
+    void (*list_logs)(struct node *n, const char *ns, node_log_fn *fn, void *arg);
     void (*exec)(struct node *n, const struct node_pod *pod, const struct node_command *c,
                  const struct node_upgrade *u, node_session_fn *fn, void *arg);
     /* What the container prints from now on. */

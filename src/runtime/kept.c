@@ -100,8 +100,8 @@ struct kept_list {
     struct stream base;
     struct loop *loop;
     struct clock_timer *again;
-    DIR *names, *pods; /* of the namespace; of one name in it */
-    char name[NAME_MAX + 1];
+    DIR *names, *pods; /* of the namespace; of one name in it, or those that are not kept yet */
+    char ns[NAME_MAX + 1], name[NAME_MAX + 1]; /* name "": what each says of itself */
     struct buf out;
     size_t out_at;
 };
@@ -120,9 +120,10 @@ static void list_one(struct kept_list *k, const char *uid)
     struct pod_record record;
     struct stat st;
 
-    if (d && fstat(dirfd(d), &st) == 0 && pod_record_read(dirfd(d), &a, &record, NULL) == 0) {
+    if (d && fstat(dirfd(d), &st) == 0 && pod_record_read(dirfd(d), &a, &record, NULL) == 0 &&
+        (*k->name || strcmp(record.run.ns, k->ns) == 0)) {
         buf_addc(&k->out, '{');
-        add_string(&k->out, "pod", k->name);
+        add_string(&k->out, "pod", *k->name ? k->name : record.run.name);
         add_string(&k->out, "uid", uid);
         add_string(&k->out, "owner", record.run.owner ? record.run.owner : "");
         buf_addf(&k->out, "\"attempt\":%lld,\"leftMs\":%lld,\"bytes\":%lld,\"containers\":[",
@@ -207,13 +208,14 @@ static void list_close(struct stream *s)
     free(k);
 }
 
-int kept_list_open(struct loop *l, const char *root, const char *ns, struct stream **ret)
+int kept_list_open(struct loop *l, const char *pod_root, const char *root, const char *ns,
+                   struct stream **ret)
 {
     static const struct stream_ops ops = {.read = list_read, .close = list_close};
     char path[PATH_MAX];
     struct kept_list *k;
 
-    if (!pod_name_is_safe(ns) ||
+    if (!pod_name_is_safe(ns) || strlen(ns) > NAME_MAX ||
         (size_t)snprintf(path, sizeof(path), "%s/%s", root, ns) >= sizeof(path))
         return -EINVAL;
     k = calloc(1, sizeof(*k));
@@ -222,6 +224,8 @@ int kept_list_open(struct loop *l, const char *root, const char *ns, struct stre
     k->base.ops = &ops;
     k->loop = l;
     buf_init(&k->out, LIST_LIMIT_BYTES);
+    (void)snprintf(k->ns, sizeof(k->ns), "%s", ns);
+    k->pods = open_dir(AT_FDCWD, pod_root);
     k->names = open_dir(AT_FDCWD, path); /* NULL: nothing is kept of it */
     *ret = &k->base;
     return 0;

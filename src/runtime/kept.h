@@ -14,9 +14,10 @@
  * than not_uid. */
 bool kept_find(const char *dir, const char *not_uid, int64_t attempt, char ret[KEPT_UID_SIZE]);
 
-/* What is kept of a namespace (port/node.h has what comes), some folders at a time. -ENOMEM, or
- * -EINVAL when it is no name. The stream is freed by its close. */
-int kept_list_open(struct loop *l, const char *root, const char *ns,
+/* Which logs there are of a namespace (port/node.h has what comes), of the pods in pod_root and of
+ * those that are kept: of one that is just going perhaps twice, but not never. Some folders at a
+ * time. -ENOMEM, or -EINVAL when it is no name. The stream is freed by its close. */
+int kept_list_open(struct loop *l, const char *pod_root, const char *root, const char *ns,
                    struct stream **ret) must_check;
 
 struct kept_limits {

@@ -74,6 +74,7 @@ struct log_search {
     struct found *found;
     size_t found_len, found_cap;
     int64_t given, count, scanned, total;
+    struct place start;
     struct place reached; /* where another search goes on */
     bool began, full, over;
     int failure; /* a negative errno */
@@ -98,6 +99,8 @@ static void put_progress(struct log_search *s)
     if (s->over && s->failure == 0) {
         buf_addf(&s->made, ",\"end\":true,\"all\":%s,",
                  s->full && !s->options.count ? "false" : "true");
+        put_place(&s->made, "began", s->start);
+        buf_addc(&s->made, ',');
         put_place(&s->made, "next", s->reached);
     } else if (s->over) {
         buf_adds(&s->made, ",\"error\":");
@@ -345,7 +348,7 @@ static void begin(struct log_search *s)
         seek(s);
     if (s->files.found && s->fd < 0)
         fail(s, -ENOENT);
-    s->reached = (struct place){s->segment, s->at};
+    s->reached = s->start = (struct place){s->segment, s->at};
 }
 
 /* --- forwards --------------------------------------------------------------------------- */

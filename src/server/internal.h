@@ -330,10 +330,10 @@ int binding_route(struct server_request *r, const char *ns, struct err *err) mus
 const struct kind *review_find(const char *group, const char *version, const char *plural);
 int review_answer(struct server_request *r, const struct kind *k, struct err *err) must_check;
 
-/* --- logs of pods that are gone (kept_logs.c) ------------------------------------------- */
+/* --- which logs there are (pod_logs.c) -------------------------------------------------- */
 
-bool kept_logs_are(const char *group, const char *version, char *const *text, size_t count);
-int kept_logs_answer(struct server_request *r, const char *ns, struct err *err) must_check;
+bool pod_logs_are(const char *group, const char *version, char *const *text, size_t count);
+int pod_logs_answer(struct server_request *r, const char *ns, struct err *err) must_check;
 
 /* --- what pods and nodes use (metrics.c, samples.c) ------------------------------------- */
 

@@ -219,8 +219,8 @@ static int route_group(struct server_request *r, const struct segments *s, struc
     }
     if (strcmp(group, METRICS_GROUP) == 0)
         return metrics_answer(r, version, s->text + used, s->count - used, err);
-    if (kept_logs_are(group, version, s->text + used, s->count - used))
-        return kept_logs_answer(r, s->text[used + 1], err);
+    if (pod_logs_are(group, version, s->text + used, s->count - used))
+        return pod_logs_answer(r, s->text[used + 1], err);
     review = s->count == used + 1 ? review_find(group, version, s->text[used]) : NULL;
     if (review && !endpoints_are(review))
         return review_answer(r, review, err);

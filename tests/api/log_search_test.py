@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402
 
 PODS = harness.PODS.format(ns="default")
-KEPT = "/apis/muster.dev/v1/namespaces/{ns}/keptlogs"
+LISTED = "/apis/muster.dev/v1/namespaces/{ns}/podlogs"
 RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 PROGRAM = "for i in $(seq 3000); do echo step $i loss 0.$i; done; echo ERROR: no more; echo '温度 7' >&2"
@@ -86,33 +86,33 @@ class LogSearch(harness.WithDaemon):
         self.daemon.wait_for(PODS, lambda pods: pods["shortly"]["status"]["phase"] == "Succeeded", "shortly to end")
         uid = self.daemon.pods()["shortly"]["metadata"]["uid"]
         self.daemon.call("DELETE", f"{PODS}/shortly?gracePeriodSeconds=0")
-        harness.wait_until(lambda: self.kept(), "the log to be kept")
-        kept = self.kept()
-        self.assertEqual([(one["pod"], one["uid"], one["containers"]) for one in kept], [("shortly", uid, ["main"])])
+        listed = {one["uid"]: one for one in self.listed()}
+        self.assertEqual((listed[uid]["pod"], listed[uid]["containers"]), ("shortly", ["main"]))
+        self.assertIn("talk", [one["pod"] for one in listed.values()])
         found, _ = self.search("shortly", uid=uid, container="main", search="WORDS", ignoreCase="true")
         self.assertEqual(found[0]["text"], "last words")
         status, text = self.ask(f"{PODS}/shortly/log?uid={uid}&container=main&search=a(b&regex=true")
         self.assertEqual(status, 400, text)
-        self.assertEqual(self.ask(KEPT.format(ns="other")), (200, ""))
+        self.assertEqual(self.ask(LISTED.format(ns="other")), (200, ""))
 
-    def kept(self):
-        status, text = self.ask(KEPT.format(ns="default"))
+    def listed(self):
+        status, text = self.ask(LISTED.format(ns="default"))
         self.assertEqual(status, 200)
         return [json.loads(line) for line in text.splitlines()]
 
     def test_who_may_not_read_may_not_search(self):
         self.daemon.call("POST", ACCOUNTS, {"metadata": {"name": "looker"}})
         token = self.daemon.call("POST", f"{ACCOUNTS}/looker/token", {"spec": {}})["status"]["token"]
-        for path in (f"{PODS}/talk/log?search=step", KEPT.format(ns="default")):
+        for path in (f"{PODS}/talk/log?search=step", LISTED.format(ns="default")):
             self.assertEqual(self.ask(path, token)[0], 403, path)
         self.daemon.call("POST", f"{RBAC}/roles", {"metadata": {"name": "logs"}, "rules": [
             {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}]})
         self.daemon.call("POST", f"{RBAC}/rolebindings", {
             "metadata": {"name": "logs"}, "roleRef": {"kind": "Role", "name": "logs"},
             "subjects": [{"kind": "ServiceAccount", "name": "looker", "namespace": "default"}]})
-        for path in (f"{PODS}/talk/log?search=step&lines=1", KEPT.format(ns="default")):
+        for path in (f"{PODS}/talk/log?search=step&lines=1", LISTED.format(ns="default")):
             self.assertEqual(self.ask(path, token)[0], 200, path)
-        self.assertEqual(self.ask(KEPT.format(ns="kube-system"), token)[0], 403)
+        self.assertEqual(self.ask(LISTED.format(ns="kube-system"), token)[0], 403)
 
 
 if __name__ == "__main__":

@@ -155,9 +155,8 @@ class Trouble(StockKubectl, FarNodes):
         self.assertEqual(json.loads(found.splitlines()[0])["text"], "last words")
         bad = self.daemon.call("GET", f"{DEFAULT}/shortly/log?container=main&uid={uid}&search=(&regex=1", expect=(400,))
         self.assertIn("not a regular expression", bad["message"])
-        kept = "/apis/muster.dev/v1/namespaces/default/keptlogs"
-        harness.wait_until(lambda: uid in [json.loads(line)["uid"] for line in
-                                           self.daemon.request("GET", kept)[1].splitlines()], "it to be listed")
+        listed = self.daemon.request("GET", "/apis/muster.dev/v1/namespaces/default/podlogs")[1]
+        self.assertIn(uid, [json.loads(line)["uid"] for line in listed.splitlines()])
         none = self.daemon.call("GET", f"{DEFAULT}/shortly/log?container=main&uid=other", expect=(404,))
         self.assertIn("left no log", none["message"])
 

@@ -3,6 +3,7 @@ export const common = {
   zh: {
     product: "muster 控制台",
     jobs: "Job",
+    logSearch: "日志搜索",
     nodes: "节点",
     queues: "队列",
     tensorboards: "TensorBoard",
@@ -54,6 +55,7 @@ export const common = {
   en: {
     product: "muster console",
     jobs: "Jobs",
+    logSearch: "Log search",
     nodes: "Nodes",
     queues: "Queues",
     tensorboards: "TensorBoards",

@@ -10,10 +10,14 @@ export interface Line {
   seq: number; // unique, for keys
   time: string; // RFC 3339 with nanoseconds; "" when the log has none
   source: number; // which replica
+  at: string; // its place in the replica's log; "" when the server does not tell
   text: string;
+  cut: boolean; // it is longer than what is here
   level: Level;
   progress: boolean; // a bar that is drawn again and again
 }
+
+export type NewLine = Omit<Line, "seq">;
 
 const LEVELS: readonly [RegExp, Level][] = [
   [/\b(ERROR|CRITICAL|FATAL)\b|^Traceback|Error:|Exception:/, "error"],
@@ -37,9 +41,29 @@ export function afterReturns(text: string): { text: string; progress: boolean } 
   return { text: parts[parts.length - 1] ?? "", progress: true };
 }
 
-const STAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/;
-export const LINES_LIMIT = 50_000;
+// With its place before it, where the server tells.
+const STAMP = /^(?:(\d+\.\d+) )?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/;
+export const LINES_LIMIT = 20_000;
 const LINE_CHARS_LIMIT = 8_192;
+
+export function lineOf(
+  source: number,
+  time: string,
+  at: string,
+  whole: string,
+  cut: boolean,
+): NewLine {
+  const { text, progress } = afterReturns(whole.slice(0, LINE_CHARS_LIMIT));
+  return {
+    time,
+    source,
+    at,
+    text,
+    cut: cut || whole.length > LINE_CHARS_LIMIT,
+    level: levelOf(text),
+    progress,
+  };
+}
 
 /** One replica's log as it arrives: cuts lines out of pieces and knows where to go on after a
  * break. */
@@ -60,10 +84,10 @@ export class Reader {
   }
   private resuming = "";
 
-  take(piece: string): Omit<Line, "seq">[] {
+  take(piece: string): NewLine[] {
     const parts = (this.rest + piece).split("\n");
     this.rest = parts.pop() ?? "";
-    const lines: Omit<Line, "seq">[] = [];
+    const lines: NewLine[] = [];
     for (const part of parts) {
       const line = this.one(part);
       if (line) lines.push(line);
@@ -71,9 +95,9 @@ export class Reader {
     return lines;
   }
 
-  private one(raw: string): Omit<Line, "seq"> | null {
+  private one(raw: string): NewLine | null {
     const stamp = STAMP.exec(raw);
-    const time = stamp?.[1] ?? "";
+    const time = stamp?.[2] ?? "";
     if (this.resuming && time) {
       if (time < this.resuming) return null;
       if (time === this.resuming && this.skip > 0) {
@@ -87,25 +111,57 @@ export class Reader {
       this.last = time;
       this.same = 1;
     }
-    const plain = raw.slice(stamp?.[0].length ?? 0, (stamp?.[0].length ?? 0) + LINE_CHARS_LIMIT);
-    const { text, progress } = afterReturns(plain);
-    return { time, source: this.source, text, level: levelOf(text), progress };
+    return lineOf(this.source, time, stamp?.[1] ?? "", raw.slice(stamp?.[0].length ?? 0), false);
   }
 }
 
-/** All lines, oldest first, at most so many. */
+/** Lines of all replicas, oldest first, about as many as the limit says. */
 export class Lines {
   all: Line[] = [];
-  dropped = 0;
   private seq = 0;
 
-  add(lines: Omit<Line, "seq">[]): void {
+  constructor(readonly limit = LINES_LIMIT) {}
+
+  clear(): void {
+    this.all = [];
+  }
+
+  add(lines: NewLine[]): void {
     for (const line of lines) this.insert({ ...line, seq: this.seq++ });
-    if (this.all.length > LINES_LIMIT) {
-      const surplus = this.all.length - LINES_LIMIT + LINES_LIMIT / 10; // not at every line
-      this.all.splice(0, surplus);
-      this.dropped += surplus;
+  }
+
+  /** Lines of one replica from before what is here of it. */
+  addOld(lines: NewLine[]): void {
+    if (!lines.length) return;
+    const before = this.all;
+    this.all = [];
+    let at = 0;
+    for (const line of lines) {
+      while (at < before.length && before[at]!.time < line.time) this.all.push(before[at++]!);
+      this.insert({ ...line, seq: this.seq++ });
     }
+    for (; at < before.length; at++) this.all.push(before[at]!);
+  }
+
+  /** Not at every line: more than enough is let go at once. Answers what was. */
+  trimOld(): NewLine[] {
+    const surplus = this.all.length - this.limit;
+    return surplus > 0 ? this.all.splice(0, surplus + Math.floor(this.limit / 10)) : [];
+  }
+
+  trimNew(): NewLine[] {
+    const surplus = this.all.length - this.limit;
+    return surplus > 0 ? this.all.splice(this.limit - Math.floor(this.limit / 10)) : [];
+  }
+
+  firstOf(source: number): Line | undefined {
+    return this.all.find((line) => line.source === source);
+  }
+
+  lastOf(source: number): Line | undefined {
+    let i = this.all.length - 1;
+    while (i >= 0 && this.all[i]!.source !== source) i--;
+    return this.all[i];
   }
 
   private insert(line: Line): void {
@@ -126,6 +182,7 @@ export class Lines {
 export interface Row {
   line: Line;
   sources: number[]; // replicas that wrote the same, in their order
+  others: Line[]; // their lines
 }
 
 export interface View {
@@ -154,12 +211,43 @@ export function rowsOf(lines: Line[], view: View): Row[] {
       }
       if (same) {
         same.sources.push(line.source);
+        same.others.push(line);
         continue;
       }
     }
-    rows.push({ line, sources: [line.source] });
+    rows.push({ line, sources: [line.source], others: [] });
   }
   return rows;
+}
+
+/** Which of two places of one log is first: negative, 0, positive. */
+export function comparePlaces(a: string, b: string): number {
+  const [x = 0, y = 0] = a.split(".").map(Number);
+  const [v = 0, w = 0] = b.split(".").map(Number);
+  return x - v || y - w;
+}
+
+/** The row in which a line is, by its place or else by its time; or, when there is none, the first
+ * behind it (nearest). -1: none. */
+export function rowAt(
+  rows: Row[],
+  to: { source: number; at: string; time: string },
+  nearest: boolean,
+): number {
+  const order = (line: Line): number =>
+    to.at && line.at
+      ? comparePlaces(line.at, to.at)
+      : line.time < to.time
+        ? -1
+        : line.time > to.time
+          ? 1
+          : 0;
+  const passes = (line: Line, test: (n: number) => boolean): boolean =>
+    line.source === to.source && test(order(line));
+  const find = (test: (n: number) => boolean): number =>
+    rows.findIndex((row) => passes(row.line, test) || row.others.some((one) => passes(one, test)));
+  const exact = find((n) => n === 0);
+  return exact >= 0 || !nearest ? exact : find((n) => n > 0);
 }
 
 /** "0–3", "0, 2": which ranks, in few words. */

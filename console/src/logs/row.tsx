@@ -4,7 +4,7 @@ import { translator } from "../i18n/index.ts";
 import { logsTexts } from "../i18n/logs.ts";
 import { spansOf } from "./ansi.ts";
 import { linksIn, looksLikeJson } from "./pieces.ts";
-import { ranges, type Row } from "./lines.ts";
+import { ranges, type Line, type Row } from "./lines.ts";
 
 const t = translator(logsTexts);
 export const ROW_PX = 18;
@@ -30,7 +30,7 @@ interface LogRowProps {
   pattern: RegExp | null;
   found: boolean;
   linked: boolean;
-  onLink: (id: string) => void;
+  onLink?: ((line: Line) => void) | undefined;
   onJson?: ((text: string) => void) | undefined;
 }
 
@@ -67,13 +67,26 @@ export const LogRow = memo(function LogRow({
       ? t("times_", { count: sources.length, ranks: ranges(sources) })
       : names[line.source];
   return (
-    <div class={`log-line level-${line.level} ${found ? "found" : ""} ${linked ? "linked" : ""}`}>
+    <div
+      class={`log-line level-${line.level} ${found ? "found" : ""} ${linked ? "linked" : ""}`}
+      data-seq={line.seq}
+    >
+      {onLink ? (
+        <button
+          type="button"
+          class="log-link"
+          tabIndex={-1}
+          title={t("copyLink")}
+          aria-label={t("copyLink")}
+          onClick={() => onLink(line)}
+        />
+      ) : null}
       {times ? (
         <button
           type="button"
           class="log-time num"
           title={t("copyLink")}
-          onClick={() => onLink(`${names[line.source]}@${line.time}`)}
+          onClick={() => onLink?.(line)}
         >
           {line.time.slice(0, 23)}
         </button>
@@ -96,6 +109,11 @@ export const LogRow = memo(function LogRow({
             <Linked text={span.text} pattern={pattern} />
           </span>
         ))}
+        {line.cut ? (
+          <span class="log-cut" title={t("cutTitle")}>
+            {t("cut")}
+          </span>
+        ) : null}
       </span>
     </div>
   );

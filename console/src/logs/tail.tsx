@@ -1,52 +1,46 @@
 // The last lines as they come, for the job's first page: is it alive?
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Pod } from "../data/types.ts";
-import { follow, type Follower } from "./follow.ts";
+import { Book } from "./book.ts";
 import { rowsOf } from "./lines.ts";
 import { LogRow } from "./row.tsx";
+import { shortName } from "./sources.ts";
 import "../style/logs.css";
 
 const LINES = 10;
 const PODS = 4; // the first ranks tell; all of them are on the page of logs
 
-function name(pod: Pod): string {
-  const labels = pod.metadata.labels ?? {};
-  return labels["replica-type"]
-    ? `${labels["replica-type"]}-${labels["replica-index"]}`
-    : pod.metadata.name;
-}
-
 export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
   const pods = props.pods.filter((pod) => pod.status?.phase === "Running").slice(0, PODS);
   const key = pods.map((pod) => pod.metadata.uid).join();
   const [version, setVersion] = useState(0);
-  const [follower, setFollower] = useState<Follower | null>(null);
+  const [book, setBook] = useState<Book | null>(null);
   useEffect(() => {
-    const mine = follow(
+    const mine = new Book(
       pods.map((pod) => ({
         ns: pod.metadata.namespace ?? "default",
         pod: pod.metadata.name,
         container: pod.spec?.containers?.[0]?.name ?? "",
         previous: false,
       })),
-      LINES,
+      { tail: LINES, limit: LINES * PODS * 4, levels: null, place: null },
       () => setVersion((n) => n + 1),
     );
-    setFollower(mine);
+    setBook(mine);
     return () => mine.stop();
   }, [key]);
   const rows = useMemo(
     () =>
-      follower
-        ? rowsOf(follower.lines.all.slice(-LINES * PODS * 2), {
+      book
+        ? rowsOf(book.lines.all.slice(-LINES * PODS * 2), {
             sources: null,
             levels: null,
             collapse: pods.length > 1,
           }).slice(-LINES)
         : [],
-    [follower, version],
+    [book, version],
   );
-  const names = pods.map(name);
+  const names = pods.map(shortName);
   if (!rows.length) return <p class="dim">{props.empty}</p>;
   return (
     <div class="log-rows tail-rows" tabIndex={0} role="region" aria-label={props.label}>
@@ -59,7 +53,6 @@ export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
           pattern={null}
           found={false}
           linked={false}
-          onLink={() => undefined}
         />
       ))}
     </div>

@@ -4,7 +4,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal as Xterm } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
-import { withKey } from "../data/key.ts";
+import { signal } from "@preact/signals";
+import { mayI } from "../data/access.ts";
+import { signedOut, withKey } from "../data/key.ts";
 import { corePath } from "../data/kinds.ts";
 import { texts, translator } from "../i18n/index.ts";
 import { jobHref } from "../lib/jobs.ts";
@@ -29,7 +31,7 @@ const t = translator(
       ended: "会话已结束：{message}",
       none: "没有正在运行的副本",
       noneHint: "终端只能进入正在运行的副本。调试模式下副本会一直等待。",
-      connecting: "正在连接…",
+      forbidden: "你没有在项目 {ns} 中打开终端的权限（pods/exec）。",
       terminal: "终端",
     },
     en: {
@@ -43,7 +45,7 @@ const t = translator(
       ended: "The session has ended: {message}",
       none: "No replica runs",
       noneHint: "A terminal needs a running replica. In debug mode replicas wait for you.",
-      connecting: "Connecting…",
+      forbidden: "you may not open terminals in project {ns} (pods/exec).",
       terminal: "Terminal",
     },
   }),
@@ -82,122 +84,187 @@ function execUrl(ns: string, pod: string, container: string, shell: string): str
   return `${scheme}//${window.location.host}${corePath("pods", ns, pod)}/exec?${q}`;
 }
 
-/** Connects a terminal to a shell; answers how to end it. */
-function connect(terminal: Xterm, url: string, onEnd: (message: string) => void): () => void {
-  const socket = new WebSocket(url, withKey(["v5.channel.k8s.io", "v4.channel.k8s.io"]));
-  const encoder = new TextEncoder();
-  let said = "";
-  socket.binaryType = "arraybuffer";
-  const send = (channel: number, text: string): void => {
-    if (socket.readyState !== WebSocket.OPEN) return;
-    const bytes = encoder.encode(text);
-    const frame = new Uint8Array(bytes.length + 1);
-    frame[0] = channel;
-    frame.set(bytes, 1);
-    socket.send(frame);
-  };
-  const resize = (): void =>
-    send(CHANNEL.resize, JSON.stringify({ Width: terminal.cols, Height: terminal.rows }));
-  const typed = terminal.onData((text) => send(CHANNEL.stdin, text));
-  const resized = terminal.onResize(resize);
-  socket.onopen = () => {
-    resize();
-    terminal.focus();
-  };
-  socket.onmessage = (event) => {
-    const frame = new Uint8Array(event.data as ArrayBuffer);
-    const body = frame.subarray(1);
-    if (frame[0] === CHANNEL.stdout || frame[0] === CHANNEL.stderr) terminal.write(body);
-    else if (frame[0] === CHANNEL.error) {
-      try {
-        const status = JSON.parse(new TextDecoder().decode(body)) as {
-          status?: string;
-          message?: string;
-        };
-        said = status.status === "Success" ? "exit 0" : (status.message ?? "");
-      } catch {
-        /* the end itself says enough */
-      }
-    }
-  };
-  socket.onclose = (event) => onEnd(said || event.reason || `${event.code}`);
-  return () => {
-    typed.dispose();
-    resized.dispose();
-    socket.onclose = null;
-    socket.close();
-  };
+interface Where {
+  ns: string;
+  pod: string;
+  container: string;
+  shell: string;
 }
 
-function Shell(props: { ns: string; pod: string; container: string; shell: string }) {
-  const box = useRef<HTMLDivElement>(null);
-  const [ended, setEnded] = useState<string | null>(null);
-  const [round, setRound] = useState(0);
-  const shown = useRef<Xterm | null>(null);
-  const paste = (): void => {
-    const read = navigator.clipboard?.readText?.() ?? Promise.reject(new Error());
-    read.then(
-      (text) => {
-        shown.current?.paste(text);
-        shown.current?.focus();
-      },
-      () => toast(t("pasteFailed"), { kind: "error" }),
-    );
-  };
-  useEffect(() => {
-    if (!box.current) return;
+/** A shell and what it has shown. It lives while its tab is not looked at, and ends with the page, the
+ * session or the program. */
+class LiveShell {
+  readonly holder = document.createElement("div");
+  readonly terminal: Xterm;
+  readonly ended = signal<string | null>(null);
+  private fit = new FitAddon();
+  private socket: WebSocket | null = null;
+  private said = "";
+  private gone = false;
+
+  constructor(where: Where) {
     if (!allowed) allowStyles();
     allowed = true;
-    setEnded(null);
-    const terminal = new Xterm({
+    this.holder.className = "term-holder";
+    this.terminal = new Xterm({
       fontSize: 13,
       cursorBlink: false,
       theme: themeOf(dark.value),
       scrollback: 10_000,
       screenReaderMode: true,
     });
-    const fit = new FitAddon();
-    terminal.loadAddon(fit);
-    terminal.open(box.current);
-    fit.fit();
-    const observer = new ResizeObserver(() => fit.fit());
-    observer.observe(box.current);
-    const unfollow = dark.subscribe((isDark) => {
-      terminal.options.theme = themeOf(isDark);
-    });
-    shown.current = terminal;
+    this.terminal.loadAddon(this.fit);
     // Ctrl+Shift+C copies (Ctrl+C is the program's); pasting by keys is the browser's own.
-    terminal.attachCustomKeyEventHandler((event) => {
+    this.terminal.attachCustomKeyEventHandler((event) => {
       if (event.type !== "keydown" || !event.ctrlKey || !event.shiftKey || event.code !== "KeyC")
         return true;
       event.preventDefault();
-      copyText(terminal.getSelection());
+      copyText(this.terminal.getSelection());
       return false;
     });
-    const end = connect(
-      terminal,
-      execUrl(props.ns, props.pod, props.container, props.shell),
-      setEnded,
+    this.terminal.onData((text) => this.send(CHANNEL.stdin, text));
+    this.terminal.onResize(() => this.resize());
+    // A browser does not say why a connection was refused.
+    const { ns, pod } = where;
+    mayI({ namespace: ns, verb: "create", resource: "pods", subresource: "exec", name: pod }).then(
+      (may) => (may ? this.connect(where) : this.finish(t("forbidden", { ns }))),
+      () => this.connect(where), // one that cannot be asked about it may still allow it
     );
+  }
+
+  /** In the page, from now until it is taken out again. */
+  show(box: HTMLElement): () => void {
+    box.append(this.holder);
+    if (!this.terminal.element) this.terminal.open(this.holder);
+    this.fit.fit();
+    if (this.socket?.readyState === WebSocket.OPEN) this.terminal.focus();
+    const observer = new ResizeObserver(() => this.fit.fit());
+    observer.observe(box);
+    const unfollow = dark.subscribe((isDark) => {
+      this.terminal.options.theme = themeOf(isDark);
+    });
     return () => {
-      end();
       unfollow();
       observer.disconnect();
-      terminal.dispose();
+      this.holder.remove();
     };
-  }, [props.ns, props.pod, props.container, props.shell, round]);
+  }
+
+  end(): void {
+    this.gone = true;
+    this.socket?.close();
+    this.holder.remove();
+    this.terminal.dispose();
+  }
+
+  private finish(message: string): void {
+    if (!this.gone) this.ended.value = message;
+  }
+
+  private send(channel: number, text: string): void {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    const bytes = new TextEncoder().encode(text);
+    const frame = new Uint8Array(bytes.length + 1);
+    frame[0] = channel;
+    frame.set(bytes, 1);
+    this.socket.send(frame);
+  }
+
+  private resize(): void {
+    const { cols, rows } = this.terminal;
+    this.send(CHANNEL.resize, `${JSON.stringify({ Width: cols, Height: rows })}\n`);
+  }
+
+  private connect(where: Where): void {
+    if (this.gone) return;
+    const socket = new WebSocket(
+      execUrl(where.ns, where.pod, where.container, where.shell),
+      withKey(["v5.channel.k8s.io", "v4.channel.k8s.io"]),
+    );
+    this.socket = socket;
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
+      this.resize();
+      this.terminal.focus();
+    };
+    socket.onmessage = (event) => {
+      const frame = new Uint8Array(event.data as ArrayBuffer);
+      const body = frame.subarray(1);
+      if (frame[0] === CHANNEL.stdout || frame[0] === CHANNEL.stderr) this.terminal.write(body);
+      else if (frame[0] === CHANNEL.error) this.hear(new TextDecoder().decode(body));
+    };
+    socket.onclose = (event) => this.finish(this.said || event.reason || `${event.code}`);
+  }
+
+  private hear(text: string): void {
+    try {
+      const status = JSON.parse(text) as { status?: string; message?: string };
+      this.said = status.status === "Success" ? "exit 0" : (status.message ?? "");
+    } catch {
+      /* the end itself says enough */
+    }
+  }
+}
+
+const SHELLS_LIMIT = 4;
+const shells = new Map<string, LiveShell>();
+
+function endShell(key: string): void {
+  shells.get(key)?.end();
+  shells.delete(key);
+}
+
+/** The one of that key, or a new one; of more than a few the one that was not looked at for longest
+ * ends. */
+function shellOf(key: string, where: Where): LiveShell {
+  const found = shells.get(key) ?? new LiveShell(where);
+  shells.delete(key);
+  shells.set(key, found);
+  for (const old of [...shells.keys()].slice(0, -SHELLS_LIMIT)) endShell(old);
+  return found;
+}
+
+signedOut.subscribe((out) => {
+  if (out) for (const key of [...shells.keys()]) endShell(key);
+});
+
+function Shell(props: Where & { id: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [shell, setShell] = useState<LiveShell | null>(null);
+  const [round, setRound] = useState(0);
+  const ended = shell?.ended.value ?? null;
+  const paste = (): void => {
+    const read = navigator.clipboard?.readText?.() ?? Promise.reject(new Error());
+    read.then(
+      (text) => {
+        shell?.terminal.paste(text);
+        shell?.terminal.focus();
+      },
+      () => toast(t("pasteFailed"), { kind: "error" }),
+    );
+  };
+  const again = (): void => {
+    endShell(props.id);
+    setRound(round + 1);
+  };
+  useEffect(() => {
+    if (!box.current) return;
+    const mine = shellOf(props.id, props);
+    setShell(mine);
+    return mine.show(box.current);
+  }, [props.id, round]);
   return (
     <>
       <div class="term-box" ref={box} role="region" aria-label={t("terminal")} />
       <div class="section-head terminal-foot">
-        <button type="button" onClick={() => copyText(shown.current?.getSelection() ?? "")}>
+        <button type="button" onClick={() => copyText(shell?.terminal.getSelection() ?? "")}>
           {t("copy")}
         </button>
         <button type="button" onClick={paste}>
           {t("paste")}
         </button>
         {ended === null ? (
-          <button type="button" onClick={() => setRound(round + 1)}>
+          <button type="button" onClick={again}>
             {t("reconnect")}
           </button>
         ) : null}
@@ -205,7 +272,7 @@ function Shell(props: { ns: string; pod: string; container: string; shell: strin
       {ended === null ? null : (
         <p role="alert">
           {t("ended", { message: ended })}{" "}
-          <button type="button" onClick={() => setRound(round + 1)}>
+          <button type="button" onClick={again}>
             {t("reconnect")}
           </button>
         </p>
@@ -277,6 +344,7 @@ export default function Terminal(props: TabProps) {
       </div>
       <Shell
         key={`${pod.metadata.uid}/${container}/${shell}`}
+        id={`${pod.metadata.uid}/${container}/${shell}`}
         ns={pod.metadata.namespace ?? "default"}
         pod={pod.metadata.name}
         container={container}

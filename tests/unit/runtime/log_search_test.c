@@ -98,16 +98,19 @@ static void lines_are_found_from_both_ends(void **state)
     make_pod(f);
     write_file(f, "main.0.0.log", small_log);
     assert_hits(f, &o, ONE TWO BETWEEN THREE FIVE,
-                "\"count\":5,\"end\":true,\"all\":true,\"next\":\"0.282\"");
+                "\"count\":5,\"end\":true,\"all\":true,\"began\":\"0.0\",\"next\":\"0.282\"");
     o.search.back = true;
     assert_hits(f, &o, FIVE THREE BETWEEN TWO ONE,
-                "\"count\":5,\"end\":true,\"all\":true,\"next\":\"0.0\"");
+                "\"count\":5,\"end\":true,\"all\":true,\"began\":\"0.282\",\"next\":\"0.0\"");
     o.search.lines = 2;
-    assert_hits(f, &o, FIVE THREE, "\"count\":2,\"end\":true,\"all\":false,\"next\":\"0.97\"");
+    assert_hits(f, &o, FIVE THREE,
+                "\"count\":2,\"end\":true,\"all\":false,\"began\":\"0.282\",\"next\":\"0.97\"");
     o.search.count = true;
-    assert_hits(f, &o, FIVE THREE, "\"count\":5,\"end\":true,\"all\":true,\"next\":\"0.97\"");
+    assert_hits(f, &o, FIVE THREE,
+                "\"count\":5,\"end\":true,\"all\":true,\"began\":\"0.282\",\"next\":\"0.97\"");
     o.search.back = false;
-    assert_hits(f, &o, ONE TWO, "\"count\":5,\"end\":true,\"all\":true,\"next\":\"0.97\"");
+    assert_hits(f, &o, ONE TWO,
+                "\"count\":5,\"end\":true,\"all\":true,\"began\":\"0.0\",\"next\":\"0.97\"");
     o.search.lines = 0;
     assert_hits(f, &o, "", "\"count\":5,\"end\":true");
 }

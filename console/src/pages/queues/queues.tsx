@@ -1,7 +1,8 @@
 // The queues: what each may hold and holds, who runs and who waits in which order and why; open,
 // close, edit.
 import { useEffect, useState } from "preact/hooks";
-import { create, type Failure, merge } from "../../data/api.ts";
+import { mayI } from "../../data/access.ts";
+import { type Failure, merge } from "../../data/api.ts";
 import { jobKind, POD_GROUPS, queuePath, QUEUES } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { PodGroup, Queue } from "../../data/types.ts";
@@ -86,25 +87,12 @@ const t = translator(
 function useMayEdit(): boolean {
   const [may, setMay] = useState(false);
   useEffect(() => {
-    const asked = {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectAccessReview",
-      spec: {
-        resourceAttributes: {
-          verb: "update",
-          group: QUEUES.group,
-          resource: QUEUES.plural,
-          namespace: QUEUES.namespace,
-        },
-      },
-    };
-    create<{ status?: { allowed?: boolean } }>(
-      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-      asked,
-    ).then(
-      (answer) => setMay(answer.status?.allowed ?? false),
-      () => setMay(false),
-    );
+    mayI({
+      verb: "update",
+      group: QUEUES.group,
+      resource: QUEUES.plural,
+      namespace: QUEUES.namespace,
+    }).then(setMay, () => setMay(false));
   }, []);
   return may;
 }

@@ -1,7 +1,8 @@
 /*
- * kept_logs.c - GET /apis/muster.dev/v1/namespaces/NS/keptlogs: which logs are left of the
- * namespace's pods that are gone, on all nodes, as lines of JSON (port/node.h). Who may read every
- * log of the namespace may know. A node that cannot be asked is a line, too: `node` and `error`.
+ * pod_logs.c - GET /apis/muster.dev/v1/namespaces/NS/podlogs: which logs there are of the
+ * namespace's pods, also of those that are gone, on all nodes, as lines of JSON (port/node.h). Who
+ * may read every log of the namespace may know. A node that cannot be asked is a line, too: `node`
+ * and `error`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #define SAID_LIMIT_BYTES (1024u * 1024u)
 
 /* The streams of all nodes, one after the other. */
-struct kept_logs {
+struct pod_logs {
     struct stream base;
     struct server_request *request; /* until it is answered */
     struct node_round round;
@@ -21,9 +22,9 @@ struct kept_logs {
     struct buf said; /* of nodes that could not be asked */
 };
 
-static ssize_t kept_read(struct stream *s, char *out, size_t cap)
+static ssize_t logs_read(struct stream *s, char *out, size_t cap)
 {
-    struct kept_logs *k = container_of(s, struct kept_logs, base);
+    struct pod_logs *k = container_of(s, struct pod_logs, base);
     ssize_t n = STREAM_END;
 
     while (k->at < k->len) {
@@ -44,9 +45,9 @@ static ssize_t kept_read(struct stream *s, char *out, size_t cap)
     return n;
 }
 
-static void kept_close(struct stream *s)
+static void logs_close(struct stream *s)
 {
-    struct kept_logs *k = container_of(s, struct kept_logs, base);
+    struct pod_logs *k = container_of(s, struct pod_logs, base);
 
     for (size_t i = 0; i < k->len; i++)
         k->parts[i]->ops->close(k->parts[i]);
@@ -55,11 +56,11 @@ static void kept_close(struct stream *s)
     free(k);
 }
 
-static void ask_next(struct kept_logs *k);
+static void ask_next(struct pod_logs *k);
 
-static void on_kept(void *arg, struct stream *stream, const struct err *err)
+static void on_logs(void *arg, struct stream *stream, const struct err *err)
 {
-    struct kept_logs *k = arg;
+    struct pod_logs *k = arg;
 
     if (err) {
         buf_adds(&k->said, "{\"error\":");
@@ -71,28 +72,28 @@ static void on_kept(void *arg, struct stream *stream, const struct err *err)
     ask_next(k);
 }
 
-static void ask_next(struct kept_logs *k)
+static void ask_next(struct pod_logs *k)
 {
     struct node *node = server_next_node(k->request, &k->round);
 
     if (node)
-        node->ops->open_kept(node, k->request->route.ns, on_kept, k);
+        node->ops->list_logs(node, k->request->route.ns, on_logs, k);
     else
         reply_stream(k->request, NODE_JSON_LINES_TYPE, &k->base);
 }
 
-bool kept_logs_are(const char *group, const char *version, char *const *text, size_t count)
+bool pod_logs_are(const char *group, const char *version, char *const *text, size_t count)
 {
     return strcmp(group, "muster.dev") == 0 && strcmp(version, "v1") == 0 && count == 3 &&
-           strcmp(text[0], "namespaces") == 0 && strcmp(text[2], "keptlogs") == 0;
+           strcmp(text[0], "namespaces") == 0 && strcmp(text[2], "podlogs") == 0;
 }
 
-int kept_logs_answer(struct server_request *r, const char *ns, struct err *err)
+int pod_logs_answer(struct server_request *r, const char *ns, struct err *err)
 {
-    static const struct stream_ops ops = {.read = kept_read, .close = kept_close};
+    static const struct stream_ops ops = {.read = logs_read, .close = logs_close};
     const struct access what = {
         .verb = "get", .group = "", .resource = "pods", .subresource = "log", .ns = ns, .name = ""};
-    struct kept_logs *k;
+    struct pod_logs *k;
     int rc = rbac_check_access(r, &what, err);
 
     if (rc < 0)
