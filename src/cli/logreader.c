@@ -83,12 +83,13 @@ static void on_end(void *arg, const struct api_reply *reply)
         logcursor_finish(&r->cursor, add_line, r);
         flush(r);
         finish(r, NULL);
-    } else if (reply->status == 404 || (reply->status == 400 && r->options.previous) ||
-               reply->status == 401 || reply->status == 403 ||
+    } else if ((reply->status == 404 && r->options.is_over(r->options.arg, r)) ||
+               (reply->status == 400 && r->options.previous) || reply->status == 401 ||
+               reply->status == 403 ||
                (!r->options.follow && (reply->status == 503 || reply->status == 504))) {
         status_to_err(reply->status, reply->body, reply->body_len, &err);
         finish(r, &err);
-    } else { /* not started yet, or the daemon went away: it will be back */
+    } else { /* not started yet, which a kubelet tells as 404, or the daemon went away */
         connect_later(r);
     }
 }
