@@ -172,6 +172,13 @@ static const struct field progress_fields[] = {
     F_TIME("time", "When this was written."),
     {0}};
 
+static const struct field interruption_fields[] = {
+    F_STR("reason", "Paused or Preempted."),
+    F_TIME("startTime", "When the run that it ended had begun, if it had."),
+    F_TIME("stopTime", "When that run ended."),
+    F_TIME("resumeTime", "When the job was resumed."),
+    {0}};
+
 const struct field job_status_fields[] = {
     F_STR("phase", "Where the job is in its life.", ONE_OF(phases)),
     F_STR("reason", "One word: why it does not run, or why it failed."),
@@ -186,6 +193,9 @@ const struct field job_status_fields[] = {
     F_PLAIN(FIELD_ANY, "tensorboard", "The TensorBoard made with the job."),
     F_TIME("startTime", "When the job began, or was resumed."),
     F_TIME("completionTime", "When the job ended."),
+    F_OBJS("interruptions", interruption_fields, "The last 16 pauses and preemptions.",
+           .flags = FIELD_KEEP_UNKNOWN),
+    F_INT64("ranSeconds", "How long it ran before startTime, in all runs that were interrupted."),
     F_OBJ("progress", progress_fields, "How far training is, from its event files and its log.",
           .flags = FIELD_KEEP_UNKNOWN),
     F_INT64("observedGeneration", "The metadata.generation this status was made from."),

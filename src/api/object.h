@@ -39,6 +39,9 @@
 #define ANNOTATION_RUN_AS "muster.dev/run-as"
 /* On a job: where its event files are. */
 #define ANNOTATION_LOG_DIR "muster.dev/log-dir"
+/* On a job or TensorBoard: when its controller deletes it, RFC 3339. Taking it away before is the
+ * undo; who sets it needs the right to delete. */
+#define ANNOTATION_DELETE_AT "muster.dev/delete-at"
 /* Namespace of what belongs to no user: port leases. */
 #define SYSTEM_NAMESPACE "muster-system"
 /* Namespace of queues and of the scheduler's configuration; the queue everybody may use. */

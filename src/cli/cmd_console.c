@@ -10,11 +10,11 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/version.h"
 #include "cli/browser.h"
 #include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/session.h"
-#include "cli/version.h"
 #include "console/remote.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7448"

@@ -8,10 +8,10 @@
 #include "api/object.h"
 #include "api/schema.h"
 #include "api/yaml.h"
+#include "base/version.h"
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/output.h"
-#include "cli/version.h"
 
 #define TEXT_LIMIT_BYTES (16u * 1024u * 1024u)
 #define DEFAULT_IMAGE "muster:" MUSTER_VERSION

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/version.h"
 #include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/daemon.h"
 #include "cli/home.h"
 #include "cli/node_limits.h"
-#include "cli/version.h"
 #include "loop/descriptors.h"
 #include "net/listen.h"
 #include "server/server.h"

@@ -1,8 +1,8 @@
 /* cmd_version.c - `muster version`. */
 #include <stdio.h>
 
+#include "base/version.h"
 #include "cli/command.h"
-#include "cli/version.h"
 
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {

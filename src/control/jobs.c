@@ -378,7 +378,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .now_ms = clock_now_ms(j->clock),
     };
     plan_init(&plan, &a);
-    s->kind->reconcile(&snapshot, &plan);
+    job_look(s->kind, &snapshot, &plan);
     if (g.has_foreign)
         plan_wake_at(&plan, snapshot.now_ms + FOREIGN_RECHECK_MS);
     carry_out(j, key, &plan);

@@ -52,6 +52,10 @@ extern const struct job_kind *const job_kinds[]; /* ends with NULL */
 
 bool job_is_kind(const struct kind *k);
 
+/* What to do about s->job: its kind's reconcile(), or its deletion when the time for that, in an
+ * annotation of it, has come. */
+void job_look(const struct job_kind *k, const struct job_snapshot *s, struct plan *plan);
+
 /* What a job's PodGroup and TensorBoard are called: <job>-<hash5> */
 const char *job_child_name(struct arena *a, const struct json *job);
 

@@ -10,6 +10,7 @@
  */
 #include "core/job_run.h"
 
+#include "api/object.h"
 #include "core/job_status.h"
 
 static void plan_status(const struct job_view *v, struct plan *plan)
@@ -55,4 +56,18 @@ void job_run_names(const struct job_rules *rules, struct arena *a, const struct 
     job_view_init(&v, rules, &s, a);
     for (size_t i = 0; i < v.len; i++)
         say(arg, v.replicas[i].name);
+}
+
+/* As seen: an undo that the cache has not heard of must win. */
+void job_look(const struct job_kind *k, const struct job_snapshot *s, struct plan *plan)
+{
+    const struct json *annotations = json_at(s->job, "metadata", "annotations");
+    int64_t at_ms = object_time(annotations, ANNOTATION_DELETE_AT);
+
+    if (at_ms && s->now_ms >= at_ms) {
+        plan_delete_as_seen(plan, k->kind, s->job, -1);
+        return;
+    }
+    plan_wake_at(plan, at_ms);
+    k->reconcile(s, plan);
 }

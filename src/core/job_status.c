@@ -1,14 +1,16 @@
 /*
  * job_status.c - writes a job's status. Fields it does not know are kept. See job_status.h.
  *
- * Besides what users read, the status is the job's memory: backoffCount, pauseCount, masterPort
- * and each replica's restartCount, restartTime, restartDelaySeconds, lastUID and goneTime (see
- * job_view.h).
+ * Besides what users read, the status is the job's memory: backoffCount, pauseCount, ranSeconds,
+ * masterPort and each replica's restartCount, restartTime, restartDelaySeconds, lastUID and
+ * goneTime (see job_view.h).
  */
 #include "core/job_status.h"
 
 #include "api/object.h"
 #include "base/timefmt.h"
+
+#define INTERRUPTIONS_LIMIT 16
 
 enum job_phase job_phase_now(const struct job_view *v)
 {
@@ -153,6 +155,36 @@ static bool waits_preempted(const struct job_view *v)
            !is_true(group, "GroupScheduled");
 }
 
+/* A run that a pause or a preemption ends is remembered, so that what ran can be told from what
+ * waited. */
+static void interrupt(const struct job_view *v, struct json *status, const char *reason)
+{
+    struct arena *a = v->arena;
+    struct json *list = json_make_array(a, status, "interruptions");
+    struct json *entry = json_append(list, json_new_object(a));
+    int64_t ran_ms = v->start_ms ? max_i64(0, v->now_ms - v->start_ms) : 0;
+    char time[TIME_TEXT_SIZE];
+
+    json_set_string(a, entry, "reason", reason);
+    if (v->start_ms)
+        json_set_string(a, entry, "startTime", time_format(v->start_ms, time));
+    json_set_string(a, entry, "stopTime", time_format(v->now_ms, time));
+    if (json_len(list) > INTERRUPTIONS_LIMIT)
+        json_remove_item(list, json_first(list));
+    json_set_int(a, status, "ranSeconds", json_get_int(status, "ranSeconds", 0) + ran_ms / 1000);
+    json_remove(status, "startTime");
+}
+
+static void resume(const struct job_view *v, struct json *status)
+{
+    struct json *list = json_get_mut(status, "interruptions");
+    struct json *last = json_is(list, JSON_ARRAY) ? list->u.list.last : NULL;
+    char time[TIME_TEXT_SIZE];
+
+    if (json_is(last, JSON_OBJECT))
+        json_set_string(v->arena, last, "resumeTime", time_format(v->now_ms, time));
+}
+
 /* The clock of activeDeadlineSeconds starts with the first pod that runs: a job that waits in the
  * queue does not use up its time. It stops with a pause or a preemption and starts anew. */
 static void set_times(const struct job_view *v, struct json *status)
@@ -160,8 +192,12 @@ static void set_times(const struct job_view *v, struct json *status)
     bool begins = v->start_ms == 0 && (v->phase == JOB_RUNNING || v->ending != ENDING_NONE);
     char time[TIME_TEXT_SIZE];
 
-    if (v->phase == JOB_PAUSED || (v->ending == ENDING_NONE && waits_preempted(v)))
-        json_remove(status, "startTime");
+    if (v->was == JOB_PAUSED && v->phase != JOB_PAUSED)
+        resume(v, status);
+    if (v->phase == JOB_PAUSED && v->was != JOB_PAUSED)
+        interrupt(v, status, "Paused");
+    else if (v->start_ms && v->ending == ENDING_NONE && waits_preempted(v))
+        interrupt(v, status, "Preempted");
     else if (begins)
         json_set_string(v->arena, status, "startTime", time_format(v->now_ms, time));
     if (v->ending != ENDING_NONE)

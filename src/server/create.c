@@ -158,6 +158,8 @@ int create_object(struct server_request *r, struct json *object, struct json *ma
     if (rc == 0)
         rc = machine_access_check(r, NULL, object, dry_run, err);
     if (rc == 0)
+        rc = removal_check_later(r, NULL, object, err);
+    if (rc == 0)
         rc = rbac_check_grant(r, NULL, object, err);
     if (rc == 0)
         rc = queue_check(r, object, err);

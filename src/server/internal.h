@@ -298,6 +298,10 @@ int delete_one(struct server_request *r, const struct removal *removal, bool dry
 int removal_sweep(struct server *s, const struct kind *k, const char *key,
                   const struct removal *removal, bool *ret_gone, struct err *err) must_check;
 extern const struct removal removal_plain; /* nothing special asked for */
+/* The annotation by which a controller deletes an object later: 403 when the caller sets it and may
+ * not delete, 422 when it is no time or nobody would carry it out. old is NULL at a creation. */
+int removal_check_later(struct server_request *r, const struct json *old, const struct json *next,
+                        struct err *err) must_check;
 
 /* --- waiting (wait.c) ------------------------------------------------------------------ */
 

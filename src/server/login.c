@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "net/place.h"
 #include "server/apps.h"
 #include "server/session.h"
@@ -156,8 +157,9 @@ static void reply_session(struct server *s, struct httpd_request *http, const st
 
     json_set_string(a, v, "user", caller->kind == CALLER_OWNER ? "owner" : caller->user);
     json_set_string(a, v, "namespace", *caller->ns ? caller->ns : "default");
-    json_set_string(a, v, "version", server_version_text());
+    json_set_string(a, v, "version", MUSTER_VERSION);
     json_set_bool(a, v, "local", true);
+    json_set_bool(a, v, "overcommit", s->overcommit);
     json_set_string(a, v, "console", s->pages.hash ? s->pages.hash : "");
     json_write(&b, v);
     reply_text(http, b.failed ? 503 : 200, b.failed ? "" : b.data);

@@ -4,8 +4,11 @@
  */
 #include <string.h>
 
+#include "api/problem.h"
 #include "base/timefmt.h"
+#include "core/job.h"
 #include "server/internal.h"
+#include "server/rbac.h"
 
 #define SWEEP_MEMORY_BYTES (64u * 1024u * 1024u)
 
@@ -268,4 +271,25 @@ int removal_sweep(struct server *s, const struct kind *k, const char *key,
     arena_release(&a);
     *ret_gone = !store_head(server_collection(s, k), key);
     return rc;
+}
+
+int removal_check_later(struct server_request *r, const struct json *old, const struct json *next,
+                        struct err *err)
+{
+    const struct kind *k = r->route.kind;
+    const struct field_path meta = {.name = "metadata"};
+    const struct field_path *at = PATH_KEY(PATH_MEMBER(&meta, "annotations"), ANNOTATION_DELETE_AT);
+    const struct json *said = json_at(next, "metadata", "annotations", ANNOTATION_DELETE_AT);
+    int64_t ms;
+
+    if (!said || json_equal(said, json_at(old, "metadata", "annotations", ANNOTATION_DELETE_AT)))
+        return 0;
+    if (!job_is_kind(k) && k != &kind_tensorboard)
+        problem_forbidden(err, at, said->line, "only jobs and TensorBoards are deleted by it");
+    else if (time_parse(json_string(said, ""), &ms) < 0)
+        problem_invalid(err, at, said, "must be a time such as 2026-11-16T21:00:00Z");
+    else
+        return rbac_check_verb(r, "delete", err);
+    problem_summary(err, k, next);
+    return err_errno(ERR_INVALID);
 }

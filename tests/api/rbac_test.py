@@ -73,6 +73,31 @@ class Rbac(harness.WithDaemon):
         self.daemon.call("POST", BINDINGS, binding("launcher", "launcher"))
         return self.token()
 
+    def test_who_may_not_delete_may_not_have_it_deleted_later(self):
+        jobs = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
+        token = self.launcher(rule("get patch", "pytorchtrainingjobs", groups=("batch.tensorstack.dev",)))
+        self.daemon.call("POST", jobs, {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob",
+                                        "metadata": {"name": "mine"}, "spec": {"replicaSpecs": [
+                                            {"type": "worker", "template": pod("x")}]}})
+
+        def later(at, path=f"{jobs}/mine", **who):
+            body = {"metadata": {"annotations": {"muster.dev/delete-at": at}}}
+            status, text = self.daemon.request("PATCH", path, body, "application/merge-patch+json", who)
+            return status, json.loads(text)
+
+        mine = {"Authorization": f"Bearer {token}"}
+        status, answer = later("2099-01-01T00:00:00Z", **mine)
+        self.assertEqual((status, answer["reason"]), (403, "Forbidden"))
+        self.assertIn('cannot delete resource "pytorchtrainingjobs"', answer["message"])
+        status, answer = later("tomorrow")
+        self.assertEqual((status, answer["details"]["causes"][0]["field"]),
+                         (422, "metadata.annotations[muster.dev/delete-at]"))
+        self.daemon.call("POST", PODS, pod("not-a-job"))
+        self.assertEqual(later("2099-01-01T00:00:00Z", f"{PODS}/not-a-job")[0], 422)
+        self.assertEqual(later("2099-01-01T00:00:00Z")[0], 200)
+        self.assertEqual(later(None, **mine)[0], 200)  # the undo deletes nothing
+        self.daemon.call("DELETE", jobs)
+
     def test_a_role_allows_what_its_rules_say_and_nothing_else(self):
         token = self.launcher(rule("get list watch", "pods", ["a", "b"]), rule("create", "pods/exec", ["a"]))
         for name in "abc":

@@ -149,7 +149,7 @@ static void check_job_plan(struct judging *g, const struct json *job)
         .shared_network = true,
         .now_ms = g->now_ms};
     plan_init(&plan, g->arena);
-    kind->reconcile(&snapshot, &plan);
+    job_look(kind, &snapshot, &plan);
     check_plan(g, &plan, object_name(job));
 }
 

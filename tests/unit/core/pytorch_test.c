@@ -1109,9 +1109,92 @@ static void the_job_goes_when_its_time_is_up(void **state)
     world_release(&w);
 }
 
+static void delete_at(struct world *w, enum world_set set, int64_t at_ms)
+{
+    const struct json *old = world_now(w, set)->items[0];
+    struct json *changed = world_edit(w, old);
+    struct json *meta = json_make_object(&w->arena, changed, "metadata");
+    char text[TIME_TEXT_SIZE];
+
+    if (at_ms)
+        json_set_string(&w->arena, json_make_object(&w->arena, meta, "annotations"),
+                        ANNOTATION_DELETE_AT, time_format(at_ms, text));
+    else
+        json_remove(meta, "annotations");
+    world_change(w, set, old, changed);
+}
+
+static void a_job_is_deleted_at_the_time_it_says(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Never", "");
+    delete_at(&w, WORLD_JOBS, w.now_ms + 10000);
+    world_settle(&w);
+    assert_int_equal(w.wake_at_ms, w.now_ms + 10000);
+    assert_int_equal(world_pods(&w), 1);
+    w.now_ms += 9999;
+    delete_at(&w, WORLD_JOBS, 0); /* undone */
+    w.now_ms += 1;
+    world_settle(&w);
+    assert_int_equal(world_now(&w, WORLD_JOBS)->len, 1);
+    delete_at(&w, WORLD_JOBS, w.now_ms);
+    world_settle(&w);
+    assert_int_equal(world_now(&w, WORLD_JOBS)->len, 0);
+    world_release(&w);
+}
+
+/* The undo has come, the cache does not know: the deletion must fail, not the undo. */
+static void a_deletion_that_was_undone_unseen_fails(void **state)
+{
+    struct world w;
+    struct plan plan;
+
+    (void)state;
+    start(&w, 1, "Never", "");
+    delete_at(&w, WORLD_JOBS, w.now_ms);
+    world_plan(&w, &plan);
+    assert_int_equal(plan.first->op, PLAN_DELETE);
+    assert_ptr_equal(plan.first, plan.last);
+    assert_string_equal(plan.first->version,
+                        object_resource_version(world_now(&w, WORLD_JOBS)->items[0]));
+    world_release(&w);
+}
+
 /* --- pause ------------------------------------------------------------------------------------ */
 
 #define PAUSE(on) "{'pause':{'enabled':" on ",'resumeSpecs':[{'type':'worker','args':['r.py']}]}}"
+
+static void what_ran_before_a_pause_is_remembered(void **state)
+{
+    const struct json *run;
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "Never", "");
+    w.now_ms += 30000;
+    world_edit_spec(&w, "runMode", PAUSE("true"));
+    world_settle(&w);
+    run = json_first(json_get(world_status(&w), "interruptions"));
+    assert_string_equal(json_get_string(run, "reason", ""), "Paused");
+    assert_int_equal(object_time(run, "stopTime") - object_time(run, "startTime"), 30000);
+    assert_null(json_get(run, "resumeTime"));
+    w.now_ms += 60000;
+    world_edit_spec(&w, "runMode", PAUSE("false"));
+    world_settle(&w);
+    run = json_first(json_get(world_status(&w), "interruptions"));
+    assert_int_equal(object_time(run, "resumeTime") - object_time(run, "stopTime"), 60000);
+    assert_int_equal(json_get_int(world_status(&w), "ranSeconds", 0), 30);
+    for (int i = 0; i < 20; i++) {
+        world_edit_spec(&w, "runMode", PAUSE("true"));
+        world_settle(&w);
+        world_edit_spec(&w, "runMode", PAUSE("false"));
+        world_settle(&w);
+    }
+    assert_int_equal(json_len(json_get(world_status(&w), "interruptions")), 16);
+    world_release(&w);
+}
 
 static void created_paused_makes_nothing(void **state)
 {
@@ -1800,6 +1883,9 @@ int main(void)
         cmocka_unit_test(clean_up_by_policy_and_ending),
         cmocka_unit_test(clean_up_leaves_what_is_not_ours),
         cmocka_unit_test(the_job_goes_when_its_time_is_up),
+        cmocka_unit_test(a_job_is_deleted_at_the_time_it_says),
+        cmocka_unit_test(a_deletion_that_was_undone_unseen_fails),
+        cmocka_unit_test(what_ran_before_a_pause_is_remembered),
         cmocka_unit_test(created_paused_makes_nothing),
         cmocka_unit_test(pause_stops_and_resume_starts_anew),
         cmocka_unit_test(resume_waits_for_the_old_pods_to_go),

@@ -419,7 +419,7 @@ static inline void world_plan(struct world *w, struct plan *plan)
         at[i] = w->past_len[i] - 1;
     world_snapshot(w, at, &s);
     plan_init(plan, &w->arena);
-    world_kind(s.job)->reconcile(&s, plan);
+    job_look(world_kind(s.job), &s, plan);
     assert_false(arena_failed(&w->arena));
     w->wake_at_ms = plan->wake_at_ms;
 }
