@@ -5,7 +5,7 @@ import tseslint from "typescript-eslint";
 
 const node = ["process", "Buffer"];
 // Functions that tests hand to page.evaluate run in the browser.
-const browser = ["window", "document", "location", "localStorage", "navigator"];
+const browser = ["window", "document", "location", "localStorage", "navigator", "WebSocket"];
 const both = [
   "console",
   "URL",

@@ -1,7 +1,7 @@
 // The frame around every page: header, navigation, where we are, and whether what is shown is live.
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Failure } from "./data/api.ts";
 import { signedOut } from "./data/key.ts";
 import { loadSession, session, signIn, signOut } from "./data/session.ts";
@@ -18,6 +18,7 @@ import { theme, type Theme } from "./theme.ts";
 import { savePath } from "./ui/save.ts";
 import { Menu } from "./ui/menu.tsx";
 import { Empty, Loading, Problem } from "./ui/notice.tsx";
+import { showCurrent } from "./ui/tabs.tsx";
 import { Toasts } from "./ui/toast.tsx";
 
 const JobPage = lazy(() => import("./pages/job/job.tsx"));
@@ -148,27 +149,48 @@ function Header() {
 }
 
 function Navigation() {
-  const entries: [string, string][] = [
-    ["/overview", tc("overview")],
-    ["/jobs", tc("jobs")],
-    ["/logs", tc("logSearch")],
-    ["/queues", tc("queues")],
-    ["/tensorboards", tc("tensorboards")],
-    ["/nodes", tc("nodes")],
-    ["/settings", tc("settings")],
+  // In groups, as the tutorials name them: 构建 > Job.
+  const groups: [title: string, entries: [href: string, label: string][]][] = [
+    ["", [["/overview", tc("overview")]]],
+    [
+      tc("build"),
+      [
+        ["/jobs", tc("jobs")],
+        ["/logs", tc("logSearch")],
+        ["/tensorboards", tc("tensorboards")],
+      ],
+    ],
+    [
+      tc("cluster"),
+      [
+        ["/queues", tc("queues")],
+        ["/nodes", tc("nodes")],
+      ],
+    ],
+    ["", [["/settings", tc("settings")]]],
   ];
+  const box = useRef<HTMLElement>(null);
+  const at = path.value;
+  useEffect(() => showCurrent(box.current), [at]);
   return (
-    <nav class="side" aria-label={tc("product")}>
-      {entries.map(([href, label]) => (
-        <a
-          key={href}
-          href={inProject(href)}
-          aria-current={
-            path.value === href || path.value.startsWith(`${href}/`) ? "page" : undefined
-          }
-        >
-          {label}
-        </a>
+    <nav class="side" aria-label={tc("product")} ref={box}>
+      {groups.map(([title, entries], i) => (
+        <div key={i} role={title ? "group" : undefined} aria-label={title || undefined}>
+          {title ? (
+            <span class="side-title" aria-hidden="true">
+              {title}
+            </span>
+          ) : null}
+          {entries.map(([href, label]) => (
+            <a
+              key={href}
+              href={inProject(href)}
+              aria-current={at === href || at.startsWith(`${href}/`) ? "page" : undefined}
+            >
+              {label}
+            </a>
+          ))}
+        </div>
       ))}
     </nav>
   );

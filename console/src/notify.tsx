@@ -32,7 +32,7 @@ const t = translator(
       denied: "The browser refuses notifications; allow them in its site settings.",
       ended: "{name}: {state}",
       open: "Open",
-      recent: "Ended lately",
+      recent: "Recently ended",
       none: "No job has ended yet",
     },
   }),

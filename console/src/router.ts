@@ -4,8 +4,16 @@ import { computed, signal } from "@preact/signals";
 
 export const location_ = signal({ path: window.location.pathname, query: window.location.search });
 
+/** The list of jobs as it was left: its filters are in its address. */
+let listLeft = "/jobs";
+
+export function backToList(): string {
+  return listLeft;
+}
+
 function sync(): void {
   location_.value = { path: window.location.pathname, query: window.location.search };
+  if (window.location.pathname === "/jobs") listLeft = `/jobs${window.location.search}`;
 }
 window.addEventListener("popstate", sync);
 

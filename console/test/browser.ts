@@ -6,6 +6,7 @@ Object.assign(globalThis, {
     getItem: (name: string) => kept.get(name) ?? null,
     setItem: (name: string, value: string) => void kept.set(name, value),
   },
+  sessionStorage: { clear() {} },
   document: {
     documentElement: { lang: "", dataset: {} },
     hidden: false,

@@ -101,18 +101,18 @@ const meta = (name: string, at: string, uid = name) => ({
 test("what it waits for, in Chinese", () => {
   assert.equal(
     waitingText("can never fit: asks 8 GPU, the node has 0", "zh"),
-    "永远放不下：请求 8 GPU，节点只有 0",
+    "无法调度：资源不足：请求 8 GPU，节点只有 0",
   );
   assert.equal(
     waitingText(
       "can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, the largest node has 2 (what helps: smaller requests or fewer replicas)",
       "zh",
     ),
-    "永远放不下：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
+    "无法调度：资源不足：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
   );
   assert.equal(
     waitingText("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"),
-    "永远放不下：没有节点带有 nodeSelector 要求的标签 disk=ssd",
+    "无法调度：没有节点带有 nodeSelector 要求的标签 disk=ssd",
   );
   assert.equal(
     waitingText('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"),
@@ -144,14 +144,14 @@ test("what it waits for, in Chinese", () => {
       "can never fit: asks 3 GPU, the node has 2 (what helps: smaller requests, fewer replicas, or muster up with --gpus if the machine has more)",
       "zh",
     ),
-    "永远放不下：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或以 --gpus（若本机还有 GPU） 启动 muster up）",
+    "无法调度：资源不足：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或以 --gpus（若本机还有 GPU） 启动 muster up）",
   );
   assert.equal(
     waitingText(
       "can never fit: asks 5 CPU, the node has 4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or --overcommit)",
       "zh",
     ),
-    "永远放不下：请求 5 CPU，节点只有 4（可以减少请求量或副本数，或以 --cpus、--overcommit 启动 muster up）",
+    "无法调度：资源不足：请求 5 CPU，节点只有 4（可以减少请求量或副本数，或以 --cpus、--overcommit 启动 muster up）",
   );
   assert.equal(
     say(
@@ -194,7 +194,7 @@ test("what it waits for, in Chinese", () => {
       'can never fit: no node has the label "rack", the topologyKey of its topologySpreadConstraints',
       "zh",
     ),
-    "永远放不下：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 rack",
+    "无法调度：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 rack",
   );
   assert.match(
     waitingText(

@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Job, Pod } from "../src/data/types.ts";
 import { exitWord, firstEnding, tipFor } from "../src/lib/failure.ts";
-import { choose, offers, readChoice, toggled } from "../src/lib/filter.ts";
+import { choose, offers, readChoice, sortedBy, toggled, type ListName } from "../src/lib/filter.ts";
+import { allows } from "../src/data/rights.ts";
+import { COLUMNS, fitting, nameWidth, tableWidth } from "../src/pages/jobs/columns.ts";
+import { timeLineOf } from "../src/lib/timeline.ts";
 import {
   extendedResources,
+  failedReplicas,
   gpuSharesOf,
   gpusOf,
   jobHref,
@@ -186,9 +190,97 @@ test("filters and order come from the address", () => {
   assert.deepEqual(names("scheduler=t9k"), ["gamma"]);
   assert.deepEqual(names("label=team%3Dx"), ["alpha"]);
   assert.deepEqual(names("label=team"), ["alpha"]);
-  assert.deepEqual(offers(jobs).kind, ["MPIJob", "PyTorchTrainingJob"]);
+  const offered = (query: string, list: ListName): [string, number][] =>
+    offers(jobs, readChoice(new URLSearchParams(query)), list);
+  assert.deepEqual(offered("", "kind"), [
+    ["MPIJob", 1],
+    ["PyTorchTrainingJob", 2],
+  ]);
+  assert.deepEqual(
+    offered("kind=MPIJob&phase=Failed", "kind"),
+    [
+      ["MPIJob", 0],
+      ["PyTorchTrainingJob", 1],
+    ],
+    "as many as the other filters leave; what is chosen stays",
+  );
   assert.equal(toggled(["a"], "a"), null);
   assert.equal(toggled(["a"], "b"), "a,b");
+});
+
+test("search: any case, several words; labels of one key are alternatives", () => {
+  const labelled = (name: string, labels: Record<string, string>): Job =>
+    job(name, { metadata: { ...job(name).metadata, labels } });
+  const jobs = [
+    labelled("Sweep-lr-0.1", { lr: "0.1", team: "x" }),
+    labelled("sweep-lr-0.2", { lr: "0.2", team: "x" }),
+    labelled("other", { lr: "0.1", team: "y" }),
+  ];
+  const names = (query: string): string[] =>
+    choose(jobs, readChoice(new URLSearchParams(query))).map((one) => one.metadata.name);
+  assert.deepEqual(names("q=SWEEP"), ["Sweep-lr-0.1", "sweep-lr-0.2"]);
+  assert.deepEqual(names("q=0.2+sweep"), ["sweep-lr-0.2"]);
+  assert.deepEqual(names("label=lr%3D0.1,lr%3D0.2&sort=name").length, 3);
+  assert.deepEqual(names("label=lr%3D0.1,lr%3D0.2,team%3Dx"), ["Sweep-lr-0.1", "sweep-lr-0.2"]);
+  assert.deepEqual(
+    ["name", "-created", "-name"].map((one) => sortedBy(one, "name")),
+    ["-name", "name", "name"],
+  );
+});
+
+test("columns give way to names, the least missed first", () => {
+  const all = fitting(COLUMNS, 10, 5000);
+  assert.deepEqual(all, COLUMNS);
+  const some = fitting(
+    COLUMNS.filter((one) => one !== "gpu"),
+    26,
+    1246,
+  );
+  for (const one of ["cpu", "memory", "kind", "progress"] as const) assert.ok(some.includes(one));
+  const few = fitting(COLUMNS, 60, 1246);
+  assert.ok(!few.includes("memory") && few.includes("progress"), few.join());
+  assert.ok(tableWidth(few, nameWidth(60, 1246)) <= 1246);
+  assert.deepEqual(fitting(COLUMNS, 60, 340), ["created"]);
+});
+
+test("a job that succeeded with a failed replica; what ran is ran", () => {
+  const partly = job("p", {
+    status: { phase: "Succeeded", tasks: [{ type: "w", replicas: [{ phase: "Failed" }] }] },
+  });
+  assert.equal(failedReplicas(partly), 1);
+  assert.equal(failedReplicas({ ...partly, status: { ...partly.status, phase: "Failed" } }), 0);
+  const resumed = job("r", {
+    status: {
+      phase: "Running",
+      ranSeconds: 30,
+      startTime: "2026-01-01T00:02:00Z",
+      interruptions: [
+        {
+          reason: "Paused",
+          startTime: "2026-01-01T00:00:10Z",
+          stopTime: "2026-01-01T00:00:40Z",
+          resumeTime: "2026-01-01T00:01:40Z",
+        },
+      ],
+    },
+  });
+  const now = Date.parse("2026-01-01T00:02:05Z");
+  assert.equal(ranMs(resumed, now), 35_000);
+  const [lane] = timeLineOf(resumed, [], [], now).lanes;
+  assert.deepEqual(
+    lane!.spans.map((one) => `${one.kind} ${(one.to - one.from) / 1000}`),
+    ["queued 10", "running 30", "paused 60", "queued 20", "running 5"],
+  );
+});
+
+test("rights: what the rules of a namespace allow", () => {
+  const rules = [
+    { verbs: ["get", "list"], apiGroups: ["batch.tensorstack.dev"], resources: ["*"] },
+    { verbs: ["*"], apiGroups: [""], resources: ["pods"] },
+  ];
+  assert.ok(allows(rules, "get", "batch.tensorstack.dev", "mpijobs"));
+  assert.ok(!allows(rules, "delete", "batch.tensorstack.dev", "mpijobs"));
+  assert.ok(allows(rules, "delete", "", "pods"));
 });
 
 function ended(name: string, code: number, at: string, message = ""): Pod {

@@ -35,6 +35,13 @@ async function failure(answer: Response): Promise<Failure> {
   return new Failure(text.slice(0, 500) || answer.statusText, answer.status, "");
 }
 
+let ahead = 0;
+
+/** The server's clock, as its last answer had it: ours may be wrong by any amount. */
+export function serverNow(): number {
+  return Date.now() + ahead;
+}
+
 export async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const mine = key();
   let answer: Response;
@@ -48,6 +55,8 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
     if ((error as Error).name === "AbortError") throw error;
     throw new Failure(String((error as Error).message), 0, "Unreachable");
   }
+  const said = Date.parse(answer.headers.get("Date") ?? "");
+  if (!Number.isNaN(said)) ahead = said - Date.now();
   if (answer.status === 401) keyRefused(mine);
   if (!answer.ok) throw await failure(answer);
   return answer;

@@ -1,8 +1,9 @@
 // All jobs of all kinds as one live collection, and what can be done to one.
 import { useMemo } from "preact/hooks";
-import { Failure, merge, remove } from "./api.ts";
+import { Failure, merge } from "./api.ts";
 import { JOB_KINDS, jobKind, jobPath, jobsPath, type JobKind } from "./kinds.ts";
 import { useLive, type Collection } from "./live.ts";
+import { may } from "./rights.ts";
 import { scope } from "./session.ts";
 import type { Job } from "./types.ts";
 
@@ -50,17 +51,14 @@ function pathOf(job: Job): string {
   return jobPath(kind, job.metadata.namespace ?? "default", job.metadata.name);
 }
 
-export function deleteJob(job: Job): Promise<unknown> {
-  return remove(pathOf(job), {
-    kind: "DeleteOptions",
-    apiVersion: "v1",
-    propagationPolicy: "Background",
-    preconditions: { uid: job.metadata.uid },
-  });
-}
-
 export function setPaused(job: Job, paused: boolean): Promise<unknown> {
   return merge(pathOf(job), { spec: { runMode: { pause: { enabled: paused } } } });
+}
+
+/** Whether the user may do that to the job, as far as is known. */
+export function mayJob(verb: string, job: Job): boolean {
+  const kind = jobKind(job.kind ?? "");
+  return !kind || may(verb, kind, job.metadata.namespace ?? "default");
 }
 
 export { pathOf as jobApiPath };

@@ -35,6 +35,11 @@ export function queuePath(name?: string): string {
   return name ? `${all}/${encodeURIComponent(name)}` : all;
 }
 
+/** "PyTorch" for PyTorchTrainingJob. */
+export function shortKind(kind: string | undefined): string {
+  return jobKind(kind ?? "")?.short ?? kind ?? "";
+}
+
 export function jobKind(kind: string): JobKind | undefined {
   return JOB_KINDS.find((one) => one.kind === kind);
 }

@@ -18,6 +18,7 @@ interface Shared {
   byUid: Map<string, KubeObject>;
   users: number;
   stop: () => void;
+  again: () => void;
   linger: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -56,21 +57,33 @@ function open(path: string, query: string): Shared {
     frame = 0;
     state.value = { items: [...byUid.values()], loaded: true, failure };
   };
-  const { stop } = subscribe({
-    op: "watch",
-    path,
-    query,
-    onMessage(message) {
-      if (message.t === "error") {
-        publish(new Failure(message.message ?? "", message.code ?? 0, message.reason ?? ""));
-      } else if (applyMessage(byUid, message, coming) && !frame) {
-        // A hidden tab draws no frames, but must not pile up work either.
-        frame = document.hidden ? 1 : requestAnimationFrame(() => publish(null));
-        if (document.hidden) publish(null);
-      }
-    },
-  });
-  return { state, byUid, users: 0, stop, linger: undefined };
+  const begin = (): { stop: () => void } =>
+    subscribe({
+      op: "watch",
+      path,
+      query,
+      onMessage(message) {
+        if (message.t === "error") {
+          publish(new Failure(message.message ?? "", message.code ?? 0, message.reason ?? ""));
+        } else if (applyMessage(byUid, message, coming) && !frame) {
+          // A hidden tab draws no frames, but must not pile up work either.
+          frame = document.hidden ? 1 : requestAnimationFrame(() => publish(null));
+          if (document.hidden) publish(null);
+        }
+      },
+    });
+  let running = begin();
+  const again = (): void => {
+    running.stop();
+    coming.length = 0;
+    running = begin();
+  };
+  return { state, byUid, users: 0, stop: () => running.stop(), again, linger: undefined };
+}
+
+/** Lists everything that is shown anew; what is shown stays until then. */
+export function refreshAll(): void {
+  for (const one of shared.values()) one.again();
 }
 
 /** For use outside components; call the returned release when done. */

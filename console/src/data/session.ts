@@ -8,6 +8,8 @@ export interface Session {
   version: string;
   /** Whether this server runs on one machine (true) or the console stands before a cluster. */
   local: boolean;
+  /** CPU and memory may be promised more than once: what does not fit starts all the same. */
+  overcommit?: boolean;
   namespace: string;
 }
 
@@ -42,7 +44,9 @@ export async function signOut(): Promise<void> {
 }
 
 signedOut.subscribe((out) => {
-  if (out) session.value = null;
+  if (!out) return;
+  session.value = null;
+  sessionStorage.clear(); // drafts: who signs in next may be another
 });
 window.addEventListener("storage", () => {
   if (key() && !session.value) void loadSession().catch(() => undefined); // another tab has signed in

@@ -156,6 +156,14 @@ export interface Job extends KubeObject {
     startTime?: string;
     completionTime?: string;
     backoffCount?: number;
+    /** In runs that were interrupted before startTime. */
+    ranSeconds?: number;
+    interruptions?: {
+      reason?: string;
+      startTime?: string;
+      stopTime?: string;
+      resumeTime?: string;
+    }[];
     conditions?: Condition[];
     tasks?: { type: string; replicas?: ReplicaStatus[] }[];
     aggregate?: Record<string, number>;

@@ -1,7 +1,16 @@
 // Which jobs a list shows and in which order. The choice is read from the address and written back
 // to it. Pure.
 import type { Job } from "../data/types.ts";
-import { extendedResources, queueOf, ranMs, replicaCounts, schedulerOf, totalsOf } from "./jobs.ts";
+import {
+  extendedResources,
+  gpuSharesOf,
+  gpusOf,
+  queueOf,
+  ranMs,
+  replicaCounts,
+  schedulerOf,
+  totalsOf,
+} from "./jobs.ts";
 import { millis } from "./time.ts";
 
 export interface Choice {
@@ -16,7 +25,10 @@ export interface Choice {
   sort: string; // a column, with "-" before it for descending
 }
 
-const LISTS: readonly [keyof Choice, string][] = [
+export type ListName = "label" | "phase" | "scheduler" | "queue" | "kind" | "resource" | "project";
+type ListField = Exclude<keyof Choice, "q" | "sort">;
+
+const LISTS: readonly [ListField, ListName][] = [
   ["phases", "phase"],
   ["kinds", "kind"],
   ["queues", "queue"],
@@ -29,7 +41,7 @@ const LISTS: readonly [keyof Choice, string][] = [
 export function readChoice(query: URLSearchParams): Choice {
   const choice = { q: query.get("q") ?? "", sort: query.get("sort") ?? "-created" } as Choice;
   for (const [field, name] of LISTS)
-    (choice[field] as string[]) = (query.get(name) ?? "").split(",").filter(Boolean);
+    choice[field] = (query.get(name) ?? "").split(",").filter(Boolean);
   return choice;
 }
 
@@ -45,19 +57,44 @@ function hasLabel(job: Job, want: string): boolean {
   return at < 0 ? want in labels : labels[want.slice(0, at)] === want.slice(at + 1);
 }
 
-function fits(job: Job, c: Choice): boolean {
-  const among = (list: string[], value: string): boolean => !list.length || list.includes(value);
-  return (
-    job.metadata.name.includes(c.q) &&
-    among(c.phases, job.status?.phase ?? "Pending") &&
-    among(c.kinds, job.kind ?? "") &&
-    among(c.queues, queueOf(job)) &&
-    among(c.schedulers, schedulerOf(job)) &&
-    among(c.projects, job.metadata.namespace ?? "") &&
-    c.labels.every((one) => hasLabel(job, one)) &&
-    (!c.resources.length ||
-      extendedResources(totalsOf(job)).some((one) => c.resources.includes(one)))
-  );
+/** Of one key any value will do; each key named must have one. */
+function hasLabels(job: Job, wanted: string[]): boolean {
+  const keys = new Set(wanted.map((one) => one.split("=")[0]));
+  for (const key of keys)
+    if (!wanted.some((one) => one.split("=")[0] === key && hasLabel(job, one))) return false;
+  return true;
+}
+
+/** What a job has of each list one can choose from. */
+const VALUES: Record<ListName, (job: Job) => string[]> = {
+  phase: (job) => [job.status?.phase ?? "Pending"],
+  kind: (job) => [job.kind ?? ""],
+  queue: (job) => [queueOf(job)],
+  scheduler: (job) => [schedulerOf(job)],
+  project: (job) => [job.metadata.namespace ?? ""],
+  resource: (job) => extendedResources(totalsOf(job)),
+  label: (job) =>
+    Object.entries(job.metadata.labels ?? {}).map(([name, value]) => `${name}=${value}`),
+};
+
+/** Whether a job is chosen; `but`: whatever that list says. */
+function fits(words: string[], c: Choice, but?: ListName): (job: Job) => boolean {
+  const lists = LISTS.filter(([field, name]) => name !== but && c[field].length);
+  return (job) => {
+    const name = job.metadata.name.toLowerCase();
+    return (
+      words.every((word) => name.includes(word)) &&
+      lists.every(([field, list]) =>
+        list === "label"
+          ? hasLabels(job, c.labels)
+          : VALUES[list](job).some((one) => c[field].includes(one)),
+      )
+    );
+  };
+}
+
+function wordsOf(c: Choice): string[] {
+  return c.q.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
 const KEYS: Record<string, (job: Job) => string | number> = {
@@ -70,12 +107,19 @@ const KEYS: Record<string, (job: Job) => string | number> = {
   replicas: (job) => replicaCounts(job).total,
   cpu: (job) => totalsOf(job).requests["cpu"] ?? 0,
   memory: (job) => totalsOf(job).requests["memory"] ?? 0,
+  gpu: (job) => gpusOf(job) + gpuSharesOf(job),
+  progress: (job) => job.status?.progress?.fraction ?? -1,
 };
+
+/** The sort that a click on a column's head asks for: first up, then down. */
+export function sortedBy(sort: string, column: string): string {
+  return sort === column ? `-${column}` : column;
+}
 
 export function choose(jobs: Job[], c: Choice): Job[] {
   const down = c.sort.startsWith("-");
   const key = KEYS[down ? c.sort.slice(1) : c.sort] ?? KEYS["created"]!;
-  const keyed = jobs.filter((job) => fits(job, c)).map((job) => ({ job, key: key(job) }));
+  const keyed = jobs.filter(fits(wordsOf(c), c)).map((job) => ({ job, key: key(job) }));
   keyed.sort((a, b) => {
     const order = a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
     // Equal ones keep an order of their own, or rows would jump at every update.
@@ -84,30 +128,20 @@ export function choose(jobs: Job[], c: Choice): Job[] {
   return keyed.map((one) => one.job);
 }
 
-/** The values there are to choose from. */
-export function offers(
-  jobs: Job[],
-): Record<"phase" | "kind" | "queue" | "scheduler" | "resource" | "project" | "label", string[]> {
-  const sets = {
-    phase: new Set<string>(),
-    kind: new Set<string>(),
-    queue: new Set<string>(),
-    scheduler: new Set<string>(),
-    resource: new Set<string>(),
-    project: new Set<string>(),
-    label: new Set<string>(),
-  };
-  for (const job of jobs) {
-    sets.phase.add(job.status?.phase ?? "Pending");
-    sets.kind.add(job.kind ?? "");
-    sets.queue.add(queueOf(job));
-    sets.scheduler.add(schedulerOf(job));
-    sets.project.add(job.metadata.namespace ?? "");
-    for (const one of extendedResources(totalsOf(job))) sets.resource.add(one);
-    for (const [name, value] of Object.entries(job.metadata.labels ?? {}))
-      sets.label.add(`${name}=${value}`);
-  }
-  return Object.fromEntries(
-    Object.entries(sets).map(([name, set]) => [name, [...set].sort()]),
-  ) as ReturnType<typeof offers>;
+/** The values there are to choose from in one list, and how many jobs each would show with what is
+ * chosen in the others. */
+export function offers(jobs: Job[], c: Choice, list: ListName): [value: string, count: number][] {
+  const counts = new Map<string, number>();
+  const field = LISTS.find(([, name]) => name === list)![0];
+  for (const one of c[field]) counts.set(one, 0);
+  const wanted = fits(wordsOf(c), c, list);
+  for (const job of jobs)
+    if (wanted(job))
+      for (const one of VALUES[list](job)) counts.set(one, (counts.get(one) ?? 0) + 1);
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Every label there is, "name=value". */
+export function labelsOf(jobs: Job[]): string[] {
+  return offers(jobs, readChoice(new URLSearchParams()), "label").map(([value]) => value);
 }

@@ -23,24 +23,36 @@ function asksOf(spec: PodSpec | undefined): Record<string, number> {
   return sum;
 }
 
-/** What can never be had, or null. Without nodes nothing is known. */
+/** CPU and memory can be promised more than once (`--overcommit`), other things cannot. */
+export function isElastic(resource: string): boolean {
+  return resource === "cpu" || resource === "memory";
+}
+
+/** What can never be had, or null. Without nodes nothing is known. Of several the first that no
+ * overcommitment helps with. */
 export function misfit(job: Job, nodes: Node[]): Misfit | null {
+  const all = misfits(job, nodes);
+  return all.find((one) => !isElastic(one.resource)) ?? all[0] ?? null;
+}
+
+function misfits(job: Job, nodes: Node[]): Misfit[] {
+  const found: Misfit[] = [];
   const able = nodes
     .filter((node) => !node.spec?.unschedulable)
     .map((node) => node.status?.allocatable ?? {});
-  if (!able.length) return null;
+  if (!able.length) return [];
   const has = (node: Record<string, string>, name: string): number =>
     parseQuantity(node[name]) ?? 0;
   for (const replica of job.spec?.replicaSpecs ?? [])
     for (const [resource, asked] of Object.entries(asksOf(replica.template?.spec))) {
       const most = Math.max(...able.map((node) => has(node, resource)));
-      if (asked > most) return { resource, asked, has: most, pod: true };
+      if (asked > most) found.push({ resource, asked, has: most, pod: true });
     }
   for (const [resource, asked] of Object.entries(totalsOf(job).requests)) {
     const all = able.reduce((sum, node) => sum + has(node, resource), 0);
-    if (asked > all) return { resource, asked, has: all, pod: false };
+    if (asked > all) found.push({ resource, asked, has: all, pod: false });
   }
-  return null;
+  return found;
 }
 
 export function amount(resource: string, n: number): string {

@@ -98,6 +98,14 @@ export function replicaCounts(job: Job): { running: number; done: number; total:
   return { running: phases.filter((phase) => phase === "Running").length, done, total };
 }
 
+/** Of a job that succeeded all the same: how many of its replicas failed. */
+export function failedReplicas(job: Job): number {
+  if (job.status?.phase !== "Succeeded") return 0;
+  return (job.status.tasks ?? [])
+    .flatMap((task) => task.replicas ?? [])
+    .filter((one) => one.phase === "Failed").length;
+}
+
 export function queueOf(job: Job): string {
   return job.spec?.scheduler?.t9kScheduler?.queue ?? "default";
 }
@@ -110,11 +118,12 @@ export function priorityOf(job: Job): number | undefined {
   return job.spec?.scheduler?.t9kScheduler?.priority;
 }
 
-/** How long it has run, or ran; undefined before it did. */
+/** How long it has run, or ran, without the time it was paused; undefined before it did. */
 export function ranMs(job: Job, now: number): number | undefined {
   const start = millis(job.status?.startTime);
-  if (start === undefined) return undefined;
-  return Math.max(0, (millis(job.status?.completionTime) ?? now) - start);
+  const before = (job.status?.ranSeconds ?? 0) * 1000;
+  if (start === undefined) return before || undefined;
+  return before + Math.max(0, (millis(job.status?.completionTime) ?? now) - start);
 }
 
 export function isPaused(job: Job): boolean {

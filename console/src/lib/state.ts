@@ -16,6 +16,9 @@ export const STATE_SHAPE: Record<State, string> = {
   unknown: "?",
 };
 
+/** It succeeded, but not all of it. */
+export const WARN_SHAPE = "⚠";
+
 const BY_PHASE: Record<string, State> = {
   Pending: "queued",
   Creating: "starting",

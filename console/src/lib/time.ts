@@ -50,28 +50,44 @@ export function duration(ms: number): string {
     .join(" ");
 }
 
+const UTC_KEY = "muster.utc";
+/** Times are shown in UTC, not in the reader's own zone. */
+export const utc = signal(localStorage.getItem(UTC_KEY) === "1");
+export function setUtc(on: boolean): void {
+  utc.value = on;
+  localStorage.setItem(UTC_KEY, on ? "1" : "0");
+}
+
+/** Minutes that the zone shown is ahead of UTC at that moment. */
+export function zoneMinutes(ms: number): number {
+  return utc.value ? 0 : -new Date(ms).getTimezoneOffset();
+}
+
+/** "2026-06-09T16:14:05.000" in the zone shown. */
+function shown(ms: number): string {
+  return new Date(ms + zoneMinutes(ms) * 60_000).toISOString().slice(0, -1);
+}
+
 function two(n: number): string {
   return String(n).padStart(2, "0");
 }
 
-/** "2026-06-09 16:14:05 UTC+8": the local time in full. Year first: nobody has to guess which is
+/** "2026-06-09 16:14:05 UTC+8": the time in full, in the zone shown. Year first: nobody has to guess which is
  * the month. */
 export function exact(ms: number): string {
-  const d = new Date(ms);
-  const zone = -d.getTimezoneOffset();
+  const zone = zoneMinutes(ms);
   const offset =
     zone === 0
       ? ""
       : `${zone > 0 ? "+" : "-"}${Math.floor(Math.abs(zone) / 60)}${zone % 60 ? `:${two(Math.abs(zone) % 60)}` : ""}`;
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(ms, 1)} UTC${offset}`;
+  return `${shown(ms).slice(0, 19).replace("T", " ")} UTC${offset}`;
 }
 
 /** A moment on an axis whose marks are so many seconds apart: "11-15", "16:14", "16:14:05",
  * "16:14:05.25". */
 export function clock(ms: number, step: number): string {
-  const d = new Date(ms);
-  if (step >= 86_400) return `${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  const text = shown(ms);
   const digits = step >= 1 ? 0 : Math.min(3, Math.ceil(-Math.log10(step) - 1e-9));
-  const part = digits ? `.${String(d.getMilliseconds()).padStart(3, "0").slice(0, digits)}` : "";
-  return `${two(d.getHours())}:${two(d.getMinutes())}${step < 60 ? `:${two(d.getSeconds())}${part}` : ""}`;
+  if (step >= 86_400) return text.slice(5, 10);
+  return text.slice(11, step >= 60 ? 16 : digits ? 20 + digits : 19);
 }

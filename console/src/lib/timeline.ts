@@ -3,7 +3,7 @@
 import type { Event, Job, Pod } from "../data/types.ts";
 import { millis } from "./time.ts";
 
-export type SpanKind = "queued" | "starting" | "running" | "succeeded" | "failed";
+export type SpanKind = "queued" | "starting" | "running" | "paused" | "succeeded" | "failed";
 
 export interface Span {
   kind: SpanKind;
@@ -43,19 +43,26 @@ export function eventTime(event: Event): number {
 }
 
 function jobSpans(job: Job, until: number): Span[] {
-  const created = millis(job.metadata.creationTimestamp) ?? until;
+  const spans: Span[] = [];
+  let at = millis(job.metadata.creationTimestamp) ?? until;
+  // Times are whole seconds: a short run or pause is there all the same.
+  const upTo = (kind: SpanKind, to: number): void => {
+    if (to > at || kind !== "queued") spans.push({ kind, from: at, to: Math.max(at, to) });
+    at = Math.max(at, to);
+  };
+  for (const one of job.status?.interruptions ?? []) {
+    const began = millis(one.startTime);
+    const stopped = millis(one.stopTime) ?? at;
+    upTo("queued", began ?? stopped);
+    if (began !== undefined) upTo("running", stopped);
+    if (one.reason === "Paused") upTo("paused", millis(one.resumeTime) ?? until);
+  }
   const started = millis(job.status?.startTime);
-  if (started === undefined) return [{ kind: "queued", from: created, to: until }];
-  const kind =
-    job.status?.phase === "Failed"
-      ? "failed"
-      : job.status?.phase === "Succeeded"
-        ? "succeeded"
-        : "running";
-  return [
-    { kind: "queued", from: created, to: Math.max(created, started) },
-    { kind, from: started, to: Math.max(started, until) },
-  ];
+  upTo("queued", started ?? until);
+  if (started === undefined) return spans;
+  const ends: Record<string, SpanKind> = { Failed: "failed", Succeeded: "succeeded" };
+  const kind = ends[job.status?.phase ?? ""] ?? "running";
+  return [...spans, { kind, from: at, to: Math.max(at, until) }];
 }
 
 /** Of the pod that is there: queued until it has a node, starting until its program runs. */

@@ -6,29 +6,30 @@ const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
   [/^waiting for a node: none is ready$/, () => "等待节点：没有就绪的节点"],
   [
     /^can never fit: asks (.+), the quota of queue "(.+)" is (.+)$/,
-    ([, asks, queue, quota]) => `永远放不下：请求 ${asks}，队列“${queue}”的配额只有 ${quota}`,
+    ([, asks, queue, quota]) =>
+      `无法调度：资源不足：请求 ${asks}，队列“${queue}”的配额只有 ${quota}`,
   ],
   [
     /^can never fit: no node has the labels of the nodeSelector: (.+)$/,
-    ([, labels]) => `永远放不下：没有节点带有 nodeSelector 要求的标签 ${labels}`,
+    ([, labels]) => `无法调度：没有节点带有 nodeSelector 要求的标签 ${labels}`,
   ],
   [
     /^can never fit: no node offers enough (.+)$/,
-    ([, what]) => `永远放不下：没有节点提供足够的 ${what}`,
+    ([, what]) => `无法调度：资源不足：没有节点提供足够的 ${what}`,
   ],
   [
     /^can never fit: no node has the label "(.+)", the topologyKey of its topologySpreadConstraints$/,
-    ([, key]) => `永远放不下：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 ${key}`,
+    ([, key]) => `无法调度：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 ${key}`,
   ],
   [
     /^can never fit: there is enough in all, but .*: the largest pod asks (.+?) \(what helps: (.+)\)$/,
     ([, pod, helps]) =>
-      `永远放不下：资源总量足够，但没有节点能同时容纳它的 Pod，最大的请求 ${pod}（${remedy(helps ?? "")}）`,
+      `无法调度：资源总量足够，但没有节点能同时容纳它的 Pod，最大的请求 ${pod}（${remedy(helps ?? "")}）`,
   ],
   [
     /^can never fit: (.+?)(?: \(what helps: (.+)\))?$/,
     ([, short, helps]) =>
-      `永远放不下：${(short ?? "").split("; ").map(shortage).join("；")}${helps ? `（${remedy(helps)}）` : ""}`,
+      `无法调度：资源不足：${(short ?? "").split("; ").map(shortage).join("；")}${helps ? `（${remedy(helps)}）` : ""}`,
   ],
   [
     /^waiting for resources: needs (.+), (.+) of (.+) is free(.*)$/,

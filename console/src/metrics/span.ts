@@ -1,5 +1,6 @@
 // From when to when charts are drawn, as the address has it (from=, to=: ISO times). Either end may
 // be open. Pure.
+import { utc, zoneMinutes } from "../lib/time.ts";
 import type { Samples } from "./samples.ts";
 
 export interface Span {
@@ -33,21 +34,19 @@ export function spanQuery(span: Span | null): Record<string, string | null> {
   return { from: iso(from), to: iso(to), range: null };
 }
 
-/** The local time as it is read and typed: "2026-11-15 18:04:05". A browser's own field would write
- * it as its country does. */
+/** A time as it is read and typed, in the zone shown: "2026-11-15 18:04:05". A browser's own field
+ * would write it as its country does. */
 export function toField(ms: number | undefined): string {
   return ms === undefined
     ? ""
-    : new Date(ms - new Date(ms).getTimezoneOffset() * 60_000)
-        .toISOString()
-        .slice(0, 19)
-        .replace("T", " ");
+    : new Date(ms + zoneMinutes(ms) * 60_000).toISOString().slice(0, 19).replace("T", " ");
 }
 
 /** Seconds may be left out; what is no time is undefined. */
 export function fromField(text: string): number | undefined {
   const parts = /^\s*(\d{4}-\d\d?-\d\d?)[ T]+(\d\d?:\d\d(?::\d\d)?)\s*$/.exec(text);
-  return parts ? moment(`${parts[1]} ${parts[2]}`) : undefined; // without a zone it is local time
+  // Without a zone it is local time.
+  return parts ? moment(`${parts[1]} ${parts[2]}${utc.value ? " UTC" : ""}`) : undefined;
 }
 
 /** Only what is in it. */

@@ -13,7 +13,7 @@ export interface MenuItem {
 }
 
 /** Below its button, or above where there is no room; never outside the window. */
-function place(list: HTMLElement, button: HTMLElement, align: "left" | "right"): void {
+export function place(list: HTMLElement, button: HTMLElement, align: "left" | "right"): void {
   const at = button.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = list;
   const below = at.bottom + height <= window.innerHeight || at.top < height;

@@ -1,8 +1,10 @@
 // A state as shape, word and colour.
-import { translator } from "../i18n/index.ts";
-import { STATE_SHAPE, type State } from "../lib/state.ts";
+import type { Job } from "../data/types.ts";
+import { texts, translator } from "../i18n/index.ts";
+import { failedReplicas } from "../lib/jobs.ts";
+import { STATE_SHAPE, stateOfJob, WARN_SHAPE, type State } from "../lib/state.ts";
 
-// In both languages the words of the API, as the tutorials show them.
+// In both languages the words the tutorials show: what the API calls Failed is their Error.
 const words = {
   zh: {
     queued: "Pending",
@@ -10,7 +12,7 @@ const words = {
     running: "Running",
     paused: "Paused",
     succeeded: "Succeeded",
-    failed: "Failed",
+    failed: "Error",
     stopped: "Stopped",
     unknown: "Unknown",
   },
@@ -20,29 +22,62 @@ const words = {
     running: "Running",
     paused: "Paused",
     succeeded: "Succeeded",
-    failed: "Failed",
+    failed: "Error",
     stopped: "Stopped",
     unknown: "Unknown",
   },
 };
 const t = translator<State>(words);
 
+/** A phase of the API as the badge says it. */
+export function phaseWord(phase: string): string {
+  return phase === "Failed" ? t("failed") : phase;
+}
+
+const said = translator(
+  texts({
+    zh: { done: "Done：已成功完成", partly: "已成功，但有 {count} 个副本失败" },
+    en: { done: "Done: finished successfully", partly: "Succeeded, but {count} replicas failed" },
+  }),
+);
+
+/** A job's state; amber where it succeeded though replicas failed. */
+export function JobMark(props: { job: Job; title?: string }) {
+  const state = stateOfJob(props.job);
+  const failed = failedReplicas(props.job);
+  const more = failed
+    ? said("partly", { count: failed })
+    : state === "succeeded"
+      ? said("done")
+      : "";
+  const title = [more, props.title].filter(Boolean).join("\n");
+  return <StateMark state={state} {...(title ? { title } : {})} warn={failed > 0} />;
+}
+
+/** What stands behind a state, for the page of the job; "" where the word says all. */
+export function stateExplained(job: Job): string {
+  const failed = failedReplicas(job);
+  if (failed) return said("partly", { count: failed });
+  return stateOfJob(job) === "succeeded" ? said("done") : "";
+}
+
 export function StateMark(props: {
   state: State;
   title?: string;
   word?: string;
   iconOnly?: boolean;
+  warn?: boolean;
 }) {
   const word = props.word ?? t(props.state);
   return (
-    <span class={`state state-${props.state}`} title={props.title ?? word}>
+    <span class={`state state-${props.warn ? "warned" : props.state}`} title={props.title ?? word}>
       <span
         class="state-shape"
         aria-hidden={props.iconOnly ? undefined : "true"}
         role={props.iconOnly ? "img" : undefined}
         aria-label={props.iconOnly ? word : undefined}
       >
-        {STATE_SHAPE[props.state]}
+        {props.warn ? WARN_SHAPE : STATE_SHAPE[props.state]}
       </span>
       {props.iconOnly ? null : <span class="state-word">{word}</span>}
     </span>

@@ -1,11 +1,12 @@
 // Short messages at the bottom: what was done, and for a while how to undo it.
 import { signal } from "@preact/signals";
+import { UNDO_MS } from "../data/removal.ts";
 
 export interface Toast {
   id: number;
   text: string;
   kind: "info" | "error";
-  action?: { label: string; run: () => void };
+  action?: { label: string; run: () => void } | undefined;
 }
 
 const SHOWN_MS = 5_000;
@@ -16,9 +17,14 @@ export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((one) => one.id !== id);
 }
 
+/** For as long as the server waits. */
+export function undoToast(text: string, label: string, run: () => void): void {
+  toast(text, { action: { label, run }, ms: UNDO_MS });
+}
+
 export function toast(
   text: string,
-  how: { kind?: Toast["kind"]; action?: { label: string; run: () => void } } = {},
+  how: { kind?: Toast["kind"]; action?: Toast["action"]; ms?: number } = {},
 ): number {
   const one: Toast = {
     id: next++,
@@ -27,7 +33,7 @@ export function toast(
     ...(how.action ? { action: how.action } : {}),
   };
   toasts.value = [...toasts.value, one].slice(-4);
-  setTimeout(() => dismiss(one.id), one.kind === "error" ? 3 * SHOWN_MS : SHOWN_MS);
+  setTimeout(() => dismiss(one.id), how.ms ?? (one.kind === "error" ? 3 * SHOWN_MS : SHOWN_MS));
   return one.id;
 }
 

@@ -1,9 +1,11 @@
 // A long list of rows of one height, of which only those in sight are in the document. Scrolls with
 // its own box.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 const SPARE = 8; // rows beyond each edge, so that scrolling shows no gaps
+
+const left = new Map<string, number>();
 
 /** Which rows are in sight. */
 export function visibleRange(
@@ -24,14 +26,26 @@ export function VirtualList(props: {
   label: string;
   role?: "region" | "rowgroup";
   extra?: { after: number; height: number } | undefined;
+  /** Who comes back under this name finds the list where it was left. */
+  remember?: string;
   render: (index: number) => ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
+  const name = useRef(props.remember);
+  name.current = props.remember;
+  useLayoutEffect(() => {
+    const top = left.get(props.remember ?? "");
+    if (box.current && top) box.current.scrollTop = top;
+  }, []);
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    const look = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
+    const look = (): void => {
+      if (!element.isConnected) return; // on its way out it has no size and no place
+      if (name.current) left.set(name.current, element.scrollTop);
+      setView({ top: element.scrollTop, height: element.clientHeight });
+    };
     const observer = new ResizeObserver(look);
     observer.observe(element);
     element.addEventListener("scroll", look, { passive: true });

@@ -105,7 +105,7 @@ test("what the form changes, and what it does not know, are both in the YAML; an
   await page.keyboard.press("End");
   await page.keyboard.press("Backspace");
   await page.keyboard.type("2");
-  await page.getByRole("dialog").getByRole("button", { name: "取消" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "应用到表单" }).click();
   assert.equal(await page.getByRole("textbox", { name: "副本数量" }).inputValue(), "2");
   await page.getByRole("button", { name: "创建", exact: true }).click();
   await page.getByRole("heading", { name: "Job", exact: true }).waitFor();
@@ -199,6 +199,59 @@ test("what only the server can know is shown too, and nothing typed is lost", as
     .getByRole("alert")
     .getByText(/already exists/)
     .waitFor();
+  await page.context().close();
+});
+
+test("cancel of the preview discards what was typed there", async () => {
+  const page = await open("zh");
+  await load(page, TEXT);
+  await preview(page);
+  await page.locator(".cm-line", { hasText: "replicas: 1" }).click();
+  await page.keyboard.press("End");
+  await page.keyboard.type("7");
+  await page.waitForFunction(() =>
+    document.querySelector(".cm-content").textContent.includes("replicas: 17"),
+  );
+  await page.getByRole("dialog").getByRole("button", { name: "取消" }).click();
+  assert.equal(await page.getByRole("textbox", { name: "副本数量" }).inputValue(), "1");
+  await preview(page);
+  assert.ok(!(await editorText(page)).includes("replicas: 17"));
+  await page.keyboard.press("Escape"); // as cancel does
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.context().close();
+});
+
+test("a draft survives leaving the page, until it is sent or given up", async () => {
+  const page = await open("zh");
+  const name = page.getByRole("textbox", { name: "名称" }).first();
+  const first = await name.inputValue();
+  await name.fill("half-written");
+  await page.getByRole("link", { name: "回到列表" }).click();
+  await page.getByRole("heading", { name: "Job", exact: true }).waitFor();
+  await page.goBack();
+  await page.getByText("已恢复未提交的草稿").waitFor();
+  assert.equal(await name.inputValue(), "half-written");
+  await page.reload();
+  await page.getByText("已恢复未提交的草稿").waitFor();
+  assert.equal(await name.inputValue(), "half-written");
+  await page.getByRole("button", { name: "重新开始" }).click();
+  await page.waitForFunction(
+    (text) => document.querySelector(".create-form input").value === text,
+    first,
+  );
+  await page.reload();
+  await page.locator(".create-form").waitFor();
+  assert.equal(await page.getByText("已恢复未提交的草稿").count(), 0);
+  await page.context().close();
+});
+
+test("--overcommit is known: more CPU than there is will run, more GPUs will not", async () => {
+  const page = await open("zh"); // the daemon of these tests runs with it
+  await page.getByRole("textbox", { name: "CPU 请求值" }).fill("4000");
+  await page.getByText("muster 以 --overcommit 启动，仍会运行").waitFor();
+  assert.equal(await page.getByText("将一直等待").count(), 0);
+  await load(page, TEXT.replace("cpu: 100m,", 'cpu: "4000", nvidia.com/gpu: "64",'));
+  await page.getByText("无法调度：资源不足").waitFor();
   await page.context().close();
 });
 

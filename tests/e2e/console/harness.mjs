@@ -320,6 +320,7 @@ export class Browser {
       signIn = true,
       token = daemon.token,
       allow = [],
+      context: more = {},
     } = {},
   ) {
     const context = await this.browser.newContext({
@@ -328,6 +329,7 @@ export class Browser {
       colorScheme: dark ? "dark" : "light",
       viewport: { width, height },
       reducedMotion: "reduce",
+      ...more,
     });
     context.setDefaultTimeout(PATIENCE_MS);
     if (signIn) {
@@ -411,32 +413,6 @@ export async function axe(page) {
 export async function shot(page, name) {
   fs.mkdirSync(SHOTS, { recursive: true });
   await page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
-}
-
-/** From now on timers of the page that would wait so long, or longer, stand still; what is answered lets them all go off, and
- *  the clock run again. So nothing that is there "for five seconds" is gone before a slow machine has looked. */
-export async function holdTimers(page, ms) {
-  await page.evaluate((longest) => {
-    const { setTimeout: set, clearTimeout: clear } = window;
-    const held = new Map();
-    let next = -1;
-    window.setTimeout = (act, wait, ...rest) => {
-      if (!(wait >= longest)) return set(act, wait, ...rest);
-      held.set(next, () => act(...rest));
-      return next--;
-    };
-    window.clearTimeout = (id) => {
-      if (!held.delete(id)) clear(id);
-    };
-    window.releaseTimers = () => {
-      window.setTimeout = set;
-      for (const [id, act] of held)
-        set(() => {
-          if (held.delete(id)) act();
-        });
-    };
-  }, ms);
-  return () => page.evaluate(() => window.releaseTimers());
 }
 
 /** The row of the list with this name. */

@@ -90,7 +90,7 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
   await choice.locator("option", { hasText: "night" }).waitFor({ state: "attached" });
   assert.deepEqual(await choice.locator("option").allTextContents(), ["day", "default", "night"]);
   await page.goto("/jobs/default/PyTorchTrainingJob/second");
-  await page.getByRole("region", { name: "为什么在等待" }).waitFor();
+  await page.getByRole("region", { name: "等待原因" }).waitFor();
   await page.context().close();
 });
 

@@ -5,16 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, beforeEach, test } from "node:test";
-import {
-  Gate,
-  JOBS,
-  ROOT,
-  holdTimers,
-  job,
-  row,
-  testNoComplaints,
-  withConsole,
-} from "./harness.mjs";
+import { Gate, JOBS, ROOT, job, row, testNoComplaints, withConsole } from "./harness.mjs";
 
 const claim = fs.mkdtempSync(path.join(os.tmpdir(), "muster-claim-"));
 const shared = withConsole(["--volume", `tutorial=${claim}`]);
@@ -326,7 +317,7 @@ spec:
   await page.getByRole("button", { name: "导入", exact: true }).click();
   await page.getByRole("button", { name: "创建", exact: true }).click();
   await runsInList(name);
-  await row(page, name).getByText("MPIJob", { exact: true }).waitFor();
+  await row(page, name).getByText("MPI", { exact: true }).waitFor();
   await page.getByRole("button", { name: `展开 ${name}` }).click();
   for (const chip of ["launcher: 1", "worker: 2"])
     await page.getByText(chip, { exact: true }).waitFor();
@@ -339,7 +330,7 @@ spec:
     .getByText(/rank [01] of 2/)
     .first()
     .waitFor();
-  await tab("资源监测").click();
+  await tab("指标").click();
   await heading("集群资源").waitFor();
   gate.open();
   await page.locator(".page-head").getByText("Succeeded").waitFor();
@@ -352,9 +343,9 @@ test("a job made with the form alone; it fails, and the page says why", async ()
   await page.getByRole("combobox", { name: "重启策略" }).selectOption("Never");
   await page.getByRole("textbox", { name: "CPU 请求值" }).fill("10m");
   await page.getByRole("button", { name: "创建", exact: true }).click();
-  await row(page, "fails").getByText("Failed").waitFor();
+  await row(page, "fails").getByText("Error", { exact: true }).waitFor();
   await row(page, "fails").getByRole("link", { name: "fails", exact: true }).click();
-  const box = page.getByRole("region", { name: /^Error/ });
+  const box = page.getByRole("region", { name: "失败原因" });
   await box.getByText("退出码 1：程序报错").waitFor();
   await box.getByText(/安装缺少的 Python 模块/).waitFor();
   await box
@@ -364,34 +355,19 @@ test("a job made with the form alone; it fails, and the page says why", async ()
   await page.waitForFunction(() => document.title === "✕ fails");
 });
 
-test("删除 of a job that is over can be undone for a while", async () => {
-  const { metadata } = await shared.daemon.api("GET", `${JOBS}/fails`);
-  const deletes = [];
-  page.on("request", (request) => {
-    if (request.method() === "DELETE") deletes.push(request.url());
-  });
+test("删除 can be undone for a while; then the server deletes", async () => {
+  const leaves = (jobs) => jobs.get("fails")?.metadata.annotations?.["muster.dev/delete-at"];
   const remove = async () => {
     await page.getByRole("button", { name: "操作 fails" }).click();
     await page.getByRole("menuitem", { name: "删除" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "删除" }).click();
     await page.getByText("即将删除 fails").waitFor();
   };
-  let timeIsUp = await holdTimers(page, 5_000);
   await remove();
-  await page.getByRole("button", { name: "撤销" }).click();
+  await page.locator(".toasts").getByRole("button", { name: "撤销" }).click();
   await page.getByText("即将删除 fails").waitFor({ state: "detached" });
-  await timeIsUp();
-  await page.evaluate(() =>
-    new Promise((resolve) => setTimeout(resolve)).then(() => fetch("/version")),
-  ); // what was sent before is known by then
-  assert.deepEqual(deletes, []);
-  assert.equal(
-    (await shared.daemon.api("GET", `${JOBS}/fails`)).metadata.resourceVersion,
-    metadata.resourceVersion,
-  );
-  timeIsUp = await holdTimers(page, 5_000);
+  await shared.daemon.until(JOBS, (jobs) => !leaves(jobs), "fails to be kept");
   await remove();
-  await timeIsUp();
   await shared.daemon.until(JOBS, (jobs) => !jobs.has("fails"), "fails to be deleted");
   await row(page, "fails").waitFor({ state: "detached" });
 });

@@ -8,7 +8,7 @@ import type { Job } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { compareTexts } from "../../i18n/compare.ts";
 import { distinct, readJobs } from "../../lib/compare.ts";
-import { offers } from "../../lib/filter.ts";
+import { labelsOf } from "../../lib/filter.ts";
 import { query, setQuery } from "../../router.ts";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Curves } from "./curves.tsx";
@@ -171,7 +171,7 @@ function Comparison(props: { jobs: Job[] }) {
 export default function ComparePage() {
   const { items, loaded, failure } = useJobs();
   const jobs = useChosen(items);
-  const labels = useMemo(() => offers(items).label, [items]);
+  const labels = useMemo(() => labelsOf(items), [items]);
   return (
     <section class="compare">
       <nav class="crumbs" aria-label={tc("jobs")}>

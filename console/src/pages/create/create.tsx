@@ -6,6 +6,7 @@ import { parseDocument, stringify } from "yaml";
 import { createYaml, Failure, get } from "../../data/api.ts";
 import { corePath, JOB_KINDS, jobKind, jobPath, jobsPath, queuePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
+import { session } from "../../data/session.ts";
 import type { Job, KubeObject, Node, Queue } from "../../data/types.ts";
 import { check } from "../../editor/check.ts";
 import { parsePath, pathText, type ServerProblem } from "../../editor/editor.tsx";
@@ -14,9 +15,9 @@ import { tc, translator } from "../../i18n/index.ts";
 import { createTexts } from "../../i18n/create.ts";
 import { lazy } from "../../lazy.tsx";
 import { diffLines, hunks } from "../../lib/diff.ts";
-import { amount, gpuKinds, misfit } from "../../lib/fit.ts";
+import { amount, gpuKinds, isElastic, misfit } from "../../lib/fit.ts";
 import { ownProject } from "../../project.tsx";
-import { navigate, query, setQuery } from "../../router.ts";
+import { backToList, location_, navigate, query, setQuery } from "../../router.ts";
 import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Loading, Problem } from "../../ui/notice.tsx";
@@ -49,6 +50,22 @@ async function firstText(kindName: string): Promise<First> {
   if (query.value.get("example")) return here(firstLook());
   if (!from) return here(example(kindName));
   return copyOf(kindName, from);
+}
+
+/** What was typed and not sent, by the address it was begun at: it survives leaving the page, in
+ * this tab. */
+function draftKey(): string {
+  return `muster.draft:${location_.value.query}`;
+}
+function keptDraft(): First | null {
+  const kept = sessionStorage.getItem(draftKey());
+  return kept === null ? null : (JSON.parse(kept) as First);
+}
+function keepDraft(draft: First): void {
+  sessionStorage.setItem(draftKey(), JSON.stringify(draft));
+}
+function forgetDraft(): void {
+  sessionStorage.removeItem(draftKey());
 }
 
 async function copyOf(kindName: string, from: string): Promise<First> {
@@ -164,9 +181,10 @@ function useOffers(ns: string): { offers: NonNullable<Draft["offers"]>; nodes: N
 function Fit(props: { job: Job; nodes: Node[] }) {
   const found = misfit(props.job, props.nodes);
   if (!found) return null;
+  const anyway = session.value?.overcommit && isElastic(found.resource);
   return (
-    <div class="box warn" role="status">
-      {t(found.pod ? "wontFit" : "wontFitAll", {
+    <div class={anyway ? "box" : "box warn"} role="status">
+      {t(anyway ? "overcommitted" : found.pod ? "wontFit" : "wontFitAll", {
         asked: amount(found.resource, found.asked),
         has: amount(found.resource, found.has),
       })}
@@ -223,7 +241,7 @@ function useProblems(
   }, [document, schema, refused]);
 }
 
-/** The whole text, to be changed and sent. */
+/** The whole text, to be changed and sent; or taken into the form, or given up again. */
 function Preview(props: {
   text: string;
   schema: KindSchema | null;
@@ -232,6 +250,7 @@ function Preview(props: {
   refusal: ComponentChildren;
   createButton: ComponentChildren;
   onChange: (text: string) => void;
+  onApply: () => void;
   onClose: () => void;
 }) {
   return (
@@ -247,6 +266,9 @@ function Preview(props: {
           <span class="grow" />
           <button type="button" onClick={props.onClose}>
             {tc("cancel")}
+          </button>
+          <button type="button" onClick={props.onApply}>
+            {t("apply")}
           </button>
           {props.createButton}
         </>
@@ -280,6 +302,7 @@ async function submit(
     `${jobsPath(kind, meta?.namespace || ownProject())}?fieldValidation=Strict`,
     text,
   );
+  forgetDraft();
   toast(t("created", { name: meta?.name ?? "" }));
   navigate("/jobs");
 }
@@ -294,24 +317,36 @@ export default function CreatePage() {
   const [shown, setShown] = useState<"preview" | "import" | null>(null);
   const [busy, setBusy] = useState(false);
   const schema = useSchema(kindName);
-  useEffect(() => {
-    if (imported.current === kindName) return;
+  const before = useRef(""); // the text when the preview was opened
+  const [restored, setRestored] = useState(false);
+  const begin = (): void => {
     firstText(kindName).then((first) => {
       setText(first.text);
       setOriginal(first.original);
     }, setFailure);
+  };
+  useEffect(() => {
+    if (imported.current === kindName) return;
+    const draft = keptDraft();
+    setRestored(draft !== null);
+    if (draft === null) return begin();
+    setText(draft.text);
+    setOriginal(draft.original);
   }, [kindName]);
 
   const document = useMemo(() => parseDocument(text ?? ""), [text]);
   const problems = useProblems(document, schema, refused);
   const ns = readText(document, ["metadata", "namespace"]) || ownProject();
   const { offers, nodes } = useOffers(ns);
+  const latest = useRef("");
+  latest.current = text ?? "";
   if (failure) return <Problem failure={failure} />;
   if (text === null) return <Loading />;
 
   const change = (next: string): void => {
     setRefused(null);
     setText(next);
+    keepDraft({ text: next, ...(original ? { original } : {}) });
   };
   const take = (all: string): void => {
     const picked = pickDocument(
@@ -320,11 +355,12 @@ export default function CreatePage() {
       JOB_KINDS.map((one) => one.kind),
     );
     setOriginal(undefined);
-    change(picked.text);
-    if (!picked.kind || picked.kind === kindName) return;
-    imported.current = picked.kind;
-    toast(t("otherKind", { kind: picked.kind }));
-    setQuery({ kind: picked.kind, from: null, rerun: null, example: null });
+    if (picked.kind && picked.kind !== kindName) {
+      imported.current = picked.kind;
+      toast(t("otherKind", { kind: picked.kind }));
+      setQuery({ kind: picked.kind, from: null, rerun: null, example: null });
+    }
+    change(picked.text); // kept as the draft of that kind
   };
   const drop = (event: DragEvent): void => {
     const file = event.dataTransfer?.files[0];
@@ -336,10 +372,7 @@ export default function CreatePage() {
     document,
     problems,
     offers,
-    set: (path, value) => {
-      setRefused(null);
-      setText((before) => write(before ?? "", path, value));
-    },
+    set: (path, value) => change(write(latest.current, path, value)),
   };
   const send = async (): Promise<void> => {
     setBusy(true);
@@ -370,18 +403,39 @@ export default function CreatePage() {
       <div class="page-head">
         <h1>{t("title", { kind: kindName })}</h1>
         <span class="grow" />
-        <a class="button" href="/jobs">
+        <a class="button" href={backToList()}>
           {t("back")}
         </a>
         <button type="button" onClick={() => setShown("import")}>
           {t("import", { kind: kindName })}
         </button>
-        <button type="button" onClick={() => setShown("preview")}>
+        <button
+          type="button"
+          onClick={() => {
+            before.current = text;
+            setShown("preview");
+          }}
+        >
           {t("preview")}
         </button>
         {createButton}
       </div>
       {shown ? null : refusal}
+      {restored ? (
+        <p class="dim" role="status">
+          {t("draftKept")}{" "}
+          <button
+            type="button"
+            onClick={() => {
+              forgetDraft();
+              setRestored(false);
+              begin();
+            }}
+          >
+            {t("discardDraft")}
+          </button>
+        </p>
+      ) : null}
       {document.errors.length ? null : (
         <Fit job={{ kind: kindName, ...(document.toJS() as Job) }} nodes={nodes} />
       )}
@@ -404,7 +458,11 @@ export default function CreatePage() {
           {...{ text, schema, refused, refusal, createButton }}
           wrong={problems.size}
           onChange={change}
-          onClose={() => setShown(null)}
+          onApply={() => setShown(null)}
+          onClose={() => {
+            change(before.current);
+            setShown(null);
+          }}
         />
       ) : null}
     </section>

@@ -1,8 +1,8 @@
 // One job: what it is doing, why, and its tabs. Each tab has an address of its own.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Failure } from "../../data/api.ts";
-import { setPaused, useJob } from "../../data/jobs.ts";
-import { corePath, OWNER_LABEL } from "../../data/kinds.ts";
+import { mayJob, setPaused, useJob } from "../../data/jobs.ts";
+import { corePath, OWNER_LABEL, shortKind } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { Job, Pod } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
@@ -11,12 +11,12 @@ import { lazy } from "../../lazy.tsx";
 import { isPaused, jobHref, ranMs } from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
-import { navigate } from "../../router.ts";
+import { backToList, navigate } from "../../router.ts";
 import { showState } from "../../tabicon.ts";
 import { CliDialog } from "../../ui/cli-dialog.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
-import { StateMark } from "../../ui/state.tsx";
+import { JobMark } from "../../ui/state.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { RemoveDialog } from "../jobs/remove.tsx";
@@ -79,23 +79,29 @@ function Actions(props: { job: Job }) {
   const from = encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`);
   return (
     <div class="actions">
-      {isOver(job) ? (
+      {!isOver(job) ? (
+        mayJob("patch", job) ? (
+          <button type="button" title={t("stopTitle")} onClick={pause}>
+            {t(paused ? "resume" : "pause")}
+          </button>
+        ) : null
+      ) : mayJob("create", job) ? (
         <a class="button" href={`/jobs/new?kind=${job.kind}&from=${from}&rerun=1`}>
           {t("rerun")}
         </a>
-      ) : (
-        <button type="button" title={t("stopTitle")} onClick={pause}>
-          {t(paused ? "resume" : "pause")}
-        </button>
-      )}
+      ) : null}
       <Menu
         label="⋯"
         name={t("more")}
         items={[
-          { label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${from}` },
+          ...(mayJob("create", job)
+            ? [{ label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${from}` }]
+            : []),
           { label: t("yamlTab"), href: jobHref(job, "yaml") },
           { label: t("cliTitle"), onSelect: () => setShowCli(true) },
-          { label: t("remove"), danger: true, onSelect: () => setRemoving(true) },
+          ...(mayJob("delete", job)
+            ? [{ label: t("remove"), danger: true, onSelect: () => setRemoving(true) }]
+            : []),
         ]}
       />
       {showCli ? <CliDialog job={job} onClose={() => setShowCli(false)} /> : null}
@@ -103,7 +109,7 @@ function Actions(props: { job: Job }) {
         <RemoveDialog
           jobs={[job]}
           onClose={() => setRemoving(false)}
-          onDone={() => navigate("/jobs")}
+          onDone={() => navigate(backToList())}
         />
       ) : null}
     </div>
@@ -170,20 +176,23 @@ export default function JobPage(props: { ns: string; kind: string; name: string;
     return (
       <Empty title={tc("notFound")}>
         <p>{t("notThere", { name: props.name })}</p>
-        <a href="/jobs">{t("back")}</a>
+        <a href={backToList()}>{t("back")}</a>
       </Empty>
     );
   const ran = ranMs(job, isOver(job) ? 0 : now.value);
   return (
     <section class="job">
       <nav class="crumbs" aria-label="breadcrumb">
-        <a href="/jobs">{tc("jobs")}</a> › <span aria-current="page">{job.metadata.name}</span>
+        <a href={backToList()}>{tc("jobs")}</a> ›{" "}
+        <span aria-current="page">{job.metadata.name}</span>
       </nav>
       <div class="page-head">
         <h1>{job.metadata.name}</h1>
-        <span class="dim">{job.kind}</span>
+        <span class="dim" title={job.kind}>
+          {shortKind(job.kind)}
+        </span>
         <span aria-live="polite">
-          <StateMark state={stateOfJob(job)} />
+          <JobMark job={job} />
         </span>
         {ran === undefined ? null : <span class="num dim">{duration(ran)}</span>}
         <span class="grow" />
@@ -197,7 +206,11 @@ export default function JobPage(props: { ns: string; kind: string; name: string;
           { id: "", label: job.kind ?? "Job", href: jobHref(job) },
           { id: "replicas", label: t("replicasTab"), href: jobHref(job, "replicas") },
           { id: "logs", label: t("logsTab"), href: jobHref(job, "logs") },
-          { id: "metrics", label: t("metricsTab"), href: jobHref(job, "metrics") },
+          {
+            id: "metrics",
+            label: t(job.kind === "MPIJob" ? "metricsTabMpi" : "metricsTab"),
+            href: jobHref(job, "metrics"),
+          },
           { id: "training", label: t("trainingTab"), href: jobHref(job, "training") },
           { id: "yaml", label: t("yamlTab"), href: jobHref(job, "yaml") },
           { id: "terminal", label: t("terminalTab"), href: jobHref(job, "terminal") },

@@ -23,7 +23,7 @@ import { duration, exact, millis } from "../../lib/time.ts";
 import { LiveTail } from "../../logs/tail.tsx";
 import { copyText } from "../../ui/cli.tsx";
 import { Said } from "../../ui/said.tsx";
-import { StateMark } from "../../ui/state.tsx";
+import { JobMark, stateExplained, StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { Events, useJobEvents } from "./events.tsx";
 import { TimeLine } from "./timeline.tsx";
@@ -53,7 +53,12 @@ function Basics(props: { job: Job }) {
   const rows: [string, preact.ComponentChildren][] = [
     [t("name"), job.metadata.name],
     [t("uid"), <span class="mono">{job.metadata.uid}</span>],
-    [t("state"), <StateMark state={stateOfJob(job)} />],
+    [
+      t("state"),
+      <>
+        <JobMark job={job} /> <span class="dim">{stateExplained(job)}</span>
+      </>,
+    ],
     [
       t("replicas"),
       replicasByRole(job).map((one) => (

@@ -15,14 +15,14 @@ const t = translator(jobTexts);
 const TICKS = 6;
 const NEAR = 0.012; // of the whole: about the width of a mark
 const LANES = 33; // the job and 32 replicas; the rest is on the page of replicas
-const WORDS: Record<SpanKind, "queued" | "starting" | "running" | "spanSucceeded" | "spanFailed"> =
-  {
-    queued: "queued",
-    starting: "starting",
-    running: "running",
-    succeeded: "spanSucceeded",
-    failed: "spanFailed",
-  };
+const WORDS = {
+  queued: "queued",
+  starting: "starting",
+  running: "running",
+  paused: "paused",
+  succeeded: "spanSucceeded",
+  failed: "spanFailed",
+} as const satisfies Record<SpanKind, string>;
 
 function laneText(lane: Lane): string {
   return `${lane.label}: ${lane.spans.map((one) => `${t(WORDS[one.kind])}${one.attempt === undefined ? "" : ` (${t("attempt", { n: one.attempt })})`} ${duration(one.to - one.from)}`).join(", ")}`;

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { request } from "../../data/api.ts";
 import { corePath } from "../../data/kinds.ts";
+import { leavesAt } from "../../data/removal.ts";
 import type { Job, Pod } from "../../data/types.ts";
 import { translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
@@ -13,11 +14,12 @@ import {
   tipFor,
   type Ending,
 } from "../../lib/failure.ts";
-import { jobHref } from "../../lib/jobs.ts";
+import { failedReplicas, jobHref } from "../../lib/jobs.ts";
 import { stateOfJob } from "../../lib/state.ts";
-import { duration, millis, now } from "../../lib/time.ts";
+import { duration, exact, millis, now } from "../../lib/time.ts";
 import { spansOf } from "../../logs/ansi.ts";
 import { Said } from "../../ui/said.tsx";
+import { undoRemoval } from "../jobs/remove.tsx";
 
 const t = translator(jobTexts);
 const LINES = 20;
@@ -111,8 +113,58 @@ function Failed(props: { job: Job; pods: Pod[] }) {
   );
 }
 
+/** It is to be deleted, and can still be kept. */
+function Leaving(props: { job: Job; at: number }) {
+  return (
+    <div class="box warn" role="status">
+      {t("leaving", { time: exact(props.at) })}{" "}
+      <button type="button" onClick={() => undoRemoval([props.job])}>
+        {t("keepIt")}
+      </button>
+    </div>
+  );
+}
+
+/** It succeeded, but not all of it. */
+function Partly(props: { job: Job; pods: Pod[] }) {
+  const failed = (props.job.status?.tasks ?? [])
+    .flatMap((task) => task.replicas ?? [])
+    .filter((one) => one.phase === "Failed");
+  const ending = firstEnding(props.pods);
+  const words = ending
+    ? t("exitCode", {
+        code: ending.code,
+        words: t(exitWord(ending.code), { n: ending.code - 128 }),
+      })
+    : "";
+  return (
+    <div class="box warn" role="region" aria-label={t("partlyTitle")}>
+      <b>{t("partlyTitle")}</b>:{" "}
+      {failed.map((one) => (
+        <span key={one.name}>
+          <a href={`${jobHref(props.job, "logs")}?replica=${encodeURIComponent(one.name ?? "")}`}>
+            {one.name}
+          </a>{" "}
+          {ending?.pod.metadata.name === one.name ? `(${words}) ` : ""}
+        </span>
+      ))}
+    </div>
+  );
+}
+
 export function Why(props: { job: Job; pods: Pod[] }) {
+  const leaves = leavesAt(props.job);
+  return (
+    <>
+      {leaves === undefined ? null : <Leaving job={props.job} at={leaves} />}
+      <WhySo {...props} />
+    </>
+  );
+}
+
+function WhySo(props: { job: Job; pods: Pod[] }) {
   const { job } = props;
+  if (failedReplicas(job)) return <Partly {...props} />;
   const state = stateOfJob(job);
   if (state === "failed") return <Failed {...props} />;
   if (state === "paused")

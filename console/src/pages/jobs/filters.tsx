@@ -1,16 +1,18 @@
 // The filter bar: what is chosen is in the address.
 import { useState } from "preact/hooks";
+import { shortKind } from "../../data/kinds.ts";
+import type { Job } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
-import { toggled, type Choice } from "../../lib/filter.ts";
+import { offers, toggled, type Choice, type ListName } from "../../lib/filter.ts";
 import { setQuery } from "../../router.ts";
-import { Dialog } from "../../ui/dialog.tsx";
-import { COLUMNS, type Column } from "./row.tsx";
+import { Dropdown } from "../../ui/dropdown.tsx";
+import { phaseWord } from "../../ui/state.tsx";
+import { COLUMNS, type Column } from "./columns.ts";
 
 const t = translator(jobsTexts);
 
-type ListName = "label" | "phase" | "scheduler" | "queue" | "kind" | "resource" | "project";
-const FIELD: Record<ListName, keyof Choice> = {
+const FIELD: Record<ListName, Exclude<keyof Choice, "q" | "sort">> = {
   label: "labels",
   phase: "phases",
   scheduler: "schedulers",
@@ -37,60 +39,114 @@ const SORTS = [
   "replicas",
   "cpu",
   "memory",
+  "gpu",
+  "progress",
   "project",
 ] as const;
+export type Sortable = (typeof SORTS)[number];
+export function isSortable(column: string): column is Sortable {
+  return (SORTS as readonly string[]).includes(column);
+}
+
+const SEARCHED = 12; // values: with more of them one can type
 
 function valueWord(name: ListName, value: string): string {
   if (name === "scheduler") return t(value === "t9k" ? "t9kScheduler" : "defaultScheduler");
-  return value;
+  if (name === "kind") return shortKind(value);
+  return name === "phase" ? phaseWord(value) : value;
 }
 
-function Choices(props: {
-  name: ListName;
-  offered: string[];
-  chosen: string[];
-  onClose: () => void;
-}) {
-  const all = [...new Set([...props.offered, ...props.chosen])];
-  return (
-    <Dialog
-      title={t(props.name)}
-      onClose={props.onClose}
-      actions={
-        <button type="button" class="primary" onClick={props.onClose}>
-          {tc("close")}
-        </button>
-      }
-    >
-      {all.length ? (
-        all.map((value) => (
-          <label key={value} class="choice">
-            <input
-              type="checkbox"
-              checked={props.chosen.includes(value)}
-              onChange={() => setQuery({ [props.name]: toggled(props.chosen, value) })}
-            />{" "}
-            {valueWord(props.name, value)}
-          </label>
-        ))
-      ) : (
-        <p class="dim">{tc("noData")}</p>
-      )}
-    </Dialog>
+function Values(props: { jobs: Job[]; choice: Choice; name: ListName }) {
+  const { name } = props;
+  const [typed, setTyped] = useState("");
+  const chosen = props.choice[FIELD[name]];
+  const all = offers(props.jobs, props.choice, name);
+  const shown = all.filter(([value]) =>
+    valueWord(name, value).toLowerCase().includes(typed.toLowerCase()),
   );
+  return (
+    <>
+      {all.length > SEARCHED ? (
+        <input
+          type="search"
+          aria-label={tc("search")}
+          placeholder={tc("search")}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      ) : null}
+      {shown.map(([value, count]) => (
+        <label key={value} class="choice">
+          <input
+            type="checkbox"
+            checked={chosen.includes(value)}
+            onChange={() => setQuery({ [name]: toggled(chosen, value) })}
+          />
+          <span class="grow">{valueWord(name, value)}</span>
+          <span class="dim num">{count}</span>
+        </label>
+      ))}
+      {shown.length ? null : <p class="dim">{tc("noData")}</p>}
+    </>
+  );
+}
+
+function ColumnChoice(props: { columns: Column[]; onColumns: (next: Column[]) => void }) {
+  return (
+    <>
+      {COLUMNS.map((one) => (
+        <label key={one} class="choice">
+          <input
+            type="checkbox"
+            checked={props.columns.includes(one)}
+            onChange={() =>
+              props.onColumns(
+                COLUMNS.filter((c) =>
+                  c === one ? !props.columns.includes(c) : props.columns.includes(c),
+                ),
+              )
+            }
+          />
+          {one === "labels" ? t("label") : t(one)}
+        </label>
+      ))}
+    </>
+  );
+}
+
+function SortChoice(props: { sort: string }) {
+  return (
+    <>
+      {SORTS.flatMap((one) =>
+        ["-", ""].map((sign) => (
+          <label key={sign + one} class="choice">
+            <input
+              type="radio"
+              name="sort"
+              checked={props.sort === sign + one}
+              onChange={() => setQuery({ sort: sign + one === "-created" ? null : sign + one })}
+            />
+            {t(one)} {sign ? "↓" : "↑"}
+          </label>
+        )),
+      )}
+    </>
+  );
+}
+
+function sortWord(sort: string): string {
+  const column = sort.replace(/^-/, "");
+  return `${isSortable(column) ? t(column) : column} ${sort.startsWith("-") ? "↓" : "↑"}`;
 }
 
 export function Filters(props: {
+  jobs: Job[];
   choice: Choice;
-  offers: Record<ListName, string[]>;
   columns: Column[];
   onColumns: (next: Column[]) => void;
 }) {
-  const [open, setOpen] = useState<ListName | "columns" | "sort" | null>(null);
   const { choice } = props;
-  const parts = ORDER.flatMap((name) =>
-    (choice[FIELD[name]] as string[]).map((value) => ({ name, value })),
-  );
+  const parts = ORDER.flatMap((name) => choice[FIELD[name]].map((value) => ({ name, value })));
   return (
     <div class="filters">
       <input
@@ -103,84 +159,42 @@ export function Filters(props: {
         onInput={(event) => setQuery({ q: event.currentTarget.value || null })}
       />
       {ORDER.map((name) => (
-        <button
+        <Dropdown
           key={name}
-          type="button"
-          aria-haspopup="dialog"
-          class={(choice[FIELD[name]] as string[]).length ? "on" : ""}
-          onClick={() => setOpen(name)}
+          name={t(name)}
+          label={
+            choice[FIELD[name]].length ? `${t(name)} (${choice[FIELD[name]].length})` : t(name)
+          }
+          on={choice[FIELD[name]].length > 0}
         >
-          {t(name)}
-        </button>
+          {() => <Values jobs={props.jobs} choice={choice} name={name} />}
+        </Dropdown>
       ))}
-      <button type="button" aria-haspopup="dialog" onClick={() => setOpen("columns")}>
-        {t("columns")}
-      </button>
-      <button type="button" aria-haspopup="dialog" onClick={() => setOpen("sort")}>
-        {t("sorter")}
-      </button>
-      <p class="dim chosen">
-        {t("filters", { text: parts.length || choice.sort !== "-created" ? "" : "-" })}
-        {parts.map(({ name, value }) => (
-          <button
-            key={`${name}${value}`}
-            type="button"
-            class="chip on"
-            onClick={() => setQuery({ [name]: toggled(choice[FIELD[name]] as string[], value) })}
-          >
-            {t(name)}: {valueWord(name, value)} ×
-          </button>
-        ))}
-        {choice.sort !== "-created" ? (
-          <button type="button" class="chip on" onClick={() => setQuery({ sort: null })}>
-            {choice.sort} ×
-          </button>
-        ) : null}
-      </p>
-      {open && open !== "columns" && open !== "sort" ? (
-        <Choices
-          name={open}
-          offered={props.offers[open]}
-          chosen={choice[FIELD[open]] as string[]}
-          onClose={() => setOpen(null)}
-        />
-      ) : null}
-      {open === "columns" ? (
-        <Dialog title={t("columns")} onClose={() => setOpen(null)}>
-          {COLUMNS.map((one) => (
-            <label key={one} class="choice">
-              <input
-                type="checkbox"
-                checked={props.columns.includes(one)}
-                onChange={() =>
-                  props.onColumns(
-                    COLUMNS.filter((c) =>
-                      c === one ? !props.columns.includes(c) : props.columns.includes(c),
-                    ),
-                  )
-                }
-              />{" "}
-              {one === "labels" ? t("label") : t(one)}
-            </label>
+      <Dropdown name={t("columns")} label={t("columns")}>
+        {() => <ColumnChoice columns={props.columns} onColumns={props.onColumns} />}
+      </Dropdown>
+      <Dropdown name={t("sorter")} label={t("sorter")}>
+        {() => <SortChoice sort={choice.sort} />}
+      </Dropdown>
+      {parts.length || choice.sort !== "-created" ? (
+        <p class="dim chosen">
+          {t("filters", { text: "" })}
+          {parts.map(({ name, value }) => (
+            <button
+              key={`${name}${value}`}
+              type="button"
+              class="chip on"
+              onClick={() => setQuery({ [name]: toggled(choice[FIELD[name]], value) })}
+            >
+              {t(name)}: {valueWord(name, value)} ×
+            </button>
           ))}
-        </Dialog>
-      ) : null}
-      {open === "sort" ? (
-        <Dialog title={t("sorter")} onClose={() => setOpen(null)}>
-          {SORTS.flatMap((one) =>
-            ["-", ""].map((sign) => (
-              <label key={sign + one} class="choice">
-                <input
-                  type="radio"
-                  name="sort"
-                  checked={choice.sort === sign + one}
-                  onChange={() => setQuery({ sort: sign + one === "-created" ? null : sign + one })}
-                />{" "}
-                {t(one)} {sign ? "↓" : "↑"}
-              </label>
-            )),
-          )}
-        </Dialog>
+          {choice.sort !== "-created" ? (
+            <button type="button" class="chip on" onClick={() => setQuery({ sort: null })}>
+              {sortWord(choice.sort)} ×
+            </button>
+          ) : null}
+        </p>
       ) : null}
     </div>
   );

@@ -1,25 +1,36 @@
 // The list of jobs: live, searchable, every choice in the address.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Failure } from "../../data/api.ts";
-import { setPaused, useJobs } from "../../data/jobs.ts";
+import { mayJob, setPaused, useJobs } from "../../data/jobs.ts";
 import { JOB_KINDS } from "../../data/kinds.ts";
+import { refreshAll } from "../../data/live.ts";
+import { may } from "../../data/rights.ts";
 import type { Job } from "../../data/types.ts";
-import { translator } from "../../i18n/index.ts";
+import { tc, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { compareHref } from "../../lib/compare.ts";
-import { choose, offers, readChoice } from "../../lib/filter.ts";
-import { gpusOf, isPaused, jobHref, replicasByRole } from "../../lib/jobs.ts";
+import { choose, readChoice, sortedBy } from "../../lib/filter.ts";
+import {
+  extendedResources,
+  gpusOf,
+  isPaused,
+  jobHref,
+  replicasByRole,
+  totalsOf,
+} from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
-import { navigate, query } from "../../router.ts";
+import { ownProject } from "../../project.tsx";
+import { location_, navigate, query, setQuery } from "../../router.ts";
 import { CliDialog } from "../../ui/cli-dialog.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Said } from "../../ui/said.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { VirtualList } from "../../ui/virtual.tsx";
-import { Filters } from "./filters.tsx";
+import { COLUMNS, fitting, nameWidth, tableWidth, type Column } from "./columns.ts";
+import { Filters, isSortable } from "./filters.tsx";
 import { RemoveDialog } from "./remove.tsx";
-import { COLUMNS, Row, type Column, type RowActions } from "./row.tsx";
+import { Row, type RowActions } from "./row.tsx";
 import "../../style/jobs.css";
 
 const t = translator(jobsTexts);
@@ -27,9 +38,54 @@ const ROW_PX = 36;
 const DETAIL_PX = 108;
 const COLUMNS_KEY = "muster.columns";
 
-function keptColumns(): Column[] {
+/** null: none were chosen, as many are shown as fit. */
+function keptColumns(): Column[] | null {
   const kept = localStorage.getItem(COLUMNS_KEY);
-  return kept === null ? [...COLUMNS] : COLUMNS.filter((one) => kept.split(",").includes(one));
+  return kept === null ? null : COLUMNS.filter((one) => kept.split(",").includes(one));
+}
+
+function useWidth(box: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(window.innerWidth - 200);
+  useLayoutEffect(() => {
+    if (!box.current) return;
+    const look = (): void => setWidth(box.current?.clientWidth ?? 0);
+    const observer = new ResizeObserver(look);
+    observer.observe(box.current);
+    look();
+    return () => observer.disconnect();
+  }, []);
+  return width;
+}
+
+function Head(props: { column: Column | "state" | "name"; sort: string }) {
+  const { column, sort } = props;
+  const word = column === "labels" ? t("label") : t(column);
+  const down = sort === `-${column}`;
+  const up = sort === column;
+  return (
+    <span
+      role="columnheader"
+      class={`cell-${column}`}
+      title={word}
+      aria-sort={down ? "descending" : up ? "ascending" : undefined}
+    >
+      {isSortable(column) ? (
+        <button
+          type="button"
+          class="sorts"
+          onClick={() => {
+            const next = sortedBy(sort, column);
+            setQuery({ sort: next === "-created" ? null : next });
+          }}
+        >
+          {word}
+          {down ? " ↓" : up ? " ↑" : ""}
+        </button>
+      ) : (
+        word
+      )}
+    </span>
+  );
 }
 
 function Detail(props: { job: Job }) {
@@ -154,7 +210,6 @@ export function JobsPage() {
   const { items, loaded, failure } = useJobs();
   const choice = readChoice(query.value);
   const shown = useMemo(() => choose(items, choice), [items, query.value]);
-  const offered = useMemo(() => offers(items), [items]);
   const [columns, setColumns] = useState(keptColumns);
   const [selected, setSelected] = useState<Set<string>>(new Set());
   const [expanded, setExpanded] = useState<string | null>(null);
@@ -162,8 +217,17 @@ export function JobsPage() {
   const [cli, setCli] = useState<Job | null>(null);
   const [current, setCurrent] = useState(-1);
   const gpus = useMemo(() => gpuTotals(items), [items]);
-  const anyGpu = offered.resource.length > 0;
+  const ns = ownProject();
+  const anyGpu = useMemo(
+    () => items.some((job) => extendedResources(totalsOf(job)).length > 0),
+    [items],
+  );
+  const longest = useMemo(
+    () => shown.reduce((most, job) => Math.max(most, job.metadata.name.length), 0),
+    [shown],
+  );
   const box = useRef<HTMLDivElement>(null);
+  const width = useWidth(box);
 
   const actions = useMemo<RowActions>(
     () => ({
@@ -193,9 +257,16 @@ export function JobsPage() {
   }, [current]);
 
   const visible = useMemo(
-    () => (anyGpu ? columns : columns.filter((one) => one !== "gpu")),
-    [anyGpu, columns],
+    () =>
+      columns ??
+      fitting(
+        COLUMNS.filter((one) => anyGpu || one !== "gpu"),
+        longest,
+        width,
+      ),
+    [anyGpu, columns, longest, width],
   );
+  const across = tableWidth(visible, nameWidth(longest, width));
   const chosen = shown.filter((job) => selected.has(job.metadata.uid));
   const open = shown.findIndex((job) => job.metadata.uid === expanded);
   const changeColumns = (next: Column[]): void => {
@@ -207,13 +278,6 @@ export function JobsPage() {
     <section class="jobs" ref={box}>
       <div class="page-head">
         <h1>{t("title")}</h1>
-        <Menu
-          class="create"
-          align="left"
-          label={<>{t("createJob")} ▾</>}
-          name={t("createJob")}
-          items={JOB_KINDS.map((one) => ({ label: one.short, href: `/jobs/new?kind=${one.kind}` }))}
-        />
         <span class="grow" />
         {chosen.length ? (
           <>
@@ -223,7 +287,7 @@ export function JobsPage() {
                 {t("compare")}
               </a>
             ) : null}
-            {chosen.some((job) => !isOver(job) && !isPaused(job)) ? (
+            {chosen.some((job) => !isOver(job) && !isPaused(job) && mayJob("patch", job)) ? (
               <button
                 type="button"
                 onClick={() =>
@@ -236,7 +300,7 @@ export function JobsPage() {
                 {t("pause")}
               </button>
             ) : null}
-            {chosen.some((job) => !isOver(job) && isPaused(job)) ? (
+            {chosen.some((job) => !isOver(job) && isPaused(job) && mayJob("patch", job)) ? (
               <button
                 type="button"
                 onClick={() =>
@@ -249,9 +313,11 @@ export function JobsPage() {
                 {t("resume")}
               </button>
             ) : null}
-            <button type="button" class="danger" onClick={() => setRemoving(chosen)}>
-              {t("remove")}
-            </button>
+            {chosen.every((job) => mayJob("delete", job)) ? (
+              <button type="button" class="danger" onClick={() => setRemoving(chosen)}>
+                {t("remove")}
+              </button>
+            ) : null}
           </>
         ) : null}
         {anyGpu ? (
@@ -260,8 +326,28 @@ export function JobsPage() {
         <span class="dim num" role="status">
           {t("count", { shown: shown.length, total: items.length })}
         </span>
+        <button
+          type="button"
+          class="icon"
+          aria-label={tc("refresh")}
+          title={tc("refresh")}
+          onClick={refreshAll}
+        >
+          ↻
+        </button>
+        {JOB_KINDS.some((one) => may("create", one, ns)) ? (
+          <Menu
+            class="create"
+            label={<>{t("createJob")} ▾</>}
+            name={t("createJob")}
+            items={JOB_KINDS.filter((one) => may("create", one, ns)).map((one) => ({
+              label: one.short,
+              href: `/jobs/new?kind=${one.kind}`,
+            }))}
+          />
+        ) : null}
       </div>
-      <Filters choice={choice} offers={offered} columns={columns} onColumns={changeColumns} />
+      <Filters jobs={items} choice={choice} columns={visible} onColumns={changeColumns} />
       {failure ? <Problem failure={failure} /> : null}
       {!loaded ? (
         <Loading />
@@ -274,7 +360,13 @@ export function JobsPage() {
           <a href="/jobs">{t("clear")}</a>
         </Empty>
       ) : (
-        <div role="table" aria-label={t("title")} aria-rowcount={shown.length} class="job-table">
+        <div
+          role="table"
+          aria-label={t("title")}
+          aria-rowcount={shown.length}
+          class={`job-table ${columns ? "wide" : ""}`}
+          style={columns ? { "--across": `${across}px` } : {}}
+        >
           <div class="row head" role="row">
             <span role="columnheader" class="cell-check">
               <input
@@ -290,21 +382,10 @@ export function JobsPage() {
                 }
               />
             </span>
-            <span role="columnheader" class="cell-state">
-              {t("state")}
-            </span>
-            <span role="columnheader" class="cell-name">
-              {t("name")}
-            </span>
+            <Head column="state" sort={choice.sort} />
+            <Head column="name" sort={choice.sort} />
             {visible.map((one) => (
-              <span
-                role="columnheader"
-                key={one}
-                class={`cell-${one}`}
-                title={one === "labels" ? t("label") : t(one)}
-              >
-                {one === "labels" ? t("label") : t(one)}
-              </span>
+              <Head key={one} column={one} sort={choice.sort} />
             ))}
             <span role="columnheader" class="cell-menu">
               <span class="sr-only">{t("actions")}</span>
@@ -316,6 +397,7 @@ export function JobsPage() {
             label={t("title")}
             role="rowgroup"
             class="job-rows"
+            remember={location_.value.path + location_.value.query}
             extra={open >= 0 ? { after: open, height: DETAIL_PX } : undefined}
             render={(i) => {
               const job = shown[i]!;

@@ -1,8 +1,9 @@
-// Deleting jobs. What runs must be named to be deleted; what is over can be taken back for a few
-// seconds.
+// Deleting jobs. What runs must be named to be deleted; all of it can be taken back for a while,
+// which the server keeps: this page may be closed meanwhile.
 import { useState } from "preact/hooks";
 import { Failure } from "../../data/api.ts";
-import { cli, deleteJob } from "../../data/jobs.ts";
+import { cli, jobApiPath } from "../../data/jobs.ts";
+import { deleteLater, keep } from "../../data/removal.ts";
 import type { Job } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
@@ -10,30 +11,35 @@ import { replicaCounts } from "../../lib/jobs.ts";
 import { isOver } from "../../lib/state.ts";
 import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { dismiss, toast } from "../../ui/toast.tsx";
+import { toast, undoToast } from "../../ui/toast.tsx";
 
 const t = translator(jobsTexts);
-const UNDO_MS = 5_000;
 const CLI_LINES = 4;
 
-async function removeNow(job: Job): Promise<void> {
-  try {
-    await deleteJob(job);
-  } catch (error) {
-    if ((error as Failure).code !== 404)
-      toast(t("failed", { message: (error as Failure).message }), { kind: "error" });
-  }
+/** Does it to all; what failed is told once. Answers those it was done to. */
+async function toAll(jobs: Job[], what: (job: Job) => Promise<unknown>): Promise<Job[]> {
+  const results = await Promise.allSettled(jobs.map(what));
+  const failed = results.filter((one): one is PromiseRejectedResult => one.status === "rejected");
+  const first = failed.map((one) => one.reason as Failure).find((one) => one.code !== 404);
+  if (first)
+    toast(t("someFailed", { count: failed.length, message: first.message }), { kind: "error" });
+  return jobs.filter((_, i) => results[i]!.status === "fulfilled");
 }
 
-function removeWithUndo(job: Job): void {
-  let shown = 0;
-  const timer = setTimeout(() => {
-    dismiss(shown);
-    void removeNow(job);
-  }, UNDO_MS);
-  shown = toast(t("deleting", { name: job.metadata.name }), {
-    action: { label: t("undo"), run: () => clearTimeout(timer) },
+export function undoRemoval(jobs: Job[]): void {
+  void toAll(jobs, (job) => keep(jobApiPath(job), job)).then((kept) => {
+    if (kept.length) toast(t("kept", { name: nameOf(kept) }));
   });
+}
+
+function nameOf(jobs: Job[]): string {
+  return jobs.length === 1 ? jobs[0]!.metadata.name : t("several", { count: jobs.length });
+}
+
+async function remove(jobs: Job[]): Promise<void> {
+  const going = await toAll(jobs, (job) => deleteLater(jobApiPath(job), job));
+  if (going.length)
+    undoToast(t("deleting", { name: nameOf(going) }), t("undo"), () => undoRemoval(going));
 }
 
 export function RemoveDialog(props: { jobs: Job[]; onClose: () => void; onDone?: () => void }) {
@@ -44,10 +50,7 @@ export function RemoveDialog(props: { jobs: Job[]; onClose: () => void; onDone?:
   const word = only ? only.metadata.name : String(props.jobs.length);
   const confirmed = !running.length || typed === word;
   const go = (): void => {
-    for (const job of props.jobs) {
-      if (isOver(job)) removeWithUndo(job);
-      else void removeNow(job).then(() => toast(t("deleted", { name: job.metadata.name })));
-    }
+    void remove(props.jobs);
     props.onClose();
     props.onDone?.();
   };
@@ -64,7 +67,7 @@ export function RemoveDialog(props: { jobs: Job[]; onClose: () => void; onDone?:
           <button type="button" onClick={props.onClose}>
             {tc("cancel")}
           </button>
-          <button type="button" class="primary" disabled={!confirmed} onClick={go}>
+          <button type="button" class="primary danger" disabled={!confirmed} onClick={go}>
             {tc("delete")}
           </button>
         </>
@@ -73,7 +76,7 @@ export function RemoveDialog(props: { jobs: Job[]; onClose: () => void; onDone?:
       <p>{t("deleteWhat", { running: replicas })}</p>
       {running.length ? (
         <label>
-          {t("typeName", { name: word })}{" "}
+          {t(only ? "typeName" : "typeCount", { name: word })}{" "}
           <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autofocus />
         </label>
       ) : null}

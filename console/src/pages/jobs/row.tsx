@@ -1,6 +1,9 @@
 // One job in the list. All rows have one height; what does not fit is in the row's title or on the
 // job's page.
 import { memo } from "../../ui/memo.ts";
+import { mayJob } from "../../data/jobs.ts";
+import { shortKind } from "../../data/kinds.ts";
+import { leavesAt } from "../../data/removal.ts";
 import type { Job } from "../../data/types.ts";
 import { lang, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
@@ -23,34 +26,12 @@ import { say, sayBoth } from "../../lib/say.ts";
 import { queuePosition } from "../../lib/waiting.ts";
 import { Menu, type MenuItem } from "../../ui/menu.tsx";
 import { Spark } from "../../ui/spark.tsx";
-import { StateMark } from "../../ui/state.tsx";
+import { JobMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
+import type { Column } from "./columns.ts";
+import { undoRemoval } from "./remove.tsx";
 
 const t = translator(jobsTexts);
-
-export type Column =
-  | "labels"
-  | "project"
-  | "kind"
-  | "replicas"
-  | "cpu"
-  | "memory"
-  | "gpu"
-  | "progress"
-  | "duration"
-  | "created";
-export const COLUMNS: readonly Column[] = [
-  "labels",
-  "project",
-  "kind",
-  "replicas",
-  "cpu",
-  "memory",
-  "gpu",
-  "progress",
-  "duration",
-  "created",
-];
 
 function Duration(props: { job: Job }) {
   const ms = ranMs(props.job, isOver(props.job) ? 0 : now.value);
@@ -108,7 +89,7 @@ const CELLS: Record<Column, (job: Job) => preact.ComponentChildren> = {
         </span>
       )),
   project: (job) => job.metadata.namespace,
-  kind: (job) => job.kind,
+  kind: (job) => <span title={job.kind}>{shortKind(job.kind)}</span>,
   replicas: (job) => {
     const { running, done, total } = replicaCounts(job);
     return job.status?.phase === "Succeeded"
@@ -155,29 +136,25 @@ export interface RowActions {
 }
 
 function menuOf(job: Job, actions: RowActions): MenuItem[] {
-  return [
+  const from = encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`);
+  const items: MenuItem[] = [
     { label: t("logs"), href: jobHref(job, "logs"), hint: "l" },
     { label: t("yaml"), href: jobHref(job, "yaml"), hint: "y" },
-    {
-      label: t("clone"),
-      href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}`,
-    },
-    ...(isOver(job)
-      ? [
-          {
-            label: t("rerun"),
-            href: `/jobs/new?kind=${job.kind}&from=${encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`)}&rerun=1`,
-          },
-        ]
-      : [
-          {
-            label: t(isPaused(job) ? "resume" : "pause"),
-            onSelect: () => actions.pause(job, !isPaused(job)),
-          },
-        ]),
-    { label: `${t("asCli")}…`, onSelect: () => actions.cli(job) },
-    { label: t("remove"), danger: true, onSelect: () => actions.remove(job) },
   ];
+  if (mayJob("create", job)) {
+    items.push({ label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${from}` });
+    if (isOver(job))
+      items.push({ label: t("rerun"), href: `/jobs/new?kind=${job.kind}&from=${from}&rerun=1` });
+  }
+  if (!isOver(job) && mayJob("patch", job))
+    items.push({
+      label: t(isPaused(job) ? "resume" : "pause"),
+      onSelect: () => actions.pause(job, !isPaused(job)),
+    });
+  items.push({ label: `${t("asCli")}…`, onSelect: () => actions.cli(job) });
+  if (mayJob("delete", job))
+    items.push({ label: t("remove"), danger: true, onSelect: () => actions.remove(job) });
+  return items;
 }
 
 interface RowProps {
@@ -198,11 +175,16 @@ export const Row = memo(function Row({
   actions,
 }: RowProps) {
   const name = job.metadata.name;
+  const leaves = leavesAt(job);
   const why = [job.status?.reason, sayBoth(job.status?.message ?? "", lang.value)]
     .filter(Boolean)
     .join(": ");
   return (
-    <div class={`row ${current ? "current" : ""}`} role="row" data-uid={job.metadata.uid}>
+    <div
+      class={`row ${current ? "current" : ""} ${leaves === undefined ? "" : "leaving"}`}
+      role="row"
+      data-uid={job.metadata.uid}
+    >
       <span role="cell" class="cell-check">
         <input
           type="checkbox"
@@ -221,10 +203,15 @@ export const Row = memo(function Row({
         </button>
       </span>
       <span role="cell" class="cell-state">
-        <StateMark state={stateOfJob(job)} title={why} />
+        <JobMark job={job} title={why} />
       </span>
       <span role="cell" class="cell-name">
-        <a href={jobHref(job)} title={why}>
+        {leaves === undefined ? null : (
+          <button type="button" class="chip" onClick={() => undoRemoval([job])}>
+            {t("undo")}
+          </button>
+        )}
+        <a href={jobHref(job)} title={[name, why].filter(Boolean).join("\n")}>
           {name}
         </a>
       </span>

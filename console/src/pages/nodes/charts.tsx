@@ -61,7 +61,17 @@ const LINES: readonly [
   ["gpuMemory", "gpuMemory", shortBytes, true],
 ];
 
-export default function NodeCharts(props: { name: string }) {
+/** Which resource of the API a chart's line for what is allocated stands for. */
+const RESOURCE: Partial<Record<string, string>> = { cpu: "cpu", memory: "memory" };
+
+function allocatedLine(allocated: Record<string, number>, column: string, points: number) {
+  const resource = RESOURCE[column];
+  if (!resource) return [];
+  const values = new Array<number>(points).fill(allocated[resource] ?? 0);
+  return [{ label: t("allocated"), colour: "--warn", values, dash: true }];
+}
+
+export default function NodeCharts(props: { name: string; allocated: Record<string, number> }) {
   const range = query.value.get("range") ?? "1h";
   const seconds = RANGES[range] ?? 3_600;
   const samples = useNodeSamples(props.name, seconds);
@@ -100,7 +110,10 @@ export default function NodeCharts(props: { name: string }) {
               bytes={bytes}
               group="nodes"
               height={140}
-              series={[{ label: t("usage"), colour: "--info", values: drawn[i]!.values[0] ?? [] }]}
+              series={[
+                { label: t("usage"), colour: "--info", values: drawn[i]!.values[0] ?? [] },
+                ...allocatedLine(props.allocated, column, drawn[i]!.x.length),
+              ]}
             />
           ) : null,
         )}

@@ -40,7 +40,9 @@ const t = translator(
   }),
 );
 
-const NodeCharts = lazy<{ name: string }>(() => import("./charts.tsx"));
+const NodeCharts = lazy<{ name: string; allocated: Record<string, number> }>(
+  () => import("./charts.tsx"),
+);
 
 function NodeCard(props: { node: Node; pods: Pod[] }) {
   const { node } = props;
@@ -72,7 +74,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
           </thead>
           <tbody>
             {Object.entries(node.status?.allocatable ?? {})
-              .filter(([name]) => name !== "pods")
+              .filter(([name, text]) => name !== "pods" && (parseQuantity(text) || used[name]))
               .map(([name, text]) => {
                 const all = parseQuantity(text) ?? 0;
                 const taken = used[name] ?? 0;
@@ -95,7 +97,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
           </tbody>
         </table>
       </div>
-      <NodeCharts name={node.metadata.name} />
+      <NodeCharts name={node.metadata.name} allocated={used} />
       <h3>{t("pods")}</h3>
       {props.pods.length ? (
         <ul>

@@ -3,13 +3,13 @@
 import { useMemo } from "preact/hooks";
 import { scope } from "../../data/session.ts";
 import { useJobs } from "../../data/jobs.ts";
-import { corePath } from "../../data/kinds.ts";
+import { corePath, shortKind } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { Job, Node, Pod } from "../../data/types.ts";
 import { tc, texts, translator } from "../../i18n/index.ts";
 import { gpusOf, jobHref, queueOf } from "../../lib/jobs.ts";
 import { usageOf } from "../../lib/nodes.ts";
-import { formatQuantity } from "../../lib/quantity.ts";
+import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { millis } from "../../lib/time.ts";
 import { queuePosition } from "../../lib/waiting.ts";
@@ -54,21 +54,21 @@ const t = translator(
       of: "{used} / {all}",
       ready: "Ready",
       notReady: "Not ready",
-      failures: "Failed lately",
-      noFailures: "No job has failed",
+      failures: "Recent failures",
+      noFailures: "No failed jobs",
       waiting: "Waiting",
-      noWaiting: "No job waits",
-      why: "Why",
+      noWaiting: "No jobs are waiting",
+      why: "Reason",
       when: "When",
       queues: "Queues",
       queue: "Queue",
       running: "Running",
       pending: "Waiting",
       gpus: "GPUs",
-      position: "Place",
+      position: "Position",
       noNodes: "No nodes",
       noJobs: "No jobs yet",
-      create: "Create a job",
+      create: "Create job",
       free: "free",
     },
   }),
@@ -102,7 +102,13 @@ function Counts(props: { jobs: Job[] }) {
 function Nodes(props: { nodes: Node[]; pods: Pod[] }) {
   const names = [
     ...new Set(props.nodes.flatMap((node) => Object.keys(node.status?.allocatable ?? {}))),
-  ].filter((name) => name === "cpu" || name === "memory" || name.includes("/"));
+  ].filter(
+    (name) =>
+      name === "cpu" ||
+      name === "memory" ||
+      (name.includes("/") &&
+        props.nodes.some((node) => parseQuantity(node.status?.allocatable?.[name]))),
+  );
   if (!props.nodes.length) return <Empty title={t("noNodes")} />;
   return (
     <div class="scroll-x">
@@ -137,6 +143,12 @@ function Nodes(props: { nodes: Node[]; pods: Pod[] }) {
                 </td>
                 {names.map((name) => {
                   const { used = 0, all = 0 } = usage[name] ?? {};
+                  if (!used && !all)
+                    return (
+                      <td key={name} class="dim">
+                        -
+                      </td>
+                    );
                   return (
                     <td key={name} class="num">
                       <meter
@@ -230,7 +242,7 @@ function Failures(props: { jobs: Job[] }) {
                   <StateMark state="failed" iconOnly /> {job.metadata.name}
                 </a>
               </td>
-              <td>{job.kind}</td>
+              <td>{shortKind(job.kind)}</td>
               <td>
                 <Said text={job.status?.message ?? job.status?.reason ?? "-"} />
               </td>

@@ -1,6 +1,7 @@
 // Language, colours, and what this console is.
 import { session } from "../../data/session.ts";
 import { lang, setLang, tc, texts, translator } from "../../i18n/index.ts";
+import { setUtc, utc } from "../../lib/time.ts";
 import { theme, type Theme } from "../../theme.ts";
 
 const t = translator(
@@ -13,7 +14,11 @@ const t = translator(
       user: "用户",
       licences: "第三方许可",
       kubectl: "使用 kubectl",
-      kubectlHow: "同一 API：在终端运行",
+      kubectlHow: "同一个 API，在终端运行：",
+      kubectlThere: "同一个 API，使用此集群的 kubeconfig：",
+      times: "时间",
+      local: "本地时间",
+      utc: "UTC",
     },
     en: {
       title: "Settings",
@@ -23,10 +28,18 @@ const t = translator(
       user: "User",
       licences: "Third-party licences",
       kubectl: "With kubectl",
-      kubectlHow: "The same API: type in a terminal",
+      kubectlHow: "The same API; run this in a terminal:",
+      kubectlThere: "The same API; use this cluster's kubeconfig:",
+      times: "Times",
+      local: "Local time",
+      utc: "UTC",
     },
   }),
 );
+
+function zoneName(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
 
 export default function SettingsPage() {
   const themes: Theme[] = ["system", "light", "dark"];
@@ -61,16 +74,26 @@ export default function SettingsPage() {
           {tc(one)}
         </label>
       ))}
+      <h2>{t("times")}</h2>
+      {[false, true].map((one) => (
+        <label key={String(one)} class="choice">
+          <input type="radio" name="utc" checked={utc.value === one} onChange={() => setUtc(one)} />{" "}
+          {t(one ? "utc" : "local")} <span class="dim">{one ? "" : zoneName()}</span>
+        </label>
+      ))}
       <h2>{t("kubectl")}</h2>
       <p>
-        {t("kubectlHow")} <code>export KUBECONFIG=$(muster kubeconfig)</code>
+        {t(session.value?.local ? "kubectlHow" : "kubectlThere")}{" "}
+        <code>
+          {session.value?.local ? "export KUBECONFIG=$(muster kubeconfig --path)" : "kubectl"}
+        </code>
       </p>
       <h2>{t("about")}</h2>
       <table>
         <tbody>
           <tr>
             <th scope="row">{t("version")}</th>
-            <td class="mono">{session.value?.version}</td>
+            <td class="mono">muster {session.value?.version}</td>
           </tr>
           <tr>
             <th scope="row">{t("user")}</th>

@@ -1,6 +1,8 @@
 // The TensorBoards there are: open, suspend, resume, delete.
 import { useState } from "preact/hooks";
-import { Failure, merge, remove } from "../../data/api.ts";
+import { Failure, merge } from "../../data/api.ts";
+import { deleteLater, keep, leavesAt } from "../../data/removal.ts";
+import { may } from "../../data/rights.ts";
 import { scope, session } from "../../data/session.ts";
 import { TENSORBOARDS } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
@@ -11,7 +13,7 @@ import { lang, tc, texts, translator } from "../../i18n/index.ts";
 import { sayBoth } from "../../lib/say.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
-import { toast } from "../../ui/toast.tsx";
+import { toast, undoToast } from "../../ui/toast.tsx";
 import { Ago } from "../../ui/time.tsx";
 
 const t = translator(
@@ -27,6 +29,8 @@ const t = translator(
       create: "创建 TensorBoard",
       hint: "创建带有 TensorBoard 的 Job，或用 kubectl 创建 TensorBoard；训练曲线在每个 Job 的“训练曲线”标签页中随时可见。",
       failed: "操作失败：{message}",
+      deleting: "即将删除 TensorBoard {name}",
+      undo: "撤销",
     },
     en: {
       title: "TensorBoards",
@@ -38,7 +42,9 @@ const t = translator(
       none: "No TensorBoards yet",
       create: "Create TensorBoard",
       hint: "Create a job with a TensorBoard, or one with kubectl; every job's curves are in its tab Training in any case.",
-      failed: "That failed: {message}",
+      failed: "Could not do that: {message}",
+      deleting: "Deleting TensorBoard {name}",
+      undo: "Undo",
     },
   }),
 );
@@ -61,6 +67,17 @@ function filesetsOf(board: TensorBoard): string[] {
 
 function act(what: Promise<unknown>): void {
   what.catch((error: Failure) => toast(t("failed", { message: error.message }), { kind: "error" }));
+}
+
+function undo(board: TensorBoard): void {
+  act(keep(pathOf(board), board));
+}
+
+function removeBoard(board: TensorBoard): void {
+  deleteLater(pathOf(board), board).then(
+    () => undoToast(t("deleting", { name: board.metadata.name }), t("undo"), () => undo(board)),
+    (error: Failure) => toast(t("failed", { message: error.message }), { kind: "error" }),
+  );
 }
 
 export default function TensorBoardsPage() {
@@ -111,8 +128,15 @@ export default function TensorBoardsPage() {
             </thead>
             <tbody>
               {items.map((board) => (
-                <tr key={board.metadata.uid}>
-                  <td>{board.metadata.name}</td>
+                <tr key={board.metadata.uid} class={leavesAt(board) === undefined ? "" : "leaving"}>
+                  <td>
+                    {board.metadata.name}{" "}
+                    {leavesAt(board) === undefined ? null : (
+                      <button type="button" class="chip" onClick={() => undo(board)}>
+                        {t("undo")}
+                      </button>
+                    )}
+                  </td>
                   <td>{board.metadata.namespace}</td>
                   <td title={sayBoth(board.status?.message ?? "", lang.value)}>
                     {board.status?.phase ?? "Pending"}
@@ -147,13 +171,17 @@ export default function TensorBoardsPage() {
                     <Menu
                       label="⋮"
                       name={`${t("more")} ${board.metadata.name}`}
-                      items={[
-                        {
-                          label: tc("delete"),
-                          danger: true,
-                          onSelect: () => act(remove(pathOf(board))),
-                        },
-                      ]}
+                      items={
+                        may("delete", TENSORBOARDS, board.metadata.namespace ?? "default")
+                          ? [
+                              {
+                                label: tc("delete"),
+                                danger: true,
+                                onSelect: () => removeBoard(board),
+                              },
+                            ]
+                          : []
+                      }
                     />
                   </td>
                 </tr>

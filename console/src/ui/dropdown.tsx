@@ -1,0 +1,76 @@
+// A button with a panel below it that stays open while one chooses: by mouse and by keys.
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { place } from "./menu.tsx";
+
+export function Dropdown(props: {
+  label: ComponentChildren;
+  name: string;
+  on?: boolean;
+  /** Made when it is opened. */
+  children: () => ComponentChildren;
+}) {
+  const [open, setOpen] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (!open || !panel.current || !button.current) return;
+    panel.current.showPopover?.();
+    place(panel.current, button.current, "left");
+    panel.current.querySelector<HTMLElement>("input,button")?.focus({ preventScroll: true });
+    const outside = (event: Event): void => {
+      if (!box.current?.contains(event.target as Node)) setOpen(false);
+    };
+    const away = (): void => setOpen(false);
+    document.addEventListener("pointerdown", outside);
+    document.addEventListener("focusin", outside);
+    window.addEventListener("resize", away);
+    return () => {
+      document.removeEventListener("pointerdown", outside);
+      document.removeEventListener("focusin", outside);
+      window.removeEventListener("resize", away);
+    };
+  }, [open]);
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      setOpen(false);
+      button.current?.focus();
+    }
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const all = [...(panel.current?.querySelectorAll<HTMLElement>("input,button") ?? [])];
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    const next = all[(at + (event.key === "ArrowDown" ? 1 : all.length - 1)) % all.length];
+    if (!next || (document.activeElement as HTMLInputElement).type === "radio") return;
+    event.preventDefault();
+    next.focus();
+  };
+  return (
+    <div class="dropdown" ref={box} onKeyDown={onKey}>
+      <button
+        type="button"
+        ref={button}
+        class={props.on ? "on" : ""}
+        aria-haspopup="dialog"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        {props.label}
+        <span aria-hidden="true"> ▾</span>
+      </button>
+      {open ? (
+        <div
+          role="dialog"
+          ref={panel}
+          popover="manual"
+          class="menu-list panel"
+          tabIndex={-1}
+          aria-label={props.name}
+        >
+          {props.children()}
+        </div>
+      ) : null}
+    </div>
+  );
+}
