@@ -965,17 +965,16 @@ int64_t group_whole(const struct group *g)
 }
 
 /* A group of which nothing stays keeps all it needs, or waits for all of it: a part would keep
- * others out for nothing. */
+ * others out for nothing. It may have no new pods yet. */
 static bool has_lapsed(const struct group *g)
 {
-    bool waits = g->bound == 0;
     int64_t kept = 0;
 
-    for (const struct member *m = g->first; m; m = m->next) {
-        waits = waits || is_waiting(m);
+    if (g->bound > g->leaving || (g->lone && g->bound > 0))
+        return false;
+    for (const struct member *m = g->first; m; m = m->next)
         kept += m->node && m->recorded;
-    }
-    return waits && g->bound == g->leaving && kept < group_whole(g);
+    return kept < group_whole(g);
 }
 
 static void keep_recorded(struct ledger *l, struct group *g)

@@ -698,18 +698,20 @@ static void rival_turn(struct rival *r)
     (void)look(r);
 }
 
-/* What can wait is told in time, if the scheduler asked to be woken for it. */
+/* What can wait is told in time, and who was refused is tried again, if the scheduler asked to be
+ * woken for it. */
 static bool lets_time_pass(struct queues *q)
 {
     bool owes = false;
 
     for (size_t k = 0; k < q->rivals_len; k++) {
         const struct rival *r = &q->rivals[k];
+        bool words = r->ledger->owed || r->ledger->dirty_queues;
 
-        if (!r->ledger->owed && !r->ledger->dirty_queues && r->ledger->refused.count == 0)
+        if (!words && r->ledger->refused.count == 0)
             continue;
         owes = true;
-        if (r->wake_at_ms <= q->now_ms || r->wake_at_ms > q->now_ms + TELL_EVERY_MS)
+        if (r->wake_at_ms <= q->now_ms || (words && r->wake_at_ms > q->now_ms + TELL_EVERY_MS))
             wrong(q, "a scheduler owes words and is not woken for them");
     }
     if (owes) {
@@ -728,11 +730,15 @@ static void come_to_rest(struct queues *q)
 
         for (size_t k = 0; k < q->rivals_len; k++) {
             struct rival *r = &q->rivals[k];
+            uint64_t refusals;
 
             go_on(r, INT64_MAX);
             see_some(r, true);
+            refusals = q->refusals;
             busy = look(r) || busy;
             go_on(r, INT64_MAX);
+            if (q->refusals > refusals)
+                wrong(q, "a scheduler that has seen everything is refused");
             see_some(r, true);
         }
         if (!busy && !lets_time_pass(q)) {

@@ -154,15 +154,40 @@ static int64_t quota_of(struct queues *q, const char *queue)
     return quota ? quantity_json_milli(quota, 0) / 1000 : INT64_MAX;
 }
 
-/* Whether the last write of a group gave it more places. */
-static bool gives_places(struct queues *q, const struct json *group)
+static bool has_place(const struct json *group, const char *member)
+{
+    json_each (p, json_at(group, "status", "placements"))
+        json_each (name, json_get(p, "members"))
+            if (json_string_is(name, member))
+                return true;
+    return false;
+}
+
+static const struct json *version_before(struct queues *q, const struct json *group)
 {
     const struct history *past = &q->past[SET_GROUPS];
 
     for (size_t i = past->len - 1; i-- > 0;)
         if (strcmp(object_name(past->events[i].object), object_name(group)) == 0)
-            return places_in(group) > places_in(past->events[i].object);
-    return places_in(group) > 0;
+            return past->events[i].object;
+    return NULL;
+}
+
+/* Whether the last write of a group gave somebody a place: that of a pod which has its node may be
+ * taken out of the record by one with an old picture, and written down again. */
+static bool gives_places(struct queues *q, const struct json *group)
+{
+    const struct json *before = version_before(q, group);
+
+    json_each (p, json_at(group, "status", "placements"))
+        json_each (name, json_get(p, "members")) {
+            const char *member = json_string(name, "");
+
+            if (!has_place(before, member) &&
+                !pod_holds(queues_get(q, SET_PODS, arena_printf(&q->arena, "ns/%s", member))))
+                return true;
+        }
+    return false;
 }
 
 /* A quota may be lowered below what is given; more is not given then. */

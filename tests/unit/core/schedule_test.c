@@ -1782,6 +1782,29 @@ static void a_resumed_gang_starts_whole_beside_pods_that_stop(void **state)
     cluster_release(&c);
 }
 
+/* The API server gives a gang of which nothing stays all of its places or none: what is written
+ * must not depend on whether its new pods are there already. */
+static void a_gang_that_only_stops_keeps_no_half_of_its_places(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "m", 1, 8, 0);
+    add_node(&c, "n", 1, 8, 0);
+    add_job(&c, "a", "default", 9, 2, 1, "");
+    assert_int_equal(settle(&c), 2);
+    set_spec(&c, NODES, node_of(&c, "a-0"), "unschedulable", "true");
+    set_deleting(&c, "a-0");
+    set_deleting(&c, "a-1");
+    settle(&c);
+    assert_int_equal(json_len(places_of(cluster_get(&c, GROUPS, "a"))), 2);
+    cluster_remove(&c, PODS, "a-0");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(json_len(places_of(cluster_get(&c, GROUPS, "a"))), 0);
+    cluster_release(&c);
+}
+
 static void a_member_whose_node_is_gone_is_placed_elsewhere(void **state)
 {
     struct cluster c;
@@ -2709,6 +2732,7 @@ int main(void)
         cmocka_unit_test(a_whole_group_keeps_its_room_over_a_restart_of_the_scheduler),
         cmocka_unit_test(a_paused_group_gives_its_room_back),
         cmocka_unit_test(a_resumed_gang_starts_whole_beside_pods_that_stop),
+        cmocka_unit_test(a_gang_that_only_stops_keeps_no_half_of_its_places),
         cmocka_unit_test(a_member_whose_node_is_gone_is_placed_elsewhere),
         cmocka_unit_test(what_the_head_does_not_need_is_used),
         cmocka_unit_test(a_job_that_surely_ends_in_time_may_go_ahead),
