@@ -4,6 +4,7 @@
  * `scalars` all of them, which is the worst case for a reader.
  *
  *   board_files FOLDER MEGABYTES [scalars]
+ *   board_files FOLDER run SEED TAGS POINTS     one run of a sweep
  */
 #include <fcntl.h>
 #include <math.h>
@@ -82,6 +83,41 @@ static void step_of(struct buf *out, int64_t step, bool only_scalars)
         image(out, step, wall);
 }
 
+static void sweep_step(struct buf *out, int64_t step, unsigned seed, unsigned tags_len)
+{
+    char tag[32];
+
+    for (unsigned i = 0; i < tags_len; i++) {
+        (void)snprintf(tag, sizeof(tag), i ? "metrics/tag-%02u" : "train/loss", i);
+        put_scalar(out, step, 1.7e9 + (double)step / 10, tag,
+                   (float)(exp((double)-step / (2e4 + 500 * seed)) + 0.02 * seed +
+                           0.05 * sin((double)(step * (7 + i)))));
+    }
+}
+
+static int write_run(const char *folder, unsigned seed, unsigned tags_len, int64_t points)
+{
+    struct buf out = BUF_INIT(64u << 20);
+    char path[4096];
+    bool ok;
+    int fd;
+
+    (void)mkdir(folder, 0755);
+    (void)snprintf(path, sizeof(path), "%s/events.out.tfevents.1700000000.host.1.0", folder);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    ok = fd >= 0;
+    put_version(&out);
+    for (int64_t step = 0; ok && step < points; step++) {
+        sweep_step(&out, step, seed, tags_len);
+        if (out.len < FLUSH_BYTES && step + 1 < points)
+            continue;
+        ok = !out.failed && write(fd, out.data, out.len) == (ssize_t)out.len;
+        buf_clear(&out);
+    }
+    buf_release(&out);
+    return fd >= 0 && close(fd) == 0 && ok ? 0 : -1;
+}
+
 static int write_file(const char *folder, uint64_t bytes, int64_t *step, bool only_scalars)
 {
     struct buf out = BUF_INIT(64u << 20);
@@ -115,8 +151,17 @@ int main(int argc, char **argv)
     uint64_t bytes = argc > 2 ? strtoull(argv[2], NULL, 10) << 20 : 0;
     char folder[2048];
 
+    if (argc == 6 && strcmp(argv[2], "run") == 0) {
+        if (write_run(argv[1], (unsigned)strtoul(argv[3], NULL, 10),
+                      (unsigned)strtoul(argv[4], NULL, 10), strtoll(argv[5], NULL, 10)) == 0)
+            return 0;
+        perror(argv[1]);
+        return 1;
+    }
     if (!bytes) {
-        (void)fprintf(stderr, "usage: board_files FOLDER MEGABYTES [scalars]\n");
+        (void)fprintf(
+            stderr,
+            "usage: board_files FOLDER MEGABYTES [scalars] | FOLDER run SEED TAGS POINTS\n");
         return 2;
     }
     for (size_t i = 0; i < sizeof(noise); i++)

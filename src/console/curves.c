@@ -3,7 +3,8 @@
  *
  * A request goes through the job (it must exist, and the caller must be allowed to get it), then
  * through the claims its filesets name, one after the other, to the job's board. The board is asked
- * on a pool thread; the loop only carries messages.
+ * on a pool thread; the loop only carries messages. Several jobs, their names with commas between,
+ * are as many requests, whose answers are put together.
  */
 #include "console/curves.h"
 
@@ -18,6 +19,7 @@
 #include "board/media.h"
 #include "client/client.h"
 #include "console/curves_answer.h"
+#include "console/curves_bundle.h"
 #include "console/curves_live.h"
 #include "console/folder_search.h"
 #include "console/shelf.h"
@@ -42,6 +44,7 @@ static const struct what {
     {"points", JSON_TYPE, curves_answer_points, "series"},
     {"points.bin", "application/octet-stream", curves_answer_binary, NULL},
     {"points.csv", "text/csv; charset=utf-8", curves_answer_csv, NULL},
+    {"lines.bin", "application/octet-stream", curves_answer_lines, NULL},
     {"histograms", JSON_TYPE, curves_answer_histograms, NULL},
     {"images", JSON_TYPE, curves_answer_images, NULL},
     {"image", NULL, curves_answer_image, NULL},
@@ -66,6 +69,8 @@ struct request {
     struct curves *curves; /* NULL: gone */
     struct request *prev, *next;
     struct httpd_request *http;
+    struct bundle *bundle; /* of several jobs, it is the part-th; NULL: of one */
+    size_t part;
     struct arena *arena;                         /* the HTTP request's */
     struct transport *transport, *own_transport; /* own: to be freed, or NULL */
     const struct kind *kind;
@@ -113,10 +118,39 @@ static void reply_err(struct httpd_request *http, const struct err *err)
     buf_release(&body);
 }
 
+static void reply_bundle(struct httpd_request *http, struct bundle *b)
+{
+    struct buf out = BUF_INIT(CURVES_ANSWER_LIMIT_BYTES);
+    auto_err err = ERR_INIT;
+
+    bundle_write(b, &out);
+    if (out.failed) {
+        err_set(&err, ERR_TOO_LARGE, "the answers are longer than %u bytes: ask for fewer jobs",
+                CURVES_ANSWER_LIMIT_BYTES);
+        reply_err(http, &err);
+    } else {
+        reply_text(http, 200, "application/octet-stream", &out);
+    }
+    buf_release(&out);
+    bundle_free(b);
+}
+
+static void finish(struct request *r, int status, const char *content_type, struct buf *body)
+{
+    if (!r->bundle)
+        reply_text(r->http, status, content_type, body);
+    else if (bundle_take(r->bundle, r->part, status, body))
+        reply_bundle(r->http, r->bundle);
+    request_free(r);
+}
+
 static void fail(struct request *r, const struct err *err)
 {
-    reply_err(r->http, err);
-    request_free(r);
+    struct buf body = BUF_INIT(1u << 20);
+
+    json_write(&body, status_from_err(r->arena, err, NULL, NULL));
+    finish(r, err_http_code(err->reason), JSON_TYPE, &body);
+    buf_release(&body);
 }
 
 /* --- asking the board ------------------------------------------------------------------- */
@@ -170,8 +204,7 @@ static void answered(struct shelf_question *q, const struct err *failed)
     } else if (!r->what->answer) {
         open_live(r);
     } else {
-        reply_text(r->http, 200, content_type_of(r), &r->out);
-        request_free(r);
+        finish(r, 200, content_type_of(r), &r->out);
     }
 }
 
@@ -192,8 +225,7 @@ static void reply_none(struct request *r, const struct err *why)
                      why->hint ? why->hint : "");
     json_set(r->arena, v, r->what->list, json_new_array(r->arena));
     json_write(&r->out, v);
-    reply_text(r->http, 200, JSON_TYPE, &r->out);
-    request_free(r);
+    finish(r, 200, JSON_TYPE, &r->out);
 }
 
 static void found_folder(void *arg, const struct log_folder *folder, const struct err *err)
@@ -253,9 +285,10 @@ static const char *segment(struct arena *a, const char **at)
 
 static int no_such_path(struct err *err)
 {
-    return err_set(err, ERR_NOT_FOUND,
-                   "there is no such path: it is " CURVES_PREFIX "/api/KINDS/NAMESPACE/JOB/"
-                   "{runs,tags,points,points.bin,points.csv,live,histograms,images,image,texts}");
+    return err_set(
+        err, ERR_NOT_FOUND,
+        "there is no such path: it is " CURVES_PREFIX "/api/KINDS/NAMESPACE/JOB/"
+        "{runs,tags,points,points.bin,points.csv,lines.bin,live,histograms,images,image,texts}");
 }
 
 static int parse_path(struct request *r, const char *path, struct err *err)
@@ -313,6 +346,84 @@ static struct request *request_new(struct curves *c, struct httpd_request *http)
     return r;
 }
 
+static int may_get(const struct request *r, const struct mount_request *m, struct err *err)
+{
+    if (r->own_transport || m->may(m, "get", r->kind->group, r->kind->plural, r->ns, r->name))
+        return 0;
+    return err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: who asks may not get it",
+                   r->kind->plural, r->kind->group, r->name);
+}
+
+/* The same question about another job; NULL: there are too many, or no memory. */
+static struct request *request_like(const struct request *r, const struct mount_request *m)
+{
+    struct request *like = request_new(r->curves, r->http);
+
+    if (like && r->own_transport)
+        like->transport = like->own_transport = m->transport(m);
+    if (like && !like->transport) {
+        request_free(like);
+        return NULL;
+    }
+    if (like) {
+        like->kind = r->kind;
+        like->ns = r->ns;
+        like->what = r->what;
+        like->ask = r->ask;
+    }
+    return like;
+}
+
+/* One request for each of the names, the first of them r. 0, or how many there are not. */
+static size_t split(struct request *r, const struct mount_request *m, struct request **all,
+                    size_t len)
+{
+    const char *at = r->name;
+
+    r->bundle = bundle_new(len);
+    all[0] = r;
+    for (size_t i = 0; i < len; i++) {
+        size_t n = strcspn(at, ",");
+
+        if (i)
+            all[i] = r->bundle ? request_like(r, m) : NULL;
+        if (!all[i])
+            return len - i;
+        all[i]->bundle = r->bundle;
+        all[i]->part = i;
+        all[i]->name = arena_strndup(r->arena, at, n);
+        at += n + (at[n] == ',');
+    }
+    return 0;
+}
+
+/* What one may not see is told in its place. */
+static void start_several(struct request *r, const struct mount_request *m)
+{
+    struct request *all[BUNDLE_JOBS_LIMIT];
+    size_t len = 1, missing;
+
+    for (const char *c = r->name; *c; c++)
+        len += *c == ',';
+    missing = len > BUNDLE_JOBS_LIMIT ? len : split(r, m, all, len);
+    if (missing) {
+        for (size_t i = 1; i + missing < len; i++)
+            request_free(all[i]);
+        bundle_free(r->bundle);
+        r->bundle = NULL;
+        err_set(&r->err, ERR_TOO_MANY_REQUESTS,
+                "too many questions about curves at a time: ask for at most %u jobs",
+                BUNDLE_JOBS_LIMIT);
+        fail(r, &r->err);
+        return;
+    }
+    for (size_t i = 0; i < len; i++)
+        if (!all[i]->name || may_get(all[i], m, &all[i]->err) < 0)
+            fail(all[i], &all[i]->err);
+        else
+            client_get(all[i]->transport, all[i]->kind, all[i]->ns, all[i]->name, got_job, all[i]);
+}
+
 static int begin(struct request *r, const struct mount_request *m, const char *path,
                  struct err *err)
 {
@@ -320,11 +431,9 @@ static int begin(struct request *r, const struct mount_request *m, const char *p
 
     if (rc == 0)
         rc = parse_query(r, m->http->query, err);
-    if (rc == 0 && !r->own_transport &&
-        !m->may(m, "get", r->kind->group, r->kind->plural, r->ns, r->name))
-        rc = err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: who asks may not get it",
-                     r->kind->plural, r->kind->group, r->name);
-    return rc;
+    if (rc == 0 && strchr(r->name, ','))
+        return r->what->answer ? 0 : err_set(err, ERR_BAD_REQUEST, "live: of one job at a time");
+    return rc == 0 ? may_get(r, m, err) : rc;
 }
 
 void curves_handle(void *arg, const struct mount_request *m)
@@ -355,6 +464,8 @@ void curves_handle(void *arg, const struct mount_request *m)
         reply_err(m->http, &err);
     } else if (begin(r, m, m->http->path + strlen(api), &r->err) < 0) {
         fail(r, &r->err);
+    } else if (strchr(r->name, ',')) {
+        start_several(r, m);
     } else {
         client_get(r->transport, r->kind, r->ns, r->name, got_job, r);
     }

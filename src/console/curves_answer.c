@@ -270,6 +270,52 @@ int curves_answer_binary(const struct board *b, bool more, const struct curves_a
     return 0;
 }
 
+/* Of one curve: lengths, its names, and its points as numbers a browser reads in place. */
+static void write_line(void *arg, const struct run *run, const struct tag *tag)
+{
+    static const char padding[8] = {0};
+    struct buf names = BUF_INIT(64u * 1024u);
+    struct writing *w = arg;
+    struct point *p;
+    uint32_t head[2];
+    double step;
+    size_t len;
+
+    if (!take_points(w, tag, &p, &len))
+        return;
+    buf_adds(&names, "{\"run\":");
+    write_text(&names, run->name);
+    buf_adds(&names, ",\"tag\":");
+    write_text(&names, tag->name);
+    buf_addc(&names, '}');
+    head[0] = (uint32_t)names.len;
+    head[1] = (uint32_t)len;
+    buf_add(w->out, head, sizeof(head));
+    buf_add(w->out, names.data, names.len);
+    buf_add(w->out, padding, -names.len % sizeof(padding));
+    for (size_t i = 0; i < len; i++) {
+        step = (double)p[i].step;
+        buf_add(w->out, &step, sizeof(step));
+    }
+    for (size_t i = 0; i < len; i++)
+        buf_add(w->out, &p[i].wall_time, sizeof(double));
+    for (size_t i = 0; i < len; i++)
+        buf_add(w->out, &p[i].value, sizeof(double));
+    w->out->failed = w->out->failed || names.failed;
+    buf_release(&names);
+    free(p);
+}
+
+int curves_answer_lines(const struct board *b, bool more, const struct curves_ask *ask,
+                        struct buf *out, struct err *err)
+{
+    struct writing w = {.ask = ask, .out = out};
+
+    (void)more, (void)err;
+    curves_each_scalar(b, ask, write_line, &w);
+    return 0;
+}
+
 /* --- CSV -------------------------------------------------------------------------------- */
 
 /* Quoted where it must be. */

@@ -22,7 +22,7 @@ typedef int curves_answer_fn(const struct board *b, bool more, const struct curv
                              struct buf *out, struct err *err);
 
 curves_answer_fn curves_answer_runs, curves_answer_tags, curves_answer_points, curves_answer_binary,
-    curves_answer_csv;
+    curves_answer_csv, curves_answer_lines;
 /* curves_media.c; of one tag each. The image is the picture's bytes. */
 curves_answer_fn curves_answer_histograms, curves_answer_images, curves_answer_image,
     curves_answer_texts;

@@ -15,7 +15,7 @@
 
 #define LOOK_AGAIN_MS 400
 #define TURN_BYTES (192u * 1024u * 1024u) /* about a quarter of a second */
-#define TURN_LEAST_BYTES (4u * 1024u * 1024u)
+#define TURN_LEAST_BYTES (1u * 1024u * 1024u)
 #define WORKERS_LIMIT 2u /* of the pool's threads */
 
 struct shelf_board {

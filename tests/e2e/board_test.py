@@ -219,6 +219,45 @@ class Board(harness.DaemonTest):
         answer = connection.getresponse()
         return answer.status, answer.read(), answer.headers
 
+    def frames(self, names, what, headers=None):
+        body, found, at = self.ask(names, what, headers=headers), [], 0
+        while at < len(body):
+            status, length = struct.unpack_from("<II", body, at)
+            found.append((status, body[at + 8:at + 8 + length]))
+            at += 8 + (length + 7) // 8 * 8
+        self.assertEqual(at, len(body))
+        return found
+
+    def test_several_jobs_in_one_request(self):
+        in_venv(WRITE, self.logs, harness.ROOT / "examples/ddp")
+        for name in ("one", "two"):
+            self.create(name)
+        found = self.frames("one,nobody,two", "tags")
+        self.assertEqual([status for status, _ in found], [200, 404, 200])
+        self.assertEqual(found[0][1], found[2][1])
+        self.assertEqual(found[0][1], self.ask("one", "tags"))
+        self.assertIn(b"nobody", found[1][1])
+        lines = dict(enumerate(self.frames("one,two", "lines.bin?tag=train/loss")))
+        self.assertEqual(lines[0], lines[1])
+        body, at, seen = lines[1][1], 0, {}
+        while at < len(body):
+            names, count = struct.unpack_from("<II", body, at)
+            name = json.loads(body[at + 8:at + 8 + names])
+            at += 8 + (names + 7) // 8 * 8
+            columns = [struct.unpack_from(f"<{count}d", body, at + 8 * count * i) for i in range(3)]
+            seen[name["run"]] = [list(point) for point in zip(*columns)]
+            at += 24 * count
+        self.assertEqual(sorted(seen), ["ours", "torch/run"])
+        for run, points in seen.items():
+            self.assertEqual(points, self.binary("two", run, "train/loss"))
+        self.assertIn(b"one job at a time", self.ask("one,two", "live", expect=400))
+        self.ask(",".join(["one"] * 65), "tags", expect=429)
+        self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "stranger"}})
+        token = self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts/stranger/token",
+                                 {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})
+        stranger = {"Authorization": "Bearer " + token["status"]["token"]}
+        self.assertEqual([status for status, _ in self.frames("one,two", "tags", stranger)], [403, 403])
+
     def test_claims_are_not_left(self):
         claims = "/api/v1/namespaces/default/persistentvolumeclaims"
         self.daemon.call("POST", claims, {

@@ -314,7 +314,8 @@ function toggled(set: ReadonlySet<string>, label: string): ReadonlySet<string> {
   return next;
 }
 
-/** What is told while the cursor is on the chart: x, the values there, or the nearest line. */
+/** What is told while the cursor is on the chart: x and the values there; or, without a legend, the
+ * nearest line of the chart the pointer is on. */
 function tell(
   u: uPlot,
   props: ChartProps,
@@ -326,21 +327,23 @@ function tell(
   const on = left >= 0;
   const value = on ? u.posToVal(left, "x") : 0;
   let said = on ? `${props.xLabel ?? t(props.time ? "time" : "step")} ${xText(props, value)}` : "";
-  let near = NEAR_PX;
-  props.series.forEach((one, i) => {
-    const cell = cells[i];
-    if (!cell && (!on || top < 0)) return;
-    const x = xOf(props, one);
-    const index = on ? nearest(x, value) : -1;
-    const here = on ? one.values[index] : lastOf(one.values);
-    const text = typeof here === "number" ? props.format(here) : "-";
-    if (cell) cell.textContent = text;
-    if (props.legend !== "none" || typeof here !== "number" || !shown.includes(one)) return;
-    const away = Math.abs(u.valToPos(here, "y") - top);
-    if (away >= near) return;
-    near = away;
-    said = `${one.label}: ${text} (${xText(props, x[index]!)})`;
-  });
+  if (props.legend !== "none") {
+    props.series.forEach((one, i) => {
+      const here = on ? one.values[nearest(xOf(props, one), value)] : lastOf(one.values);
+      if (cells[i]) cells[i].textContent = typeof here === "number" ? props.format(here) : "-";
+    });
+  } else if (on && u.over.matches(":hover")) {
+    let near = NEAR_PX;
+    for (const one of shown) {
+      const x = xOf(props, one);
+      const index = nearest(x, value);
+      const here = one.values[index];
+      const away = typeof here === "number" ? Math.abs(u.valToPos(here, "y") - top) : NEAR_PX;
+      if (away >= near) continue;
+      near = away;
+      said = `${one.label}: ${props.format(here!)} (${xText(props, x[index]!)})`;
+    }
+  }
   if (at) at.textContent = said;
 }
 

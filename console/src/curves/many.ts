@@ -1,18 +1,20 @@
-// The curves of many jobs: of each its figures at once, its points tag by tag when they come into
-// sight. Few requests at a time; what was answered is told in bundles.
+// The curves of many jobs: their figures at once, their points tag by tag when a chart comes into
+// sight. Many jobs are asked in one request; what was answered is told in bundles.
 import { useEffect, useReducer, useRef } from "preact/hooks";
-import { Failure, get } from "../data/api.ts";
-import { boardApi } from "../data/board.ts";
+import { Failure, request } from "../data/api.ts";
+import { jobKind } from "../data/kinds.ts";
 import type { Job } from "../data/types.ts";
 import type { TagFigures } from "../lib/compare.ts";
 import { isOver } from "../lib/state.ts";
 import type { Window } from "../charts/range.ts";
+import { framesOf, linesOf } from "./frames.ts";
 import type { Points } from "./smooth.ts";
 
-const AT_ONCE = 6; // what a browser has for one server
-const TELL_MS = 60;
+const JOBS_AT_ONCE = 50; // the server takes 64
+const AT_ONCE = 4;
+const TELL_MS = 40;
 const EVERY_MS = 3_000;
-const READING_MS = 300;
+const READING_MS = 400;
 
 const waiting: (() => Promise<void>)[] = [];
 let busy = 0;
@@ -27,22 +29,45 @@ function next(): void {
   }
 }
 
-/** In turn; not at all when it is cancelled before. */
-function inTurn<T>(
-  path: string,
+/** Jobs that can be asked together: of one kind and namespace. */
+function bundles(jobs: Job[]): Job[][] {
+  const groups = new Map<string, Job[]>();
+  for (const job of jobs) {
+    const key = `${job.kind}/${job.metadata.namespace}`;
+    groups.set(key, [...(groups.get(key) ?? []), job]);
+  }
+  return [...groups.values()].flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / JOBS_AT_ONCE) }, (_, i) =>
+      group.slice(i * JOBS_AT_ONCE, (i + 1) * JOBS_AT_ONCE),
+    ),
+  );
+}
+
+/** Asks for all of them, few requests at a time, in turn; tells of each job. Cancelled: no more. */
+function askAll(
+  jobs: Job[],
+  what: string,
   ended: () => boolean,
-  done: (answer: T) => void,
-  failed: (error: Failure) => void,
+  done: (job: Job, body: Uint8Array, failure: Failure | null) => void,
+  over?: () => void,
 ): void {
-  waiting.push(async () => {
-    if (ended()) return;
-    try {
-      const answer = await get<T>(path);
-      if (!ended()) done(answer);
-    } catch (error) {
-      if (!ended()) failed(error as Failure);
-    }
-  });
+  const all = bundles(jobs);
+  let left = all.length;
+  for (const some of all)
+    waiting.push(async () => {
+      if (ended()) return;
+      const { kind = "", metadata } = some[0]!;
+      const names = some.map((job) => encodeURIComponent(job.metadata.name)).join(",");
+      try {
+        const path = `/board/api/${jobKind(kind)?.plural}/${encodeURIComponent(metadata.namespace ?? "default")}/${names}/${what}`;
+        const answer = await (await request(path)).arrayBuffer();
+        const frames = framesOf(answer, some.length);
+        if (!ended()) some.forEach((job, i) => done(job, frames[i]!.body, frames[i]!.failure));
+      } catch (error) {
+        if (!ended()) some.forEach((job) => done(job, new Uint8Array(), error as Failure));
+      }
+      if (--left === 0 && !ended()) over?.();
+    });
   next();
 }
 
@@ -65,43 +90,52 @@ export interface Summary {
   failure?: Failure;
 }
 
-/** What the event files of each job hold, by its UID; asked for again while it trains. */
+/** What the event files of each job hold, by its UID; asked for again while one trains. */
 export function useSummaries(jobs: Job[]): ReadonlyMap<string, Summary> {
   const kept = useRef<ReadonlyMap<string, Summary>>(new Map());
+  const said = useRef(new Map<string, string>());
   const tell = useTelling();
   const key = jobs.map((job) => `${job.metadata.uid}${isOver(job) ? "." : "+"}`).join();
   useEffect(() => {
     let ended = false;
-    const timers = new Set<ReturnType<typeof setTimeout>>();
-    const keep = (job: Job, summary: Summary): void => {
-      kept.current = new Map(kept.current).set(job.metadata.uid, summary);
-      tell();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const take = (job: Job, body: Uint8Array, failure: Failure | null): boolean => {
+      const { uid } = job.metadata;
+      const text = failure ? failure.message : new TextDecoder().decode(body);
+      if (said.current.get(uid) !== text) {
+        said.current.set(uid, text);
+        const summary = failure
+          ? { reading: false, tags: [], failure }
+          : (JSON.parse(text) as Summary);
+        kept.current = new Map(kept.current).set(uid, summary);
+        tell();
+      }
+      return failure ? failure.code === 429 : kept.current.get(uid)!.reading;
     };
-    const later = (job: Job, ms: number): void => {
-      const timer = setTimeout(() => {
-        timers.delete(timer);
-        if (document.hidden) later(job, EVERY_MS);
-        else look(job);
-      }, ms);
-      timers.add(timer);
-    };
-    const look = (job: Job): void =>
-      inTurn<Summary>(
-        boardApi(job, "tags"),
+    const look = (some: Job[]): void => {
+      const again: Job[] = [];
+      let reading = false;
+      askAll(
+        some,
+        "tags",
         () => ended,
-        (answer) => {
-          keep(job, answer);
-          if (answer.reading || !isOver(job)) later(job, answer.reading ? READING_MS : EVERY_MS);
+        (job, body, failure) => {
+          const more = take(job, body, failure);
+          reading ||= more;
+          if (more || !isOver(job)) again.push(job);
         },
-        (failure) => {
-          keep(job, { reading: false, tags: [], failure });
-          if (!isOver(job) || failure.code === 429) later(job, EVERY_MS);
+        () => {
+          if (again.length) later(again, reading ? READING_MS : EVERY_MS);
         },
       );
-    jobs.forEach(look);
+    };
+    const later = (some: Job[], ms: number): void => {
+      timer = setTimeout(() => (document.hidden ? later(some, EVERY_MS) : look(some)), ms);
+    };
+    look(jobs);
     return () => {
       ended = true;
-      timers.forEach(clearTimeout);
+      clearTimeout(timer);
     };
   }, [key]);
   return kept.current;
@@ -145,20 +179,21 @@ export function useTag(
     if (range === "") part.current.clear();
     draw();
     if (!inSight) return;
-    jobs.forEach((job, i) => {
-      const version = `${versions[i]}${range}`;
-      const into = range ? part.current : whole.current;
-      if (!versions[i] || into.get(job.metadata.uid)?.version === version) return;
-      inTurn<{ series: Points[] }>(
-        `${boardApi(job, "points")}?tag=${encodeURIComponent(tag)}&width=${width}${range}`,
-        () => ended,
-        ({ series }) => {
-          into.set(job.metadata.uid, { version, series });
-          draw();
-        },
-        () => undefined, // the summary of the job says what is wrong
-      );
-    });
+    const into = range ? part.current : whole.current;
+    const version = new Map(jobs.map((job, i) => [job, `${versions[i]}${range}`]));
+    const wanted = jobs.filter(
+      (job, i) => versions[i] && into.get(job.metadata.uid)?.version !== version.get(job),
+    );
+    askAll(
+      wanted,
+      `lines.bin?tag=${encodeURIComponent(tag)}&width=${width}${range}`,
+      () => ended,
+      (job, body, failure) => {
+        if (failure) return; // the summary of the job says what is wrong
+        into.set(job.metadata.uid, { version: version.get(job)!, series: linesOf(body) });
+      },
+      draw,
+    );
     return () => {
       ended = true;
     };

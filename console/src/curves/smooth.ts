@@ -1,18 +1,20 @@
 // Smoothing, and runs as the lines of a chart. Pure.
+import type { Values } from "../charts/range.ts";
+
 export interface Points {
   run: string;
   tag: string;
-  step: number[];
-  wall: number[];
-  value: (number | null)[];
+  step: ArrayLike<number>;
+  wall: ArrayLike<number>;
+  value: Values; // what is no number is null, or NaN
 }
 
 /** An exponential mean that is not pulled towards zero at its start. */
-export function smooth(values: (number | null)[], weight: number): (number | null)[] {
+export function smooth(values: Values, weight: number): Values {
   if (weight <= 0) return values;
   let mean = 0;
   let mass = 0;
-  return values.map((value) => {
+  return Array.from(values, (value) => {
     if (value === null || !Number.isFinite(value)) return value;
     mean = mean * weight + (1 - weight) * value;
     mass = mass * weight + (1 - weight);
@@ -23,16 +25,16 @@ export function smooth(values: (number | null)[], weight: number): (number | nul
 export type Axis = "step" | "relative" | "wall";
 
 /** Where the points of a run lie on the axis. */
-function xOf(points: Points, axis: Axis): number[] {
+function xOf(points: Points, axis: Axis): ArrayLike<number> {
   if (axis === "step") return points.step;
   const start = axis === "wall" ? 0 : (points.wall[0] ?? 0);
-  return start ? points.wall.map((at) => at - start) : points.wall;
+  return start ? Array.from(points.wall, (at) => at - start) : points.wall;
 }
 
 export interface Line {
-  x: number[];
-  values: (number | null)[];
-  pale?: (number | null)[];
+  x: ArrayLike<number>;
+  values: Values;
+  pale?: Values;
 }
 
 /** A run on its own x; where it is smoothed, what it was is pale behind it. */
@@ -54,12 +56,14 @@ export function groupsOf(tags: string[]): Map<string, string[]> {
 }
 
 /** What is no number does not count. */
-export function extremes(values: (number | null)[]): {
+export function extremes(values: Values): {
   last: number | null;
   min: number | null;
   max: number | null;
 } {
-  const known = values.filter((one): one is number => one !== null && Number.isFinite(one));
+  const known = Array.from(values).filter(
+    (one): one is number => one !== null && Number.isFinite(one),
+  );
   if (!known.length) return { last: null, min: null, max: null };
   return {
     last: known[known.length - 1]!,

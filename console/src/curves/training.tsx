@@ -89,7 +89,7 @@ function Values(props: { series: Points[] }) {
                   <td class="num">{show(last)}</td>
                   <td class="num">{show(min)}</td>
                   <td class="num">{show(max)}</td>
-                  <td class="num">{one.step.at(-1) ?? "-"}</td>
+                  <td class="num">{one.step[one.step.length - 1] ?? "-"}</td>
                 </tr>
               );
             })}
@@ -182,7 +182,9 @@ export default function Training(props: TabProps) {
   const groups = groupsOf(
     [...byTag.keys()].filter((tag) => tag.toLowerCase().includes(drawing.search)),
   );
-  const wall = extremes(series.flatMap((one) => [one.wall[0] ?? null, one.wall.at(-1) ?? null]));
+  const wall = extremes(
+    series.flatMap((one) => [one.wall[0] ?? null, one.wall[one.wall.length - 1] ?? null]),
+  );
   if (!answer)
     return !failure ? (
       <Loading />

@@ -5,7 +5,7 @@ import { useSummaries } from "../../curves/many.ts";
 import { DrawingTools, readDrawing } from "../../curves/tools.tsx";
 import { useJobs } from "../../data/jobs.ts";
 import type { Job } from "../../data/types.ts";
-import { tc, translator } from "../../i18n/index.ts";
+import { lang, tc, translator } from "../../i18n/index.ts";
 import { compareTexts } from "../../i18n/compare.ts";
 import { distinct, readJobs } from "../../lib/compare.ts";
 import { labelsOf } from "../../lib/filter.ts";
@@ -99,6 +99,31 @@ function Comparison(props: { jobs: Job[] }) {
       value: one.id,
       text: one.kind === "last" || one.kind === "best" ? `${one.name} ${t(one.kind)}` : one.name,
     }));
+  // What is dragged over or smoothed must not make rows anew.
+  const table = useMemo(
+    () => (
+      <RunTable
+        runs={rows}
+        columns={columns}
+        sort={sort}
+        hidden={hidden}
+        hide={(run) => {
+          const { name } = run.job.metadata;
+          const next = new Set(hidden);
+          if (!next.delete(name)) next.add(name);
+          setQuery({ hide: [...next].join(",") || null });
+        }}
+      />
+    ),
+    [rows, columns, sort, hidden, lang.value],
+  );
+  const pictures = useMemo(
+    () => ({
+      parallel: <Parallel runs={shown} columns={[...parameters.slice(0, AXES - 1), metric]} />,
+      scatter: parameter ? <Scatter runs={shown} x={parameter} y={metric} /> : null,
+    }),
+    [shown, parameters, metric.id, parameter?.id, lang.value],
+  );
   return (
     <>
       <div class="section-head log-tools">
@@ -133,23 +158,12 @@ function Comparison(props: { jobs: Job[] }) {
           {t("all")}
         </label>
       </div>
-      <RunTable
-        runs={rows}
-        columns={columns}
-        sort={sort}
-        hidden={hidden}
-        hide={(run) => {
-          const { name } = run.job.metadata;
-          const next = new Set(hidden);
-          if (!next.delete(name)) next.add(name);
-          setQuery({ hide: [...next].join(",") || null });
-        }}
-      />
+      {table}
       <div class="section-head">
         <h2>{t("parallel")}</h2>
         <Select label={t("metric")} name="y" value={metric.id} options={options(metrics)} />
       </div>
-      <Parallel runs={shown} columns={[...parameters.slice(0, AXES - 1), metric]} />
+      {pictures.parallel}
       {parameter ? (
         <>
           <div class="section-head">
@@ -161,7 +175,7 @@ function Comparison(props: { jobs: Job[] }) {
               options={options(parameters)}
             />
           </div>
-          <Scatter runs={shown} x={parameter} y={metric} />
+          {pictures.scatter}
         </>
       ) : null}
     </>

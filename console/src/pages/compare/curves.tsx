@@ -77,23 +77,28 @@ function TagChart(props: {
     () => (how.group ? eachGroup : eachRun)(props.shown, points, how),
     [props.shown, points, how.axis, how.weight, how.group],
   );
+  const chart = (
+    <Chart
+      label={props.tag}
+      xLabel={t(how.axis)}
+      time={how.axis === "wall"}
+      elapsed={how.axis === "relative"}
+      fit
+      log={how.log}
+      format={formatValue}
+      group="compare"
+      height={230}
+      series={series}
+      window={how.zoom ?? undefined}
+      onWindow={(next) => setQuery({ zoom: writeZoom(next) })}
+      {...(how.group ? {} : { legend: "none" as const })}
+    />
+  );
+  const last = useRef(chart);
+  if (inSight) last.current = chart; // out of sight it stays as it was
   return (
     <div ref={box} class="tag-chart">
-      <Chart
-        label={props.tag}
-        xLabel={t(how.axis)}
-        time={how.axis === "wall"}
-        elapsed={how.axis === "relative"}
-        fit
-        log={how.log}
-        format={formatValue}
-        group="compare"
-        height={230}
-        series={series}
-        window={how.zoom ?? undefined}
-        onWindow={(next) => setQuery({ zoom: writeZoom(next) })}
-        {...(how.group ? {} : { legend: "none" as const })}
-      />
+      {last.current}
     </div>
   );
 }
