@@ -478,7 +478,7 @@ static size_t step_back(struct log_search *s)
     buf_clear(&s->in);
     room = buf_reserve(&s->in, len);
     n = room ? pread(s->fd, room, len, from) : -1;
-    if (n < (ssize_t)len) {
+    if (!room || n < (ssize_t)len) {
         fail(s, !room ? -ENOMEM : n < 0 ? -errno : -EIO);
         return 0;
     }

@@ -18,6 +18,7 @@ export interface BookOptions {
 }
 
 const PAGE_LINES = 1_000;
+const TRIES = 20;
 
 /** Where unread lines of one replica are. after: those behind the line there. */
 interface Edge {
@@ -279,6 +280,10 @@ export class Book {
     this.top = this.sources.map((_, i) => ({ place: from(i), done: !from(i) }));
     this.bottom = this.sources.map((_, i) => ({ place: from(i), done: false }));
     await this.newer(PAGE_LINES / 2);
+    // Times are told apart by milliseconds when a log is opened: others may have written much in the
+    // same one.
+    for (let i = 0; i < TRIES && !this.live && !this.lines.firstOf(place.source); i++)
+      await this.newer();
     await this.older(PAGE_LINES / 2);
     this.loaded = true;
     this.more();

@@ -18,7 +18,9 @@ interface Part {
 export class Hits {
   count = 0;
   counting = true;
+  /** Of none could be told: of one replica that has not started yet, the others' hits are. */
   error = "";
+  private errors: string[] = [];
   /** The server cannot search. */
   unable = false;
   readonly progress: Progress = { scanned: 0, total: 0, count: 0 };
@@ -88,7 +90,8 @@ export class Hits {
     } catch (error) {
       part.more = false;
       if (error instanceof NoSearch) this.unable = true;
-      else if ((error as Error).name !== "AbortError") this.error = (error as Error).message;
+      else if ((error as Error).name !== "AbortError") this.errors.push((error as Error).message);
+      if (this.errors.length >= this.sources.length) this.error = this.errors[0]!;
     }
     part.asking = false;
     this.changed();

@@ -169,6 +169,7 @@ function useScrolling(
   rows: Row[],
   wrap: boolean,
   book: Book | null,
+  held: { current: boolean },
 ) {
   const [following, setFollowing] = useState(true);
   const state = useRef({ rows, book, following, anchor: null as ReturnType<typeof anchorOf> });
@@ -180,26 +181,36 @@ function useScrolling(
     const element = scrollerIn(box.current);
     if (!element) return;
     let before = element.scrollTop;
-    // Lines that came since the last scroll put the end further down: only going up is leaving it.
+    let height = element.scrollHeight;
+    // Lines that came since the last scroll put the end further down: only going up is leaving it,
+    // and not where lines went.
     const look = (): void => {
       const { book: open, rows: now } = state.current;
       const below = element.scrollHeight - element.scrollTop - element.clientHeight;
       state.current.anchor = anchorOf(element, now, wrap);
       if (below <= 2 * ROW_PX && open?.live) setFollowing(true);
-      else if (element.scrollTop < before - 1) setFollowing(false);
+      else if (element.scrollTop < before - 1 && element.scrollHeight >= height)
+        setFollowing(false);
       if (element.scrollTop < NEAR_PX && element.scrollTop < before && open?.places)
         void open.older();
       if (below < NEAR_PX && open && !open.live) void open.newer();
       before = element.scrollTop;
+      height = element.scrollHeight;
     };
     const up = (event: WheelEvent): void => {
       if (event.deltaY >= 0) return;
       setFollowing(false);
       if (element.scrollTop === 0) void state.current.book?.older();
     };
+    const moved = (): void => {
+      held.current = false;
+    };
+    const byHand = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
     element.addEventListener("scroll", look, { passive: true });
     element.addEventListener("wheel", up, { passive: true });
+    for (const one of byHand) element.addEventListener(one, moved, { passive: true });
     return () => {
+      for (const one of byHand) element.removeEventListener(one, moved);
       element.removeEventListener("scroll", look);
       element.removeEventListener("wheel", up);
     };
@@ -262,7 +273,8 @@ export default function Logs(props: TabProps) {
   // What is to be in sight, and around what the book is open; null: at the end.
   const [target, setTarget] = useState<Place | null>(null);
   const [place, setPlace] = useState<Place | null>(null);
-  const reached = useRef<Place | null>(null);
+  // Until the reader moves it stays in sight, whatever comes before it.
+  const held = useRef(false);
   const { book, version } = useBook(sources, pods, { wrap: chosen.wrap, levels, place });
   const rows = useMemo<Row[]>(
     () =>
@@ -275,9 +287,10 @@ export default function Logs(props: TabProps) {
         : [],
     [book, version, levels, chosen.collapse],
   );
-  const scrolling = useScrolling(box, rows, chosen.wrap, book);
+  const scrolling = useScrolling(box, rows, chosen.wrap, book, held);
   const goTo = (to: Place): void => {
     scrolling.setFollowing(false);
+    held.current = true;
     setTarget(to);
   };
   const there = useFound(sources, chosen.q, levels, goTo);
@@ -290,14 +303,12 @@ export default function Logs(props: TabProps) {
     if (to) goTo(to);
   }, [linked, names]);
   useEffect(() => setPlace(null), [sources, levels]);
-  useEffect(() => {
-    if (!target || reached.current === target || !book?.loaded) return;
+  useLayoutEffect(() => {
+    if (!target || !held.current || !book?.loaded) return;
     const opened = book.options.place === target;
     const index = rowAt(rows, target, opened);
-    if (index >= 0) {
-      reached.current = target;
-      scrolling.show(index);
-    } else if (!opened && book.places !== false) setPlace(target);
+    if (index >= 0) scrolling.show(index);
+    else if (!opened && book.places !== false) setPlace(target);
   }, [rows, target, book]);
   const toEnd = (): void => {
     setTarget(null);

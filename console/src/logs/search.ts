@@ -1,6 +1,6 @@
 // What the server finds in a log (docs/logs.md): lines from a place on or back, and how many there
 // are. A server that is not ours answers with the log itself: then there is no search.
-import { Failure, request } from "../data/api.ts";
+import { Failure, get, request } from "../data/api.ts";
 import { logPath, type Source } from "./follow.ts";
 
 export interface Found {
@@ -132,11 +132,27 @@ export interface PodLog {
   containers: string[];
 }
 
+// A server that is not ours has not the group: it is not asked for what it cannot know.
+const GROUP = "muster.dev";
+let known: Promise<boolean> | undefined;
+
+function isOurs(): Promise<boolean> {
+  known ??= get<{ groups: { name: string }[] }>("/apis").then(
+    (all) => all.groups.some((one) => one.name === GROUP),
+    () => {
+      known = undefined;
+      return false;
+    },
+  );
+  return known;
+}
+
 /** Also of pods that are gone, each once; none where the server does not know. */
 export async function podLogs(ns: string, signal: AbortSignal): Promise<PodLog[]> {
   const found: PodLog[] = [];
+  if (!(await isOurs())) return found;
   try {
-    const path = `/apis/muster.dev/v1/namespaces/${encodeURIComponent(ns)}/podlogs`;
+    const path = `/apis/${GROUP}/v1/namespaces/${encodeURIComponent(ns)}/podlogs`;
     await eachObject(await askJsonLines(path, signal), (object) => {
       const one = object as PodLog;
       if (one.pod && !found.some((other) => other.uid === one.uid)) found.push(one);

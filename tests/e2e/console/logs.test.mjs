@@ -129,7 +129,7 @@ test("from a hit one reads on, both ways, to the end; the page keeps so many lin
   const first = await top();
   for (let i = 0; i < 3; i++) {
     const before = await top();
-    await rows.evaluate((box) => (box.scrollTop = 0));
+    await rows.press("Home");
     await page.waitForFunction(
       (was) => Number(/\d+/.exec(document.querySelector(".log-text").textContent)?.[0]) < was,
       before,
@@ -193,6 +193,68 @@ test("one search over all jobs of a project, of deleted ones too", async () => {
   await page.locator(".found-line").getByText("loss nan at three").click();
   await page.locator(".log-line.linked").getByText("loss nan at three").waitFor();
   await page.getByRole("heading", { name: /^three-/ }).waitFor();
+  await page.context().close();
+});
+
+test("replicas' logs are one, however long: hits and older lines by time, equal lines once", async () => {
+  const { daemon } = shared;
+  const program = `import os, sys, time
+rank = int(os.environ["RANK"])
+for i in range(6000):
+    if i % 1000 == 0:
+        print("epoch", i // 1000, flush=True)
+    if (i + rank) % 2000 == 1:
+        print("found by rank", rank, "in", i)
+    print("rank", rank, "step", i)`;
+  await daemon.api(
+    "POST",
+    JOBS,
+    job("ranks", "", {
+      replicas: 3,
+      container: { command: ["/usr/bin/python3", "-c", program] },
+    }),
+  );
+  await daemon.phase("ranks", "Succeeded");
+  const page = await openLog("ranks");
+  await search(page).fill("found by");
+  await page.keyboard.press("Enter");
+  await status(page).getByText("1/9", { exact: true }).waitFor();
+  const seen = [];
+  for (let i = 1; i <= 9; i++) {
+    await status(page).getByText(`${i}/9`, { exact: true }).waitFor();
+    await page.waitForFunction((before) => {
+      const text = document.querySelector(".log-line.found .log-text")?.textContent;
+      return text && !before.includes(text);
+    }, seen);
+    seen.push(await page.locator(".log-line.found .log-text").textContent());
+    await page.keyboard.press("Enter");
+  }
+  assert.equal(new Set(seen).size, 9, seen.join());
+  await status(page).getByText("1/9", { exact: true }).waitFor(); // round and round
+  // One rank alone: it alone is asked.
+  await page.goto(at("ranks", "logs?ranks=worker-1&q=found+by"));
+  await status(page).getByText("0/3", { exact: true }).waitFor();
+  await page.goto(at("ranks", "logs?q=epoch+0"));
+  await search(page).press("Enter");
+  await page.locator(".log-line.found").getByText("epoch 0").waitFor();
+  await page.context().close();
+});
+
+test("before a server that cannot search: in the lines that are here, and it says so", async () => {
+  const page = await shared.browser.page(shared.daemon);
+  await page.route(/\/log\?.*search=/, (route) =>
+    route.fulfill({ contentType: "text/plain", body: "the log itself\n" }),
+  );
+  await page.goto(at("long", "logs"));
+  await page.locator(".log-line").first().waitFor();
+  await search(page).fill("step 99999 ");
+  await page.keyboard.press("Enter");
+  await page.getByText("此服务器不能搜索日志").waitFor();
+  await status(page)
+    .getByText(/^[01]\/1$/)
+    .waitFor();
+  await search(page).press("Enter");
+  await inSight(page, "step 99999 of many");
   await page.context().close();
 });
 
