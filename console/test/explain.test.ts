@@ -7,6 +7,9 @@ import { newlyOver } from "../src/lib/endings.ts";
 import { shortCause, tellingLine, tipFor, type Tip } from "../src/lib/failure.ts";
 import { gpuKinds, misfit } from "../src/lib/fit.ts";
 import { byteTicks, shortBytes } from "../src/lib/quantity.ts";
+import { Failure } from "../src/data/api.ts";
+import type { Status } from "../src/data/types.ts";
+import { refusalText } from "../src/lib/refusal.ts";
 import { say, sayBoth } from "../src/lib/say.ts";
 import { sparkPath } from "../src/lib/spark.ts";
 import { gathered, ticks, timeLineOf } from "../src/lib/timeline.ts";
@@ -513,5 +516,25 @@ test("marks of one moment are one, warnings first", () => {
       [0, ["b", "a"]],
       [50, ["c"]],
     ],
+  );
+});
+
+test("a refusal is told by its reason, in the reader's language", () => {
+  const refused = (reason: string, details: Status["details"] = {}): Failure =>
+    new Failure("as the server said it", 409, reason, { kind: "Status", details });
+  const mnist = { kind: "pytorchtrainingjobs", name: "mnist" };
+  assert.equal(
+    refusalText(refused("AlreadyExists", mnist), "zh"),
+    "PyTorchTrainingJob “mnist”已存在，请换一个名称",
+  );
+  assert.equal(refusalText(refused("AlreadyExists", mnist), "en"), "as the server said it");
+  assert.equal(refusalText(refused("Unheard"), "zh"), "as the server said it");
+  const causes = [
+    { field: "metadata.name", reason: "FieldValueInvalid", message: "must be lower case" },
+    { field: "spec", reason: "FieldValueRequired", message: "Required value" },
+  ];
+  assert.equal(
+    refusalText(refused("Invalid", { causes }), "zh"),
+    "metadata.name：值无效（must be lower case）；spec：必填（Required value）",
   );
 });

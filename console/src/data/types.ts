@@ -216,5 +216,9 @@ export interface Status {
   reason?: string;
   message?: string;
   code?: number;
-  details?: { causes?: { field?: string; message?: string; reason?: string }[] };
+  details?: {
+    kind?: string;
+    name?: string;
+    causes?: { field?: string; message?: string; reason?: string }[];
+  };
 }

@@ -1,7 +1,8 @@
 // What a page shows when it has nothing else to show: loading, empty, an error, not allowed.
 import type { ComponentChildren } from "preact";
 import { Failure } from "../data/api.ts";
-import { tc } from "../i18n/index.ts";
+import { lang, tc } from "../i18n/index.ts";
+import { refusalText } from "../lib/refusal.ts";
 
 export function Loading() {
   return (
@@ -34,7 +35,7 @@ export function Problem(props: { failure: Failure | Error; onRetry?: () => void 
   return (
     <div class="notice problem" role="alert">
       <p class="notice-title">{title}</p>
-      <p>{props.failure.message}</p>
+      <p title={props.failure.message}>{refusalText(props.failure, lang.value)}</p>
       {props.onRetry ? (
         <button type="button" onClick={props.onRetry}>
           {tc("retry")}

@@ -197,7 +197,7 @@ test("what only the server can know is shown too, and nothing typed is lost", as
   await page.getByRole("button", { name: "创建", exact: true }).click();
   await page
     .getByRole("alert")
-    .getByText(/already exists/)
+    .getByText("PyTorchTrainingJob “two-views-2”已存在，请换一个名称")
     .waitFor();
   await page.context().close();
 });

@@ -108,10 +108,7 @@ test("not allowed: a service account without rights sees that, and no more", asy
   }
   await page.goto("/jobs/new?kind=PyTorchTrainingJob&example=1");
   await page.getByRole("button", { name: "创建", exact: true }).click();
-  await page
-    .getByRole("alert")
-    .getByText(/forbidden/)
-    .waitFor();
+  await page.getByRole("alert").getByText("没有权限操作").waitFor();
   await page.context().close();
 });
 

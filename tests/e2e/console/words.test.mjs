@@ -179,6 +179,11 @@ test("360 pixels: the tab one is on is in view, and so is the page in the menu",
       return inner.left >= outer.left && inner.right <= outer.right;
     }, box);
   await shot(page, "tabs-360");
+  // No word is broken in two.
+  const high = await page
+    .locator("nav.side a, nav.side .side-title")
+    .evaluateAll((all) => all.filter((one) => one.clientHeight > 36).map((one) => one.textContent));
+  assert.deepEqual(high, []);
   await page.goto("/settings");
   await page.locator("nav.side [aria-current=page]").waitFor();
   await page.waitForFunction(() => {

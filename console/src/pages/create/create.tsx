@@ -11,7 +11,8 @@ import type { Job, KubeObject, Node, Queue } from "../../data/types.ts";
 import { check } from "../../editor/check.ts";
 import { parsePath, pathText, type ServerProblem } from "../../editor/editor.tsx";
 import { schemaOf, type KindSchema } from "../../editor/schema.ts";
-import { tc, translator } from "../../i18n/index.ts";
+import { lang, tc, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { createTexts } from "../../i18n/create.ts";
 import { lazy } from "../../lazy.tsx";
 import { diffLines, hunks } from "../../lib/diff.ts";
@@ -385,7 +386,7 @@ export default function CreatePage() {
   };
   const refusal = refused ? (
     <div class="box bad" role="alert">
-      <b>{t("failed")}</b> {refused.message}
+      <b>{t("failed")}</b> <span title={refused.message}>{refusalText(refused, lang.value)}</span>
     </div>
   ) : null;
   const createButton = (

@@ -5,7 +5,8 @@ import { mayJob, setPaused, useJob } from "../../data/jobs.ts";
 import { corePath, OWNER_LABEL, shortKind } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { Job, Pod } from "../../data/types.ts";
-import { tc, translator } from "../../i18n/index.ts";
+import { lang, tc, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { lazy } from "../../lazy.tsx";
 import { isPaused, jobHref, ranMs } from "../../lib/jobs.ts";
@@ -73,7 +74,8 @@ function Actions(props: { job: Job }) {
   const pause = (): void => {
     setPaused(job, !paused).then(
       () => undefined,
-      (error: Failure) => toast(tc("requestFailed", { message: error.message }), { kind: "error" }),
+      (error: Failure) =>
+        toast(tc("requestFailed", { message: refusalText(error, lang.value) }), { kind: "error" }),
     );
   };
   const from = encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`);

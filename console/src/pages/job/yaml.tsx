@@ -7,7 +7,8 @@ import { cli, jobApiPath } from "../../data/jobs.ts";
 import { jobKind } from "../../data/kinds.ts";
 import { Editor, parsePath } from "../../editor/editor.tsx";
 import { schemaOf, type KindSchema } from "../../editor/schema.ts";
-import { tc, texts, translator } from "../../i18n/index.ts";
+import { lang, tc, texts, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { Loading, Problem } from "../../ui/notice.tsx";
 import { toast } from "../../ui/toast.tsx";
 import type { TabProps } from "./job.tsx";
@@ -85,7 +86,7 @@ export default function YamlTab(props: TabProps) {
       </div>
       {failure ? (
         <div class="box bad" role="alert">
-          {failure.message}
+          {refusalText(failure, lang.value)}
         </div>
       ) : null}
       <div class="yaml-editor">

@@ -6,7 +6,8 @@ import { JOB_KINDS } from "../../data/kinds.ts";
 import { refreshAll } from "../../data/live.ts";
 import { may } from "../../data/rights.ts";
 import type { Job } from "../../data/types.ts";
-import { tc, translator } from "../../i18n/index.ts";
+import { lang, tc, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { compareHref } from "../../lib/compare.ts";
 import { choose, readChoice, sortedBy } from "../../lib/filter.ts";
@@ -155,7 +156,10 @@ function pauseAll(jobs: Job[], on: boolean): void {
     const name = jobs.length === 1 ? jobs[0]!.metadata.name : String(jobs.length - failed.length);
     if (failed.length)
       toast(
-        t("someFailed", { count: failed.length, message: (failed[0]!.reason as Failure).message }),
+        t("someFailed", {
+          count: failed.length,
+          message: refusalText(failed[0]!.reason as Failure, lang.value),
+        }),
         { kind: "error" },
       );
     if (failed.length < jobs.length) toast(t(on ? "paused" : "resumed", { name }));

@@ -5,7 +5,8 @@ import { Failure } from "../../data/api.ts";
 import { cli, jobApiPath } from "../../data/jobs.ts";
 import { deleteLater, keep } from "../../data/removal.ts";
 import type { Job } from "../../data/types.ts";
-import { tc, translator } from "../../i18n/index.ts";
+import { lang, tc, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { replicaCounts } from "../../lib/jobs.ts";
 import { isOver } from "../../lib/state.ts";
@@ -22,7 +23,9 @@ async function toAll(jobs: Job[], what: (job: Job) => Promise<unknown>): Promise
   const failed = results.filter((one): one is PromiseRejectedResult => one.status === "rejected");
   const first = failed.map((one) => one.reason as Failure).find((one) => one.code !== 404);
   if (first)
-    toast(t("someFailed", { count: failed.length, message: first.message }), { kind: "error" });
+    toast(t("someFailed", { count: failed.length, message: refusalText(first, lang.value) }), {
+      kind: "error",
+    });
   return jobs.filter((_, i) => results[i]!.status === "fulfilled");
 }
 

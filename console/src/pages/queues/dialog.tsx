@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { create, type Failure, merge } from "../../data/api.ts";
 import { queuePath, QUEUES } from "../../data/kinds.ts";
 import type { Queue } from "../../data/types.ts";
-import { tc, texts, translator } from "../../i18n/index.ts";
+import { lang, tc, texts, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { parseQuantity } from "../../lib/quantity.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -115,7 +116,7 @@ export function QueueDialog(props: { queue: Queue | undefined; onClose: () => vo
       toast(t("saved", { name }));
       props.onClose();
     } catch (error) {
-      setProblem((error as Failure).message);
+      setProblem(refusalText(error as Failure, lang.value));
     }
   };
   return (

@@ -6,7 +6,8 @@ import { type Failure, merge } from "../../data/api.ts";
 import { jobKind, POD_GROUPS, queuePath, QUEUES } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { PodGroup, Queue } from "../../data/types.ts";
-import { tc, texts, translator } from "../../i18n/index.ts";
+import { lang, tc, texts, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { jobHref } from "../../lib/jobs.ts";
 import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
 import { entriesOf, type Entry } from "../../lib/queues.ts";
@@ -223,7 +224,8 @@ function QueueCard(props: { queue: Queue; groups: PodGroup[]; may: boolean; onEd
   const turn = (): void => {
     merge(queuePath(name), { spec: { closed: !closed } }).then(
       () => toast(t(closed ? "opening" : "closing", { name })),
-      (error: Failure) => toast(t("failed", { message: error.message }), { kind: "error" }),
+      (error: Failure) =>
+        toast(t("failed", { message: refusalText(error, lang.value) }), { kind: "error" }),
     );
   };
   return (

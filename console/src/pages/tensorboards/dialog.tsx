@@ -4,7 +4,8 @@ import { create, Failure } from "../../data/api.ts";
 import { corePath, TENSORBOARDS } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import type { KubeObject } from "../../data/types.ts";
-import { tc, texts, translator } from "../../i18n/index.ts";
+import { lang, tc, texts, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { fileset } from "../../lib/fileset.ts";
 import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -71,7 +72,7 @@ export function BoardDialog(props: {
       toast(t("created", { name }));
       props.onClose();
     } catch (error) {
-      setProblem((error as Failure).message);
+      setProblem(refusalText(error as Failure, lang.value));
     }
   };
   return (

@@ -10,6 +10,7 @@ import { boardHref, type TensorBoard } from "../../data/boards.ts";
 import { project } from "../../project.tsx";
 import { BoardDialog } from "./dialog.tsx";
 import { lang, tc, texts, translator } from "../../i18n/index.ts";
+import { refusalText } from "../../lib/refusal.ts";
 import { sayBoth } from "../../lib/say.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
@@ -66,7 +67,9 @@ function filesetsOf(board: TensorBoard): string[] {
 }
 
 function act(what: Promise<unknown>): void {
-  what.catch((error: Failure) => toast(t("failed", { message: error.message }), { kind: "error" }));
+  what.catch((error: Failure) =>
+    toast(t("failed", { message: refusalText(error, lang.value) }), { kind: "error" }),
+  );
 }
 
 function undo(board: TensorBoard): void {
@@ -76,7 +79,8 @@ function undo(board: TensorBoard): void {
 function removeBoard(board: TensorBoard): void {
   deleteLater(pathOf(board), board).then(
     () => undoToast(t("deleting", { name: board.metadata.name }), t("undo"), () => undo(board)),
-    (error: Failure) => toast(t("failed", { message: error.message }), { kind: "error" }),
+    (error: Failure) =>
+      toast(t("failed", { message: refusalText(error, lang.value) }), { kind: "error" }),
   );
 }
 
