@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -222,7 +223,18 @@ class ControlPlane:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self.end_pods()
         shutil.rmtree(self.folder, True)
+
+    def end_pods(self):
+        """Pods outlive their agents: those of a test that failed would run for ever."""
+        marks = [b"MUSTER_POD_UID=" + os.fsencode(pod.name) for pod in self.folder.glob("**/pods/*")]
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                command, environment = ((entry / name).read_bytes().split(b"\0") for name in ("cmdline", "environ"))
+                of_folder = any(os.fsencode(self.folder) in word for word in command)
+                if b"supervise" in command and of_folder or any(mark in environment for mark in marks):
+                    os.kill(int(entry.name), signal.SIGKILL)
 
     # --- who asks ---
 
