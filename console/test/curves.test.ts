@@ -13,6 +13,7 @@ import {
   yRange,
 } from "../src/charts/range.ts";
 import { readZoom, runLabel, writeZoom } from "../src/curves/points.ts";
+import { ridges } from "../src/curves/ridges.ts";
 import { lineOf } from "../src/curves/smooth.ts";
 import { lossRank, lossTag } from "../src/lib/loss.ts";
 import { clock } from "../src/lib/time.ts";
@@ -156,4 +157,18 @@ test("a part of the axis, and names of runs", () => {
   for (const bad of [null, "", "1", "2~1", "a~b", "1~2~3"]) assert.equal(readZoom(bad), null);
   assert.equal(runLabel("job", "."), "job");
   assert.equal(runLabel("job", "fold-1"), "job/fold-1");
+});
+
+test("histograms become ridges, the newest in front and named", () => {
+  const one = (step: number) => ({ step, wall: 0, min: -1, max: 1, count: 4, bins: [1, 3] });
+  const { lines, marks } = ridges([one(0), one(5), { ...one(9), count: 0 }], 100, 200);
+  assert.deepEqual(
+    lines.map((line) => line.step),
+    [0, 5],
+  );
+  assert.ok(lines[1]!.named && lines[1]!.strength > lines[0]!.strength);
+  assert.match(lines[0]!.path, /^M0.0 130.0L25.0 110.0L75.0 70.0L100.0 130.0Z$/);
+  assert.equal(marks[1]!.value, 0);
+  assert.deepEqual(ridges([], 1, 1).lines, []);
+  assert.ok(ridges([{ ...one(1), min: 2, max: 2 }], 100, 200).lines[0]!.path.length > 10);
 });

@@ -17,6 +17,7 @@ import { navigate, setQuery } from "../router.ts";
 import { savePath } from "../ui/save.ts";
 import { Empty, Loading, Problem } from "../ui/notice.tsx";
 import { formatValue, runLabel, usePoints, writeZoom } from "./points.ts";
+import Media from "./media.tsx";
 import { DrawingTools, readDrawing } from "./tools.tsx";
 import { extremes, groupsOf, lineOf, type Axis, type Points } from "./smooth.ts";
 import "../style/metrics.css";
@@ -262,6 +263,7 @@ export default function Training(props: TabProps) {
           </div>
         </details>
       ))}
+      <Media job={props.job} search={drawing.search} />
       {series.length ? <Values series={series} /> : null}
     </div>
   );

@@ -12,6 +12,10 @@ export const trainingTexts = texts({
     log: "对数纵轴",
     csv: "下载 CSV",
     unzoom: "显示全部",
+    images: "图像",
+    histograms: "直方图",
+    textTags: "文本",
+    noPicture: "没有可以显示的内容（图像只显示 PNG 和 JPEG）",
     runs: "运行",
     none: "还没有曲线",
     noneHint:
@@ -30,7 +34,6 @@ export const trainingTexts = texts({
     run: "运行",
     points: "点数",
     noFolder: "这里读不到此 Job 的日志",
-    texts: "文本与超参数",
   },
   en: {
     search: "Search tags",
@@ -42,6 +45,10 @@ export const trainingTexts = texts({
     log: "Logarithmic",
     csv: "Download CSV",
     unzoom: "Show all",
+    images: "Images",
+    histograms: "Histograms",
+    textTags: "Texts",
+    noPicture: "Nothing that can be shown (of images, PNG and JPEG are)",
     runs: "Runs",
     none: "No curves yet",
     noneHint:
@@ -60,6 +67,5 @@ export const trainingTexts = texts({
     run: "Run",
     points: "Points",
     noFolder: "The job's logs cannot be read here",
-    texts: "Texts and hyperparameters",
   },
 });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import zlib from "node:zlib";
 import { after, test } from "node:test";
 import { Events } from "./events.mjs";
 import {
@@ -22,6 +23,40 @@ const folder = fs.mkdtempSync(path.join(os.tmpdir(), "muster-curves-"));
 const shared = withConsole([], prepare);
 after(() => fs.rmSync(folder, { recursive: true }));
 const at = (name, tab) => `/jobs/default/PyTorchTrainingJob/${name}/${tab}`;
+
+/** A picture of one colour with a diagonal. */
+function png(width, height, red) {
+  const chunk = (kind, data) => {
+    const body = Buffer.concat([Buffer.from(kind), data]);
+    const ends = Buffer.alloc(8);
+    ends.writeUInt32BE(data.length);
+    ends.writeUInt32BE(crc32(body), 4);
+    return Buffer.concat([ends.subarray(0, 4), body, ends.subarray(4)]);
+  };
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(width);
+  head.writeUInt32BE(height, 4);
+  head.set([8, 2], 8);
+  const rows = Array.from({ length: height }, (_, y) => [
+    0,
+    ...Array.from({ length: width }, (__, x) => (x === y ? [255, 255, 255] : [red, 90, 160])),
+  ]);
+  return Buffer.concat([
+    Buffer.from("\x89PNG\r\n\x1a\n", "latin1"),
+    chunk("IHDR", head),
+    chunk("IDAT", zlib.deflateSync(Buffer.from(rows.flat(2)))),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+function crc32(data) {
+  let crc = 0xffffffff;
+  for (const byte of data) {
+    crc ^= byte;
+    for (let k = 0; k < 8; k++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
 
 async function create(daemon, name) {
   const body = job(name, "true", {
@@ -55,7 +90,20 @@ async function prepare(daemon) {
   const trains = new Events(path.join(folder, "trains"));
   for (let i = 0; i < 100; i++) trains.scalar("train/loss", i, 1 / (1 + i));
   trains.write();
-  for (const name of ["two", "short", "many", "trains"]) await create(daemon, name);
+  const media = new Events(path.join(folder, "media"));
+  for (let step = 0; step < 50; step++) {
+    const counts = Array.from({ length: 30 }, (_, k) =>
+      Math.round(1000 * Math.exp(-((k - 15 - step / 10) ** 2) / (8 + step / 5))),
+    );
+    const limits = counts.map((_, k) => (k + 1) / 15 - 1);
+    media.histogram("layer1/weights", step, limits, counts);
+    media.histogram("layer2/weights", step, limits, [...counts].reverse());
+    if (step % 10 === 0) media.image("samples", step, png(32, 24, step * 5));
+    media.scalar("loss", step, 1 / (1 + step));
+  }
+  media.text("notes", 3, "<b>not bold</b>\nsecond line").text("notes", 7, "newer");
+  media.image("evil", 1, "<svg onload='alert(1)'>").write();
+  for (const name of ["two", "short", "many", "trains", "media"]) await create(daemon, name);
 }
 
 const CHART = (tag) => `.chart:has(.chart-title:text-is("${tag}"))`;
@@ -239,6 +287,42 @@ time.sleep(600)`;
   await page.goto(at("learns", ""));
   await page.locator(CHART("train/loss")).waitFor();
   await shot(page, "curves-loss");
+  await page.context().close();
+});
+
+test("images, histograms and texts beside the curves", async () => {
+  const page = await shared.browser.page(shared.daemon, { lang: "en" });
+  await page.goto(at("media", "training"));
+  const image = page.locator(`${CHART("samples")} img`);
+  await image.waitFor();
+  const red = () =>
+    image.evaluate(async (one) => {
+      await one.decode();
+      const canvas = document.createElement("canvas").getContext("2d");
+      canvas.drawImage(one, 0, 0);
+      return canvas.getImageData(5, 1, 1, 1).data[0];
+    });
+  assert.equal(await image.getAttribute("alt"), "samples, Step 40");
+  assert.equal(await red(), 200);
+  await page.locator(`${CHART("samples")} input[type=range]`).fill("1");
+  await page.locator(`${CHART("samples")} img[alt="samples, Step 10"]`).waitFor();
+  await page.waitForFunction(async () => {
+    const one = document.querySelector('img[alt="samples, Step 10"]');
+    await one.decode();
+    const canvas = document.createElement("canvas").getContext("2d");
+    canvas.drawImage(one, 0, 0);
+    return canvas.getImageData(5, 1, 1, 1).data[0] === 50;
+  });
+  await page.locator(CHART("evil")).getByText("Nothing that can be shown").waitFor();
+  const ridges = page.locator(`${CHART("layer1/weights")} .ridges path`);
+  await ridges.first().waitFor();
+  assert.ok((await ridges.count()) >= 16 && (await ridges.count()) <= 32);
+  const texts = page.locator(`${CHART("notes")} dd`);
+  await texts.first().scrollIntoViewIfNeeded();
+  assert.deepEqual(await texts.allTextContents(), ["newer", "<b>not bold</b>\nsecond line"]);
+  assert.equal(await page.locator(".texts b").count(), 0);
+  assert.deepEqual(await axe(page), []);
+  await shot(page, "curves-media");
   await page.context().close();
 });
 
