@@ -95,7 +95,7 @@ void ledger_touch(struct ledger *l, struct group *g)
 
 bool group_is_broken(const struct group *g)
 {
-    return g->started && g->bound > 0 && group_required(g) > 0;
+    return g->started && g->bound > 0 && group_required(g) > 0 && g->most >= g->min_member;
 }
 
 static void keep_ahead(struct ledger *l, struct group *g)
@@ -702,6 +702,7 @@ static void read_status(struct ledger *l, struct group *g, const struct json *gr
     g->preempted = !g->scheduled && condition_is_true(group, CONDITION_PREEMPTED);
     ledger_set_taking(l, g, !g->scheduled && condition_is_true(group, CONDITION_PREEMPTING));
     g->scheduled_ms = g->scheduled ? object_time(since, "lastTransitionTime") : 0;
+    g->most = g->scheduled ? json_int(json_at(group, "status", "mostMembers"), 0) : 0;
     for (struct member *m = g->first; m; m = m->next)
         m->recorded = NULL;
     if (g->scheduled)
@@ -982,12 +983,16 @@ static void keep_recorded(struct ledger *l, struct group *g)
     int64_t left = g->wanted >= 0 ? g->wanted - g->bound : INT64_MAX;
     int last = g->wanted >= 0 ? 3 : 0;
 
-    for (int rank = 0; rank <= last && g->scheduled; rank++)
+    for (int rank = 0; rank <= last && g->scheduled; rank++) {
+        if (rank == 1) /* pods that are there are wanted more than who may come again */
+            for (const struct member *m = g->first; m; m = m->next)
+                left -= member_is_unplaced(m);
         for (struct member *m = g->first; m && left > 0; m = m->next)
             if (!m->node && keeping_rank(m) == rank && fits_now(l, m->recorded, m)) {
                 ledger_hold(l, m, m->recorded, m->recorded_gpus);
                 left--;
             }
+    }
     g->lapsed = has_lapsed(g);
     for (struct member *m = g->first; m; m = m->next)
         if (l->keeps_all && !m->node && m->recorded && fits_now(l, m->recorded, m))
@@ -1017,6 +1022,7 @@ static void settle(struct ledger *l, struct group *g)
     if (g->wanted >= 0) /* the others are about to be deleted */
         g->unplaced = min_i64(g->unplaced, max_i64(g->wanted + g->leaving - g->holding, 0));
     g->started = g->holding > 0 && !g->preempted && !g->lapsed;
+    g->most = g->started ? max_i64(g->most, g->holding) : 0;
     if (g->holding > 0)
         enter_running(g);
     if (g->unplaced > 0)

@@ -151,6 +151,7 @@ struct group {
     /* Settled: */
     int64_t bound, unplaced, to_bind, holding;
     int64_t leaving; /* of bound: being deleted */
+    int64_t most;    /* members that had room together since it started */
     int64_t pods[POD_UNKNOWN + 1];
     struct resources held, held_ready; /* held_ready: on nodes that are */
     bool started;
@@ -290,7 +291,8 @@ bool node_gives_gpus(const struct node_room *n, const struct resources *asks);
 bool group_is_recorded(const struct group *g);
 /* How many members it cannot run without. */
 int64_t group_whole(const struct group *g);
-/* Part of it runs and, without what is missing, for nothing. */
+/* It has lost members, and what runs of it runs for nothing without them. One that was only asked
+ * to grow has lost none. */
 bool group_is_broken(const struct group *g);
 /* By name, with numbers in order: of a job's replicas the master or the first worker comes first.
  */

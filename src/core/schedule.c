@@ -218,6 +218,8 @@ static enum wait_reason find_verdict(struct ledger *l, struct group *g)
 {
     struct resources asks = group_asks(g, needed(g));
 
+    if (g->started && group_required(g) > 0)
+        resources_add(&asks, &g->held); /* it cannot do without either */
     if (g->preempted && g->bound > 0)
         return WAIT_STOPPING;
     if (!has_members(g) || (!g->lone && !g->exists))

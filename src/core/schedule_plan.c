@@ -287,6 +287,8 @@ static struct json *group_status(struct decision *d, struct group *g, const stru
     for (const struct member *m = g->first; m; m = m->next)
         if (is_kept(m))
             resources_add(&held, &m->asks);
+    if (s->phase == GROUP_RUNNING)
+        json_set_int(a, status, "mostMembers", max_i64(g->most, held.pods));
     json_set_string(a, status, "phase", group_phases[s->phase]);
     set_conditions(d, g, object, s, status);
     json_set(a, status, "allocated", resources_map(a, &held));

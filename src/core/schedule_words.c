@@ -298,6 +298,8 @@ static const char *quota(struct decision *d, const struct group *g, bool ever)
     const struct queue_entry *q = g->queue;
     struct resources asks = lacks(g);
 
+    if (!ever && g->started)
+        resources_add(&asks, &g->held);
     for (size_t i = 0; i < ELEMS(order); i++) {
         enum resource r = order[i];
         int64_t used = ever ? resources_get(&q->used, r) : 0;

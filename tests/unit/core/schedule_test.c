@@ -1193,6 +1193,58 @@ static void a_broken_gang_its_quota_cannot_hold_is_stopped(void **state)
     cluster_release(&c);
 }
 
+/* A group that runs is asked to grow beyond its quota: what runs goes on. */
+static void a_group_that_is_asked_to_grow_is_not_stopped(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'4'}}");
+    add_node(&c, "n", 8, 100, 0);
+    add_group(&c, "g", 9, 3, "'queue':'q'");
+    for (int i = 0; i < 3; i++)
+        add_pod(&c, "g", arena_printf(&c.arena, "g-%d", i), 9, 3, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 3);
+    set_spec(&c, GROUPS, "g", "minMember", "5");
+    add_pod(&c, "g", "g-3", 9, 5, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 1);
+    add_pod(&c, "g", "g-4", 9, 5, "{'cpu':'1'}");
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 0);
+    assert_string_equal(told(&c, "g-4"),
+                        "can never fit: asks 5 CPU, the quota of queue \"q\" is 4");
+    add_job(&c, "other", "q", 8, 1, 1, "");
+    set_phase(&c, "g-0", "Succeeded");
+    assert_int_equal(settle(&c), 1); /* nor is it stopped when a member has ended */
+    assert_int_equal(c.deletes, 0);
+    cluster_release(&c);
+}
+
+/* One that has failed for good makes room for those that still wait. */
+static void an_elastic_job_keeps_no_room_for_its_dead(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'4'}}");
+    add_node(&c, "n", 8, 100, 0);
+    add_job(&c, "e", "q", 9, 6, 1, "");
+    set_spec(&c, GROUPS, "e", "minMember", "1");
+    assert_int_equal(settle(&c), 4);
+    set_phase(&c, "e-2", "Failed"); /* and may come again */
+    assert_int_equal(settle(&c), 0);
+    set_spec(&c, GROUPS, "e", "members", "5");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "e-4"), "n");
+    assert_string_equal(told(&c, "e-5"),
+                        "waiting for the quota of queue \"q\": needs 1 CPU, 4 of 4 CPU is in use");
+    cluster_release(&c);
+}
+
 static void who_may_not_be_preempted_is_not(void **state)
 {
     struct cluster c;
@@ -2713,6 +2765,8 @@ int main(void)
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
         cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),
         cmocka_unit_test(a_broken_gang_its_quota_cannot_hold_is_stopped),
+        cmocka_unit_test(a_group_that_is_asked_to_grow_is_not_stopped),
+        cmocka_unit_test(an_elastic_job_keeps_no_room_for_its_dead),
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(who_is_in_a_queue_unknown_is_not_preempted),
         cmocka_unit_test(places_are_given_back_before_others_take_them),
