@@ -139,6 +139,9 @@ async function zoom(page, look) {
 
 try {
   makeFiles();
+  const [name] = fs.readdirSync(path.join(folder, "run-0"));
+  const { size } = fs.statSync(path.join(folder, "run-0", name));
+  figure(`${RUNS} event files of ${(size / 1e6).toFixed(0)} MB`);
   await daemon.start();
   await browser.start();
   for (let i = 0; i < RUNS; i++) {
