@@ -171,7 +171,7 @@ test("5,000 jobs: search, filter and scroll", async () => {
   const begun = performance.now();
   await page.goto("/jobs");
   await page.waitForFunction(
-    (n) => document.querySelector(".page-head [role=status]")?.textContent.includes(`总共 ${n}`),
+    (n) => document.querySelector(".page-head [role=status]")?.textContent.includes(`共 ${n} 个`),
     MANY,
   );
   figure(
@@ -190,7 +190,7 @@ test("5,000 jobs: search, filter and scroll", async () => {
     ),
   );
   await page.getByRole("button", { name: "标签", exact: true }).click();
-  const speech = `() => [...document.querySelectorAll("dialog label")].find((one) => one.textContent.includes("speech")).querySelector("input").click()`;
+  const speech = `() => [...document.querySelectorAll("[role=dialog] label")].find((one) => one.textContent.includes("speech")).querySelector("input").click()`;
   await asPromised(page, "filter (on, off)", limit, async (i) =>
     timed(page, speech, total, i % 2 ? MANY : MANY / 10),
   );
