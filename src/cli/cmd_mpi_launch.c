@@ -370,7 +370,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     }
     puts("services are ready!");
     (void)fflush(stdout);
-    if (setenv("MUSTER_NAMESPACE", wait.ns, 1) != 0 ||
+    if (setenv("MUSTER_NAMESPACE", wait.ns, 1) != 0 || setenv(MPI_HWLOC, MPI_HWLOC_VALUE, 0) != 0 ||
         (workers.container && setenv(MPI_RSH_CONTAINER, workers.container, 1) != 0)) {
         talk_errorf(&cli->talk, "out of memory");
         return EXIT_FAILED;

@@ -48,8 +48,9 @@ static int run(struct arena *a, const char *host, char **words, struct err *err)
     int rc = pod_config_load(a, &config, err);
 
     bring_ranks(&command, host);
+    buf_addf(&command, "export " MPI_HWLOC "=\"${" MPI_HWLOC "-" MPI_HWLOC_VALUE "}\";");
     for (; rc == 0 && *words; words++)
-        buf_addf(&command, "%s%s", command.len ? " " : "", *words);
+        buf_addf(&command, " %s", *words);
     if (rc == 0 && command.failed)
         rc = err_set(err, ERR_BAD_REQUEST, "there is no command, or it is too long");
     if (rc == 0) {

@@ -6,6 +6,10 @@
 #define MPI_RSH_COMMAND "mpi-rsh"
 /* From mpi-launch: the container of each worker's pod to run in; absent: the only one. */
 #define MPI_RSH_CONTAINER "MUSTER_MPI_CONTAINER"
+/* Without it MPI's hwloc asks every X display it can dial for GPUs, and waits for ever where
+ * another program has such a port: display :6 is TensorBoard's 6006. What the user set stays. */
+#define MPI_HWLOC "HWLOC_COMPONENTS"
+#define MPI_HWLOC_VALUE "-gl"
 
 /* How many words of a command line come before HOST; 0: it is none of mpirun's. Hydra can only name
  * a program, and runs it as it would ssh: MPICH `PROGRAM -x HOST COMMAND...`, Intel MPI with -q

@@ -29,6 +29,12 @@ static int64_t stop_at_ms(const struct job_view *v)
     return at_ms > v->now_ms && ended_ms <= v->now_ms ? at_ms : 0;
 }
 
+/* Nothing ever ran in it and no place is kept for it: it could only wait for ever. */
+static bool never_began(const struct json *pod)
+{
+    return pod_state_of(pod, NULL).phase == POD_PENDING && !pod_is_placed(pod);
+}
+
 static void clean_up(const struct job_view *v, struct plan *plan)
 {
     enum clean_up_policy of_all = clean_up_policy_of(v);
@@ -41,7 +47,9 @@ static void clean_up(const struct job_view *v, struct plan *plan)
 
         if (!object_is_controlled_by(pod, v->uid) || object_is_deleting(pod))
             continue;
-        if (later_ms && policy != CLEAN_UP_NONE && !pod_is_finished(pod))
+        if (never_began(pod)) /* it may have been placed since */
+            plan_delete_as_seen(plan, &kind_pod, pod, -1);
+        else if (later_ms && policy != CLEAN_UP_NONE && !pod_is_finished(pod))
             plan_wake_at(plan, later_ms);
         else if (policy == CLEAN_UP_ALL)
             plan_delete(plan, &kind_pod, pod, -1);

@@ -7,6 +7,7 @@ import pathlib
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -165,6 +166,23 @@ class AllInOne(Mpi, DaemonTest):
         self.assertRegex(self.ended("contexts", "Failed"), r"rank 1 on \S+-worker-1 exited with code 5")
         self.ended("well", "Succeeded")
         self.assertRegex(self.ended("lost", "Failed"), r"rank 2 on \S+-worker-1 exited with code 6")
+
+    def test_a_listener_where_an_x_display_would_be(self):
+        """hwloc asks the displays it can dial for GPUs: one that accepts and says nothing, as a TensorBoard on 6006, holds
+        up neither mpirun nor its daemons. What the user says of hwloc stays."""
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):  # another has it: as well
+                listener.bind(("127.0.0.1", 6006))
+                listener.listen()
+            show = ["sh", "-c", 'echo "rank has $HWLOC_COMPONENTS"']
+            own = {"env": [{"name": "HWLOC_COMPONENTS", "value": "-gl,-opencl"}]}
+            self.create(mpi_job("display", show))
+            self.create(mpi_job("own", show, container=own, launcher=own))
+            for name, value in (("display", "-gl"), ("own", "-gl,-opencl")):
+                self.ended(name, "Succeeded")
+                said = [line for line in self.launcher_log(name).splitlines() if "rank has" in line]
+                self.assertEqual(said, [f"rank has {value}"] * 2)
 
     def test_an_mpirun_of_others(self):
         """On one machine every worker's name is this machine's; the proxies run in the workers all the same."""

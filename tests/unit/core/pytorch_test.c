@@ -1039,7 +1039,7 @@ static void clean_up_by_policy_and_ending(void **state)
         const char *policy;
         bool master, running, failed, pending; /* what stays when the master has finished */
     } table[] = {
-        {"None", true, true, true, true},
+        {"None", true, true, true, false},
         {"All", false, false, false, false},
         {"Unfinished", true, false, true, false},
     };
@@ -1064,6 +1064,30 @@ static void clean_up_by_policy_and_ending(void **state)
             assert_int_equal(world_now(&w, WORLD_SERVICES)->len, none ? 4 : 0);
             world_release(&w);
         }
+}
+
+/* A replacement that never got a place goes at once, also where all others stay. */
+static void what_never_began_goes_with_the_end(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "OnFailure", "'runPolicy':{'cleanUpPolicy':'None'}");
+    world_pod_exits(&w, world_name(&w, "worker", 1), 1);
+    world_settle(&w);
+    assert_non_null(world_pod(&w, "worker", 1));
+    assert_string_equal(
+        json_string(json_at(world_pod(&w, "worker", 1), "status", "phase"), "Pending"), "Pending");
+    world_pod_exits(&w, world_name(&w, "worker", 0), 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    world_stop_deleted(&w);
+    world_settle(&w);
+    assert_null(world_pod(&w, "worker", 1));
+    assert_non_null(world_pod(&w, "worker", 0));
+    /* nothing is left that a group could speak of */
+    assert_int_equal(world_now(&w, WORLD_SERVICES)->len, 0);
+    world_release(&w);
 }
 
 /* Somebody else's pod and service under our names are not ours to clean up. */
@@ -1881,6 +1905,7 @@ int main(void)
         cmocka_unit_test(the_deadline_is_never_early),
         cmocka_unit_test(success_beats_the_deadline),
         cmocka_unit_test(clean_up_by_policy_and_ending),
+        cmocka_unit_test(what_never_began_goes_with_the_end),
         cmocka_unit_test(clean_up_leaves_what_is_not_ours),
         cmocka_unit_test(the_job_goes_when_its_time_is_up),
         cmocka_unit_test(a_job_is_deleted_at_the_time_it_says),
