@@ -217,6 +217,38 @@ test("what it waits for, in Chinese", () => {
     waitingText('waiting for 2 pods of job "a" and 1 of others to stop; number 3 in line', "zh"),
     "等待“a”的 2 个 Pod、另外 1 个 Pod 停止；排第 3 位",
   );
+  assert.equal(
+    waitingText(
+      'waiting for room on node "n1", which its nodeName names, where it needs 1 CPU, and 0 of 8 CPU is free; job "a" (queue q) holds 6 CPU there, 1 more holds the rest',
+      "zh",
+    ),
+    "等待节点 n1 上的资源（由 nodeName 指定）：需要 1 CPU，共 8 CPU，空闲 0；“a”（队列 q）占用 6 CPU，其余由另外 1 个占用",
+  );
+  assert.equal(
+    waitingText(
+      'waiting for resources: there is room for 1 of 2 pods, the largest of 3 CPU; 8 of 20 CPU is free, at most 5 on one node; job "w1" (queue q) holds 12 CPU; number 2 in line',
+      "zh",
+    ),
+    "等待资源：需要的 2 个 Pod 中只能容纳 1 个，最大的请求 3 CPU；共 20 CPU，空闲 8，单个节点最多空闲 5；“w1”（队列 q）占用 12 CPU；排第 2 位",
+  );
+  assert.equal(
+    waitingText("waiting for node n2, which is cordoned (kubectl uncordon n2)", "zh"),
+    "等待节点 n2，它已停止调度（kubectl uncordon n2）",
+  );
+  assert.equal(
+    waitingText(
+      'can never fit: asks 9 CPU, node "n1", which its nodeName names, has 8 (what helps: smaller requests or fewer replicas)',
+      "zh",
+    ),
+    "无法调度：资源不足：请求 9 CPU，唯一可以运行的节点 n1 只有 8（可以减少请求量或副本数）",
+  );
+  assert.equal(
+    waitingText(
+      'waiting for its turn: number 2 in line, needs 3 GPU, 2 of 4 GPU is free; job "ga" (queue q) holds 2 GPU',
+      "zh",
+    ),
+    "排队等待：第 2 位；需要 3 GPU，共 4 GPU，空闲 2；“ga”（队列 q）占用 2 GPU",
+  );
   assert.equal(waitingText("something new", "zh"), "something new");
   assert.equal(
     waitingText("waiting for a node: none is ready", "en"),

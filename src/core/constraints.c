@@ -9,6 +9,8 @@
 #include "api/selector.h"
 #include "core/place.h"
 
+/* A real API server's word for what spec.unschedulable says, which is looked at itself. */
+#define TAINT_CORDONED "node.kubernetes.io/unschedulable"
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -106,7 +108,9 @@ static int64_t count_taints(const struct json *pod_spec, const struct json *node
     int64_t count = 0;
 
     json_each (taint, json_at(node, "spec", "taints")) {
-        bool tolerated = json_string_is(json_get(taint, "effect"), "PreferNoSchedule") != only_ask;
+        bool tolerated = json_string_is(json_get(taint, "effect"), "PreferNoSchedule") !=
+                             only_ask ||
+                         json_string_is(json_get(taint, "key"), TAINT_CORDONED);
 
         json_each (t, json_get(pod_spec, "tolerations"))
             tolerated = tolerated || tolerates(t, taint);

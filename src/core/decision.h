@@ -32,11 +32,12 @@ struct decision {
     size_t heads_len;
     int64_t lent_until_ms;     /* the latest that a claim is used, as far as is known */
     size_t position;           /* of the last group that waits for its turn or for room */
-    const struct group *first; /* whom the others wait behind */
-    struct group *looked;      /* at, to be told something */
-    unsigned preemptions;      /* tried */
-    bool tells;                /* what changes nothing, too */
-    bool told_small;           /* something of that kind */
+    const struct group *first; /* that waits for room */
+    const struct group *line[POSITIONS_TOLD];
+    struct group *looked; /* at, to be told something */
+    unsigned preemptions; /* tried */
+    bool tells;           /* what changes nothing, too */
+    bool told_small;      /* something of that kind */
     struct {
         bool known;
         const struct group *most, *second;
@@ -69,7 +70,7 @@ int64_t group_end_ms(const struct group *g);
 int64_t group_duration_ms(const struct group *g);
 
 /* schedule_words.c: why the group waits; which pods it waits for. */
-const char *words_for(struct decision *d, const struct group *g);
+const char *words_for(struct decision *d, struct group *g);
 const char *words_of_members(struct decision *d, const struct group *g);
 
 /* schedule_plan.c: what the decision means for objects. */

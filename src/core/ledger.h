@@ -40,6 +40,7 @@ enum wait_reason {
     WAIT_NAMESPACE,   /* the queue is not for its namespace */
     WAIT_CLOSED,      /* the queue is closed */
     WAIT_NO_NODE,     /* none is ready */
+    WAIT_CORDONED,    /* it would fit if no node were cordoned */
     WAIT_NEVER_FITS,  /* not even on empty nodes */
     WAIT_QUOTA_NEVER, /* the queue's quota alone forbids it */
     WAIT_QUOTA,       /* the queue's quota is used up */

@@ -28,7 +28,7 @@ static struct resources room_of(const struct ledger *l, const struct node_room *
     return r;
 }
 
-static bool fits(const struct ledger *l, const struct resources *asks, const struct resources *room)
+bool place_fits(const struct ledger *l, const struct resources *asks, const struct resources *room)
 {
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
         if (asks->amount[i] > room->amount[i] && ledger_counts(l, i) && asks->amount[i] > 0)
@@ -110,7 +110,7 @@ bool place_has_room(const struct ledger *l, const struct member *m, const struct
 {
     struct resources r = room_of(l, n, room);
 
-    return fits(l, &m->asks, &r) && has_devices(n, &m->asks, room);
+    return place_fits(l, &m->asks, &r) && has_devices(n, &m->asks, room);
 }
 
 /* What the member thinks of all nodes that have room for it; without preferences of none. */
@@ -144,7 +144,8 @@ static struct node_room *choose(struct ledger *l, const struct member *m, enum r
         struct resources r = room_of(l, n, room);
         int64_t left, liking = 0;
 
-        if (taste.has_any ? !n->allowed : !fits(l, &m->asks, &r) || !has_devices(n, &m->asks, room))
+        if (taste.has_any ? !n->allowed
+                          : !place_fits(l, &m->asks, &r) || !has_devices(n, &m->asks, room))
             continue;
         if (taste.has_any)
             liking = liking_of(&taste, n->liking);
@@ -303,4 +304,33 @@ bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room
         return false;
     unplace_members(l, g);
     return true;
+}
+
+bool place_would_fit_uncordoned(struct ledger *l, struct group *g, int64_t count)
+{
+    size_t ready_len = l->ready_len;
+    bool has_taints = l->has_taints, fit;
+
+    map_for_each (node, &l->nodes) {
+        struct node_room *n = node->value;
+
+        if (!n->cordoned || l->ready_len == l->ready_cap)
+            continue;
+        l->ready[l->ready_len++] = n;
+        l->has_taints = l->has_taints || n->tainted;
+    }
+    fit = l->ready_len > ready_len && fits_on_empty(l, g, count);
+    l->ready_len = ready_len;
+    l->has_taints = has_taints;
+    return fit;
+}
+
+int64_t place_count_fitting(struct ledger *l, struct group *g)
+{
+    int64_t count = 0;
+
+    while (place_members(l, g, 1, ROOM_UNHELD))
+        count++;
+    unplace_members(l, g);
+    return count;
 }

@@ -24,6 +24,13 @@ void unplace_members(struct ledger *l, struct group *g);
 /* Could that many of them be placed? Changes nothing. */
 bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room room);
 
+/* Could they on empty nodes if none were cordoned? */
+bool place_would_fit_uncordoned(struct ledger *l, struct group *g, int64_t count);
+/* How many of them what nobody holds would take; the group is left as it was. */
+int64_t place_count_fitting(struct ledger *l, struct group *g);
+
+/* Of what is counted. */
+bool place_fits(const struct ledger *l, const struct resources *asks, const struct resources *room);
 /* Is there room for the member? */
 bool place_has_room(const struct ledger *l, const struct member *m, const struct node_room *n,
                     enum room room);

@@ -233,7 +233,7 @@ static enum wait_reason find_verdict(struct ledger *l, struct group *g)
     if (quota_forbids(g->queue, &asks))
         return WAIT_QUOTA_NEVER;
     if (!place_would_fit(l, g, needed(g), ROOM_EMPTY))
-        return WAIT_NEVER_FITS;
+        return place_would_fit_uncordoned(l, g, needed(g)) ? WAIT_CORDONED : WAIT_NEVER_FITS;
     return !g->started && g->queue->closed ? WAIT_CLOSED : WAIT_NONE;
 }
 
@@ -365,6 +365,8 @@ static void note(struct decision *d, struct group *g, enum wait_reason reason)
     size_t before = g->position;
 
     g->position = waits ? ++d->position : 0;
+    if (is_told_exactly(g->position))
+        d->line[g->position - 1] = g;
     if (reason != g->reason || g->dirty || g->told_at != d->ledger->rules || g->holding > 0)
         decision_look_at(d, g);
     else if (g->clears || is_told_exactly(before) || is_told_exactly(g->position))

@@ -240,8 +240,7 @@ static const char *words_at_rest(struct decision *d, const struct group *g,
     return "";
 }
 
-static const char *words_with_past(struct decision *d, const struct group *g,
-                                   const struct standing *s)
+static const char *words_with_past(struct decision *d, struct group *g, const struct standing *s)
 {
     const char *now = g->line_key ? words_for(d, g) : words_at_rest(d, g, s);
     const char *past = json_get_string(s->preempted, "message", "");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "api/selector.h"
 #include "base/timefmt.h"
 #include "core/decision.h"
 
@@ -23,6 +24,7 @@ const char *wait_reason_name(enum wait_reason reason)
         [WAIT_NAMESPACE] = "NamespaceNotAllowed",
         [WAIT_CLOSED] = "QueueClosed",
         [WAIT_NO_NODE] = "NoNodeReady",
+        [WAIT_CORDONED] = "NodeCordoned",
         [WAIT_NEVER_FITS] = "NeverFits",
         [WAIT_QUOTA_NEVER] = "QuotaForbids",
         [WAIT_QUOTA] = "QuotaExceeded",
@@ -133,24 +135,47 @@ static const char *unknown_spread(struct decision *d, const struct json *pod)
     return NULL;
 }
 
-/* The one node it asks for by name is not there, or takes nothing; NULL: something else is wrong.
- */
-static const char *absent_node(struct decision *d, const struct json *pod)
+/* The one node it asks for by name, as a template's nodeName is told; NULL: it does not. */
+static const char *named_node(const struct json *pod)
 {
     const struct json *terms = json_at(pod, "spec", "affinity", "nodeAffinity",
                                        "requiredDuringSchedulingIgnoredDuringExecution",
                                        "nodeSelectorTerms");
     const struct json *field = json_first(json_get(json_first(terms), "matchFields"));
-    const char *name = json_string(json_first(json_get(field, "values")), "");
-    const struct node_room *n = map_gets(&d->ledger->nodes, name);
 
     if (json_len(terms) != 1 || !json_string_is(json_get(field, "operator"), "In") ||
-        json_len(json_get(field, "values")) != 1 || (n && n->ready))
+        json_len(json_get(field, "values")) != 1)
+        return NULL;
+    return json_string(json_first(json_get(field, "values")), NULL);
+}
+
+/* That node is not there, or takes nothing; NULL: something else is wrong. */
+static const char *absent_node(struct decision *d, const struct json *pod)
+{
+    const char *name = named_node(pod);
+    const struct node_room *n = name ? map_gets(&d->ledger->nodes, name) : NULL;
+
+    if (!name || (n && n->ready))
         return NULL;
     return arena_printf(d->arena,
-                        n && n->exists ? NEVER_FITS ": node \"%s\" is not ready or is cordoned"
-                                       : NEVER_FITS ": there is no node \"%s\"",
+                        !n || !n->exists ? NEVER_FITS ": there is no node \"%s\""
+                        : n->cordoned    ? NEVER_FITS ": node \"%s\", which its nodeName names, "
+                                                      "could not take it if it were not cordoned"
+                                         : NEVER_FITS ": node \"%s\" is not ready",
                         name);
+}
+
+/* Ready or not. */
+static bool a_node_has_labels(struct decision *d, const struct json *labels)
+{
+    map_for_each (node, &d->ledger->nodes) {
+        const struct node_room *n = node->value;
+
+        if (n->exists && label_map_matches(labels, object_labels(d->ledger->find(
+                                                       d->ledger->arg, &kind_node, "", n->name))))
+            return true;
+    }
+    return false;
 }
 
 static const char *nowhere(struct decision *d, const struct member *m)
@@ -171,11 +196,12 @@ static const char *nowhere(struct decision *d, const struct member *m)
                             NEVER_FITS ": no node has the label \"%s\", the topologyKey of its "
                                        "topologySpreadConstraints",
                             lacking);
-    if (json_len(selector) && !m->group->queue->on_some_nodes && !json_at(pod, "spec", "affinity"))
+    if (json_len(selector) && !a_node_has_labels(d, selector))
         return arena_printf(d->arena, NEVER_FITS ": no node has the labels of the nodeSelector: %s",
                             selector_text(d, selector));
-    return NEVER_FITS ": no node is one that its nodeSelector, affinity, tolerations and queue "
-                      "allow";
+    return NEVER_FITS
+        ": no ready node is one that its nodeSelector, affinity, tolerations and queue "
+        "allow";
 }
 
 /* Adds "asks 5 CPU, the node has 4" for each resource of which there is too little. */
@@ -247,25 +273,104 @@ static const char *what_helps(struct decision *d, const struct resources *asks)
     return text;
 }
 
-/* The text, and which nodes would be ready. */
-static const char *beside_cordoned(struct decision *d, const char *text)
+/* Whether a pod of its could run there if all were free. */
+static bool would_take(struct ledger *l, const struct group *g, const struct node_room *n)
+{
+    for (const struct member *m = g->first; m; m = m->next)
+        if (member_is_unplaced(m) && place_fits(l, &m->asks, &n->total) &&
+            place_is_allowed(l, m, n, ROOM_EMPTY))
+            return true;
+    return false;
+}
+
+/* The first of the cordoned nodes that would be of use to it, and how many there are beside it. */
+static const char *useful_cordoned(struct decision *d, const struct group *g, size_t *ret_more)
 {
     const char *first = NULL;
-    size_t more = 0;
 
+    *ret_more = 0;
     map_for_each (node, &d->ledger->nodes) {
         const struct node_room *n = node->value;
 
-        more += n->cordoned && first;
-        first = n->cordoned && !first ? n->name : first;
+        if (!n->cordoned || !would_take(d->ledger, g, n))
+            continue;
+        *ret_more += first ? 1 : 0;
+        first = first ? first : n->name;
     }
-    if (!first || !text)
-        return text;
+    return first;
+}
+
+static const char *no_node(struct decision *d, const struct group *g)
+{
+    size_t more;
+    const char *first = useful_cordoned(d, g, &more);
+
+    if (!first)
+        return "waiting for a node: none is ready";
     if (more == 0)
-        return arena_printf(d->arena, "%s; node %s is cordoned (kubectl uncordon %s)", text, first,
-                            first);
-    return arena_printf(d->arena, "%s; node %s and %zu more are cordoned (kubectl uncordon %s)",
-                        text, first, more, first);
+        return arena_printf(d->arena,
+                            "waiting for a node: none is ready; node %s is cordoned (kubectl "
+                            "uncordon %s)",
+                            first, first);
+    return arena_printf(d->arena,
+                        "waiting for a node: none is ready; node %s and %zu more are cordoned "
+                        "(kubectl uncordon %s)",
+                        first, more, first);
+}
+
+static const char *cordoned(struct decision *d, const struct group *g)
+{
+    size_t more;
+    const char *first = useful_cordoned(d, g, &more);
+
+    if (!first)
+        return "waiting for nodes that are cordoned";
+    if (more == 0)
+        return arena_printf(
+            d->arena, "waiting for node %s, which is cordoned (kubectl uncordon %s)", first, first);
+    return arena_printf(d->arena,
+                        "waiting for nodes that are cordoned: %s and %zu more (kubectl uncordon "
+                        "%s)",
+                        first, more, first);
+}
+
+/* --- one node --------------------------------------------------------------------------------- */
+
+/* The one ready node of several on which all that wait may run; NULL: it is not only one. */
+static const struct node_room *only_node(struct ledger *l, const struct group *g)
+{
+    const struct node_room *only = NULL;
+    const struct member *last = NULL;
+
+    for (const struct member *m = l->ready_len > 1 ? g->first : NULL; m; m = m->next) {
+        if (!member_is_unplaced(m) || (last && m->shape == last->shape))
+            continue;
+        if (!m->constrained && !l->has_taints && !g->queue->on_some_nodes)
+            return NULL;
+        for (size_t i = 0; i < l->ready_len; i++) {
+            if (!place_is_allowed(l, m, l->ready[i], ROOM_EMPTY))
+                continue;
+            if (only && only != l->ready[i])
+                return NULL;
+            only = l->ready[i];
+        }
+        last = m;
+    }
+    return only;
+}
+
+/* "node "n1", which its nodeName names," */
+static const char *node_text(struct decision *d, const struct group *g, const struct node_room *n)
+{
+    const struct member *m = g->first;
+
+    while (m && !member_is_unplaced(m))
+        m = m->next;
+    return arena_printf(
+        d->arena, "node \"%s\", %s,", n->name,
+        m && named_node(d->ledger->find(d->ledger->arg, &kind_pod, g->ns, m->name))
+            ? "which its nodeName names"
+            : "the only one that its nodeSelector, affinity, tolerations and queue allow");
 }
 
 static const char *never(struct decision *d, const struct group *g)
@@ -275,13 +380,17 @@ static const char *never(struct decision *d, const struct group *g)
     bool one = l->ready_len == 1;
     const char *has = one ? "the node has"
                           : arena_printf(d->arena, "the %zu nodes together have", l->ready_len);
+    const struct node_room *only;
     const char *text;
 
     for (const struct member *m = g->first; m; m = m->next)
         if (member_is_unplaced(m) && !largest_node(d->ledger, m, &most))
             return nowhere(d, m);
-    text = too_little(d, "", "", &asks, &l->total, has ? has : "");
-    if (!one)
+    only = only_node(d->ledger, g);
+    if (only)
+        has = arena_printf(d->arena, "%s has", node_text(d, g, only));
+    text = too_little(d, "", "", &asks, only ? &only->total : &l->total, has ? has : "");
+    if (!one && !only)
         text = too_large(d, g, text);
     if (!text || !*text)
         return arena_printf(d->arena,
@@ -454,29 +563,207 @@ static const char *stopping(struct decision *d, const struct group *g)
                         place_in_line(d, g));
 }
 
-static const char *room(struct decision *d, const struct group *g)
+static int64_t free_of(const struct resources *total, const struct resources *used, enum resource r)
 {
-    const struct ledger *l = d->ledger;
-    const char *ends = g->clears ? stopping(d, g) : NULL;
+    return max_i64(resources_get(total, r) - resources_get(used, r), 0);
+}
+
+/* Of what there is too little for it in all; false: of nothing. */
+static bool is_scarce(const struct ledger *l, const struct group *g, enum resource *ret)
+{
     struct resources asks = lacks(g);
 
-    if (ends)
-        return ends;
+    for (size_t i = 0; i < ELEMS(order); i++) {
+        *ret = order[i];
+        if (ledger_counts(l, *ret) &&
+            resources_get(&asks, *ret) > free_of(&l->total, &l->used, *ret))
+            return true;
+    }
+    return false;
+}
+
+static const char *free_text(struct decision *d, enum resource r)
+{
+    return resource_number(d->arena, r, free_of(&d->ledger->total, &d->ledger->used, r));
+}
+
+static int64_t held_on(const struct node_room *n, const struct group *g, enum resource which)
+{
+    int64_t sum = 0;
+
+    for (const struct member *m = n->holders; m; m = m->next_on_node)
+        sum += m->group == g ? resources_get(&m->asks, which) : 0;
+    return sum;
+}
+
+static bool is_first_there(const struct member *m)
+{
+    for (const struct member *other = m->node->holders; other != m; other = other->next_on_node)
+        if (other->group == m->group)
+            return false;
+    return true;
+}
+
+/* As holders(), of one node. */
+static const char *holders_on(struct decision *d, const struct group *g, const struct node_room *n,
+                              enum resource which)
+{
+    const struct group *most = NULL;
+    const char *itself = "";
+    int64_t of_most = 0, others = -1;
+
+    for (const struct member *m = n->holders; m; m = m->next_on_node) {
+        int64_t held = is_first_there(m) ? held_on(n, m->group, which) : 0;
+
+        if (held > 0 && m->group == g)
+            itself = arena_printf(d->arena, "; it holds %s there itself",
+                                  resource_text(d->arena, which, held));
+        if (held == 0 || m->group == g)
+            continue;
+        others++;
+        if (!most || held > of_most || (held == of_most && strcmp(m->group->key, most->key) < 0)) {
+            most = m->group;
+            of_most = held;
+        }
+    }
+    if (!most || !itself)
+        return itself ? itself : "";
+    return arena_printf(d->arena, "%s; %s \"%s\" (queue %s) holds %s there%s%s", itself, most->word,
+                        most->owner, most->queue->name, resource_text(d->arena, which, of_most),
+                        until(d, most),
+                        others > 0 ? arena_printf(d->arena, ", %" PRId64 " more hold%s the rest",
+                                                  others, others == 1 ? "s" : "")
+                                   : "");
+}
+
+/* The only node it may run on is full; NULL: it is not, or there are others. */
+static const char *full_node(struct decision *d, const struct group *g)
+{
+    const struct node_room *only = only_node(d->ledger, g);
+    struct resources asks = lacks(g);
+
+    for (size_t i = 0; i < ELEMS(order) && only; i++) {
+        enum resource r = order[i];
+        int64_t free = free_of(&only->total, &only->used, r);
+
+        if (ledger_counts(d->ledger, r) && resources_get(&asks, r) > free)
+            return arena_printf(
+                d->arena, "waiting for room on %s where it needs %s, and %s of %s is free%s%s",
+                node_text(d, g, only), amount(d, &asks, r), resource_number(d->arena, r, free),
+                amount(d, &only->total, r), holders_on(d, g, only, r), place_in_line(d, g));
+    }
+    return NULL;
+}
+
+/* Of all it asks for, that of which it needs the largest part of what is free. */
+static enum resource scarcest(const struct ledger *l, const struct group *g)
+{
+    struct resources asks = lacks(g);
+    enum resource most = RESOURCE_CPU;
+    double of_most = 0;
 
     for (size_t i = 0; i < ELEMS(order); i++) {
-        enum resource r = order[i];
-        int64_t free = max_i64(resources_get(&l->total, r) - resources_get(&l->used, r), 0);
+        double part = (double)resources_get(&asks, order[i]) /
+                      (double)max_i64(free_of(&l->total, &l->used, order[i]), 1);
 
-        if (ledger_counts(l, r) && resources_get(&asks, r) > free)
-            return arena_printf(d->arena, "waiting for resources: needs %s, %s of %s is free%s%s",
-                                amount(d, &asks, r), resource_number(d->arena, r, free),
-                                amount(d, &l->total, r), holders(d, g, r), place_in_line(d, g));
+        if (ledger_counts(l, order[i]) && part > of_most) {
+            most = order[i];
+            of_most = part;
+        }
     }
+    return most;
+}
+
+/* There is enough in all, but in pieces. */
+static const char *pieces(struct decision *d, const struct group *g, int64_t fit)
+{
+    const struct ledger *l = d->ledger;
+    enum resource r = scarcest(l, g);
+    struct resources one = group_asks(g, 1);
+    int64_t most = 0;
+
+    for (size_t i = 0; i < l->ready_len; i++)
+        most = max_i64(most, free_of(&l->ready[i]->total, &l->ready[i]->used, r));
+    if (fit == 0 && most >= resources_get(&one, r)) /* it is not for that alone */
+        return arena_printf(d->arena, "%s%s", holders(d, g, r), place_in_line(d, g));
+    return arena_printf(d->arena, "; %s of %s is free, at most %s on one node%s%s", free_text(d, r),
+                        amount(d, &l->total, r), resource_number(d->arena, r, most),
+                        holders(d, g, r), place_in_line(d, g));
+}
+
+/* Whether the one before it in line claims, where it could run, what is too little for both. */
+static bool is_in_the_way(struct ledger *l, const struct group *h, const struct group *g)
+{
+    struct resources asks = lacks(g);
+
+    for (size_t i = 0; i < h->claim_len; i++) {
+        const struct claim_part *part = &h->claim[i];
+        const struct node_room *n = part->node;
+        bool is_short = false;
+
+        for (enum resource r = 0; r < RESOURCE_COUNT; r++)
+            is_short = is_short ||
+                       (ledger_counts(l, r) && asks.amount[r] > 0 && part->asks.amount[r] > 0 &&
+                        asks.amount[r] + n->claimed.amount[r] + n->used.amount[r] >
+                            n->total.amount[r]);
+        if (is_short && would_take(l, g, n))
+            return true;
+    }
+    return false;
+}
+
+/* The nearest before it in line that has room kept that it could use; NULL: none has. */
+static const struct group *claimer(struct decision *d, const struct group *g)
+{
+    for (size_t i = d->heads_len; i > 0; i--) {
+        const struct group *h = d->heads[i - 1];
+
+        if (h != g && h->position > 0 && (g->position == 0 || h->position < g->position) &&
+            is_in_the_way(d->ledger, h, g))
+            return h;
+    }
+    return NULL;
+}
+
+static const char *room(struct decision *d, struct group *g)
+{
+    const struct ledger *l = d->ledger;
+    const char *said = g->clears ? stopping(d, g) : NULL;
+    struct resources asks = lacks(g);
+    enum resource r;
+    int64_t needs = g->started || g->holding > 0 ? 1 : max_i64(group_required(g), 1), fit;
+    const struct group *before;
+
+    if (!said)
+        said = full_node(d, g);
+    if (said)
+        return said;
+    if (is_scarce(l, g, &r))
+        return arena_printf(d->arena, "waiting for resources: needs %s, %s of %s is free%s%s",
+                            amount(d, &asks, r), free_text(d, r), amount(d, &l->total, r),
+                            holders(d, g, r), place_in_line(d, g));
     if (is_kept_away(d->ledger, g))
         return kept_away(d, g);
+    fit = place_count_fitting(d->ledger, g);
+    before = fit < needs ? NULL : claimer(d, g);
+    if (before)
+        return arena_printf(d->arena,
+                            "waiting for resources: what is free is kept for %s \"%s\", which is "
+                            "before it in line%s",
+                            before->word, before->owner, place_in_line(d, g));
+    if (fit >= needs)
+        return arena_printf(d->arena,
+                            "waiting for resources: what is free is kept for others before it in "
+                            "line%s",
+                            place_in_line(d, g));
+    if (fit > 0)
+        return arena_printf(d->arena,
+                            "waiting for resources: there is room for %" PRId64 " of %" PRId64
+                            " pods, the largest of %s%s",
+                            fit, needs, largest_pod(d, g), pieces(d, g, fit));
     return arena_printf(d->arena,
                         "waiting for resources: no node has room for a pod of %s at the moment%s",
-                        largest_pod(d, g), place_in_line(d, g));
+                        largest_pod(d, g), pieces(d, g, fit));
 }
 
 static bool is_constrained(const struct group *g)
@@ -487,18 +774,51 @@ static bool is_constrained(const struct group *g)
     return false;
 }
 
+/* The nearest before it in line that waits for the same quota; NULL: quota is not what it lacks. */
+static const struct group *before_in_quota(struct decision *d, const struct group *g)
+{
+    struct resources asks = lacks(g), beside = g->queue->reserved;
+    enum resource which;
+
+    for (size_t i = 0; i < d->heads_len; i++)
+        for (size_t k = 0; d->heads[i] == g && k < g->claim_len; k++)
+            resources_subtract(&beside, &g->claim[k].asks);
+    if (!queue_lacks(g->queue, &asks, &beside, &which))
+        return NULL;
+    for (size_t i = g->position - 1; i > 0; i--) {
+        struct resources other = lacks(d->line[i - 1]);
+
+        if (d->line[i - 1]->queue == g->queue && resources_get(&other, which) > 0)
+            return d->line[i - 1];
+    }
+    return NULL;
+}
+
 static const char *turn(struct decision *d, const struct group *g)
 {
+    const struct ledger *l = d->ledger;
+    struct resources asks = lacks(g);
+    const struct group *before;
+    enum resource r;
+
     if (g->position == 0 || g->position > POSITIONS_TOLD)
         return arena_printf(d->arena, "waiting for its turn: more than %d are in line before it",
                             POSITIONS_TOLD);
     if ((d->ledger->repelling || is_constrained(g)) && is_kept_away(d->ledger, g))
         return kept_away(d, g);
-    if (!d->first || d->first == g)
-        return arena_printf(d->arena, "waiting for its turn: number %zu in line of queue \"%s\"",
-                            g->position, g->queue->name);
-    return arena_printf(d->arena, "waiting for its turn: number %zu in line behind %s \"%s\"",
-                        g->position, d->first->word, d->first->owner);
+    before = claimer(d, g);
+    before = before ? before : before_in_quota(d, g);
+    if (before)
+        return arena_printf(d->arena, "waiting for its turn: number %zu in line behind %s \"%s\"",
+                            g->position, before->word, before->owner);
+    if (is_scarce(l, g, &r))
+        return arena_printf(d->arena,
+                            "waiting for its turn: number %zu in line, needs %s, %s of %s is "
+                            "free%s",
+                            g->position, amount(d, &asks, r), free_text(d, r),
+                            amount(d, &l->total, r), holders(d, g, r));
+    return arena_printf(d->arena, "waiting for its turn: number %zu in line of queue \"%s\"",
+                        g->position, g->queue->name);
 }
 
 const char *words_of_members(struct decision *d, const struct group *g)
@@ -511,7 +831,7 @@ const char *words_of_members(struct decision *d, const struct group *g)
                         group_there(g) + g->unplaced, g->min_member);
 }
 
-const char *words_for(struct decision *d, const struct group *g)
+const char *words_for(struct decision *d, struct group *g)
 {
     switch (g->reason) {
     case WAIT_NONE:
@@ -536,9 +856,11 @@ const char *words_for(struct decision *d, const struct group *g)
                             "(muster queue open %s)",
                             g->queue->name, g->queue->name);
     case WAIT_NO_NODE:
-        return beside_cordoned(d, "waiting for a node: none is ready");
+        return no_node(d, g);
     case WAIT_NEVER_FITS:
-        return beside_cordoned(d, never(d, g));
+        return never(d, g);
+    case WAIT_CORDONED:
+        return cordoned(d, g);
     case WAIT_QUOTA_NEVER:
         return quota(d, g, false);
     case WAIT_QUOTA:

@@ -83,8 +83,12 @@ class Queues(TorchTest):
 
     def sentence(self, name, runs, line):
         place = line.index(name) + 1
-        if place > 1:
-            return f'waiting for its turn: number {place} in line behind job "{line[0]}"'
+        left, before = 2, None  # of the CPUs that those before it have kept for them
+        for other in line[:place - 1]:
+            if self.size[other] <= left:
+                left, before = left - self.size[other], other
+        if before:
+            return f'waiting for its turn: number {place} in line behind job "{before}"'
         return f'waiting for resources: needs {self.size[name]} CPU, 0 of 2 CPU is free; job "{runs}" (queue {self.queue_of[runs]}) holds 2 CPU'
 
     def look(self, runs, line):

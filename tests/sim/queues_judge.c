@@ -486,8 +486,12 @@ static void check_reason(struct queues *q, const struct task *t)
         return;
     if (!*reason || !*message)
         wrong(q, "%s waits and is told nothing", t->name);
-    else if (strcmp(reason, "InsufficientResources") == 0 && strstr(message, "needs "))
+    else if (strcmp(reason, "InsufficientResources") == 0 &&
+             strstr(message, "waiting for resources: needs "))
         check_missing(q, t, message);
+    else if (strstr(message, "no node has room for a pod") && takes_of(q, t, false) > 0)
+        wrong(q, "%s is told: %s; there is room for %" PRId64, t->name, message,
+              takes_of(q, t, false));
     else if (strcmp(reason, "InsufficientResources") == 0 && !strstr(message, " to stop") &&
              takes_of(q, t, false) >= lacks(q, t) && !strstr(message, "number "))
         wrong(q, "%s fits and is told: %s", t->name, message);
@@ -517,6 +521,28 @@ static void check_gang(struct queues *q, const struct task *t)
               t->name);
 }
 
+/* "number 3 in line behind job "a"": that one has a lower number. */
+static void check_before(struct queues *q, const struct group *g)
+{
+    const char *message = json_string(
+        json_at(queues_get(q, SET_GROUPS, arena_printf(&q->arena, "%s/%s", g->ns, g->name)),
+                "status", "message"),
+        "");
+    const char *at = strstr(message, " in line behind ");
+    const char *name = at ? strstr(at, " \"") : NULL;
+    const struct ledger *l = q->rivals[0].ledger;
+
+    map_for_each (n, &l->groups) {
+        const struct group *h = n->value;
+        size_t len = strlen(h->owner);
+
+        if (name && strncmp(name + 2, h->owner, len) == 0 && name[2 + len] == '"' &&
+            (h->position == 0 || h->position >= g->position))
+            wrong(q, "%s, number %zu, is told: %s; %s is number %zu", g->name, g->position, message,
+                  h->owner, h->position);
+    }
+}
+
 /* Places in line are 1, 2, 3 ..., in each queue in the order of priority and age. */
 static void check_line(struct queues *q)
 {
@@ -535,6 +561,7 @@ static void check_line(struct queues *q)
             if (g->position <= before && !g->ahead)
                 wrong(q, "%s is number %zu in line, and one before it in its queue %zu", g->name,
                       g->position, before);
+            check_before(q, g);
             before = g->position;
             sum += g->position;
             most = g->position > most ? g->position : most;

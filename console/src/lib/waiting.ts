@@ -37,8 +37,34 @@ const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
       `等待资源：需要 ${needs}，共 ${all}，空闲 ${free}${holders(rest ?? "")}`,
   ],
   [
-    /^waiting for resources: no node has room for a pod of (.+) at the moment(?:; number (\d+) in line)?.*$/,
-    ([, pod, n]) => `等待资源：目前没有节点能容纳 ${pod} 的 Pod${n ? `；排第 ${n} 位` : ""}`,
+    /^waiting for resources: no node has room for a pod of (.+) at the moment(.*)$/,
+    ([, pod, rest]) => `等待资源：目前没有节点能容纳 ${pod} 的 Pod${pieces(rest ?? "")}`,
+  ],
+  [
+    /^waiting for resources: there is room for (\S+) of (\S+) pods, the largest of (.+?)(;.*)?$/,
+    ([, fit, needs, pod, rest]) =>
+      `等待资源：需要的 ${needs} 个 Pod 中只能容纳 ${fit} 个，最大的请求 ${pod}${pieces(rest ?? "")}`,
+  ],
+  [
+    /^waiting for resources: what is free is kept for (?:\S+ "(.+)", which is|others) before it in line(?:; number (\d+) in line)?.*$/,
+    ([, name, n]) =>
+      `等待资源：空闲的资源留给了排在前面的${name ? `“${name}”` : "其它 Job"}${n ? `；排第 ${n} 位` : ""}`,
+  ],
+  [
+    /^waiting for room on (?:node "(.+?)", (which its nodeName names)?|(.+?) )?.*where it needs (.+), and (.+) of (.+) is free(.*)$/,
+    ([, node, named, other, needs, free, all, rest]) =>
+      `等待节点 ${node ?? other} 上的资源（${named ? "由 nodeName 指定" : "唯一可以运行的节点"}）：需要 ${needs}，共 ${all}，空闲 ${free}${holders((rest ?? "").replace(" there", ""))}`,
+  ],
+  [
+    /^waiting for node (\S+), which is cordoned \(kubectl uncordon \S+\)$/,
+    ([, node]) => `等待节点 ${node}，它已停止调度（kubectl uncordon ${node}）`,
+  ],
+  [
+    /^waiting for nodes that are cordoned(?:: (\S+) and (\d+) more \(kubectl uncordon \S+\))?$/,
+    ([, node, more]) =>
+      node
+        ? `等待已停止调度的节点：${node}、另外 ${more} 个节点（kubectl uncordon ${node}）`
+        : "等待已停止调度的节点",
   ],
   [/^waiting for (\d+) of its own pods to stop$/, ([, n]) => `等待自己的 ${n} 个 Pod 停止`],
   [
@@ -54,6 +80,11 @@ const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
   [
     /^waiting for its turn: more than (\d+) are in line before it$/,
     ([, n]) => `排队等待：前面超过 ${n} 个`,
+  ],
+  [
+    /^waiting for its turn: number (\d+) in line, needs (.+), (.+) of (.+) is free(.*)$/,
+    ([, n, needs, free, all, rest]) =>
+      `排队等待：第 ${n} 位；需要 ${needs}，共 ${all}，空闲 ${free}${holders(rest ?? "")}`,
   ],
   [
     /^waiting for its turn: number (\d+) in line of queue "(.+)"$/,
@@ -107,12 +138,12 @@ const ZH: readonly [RegExp, (found: RegExpExecArray) => string][] = [
 
 function shortage(one: string): string {
   const found =
-    /^(a pod )?asks (.+), (?:the node has|the (\d+) nodes together have|the largest node has) (.+)$/.exec(
+    /^(a pod )?asks (.+?), (?:the node has|the (\d+) nodes together have|the largest node has|node "(.+?)", .+, has) (.+)$/.exec(
       one,
     );
   if (!found) return one;
-  const [, pod, asks, nodes, has] = found;
-  return `${pod ? "单个 Pod " : ""}请求 ${asks}，${nodes ? `${nodes} 个节点共有` : pod ? "最大的节点只有" : "节点只有"} ${has}`;
+  const [, pod, asks, nodes, only, has] = found;
+  return `${pod ? "单个 Pod " : ""}请求 ${asks}，${only ? `唯一可以运行的节点 ${only} 只有` : nodes ? `${nodes} 个节点共有` : pod ? "最大的节点只有" : "节点只有"} ${has}`;
 }
 
 function remedy(helps: string): string {
@@ -123,7 +154,17 @@ function remedy(helps: string): string {
   return `可以减少请求量或副本数${said ? `，或以 ${said} 启动 muster up` : ""}`;
 }
 
+/** "; 8 of 20 CPU is free, at most 5 on one node", and who holds the rest. */
+function pieces(rest: string): string {
+  const found = /^; (\S+) of (.+) is free, at most (\S+) on one node(.*)$/.exec(rest);
+  return found
+    ? `；共 ${found[2]}，空闲 ${found[1]}，单个节点最多空闲 ${found[3]}${holders(found[4] ?? "")}`
+    : holders(rest);
+}
+
 function holders(rest: string): string {
+  const place = /^; number (\d+) in line$/.exec(rest);
+  if (place) return `；排第 ${place[1]} 位`;
   const found =
     /^; (.+) "(.+)"(?: \(queue (.+?)\))? holds (.+?)(?: until (.+) at the latest)?(?:, (\d+) more holds? the rest)?(?:; number (\d+) in line)?$/.exec(
       rest,

@@ -322,8 +322,7 @@ static void only_ready_nodes_take_pods(void **state)
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "x"), "d");
     assert_string_equal(told(&c, "y"),
-                        "can never fit: asks 2 CPU, the node has 1" MORE_HELPS(
-                            "--cpus or --overcommit") "; node b is cordoned (kubectl uncordon b)");
+                        "waiting for node b, which is cordoned (kubectl uncordon b)");
     cluster_release(&c);
 }
 
@@ -454,7 +453,7 @@ static void a_gpu_is_shared_or_whole_never_both(void **state)
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "x"),
                         "waiting for resources: no node has room for a pod of 1 GPU share at "
-                        "the moment");
+                        "the moment; job \"share\" (queue default) holds 1 GPU share");
     cluster_remove(&c, PODS, "w");
     add_pod(&c, "y", "y", 7, 1, "{'nvidia.com/gpu':1}");
     assert_int_equal(settle(&c), 1);
@@ -545,6 +544,158 @@ static void who_asks_for_one_node_is_told_of_it(void **state)
     cluster_release(&c);
 }
 
+/* As a template's nodeName is told. */
+static void pin(struct cluster *c, const char *pod, const char *node)
+{
+    json_set(&c->arena, json_make_object(&c->arena, cluster_edit(c, PODS, pod), "spec"), "affinity",
+             parse(&c->arena,
+                   arena_printf(&c->arena,
+                                "{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':"
+                                "{'nodeSelectorTerms':[{'matchFields':[{'key':'metadata.name',"
+                                "'operator':'In','values':['%s']}]}]}}}",
+                                node)));
+}
+
+static void select_disk(struct cluster *c, const char *pod, const char *disk)
+{
+    json_set(&c->arena, json_make_object(&c->arena, cluster_edit(c, PODS, pod), "spec"),
+             "nodeSelector", parse(&c->arena, arena_printf(&c->arena, "{'disk':'%s'}", disk)));
+}
+
+static void who_asks_for_a_full_node_is_told_who_holds_it(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 8, 8, 0);
+    add_job(&c, "a", "default", 9, 2, 3, "");
+    add_job(&c, "b", "default", 8, 1, 2, "");
+    assert_int_equal(settle(&c), 3);
+    add_node(&c, "n2", 8, 8, 0);
+    add_job(&c, "p", "default", 7, 1, 1, "");
+    pin(&c, "p-0", "n1");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "p"), "InsufficientResources");
+    assert_string_equal(told(&c, "p-0"),
+                        "waiting for room on node \"n1\", which its nodeName names, where it needs "
+                        "1 CPU, and 0 of 8 CPU is free; job \"a\" (queue default) holds 6 CPU "
+                        "there, 1 more holds the rest");
+    add_job(&c, "s", "default", 6, 3, 3, "");
+    pin(&c, "s-0", "n1");
+    pin(&c, "s-1", "n1");
+    pin(&c, "s-2", "n1");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "s-0"), "can never fit: asks 9 CPU, node \"n1\", which its "
+                                         "nodeName names, has 8" LESS_HELPS);
+    cluster_release(&c);
+}
+
+/* Room for a part of a gang is room. */
+static void who_lacks_room_for_some_is_told_for_how_many(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 8, 8, 0);
+    add_node(&c, "n2", 8, 8, 0);
+    add_node(&c, "n3", 4, 8, 0);
+    add_job(&c, "w1", "default", 9, 4, 3, "");
+    assert_int_equal(settle(&c), 4);
+    add_job(&c, "w2", "default", 8, 2, 3, "");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "w2-0"),
+                        "waiting for resources: there is room for 1 of 2 pods, the largest of 3 "
+                        "CPU; 8 of 20 CPU is free, at most 5 on one node; job \"w1\" (queue "
+                        "default) holds 12 CPU");
+    cluster_release(&c);
+}
+
+static void what_a_cordoned_node_would_take_waits_for_it(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 8, 8, 0);
+    add_node(&c, "n2", 8, 8, 0);
+    set_spec(&c, NODES, "n2", "unschedulable", "true");
+    add_job(&c, "named", "default", 9, 1, 1, "");
+    pin(&c, "named-0", "n2");
+    add_job(&c, "chosen", "default", 8, 1, 1, "");
+    select_disk(&c, "chosen-0", "n2");
+    add_job(&c, "ghost", "default", 7, 1, 1, "");
+    pin(&c, "ghost-0", "ghost");
+    add_job(&c, "torn", "default", 6, 1, 1, "");
+    pin(&c, "torn-0", "n1");
+    select_disk(&c, "torn-0", "no");
+    add_job(&c, "large", "default", 5, 1, 9, "");
+    select_disk(&c, "large-0", "n2");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "named"), "NodeCordoned");
+    assert_string_equal(told(&c, "named-0"),
+                        "waiting for node n2, which is cordoned (kubectl uncordon n2)");
+    assert_string_equal(told(&c, "chosen-0"),
+                        "waiting for node n2, which is cordoned (kubectl uncordon n2)");
+    assert_string_equal(told(&c, "ghost-0"), "can never fit: there is no node \"ghost\"");
+    assert_string_equal(told(&c, "torn-0"),
+                        "can never fit: no node has the labels of the nodeSelector: disk=no");
+    assert_string_equal(told(&c, "large-0"),
+                        "can never fit: no ready node is one that its nodeSelector, affinity, "
+                        "tolerations and queue allow");
+    set_spec(&c, NODES, "n2", "unschedulable", "false");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "named-0"), "n2");
+    assert_string_equal(node_of(&c, "chosen-0"), "n2");
+    cluster_release(&c);
+}
+
+static void who_is_named_as_before_is_before(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 8, 8, 0);
+    add_node(&c, "n2", 8, 8, 0);
+    add_node(&c, "n3", 4, 8, 0);
+    add_namespace(&c);
+    add_queue(&c, "hi", "'priority':5,'quota':{'requests':{'cpu':'8'}}");
+    add_queue(&c, "lo", "'preemptible':false");
+    add_job(&c, "lr", "lo", 20, 1, 2, "");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "ha", "hi", 19, 5, 1, "");
+    assert_int_equal(settle(&c), 5);
+    add_job(&c, "l1", "lo", 18, 5, 4, "");
+    add_job(&c, "hb", "hi", 17, 4, 2, "");
+    add_job(&c, "hc", "hi", 16, 1, 1, "");
+    settle(&c);
+    assert_string_equal(told(&c, "hc-0"),
+                        "waiting for its turn: number 2 in line behind job \"hb\"");
+    cluster_release(&c);
+}
+
+static void who_is_before_asks_for_the_same(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "gpus", 8, 8, 4);
+    add_node(&c, "cpus", 8, 8, 0);
+    add_pod(&c, "ga", "ga", 9, 1, "{'nvidia.com/gpu':2}");
+    add_job(&c, "a", "default", 9, 2, 5, "");
+    assert_int_equal(settle(&c), 3);
+    add_job(&c, "b", "default", 8, 1, 8, "");
+    add_pod(&c, "gc", "gc", 7, 1, "{'nvidia.com/gpu':3}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "gc"),
+                        "waiting for its turn: number 2 in line, needs 3 GPU, 2 of 4 GPU is free; "
+                        "job \"ga\" (queue default) holds 2 GPU");
+    cluster_release(&c);
+}
+
 static void enough_in_all_but_not_in_one_place(void **state)
 {
     struct cluster c;
@@ -559,8 +710,10 @@ static void enough_in_all_but_not_in_one_place(void **state)
     add_pod(&c, "c", "c-0", 7, 2, "{'cpu':'250m'}");
     add_pod(&c, "c", "c-1", 7, 2, "{'cpu':'1250m'}");
     assert_int_equal(settle(&c), 0);
-    assert_string_equal(told(&c, "c-0"), "waiting for resources: no node has room for a pod of "
-                                         "1250m CPU at the moment");
+    assert_string_equal(told(&c, "c-0"), "waiting for resources: there is room for 1 of 2 pods, "
+                                         "the largest of 1250m CPU; 1500m of 4 CPU is free, at "
+                                         "most 1 on one node; job \"a\" (queue default) holds "
+                                         "1500m CPU, 1 more holds the rest");
     cluster_release(&c);
 }
 
@@ -604,10 +757,8 @@ static void holders_are_those_on_the_counted_nodes(void **state)
                                             "free; job \"l\" (queue default) holds 4 CPU");
     add_job(&c, "huge", "default", 6, 1, 9, "");
     settle(&c);
-    assert_string_equal(
-        told(&c, "huge-0"),
-        "can never fit: asks 9 CPU, the node has 4" MORE_HELPS(
-            "--cpus or --overcommit") "; node n1 is cordoned (kubectl uncordon n1)");
+    assert_string_equal(told(&c, "huge-0"),
+                        "waiting for node n1, which is cordoned (kubectl uncordon n1)");
     cluster_remove(&c, NODES, "n1"); /* its pods are still being given up */
     settle(&c);
     assert_string_equal(told(&c, "late-0"), "waiting for resources: needs 1 CPU, 0 of 4 CPU is "
@@ -2340,10 +2491,10 @@ static void places_in_line_are_told_once_a_second(void **state)
             cluster_apply(&c, s);
     }
     assert_string_equal(told(&c, "j20-0"),
-                        "waiting for its turn: number 13 in line behind job \"j08\"");
+                        "waiting for its turn: number 13 in line behind job \"j15\"");
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "j20-0"),
-                        "waiting for its turn: number 9 in line behind job \"j12\"");
+                        "waiting for its turn: number 9 in line behind job \"j19\"");
     cluster_release(&c);
 }
 
@@ -2838,6 +2989,11 @@ int main(void)
         cmocka_unit_test(extended_resources_need_a_node_that_offers_them),
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(who_asks_for_one_node_is_told_of_it),
+        cmocka_unit_test(who_asks_for_a_full_node_is_told_who_holds_it),
+        cmocka_unit_test(who_lacks_room_for_some_is_told_for_how_many),
+        cmocka_unit_test(what_a_cordoned_node_would_take_waits_for_it),
+        cmocka_unit_test(who_is_named_as_before_is_before),
+        cmocka_unit_test(who_is_before_asks_for_the_same),
         cmocka_unit_test(enough_in_all_but_not_in_one_place),
         cmocka_unit_test(who_holds_most_is_named),
         cmocka_unit_test(holders_are_those_on_the_counted_nodes),
