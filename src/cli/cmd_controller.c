@@ -24,7 +24,7 @@ static const struct option_spec controller_options[] = {
                    "leave scheduling to `muster scheduler`"),
     OPTION_OF_FLAG(struct elected_command, shared_network, "shared-network",
                    "on a Kubernetes cluster too, pods share their machine's network: its nodes "
-                   "are `muster node`"),
+                   "are `muster node`; ports are leased in --namespace (else muster-system)"),
     {0},
 };
 

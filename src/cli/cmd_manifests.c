@@ -85,12 +85,22 @@ static void add_names(struct buf *out, const char *text, size_t len, const struc
     }
 }
 
+/* A namespace that others made too is theirs to label. */
+static bool is_of_others(const char *ns)
+{
+    return strncmp(ns, "kube-", 5) == 0 || strcmp(ns, "default") == 0 ||
+           strcmp(ns, QUEUE_NAMESPACE) == 0;
+}
+
 static bool is_wanted(const struct manifests_options *o, const char *document, size_t len)
 {
     static const char only_with[] = "# --service-monitor\n";
+    static const char own[] = "kind: Namespace\nmetadata:\n  name: @NAMESPACE@\n";
 
     if (strncmp(document, only_with, strlen(only_with)) == 0)
         return o->service_monitor;
+    if (memmem(document, len, own, strlen(own)) && is_of_others(o->ns))
+        return false;
     return memmem(document, len, "\nkind:", 6);
 }
 

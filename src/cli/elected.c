@@ -101,6 +101,7 @@ static void adapt_to_cluster(struct elected *e, const char *version)
     c->parts &= ~(unsigned)(CONTROL_GC | CONTROL_NODES);
     c->beside_default = !e->options.as_default;
     c->shared_network = e->options.shared_network;
+    c->lease_ns = e->ns;
     log_info("lease %s: this is Kubernetes %s", e->lease, version);
 }
 
@@ -191,7 +192,9 @@ bool elected_leads(const struct elected *e)
 
 const char *elected_trouble(const struct elected *e)
 {
+    const char *why = e->control ? control_trouble(e->control) : NULL;
+
     if (!e->leader)
         return e->trouble ? e->trouble : "the server has not said yet what it is";
-    return leader_trouble(e->leader);
+    return why ? why : leader_trouble(e->leader);
 }

@@ -19,7 +19,8 @@ struct elected_options {
 struct elected *elected_new(const struct elected_options *options, struct err *err) must_check;
 void elected_free(struct elected *e);
 bool elected_leads(const struct elected *e);
-/* Why it is not ready to lead, one sentence; NULL: it is, or leads. */
+/* Why it is not ready to lead, or what it may not read and so does nothing: one sentence. NULL: it
+ * is, or leads. */
 const char *elected_trouble(const struct elected *e);
 
 #endif

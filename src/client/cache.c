@@ -37,6 +37,7 @@ struct cache {
     void (*on_trouble)(void *arg, const struct err *err);
     void *arg;
     bool synced;
+    char *trouble;           /* the last, until a list comes to its end */
     struct arena own;        /* of what follows */
     const struct json *kept; /* members of an object that are; NULL: all */
     struct arena scratch;
@@ -336,6 +337,8 @@ static void on_list_end(void *arg)
 
     drop_unseen(c);
     c->lists_done = c->lists;
+    free(c->trouble);
+    c->trouble = NULL;
     if (c->synced)
         return;
     c->synced = true;
@@ -347,6 +350,10 @@ static void on_trouble(void *arg, const struct err *err)
 {
     struct cache *c = arg;
 
+    if (err->reason != ERR_EXPIRED) { /* a watch's ordinary end */
+        free(c->trouble);
+        c->trouble = strdup(err->text);
+    }
     if (c->on_trouble)
         c->on_trouble(c->arg, err);
 }
@@ -396,6 +403,7 @@ void cache_free(struct cache *c)
     if (!c)
         return;
     reflector_free(c->reflector);
+    free(c->trouble);
     clock_stop(c->clock, c->burial);
     bury(c);
     map_release(&c->by_controller, NULL);
@@ -403,6 +411,11 @@ void cache_free(struct cache *c)
     arena_release(&c->scratch);
     arena_release(&c->own);
     free(c);
+}
+
+const char *cache_trouble(const struct cache *c)
+{
+    return c->trouble;
 }
 
 bool cache_is_synced(const struct cache *c)

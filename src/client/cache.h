@@ -40,6 +40,8 @@ struct cache *
 cache_new(const struct cache_options *options) must_check; /* starts at once; NULL: out of memory */
 void cache_free(struct cache *c);
 bool cache_is_synced(const struct cache *c);
+/* Why the last list or watch failed; NULL: the cache follows. */
+const char *cache_trouble(const struct cache *c);
 size_t cache_count(const struct cache *c);
 /* Newest resourceVersion seen, as a number: every write of this kind up to it is in the cache. */
 int64_t cache_revision(const struct cache *c);

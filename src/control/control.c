@@ -128,7 +128,8 @@ static bool open_jobs(struct control *c, const struct control_options *o)
                                               .trouble = &c->trouble,
                                               .pods = c->pods,
                                               .groups = c->groups,
-                                              .shared_network = o->shared_network});
+                                              .shared_network = o->shared_network,
+                                              .lease_ns = o->lease_ns});
     return c->jobs;
 }
 
@@ -177,6 +178,17 @@ struct control *control_new(const struct control_options *o, struct err *err)
     err_set(err, ERR_INTERNAL, "out of memory");
     control_free(c);
     return NULL;
+}
+
+const char *control_trouble(const struct control *c)
+{
+    const char *why = c->pods ? cache_trouble(c->pods) : NULL;
+
+    if (!why && c->groups)
+        why = cache_trouble(c->groups);
+    if (!why && c->jobs)
+        why = jobs_trouble(c->jobs);
+    return why || !c->scheduler ? why : scheduler_trouble(c->scheduler);
 }
 
 void control_free(struct control *c)

@@ -20,16 +20,19 @@ enum control_part {
 struct control_options {
     struct transport *transport;
     struct clock *clock;
-    unsigned parts;      /* of enum control_part */
-    bool overcommit;     /* see core/ledger.h */
-    bool shared_network; /* see core/job.h */
-    bool beside_default; /* see core/ledger.h */
+    unsigned parts;       /* of enum control_part */
+    bool overcommit;      /* see core/ledger.h */
+    bool shared_network;  /* see core/job.h */
+    const char *lease_ns; /* likewise; outlives the controllers */
+    bool beside_default;  /* see core/ledger.h */
 };
 
 struct control;
 
 /* Starts at once and goes on by itself, also while the API cannot be reached. */
 struct control *control_new(const struct control_options *options, struct err *err) must_check;
+/* What cannot be read, and so keeps a part from its work: one sentence; NULL: nothing. */
+const char *control_trouble(const struct control *c);
 void control_free(struct control *c); /* before the transport; not from inside one of its calls */
 
 #endif

@@ -64,6 +64,7 @@ struct jobs {
     struct cache *pods, *groups, *services;
     struct cache *leases; /* NULL without a shared network: nobody needs a port */
     struct trouble *trouble;
+    const char *lease_ns; /* see core/job.h */
     bool shared_network, ready;
     struct queue *queue;
     struct map rests;    /* key -> struct rest */
@@ -318,7 +319,7 @@ static void gather_holders(void *arg, const char *name)
 static void gather_leases(struct gathering *g, struct arena *a)
 {
     const char *name = port_lease_name(a, g->job);
-    const struct json *own = name ? cache_get(g->jobs->leases, SYSTEM_NAMESPACE, name) : NULL;
+    const struct json *own = name ? cache_get(g->jobs->leases, g->jobs->lease_ns, name) : NULL;
 
     if (!port_lease_suffices(g->job, own))
         cache_each(g->jobs->leases, object_list_collect, &g->leases);
@@ -370,6 +371,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .services_len = g.services.len,
         .leases = g.leases.items,
         .leases_len = g.leases.len,
+        .lease_ns = j->lease_ns,
         .tensorboard = find_board(j, &a, job),
         .group = find_group(j, &a, job),
         .refused = refusal ? refusal->kind : NULL,
@@ -606,6 +608,17 @@ static void on_leases_trouble(void *arg, const struct err *err)
     trouble_say(j->trouble, &kind_lease, err);
 }
 
+const char *jobs_trouble(const struct jobs *j)
+{
+    const char *why = cache_trouble(j->services);
+
+    if (!why && j->leases)
+        why = cache_trouble(j->leases);
+    for (size_t i = 0; i < j->sources_len && !why; i++)
+        why = cache_trouble(j->sources[i].cache);
+    return why;
+}
+
 /* --- life --- */
 
 /* Whose it is, and which. */
@@ -630,7 +643,7 @@ static bool open_caches(struct jobs *j, const struct jobs_options *o)
     struct cache_options leases = {.transport = o->transport,
                                    .clock = o->clock,
                                    .kind = &kind_lease,
-                                   .ns = SYSTEM_NAMESPACE,
+                                   .ns = j->lease_ns,
                                    .on_change = on_lease,
                                    .on_synced = on_synced,
                                    .on_trouble = on_leases_trouble,
@@ -678,6 +691,7 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->groups = o->groups;
     j->trouble = o->trouble;
     j->shared_network = o->shared_network;
+    j->lease_ns = o->lease_ns ? o->lease_ns : SYSTEM_NAMESPACE;
     j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);
     j->boards = &j->sources[jobs_len];
     ok = j->queue && open_caches(j, o);

@@ -19,12 +19,14 @@ struct jobs_options {
     struct cache *pods;   /* of all namespaces; its events are told with jobs_on_pod */
     struct cache *groups; /* PodGroups, likewise: jobs_on_group */
     bool shared_network;  /* see core/job.h */
+    const char *lease_ns; /* likewise; outlives the jobs */
 };
 
 struct jobs *jobs_new(const struct jobs_options *options) must_check;
 void jobs_free(struct jobs *j); /* after the applier, before the cache of pods */
 void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod);
 void jobs_on_group(struct jobs *j, const struct json *group);
-void jobs_on_synced(struct jobs *j); /* either of the caches it was given */
+void jobs_on_synced(struct jobs *j);            /* either of the caches it was given */
+const char *jobs_trouble(const struct jobs *j); /* see control_trouble */
 
 #endif

@@ -404,6 +404,15 @@ static void on_trouble(void *arg, const struct err *err)
     trouble_say(source->scheduler->trouble, source->kind, err);
 }
 
+const char *scheduler_trouble(const struct scheduler *s)
+{
+    const char *why = NULL;
+
+    for (int i = 0; i < OWN_COUNT && !why; i++)
+        why = cache_trouble(s->own[i].cache);
+    return why;
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 static bool open_caches(struct scheduler *s, const struct scheduler_options *o)

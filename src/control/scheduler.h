@@ -27,6 +27,7 @@ struct scheduler *scheduler_new(const struct scheduler_options *options) must_ch
 void scheduler_free(struct scheduler *s); /* after the applier, before the cache of pods */
 void scheduler_on_pod(struct scheduler *s, enum cache_event event, const struct json *pod);
 void scheduler_on_group(struct scheduler *s, enum cache_event event, const struct json *group);
-void scheduler_on_synced(struct scheduler *s); /* either of the caches it was given */
+void scheduler_on_synced(struct scheduler *s);            /* either of the caches it was given */
+const char *scheduler_trouble(const struct scheduler *s); /* see control_trouble */
 
 #endif

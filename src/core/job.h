@@ -18,9 +18,10 @@ struct job_snapshot {
     size_t pods_len;
     const struct json *const *services; /* likewise */
     size_t services_len;
-    /* Of SYSTEM_NAMESPACE: the one the job holds, if port_lease_suffices(), else all jobs'. */
+    /* Of ports: the one the job holds, if port_lease_suffices(), else all jobs'. */
     const struct json *const *leases;
     size_t leases_len;
+    const char *lease_ns; /* where they are; NULL: SYSTEM_NAMESPACE */
     /* What holds the name the job's TensorBoard has (core/tensorboard.h), whoever's it is; NULL
      * when nothing does, or the job wants none. */
     const struct json *tensorboard;

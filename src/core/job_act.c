@@ -144,8 +144,9 @@ static void lease_port(const struct job_view *v, struct plan *plan)
     if (v->port.held || v->len == 0)
         return;
     if (v->port.port)
-        plan_create(plan, &kind_lease,
-                    port_lease_new(v->arena, v->port.port, v->ns, v->name, v->uid));
+        plan_create(
+            plan, &kind_lease,
+            port_lease_new(v->arena, v->snapshot->lease_ns, v->port.port, v->ns, v->name, v->uid));
     plan_wake_at(plan, v->now_ms + LOOK_AGAIN_MS);
 }
 

@@ -211,7 +211,7 @@ static bool explain_silence(struct job_view *v)
             v, SCHEDULER_SILENT,
             arena_printf(v->arena,
                          "%s is waiting for the scheduler \"%s\", which has said nothing of it: "
-                         "is there one? Without schedulerName muster places it",
+                         "is there one? Without schedulerName the default scheduler places it",
                          r->name, scheduler));
         return true;
     }

@@ -85,8 +85,8 @@ bool port_lease_suffices(const struct json *job, const struct json *lease)
     return !json_at(job, "status", "port") && object_has_ended(job);
 }
 
-struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,
-                            const char *job_uid)
+struct json *port_lease_new(struct arena *a, const char *ns, int64_t port, const char *job_ns,
+                            const char *job_name, const char *job_uid)
 {
     struct json *lease = json_new_object(a);
     struct json *metadata;
@@ -95,7 +95,7 @@ struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, c
     json_set_string(a, lease, "kind", kind_lease.name);
     metadata = json_make_object(a, lease, "metadata");
     json_set_stringf(a, metadata, "name", LEASE_PREFIX "%" PRId64, port);
-    json_set_string(a, metadata, "namespace", SYSTEM_NAMESPACE);
+    json_set_string(a, metadata, "namespace", ns ? ns : SYSTEM_NAMESPACE);
     json_set_string(a, json_make_object(a, metadata, "labels"), LABEL_JOB_UID, job_uid);
     json_set_stringf(a, json_make_object(a, lease, "spec"), "holderIdentity", "%s/%s", job_ns,
                      job_name);

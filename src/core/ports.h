@@ -30,7 +30,8 @@ const char *port_lease_name(struct arena *a, const struct json *job);
 /* Whether a decision about the job needs no other lease than this (which may be NULL): the job
  * holds it, or has ended and will want none. */
 bool port_lease_suffices(const struct json *job, const struct json *lease);
-struct json *port_lease_new(struct arena *a, int64_t port, const char *job_ns, const char *job_name,
-                            const char *job_uid);
+/* ns: where the leases are; NULL: SYSTEM_NAMESPACE. */
+struct json *port_lease_new(struct arena *a, const char *ns, int64_t port, const char *job_ns,
+                            const char *job_name, const char *job_uid);
 
 #endif

@@ -440,8 +440,9 @@ static void make(struct look *l, const struct json *pod, struct plan *plan)
     if (!l->port.held) {
         if (l->port.port)
             plan_create(plan, &kind_lease,
-                        port_lease_new(a, l->port.port, object_namespace(l->board),
-                                       object_name(l->board), object_uid(l->board)));
+                        port_lease_new(a, l->snapshot->lease_ns, l->port.port,
+                                       object_namespace(l->board), object_name(l->board),
+                                       object_uid(l->board)));
         plan_wake_at(plan, l->now_ms + LOOK_AGAIN_MS);
         return;
     }

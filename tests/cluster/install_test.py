@@ -3,11 +3,15 @@
 refused there as on our own server."""
 import copy
 import json
+import ssl
 import subprocess
+import time
 import unittest
+import urllib.error
+import urllib.request
 
 import control_plane
-from control_plane import MUSTER, ControlPlane, Refused
+from control_plane import MUSTER, ControlPlane, Refused, free_port
 
 JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
 
@@ -56,6 +60,46 @@ class Install(unittest.TestCase):
             done = self.plane.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", program=program, text=text)
             self.assertNotIn("error", done.stderr.lower())
             self.assertEqual(len(done.stdout.splitlines()), len(self.first.stdout.splitlines()))
+
+    def test_a_client_side_apply_stands_in_nobodys_way(self):
+        text = subprocess.run([MUSTER, "manifests", "--namespace", "elsewhere"], check=True, capture_output=True, text=True).stdout
+        own = "---\n".join(d for d in text.split("---\n") if "\n  name: elsewhere\n" in d or "\n  namespace: elsewhere\n" in d)
+        self.plane.kubectl("apply", "-f", "-", text=own)
+        self.assertEqual(self.plane.kubectl("apply", "--server-side", "-f", "-", text=own).stderr, "")
+
+    def test_ports_are_leased_where_the_controller_is(self):
+        self.plane.install("--namespace", "other")
+        binding = "/apis/rbac.authorization.k8s.io/v1/namespaces/other/rolebindings/muster-ports"
+        self.api.delete(binding)
+        port = free_port()
+        controller = self.plane.muster("controller", "--no-scheduler", "--namespace", "other", "--shared-network", "--health",
+                                       "127.0.0.1:%d" % port, namespace="other")
+        self.addCleanup(controller.wait)
+        self.addCleanup(controller.terminate)
+        self.api.create(JOBS, job("leased"))
+        self.assertIn('cannot list resource "leases"', self.wait_readiness(port, 503))
+        self.plane.install("--namespace", "other")
+        self.api.wait("/api/v1/namespaces/default/pods", lambda pods: sum(n.startswith("leased-") for n in pods) == 2, "two pods")
+        self.api.wait("/apis/coordination.k8s.io/v1/namespaces/other/leases",
+                      lambda leases: any(n.startswith("master-port-") for n in leases), "a leased port")
+        self.wait_readiness(port, 200)
+
+    def wait_readiness(self, port, code):
+        """What /readyz says once it answers so; not whose lease it has first to look for."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                with urllib.request.urlopen("https://127.0.0.1:%d/readyz" % port, timeout=10,
+                                            context=ssl._create_unverified_context()) as answer:
+                    found, text = answer.status, answer.read().decode()
+            except urllib.error.HTTPError as refused:
+                found, text = refused.code, refused.read().decode()
+            except OSError:
+                found, text = 0, ""
+            if found == code and "the server has not said" not in text:
+                return text
+            time.sleep(0.1)
+        self.fail("/readyz said %s: %s" % (found, text))
 
     def test_defaults_are_put_in(self):
         made = self.api.create(JOBS, job("defaults", runPolicy={"ttlSecondsAfterFinished": 5}))

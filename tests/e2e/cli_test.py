@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import socket
@@ -72,6 +73,10 @@ class WithoutDaemon(unittest.TestCase):
         self.assertNotIn("muster-system", done.stdout)
         self.assertNotIn("ServiceMonitor", done.stdout)
         self.assertIn("kind: ServiceMonitor\n", self.daemon.cli("manifests", "--service-monitor").stdout)
+        for namespace in ("kube-system", "default", "t9k-system"):  # which are there, and others' to label
+            text = self.daemon.cli("manifests", "--namespace", namespace).stdout
+            self.assertEqual(re.findall(r"kind: Namespace\nmetadata:\n  name: (.*)\n", text), ["t9k-system"])
+            self.assertNotIn("pod-security", text)
         wrong = self.daemon.cli("manifests", "--namespace", "a b")
         self.assertEqual((wrong.returncode, wrong.stdout), (1, ""))
         self.assertRegex(wrong.stderr, "^error: --namespace a b: a lowercase RFC 1123 label must consist of ")

@@ -139,6 +139,32 @@ static void missing_namespace_is_said(void **state)
     assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
 }
 
+static void ports_are_leased_where_it_is_told(void **state)
+{
+    struct world *w = *state;
+
+    strcpy(w->refused, "GET /namespaces/other/leases");
+    w->refusal = 403;
+    w->control = control_new(&(struct control_options){.transport = &w->api.transport,
+                                                       .clock = &w->clock.clock,
+                                                       .parts = CONTROL_JOBS,
+                                                       .shared_network = true,
+                                                       .lease_ns = "other"},
+                             NULL);
+    assert_non_null(w->control);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 60000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 0);
+    assert_non_null(strstr(control_trouble(w->control), "made up quota"));
+    w->refused[0] = '\0';
+    fake_clock_advance(&w->clock, 30000);
+    assert_null(control_trouble(w->control));
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+    map_for_each (node, &w->api.objects)
+        if (strncmp(node->key, "leases.", 7) == 0)
+            assert_non_null(strstr(node->key, "|other/"));
+}
+
 static void own_network_needs_no_lease(void **state)
 {
     struct world *w = *state;
@@ -374,6 +400,7 @@ int main(void)
         WORLD_TEST(pod_that_came_and_went_unseen_is_made_again),
         WORLD_TEST(refused_pods_are_explained_and_asked_for_again),
         WORLD_TEST(missing_namespace_is_said),
+        WORLD_TEST(ports_are_leased_where_it_is_told),
         WORLD_TEST(own_network_needs_no_lease),
         WORLD_TEST(two_jobs_have_two_ports_and_give_them_back),
         WORLD_TEST(port_of_a_deleted_job_is_kept_while_its_pods_run),

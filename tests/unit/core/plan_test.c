@@ -106,8 +106,8 @@ static void ports_are_kept_or_chosen(void **state)
 {
     struct arena a = ARENA_INIT(1 << 20);
     const struct json *leases[] = {
-        port_lease_new(&a, 20000, "ns", "a", "uid-a"),
-        port_lease_new(&a, 29999, "ns", "b", "uid-b"),
+        port_lease_new(&a, NULL, 20000, "ns", "a", "uid-a"),
+        port_lease_new(&a, NULL, 29999, "ns", "b", "uid-b"),
         parse(&a, "{'metadata':{'name':'other'}}"),
         parse(&a, "{'metadata':{'name':'master-port-80'}}"),
         parse(&a, "{'metadata':{'name':'master-port-29998'}}"),
@@ -145,10 +145,10 @@ static bool only_a(void *arg, const struct json *lease, const char *uid)
 static void ports_of_gone_jobs_are_released(void **state)
 {
     struct arena a = ARENA_INIT(1 << 16);
-    struct json *going = port_lease_new(&a, 20002, "ns", "c", "uid-c");
+    struct json *going = port_lease_new(&a, NULL, 20002, "ns", "c", "uid-c");
     const struct json *leases[] = {
-        port_lease_new(&a, 20000, "ns", "a", "uid-a"),
-        port_lease_new(&a, 20001, "ns", "b", "uid-b"),
+        port_lease_new(&a, NULL, 20000, "ns", "a", "uid-a"),
+        port_lease_new(&a, NULL, 20001, "ns", "b", "uid-b"),
         going,
         parse(&a, "{'metadata':{'name':'leader','labels':{'batch.tensorstack.dev/job-uid':'x'}}}"),
         parse(&a, "{'metadata':{'name':'master-port-20003'}}"),
@@ -182,8 +182,8 @@ static void most_jobs_need_only_their_own_lease(void **state)
     assert_string_equal(port_lease_name(&a, runs), "master-port-20007");
     assert_false(port_lease_suffices(fresh, NULL));
     assert_false(port_lease_suffices(runs, NULL));
-    assert_false(port_lease_suffices(runs, port_lease_new(&a, 20007, "ns", "b", "other")));
-    assert_true(port_lease_suffices(runs, port_lease_new(&a, 20007, "ns", "a", "u")));
+    assert_false(port_lease_suffices(runs, port_lease_new(&a, NULL, 20007, "ns", "b", "other")));
+    assert_true(port_lease_suffices(runs, port_lease_new(&a, NULL, 20007, "ns", "a", "u")));
     assert_true(port_lease_suffices(over, NULL) && port_lease_suffices(done, NULL));
     arena_release(&a);
 }

@@ -84,7 +84,7 @@ static void nothing_is_made_before_the_port_is_ours(void **state)
     assert_true(port >= PORT_FIRST && port < PORT_FIRST + PORT_COUNT);
     assert_int_equal(world_now(&w, WORLD_LEASES)->len, 0);
     /* another job was faster */
-    world_add(&w, WORLD_LEASES, port_lease_new(&w.arena, port, "ns", "other", "other-uid"));
+    world_add(&w, WORLD_LEASES, port_lease_new(&w.arena, NULL, port, "ns", "other", "other-uid"));
     world_plan(&w, &plan);
     world_apply(&w, &plan, -1);
     assert_int_equal(world_pods(&w), 0);
@@ -126,7 +126,7 @@ static void all_ports_taken_is_said(void **state)
 
         all.items = arena_alloc(&w.arena, PORT_COUNT * sizeof(*all.items));
         for (int i = 0; i < PORT_COUNT; i++)
-            all.items[i] = port_lease_new(&w.arena, PORT_FIRST + i, "ns", "other", "other");
+            all.items[i] = port_lease_new(&w.arena, NULL, PORT_FIRST + i, "ns", "other", "other");
         world_push(&w, WORLD_LEASES, all);
     }
     world_plan(&w, &plan);
@@ -1409,7 +1409,8 @@ static void a_paused_job_does_not_follow_the_ports_of_others(void **state)
     world_settle(&w);
     assert_string_equal(world_phase(&w), "Paused");
     port = port_claim_for(&w.arena, NULL, 0, object_uid(world_job(&w)), 0).port;
-    (void)world_add(&w, WORLD_LEASES, port_lease_new(&w.arena, port, "ns", "other", "other-uid"));
+    (void)world_add(&w, WORLD_LEASES,
+                    port_lease_new(&w.arena, NULL, port, "ns", "other", "other-uid"));
     world_plan(&w, &plan);
     assert_true(plan_is_empty(&plan));
     world_release(&w);

@@ -627,7 +627,7 @@ static void ports_that_are_all_taken_are_said(void **state)
     leases = arena_alloc(&w.arena, PORT_COUNT * sizeof(*leases));
     assert_non_null(leases);
     for (int64_t i = 0; i < PORT_COUNT; i++)
-        leases[i] = port_lease_new(&w.arena, PORT_FIRST + i, "ns", "x", "other");
+        leases[i] = port_lease_new(&w.arena, NULL, PORT_FIRST + i, "ns", "x", "other");
     world_push(&w, WORLD_LEASES, (struct world_state){.items = leases, .len = PORT_COUNT});
     world_settle(&w);
     assert_string_equal(world_phase(&w), "Initializing");
