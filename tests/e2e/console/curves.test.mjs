@@ -89,6 +89,7 @@ async function prepare(daemon) {
   }
   const trains = new Events(path.join(folder, "trains"));
   for (let i = 0; i < 100; i++) trains.scalar("train/loss", i, 1 / (1 + i));
+  for (let i = 0; i < 1500; i++) trains.scalar("noisy", i, i % 2 ? 1 : -1);
   trains.write();
   const media = new Events(path.join(folder, "media"));
   for (let step = 0; step < 50; step++) {
@@ -200,10 +201,10 @@ test("the y axis goes over what there is, marks differ, a single point is seen",
 test("what is smoothed has what it was, pale, behind it", async () => {
   const page = await shared.browser.page(shared.daemon);
   await page.goto(`${at("trains", "training")}?smooth=0.9`);
-  await page.locator(`${CHART("train/loss")} canvas`).waitFor();
-  const plain = await coverage(page, "train/loss", "--curve-1");
-  assert.ok(plain > 0.97, String(plain));
-  const colours = await page.locator(CHART("train/loss")).evaluate((figure) => {
+  await page.locator(`${CHART("noisy")} canvas`).waitFor();
+  const plain = await coverage(page, "noisy", "--curve-1");
+  assert.ok(plain > 0.9, String(plain));
+  const colours = await page.locator(CHART("noisy")).evaluate((figure) => {
     const canvas = figure.querySelector("canvas");
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     let pale = 0;
@@ -211,7 +212,7 @@ test("what is smoothed has what it was, pale, behind it", async () => {
       if (data[i + 3] > 40 && data[i + 3] < 110 && data[i + 2] > data[i] + 60) pale++;
     return pale;
   });
-  assert.ok(colours > 50, `${colours} pale pixels`);
+  assert.ok(colours > 200, `${colours} pale pixels`);
   await page.context().close();
 });
 
