@@ -1,7 +1,8 @@
 /*
  * node.c - see node.h. Create, on conflict patch what is ours, then the status; the status again
  * every few minutes, all of it again after an error. A watcher of nodes is not woken for heartbeats
- * more often than that.
+ * more often than that. A cluster that gives nodes up sooner has a namespace for their Leases, and
+ * there ours is renewed as a kubelet's.
  */
 #include "agent/node.h"
 
@@ -19,6 +20,9 @@
 #include "core/resources.h"
 
 #define HEARTBEAT_MS (2 * 60 * 1000) /* who is silent for five minutes is given up */
+#define LEASE_NAMESPACE "kube-node-lease"
+#define LEASE_SECONDS 40
+#define LEASE_RENEW_MS 10000
 #define RETRY_FIRST_MS 200
 #define MEND_MS 1000 /* two machines of one name do not fight faster than that */
 #define RETRY_LAST_MS 30000
@@ -30,12 +34,14 @@ struct node_keeper {
     struct node_options o;
     char *query;
     struct cache *self; /* to hear when somebody deletes it */
-    struct clock_timer *timer;
+    struct clock_timer *timer, *lease_timer;
+    char *uid; /* of the Node, which owns the Lease */
     int64_t retry_ms;
     bool exists;
 };
 
 static void begin(void *arg);
+static void renew_lease(void *arg);
 
 static const struct {
     const char *type, *status, *reason, *message;
@@ -167,6 +173,90 @@ static struct json *make_status_patch(struct arena *a, const struct node_options
     return v;
 }
 
+/* --- its Lease --- */
+
+static void renew_lease_after(struct node_keeper *n, int64_t delay_ms)
+{
+    clock_stop(n->o.clock, n->lease_timer);
+    n->lease_timer = clock_start(n->o.clock, delay_ms, renew_lease, n);
+}
+
+static void on_lease_created(void *arg, const struct json *object, const struct err *err)
+{
+    struct node_keeper *n = arg;
+
+    (void)object;
+    if (err && err->reason != ERR_NOT_FOUND)
+        log_warn("lease of node %s: %s", n->o.name, err->text);
+    renew_lease_after(n, err && err->reason == ERR_NOT_FOUND ? HEARTBEAT_MS : LEASE_RENEW_MS);
+}
+
+static struct json *make_lease(struct arena *a, const struct node_keeper *n, bool whole)
+{
+    struct json *v = json_new_object(a), *meta, *owner, *spec;
+    char now[TIME_TEXT_SIZE];
+
+    if (whole) {
+        json_set_string(a, v, "apiVersion", kind_api_version(a, &kind_lease));
+        json_set_string(a, v, "kind", kind_lease.name);
+        meta = json_make_object(a, v, "metadata");
+        json_set_string(a, meta, "name", n->o.name);
+        json_set_string(a, meta, "namespace", LEASE_NAMESPACE);
+        owner = json_append(json_make_array(a, meta, "ownerReferences"), json_new_object(a));
+        json_set_string(a, owner, "apiVersion", "v1");
+        json_set_string(a, owner, "kind", "Node");
+        json_set_string(a, owner, "name", n->o.name);
+        json_set_string(a, owner, "uid", n->uid);
+    }
+    spec = json_make_object(a, v, "spec");
+    json_set_string(a, spec, "holderIdentity", n->o.name);
+    json_set_int(a, spec, "leaseDurationSeconds", LEASE_SECONDS);
+    json_set_string(a, spec, "renewTime", time_format_micro(clock_now_ms(n->o.clock), now));
+    return v;
+}
+
+static void on_lease(void *arg, const struct json *object, const struct err *err)
+{
+    struct node_keeper *n = arg;
+    struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
+
+    (void)object;
+    if (err && err->reason == ERR_NOT_FOUND) {
+        client_create(n->o.transport, &kind_lease, make_lease(&a, n, true), on_lease_created, n);
+    } else {
+        if (err)
+            log_warn("lease of node %s: %s", n->o.name, err->text);
+        renew_lease_after(n, LEASE_RENEW_MS);
+    }
+    arena_release(&a);
+}
+
+static void renew_lease(void *arg)
+{
+    struct node_keeper *n = arg;
+    struct arena a = ARENA_INIT(NODE_ARENA_LIMIT_BYTES);
+
+    n->lease_timer = NULL;
+    client_patch(n->o.transport, &kind_lease, LEASE_NAMESPACE, n->o.name, "",
+                 make_lease(&a, n, false), on_lease, n);
+    arena_release(&a);
+}
+
+/* Its first sign; and when the Node is made anew the Lease is the old one's, and goes with it. */
+static void note_uid(struct node_keeper *n, const char *uid)
+{
+    bool first = !n->uid;
+
+    if (!first && strcmp(n->uid, uid) == 0)
+        return;
+    free(n->uid);
+    n->uid = strdup(uid);
+    if (first && n->uid)
+        renew_lease(n);
+}
+
+/* --- itself --- */
+
 static void again_after(struct node_keeper *n, int64_t delay_ms)
 {
     clock_stop(n->o.clock, n->timer);
@@ -207,12 +297,12 @@ static void on_patched(void *arg, const struct json *object, const struct err *e
 {
     struct node_keeper *n = arg;
 
-    (void)object;
     if (err) {
         retry(n, err);
         return;
     }
     n->exists = true;
+    note_uid(n, object_uid(object));
     send_status(n);
 }
 
@@ -323,6 +413,8 @@ void node_keeper_free(struct node_keeper *n)
     client_forget(n);
     cache_free(n->self);
     clock_stop(n->o.clock, n->timer);
+    clock_stop(n->o.clock, n->lease_timer);
+    free(n->uid);
     free(n->query);
     free(n);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "agent/pod_probes.h"
+#include "agent/pod_token.h"
 #include "agent/rights.h"
 #include "agent/threads.h"
 #include "agent/volumes.h"
@@ -384,6 +385,31 @@ static int add_env(struct builder *b, const struct json *e, struct err *err)
     return 0;
 }
 
+/* Where Kubernetes' own libraries look for the server that the pod's token is for. */
+static void add_api_address(struct builder *b, const char *server)
+{
+    static const char scheme[] = "https://";
+    const char *host = server + strlen(scheme), *end, *port;
+
+    if (strncmp(server, scheme, strlen(scheme)) != 0)
+        return;
+    end = host + strcspn(host, "/");
+    if (*host == '[') {
+        const char *close = memchr(host, ']', (size_t)(end - host));
+
+        port = close && close[1] == ':' ? close + 1 : NULL;
+        end = close ? close : end;
+        host++;
+    } else {
+        port = memchr(host, ':', (size_t)(end - host));
+        end = port ? port : end;
+    }
+    set_variable(b, "KUBERNETES_SERVICE_HOST", arena_strndup(b->arena, host, (size_t)(end - host)),
+                 false);
+    set_variable(b, "KUBERNETES_SERVICE_PORT",
+                 port ? arena_strndup(b->arena, port + 1, strcspn(port + 1, "/")) : "443", false);
+}
+
 /* For programs that are muster itself; $(MUSTER_EXE) may stand in a command. */
 static void add_own(struct builder *b)
 {
@@ -395,6 +421,8 @@ static void add_own(struct builder *b)
         if (b->machine->ca_pem)
             set_variable(b, "MUSTER_CA", b->machine->ca_pem, true);
     }
+    if (b->machine->server && pod_token_account(b->pod))
+        add_api_address(b, b->machine->server);
 }
 
 /* Somebody else has another home. */

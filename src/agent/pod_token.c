@@ -13,15 +13,32 @@
 #define TOKEN_SECONDS (366LL * 24 * 3600)
 #define REQUEST_LIMIT_BYTES 65536u
 
-const char *pod_token_account(const struct json *pod)
+#define DEFAULT_ACCOUNT "default"
+
+bool pod_token_is_own(const struct json *pod)
 {
     const struct json *spec = json_get(pod, "spec");
-    const char *name = json_get_string(spec, "serviceAccountName", "");
+    const char *name = json_get_string(spec, "serviceAccountName", DEFAULT_ACCOUNT);
 
-    if (!*name || strcmp(name, "default") == 0 ||
-        !json_get_bool(spec, "automountServiceAccountToken", true))
+    return strcmp(name, DEFAULT_ACCOUNT) != 0 &&
+           json_get_bool(spec, "automountServiceAccountToken", true);
+}
+
+/* As the admission of a cluster writes it into every pod. */
+static bool is_projected(const struct json *pod)
+{
+    json_each (volume, json_at(pod, "spec", "volumes"))
+        json_each (source, json_at(volume, "projected", "sources"))
+            if (json_get(source, "serviceAccountToken"))
+                return true;
+    return false;
+}
+
+const char *pod_token_account(const struct json *pod)
+{
+    if (!pod_token_is_own(pod) && !is_projected(pod))
         return NULL;
-    return name;
+    return json_string(json_at(pod, "spec", "serviceAccountName"), DEFAULT_ACCOUNT);
 }
 
 void pod_token_drop(struct pod_work *w)

@@ -4,8 +4,10 @@
 
 #include "agent/agent_internal.h"
 
-/* The account whose token the pod wants, or NULL: it names none, or wants no token. */
+/* The account whose token the pod wants, or NULL: it names none and mounts none. */
 const char *pod_token_account(const struct json *pod);
+/* Whether it names an account: then the token is also where it does not mount it. */
+bool pod_token_is_own(const struct json *pod);
 /* True when w->token is there, or none is wanted. Otherwise asks for it; then calls one of both
  * later, with err NULL when the token came. */
 bool pod_token_have(struct pod_work *w, const struct json *pod,

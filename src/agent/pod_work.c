@@ -341,7 +341,8 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
                                    .scratch = scratch_root(w->agent->scratch),
                                    .obstacle = machine->users.obstacle,
                                    .machine = &machine->users,
-                                   .token = machine->token,
+                                   .token = w->token,
+                                   .gives_account = machine->token != NULL,
                                    .ca_pem = machine->ca_pem,
                                    .start = w->agent->start};
     return volumes_prepare(arena, pod, w->refs, &places, start, notes, err);
@@ -400,7 +401,7 @@ static int build_and_start(struct pod_work *w, const struct json *pod, struct ar
                   .find_user = identity_find_user},
         .exe = a->exe,
         .server = a->server,
-        .token = w->token,
+        .token = pod_token_is_own(pod) ? w->token : NULL,
         .ca_pem = a->ca_pem,
         .allocatable = {.cpu_milli = a->machine.cpu_milli, .memory_bytes = a->machine.memory_bytes},
         .open_files = descriptors_before(),

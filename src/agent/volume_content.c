@@ -223,8 +223,11 @@ static int write_account(const struct volume_content *c, struct err *err)
 static int write_token(const struct volume_content *c, const struct json *source, struct err *err)
 {
     if (!c->token)
+        return err_set(err, ERR_INVALID, "serviceAccountToken: this node gives its pods no tokens");
+    if (*json_get_string(source, "audience", ""))
         return err_set(err, ERR_INVALID,
-                       "serviceAccountToken: the pod names no service account of its own");
+                       "serviceAccountToken: audience is not supported; without it the token is "
+                       "for the API server");
     return volume_file_write(c->dir_fd, json_get_string(source, "path", ""), c->token,
                              strlen(c->token), DEFAULT_MODE, c->group, err);
 }

@@ -352,6 +352,14 @@ static int build_mount(const struct preparation *p, const struct json *spec,
     return rc;
 }
 
+static bool mounts_at(const struct json *mounts, const char *target)
+{
+    json_each (m, mounts)
+        if (json_string_is(json_get(m, "mountPath"), target))
+            return true;
+    return false;
+}
+
 static int build_mounts(const struct preparation *p, const struct json *spec,
                         struct container_start *c, struct err *err)
 {
@@ -368,7 +376,7 @@ static int build_mounts(const struct preparation *p, const struct json *spec,
     json_each (m, list)
         if (rc == 0)
             rc = build_mount(p, m, c, &mounts[n++], err);
-    if (p->places->token)
+    if (p->places->gives_account && !mounts_at(list, ACCOUNT_FOLDER))
         mounts[n++] = (struct container_mount){.source = own_path(p, ACCOUNT_VOLUME),
                                                .target = ACCOUNT_FOLDER,
                                                .volume = ACCOUNT_VOLUME,
@@ -478,7 +486,7 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
     rc = make_folders(&p, err);
     if (rc == 0)
         rc = places->obstacle ? refuse_mounts(&p, err) : prepare_all(&p, err);
-    if (rc == 0 && !places->obstacle && places->token)
+    if (rc == 0 && !places->obstacle && places->gives_account)
         rc = prepare_files(&p, NULL, "serviceAccount", &account, err);
     if (rc == 0 && !places->obstacle)
         rc = build_all_mounts(&p, err);

@@ -17,6 +17,7 @@ struct volume_places {
     const char *obstacle; /* why nothing can be mounted here, or NULL */
     const struct identity_machine *machine;
     const char *token;  /* of the pod's service account, or NULL */
+    bool gives_account; /* the token is also where the pod does not mount it */
     const char *ca_pem; /* beside it: who vouches for the API server, or NULL */
     const char *start;  /* an empty folder: where programs start that do not say where */
 };

@@ -23,6 +23,12 @@ MUSTER = os.environ.get("MUSTER_BIN", str(ROOT / "build/muster"))
 KUBECTLS = [ROOT / "build/kubectl-1.20/usr/bin/kubectl", ROOT / "build/kubectl-1.32/usr/bin/kubectl"]
 PATIENCE_S = float(os.environ.get("MUSTER_TEST_PATIENCE", "300"))  # of a busy machine; what comes at all comes sooner
 ADMIN = "owner-of-this-cluster"
+NODE = "box"  # the machine that may join as one
+NODE_TOKEN = "machine-of-this-cluster"
+# Beside those of start(): accounts and authorities for the admission of pods, and silent nodes given up.
+NODE_CONTROLLERS = (",serviceaccount-controller,root-ca-certificate-publisher-controller,node-lifecycle-controller,"
+                    "taint-eviction-controller")
+GRACE_S = 21  # of silent nodes; a kubelet renews every ten seconds
 IDLE_S = 60  # a connection that long unused is made anew: kube-apiserver closes it after 90
 
 AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
@@ -152,13 +158,16 @@ class ControlPlane:
         self.processes.append(process)
         return process
 
-    def start(self, controllers="garbage-collector-controller,namespace-controller"):
-        """controllers: of kube-controller-manager, which is not started for none."""
+    def start(self, controllers="garbage-collector-controller,namespace-controller", nodes=False):
+        """controllers: of kube-controller-manager, which is not started for none. nodes: with what clusters have for
+        theirs: pods get their account's token, nodes have no rights but a node's and are given up when they are silent."""
+        controllers += NODE_CONTROLLERS if nodes else ""
         folder, etcd_port = self.folder, free_port()
         subprocess.run(["openssl", "genrsa", "-out", folder / "sa.key", "2048"], check=True, capture_output=True)
         subprocess.run(["openssl", "rsa", "-in", folder / "sa.key", "-pubout", "-out", folder / "sa.pub"], check=True,
                        capture_output=True)
-        (folder / "tokens.csv").write_text("%s,admin,1,system:masters\n" % ADMIN)
+        (folder / "tokens.csv").write_text("%s,admin,1,system:masters\n%s,system:node:%s,2,system:nodes\n" % (
+            ADMIN, NODE_TOKEN, NODE))
         (folder / "audit.yaml").write_text(json.dumps(AUDIT_POLICY))
         etcd = "http://127.0.0.1:%d" % etcd_port
         self.etcd = self.spawn("etcd", KUBE / "etcd", "--data-dir", folder / "etcd", "--listen-client-urls", etcd,
@@ -169,16 +178,35 @@ class ControlPlane:
             "--secure-port=%d" % self.port, "--bind-address=127.0.0.1", "--service-cluster-ip-range=10.0.0.0/16",
             "--service-account-issuer=https://127.0.0.1:%d/" % self.port,
             "--service-account-key-file=%s" % (folder / "sa.pub"),
-            "--service-account-signing-key-file=%s" % (folder / "sa.key"), "--authorization-mode=RBAC",
-            "--token-auth-file=%s" % (folder / "tokens.csv"), "--disable-admission-plugins=ServiceAccount",
+            "--service-account-signing-key-file=%s" % (folder / "sa.key"), "--authorization-mode=Node,RBAC",
+            "--token-auth-file=%s" % (folder / "tokens.csv"), "--enable-admission-plugins=NodeRestriction",
+            "--disable-admission-plugins=" + ("" if nodes else "ServiceAccount"),
             "--endpoint-reconciler-type=none", "--audit-policy-file=%s" % (folder / "audit.yaml"),
             "--audit-log-path=%s" % (folder / "audit.log"), *self.server_options)
         self.start_server()
         self.config = self.kubeconfig("admin", ADMIN)
         if controllers:
             self.spawn("kube-controller-manager", KUBE / "kube-controller-manager", "--kubeconfig=%s" % self.config, "--leader-elect=false",
-                       "--controllers=" + controllers, "--secure-port=0")
+                       "--controllers=" + controllers, "--secure-port=0", "--root-ca-file=%s" % self.authority,
+                       "--service-account-private-key-file=%s" % (folder / "sa.key"), "--use-service-account-credentials=false",
+                       "--node-monitor-grace-period=%ds" % GRACE_S, "--node-monitor-period=2s")
+        if nodes:
+            self.wait_admits("default")
         return self
+
+    def wait_admits(self, namespace):
+        """Until pods of the namespace get an account and the cluster's authority."""
+        for what, name in (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")):
+            self.admin.wait("/api/v1/namespaces/%s/%s" % (namespace, what), lambda found: name in found, name)
+
+    def start_node(self, *options, env=None):
+        """A machine of ours with the rights that the documentation asks for."""
+        folder = self.folder / "node"
+        folder.mkdir(0o700)
+        self.kubectl("create", "clusterrolebinding", "node-reviews", "--clusterrole=system:auth-delegator",
+                     "--user=system:node:" + NODE)
+        return self.spawn("node", MUSTER, "node", "--kubeconfig", str(self.kubeconfig("node", NODE_TOKEN)), "--dir", str(folder),
+                          "--node-name", NODE, *options, env=env)
 
     def start_scheduler(self):
         return self.spawn("kube-scheduler", KUBE / "kube-scheduler", "--kubeconfig=%s" % self.config, "--leader-elect=false",

@@ -9,7 +9,7 @@ import time
 import unittest
 import urllib.request
 
-from control_plane import KUBE, KUBECTLS, MUSTER, PATIENCE_S, ControlPlane, free_port
+from control_plane import GRACE_S, KUBE, KUBECTLS, NODE, PATIENCE_S, ControlPlane, free_port
 
 PODS = "/api/v1/namespaces/default/pods"
 PORT = str(free_port())
@@ -22,16 +22,14 @@ class Node(unittest.TestCase):
         plane = cls.plane = ControlPlane()
         cls.addClassCleanup(plane.stop)
         cls.make_certificates()
-        plane.start()
-        folder = plane.folder / "node"
-        folder.mkdir(0o700)
-        plane.spawn("node", MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(folder), "--node-name", "box")
+        plane.start(nodes=True)
+        plane.start_node()
         plane.admin.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints", {}).get(
             "kubeletEndpoint", {}).get("Port"), "the node's endpoint")
         cls.start_metrics_server()
         plane.admin.create(PODS, {
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talk"},
-            "spec": {"nodeName": "box", "automountServiceAccountToken": False, "tolerations": [{"operator": "Exists"}],
+            "spec": {"nodeName": "box", "tolerations": [{"operator": "Exists"}],
                      "containers": [{"name": "main", "image": "none", "command": ["/bin/sh", "-c", SCRIPT]}]}})
         plane.admin.wait(PODS, lambda pods: pods["talk"].get("status", {}).get("phase") == "Running", "the pod to run")
 
@@ -105,6 +103,38 @@ class Node(unittest.TestCase):
                               lambda found: "kubelet-client" in found, "the binding")
         while self.plane.kubectl("logs", "talk", check=False).returncode:
             pass  # the server's own authoriser reads the binding when it comes to it
+
+    def test_2_token(self):
+        """What the admission of pods mounts is the pod's own, and lets it in."""
+        program = ("import json, os, ssl, urllib.request as u\n"
+                   "at = '/var/run/secrets/kubernetes.io/serviceaccount/'\n"
+                   "text = {n: open(at + n).read() for n in ('token', 'namespace')}\n"
+                   "e = os.environ\n"
+                   "server = 'https://%s:%s' % (e['KUBERNETES_SERVICE_HOST'], e['KUBERNETES_SERVICE_PORT'])\n"
+                   "r = u.Request(server + '/apis/authentication.k8s.io/v1/selfsubjectreviews', method='POST', data=b'{}', headers={\n"
+                   "    'Authorization': 'Bearer ' + text['token'], 'Content-Type': 'application/json'})\n"
+                   "who = json.load(u.urlopen(r, context=ssl.create_default_context(cafile=at + 'ca.crt')))['status']['userInfo']\n"
+                   "print(text['namespace'], who['username'], who['extra']['authentication.kubernetes.io/pod-name'][0])\n")
+        done = self.plane.kubectl("exec", "talk", "--", "python3", "-c", program)
+        self.assertEqual(done.stdout, "default system:serviceaccount:default:default talk\n")
+
+    def test_2_lease(self):
+        """Renewed by itself for longer than silent nodes are borne, all the while Ready and without a taint."""
+        admin, leases = self.plane.admin, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        renewals, begin = set(), time.monotonic()
+
+        def see(found):
+            lease = found.get(NODE, {})
+            if lease:
+                self.assertEqual((lease["spec"]["holderIdentity"], lease["spec"]["leaseDurationSeconds"],
+                                  lease["metadata"]["ownerReferences"][0]["kind"]), (NODE, 40, "Node"))
+                renewals.add(lease["spec"]["renewTime"])
+            node = admin.get("/api/v1/nodes/" + NODE)
+            ready = [c for c in node["status"]["conditions"] if c["type"] == "Ready"][0]
+            self.assertEqual(ready["status"], "True", ready)
+            self.assertNotIn("unreachable", str(node["spec"].get("taints")))
+            return len(renewals) > 5 and time.monotonic() - begin > 2 * GRACE_S
+        admin.wait(leases, see, "renewals of the node's lease")
 
     def test_2_logs(self):
         for program in KUBECTLS:

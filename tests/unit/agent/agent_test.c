@@ -17,6 +17,7 @@ struct world {
     struct arena arena;
 };
 
+#define LEASE_PATH "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/"
 #define POD_PATH "/api/v1/namespaces/default/pods/"
 
 static void start_agent(struct world *w)
@@ -195,7 +196,7 @@ static void assert_exit(const struct json *pod, int expected)
 static void the_machine_is_a_node(void **state)
 {
     struct world *w = *state;
-    const struct json *node;
+    const struct json *node, *lease;
 
     for (;;) {
         arena_reset(&w->arena);
@@ -210,6 +211,10 @@ static void the_machine_is_a_node(void **state)
                                "True"));
     assert_non_null(json_at(node, "status", "allocatable", "cpu"));
     assert_non_null(json_at(node, "status", "allocatable", "memory"));
+    while (!(lease = small_api_get(&w->api, &w->arena, LEASE_PATH "n1")))
+        loop_run_once(w->f.loop);
+    assert_true(json_string_is(json_at(lease, "spec", "holderIdentity"), "n1"));
+    assert_non_null(json_at(lease, "spec", "renewTime"));
 }
 
 /* The small API forgets what happened before. */

@@ -50,7 +50,7 @@ struct small_api {
 
 static inline void collection_of(const char *path, char out[32])
 {
-    const char *p = strstr(path, "/api/v1/") + strlen("/api/v1/");
+    const char *p = strstr(path, "/v1/") + strlen("/v1/");
     size_t n;
 
     if (strncmp(p, "namespaces/", 11) == 0 && strchr(p + 11, '/'))
