@@ -10,6 +10,7 @@
 #include "agent/pod_probes.h"
 #include "api/object.h"
 #include "base/timefmt.h"
+#include "core/pod_state.h"
 
 #define POD_ADDRESS "127.0.0.1" /* pods share the host's network */
 
@@ -20,7 +21,7 @@ static const char *const phase_names[] = {
 
 struct summary {
     enum phase phase;
-    bool initialized, all_ready;
+    bool initialized, all_ready, by_itself;
 };
 
 static const struct container_state *state_of(const struct pod_run *run, const char *name)
@@ -47,7 +48,8 @@ static bool will_be_restarted(const struct pod_run *run, const struct container_
 static struct summary summarize(const struct json *pod, const struct pod_run *run,
                                 const struct pod_failure *failure)
 {
-    struct summary s = {.phase = PENDING, .initialized = true, .all_ready = true};
+    struct summary s = {
+        .phase = PENDING, .initialized = true, .all_ready = true, .by_itself = true};
     enum pod_restart policy = pod_restart_policy(pod);
     bool evicted = pod_is_evicted(pod) && run && !pod_run_has_running(run);
     bool failed = (failure && !failure->waiting) || evicted, waiting = false, running = false;
@@ -65,6 +67,7 @@ static struct summary summarize(const struct json *pod, const struct pod_run *ru
         waiting = waiting || (c->phase == CONTAINER_WAITING && !again);
         running = running || c->phase == CONTAINER_RUNNING || again;
         s.all_ready = s.all_ready && c->ready;
+        s.by_itself = s.by_itself && c->by_itself;
     }
     if (failure || !run || run->containers_len == 0)
         s.all_ready = false;
@@ -225,6 +228,8 @@ static struct json *conditions(struct arena *a, const struct json *pod, const st
     set_condition(a, list, "Ready", s->all_ready, not_ready, now_ms);
     set_condition(a, list, "ContainersReady", s->all_ready, not_ready, now_ms);
     set_condition(a, list, "PodScheduled", true, NULL, now_ms);
+    if (object_is_deleting(pod) && s->phase == SUCCEEDED && s->by_itself)
+        set_condition(a, list, POD_ENDED_BY_ITSELF, true, NULL, now_ms);
     return list;
 }
 

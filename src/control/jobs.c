@@ -51,6 +51,12 @@ struct refusal {
     char why[];
 };
 
+/* A pod of a job that succeeded and is gone; who looks later would make it anew. */
+struct end {
+    struct end *next;
+    struct json *pod;
+};
+
 /* A plan being carried out. */
 struct pass {
     struct pass *next, **at;
@@ -69,6 +75,7 @@ struct jobs {
     struct queue *queue;
     struct map rests;    /* key -> struct rest */
     struct map refusals; /* key -> struct refusal */
+    struct map ends;     /* key -> struct end */
     struct pass *passes;
     struct source *boards; /* TensorBoards: one of sources, and children of the others */
     size_t sources_len;
@@ -200,6 +207,44 @@ static void refusal_note(struct jobs *j, const char *key, const struct apply_res
     free(old);
 }
 
+/* --- ends --- */
+
+static void ends_free(void *first)
+{
+    for (struct end *e = first, *next; e; e = next) {
+        next = e->next;
+        free(e->pod);
+        free(e);
+    }
+}
+
+static void ends_drop(struct jobs *j, const char *key)
+{
+    ends_free(map_removes(&j->ends, key));
+}
+
+/* Until its job is over. */
+static void end_note(struct jobs *j, const struct source *s, const struct json *pod)
+{
+    struct pod_state state = pod_state_of(pod, NULL);
+    struct end *e;
+    char key[KEY_SIZE];
+    void *old = NULL;
+
+    if (state.phase != POD_SUCCEEDED || (state.deleting && !state.ended_first))
+        return;
+    write_key(key, s->kind->kind, object_namespace(pod),
+              json_get_string(object_controller(pod), "name", ""));
+    e = calloc(1, sizeof(*e));
+    if (e)
+        e->pod = json_pack(pod, NULL);
+    if (!e || !e->pod || map_puts(&j->ends, key, e, &old) < 0) {
+        ends_free(e);
+        return;
+    }
+    e->next = old;
+}
+
 /* --- carrying out --- */
 
 static void pass_free(struct pass *p)
@@ -273,7 +318,7 @@ static void carry_out(struct jobs *j, const char *key, const struct plan *plan)
 struct gathering {
     struct jobs *jobs;
     const struct json *job;
-    struct object_list pods, services, leases;
+    struct object_list pods, ends, services, leases;
     bool has_foreign;
 };
 
@@ -327,11 +372,15 @@ static void gather_leases(struct gathering *g, struct arena *a)
         object_list_add(&g->leases, own);
 }
 
-static void gather(struct gathering *g, struct arena *a, const struct job_kind *kind)
+static void gather(struct gathering *g, struct arena *a, const struct job_kind *kind,
+                   const char *key)
 {
     const char *uid = object_uid(g->job);
 
-    g->pods.arena = g->services.arena = g->leases.arena = a;
+    g->pods.arena = g->ends.arena = g->services.arena = g->leases.arena = a;
+    for (const struct end *e = map_gets(&g->jobs->ends, key); e; e = e->next)
+        if (object_is_controlled_by(e->pod, uid))
+            object_list_add(&g->ends, e->pod);
     cache_each_of_controller(g->jobs->pods, uid, gather_pod, g);
     cache_each_of_controller(g->jobs->services, uid, gather_service, g);
     kind->wanted_names(a, g->job, gather_holders, g);
@@ -362,11 +411,15 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
     struct job_snapshot snapshot;
     struct plan plan;
 
-    gather(&g, &a, s->kind);
+    if (object_has_ended(job))
+        ends_drop(j, key);
+    gather(&g, &a, s->kind, key);
     snapshot = (struct job_snapshot){
         .job = job,
         .pods = g.pods.items,
         .pods_len = g.pods.len,
+        .ends = g.ends.items,
+        .ends_len = g.ends.len,
         .services = g.services.items,
         .services_len = g.services.len,
         .leases = g.leases.items,
@@ -465,6 +518,7 @@ static void work(void *arg, const char *key)
     if (!job || object_is_deleting(job)) {
         rest_end(j, key);
         refusal_end(j, key);
+        ends_drop(j, key);
         queue_done(j->queue, key, QUEUE_OK);
     } else if (rests(j, s, key)) {
         queue_done(j->queue, key, QUEUE_OK);
@@ -550,7 +604,8 @@ static void on_job(void *arg, enum cache_event event, const struct json *job,
         queue_add(s->jobs->queue, PORTS_KEY);
 }
 
-static bool has_owner(struct jobs *j, const struct json *child)
+/* NULL: its job is gone, or it has none. */
+static const struct source *source_of(struct jobs *j, const struct json *child)
 {
     const struct json *owner = object_controller(child);
 
@@ -559,15 +614,19 @@ static bool has_owner(struct jobs *j, const struct json *child)
                                            json_get_string(owner, "name", ""));
 
         if (job && strcmp(object_uid(job), json_get_string(owner, "uid", "")) == 0)
-            return true;
+            return &j->sources[i];
     }
-    return false;
+    return NULL;
 }
 
 void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod)
 {
+    const struct source *s = source_of(j, pod);
+
     add_owner(j, pod);
-    if ((event == CACHE_DELETED || pod_is_finished(pod)) && !has_owner(j, pod))
+    if (event == CACHE_DELETED && s)
+        end_note(j, s, pod);
+    if ((event == CACHE_DELETED || pod_is_finished(pod)) && !s)
         queue_add(j->queue, PORTS_KEY); /* perhaps it was the last to use a port */
 }
 
@@ -721,5 +780,6 @@ void jobs_free(struct jobs *j)
     }
     map_release(&j->rests, free);
     map_release(&j->refusals, free);
+    map_release(&j->ends, ends_free);
     free(j);
 }

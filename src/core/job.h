@@ -16,6 +16,8 @@ struct job_snapshot {
     const struct json *const
         *pods; /* of the job's namespace with its UID as controller, or holding a wanted name */
     size_t pods_len;
+    const struct json *const *ends; /* pods of the job that succeeded and are gone */
+    size_t ends_len;
     const struct json *const *services; /* likewise */
     size_t services_len;
     /* Of ports: the one the job holds, if port_lease_suffices(), else all jobs'. */

@@ -177,6 +177,24 @@ static bool recorded_uid_is(const struct replica *r, const struct json *pod)
     return strcmp(json_get_string(r->recorded, "uid", ""), object_uid(pod)) == 0;
 }
 
+/* Of a pod that succeeded and is gone before anybody looked: its replica has none else, and nothing
+ * was decided about it. */
+static void take_ends(struct job_view *v, const struct name_index *by_name)
+{
+    for (size_t i = 0; i < v->snapshot->ends_len; i++) {
+        const struct json *pod = v->snapshot->ends[i];
+        struct replica *r = name_index_get(by_name, object_name(pod));
+
+        if (!r || r->pod || r->taken_by || !recorded_uid_is(r, pod))
+            continue;
+        take_pod(v, r, pod);
+        if (replica_is_superseded(v, r))
+            r->pod = NULL;
+        else
+            r->gone_ms = 0;
+    }
+}
+
 /* A cache may be behind the status: the pod it shows was recorded as finished, or its successor was
  * recorded as having succeeded. What was recorded stays true. */
 static bool is_outdated(const struct replica *r)
@@ -251,6 +269,7 @@ void job_view_init(struct job_view *v, const struct job_rules *rules, const stru
     take_services(v, &by_name);
     take_records(v, &by_name);
     number_newcomers(v);
+    take_ends(v, &by_name);
     for (size_t i = v->len; i-- > 0;) {
         v->replicas[i].outdated = is_outdated(&v->replicas[i]);
         if (v->replicas[i].taken_by)
@@ -301,7 +320,7 @@ static enum replica_phase phase_with_pod(const struct job_view *v, const struct 
                                                                   : REPLICA_DELETED;
     if (r->outdated)
         return recorded_as(r, REPLICA_FAILED) ? REPLICA_FAILED : REPLICA_SUCCEEDED;
-    if (r->state.deleting)
+    if (r->state.deleting && !(r->state.ended_first && r->state.phase == POD_SUCCEEDED))
         return phase_without_pod(v, r) == REPLICA_CREATING ? REPLICA_DELETED
                                                            : phase_without_pod(v, r);
     return r->state.lost ? REPLICA_UNKNOWN : by_pod[r->state.phase];

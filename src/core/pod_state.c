@@ -126,13 +126,17 @@ static int64_t longest_run_ms(const struct json *statuses)
 }
 
 /* What a container does while it is being stopped is not counted as its own end; what it did before
- * is. Times are whole seconds: only an earlier second is surely before. */
+ * is. Its node may know; but a failure just before may follow from the end of another that had been
+ * told to. Times are whole seconds: only an earlier second is surely before. */
 static bool ended_before_deletion(const struct json *pod, const struct json *statuses)
 {
     const struct json *metadata = json_get(pod, "metadata");
     int64_t grace_ms = json_get_int(metadata, "deletionGracePeriodSeconds", 0) * 1000;
     int64_t asked_ms = object_time(metadata, "deletionTimestamp") - grace_ms;
 
+    if (phase_of(pod) == POD_SUCCEEDED &&
+        json_string_is(json_get(object_condition(pod, POD_ENDED_BY_ITSELF), "status"), "True"))
+        return true;
     json_each (c, statuses) {
         int64_t finished = object_time(terminated(c), "finishedAt");
 

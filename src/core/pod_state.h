@@ -6,6 +6,10 @@
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 
+/* A condition the node sets on a pod that is being deleted: its programs had succeeded before they
+ * were told to end. */
+#define POD_ENDED_BY_ITSELF "muster.dev/EndedByItself"
+
 struct pod_state {
     enum pod_phase phase;
     bool deleting;

@@ -519,7 +519,7 @@ static void plan_eviction(struct decision *d, const struct member *m)
 
     if (!pod)
         return;
-    plan_delete(d->plan, &kind_pod, pod, -1);
+    plan_delete_as_seen(d->plan, &kind_pod, pod, -1); /* perhaps it has ended meanwhile */
     if (taker && taker->started)
         plan_event(d->plan, &kind_pod, pod, "Warning",
                    taker == m->group ? "QuotaForbids" : "Preempted", "Stopped: %s",

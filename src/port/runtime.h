@@ -22,6 +22,7 @@ struct container_state {
     int64_t started_ms, finished_ms;
     int exit_code; /* 128 + signal when a signal ended it */
     int signal;
+    bool by_itself;     /* nobody had told it to end */
     const char *reason; /* "Completed", "Error", "StartError", "SupervisorLost"; waiting:
                            "CrashLoopBackOff" */
     const char *message;

@@ -179,6 +179,7 @@ static struct json *container_to_json(struct arena *a, const struct container_st
     json_set_int(a, v, "finishedMs", c->finished_ms);
     json_set_int(a, v, "exitCode", c->exit_code);
     json_set_int(a, v, "signal", c->signal);
+    json_set_bool(a, v, "byItself", c->by_itself);
     json_set_string(a, v, "reason", c->reason);
     json_set_string(a, v, "message", c->message);
     json_set_int(a, v, "restarts", c->restart_count);
@@ -205,6 +206,7 @@ static void container_from_json(struct arena *a, const struct json *v, struct co
         .finished_ms = json_get_int(v, "finishedMs", 0),
         .exit_code = (int)json_get_int(v, "exitCode", 0),
         .signal = (int)json_get_int(v, "signal", 0),
+        .by_itself = json_get_bool(v, "byItself", false),
         .reason = json_get_string(v, "reason", ""),
         .message = json_get_string(v, "message", ""),
         .restart_count = json_get_int(v, "restarts", 0),

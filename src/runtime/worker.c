@@ -234,6 +234,8 @@ static void finish_container(struct worker *w, struct container *c)
     end.log = output_log(&c->output);
     container_end_explain(&end, &scratch);
     c->state->signal = end.signal;
+    c->state->by_itself = !c->slot->told && !c->slot->killed && !c->slot->pre_stopped &&
+                          !c->hooks[HOOK_PRE_STOP].begun;
     record_end(w, c, end.exit_code, end.reason, end.message);
     arena_release(&scratch);
     plan_restart(w, c);
@@ -492,6 +494,7 @@ static void note_program(struct worker *w, struct container *c)
     c->state->started_ms = c->slot->started_ms;
     c->state->finished_ms = 0;
     c->state->exit_code = c->state->signal = 0;
+    c->state->by_itself = false;
     c->state->reason = "";
     c->state->restart_count = c->slot->run;
     set_message(c, "");
@@ -648,7 +651,7 @@ static bool pre_stop_is_over(struct worker *w, struct container *c)
 static void stop_container(struct worker *w, struct container *c)
 {
     if (kill_time(w, c) == 0 || !is_running(c) || c->slot->told || c->slot->killed ||
-        !pre_stop_is_over(w, c))
+        has_exited(w, c) || !pre_stop_is_over(w, c))
         return;
     c->slot->told = true;
     signal_program(w, c, SIGTERM);

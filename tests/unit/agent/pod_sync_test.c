@@ -15,6 +15,7 @@
 #include "agent/pod_status.h"
 #include "api/object.h"
 #include "api/patch.h"
+#include "core/pod_state.h"
 #include "loop/file.h"
 
 #define LIMIT (4u * 1024 * 1024)
@@ -250,6 +251,23 @@ static void the_evicted_fail_however_they_end(void **state)
     arena_release(&a);
 }
 
+static void who_succeeds_before_it_is_told_to_end_is_told_apart(void **state)
+{
+    struct arena a = ARENA_INIT(LIMIT);
+    struct container_state c;
+    struct pod_run run = run_of(DEAD, &c);
+    struct json *pod = json_clone(&a, parse(&a, pod_text));
+
+    (void)state;
+    json_set_string(&a, json_make_object(&a, pod, "metadata"), "deletionTimestamp",
+                    "2026-01-01T00:00:00Z");
+    c.exit_code = 0;
+    assert_null(object_condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF));
+    c.by_itself = true;
+    assert_string_equal(condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF), "True");
+    arena_release(&a);
+}
+
 static void init_containers_decide_with(void **state)
 {
     struct arena a = ARENA_INIT(LIMIT);
@@ -345,6 +363,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_not_said),
         cmocka_unit_test(failures_name_their_reason),
         cmocka_unit_test(the_evicted_fail_however_they_end),
+        cmocka_unit_test(who_succeeds_before_it_is_told_to_end_is_told_apart),
         cmocka_unit_test(init_containers_decide_with),
         cmocka_unit_test(hosts_files_grow_while_in_use),
     };

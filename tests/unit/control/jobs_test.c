@@ -39,6 +39,30 @@ static void pods_are_followed(void **state)
     assert_string_equal(world_phase(w, "j"), "Succeeded");
 }
 
+/* It succeeds and is deleted, and nobody looks in between. */
+static void the_end_of_a_pod_that_is_gone_counts(void **state)
+{
+    struct world *w = *state;
+    const char *name;
+
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    for (size_t i = 0; i < 2; i++)
+        world_pod_phase(w, i, "Running", 0);
+    fake_clock_advance(&w->clock, 1000);
+    w->api.held_kind = &kind_pod;
+    name = object_name(world_pod(w, 1));
+    world_pod_phase(w, 1, "Succeeded", 0);
+    fake_api_pod_gone(&w->api, "d", name);
+    fake_api_release_watches(&w->api);
+    fake_clock_advance(&w->clock, 10000);
+    assert_int_equal(w->pod_posts, 2);
+    world_pod_phase(w, 0, "Succeeded", 0);
+    fake_clock_advance(&w->clock, 1000);
+    assert_string_equal(world_phase(w, "j"), "Succeeded");
+}
+
 static void failed_pod_is_replaced_once(void **state)
 {
     struct world *w = *state;
@@ -394,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WORLD_TEST(job_gets_its_children_and_then_there_is_peace),
         WORLD_TEST(pods_are_followed),
+        WORLD_TEST(the_end_of_a_pod_that_is_gone_counts),
         WORLD_TEST(failed_pod_is_replaced_once),
         WORLD_TEST(nothing_is_decided_before_everything_is_known),
         WORLD_TEST(late_cache_does_not_make_it_create_again),

@@ -318,6 +318,9 @@ static inline void cluster_apply(struct cluster *c, const struct plan_step *step
         break;
     case PLAN_DELETE:
         c->deletes++;
+        /* one that has ended meanwhile is not deleted */
+        assert_string_equal(step->version,
+                            object_resource_version(cluster_get(c, PODS, step->name)));
         set_deleting(c, step->name);
         break;
     case PLAN_EVENT:

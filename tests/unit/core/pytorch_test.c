@@ -898,6 +898,43 @@ static void a_finished_worker_deleted_by_hand_stays_finished(void **state)
     world_release(&w);
 }
 
+static void end_by_itself(struct world *w, int index)
+{
+    const struct json *old;
+    struct json *pod, *c;
+
+    world_mark_deleted(w, "worker", index);
+    world_pod_exits(w, world_name(w, "worker", index), 0);
+    old = world_pod(w, "worker", index);
+    pod = world_edit(w, old);
+    c = json_append(
+        json_make_array(&w->arena, json_make_object(&w->arena, pod, "status"), "conditions"),
+        json_new_object(&w->arena));
+    json_set_string(&w->arena, c, "type", POD_ENDED_BY_ITSELF);
+    json_set_string(&w->arena, c, "status", "True");
+    world_change(w, WORLD_PODS, old, pod);
+}
+
+/* They were preempted when they had just ended: nothing is run again. */
+static void who_ends_by_itself_while_it_is_deleted_has_ended(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 2, "Never", "");
+    end_by_itself(&w, 1);
+    world_settle(&w);
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
+    world_settle(&w);
+    w.now_ms += 10000;
+    world_settle(&w);
+    assert_int_equal(w.created, 2);
+    end_by_itself(&w, 0);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Succeeded");
+    world_release(&w);
+}
+
 static void a_pod_lost_with_its_node_is_replaced_for_free(void **state)
 {
     const struct json *old;
@@ -1900,6 +1937,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_was_set_back_lets_no_name_rest_for_long),
         cmocka_unit_test(a_failure_before_the_deletion_still_counts),
         cmocka_unit_test(a_finished_worker_deleted_by_hand_stays_finished),
+        cmocka_unit_test(who_ends_by_itself_while_it_is_deleted_has_ended),
         cmocka_unit_test(a_pod_lost_with_its_node_is_replaced_for_free),
         cmocka_unit_test(a_pod_its_machine_came_back_without_is_replaced_for_free),
         cmocka_unit_test(a_silent_node_is_said),

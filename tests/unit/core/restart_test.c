@@ -265,6 +265,21 @@ static void an_end_before_the_deletion_counts(void **state)
                                         "'status':{'phase':'Running'}}"),
                               NULL)
                      .ended_first);
+    for (int failed = 0; failed < 2; failed++) /* in the same second, as its node knows */
+        assert_int_equal(
+            pod_state_of(
+                parse(&a,
+                      arena_printf(
+                          &a,
+                          "{'metadata':{'deletionTimestamp':'2026-01-01T00:01:30Z',"
+                          "'deletionGracePeriodSeconds':30},'status':{'phase':'%s','conditions':[{"
+                          "'type':'" POD_ENDED_BY_ITSELF "','status':'True'}],"
+                          "'containerStatuses':[{'name':'x','state':{'terminated':{'exitCode':%d,"
+                          "'finishedAt':'2026-01-01T00:01:00Z'}}}]}}",
+                          failed ? "Failed" : "Succeeded", failed)),
+                NULL)
+                .ended_first,
+            !failed);
     arena_release(&a);
 }
 

@@ -18,6 +18,7 @@ static void exit_codes_are_kept(void **state)
 
     assert_int_equal(c->phase, CONTAINER_TERMINATED);
     assert_int_equal(c->exit_code, 0);
+    assert_true(c->by_itself);
     assert_string_equal(c->reason, "Completed");
     assert_true(c->started_ms > 0 && c->finished_ms >= c->started_ms);
     c = run_shell(f, "seven", "exit 7");
@@ -151,6 +152,7 @@ static void term_ends_a_polite_program(void **state)
     assert_int_equal(f->rt->ops->stop(f->rt, "polite", 30, NULL), 0);
     wait_dead(f, "polite");
     assert_int_equal(find(f, "polite")->containers[0].exit_code, 3);
+    assert_false(find(f, "polite")->containers[0].by_itself);
     drain_log(f, log, NULL, &text);
     assert_string_equal(text.data, "up\nbye\n");
     buf_release(&text);
