@@ -83,6 +83,17 @@ static void validate(const struct json *group, const struct json *old, struct er
                           "a group stays in its queue: make another group for another queue");
 }
 
+/* A job's says how many of its members are left. */
+static void warn(const struct json *group, void (*say)(void *arg, const char *text), void *arg)
+{
+    const struct json *spec = json_get(group, "spec");
+    int64_t least = json_get_int(spec, "minMember", 0);
+
+    if (json_get_int(spec, "members", least) < least &&
+        json_len(json_at(group, "metadata", "ownerReferences")) == 0)
+        say(arg, "spec.members: fewer than minMember: the group does not start");
+}
+
 static struct json *render_state(struct arena *a, const struct json *group, int64_t now_ms)
 {
     const char *reason = json_string(json_at(group, "status", "reason"), "");
@@ -118,4 +129,5 @@ const struct kind kind_pod_group = {
     .doc = "PodGroup is a number of pods that start together or not at all.",
     .fields = fields,
     .columns = columns,
-    .validate = validate};
+    .validate = validate,
+    .warn = warn};

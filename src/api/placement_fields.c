@@ -19,7 +19,7 @@ static const struct field selector_requirement_fields[] = {
     {0}};
 
 const struct field label_selector_fields[] = {
-    F_STR_MAP("matchLabels", "Labels that must be equal."),
+    F_STR_MAP("matchLabels", "Labels that must be equal.", .flags = FIELD_LABELS),
     F_OBJS("matchExpressions", selector_requirement_fields, "Requirements, all to be met.",
            .schema_name = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement"),
     {0}};

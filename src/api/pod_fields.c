@@ -119,7 +119,7 @@ const struct field pod_spec_fields[] = {
     F_OBJ("dnsConfig", dns_config_fields, "More for the resolver's configuration.",
           IGNORED(OWN_NAMES), CORE_TYPE("PodDNSConfig")),
     F_STR_MAP("nodeSelector", "Labels a node must have.", .flags = FIELD_LABELS),
-    F_STR("nodeName", "Node the pod runs on. Set by the scheduler, once."),
+    F_STR("nodeName", "Node the pod runs on. Set by the scheduler, once.", .flags = FIELD_DNS_NAME),
     F_STR("serviceAccountName", "ServiceAccount the pod acts as."),
     F_STR("serviceAccount", "Older spelling of serviceAccountName."),
     F_BOOL("automountServiceAccountToken", "Whether the account's token is put into the pod."),

@@ -504,8 +504,11 @@ static int check_empty(struct queue_call *c, const char *name, struct err *err)
         text = arena_printf(a, "%s and %zu more", text, count - NAMED_LIMIT);
     (void)err_set(err, ERR_CONFLICT, "queue \"%s\" is in use: %s", name, text);
     err_hint(err,
-             "'muster queue close %s' lets what runs end; with --force what runs goes on, and "
-             "what waits is told that its queue is gone",
+             strcmp(name, DEFAULT_QUEUE) == 0
+                 ? "'muster queue close %s' lets what runs end; it cannot be deleted, as jobs that "
+                   "name no queue are in it"
+                 : "'muster queue close %s' lets what runs end; with --force what runs goes on, "
+                   "and what waits is told that its queue is gone",
              name);
     return -1;
 }

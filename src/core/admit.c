@@ -48,7 +48,10 @@ static const char *in_queue(const struct asking *k, const struct queue_entry *q,
 
     if (!queue_lacks(q, asks, &nothing, &which))
         return NULL;
-    return arena_printf(k->arena, "the quota of queue \"%s\" is in use: needs %s, %s of %s are",
+    return arena_printf(k->arena,
+                        asks->amount[which] > q->quota.amount[which]
+                            ? "the quota of queue \"%s\" is too small: needs %s, %s of %s is in use"
+                            : "the quota of queue \"%s\" is used up: needs %s, %s of %s is in use",
                         q->name, resource_text(k->arena, which, asks->amount[which]),
                         resource_number(k->arena, which, q->used.amount[which]),
                         resource_text(k->arena, which, q->quota.amount[which]));

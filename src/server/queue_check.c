@@ -202,8 +202,13 @@ static int check_namespace(struct wish *w, const struct json *queue)
         return 0;
     return refuse(w, "(R001)",
                   arena_printf(r->arena,
-                               "namespace \"%s\" may not use queue \"%s\": its namespaceSelector "
-                               "does not select it",
+                               json_len(selector) > 0
+                                   ? "namespace \"%s\" may not use queue \"%s\": its "
+                                     "namespaceSelector does not select it; name another queue, or "
+                                     "have the namespace labelled as it asks"
+                                   : "namespace \"%s\" may not use queue \"%s\": it has no "
+                                     "namespaceSelector, or an empty one, and admits none; name "
+                                     "another queue, or have it given one",
                                r->route.ns, w->queue));
 }
 

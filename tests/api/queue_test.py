@@ -119,8 +119,9 @@ class Admission(harness.WithDaemon):
         self.accepted(queued("open-3", "default"), ns="team")
 
     def test_namespaces(self):
-        self.refused(queued("a", "of-team"), FIELD, 'namespace "default" may not use queue "of-team"', "(R001)")
-        self.refused(queued("a", "nobodys"), "(R001)")
+        self.refused(queued("a", "of-team"), FIELD, 'namespace "default" may not use queue "of-team"', "(R001)",
+                     "have the namespace labelled as it asks")
+        self.refused(queued("a", "nobodys"), "(R001)", "admits none; name another queue, or have it given one")
         self.accepted(queued("ours", "of-team"), ns="team")
 
     def test_what_the_quota_alone_forbids(self):

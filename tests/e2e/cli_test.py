@@ -463,12 +463,19 @@ class Commands(DaemonTest):
         self.assertEqual(self.daemon.cli("queue", "get", "-o", "name", "night").stdout,
                          "queue.scheduler.tensorstack.dev/night\n")
         for words, code in ((("get",), 2), (("list", "x"), 2), (("shut", "x"), 2), (("get", "none"), 5),
-                            (("create", "bad", "--priority", "101"), 1), (("create", "bad", "--quota", "cpu"), 1),
+                            (("create", "bad", "--priority", "101"), 1), (("create", "bad", "--quota", "cpu"), 2),
                             (("close", "night", "--priority", "1"), 2), (("close", "night", "--force"), 2),
                             (("delete", "none"), 5), (("delete", "default", "--force"), 4)):
             done = self.daemon.cli("queue", *words)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertTrue(done.stderr.startswith("error: "), done.stderr)
+        self.daemon.create(job("stays", ["sleep", "1000"], replicas=1))
+        self.daemon.wait_running("stays", 1)
+        refused = self.daemon.cli("queue", "delete", "default")
+        self.assertIn('queue "default" is in use: default/stays (runs)\n', refused.stderr)
+        self.assertIn("it cannot be deleted, as jobs that name no queue are in it", refused.stderr)
+        self.assertNotIn("--force", refused.stderr)
+        self.remove("stays")
         refused = self.daemon.cli("queue", "delete", "night")
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn('queue "night" is in use: default/sleeper (runs)\n', refused.stderr)

@@ -56,6 +56,12 @@ static void wrong_ones_are_refused_by_field(void **state)
          "spec.quota.requests[cpu]: Invalid value: \"-1\": must be greater than or equal to 0"},
         {&kind_queue, "quota: {requests: {nvidia.com/gpu: 1.5}}",
          "spec.quota.requests[nvidia.com/gpu]: Invalid value: \"1.5\": must be an integer"},
+        {&kind_queue, "nodeSelector: {matchLabels: {a b: c}}",
+         "spec.nodeSelector.matchLabels: Invalid value: \"a b\""},
+        {&kind_queue, "namespaceSelector: {matchLabels: {a: b c}}",
+         "spec.namespaceSelector.matchLabels"},
+        {&kind_pod, "nodeName: Not A Node!, containers: [{name: c, image: i}]",
+         "spec.nodeName: Invalid value: \"Not A Node!\""},
         {&kind_pod_group, "priority: -1", "spec.priority: Invalid value: -1"},
         {&kind_pod_group, "minMember: 2, roles: [{name: a, minMember: 3}]",
          "spec.minMember: Invalid value: 2: must be at least the sum of roles[].minMember"},
@@ -71,6 +77,24 @@ static void wrong_ones_are_refused_by_field(void **state)
             !strstr(err.text, cases[i].text))
             fail_msg("case %zu: %s", i, err.text ? err.text : "accepted");
     }
+}
+
+static void count_warning(void *arg, const char *text)
+{
+    assert_non_null(strstr(text, "spec.members: fewer than minMember"));
+    (*(int *)arg)++;
+}
+
+static void a_group_of_too_few_is_warned_of(void **state)
+{
+    int count = 0;
+
+    (void)state;
+    kind_pod_group.warn(parse("spec: {minMember: 3, members: 3}"), count_warning, &count);
+    kind_pod_group.warn(parse("spec: {minMember: 3}"), count_warning, &count);
+    assert_int_equal(count, 0);
+    kind_pod_group.warn(parse("spec: {minMember: 5, members: 3}"), count_warning, &count);
+    assert_int_equal(count, 1);
 }
 
 static void a_group_stays_in_its_queue(void **state)
@@ -90,6 +114,7 @@ int main(void)
         cmocka_unit_test_teardown(durations_are_read, reset),
         cmocka_unit_test_teardown(a_queue_has_defaults, reset),
         cmocka_unit_test_teardown(wrong_ones_are_refused_by_field, reset),
+        cmocka_unit_test_teardown(a_group_of_too_few_is_warned_of, reset),
         cmocka_unit_test_teardown(a_group_stays_in_its_queue, reset),
     };
 

@@ -324,9 +324,10 @@ static void who_comes_with_a_node_is_counted_too(void **state)
            201);
     make_group(f, "g", "default", 2);
     make_placed(f, "a", "'scheduler.tensorstack.dev/queue':'q'", 201);
-    assert_says(make_placed(f, "b", "'scheduler.tensorstack.dev/queue':'q'", 403), "Forbidden",
-                "pods \"b\" is forbidden: spec.nodeName: the quota of queue \"q\" is in use: needs "
-                "1 CPU, 1 of 1 CPU are");
+    assert_says(
+        make_placed(f, "b", "'scheduler.tensorstack.dev/queue':'q'", 403), "Forbidden",
+        "pods \"b\" is forbidden: spec.nodeName: the quota of queue \"q\" is used up: needs "
+        "1 CPU, 1 of 1 CPU is in use");
     assert_says(make_placed(f, "g-0", "'scheduler.tensorstack.dev/group-name':'g'", 403),
                 "Forbidden", "group \"g\" starts with 2 members at once");
     make_placed(f, "c", "", 201);
@@ -373,8 +374,8 @@ static void a_group_made_anew_brings_no_more_than_its_queue_has(void **state)
                text(f, "{'metadata':{'name':'g'},'spec':{'minMember':1,'queue':'q'}}"), 403),
         "Forbidden",
         "podgroups.scheduler.tensorstack.dev \"g\" is forbidden: spec.queue: pods run that "
-        "are labelled with its name, and the quota of queue \"q\" is in use: needs 2 CPU, 0 "
-        "of 1 CPU are");
+        "are labelled with its name, and the quota of queue \"q\" is too small: needs 2 CPU, 0 "
+        "of 1 CPU is in use");
     make_group(f, "g", "default", 1);
 }
 
@@ -392,11 +393,11 @@ static void a_queue_gives_its_quota_once(void **state)
     make_gang(f, "b", "q", 2);
     record(f, "a", "n", 2, 200);
     assert_says(record(f, "b", "n", 2, 409), "Conflict",
-                "the quota of queue \"q\" is in use: needs 2 CPU, 2 of 3 CPU are");
+                "the quota of queue \"q\" is used up: needs 2 CPU, 2 of 3 CPU is in use");
     make_gang(f, "c", "q", 1);
     record(f, "c", "n", 1, 200);
     make_gang(f, "d", "q", 1);
-    assert_says(bind(f, "d-0", "n", 409), "Conflict", "needs 1 CPU, 3 of 3 CPU are");
+    assert_says(bind(f, "d-0", "n", 409), "Conflict", "needs 1 CPU, 3 of 3 CPU is in use");
     /* a quota that is lowered takes nothing back */
     expect(f, "PATCH", QUEUES "/q", text(f, "{'spec':{'quota':{'requests':{'cpu':'1'}}}}"), 200);
     bind(f, "a-0", "n", 201);
@@ -421,7 +422,7 @@ static void a_record_counts_until_it_is_taken_back(void **state)
     record(f, "a", "n", 2, 200);
     set_ready(f, "n", false);
     assert_says(record(f, "b", "m", 2, 409), "Conflict",
-                "the quota of queue \"q\" is in use: needs 2 CPU, 2 of 3 CPU are");
+                "the quota of queue \"q\" is used up: needs 2 CPU, 2 of 3 CPU is in use");
     assert_says(bind(f, "a-0", "n", 409), "Conflict", "group \"a\" starts with 2 members at once");
     set_ready(f, "n", true);
     bind(f, "a-0", "n", 201);
