@@ -26,6 +26,9 @@
 #define REST_MS 5000
 /* What waits for a time of day is looked at this often at least: clocks are set. */
 #define LONGEST_SLEEP_MS (5 * 60 * 1000)
+/* What was refused is asked for again, later each time: nobody tells when a quota is raised. */
+#define FIRST_PAUSE_MS 5000
+#define LONGEST_PAUSE_MS (2 * 60 * 1000)
 #define FOREIGN_RECHECK_MS 10000 /* a name we want is held by an object that tells us nothing */
 #define RECONCILE_LIMIT_BYTES (256u * 1024u * 1024u)
 #define NAMESPACE_SIZE 256
@@ -48,6 +51,8 @@ struct rest {
 /* Why the API would not have one of a job's children. */
 struct refusal {
     const struct kind *kind;
+    int64_t generation; /* of the job */
+    int64_t at_ms, pause_ms;
     char why[];
 };
 
@@ -187,24 +192,71 @@ static void refusal_end(struct jobs *j, const char *key)
     free(map_removes(&j->refusals, key));
 }
 
+static int64_t generation_of(const struct json *job)
+{
+    return json_int(json_at(job, "metadata", "generation"), 0);
+}
+
 static void refusal_note(struct jobs *j, const char *key, const struct apply_result *result)
 {
     const struct refusal *last = map_gets(&j->refusals, key);
     size_t size = strlen(result->refusal) + 1;
     struct refusal *r;
+    struct source *s;
     void *old = NULL;
 
-    if (last && strcmp(last->why, result->refusal) == 0)
-        return;
-    log_warn("%s: %s", key, result->err->text);
+    if (!last || strcmp(last->why, result->refusal) != 0)
+        log_warn("%s: %s", key, result->err->text);
     r = malloc(sizeof(*r) + size);
     if (!r)
         return;
     r->kind = result->refused;
+    r->generation = generation_of(find_job(j, key, &s));
+    r->at_ms = clock_now_ms(j->clock);
+    r->pause_ms = last ? min_i64(2 * last->pause_ms, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
     memcpy(r->why, result->refusal, size);
     if (map_puts(&j->refusals, key, r, &old) < 0)
         free(r);
     free(old);
+}
+
+/* Of a job that was changed the API may think otherwise. */
+static void refusal_check(struct jobs *j, const char *key, const struct json *job)
+{
+    const struct refusal *r = map_gets(&j->refusals, key);
+
+    if (r && r->generation != generation_of(job))
+        refusal_end(j, key);
+}
+
+static bool has_written(const struct apply_result *result, const struct kind *k)
+{
+    for (size_t i = 0; i < result->written_len; i++)
+        if (result->written[i].kind == k)
+            return true;
+    return false;
+}
+
+/* 0: at once. A clock that was set back makes nobody wait longer. */
+static int64_t refused_until_ms(const struct jobs *j, const struct refusal *r)
+{
+    return clock_now_ms(j->clock) < r->at_ms ? 0 : r->at_ms + r->pause_ms;
+}
+
+/* A pod that goes may leave the room in a quota that another lacks. */
+static void refusals_hurry(struct jobs *j, const char *ns)
+{
+    size_t len = strlen(ns);
+
+    map_for_each (node, &j->refusals) {
+        struct refusal *r = node->value;
+        const char *of = strchr(node->key, '|') + 1;
+
+        if (r->pause_ms <= FIRST_PAUSE_MS || strncmp(of, ns, len) != 0 || of[len] != '/')
+            continue;
+        r->pause_ms = FIRST_PAUSE_MS;
+        queue_add_after(j->queue, node->key, r->at_ms + r->pause_ms - clock_now_ms(j->clock));
+    }
 }
 
 /* --- ends --- */
@@ -259,11 +311,12 @@ static void on_applied(void *arg, const struct apply_result *result)
 {
     struct pass *p = arg;
     struct jobs *j = p->jobs;
+    const struct refusal *refusal = map_gets(&j->refusals, p->key);
     struct source *s = NULL;
 
     if (result->refused)
         refusal_note(j, p->key, result);
-    else if (result->outcome == APPLY_DONE)
+    else if (refusal && has_written(result, refusal->kind))
         refusal_end(j, p->key);
     if (result->outcome == APPLY_FAILED && !result->refused)
         log_warn("%s: %s", p->key, result->err->text);
@@ -407,10 +460,12 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
 {
     struct arena a = ARENA_INIT(RECONCILE_LIMIT_BYTES);
     struct gathering g = {.jobs = j, .job = job};
-    const struct refusal *refusal = map_gets(&j->refusals, key);
+    const struct refusal *refusal;
     struct job_snapshot snapshot;
     struct plan plan;
 
+    refusal_check(j, key, job);
+    refusal = map_gets(&j->refusals, key);
     if (object_has_ended(job))
         ends_drop(j, key);
     gather(&g, &a, s->kind, key);
@@ -429,6 +484,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .group = find_group(j, &a, job),
         .refused = refusal ? refusal->kind : NULL,
         .refusal = refusal ? refusal->why : NULL,
+        .refused_until_ms = refusal ? refused_until_ms(j, refusal) : 0,
         .shared_network = j->shared_network,
         .now_ms = clock_now_ms(j->clock),
     };
@@ -624,9 +680,12 @@ void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod)
     const struct source *s = source_of(j, pod);
 
     add_owner(j, pod);
+    if (event != CACHE_DELETED && !pod_is_finished(pod))
+        return;
+    refusals_hurry(j, object_namespace(pod));
     if (event == CACHE_DELETED && s)
         end_note(j, s, pod);
-    if ((event == CACHE_DELETED || pod_is_finished(pod)) && !s)
+    if (!s)
         queue_add(j->queue, PORTS_KEY); /* perhaps it was the last to use a port */
 }
 

@@ -32,6 +32,7 @@ struct job_snapshot {
      * nothing. */
     const struct kind *refused;
     const char *refusal;
+    int64_t refused_until_ms; /* before it is of no use to ask again */
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;

@@ -4,6 +4,7 @@
  */
 #include "api/object.h"
 #include "core/job_run.h"
+#include "core/job_status.h"
 #include "core/replica_pod.h"
 
 /* At what nobody tells us about: foreign pods, ports. */
@@ -35,10 +36,18 @@ static bool must_gather(const struct job_view *v)
     return false;
 }
 
+/* A TensorBoard that is refused keeps no pod from being made. */
+static bool waits_refused(const struct job_view *v)
+{
+    const struct job_snapshot *s = v->snapshot;
+
+    return s->refused && s->refused != &kind_tensorboard && s->refused_until_ms > v->now_ms;
+}
+
 static bool may_create(const struct job_view *v)
 {
-    return !v->commits && !job_is_over(v) && v->phase != JOB_PAUSED && v->port.held && !v->clash &&
-           !must_gather(v);
+    return !waits_refused(v) && !v->commits && !job_is_over(v) && v->phase != JOB_PAUSED &&
+           v->port.held && !v->clash && !must_gather(v);
 }
 
 static bool is_to_be_created(const struct job_view *v, const struct replica *r)
@@ -87,12 +96,27 @@ static void retire_pod(const struct job_view *v, const struct replica *r, struct
         delete_pod(r->pod, plan);
 }
 
-static void make_pod(const struct job_view *v, const struct replica *r, struct plan *plan)
+/* What was refused is asked for with one of a kind before the rest is. Who has just begun knows of
+ * it from the status alone, and as long as none is there. */
+static size_t most_at_once(const struct job_view *v)
 {
-    if (is_to_be_created(v, r))
+    if (v->snapshot->refused)
+        return 1;
+    for (size_t i = 0; i < v->len; i++)
+        if (v->replicas[i].pod)
+            return v->len;
+    return job_said_refused(v) ? 1 : v->len;
+}
+
+static size_t make_pod(const struct job_view *v, const struct replica *r, struct plan *plan)
+{
+    bool now = is_to_be_created(v, r);
+
+    if (now)
         plan_create(plan, &kind_pod, replica_pod_new(v, r));
     else if (r->phase == REPLICA_CREATING)
         plan_wake_at(plan, replica_due_ms(v, r));
+    return now ? 1 : 0;
 }
 
 /* The others' pods are there, or are made before it. */
@@ -111,21 +135,25 @@ static bool master_may_follow(const struct job_view *v)
 static void make_pods(const struct job_view *v, struct plan *plan)
 {
     size_t first = v->rules->led ? 1 : 0;
+    size_t services = v->rules->meets ? most_at_once(v) : 0, pods = most_at_once(v);
 
-    for (size_t i = 0; i < v->len && v->rules->meets; i++)
-        if (!v->replicas[i].service)
-            plan_create(plan, &kind_service, replica_service_new(v, &v->replicas[i]));
+    for (size_t i = 0; i < v->len && services; i++) {
+        if (v->replicas[i].service)
+            continue;
+        plan_create(plan, &kind_service, replica_service_new(v, &v->replicas[i]));
+        services--;
+    }
     if (v->rules->prepare && job_makes_pods(v)) {
         v->rules->prepare(v, plan);
         plan_next_stage(plan);
     }
     job_group_make(v, plan);
-    for (size_t i = first; i < v->len; i++)
-        make_pod(v, &v->replicas[i], plan);
-    if (first == 0 || v->len == 0 || !master_may_follow(v))
+    for (size_t i = first; i < v->len && pods; i++)
+        pods -= make_pod(v, &v->replicas[i], plan);
+    if (first == 0 || v->len == 0 || !pods || !master_may_follow(v))
         return;
     plan_next_stage(plan);
-    make_pod(v, v->replicas, plan);
+    (void)make_pod(v, v->replicas, plan);
 }
 
 static void keep_going(const struct job_view *v, struct plan *plan)
@@ -143,7 +171,7 @@ static void lease_port(const struct job_view *v, struct plan *plan)
 {
     if (v->port.held || v->len == 0)
         return;
-    if (v->port.port)
+    if (v->port.port && !waits_refused(v))
         plan_create(
             plan, &kind_lease,
             port_lease_new(v->arena, v->snapshot->lease_ns, v->port.port, v->ns, v->name, v->uid));
@@ -169,6 +197,8 @@ void job_act(const struct job_view *v, struct plan *plan)
         stop_all(v, plan);
         return;
     }
+    if (waits_refused(v))
+        plan_wake_at(plan, v->snapshot->refused_until_ms);
     if (v->rules->meets)
         lease_port(v, plan);
     keep_going(v, plan);

@@ -11,6 +11,7 @@ enum job_phase job_phase_now(const struct job_view *v);
 void job_explain(struct job_view *v);
 /* The sentence a job ends with, by v->culprit (job_why.c). */
 const char *job_ending_text(const struct job_view *v, enum job_ending ending);
+bool job_said_refused(const struct job_view *v);       /* by its status */
 const char *job_ending_reason(enum job_ending ending); /* DeadlineExceeded ... */
 /* Which replicas failed and how; only when some did (job_why.c). */
 const char *job_failure_text(const struct job_view *v);

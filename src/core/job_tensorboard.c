@@ -30,6 +30,10 @@ void job_tensorboard_plan(const struct job_view *v, struct plan *plan)
     if (!json_is(spec, JSON_OBJECT) || v->snapshot->tensorboard || recorded(v) ||
         job_phase_is_final(v->was) || !has_folders(v))
         return;
+    if (v->snapshot->refused && v->snapshot->refused_until_ms > v->now_ms) {
+        plan_wake_at(plan, v->snapshot->refused_until_ms);
+        return;
+    }
     board = replica_child_new(v, &kind_tensorboard, job_child_name(a, v->job));
     labels = json_make_object(a, json_make_object(a, board, "metadata"), "labels");
     json_set_string(a, labels, LABEL_OWNER_NAME, v->name);

@@ -9,13 +9,12 @@
 
 #include "api/object.h"
 #include "core/job.h"
+#include "core/job_run.h"
 #include "core/job_status.h"
 #include "core/schedule.h"
 
 #define REFUSED "Refused"
 #define SCHEDULER_SILENT "SchedulerSilent"
-/* What was refused is asked for again this often at least: nobody tells when a quota is raised. */
-#define REFUSED_AGAIN_MS (10 * INT64_C(1000))
 /* In this time a scheduler that exists has taken a pod or has said why not. */
 #define SCHEDULER_SILENCE_MS (10 * INT64_C(1000))
 
@@ -183,13 +182,27 @@ static bool explain_refusal(struct job_view *v)
 
     if (!s->refused || v->counts[REPLICA_CREATING] == 0)
         return false;
-    v->look_again_ms = v->now_ms + REFUSED_AGAIN_MS;
     because(
         v, REFUSED,
         s->refused == &kind_pod
             ? arena_printf(v->arena, "%" PRId64 " of %zu pods are refused: %s",
                            v->counts[REPLICA_CREATING], v->len, words)
             : arena_printf(v->arena, "a %s of the job is refused: %s", s->refused->name, words));
+    return true;
+}
+
+bool job_said_refused(const struct job_view *v)
+{
+    return json_string_is(json_get(v->status, "reason"), REFUSED);
+}
+
+/* By another controller, or before the API took one again: true until it has been asked for all. */
+static bool explain_former_refusal(struct job_view *v)
+{
+    if (v->counts[REPLICA_CREATING] == 0 || !job_said_refused(v) ||
+        (v->port.held && !job_makes_pods(v)))
+        return false;
+    because(v, REFUSED, json_get_string(v->status, "message", ""));
     return true;
 }
 
@@ -367,9 +380,9 @@ void job_explain(struct job_view *v)
         explain_pause(v);
         return;
     }
-    if (explain_obstacle(v) || explain_refusal(v) || explain_silence(v) || explain_restart(v) ||
-        explain_unknown(v) || explain_waiting(v) || explain_preempted(v) || explain_unready(v) ||
-        explain_failure(v))
+    if (explain_obstacle(v) || explain_refusal(v) || explain_former_refusal(v) ||
+        explain_silence(v) || explain_restart(v) || explain_unknown(v) || explain_waiting(v) ||
+        explain_preempted(v) || explain_unready(v) || explain_failure(v))
         return;
     if (well < (int64_t)v->len || v->counts[REPLICA_RUNNING] == 0)
         because(v, "Starting",

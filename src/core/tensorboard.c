@@ -437,6 +437,10 @@ static void make(struct look *l, const struct json *pod, struct plan *plan)
 {
     struct arena *a = l->arena;
 
+    if (l->snapshot->refused && l->snapshot->refused_until_ms > l->now_ms) {
+        plan_wake_at(plan, l->snapshot->refused_until_ms);
+        return;
+    }
     if (!l->port.held) {
         if (l->port.port)
             plan_create(plan, &kind_lease,

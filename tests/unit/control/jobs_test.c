@@ -216,10 +216,76 @@ static void refused_pods_are_explained_and_asked_for_again(void **state)
                         "2 of 2 pods are refused: made up quota");
     assert_int_equal(fake_api_count(&w->api, &kind_event), 2); /* Created, Refused */
     w->refused[0] = '\0';
-    fake_clock_advance(&w->clock, 10000);
+    fake_clock_advance(&w->clock, 20000);
     assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
     assert_string_equal(json_string(json_at(world_job(w, "j"), "status", "reason"), ""),
                         "Starting");
+}
+
+static const char *said(struct world *w, const char *member)
+{
+    return json_string(json_at(world_job(w, "j"), "status", member), "");
+}
+
+static void refused_pods_are_asked_for_ever_more_seldom(void **state)
+{
+    struct world *w = *state;
+    unsigned writes;
+
+    strcpy(w->refused, "POST /pods");
+    w->refusal = 403;
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 20, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(w->pod_posts, 20);
+    writes = w->api.writes;
+    fake_clock_advance(&w->clock, 600 * 1000);
+    assert_in_range(w->pod_posts, 24, 29); /* 5, 15, 35, 75, 155, 275, 395, 515 */
+    assert_int_equal(w->api.writes, writes);
+    /* Another's pod has gone. */
+    w->refused[0] = '\0';
+    fake_api_do(&w->api, "POST", "/api/v1/namespaces/d/pods",
+                "{\"metadata\":{\"name\":\"x\"},\"spec\":{}}");
+    fake_api_do(&w->api, "DELETE", "/api/v1/namespaces/d/pods/x", NULL);
+    fake_clock_advance(&w->clock, 6000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 20);
+    assert_string_equal(said(w, "reason"), "Starting");
+}
+
+static void refused_pods_of_a_job_that_was_changed_are_asked_for_at_once(void **state)
+{
+    struct world *w = *state;
+
+    strcpy(w->refused, "POST /pods");
+    w->refusal = 422;
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 600 * 1000);
+    w->refused[0] = '\0';
+    assert_int_equal(
+        fake_api_do(&w->api, "PATCH", JOBS_PATH "/j", "{\"metadata\":{\"generation\":2}}"), 200);
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+}
+
+static void who_takes_over_goes_on_saying_what_is_refused(void **state)
+{
+    struct world *w = *state;
+    unsigned posts;
+    const char *version;
+
+    strcpy(w->refused, "POST /pods");
+    w->refusal = 403;
+    world_start(w, CONTROL_JOBS);
+    world_add_job(w, "j", 4, "Never");
+    fake_clock_advance(&w->clock, 60000);
+    posts = w->pod_posts;
+    version = object_resource_version(world_job(w, "j"));
+    world_restart(w, CONTROL_JOBS);
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(w->pod_posts, posts + 1);
+    assert_string_equal(said(w, "message"), "4 of 4 pods are refused: made up quota");
+    assert_string_equal(object_resource_version(world_job(w, "j")), version);
 }
 
 static void two_jobs_have_two_ports_and_give_them_back(void **state)
@@ -424,6 +490,9 @@ int main(void)
         WORLD_TEST(late_cache_does_not_make_it_create_again),
         WORLD_TEST(pod_that_came_and_went_unseen_is_made_again),
         WORLD_TEST(refused_pods_are_explained_and_asked_for_again),
+        WORLD_TEST(refused_pods_are_asked_for_ever_more_seldom),
+        WORLD_TEST(refused_pods_of_a_job_that_was_changed_are_asked_for_at_once),
+        WORLD_TEST(who_takes_over_goes_on_saying_what_is_refused),
         WORLD_TEST(missing_namespace_is_said),
         WORLD_TEST(ports_are_leased_where_it_is_told),
         WORLD_TEST(own_network_needs_no_lease),

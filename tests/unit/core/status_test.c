@@ -213,7 +213,10 @@ static void a_refusal_is_told_once_with_the_apis_words(void **state)
     assert_string_equal(world_condition(&w, "Running", "message"),
                         json_get_string(world_status(&w), "message", ""));
     assert_int_equal(world_events(&w, "Refused"), 1);
-    assert_int_equal(w.wake_at_ms, w.now_ms + 10000); /* nobody tells when it is allowed */
+    w.refused_until_ms = w.now_ms + 10000; /* nobody tells when it is allowed */
+    look(&w, 1);
+    assert_int_equal(w.wake_at_ms, w.refused_until_ms);
+    w.refused_until_ms = 0;
     /* another pod was asked for first this time: no news */
     w.refusal = "pods \"mnist-40c14-worker-1\" is forbidden: exceeded quota: q, requested: cpu=1, "
                 "used: cpu=4, limited: cpu=4";

@@ -49,6 +49,7 @@ struct world {
     bool shared_network;
     const char
         *refusal; /* what the API said to the last pod it would not have; NULL: it took all */
+    int64_t refused_until_ms;
     const struct json **events;
     size_t events_len;
     size_t created, deleted; /* pods */
@@ -393,6 +394,7 @@ static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COU
                      : NULL,
         .refused = w->refusal ? &kind_pod : NULL,
         .refusal = w->refusal,
+        .refused_until_ms = w->refused_until_ms,
         .shared_network = w->shared_network,
         .now_ms = w->now_ms,
     };
