@@ -283,8 +283,11 @@ static int set_names(struct agent *a, const struct agent_options *o, struct err 
 static int open_volumes(struct agent *a, const struct agent_options *o, struct err *err)
 {
     char *root = beside(a->pod_root, "volumes"), *scratch = beside(a->pod_root, "scratch");
-    struct claims_options claims = {
-        .transport = a->transport, .clock = a->clock, .root = root, .mapped = o->volumes};
+    struct claims_options claims = {.transport = a->transport,
+                                    .clock = a->clock,
+                                    .root = root,
+                                    .mapped = o->volumes,
+                                    .asks_server = o->asks_server};
     int rc;
 
     a->scratch = scratch ? scratch_new(a->loop, a->clock, scratch, SCRATCH_RETRY_MS) : NULL;

@@ -17,9 +17,12 @@ struct agent_options {
     const char *pod_root;       /* one folder per pod; hosts/, logs/, volumes/ (claims) and scratch/
                                    (what dies with a pod) are made beside it */
     const char *const *volumes; /* claims and their folders (claims.h), or NULL */
-    const char *node_name;      /* NULL: the host's name */
-    const char *program;        /* run as `program supervise <folder>`; NULL: this program */
-    const char *small_program;  /* the same of fewer pages, tried first; may be NULL */
+    /* The server may be a cluster's, with claims and volumes of its own: it is asked whose it is.
+     */
+    bool asks_server;
+    const char *node_name;           /* NULL: the host's name */
+    const char *program;             /* run as `program supervise <folder>`; NULL: this program */
+    const char *small_program;       /* the same of fewer pages, tried first; may be NULL */
     int64_t cpu_milli, memory_bytes; /* that pods may ask for; 0: what the machine has */
     const uint64_t *gpus;            /* that pods may use, by index; NULL: all */
     int64_t gpu_shares;              /* of each GPU that is shared; 0: none is */

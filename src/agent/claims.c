@@ -18,11 +18,15 @@
 
 #define CLAIMS_ARENA_LIMIT_BYTES (1024u * 1024u)
 #define DEFAULT_NAMESPACE "default"
+#define ASK_AGAIN_MS 2000
 
 struct claims {
     struct transport *transport;
+    struct clock *clock;
     char *root;
-    struct cache *cache;
+    enum claims_keeper keeper;
+    struct cache *cache; /* of those that are ours */
+    struct clock_timer *again;
 };
 
 /* --- folders --- */
@@ -305,19 +309,54 @@ static int map_all(struct claims *c, const char *const *mapped, struct err *err)
     return rc;
 }
 
+static bool keep_claims(struct claims *c)
+{
+    c->keeper = CLAIMS_OURS;
+    c->cache = cache_new(&(struct cache_options){.transport = c->transport,
+                                                 .clock = c->clock,
+                                                 .kind = &kind_persistent_volume_claim,
+                                                 .on_change = on_claim,
+                                                 .on_trouble = on_trouble,
+                                                 .arg = c});
+    return c->cache;
+}
+
+static void ask_server(void *arg);
+
+static void on_version(void *arg, const struct json *answer, const struct err *err)
+{
+    struct claims *c = arg;
+    const char *version = json_get_string(answer, "gitVersion", "");
+
+    if (!err && !strstr(version, CLIENT_OUR_SERVER))
+        c->keeper = CLAIMS_CLUSTERS;
+    else if (err || !keep_claims(c))
+        c->again = clock_start(c->clock, ASK_AGAIN_MS, ask_server, c);
+    if (err)
+        log_warn("cannot ask the server for its version, will go on trying: %s", err->text);
+}
+
+static void ask_server(void *arg)
+{
+    struct claims *c = arg;
+
+    c->again = NULL;
+    client_get_path(c->transport, "/version", on_version, c);
+}
+
+enum claims_keeper claims_keeper(const struct claims *c)
+{
+    return c->keeper;
+}
+
 struct claims *claims_new(const struct claims_options *options, struct err *err)
 {
     struct claims *c = calloc(1, sizeof(*c));
-    struct cache_options cache = {.transport = options->transport,
-                                  .clock = options->clock,
-                                  .kind = &kind_persistent_volume_claim,
-                                  .on_change = on_claim,
-                                  .on_trouble = on_trouble,
-                                  .arg = c};
     int rc;
 
     if (c) {
         c->transport = options->transport;
+        c->clock = options->clock;
         c->root = strdup(options->root);
     }
     if (!c || !c->root) {
@@ -330,9 +369,9 @@ struct claims *claims_new(const struct claims_options *options, struct err *err)
         rc = err_set(err, ERR_INTERNAL, "%s: %s", c->root, strerror(-rc));
     else
         rc = map_all(c, options->mapped, err);
-    if (rc == 0)
-        c->cache = cache_new(&cache);
-    if (rc == 0 && !c->cache)
+    if (rc == 0 && options->asks_server)
+        ask_server(c);
+    else if (rc == 0 && !keep_claims(c))
         rc = err_set(err, ERR_INTERNAL, "out of memory");
     if (rc != 0) {
         claims_free(c);
@@ -346,6 +385,7 @@ void claims_free(struct claims *c)
     if (!c)
         return;
     client_forget(c);
+    clock_stop(c->clock, c->again);
     cache_free(c->cache);
     free(c->root);
     free(c);

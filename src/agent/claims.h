@@ -1,8 +1,11 @@
 /*
- * claims.h - PersistentVolumeClaims as folders of this machine: <root>/<namespace>/<name>, or where
- * a link of that name leads (`muster up --volume`). A claim gets its folder when it is applied or
- * when a pod first uses it, and says where it is (annotation muster.dev/path). Folders are never
- * deleted: they hold what trainings left.
+ * claims.h - On a server of ours, PersistentVolumeClaims as folders of this machine:
+ * <root>/<namespace>/<name>, or where a link of that name leads (`muster up --volume`). A claim
+ * gets its folder when it is applied or when a pod first uses it, and says where it is (annotation
+ * muster.dev/path). Folders are never deleted: they hold what trainings left.
+ *
+ * On a cluster a claim is the PersistentVolume that the cluster bound it to (volumes.c), and
+ * nothing is made or written here.
  */
 #ifndef MUSTER_AGENT_CLAIMS_H
 #define MUSTER_AGENT_CLAIMS_H
@@ -13,16 +16,24 @@
 
 struct claims;
 
+enum claims_keeper {
+    CLAIMS_UNKNOWN, /* the server has not said yet whose it is */
+    CLAIMS_OURS,
+    CLAIMS_CLUSTERS
+};
+
 struct claims_options {
     struct transport *transport;
     struct clock *clock;
     const char *root;
     const char *const *mapped; /* "NAME=DIR" or "NAMESPACE/NAME=DIR", NULL-terminated; or NULL */
+    bool asks_server;          /* else the claims are ours */
 };
 
 struct claims *claims_new(const struct claims_options *options, struct err *err) must_check;
 void claims_free(struct claims *c);
 
+enum claims_keeper claims_keeper(const struct claims *c);
 /* The folder, made if need be; a path without links, in the arena. */
 int claims_folder(const struct claims *c, struct arena *a, const char *ns, const char *name,
                   const char **ret, struct err *err) must_check;

@@ -10,7 +10,8 @@
 #include "api/kind.h"
 #include "port/runtime.h"
 
-/* A ConfigMap, Secret or claim that a pod's environment and volumes are made of. */
+/* A ConfigMap, Secret, claim or its volume, or the Node, that a pod's environment and volumes are
+ * made of. */
 struct pod_ref {
     struct pod_ref *next;
     const struct kind *kind;

@@ -238,6 +238,8 @@ static void on_ref(void *arg, const struct json *object, const struct err *err)
     }
     r->asked = true;
     r->object = err ? NULL : json_clone(&w->refs_arena, object);
+    if (claims_keeper(w->agent->claims) == CLAIMS_CLUSTERS)
+        volumes_add_claim_refs(&w->refs_arena, r, w->agent->node_name, &w->refs);
     look(w);
 }
 
@@ -338,6 +340,7 @@ static int prepare_volumes(struct pod_work *w, const struct json *pod, struct ar
                            const struct start_note **notes, struct err *err)
 {
     struct volume_places places = {.claims = w->agent->claims,
+                                   .node_name = w->agent->node_name,
                                    .scratch = scratch_root(w->agent->scratch),
                                    .obstacle = machine->users.obstacle,
                                    .machine = &machine->users,

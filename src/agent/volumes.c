@@ -18,6 +18,7 @@
 #include "api/object.h"
 #include "api/quantity.h"
 #include "core/expand.h"
+#include "core/place.h"
 #include "loop/file.h"
 #include "runtime/podfolder.h"
 
@@ -142,6 +143,88 @@ static int prepare_host_path(struct preparation *p, const struct json *source, s
                    type);
 }
 
+/* A disk of this machine, which its administrator has mounted. */
+static int prepare_local(struct preparation *p, const struct json *source, struct volume *v,
+                         struct err *err)
+{
+    struct json *path = json_new_object(p->arena);
+
+    json_set_string(p->arena, path, "path", json_get_string(source, "path", ""));
+    json_set_string(p->arena, path, "type", "Directory");
+    return prepare_host_path(p, path, v, err);
+}
+
+/* Members of a PersistentVolume's spec that are no source. */
+static const char *const volume_terms[] = {"accessModes",
+                                           "capacity",
+                                           "claimRef",
+                                           "mountOptions",
+                                           "nodeAffinity",
+                                           "persistentVolumeReclaimPolicy",
+                                           "storageClassName",
+                                           "volumeMode",
+                                           "volumeAttributesClassName",
+                                           NULL};
+
+static int prepare_source(struct preparation *p, const struct json *volume, struct volume *v,
+                          struct err *err)
+{
+    const struct json *spec = json_get(volume, "spec");
+    const char *other = "";
+
+    if (json_get(spec, "hostPath"))
+        return prepare_host_path(p, json_get(spec, "hostPath"), v, err);
+    if (json_get(spec, "local"))
+        return prepare_local(p, json_get(spec, "local"), v, err);
+    json_each (member, spec) {
+        const char *const *term = volume_terms;
+
+        while (*term && strcmp(*term, member->key) != 0)
+            term++;
+        if (!*term)
+            other = member->key;
+    }
+    return err_set(err, ERR_INVALID,
+                   "the volume's source %s is not supported by muster node; supported: hostPath, "
+                   "local",
+                   other);
+}
+
+/* As the cluster bound it. Who may make PersistentVolumes says what of the machine they are. */
+static int prepare_bound_claim(struct preparation *p, const struct json *claim, const char *name,
+                               struct volume *v, struct err *err)
+{
+    const char *volume_name = json_string(json_at(claim, "spec", "volumeName"), "");
+    const struct json *volume = volume_ref(p->refs, &kind_persistent_volume, volume_name);
+    const struct json *node = volume_ref(p->refs, &kind_node, p->places->node_name);
+    int rc;
+
+    if (!claim)
+        return err_set(err, ERR_INVALID, "persistentvolumeclaim \"%s\" not found", name);
+    if (!json_string_is(json_at(claim, "status", "phase"), "Bound"))
+        return err_set(err, ERR_INVALID,
+                       "persistentvolumeclaim \"%s\" is not bound to a volume: it is %s", name,
+                       json_string(json_at(claim, "status", "phase"), "Pending"));
+    if (!volume)
+        return err_set(err, ERR_INVALID,
+                       "persistentvolumeclaim \"%s\": persistentvolume \"%s\" not found", name,
+                       volume_name);
+    if (!json_string_is(json_at(volume, "spec", "claimRef", "uid"), object_uid(claim)))
+        return err_set(err, ERR_INVALID,
+                       "persistentvolumeclaim \"%s\": persistentvolume \"%s\" is bound to another",
+                       name, volume_name);
+    if (!node_selector_allows(json_at(volume, "spec", "nodeAffinity", "required"), node))
+        return err_set(err, ERR_INVALID,
+                       "persistentvolumeclaim \"%s\": persistentvolume \"%s\" is not for this "
+                       "node, as its nodeAffinity says",
+                       name, volume_name);
+    rc = prepare_source(p, volume, v, err);
+    if (rc != 0)
+        err_context(err, "persistentvolumeclaim \"%s\": persistentvolume \"%s\"", name,
+                    volume_name);
+    return rc;
+}
+
 static int prepare_claim(struct preparation *p, const struct json *source, struct volume *v,
                          struct err *err)
 {
@@ -153,9 +236,15 @@ static int prepare_claim(struct preparation *p, const struct json *source, struc
         return err_set(err, ERR_INVALID,
                        "persistentvolumeclaim \"%s\" is a block device, which there is not here",
                        name);
-    rc = claims_folder(p->places->claims, p->arena, p->start->ns, name, &v->source, err);
     v->claim = name;
     v->read_only = json_get_bool(source, "readOnly", false);
+    if (claims_keeper(p->places->claims) == CLAIMS_CLUSTERS)
+        return prepare_bound_claim(p, claim, name, v, err);
+    if (claims_keeper(p->places->claims) == CLAIMS_UNKNOWN)
+        return err_set(err, ERR_UNAVAILABLE,
+                       "persistentvolumeclaim \"%s\": the API server has not said its version yet",
+                       name);
+    rc = claims_folder(p->places->claims, p->arena, p->start->ns, name, &v->source, err);
     if (rc == 0 && !claim)
         start_note_add(
             p->arena, p->notes,
@@ -260,6 +349,16 @@ void volumes_add_refs(struct arena *a, const struct json *pod, struct pod_ref **
         json_each (source, v)
             volume_content_refs(a, source->key, source, list);
     }
+}
+
+void volumes_add_claim_refs(struct arena *a, const struct pod_ref *r, const char *node_name,
+                            struct pod_ref **list)
+{
+    if (r->kind == &kind_persistent_volume_claim)
+        pod_ref_add(a, list, &kind_persistent_volume,
+                    json_string(json_at(r->object, "spec", "volumeName"), ""));
+    if (r->kind == &kind_persistent_volume && json_at(r->object, "spec", "nodeAffinity"))
+        pod_ref_add(a, list, &kind_node, node_name);
 }
 
 static int prepare_all(struct preparation *p, struct err *err)

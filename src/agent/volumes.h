@@ -13,6 +13,7 @@
 
 struct volume_places {
     const struct claims *claims;
+    const char *node_name;
     const char *scratch;  /* one folder per pod UID: what lives and dies with the pod */
     const char *obstacle; /* why nothing can be mounted here, or NULL */
     const struct identity_machine *machine;
@@ -24,6 +25,11 @@ struct volume_places {
 
 /* What volumes need of the API: adds to list, each object once. */
 void volumes_add_refs(struct arena *a, const struct json *pod, struct pod_ref **list);
+
+/* What a claim of a cluster needs in turn, when it has come: its volume, and for that the
+ * Node, whose labels say whether it is the volume's. */
+void volumes_add_claim_refs(struct arena *a, const struct pod_ref *r, const char *node_name,
+                            struct pod_ref **list);
 
 /* For who adds to a pod's containers: a copy that replaces them. NULL: out of memory, as err says.
  */

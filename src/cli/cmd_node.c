@@ -103,6 +103,7 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
     struct agent_options how = {.loop = l,
                                 .transport = t,
                                 .pod_root = o->pod_root,
+                                .asks_server = true,
                                 .node_name = o->node_name,
                                 .log_bytes = o->parsed.log_bytes,
                                 .cpu_milli = o->parsed.cpu_milli,

@@ -9,15 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/status.h"
 #include "base/log.h"
+#include "client/client.h"
 #include "control/leader.h"
 #include "loop/random.h"
 
 #define IDENTITY_SIZE 256
 #define ASK_AGAIN_MS 2000
-#define VERSION_LIMIT_BYTES (1024u * 1024u)
-#define OUR_SERVER "+muster" /* in what it says of its version */
 
 struct elected {
     struct elected_options options;
@@ -117,30 +115,20 @@ static void ask_again(struct elected *e, const char *why)
     e->again = clock_start(e->options.control.clock, ASK_AGAIN_MS, ask, e);
 }
 
-static void on_version(void *arg, const struct api_reply *reply)
+static void on_version(void *arg, const struct json *answer, const struct err *err)
 {
     struct elected *e = arg;
-    struct arena a = ARENA_INIT(VERSION_LIMIT_BYTES);
-    auto_err err = ERR_INIT;
-    const char *version = "";
+    const char *version = json_get_string(answer, "gitVersion", "");
 
-    if (reply->status == 0)
-        err_set(&err, ERR_UNAVAILABLE, "%.*s", (int)reply->body_len, reply->body);
-    else if (reply->status != 200)
-        status_to_err(reply->status, reply->body, reply->body_len, &err);
-    else
-        version = json_get_string(json_parse(&a, reply->body, reply->body_len, &err), "gitVersion",
-                                  "");
-    if (err_is_set(&err)) {
-        ask_again(e, err.text);
-    } else {
-        free(e->trouble);
-        e->trouble = NULL;
-        if (!strstr(version, OUR_SERVER))
-            adapt_to_cluster(e, version);
-        run_for_lease(e);
+    if (err) {
+        ask_again(e, err->text);
+        return;
     }
-    arena_release(&a);
+    free(e->trouble);
+    e->trouble = NULL;
+    if (!strstr(version, CLIENT_OUR_SERVER))
+        adapt_to_cluster(e, version);
+    run_for_lease(e);
 }
 
 static void ask(void *arg)
@@ -148,8 +136,7 @@ static void ask(void *arg)
     struct elected *e = arg;
 
     e->again = NULL;
-    transport_call(e->options.control.transport,
-                   &(struct api_call){.method = "GET", .path = "/version"}, on_version, e);
+    client_get_path(e->options.control.transport, "/version", on_version, e);
 }
 
 /* --- life --- */
@@ -175,6 +162,7 @@ void elected_free(struct elected *e)
 {
     if (!e)
         return;
+    client_forget(e);
     clock_stop(e->options.control.clock, e->again);
     if (e->leader)
         leader_free(e->leader);

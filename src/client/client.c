@@ -136,6 +136,11 @@ static const char *object_path(struct arena *a, const struct kind *k, const stru
     return path ? arena_printf(a, "%s%s", path, suffix) : NULL;
 }
 
+void client_get_path(struct transport *t, const char *path, client_fn *fn, void *arg)
+{
+    send(t, "GET", path, NULL, NULL, fn, arg);
+}
+
 void client_get(struct transport *t, const struct kind *k, const char *ns, const char *name,
                 client_fn *fn, void *arg)
 {

@@ -16,6 +16,11 @@ typedef void client_fn(void *arg, const struct json *object, const struct err *e
 /* Answers to calls made with this arg are dropped from now on: call it before arg goes away. */
 void client_forget(const void *arg);
 
+/* In what our own server says of its version. */
+#define CLIENT_OUR_SERVER "+muster"
+
+/* The answer to GET of a path that is no kind's. */
+void client_get_path(struct transport *t, const char *path, client_fn *fn, void *arg);
 void client_get(struct transport *t, const struct kind *k, const char *ns, const char *name,
                 client_fn *fn, void *arg);
 /* selector: a raw query such as "labelSelector=a%3Db" or NULL. */

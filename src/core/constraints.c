@@ -74,10 +74,9 @@ static bool term_holds(const struct json *term, const struct json *node)
     return json_len(labels) + json_len(fields) > 0; /* an empty term is none */
 }
 
-static bool affinity_allows(const struct json *pod_spec, const struct json *node)
+bool node_selector_allows(const struct json *selector, const struct json *node)
 {
-    const struct json *terms = json_at(pod_spec, "affinity", "nodeAffinity", REQUIRED,
-                                       "nodeSelectorTerms");
+    const struct json *terms = json_get(selector, "nodeSelectorTerms");
 
     if (!terms)
         return true;
@@ -85,6 +84,11 @@ static bool affinity_allows(const struct json *pod_spec, const struct json *node
         if (term_holds(term, node))
             return true;
     return false;
+}
+
+static bool affinity_allows(const struct json *pod_spec, const struct json *node)
+{
+    return node_selector_allows(json_at(pod_spec, "affinity", "nodeAffinity", REQUIRED), node);
 }
 
 static bool tolerates(const struct json *toleration, const struct json *taint)

@@ -46,6 +46,8 @@ bool constraints_allow(struct ledger *l, const struct member *m, const struct no
 /* How much the pod would like to run there, by each kind of preference, in numbers of that kind. */
 void constraints_like(struct ledger *l, const struct member *m, const struct node_room *n,
                       int64_t ret[LIKINGS]);
+/* A NodeSelector, as affinities and volumes have them; NULL: any node. */
+bool node_selector_allows(const struct json *selector, const struct json *node);
 /* The queue's own nodes, as node selectors say. */
 bool queue_allows_node(struct ledger *l, const struct queue_entry *q, const struct node_room *n);
 bool queue_allows_namespace(struct ledger *l, const struct queue_entry *q, const char *ns);

@@ -22,7 +22,7 @@ class Node(unittest.TestCase):
         plane = cls.plane = ControlPlane()
         cls.addClassCleanup(plane.stop)
         cls.make_certificates()
-        plane.start(nodes=True)
+        plane.start("garbage-collector-controller,namespace-controller,persistentvolume-binder-controller", nodes=True)
         plane.start_node()
         plane.admin.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints", {}).get(
             "kubeletEndpoint", {}).get("Port"), "the node's endpoint")
@@ -156,6 +156,85 @@ class Node(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
         return process
+
+    # --- claims, which the cluster binds to its volumes ---
+
+    def volume(self, name, **spec):
+        self.plane.admin.create("/api/v1/persistentvolumes", {
+            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": {
+                "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"], "storageClassName": "none",
+                "claimRef": {"namespace": "default", "name": name}, **spec}})
+        self.addCleanup(self.plane.admin.delete, "/api/v1/persistentvolumes/" + name)
+
+    def claim(self, name):
+        claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+        self.plane.admin.create(claims, {
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": {
+                "accessModes": ["ReadWriteMany"], "storageClassName": "none", "resources": {"requests": {"storage": "1Gi"}}}})
+        self.addCleanup(self.plane.admin.delete, claims + "/" + name)
+
+    def user_of(self, name):
+        """A pod that mounts the claim."""
+        self.plane.admin.create(PODS, {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"nodeName": "box", "automountServiceAccountToken": False, "restartPolicy": "Never",
+                     "tolerations": [{"operator": "Exists"}],
+                     "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": name}}],
+                     "containers": [{"name": "main", "image": "none", "command": ["/bin/sh", "-c", "cp /data/word /data/answer"],
+                                     "volumeMounts": [{"name": "data", "mountPath": "/data"}]}]}})
+        self.addCleanup(self.gone, name)
+
+    def gone(self, name):
+        self.plane.admin.delete(PODS + "/" + name)
+        self.plane.admin.wait(PODS, lambda pods: name not in pods, "the pod to be gone")
+
+    def answers(self, name, folder):
+        self.plane.admin.wait(PODS, lambda pods: pods[name].get("status", {}).get("phase") == "Succeeded", "the pod to end")
+        self.assertEqual((folder / "answer").read_text(), name)
+        self.assertFalse((self.plane.folder / "node/volumes/default" / name).exists())
+
+    def says(self, name, sentence):
+        self.plane.admin.wait(PODS, lambda pods: any(
+            sentence in c.get("state", {}).get("waiting", {}).get("message", "")
+            for c in pods[name].get("status", {}).get("containerStatuses", [])), f"the pod to say: {sentence}")
+
+    def disk(self, name):
+        folder = self.plane.folder / ("disk-" + name)
+        folder.mkdir()
+        (folder / "word").write_text(name)
+        return folder
+
+    def test_2_a_claim_is_the_volume_it_is_bound_to(self):
+        only_on = {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "In", "values": ["box"]}]}]}}
+        for name, spec in (("host", lambda path: {"hostPath": {"path": path}}),
+                           ("disk", lambda path: {"local": {"path": path}, "nodeAffinity": only_on})):
+            folder = self.disk(name)
+            self.volume(name, **spec(str(folder)))
+            self.claim(name)
+            self.user_of(name)
+            self.answers(name, folder)
+
+    def test_2_a_claim_that_is_not_bound(self):
+        folder = self.disk("late")
+        self.claim("late")
+        self.user_of("late")
+        self.says("late", 'persistentvolumeclaim "late" is not bound to a volume: it is Pending')
+        self.volume("late", hostPath={"path": str(folder)})
+        self.answers("late", folder)
+
+    def test_2_volumes_that_are_not_for_this_node(self):
+        elsewhere = {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "In", "values": ["another"]}]}]}}
+        for name, spec, sentence in (
+                ("share", {"nfs": {"server": "127.0.0.1", "path": "/"}},
+                 "the volume's source nfs is not supported by muster node; supported: hostPath, local"),
+                ("far", {"local": {"path": "/tmp"}, "nodeAffinity": elsewhere},
+                 'persistentvolume "far" is not for this node, as its nodeAffinity says')):
+            self.volume(name, **spec)
+            self.claim(name)
+            self.user_of(name)
+            self.says(name, sentence)
 
     def test_2_port_forward(self):
         line = self.popen("port-forward", "talk", ":" + PORT).stdout.readline()
