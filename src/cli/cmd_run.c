@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "api/object.h"
 #include "cli/common_options.h"
@@ -256,6 +258,44 @@ static int load(struct run *r, struct err *err)
     return result;
 }
 
+/* The word of a container that is a file beside the manifest, or NULL. */
+static const char *file_beside(const struct run *r, const struct json *container)
+{
+    static const char *const lists[] = {"command", "args"};
+    struct stat st;
+
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        json_each (word, json_get(container, lists[i])) {
+            const char *name = json_string(word, "");
+            const char *path = arena_printf(&r->cli->arena, "%s/%s", r->manifest.folder, name);
+
+            if (*name && *name != '/' && path && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+                return name;
+        }
+    return NULL;
+}
+
+/* Only a muster of this machine knows the file's folder: elsewhere such a program is not found. */
+static void warn_of_files(const struct run *r, const char *job, const struct json *part)
+{
+    json_each (member, part) {
+        const char *file = NULL;
+
+        if (member->key && strcmp(member->key, "containers") == 0)
+            json_each (container, member)
+                if (!file && !json_get(container, "workingDir"))
+                    file = file_beside(r, container);
+        if (file)
+            talk_warn(
+                &r->cli->talk,
+                "%s: %s is in this file's folder, where containers do not start on a cluster; "
+                "have it in the image or on a volume, and say its folder in workingDir",
+                job, file);
+        else
+            warn_of_files(r, job, member);
+    }
+}
+
 /* A kubeconfig says which namespace is meant, and must be read first. */
 static enum exit_code run_file(struct run *r, struct err *err)
 {
@@ -270,6 +310,9 @@ static enum exit_code run_file(struct run *r, struct err *err)
         talk_note(&r->cli->talk, "nothing was created");
         return EXIT_FAILED;
     }
+    for (const struct manifest_object *o = r->manifest.first; o && elsewhere; o = o->next)
+        if (is_job(o))
+            warn_of_files(r, object_name(o->object), json_get(o->object, "spec"));
     if ((!elsewhere && session_open(r->cli, where, &r->session, err)) || create_all(r, err))
         return command_fail(r->cli, err);
     if (r->options->detach || r->jobs_len == 0) {
@@ -294,14 +337,16 @@ const struct command command_run = {
     .name = "run",
     .args = "FILE",
     .summary = "Run the jobs of a file and follow their replicas",
-    .help = "  muster run job.yaml\n"
-            "  muster run --detach job.yaml\n"
-            "  muster run --replace --name second job.yaml\n"
-            "\n"
-            "The exit code is the job's: 0 when it succeeded, 3 when it failed, 7 when it can\n"
-            "never fit on this machine (--wait waits all the same). Ctrl-C detaches; the job goes "
-            "on. A job that is there already and is what the file says is followed.\n"
-            "A container without workingDir runs in the file's folder.\n",
+    .help =
+        "  muster run job.yaml\n"
+        "  muster run --detach job.yaml\n"
+        "  muster run --replace --name second job.yaml\n"
+        "\n"
+        "The exit code is the job's: 0 when it succeeded, 3 when it failed, 7 when it can\n"
+        "never fit on this machine (--wait waits all the same). Ctrl-C detaches; the job goes "
+        "on. A job that is there already and is what the file says is followed.\n"
+        "A container without workingDir runs in the file's folder, on a cluster (--kubeconfig,\n"
+        "--context) where its image says.\n",
     .options = options,
     .options_size = sizeof(struct run_options),
     .min_args = 1,

@@ -222,6 +222,27 @@ class SizedUp(unittest.TestCase):
 
 
 class Commands(DaemonTest):
+    def test_a_program_beside_the_file_and_a_cluster(self):
+        """Only with this machine's own muster a container starts where the file is; else that is said at once."""
+        folder = pathlib.Path(self.daemon.folder, "beside")
+        folder.mkdir()
+        (folder / "train.py").write_text("print('found')")
+        config = f"{self.daemon.data}/kubeconfig"
+        warning = "warning: {}: train.py is in this file's folder, where containers do not start on a cluster; "
+
+        def run(name, *options, **container):
+            made = job(name, ["/usr/bin/python3", "train.py"], replicas=1)
+            made["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0].update(container)
+            (folder / "job.json").write_text(json.dumps(made))
+            return self.daemon.cli("run", str(folder / "job.json"), *options)
+        done = run("away", "--kubeconfig", config)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(warning.format("away"), done.stderr)
+        for name, options, container in (("told", ("--kubeconfig", config), {"workingDir": str(folder)}), ("here", (), {})):
+            done = run(name, *options, **container)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn(warning.format(name), done.stderr)
+
     def test_run_follows_and_succeeds(self):
         path = self.write("hello.json", job("hello", ["sh", "-c", "echo hello from $RANK"], run_policy={"cleanUpPolicy": "None"}))
         done = self.daemon.cli("run", path)
