@@ -39,6 +39,8 @@ struct agent {
     struct queue *queue;
     struct map works;          /* "namespace/name/uid" -> pod_work */
     struct pod_work *awaiting; /* those that wait for a service or for room */
+    uint64_t said[1024];       /* hashes of the names of events sent last; a ring */
+    size_t said_next;
 };
 
 /* What the agent knows of a pod beside the cache and the runtime; kept while either has it. */
@@ -50,6 +52,8 @@ struct pod_work {
     int64_t stop_grace;                            /* last asked of the runtime; -1: not asked */
     bool gone;                                     /* the API said so */
     struct pod_work *next_awaiting, **at_awaiting; /* at is NULL: it does not wait */
+    unsigned failed_starts;
+    int64_t start_after_ms; /* the next one */
     bool said_started;
     int64_t said_note;
     uint64_t complained; /* hash of what the log was told last */

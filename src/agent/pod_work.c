@@ -25,6 +25,8 @@
 #include "runtime/mounts.h"
 
 #define COMPLAINT_MS 3600000
+#define START_AGAIN_MS 1000
+#define START_AGAIN_LAST_MS 60000
 #define WORK_ARENA_LIMIT_BYTES (64u * 1024u * 1024u)
 #define HOST_ADDRESS "127.0.0.1"
 
@@ -73,6 +75,18 @@ static void complain(struct pod_work *w, const char *what, const struct err *err
     log_warn("pod %s/%s: %s: %s", w->ns, w->name, what, text);
 }
 
+/* An event with a name is said once; of the last ones that needs no answer of the server's. */
+static bool was_said(struct agent *a, const char *ns, const char *name)
+{
+    uint64_t hash = fnv1a_64(fnv1a_64(FNV1A_64_START, ns, strlen(ns) + 1), name, strlen(name));
+
+    for (size_t i = 0; i < ELEMS(a->said); i++)
+        if (a->said[i] == hash)
+            return true;
+    a->said[a->said_next++ % ELEMS(a->said)] = hash;
+    return false;
+}
+
 static void say(struct pod_work *w, const struct json *pod, const char *name, const char *type,
                 const char *reason, const char *message)
 {
@@ -85,6 +99,8 @@ static void say(struct pod_work *w, const struct json *pod, const char *name, co
                           .name = name,
                           .now_ms = clock_now_ms(w->agent->clock)};
 
+    if (name && was_said(w->agent, w->ns, name))
+        return;
     pod_event_send(w->agent->transport, &e, w->agent);
 }
 
@@ -125,17 +141,29 @@ static void on_verified(void *arg, const struct json *object, const struct err *
 {
     struct pod_work *w = arg;
 
-    if (err && err->reason != ERR_NOT_FOUND) {
+    if (err) {
         complain(w, "cannot be asked for", err);
         done(w, QUEUE_RETRY);
         return;
     }
-    if (!err && strcmp(object_uid(object), w->uid) == 0) {
-        done(w, QUEUE_OK); /* it exists: the cache will learn of it */
-        return;
-    }
+    json_each (pod, json_get(object, "items"))
+        if (strcmp(object_uid(pod), w->uid) == 0) {
+            done(w, QUEUE_OK); /* it exists: the cache will learn of it */
+            return;
+        }
     w->gone = true;
     look(w);
+}
+
+/* By a list: of one that is gone a cluster tells its node nothing else. */
+static void verify(struct pod_work *w)
+{
+    struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
+
+    client_list(w->agent->transport, &kind_pod, w->ns,
+                arena_printf(&a, "%s%%2Cmetadata.name%%3D%s", w->agent->pods_query, w->name),
+                on_verified, w);
+    arena_release(&a);
 }
 
 static void stop_pod(struct pod_work *w, const struct json *pod, int64_t grace_seconds)
@@ -455,6 +483,12 @@ static void on_token(struct pod_work *w, const struct err *err)
     done(w, QUEUE_RETRY);
 }
 
+/* Also when the status is written well; what is heard of the pod meanwhile changes nothing. */
+static void start_later(struct pod_work *w)
+{
+    queue_add_after(w->agent->queue, w->key, w->start_after_ms - clock_now_ms(w->agent->clock));
+}
+
 static void start_pod(struct pod_work *w, const struct json *pod, bool service_missing)
 {
     struct arena arena = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
@@ -462,12 +496,18 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
     struct pod_failure waiting = {.waiting = true, .reason = "CreateContainerConfigError"};
     int rc;
 
+    if (clock_now_ms(w->agent->clock) < w->start_after_ms) {
+        start_later(w);
+        done(w, QUEUE_OK);
+        return;
+    }
     if (!have_refs(w, pod) || !pod_token_have(w, pod, on_token))
         return;
     rc = build_and_start(w, pod, &arena, &err);
     drop_refs(w);
     agent_await(w, false);
     if (rc == 0) {
+        w->failed_starts = 0;
         if (service_missing)
             say(w, pod, NULL, "Warning", "ServiceNotFound",
                 "The Service named by MASTER_ADDR did not appear; started without it");
@@ -481,10 +521,15 @@ static void start_pod(struct pod_work *w, const struct json *pod, bool service_m
     }
     complain(w, "cannot be started", &err);
     waiting.message = err.text ? err.text : "out of memory";
-    say(w, pod, arena_printf(&arena, "%s.start-%.8s", w->name, w->uid), "Warning", "Failed",
-        waiting.message);
+    say(w, pod,
+        arena_printf(&arena, "%s.start-%.8s-%08" PRIx64, w->name, w->uid,
+                     fnv1a_64(FNV1A_64_START, waiting.message, strlen(waiting.message)) >> 32),
+        "Warning", "Failed", waiting.message);
     arena_release(&arena);
-    queue_add_after(w->agent->queue, w->key, 1000); /* also when the status is written well */
+    w->start_after_ms = clock_now_ms(w->agent->clock) +
+                        min_i64((int64_t)START_AGAIN_MS << min_i64(w->failed_starts++, 16),
+                                START_AGAIN_LAST_MS);
+    start_later(w);
     if (!send_status(w, pod, &waiting))
         done(w, QUEUE_RETRY);
 }
@@ -585,7 +630,7 @@ static void look(struct pod_work *w)
     w->delete_next = d.step == POD_STEP_DELETE;
     switch (d.step) {
     case POD_STEP_VERIFY:
-        client_get(w->agent->transport, &kind_pod, w->ns, w->name, on_verified, w);
+        verify(w);
         return;
     case POD_STEP_START:
         start_pod(w, pod, d.service_missing);

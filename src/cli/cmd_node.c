@@ -8,12 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cli/common_options.h"
 #include "cli/home.h"
 #include "cli/local_progress.h"
 #include "cli/node_limits.h"
 #include "cli/supervisor_image.h"
 #include "cli/worker.h"
+#include "client/client.h"
 #include "door/door.h"
 #include "door/kubelet.h"
 #include "net/listen.h"
@@ -29,11 +31,17 @@ struct node_options {
 };
 
 struct clients {
+    struct loop *loop;
+    struct transport *transport;
+    const char *folder;
+    struct clock_timer *again; /* to ask whose the server is */
     struct agent *agent;
     struct node *door;
     struct kubelet *kubelet;
-    struct progress *progress;
+    struct progress *progress; /* on our own server */
 };
+
+#define ASK_AGAIN_MS 2000
 
 static const struct node_options defaults = {.listen = "127.0.0.1:0"};
 
@@ -55,6 +63,8 @@ static void stop(void *arg)
 {
     struct clients *c = arg;
 
+    client_forget(c);
+    clock_stop(loop_clock(c->loop), c->again);
     progress_free(c->progress);
     kubelet_free(c->kubelet);
     door_free(c->door);
@@ -96,6 +106,31 @@ static struct kubelet *listen_for_others(struct clients *c, struct loop *l, stru
     return kubelet_new(&how, err);
 }
 
+static void ask_server(void *arg);
+
+/* A cluster lets its nodes read and write no jobs. */
+static void on_version(void *arg, const struct json *answer, const struct err *err)
+{
+    struct clients *c = arg;
+
+    if (!err && !strstr(json_get_string(answer, "gitVersion", ""), CLIENT_OUR_SERVER))
+        return;
+    if (!err)
+        c->progress = local_progress_new(c->loop, c->transport, c->agent, c->folder);
+    if (!c->progress)
+        c->again = clock_start(loop_clock(c->loop), ASK_AGAIN_MS, ask_server, c);
+    if (err)
+        log_debug("cannot ask the server for its version, will go on trying: %s", err->text);
+}
+
+static void ask_server(void *arg)
+{
+    struct clients *c = arg;
+
+    c->again = NULL;
+    client_get_path(c->transport, "/version", on_version, c);
+}
+
 static void *start(struct loop *l, struct transport *t, const struct client_config *server,
                    const void *values, struct err *err)
 {
@@ -121,6 +156,9 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
         (void)err_set(err, ERR_INTERNAL, "out of memory");
         return NULL;
     }
+    c->loop = l;
+    c->transport = t;
+    c->folder = o->folder;
     c->kubelet = listen_for_others(c, l, t, server, o, err);
     if (c->kubelet) {
         how.door_host = o->host;
@@ -132,12 +170,9 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
         c->door = door_new(l, o->pod_root, agent_node_name(c->agent), err);
     if (c->door) {
         kubelet_set_node(c->kubelet, c->door);
-        c->progress = local_progress_new(l, t, c->agent, o->folder);
-    }
-    if (c->progress)
+        ask_server(c);
         return c;
-    if (c->door)
-        (void)err_set(err, ERR_INTERNAL, "out of memory");
+    }
     stop(c);
     return NULL;
 }

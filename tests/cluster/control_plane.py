@@ -332,13 +332,18 @@ class ControlPlane:
     def requests(self, user):
         """How often each verb of each resource was asked by a service account: {(verb, resource, code class): count}."""
         counts = collections.Counter()
+        for event in self.audit(user):
+            what = event.get("objectRef", {})
+            resource = "/".join(x for x in (what.get("resource"), what.get("subresource")) if x)
+            counts[event["verb"], resource or urllib.parse.urlparse(event["requestURI"]).path,
+                   event["responseStatus"]["code"]] += 1
+        return counts
+
+    def audit(self, user):
+        """What the server noted of a user's requests."""
         with open(self.folder / "audit.log") as log:
             for line in log:
-                event = json.loads(line)
-                if not event["user"]["username"].endswith(":" + user):
-                    continue
-                what = event.get("objectRef", {})
-                resource = "/".join(x for x in (what.get("resource"), what.get("subresource")) if x)
-                counts[event["verb"], resource or urllib.parse.urlparse(event["requestURI"]).path,
-                       event["responseStatus"]["code"]] += 1
-        return counts
+                if line.endswith("\n"):
+                    event = json.loads(line)
+                    if (":" + event["user"]["username"]).endswith(":" + user):
+                        yield event

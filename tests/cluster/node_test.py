@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`muster node` behind a real API server: logs, exec, attach, port-forward and, through metrics-server, top, with stock kubectl,
 old and current."""
+import collections
 import os
 import re
 import subprocess
@@ -135,6 +136,51 @@ class Node(unittest.TestCase):
             self.assertNotIn("unreachable", str(node["spec"].get("taints")))
             return len(renewals) > 5 and time.monotonic() - begin > 2 * GRACE_S
         admin.wait(leases, see, "renewals of the node's lease")
+
+    def asked(self):
+        """What the node was answered: {(verb, path without query, code): count}."""
+        counts = collections.Counter()
+        for event in self.plane.audit("system:node:" + NODE):
+            if "no relationship found" in event["responseStatus"].get("message", "") and event["verb"] in ("get", "create"):
+                continue  # of a pod bound this moment: the server's own authoriser reads it when it comes to it
+            counts[event["verb"], event["requestURI"].partition("?")[0] if event["verb"] != "create" else event["responseStatus"].get(
+                "message", event["requestURI"]), event["responseStatus"]["code"]] += 1
+        return counts
+
+    def test_2_a_pod_that_cannot_start_is_no_loop(self):
+        """Nothing is refused that a node's rights do not allow, no event is made twice, and what is missing is looked for
+        ever more seldom."""
+        admin, leases = self.plane.admin, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+        admin.create(PODS, {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "lacks"},
+            "spec": {"nodeName": NODE, "tolerations": [{"operator": "Exists"}], "containers": [{
+                "name": "main", "image": "none", "command": ["true"], "envFrom": [{"configMapRef": {"name": "missing"}}]}]}})
+        admin.wait(PODS, lambda pods: "missing" in str(pods["lacks"].get("status", {}).get("containerStatuses")), "what it lacks")
+        renewals = set()
+        admin.wait(leases, lambda found: renewals.add(found[NODE]["spec"]["renewTime"]) or len(renewals) > 3, "half a minute")
+        admin.delete(PODS + "/lacks")
+        admin.wait(PODS, lambda pods: "lacks" not in pods, "the pod to be gone")
+        asked = self.asked()
+        self.assertEqual([], [what for what in asked if what[2] in (401, 403)])
+        self.assertEqual([], [what for what, times in asked.items() if what[2] == 409 and times > 1])
+        looks = asked["get", "/api/v1/namespaces/default/configmaps/missing", 404]
+        self.assertTrue(1 < looks < 9, looks)
+
+    def test_2_a_pod_deleted_by_force_ends(self):
+        """The server tells a node nothing of a pod that is gone, but that it may not ask."""
+        self.plane.admin.create(PODS, {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "forced"},
+            "spec": {"nodeName": NODE, "tolerations": [{"operator": "Exists"}], "containers": [{
+                "name": "main", "image": "none", "command": ["sleep", "3600"]}]}})
+        uid = self.plane.admin.wait(PODS, lambda pods: pods["forced"].get("status", {}).get("phase") == "Running" and
+                                    pods["forced"]["metadata"]["uid"], "the pod to run")
+        folder = self.plane.folder / "node/pods" / uid
+        self.assertTrue(folder.exists())
+        self.plane.kubectl("delete", "pod", "forced", "--force", "--grace-period=0")
+        end = time.monotonic() + PATIENCE_S
+        while folder.exists():
+            self.assertLess(time.monotonic(), end, "the pod's folder stays")
+            time.sleep(0.1)  # nobody tells of this
 
     def test_2_logs(self):
         for program in KUBECTLS:
