@@ -68,7 +68,7 @@ try {
   await row(page, "fails")
     .getByRole("link", { name: "fails", exact: true })
     .click();
-  await head.getByText("Failed").waitFor();
+  await head.getByText("Error", { exact: true }).waitFor();
   await page.getByText("no data left").first().waitFor();
 
   await page.goto("/jobs/new?kind=PyTorchTrainingJob");
