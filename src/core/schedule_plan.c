@@ -646,17 +646,21 @@ static void look_at_overdue(struct decision *d)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* It leaves places that are recorded for it, and takes none. */
-static bool only_gives_back(const struct group *g)
+/* The server counts what is recorded until it is written otherwise: what only gives places back is
+ * written first, then what gives some and takes others. */
+enum turn { TURN_GIVES, TURN_EXCHANGES, TURN_TAKES, TURN_COUNT };
+
+static enum turn turn_of(const struct group *g)
 {
-    bool gives = false;
+    bool gives = false, takes = false;
 
     for (const struct member *m = g->first; m; m = m->next) {
-        if (m->placed && is_kept(m))
-            return false;
+        takes = takes || (m->placed && is_kept(m));
         gives = gives || (m->recorded && !is_kept(m));
     }
-    return gives;
+    if (!gives)
+        return TURN_TAKES;
+    return takes ? TURN_EXCHANGES : TURN_GIVES;
 }
 
 /* All there is to do is to say why. */
@@ -688,12 +692,12 @@ static void count_told(struct decision *d, const struct group *g, const struct p
     d->told_small = d->told_small || d->tells;
 }
 
-static void plan_groups(struct decision *d, bool giving_back)
+static void plan_groups(struct decision *d, enum turn turn)
 {
     for (struct group *g = d->looked; g; g = g->next_looked) {
         const struct plan_step *last = d->plan->last;
 
-        if (only_gives_back(g) != giving_back || is_put_off(d, g))
+        if (turn_of(g) != turn || is_put_off(d, g))
             continue;
         d->plan->whom = g->key;
         plan_group(d, g);
@@ -723,8 +727,8 @@ void plan_decision(struct decision *d)
             g->reason = WAIT_NONE;
         ledger_set_phase(d->ledger, g, g->exists || g->lone ? phase_of(g) : GROUP_UNTOLD);
     }
-    plan_groups(d, true); /* the server counts what is recorded until it is written otherwise */
-    plan_groups(d, false);
+    for (enum turn turn = 0; turn < TURN_COUNT; turn++)
+        plan_groups(d, turn);
     plan_next_stage(d->plan);
     for (struct group *g = d->looked; g; g = g->next_looked) {
         d->plan->whom = g->key;

@@ -1489,6 +1489,43 @@ static void places_are_given_back_before_others_take_them(void **state)
     cluster_release(&c);
 }
 
+/* So do those that give more back than they take. */
+static void what_is_exchanged_is_written_before_others_take(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+    int exchanged = 0, taken = 0, at = 1;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_node(&c, "n1", 2, 100, 0);
+    add_node(&c, "n2", 1, 100, 0);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'3'}}");
+    add_job(&c, "e", "q", 9, 3, 1, "");
+    set_spec(&c, GROUPS, "e", "minMember", "1");
+    assert_int_equal(settle(&c), 3);
+    cluster_remove(&c, NODES, "n1");
+    cluster_remove(&c, PODS, "e-0");
+    add_job(&c, "b", "q", 1, 1, 1, "");
+    cluster_remove(&c, PODS, "e-1");
+    add_pod(&c, "e", "e-3", 0, 3, "{'cpu':'1'}");
+    set_spec(&c, GROUPS, "e", "members", "2");
+    add_node(&c, "n3", 2, 100, 0);
+    look(&c, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next, at++) {
+        if (s->op != PLAN_UPDATE_STATUS || s->kind != &kind_pod_group)
+            continue;
+        if (strcmp(object_name(s->object), "b") == 0 && json_len(places_of(s->object)) > 0)
+            taken = at;
+        else if (strcmp(object_name(s->object), "e") == 0)
+            exchanged = at;
+    }
+    assert_true(exchanged > 0);
+    assert_true(taken > exchanged);
+    cluster_release(&c);
+}
+
 /* Two that took each other's could both be refused for ever. */
 static void who_begins_anew_gives_back_before_it_takes(void **state)
 {
@@ -2921,6 +2958,7 @@ int main(void)
         cmocka_unit_test(who_may_not_be_preempted_is_not),
         cmocka_unit_test(who_is_in_a_queue_unknown_is_not_preempted),
         cmocka_unit_test(places_are_given_back_before_others_take_them),
+        cmocka_unit_test(what_is_exchanged_is_written_before_others_take),
         cmocka_unit_test(who_begins_anew_gives_back_before_it_takes),
         cmocka_unit_test(pods_beyond_those_wanted_get_no_place),
         cmocka_unit_test(of_two_broken_gangs_goes_on_whom_the_quota_holds),
