@@ -18,8 +18,8 @@ struct exec_plugin {
 };
 
 #define EXEC_PLUGIN_WAIT_MS 60000
-#define EXEC_PLUGIN_INTERACTIVE_WAIT_MS (5 * 60 * 1000) /* somebody may be at a browser meanwhile  \
-                                                         */
+/* The user may have to sign in in a browser. */
+#define EXEC_PLUGIN_INTERACTIVE_WAIT_MS 300000
 
 /* Absent things are NULL. */
 struct credential {
