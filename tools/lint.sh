@@ -16,7 +16,7 @@ check() {
 }
 mkdir -p build
 mapfile -t sources < <(git ls-files --cached --others --exclude-standard 'src/*.c' 'src/*.h' 'tests/unit/*.c' 'tests/unit/*.h' 'tests/sim/*.c' 'tests/sim/*.h' 'tests/fuzz/*.c' 'tests/fuzz/*.h' 'bench/*.c')
-console=(console/src console/test console/*.mjs tests/e2e/console)
+console=(console/src console/test console/*.mjs tests/e2e/console tests/cluster/*.mjs)
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
 mapfile -t units < <(printf '%s\n' "${sources[@]}" | grep '^src/.*\.c$')
 

@@ -60,14 +60,11 @@ try {
   await all.context().close();
 
   const page = await open(user);
-  const tab = (name) =>
-    page.locator(".tabs").getByRole("link", { name, exact: true });
+  const tab = (name) => page.locator(".tabs").getByRole("link", { name, exact: true });
   const log = page.getByRole("region", { name: "Log", exact: true });
   const head = page.locator(".page-head");
 
-  await row(page, "fails")
-    .getByRole("link", { name: "fails", exact: true })
-    .click();
+  await row(page, "fails").getByRole("link", { name: "fails", exact: true }).click();
   await head.getByText("Error", { exact: true }).waitFor();
   await page.getByText("no data left").first().waitFor();
 
@@ -78,21 +75,14 @@ try {
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Create", exact: true }).click();
   await row(page, "made-here").getByText("Running").waitFor();
-  await row(page, "made-here")
-    .getByRole("link", { name: "made-here", exact: true })
-    .click();
+  await row(page, "made-here").getByRole("link", { name: "made-here", exact: true }).click();
   for (const title of ["Basics", "Conditions", "Events"])
     await page.getByRole("heading", { name: title, exact: true }).waitFor();
   await page.getByText("NewReplica").first().waitFor();
   await tab("Logs").click();
-  for (const rank of [0, 1])
-    await log.getByText(`rank ${rank} waits`).waitFor();
+  for (const rank of [0, 1]) await log.getByText(`rank ${rank} waits`).waitFor();
   await tab("Resources").click();
-  await page
-    .getByRole("img", { name: /^CPU/ })
-    .locator("canvas")
-    .first()
-    .waitFor();
+  await page.getByRole("img", { name: /^CPU/ }).locator("canvas").first().waitFor();
   await tab("Terminal").click();
   await page.waitForFunction(() =>
     document.activeElement?.classList.contains("xterm-helper-textarea"),
