@@ -76,7 +76,7 @@ try {
   await page.getByRole("button", { name: "Create", exact: true }).click();
   await row(page, "made-here").getByText("Running").waitFor();
   await row(page, "made-here").getByRole("link", { name: "made-here", exact: true }).click();
-  for (const title of ["Basics", "Conditions", "Events"])
+  for (const title of ["Details", "Conditions", "Events"])
     await page.getByRole("heading", { name: title, exact: true }).waitFor();
   await page.getByText("NewReplica").first().waitFor();
   await tab("Logs").click();
