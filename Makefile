@@ -190,7 +190,7 @@ test:
 # The controllers on a real Kubernetes control plane, built once from Go modules into a folder that a new checkout finds again.
 export MUSTER_KUBE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/muster/kube
 test-cluster:
-	@tools/setup.sh test
+	@tools/setup.sh test cluster
 	@$(MAKE) -j2 all
 	@nice tests/cluster/build-kube $(MUSTER_KUBE)
 	@CLUSTER=1 tests/run.sh
@@ -238,7 +238,7 @@ bench:
 # Our controller beside Kubeflow's training-operator, on one kube-apiserver.
 .PHONY: bench-cluster
 bench-cluster:
-	@tools/setup.sh test
+	@tools/setup.sh test cluster
 	@$(MAKE) $(B)/muster
 	@nice tests/cluster/build-kube $(MUSTER_KUBE) etcd kube-apiserver training-operator
 	@bench/operator_bench.py $(BENCH)

@@ -7,6 +7,7 @@
 #   lint    build, and the checkers
 #   bench   build, and the load generator
 #   image   build, and what makes an image
+#   cluster a Go, which knows where modules come from
 #
 # Safe to run every time: it looks before it calls apt, and does not call it when nothing is missing.
 # Apart from Debian packages it writes only below build/ and console/node_modules.
@@ -14,7 +15,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 log=build/setup.log
 
-usage() { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
 
@@ -220,13 +221,14 @@ phase() {
     lint)  packages lint "${build_packages[@]}" "${lint_packages[@]}"; npm_packages lint ;;
     bench) packages bench "${build_packages[@]}" "${bench_packages[@]}" ;;
     image) packages image "${build_packages[@]}" "${image_packages[@]}" ;;
+    cluster) command -v go >/dev/null || packages cluster golang-go ;;
     *)     usage ;;
     esac
 }
 
 [ $# -gt 0 ] || usage
 for what in "$@"; do
-    case $what in build|demo|test|lint|bench|image) ;; *) usage ;; esac
+    case $what in build|demo|test|lint|bench|image|cluster) ;; *) usage ;; esac
 done
 mkdir -p build
 : >"$log"
