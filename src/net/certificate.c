@@ -1,4 +1,4 @@
-/* certificate.c - see certificate.h. GnuTLS does the work; libmicrohttpd brings it along anyway. */
+/* certificate.c - see certificate.h. GnuTLS does the work. */
 #include "net/certificate.h"
 
 #include <arpa/inet.h>

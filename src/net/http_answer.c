@@ -6,9 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define SKIPPED_LIMIT_BYTES 4096u /* of extensions and trailers, which nobody wants */
-#define LENGTH_DIGITS_LIMIT 18u
-
 void http_answer_init(struct http_answer *a, bool without_body)
 {
     *a = (struct http_answer){.without_body = without_body};
@@ -46,27 +43,6 @@ static int parse_status(struct http_answer *a, const char *line)
     return a->status >= 100 && a->status < 600 ? 0 : -EPROTO;
 }
 
-static int parse_field(struct http_answer *a, char *line)
-{
-    static const char token[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "!#$%&'*+-.^_`|~";
-    size_t name_len = strspn(line, token), value_len;
-    char *value = line + name_len + 1;
-
-    if (name_len == 0 || line[name_len] != ':' || a->fields_len == HTTP_ANSWER_FIELDS_LIMIT)
-        return -EPROTO;
-    line[name_len] = '\0';
-    value += strspn(value, " \t");
-    value_len = strlen(value);
-    while (value_len && strchr(" \t", value[value_len - 1]))
-        value[--value_len] = '\0';
-    for (const char *c = value; *c; c++)
-        if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
-            return -EPROTO;
-    a->fields[a->fields_len++] = (struct http_answer_field){.name = line, .value = value};
-    return 0;
-}
-
 /* first: its first value; there may be several, all the same. */
 static int parse_length(const struct http_answer *a, const char *first, uint64_t *ret)
 {
@@ -77,11 +53,7 @@ static int parse_length(const struct http_answer *a, const char *first, uint64_t
             (!value || strcmp(value, first) != 0))
             return -EPROTO;
     }
-    if (!*first || strspn(first, "0123456789") != strlen(first) ||
-        strlen(first) > LENGTH_DIGITS_LIMIT)
-        return -EPROTO;
-    *ret = strtoull(first, NULL, 10);
-    return 0;
+    return http_length_parse(first, ret) ? 0 : -EPROTO;
 }
 
 static int begin_body(struct http_answer *a)
@@ -105,7 +77,7 @@ static int begin_body(struct http_answer *a)
         return 0;
     }
     if (encoding) {
-        a->state = ANSWER_CHUNK_SIZE;
+        a->state = ANSWER_CHUNKS;
         return strcasecmp(encoding, "chunked") == 0 && !length ? 0 : -EPROTO;
     }
     a->state = ANSWER_BODY;
@@ -132,7 +104,9 @@ static int parse_head(struct http_answer *a, size_t len)
         if (!stop)
             return -EPROTO;
         *stop = '\0';
-        if (first ? parse_status(a, line) < 0 : parse_field(a, line) < 0)
+        if (first ? parse_status(a, line) < 0
+                  : a->fields_len == HTTP_ANSWER_FIELDS_LIMIT ||
+                        http_field_parse(line, (size_t)(stop - line), &a->fields[a->fields_len++]))
             return -EPROTO;
         line = stop + 2;
     }
@@ -173,85 +147,38 @@ static ssize_t feed_bytes(struct http_answer *a, const char *data, size_t len, s
         return (ssize_t)n;
     a->left -= n;
     if (a->left == 0)
-        a->state = a->state == ANSWER_CHUNK ? ANSWER_CHUNK_END : ANSWER_DONE;
+        a->state = ANSWER_DONE;
     return (ssize_t)n;
 }
 
-static int end_size_line(struct http_answer *a)
+static ssize_t feed_chunks(struct http_answer *a, const char *data, size_t len, struct buf *out)
 {
-    a->line[a->line_len] = '\0';
-    if (a->line_len == 0 || a->line_len > 15)
-        return -EPROTO;
-    a->left = strtoull(a->line, NULL, 16);
-    a->state = a->left ? ANSWER_CHUNK : ANSWER_TRAILER;
-    a->line_len = a->skipped = 0;
-    a->skipping = false;
-    return 0;
-}
+    const char *content;
+    size_t content_len;
+    ssize_t n = http_chunks_feed(&a->chunks, data, len, &content, &content_len);
 
-static int feed_size(struct http_answer *a, char c)
-{
-    if (c == '\n')
-        return a->skipped && end_size_line(a) == 0 ? 0 : -EPROTO;
-    if (c == '\r' || c == ';' || c == ' ' || c == '\t')
-        a->skipping = true;
-    if (a->skipping)
-        return ++a->skipped <= SKIPPED_LIMIT_BYTES ? 0 : -EPROTO;
-    if (!strchr("0123456789abcdefABCDEF", c) || !c || a->line_len + 1 >= sizeof(a->line))
-        return -EPROTO;
-    a->line[a->line_len++] = c;
-    return 0;
-}
-
-static int feed_chunk_end(struct http_answer *a, char c)
-{
-    if (c != "\r\n"[a->line_len])
-        return -EPROTO;
-    if (++a->line_len == 2) {
-        a->line_len = 0;
-        a->state = ANSWER_CHUNK_SIZE;
-    }
-    return 0;
-}
-
-/* Lines until an empty one. */
-static int feed_trailer(struct http_answer *a, char c)
-{
-    if (++a->skipped > SKIPPED_LIMIT_BYTES)
-        return -EPROTO;
-    if (c == '\n' && a->line_len == 0)
+    buf_add(out, content, content_len);
+    if (a->chunks.state == CHUNKS_DONE)
         a->state = ANSWER_DONE;
-    else if (c == '\n')
-        a->line_len = 0;
-    else if (c != '\r')
-        a->line_len = 1;
-    return 0;
+    return out->failed ? -EPROTO : n;
 }
 
 int http_answer_feed(struct http_answer *a, const char *data, size_t len, struct buf *out)
 {
     while (len > 0) {
-        ssize_t n = 1;
+        ssize_t n = -1;
 
         switch (a->state) {
         case ANSWER_HEAD:
             n = feed_head(a, data, len);
             break;
         case ANSWER_BODY:
-        case ANSWER_CHUNK:
             n = feed_bytes(a, data, len, out);
             break;
-        case ANSWER_CHUNK_SIZE:
-            n = feed_size(a, *data) < 0 ? -1 : 1;
-            break;
-        case ANSWER_CHUNK_END:
-            n = feed_chunk_end(a, *data) < 0 ? -1 : 1;
-            break;
-        case ANSWER_TRAILER:
-            n = feed_trailer(a, *data) < 0 ? -1 : 1;
+        case ANSWER_CHUNKS:
+            n = feed_chunks(a, data, len, out);
             break;
         case ANSWER_DONE:
-            n = -1;
             break;
         }
         if (n < 0)

@@ -7,22 +7,16 @@
 #define MUSTER_NET_HTTP_ANSWER_H
 
 #include "base/buf.h"
+#include "net/http_message.h"
 
 #define HTTP_ANSWER_HEAD_LIMIT_BYTES (32u * 1024u)
 #define HTTP_ANSWER_FIELDS_LIMIT 64u
 
 enum http_answer_state {
     ANSWER_HEAD,
-    ANSWER_BODY,       /* of known length, or to the end of the connection */
-    ANSWER_CHUNK_SIZE, /* the line before a chunk */
-    ANSWER_CHUNK,
-    ANSWER_CHUNK_END, /* the line's end after one */
-    ANSWER_TRAILER,
+    ANSWER_BODY, /* of known length, or to the end of the connection */
+    ANSWER_CHUNKS,
     ANSWER_DONE,
-};
-
-struct http_answer_field {
-    const char *name, *value;
 };
 
 struct http_answer {
@@ -31,14 +25,12 @@ struct http_answer {
     bool may_upgrade;  /* 101 is an answer: the other protocol is its body. Set by the user */
     bool to_the_end;   /* the body ends with the connection */
     int status;
-    struct http_answer_field fields[HTTP_ANSWER_FIELDS_LIMIT];
+    struct http_field fields[HTTP_ANSWER_FIELDS_LIMIT];
     size_t fields_len;
     /* inside */
     struct buf head;
-    uint64_t left; /* bytes of body or chunk */
-    char line[20]; /* chunk size, or how a line ends */
-    size_t line_len, skipped;
-    bool skipping; /* a chunk's extension */
+    uint64_t left; /* bytes of body */
+    struct http_chunks chunks;
 };
 
 void http_answer_init(struct http_answer *a, bool without_body);

@@ -37,8 +37,10 @@ struct http_exchange {
     enum exchange_state state;
     bool in_curl; /* added to the multi handle */
     bool too_large;
-    bool paused; /* its user wants nothing now */
-    bool held;   /* libcurl was told so and keeps what came */
+    bool (*may_reach)(const struct sockaddr *to);
+    bool refused; /* by it */
+    bool paused;  /* its user wants nothing now */
+    bool held;    /* libcurl was told so and keeps what came */
     int64_t busy_patience_ms;
     struct clock_timer *busy;
     struct http_handler handler;
@@ -143,11 +145,19 @@ static void exchange_free(struct http_exchange *x)
     free(x);
 }
 
-static const char *error_text(const struct http_exchange *x, CURLcode code)
+static const char *cause_text(const struct http_exchange *x, CURLcode code)
 {
+    if (x->refused)
+        return "the address is not allowed: it leads to this machine itself or a network of its "
+               "own";
     if (x->too_large)
         return "the answer is too large";
-    return x->error[0] ? x->error : x->client->curl->easy_strerror(code);
+    return x->client->curl->easy_strerror(code);
+}
+
+static const char *error_text(const struct http_exchange *x, CURLcode code)
+{
+    return x->error[0] && !x->too_large && !x->refused ? x->error : cause_text(x, code);
 }
 
 static void on_busy_over(void *arg)
@@ -202,6 +212,8 @@ static void finish(struct http_exchange *x, CURLcode code)
         (void)x->client->curl->easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
     if (code != CURLE_OK)
         (void)snprintf(error, sizeof(error), "%s", error_text(x, code));
+    result.cause = code == CURLE_OK ? "" : cause_text(x, code);
+    result.refused = x->refused;
     buf_init(&x->answer, 0);
     exchange_free(x);
     result.status = (int)status;
@@ -262,6 +274,18 @@ static size_t on_header_line(char *line, size_t size, size_t count, void *arg)
             x->handler.on_open(x->handler.arg);
     }
     return x->state == EXCHANGE_CANCELLED ? 0 : len;
+}
+
+/* The address is the one that is connected to: there is no time to resolve a name anew. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    struct http_exchange *x = arg;
+
+    (void)purpose;
+    if (x->may_reach(&to->addr))
+        return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+    x->refused = true;
+    return CURL_SOCKET_BAD;
 }
 
 /* --- libcurl's wishes: sockets and one timer --- */
@@ -577,6 +601,12 @@ static int set_options(struct http_exchange *x, const struct http_request *reque
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERFUNCTION, on_header_line);
         (void)curl->easy_setopt(x->easy, CURLOPT_HEADERDATA, x);
     }
+    if (x->may_reach) {
+        (void)curl->easy_setopt(x->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+        (void)curl->easy_setopt(x->easy, CURLOPT_OPENSOCKETDATA, x);
+        (void)curl->easy_setopt(x->easy, CURLOPT_FRESH_CONNECT, 1L);
+        (void)curl->easy_setopt(x->easy, CURLOPT_FORBID_REUSE, 1L);
+    }
     reach_apply(&x->client->reach, x->easy, request->url);
     if (curl->easy_setopt(x->easy, CURLOPT_URL, request->url) != CURLE_OK)
         return -1;
@@ -593,6 +623,7 @@ struct http_exchange *http_client_start(struct http_client *c, const struct http
     x->client = c;
     x->handler = *handler;
     x->busy_patience_ms = request->busy_patience_ms;
+    x->may_reach = request->may_reach;
     buf_init(&x->answer, request->body_limit_bytes);
     x->easy = c->curl->easy_init();
     begin(x);

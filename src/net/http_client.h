@@ -7,6 +7,8 @@
 #ifndef MUSTER_NET_HTTP_CLIENT_H
 #define MUSTER_NET_HTTP_CLIENT_H
 
+#include <sys/socket.h>
+
 #include "base/err.h"
 #include "loop/loop.h"
 #include "net/reach.h"
@@ -33,11 +35,16 @@ struct http_request {
     /* A server that is busy and says for how long (429 or 503 with Retry-After) is asked again
      * then, so long in all; after it that answer is the answer. */
     int64_t busy_patience_ms;
+    /* May be NULL. Whether a connection may lead there, asked after names were resolved; no other
+     * exchange uses that connection. */
+    bool (*may_reach)(const struct sockaddr *to);
 };
 
 struct http_result {
     int status;        /* 0: no answer, error says why */
     const char *error; /* one sentence */
+    const char *cause; /* the same without names of hosts */
+    bool refused;      /* may_reach would not have it */
     const char *body;  /* of what was collected; never NULL */
     size_t body_len;
 };

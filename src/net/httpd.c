@@ -1,71 +1,68 @@
 /*
- * httpd.c - drives libmicrohttpd from the loop.
+ * httpd.c - see httpd.h.
  *
- * Connections are accepted here: the library gets one when its first byte is there, which says
- * whether it is TLS. Then the library's is one end of a pair of sockets (net/tls.h) and it sees
- * only plain HTTP. MHD's own HTTPS was not chosen: an upgraded connection would stay in the
- * library, on the loop's thread.
+ * Connections are accepted here, and their first byte says whether they are TLS. Then what is read
+ * here is one end of a pair of sockets (net/tls.h).
  *
- * The library runs no thread of its own: its epoll descriptor is watched like any other, and
- * MHD_run does what is ready. A request that is not answered inside the handler is suspended (out
- * of the library's epoll set and time-outs) and resumed by its answer; a stream with nothing to say
- * is suspended the same way, and then its socket is watched here for the peer's hang-up, because
- * nobody else would notice it.
+ * A connection does one thing at a time: its head is read, then its body, then the handler has the
+ * request, then the answer goes out; what the client sends beyond its request stays in the kernel
+ * or in the connection's buffer until then. An answer made inside the handler goes out when that
+ * returns, any other at once; but nothing that calls others (streams, the next request, an upgrade)
+ * is called from inside an answer: that waits for the loop's next turn (the due).
  *
  * A connection's struct lives from accept to close and is reused by all its requests, memory too.
  * It outlives the connection only while a handler still owes it an answer (httpd_free).
  *
  * Connections are cheap to open and a client that keeps them costs us, not itself: when most places
  * are taken, those that have been idle longest are closed for those that come. What all bodies
- * together hold in memory has a ceiling too, because a body arrives before we know whose it is.
+ * together hold in memory has a ceiling too.
  *
- * An upgraded connection leaves the library at once: a duplicate of its socket goes to the new
- * owner and the library closes its own. The library would panic if it were stopped with upgraded
- * connections open.
+ * After a last answer the client's end is waited for, and what it still sends is dropped: closed
+ * with something unread, the answer could be lost on its way.
  */
 #include "net/httpd.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <microhttpd.h>
-#include <stdarg.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "loop/descriptors.h"
+#include "net/http_head.h"
 #include "net/listen.h"
 
-#define CONNECTION_MEMORY_BYTES (16u * 1024u)   /* headers, and the pieces bodies travel in */
+#define HEAD_ROOM_BYTES HTTP_HEAD_LIMIT_BYTES   /* read at once while a head is waited for, ... */
+#define BODY_ROOM_BYTES (64u * 1024u)           /* ... and a body */
+#define PIECE_BYTES (16u * 1024u)               /* of a stream */
+#define OUT_LIMIT_BYTES (256u * 1024u)          /* an answer's head, or a piece */
 #define DRAIN_LIMIT_BYTES (16u * 1024u * 1024u) /* read and dropped so that a 413 can be read */
 #define KEPT_BODY_BYTES (16u * 1024u)           /* of memory a connection keeps between requests */
-#define RUNS_PER_TURN 4
+#define STEPS_PER_TURN 16
+#define PIECES_PER_TURN 4
 #define ACCEPTS_PER_TURN 64
 #define SWEEP_MS 5000
 #define CROWDED(limit) ((limit) - (limit) / 8) /* from here on the idle make room */
 #define DESCRIPTORS_WANTED 24576u
+#define NOT_WATCHED UINT_MAX /* after an error the loop watches no more */
 
 enum conn_state {
-    CONN_ARRIVED,  /* nothing was sent yet: the library does not know it */
-    CONN_IDLE,     /* between requests, or its header is arriving */
-    CONN_READING,  /* header known, body arriving */
-    CONN_HANDLING, /* the handler owes an answer */
-    CONN_ANSWERED, /* answer made, not yet handed to the library */
-    CONN_SENDING,
-};
-
-/* A stream as the body of an answer. Belongs to the library's response object. */
-struct body {
-    struct conn *conn; /* NULL once the request is over */
-    struct stream *stream;
-    struct loop_fd *hangup;
-    bool ready, peer_gone;
+    CONN_ARRIVED,   /* nothing was sent yet */
+    CONN_IDLE,      /* between requests, or its header is arriving */
+    CONN_READING,   /* header known, body arriving */
+    CONN_HANDLING,  /* the handler owes an answer */
+    CONN_SENDING,   /* the answer is made */
+    CONN_LINGERING, /* the last answer is sent: until the client's end */
 };
 
 struct conn {
@@ -73,21 +70,33 @@ struct conn {
     struct httpd *httpd;
     struct conn *prev, *next;
     struct conn *older, *newer; /* idle connections, see struct httpd */
-    struct MHD_Connection *mhd; /* NULL: arrived; or closed, but an answer is still owed */
-    int fd;                     /* while it has only arrived */
-    struct loop_fd *first_byte; /* is waited for */
+    struct conn *next_due;
+    int fd; /* -1: closed, but an answer is still owed */
+    struct loop_fd *watch;
+    unsigned events;
     bool tls;
     struct tls_peer *peer; /* of TLS that asks clients who they are; or NULL */
     enum conn_state state;
-    bool suspended, out_of_memory;
+    bool due, out_of_memory;
+    bool in_handler;      /* it is being called */
+    bool last;            /* no request after this one */
     bool queued, leaving; /* among the idle; told to go, and no longer among them */
-    int64_t since_ms;     /* of this state, for the slow-client limits */
+    int64_t since_ms;     /* of this state, or of the last byte sent; for the slow-client limits */
     size_t held_bytes;    /* of body, as counted in struct httpd */
-    size_t dropped_bytes; /* of a body that is too large */
+    size_t dropped_bytes; /* of a body that is too large, or after the last answer */
+    struct buf in;        /* received ... */
+    size_t in_at;         /* ... and read up to here */
+    struct http_head_scan scan;
+    struct http_head head;
+    struct http_chunks chunks;
+    uint64_t left; /* of a body that is not in chunks */
     struct buf body_bytes;
-    struct MHD_Response *response;
-    unsigned code;
-    struct body *body;          /* of the answer that is a stream */
+    /* the answer: out, then body, then what the stream gives */
+    struct buf out;
+    size_t out_at;
+    struct blob *body;
+    size_t body_at;
+    struct stream *stream;
     httpd_upgrade_fn *upgraded; /* still to be called */
     void *upgraded_arg;
 };
@@ -95,118 +104,30 @@ struct conn {
 struct httpd {
     struct loop *loop;
     void (*handle)(void *arg, struct httpd_request *r);
+    bool (*admits)(void *arg, struct httpd_request *r);
     void *arg;
     struct tls *tls; /* NULL: plain HTTP only */
     bool tls_only;
-    struct MHD_Daemon *daemon;
     int listen_fd;
     struct loop_fd *arrivals;
-    bool full;             /* no more are accepted until one goes */
-    struct conn *entering; /* while the library is given it */
-    struct loop_fd *watch;
+    bool full; /* no more are accepted until one goes */
     struct loop_wake *again;
-    struct clock_timer *timer, *sweep_timer;
-    struct MHD_Response *no_memory; /* made beforehand: there is always an answer */
+    struct conn *due, *working; /* have something to do: on the next turn, on this one */
+    struct clock_timer *sweep_timer;
+    struct blob *no_memory; /* made beforehand: there is always an answer */
     struct conn *conns;
     struct conn *oldest_idle, *newest_idle;
     size_t conn_count, conn_limit;
     size_t held_bytes, held_limit_bytes; /* of all bodies that arrive or are worked on */
     unsigned port;
-    bool run_pending;
     int64_t header_limit_ms, body_limit_ms;
+    time_t date_s;
+    char date[40];
 };
 
-static void first_byte_came(void *arg, unsigned events);
-
-/* --- running the library --------------------------------------------------------------- */
-
-static void timer_fired(void *arg);
-
-/* Resuming is not seen through the library's descriptor. Not a deferred call: httpd_free must be
- * able to take it back. */
-static void run_soon(struct httpd *h)
-{
-    if (!h->run_pending)
-        loop_wake_send(h->again);
-    h->run_pending = true;
-}
-
-static void run(struct httpd *h)
-{
-    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
-    enum MHD_Result has_timeout = MHD_NO;
-
-    h->run_pending = false;
-    for (int i = 0; i < RUNS_PER_TURN; i++) {
-        (void)MHD_run(h->daemon);
-        has_timeout = MHD_get_timeout(h->daemon, &timeout_ms);
-        if (has_timeout == MHD_NO || timeout_ms > 0)
-            break;
-    }
-    if (has_timeout == MHD_NO)
-        return;
-    if (timeout_ms == 0)
-        run_soon(h);
-    else if (!h->timer) /* one that is set fires no later: all connections have the same limit */
-        h->timer = clock_start(loop_clock(h->loop), (int64_t)min_size(timeout_ms, 60000),
-                               timer_fired, h);
-}
-
-static void timer_fired(void *arg)
-{
-    struct httpd *h = arg;
-
-    h->timer = NULL;
-    run(h);
-}
-
-static void epoll_ready(void *arg, unsigned events)
-{
-    (void)events;
-    run(arg);
-}
-
-static void run_again(void *arg)
-{
-    run(arg);
-}
-
-static void resume(struct conn *c)
-{
-    if (!c->suspended)
-        return;
-    c->suspended = false;
-    MHD_resume_connection(c->mhd);
-    run_soon(c->httpd);
-}
-
-static void suspend(struct conn *c)
-{
-    MHD_suspend_connection(c->mhd);
-    c->suspended = true;
-}
+static void conn_ready(void *arg, unsigned events);
 
 /* --- slow clients ---------------------------------------------------------------------- */
-
-static int conn_fd(const struct conn *c)
-{
-    const union MHD_ConnectionInfo *info;
-
-    if (c->state == CONN_ARRIVED)
-        return c->fd;
-    info = MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
-}
-
-/* The library does not see an end that comes together with less than a request. */
-static bool peer_left(const struct conn *c)
-{
-    char byte;
-
-    return recv(conn_fd(c), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
-/* --- connections ----------------------------------------------------------------------- */
 
 static void leave_idle(struct conn *c)
 {
@@ -230,18 +151,18 @@ static void join_idle(struct conn *c)
     c->queued = true;
 }
 
-/* Who waits for its bytes reads the end and closes. */
+/* Its end is read, or not being able to write; that closes it. */
 static void send_away(struct conn *c)
 {
     leave_idle(c);
     c->leaving = true;
-    (void)shutdown(conn_fd(c), SHUT_RDWR);
+    (void)shutdown(c->fd, SHUT_RDWR);
 }
 
 void httpd_end_session(struct httpd *h, uint64_t session, const struct httpd_request *but)
 {
     for (struct conn *c = h->conns; c; c = c->next)
-        if (c->mhd && c->request.session == session && &c->request != but)
+        if (c->request.session == session && &c->request != but)
             send_away(c);
 }
 
@@ -252,34 +173,71 @@ static void make_room(struct httpd *h)
         send_away(h->oldest_idle);
 }
 
+static bool is_idle(enum conn_state state)
+{
+    return state == CONN_IDLE || state == CONN_ARRIVED || state == CONN_LINGERING;
+}
+
 static void set_state(struct conn *c, enum conn_state state)
 {
     leave_idle(c);
-    if (state == CONN_IDLE || state == CONN_ARRIVED)
+    if (is_idle(state))
         join_idle(c);
     c->state = state;
     c->since_ms = loop_monotonic_ms(c->httpd->loop);
 }
 
-/* The library knows idle connections; one byte a minute is not idle to it. */
+static int64_t limit_of(const struct conn *c)
+{
+    const struct httpd *h = c->httpd;
+
+    switch (c->state) {
+    case CONN_ARRIVED:
+        return h->header_limit_ms;
+    case CONN_IDLE:
+        return c->in.len > 0 || c->tls ? h->header_limit_ms
+                                       : min_i64(h->header_limit_ms, HTTPD_IDLE_TIMEOUT_S * 1000);
+    case CONN_READING:
+        return h->body_limit_ms;
+    case CONN_SENDING: /* a stream with nothing to say is exempt */
+        return c->events & LOOP_WRITABLE ? HTTPD_IDLE_TIMEOUT_S * 1000 : INT64_MAX;
+    case CONN_LINGERING:
+        return TLS_CLOSING_MS;
+    case CONN_HANDLING:
+        return INT64_MAX;
+    }
+    unreachable();
+}
+
+static void sweep(void *arg);
+
+static void sweep_later(struct httpd *h)
+{
+    h->sweep_timer = clock_start(loop_clock(h->loop), min_i64(SWEEP_MS, h->header_limit_ms), sweep,
+                                 h);
+}
+
+static void accept_again(struct httpd *h)
+{
+    if (h->full && h->arrivals)
+        h->full = loop_fd_change(h->arrivals, LOOP_READABLE) < 0;
+}
+
 static void sweep(void *arg)
 {
     struct httpd *h = arg;
     int64_t now = loop_monotonic_ms(h->loop);
 
     h->sweep_timer = NULL;
-    for (struct conn *c = h->conns; c; c = c->next) {
-        int64_t limit = c->state == CONN_IDLE || c->state == CONN_ARRIVED ? h->header_limit_ms
-                        : c->state == CONN_READING                        ? h->body_limit_ms
-                                                                          : INT64_MAX;
-
-        if (now - c->since_ms > limit || (limit < INT64_MAX && peer_left(c)))
+    accept_again(h);
+    for (struct conn *c = h->conns; c; c = c->next)
+        if (now - c->since_ms > limit_of(c))
             send_away(c);
-    }
     if (h->conns)
-        h->sweep_timer = clock_start(loop_clock(h->loop), min_i64(SWEEP_MS, h->header_limit_ms),
-                                     sweep, h);
+        sweep_later(h);
 }
+
+/* --- connections ----------------------------------------------------------------------- */
 
 static struct conn *conn_new(struct httpd *h, int fd)
 {
@@ -290,14 +248,15 @@ static struct conn *conn_new(struct httpd *h, int fd)
     c->httpd = h;
     c->fd = fd;
     arena_init(&c->request.arena, HTTPD_REQUEST_MEMORY_BYTES);
+    buf_init(&c->in, 2 * (HEAD_ROOM_BYTES + BODY_ROOM_BYTES));
     buf_init(&c->body_bytes, HTTPD_BODY_LIMIT_BYTES);
+    buf_init(&c->out, OUT_LIMIT_BYTES);
     list_push(&h->conns, c);
     h->conn_count++;
     set_state(c, CONN_ARRIVED);
     make_room(h);
     if (!h->sweep_timer)
-        h->sweep_timer = clock_start(loop_clock(h->loop), min_i64(SWEEP_MS, h->header_limit_ms),
-                                     sweep, h);
+        sweep_later(h);
     return c;
 }
 
@@ -340,56 +299,599 @@ static bool hold_body(struct conn *c, size_t bytes)
     return true;
 }
 
+/* On the next turn. */
+static void be_due(struct conn *c)
+{
+    struct httpd *h = c->httpd;
+
+    if (c->due)
+        return;
+    if (!h->due)
+        loop_wake_send(h->again);
+    c->due = true;
+    c->next_due = h->due;
+    h->due = c;
+}
+
+static void drop_answer(struct conn *c)
+{
+    httpd_upgrade_fn *fn = c->upgraded;
+    struct stream *s = c->stream;
+
+    c->upgraded = NULL;
+    c->stream = NULL;
+    buf_release(&c->out);
+    c->out_at = c->body_at = 0;
+    blob_unref(c->body);
+    c->body = NULL;
+    if (fn)
+        fn(c->upgraded_arg, -1, "", 0);
+    if (s) {
+        s->on_ready = NULL;
+        s->ops->close(s);
+    }
+}
+
 static void conn_free(struct conn *c)
 {
     arena_release(&c->request.arena);
+    buf_release(&c->in);
     buf_release(&c->body_bytes);
     tls_peer_unref(c->peer);
     free(c);
 }
 
-static void conn_unlink(struct conn *c)
+static bool take_out(struct conn **at, const struct conn *c)
 {
-    leave_idle(c);
-    release_body(c);
-    list_remove(&c->httpd->conns, c);
-    c->httpd->conn_count--;
-    c->mhd = NULL;
-    if (c->httpd->full && c->httpd->arrivals)
-        c->httpd->full = loop_fd_change(c->httpd->arrivals, LOOP_READABLE) < 0;
+    while (*at && *at != c)
+        at = &(*at)->next_due;
+    if (!*at)
+        return false;
+    *at = c->next_due;
+    return true;
 }
 
-static void connection_changed(void *cls, struct MHD_Connection *mhd, void **context,
-                               enum MHD_ConnectionNotificationCode what)
+static void conn_unlink(struct conn *c)
 {
-    struct httpd *h = cls;
-    struct conn *c = *context;
+    struct httpd *h = c->httpd;
 
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = c = h->entering;
-        c->mhd = mhd;
-        c->fd = -1;
-        set_state(c, CONN_IDLE);
+    leave_idle(c);
+    release_body(c);
+    list_remove(&h->conns, c);
+    if (c->due && !take_out(&h->due, c))
+        (void)take_out(&h->working, c);
+    h->conn_count--;
+    accept_again(h);
+    loop_fd_stop(c->watch);
+    c->watch = NULL;
+}
+
+/* Whose handler still owes an answer stays until it comes. */
+static void conn_close(struct conn *c)
+{
+    conn_unlink(c);
+    drop_answer(c);
+    if (c->fd >= 0)
+        (void)close(c->fd);
+    c->fd = -1;
+    if (c->state != CONN_HANDLING)
+        conn_free(c);
+}
+
+/* Until one of these happens. The last that is done to a connection: it may be gone then. */
+static void wait_for(struct conn *c, unsigned events)
+{
+    bool fine = true;
+
+    if (!c->watch) {
+        c->watch = loop_fd_watch(c->httpd->loop, c->fd, events, conn_ready, c);
+        fine = c->watch != NULL;
+    } else if (events != c->events) {
+        fine = loop_fd_change(c->watch, events) == 0;
+    }
+    c->events = events;
+    if (!fine)
+        conn_close(c);
+}
+
+/* --- answers --------------------------------------------------------------------------- */
+
+static const char *phrase_of(int status)
+{
+    static const struct {
+        int status;
+        const char *phrase;
+    } phrases[] = {
+        {101, "Switching Protocols"},
+        {200, "OK"},
+        {201, "Created"},
+        {202, "Accepted"},
+        {204, "No Content"},
+        {206, "Partial Content"},
+        {301, "Moved Permanently"},
+        {302, "Found"},
+        {303, "See Other"},
+        {304, "Not Modified"},
+        {307, "Temporary Redirect"},
+        {308, "Permanent Redirect"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {406, "Not Acceptable"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {410, "Gone"},
+        {412, "Precondition Failed"},
+        {413, "Content Too Large"},
+        {414, "URI Too Long"},
+        {415, "Unsupported Media Type"},
+        {417, "Expectation Failed"},
+        {422, "Unprocessable Content"},
+        {426, "Upgrade Required"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {502, "Bad Gateway"},
+        {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
+        {505, "HTTP Version Not Supported"},
+    };
+
+    for (size_t i = 0; i < ELEMS(phrases); i++)
+        if (phrases[i].status == status)
+            return phrases[i].phrase;
+    return "Other";
+}
+
+static const char *date_now(struct httpd *h)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (now != h->date_s && gmtime_r(&now, &tm)) {
+        (void)strftime(h->date, sizeof(h->date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+        h->date_s = now;
+    }
+    return h->date;
+}
+
+/* What would end the line, or be something else to another reader, is not sent: no answer then. */
+static void put_header(struct buf *out, const char *name, const char *value)
+{
+    for (const char *c = value; *c; c++)
+        if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
+            out->failed = true;
+    if (!out->failed)
+        buf_addf(out, "%s: %s\r\n", name, value);
+}
+
+static void put_head(struct conn *c, int status, const char *content_type,
+                     const struct httpd_header *headers, size_t header_count)
+{
+    buf_addf(&c->out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, phrase_of(status),
+             date_now(c->httpd));
+    if (content_type)
+        put_header(&c->out, "Content-Type", content_type);
+    for (size_t i = 0; i < header_count; i++)
+        put_header(&c->out, headers[i].name, headers[i].value);
+}
+
+static bool send_some(struct conn *c);
+
+/* The head is in out, whole but for the line that ends it. */
+static void answer(struct conn *c)
+{
+    buf_adds(&c->out, c->upgraded ? "Connection: Upgrade\r\n\r\n"
+                      : c->last   ? "Connection: close\r\n\r\n"
+                                  : "\r\n");
+    if (c->out.failed) {
+        c->last = true;
+        drop_answer(c);
+        c->body = blob_ref(c->httpd->no_memory);
+    }
+    set_state(c, CONN_SENDING);
+    if (c->in_handler)
+        return;
+    if (c->stream || c->upgraded ||
+        (send_some(c) && (c->in_at < c->in.len || c->events != LOOP_READABLE)))
+        be_due(c);
+}
+
+static void answer_without_memory(struct conn *c)
+{
+    c->out.failed = true;
+    answer(c);
+}
+
+static void put_body(struct conn *c, int status, struct blob *body)
+{
+    if (status != 204 && status != 304)
+        buf_addf(&c->out, "Content-Length: %u\r\n", body ? body->len : 0);
+    if (body && status != 204 && status != 304 &&
+        (!c->head.method || strcmp(c->head.method, "HEAD") != 0))
+        c->body = blob_ref(body);
+}
+
+static struct blob *status_of(const struct http_refusal *why)
+{
+    struct buf text = BUF_INIT(4096);
+    struct blob *blob;
+
+    buf_addf(&text,
+             "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Failure\","
+             "\"reason\":\"%s\",\"code\":%d,\"message\":",
+             why->status == 413 ? "RequestEntityTooLarge" : "BadRequest", why->status);
+    json_write_string(&text, why->text, strlen(why->text));
+    buf_adds(&text, "}\n");
+    blob = blob_from_buf(&text);
+    buf_release(&text);
+    return blob;
+}
+
+/* One answer, and nothing behind it is read as a request. */
+static void refuse(struct conn *c, const struct http_refusal *why)
+{
+    struct blob *body = status_of(why);
+
+    c->last = true;
+    c->head = (struct http_head){.last = true};
+    put_head(c, why->status, "application/json", NULL, 0);
+    put_body(c, why->status, body);
+    blob_unref(body);
+    c->in_handler = true; /* the caller goes on with it */
+    answer(c);
+    c->in_handler = false;
+}
+
+/* Ready for the next request. */
+static void end_request(struct conn *c)
+{
+    drop_answer(c);
+    arena_reset(&c->request.arena);
+    c->head = (struct http_head){.last = false};
+    if (c->body_bytes.cap > KEPT_BODY_BYTES)
+        buf_release(&c->body_bytes);
+    else
+        buf_clear(&c->body_bytes);
+    release_body(c);
+    c->dropped_bytes = 0;
+    c->request.too_large = c->out_of_memory = false;
+    c->request.session = 0;
+    if (c->last)
+        (void)shutdown(c->fd, SHUT_WR);
+    set_state(c, c->last ? CONN_LINGERING : CONN_IDLE);
+}
+
+/* The 101 is sent: the socket is somebody else's. */
+static void hand_over(struct conn *c)
+{
+    httpd_upgrade_fn *fn = c->upgraded;
+    int fd = c->fd;
+
+    c->upgraded = NULL;
+    c->fd = -1;
+    conn_unlink(c);
+    fn(c->upgraded_arg, fd, c->in.len > c->in_at ? c->in.data + c->in_at : "",
+       c->in.len - c->in_at);
+    drop_answer(c);
+    conn_free(c);
+}
+
+static size_t unsent(const struct conn *c)
+{
+    return c->out.len - c->out_at + (c->body ? c->body->len - c->body_at : 0);
+}
+
+/* False: nobody takes it any more. */
+static bool flush(struct conn *c)
+{
+    while (unsent(c) > 0) {
+        size_t head = c->out.len - c->out_at, sent;
+        struct iovec parts[2] = {
+            {.iov_base = c->out.data + c->out_at, .iov_len = head},
+            {.iov_base = c->body ? c->body->data + c->body_at : NULL,
+             .iov_len = c->body ? c->body->len - c->body_at : 0},
+        };
+        struct msghdr message = {.msg_iov = head ? parts : parts + 1, .msg_iovlen = head ? 2 : 1};
+        ssize_t n = sendmsg(c->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN;
+        sent = (size_t)n;
+        c->out_at += min_size(sent, head);
+        c->body_at += sent > head ? sent - head : 0;
+        c->since_ms = loop_monotonic_ms(c->httpd->loop);
+    }
+    buf_release(&c->out);
+    c->out_at = 0;
+    return true;
+}
+
+/* What the stream has, behind what is in out. False: nothing now. */
+static bool take_piece(struct conn *c)
+{
+    enum { SIZE_LEN = 6 }; /* "3e80\r\n" */
+    size_t before = c->head.old ? 0 : SIZE_LEN;
+    char size[SIZE_LEN + 1];
+    char *room = buf_reserve(&c->out, PIECE_BYTES + SIZE_LEN + 2);
+    ssize_t n = room ? c->stream->ops->read(c->stream, room + before, PIECE_BYTES) : STREAM_BROKEN;
+
+    if (n == 0)
+        return false;
+    if (n > 0) {
+        (void)snprintf(size, sizeof(size), "%04x\r\n", (unsigned)n & 0xffffu);
+        memcpy(room, size, before);
+        c->out.len += before + (size_t)n;
+        if (!c->head.old)
+            buf_adds(&c->out, "\r\n");
+        return true;
+    }
+    if (n == STREAM_END && !c->head.old)
+        buf_adds(&c->out, "0\r\n\r\n");
+    c->last = c->last || n == STREAM_BROKEN;
+    c->stream->on_ready = NULL;
+    c->stream->ops->close(c->stream);
+    c->stream = NULL;
+    return true;
+}
+
+/* True: the answer is sent, and there may be more to do. False: it waits, or the connection is
+ * gone. */
+static bool send_some(struct conn *c)
+{
+    for (int i = 0;; i++) {
+        /* behind the head, but not behind what waits */
+        bool more = !c->stream || c->out_at > 0 || c->out.len >= PIECE_BYTES || take_piece(c);
+
+        if (!flush(c)) {
+            conn_close(c);
+            return false;
+        }
+        if (unsent(c) > 0) {
+            wait_for(c, LOOP_WRITABLE);
+            return false;
+        }
+        if (!c->stream)
+            break;
+        if (!more) {
+            wait_for(c, LOOP_HANGUP);
+            return false;
+        }
+        if (i == PIECES_PER_TURN) {
+            be_due(c);
+            return false;
+        }
+    }
+    if (c->upgraded) {
+        hand_over(c);
+        return false;
+    }
+    end_request(c);
+    return true;
+}
+
+/* --- requests -------------------------------------------------------------------------- */
+
+static void handle_request(struct conn *c)
+{
+    c->request.body = c->body_bytes.data ? c->body_bytes.data : "";
+    c->request.body_len = c->body_bytes.len;
+    if (c->request.too_large)
+        c->request.body_len = 0;
+    set_state(c, CONN_HANDLING);
+    c->in_handler = true;
+    if (c->out_of_memory)
+        answer_without_memory(c);
+    else
+        c->httpd->handle(c->httpd->arg, &c->request);
+    c->in_handler = false;
+}
+
+static bool admits_body(struct conn *c)
+{
+    struct httpd *h = c->httpd;
+
+    c->request.body = "";
+    c->request.body_len = c->head.chunked ? SIZE_MAX : c->head.length;
+    return !h->admits || c->request.body_len == 0 || h->admits(h->arg, &c->request);
+}
+
+static void begin_body(struct conn *c)
+{
+    uint64_t n = c->left = c->head.length;
+    bool asks;
+
+    c->chunks = (struct http_chunks){.state = CHUNK_SIZE};
+    set_state(c, CONN_READING);
+    if (!admits_body(c)) {
+        c->last = true;
+        handle_request(c);
         return;
     }
-    if (c) {
-        conn_unlink(c);
-        if (c->state != CONN_HANDLING)
-            conn_free(c);
+    if (n > HTTPD_BODY_LIMIT_BYTES)
+        c->request.too_large = true;
+    else if (n > 0 && !buf_reserve(&c->body_bytes, min_size(n, KEPT_BODY_BYTES)))
+        c->out_of_memory = true;
+    asks = c->head.continues && c->in_at == c->in.len && (n > 0 || c->head.chunked);
+    if (n > DRAIN_LIMIT_BYTES || (asks && c->request.too_large)) {
+        c->last = true;
+        handle_request(c);
+    } else if (asks) {
+        static const char go[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+        (void)!send(c->fd, go, sizeof(go) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
-    *context = NULL;
+}
+
+/* False: more must come. */
+static bool take_head(struct conn *c)
+{
+    const char *data = c->in.data ? c->in.data + c->in_at : "", *mark;
+    struct http_refusal why = {0};
+    ssize_t n = http_head_scan(&c->scan, data, c->in.len - c->in_at, &why);
+    struct httpd_request *r = &c->request;
+    int rc = n < 0 ? (int)n : 0;
+
+    if (n == 0)
+        return false;
+    if (rc == 0)
+        rc = http_head_parse(&c->head, &c->scan, &r->arena, data, (size_t)n, &why);
+    c->scan = (struct http_head_scan){0};
+    if (rc == 0) {
+        c->in_at += (size_t)n;
+        c->last = c->head.last;
+        mark = strchrnul(c->head.target, '?');
+        r->method = c->head.method;
+        r->path = arena_strndup(&r->arena, c->head.target, (size_t)(mark - c->head.target));
+        r->query = *mark ? mark + 1 : mark;
+        rc = r->path ? 0 : -ENOMEM;
+    }
+    if (rc == 0)
+        begin_body(c);
+    else if (why.status)
+        refuse(c, &why);
+    else
+        refuse(c, &(struct http_refusal){503, "out of memory"});
+    return true;
+}
+
+/* False: it is far too much. */
+static bool keep_body(struct conn *c, const char *data, size_t len)
+{
+    if (c->request.too_large || c->out_of_memory) {
+        c->dropped_bytes += len;
+        return c->dropped_bytes <= DRAIN_LIMIT_BYTES;
+    }
+    if (len > HTTPD_BODY_LIMIT_BYTES - c->body_bytes.len) {
+        c->request.too_large = true;
+    } else if (!hold_body(c, len)) {
+        c->out_of_memory = true;
+    } else {
+        buf_add(&c->body_bytes, data, len);
+        c->out_of_memory = c->body_bytes.failed;
+    }
+    return true;
+}
+
+/* How many bytes were taken of what came. */
+static ssize_t take_bytes(struct conn *c, const char **content, size_t *content_len)
+{
+    const char *data = c->in.data + c->in_at;
+    size_t len = c->in.len - c->in_at;
+
+    if (c->head.chunked)
+        return http_chunks_feed(&c->chunks, data, len, content, content_len);
+    *content = data;
+    *content_len = min_size(len, c->left);
+    c->left -= *content_len;
+    return (ssize_t)*content_len;
+}
+
+static bool body_is_whole(const struct conn *c)
+{
+    return c->head.chunked ? c->chunks.state == CHUNKS_DONE : c->left == 0;
+}
+
+/* False: more must come. */
+static bool take_body(struct conn *c)
+{
+    while (!body_is_whole(c) && c->in_at < c->in.len) {
+        const char *content;
+        size_t len;
+        ssize_t n = take_bytes(c, &content, &len);
+
+        if (n < 0 || !keep_body(c, content, len)) {
+            refuse(c, n < 0 ? &(struct http_refusal){400, "the body is not in chunks"}
+                            : &(struct http_refusal){413, "the body is too large"});
+            return true;
+        }
+        c->in_at += (size_t)n;
+    }
+    if (!body_is_whole(c))
+        return false;
+    handle_request(c);
+    return true;
+}
+
+static void trim_input(struct conn *c)
+{
+    if (c->in_at < c->in.len)
+        return;
+    buf_release(&c->in);
+    c->in_at = 0;
+}
+
+/* Does what can be done now; the connection may be gone then. */
+static void go_on(struct conn *c)
+{
+    bool more = true;
+
+    for (int i = 0; more && i < STEPS_PER_TURN; i++) {
+        if (c->state == CONN_SENDING) {
+            if (!send_some(c))
+                return;
+        } else if (c->state == CONN_HANDLING) {
+            trim_input(c);
+            return;
+        } else if (c->state == CONN_LINGERING) {
+            more = false;
+            c->in_at = c->in.len;
+        } else {
+            more = c->state == CONN_IDLE ? take_head(c) : take_body(c);
+        }
+    }
+    if (more) {
+        be_due(c);
+        return;
+    }
+    trim_input(c);
+    wait_for(c, LOOP_READABLE);
+}
+
+static void go_on_due(void *arg)
+{
+    struct httpd *h = arg;
+    struct conn *c;
+
+    while ((c = h->due) != NULL) { /* who became due first comes first */
+        h->due = c->next_due;
+        c->next_due = h->working;
+        h->working = c;
+    }
+    while ((c = h->working) != NULL) {
+        h->working = c->next_due;
+        c->due = false;
+        go_on(c);
+    }
+}
+
+static void receive(struct conn *c)
+{
+    size_t room = c->state == CONN_IDLE ? HEAD_ROOM_BYTES : BODY_ROOM_BYTES;
+    char *to;
+    ssize_t n;
+
+    buf_consume(&c->in, c->in_at);
+    c->in_at = 0;
+    to = buf_reserve(&c->in, room);
+    n = to ? recv(c->fd, to, room, MSG_DONTWAIT) : 0;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        n = 0;
+    else if (n <= 0 ||
+             (c->state == CONN_LINGERING && (c->dropped_bytes += (size_t)n) > DRAIN_LIMIT_BYTES)) {
+        conn_close(c);
+        return;
+    }
+    c->in.len += (size_t)n;
+    go_on(c);
 }
 
 /* --- those who come ---------------------------------------------------------------------- */
-
-static void leave_early(struct conn *c)
-{
-    loop_fd_stop(c->first_byte);
-    if (c->fd >= 0)
-        (void)close(c->fd);
-    conn_unlink(c);
-    conn_free(c);
-}
 
 /* Reached by an address other than a loopback one. */
 static bool is_from_outside(int fd)
@@ -400,68 +902,43 @@ static bool is_from_outside(int fd)
     return getsockname(fd, (struct sockaddr *)&here, &len) < 0 || !listen_is_loopback(&here);
 }
 
-static void say(int fd, const char *status, const char *text)
-{
-    char answer[512];
-    int len = snprintf(answer, sizeof(answer),
-                       "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: text/plain\r\n"
-                       "Content-Length: %zu\r\n\r\n%s\n",
-                       status, strlen(text) + 1, text);
-
-    (void)!send(fd, answer, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static bool refuse_plain(const struct conn *c)
-{
-    char dropped[4096];
-
-    if (!c->httpd->tls || (!c->httpd->tls_only && !is_from_outside(c->fd)))
-        return false;
-    /* Closed with something unread, what was sent would be lost too. */
-    (void)!recv(c->fd, dropped, sizeof(dropped), MSG_DONTWAIT);
-    say(c->fd, "400 Bad Request", "this server speaks TLS: use https://");
-    return true;
-}
-
-/* The library's own end; -1: none. The connection itself goes to who deciphers it. */
-static int put_tls_before(struct conn *c)
+/* The end that is read here; the connection itself goes to who deciphers it. */
+static bool put_tls_before(struct conn *c)
 {
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0)
-        return -1;
+        return false;
+    loop_fd_stop(c->watch);
+    c->watch = NULL;
     c->peer = tls_asks_clients(c->httpd->tls) ? tls_peer_new() : NULL;
     tls_serve(c->httpd->tls, c->fd, pair[1], c->peer);
-    c->fd = -1;
-    return pair[0];
+    c->fd = pair[0];
+    return true;
 }
 
 static void enter(struct conn *c, unsigned char first)
 {
     struct httpd *h = c->httpd;
-    struct sockaddr_storage peer = {.ss_family = AF_UNIX};
-    socklen_t len = sizeof(peer);
-    int fd = c->fd;
+    int on = 1;
 
     c->tls = h->tls && first == TLS_FIRST_BYTE;
-    if (!c->tls && refuse_plain(c)) {
-        leave_early(c);
+    set_state(c, CONN_IDLE);
+    if (c->tls && !put_tls_before(c)) {
+        conn_close(c);
         return;
     }
-    if (c->tls)
-        fd = put_tls_before(c);
-    else
-        (void)getpeername(fd, (struct sockaddr *)&peer, &len);
-    if (fd < 0) {
-        leave_early(c);
+    if (!c->tls && h->tls && (h->tls_only || is_from_outside(c->fd))) {
+        refuse(c, &(struct http_refusal){400, "this server speaks TLS: use https://"});
+        go_on(c);
         return;
     }
-    h->entering = c;
-    c->fd = -1; /* the library closes it, also when it refuses */
-    (void)MHD_add_connection(h->daemon, fd, (struct sockaddr *)&peer, len);
-    h->entering = NULL;
-    if (!c->mhd)
-        leave_early(c);
+    if (c->tls) {
+        wait_for(c, LOOP_READABLE);
+        return;
+    }
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    receive(c);
 }
 
 static void look_at_first_byte(struct conn *c)
@@ -469,31 +946,47 @@ static void look_at_first_byte(struct conn *c)
     unsigned char first;
     ssize_t n = recv(c->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-        if (!c->first_byte)
-            c->first_byte = loop_fd_watch(c->httpd->loop, c->fd, LOOP_READABLE, first_byte_came, c);
-        if (!c->first_byte)
-            leave_early(c);
-        return;
-    }
-    loop_fd_stop(c->first_byte);
-    c->first_byte = NULL;
     if (n == 1)
         enter(c, first);
+    else if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        wait_for(c, LOOP_READABLE);
     else
-        leave_early(c);
+        conn_close(c);
 }
 
-static void first_byte_came(void *arg, unsigned events)
+static void conn_ready(void *arg, unsigned events)
 {
-    (void)events;
-    look_at_first_byte(arg);
+    struct conn *c = arg;
+
+    if (events & LOOP_HANGUP)
+        c->events = NOT_WATCHED;
+    switch (c->state) {
+    case CONN_ARRIVED:
+        look_at_first_byte(c);
+        break;
+    case CONN_IDLE:
+    case CONN_READING:
+    case CONN_LINGERING:
+        receive(c);
+        break;
+    case CONN_HANDLING: /* one request after the other */
+        wait_for(c, 0);
+        break;
+    case CONN_SENDING:
+        if (c->stream && events & LOOP_HANGUP)
+            conn_close(c);
+        else
+            go_on(c);
+        break;
+    }
 }
 
-/* Without descriptors there is no more room either; the next who goes brings it. */
+/* Without descriptors there is no more room either. Who goes brings it, but with TLS only once its
+ * thread has closed its own: that is not heard of here, so another has to go. */
 static void accept_some(void *arg, unsigned events)
 {
     struct httpd *h = arg;
+    bool out_of_descriptors;
     int fd = 0;
 
     (void)events;
@@ -509,285 +1002,27 @@ static void accept_some(void *arg, unsigned events)
         else
             (void)close(fd);
     }
-    h->full = h->conn_count >= h->conn_limit ||
-              (fd < 0 && h->conns && (errno == EMFILE || errno == ENFILE));
+    out_of_descriptors = fd < 0 && h->conns && (errno == EMFILE || errno == ENFILE);
+    if (out_of_descriptors && h->oldest_idle)
+        send_away(h->oldest_idle);
+    h->full = out_of_descriptors || h->conn_count >= h->conn_limit;
     if (h->full)
         (void)loop_fd_change(h->arrivals, 0);
 }
 
-/* The first the library tells of a request; what it returns is the request's context. */
-static void *request_begins(void *cls, const char *uri, struct MHD_Connection *mhd)
-{
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-        mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    struct conn *c = info ? info->socket_context : NULL;
-    const char *mark;
-
-    (void)cls;
-    if (!c)
-        return NULL;
-    mark = strchrnul(uri, '?');
-    c->request.path = arena_strndup(&c->request.arena, uri, (size_t)(mark - uri));
-    c->request.query = *mark ? arena_strdup(&c->request.arena, mark + 1) : "";
-    c->request.method = NULL;
-    return c->request.path && c->request.query ? c : NULL;
-}
-
-static void body_detach(struct body *b)
-{
-    b->conn = NULL;
-    b->stream->on_ready = NULL;
-    loop_fd_stop(b->hangup);
-    b->hangup = NULL;
-}
-
-static void upgrade_over(struct conn *c, int fd, const char *early, size_t early_len)
-{
-    httpd_upgrade_fn *fn = c->upgraded;
-
-    c->upgraded = NULL;
-    if (fn)
-        fn(c->upgraded_arg, fd, early, early_len);
-    else if (fd >= 0)
-        (void)close(fd);
-}
-
-static void drop_response(struct conn *c)
-{
-    if (c->response && c->response != c->httpd->no_memory)
-        MHD_destroy_response(c->response);
-    c->response = NULL;
-}
-
-/* Answered or broken off: ready for the next request. */
-static void request_ends(void *cls, struct MHD_Connection *mhd, void **context,
-                         enum MHD_RequestTerminationCode why)
-{
-    struct conn *c = *context;
-
-    (void)cls, (void)mhd, (void)why;
-    *context = NULL;
-    if (!c)
-        return;
-    if (c->body)
-        body_detach(c->body);
-    c->body = NULL;
-    drop_response(c);
-    upgrade_over(c, -1, "", 0);
-    if (c->state == CONN_HANDLING)
-        return; /* only when the server stops: the handler still reads the request */
-    arena_reset(&c->request.arena);
-    if (c->body_bytes.cap > KEPT_BODY_BYTES)
-        buf_release(&c->body_bytes);
-    else
-        buf_clear(&c->body_bytes);
-    release_body(c);
-    c->dropped_bytes = 0;
-    c->request.too_large = c->out_of_memory = false;
-    c->request.session = 0;
-    set_state(c, CONN_IDLE);
-}
-
-/* --- receiving ------------------------------------------------------------------------- */
-
-static enum MHD_Result give_answer(struct conn *c)
-{
-    enum MHD_Result r = MHD_queue_response(c->mhd, c->code, c->response);
-
-    drop_response(c);
-    set_state(c, CONN_SENDING);
-    return r;
-}
-
-/* Takes the response, NULL when it could not be made. */
-static void answer(struct conn *c, unsigned code, struct MHD_Response *response)
-{
-    c->code = response ? code : 503;
-    c->response = response ? response : c->httpd->no_memory;
-    set_state(c, CONN_ANSWERED);
-    resume(c);
-}
-
-static enum MHD_Result handle_request(struct conn *c)
-{
-    c->request.body = c->body_bytes.data ? c->body_bytes.data : "";
-    c->request.body_len = c->body_bytes.len;
-    if (c->request.too_large)
-        c->request.body_len = 0;
-    set_state(c, CONN_HANDLING);
-    if (c->out_of_memory)
-        answer(c, 503, NULL);
-    else
-        c->httpd->handle(c->httpd->arg, &c->request);
-    if (c->state == CONN_ANSWERED)
-        return give_answer(c);
-    suspend(c);
-    return MHD_YES;
-}
-
-/* What is wrong with a header, of which whoever stands between us and the client may read another
- * end of the request, and see another next one (RFC 9112, 5.1 and 6.3). */
-struct framing {
-    unsigned lengths;          /* how often it says how long it is */
-    const char *status, *text; /* NULL: nothing is wrong */
-};
-
-/* The library joins a folded line to what is before it: to the name, when that has no value yet,
- * and then takes it for another header. */
-static bool is_joined(const char *name)
-{
-    static const char *const lengths[] = {"Content-Length", "Transfer-Encoding"};
-
-    for (size_t i = 0; i < ELEMS(lengths); i++) {
-        size_t n = strlen(lengths[i]);
-
-        if (strncasecmp(name, lengths[i], n) == 0 && name[n])
-            return true;
-    }
-    return false;
-}
-
-static enum MHD_Result check_header(void *arg, enum MHD_ValueKind kind, const char *name,
-                                    size_t name_len, const char *value, size_t value_len)
-{
-    static const char token[] = "!#$%&'*+-.^_`|~0123456789"
-                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    struct framing *f = arg;
-    bool length = strcasecmp(name, "Content-Length") == 0;
-    bool coding = strcasecmp(name, "Transfer-Encoding") == 0;
-
-    (void)kind;
-    (void)name_len;
-    if (f->status)
-        return MHD_YES;
-    f->lengths += length || coding;
-    f->status = "400 Bad Request";
-    if (name[strspn(name, token)])
-        f->text = "a header's name has no spaces and no other signs than !#$%&'*+-.^_`|~";
-    else if ((value && (strlen(value) != value_len || strchr(value, '\r'))) || is_joined(name))
-        f->text = "a header's value is one line, without a NUL or a carriage return in it";
-    else if (f->lengths > 1)
-        f->text = "a request says its length once: Content-Length or Transfer-Encoding, not both";
-    else if (length && (!value || !*value || value[strspn(value, "0123456789")]))
-        f->text = "a Content-Length is a number";
-    else if (length && strlen(value) > 18)
-        f->status = "413 Content Too Large", f->text = "the body is too large";
-    else if (coding && (!value || strcasecmp(value, "chunked") != 0))
-        f->status = "501 Not Implemented", f->text = "the only Transfer-Encoding here is chunked";
-    else
-        f->status = NULL;
-    return MHD_YES;
-}
-
-/* One answer, and nothing behind it is read. Not the library's: it sends its own answer to a wrong
- * length twice (0.9.75). */
-static bool refuse_framing(struct conn *c)
-{
-    struct framing f = {.lengths = 0};
-
-    (void)MHD_get_connection_values_n(c->mhd, MHD_HEADER_KIND, check_header, &f);
-    if (f.status) {
-        say(conn_fd(c), f.status, f.text);
-        send_away(c);
-    }
-    return f.status != NULL;
-}
-
-static enum MHD_Result header_arrived(struct conn *c, const char *method)
-{
-    const char *length = MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, "Content-Length");
-    unsigned long long n = length ? strtoull(length, NULL, 10) : 0;
-
-    if (refuse_framing(c))
-        return MHD_NO;
-    c->request.method = arena_strdup(&c->request.arena, method);
-    if (!c->request.method)
-        return MHD_NO;
-    set_state(c, CONN_READING);
-    if (n > HTTPD_BODY_LIMIT_BYTES)
-        c->request.too_large = true;
-    else if (n > 0 && !buf_reserve(&c->body_bytes, min_size((size_t)n, KEPT_BODY_BYTES)))
-        c->out_of_memory = true;
-    return n > DRAIN_LIMIT_BYTES ? handle_request(c) : MHD_YES;
-}
-
-static enum MHD_Result body_arrived(struct conn *c, const char *data, size_t len)
-{
-    if (c->request.too_large || c->out_of_memory) {
-        c->dropped_bytes += len;
-        return c->dropped_bytes > DRAIN_LIMIT_BYTES ? MHD_NO : MHD_YES;
-    }
-    if (len > HTTPD_BODY_LIMIT_BYTES - c->body_bytes.len) {
-        c->request.too_large = true;
-        return MHD_YES;
-    }
-    if (!hold_body(c, len)) {
-        c->out_of_memory = true;
-        return MHD_YES;
-    }
-    buf_add(&c->body_bytes, data, len);
-    c->out_of_memory = c->body_bytes.failed;
-    return MHD_YES;
-}
-
-static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const char *url,
-                                 const char *method, const char *version, const char *upload,
-                                 size_t *upload_len, void **context)
-{
-    struct conn *c = *context;
-    enum MHD_Result r;
-
-    (void)cls, (void)mhd, (void)url, (void)version;
-    if (!c)
-        return MHD_NO;
-    switch (c->state) {
-    case CONN_ARRIVED:
-        return MHD_NO;
-    case CONN_IDLE:
-        return header_arrived(c, method);
-    case CONN_READING:
-        if (*upload_len == 0)
-            return handle_request(c);
-        r = body_arrived(c, upload, *upload_len);
-        *upload_len = 0;
-        return r;
-    case CONN_ANSWERED:
-        return give_answer(c);
-    case CONN_HANDLING: /* resumed without an answer: the server stops */
-    case CONN_SENDING:
-        return MHD_NO;
-    }
-    unreachable();
-}
+/* --- for the handler ------------------------------------------------------------------- */
 
 const char *httpd_header(const struct httpd_request *r, const char *name)
 {
-    const struct conn *c = (const struct conn *)r;
-
-    return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
-}
-
-struct header_walk {
-    httpd_header_fn *fn;
-    void *arg;
-};
-
-static enum MHD_Result show_header(void *cls, enum MHD_ValueKind kind, const char *name,
-                                   const char *value)
-{
-    const struct header_walk *w = cls;
-
-    (void)kind;
-    w->fn(w->arg, name, value ? value : "");
-    return MHD_YES;
+    return http_head_field(&((const struct conn *)r)->head, name);
 }
 
 void httpd_each_header(const struct httpd_request *r, httpd_header_fn *fn, void *arg)
 {
-    const struct conn *c = (const struct conn *)r;
-    struct header_walk w = {.fn = fn, .arg = arg};
+    const struct http_head *head = &((const struct conn *)r)->head;
 
-    (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, show_header, &w);
+    for (size_t i = 0; i < head->field_count; i++)
+        fn(arg, head->fields[i].name, head->fields[i].value);
 }
 
 const struct tls_peer *httpd_peer(const struct httpd_request *r)
@@ -800,143 +1035,48 @@ bool httpd_is_tls(const struct httpd_request *r)
     return ((const struct conn *)r)->tls;
 }
 
-struct joined {
-    struct buf text;
-    const char *name;
-};
-
-static void join_value(void *arg, const char *name, const char *value)
-{
-    struct joined *j = arg;
-
-    if (strcasecmp(name, j->name) == 0)
-        buf_addf(&j->text, "%s%s", j->text.len ? ", " : "", value);
-}
-
 const char *httpd_header_joined(struct httpd_request *r, const char *name)
 {
-    struct joined j = {.text = BUF_INIT(HTTPD_HEADER_JOIN_LIMIT_BYTES), .name = name};
+    const struct http_head *head = &((const struct conn *)r)->head;
+    struct buf text = BUF_INIT(HTTPD_HEADER_JOIN_LIMIT_BYTES);
     const char *joined = NULL;
 
-    httpd_each_header(r, join_value, &j);
-    if (!j.text.failed)
-        joined = j.text.data ? arena_strdup(&r->arena, j.text.data) : "";
-    buf_release(&j.text);
+    for (size_t i = 0; i < head->field_count; i++)
+        if (strcasecmp(head->fields[i].name, name) == 0)
+            buf_addf(&text, "%s%s", text.len ? ", " : "", head->fields[i].value);
+    if (!text.failed)
+        joined = text.data ? arena_strdup(&r->arena, text.data) : "";
+    buf_release(&text);
     return joined;
 }
-
-/* --- answering ------------------------------------------------------------------------- */
 
 /* True when nobody waits for the answer any more; the request is then freed. */
 static bool abandoned(struct conn *c)
 {
-    if (c->mhd)
+    if (c->fd >= 0)
         return false;
     conn_free(c);
     return true;
-}
-
-static void blob_free_callback(void *blob)
-{
-    blob_unref(blob);
-}
-
-static struct MHD_Response *response_of_blob(struct blob *body)
-{
-    struct MHD_Response *r;
-
-    if (!body || body->len == 0)
-        return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    r = MHD_create_response_from_buffer_with_free_callback_cls(body->len, body->data,
-                                                               blob_free_callback, blob_ref(body));
-    if (!r)
-        blob_unref(body);
-    return r;
-}
-
-static bool add_header(struct MHD_Response *r, const char *name, const char *value)
-{
-    return MHD_add_response_header(r, name, value) == MHD_YES;
 }
 
 void httpd_reply(struct httpd_request *r, int code, const char *content_type,
                  const struct httpd_header *headers, size_t header_count, struct blob *body)
 {
     struct conn *c = (struct conn *)r;
-    struct MHD_Response *response;
-    bool fine;
 
     if (abandoned(c))
         return;
-    response = response_of_blob(body);
-    fine = response && (!content_type || add_header(response, "Content-Type", content_type));
-    for (size_t i = 0; fine && i < header_count; i++)
-        fine = add_header(response, headers[i].name, headers[i].value);
-    if (response && !fine) {
-        MHD_destroy_response(response);
-        response = NULL;
-    }
-    answer(c, (unsigned)code, response);
+    put_head(c, code, content_type, headers, header_count);
+    put_body(c, code, body);
+    answer(c);
 }
 
 static void stream_has_data(void *arg)
 {
-    struct body *b = arg;
+    struct conn *c = arg;
 
-    b->ready = true;
-    if (b->conn)
-        resume(b->conn);
-}
-
-static void peer_hung_up(void *arg, unsigned events)
-{
-    struct body *b = arg;
-
-    (void)events;
-    b->peer_gone = true;
-    loop_fd_stop(b->hangup);
-    b->hangup = NULL;
-    if (b->conn)
-        resume(b->conn);
-}
-
-static ssize_t read_stream(void *cls, uint64_t pos, char *out, size_t cap)
-{
-    struct body *b = cls;
-    ssize_t n;
-
-    (void)pos;
-    /* Not an error: where the end had come together with the request, the library would forget the
-     * connection until its time-out. Ended well, it goes back to reading and finds the end. */
-    if (b->peer_gone || !b->conn)
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    b->ready = false;
-    n = b->stream->ops->read(b->stream, out, cap);
-    if (n > 0)
-        return n;
-    if (n == STREAM_BROKEN)
-        return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (n < 0)
-        return MHD_CONTENT_READER_END_OF_STREAM;
-    if (b->ready)
-        return 0; /* became ready meanwhile: the library asks again */
-    if (!b->hangup)
-        b->hangup = loop_fd_watch(b->conn->httpd->loop, conn_fd(b->conn), LOOP_HANGUP, peer_hung_up,
-                                  b);
-    suspend(b->conn);
-    return 0;
-}
-
-static void free_stream(void *cls)
-{
-    struct body *b = cls;
-
-    if (b->conn) {
-        b->conn->body = NULL;
-        body_detach(b);
-    }
-    b->stream->ops->close(b->stream);
-    free(b);
+    if (!(c->events & LOOP_WRITABLE)) /* then it is asked anyway */
+        be_due(c);
 }
 
 void httpd_stream(struct httpd_request *r, int code, const char *content_type,
@@ -950,91 +1090,40 @@ void httpd_stream_with(struct httpd_request *r, int code, const char *content_ty
                        struct stream *stream)
 {
     struct conn *c = (struct conn *)r;
-    struct MHD_Response *response = NULL;
-    struct body *b = c->mhd ? calloc(1, sizeof(*b)) : NULL;
-    bool fine;
 
-    if (b)
-        response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, CONNECTION_MEMORY_BYTES,
-                                                     read_stream, b, free_stream);
-    if (!response) {
-        free(b);
+    if (abandoned(c)) {
         stream->ops->close(stream);
-        if (!abandoned(c))
-            answer(c, 503, NULL);
         return;
     }
-    *b = (struct body){.conn = c, .stream = stream};
-    stream->on_ready = stream_has_data;
-    stream->on_ready_arg = b;
-    c->body = b;
-    fine = add_header(response, "Content-Type", content_type);
-    for (size_t i = 0; fine && i < header_count; i++)
-        fine = add_header(response, headers[i].name, headers[i].value);
-    if (!fine) {
-        MHD_destroy_response(response); /* closes the stream */
-        response = NULL;
+    put_head(c, code, content_type, headers, header_count);
+    if (!c->head.old)
+        buf_adds(&c->out, "Transfer-Encoding: chunked\r\n");
+    if (strcmp(c->head.method, "HEAD") == 0) {
+        stream->ops->close(stream);
+    } else {
+        stream->on_ready = stream_has_data;
+        stream->on_ready_arg = c;
+        c->stream = stream;
     }
-    answer(c, (unsigned)code, response);
-}
-
-/* The 101 is on its way. The library's own socket is closed, not shut down: ours lives on. */
-static void hand_over(void *cls, struct MHD_Connection *mhd, void *context, const char *early,
-                      size_t early_len, MHD_socket fd, struct MHD_UpgradeResponseHandle *handle)
-{
-    struct conn *c = cls;
-
-    (void)mhd, (void)context;
-    upgrade_over(c, fcntl(fd, F_DUPFD_CLOEXEC, 0), early, early_len);
-    (void)MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
-    run_soon(c->httpd); /* it closes on its next run, and nothing else would bring that about */
+    answer(c);
 }
 
 void httpd_upgrade(struct httpd_request *r, const struct httpd_header *headers, size_t header_count,
                    httpd_upgrade_fn *fn, void *arg)
 {
     struct conn *c = (struct conn *)r;
-    struct MHD_Response *response;
-    bool fine;
 
     if (abandoned(c)) {
         fn(arg, -1, "", 0);
         return;
     }
-    response = MHD_create_response_for_upgrade(hand_over, c);
-    fine = response != NULL;
-    for (size_t i = 0; fine && i < header_count; i++)
-        fine = add_header(response, headers[i].name, headers[i].value);
-    if (response && !fine) {
-        MHD_destroy_response(response);
-        response = NULL;
-    }
     c->upgraded = fn;
     c->upgraded_arg = arg;
-    answer(c, 101, response);
+    put_head(c, 101, NULL, headers, header_count);
+    answer(c);
 }
 
 /* --- start and end --------------------------------------------------------------------- */
-
-/* The library says it before it answers a length it cannot read; nothing else tells us. */
-static void look_for_refused(struct httpd *h)
-{
-    for (struct conn *c = h->oldest_idle, *newer; c; c = newer) {
-        newer = c->newer;
-        if (c->mhd && MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE))
-            (void)refuse_framing(c);
-    }
-}
-
-printf_like(2, 0) static void library_says(void *cls, const char *fmt, va_list args)
-{
-    char line[512];
-
-    (void)vsnprintf(line, sizeof(line), fmt, args);
-    line[strcspn(line, "\r\n")] = '\0';
-    log_debug("http: %s", line);
-    look_for_refused(cls);
-}
 
 /* Half of the descriptors we may have: files, pods and streams need some as well. With TLS a
  * connection takes three. */
@@ -1047,37 +1136,16 @@ static size_t connection_limit(const struct httpd_options *o)
                                                 : min_size(n, limit.rlim_cur / (o->tls ? 5 : 2));
 }
 
-static struct MHD_Daemon *start_daemon(struct httpd *h)
-{
-    unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME |
-                     MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG;
-
-    return MHD_start_daemon(
-        flags, 0, NULL, NULL, on_access, h,                   /* */
-        MHD_OPTION_EXTERNAL_LOGGER, library_says, h,          /* first: covers the others */
-        MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h,  /* */
-        MHD_OPTION_NOTIFY_COMPLETED, request_ends, h,         /* */
-        MHD_OPTION_URI_LOG_CALLBACK, request_begins, h,       /* */
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)h->conn_limit, /* */
-        MHD_OPTION_CONNECTION_TIMEOUT, HTTPD_IDLE_TIMEOUT_S,  /* */
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES, /* */
-        MHD_OPTION_END);
-}
-
 static int start(struct httpd *h, const struct tls_options *tls, struct err *err)
 {
-    const union MHD_DaemonInfo *info;
+    static const char no_memory[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+                                    "Connection: close\r\n\r\n";
 
-    h->daemon = start_daemon(h);
-    if (!h->daemon)
-        return err_set(err, ERR_INTERNAL, "cannot start the HTTP server");
     h->tls = tls ? tls_new(tls) : NULL;
     h->arrivals = loop_fd_watch(h->loop, h->listen_fd, LOOP_READABLE, accept_some, h);
-    info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    h->watch = info ? loop_fd_watch(h->loop, info->epoll_fd, LOOP_READABLE, epoll_ready, h) : NULL;
-    h->again = loop_wake_new(h->loop, run_again, h);
-    h->no_memory = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    if (!h->watch || !h->arrivals || !h->again || !h->no_memory || (tls && !h->tls))
+    h->again = loop_wake_new(h->loop, go_on_due, h);
+    h->no_memory = blob_new(no_memory, sizeof(no_memory) - 1);
+    if (!h->arrivals || !h->again || !h->no_memory || (tls && !h->tls))
         return err_set(err, ERR_INTERNAL, "cannot start the HTTP server: out of memory");
     return 0;
 }
@@ -1097,6 +1165,7 @@ struct httpd *httpd_new(const struct httpd_options *options, struct err *err)
     }
     h->loop = options->loop;
     h->handle = options->handle;
+    h->admits = options->admits;
     h->arg = options->arg;
     h->header_limit_ms = limit_ms(options->header_timeout_s, HTTPD_HEADER_TIMEOUT_S);
     h->body_limit_ms = limit_ms(options->body_timeout_s, HTTPD_BODY_TIMEOUT_S);
@@ -1137,26 +1206,18 @@ void httpd_free(struct httpd *h)
 {
     if (!h)
         return;
-    loop_fd_stop(h->watch);
     loop_fd_stop(h->arrivals);
     h->arrivals = NULL;
     if (h->listen_fd >= 0)
         (void)close(h->listen_fd);
     for (struct conn *c = h->conns, *next; c; c = next) {
         next = c->next;
-        if (c->state == CONN_ARRIVED)
-            leave_early(c);
-        else
-            resume(c); /* the library refuses to stop with suspended connections */
+        conn_close(c);
     }
-    if (h->daemon)
-        MHD_stop_daemon(h->daemon);
     tls_free(h->tls);
-    clock_stop(loop_clock(h->loop), h->timer);
     clock_stop(loop_clock(h->loop), h->sweep_timer);
     loop_wake_free(h->again);
-    if (h->no_memory)
-        MHD_destroy_response(h->no_memory);
+    blob_unref(h->no_memory);
     free(h);
 }
 

@@ -1,5 +1,5 @@
 /*
- * httpd.h - an HTTP/1.1 server on our loop: libmicrohttpd behind our own names.
+ * httpd.h - an HTTP/1.1 server on our loop.
  *
  * A request arrives whole (headers and body, within a ceiling) and gets exactly one answer, now or
  * on a later turn: bytes, or a stream that is pulled as the client takes it. It does not know what
@@ -54,6 +54,10 @@ struct httpd_options {
     /* Called once per request. It must call httpd_reply, httpd_stream or
      * httpd_upgrade once, now or later. */
     void (*handle)(void *arg, struct httpd_request *r);
+    /* Asked before a body is read; body_len is how long it says it is, SIZE_MAX when it does not
+     * say. False: handle gets the request without it, to refuse it, and the connection ends. NULL:
+     * every body is read. */
+    bool (*admits)(void *arg, struct httpd_request *r);
     void *arg;
     /* 0: the named ceilings; less is for tests */
     unsigned header_timeout_s, body_timeout_s, connection_limit;

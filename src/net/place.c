@@ -55,7 +55,7 @@ struct twice {
 /* What decides who asks and from where: of two, some readers take the first and some the last. */
 static void note_twice(void *arg, const char *name, const char *value)
 {
-    static const char *const once[] = {"Host", "Origin", "Authorization", "Impersonate-User",
+    static const char *const once[] = {"Origin", "Authorization", "Impersonate-User",
                                        "Impersonate-Uid"};
     struct twice *t = arg;
 

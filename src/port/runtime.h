@@ -172,8 +172,14 @@ struct runtime_ops {
     int (*stop)(struct runtime *r, const char *uid, int64_t grace_seconds, struct err *err);
     /* NULL when unknown. Valid until the next turn of the loop. */
     const struct pod_run *(*find)(struct runtime *r, const char *uid);
-    /* Every pod; fn may not start or remove any. */
+    /* Every pod that is held: started here, or found and not put to rest. fn may not start, find,
+     * rest or remove any. */
     void (*each)(struct runtime *r, void (*fn)(void *arg, const struct pod_run *run), void *arg);
+    /* The UID of every pod of which anything is left, held or not: after a restart none is held,
+     * and nothing is told of it, before it was asked for with find. fn as of each. */
+    void (*each_uid)(struct runtime *r, void (*fn)(void *arg, const char *uid), void *arg);
+    /* A dead pod is not held any more, and takes no memory, until it is asked for again. */
+    void (*rest)(struct runtime *r, const char *uid);
     /* Forgets a dead pod; its logs are kept aside. -EBUSY while it is alive. */
     int (*remove)(struct runtime *r, const char *uid, struct err *err);
     /* Whether pods can see a hosts file of their own. */

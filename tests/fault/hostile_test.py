@@ -11,6 +11,7 @@ import resource
 import select
 import socket
 import struct
+import subprocess
 import sys
 import time
 import zlib
@@ -156,13 +157,15 @@ class Hostile(harness.WithDaemon):
                     connection.shutdown(socket.SHUT_WR)
             self.refused(*self.answer(connection), (lines, body[:40]))
 
-    def refused_and_closed(self, lines, status, sentence):
+    def refused_and_closed(self, lines, status, sentence, requests=(("POST", CONFIG_MAPS), ("GET", "/version")), slowly=False):
         """One answer, and nothing of what stands behind the header is read."""
-        for method, path in (("POST", CONFIG_MAPS), ("GET", "/version")):
+        for method, path in requests:
             for connection in (self.connect(), self.daemon.tls_context().wrap_socket(self.connect(), server_hostname="127.0.0.1")):
-                connection.sendall(self.head("GET", "/healthz") +  # a connection that has been good for something
-                                   self.head(method, path, "Content-Type: application/json", *lines) +
-                                   b"0\r\n\r\n" + self.head("GET", "/version"))
+                raw = self.head(method, path, "Content-Type: application/json", *lines) + b"0\r\n\r\n" + self.head("GET", "/version")
+                connection.sendall(self.head("GET", "/healthz"))  # a connection that has been good for something
+                with contextlib.suppress(ConnectionError):
+                    for at in range(0, len(raw), 1 if slowly else len(raw)):
+                        connection.sendall(raw[at:at + (1 if slowly else len(raw))])
                 got = b""
                 with contextlib.suppress(ConnectionError), connection:
                     while piece := connection.recv(65536):
@@ -186,7 +189,7 @@ class Hostile(harness.WithDaemon):
         self.refused_and_closed(["Content-Length: 99999999999999999999"], 413, b"too large")
 
     def test_codings_other_than_chunked_are_refused_at_once(self):
-        for value in ("xchunked", "chunked, identity", "gzip, chunked", "identity", "chunked;q=1", "chunked ", ""):
+        for value in ("xchunked", "chunked, identity", "gzip, chunked", "identity", "chunked;q=1", "chun ked", ""):
             self.refused_and_closed([f"Transfer-Encoding: {value}"], 501, b"the only Transfer-Encoding here is chunked")
 
     def test_headers_whose_names_are_none_are_refused_and_nothing_behind_them_is_read(self):
@@ -200,6 +203,43 @@ class Hostile(harness.WithDaemon):
         for lines in (["Content-Length:", " 60"], ["Content-Length: 0", " 60"], ["Transfer-Encoding:", " chunked"],
                       ["Transfer-Encoding:", " chunked", "Content-Length: 5"]):
             self.refused_and_closed(lines, 400, b"a header's value")
+
+    def test_what_another_reader_might_read_differently_is_refused_and_nothing_behind_it_is_read(self):
+        """Over plain HTTP and TLS, in one piece and byte by byte."""
+        for lines, sentence in ((["Transfer-Enc: chunked", " oding"], b"a header's name"), (["Transfer-Enc", " oding: chunked"], b"a header's name"),
+                                (["X: y", "\tz"], b"a header's value"), (["Content-Length: 0\0N"], b"control characters"),
+                                (["X: y\nContent-Length: 5"], b"end with CR LF"), (["X: y\n"], b"end with CR LF"),
+                                ([": y"], b"a header's name"), (["X: \x7f"], b"control characters"),
+                                (["Host: localhost"], b"Host is there twice"), (["Expect: more"], b"100-continue")):
+            for slowly in (False, True):
+                with self.subTest(lines=lines, slowly=slowly):
+                    self.refused_and_closed(lines, 417 if b"100" in sentence else 400, sentence, slowly=slowly)
+        for request in (("GET ", "/version"), ("GET", " /version"), ("GET", "/version "), ("GET", "/ver sion"), ("G\0ET", "/version"),
+                        ("GET\n", "/version"), ("\r\nGET", "/version"), ("GET", "http://127.0.0.1/version"), ("GET", "/version\xe9")):
+            with self.subTest(request=request):
+                self.refused_and_closed([], 400, b'"reason":"BadRequest"', requests=[request])
+
+    def test_what_is_allowed_is_taken(self):
+        """A blank behind a value, an extension of a chunk, trailers; and the connection goes on."""
+        body = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "taken"}}).encode()
+        chunked = b"%x;a=b\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(body), body)
+        for lines, sent in ((["Transfer-Encoding: chunked \t"], chunked), ([f"Content-Length:{len(body)} "], body)):
+            connection = self.connect()
+            connection.sendall(self.head("POST", CONFIG_MAPS, "Content-Type: application/json", *lines) + sent)
+            self.assertEqual(self.answer(connection)[0], 201)
+            connection.sendall(self.head("DELETE", CONFIG_MAPS + "/taken", "Connection: close"))
+            self.assertEqual(self.answer(connection)[0], 200)
+
+    def test_broken_chunks_are_refused_and_nothing_behind_them_is_read(self):
+        for body in (b"5\nhello\r\n0\r\n\r\n", b"0\n\n", b"0 \r\n\r\n", b"0\r\n\n", b"1\r\nXY\r\n0\r\n\r\n", b"0;a\nb\r\n\r\n"):
+            for connection in (self.connect(), self.daemon.tls_context().wrap_socket(self.connect(), server_hostname="127.0.0.1")):
+                connection.sendall(self.head("POST", CONFIG_MAPS, "Transfer-Encoding: chunked") + body + self.head("GET", "/version"))
+                got = b""
+                with contextlib.suppress(ConnectionError), connection:
+                    while piece := connection.recv(65536):
+                        got += piece
+                self.assertTrue(got.startswith(b"HTTP/1.1 400 "), (body, got[:300]))
+                self.assertEqual(got.count(b"HTTP/1.1 "), 1, body)
 
     # --- request lines and headers
 
@@ -315,6 +355,32 @@ class Hostile(harness.WithDaemon):
         self.assertLess(self.memory(), MEMORY_LIMIT)
         descriptors = len(os.listdir(f"/proc/{self.daemon.process.pid}/fd"))
         self.assertLess(descriptors, 3 * 4096 + 300, "more connections than the ceiling")
+
+    def test_half_handshakes_where_descriptors_are_few(self):
+        """A connection that made room leaves its descriptors to the thread of TLS: those that come are taken all the same."""
+        daemon = harness.Daemon(start=False)
+        self.addCleanup(daemon.close)
+        with open(os.path.join(daemon.folder, "daemon.txt"), "ab") as log:
+            daemon.process = subprocess.Popen(["sh", "-c", f"ulimit -n 1024; exec {harness.BIN} up --listen 127.0.0.1:0"],
+                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=daemon.environment)
+        harness.wait_until(daemon.is_ready, "the daemon to be ready")
+        found = self.open_many(IDLE)
+        hello = harness.client_hello()
+        for number in range(IDLE):
+            connection = socket.create_connection(("127.0.0.1", daemon.port), timeout=harness.PATIENCE)
+            found.append(connection)
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(hello[:60])
+        self.assertEqual(daemon.request("GET", CONFIG_MAPS)[0], 200)
+
+    def test_bodies_of_strangers_are_not_read(self):
+        for lines in (("Content-Length: 3000000",), ("Transfer-Encoding: chunked",)):
+            status, got = self.send(self.head("POST", CONFIG_MAPS, "Content-Type: application/json", *lines, token=False))
+            self.assertEqual(status, 401, got)
+            self.assertIn(b"Connection: close", got)
+        status, _ = self.send(self.head("POST", "/console/v1/login", "Content-Type: application/json", "Content-Length: 3000000",
+                                        token=False))
+        self.assertGreaterEqual(status, 400)
 
     def test_watchers_that_never_read(self):
         """What they do not take is not kept for them."""

@@ -14,6 +14,7 @@
 #include "base/timefmt.h"
 #include "fuzz.h"
 #include "net/http_answer.h"
+#include "net/http_head.h"
 #include "net/spdy.h"
 #include "net/websocket.h"
 
@@ -94,22 +95,35 @@ static void run_yaml(struct chance *c, char *data, size_t len)
     arena_release(&a);
 }
 
+/* What was read and written again is read as the same. */
 static void run_protobuf(struct chance *c, char *data, size_t len)
 {
+    static const struct kind *const tried[] = {&kind_config_map, &kind_event, &kind_pod, &kind_crd,
+                                               &kind_delete_options};
+    const struct kind *k = tried[chance_below(c, ELEMS(tried))];
     struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    struct buf bytes = BUF_INIT(MEMORY_LIMIT_BYTES);
     auto_err err = ERR_INIT;
-    char *bytes = malloc(len + 4);
-    struct json *v;
+    char *body = malloc(len + 4);
+    struct json *v, *again;
 
-    (void)c;
-    if (!bytes)
+    if (!body)
         fuzz_fail("there is memory");
-    memcpy(bytes, "k8s", 4); /* without the magic nothing else is looked at */
-    memcpy(bytes + 4, data, len);
-    v = protobuf_parse(&a, bytes, len + 4, &err);
-    if (v)
+    memcpy(body, "k8s", 4); /* without the magic nothing else is looked at */
+    memcpy(body + 4, data, len);
+    v = protobuf_parse(&a, k, body, len + 4, NULL, NULL, &err);
+    if (v && strcmp(json_get_string(v, "kind", k->name), k->name) == 0) {
         check_readable(&a, v);
-    free(bytes);
+        json_remove(v, "kind");
+        json_remove(v, "apiVersion");
+        protobuf_write(&bytes, &a, k, v);
+        again = protobuf_parse(&a, k, bytes.data, bytes.len, NULL, NULL, &err);
+        json_remove(again, "kind");
+        json_remove(again, "apiVersion");
+        FUZZ_CHECK(arena_failed(&a) || bytes.failed || json_equal(v, again));
+    }
+    free(body);
+    buf_release(&bytes);
     arena_release(&a);
 }
 
@@ -171,8 +185,8 @@ static void run_object(struct chance *c, char *data, size_t len)
     static const char *const types[] = {"application/json", "application/yaml", NULL};
     struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
     auto_err err = ERR_INIT;
-    struct json *v = object_parse(&a, types[chance_below(c, ELEMS(types))], data, len, NULL, NULL,
-                                  &err);
+    struct json *v = object_parse(&a, NULL, types[chance_below(c, ELEMS(types))], data, len, NULL,
+                                  NULL, &err);
 
     if (v && json_is(v, JSON_OBJECT))
         (void)!object_decode(&a, &kind_pod, v, FIELD_VALIDATION_STRICT, NULL, NULL, &err);
@@ -249,6 +263,82 @@ static void run_http_answer(struct chance *c, char *data, size_t len)
     buf_release(&cut);
 }
 
+static ssize_t take_head(struct chance *c, struct arena *a, const char *data, size_t len,
+                         struct http_head *head, struct http_refusal *why)
+{
+    struct http_head_scan scan = {0};
+    ssize_t n = http_head_scan(&scan, data, chance_below(c, len + 1), why);
+
+    if (n == 0)
+        n = http_head_scan(&scan, data, len, why);
+    if (n > 0 && http_head_parse(head, &scan, a, data, (size_t)n, why) < 0)
+        return -1;
+    return n;
+}
+
+/* What was taken says the same when it is written down as plainly as can be; and wherever it was
+ * cut. */
+static void run_http_head(struct chance *c, char *data, size_t len)
+{
+    struct arena a = ARENA_INIT(MEMORY_LIMIT_BYTES);
+    struct http_refusal why = {0}, why_again = {0};
+    struct http_head head, again;
+    struct buf plain = BUF_INIT(MEMORY_LIMIT_BYTES);
+    ssize_t n = take_head(c, &a, data, len, &head, &why);
+
+    FUZZ_CHECK(take_head(c, &a, data, len, &again, &why_again) == n);
+    FUZZ_CHECK(n >= 0 || (why.status >= 400 && why.text == why_again.text));
+    FUZZ_CHECK(n <= (ssize_t)len && n <= (ssize_t)HTTP_HEAD_LIMIT_BYTES);
+    if (n > 0) {
+        buf_addf(&plain, "%s %s HTTP/1.%d\r\n", head.method, head.target, !head.old);
+        for (size_t i = 0; i < head.field_count; i++)
+            buf_addf(&plain, "%s: %s\r\n", head.fields[i].name, head.fields[i].value);
+        buf_adds(&plain, "\r\n");
+    }
+    if (n > 0 && plain.len < HTTP_HEAD_LIMIT_BYTES) {
+        FUZZ_CHECK(take_head(c, &a, plain.data, plain.len, &again, &why) == (ssize_t)plain.len);
+        FUZZ_CHECK(again.field_count == head.field_count && again.length == head.length);
+        FUZZ_CHECK(again.chunked == head.chunked && again.last == head.last);
+        FUZZ_CHECK(!(head.chunked && head.length) && !(head.chunked && head.old));
+        FUZZ_CHECK(head.old || http_head_field(&head, "Host"));
+    }
+    buf_release(&plain);
+    arena_release(&a);
+}
+
+static ssize_t take_chunks(struct chance *c, const char *data, size_t len, bool whole,
+                           struct buf *out)
+{
+    struct http_chunks chunks = {.state = CHUNK_SIZE};
+    size_t at = 0;
+
+    while (at < len && chunks.state != CHUNKS_DONE) {
+        const char *content;
+        size_t content_len;
+        ssize_t n = http_chunks_feed(&chunks, data + at,
+                                     whole ? len - at : 1 + chance_below(c, len - at), &content,
+                                     &content_len);
+
+        if (n < 0)
+            return n;
+        FUZZ_CHECK(n > 0 && content_len <= (size_t)n);
+        buf_add(out, content, content_len);
+        at += (size_t)n;
+    }
+    return chunks.state == CHUNKS_DONE ? (ssize_t)at : 0;
+}
+
+static void run_http_chunks(struct chance *c, char *data, size_t len)
+{
+    struct buf once = BUF_INIT(MEMORY_LIMIT_BYTES), cut = BUF_INIT(MEMORY_LIMIT_BYTES);
+    ssize_t n = take_chunks(c, data, len, true, &once);
+
+    FUZZ_CHECK(take_chunks(c, data, len, false, &cut) == n);
+    FUZZ_CHECK(once.len == cut.len && (once.len == 0 || memcmp(once.data, cut.data, cut.len) == 0));
+    buf_release(&once);
+    buf_release(&cut);
+}
+
 static void spdy_opened(void *arg, uint32_t stream, const struct spdy_header *headers, size_t count)
 {
     (void)arg, (void)stream;
@@ -318,7 +408,9 @@ const struct fuzz_target fuzz_parsers[] = {
      LIST("\x0a", "\x12", "\x1a", "\x08\x01", "\xff\xff\xff\xff\x0f", "\x80",
           "\x12\x05"
           "Event",
-          "\x7a"),
+          "\x7a", "\x12\x02\x08\x01", "\x0a\x02{}",
+          "\x12\x03"
+          "Pod"),
      run_protobuf},
     {"selectors",
      LIST("a=b,c!=d,e in (f,g),h notin (i),!j,k", "metadata.name=p,spec.nodeName!=",
@@ -375,6 +467,17 @@ const struct fuzz_target fuzz_parsers[] = {
      LIST("\r\n", "\r\n\r\n", "Content-Length: ", "Transfer-Encoding: chunked\r\n",
           "HTTP/1.1 204 x", "0\r\n\r\n", "ffffffffffffffff", ":", "5\r\n"),
      run_http_answer},
+    {"http_head",
+     LIST("GET /a?b HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello",
+          "PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n",
+          "GET / HTTP/1.0\r\nConnection: close, x\r\n\r\n"),
+     LIST("\r\n", "\n", "\r", " ", "\t", ":", "\r\n ",
+          "Content-Length: ", "Transfer-Encoding: chunked\r\n", "Host: h\r\n",
+          "Connection: close\r\n", "HTTP/1.0", "99999999999999999999", "chunked"),
+     run_http_head},
+    {"http_chunks", LIST("5\r\nhello\r\n0\r\n\r\nGET", "a;b=c\r\n0123456789\r\n0\r\nT: 1\r\n\r\n"),
+     LIST("\r\n", "\n", ";", "0", "ffffffff", "1\r\nx\r\n", "0\r\n\r\n"), run_http_chunks},
     {"websocket",
      LIST("\x82\x85\x01\x02\x03\x04hello", "\x89\x81\x01\x02\x03\x04x\x8a\x81\x01\x02\x03\x04y",
           "\x02\x81\x01\x01\x01\x01z\x80\x81\x01\x01\x01\x01z", "\x88\x82\x01\x01\x01\x01\x02\xe9"),

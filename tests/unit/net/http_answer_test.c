@@ -50,7 +50,7 @@ static void bodies_come_whole_however_they_are_cut(void **state)
         {"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\nX: y\r\n\r\n5\r\nhello\r\n6;a=b\r\n world"
          "\r\n0\r\n\r\n",
          "hello world"},
-        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: CHUNKED\r\nX: y\r\n\r\n1 \r\nx\r\n0\r\nT: 1\r\n"
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: CHUNKED\r\nX: y\r\n\r\n1\r\nx\r\n0\r\nT: 1\r\n"
          "U: 2\r\n\r\n",
          "x"},
         {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: z\r\n\r\n"
@@ -110,6 +110,10 @@ static void what_is_ambiguous_is_no_answer(void **state)
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\nx",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\nx",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;a\nb\r\nx",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nT: 1\n\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhello",

@@ -266,6 +266,96 @@ static void answers_pipelined_requests_in_order(void **state)
     stop(&f);
 }
 
+/* More than is done on one turn of the loop. */
+static void answers_many_pipelined_requests(void **state)
+{
+    enum { MANY = 300 };
+    static const char request[] = "GET /n HTTP/1.1\r\nHost: h\r\n\r\n";
+    struct buf all = BUF_INIT(1u << 20);
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    for (int i = 0; i < MANY; i++)
+        buf_adds(&all, request);
+    buf_adds(&all, "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    buf_adds(&all, request); /* behind the last there is none */
+    client_send(&c, all.data);
+    while (!c.closed)
+        loop_run_once(f.loop);
+    assert_int_equal(f.handled, MANY + 1);
+    assert_non_null(strstr(c.in.data, "GET /last"));
+    buf_release(&all);
+    client_close(&c);
+    stop(&f);
+}
+
+/* The body is sent when the server says that it may be. */
+static void says_that_a_body_may_come(void **state)
+{
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c,
+                "POST /p HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
+    client_wait(&f, &c, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert_int_equal(f.handled, 0);
+    client_send(&c, "hello");
+    client_wait(&f, &c, "5:hello");
+    client_close(&c);
+    stop(&f);
+}
+
+/* A HEAD has the length of what a GET would have, and no body: the next answer follows at once. */
+static void a_head_has_no_body(void **state)
+{
+    struct fixture f;
+    struct client c;
+    const char *end;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "HEAD /a HTTP/1.1\r\nHost: h\r\n\r\nHEAD /stream HTTP/1.1\r\nHost: h\r\n\r\n"
+                    "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_wait(&f, &c, "GET /b");
+    assert_null(strstr(c.in.data, "HEAD /a"));
+    assert_non_null(strstr(c.in.data, "Content-Length: 16\r\n"));
+    end = strstr(c.in.data, "\r\n\r\n");
+    assert_memory_equal(end + 4, "HTTP/1.1 200", 12);
+    assert_true(f.stream_closed);
+    client_close(&c);
+    stop(&f);
+}
+
+/* What the client still sends does not cost it the answer. */
+static void the_last_answer_arrives(void **state)
+{
+    static char more[512 * 1024];
+    struct fixture f;
+    struct client c;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "GET /x HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n");
+    (void)!send(c.fd, more, sizeof(more), MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (!c.closed)
+        loop_run_once(f.loop);
+    assert_non_null(strstr(c.in.data, "HTTP/1.1 400 "));
+    assert_non_null(strstr(c.in.data, "the header Host is there twice"));
+    client_close(&c);
+    while (httpd_connection_count(f.httpd) > 0)
+        loop_run_once(f.loop);
+    assert_int_equal(f.handled, 0);
+    stop(&f);
+}
+
 static void streams_headers_first_then_what_comes(void **state)
 {
     struct fixture f;
@@ -315,6 +405,49 @@ static void streams_a_lot(void **state)
     f.stream->data.len = TOTAL;
     f.stream->end = true;
     stream_ready(&f.stream->base);
+    while (!c.closed)
+        loop_run_once(f.loop);
+    assert_int_equal(c.in.len, TOTAL);
+    client_close(&c);
+    stop(&f);
+}
+
+static void nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* Who reads nothing for a while gets the rest without another word from the stream. */
+static void streams_a_lot_to_who_reads_late(void **state)
+{
+    enum { TOTAL = 32 * 1024 * 1024 };
+    struct fixture f;
+    struct client c;
+    char *room;
+
+    (void)state;
+    start(&f);
+    client_open(&f, &c);
+    client_send(&c, "GET /stream HTTP/1.0\r\nHost: h\r\n\r\n");
+    client_wait(&f, &c, "\r\n\r\n");
+    buf_clear(&c.in);
+    loop_fd_stop(c.watch);
+    room = buf_reserve(&f.stream->data, TOTAL);
+    assert_non_null(room);
+    memset(room, 'x', TOTAL);
+    f.stream->data.len = TOTAL;
+    f.stream->end = true;
+    stream_ready(&f.stream->base);
+    for (size_t left = 0; left != f.stream->data.len;) { /* until the kernel takes no more */
+        left = f.stream->data.len;
+        for (int i = 0; i < 20; i++) {
+            stream_ready(&f.stream->base);
+            (void)clock_start(loop_clock(f.loop), 1, nothing, NULL);
+            loop_run_once(f.loop);
+        }
+    }
+    assert_true(f.stream->data.len > 0);
+    c.watch = loop_fd_watch(f.loop, c.fd, LOOP_READABLE, client_reads, &c);
     while (!c.closed)
         loop_run_once(f.loop);
     assert_int_equal(c.in.len, TOTAL);
@@ -722,8 +855,13 @@ int main(void)
         cmocka_unit_test(answers_get_and_post_on_one_connection),
         cmocka_unit_test(answers_later),
         cmocka_unit_test(answers_pipelined_requests_in_order),
+        cmocka_unit_test(answers_many_pipelined_requests),
+        cmocka_unit_test(says_that_a_body_may_come),
+        cmocka_unit_test(a_head_has_no_body),
+        cmocka_unit_test(the_last_answer_arrives),
         cmocka_unit_test(streams_headers_first_then_what_comes),
         cmocka_unit_test(streams_a_lot),
+        cmocka_unit_test(streams_a_lot_to_who_reads_late),
         cmocka_unit_test(closes_an_idle_stream_when_the_client_goes),
         cmocka_unit_test(marks_a_body_over_the_limit),
         cmocka_unit_test(closes_a_slow_handshake),
