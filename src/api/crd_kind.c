@@ -132,7 +132,7 @@ static struct kind *make_kind(struct arena *a, const struct json *crd, const str
 /* Whether it is served: names accepted, established. */
 static bool is_established(const struct json *crd)
 {
-    return json_string_is(json_get(object_condition(crd, "Established"), "status"), "True");
+    return object_condition_is(crd, "Established");
 }
 
 const struct kind **crd_kinds(struct arena *a, const struct json *crd)

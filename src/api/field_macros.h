@@ -23,12 +23,26 @@
 #define F_STRS(n, d, ...) F_LIST(FIELD_STRING, n, d, ##__VA_ARGS__)
 #define F_STR_MAP(n, d, ...) F_MAP(FIELD_STRING, n, d, ##__VA_ARGS__)
 /* What most kinds have: spec, status, and in it conditions (condition_fields of pod_fields.h). */
-#define F_SPEC(f, ...) F_OBJ("spec", f, "What is wanted.", ##__VA_ARGS__)
+#define F_SPEC(f, ...) F_OBJ("spec", f, "What is wanted.", P(2), ##__VA_ARGS__)
 #define F_STATUS(f, ...) \
-    F_OBJ("status", f, "What is.", .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY, ##__VA_ARGS__)
-#define F_CONDITIONS(d, ...) \
-    F_OBJS("conditions", condition_fields, d, .flags = FIELD_KEEP_UNKNOWN, ##__VA_ARGS__)
+    F_OBJ("status", f, "What is.", P(3), .flags = FIELD_KEEP_UNKNOWN | FIELD_READ_ONLY, ##__VA_ARGS__)
+#define F_CONDITIONS(f, d, ...) \
+    F_OBJS("conditions", f, d, .flags = FIELD_KEEP_UNKNOWN, ##__VA_ARGS__)
+/* A metav1.Condition has 4, 5 and 6. */
+#define F_CONDITION(when, why, says) \
+    F_STR("type", "What the condition is about.", PZ(1), REQUIRED), \
+    F_STR("status", "True, False or Unknown.", PZ(2), REQUIRED, ONE_OF(condition_states)), \
+    F_STR("reason", "One word for the last change; - when there is nothing special.", P(why)), \
+    F_STR("message", "A sentence about the last change.", P(says)), \
+    F_TIME("lastTransitionTime", "When status last changed.", P(when))
 /* clang-format on */
+
+/* Its number in protobuf. With Z a zero counts: Go has a pointer there, or always writes the
+ * member. IN: in a message that JSON does not have. */
+#define P(n) .number = (n)
+#define PZ(n) .number = (n), .keep_zero = true
+#define P_IN(outer, n) .inside = (outer), .number = (n)
+#define PZ_IN(outer, n) .inside = (outer), .number = (n), .keep_zero = true
 
 #define REQUIRED .flags = FIELD_REQUIRED
 #define DEFAULT(text) .default_json = (text)

@@ -5,14 +5,16 @@
 #include "api/job_fields.h"
 #include "api/field_macros.h"
 
+#include "api/object.h"
 #include "api/pod_fields.h"
+#include "api/problem.h"
 #include "api/tensorboard_rules.h"
 
 const char *const job_clean_up_policies[] = {"None", "All", "Unfinished", NULL};
 const char *const job_restart_policies[] = {"Never", "OnFailure", "Always", "ExitCode", NULL};
 const char *const job_restart_scopes[] = {"Replica", "Job", NULL};
-static const char *const phases[] = {"Pending",   "Running", "Paused",  "Resuming",
-                                     "Succeeded", "Failed",  "Unknown", NULL};
+const char *const job_phases[] = {"Pending",   "Running", "Paused",  "Resuming",
+                                  "Succeeded", "Failed",  "Unknown", NULL};
 
 /* --- run mode --------------------------------------------------------------------------------- */
 
@@ -180,10 +182,11 @@ static const struct field interruption_fields[] = {
     {0}};
 
 const struct field job_status_fields[] = {
-    F_STR("phase", "Where the job is in its life.", ONE_OF(phases)),
+    F_STR("phase", "Where the job is in its life.", ONE_OF(job_phases)),
     F_STR("reason", "One word: why it does not run, or why it failed."),
     F_STR("message", "A sentence: why it does not run, or why it failed."),
-    F_CONDITIONS("Initialized, Running, ReplicaFailure, Completed, Failed, Paused.",
+    F_CONDITIONS(condition_fields,
+                 "Initialized, Running, ReplicaFailure, Completed, Failed, Paused.",
                  KEYED_BY("type")),
     F_OBJS("tasks", task_fields, "Replicas by type.", .flags = FIELD_KEEP_UNKNOWN),
     F_OBJ("aggregate", aggregate_fields, "Replicas by phase.", .flags = FIELD_KEEP_UNKNOWN),
@@ -200,6 +203,21 @@ const struct field job_status_fields[] = {
           .flags = FIELD_KEEP_UNKNOWN),
     F_INT64("observedGeneration", "The metadata.generation this status was made from."),
     {0}};
+
+/* --- rules --- */
+
+void job_validate(const struct json *job, const struct json *old, struct err *err)
+{
+    const struct field_path metadata = {.name = "metadata"};
+    const struct json *note = json_at(job, "metadata", "annotations", ANNOTATION_NOTE);
+
+    if (note && note->len > NOTE_LIMIT_BYTES &&
+        !json_equal(note, json_at(old, "metadata", "annotations", ANNOTATION_NOTE)))
+        problem_invalid(
+            err, PATH_KEY(PATH_MEMBER(&metadata, "annotations"), ANNOTATION_NOTE), NULL,
+            "a note has at most " STRINGIFY(NOTE_LIMIT_BYTES) " bytes: keep more in a "
+                                                              "file and write here where it is");
+}
 
 /* --- columns ---------------------------------------------------------------------------------- */
 

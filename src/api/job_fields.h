@@ -17,8 +17,10 @@ extern const struct field tensorboard_spec_fields[]; /* of a TensorBoard made wi
 extern const struct field job_status_fields[];
 
 extern const char *const job_clean_up_policies[], *const job_restart_scopes[];
-extern const char *const job_restart_policies[];
+extern const char *const job_restart_policies[], *const job_phases[];
 
+/* What is the same of all job kinds and no table says. */
+void job_validate(const struct json *job, const struct json *old, struct err *err);
 /* "1/4": replicas that run, of so many. */
 /* As status.aggregate counts them: "running", "succeeded" ... */
 int64_t job_replicas_in(const struct json *job, const char *phase);

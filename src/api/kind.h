@@ -1,7 +1,7 @@
 /*
  * kind.h - a kind, declared once. Its table of fields drives decoding, defaulting, validation,
- * immutability, OpenAPI, CRD YAML, explain, printer columns and (later) the console's form. There
- * is no second list of fields anywhere.
+ * immutability, protobuf, OpenAPI, CRD YAML, explain, printer columns and (later) the console's
+ * form. There is no second list of fields anywhere.
  *
  * Where do I add a field: here, in the kind's table (api/kind_*.c). A kind: a table and one line in
  * api/kinds.c.
@@ -40,17 +40,33 @@ enum field_flag {
     FIELD_RETAIN_KEYS = 1u << 10, /* list of objects: clients say which members an element keeps */
 };
 
+/* How protobuf has a value where its type does not say it. */
+enum field_wire {
+    FIELD_WIRE_PLAIN,
+    FIELD_WIRE_MICRO,      /* FIELD_TIME: with its microseconds */
+    FIELD_WIRE_DOUBLE,     /* FIELD_ANY: a number */
+    FIELD_WIRE_STRINGS,    /* FIELD_MAP of lists: each {1 strings} */
+    FIELD_WIRE_OR_LIST,    /* FIELD_ANY of fields, or a list of it: {1 one, 2 list} */
+    FIELD_WIRE_OR_BOOL,    /* {1 bool, 2 fields} */
+    FIELD_WIRE_OR_STRINGS, /* {1 fields, 2 strings} */
+};
+
 #define FIELD_IGNORED_WORDS "Not carried out here"
 
 struct field {
     const char *name;
     enum field_type type;
-    enum field_type item;       /* FIELD_LIST, FIELD_MAP: type of the elements */
-    unsigned flags;             /* enum field_flag */
-    bool has_min, has_max;      /* whether min and max count */
-    const char *doc;            /* English, one or two sentences */
+    enum field_type item;  /* FIELD_LIST, FIELD_MAP: type of the elements */
+    unsigned flags;        /* enum field_flag */
+    bool has_min, has_max; /* whether min and max count */
+    bool keep_zero;        /* what protobuf says is zero was set */
+    uint8_t wire;          /* enum field_wire */
+    uint16_t number;       /* in protobuf, of Kubernetes' kinds; 0: it has none */
+    uint16_t inside;       /* where protobuf has it in a message of this number, and JSON not */
+    const char *doc;       /* English, one or two sentences */
     const struct field *fields; /* FIELD_OBJECT, or the members of an object item; of another map
-                                   the keys that say more, such as ignored; ends with {0} */
+                                   the keys that say more, such as ignored; of FIELD_ANY what
+                                   protobuf has there (without: {1 its JSON}); ends with {0} */
     const char
         *default_json; /* NULL: none. Applied when the field is absent and its parent is present */
     const char *const *values; /* allowed strings, NULL-terminated; NULL: any */
@@ -118,8 +134,9 @@ struct kind {
                         rest */
     bool custom; /* a custom resource: strategic merge patch is refused, PUT needs resourceVersion,
                     a CRD exists */
-    bool collected; /* watched by the garbage collector (may own or be owned) */
-    bool refused;   /* nobody here acts on such objects: none can be made (kind_refused.c) */
+    bool collected;  /* watched by the garbage collector (may own or be owned) */
+    bool refused;    /* nobody here acts on such objects: none can be made (kind_refused.c) */
+    bool free_names; /* names need not be DNS names, only fit into a path: "system:node" */
     const char *doc;
     const struct field *fields; /* apiVersion, kind and metadata are common and not repeated here */
     const struct column *columns; /* ends with {0}; Name is written out like the others */
@@ -163,10 +180,18 @@ extern const struct kind kind_namespace, kind_node, kind_pod, kind_service, kind
     kind_role, kind_role_binding, kind_cluster_role, kind_cluster_role_binding, kind_crd,
     kind_event_v1, kind_resource_quota, kind_limit_range, kind_persistent_volume,
     kind_pod_disruption_budget, kind_pod_disruption_budget_beta, kind_pytorch_training_job,
-    kind_mpi_job, kind_tensorboard, kind_queue, kind_pod_group, kind_priority_class;
+    kind_mpi_job, kind_tensorboard, kind_queue, kind_pod_group, kind_priority_class,
+    kind_notification;
 extern const struct kind kind_replication_controller, kind_deployment, kind_replica_set,
     kind_stateful_set, kind_daemon_set, kind_job, kind_cron_job, kind_cron_job_beta, kind_ingress,
     kind_ingress_beta, kind_machine_access; /* refused */
+
+/* Not stored, and in no list of kinds: kind_messages.c. */
+extern const struct kind *const message_kinds[]; /* ends with NULL */
+extern const struct kind kind_status, kind_delete_options, kind_eviction, kind_binding, kind_scale,
+    kind_token_request, kind_token_review, kind_self_review, kind_access_review,
+    kind_subject_review, kind_rules_review, kind_partial;
+extern const struct field list_fields[]; /* metadata of a list; ends with {0} */
 
 /* What every object has beside its kind's fields: apiVersion, kind, metadata; ends with {0}. */
 extern const struct field object_common_fields[];

@@ -9,9 +9,9 @@
 #include "api/scheduler_config.h"
 
 static const struct field fields[] = {
-    F_STR_MAP("data", "Keys and their text."),
-    F_MAP(FIELD_BYTES, "binaryData", "Keys and their bytes, in base64."),
-    F_BOOL("immutable", "True: the data may not change any more."),
+    F_STR_MAP("data", "Keys and their text.", P(2)),
+    F_MAP(FIELD_BYTES, "binaryData", "Keys and their bytes, in base64.", P(3)),
+    F_BOOL("immutable", "True: the data may not change any more.", PZ(4)),
     {0}};
 
 static void validate(const struct json *object, const struct json *old, struct err *err)

@@ -4,6 +4,7 @@
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/json_path.h"
+#include "api/json_schema_fields.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
 #include "api/problem.h"
@@ -16,73 +17,106 @@ static const char *const strategies[] = {"None", "Webhook", NULL};
 static const char *const column_types[] = {"boolean", "date", "integer", "number", "string", NULL};
 
 static const struct field names_fields[] = {
-    F_STR("kind", "Name of the kind, like CronTab.", REQUIRED),
-    F_STR("plural", "Name in paths, like crontabs.", .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),
-    F_STR("singular", "Name in the singular, lower case.", .flags = FIELD_DNS_LABEL),
-    F_STR("listKind", "Name of lists, like CronTabList."),
-    F_STRS("shortNames", "Short names for command lines."),
-    F_STRS("categories", "Groups of resources it belongs to, like all."),
+    F_STR("kind", "Name of the kind, like CronTab.", PZ(4), REQUIRED),
+    F_STR("plural", "Name in paths, like crontabs.", PZ(1),
+          .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),
+    F_STR("singular", "Name in the singular, lower case.", P(2), .flags = FIELD_DNS_LABEL),
+    F_STR("listKind", "Name of lists, like CronTabList.", P(5)),
+    F_STRS("shortNames", "Short names for command lines.", P(3)),
+    F_STRS("categories", "Groups of resources it belongs to, like all.", P(6)),
     {0}};
 
 static const struct field column_fields[] = {
-    F_STR("name", "Heading.", REQUIRED),
-    F_STR("type", "boolean, date, integer, number or string.", REQUIRED, ONE_OF(column_types)),
-    F_STR("jsonPath", "Where the value is: .status.phase.", REQUIRED),
-    F_STR("format", "What kind of string it is."),
-    F_STR("description", "What it tells."),
-    F_INT32("priority", "0: always shown; more: with -o wide."),
+    F_STR("name", "Heading.", PZ(1), REQUIRED),
+    F_STR("type", "boolean, date, integer, number or string.", PZ(2), REQUIRED,
+          ONE_OF(column_types)),
+    F_STR("jsonPath", "Where the value is: .status.phase.", PZ(6), REQUIRED),
+    F_STR("format", "What kind of string it is.", P(3)),
+    F_STR("description", "What it tells.", P(4)),
+    F_INT32("priority", "0: always shown; more: with -o wide.", P(5)),
     {0}};
 
 static const struct field scale_fields[] = {
-    F_STR("specReplicasPath", "Where the wanted number is.", REQUIRED),
-    F_STR("statusReplicasPath", "Where the present number is.", REQUIRED),
-    F_STR("labelSelectorPath", "Where the selector of the pods is."),
+    F_STR("specReplicasPath", "Where the wanted number is.", PZ(1), REQUIRED),
+    F_STR("statusReplicasPath", "Where the present number is.", PZ(2), REQUIRED),
+    F_STR("labelSelectorPath", "Where the selector of the pods is.", PZ(3)),
     {0}};
 
+static const struct field no_fields[] = {{0}};
+
 static const struct field subresources_fields[] = {
-    F_PLAIN(FIELD_ANY, "status", "status is written apart from the rest."),
-    F_OBJ("scale", scale_fields, "kubectl scale works on it."),
+    F_OBJ("status", no_fields, "status is written apart from the rest.", P(1),
+          .flags = FIELD_KEEP_UNKNOWN),
+    F_OBJ("scale", scale_fields, "kubectl scale works on it.", P(2)),
     {0}};
 
 static const struct field schema_fields[] = {
-    F_PLAIN(FIELD_ANY, "openAPIV3Schema", "Structural schema by which objects are checked."), {0}};
+    F_PLAIN(FIELD_ANY, "openAPIV3Schema", "Structural schema by which objects are checked.", PZ(1),
+            .fields = json_schema_fields),
+    {0}};
 
 static const struct field selectable_fields[] = {
-    F_STR("jsonPath", "Field by which objects can be selected.", REQUIRED), {0}};
+    F_STR("jsonPath", "Field by which objects can be selected.", PZ(1), REQUIRED), {0}};
 
 static const struct field version_fields[] = {
-    F_STR("name", "Name of the version, like v1.", .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),
-    F_BOOL("served", "Whether it can be asked for.", REQUIRED),
-    F_BOOL("storage", "Whether objects are stored in it; true for one version.", REQUIRED),
-    F_BOOL("deprecated", "Whether clients are warned."),
-    F_STR("deprecationWarning", "What they are told."),
-    F_OBJ("schema", schema_fields, "What objects look like."),
-    F_OBJ("subresources", subresources_fields, "Parts that are written apart."),
-    F_OBJS("additionalPrinterColumns", column_fields, "Columns of kubectl get."),
-    F_OBJS("selectableFields", selectable_fields, "Fields by which objects can be selected."),
+    F_STR("name", "Name of the version, like v1.", PZ(1),
+          .flags = FIELD_REQUIRED | FIELD_DNS_LABEL),
+    F_BOOL("served", "Whether it can be asked for.", PZ(2), REQUIRED),
+    F_BOOL("storage", "Whether objects are stored in it; true for one version.", PZ(3), REQUIRED),
+    F_BOOL("deprecated", "Whether clients are warned.", P(7)),
+    F_STR("deprecationWarning", "What they are told.", PZ(8)),
+    F_OBJ("schema", schema_fields, "What objects look like.", P(4)),
+    F_OBJ("subresources", subresources_fields, "Parts that are written apart.", P(5)),
+    F_OBJS("additionalPrinterColumns", column_fields, "Columns of kubectl get.", P(6)),
+    F_OBJS("selectableFields", selectable_fields, "Fields by which objects can be selected.", P(9)),
+    {0}};
+
+static const struct field webhook_service_fields[] = {
+    F_STR("namespace", "Its namespace.", PZ(1), REQUIRED),
+    F_STR("name", "Its name.", PZ(2), REQUIRED),
+    F_STR("path", "Path to ask for.", PZ(3)),
+    F_INT32("port", "Its port, 443 by default.", PZ(4)),
+    {0}};
+
+static const struct field webhook_client_fields[] = {
+    F_STR("url", "Address to ask.", PZ(3)),
+    F_OBJ("service", webhook_service_fields, "Service to ask.", P(1)),
+    F_PLAIN(FIELD_BYTES, "caBundle", "Who vouches for it.", P(2)),
+    {0}};
+
+static const struct field webhook_fields[] = {
+    F_OBJ("clientConfig", webhook_client_fields, "Who is asked.", P(2)),
+    F_STRS("conversionReviewVersions", "What it understands.", P(3), REQUIRED),
     {0}};
 
 static const struct field conversion_fields[] = {
-    F_STR("strategy", "None: versions differ in name only. Webhook is not served.", REQUIRED,
+    F_STR("strategy", "None: versions differ in name only. Webhook is not served.", PZ(1), REQUIRED,
           ONE_OF(strategies)),
-    F_PLAIN(FIELD_ANY, "webhook", "Not used."),
+    F_OBJ("webhook", webhook_fields, "Not used.", P(2)),
     {0}};
 
 static const struct field spec_fields[] = {
-    F_STR("group", "API group of the kind.", .flags = FIELD_REQUIRED | FIELD_DNS_NAME),
-    F_OBJ("names", names_fields, "What the kind is called.", REQUIRED),
-    F_STR("scope", "Whether objects are in namespaces.", REQUIRED, ONE_OF(scopes)),
-    F_OBJS("versions", version_fields, "Versions of the kind.",
+    F_STR("group", "API group of the kind.", PZ(1), .flags = FIELD_REQUIRED | FIELD_DNS_NAME),
+    F_OBJ("names", names_fields, "What the kind is called.", P(3), REQUIRED),
+    F_STR("scope", "Whether objects are in namespaces.", PZ(4), REQUIRED, ONE_OF(scopes)),
+    F_OBJS("versions", version_fields, "Versions of the kind.", P(7),
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY, KEYED_BY("name")),
-    F_OBJ("conversion", conversion_fields, "How versions become one another.",
+    F_OBJ("conversion", conversion_fields, "How versions become one another.", P(9),
           DEFAULT("{\"strategy\":\"None\"}")),
-    F_BOOL("preserveUnknownFields", "Not used: false."),
+    F_BOOL("preserveUnknownFields", "Not used: false.", P(10)),
+    {0}};
+
+static const struct field crd_condition_fields[] = {
+    F_CONDITION(3, 4, 5),
+    F_INT64("observedGeneration", "The metadata.generation the condition was made from.", P(6)),
     {0}};
 
 static const struct field status_fields[] = {
-    F_CONDITIONS("NamesAccepted, Established, Terminating.", MERGED_BY("type")),
-    F_OBJ("acceptedNames", names_fields, "Names that are served."),
-    F_STRS("storedVersions", "Versions objects may be stored in."),
+    F_INT64("observedGeneration", "The metadata.generation that was seen.", P(4)),
+    F_CONDITIONS(crd_condition_fields, "NamesAccepted, Established, Terminating.", P(1),
+                 MERGED_BY("type")),
+    F_OBJ("acceptedNames", names_fields, "Names that are served.", P(2)),
+    F_STRS("storedVersions", "Versions objects may be stored in.", P(3)),
     {0}};
 
 static const struct field fields[] = {F_SPEC(spec_fields, REQUIRED), F_STATUS(status_fields), {0}};

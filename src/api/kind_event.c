@@ -4,42 +4,36 @@
 
 #include "api/columns.h"
 #include "api/field_macros.h"
+#include "api/metadata.h"
 #include "api/object.h"
 #include "api/problem.h"
 
 static const char *const types[] = {"Normal", "Warning", NULL};
 
-static const struct field reference_fields[] = {
-    F_STR("kind", "Kind of the object."),
-    F_STR("namespace", "Its namespace."),
-    F_STR("name", "Its name."),
-    F_STR("uid", "Its UID."),
-    F_STR("apiVersion", "Its API version."),
-    F_STR("resourceVersion", "Its version at the time."),
-    F_STR("fieldPath", "The part of it the event is about."),
-    {0}};
-
 static const struct field source_fields[] = {
-    F_STR("component", "Who says it."), F_STR("host", "On which node."), {0}};
+    F_STR("component", "Who says it.", P(1)), F_STR("host", "On which node.", P(2)), {0}};
 
 static const struct field series_fields[] = {
-    F_INT32("count", "How often, so far."), F_TIME("lastObservedTime", "When last."), {0}};
+    F_INT32("count", "How often, so far.", P(1)),
+    F_TIME("lastObservedTime", "When last.", P(2), .wire = FIELD_WIRE_MICRO),
+    {0}};
 
 static const struct field fields[] = {
-    F_OBJ("involvedObject", reference_fields, "The object this event is about.", REQUIRED),
-    F_STR("reason", "One word: what happened."),
-    F_STR("message", "A sentence: what happened."),
-    F_STR("type", "Normal or Warning.", ONE_OF(types)),
-    F_OBJ("source", source_fields, "Who says it."),
-    F_TIME("firstTimestamp", "When it happened first."),
-    F_TIME("lastTimestamp", "When it happened last."),
-    F_INT32("count", "How often it happened."),
-    F_TIME("eventTime", "When it happened, in microseconds."),
-    F_OBJ("series", series_fields, "Repetitions."),
-    F_STR("action", "What was done."),
-    F_OBJ("related", reference_fields, "Another object that has to do with it."),
-    F_STR("reportingComponent", "Controller that says it."),
-    F_STR("reportingInstance", "Instance of the controller."),
+    F_OBJ("involvedObject", object_reference_fields, "The object this event is about.", P(2),
+          REQUIRED),
+    F_STR("reason", "One word: what happened.", P(3)),
+    F_STR("message", "A sentence: what happened.", P(4)),
+    F_STR("type", "Normal or Warning.", P(9), ONE_OF(types)),
+    F_OBJ("source", source_fields, "Who says it.", P(5)),
+    F_TIME("firstTimestamp", "When it happened first.", P(6)),
+    F_TIME("lastTimestamp", "When it happened last.", P(7)),
+    F_INT32("count", "How often it happened.", P(8)),
+    F_TIME("eventTime", "When it happened, in microseconds.", P(10), .wire = FIELD_WIRE_MICRO),
+    F_OBJ("series", series_fields, "Repetitions.", P(11)),
+    F_STR("action", "What was done.", P(12)),
+    F_OBJ("related", object_reference_fields, "Another object that has to do with it.", P(13)),
+    F_STR("reportingComponent", "Controller that says it.", PZ(14)),
+    F_STR("reportingInstance", "Instance of the controller.", PZ(15)),
     {0}};
 
 static void validate(const struct json *event, const struct json *old, struct err *err)

@@ -7,41 +7,33 @@
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/kind.h"
+#include "api/metadata.h"
 
 static const char *const types[] = {"Normal", "Warning", NULL};
 
-static const struct field reference_fields[] = {
-    F_STR("kind", "Kind of the object."),
-    F_STR("namespace", "Its namespace."),
-    F_STR("name", "Its name."),
-    F_STR("uid", "Its UID."),
-    F_STR("apiVersion", "Its API version."),
-    F_STR("resourceVersion", "Its version at the time."),
-    F_STR("fieldPath", "The part of it the event is about."),
+static const struct field source_fields[] = {
+    F_STR("component", "Who says it.", P(1)), F_STR("host", "On which node.", P(2)), {0}};
+
+static const struct field series_fields[] = {
+    F_INT32("count", "How often, so far.", PZ(1), REQUIRED),
+    F_TIME("lastObservedTime", "When last.", P(2), .wire = FIELD_WIRE_MICRO, REQUIRED),
     {0}};
 
-static const struct field source_fields[] = {
-    F_STR("component", "Who says it."), F_STR("host", "On which node."), {0}};
-
-static const struct field series_fields[] = {F_INT32("count", "How often, so far.", REQUIRED),
-                                             F_TIME("lastObservedTime", "When last.", REQUIRED),
-                                             {0}};
-
 static const struct field fields[] = {
-    F_TIME("eventTime", "When it happened first, in microseconds."),
-    F_OBJ("series", series_fields, "Repetitions."),
-    F_STR("reportingController", "Controller that says it."),
-    F_STR("reportingInstance", "Instance of the controller."),
-    F_STR("action", "What was done."),
-    F_STR("reason", "One word: what happened."),
-    F_OBJ("regarding", reference_fields, "The object this event is about."),
-    F_OBJ("related", reference_fields, "Another object that has to do with it."),
-    F_STR("note", "A sentence: what happened."),
-    F_STR("type", "Normal or Warning.", ONE_OF(types)),
-    F_OBJ("deprecatedSource", source_fields, "Who says it, in core events."),
-    F_TIME("deprecatedFirstTimestamp", "When it happened first, in core events."),
-    F_TIME("deprecatedLastTimestamp", "When it happened last, in core events."),
-    F_INT32("deprecatedCount", "How often it happened, in core events."),
+    F_TIME("eventTime", "When it happened first, in microseconds.", P(2), .wire = FIELD_WIRE_MICRO),
+    F_OBJ("series", series_fields, "Repetitions.", P(3)),
+    F_STR("reportingController", "Controller that says it.", P(4)),
+    F_STR("reportingInstance", "Instance of the controller.", P(5)),
+    F_STR("action", "What was done.", P(6)),
+    F_STR("reason", "One word: what happened.", P(7)),
+    F_OBJ("regarding", object_reference_fields, "The object this event is about.", P(8)),
+    F_OBJ("related", object_reference_fields, "Another object that has to do with it.", P(9)),
+    F_STR("note", "A sentence: what happened.", P(10)),
+    F_STR("type", "Normal or Warning.", P(11), ONE_OF(types)),
+    F_OBJ("deprecatedSource", source_fields, "Who says it, in core events.", P(12)),
+    F_TIME("deprecatedFirstTimestamp", "When it happened first, in core events.", P(13)),
+    F_TIME("deprecatedLastTimestamp", "When it happened last, in core events.", P(14)),
+    F_INT32("deprecatedCount", "How often it happened, in core events.", P(15)),
     {0}};
 
 /* Members that are called otherwise. */

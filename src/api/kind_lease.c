@@ -4,18 +4,19 @@
 #include "api/field_macros.h"
 
 static const struct field spec_fields[] = {
-    F_STR("holderIdentity", "Who holds the lease."),
-    F_INT32("leaseDurationSeconds", "Seconds after renewTime until others may take it.",
+    F_STR("holderIdentity", "Who holds the lease.", PZ(1)),
+    F_INT32("leaseDurationSeconds", "Seconds after renewTime until others may take it.", PZ(2),
             AT_LEAST(1)),
-    F_TIME("acquireTime", "When the holder took it."),
-    F_TIME("renewTime", "When the holder last renewed it."),
-    F_INT32("leaseTransitions", "How often it changed hands.", AT_LEAST(0)),
-    F_STR("strategy", "How a leader is chosen."),
-    F_STR("preferredHolder", "Who should hold it next."),
+    F_TIME("acquireTime", "When the holder took it.", P(3), .wire = FIELD_WIRE_MICRO),
+    F_TIME("renewTime", "When the holder last renewed it.", P(4), .wire = FIELD_WIRE_MICRO),
+    F_INT32("leaseTransitions", "How often it changed hands.", PZ(5), AT_LEAST(0)),
+    F_STR("strategy", "How a leader is chosen.", PZ(6)),
+    F_STR("preferredHolder", "Who should hold it next.", PZ(7)),
     {0}};
 
 static const struct field fields[] = {
-    F_OBJ("spec", spec_fields, "Who holds it, since when, for how long.", DEFAULT("{}")), {0}};
+    F_OBJ("spec", spec_fields, "Who holds it, since when, for how long.", P(2), DEFAULT("{}")),
+    {0}};
 
 static struct json *render_holder(struct arena *a, const struct json *lease, int64_t now_ms)
 {

@@ -6,16 +6,16 @@
 static const char *const types[] = {"Container", "PersistentVolumeClaim", "Pod", NULL};
 
 static const struct field item_fields[] = {
-    F_STR("type", "Container; others are kept, not applied.", REQUIRED, ONE_OF(types)),
-    F_MAP(FIELD_QUANTITY, "default", "Limits of containers that say none."),
-    F_MAP(FIELD_QUANTITY, "defaultRequest", "Requests of containers that say none."),
-    F_MAP(FIELD_QUANTITY, "max", "The highest limit."),
-    F_MAP(FIELD_QUANTITY, "min", "The lowest request."),
-    F_MAP(FIELD_QUANTITY, "maxLimitRequestRatio", "Kept, not applied."),
+    F_STR("type", "Container; others are kept, not applied.", PZ(1), REQUIRED, ONE_OF(types)),
+    F_MAP(FIELD_QUANTITY, "default", "Limits of containers that say none.", P(4)),
+    F_MAP(FIELD_QUANTITY, "defaultRequest", "Requests of containers that say none.", P(5)),
+    F_MAP(FIELD_QUANTITY, "max", "The highest limit.", P(2)),
+    F_MAP(FIELD_QUANTITY, "min", "The lowest request.", P(3)),
+    F_MAP(FIELD_QUANTITY, "maxLimitRequestRatio", "Kept, not applied.", P(6)),
     {0}};
 
 static const struct field spec_fields[] = {
-    F_OBJS("limits", item_fields, "The limits, by type.", REQUIRED), {0}};
+    F_OBJS("limits", item_fields, "The limits, by type.", P(1), REQUIRED), {0}};
 
 static const struct field fields[] = {F_SPEC(spec_fields, DEFAULT("{\"limits\":[]}")), {0}};
 

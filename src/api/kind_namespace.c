@@ -10,11 +10,12 @@
 
 static const char *const phases[] = {"Active", "Terminating", NULL};
 
-static const struct field spec_fields[] = {F_STRS("finalizers", "Kept while any is left."), {0}};
+static const struct field spec_fields[] = {F_STRS("finalizers", "Kept while any is left.", P(1)),
+                                           {0}};
 
 static const struct field status_fields[] = {
-    F_STR("phase", "Active or Terminating.", ONE_OF(phases)),
-    F_CONDITIONS("What holds up its deletion.", MERGED_BY("type")),
+    F_STR("phase", "Active or Terminating.", P(1), ONE_OF(phases)),
+    F_CONDITIONS(pod_condition_fields, "What holds up its deletion.", P(2), MERGED_BY("type")),
     {0}};
 
 static const struct field fields[] = {

@@ -9,51 +9,105 @@
 #define ROLE_PREFIX "node-role.kubernetes.io/"
 
 static const struct field taint_fields[] = {
-    F_STR("key", "Key.", REQUIRED),
-    F_STR("value", "Value."),
-    F_STR("effect", "NoSchedule, PreferNoSchedule or NoExecute.", REQUIRED),
-    F_TIME("timeAdded", "When it was added."),
+    F_STR("key", "Key.", PZ(1), REQUIRED),
+    F_STR("value", "Value.", P(2)),
+    F_STR("effect", "NoSchedule, PreferNoSchedule or NoExecute.", PZ(3), REQUIRED),
+    F_TIME("timeAdded", "When it was added.", P(4)),
     {0}};
 
 static const struct field spec_fields[] = {
-    F_STR("podCIDR", "Addresses of the node's pods."),
-    F_STRS("podCIDRs", "Addresses of the node's pods."),
-    F_STR("providerID", "ID given by who runs the machine."),
-    F_BOOL("unschedulable", "True: no new pods are placed here."),
-    F_OBJS("taints", taint_fields, "Keep pods away that do not tolerate them."),
+    F_STR("podCIDR", "Addresses of the node's pods.", P(1)),
+    F_STRS("podCIDRs", "Addresses of the node's pods.", P(7)),
+    F_STR("providerID", "ID given by who runs the machine.", P(3)),
+    F_BOOL("unschedulable", "True: no new pods are placed here.", P(4)),
+    F_STR("externalID", "Not used.", P(2)),
+    F_OBJS("taints", taint_fields, "Keep pods away that do not tolerate them.", P(5)),
     {0}};
 
 static const struct field address_fields[] = {
-    F_STR("type", "InternalIP, ExternalIP or Hostname.", REQUIRED),
-    F_STR("address", "The address.", REQUIRED),
+    F_STR("type", "InternalIP, ExternalIP or Hostname.", PZ(1), REQUIRED),
+    F_STR("address", "The address.", PZ(2), REQUIRED),
     {0}};
+
+static const struct field swap_fields[] = {F_INT64("capacity", "Bytes of swap.", PZ(1)), {0}};
 
 static const struct field info_fields[] = {
-    F_STR("kubeletVersion", "Version of the node agent."),
-    F_STR("osImage", "Operating system."),
-    F_STR("kernelVersion", "Kernel."),
-    F_STR("containerRuntimeVersion", "What runs containers."),
-    F_STR("operatingSystem", "linux."),
-    F_STR("architecture", "amd64, arm64."),
-    F_STR("machineID", "ID of the machine."),
-    F_STR("bootID", "ID of this start of the machine."),
-    F_STR("systemUUID", "ID given by the firmware."),
-    F_STR("kubeProxyVersion", "Not used."),
+    F_STR("kubeletVersion", "Version of the node agent.", PZ(7)),
+    F_STR("osImage", "Operating system.", PZ(5)),
+    F_STR("kernelVersion", "Kernel.", PZ(4)),
+    F_STR("containerRuntimeVersion", "What runs containers.", PZ(6)),
+    F_STR("operatingSystem", "linux.", PZ(9)),
+    F_STR("architecture", "amd64, arm64.", PZ(10)),
+    F_STR("machineID", "ID of the machine.", PZ(1)),
+    F_STR("bootID", "ID of this start of the machine.", PZ(3)),
+    F_STR("systemUUID", "ID given by the firmware.", PZ(2)),
+    F_STR("kubeProxyVersion", "Not used.", PZ(8)),
+    F_OBJ("swap", swap_fields, "Swap of the machine.", P(11)),
     {0}};
 
-static const struct field endpoint_fields[] = {F_INT32("Port", "The port.", REQUIRED), {0}};
+static const struct field endpoint_fields[] = {F_INT32("Port", "The port.", PZ(1), REQUIRED), {0}};
 
 static const struct field endpoints_fields[] = {
-    F_OBJ("kubeletEndpoint", endpoint_fields, "Logs, exec and their kin, over HTTPS."), {0}};
+    F_OBJ("kubeletEndpoint", endpoint_fields, "Logs, exec and their kin, over HTTPS.", P(1)), {0}};
+
+static const struct field node_condition_fields[] = {
+    F_CONDITION(4, 5, 6), F_TIME("lastHeartbeatTime", "When news last came.", P(3)), {0}};
+
+static const struct field image_fields[] = {
+    F_STRS("names", "Names of the image.", P(1)), F_INT64("sizeBytes", "Its size.", P(2)), {0}};
+
+static const struct field attached_fields[] = {F_STR("name", "The volume.", PZ(1), REQUIRED),
+                                               F_STR("devicePath", "Where it is.", PZ(2), REQUIRED),
+                                               {0}};
+
+static const struct field config_map_source_fields[] = {
+    F_STR("namespace", "Its namespace.", PZ(1), REQUIRED),
+    F_STR("name", "Its name.", PZ(2), REQUIRED),
+    F_STR("uid", "Its UID.", P(3)),
+    F_STR("resourceVersion", "Its version.", P(4)),
+    F_STR("kubeletConfigKey", "Key in its data.", PZ(5), REQUIRED),
+    {0}};
+
+static const struct field config_source_fields[] = {
+    F_OBJ("configMap", config_map_source_fields, "A ConfigMap.", P(2)), {0}};
+
+static const struct field config_status_fields[] = {
+    F_OBJ("assigned", config_source_fields, "What it is to use.", P(1)),
+    F_OBJ("active", config_source_fields, "What it uses.", P(2)),
+    F_OBJ("lastKnownGood", config_source_fields, "What it used without problems.", P(3)),
+    F_STR("error", "What is wrong.", P(4)),
+    {0}};
+
+static const struct field handler_feature_fields[] = {
+    F_BOOL("recursiveReadOnlyMounts", "Whether mounts below are read-only too.", PZ(1)),
+    F_BOOL("userNamespaces", "Whether it has user namespaces.", PZ(2)),
+    {0}};
+
+static const struct field handler_fields[] = {
+    F_STR("name", "Its name.", PZ(1)),
+    F_OBJ("features", handler_feature_fields, "What it can do.", P(2)),
+    {0}};
+
+static const struct field feature_fields[] = {
+    F_BOOL("supplementalGroupsPolicy", "Whether it knows supplementalGroupsPolicy.", PZ(1)), {0}};
 
 static const struct field status_fields[] = {
-    F_MAP(FIELD_QUANTITY, "capacity", "What the machine has: cpu, memory, pods, nvidia.com/gpu."),
-    F_MAP(FIELD_QUANTITY, "allocatable", "What of it pods may use."),
-    F_CONDITIONS("Ready and others.", KEYED_BY("type")),
-    F_OBJS("addresses", address_fields, "Addresses of the machine.", MERGED_BY("type")),
-    F_OBJ("daemonEndpoints", endpoints_fields, "Where the node agent serves."),
-    F_OBJ("nodeInfo", info_fields, "Versions of what runs on the machine.",
+    F_MAP(FIELD_QUANTITY, "capacity", "What the machine has: cpu, memory, pods, nvidia.com/gpu.",
+          P(1)),
+    F_MAP(FIELD_QUANTITY, "allocatable", "What of it pods may use.", P(2)),
+    F_CONDITIONS(node_condition_fields, "Ready and others.", P(4), KEYED_BY("type")),
+    F_OBJS("addresses", address_fields, "Addresses of the machine.", P(5), MERGED_BY("type")),
+    F_OBJ("daemonEndpoints", endpoints_fields, "Where the node agent serves.", P(6)),
+    F_OBJ("nodeInfo", info_fields, "Versions of what runs on the machine.", P(7),
           .flags = FIELD_KEEP_UNKNOWN),
+    F_STR("phase", "Not used.", P(3)),
+    F_OBJS("images", image_fields, "Images on the machine.", P(8)),
+    F_STRS("volumesInUse", "Volumes that are mounted.", P(9)),
+    F_OBJS("volumesAttached", attached_fields, "Volumes that are attached.", P(10)),
+    F_OBJ("config", config_status_fields, "Not used.", P(11)),
+    F_OBJS("runtimeHandlers", handler_fields, "What can run containers.", P(12)),
+    F_OBJ("features", feature_fields, "What the node agent can do.", P(13)),
+    F_STRS("declaredFeatures", "What the node agent says it can do.", P(14)),
     {0}};
 
 static const struct field fields[] = {

@@ -2,32 +2,59 @@
  * Claims here are folders and need none. */
 #include "api/columns.h"
 #include "api/field_macros.h"
+#include "api/metadata.h"
+#include "api/pod_parts.h"
 
 static const char *const reclaim_policies[] = {"Delete", "Recycle", "Retain", NULL};
 static const char *const modes[] = {"Block", "Filesystem", NULL};
 static const char *const phases[] = {"Available", "Bound", "Failed", "Pending", "Released", NULL};
 
+#define SOURCE(number, n, f, d) F_OBJ(n, f, d, P_IN(2, number))
+
+static const struct field node_affinity_fields[] = {
+    F_OBJ("required", node_selector_fields, "What a node must have.", P(1)), {0}};
+
 /* Where it is: any member beside those listed is a kind of storage, kept as it is. */
 static const struct field spec_fields[] = {
-    F_MAP(FIELD_QUANTITY, "capacity", "How large it is: storage."),
-    F_STRS("accessModes", "How it can be mounted."),
-    F_STR("persistentVolumeReclaimPolicy", "What becomes of it when its claim goes.",
+    F_MAP(FIELD_QUANTITY, "capacity", "How large it is: storage.", P(1)),
+    F_STRS("accessModes", "How it can be mounted.", P(3)),
+    F_STR("persistentVolumeReclaimPolicy", "What becomes of it when its claim goes.", P(5),
           ONE_OF(reclaim_policies), DEFAULT("\"Retain\"")),
-    F_STR("storageClassName", "Class it belongs to."),
-    F_STR("volumeMode", "Filesystem or Block.", ONE_OF(modes), DEFAULT("\"Filesystem\"")),
-    F_PLAIN(FIELD_ANY, "claimRef", "The claim it is bound to."),
-    F_PLAIN(FIELD_ANY, "nodeAffinity", "Nodes it can be used on."),
-    F_STRS("mountOptions", "Options of the mount."),
-    F_PLAIN(FIELD_ANY, "hostPath", "A path of the machine."),
-    F_PLAIN(FIELD_ANY, "local", "A disk of the machine."),
-    F_PLAIN(FIELD_ANY, "nfs", "An NFS share."),
-    F_PLAIN(FIELD_ANY, "csi", "A volume of a storage driver."),
+    F_STR("storageClassName", "Class it belongs to.", P(6)),
+    F_STR("volumeMode", "Filesystem or Block.", PZ(8), ONE_OF(modes), DEFAULT("\"Filesystem\"")),
+    F_STR("volumeAttributesClassName", "Class of its attributes.", PZ(10)),
+    F_OBJ("claimRef", object_reference_fields, "The claim it is bound to.", P(4)),
+    F_OBJ("nodeAffinity", node_affinity_fields, "Nodes it can be used on.", P(9)),
+    F_STRS("mountOptions", "Options of the mount.", P(7)),
+    SOURCE(3, "hostPath", host_path_fields, "A path of the machine."),
+    SOURCE(20, "local", cluster_local_fields, "A disk of the machine."),
+    SOURCE(5, "nfs", nfs_fields, "An NFS share."),
+    SOURCE(22, "csi", cluster_csi_fields, "A volume of a storage driver."),
+    SOURCE(1, "gcePersistentDisk", gce_fields, "A GCE disk."),
+    SOURCE(2, "awsElasticBlockStore", aws_fields, "An AWS disk."),
+    SOURCE(4, "glusterfs", cluster_gluster_fields, "A Gluster volume."),
+    SOURCE(6, "rbd", cluster_rbd_fields, "A Ceph block device."),
+    SOURCE(7, "iscsi", cluster_iscsi_fields, "An iSCSI disk."),
+    SOURCE(8, "cinder", cluster_cinder_fields, "An OpenStack volume."),
+    SOURCE(9, "cephfs", cluster_ceph_fields, "A Ceph file system."),
+    SOURCE(10, "fc", fc_fields, "A Fibre Channel disk."),
+    SOURCE(11, "flocker", flocker_fields, "A Flocker volume."),
+    SOURCE(12, "flexVolume", cluster_flex_fields, "A volume of a plugin."),
+    SOURCE(13, "azureFile", cluster_azure_file_fields, "An Azure file share."),
+    SOURCE(14, "vsphereVolume", vsphere_fields, "A vSphere disk."),
+    SOURCE(15, "quobyte", quobyte_fields, "A Quobyte volume."),
+    SOURCE(16, "azureDisk", azure_disk_fields, "An Azure disk."),
+    SOURCE(17, "photonPersistentDisk", photon_fields, "A Photon disk."),
+    SOURCE(18, "portworxVolume", portworx_fields, "A Portworx volume."),
+    SOURCE(19, "scaleIO", cluster_scale_io_fields, "A ScaleIO volume."),
+    SOURCE(21, "storageos", cluster_storage_os_fields, "A StorageOS volume."),
     {0}};
 
 static const struct field status_fields[] = {
-    F_STR("phase", "Available, Bound, Released and so on.", ONE_OF(phases)),
-    F_STR("reason", "One word: why it is in this phase."),
-    F_STR("message", "A sentence: why it is in this phase."),
+    F_STR("phase", "Available, Bound, Released and so on.", P(1), ONE_OF(phases)),
+    F_STR("reason", "One word: why it is in this phase.", P(3)),
+    F_STR("message", "A sentence: why it is in this phase.", P(2)),
+    F_TIME("lastPhaseTransitionTime", "Since when.", P(4)),
     {0}};
 
 static const struct field fields[] = {

@@ -4,6 +4,7 @@
 #include "api/field_macros.h"
 #include "api/object.h"
 #include "api/pod_fields.h"
+#include "api/pod_parts.h"
 #include "api/problem.h"
 
 static const char *const phases[] = {"Pending", "Bound", "Lost", NULL};
@@ -13,30 +14,50 @@ static const char *const volume_modes[] = {"Filesystem", "Block", NULL};
 
 #define ONE_FOLDER "a claim is a folder of its own on this machine"
 
-static const struct field spec_fields[] = {
-    F_STRS("accessModes", "How the volume may be mounted.",
+static const struct field source_fields[] = {F_STR("apiGroup", "Its API group.", PZ(1)),
+                                             F_STR("kind", "Its kind.", PZ(2), REQUIRED),
+                                             F_STR("name", "Its name.", PZ(3), REQUIRED),
+                                             F_STR("namespace", "Its namespace.", PZ(4)),
+                                             {0}};
+
+const struct field claim_spec_fields[] = {
+    F_STRS("accessModes", "How the volume may be mounted.", P(1),
            .flags = FIELD_REQUIRED | FIELD_NON_EMPTY | FIELD_IMMUTABLE, ONE_OF(modes)),
-    F_OBJ("resources", resource_fields, "requests.storage says how much is wanted.", REQUIRED),
-    F_STR("storageClassName", "Class of the storage; the cluster's default when not given.",
+    F_OBJ("resources", resource_fields, "requests.storage says how much is wanted.", P(2),
+          REQUIRED),
+    F_STR("storageClassName", "Class of the storage; the cluster's default when not given.", PZ(5),
           IGNORED(ONE_FOLDER)),
-    F_STR("volumeName", "The volume the claim got."),
-    F_STR("volumeMode", "Filesystem or Block.", ONE_OF(volume_modes), DEFAULT("\"Filesystem\"")),
-    F_STR("volumeAttributesClassName", "Class of the volume's attributes.", IGNORED(ONE_FOLDER)),
-    F_PLAIN(FIELD_ANY, "selector", "Labels of volumes that will do.", IGNORED(ONE_FOLDER)),
-    F_PLAIN(FIELD_ANY, "dataSource", "What the volume is filled with.",
-            IGNORED("it is empty at first")),
-    F_PLAIN(FIELD_ANY, "dataSourceRef", "What the volume is filled with.",
-            IGNORED("it is empty at first")),
+    F_STR("volumeName", "The volume the claim got.", P(3)),
+    F_STR("volumeMode", "Filesystem or Block.", PZ(6), ONE_OF(volume_modes),
+          DEFAULT("\"Filesystem\"")),
+    F_STR("volumeAttributesClassName", "Class of the volume's attributes.", PZ(9),
+          IGNORED(ONE_FOLDER)),
+    F_OBJ("selector", label_selector_fields, "Labels of volumes that will do.", P(4),
+          IGNORED(ONE_FOLDER)),
+    F_OBJ("dataSource", source_fields, "What the volume is filled with.", P(7),
+          IGNORED("it is empty at first")),
+    F_OBJ("dataSourceRef", source_fields, "What the volume is filled with.", P(8),
+          IGNORED("it is empty at first")),
+    {0}};
+
+static const struct field modify_fields[] = {
+    F_STR("targetVolumeAttributesClassName", "The class that is wanted.", P(1)),
+    F_STR("status", "How far it is.", PZ(2), REQUIRED),
     {0}};
 
 static const struct field status_fields[] = {
-    F_STR("phase", "Pending, Bound or Lost.", ONE_OF(phases)),
-    F_STRS("accessModes", "How the volume can be mounted."),
-    F_MAP(FIELD_QUANTITY, "capacity", "What the volume holds."),
-    F_CONDITIONS("What is happening to the volume.", MERGED_BY("type")),
+    F_MAP(FIELD_QUANTITY, "allocatedResources", "What is set aside for it.", P(5)),
+    F_STR_MAP("allocatedResourceStatuses", "How far a change of size is.", P(7)),
+    F_STR("currentVolumeAttributesClassName", "The class it is of.", PZ(8)),
+    F_OBJ("modifyVolumeStatus", modify_fields, "How far a change of class is.", P(9)),
+    F_STR("phase", "Pending, Bound or Lost.", P(1), ONE_OF(phases)),
+    F_STRS("accessModes", "How the volume can be mounted.", P(2)),
+    F_MAP(FIELD_QUANTITY, "capacity", "What the volume holds.", P(3)),
+    F_CONDITIONS(pod_condition_fields, "What is happening to the volume.", P(4), MERGED_BY("type")),
     {0}};
 
-static const struct field fields[] = {F_SPEC(spec_fields, REQUIRED), F_STATUS(status_fields), {0}};
+static const struct field fields[] = {
+    F_SPEC(claim_spec_fields, REQUIRED), F_STATUS(status_fields), {0}};
 
 static void set_defaults(struct arena *a, struct json *claim)
 {

@@ -11,67 +11,126 @@
 static const char *const phases[] = {"Pending", "Running", "Succeeded", "Failed", "Unknown", NULL};
 
 static const struct field waiting_fields[] = {
-    F_STR("reason", "One word: why it does not run yet."),
-    F_STR("message", "A sentence: why it does not run yet."),
+    F_STR("reason", "One word: why it does not run yet.", P(1)),
+    F_STR("message", "A sentence: why it does not run yet.", P(2)),
     {0}};
 
-static const struct field running_fields[] = {F_TIME("startedAt", "When it was started."), {0}};
+static const struct field running_fields[] = {F_TIME("startedAt", "When it was started.", P(1)),
+                                              {0}};
 
 static const struct field terminated_fields[] = {
-    F_INT32("exitCode", "Exit code of the program.", REQUIRED),
-    F_INT32("signal", "Signal that ended it."),
-    F_STR("reason", "One word: why it ended."),
-    F_STR("message", "Its last words."),
-    F_TIME("startedAt", "When it was started."),
-    F_TIME("finishedAt", "When it ended."),
-    F_STR("containerID", "ID given by what ran it."),
+    F_INT32("exitCode", "Exit code of the program.", PZ(1), REQUIRED),
+    F_INT32("signal", "Signal that ended it.", P(2)),
+    F_STR("reason", "One word: why it ended.", P(3)),
+    F_STR("message", "Its last words.", P(4)),
+    F_TIME("startedAt", "When it was started.", P(5)),
+    F_TIME("finishedAt", "When it ended.", P(6)),
+    F_STR("containerID", "ID given by what ran it.", P(7)),
     {0}};
 
 static const struct field state_fields[] = {
-    F_OBJ("waiting", waiting_fields, "It does not run yet.", CORE_TYPE("ContainerStateWaiting")),
-    F_OBJ("running", running_fields, "It runs.", CORE_TYPE("ContainerStateRunning")),
-    F_OBJ("terminated", terminated_fields, "It has ended.", CORE_TYPE("ContainerStateTerminated")),
+    F_OBJ("waiting", waiting_fields, "It does not run yet.", P(1),
+          CORE_TYPE("ContainerStateWaiting")),
+    F_OBJ("running", running_fields, "It runs.", P(2), CORE_TYPE("ContainerStateRunning")),
+    F_OBJ("terminated", terminated_fields, "It has ended.", P(3),
+          CORE_TYPE("ContainerStateTerminated")),
+    {0}};
+
+static const struct field mount_status_fields[] = {
+    F_STR("name", "The volume.", PZ(1)),
+    F_STR("mountPath", "Where it is.", PZ(2)),
+    F_BOOL("readOnly", "Whether it may only be read.", P(3)),
+    F_STR("recursiveReadOnly", "Whether mounts below are read-only too.", PZ(4)),
+    {0}};
+
+static const struct field linux_user_fields[] = {
+    F_INT64("uid", "User.", PZ(1)),
+    F_INT64("gid", "Group.", PZ(2)),
+    F_LIST(FIELD_INT64, "supplementalGroups", "More groups.", P(3)),
+    {0}};
+
+static const struct field user_fields[] = {
+    F_OBJ("linux", linux_user_fields, "As Linux has it.", P(1)), {0}};
+
+static const struct field resource_health_fields[] = {
+    F_STR("resourceID", "Which of them.", PZ(1), REQUIRED),
+    F_STR("health", "How it is.", P(2)),
+    {0}};
+
+static const struct field resource_status_fields[] = {
+    F_STR("name", "Resource.", PZ(1), REQUIRED),
+    F_OBJS("resources", resource_health_fields, "How they are.", P(2)),
     {0}};
 
 static const struct field container_status_fields[] = {
-    F_STR("name", "Container.", REQUIRED),
-    F_BOOL("ready", "Whether it is ready."),
-    F_BOOL("started", "Whether it has started."),
-    F_INT32("restartCount", "How often it was started again."),
-    F_STR("image", "Image it runs."),
-    F_STR("imageID", "Digest of the image."),
-    F_STR("containerID", "ID given by what runs it."),
-    F_OBJ("state", state_fields, "waiting, running or terminated, with details.",
+    F_STR("name", "Container.", PZ(1), REQUIRED),
+    F_BOOL("ready", "Whether it is ready.", PZ(4)),
+    F_BOOL("started", "Whether it has started.", PZ(9)),
+    F_INT32("restartCount", "How often it was started again.", PZ(5)),
+    F_STR("image", "Image it runs.", PZ(6)),
+    F_STR("imageID", "Digest of the image.", PZ(7)),
+    F_STR("containerID", "ID given by what runs it.", P(8)),
+    F_OBJ("state", state_fields, "waiting, running or terminated, with details.", P(2),
           .flags = FIELD_KEEP_UNKNOWN, CORE_TYPE("ContainerState")),
-    F_OBJ("lastState", state_fields, "State before the last restart.", .flags = FIELD_KEEP_UNKNOWN,
-          CORE_TYPE("ContainerState")),
-    F_OBJ("resources", resource_fields, "Resources it has.", CORE_TYPE("ResourceRequirements")),
-    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources set aside for it."),
+    F_OBJ("lastState", state_fields, "State before the last restart.", P(3),
+          .flags = FIELD_KEEP_UNKNOWN, CORE_TYPE("ContainerState")),
+    F_OBJ("resources", resource_fields, "Resources it has.", P(11),
+          CORE_TYPE("ResourceRequirements")),
+    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources set aside for it.", P(10)),
+    F_OBJS("volumeMounts", mount_status_fields, "Volumes that are mounted.", P(12)),
+    F_OBJ("user", user_fields, "Whom it runs as.", P(13)),
+    F_OBJS("allocatedResourcesStatus", resource_status_fields, "How its resources are.", P(14)),
+    F_STR("stopSignal", "Signal that asks it to end.", PZ(15)),
     {0}};
 
-#define CONTAINER_STATUSES(n, d)                                                                   \
-    {                                                                                              \
-        .name = (n), .type = FIELD_LIST, .item = FIELD_OBJECT, .flags = FIELD_KEEP_UNKNOWN,        \
-        .fields = container_status_fields, .doc = (d)                                              \
-    }
+static const struct field ip_fields[] = {F_STR("ip", "The address.", PZ(1)), {0}};
+
+static const struct field claim_status_fields[] = {
+    F_STR("name", "Claim of the pod.", PZ(1), REQUIRED),
+    F_STR("resourceClaimName", "The claim made for it.", PZ(2)),
+    {0}};
+
+static const struct field claim_request_fields[] = {
+    F_STR("containerName", "Container.", PZ(1)),
+    F_STR("resourceName", "Its resource.", PZ(2)),
+    F_STR("requestName", "Request of the claim.", PZ(3)),
+    {0}};
+
+static const struct field extended_claim_fields[] = {
+    F_OBJS("requestMappings", claim_request_fields, "Which request is for which resource.", P(1)),
+    F_STR("resourceClaimName", "The claim.", PZ(2)),
+    {0}};
+
+#define CONTAINER_STATUSES(n, d, number)                                                           \
+    F_OBJS(n, container_status_fields, d, number, .flags = FIELD_KEEP_UNKNOWN)
 
 static const struct field status_fields[] = {
-    F_STR("phase", "Where the pod is in its life.", ONE_OF(phases)),
-    F_CONDITIONS("PodScheduled, Initialized, ContainersReady, Ready.", KEYED_BY("type")),
-    F_STR("reason", "One word: why the pod is in this phase."),
-    F_STR("message", "A sentence: why the pod is in this phase."),
-    F_STR("nominatedNodeName", "Node being cleared for the pod."),
-    F_STR("hostIP", "Address of the node."),
-    F_LIST(FIELD_OBJECT, "hostIPs", "Addresses of the node.", .flags = FIELD_KEEP_UNKNOWN,
+    F_STR("phase", "Where the pod is in its life.", P(1), ONE_OF(phases)),
+    F_CONDITIONS(pod_condition_fields, "PodScheduled, Initialized, ContainersReady, Ready.", P(2),
+                 KEYED_BY("type")),
+    F_STR("reason", "One word: why the pod is in this phase.", P(4)),
+    F_STR("message", "A sentence: why the pod is in this phase.", P(3)),
+    F_STR("nominatedNodeName", "Node being cleared for the pod.", P(11)),
+    F_STR("hostIP", "Address of the node.", P(5)),
+    F_OBJS("hostIPs", ip_fields, "Addresses of the node.", P(16), .flags = FIELD_KEEP_UNKNOWN,
            MERGED_BY("ip")),
-    F_STR("podIP", "Address of the pod."),
-    F_LIST(FIELD_OBJECT, "podIPs", "Addresses of the pod.", .flags = FIELD_KEEP_UNKNOWN,
+    F_STR("podIP", "Address of the pod.", P(6)),
+    F_OBJS("podIPs", ip_fields, "Addresses of the pod.", P(12), .flags = FIELD_KEEP_UNKNOWN,
            MERGED_BY("ip")),
-    F_TIME("startTime", "When the node took the pod."),
-    F_STR("qosClass", "Guaranteed, Burstable or BestEffort."),
-    CONTAINER_STATUSES("initContainerStatuses", "State of the init containers."),
-    CONTAINER_STATUSES("containerStatuses", "State of the containers."),
-    CONTAINER_STATUSES("ephemeralContainerStatuses", "State of containers added later."),
+    F_TIME("startTime", "When the node took the pod.", P(7)),
+    F_STR("qosClass", "Guaranteed, Burstable or BestEffort.", P(9)),
+    CONTAINER_STATUSES("initContainerStatuses", "State of the init containers.", P(10)),
+    CONTAINER_STATUSES("containerStatuses", "State of the containers.", P(8)),
+    CONTAINER_STATUSES("ephemeralContainerStatuses", "State of containers added later.", P(13)),
+    F_INT64("observedGeneration", "The metadata.generation that was seen.", P(17)),
+    F_STR("resize", "How far a change of resources is.", P(14)),
+    F_OBJS("resourceClaimStatuses", claim_status_fields, "State of the claims.", P(15),
+           MERGED_BY("name")),
+    F_OBJ("extendedResourceClaimStatus", extended_claim_fields, "The claim of other resources.",
+          P(18)),
+    F_MAP(FIELD_QUANTITY, "allocatedResources", "Resources set aside for it.", P(19)),
+    F_OBJ("resources", resource_fields, "Resources it has.", P(20),
+          CORE_TYPE("ResourceRequirements")),
     {0}};
 
 static const struct field fields[] = {

@@ -3,33 +3,34 @@
  * status. policy/v1beta1, which kubectl 1.20 speaks, is another face of it. */
 #include "api/columns.h"
 #include "api/field_macros.h"
+#include "api/pod_parts.h"
 #include "api/problem.h"
 
 static const char *const unhealthy_policies[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
 
 static const struct field spec_fields[] = {
     F_PORT("minAvailable",
-           "How many of the pods must stay ready: a number, or a share of them in percent."),
+           "How many of the pods must stay ready: a number, or a share of them in percent.", PZ(1)),
     F_PORT("maxUnavailable",
-           "How many of the pods may be missing: a number, or a share of them in percent."),
-    F_PLAIN(FIELD_ANY, "selector", "Which pods are meant; {} means all."),
+           "How many of the pods may be missing: a number, or a share of them in percent.", PZ(3)),
+    F_OBJ("selector", label_selector_fields, "Which pods are meant; {} means all.", P(2)),
     F_STR("unhealthyPodEvictionPolicy", "Whether pods that are not ready may always be evicted.",
-          ONE_OF(unhealthy_policies)),
+          PZ(4), ONE_OF(unhealthy_policies)),
     {0}};
 
 static const struct field status_fields[] = {
-    F_INT32("expectedPods", "Pods the budget is about."),
-    F_INT32("currentHealthy", "Of them ready."),
-    F_INT32("desiredHealthy", "Of them to stay ready."),
-    F_INT32("disruptionsAllowed", "Evictions allowed now."),
-    F_INT64("observedGeneration", "Not kept here."),
-    F_PLAIN(FIELD_ANY, "conditions", "Not kept here."),
-    F_PLAIN(FIELD_ANY, "disruptedPods", "Not kept here."),
+    F_INT32("expectedPods", "Pods the budget is about.", PZ(6)),
+    F_INT32("currentHealthy", "Of them ready.", PZ(4)),
+    F_INT32("desiredHealthy", "Of them to stay ready.", PZ(5)),
+    F_INT32("disruptionsAllowed", "Evictions allowed now.", PZ(3)),
+    F_INT64("observedGeneration", "Not kept here.", P(1)),
+    F_CONDITIONS(meta_condition_fields, "Not kept here.", P(7)),
+    F_MAP(FIELD_TIME, "disruptedPods", "Not kept here.", P(2)),
     {0}};
 
 static const struct field fields[] = {
     F_SPEC(spec_fields, DEFAULT("{}")),
-    F_OBJ("status", status_fields, "What is.", .flags = FIELD_READ_ONLY),
+    F_OBJ("status", status_fields, "What is.", P(3), .flags = FIELD_READ_ONLY),
     {0}};
 
 static void validate(const struct json *budget, const struct json *old, struct err *err)

@@ -39,7 +39,8 @@ static const struct field status_fields[] = {
     F_STR("phase",
           "Pending: waits; Running: holds room; Paused: its job wants no pods; Finished: its pods "
           "have ended; Empty: no pod has joined it."),
-    F_CONDITIONS("SufficientGroupMember, GroupScheduled, Preempted, MaxDurationExceeded.",
+    F_CONDITIONS(condition_fields,
+                 "SufficientGroupMember, GroupScheduled, Preempted, MaxDurationExceeded.",
                  KEYED_BY("type")),
     F_MAP(FIELD_QUANTITY, "allocated", "What the group holds."),
     F_STR("reason", "One word: why the group does not run."),

@@ -9,12 +9,12 @@
 static const char *const policies[] = {"Never", "PreemptLowerPriority", NULL};
 
 static const struct field fields[] = {
-    F_INT32("value", "The priority pods of the class get.",
+    F_INT32("value", "The priority pods of the class get.", PZ(2),
             .flags = FIELD_REQUIRED | FIELD_IMMUTABLE),
-    F_BOOL("globalDefault", "True: pods that name no class are of this one."),
-    F_STR("description", "When the class should be used."),
-    F_STR("preemptionPolicy", "Whether such pods may take the room of others.", ONE_OF(policies),
-          DEFAULT("\"PreemptLowerPriority\""), .flags = FIELD_IMMUTABLE),
+    F_BOOL("globalDefault", "True: pods that name no class are of this one.", P(3)),
+    F_STR("description", "When the class should be used.", P(4)),
+    F_STR("preemptionPolicy", "Whether such pods may take the room of others.", PZ(5),
+          ONE_OF(policies), DEFAULT("\"PreemptLowerPriority\""), .flags = FIELD_IMMUTABLE),
     {0}};
 
 static void validate(const struct json *class, const struct json *old, struct err *err)

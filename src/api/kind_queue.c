@@ -49,7 +49,7 @@ static const struct field pod_count_fields[] = {
 
 static const struct field status_fields[] = {
     F_MAP(FIELD_QUANTITY, "allocated", "What groups of the queue hold."),
-    F_CONDITIONS("QueueClosed, ResourcePressure.", KEYED_BY("type")),
+    F_CONDITIONS(condition_fields, "QueueClosed, ResourcePressure.", KEYED_BY("type")),
     F_OBJ("podGroups", group_count_fields, "How many groups."),
     F_OBJ("pods", pod_count_fields, "How many pods."),
     {0}};

@@ -9,21 +9,33 @@
 
 #define CELL_LIMIT_BYTES 4096u
 
+static const struct field scope_fields[] = {
+    F_STR("scopeName", "The scope.", PZ(1), REQUIRED),
+    F_STR("operator", "In, NotIn, Exists or DoesNotExist.", PZ(2), REQUIRED),
+    F_STRS("values", "Values, for In and NotIn.", P(3)),
+    {0}};
+
+static const struct field scope_selector_fields[] = {
+    F_OBJS("matchExpressions", scope_fields, "Scopes, all to be met.", P(1)), {0}};
+
 static const struct field spec_fields[] = {
     F_MAP(FIELD_QUANTITY, "hard",
           "The most there may be: pods, requests.cpu, limits.memory, requests.nvidia.com/gpu, "
-          "services, count/RESOURCE.GROUP and others."),
-    F_STRS("scopes", "Only objects of these scopes count. Kept, not applied."),
-    F_PLAIN(FIELD_ANY, "scopeSelector", "Only objects of these scopes count. Kept, not applied."),
+          "services, count/RESOURCE.GROUP and others.",
+          P(1)),
+    F_STRS("scopes", "Only objects of these scopes count. Kept, not applied.", P(2)),
+    F_OBJ("scopeSelector", scope_selector_fields,
+          "Only objects of these scopes count. Kept, not applied.", P(3)),
     {0}};
 
-static const struct field status_fields[] = {F_MAP(FIELD_QUANTITY, "hard", "What is enforced."),
-                                             F_MAP(FIELD_QUANTITY, "used", "What there is."),
-                                             {0}};
+static const struct field status_fields[] = {
+    F_MAP(FIELD_QUANTITY, "hard", "What is enforced.", P(1)),
+    F_MAP(FIELD_QUANTITY, "used", "What there is.", P(2)),
+    {0}};
 
 static const struct field fields[] = {
     F_SPEC(spec_fields, DEFAULT("{}")),
-    F_OBJ("status", status_fields, "What is.", .flags = FIELD_READ_ONLY),
+    F_OBJ("status", status_fields, "What is.", P(3), .flags = FIELD_READ_ONLY),
     {0}};
 
 static void validate(const struct json *quota, const struct json *old, struct err *err)

@@ -3,28 +3,30 @@
 
 #include "api/columns.h"
 #include "api/field_macros.h"
+#include "api/pod_parts.h"
 #include "api/problem.h"
 
-#define LIST(n, d)                                                                                 \
-    {                                                                                              \
-        .name = (n), .type = FIELD_LIST, .item = FIELD_STRING, .doc = (d)                          \
-    }
-
 static const struct field rule_fields[] = {
-    LIST("verbs", "What may be done: get, list, watch, create, update, patch, delete, "
-                  "deletecollection, or * for all."),
-    LIST("apiGroups", "Groups of the resources: \"\" is the core group, * all of them."),
-    LIST("resources", "Resources by plural name: pods, pods/exec, pods/*, */status or *."),
-    LIST("resourceNames", "Only objects of these names. Empty: all of them."),
-    LIST("nonResourceURLs", "Paths that are no resources; in ClusterRoles only."),
+    F_STRS("verbs",
+           "What may be done: get, list, watch, create, update, patch, delete, "
+           "deletecollection, or * for all.",
+           P(1)),
+    F_STRS("apiGroups", "Groups of the resources: \"\" is the core group, * all of them.", P(2)),
+    F_STRS("resources", "Resources by plural name: pods, pods/exec, pods/*, */status or *.", P(3)),
+    F_STRS("resourceNames", "Only objects of these names. Empty: all of them.", P(4)),
+    F_STRS("nonResourceURLs", "Paths that are no resources; in ClusterRoles only.", P(5)),
     {0}};
 
-static const struct field fields[] = {F_OBJS("rules", rule_fields, "What this role allows."), {0}};
+static const struct field fields[] = {F_OBJS("rules", rule_fields, "What this role allows.", P(2)),
+                                      {0}};
+
+static const struct field aggregation_fields[] = {
+    F_OBJS("clusterRoleSelectors", label_selector_fields, "Labels of the other roles.", P(1)), {0}};
 
 static const struct field cluster_fields[] = {
-    F_OBJS("rules", rule_fields, "What this role allows."),
-    F_PLAIN(FIELD_ANY, "aggregationRule",
-            "Kept, but rules of other roles are not put together here."),
+    F_OBJS("rules", rule_fields, "What this role allows.", P(2)),
+    F_OBJ("aggregationRule", aggregation_fields,
+          "Kept, but rules of other roles are not put together here.", P(3)),
     {0}};
 
 static void check_rule(const struct json *rule, const struct field_path *at, bool cluster,
@@ -80,7 +82,7 @@ static const struct column columns[] = {
     COLUMN("Created At", "string", "When it was created.", .path = ".metadata.creationTimestamp"),
     {0}};
 
-#define RBAC .group = "rbac.authorization.k8s.io", .version = "v1"
+#define RBAC .group = "rbac.authorization.k8s.io", .version = "v1", .free_names = true
 
 const struct kind kind_role = {RBAC,
                                .name = "Role",

@@ -14,22 +14,22 @@ static const char *const cluster_role_kinds[] = {"ClusterRole", NULL};
 static const char *const subject_kinds[] = {"ServiceAccount", "User", "Group", NULL};
 
 static const struct field subject_fields[] = {
-    F_STR("kind", "ServiceAccount, User or Group.", REQUIRED, ONE_OF(subject_kinds)),
-    F_STR("apiGroup", "\"\" for a ServiceAccount, else " RBAC_GROUP "."),
-    F_STR("name", "Name of the subject.", .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
-    F_STR("namespace", "Of a ServiceAccount: its namespace."),
+    F_STR("kind", "ServiceAccount, User or Group.", PZ(1), REQUIRED, ONE_OF(subject_kinds)),
+    F_STR("apiGroup", "\"\" for a ServiceAccount, else " RBAC_GROUP ".", P(2)),
+    F_STR("name", "Name of the subject.", PZ(3), .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
+    F_STR("namespace", "Of a ServiceAccount: its namespace.", P(4)),
     {0}};
 
 static const struct field ref_fields[] = {
-    F_STR("apiGroup", "Group of the role: " RBAC_GROUP ".", DEFAULT("\"" RBAC_GROUP "\"")),
-    F_STR("kind", "Role or ClusterRole.", REQUIRED),
-    F_STR("name", "Name of the role.", .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
+    F_STR("apiGroup", "Group of the role: " RBAC_GROUP ".", PZ(1), DEFAULT("\"" RBAC_GROUP "\"")),
+    F_STR("kind", "Role or ClusterRole.", PZ(2), REQUIRED),
+    F_STR("name", "Name of the role.", PZ(3), .flags = FIELD_REQUIRED | FIELD_NON_EMPTY),
     {0}};
 
 static const struct field fields[] = {
-    F_OBJS("subjects", subject_fields, "Who gets the role."),
+    F_OBJS("subjects", subject_fields, "Who gets the role.", P(2)),
     F_OBJ("roleRef", ref_fields, "The role; it cannot change: delete the binding and make another.",
-          .flags = FIELD_REQUIRED | FIELD_IMMUTABLE),
+          P(3), .flags = FIELD_REQUIRED | FIELD_IMMUTABLE),
     {0}};
 
 static bool is_account(const struct json *subject)
@@ -145,6 +145,7 @@ static const struct column columns[] = {
 const struct kind kind_role_binding = {
     .group = RBAC_GROUP,
     .version = "v1",
+    .free_names = true,
     .name = "RoleBinding",
     .plural = "rolebindings",
     .singular = "rolebinding",
@@ -159,6 +160,7 @@ const struct kind kind_role_binding = {
 const struct kind kind_cluster_role_binding = {
     .group = RBAC_GROUP,
     .version = "v1",
+    .free_names = true,
     .name = "ClusterRoleBinding",
     .plural = "clusterrolebindings",
     .singular = "clusterrolebinding",

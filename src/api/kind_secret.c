@@ -5,11 +5,12 @@
 #include "base/base64.h"
 
 static const struct field fields[] = {
-    F_MAP(FIELD_BYTES, "data", "Keys and their values, in base64."),
+    F_MAP(FIELD_BYTES, "data", "Keys and their values, in base64.", P(2)),
     F_STR_MAP("stringData",
-              "Keys and their values as text; merged into data when written, never read back."),
-    F_STR("type", "What the secret is for.", .flags = FIELD_IMMUTABLE, DEFAULT("\"Opaque\"")),
-    F_BOOL("immutable", "True: the data may not change any more."),
+              "Keys and their values as text; merged into data when written, never read back.",
+              P(4)),
+    F_STR("type", "What the secret is for.", P(3), .flags = FIELD_IMMUTABLE, DEFAULT("\"Opaque\"")),
+    F_BOOL("immutable", "True: the data may not change any more.", PZ(5)),
     {0}};
 
 static void set_defaults(struct arena *a, struct json *secret)

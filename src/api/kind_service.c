@@ -4,6 +4,7 @@
 #include "api/columns.h"
 #include "api/field_macros.h"
 #include "api/object.h"
+#include "api/pod_fields.h"
 #include "api/problem.h"
 
 static const char *const types[] = {"ClusterIP", "ExternalName", "LoadBalancer", "NodePort", NULL};
@@ -13,44 +14,72 @@ static const char *const affinities[] = {"ClientIP", "None", NULL};
 #define HERE_ONLY "a service is reached on this machine only, by its name and its pods' addresses"
 
 static const struct field port_fields[] = {
-    F_STR("name", "Name of the port.", .flags = FIELD_DNS_LABEL),
-    F_INT32("port", "Port of the service.", REQUIRED, BETWEEN(1, 65535)),
-    F_PORT("targetPort", "Port of the pods, by number or name; the same as port when not given."),
-    F_STR("protocol", "TCP, UDP or SCTP.", ONE_OF(protocols), DEFAULT("\"TCP\"")),
-    F_INT32("nodePort", "Port on every node.", IGNORED(HERE_ONLY)),
-    F_STR("appProtocol", "Protocol spoken on the port."),
+    F_STR("name", "Name of the port.", P(1), .flags = FIELD_DNS_LABEL),
+    F_INT32("port", "Port of the service.", PZ(3), REQUIRED, BETWEEN(1, 65535)),
+    F_PORT("targetPort", "Port of the pods, by number or name; the same as port when not given.",
+           P(4)),
+    F_STR("protocol", "TCP, UDP or SCTP.", P(2), ONE_OF(protocols), DEFAULT("\"TCP\"")),
+    F_INT32("nodePort", "Port on every node.", P(5), IGNORED(HERE_ONLY)),
+    F_STR("appProtocol", "Protocol spoken on the port.", PZ(6)),
+    {0}};
+
+static const struct field client_ip_fields[] = {
+    F_INT32("timeoutSeconds", "How long a client keeps its pod.", PZ(1)), {0}};
+
+static const struct field affinity_config_fields[] = {
+    F_OBJ("clientIP", client_ip_fields, "By the client's address.", P(1)), {0}};
+
+static const struct field balancer_port_fields[] = {F_INT32("port", "The port.", PZ(1), REQUIRED),
+                                                    F_STR("protocol", "TCP, UDP or SCTP.", PZ(2)),
+                                                    F_STR("error", "What is wrong.", PZ(3)),
+                                                    {0}};
+
+static const struct field ingress_fields[] = {F_STR("ip", "Address.", P(1)),
+                                              F_STR("hostname", "Name.", P(2)),
+                                              F_STR("ipMode", "VIP or Proxy.", PZ(3)),
+                                              F_OBJS("ports", balancer_port_fields, "Ports.", P(4)),
+                                              {0}};
+
+static const struct field balancer_fields[] = {
+    F_OBJS("ingress", ingress_fields, "Where it is reached.", P(1)), {0}};
+
+static const struct field status_fields[] = {
+    F_OBJ("loadBalancer", balancer_fields, "The load balancer.", P(1), .flags = FIELD_KEEP_UNKNOWN),
+    F_CONDITIONS(meta_condition_fields, "What is to be said of it.", P(2), MERGED_BY("type")),
     {0}};
 
 static const struct field spec_fields[] = {
-    F_STR_MAP("selector", "Labels of the pods behind the service.", .flags = FIELD_LABELS),
-    F_OBJS("ports", port_fields, "Ports of the service.", .flags = FIELD_KEEP_UNKNOWN,
+    F_STR_MAP("selector", "Labels of the pods behind the service.", P(2), .flags = FIELD_LABELS),
+    F_OBJS("ports", port_fields, "Ports of the service.", P(1), .flags = FIELD_KEEP_UNKNOWN,
            MERGED_BY("port"), .merge_key_2 = "protocol"),
-    F_STR("clusterIP", "Address of the service; None for one without (names resolve to the pods)."),
-    F_STRS("clusterIPs", "Addresses of the service."),
-    F_STR("type", "How the service is made known.", ONE_OF(types), DEFAULT("\"ClusterIP\"")),
-    F_STR("sessionAffinity", "Whether a client keeps its pod.", ONE_OF(affinities),
+    F_STR("clusterIP", "Address of the service; None for one without (names resolve to the pods).",
+          P(3)),
+    F_STRS("clusterIPs", "Addresses of the service.", P(18)),
+    F_STR("type", "How the service is made known.", P(4), ONE_OF(types), DEFAULT("\"ClusterIP\"")),
+    F_STR("sessionAffinity", "Whether a client keeps its pod.", P(7), ONE_OF(affinities),
           DEFAULT("\"None\"")),
     F_BOOL("publishNotReadyAddresses",
-           "Whether pods that are not ready are behind the service too."),
-    F_STR("externalName", "Name an ExternalName service stands for."),
-    F_STRS("externalIPs", "More addresses the service answers on.", IGNORED(HERE_ONLY)),
-    F_STR("internalTrafficPolicy", "Cluster or Local.", DEFAULT("\"Cluster\"")),
-    F_STR("externalTrafficPolicy", "Cluster or Local."),
-    F_STRS("ipFamilies", "IPv4, IPv6 or both."),
-    F_STR("ipFamilyPolicy", "Whether one or both are wanted."),
-    F_STR("trafficDistribution", "Which pods are preferred."),
-    F_PLAIN(FIELD_ANY, "sessionAffinityConfig", "How a client keeps its pod."),
-    F_STR("loadBalancerIP", "Address of the load balancer.", IGNORED(HERE_ONLY)),
-    F_STR("loadBalancerClass", "Which load balancer is meant.", IGNORED(HERE_ONLY)),
-    F_STRS("loadBalancerSourceRanges", "Addresses that may use the load balancer.",
+           "Whether pods that are not ready are behind the service too.", P(13)),
+    F_STR("externalName", "Name an ExternalName service stands for.", P(10)),
+    F_STRS("externalIPs", "More addresses the service answers on.", P(5), IGNORED(HERE_ONLY)),
+    F_STR("internalTrafficPolicy", "Cluster or Local.", PZ(22), DEFAULT("\"Cluster\"")),
+    F_STR("externalTrafficPolicy", "Cluster or Local.", P(11)),
+    F_STRS("ipFamilies", "IPv4, IPv6 or both.", P(19)),
+    F_STR("ipFamilyPolicy", "Whether one or both are wanted.", PZ(17)),
+    F_STR("trafficDistribution", "Which pods are preferred.", PZ(23)),
+    F_OBJ("sessionAffinityConfig", affinity_config_fields, "How a client keeps its pod.", P(14)),
+    F_STR("loadBalancerIP", "Address of the load balancer.", P(8), IGNORED(HERE_ONLY)),
+    F_STR("loadBalancerClass", "Which load balancer is meant.", PZ(21), IGNORED(HERE_ONLY)),
+    F_STRS("loadBalancerSourceRanges", "Addresses that may use the load balancer.", P(9),
            IGNORED(HERE_ONLY)),
-    F_BOOL("allocateLoadBalancerNodePorts", "Whether a load balancer needs ports of nodes."),
-    F_INT32("healthCheckNodePort", "Port asked for health."),
+    F_BOOL("allocateLoadBalancerNodePorts", "Whether a load balancer needs ports of nodes.",
+           PZ(20)),
+    F_INT32("healthCheckNodePort", "Port asked for health.", P(12)),
     {0}};
 
 static const struct field fields[] = {
     F_SPEC(spec_fields, DEFAULT("{}"), .flags = FIELD_KEEP_UNKNOWN),
-    F_STATUS(NULL, DEFAULT("{\"loadBalancer\":{}}")),
+    F_STATUS(status_fields, DEFAULT("{\"loadBalancer\":{}}")),
     {0}};
 
 static void set_defaults(struct arena *a, struct json *service)

@@ -1,23 +1,16 @@
 /* kind_service_account.c - ServiceAccount: who a pod is when it asks the API. */
 #include "api/columns.h"
 #include "api/field_macros.h"
-
-static const struct field secret_fields[] = {F_STR("name", "Name of the Secret."),
-                                             F_STR("namespace", "Its namespace."),
-                                             F_STR("kind", "Kind of what is referred to."),
-                                             F_STR("apiVersion", "Its API version."),
-                                             F_STR("uid", "Its UID."),
-                                             F_STR("resourceVersion", "Its version."),
-                                             F_STR("fieldPath", "The part that is meant."),
-                                             {0}};
-
-static const struct field pull_secret_fields[] = {F_STR("name", "Name of the Secret."), {0}};
+#include "api/metadata.h"
+#include "api/pod_parts.h"
 
 static const struct field fields[] = {
-    F_OBJS("secrets", secret_fields, "Secrets pods of this account may use.", MERGED_BY("name")),
-    F_OBJS("imagePullSecrets", pull_secret_fields,
-           "Secrets to pull images with; images are not pulled on one machine.", MERGED_BY("name")),
-    F_BOOL("automountServiceAccountToken", "Whether pods of this account get its token."),
+    F_OBJS("secrets", object_reference_fields, "Secrets pods of this account may use.", P(2),
+           MERGED_BY("name")),
+    F_OBJS("imagePullSecrets", local_reference_fields,
+           "Secrets to pull images with; images are not pulled on one machine.", P(3),
+           MERGED_BY("name")),
+    F_BOOL("automountServiceAccountToken", "Whether pods of this account get its token.", PZ(4)),
     {0}};
 
 static struct json *render_secrets(struct arena *a, const struct json *object, int64_t now_ms)

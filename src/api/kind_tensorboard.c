@@ -21,7 +21,7 @@ static const struct field status_fields[] = {
     F_STR("message", "A sentence: why it does not run, and what to do."),
     F_STR("url", "Its path below the address of the console."),
     F_OBJ("pod", pod_status_fields, "The pod it runs in."),
-    F_CONDITIONS("Ready, Idle, Suspended.", KEYED_BY("type")),
+    F_CONDITIONS(condition_fields, "Ready, Idle, Suspended.", KEYED_BY("type")),
     F_INT32("port", "The port it listens on, where pods share the machine's network."),
     F_TIME("startTime", "When it was made or resumed."),
     F_INT32("failures", "How often in a row its pod ended."),

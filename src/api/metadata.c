@@ -9,50 +9,73 @@
 #define ANNOTATIONS_LIMIT_BYTES (256u * 1024u)
 
 static const struct field owner_fields[] = {
-    F_STR("apiVersion", "API version of the owner.", REQUIRED),
-    F_STR("kind", "Kind of the owner.", REQUIRED),
-    F_STR("name", "Name of the owner.", REQUIRED),
-    F_STR("uid", "UID of the owner.", REQUIRED),
-    F_BOOL("controller", "True for the one owner that manages this object."),
+    F_STR("apiVersion", "API version of the owner.", PZ(5), REQUIRED),
+    F_STR("kind", "Kind of the owner.", PZ(1), REQUIRED),
+    F_STR("name", "Name of the owner.", PZ(3), REQUIRED),
+    F_STR("uid", "UID of the owner.", PZ(4), REQUIRED),
+    F_BOOL("controller", "True for the one owner that manages this object.", PZ(6)),
     F_BOOL("blockOwnerDeletion",
-           "True when the owner may not be removed in the foreground before this object."),
+           "True when the owner may not be removed in the foreground before this object.", PZ(7)),
+    {0}};
+
+static const struct field managed_fields[] = {
+    F_STR("manager", "Who.", P(1)),
+    F_STR("operation", "Apply or Update.", P(2)),
+    F_STR("apiVersion", "Version of the fields.", P(3)),
+    F_TIME("time", "When last.", P(4)),
+    F_STR("fieldsType", "FieldsV1.", P(6)),
+    F_PLAIN(FIELD_ANY, "fieldsV1", "The fields.", PZ(7)),
+    F_STR("subresource", "The part of the object that was written.", P(8)),
+    {0}};
+
+const struct field object_reference_fields[] = {
+    F_STR("kind", "Kind of the object.", P(1)),
+    F_STR("namespace", "Its namespace.", P(2)),
+    F_STR("name", "Its name.", P(3)),
+    F_STR("uid", "Its UID.", P(4)),
+    F_STR("apiVersion", "Its API version.", P(5)),
+    F_STR("resourceVersion", "Its version at the time.", P(6)),
+    F_STR("fieldPath", "The part of it that is meant.", P(7)),
     {0}};
 
 static const struct field meta_fields[] = {
-    F_STR("name", "Name, unique in the namespace among objects of the kind. It cannot be changed."),
-    F_STR("generateName", "Prefix of a name the server makes when name is not given."),
-    F_STR("namespace", "Namespace the object is in."),
-    F_STR_MAP("labels", "Keys and values by which objects are selected.", .flags = FIELD_LABELS),
-    F_STR_MAP("annotations", "Keys and values for tools and people; they are not used to select."),
+    F_STR("name", "Name, unique in the namespace among objects of the kind. It cannot be changed.",
+          P(1)),
+    F_STR("generateName", "Prefix of a name the server makes when name is not given.", P(2)),
+    F_STR("namespace", "Namespace the object is in.", P(3)),
+    F_STR_MAP("labels", "Keys and values by which objects are selected.", P(11),
+              .flags = FIELD_LABELS),
+    F_STR_MAP("annotations", "Keys and values for tools and people; they are not used to select.",
+              P(12)),
     F_OBJS("ownerReferences", owner_fields,
-           "Objects this one depends on: it is removed when all of them are gone.",
+           "Objects this one depends on: it is removed when all of them are gone.", P(13),
            MERGED_BY("uid")),
     F_STRS("finalizers", "While any is left a deleted object stays, marked as being deleted.",
-           .flags = FIELD_MERGE_SET),
-    F_STR("uid", "Unique in time and space. Set by the server.", .flags = FIELD_READ_ONLY),
+           P(14), .flags = FIELD_MERGE_SET),
+    F_STR("uid", "Unique in time and space. Set by the server.", P(5), .flags = FIELD_READ_ONLY),
     F_STR("resourceVersion",
           "Changes with every write. Set by the server; give it in an update to be sure nobody "
           "else wrote in between.",
-          .flags = FIELD_READ_ONLY),
-    F_INT64("generation", "Counts the changes of what is wanted. Set by the server.",
+          P(6), .flags = FIELD_READ_ONLY),
+    F_INT64("generation", "Counts the changes of what is wanted. Set by the server.", P(7),
             .flags = FIELD_READ_ONLY),
-    F_TIME("creationTimestamp", "When the object was created. Set by the server.",
+    F_TIME("creationTimestamp", "When the object was created. Set by the server.", P(8),
            .flags = FIELD_READ_ONLY),
     F_TIME("deletionTimestamp",
-           "When the object is to be gone, once deletion was asked for. Set by the server.",
+           "When the object is to be gone, once deletion was asked for. Set by the server.", P(9),
            .flags = FIELD_READ_ONLY),
     F_INT64("deletionGracePeriodSeconds",
             "Seconds given to end gracefully. Set by the server when deletion is asked for.",
-            .flags = FIELD_READ_ONLY),
-    F_LIST(FIELD_ANY, "managedFields", "Who set which fields, for server-side apply.",
+            PZ(10), .flags = FIELD_READ_ONLY),
+    F_OBJS("managedFields", managed_fields, "Who set which fields, for server-side apply.", P(17),
            .flags = FIELD_READ_ONLY),
-    F_STR("selfLink", "Not used.", .flags = FIELD_READ_ONLY),
+    F_STR("selfLink", "Not used.", P(4), .flags = FIELD_READ_ONLY),
     {0}};
 
 const struct field object_common_fields[] = {
     F_STR("apiVersion", "Group and version of this object's schema."),
     F_STR("kind", "Kind of the object."),
-    F_OBJ("metadata", meta_fields, "Name, namespace, labels and what else every object has."),
+    F_OBJ("metadata", meta_fields, "Name, namespace, labels and what else every object has.", P(1)),
     {0}};
 
 static bool has_nul(const struct json *v)
@@ -60,8 +83,23 @@ static bool has_nul(const struct json *v)
     return json_is(v, JSON_STRING) && strlen(v->u.text) != v->len;
 }
 
-static void check_name(const struct json *meta, unsigned line, const struct field_path *at,
-                       struct err *err)
+/* What cannot be a segment of a path. */
+static const char *path_name_problem(const char *text)
+{
+    if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0)
+        return "may not be '.' or '..'";
+    return strpbrk(text, "/%") ? "may not contain '/' or '%'" : NULL;
+}
+
+static const char *name_problem(const struct kind *k, const struct json *name, const char *text)
+{
+    if (has_nul(name))
+        return "may not contain a NUL byte";
+    return k->free_names ? path_name_problem(text) : dns_name_problem(text);
+}
+
+static void check_name(const struct kind *k, const struct json *meta, unsigned line,
+                       const struct field_path *at, struct err *err)
 {
     const struct json *name = json_get(meta, "name"), *prefix = json_get(meta, "generateName");
     const char *text = json_string(name, ""), *problem = NULL;
@@ -71,7 +109,7 @@ static void check_name(const struct json *meta, unsigned line, const struct fiel
         return;
     }
     if (*text) {
-        problem = has_nul(name) ? "may not contain a NUL byte" : dns_name_problem(text);
+        problem = name_problem(k, name, text);
         if (problem)
             problem_invalid(err, PATH_MEMBER(at, "name"), name, "%s", problem);
     } else {
@@ -82,7 +120,7 @@ static void check_name(const struct json *meta, unsigned line, const struct fiel
         if (len < sizeof(whole) - 2) {
             memcpy(whole, json_string(prefix, ""), len);
             memcpy(whole + len, "x", 2);
-            problem = has_nul(prefix) ? "may not contain a NUL byte" : dns_name_problem(whole);
+            problem = name_problem(k, prefix, whole);
         } else {
             problem = "must be no more than 253 characters";
         }
@@ -225,13 +263,14 @@ static void check_unchanged(const struct json *meta, const struct json *old_meta
     }
 }
 
-void metadata_validate(const struct json *object, const struct json *old, struct err *err)
+void metadata_validate(const struct kind *k, const struct json *object, const struct json *old,
+                       struct err *err)
 {
     const struct json *meta = json_get(object, "metadata");
     const struct json *old_meta = json_get(old, "metadata");
     const struct field_path at = {.name = "metadata"};
 
-    check_name(meta, meta ? meta->line : object->line, &at, err);
+    check_name(k, meta, meta ? meta->line : object->line, &at, err);
     check_namespace(meta, &at, err);
     check_annotations(json_get(meta, "annotations"), PATH_MEMBER(&at, "annotations"), err);
     metadata_refuse_annotations(meta, old_meta, (const char *const[]){ANNOTATION_RUN_AS}, 1, &at,

@@ -192,6 +192,7 @@ static void check_same_types(const struct json *job, const struct json *old, str
 
 void mpi_validate(const struct json *job, const struct json *old, struct err *err)
 {
+    job_validate(job, old, err);
     if (!old)
         check_name(job, err);
     check_replicas(job, old, err);

@@ -85,3 +85,8 @@ const struct json *object_condition(const struct json *object, const char *type)
 {
     return json_find(json_at(object, "status", "conditions"), "type", type);
 }
+
+bool object_condition_is(const struct json *object, const char *type)
+{
+    return json_string_is(json_get(object_condition(object, type), "status"), "True");
+}

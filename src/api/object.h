@@ -42,6 +42,14 @@
 /* On a job or TensorBoard: when its controller deletes it, RFC 3339. Taking it away before is the
  * undo; who sets it needs the right to delete. */
 #define ANNOTATION_DELETE_AT "muster.dev/delete-at"
+/* On a job: what people say of it, plain text; each tag of it is a label with this prefix and no
+ * value, so that selectors find it. */
+#define ANNOTATION_NOTE "muster.dev/note"
+#define NOTE_LIMIT_BYTES 4096
+#define TAG_PREFIX "tag.muster.dev/"
+/* On a job that was made as a changed copy of another: its UID as a label, its name as an
+ * annotation. */
+#define LABEL_RERUN_OF "muster.dev/rerun-of"
 /* Namespace of what belongs to no user: port leases. */
 #define SYSTEM_NAMESPACE "muster-system"
 /* Namespace of queues and of the scheduler's configuration; the queue everybody may use. */
@@ -77,6 +85,8 @@ bool object_is_controlled_by(const struct json *object, const char *uid);
 bool object_has_ended(const struct json *object);
 /* status.conditions[] by type, or NULL. */
 const struct json *object_condition(const struct json *object, const char *type);
+/* Whether it is True. */
+bool object_condition_is(const struct json *object, const char *type);
 
 /* --- by the table --- */
 
@@ -84,11 +94,12 @@ enum field_validation { FIELD_VALIDATION_IGNORE, FIELD_VALIDATION_WARN, FIELD_VA
 
 typedef void warning_fn(void *arg, const char *text);
 
-/* Bytes of a request or file to a value: JSON, YAML, protobuf (protobuf.h). content_type may be
- * NULL (JSON if it looks like it, else YAML); duplicate keys are said to warn. Errors name line and
- * column. */
-struct json *object_parse(struct arena *a, const char *content_type, const char *text, size_t len,
-                          warning_fn *warn, void *arg, struct err *err) must_check;
+/* Bytes of a request or file to a value: JSON, YAML, or protobuf (protobuf.h) of that kind (NULL:
+ * of none). content_type may be NULL (JSON if it looks like it, else YAML); duplicate keys and
+ * numbers that are not known are said to warn. Errors name line and column. */
+struct json *object_parse(struct arena *a, const struct kind *k, const char *content_type,
+                          const char *text, size_t len, warning_fn *warn, void *arg,
+                          struct err *err) must_check;
 /* The same of a patch: its types say what it means, and how it is written. */
 struct json *patch_parse(struct arena *a, const char *content_type, const char *text, size_t len,
                          warning_fn *warn, void *arg, struct err *err) must_check;

@@ -75,8 +75,9 @@ static bool is_one_of(const char *content_type, const char *const *list, size_t 
     return false;
 }
 
-struct json *object_parse(struct arena *a, const char *content_type, const char *text, size_t len,
-                          warning_fn *warn, void *arg, struct err *err)
+struct json *object_parse(struct arena *a, const struct kind *k, const char *content_type,
+                          const char *text, size_t len, warning_fn *warn, void *arg,
+                          struct err *err)
 {
     static const char *const yaml_types[] = {"application/yaml", "application/x-yaml", "text/yaml"};
     struct duplicates d = {.warn = warn, .arg = arg};
@@ -89,7 +90,7 @@ struct json *object_parse(struct arena *a, const char *content_type, const char 
     if (is_one_of(content_type, yaml_types, ELEMS(yaml_types)))
         return parse_yaml(a, text, len, &d, err);
     if (is_type(content_type, PROTOBUF_TYPE))
-        return protobuf_parse(a, text, len, err);
+        return protobuf_parse(a, k, text, len, warn, arg, err);
     err_set(err, ERR_UNSUPPORTED_MEDIA,
             "the body of the request was in an unknown format - accepted media types include: "
             "application/json, application/yaml, " PROTOBUF_TYPE);
@@ -108,5 +109,5 @@ struct json *patch_parse(struct arena *a, const char *content_type, const char *
         written_as = "application/json";
     else if (content_type && is_type(content_type, "application/apply-patch+yaml"))
         written_as = "application/yaml";
-    return object_parse(a, written_as, text, len, warn, arg, err);
+    return object_parse(a, NULL, written_as, text, len, warn, arg, err);
 }

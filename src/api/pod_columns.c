@@ -92,8 +92,7 @@ static bool look_at_inits(struct summary *s, const struct json *pod)
         if (initializing)
             break;
     }
-    if (!initializing ||
-        json_string_is(json_get(object_condition(pod, "Initialized"), "status"), "True")) {
+    if (!initializing || object_condition_is(pod, "Initialized")) {
         s->restarts = sidecars.restarts;
         s->last_restart_ms = sidecars.last_restart_ms;
         return false;
@@ -128,10 +127,7 @@ static void look_at_containers(struct summary *s, const struct json *pod)
             set_exit(s, "", terminated);
     }
     if (running && strcmp(s->reason, "Completed") == 0)
-        set_reason(s, "",
-                   json_string_is(json_get(object_condition(pod, "Ready"), "status"), "True")
-                       ? "Running"
-                       : "NotReady");
+        set_reason(s, "", object_condition_is(pod, "Ready") ? "Running" : "NotReady");
 }
 
 static void summarize(const struct json *pod, struct summary *s)

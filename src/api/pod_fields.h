@@ -9,6 +9,9 @@ extern const struct field pod_spec_fields[];
 extern const struct field pod_template_fields[]; /* metadata and spec */
 extern const struct field resource_fields[];     /* limits, requests */
 extern const struct field condition_fields[];    /* type, status, reason, message, times */
+extern const char *const condition_states[];
+/* The same, as Kubernetes has them in pods, claims and namespaces, and in its newer kinds. */
+extern const struct field pod_condition_fields[], meta_condition_fields[];
 
 /* Checks across the fields of a pod spec: mounts name volumes, requests stay below limits. */
 void pod_spec_validate(const struct json *spec, const struct field_path *at, struct err *err);

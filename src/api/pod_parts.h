@@ -17,5 +17,15 @@ extern const struct field toleration_fields[];      /* placement_fields.c */
 extern const struct field spread_fields[];          /* placement_fields.c */
 extern const struct field label_selector_fields[];  /* placement_fields.c */
 extern const struct field local_reference_fields[]; /* pod_fields.c: {name} */
+extern const struct field claim_spec_fields[];      /* kind_persistent_volume_claim.c */
+extern const struct field node_selector_fields[];   /* placement_fields.c */
+/* volume_fields.c: what a PersistentVolume may be as well */
+extern const struct field aws_fields[], azure_disk_fields[], fc_fields[], flocker_fields[],
+    gce_fields[], host_path_fields[], nfs_fields[], photon_fields[], portworx_fields[],
+    quobyte_fields[], vsphere_fields[];
+extern const struct field cluster_azure_file_fields[], cluster_ceph_fields[],
+    cluster_cinder_fields[], cluster_csi_fields[], cluster_flex_fields[], cluster_gluster_fields[],
+    cluster_iscsi_fields[], cluster_local_fields[], cluster_rbd_fields[], cluster_scale_io_fields[],
+    cluster_storage_os_fields[];
 
 #endif

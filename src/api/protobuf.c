@@ -1,640 +1,479 @@
-/*
- * protobuf.c - see protobuf.h. One decoder driven by tables of field numbers (the .proto files of
- * Kubernetes). What Go writes for "not set", an empty string or a zero that is no pointer, becomes
- * an absent member; fields that no table knows are skipped, as protobuf wants it.
- */
+/* protobuf.c - see protobuf.h: reading. */
 #include "api/protobuf.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/json_keys.h"
 #include "base/timefmt.h"
+#include "base/wire.h"
 
-#define MAGIC "k8s"                /* and its NUL */
-#define MAP_LIMIT 4096u            /* entries: each is looked for among the others */
+#define DEPTH_LIMIT 100u
 #define SECONDS_LIMIT 253402300799 /* the year 9999 */
+#define NANOS_PER_MICRO 1000
 
-enum proto_type {
-    PROTO_STRING,
-    PROTO_INT,
-    PROTO_BOOL,
-    PROTO_TIME,
-    PROTO_MICRO_TIME,
-    PROTO_INT_OR_STRING,
-    PROTO_MESSAGE,
-    PROTO_STRING_MAP,
-    PROTO_BYTES_MAP,    /* base64 in JSON */
-    PROTO_QUANTITY_MAP, /* each a message of one string */
-};
-
-enum proto_flag {
-    PROTO_LIST = 1,
-    PROTO_KEEP_ZERO = 2, /* a pointer in Go: what is not set is not sent */
-};
-
-struct proto_field {
-    unsigned number;
-    enum proto_type type;
-    unsigned flags;
-    const char *name;
-    const struct proto_field *fields; /* of a message */
-};
-
-struct proto_kind {
-    const char *name;
-    const struct proto_field *fields;
-};
-
-/* --- tables ---------------------------------------------------------------------------- */
-
-static const struct proto_field owner_reference[] = {
-    {1, PROTO_STRING, 0, "kind", NULL},
-    {3, PROTO_STRING, 0, "name", NULL},
-    {4, PROTO_STRING, 0, "uid", NULL},
-    {5, PROTO_STRING, 0, "apiVersion", NULL},
-    {6, PROTO_BOOL, 0, "controller", NULL},
-    {7, PROTO_BOOL, 0, "blockOwnerDeletion", NULL},
-    {0},
-};
-
-static const struct proto_field object_meta[] = {
-    {1, PROTO_STRING, 0, "name", NULL},
-    {2, PROTO_STRING, 0, "generateName", NULL},
-    {3, PROTO_STRING, 0, "namespace", NULL},
-    {5, PROTO_STRING, 0, "uid", NULL},
-    {6, PROTO_STRING, 0, "resourceVersion", NULL},
-    {7, PROTO_INT, 0, "generation", NULL},
-    {8, PROTO_TIME, 0, "creationTimestamp", NULL},
-    {9, PROTO_TIME, 0, "deletionTimestamp", NULL},
-    {10, PROTO_INT, PROTO_KEEP_ZERO, "deletionGracePeriodSeconds", NULL},
-    {11, PROTO_STRING_MAP, 0, "labels", NULL},
-    {12, PROTO_STRING_MAP, 0, "annotations", NULL},
-    {13, PROTO_MESSAGE, PROTO_LIST, "ownerReferences", owner_reference},
-    {14, PROTO_STRING, PROTO_LIST, "finalizers", NULL},
-    {0},
-};
-
-#define METADATA                                                                                   \
-    {                                                                                              \
-        1, PROTO_MESSAGE, 0, "metadata", object_meta                                               \
-    }
-
-static const struct proto_field namespace_spec[] = {
-    {1, PROTO_STRING, PROTO_LIST, "finalizers", NULL}, {0}};
-
-static const struct proto_field namespace_fields[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "spec", namespace_spec}, {0}};
-
-static const struct proto_field config_map[] = {
-    METADATA,
-    {2, PROTO_STRING_MAP, 0, "data", NULL},
-    {3, PROTO_BYTES_MAP, 0, "binaryData", NULL},
-    {4, PROTO_BOOL, 0, "immutable", NULL},
-    {0},
-};
-
-static const struct proto_field secret[] = {
-    METADATA,
-    {2, PROTO_BYTES_MAP, 0, "data", NULL},
-    {3, PROTO_STRING, 0, "type", NULL},
-    {4, PROTO_STRING_MAP, 0, "stringData", NULL},
-    {5, PROTO_BOOL, 0, "immutable", NULL},
-    {0},
-};
-
-static const struct proto_field object_reference[] = {
-    {1, PROTO_STRING, 0, "kind", NULL},       {2, PROTO_STRING, 0, "namespace", NULL},
-    {3, PROTO_STRING, 0, "name", NULL},       {4, PROTO_STRING, 0, "uid", NULL},
-    {5, PROTO_STRING, 0, "apiVersion", NULL}, {6, PROTO_STRING, 0, "resourceVersion", NULL},
-    {7, PROTO_STRING, 0, "fieldPath", NULL},  {0},
-};
-
-static const struct proto_field event_source[] = {
-    {1, PROTO_STRING, 0, "component", NULL}, {2, PROTO_STRING, 0, "host", NULL}, {0}};
-
-static const struct proto_field event_series[] = {
-    {1, PROTO_INT, 0, "count", NULL}, {2, PROTO_MICRO_TIME, 0, "lastObservedTime", NULL}, {0}};
-
-static const struct proto_field event[] = {
-    METADATA,
-    {2, PROTO_MESSAGE, 0, "involvedObject", object_reference},
-    {3, PROTO_STRING, 0, "reason", NULL},
-    {4, PROTO_STRING, 0, "message", NULL},
-    {5, PROTO_MESSAGE, 0, "source", event_source},
-    {6, PROTO_TIME, 0, "firstTimestamp", NULL},
-    {7, PROTO_TIME, 0, "lastTimestamp", NULL},
-    {8, PROTO_INT, 0, "count", NULL},
-    {9, PROTO_STRING, 0, "type", NULL},
-    {10, PROTO_MICRO_TIME, 0, "eventTime", NULL},
-    {11, PROTO_MESSAGE, 0, "series", event_series},
-    {12, PROTO_STRING, 0, "action", NULL},
-    {13, PROTO_MESSAGE, 0, "related", object_reference},
-    {14, PROTO_STRING, 0, "reportingComponent", NULL},
-    {15, PROTO_STRING, 0, "reportingInstance", NULL},
-    {0},
-};
-
-static const struct proto_field service_port[] = {
-    {1, PROTO_STRING, 0, "name", NULL},
-    {2, PROTO_STRING, 0, "protocol", NULL},
-    {3, PROTO_INT, 0, "port", NULL},
-    {4, PROTO_INT_OR_STRING, 0, "targetPort", NULL},
-    {5, PROTO_INT, 0, "nodePort", NULL},
-    {6, PROTO_STRING, 0, "appProtocol", NULL},
-    {0},
-};
-
-static const struct proto_field service_spec[] = {
-    {1, PROTO_MESSAGE, PROTO_LIST, "ports", service_port},
-    {2, PROTO_STRING_MAP, 0, "selector", NULL},
-    {3, PROTO_STRING, 0, "clusterIP", NULL},
-    {4, PROTO_STRING, 0, "type", NULL},
-    {5, PROTO_STRING, PROTO_LIST, "externalIPs", NULL},
-    {7, PROTO_STRING, 0, "sessionAffinity", NULL},
-    {8, PROTO_STRING, 0, "loadBalancerIP", NULL},
-    {9, PROTO_STRING, PROTO_LIST, "loadBalancerSourceRanges", NULL},
-    {10, PROTO_STRING, 0, "externalName", NULL},
-    {11, PROTO_STRING, 0, "externalTrafficPolicy", NULL},
-    {12, PROTO_INT, 0, "healthCheckNodePort", NULL},
-    {13, PROTO_BOOL, 0, "publishNotReadyAddresses", NULL},
-    {17, PROTO_STRING, 0, "ipFamilyPolicy", NULL},
-    {18, PROTO_STRING, PROTO_LIST, "clusterIPs", NULL},
-    {19, PROTO_STRING, PROTO_LIST, "ipFamilies", NULL},
-    {20, PROTO_BOOL, 0, "allocateLoadBalancerNodePorts", NULL},
-    {21, PROTO_STRING, 0, "loadBalancerClass", NULL},
-    {22, PROTO_STRING, 0, "internalTrafficPolicy", NULL},
-    {23, PROTO_STRING, 0, "trafficDistribution", NULL},
-    {0},
-};
-
-static const struct proto_field service[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "spec", service_spec}, {0}};
-
-static const struct proto_field lease_spec[] = {
-    {1, PROTO_STRING, 0, "holderIdentity", NULL},
-    {2, PROTO_INT, PROTO_KEEP_ZERO, "leaseDurationSeconds", NULL},
-    {3, PROTO_MICRO_TIME, 0, "acquireTime", NULL},
-    {4, PROTO_MICRO_TIME, 0, "renewTime", NULL},
-    {5, PROTO_INT, PROTO_KEEP_ZERO, "leaseTransitions", NULL},
-    {6, PROTO_STRING, 0, "strategy", NULL},
-    {7, PROTO_STRING, 0, "preferredHolder", NULL},
-    {0},
-};
-
-static const struct proto_field lease[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "spec", lease_spec}, {0}};
-
-static const struct proto_field preconditions[] = {
-    {1, PROTO_STRING, 0, "uid", NULL}, {2, PROTO_STRING, 0, "resourceVersion", NULL}, {0}};
-
-static const struct proto_field delete_options[] = {
-    {1, PROTO_INT, PROTO_KEEP_ZERO, "gracePeriodSeconds", NULL},
-    {2, PROTO_MESSAGE, 0, "preconditions", preconditions},
-    {3, PROTO_BOOL, 0, "orphanDependents", NULL},
-    {4, PROTO_STRING, 0, "propagationPolicy", NULL},
-    {5, PROTO_STRING, PROTO_LIST, "dryRun", NULL},
-    {0},
-};
-
-static const struct proto_field eviction[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "deleteOptions", delete_options}, {0}};
-
-static const struct proto_field resource_attributes[] = {
-    {1, PROTO_STRING, 0, "namespace", NULL}, {2, PROTO_STRING, 0, "verb", NULL},
-    {3, PROTO_STRING, 0, "group", NULL},     {4, PROTO_STRING, 0, "version", NULL},
-    {5, PROTO_STRING, 0, "resource", NULL},  {6, PROTO_STRING, 0, "subresource", NULL},
-    {7, PROTO_STRING, 0, "name", NULL},      {0},
-};
-
-static const struct proto_field path_attributes[] = {
-    {1, PROTO_STRING, 0, "path", NULL}, {2, PROTO_STRING, 0, "verb", NULL}, {0}};
-
-static const struct proto_field access_review_spec[] = {
-    {1, PROTO_MESSAGE, 0, "resourceAttributes", resource_attributes},
-    {2, PROTO_MESSAGE, 0, "nonResourceAttributes", path_attributes},
-    {0},
-};
-
-static const struct proto_field access_review[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "spec", access_review_spec}, {0}};
-
-static const struct proto_field rules_review_spec[] = {{1, PROTO_STRING, 0, "namespace", NULL},
-                                                       {0}};
-
-static const struct proto_field rules_review[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "spec", rules_review_spec}, {0}};
-
-static const struct proto_field local_reference[] = {{1, PROTO_STRING, 0, "name", NULL}, {0}};
-
-static const struct proto_field service_account[] = {
-    METADATA,
-    {2, PROTO_MESSAGE, PROTO_LIST, "secrets", object_reference},
-    {3, PROTO_MESSAGE, PROTO_LIST, "imagePullSecrets", local_reference},
-    {4, PROTO_BOOL, 0, "automountServiceAccountToken", NULL},
-    {0},
-};
-
-static const struct proto_field bound_object[] = {
-    {1, PROTO_STRING, 0, "kind", NULL},
-    {2, PROTO_STRING, 0, "apiVersion", NULL},
-    {3, PROTO_STRING, 0, "name", NULL},
-    {4, PROTO_STRING, 0, "uid", NULL},
-    {0},
-};
-
-static const struct proto_field token_request_spec[] = {
-    {1, PROTO_STRING, PROTO_LIST, "audiences", NULL},
-    {3, PROTO_MESSAGE, 0, "boundObjectRef", bound_object},
-    {4, PROTO_INT, 0, "expirationSeconds", NULL},
-    {0},
-};
-
-static const struct proto_field token_request[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "spec", token_request_spec}, {0}};
-
-static const struct proto_field policy_rule[] = {
-    {1, PROTO_STRING, PROTO_LIST, "verbs", NULL},
-    {2, PROTO_STRING, PROTO_LIST, "apiGroups", NULL},
-    {3, PROTO_STRING, PROTO_LIST, "resources", NULL},
-    {4, PROTO_STRING, PROTO_LIST, "resourceNames", NULL},
-    {5, PROTO_STRING, PROTO_LIST, "nonResourceURLs", NULL},
-    {0},
-};
-
-static const struct proto_field role[] = {
-    METADATA, {2, PROTO_MESSAGE, PROTO_LIST, "rules", policy_rule}, {0}};
-
-static const struct proto_field binding_subject[] = {
-    {1, PROTO_STRING, 0, "kind", NULL},
-    {2, PROTO_STRING, 0, "apiGroup", NULL},
-    {3, PROTO_STRING, 0, "name", NULL},
-    {4, PROTO_STRING, 0, "namespace", NULL},
-    {0},
-};
-
-static const struct proto_field role_ref[] = {
-    {1, PROTO_STRING, 0, "apiGroup", NULL},
-    {2, PROTO_STRING, 0, "kind", NULL},
-    {3, PROTO_STRING, 0, "name", NULL},
-    {0},
-};
-
-static const struct proto_field role_binding[] = {
-    METADATA,
-    {2, PROTO_MESSAGE, PROTO_LIST, "subjects", binding_subject},
-    {3, PROTO_MESSAGE, 0, "roleRef", role_ref},
-    {0},
-};
-
-static const struct proto_field quota_spec[] = {
-    {1, PROTO_QUANTITY_MAP, 0, "hard", NULL}, {2, PROTO_STRING, PROTO_LIST, "scopes", NULL}, {0}};
-
-static const struct proto_field resource_quota[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "spec", quota_spec}, {0}};
-
-static const struct proto_field selector_requirement[] = {
-    {1, PROTO_STRING, 0, "key", NULL},
-    {2, PROTO_STRING, 0, "operator", NULL},
-    {3, PROTO_STRING, PROTO_LIST, "values", NULL},
-    {0},
-};
-
-static const struct proto_field label_selector[] = {
-    {1, PROTO_STRING_MAP, 0, "matchLabels", NULL},
-    {2, PROTO_MESSAGE, PROTO_LIST, "matchExpressions", selector_requirement},
-    {0},
-};
-
-static const struct proto_field budget_spec[] = {
-    {1, PROTO_INT_OR_STRING, PROTO_KEEP_ZERO, "minAvailable", NULL},
-    {2, PROTO_MESSAGE, 0, "selector", label_selector},
-    {3, PROTO_INT_OR_STRING, PROTO_KEEP_ZERO, "maxUnavailable", NULL},
-    {4, PROTO_STRING, 0, "unhealthyPodEvictionPolicy", NULL},
-    {0},
-};
-
-static const struct proto_field budget[] = {
-    METADATA, {2, PROTO_MESSAGE, 0, "spec", budget_spec}, {0}};
-
-static const struct proto_field priority_class[] = {
-    METADATA,
-    {2, PROTO_INT, PROTO_KEEP_ZERO, "value", NULL},
-    {3, PROTO_BOOL, 0, "globalDefault", NULL},
-    {4, PROTO_STRING, 0, "description", NULL},
-    {5, PROTO_STRING, 0, "preemptionPolicy", NULL},
-    {0},
-};
-
-static const struct proto_field self_review[] = {METADATA, {0}};
-
-static const struct proto_kind proto_kinds[] = {
-    {"Namespace", namespace_fields},
-    {"ConfigMap", config_map},
-    {"Secret", secret},
-    {"Event", event},
-    {"Service", service},
-    {"Lease", lease},
-    {"DeleteOptions", delete_options},
-    {"Eviction", eviction},
-    {"PodDisruptionBudget", budget},
-    {"PriorityClass", priority_class},
-    {"ServiceAccount", service_account},
-    {"ResourceQuota", resource_quota},
-    {"TokenRequest", token_request},
-    {"Role", role},
-    {"ClusterRole", role},
-    {"RoleBinding", role_binding},
-    {"ClusterRoleBinding", role_binding},
-    {"SelfSubjectAccessReview", access_review},
-    {"SelfSubjectRulesReview", rules_review},
-    {"SelfSubjectReview", self_review},
-};
-
-/* Unknown{1 TypeMeta, 2 raw}: what is around every object. */
-static const struct proto_field type_meta[] = {
-    {1, PROTO_STRING, 0, "apiVersion", NULL}, {2, PROTO_STRING, 0, "kind", NULL}, {0}};
-
-/* --- the wire -------------------------------------------------------------------------- */
-
-enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-
-struct reader {
-    const char *at, *end;
-};
-
-struct value {
-    unsigned number;
-    enum wire_type type;
-    uint64_t integer;
-    struct reader bytes;
-};
-
-static bool read_varint(struct reader *r, uint64_t *ret)
+bool protobuf_speaks(const struct kind *k)
 {
-    uint64_t v = 0;
-
-    for (unsigned shift = 0; shift < 64 && r->at < r->end; shift += 7) {
-        unsigned char c = (unsigned char)*r->at++;
-
-        v |= (uint64_t)(c & 0x7f) << shift;
-        if (!(c & 0x80)) {
-            *ret = v;
-            return true;
-        }
-    }
-    return false;
+    return k->fields && !k->custom && !k->schema && (k->fields->number || k == &kind_partial);
 }
 
-static bool take_bytes(struct reader *r, uint64_t len, struct reader *ret)
+struct decoder {
+    struct arena *arena;
+    warning_fn *warn;
+    void *warn_arg;
+    const char *path[DEPTH_LIMIT]; /* names of the members that lead here */
+    size_t depth;
+};
+
+/* A map that is being read: finding out whether a key is there already must not take long. */
+struct open_map {
+    struct open_map *next;
+    const struct field *field;
+    struct json *map;
+    struct json_keys keys;
+};
+
+static bool decode_fields(struct decoder *d, struct wire w, const struct field *fields,
+                          const struct field *more, unsigned inside, struct json *into);
+
+static struct wire inner(const struct wire_field *v)
 {
-    if (len > (uint64_t)(r->end - r->at))
-        return false;
-    *ret = (struct reader){.at = r->at, .end = r->at + len};
-    r->at += len;
-    return true;
+    return wire_of(v->data, v->len);
 }
 
-/* The next field; false when there is none that makes sense. */
-static bool read_value(struct reader *r, struct value *v)
+static struct json *new_text(struct decoder *d, const struct wire_field *v)
 {
-    uint64_t tag, len;
-
-    *v = (struct value){.number = 0};
-    if (!read_varint(r, &tag) || tag >> 3 == 0 || tag >> 3 > INT32_MAX)
-        return false;
-    v->number = (unsigned)(tag >> 3);
-    v->type = (enum wire_type)(tag & 7);
-    switch (v->type) {
-    case WIRE_VARINT:
-        return read_varint(r, &v->integer);
-    case WIRE_64:
-        return take_bytes(r, 8, &v->bytes);
-    case WIRE_32:
-        return take_bytes(r, 4, &v->bytes);
-    case WIRE_BYTES:
-        return read_varint(r, &len) && take_bytes(r, len, &v->bytes);
-    }
-    return false;
+    return memchr(v->data, '\0', v->len)
+               ? NULL
+               : json_new_string_len(d->arena, (const char *)v->data, v->len);
 }
 
-/* --- to JSON --------------------------------------------------------------------------- */
-
-static bool decode_message(struct arena *a, struct reader r, const struct proto_field *fields,
-                           struct json *into);
-
-static struct json *new_text(struct arena *a, struct reader bytes)
+/* {1 text}, or {1 bytes}. */
+static struct wire_field first_bytes(const struct wire_field *v)
 {
-    return json_new_string_len(a, bytes.at, (size_t)(bytes.end - bytes.at));
+    struct wire w = inner(v);
+    struct wire_field f, found = {.data = v->data};
+
+    while (wire_next(&w, &f))
+        if (f.number == 1 && f.type == WIRE_BYTES)
+            found = f;
+    return w.bad ? (struct wire_field){.data = NULL} : found;
 }
 
-static struct json *new_base64(struct arena *a, struct reader bytes)
+static struct json *new_quantity(struct decoder *d, const struct wire_field *v)
+{
+    struct wire_field text = first_bytes(v);
+
+    if (text.data && text.len == 0)
+        return json_new_string(d->arena, "0");
+    return text.data ? new_text(d, &text) : NULL;
+}
+
+static struct json *new_raw(struct decoder *d, const struct wire_field *v)
+{
+    struct wire_field text = first_bytes(v);
+
+    return text.data ? json_parse(d->arena, (const char *)text.data, text.len, NULL) : NULL;
+}
+
+static struct json *new_base64(struct decoder *d, const struct wire_field *v)
 {
     size_t len;
-    const char *text = base64_encode(a, bytes.at, (size_t)(bytes.end - bytes.at), &len);
+    const char *text = base64_encode(d->arena, (const char *)v->data, v->len, &len);
 
-    return text ? json_new_string(a, text) : NULL;
+    return text ? json_new_string(d->arena, text) : NULL;
 }
 
-/* {1 key, 2 value} into the map, whose order is that of the bytes. */
-static bool decode_entry(struct arena *a, struct reader r, enum proto_type type, struct json *map)
-{
-    struct reader key = {.at = r.at, .end = r.at}, value = key;
-    const char *name;
-    struct value v;
-
-    while (r.at < r.end) {
-        if (!read_value(&r, &v))
-            return false;
-        if (v.type == WIRE_BYTES && v.number == 1)
-            key = v.bytes;
-        if (v.type == WIRE_BYTES && v.number == 2)
-            value = v.bytes;
-    }
-    if (memchr(key.at, '\0', (size_t)(key.end - key.at)) || json_len(map) >= MAP_LIMIT)
-        return false;
-    if (type == PROTO_QUANTITY_MAP && value.at < value.end) {
-        struct reader inner = value;
-
-        if (!read_value(&inner, &v) || v.type != WIRE_BYTES)
-            return false;
-        value = v.bytes;
-    }
-    name = arena_strndup(a, key.at, (size_t)(key.end - key.at));
-    if (name)
-        (void)json_set(a, map, name,
-                       type == PROTO_BYTES_MAP ? new_base64(a, value) : new_text(a, value));
-    return true;
-}
-
-/* Timestamp{1 seconds, 2 nanos}; all zero is "not set". */
-static bool decode_time(struct arena *a, struct reader r, const struct proto_field *f,
-                        struct json *into)
+/* Timestamp{1 seconds, 2 nanos}; all zero is "not set": null. */
+static struct json *new_time(struct decoder *d, const struct field *f, const struct wire_field *v)
 {
     int64_t seconds = 0, nanos = 0;
+    struct wire w = inner(v);
     char text[TIME_TEXT_SIZE];
-    struct value v;
+    struct wire_field part;
 
-    while (r.at < r.end) {
-        if (!read_value(&r, &v))
-            return false;
-        if (v.type == WIRE_VARINT && v.number == 1)
-            seconds = (int64_t)v.integer;
-        if (v.type == WIRE_VARINT && v.number == 2)
-            nanos = (int64_t)v.integer;
+    while (wire_next(&w, &part)) {
+        if (part.number == 1 && part.type == WIRE_VARINT)
+            seconds = (int64_t)part.number_value;
+        if (part.number == 2 && part.type == WIRE_VARINT)
+            nanos = (int64_t)part.number_value;
     }
-    if (seconds < 0 || seconds > SECONDS_LIMIT || nanos < 0 || nanos > 999999999)
-        return false;
+    if (w.bad || seconds < 0 || seconds > SECONDS_LIMIT || nanos < 0 || nanos > 999999999)
+        return NULL;
     if (seconds == 0 && nanos == 0)
-        return true;
-    json_set_string(a, into, f->name,
-                    f->type == PROTO_TIME
-                        ? time_format(seconds * 1000, text)
-                        : time_format_micro(seconds * 1000 + nanos / 1000000, text));
-    return true;
+        return json_new_null(d->arena);
+    (void)time_format(seconds * 1000, text);
+    if (f->wire == FIELD_WIRE_MICRO)
+        return json_new_stringf(d->arena, "%.*s.%06dZ", (int)strlen(text) - 1, text,
+                                (int)(nanos / NANOS_PER_MICRO));
+    return json_new_string(d->arena, text);
 }
 
 /* IntOrString{1 type (0: int), 2 int, 3 string}; what says nothing is "not set". */
-static bool decode_int_or_string(struct arena *a, struct reader r, const struct proto_field *f,
-                                 struct json *into)
+static struct json *new_int_or_string(struct decoder *d, const struct field *f,
+                                      const struct wire_field *v)
 {
-    struct reader text = {.at = r.at, .end = r.at};
+    struct wire_field part, text = {.data = v->data};
     uint64_t type = 0, number = 0;
-    struct value v;
+    struct wire w = inner(v);
+    struct json *made;
 
-    while (r.at < r.end) {
-        if (!read_value(&r, &v))
-            return false;
-        if (v.type == WIRE_VARINT && v.number == 1)
-            type = v.integer;
-        if (v.type == WIRE_VARINT && v.number == 2)
-            number = v.integer;
-        if (v.type == WIRE_BYTES && v.number == 3)
-            text = v.bytes;
+    while (wire_next(&w, &part)) {
+        if (part.number == 1 && part.type == WIRE_VARINT)
+            type = part.number_value;
+        if (part.number == 2 && part.type == WIRE_VARINT)
+            number = part.number_value;
+        if (part.number == 3 && part.type == WIRE_BYTES)
+            text = part;
     }
-    if (type == 0 && (number || f->flags & PROTO_KEEP_ZERO))
-        json_set_int(a, into, f->name, (int32_t)number);
-    if (type == 1 && text.at < text.end)
-        (void)json_set(a, into, f->name, new_text(a, text));
-    return type <= 1;
+    if (w.bad || type > 1)
+        return NULL;
+    made = type ? new_text(d, &text) : json_new_int(d->arena, (int32_t)number);
+    return made && !f->keep_zero && (type ? text.len == 0 : (int32_t)number == 0)
+               ? json_new_null(d->arena)
+               : made;
 }
 
-static bool decode_sub(struct arena *a, struct reader r, const struct proto_field *f,
-                       struct json *into)
+static struct json *new_double(struct decoder *d, const struct wire_field *v)
 {
-    struct json *sub = f->flags & PROTO_LIST
-                           ? json_append(json_make_array(a, into, f->name), json_new_object(a))
-                           : json_make_object(a, into, f->name);
+    char text[40];
+    double number;
 
-    return decode_message(a, r, f->fields, sub);
+    memcpy(&number, &v->number_value, sizeof(number));
+    if (!isfinite(number))
+        return NULL;
+    if (fabs(number) < 1e15 && number == (double)(int64_t)number)
+        return json_new_int(d->arena, (int64_t)number);
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
+    return json_new_real(d->arena, text);
 }
 
-static bool decode_string(struct arena *a, struct reader bytes, const struct proto_field *f,
-                          struct json *into)
+static struct json *new_message(struct decoder *d, const struct field *fields,
+                                const struct wire_field *v)
 {
-    if (memchr(bytes.at, '\0', (size_t)(bytes.end - bytes.at)))
-        return false;
-    if (f->flags & PROTO_LIST)
-        (void)json_append(json_make_array(a, into, f->name), new_text(a, bytes));
-    else if (bytes.at < bytes.end)
-        (void)json_set(a, into, f->name, new_text(a, bytes));
-    return true;
+    struct json *object = json_new_object(d->arena);
+
+    return decode_fields(d, inner(v), fields, NULL, 0, object) ? object : NULL;
 }
 
-static bool decode_field(struct arena *a, const struct value *v, const struct proto_field *f,
-                         struct json *into)
+static struct json *new_strings(struct decoder *d, const struct wire_field *v, unsigned number)
 {
-    bool is_number = f->type == PROTO_INT || f->type == PROTO_BOOL;
+    struct json *list = json_new_array(d->arena);
+    struct wire w = inner(v);
+    struct wire_field part;
 
-    if (v->type != (is_number ? WIRE_VARINT : WIRE_BYTES))
-        return false;
-    switch (f->type) {
-    case PROTO_STRING:
-        return decode_string(a, v->bytes, f, into);
-    case PROTO_INT:
-        if (v->integer != 0 || f->flags & PROTO_KEEP_ZERO)
-            json_set_int(a, into, f->name, (int64_t)v->integer);
-        return true;
-    case PROTO_BOOL:
-        json_set_bool(a, into, f->name, v->integer != 0);
-        return true;
-    case PROTO_TIME:
-    case PROTO_MICRO_TIME:
-        return decode_time(a, v->bytes, f, into);
-    case PROTO_INT_OR_STRING:
-        return decode_int_or_string(a, v->bytes, f, into);
-    case PROTO_MESSAGE:
-        return decode_sub(a, v->bytes, f, into);
-    case PROTO_STRING_MAP:
-    case PROTO_BYTES_MAP:
-    case PROTO_QUANTITY_MAP:
-        return decode_entry(a, v->bytes, f->type, json_make_object(a, into, f->name));
+    while (wire_next(&w, &part))
+        if (part.number == number && part.type == WIRE_BYTES &&
+            !json_append(list, new_text(d, &part)))
+            return NULL;
+    return w.bad ? NULL : list;
+}
+
+/* One of two: fields, or a list of them, true and false, texts. */
+static struct json *new_choice(struct decoder *d, const struct field *f, const struct wire_field *v)
+{
+    unsigned one = f->wire == FIELD_WIRE_OR_BOOL ? 2 : 1;
+    struct json *list = json_new_array(d->arena), *object = NULL;
+    struct wire w = inner(v);
+    struct wire_field part;
+    bool truth = false;
+
+    if (f->wire == FIELD_WIRE_OR_STRINGS)
+        list = new_strings(d, v, 2);
+    while (wire_next(&w, &part)) {
+        if (part.number == 1 && part.type == WIRE_VARINT)
+            truth = part.number_value;
+        else if (part.number == one && part.type == WIRE_BYTES)
+            object = new_message(d, f->fields, &part);
+        else if (part.number == 2 && part.type == WIRE_BYTES && f->wire == FIELD_WIRE_OR_LIST &&
+                 !json_append(list, new_message(d, f->fields, &part)))
+            return NULL;
+        if (part.number == one && part.type == WIRE_BYTES && !object)
+            return NULL;
+    }
+    if (w.bad || !list)
+        return NULL;
+    if (object)
+        return object;
+    return f->wire == FIELD_WIRE_OR_BOOL ? json_new_bool(d->arena, truth) : list;
+}
+
+static struct json *new_any(struct decoder *d, const struct field *f, const struct wire_field *v)
+{
+    switch ((enum field_wire)f->wire) {
+    case FIELD_WIRE_PLAIN:
+    case FIELD_WIRE_MICRO:
+        return f->fields ? new_message(d, f->fields, v) : new_raw(d, v);
+    case FIELD_WIRE_DOUBLE:
+        return new_double(d, v);
+    case FIELD_WIRE_STRINGS:
+        return new_strings(d, v, 1);
+    case FIELD_WIRE_OR_LIST:
+    case FIELD_WIRE_OR_BOOL:
+    case FIELD_WIRE_OR_STRINGS:
+        return new_choice(d, f, v);
     }
     unreachable();
 }
 
-static bool decode_message(struct arena *a, struct reader r, const struct proto_field *fields,
+static enum wire_type wire_type_of(const struct field *f, enum field_type type)
+{
+    if (type == FIELD_INT32 || type == FIELD_INT64 || type == FIELD_BOOL)
+        return WIRE_VARINT;
+    return type == FIELD_ANY && f->wire == FIELD_WIRE_DOUBLE ? WIRE_FIXED64 : WIRE_BYTES;
+}
+
+/* NULL: it is malformed. null: it is not set. alone: of the field itself, not of an element. */
+static struct json *new_value(struct decoder *d, const struct field *f, enum field_type type,
+                              const struct wire_field *v, bool alone)
+{
+    bool drop_zero = alone && !f->keep_zero;
+
+    if (v->type != wire_type_of(f, type))
+        return NULL;
+    switch (type) {
+    case FIELD_STRING:
+        return drop_zero && v->len == 0 ? json_new_null(d->arena) : new_text(d, v);
+    case FIELD_INT32:
+    case FIELD_INT64:
+        if (drop_zero && v->number_value == 0)
+            return json_new_null(d->arena);
+        return json_new_int(d->arena, type == FIELD_INT32 ? (int32_t)v->number_value
+                                                          : (int64_t)v->number_value);
+    case FIELD_BOOL:
+        if (drop_zero && v->number_value == 0)
+            return json_new_null(d->arena);
+        return json_new_bool(d->arena, v->number_value != 0);
+    case FIELD_QUANTITY:
+        return new_quantity(d, v);
+    case FIELD_TIME:
+        return new_time(d, f, v);
+    case FIELD_INT_OR_STRING:
+        return new_int_or_string(d, f, v);
+    case FIELD_BYTES:
+        return drop_zero && v->len == 0 ? json_new_null(d->arena) : new_base64(d, v);
+    case FIELD_OBJECT:
+        return new_message(d, f->fields, v);
+    case FIELD_LIST: /* of a map: texts */
+        return new_strings(d, v, 1);
+    case FIELD_MAP:
+        return NULL;
+    case FIELD_ANY:
+        return new_any(d, f, v);
+    }
+    unreachable();
+}
+
+static struct open_map *find_map(struct decoder *d, struct open_map **maps, const struct field *f,
+                                 struct json *into)
+{
+    struct open_map *m = *maps;
+
+    while (m && m->field != f)
+        m = m->next;
+    if (m)
+        return m;
+    m = arena_alloc(d->arena, sizeof(*m));
+    if (m) {
+        *m = (struct open_map){
+            .next = *maps, .field = f, .map = json_make_object(d->arena, into, f->name)};
+        *maps = m;
+    }
+    return m;
+}
+
+/* What Go writes for the zero of an entry's type is not written. */
+static struct wire_field zero_of(const struct field *f, const struct wire_field *entry)
+{
+    return (struct wire_field){
+        .type = wire_type_of(f, f->item), .data = entry->data, .len = 0, .number_value = 0};
+}
+
+/* {1 key, 2 value} */
+static bool decode_entry(struct decoder *d, const struct field *f, const struct wire_field *v,
+                         struct open_map *m)
+{
+    struct wire_field part, key = {.data = v->data}, value = zero_of(f, v);
+    struct wire w = inner(v);
+    struct json *member, *before;
+    char *name;
+
+    while (wire_next(&w, &part)) {
+        if (part.number == 1 && part.type == WIRE_BYTES)
+            key = part;
+        if (part.number == 2)
+            value = part;
+    }
+    if (w.bad || !m || memchr(key.data, '\0', key.len))
+        return false;
+    member = new_value(d, f, f->item, &value, false);
+    name = arena_strndup(d->arena, (const char *)key.data, key.len);
+    if (!member || !name)
+        return false;
+    before = json_keys_find(&m->keys, m->map, name, (uint32_t)key.len);
+    if (before) {
+        (void)json_set(d->arena, m->map, name, member);
+        return true;
+    }
+    member->key = name;
+    member->key_len = (uint32_t)key.len;
+    return json_append(m->map, member) && json_keys_add(d->arena, &m->keys, m->map, member);
+}
+
+/* One element, or several numbers in one piece. */
+static bool decode_element(struct decoder *d, const struct field *f, const struct wire_field *v,
                            struct json *into)
 {
-    struct value v;
+    bool packed = v->type == WIRE_BYTES && wire_type_of(f, f->item) == WIRE_VARINT;
+    struct wire_field one = {.type = WIRE_VARINT};
+    struct wire w = inner(v);
+    struct json *list;
 
-    while (r.at < r.end) {
-        if (!read_value(&r, &v))
+    if (packed && v->len == 0)
+        return true;
+    list = json_make_array(d->arena, into, f->name);
+    if (!packed)
+        return json_append(list, new_value(d, f, f->item, v, false));
+    while (w.at < w.end)
+        if (!wire_varint(&w, &one.number_value) ||
+            !json_append(list, new_value(d, f, f->item, &one, false)))
             return false;
-        for (const struct proto_field *f = fields; f->number; f++)
-            if (f->number == v.number && !decode_field(a, &v, f, into))
-                return false;
-    }
     return true;
 }
 
-/* --- the object ------------------------------------------------------------------------ */
-
-static const struct proto_field *fields_of(const char *kind)
+static bool decode_field(struct decoder *d, const struct field *f, const struct wire_field *v,
+                         struct open_map **maps, struct json *into)
 {
-    for (size_t i = 0; i < ELEMS(proto_kinds); i++)
-        if (strcmp(proto_kinds[i].name, kind) == 0)
-            return proto_kinds[i].fields;
+    struct json *value;
+
+    if (f->type == FIELD_LIST)
+        return decode_element(d, f, v, into);
+    if (f->type == FIELD_MAP)
+        return v->type == WIRE_BYTES && decode_entry(d, f, v, find_map(d, maps, f, into));
+    value = new_value(d, f, f->type, v, true);
+    if (value && !json_is_null(value))
+        (void)json_set(d->arena, into, f->name, value);
+    return value;
+}
+
+static void say_unknown(struct decoder *d, unsigned number)
+{
+    struct buf text = BUF_INIT(1024);
+
+    if (!d->warn)
+        return;
+    buf_adds(&text, "unknown field \"");
+    for (size_t i = 0; i < d->depth; i++)
+        if (d->path[i])
+            buf_addf(&text, "%s.", d->path[i]);
+    buf_addf(&text, "<%u>\", by its number in protobuf", number);
+    if (!text.failed)
+        d->warn(d->warn_arg, text.data);
+    buf_release(&text);
+}
+
+static const struct field *find_number(const struct field *fields, unsigned inside, unsigned number)
+{
+    for (const struct field *f = fields; f && f->name; f++)
+        if (f->number == number && f->inside == inside)
+            return f;
     return NULL;
 }
 
-static bool decode_envelope(struct arena *a, struct reader r, struct json *object,
-                            struct reader *ret_raw)
+static bool holds_inside(const struct field *fields, unsigned number)
 {
-    struct value v;
+    for (const struct field *f = fields; f->name; f++)
+        if (f->inside == number)
+            return true;
+    return false;
+}
 
-    while (r.at < r.end) {
-        if (!read_value(&r, &v))
-            return false;
-        if (v.number == 1 &&
-            (v.type != WIRE_BYTES || !decode_message(a, v.bytes, type_meta, object)))
-            return false;
-        if (v.number == 2 && v.type == WIRE_BYTES)
-            *ret_raw = v.bytes;
-    }
+static bool decode_one(struct decoder *d, const struct field *fields, const struct field *more,
+                       unsigned inside, const struct wire_field *v, struct open_map **maps,
+                       struct json *into)
+{
+    const struct field *f = find_number(fields, inside, v->number);
+
+    if (!f && more && !inside)
+        f = find_number(more, 0, v->number);
+    d->path[d->depth - 1] = f ? f->name : NULL;
+    if (f)
+        return decode_field(d, f, v, maps, into);
+    if (!inside && holds_inside(fields, v->number))
+        return v->type == WIRE_BYTES && decode_fields(d, inner(v), fields, NULL, v->number, into);
+    say_unknown(d, v->number);
     return true;
 }
 
-struct json *protobuf_parse(struct arena *a, const char *data, size_t len, struct err *err)
+static bool decode_fields(struct decoder *d, struct wire w, const struct field *fields,
+                          const struct field *more, unsigned inside, struct json *into)
 {
-    struct reader all = {.at = data, .end = data + len}, magic, raw = {.at = data, .end = data};
-    struct json *object = json_new_object(a);
-    const struct proto_field *fields;
-    bool fine = take_bytes(&all, sizeof(MAGIC), &magic) &&
-                memcmp(magic.at, MAGIC, sizeof(MAGIC)) == 0 &&
-                decode_envelope(a, all, object, &raw);
+    struct open_map *maps = NULL;
+    struct wire_field v;
+    bool fine = d->depth < DEPTH_LIMIT;
 
-    fields = fine ? fields_of(json_get_string(object, "kind", "")) : NULL;
-    if (fine && !fields) {
+    if (!fine)
+        return false;
+    d->depth++;
+    while (fine && wire_next(&w, &v))
+        fine = v.number && decode_one(d, fields, more, inside, &v, &maps, into);
+    d->depth--;
+    return fine && !w.bad && !arena_failed(d->arena);
+}
+
+/* Unknown{1 TypeMeta{1 apiVersion, 2 kind}, 2 the object} */
+static const struct field type_fields[] = {
+    {.name = "apiVersion", .type = FIELD_STRING, .number = 1},
+    {.name = "kind", .type = FIELD_STRING, .number = 2},
+    {0}};
+
+static bool decode_envelope(struct decoder *d, struct wire w, struct json *object,
+                            struct wire_field *ret_raw)
+{
+    struct wire_field v;
+
+    while (wire_next(&w, &v)) {
+        if (v.number == 0)
+            return false;
+        if (v.number == 1 &&
+            (v.type != WIRE_BYTES || !decode_fields(d, inner(&v), type_fields, NULL, 0, object)))
+            return false;
+        if (v.number == 2 && v.type == WIRE_BYTES)
+            *ret_raw = v;
+    }
+    return !w.bad;
+}
+
+struct json *protobuf_parse(struct arena *a, const struct kind *k, const char *data, size_t len,
+                            warning_fn *warn, void *arg, struct err *err)
+{
+    struct decoder d = {.arena = a, .warn = warn, .warn_arg = arg};
+    struct json *object = json_new_object(a);
+    struct wire_field raw = {.data = NULL};
+    bool fine;
+
+    if (!k || !protobuf_speaks(k)) {
         err_set(err, ERR_UNSUPPORTED_MEDIA,
-                "%s is not read as protobuf here - accepted media types include: "
-                "application/json, application/yaml",
-                json_get_string(object, "kind", "this"));
+                "the body of the request was in an unknown format - accepted media types include: "
+                "application/json, application/yaml");
         return NULL;
     }
-    fine = fine && decode_message(a, raw, fields, object);
-    if (!fine)
-        err_set(err, ERR_BAD_REQUEST, "the body of the request is not valid protobuf");
-    else if (arena_failed(a))
+    fine = len >= sizeof(PROTOBUF_MAGIC) &&
+           memcmp(data, PROTOBUF_MAGIC, sizeof(PROTOBUF_MAGIC)) == 0 &&
+           decode_envelope(&d, wire_of(data + sizeof(PROTOBUF_MAGIC), len - sizeof(PROTOBUF_MAGIC)),
+                           object, &raw);
+    if (fine && raw.data && strcmp(json_get_string(object, "kind", k->name), k->name) == 0)
+        fine = decode_fields(&d, inner(&raw), k->fields, object_common_fields, 0, object);
+    if (arena_failed(a))
         err_set(err, ERR_UNAVAILABLE, "out of memory");
+    else if (!fine)
+        err_set(err, ERR_BAD_REQUEST, "the body of the request is not valid protobuf");
     return fine && !arena_failed(a) ? object : NULL;
 }

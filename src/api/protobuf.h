@@ -1,18 +1,41 @@
 /*
- * protobuf.h - request bodies in Kubernetes' protobuf form, which kubectl from 1.32 on sends with
- * some commands and does not send again as JSON. Only what clients send that way has a table here;
- * answers are JSON always.
+ * protobuf.h - objects in Kubernetes' protobuf form: "k8s", a NUL, and Unknown{1 TypeMeta, 2 the
+ * object}. Which number a member has is in the kinds' tables (field.number); there is no other
+ * list.
+ *
+ * Reading makes of it what the same client would have sent as JSON: what Go writes for "not set",
+ * an empty string or a zero that is no pointer, is absent. Numbers no table knows are skipped and
+ * told. Writing leaves out what has no number, and what is not set.
  */
 #ifndef MUSTER_API_PROTOBUF_H
 #define MUSTER_API_PROTOBUF_H
 
-#include "base/json.h"
+#include "api/kind.h"
+#include "api/object.h"
 
 #define PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
+#define PROTOBUF_MAGIC "k8s" /* and its NUL */
 
-/* The object, as if it had come as JSON. 400 when it is malformed, 415 when the kind has no table.
+/* Whether such objects have a protobuf form: those of Kubernetes, not ours and no installed ones.
  */
-struct json *protobuf_parse(struct arena *a, const char *data, size_t len,
-                            struct err *err) must_check;
+bool protobuf_speaks(const struct kind *k);
+
+/* The object, as if it had come as JSON; of one that says another kind only what it says it is. 400
+ * when it is malformed, 415 when the kind has no such form. warn may be NULL. */
+struct json *protobuf_parse(struct arena *a, const struct kind *k, const char *data, size_t len,
+                            warning_fn *warn, void *arg, struct err *err) must_check;
+
+/* The whole object. scratch: for one call. */
+void protobuf_write(struct buf *out, struct arena *scratch, const struct kind *k,
+                    const struct json *object);
+/* A list of k: begin returns what end needs. */
+size_t protobuf_list_begin(struct buf *out, const struct kind *k);
+void protobuf_list_item(struct buf *out, struct arena *scratch, const struct kind *k,
+                        const struct json *object);
+void protobuf_list_end(struct buf *out, struct arena *scratch, size_t begun,
+                       const struct json *metadata);
+/* A frame of a watch: its length in four bytes, WatchEvent{1 type, 2 {1 the object}}. */
+void protobuf_write_event(struct buf *out, struct arena *scratch, const char *type,
+                          const struct kind *k, const struct json *object);
 
 #endif

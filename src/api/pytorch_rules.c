@@ -229,6 +229,7 @@ static void check_min_nodes(const struct json *job, const struct json *old, stru
 
 void pytorch_validate(const struct json *job, const struct json *old, struct err *err)
 {
+    job_validate(job, old, err);
     if (!old)
         check_name(job, err);
     check_replicas(job, old, err);

@@ -200,7 +200,7 @@ static void object_schema(const struct styler *s, const struct field *f, struct 
         add_property(s, properties, m, defaults && !(f->flags & FIELD_NO_DEFAULTS));
     if (s->style != SCHEMA_CRD)
         return;
-    if (!s->untracked)
+    if (!s->untracked && !(f->flags & FIELD_NO_DEFAULTS)) /* a template is not what it makes */
         add_immutables(s, schema, f->fields);
     for (const struct rule *r = f->rules; r && r->rule; r++)
         add_rule(s, schema, r);

@@ -36,15 +36,15 @@ static void validate_string(const struct field *f, const struct json *v,
             problem_required(err, at, v->line, NULL);
         return;
     }
-    if (f->values && !is_allowed(f->values, v->u.text))
-        problem_not_supported(err, at, v, f->values);
-    if (!(f->flags & (FIELD_DNS_LABEL | FIELD_DNS_NAME)))
-        return;
+    /* names, paths and words would be cut there without a word */
     if (strlen(v->u.text) != v->len)
         problem = "may not contain a NUL byte";
-    else
-        problem = f->flags & FIELD_DNS_LABEL ? dns_label_problem(v->u.text)
-                                             : dns_name_problem(v->u.text);
+    else if (f->values && !is_allowed(f->values, v->u.text))
+        problem_not_supported(err, at, v, f->values);
+    else if (f->flags & FIELD_DNS_LABEL)
+        problem = dns_label_problem(v->u.text);
+    else if (f->flags & FIELD_DNS_NAME)
+        problem = dns_name_problem(v->u.text);
     if (problem)
         problem_invalid(err, at, v, "%s", problem);
 }
@@ -233,7 +233,7 @@ int object_validate(const struct kind *k, const struct json *object, const struc
     struct err *e = err ? err : &own;
 
     validate_object(k->fields, object_common_fields, object, NULL, e);
-    metadata_validate(object, old, e);
+    metadata_validate(k, object, old, e);
     if (k->schema)
         structural_validate(k->schema, object, e);
     if (old && k->fields)

@@ -57,6 +57,16 @@ void *map_get(const struct map *m, const void *key, size_t len)
     return n ? n->value : NULL;
 }
 
+static uint32_t size_of(const struct map_node *n)
+{
+    return n ? n->size : 0;
+}
+
+static void resize(struct map_node *n)
+{
+    n->size = 1 + size_of(n->left) + size_of(n->right);
+}
+
 static struct map_node *insert(struct map_node *root, struct map_node *n)
 {
     struct map_node *child;
@@ -69,6 +79,8 @@ static struct map_node *insert(struct map_node *root, struct map_node *n)
         if (child->priority > root->priority) {
             root->left = child->right;
             child->right = root;
+            resize(root);
+            resize(child);
             return child;
         }
     } else {
@@ -77,20 +89,23 @@ static struct map_node *insert(struct map_node *root, struct map_node *n)
         if (child->priority > root->priority) {
             root->right = child->left;
             child->left = root;
+            resize(root);
+            resize(child);
             return child;
         }
     }
+    root->size++;
     return root;
 }
 
 /* FNV's last multiplication mixes upwards only; the priority needs its high bits mixed too. */
-static uint64_t priority_of(const void *key, size_t len)
+static uint32_t priority_of(const void *key, size_t len)
 {
     uint64_t h = fnv1a_64(FNV1A_64_START, key, len);
 
     h ^= h >> 32;
     h *= 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 29);
+    return (uint32_t)(h ^ (h >> 29));
 }
 
 int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_old)
@@ -107,6 +122,7 @@ int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_
     if (!n)
         return -ENOMEM;
     n->left = n->right = NULL;
+    n->size = 1;
     n->value = value;
     n->key_len = len;
     memcpy(n->key, key, len);
@@ -125,32 +141,30 @@ static struct map_node *join(struct map_node *left, struct map_node *right)
         return left;
     if (left->priority > right->priority) {
         left->right = join(left->right, right);
+        resize(left);
         return left;
     }
     right->left = join(left, right->left);
+    resize(right);
     return right;
 }
 
 void *map_remove(struct map *m, const void *key, size_t len)
 {
-    struct map_node **at = &m->root;
+    struct map_node *n = find(m, key, len), **at = &m->root;
+    void *value;
 
-    while (*at) {
-        struct map_node *n = *at;
-        int c = compare(key, len, n->key, n->key_len);
-        void *value;
-
-        if (c) {
-            at = c < 0 ? &n->left : &n->right;
-            continue;
-        }
-        *at = join(n->left, n->right);
-        value = n->value;
-        free(n);
-        m->count--;
-        return value;
+    if (!n)
+        return NULL;
+    while (*at != n) {
+        (*at)->size--;
+        at = compare(key, len, (*at)->key, (*at)->key_len) < 0 ? &(*at)->left : &(*at)->right;
     }
-    return NULL;
+    *at = join(n->left, n->right);
+    value = n->value;
+    free(n);
+    m->count--;
+    return value;
 }
 
 static struct map_node *first_from(const struct map *m, const void *key, size_t len, int least)
@@ -176,6 +190,22 @@ struct map_node *map_seek(const struct map *m, const void *key, size_t len)
 struct map_node *map_after(const struct map *m, const void *key, size_t len)
 {
     return first_from(m, key, len, 1);
+}
+
+size_t map_rank(const struct map *m, const void *key, size_t len)
+{
+    const struct map_node *n = m->root;
+    size_t rank = 0;
+
+    while (n) {
+        if (compare(n->key, n->key_len, key, len) >= 0) {
+            n = n->left;
+        } else {
+            rank += 1u + size_of(n->left);
+            n = n->right;
+        }
+    }
+    return rank;
 }
 
 struct map_node *map_first(const struct map *m)

@@ -12,7 +12,7 @@
 
 struct map_node {
     struct map_node *left, *right;
-    uint64_t priority;
+    uint32_t priority, size; /* size: of the tree below, with itself */
     void *value;
     size_t key_len;
     char key[]; /* NUL-terminated besides */
@@ -41,6 +41,8 @@ void *map_remove(struct map *m, const void *key, size_t len); /* the removed val
 struct map_node *map_seek(const struct map *m, const void *key, size_t len);
 struct map_node *map_after(const struct map *m, const void *key, size_t len);
 struct map_node *map_first(const struct map *m);
+/* How many keys come before this one. */
+size_t map_rank(const struct map *m, const void *key, size_t len);
 
 /* For string keys. The body of map_for_each may not remove nodes: collect keys first, or
  * loop on map_first. */

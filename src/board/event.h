@@ -5,7 +5,7 @@
 #ifndef MUSTER_BOARD_EVENT_H
 #define MUSTER_BOARD_EVENT_H
 
-#include "board/wire.h"
+#include "base/wire.h"
 
 #define EVENT_SUMMARIES_LIMIT 4u /* of one event; there is one in practice */
 

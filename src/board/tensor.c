@@ -4,7 +4,7 @@
  */
 #include "board/tensor.h"
 
-#include "board/wire.h"
+#include "base/wire.h"
 
 /* TensorProto */
 enum { TENSOR_DTYPE = 1, TENSOR_SHAPE = 2, TENSOR_CONTENT = 4, TENSOR_STRINGS = 8 };

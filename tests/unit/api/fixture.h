@@ -34,7 +34,7 @@ __attribute__((unused)) static void note_warning(void *arg, const char *text)
 __attribute__((unused)) static struct json *parse(const char *text)
 {
     auto_err err = ERR_INIT;
-    struct json *v = object_parse(&arena, NULL, text, strlen(text), note_warning, NULL, &err);
+    struct json *v = object_parse(&arena, NULL, NULL, text, strlen(text), note_warning, NULL, &err);
 
     if (!v)
         print_message("parse: %s\n", err.text);

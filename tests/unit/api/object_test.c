@@ -353,8 +353,8 @@ static void bodies_are_read_by_content_type(void **state)
     (void)state;
     for (size_t i = 0; i < ELEMS(cases); i++) {
         auto_err err = ERR_INIT;
-        struct json *v = object_parse(&arena, cases[i].type, cases[i].text, strlen(cases[i].text),
-                                      NULL, NULL, &err);
+        struct json *v = object_parse(&arena, &kind_config_map, cases[i].type, cases[i].text,
+                                      strlen(cases[i].text), NULL, NULL, &err);
 
         if (err.reason != cases[i].reason || !v != (cases[i].reason != ERR_NONE))
             fail_msg("case %zu: %s", i, err.text ? err.text : "no error");

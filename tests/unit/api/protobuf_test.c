@@ -1,4 +1,5 @@
-/* protobuf_test.c - bodies as kubectl 1.32 sends them, and broken ones. */
+/* protobuf_test.c - bodies as clients send them, broken ones, and every field of every kind there
+ * and back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,20 +65,46 @@ static void wrap(struct buf *out, const char *api_version, const char *kind, str
     buf_release(&type);
 }
 
-static void expect(struct buf *body, const char *json)
+static const struct kind *kind_named(const char *name)
+{
+    for (const struct kind *const *k = kinds; *k; k++)
+        if (strcmp((*k)->name, name) == 0)
+            return *k;
+    for (const struct kind *const *k = message_kinds; *k; k++)
+        if (strcmp((*k)->name, name) == 0)
+            return *k;
+    fail_msg("there is no kind %s", name);
+    return NULL;
+}
+
+static void note(void *arg, const char *text)
+{
+    (void)snprintf(arg, 256, "%s", text);
+}
+
+/* warning: the last one, or NULL for none. */
+static void expect_warned(struct buf *body, const char *kind, const char *json, const char *warning)
 {
     struct arena a = ARENA_INIT(1u << 20);
     auto_err err = ERR_INIT;
     struct buf text = BUF_INIT(1u << 20);
-    const struct json *v = object_parse(&a, PROTOBUF_TYPE, body->data, body->len, NULL, NULL, &err);
+    char said[256] = "";
+    const struct json *v = object_parse(&a, kind_named(kind), PROTOBUF_TYPE, body->data, body->len,
+                                        note, said, &err);
 
     if (!v)
         fail_msg("%s", err.text);
     json_write(&text, v);
     assert_string_equal(text.data, json);
+    assert_string_equal(said, warning ? warning : "");
     buf_release(&text);
     buf_release(body);
     arena_release(&a);
+}
+
+static void expect(struct buf *body, const char *kind, const char *json)
+{
+    expect_warned(body, kind, json, NULL);
 }
 
 static void metadata_without_what_is_not_set(void **state)
@@ -102,9 +129,11 @@ static void metadata_without_what_is_not_set(void **state)
     add_message(&raw, 1, &meta);
     add_message(&raw, 2, &sub); /* an empty spec */
     wrap(&body, "v1", "Namespace", &raw);
-    expect(&body, "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"team\","
+    expect_warned(&body, "Namespace",
+                  "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"team\","
                   "\"labels\":{\"a\":\"1\",\"b\":\"\"},\"ownerReferences\":[{\"kind\":\"Job\","
-                  "\"uid\":\"u-1\",\"controller\":true}],\"finalizers\":[\"keep\"]},\"spec\":{}}");
+                  "\"uid\":\"u-1\",\"controller\":true}],\"finalizers\":[\"keep\"]},\"spec\":{}}",
+                  "unknown field \"metadata.<15>\", by its number in protobuf");
     buf_release(&meta);
     buf_release(&raw);
     buf_release(&sub);
@@ -118,8 +147,9 @@ static void bytes_become_base64(void **state)
     add_entry(&raw, 2, "p", "hunter2");
     add_text(&raw, 3, "Opaque");
     wrap(&body, "v1", "Secret", &raw);
-    expect(&body, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"p\":\"aHVudGVyMg==\"},"
-                  "\"type\":\"Opaque\"}");
+    expect(&body, "Secret",
+           "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"p\":\"aHVudGVyMg==\"},"
+           "\"type\":\"Opaque\"}");
     buf_release(&raw);
 }
 
@@ -133,8 +163,9 @@ static void zeros_that_were_said_stay(void **state)
     add_message(&raw, 2, &sub);
     add_text(&raw, 5, "All");
     wrap(&body, "v1", "DeleteOptions", &raw);
-    expect(&body, "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"gracePeriodSeconds\":0,"
-                  "\"preconditions\":{\"uid\":\"u-1\"},\"dryRun\":[\"All\"]}");
+    expect(&body, "DeleteOptions",
+           "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"gracePeriodSeconds\":0,"
+           "\"preconditions\":{\"uid\":\"u-1\"},\"dryRun\":[\"All\"]}");
     buf_release(&raw);
     buf_release(&sub);
 }
@@ -149,8 +180,9 @@ static void times_are_written_out(void **state)
     add_int(&sub, 1, 90);
     add_message(&raw, 10, &sub);
     wrap(&body, "v1", "Event", &raw);
-    expect(&body, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"lastTimestamp\":"
-                  "\"1970-01-01T00:01:30Z\",\"eventTime\":\"1970-01-01T00:01:30.000000Z\"}");
+    expect(&body, "Event",
+           "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"lastTimestamp\":"
+           "\"1970-01-01T00:01:30Z\",\"eventTime\":\"1970-01-01T00:01:30.000000Z\"}");
     buf_release(&raw);
     buf_release(&sub);
 }
@@ -180,8 +212,9 @@ static void ports_are_numbers_or_names(void **state)
     add_message(&spec, 1, &port);
     add_message(&raw, 2, &spec);
     wrap(&body, "v1", "Service", &raw);
-    expect(&body, "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"spec\":{\"ports\":[{\"port\":80,"
-                  "\"targetPort\":81},{\"port\":82,\"targetPort\":\"web\"},{\"port\":83}]}}");
+    expect(&body, "Service",
+           "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"spec\":{\"ports\":[{\"port\":80,"
+           "\"targetPort\":81},{\"port\":82,\"targetPort\":\"web\"},{\"port\":83}]}}");
     buf_release(&raw);
     buf_release(&spec);
     buf_release(&port);
@@ -217,7 +250,7 @@ static void strange_bodies_do_no_harm(void **state)
         memcpy(exact, body.data, len);
         for (size_t n = 0; i >= body.len && n < 1 + i % 4; n++)
             exact[4 + (size_t)rand_r(&seed) % (len - 4)] = (char)rand_r(&seed);
-        if (!protobuf_parse(&a, exact, len, &err))
+        if (!protobuf_parse(&a, &kind_config_map, exact, len, NULL, NULL, &err))
             assert_true(err_is_set(&err));
         free(exact);
         arena_release(&a);
@@ -228,7 +261,7 @@ static void strange_bodies_do_no_harm(void **state)
     buf_release(&sub);
 }
 
-static void refuse(const char *data, size_t len, enum err_reason reason)
+static void refuse(const struct kind *k, const char *data, size_t len, enum err_reason reason)
 {
     struct arena a = ARENA_INIT(1u << 20);
     auto_err err = ERR_INIT;
@@ -236,7 +269,8 @@ static void refuse(const char *data, size_t len, enum err_reason reason)
 
     assert_non_null(exact);
     memcpy(exact, data, len);
-    assert_null(protobuf_parse(&a, exact, len, &err));
+    if (protobuf_parse(&a, k, exact, len, NULL, NULL, &err))
+        fail_msg("%zu bytes were taken: %.*s", len, (int)len, data);
     assert_int_equal(err.reason, reason);
     free(exact);
     arena_release(&a);
@@ -271,37 +305,250 @@ static void broken_bodies_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < ELEMS(cases); i++)
-        refuse(cases[i].bytes, cases[i].len, ERR_BAD_REQUEST);
-    refuse("k8s\0\x0a\x0c\x12\x0a"
-           "Deployment",
-           18, ERR_UNSUPPORTED_MEDIA);
+        refuse(strstr(cases[i].bytes + min_size(cases[i].len, 8), "Config") ? &kind_config_map
+                                                                            : &kind_namespace,
+               cases[i].bytes, cases[i].len, ERR_BAD_REQUEST);
+    refuse(&kind_pytorch_training_job, "k8s\0", 4, ERR_UNSUPPORTED_MEDIA);
+    refuse(NULL, "k8s\0", 4, ERR_UNSUPPORTED_MEDIA);
 }
 
-static void maps_are_bounded(void **state)
+/* Each entry is looked for among the others: however many there are, and in whatever order. */
+static void large_maps_are_read(void **state)
 {
-    struct buf raw = BUF_INIT(1u << 20), body = BUF_INIT(1u << 20), type = BUF_INIT(64);
-    unsigned char length[3];
+    struct arena a = ARENA_INIT(64u << 20);
+    struct buf body = BUF_INIT(8u << 20);
+    struct json *map = json_new_object(&a), *v;
+    auto_err err = ERR_INIT;
 
     (void)state;
-    for (int i = 0; i < 5000; i++) {
-        char key[16];
+    json_set_string(&a, map, "kind", "ConfigMap");
+    for (int n = 0; n < 50000; n++) {
+        struct json *value = json_new_string(&a, "");
 
-        (void)snprintf(key, sizeof(key), "k%d", i);
-        add_entry(&raw, 2, key, "");
+        value->key = arena_printf(&a, "k%d", n);
+        value->key_len = (uint32_t)strlen(value->key);
+        assert_non_null(json_append(json_make_object(&a, map, "data"), value));
     }
-    buf_add(&body, "k8s", 4);
-    add_text(&type, 2, "ConfigMap");
-    add_message(&body, 1, &type);
-    length[0] = (unsigned char)(0x80 | (raw.len & 0x7f));
-    length[1] = (unsigned char)(0x80 | (raw.len >> 7 & 0x7f));
-    length[2] = (unsigned char)(raw.len >> 14);
-    buf_addc(&body, 2 << 3 | 2);
-    buf_add(&body, length, sizeof(length));
-    buf_add(&body, raw.data, raw.len);
-    refuse(body.data, body.len, ERR_BAD_REQUEST);
-    buf_release(&raw);
+    protobuf_write(&body, &a, &kind_config_map, map);
+    buf_add(&body, "\x12\x06\x12\x04\x0a\x02k0", 8); /* the object goes on, with a key it has */
+    v = protobuf_parse(&a, &kind_config_map, body.data, body.len, NULL, NULL, &err);
+    assert_non_null(v);
     buf_release(&body);
-    buf_release(&type);
+    arena_release(&a);
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+    struct arena a = ARENA_INIT(64u << 20);
+    struct buf body = BUF_INIT(8u << 20);
+    struct json *crd = json_new_object(&a), *schema, *version;
+    auto_err err = ERR_INIT;
+
+    (void)state;
+    version = json_append(json_make_array(&a, json_make_object(&a, crd, "spec"), "versions"),
+                          json_new_object(&a));
+    schema = json_make_object(&a, json_make_object(&a, version, "schema"), "openAPIV3Schema");
+    for (int n = 0; n < 200; n++)
+        schema = json_make_object(&a, schema, "not");
+    protobuf_write(&body, &a, &kind_crd, crd);
+    assert_null(protobuf_parse(&a, &kind_crd, body.data, body.len, NULL, NULL, &err));
+    assert_int_equal(err.reason, ERR_BAD_REQUEST);
+    buf_release(&body);
+    arena_release(&a);
+}
+
+/* --- every field of every kind -------------------------------------------------------------- */
+
+#define SCHEMA_DEPTH 6 /* a schema may hold schemas */
+
+static struct json *filled(struct arena *a, const struct field *fields, unsigned depth);
+
+static struct json *sample_choice(struct arena *a, const struct field *f, unsigned depth)
+{
+    struct json *list = json_new_array(a);
+
+    if (depth % 2 == 0)
+        return filled(a, f->fields, depth + 1);
+    if (f->wire == FIELD_WIRE_OR_BOOL)
+        return json_new_bool(a, true);
+    if (f->wire == FIELD_WIRE_OR_STRINGS)
+        json_append_string(a, list, "text");
+    else
+        (void)json_append(list, filled(a, f->fields, depth + 1));
+    return list;
+}
+
+static struct json *sample(struct arena *a, const struct field *f, enum field_type type,
+                           unsigned depth)
+{
+    struct json *v;
+
+    switch (type) {
+    case FIELD_STRING:
+        return json_new_stringf(a, "a %s", f->name);
+    case FIELD_INT32:
+        return json_new_int(a, -1 - f->number);
+    case FIELD_INT64:
+        return json_new_int(a, 1000000000000 + f->number);
+    case FIELD_BOOL:
+        return json_new_bool(a, true);
+    case FIELD_QUANTITY:
+        return json_new_string(a, "1500m");
+    case FIELD_TIME:
+        return json_new_string(a, f->wire == FIELD_WIRE_MICRO ? "2026-11-17T03:04:05.678901Z"
+                                                              : "2026-11-17T03:04:05Z");
+    case FIELD_INT_OR_STRING:
+        return depth % 2 ? json_new_int(a, 8080) : json_new_string(a, "web");
+    case FIELD_BYTES:
+        return json_new_string(a, "AAECAwT/");
+    case FIELD_OBJECT:
+        return filled(a, f->fields, depth + 1);
+    case FIELD_LIST:
+        v = json_new_array(a);
+        (void)json_append(v, f->type == FIELD_MAP ? json_new_string(a, "one")
+                                                  : sample(a, f, f->item, depth));
+        return v;
+    case FIELD_MAP:
+        v = json_new_object(a);
+        (void)json_set(a, v, "a/key", sample(a, f, f->item, depth));
+        (void)json_set(a, v, "another", sample(a, f, f->item, depth + 1));
+        return v;
+    case FIELD_ANY:
+        if (f->wire == FIELD_WIRE_DOUBLE)
+            return json_new_real(a, "0.1");
+        if (f->wire)
+            return sample_choice(a, f, depth);
+        return f->fields ? filled(a, f->fields, depth + 1)
+                         : json_parse(a, "{\"f:a\":{},\"b\":[1,null]}", 23, NULL);
+    }
+    return NULL;
+}
+
+static struct json *filled(struct arena *a, const struct field *fields, unsigned depth)
+{
+    struct json *object = json_new_object(a);
+
+    for (const struct field *f = fields; f->name; f++)
+        if (f->number && (depth < SCHEMA_DEPTH || f->fields != fields))
+            (void)json_set(a, object, f->name, sample(a, f, f->type, depth));
+    return object;
+}
+
+static void check_round(const struct kind *k)
+{
+    struct arena a = ARENA_INIT(256u << 20);
+    struct json *object = filled(&a, k->fields, 0), *again;
+    struct buf bytes = BUF_INIT(64u << 20), text = BUF_INIT(64u << 20), other = BUF_INIT(64u << 20);
+    char said[256] = "";
+    auto_err err = ERR_INIT;
+
+    json_set_string(&a, object, "apiVersion", kind_api_version(&a, k));
+    json_set_string(&a, object, "kind", k->name);
+    if (!json_get(object, "metadata") && k->fields->number != 1)
+        (void)json_set(&a, object, "metadata",
+                       filled(&a, field_find(object_common_fields, "metadata", 8)->fields, 1));
+    protobuf_write(&bytes, &a, k, object);
+    assert_false(bytes.failed || arena_failed(&a));
+    again = protobuf_parse(&a, k, bytes.data, bytes.len, note, said, &err);
+    if (!again)
+        fail_msg("%s: %s", k->name, err.text);
+    assert_string_equal(said, "");
+    if (!json_equal(object, again)) {
+        json_write_pretty(&text, object);
+        json_write_pretty(&other, again);
+        fail_msg("%s was\n%s\nand is\n%s", k->name, text.data, other.data);
+    }
+    buf_release(&bytes);
+    buf_release(&text);
+    buf_release(&other);
+    arena_release(&a);
+}
+
+static void every_kind_there_and_back(void **state)
+{
+    (void)state;
+    for (const struct kind *const *k = kinds; *k; k++)
+        if (protobuf_speaks(*k) && !(*k)->refused)
+            check_round(*k);
+    for (const struct kind *const *k = message_kinds; *k; k++)
+        check_round(*k);
+}
+
+struct seen {
+    const struct field *tables[1024];
+    size_t len;
+};
+
+static void check_numbers(struct seen *seen, const struct field *fields, const char *path)
+{
+    for (size_t i = 0; i < seen->len; i++)
+        if (seen->tables[i] == fields)
+            return;
+    assert_true(seen->len < ELEMS(seen->tables));
+    seen->tables[seen->len++] = fields;
+    for (const struct field *f = fields; f && f->name; f++) {
+        char here[512];
+
+        (void)snprintf(here, sizeof(here), "%s.%s", path, f->name);
+        if (!f->number)
+            fail_msg("%s has no number in protobuf", here);
+        for (const struct field *other = fields; other != f; other++)
+            if (other->number == f->number && other->inside == f->inside)
+                fail_msg("%s has the number of %s", here, other->name);
+        if (f->type == FIELD_OBJECT && !f->fields)
+            fail_msg("%s has no table", here);
+        if (f->type != FIELD_MAP || f->item == FIELD_OBJECT) /* else keys, not members */
+            check_numbers(seen, f->fields, here);
+    }
+}
+
+static void every_field_has_a_number(void **state)
+{
+    static struct seen seen;
+
+    (void)state;
+    for (const struct kind *const *k = kinds; *k; k++)
+        if (!(*k)->custom && !(*k)->refused)
+            check_numbers(&seen, (*k)->fields, (*k)->name);
+    for (const struct kind *const *k = message_kinds; *k; k++)
+        check_numbers(&seen, (*k)->fields, (*k)->name);
+    check_numbers(&seen, field_find(object_common_fields, "metadata", 8)->fields, "metadata");
+    assert_true(seen.len > 200);
+}
+
+/* Go's own bytes of a Pod: VolumeSource, ProbeHandler and the like are messages there. */
+static void what_go_holds_inside(void **state)
+{
+    struct buf raw = BUF_INIT(4096), body = BUF_INIT(8192), spec = BUF_INIT(1024);
+    struct buf volume = BUF_INIT(256), source = BUF_INIT(256), inner = BUF_INIT(64);
+    struct buf name = BUF_INIT(64);
+
+    (void)state;
+    add_text(&volume, 1, "cache");
+    add_message(&source, 2, &inner); /* emptyDir: {} */
+    add_message(&volume, 2, &source);
+    add_message(&spec, 1, &volume);
+    add_text(&volume, 1, "settings");
+    add_text(&name, 1, "cm");
+    add_message(&inner, 1, &name); /* LocalObjectReference */
+    add_int(&inner, 4, 0);
+    buf_adds(&source, "\x9a\x01"); /* 19: configMap */
+    buf_addc(&source, (char)inner.len);
+    buf_add(&source, inner.data, inner.len);
+    add_message(&volume, 2, &source);
+    add_message(&spec, 1, &volume);
+    add_message(&raw, 2, &spec);
+    wrap(&body, "v1", "Pod", &raw);
+    expect(&body, "Pod",
+           "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"spec\":{\"volumes\":[{\"name\":\"cache\","
+           "\"emptyDir\":{}},{\"name\":\"settings\",\"configMap\":{\"name\":\"cm\",\"optional\":"
+           "false}}]}}");
+    buf_release(&raw);
+    buf_release(&spec);
+    buf_release(&volume);
+    buf_release(&source);
+    buf_release(&inner);
+    buf_release(&name);
 }
 
 int main(void)
@@ -312,7 +559,11 @@ int main(void)
         cmocka_unit_test(zeros_that_were_said_stay),
         cmocka_unit_test(times_are_written_out),
         cmocka_unit_test(broken_bodies_are_refused),
-        cmocka_unit_test(maps_are_bounded),
+        cmocka_unit_test(large_maps_are_read),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(every_field_has_a_number),
+        cmocka_unit_test(every_kind_there_and_back),
+        cmocka_unit_test(what_go_holds_inside),
         cmocka_unit_test(ports_are_numbers_or_names),
         cmocka_unit_test(strange_bodies_do_no_harm),
     };

@@ -266,6 +266,34 @@ static int admit_named(const char *name, const char *type, int replicas, int ela
 }
 
 /* <job>-<hash5>-<type>-<index> may have 63 characters: 63 - 1 - 5 - 1 - 6 - 1 - 1 = 48. */
+static void set_note(struct json *job, size_t len)
+{
+    char *note = arena_alloc(&arena, len + 1);
+
+    memset(note, 'x', len);
+    note[len] = '\0';
+    json_set_string(
+        &arena, json_make_object(&arena, json_make_object(&arena, job, "metadata"), "annotations"),
+        ANNOTATION_NOTE, note);
+}
+
+static void a_note_has_a_limit(void **state)
+{
+    struct json *job = parse(JOB("")), *old;
+    auto_err err = ERR_INIT;
+
+    (void)state;
+    set_note(job, NOTE_LIMIT_BYTES);
+    assert_int_equal(admit(KIND, job, NULL, FIELD_VALIDATION_STRICT, &err), 0);
+    set_note(job, NOTE_LIMIT_BYTES + 1);
+    old = json_clone(&arena, job);
+    assert_true(admit(KIND, job, NULL, FIELD_VALIDATION_STRICT, &err) < 0);
+    assert_string_equal(err.causes->field, "metadata.annotations[muster.dev/note]");
+    /* what is there does not stand in the way of other changes */
+    err_release(&err);
+    assert_int_equal(admit(KIND, job, old, FIELD_VALIDATION_STRICT, &err), 0);
+}
+
 static void a_template_says_nothing_in_musters_name(void **state)
 {
     static const char *const names[] = {"muster.dev/gpus", "muster.dev/processes",
@@ -539,6 +567,7 @@ int main(void)
                                reset),
         cmocka_unit_test_setup(the_template_is_kept_whole, reset),
         cmocka_unit_test_setup(bad_manifests_get_one_error_that_names_field_and_line, reset),
+        cmocka_unit_test_setup(a_note_has_a_limit, reset),
         cmocka_unit_test_setup(a_template_says_nothing_in_musters_name, reset),
         cmocka_unit_test_setup(a_name_that_would_make_pod_names_too_long_is_refused, reset),
         cmocka_unit_test_setup(names_that_no_service_could_have_are_refused, reset),

@@ -46,8 +46,9 @@ static void same_as(const struct map *m, const struct model *model)
     for (unsigned i = 0; i < KEYS; i++) {
         if (!model->there[i])
             continue;
-        count++;
         assert_non_null(n);
+        assert_int_equal(map_rank(m, n->key, n->key_len), count);
+        count++;
         assert_int_equal(number_of(n), i);
         assert_int_equal((uintptr_t)n->value, model->value[i]);
         n = map_after(m, n->key, n->key_len);

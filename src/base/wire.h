@@ -2,8 +2,8 @@
  * wire.h - walks the fields of a protobuf message in place. Nothing is allocated or copied, nothing
  * beyond the given end is read, whatever the bytes are.
  */
-#ifndef MUSTER_BOARD_WIRE_H
-#define MUSTER_BOARD_WIRE_H
+#ifndef MUSTER_BASE_WIRE_H
+#define MUSTER_BASE_WIRE_H
 
 #include <string.h>
 

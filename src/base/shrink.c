@@ -1,0 +1,256 @@
+/*
+ * shrink.c - see shrink.h.
+ *
+ * The text is seen as the continuation of the model. What was shrunk is a sequence of
+ *   token       high half: bytes that follow as they are; low half: length of the reference, less
+ * LEAST [lengths]   where a half is 15: bytes to be added, of which the last is not 255 bytes
+ *   distance    two bytes, how far back the reference is; not there when the text is over
+ * Models are held by the texts that were shrunk with them. A text that gains little by the model
+ * there is becomes the next one, if that one has served long enough.
+ */
+#include "base/shrink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST 4u /* of a reference */
+#define TABLE_BITS 12
+#define TABLE_SLOTS (1u << TABLE_BITS)
+#define HALF 15u
+#define LONG_STEP 255u
+#define MODEL_LEAST_TEXTS 64
+
+struct shrink_model {
+    unsigned refs;
+    uint32_t len;
+    uint16_t table[TABLE_SLOTS]; /* by hash: where, and 1; 0: nowhere */
+    unsigned char text[];
+};
+
+static struct shrink_model *model_ref(struct shrink_model *m)
+{
+    m->refs++;
+    return m;
+}
+
+static void model_unref(struct shrink_model *m)
+{
+    if (m && --m->refs == 0)
+        free(m);
+}
+
+static uint32_t hash_at(const unsigned char *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v * 2654435761u >> (32 - TABLE_BITS);
+}
+
+static struct shrink_model *model_new(const char *text, size_t len)
+{
+    struct shrink_model *m = calloc(1, sizeof(*m) + len);
+
+    if (!m)
+        return NULL;
+    m->refs = 1;
+    m->len = (uint32_t)len;
+    memcpy(m->text, text, len);
+    for (uint32_t i = 0; i + LEAST <= m->len; i++)
+        m->table[hash_at(m->text + i)] = (uint16_t)(i + 1);
+    return m;
+}
+
+/* --- shrinking --- */
+
+/* Both texts in one piece, and what has been written of the second. */
+struct work {
+    unsigned char joined[2 * SHRINK_TEXT_LIMIT_BYTES];
+    unsigned char out[SHRINK_TEXT_LIMIT_BYTES];
+    uint16_t table[TABLE_SLOTS];
+    uint32_t start, end, len;
+};
+
+static struct work work;
+
+static bool has_room(const struct work *w, size_t bytes)
+{
+    return bytes <= sizeof(w->out) - w->len;
+}
+
+static void put_length(struct work *w, uint32_t n)
+{
+    if (n < HALF)
+        return;
+    for (n -= HALF; n >= LONG_STEP; n -= LONG_STEP)
+        w->out[w->len++] = LONG_STEP;
+    w->out[w->len++] = (unsigned char)n;
+}
+
+/* One step: count bytes from `from`, then a reference of length (0: none, the text is over). */
+static bool put_step(struct work *w, uint32_t from, uint32_t count, uint32_t length,
+                     uint32_t distance)
+{
+    uint32_t rest = length ? length - LEAST : 0;
+
+    if (!has_room(w, (size_t)count + count / LONG_STEP + rest / LONG_STEP + 8))
+        return false;
+    w->out[w->len++] = (unsigned char)(min_size(count, HALF) << 4 | min_size(rest, HALF));
+    put_length(w, count);
+    put_length(w, rest);
+    memcpy(w->out + w->len, w->joined + from, count);
+    w->len += count;
+    if (length) {
+        w->out[w->len++] = (unsigned char)distance;
+        w->out[w->len++] = (unsigned char)(distance >> 8);
+    }
+    return true;
+}
+
+static uint32_t same_bytes(const struct work *w, uint32_t a, uint32_t b)
+{
+    uint32_t n = 0;
+
+    while (b + n < w->end && w->joined[a + n] == w->joined[b + n])
+        n++;
+    return n;
+}
+
+/* false: it would not become smaller. */
+static bool shrink_joined(struct work *w)
+{
+    uint32_t at = w->start, pending = at;
+
+    while (at + LEAST <= w->end) {
+        uint32_t slot = hash_at(w->joined + at), where = w->table[slot];
+        uint32_t length = where ? same_bytes(w, where - 1, at) : 0;
+
+        w->table[slot] = (uint16_t)(at + 1);
+        if (length < LEAST) {
+            at++;
+            continue;
+        }
+        if (!put_step(w, pending, at - pending, length, at - (where - 1)))
+            return false;
+        at += length;
+        pending = at;
+    }
+    return put_step(w, pending, w->end - pending, 0, 0) && w->len < w->end - w->start;
+}
+
+static bool shrink_with(struct work *w, const struct shrink_model *m, const char *text, size_t len)
+{
+    memcpy(w->joined, m->text, m->len);
+    memcpy(w->joined + m->len, text, len);
+    memcpy(w->table, m->table, sizeof(w->table));
+    w->start = m->len;
+    w->end = m->len + (uint32_t)len;
+    w->len = 0;
+    return shrink_joined(w);
+}
+
+static struct shrunk *keep(struct shrink_model *m, const void *data, size_t len, size_t text_len)
+{
+    struct shrunk *t = malloc(sizeof(*t) + len);
+
+    if (!t)
+        return NULL;
+    t->model = m ? model_ref(m) : NULL;
+    t->text_len = (uint32_t)text_len;
+    t->len = (uint32_t)len;
+    memcpy(t->data, data, len);
+    return t;
+}
+
+static bool set_model(struct shrinker *s, const char *text, size_t len)
+{
+    struct shrink_model *m = model_new(text, len);
+
+    if (!m)
+        return false;
+    model_unref(s->model);
+    s->model = m;
+    s->since_model = 0;
+    return true;
+}
+
+struct shrunk *shrink(struct shrinker *s, const char *text, size_t len)
+{
+    bool smaller;
+
+    if (len >= SHRINK_TEXT_LIMIT_BYTES || (!s->model && !set_model(s, text, len)))
+        return keep(NULL, text, len, len);
+    smaller = shrink_with(&work, s->model, text, len);
+    if ((!smaller || work.len > len / 3) && ++s->since_model > MODEL_LEAST_TEXTS &&
+        set_model(s, text, len))
+        smaller = shrink_with(&work, s->model, text, len);
+    return smaller ? keep(s->model, work.out, work.len, len) : keep(NULL, text, len, len);
+}
+
+/* --- the way back --- */
+
+static uint32_t take_length(const unsigned char **p, uint32_t n)
+{
+    unsigned char more;
+
+    if (n < HALF)
+        return n;
+    do {
+        more = *(*p)++;
+        n += more;
+    } while (more == LONG_STEP);
+    return n;
+}
+
+/* A reference may begin in the model and go on in the text, or reach into itself. */
+static void copy_back(const struct shrink_model *m, char *out, uint32_t at, uint32_t distance,
+                      uint32_t length)
+{
+    uint32_t in_model = distance > at ? distance - at : 0;
+    uint32_t n = (uint32_t)min_size(in_model, length);
+
+    if (n)
+        memcpy(out + at, m->text + m->len - in_model, n);
+    for (; n < length; n++)
+        out[at + n] = out[at + n - distance];
+}
+
+void shrunk_expand(const struct shrunk *t, char *out)
+{
+    const unsigned char *p = t->data;
+    uint32_t at = 0;
+
+    out[t->text_len] = '\0';
+    if (!t->model) {
+        memcpy(out, t->data, t->len);
+        return;
+    }
+    while (at < t->text_len) {
+        unsigned char token = *p++;
+        uint32_t count = take_length(&p, token >> 4);
+        uint32_t length = take_length(&p, token & HALF) + LEAST;
+
+        memcpy(out + at, p, count);
+        p += count;
+        at += count;
+        if (at == t->text_len)
+            return;
+        copy_back(t->model, out, at, (uint32_t)(p[0] | p[1] << 8), length);
+        p += 2;
+        at += length;
+    }
+}
+
+void shrunk_free(struct shrunk *t)
+{
+    if (!t)
+        return;
+    model_unref(t->model);
+    free(t);
+}
+
+void shrinker_release(struct shrinker *s)
+{
+    model_unref(s->model);
+    *s = (struct shrinker){.model = NULL};
+}

@@ -1,0 +1,35 @@
+/*
+ * shrink.h - texts that are much alike, kept small: what stood in a text before, or in the model,
+ * one of the texts themselves, is referred to and not repeated. Of objects of one kind some tenth
+ * is left; to get one back takes some microseconds. One thread.
+ */
+#ifndef MUSTER_BASE_SHRINK_H
+#define MUSTER_BASE_SHRINK_H
+
+#include "base/base.h"
+
+#define SHRINK_TEXT_LIMIT_BYTES (32u * 1024u) /* longer ones are kept as they are */
+
+struct shrink_model;
+
+struct shrunk {
+    struct shrink_model *model; /* NULL: data is the text itself */
+    uint32_t text_len, len;
+    unsigned char data[];
+};
+
+/* Zeroed to begin with. */
+struct shrinker {
+    struct shrink_model *model; /* of the next text */
+    unsigned since_model;       /* texts that it served */
+};
+
+void shrinker_release(struct shrinker *s);
+
+/* NULL: out of memory. */
+struct shrunk *shrink(struct shrinker *s, const char *text, size_t len) must_check;
+/* out has room for text_len bytes and one more, for a NUL. */
+void shrunk_expand(const struct shrunk *t, char *out);
+void shrunk_free(struct shrunk *t);
+
+#endif
