@@ -11,6 +11,8 @@
 
 /* A real API server's word for what spec.unschedulable says, which is looked at itself. */
 #define TAINT_CORDONED "node.kubernetes.io/unschedulable"
+#define TAINT_NOT_READY "node.kubernetes.io/not-ready"
+#define TAINT_UNREACHABLE "node.kubernetes.io/unreachable"
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
@@ -106,6 +108,16 @@ static bool tolerates(const struct json *toleration, const struct json *taint)
                           json_get_string(taint, "value", "")) == 0;
 }
 
+/* It says what the node's own fields do, and goes with that. */
+static bool is_passing(const struct json *taint, const struct json *node)
+{
+    const struct json *key = json_get(taint, "key");
+
+    return json_string_is(key, TAINT_CORDONED) ||
+           (!object_condition_is(node, "Ready") &&
+            (json_string_is(key, TAINT_NOT_READY) || json_string_is(key, TAINT_UNREACHABLE)));
+}
+
 /* How many taints, of those that only ask to be avoided or of the others, keep the pod away. */
 static int64_t count_taints(const struct json *pod_spec, const struct json *node, bool only_ask)
 {
@@ -114,7 +126,7 @@ static int64_t count_taints(const struct json *pod_spec, const struct json *node
     json_each (taint, json_at(node, "spec", "taints")) {
         bool tolerated = json_string_is(json_get(taint, "effect"), "PreferNoSchedule") !=
                              only_ask ||
-                         json_string_is(json_get(taint, "key"), TAINT_CORDONED);
+                         is_passing(taint, node);
 
         json_each (t, json_get(pod_spec, "tolerations"))
             tolerated = tolerated || tolerates(t, taint);

@@ -38,11 +38,8 @@ struct decision {
     unsigned preemptions; /* tried */
     bool tells;           /* what changes nothing, too */
     bool told_small;      /* something of that kind */
-    struct {
-        bool known;
-        const struct group *most, *second;
-        int64_t len;
-    } holders[RESOURCE_COUNT]; /* for words */
+    struct holders holders[RESOURCE_COUNT];
+    bool knows_starting; /* in the holders of queues */
 };
 
 /* The largest part of its quota a queue holds; of what it has no quota for, of the cluster. */
@@ -56,7 +53,8 @@ void decision_tell_in_time(struct decision *d, struct group *g);
 /* preempt.c: chooses whom to evict so that the group fits, and claims their room for it. */
 bool preempt_for(struct decision *d, struct group *g, int64_t required);
 
-/* Of gangs that lack members and wait for each other one is stopped. */
+/* Of gangs that lack members and wait for each other one is stopped, and each that no node can
+ * complete. */
 void preempt_stuck(struct decision *d);
 
 /* claims.c: room that is kept for a group until it can start. */

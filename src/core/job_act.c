@@ -132,10 +132,21 @@ static bool master_may_follow(const struct job_view *v)
     return true;
 }
 
-static void make_pods(const struct job_view *v, struct plan *plan)
+/* A pod has its address from its node: before the first is placed a cluster's names lead nowhere,
+ * and jobs may wait long. A machine's own names are written before its pods begin. */
+static bool needs_names(const struct job_view *v)
 {
-    size_t first = v->rules->led ? 1 : 0;
-    size_t services = v->rules->meets ? most_at_once(v) : 0, pods = most_at_once(v);
+    if (!v->rules->meets || v->snapshot->shared_network)
+        return v->rules->meets;
+    for (size_t i = 0; i < v->len; i++)
+        if (v->replicas[i].pod && pod_is_placed(v->replicas[i].pod))
+            return true;
+    return false;
+}
+
+static void make_names(const struct job_view *v, struct plan *plan)
+{
+    size_t services = needs_names(v) ? most_at_once(v) : 0;
 
     for (size_t i = 0; i < v->len && services; i++) {
         if (v->replicas[i].service)
@@ -143,6 +154,13 @@ static void make_pods(const struct job_view *v, struct plan *plan)
         plan_create(plan, &kind_service, replica_service_new(v, &v->replicas[i]));
         services--;
     }
+}
+
+static void make_pods(const struct job_view *v, struct plan *plan)
+{
+    size_t first = v->rules->led ? 1 : 0, pods = most_at_once(v);
+
+    make_names(v, plan);
     if (v->rules->prepare && job_makes_pods(v)) {
         v->rules->prepare(v, plan);
         plan_next_stage(plan);

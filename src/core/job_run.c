@@ -6,20 +6,38 @@
  * restart budget, ends the job or pauses it does nothing but write that down: only when a later
  * look finds it written does anything follow from it. So being killed anywhere forgets nothing and
  * counts nothing twice. And pods are made only behind a status write, be it of what is there
- * already: it fails on an old job, so a cache that has not heard of the end makes no pods.
+ * already: it fails on an old job, so a cache that has not heard of the end makes no pods. On a
+ * cluster, where a write costs more than a pod, the first ones are made behind a read that tells
+ * the same: they cost nothing, and nothing has to be remembered of them before they are there.
  */
 #include "core/job_run.h"
 
 #include "api/object.h"
 #include "core/job_status.h"
 
+static bool begins(const struct job_view *v)
+{
+    if (v->was != JOB_NEW || v->snapshot->shared_network || v->snapshot->refused)
+        return false;
+    for (size_t i = 0; i < v->len; i++)
+        if (v->replicas[i].pod)
+            return false;
+    return v->surplus_len == 0 && job_makes_pods(v);
+}
+
 static void plan_status(const struct job_view *v, struct plan *plan)
 {
     struct json *status = job_status_new(v);
     bool changed = !json_equal(status, v->status);
 
+    if (begins(v)) {
+        plan_check(plan, v->kind, v->job);
+        plan_next_stage(plan);
+        return;
+    }
     if (!changed && !job_makes_pods(v))
         return;
+    plan->may_wait = !v->commits && v->ending == ENDING_NONE;
     plan_update_status(plan, v->kind, job_with_status(v, status));
     plan_next_stage(plan);
     if (changed)

@@ -143,7 +143,7 @@ static void set_or_remove(struct arena *a, struct json *object, const char *key,
 
 static bool is_true(const struct json *object, const char *condition)
 {
-    return json_string_is(json_get(object_condition(object, condition), "status"), "True");
+    return object_condition_is(object, condition);
 }
 
 /* Its room was taken from it, and it waits for its turn again. */

@@ -159,11 +159,6 @@ static struct node_room *node_named(struct ledger *l, const char *name)
     return n;
 }
 
-static bool is_ready(const struct json *node)
-{
-    return json_string_is(json_get(object_condition(node, "Ready"), "status"), "True");
-}
-
 /* Which GPUs are shared may have changed under a pod: what one has whole nobody has a share of, and
  * the other way round. */
 struct gpu_lease node_free_gpus(const struct node_room *n, const struct resources *asks)
@@ -250,7 +245,8 @@ void ledger_node(struct ledger *l, const struct json *node, bool gone)
     const struct json *status = json_get(node, "status"), *has = json_get(status, "allocatable");
     struct node_room *n = node_named(l, object_name(node));
     struct resources total = resources_of(has ? has : json_get(status, "capacity"));
-    bool exists = !gone && !object_is_deleting(node), up = exists && is_ready(node);
+    bool exists = !gone && !object_is_deleting(node),
+         up = exists && object_condition_is(node, "Ready");
     bool cordoned = up && json_get_bool(json_get(node, "spec"), "unschedulable", false);
     bool ready = up && !cordoned;
     bool tainted = json_len(json_at(node, "spec", "taints")) > 0;
@@ -444,6 +440,8 @@ static void leave_line(struct ledger *l, struct group *g)
 {
     if (!g->line_key)
         return;
+    if (g->queue->passed == g)
+        g->queue->passed = NULL;
     (void)map_removes(&g->queue->line, g->line_key);
     heap_free(g->line_key);
     g->line_key = NULL;
@@ -471,6 +469,7 @@ static void leave_running(struct group *g)
 {
     if (!g->at_running)
         return;
+    g->queue->passed = NULL;
     *g->at_running = g->next_running;
     if (g->next_running)
         g->next_running->at_running = g->at_running;
@@ -481,6 +480,7 @@ static void enter_running(struct group *g)
 {
     struct queue_entry *q = g->queue;
 
+    q->passed = NULL;
     g->next_running = q->running;
     g->at_running = &q->running;
     if (q->running)
@@ -689,18 +689,24 @@ static void read_placement(struct ledger *l, struct group *g, const struct json 
     }
 }
 
-static bool condition_is_true(const struct json *object, const char *type)
+/* One that waits anew is told since when in a moment: until then nobody has gone past it. */
+static int64_t waiting_since(const struct json *group)
 {
-    return json_string_is(json_get(object_condition(object, type), "status"), "True");
+    const struct json *status = json_get(group, "status");
+
+    if (json_get(status, "waitingSince"))
+        return object_time(status, "waitingSince");
+    return *json_get_string(status, "phase", "") ? INT64_MAX : object_created_ms(group);
 }
 
 static void read_status(struct ledger *l, struct group *g, const struct json *group)
 {
     const struct json *since = object_condition(group, "GroupScheduled");
 
-    g->scheduled = condition_is_true(group, "GroupScheduled");
-    g->preempted = !g->scheduled && condition_is_true(group, CONDITION_PREEMPTED);
-    ledger_set_taking(l, g, !g->scheduled && condition_is_true(group, CONDITION_PREEMPTING));
+    g->scheduled = object_condition_is(group, "GroupScheduled");
+    g->preempted = !g->scheduled && object_condition_is(group, CONDITION_PREEMPTED);
+    ledger_set_taking(l, g, !g->scheduled && object_condition_is(group, CONDITION_PREEMPTING));
+    g->waiting_ms = waiting_since(group);
     g->scheduled_ms = g->scheduled ? object_time(since, "lastTransitionTime") : 0;
     g->most = g->scheduled ? json_int(json_at(group, "status", "mostMembers"), 0) : 0;
     for (struct member *m = g->first; m; m = m->next)
@@ -808,7 +814,7 @@ static void read_lone(struct ledger *l, struct group *g, const struct json *pod)
     const char *queue = object_label(pod, LABEL_QUEUE);
 
     set_queue(l, g, queue ? queue : DEFAULT_QUEUE);
-    g->created_ms = object_created_ms(pod);
+    g->created_ms = g->waiting_ms = object_created_ms(pod);
     g->sequence = g->sequence ? g->sequence : sequence_of(pod);
     g->deadline_ms = json_int(json_at(pod, "spec", "activeDeadlineSeconds"), 0) * 1000;
 }
@@ -1027,6 +1033,8 @@ static void settle(struct ledger *l, struct group *g)
         enter_running(g);
     if (g->unplaced > 0)
         enter_line(l, g);
+    else
+        g->first_ms = 0;
 }
 
 static void forgive(struct ledger *l, struct group *g)

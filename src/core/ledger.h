@@ -41,6 +41,7 @@ enum wait_reason {
     WAIT_CLOSED,      /* the queue is closed */
     WAIT_NO_NODE,     /* none is ready */
     WAIT_CORDONED,    /* it would fit if no node were cordoned */
+    WAIT_NOT_READY,   /* it would fit if all nodes were ready */
     WAIT_NEVER_FITS,  /* not even on empty nodes */
     WAIT_QUOTA_NEVER, /* the queue's quota alone forbids it */
     WAIT_QUOTA,       /* the queue's quota is used up */
@@ -78,6 +79,13 @@ struct node_room {
     int64_t liking[LIKINGS];  /* of that member */
 };
 
+/* Who holds most of something, for words. */
+struct holders {
+    uint64_t at; /* ledger.walks when it was found out */
+    const struct group *most, *second;
+    int64_t len;
+};
+
 struct queue_entry {
     char *name;
     bool exists, closed, preemptible, everybody, on_some_nodes;
@@ -88,12 +96,16 @@ struct queue_entry {
     struct resources quota, used;
     struct resources reserved;        /* quota of those who claim room, and of the first refused */
     bool refuses;                     /* somebody, in this decision */
+    size_t places;                    /* of those who wait, in this decision */
     struct map line;                  /* waiting groups in order: key -> struct group */
     struct group *running;            /* groups that hold something */
     size_t groups;                    /* those whose PodGroup is not there among them */
     size_t in_phase[GROUP_EMPTY + 1]; /* groups that are there, as last told */
     int64_t pods[POD_UNKNOWN + 1];    /* by phase */
-    bool dirty;                       /* its status may have to be written */
+    struct holders holders[RESOURCE_COUNT];
+    const struct group *passed;    /* whom groups that run went past; NULL: not known */
+    struct resources held_past_it; /* what those hold */
+    bool dirty;                    /* its status may have to be written */
     struct queue_entry *next_dirty;
 };
 
@@ -141,6 +153,7 @@ struct group {
     int priority;
     int64_t min_member, wanted; /* wanted -1: not said */
     int64_t created_ms, sequence, deadline_ms, scheduled_ms;
+    int64_t waiting_ms; /* since when it waits, as last told */
     struct {
         char *name;
         int64_t min;
@@ -171,6 +184,8 @@ struct group {
     enum group_phase phase;         /* as it is counted in its queue */
     uint64_t told_at;               /* ledger.rules when it was told the reason */
     size_t position;                /* in line, 0: none */
+    size_t place;                   /* the same in its queue alone */
+    int64_t first_ms;               /* since when it is first of its queue; 0: it has not been */
     uint64_t walked;                /* ledger.walks when it was tried */
     bool clears;                    /* it waits for pods that are being stopped, and nothing else */
     bool looked_at;                 /* in this decision */

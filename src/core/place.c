@@ -67,6 +67,8 @@ static int64_t left_over(const struct node_room *n, const struct resources *asks
             sum += (room->amount[i] - asks->amount[i]) / (n->total.amount[i] / 1000);
         else if (n->total.amount[i] > 0)
             sum += (room->amount[i] - asks->amount[i]) * 1000 / n->total.amount[i];
+    if (asks->gpus > 0) /* so that ones do not break up nodes, however full of other things */
+        sum += (room->gpus - asks->gpus) * 1000 * RESOURCE_COUNT;
     return sum;
 }
 
@@ -306,7 +308,7 @@ bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room
     return true;
 }
 
-bool place_would_fit_uncordoned(struct ledger *l, struct group *g, int64_t count)
+bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost)
 {
     size_t ready_len = l->ready_len;
     bool has_taints = l->has_taints, fit;
@@ -314,7 +316,7 @@ bool place_would_fit_uncordoned(struct ledger *l, struct group *g, int64_t count
     map_for_each (node, &l->nodes) {
         struct node_room *n = node->value;
 
-        if (!n->cordoned || l->ready_len == l->ready_cap)
+        if (n->ready || !n->exists || (!n->cordoned && !also_lost) || l->ready_len == l->ready_cap)
             continue;
         l->ready[l->ready_len++] = n;
         l->has_taints = l->has_taints || n->tainted;

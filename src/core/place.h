@@ -24,8 +24,8 @@ void unplace_members(struct ledger *l, struct group *g);
 /* Could that many of them be placed? Changes nothing. */
 bool place_would_fit(struct ledger *l, struct group *g, int64_t count, enum room room);
 
-/* Could they on empty nodes if none were cordoned? */
-bool place_would_fit_uncordoned(struct ledger *l, struct group *g, int64_t count);
+/* Could they on empty nodes if none were cordoned; also_lost: and none NotReady? */
+bool place_would_fit_also(struct ledger *l, struct group *g, int64_t count, bool also_lost);
 /* How many of them what nobody holds would take; the group is left as it was. */
 int64_t place_count_fitting(struct ledger *l, struct group *g);
 

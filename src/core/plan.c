@@ -35,6 +35,14 @@ bool plan_is_empty(const struct plan *p)
     return !p->first;
 }
 
+bool plan_only_tells(const struct plan *p)
+{
+    for (const struct plan_step *s = p->first; s; s = s->next)
+        if (s->op != PLAN_UPDATE_STATUS && s->op != PLAN_EVENT)
+            return false;
+    return true;
+}
+
 static struct plan_step *add_step(struct plan *p, enum plan_op op, const struct kind *k,
                                   const struct json *about)
 {
@@ -90,6 +98,14 @@ void plan_update_status(struct plan *p, const struct kind *k, const struct json 
 
     if (step)
         step->object = object;
+}
+
+void plan_check(struct plan *p, const struct kind *k, const struct json *object)
+{
+    struct plan_step *step = add_step(p, PLAN_CHECK, k, object);
+
+    if (step)
+        step->version = object_resource_version(object);
 }
 
 void plan_patch(struct plan *p, const struct kind *k, const struct json *target,

@@ -16,8 +16,9 @@ enum plan_op {
                     what was meant is not there any more */
     PLAN_UPDATE_STATUS, /* object with resourceVersion: PUT to /status; a conflict drops the rest
                            and looks again */
-    PLAN_PATCH,         /* object is a merge patch; subresource says which part it is for */
-    PLAN_BIND,          /* pod ns/name to a node: object is a Binding, its target and annotations */
+    PLAN_CHECK, /* kind, ns, name, version: one that is another by now drops the rest, too */
+    PLAN_PATCH, /* object is a merge patch; subresource says which part it is for */
+    PLAN_BIND,  /* pod ns/name to a node: object is a Binding, its target and annotations */
     PLAN_EVENT, /* object: an Event without name; repeated ones are counted up by whoever carries it
                    out */
 };
@@ -30,7 +31,7 @@ struct plan_step {
     const char *ns, *name;
     const char *whom;        /* it is done for, as the planner calls it; NULL: for nobody alone */
     const char *uid;         /* PLAN_DELETE, PLAN_PATCH, PLAN_BIND: precondition, or NULL */
-    const char *version;     /* PLAN_DELETE: resourceVersion as precondition, or NULL */
+    const char *version;     /* PLAN_CHECK, PLAN_DELETE: resourceVersion as precondition, or NULL */
     const char *subresource; /* PLAN_PATCH: "status" when the patch has a status, else NULL */
     int64_t grace_seconds;   /* PLAN_DELETE: -1 the object's own */
     const struct json *object;
@@ -41,6 +42,7 @@ struct plan {
     struct plan_step *first, *last;
     unsigned stage; /* given to steps added next, like whom */
     const char *whom;
+    bool may_wait;      /* as long as it only tells: nothing follows from what it writes */
     int64_t wake_at_ms; /* look again at this time at the latest; 0: only when something changes */
 };
 
@@ -54,6 +56,8 @@ void plan_delete(struct plan *p, const struct kind *k, const struct json *object
 void plan_delete_as_seen(struct plan *p, const struct kind *k, const struct json *object,
                          int64_t grace_seconds);
 void plan_update_status(struct plan *p, const struct kind *k, const struct json *object);
+/* What follows is done only if it is still as it was looked at. */
+void plan_check(struct plan *p, const struct kind *k, const struct json *object);
 /* A patch that carries metadata.resourceVersion is meant for that version only (409 otherwise). */
 void plan_patch(struct plan *p, const struct kind *k, const struct json *target,
                 const struct json *patch);
@@ -62,5 +66,7 @@ void plan_bind(struct plan *p, const struct json *pod, const struct json *bindin
 void plan_event(struct plan *p, const struct kind *k, const struct json *about, const char *type,
                 const char *reason, const char *fmt, ...) printf_like(6, 7);
 bool plan_is_empty(const struct plan *p);
+/* It writes a status and says events, if anything. */
+bool plan_only_tells(const struct plan *p);
 
 #endif

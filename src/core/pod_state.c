@@ -134,8 +134,7 @@ static bool ended_before_deletion(const struct json *pod, const struct json *sta
     int64_t grace_ms = json_get_int(metadata, "deletionGracePeriodSeconds", 0) * 1000;
     int64_t asked_ms = object_time(metadata, "deletionTimestamp") - grace_ms;
 
-    if (phase_of(pod) == POD_SUCCEEDED &&
-        json_string_is(json_get(object_condition(pod, POD_ENDED_BY_ITSELF), "status"), "True"))
+    if (phase_of(pod) == POD_SUCCEEDED && object_condition_is(pod, POD_ENDED_BY_ITSELF))
         return true;
     json_each (c, statuses) {
         int64_t finished = object_time(terminated(c), "finishedAt");
@@ -207,7 +206,7 @@ static const char *last_line(struct arena *a, const char *text)
     return line ? line : "";
 }
 
-static const char *separator(const struct pod_state *s, const char *message)
+static const char *said_last(struct arena *a, const struct pod_state *s, const char *message)
 {
     if (!message[0])
         return "";
@@ -215,29 +214,29 @@ static const char *separator(const struct pod_state *s, const char *message)
      * words about a kill are one. */
     return exit_by_signal(s->exit_code) && s->exit_code != EXIT_KILLED &&
                    strcmp(s->reason, EVICTED) != 0
-               ? "; it last said: "
-               : ": ";
+               ? arena_printf(a, "; it last said: %s", message)
+               : arena_printf(a, ": %s", message);
 }
 
 const char *pod_failure_text(struct arena *a, const char *pod_name, const struct pod_state *s)
 {
-    const char *message = last_line(a, s->message), *said = separator(s, message);
+    const char *message = last_line(a, s->message), *said = said_last(a, s, message);
     const char *words = exit_words(s->exit_code, s->reason, message[0]);
     const char *where = s->aside ? arena_printf(a, " in container \"%s\"", s->container) : "";
 
-    if (!where)
+    if (!where || !said)
         return NULL;
     if (s->exit_code < 0)
-        return arena_printf(a, "%s failed without an exit code (%s)%s%s", pod_name,
+        return arena_printf(a, "%s failed without an exit code (%s)%s", pod_name,
                             words          ? words
                             : s->reason[0] ? s->reason
                                            : "no reason given",
-                            said, message);
+                            said);
     if (!words)
-        return arena_printf(a, "%s failed with exit code %d%s%s%s", pod_name, s->exit_code, where,
-                            said, message);
-    return arena_printf(a, "%s failed with exit code %d%s (%s)%s%s", pod_name, s->exit_code, where,
-                        words, said, message);
+        return arena_printf(a, "%s failed with exit code %d%s%s", pod_name, s->exit_code, where,
+                            said);
+    return arena_printf(a, "%s failed with exit code %d%s (%s)%s", pod_name, s->exit_code, where,
+                        words, said);
 }
 
 static bool waiting_in(const struct json *statuses, const char **ret_reason,

@@ -3,7 +3,8 @@
  * priority that may be preempted: first what elastic groups can do without, then whole groups, of
  * the lowest queue and of the one that holds the larger share, the least important and youngest
  * first. As few as are needed; what is ending anyway is waited for instead. Of gangs that lost
- * members and hold what the others lack one goes, whatever their queues.
+ * members and hold what the others lack one goes, whatever their queues, and so does one whose lost
+ * members no node can take.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -233,10 +234,15 @@ bool preempt_for(struct decision *d, struct group *g, int64_t required)
 
 /* --- gangs that wait for each other ----------------------------------------------------------- */
 
-/* It lacks members and holds the rest for nothing until it gets them. */
+/* It lacks members, and holds the rest for nothing until it gets them. */
+static bool holds_for_nothing(const struct group *g)
+{
+    return group_is_broken(g) && !g->taker && !g->preempted && g->leaving == 0;
+}
+
 static bool is_stuck(const struct group *g)
 {
-    return group_is_broken(g) && !g->taker && !g->preempted && g->leaving == 0 &&
+    return holds_for_nothing(g) &&
            (g->reason == WAIT_QUOTA || g->reason == WAIT_RESOURCES || g->reason == WAIT_TURN);
 }
 
@@ -284,6 +290,12 @@ static struct group *last_in_the_way(const struct decision *d, const struct grou
     return last;
 }
 
+/* No node could take what it lacks. */
+static bool is_hopeless(const struct group *g)
+{
+    return holds_for_nothing(g) && g->reason == WAIT_NEVER_FITS;
+}
+
 /* Whether it would be whole if nobody else were there. */
 static bool fits_alone(struct ledger *l, struct group *g)
 {
@@ -305,29 +317,34 @@ static bool fits_alone(struct ledger *l, struct group *g)
     return fit;
 }
 
+static void stop(struct decision *d, struct group *g, const struct group *taker)
+{
+    g->taker = g->evicted_by = taker;
+    decision_look_at(d, g);
+}
+
 void preempt_stuck(struct decision *d)
 {
     struct ledger *l = d->ledger;
     struct group *first = NULL, *last;
 
-    if (l->ahead.count < 2)
-        return;
     map_for_each (node, &l->ahead) {
         struct group *g = node->value;
 
-        if (!last_in_the_way(d, g)) {
+        if (!is_hopeless(g) && !last_in_the_way(d, g)) {
             g->stuck_ms = 0;
             continue;
         }
         g->stuck_ms = g->stuck_ms ? g->stuck_ms : d->now_ms;
         if (d->now_ms < g->stuck_ms + STUCK_MS)
             plan_wake_at(d->plan, g->stuck_ms + STUCK_MS);
+        else if (is_hopeless(g))
+            stop(d, g, g);
         else if (fits_alone(l, g) && (!first || later(first, g) == first))
             first = g;
     }
     if (!first)
         return;
     last = last_in_the_way(d, first);
-    last->taker = last->evicted_by = first;
-    decision_look_at(d, last);
+    stop(d, last, first);
 }

@@ -15,6 +15,7 @@
 
 #define DEPTH_LIMIT 256
 #define LINE_DEPTH 64 /* of the treap a line is */
+#define FIRST_LIMIT_MS (INT64_C(24) * 3600 * 1000)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
@@ -24,6 +25,7 @@ struct lane {
     int depth;
     struct group *next; /* NULL: the line ends here */
     bool ahead;         /* it is this group alone, which goes before others */
+    bool waits;         /* somebody of it, so that who comes now is not its first */
     int priority;
     struct share share;
 };
@@ -70,13 +72,14 @@ int share_compare(struct share a, struct share b)
     return left < right ? -1 : left > right;
 }
 
-struct share queue_share(const struct ledger *l, const struct queue_entry *q)
+static struct share share_less(const struct ledger *l, const struct queue_entry *q,
+                               const struct resources *less)
 {
     struct share most = {0, 1};
 
     for (enum resource i = 0; i < RESOURCE_COUNT; i++) {
         int64_t of = q->limited[i] ? q->quota.amount[i] : l->total.amount[i];
-        struct share share = {q->used.amount[i], max_i64(of, 1)};
+        struct share share = {q->used.amount[i] - less->amount[i], max_i64(of, 1)};
 
         if (i == RESOURCE_PODS && !q->limited[i])
             continue; /* a ceiling of nodes, nothing that is shared out */
@@ -84,6 +87,53 @@ struct share queue_share(const struct ledger *l, const struct queue_entry *q)
             most = share;
     }
     return most;
+}
+
+struct share queue_share(const struct ledger *l, const struct queue_entry *q)
+{
+    static const struct resources nothing;
+
+    return share_less(l, q, &nothing);
+}
+
+static bool went_past(const struct group *other, const struct group *g)
+{
+    int64_t started_ms = other->lone ? other->created_ms : other->scheduled_ms;
+
+    if (started_ms < g->waiting_ms || other->priority > g->priority)
+        return false;
+    if (other->priority != g->priority)
+        return true;
+    return other->created_ms != g->created_ms ? other->created_ms > g->created_ms
+                                              : other->sequence > g->sequence;
+}
+
+static const struct resources *held_past(const struct group *g)
+{
+    struct queue_entry *q = g->queue;
+
+    if (q->passed == g)
+        return &q->held_past_it;
+    q->passed = g;
+    q->held_past_it = (struct resources){0};
+    for (const struct group *other = q->running; other; other = other->next_running)
+        if (went_past(other, g))
+            resources_add(&q->held_past_it, &other->held);
+    return &q->held_past_it;
+}
+
+/* What groups behind the first of a queue hold that went past it while it waited must not keep it
+ * back behind other queues, or those could do so for ever; nor does anything after a day. */
+static struct share share_of_next(const struct decision *d, const struct lane *lane)
+{
+    const struct group *g = lane->next;
+    const struct ledger *l = d->ledger;
+
+    if (!g || lane->ahead || lane->waits || g->started)
+        return queue_share(l, lane->queue);
+    if (g->first_ms && d->now_ms >= g->first_ms + FIRST_LIMIT_MS)
+        return (struct share){0, 1};
+    return share_less(l, lane->queue, held_past(g));
 }
 
 static bool goes_before(const struct lane *a, const struct lane *b)
@@ -142,12 +192,12 @@ static void open_lanes(struct decision *d, struct lanes *ret)
 
         q->reserved = (struct resources){0};
         q->refuses = false;
+        q->places = 0;
         if (q->line.count == 0)
             continue;
-        *lane = (struct lane){.queue = q,
-                              .next = map_first(&q->line)->value,
-                              .priority = q->priority,
-                              .share = queue_share(l, q)};
+        *lane = (struct lane){
+            .queue = q, .next = map_first(&q->line)->value, .priority = q->priority};
+        lane->share = share_of_next(d, lane);
         ret->heap[ret->len++] = lane++;
     }
     map_for_each (node, &l->ahead) {
@@ -165,8 +215,9 @@ static void open_lanes(struct decision *d, struct lanes *ret)
 }
 
 /* The first lane has gone on, or has ended. */
-static void reorder(struct lanes *lanes)
+static void reorder(const struct decision *d, struct lanes *lanes)
 {
+    lanes->heap[0]->share = share_of_next(d, lanes->heap[0]);
     if (!lanes->heap[0]->next)
         lanes->heap[0] = lanes->heap[--lanes->len];
     if (lanes->len > 0)
@@ -233,7 +284,9 @@ static enum wait_reason find_verdict(struct ledger *l, struct group *g)
     if (quota_forbids(g->queue, &asks))
         return WAIT_QUOTA_NEVER;
     if (!place_would_fit(l, g, needed(g), ROOM_EMPTY))
-        return place_would_fit_uncordoned(l, g, needed(g)) ? WAIT_CORDONED : WAIT_NEVER_FITS;
+        return place_would_fit_also(l, g, needed(g), false)  ? WAIT_CORDONED
+               : place_would_fit_also(l, g, needed(g), true) ? WAIT_NOT_READY
+                                                             : WAIT_NEVER_FITS;
     return !g->started && g->queue->closed ? WAIT_CLOSED : WAIT_NONE;
 }
 
@@ -365,6 +418,7 @@ static void note(struct decision *d, struct group *g, enum wait_reason reason)
     size_t before = g->position;
 
     g->position = waits ? ++d->position : 0;
+    g->place = waits ? ++g->queue->places : 0;
     if (is_told_exactly(g->position))
         d->line[g->position - 1] = g;
     if (reason != g->reason || g->dirty || g->told_at != d->ledger->rules || g->holding > 0)
@@ -392,12 +446,15 @@ static void walk(struct decision *d)
 
         advance(d, lane);
         if (g->rests || g->walked == d->ledger->walks) { /* it went ahead */
-            reorder(&lanes);
+            reorder(d, &lanes);
             continue;
         }
         reason = try_in_turn(d, g);
-        lane->share = queue_share(d->ledger, lane->queue);
-        reorder(&lanes);
+        if (is_in_line(reason) && !g->started && !lane->waits) {
+            lane->waits = true;
+            g->first_ms = g->first_ms ? g->first_ms : d->now_ms;
+        }
+        reorder(d, &lanes);
         note(d, g, reason);
         tried += is_in_line(reason) && d->heads_len > 0;
     }

@@ -3,7 +3,8 @@
  * time in, a plan out.
  *
  * Order: queues by priority, then by dominant share (the largest part of its quota a queue holds,
- * smallest first); in a queue groups by priority, then by age. A group starts whole. One that does
+ * smallest first; for the first of a queue less what went past it); in a queue groups by priority,
+ * then by age. A group starts whole. One that does
  * not fit claims the room it waits for; those behind it may use what it does not claim, or what
  * they surely give back in time. One that could never start blocks nobody. A group of a higher
  * queue takes the room of groups of lower queues that may be preempted.

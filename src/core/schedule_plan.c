@@ -123,6 +123,8 @@ static enum group_phase phase_of(const struct group *g)
 
 static const char *preempted_words(struct decision *d, const struct group *g)
 {
+    if (g->taker == g && g->reason == WAIT_NEVER_FITS)
+        return "it was stopped: it lacks members, and no node can take them";
     if (g->taker == g)
         return arena_printf(d->arena,
                             "it was stopped: it lacks members, and the quota of queue \"%s\" no "
@@ -522,8 +524,10 @@ static void plan_eviction(struct decision *d, const struct member *m)
     plan_delete_as_seen(d->plan, &kind_pod, pod, -1); /* perhaps it has ended meanwhile */
     if (taker && taker->started)
         plan_event(d->plan, &kind_pod, pod, "Warning",
-                   taker == m->group ? "QuotaForbids" : "Preempted", "Stopped: %s",
-                   preempted_words(d, m->group));
+                   taker != m->group                     ? "Preempted"
+                   : m->group->reason == WAIT_NEVER_FITS ? "NeverFits"
+                                                         : "QuotaForbids",
+                   "Stopped: %s", preempted_words(d, m->group));
     else if (taker)
         plan_event(d->plan, &kind_pod, pod, "Normal", "Preempted",
                    "Preempted by %s \"%s\" of queue \"%s\" (priority %d)", taker->word,

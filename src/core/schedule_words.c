@@ -25,6 +25,7 @@ const char *wait_reason_name(enum wait_reason reason)
         [WAIT_CLOSED] = "QueueClosed",
         [WAIT_NO_NODE] = "NoNodeReady",
         [WAIT_CORDONED] = "NodeCordoned",
+        [WAIT_NOT_READY] = "NodeNotReady",
         [WAIT_NEVER_FITS] = "NeverFits",
         [WAIT_QUOTA_NEVER] = "QuotaForbids",
         [WAIT_QUOTA] = "QuotaExceeded",
@@ -161,7 +162,8 @@ static const char *absent_node(struct decision *d, const struct json *pod)
                         !n || !n->exists ? NEVER_FITS ": there is no node \"%s\""
                         : n->cordoned    ? NEVER_FITS ": node \"%s\", which its nodeName names, "
                                                       "could not take it if it were not cordoned"
-                                         : NEVER_FITS ": node \"%s\" is not ready",
+                                         : NEVER_FITS ": node \"%s\", which its nodeName names, "
+                                                      "could not take it if it were ready",
                         name);
 }
 
@@ -204,18 +206,36 @@ static const char *nowhere(struct decision *d, const struct member *m)
         "allow";
 }
 
+/* Who has too little: the machine there is, all together, the largest, the one it may run on. */
+enum whose { WHOSE_ONE, WHOSE_ALL, WHOSE_LARGEST, WHOSE_ONLY };
+
+static const char *shortage(struct decision *d, enum whose whose, const char *only,
+                            const char *asks, const char *has)
+{
+    switch (whose) {
+    case WHOSE_ONE:
+        return arena_printf(d->arena, "asks %s, the node has %s", asks, has);
+    case WHOSE_ALL:
+        return arena_printf(d->arena, "asks %s, the %zu nodes together have %s", asks,
+                            d->ledger->ready_len, has);
+    case WHOSE_LARGEST:
+        return arena_printf(d->arena, "a pod asks %s, the largest node has %s", asks, has);
+    case WHOSE_ONLY:
+        break;
+    }
+    return arena_printf(d->arena, "asks %s, %s has %s", asks, only, has);
+}
+
 /* Adds "asks 5 CPU, the node has 4" for each resource of which there is too little. */
-static const char *too_little(struct decision *d, const char *text, const char *who,
-                              const struct resources *asks, const struct resources *has,
-                              const char *what_has)
+static const char *too_little(struct decision *d, const char *text, const struct resources *asks,
+                              const struct resources *has, enum whose whose, const char *only)
 {
     for (size_t i = 0; i < ELEMS(order); i++) {
         enum resource r = order[i];
 
         if (ledger_counts(d->ledger, r) && resources_get(asks, r) > resources_get(has, r))
-            text = arena_printf(d->arena, "%s%s%sasks %s, %s %s", text ? text : "",
-                                text && *text ? "; " : "", who, amount(d, asks, r), what_has,
-                                number(d, has, r));
+            text = arena_printf(d->arena, "%s%s%s", text ? text : "", text && *text ? "; " : "",
+                                shortage(d, whose, only, amount(d, asks, r), number(d, has, r)));
     }
     return text;
 }
@@ -229,7 +249,7 @@ static const char *too_large(struct decision *d, const struct group *g, const ch
 
         if (!member_is_unplaced(m) || !largest_node(d->ledger, m, &most))
             continue;
-        more = too_little(d, text, "a pod ", &m->asks, &most, "the largest node has");
+        more = too_little(d, text, &m->asks, &most, WHOSE_LARGEST, "");
         if (more != text)
             return more;
     }
@@ -259,18 +279,18 @@ static size_t options_that_help(const struct ledger *l, const struct resources *
 
 static const char *what_helps(struct decision *d, const struct resources *asks)
 {
-    const char *options[RESOURCE_COUNT + 1], *text;
+    const char *options[RESOURCE_COUNT + 1], *list = "";
     size_t n = options_that_help(d->ledger, asks, options);
 
     if (n == 0)
         return " (what helps: smaller requests or fewer replicas)";
-    text = " (what helps: smaller requests, fewer replicas, or muster up with ";
     for (size_t i = 0; i < n; i++)
-        text = arena_printf(d->arena, "%s%s%s", text ? text : "", options[i],
-                            i + 1 == n   ? ")"
-                            : i + 2 == n ? " or "
-                                         : ", ");
-    return text;
+        list = arena_printf(
+            d->arena, "%s%s", list ? list : "",
+            i == 0 ? options[i]
+                   : arena_printf(d->arena, i + 1 == n ? " or %s" : ", %s", options[i]));
+    return arena_printf(
+        d->arena, " (what helps: smaller requests, fewer replicas, or muster up with %s)", list);
 }
 
 /* Whether a pod of its could run there if all were free. */
@@ -283,8 +303,10 @@ static bool would_take(struct ledger *l, const struct group *g, const struct nod
     return false;
 }
 
-/* The first of the cordoned nodes that would be of use to it, and how many there are beside it. */
-static const char *useful_cordoned(struct decision *d, const struct group *g, size_t *ret_more)
+/* The first of the cordoned or the lost nodes that would be of use to it, and how many there are
+ * beside it. */
+static const char *useful(struct decision *d, const struct group *g, bool cordoned,
+                          size_t *ret_more)
 {
     const char *first = NULL;
 
@@ -292,7 +314,7 @@ static const char *useful_cordoned(struct decision *d, const struct group *g, si
     map_for_each (node, &d->ledger->nodes) {
         const struct node_room *n = node->value;
 
-        if (!n->cordoned || !would_take(d->ledger, g, n))
+        if (n->ready || !n->exists || n->cordoned != cordoned || !would_take(d->ledger, g, n))
             continue;
         *ret_more += first ? 1 : 0;
         first = first ? first : n->name;
@@ -303,7 +325,7 @@ static const char *useful_cordoned(struct decision *d, const struct group *g, si
 static const char *no_node(struct decision *d, const struct group *g)
 {
     size_t more;
-    const char *first = useful_cordoned(d, g, &more);
+    const char *first = useful(d, g, true, &more);
 
     if (!first)
         return "waiting for a node: none is ready";
@@ -321,7 +343,7 @@ static const char *no_node(struct decision *d, const struct group *g)
 static const char *cordoned(struct decision *d, const struct group *g)
 {
     size_t more;
-    const char *first = useful_cordoned(d, g, &more);
+    const char *first = useful(d, g, true, &more);
 
     if (!first)
         return "waiting for nodes that are cordoned";
@@ -332,6 +354,19 @@ static const char *cordoned(struct decision *d, const struct group *g)
                         "waiting for nodes that are cordoned: %s and %zu more (kubectl uncordon "
                         "%s)",
                         first, more, first);
+}
+
+static const char *not_ready(struct decision *d, const struct group *g)
+{
+    size_t more;
+    const char *first = useful(d, g, false, &more);
+
+    if (!first)
+        return "waiting for nodes that are not ready";
+    if (more == 0)
+        return arena_printf(d->arena, "waiting for node %s, which is not ready", first);
+    return arena_printf(d->arena, "waiting for nodes that are not ready: %s and %zu more", first,
+                        more);
 }
 
 /* --- one node --------------------------------------------------------------------------------- */
@@ -378,8 +413,6 @@ static const char *never(struct decision *d, const struct group *g)
     const struct ledger *l = d->ledger;
     struct resources asks = lacks(g), most;
     bool one = l->ready_len == 1;
-    const char *has = one ? "the node has"
-                          : arena_printf(d->arena, "the %zu nodes together have", l->ready_len);
     const struct node_room *only;
     const char *text;
 
@@ -387,9 +420,8 @@ static const char *never(struct decision *d, const struct group *g)
         if (member_is_unplaced(m) && !largest_node(d->ledger, m, &most))
             return nowhere(d, m);
     only = only_node(d->ledger, g);
-    if (only)
-        has = arena_printf(d->arena, "%s has", node_text(d, g, only));
-    text = too_little(d, "", "", &asks, only ? &only->total : &l->total, has ? has : "");
+    text = only ? too_little(d, "", &asks, &only->total, WHOSE_ONLY, node_text(d, g, only))
+                : too_little(d, "", &asks, &l->total, one ? WHOSE_ONE : WHOSE_ALL, "");
     if (!one && !only)
         text = too_large(d, g, text);
     if (!text || !*text)
@@ -400,76 +432,50 @@ static const char *never(struct decision *d, const struct group *g)
     return arena_printf(d->arena, NEVER_FITS ": %s%s", text, what_helps(d, &asks));
 }
 
-/* --- quotas ----------------------------------------------------------------------------------- */
+/* --- who holds it ----------------------------------------------------------------------------- */
 
-static const char *quota(struct decision *d, const struct group *g, bool ever)
+static int64_t holds(const struct group *g, enum resource which, bool anywhere)
 {
-    const struct queue_entry *q = g->queue;
-    struct resources asks = lacks(g);
-
-    if (!ever && g->started)
-        resources_add(&asks, &g->held);
-    for (size_t i = 0; i < ELEMS(order); i++) {
-        enum resource r = order[i];
-        int64_t used = ever ? resources_get(&q->used, r) : 0;
-
-        if (!q->limited[r] || resources_get(&asks, r) == 0 ||
-            resources_get(&asks, r) + used <= resources_get(&q->quota, r))
-            continue;
-        if (!ever)
-            return arena_printf(d->arena, NEVER_FITS ": asks %s, the quota of queue \"%s\" is %s",
-                                amount(d, &asks, r), q->name, number(d, &q->quota, r));
-        if (used > resources_get(&q->quota, r))
-            return arena_printf(d->arena,
-                                "waiting for the quota of queue \"%s\": needs %s, %s is in use, "
-                                "more than its %s",
-                                q->name, amount(d, &asks, r), number(d, &q->used, r),
-                                amount(d, &q->quota, r));
-        return arena_printf(
-            d->arena, "waiting for the quota of queue \"%s\": needs %s, %s of %s is in use",
-            q->name, amount(d, &asks, r), number(d, &q->used, r), amount(d, &q->quota, r));
-    }
-    return arena_printf(d->arena, "waiting for the quota of queue \"%s\"", q->name);
+    return resources_get(anywhere ? &g->held : &g->held_ready, which);
 }
 
-/* --- room ------------------------------------------------------------------------------------- */
-
-static bool holds_more(const struct group *a, const struct group *b, enum resource which)
+static bool holds_more(const struct group *a, const struct group *b, enum resource which,
+                       bool anywhere)
 {
-    int64_t left = resources_get(&a->held_ready, which);
-    int64_t right = b ? resources_get(&b->held_ready, which) : 0;
+    int64_t left = holds(a, which, anywhere), right = b ? holds(b, which, anywhere) : 0;
 
     return !b || left > right || (left == right && strcmp(a->key, b->key) < 0);
 }
 
-static void add_holder(struct decision *d, const struct group *g, enum resource which)
+static void add_holder(struct holders *of, const struct group *g, enum resource which,
+                       bool anywhere)
 {
-    if (resources_get(&g->held_ready, which) == 0)
+    if (holds(g, which, anywhere) == 0)
         return;
-    d->holders[which].len++;
-    if (holds_more(g, d->holders[which].most, which)) {
-        d->holders[which].second = d->holders[which].most;
-        d->holders[which].most = g;
-    } else if (holds_more(g, d->holders[which].second, which)) {
-        d->holders[which].second = g;
+    of->len++;
+    if (holds_more(g, of->most, which, anywhere)) {
+        of->second = of->most;
+        of->most = g;
+    } else if (holds_more(g, of->second, which, anywhere)) {
+        of->second = g;
     }
 }
 
 /* Of what is counted, on nodes that are ready; who starts by this decision holds it too. */
 static void find_holders(struct decision *d, enum resource which)
 {
-    if (d->holders[which].known)
+    if (d->holders[which].at == d->ledger->walks)
         return;
-    d->holders[which].known = true;
+    d->holders[which].at = d->ledger->walks;
     map_for_each (node, &d->ledger->queues) {
         const struct queue_entry *q = node->value;
 
         for (const struct group *g = q->running; g; g = g->next_running)
-            add_holder(d, g, which);
+            add_holder(&d->holders[which], g, which, false);
     }
     for (const struct group *g = d->looked; g; g = g->next_looked)
         if (!g->at_running)
-            add_holder(d, g, which);
+            add_holder(&d->holders[which], g, which, false);
 }
 
 static const char *until(struct decision *d, const struct group *g)
@@ -480,27 +486,43 @@ static const char *until(struct decision *d, const struct group *g)
     return end ? arena_printf(d->arena, " until %s at the latest", time_format(end, text)) : "";
 }
 
+/* "; it holds 1 CPU itself; job "a" (queue q) holds 4 CPU, 2 more hold the rest". */
+static const char *holders_text(struct decision *d, enum resource which, int64_t own,
+                                const struct group *most, int64_t of_most, int64_t others,
+                                const char *queue, const char *there)
+{
+    struct arena *a = d->arena;
+    const char *itself = own > 0 ? arena_printf(a, "; it holds %s%s itself",
+                                                resource_text(a, which, own), there)
+                                 : "";
+
+    if (!most || !itself)
+        return itself ? itself : "";
+    return arena_printf(a, "%s%s", itself,
+                        arena_printf(a, "; %s \"%s\"%s holds %s%s%s%s", most->word, most->owner,
+                                     queue, resource_text(a, which, of_most), there, until(d, most),
+                                     others > 0
+                                         ? arena_printf(a, ", %" PRId64 " more hold%s the rest",
+                                                        others, others == 1 ? "s" : "")
+                                         : ""));
+}
+
+static const char *in_queue(struct decision *d, const struct group *g)
+{
+    return g ? arena_printf(d->arena, " (queue %s)", g->queue->name) : "";
+}
+
 /* Who has what is missing: the group itself, of others the one that holds most, how many more. */
 static const char *holders(struct decision *d, const struct group *g, enum resource which)
 {
-    bool own = resources_get(&g->held_ready, which) > 0;
-    const char *itself = own ? arena_printf(d->arena, "; it holds %s itself",
-                                            amount(d, &g->held_ready, which))
-                             : "";
+    const struct holders *of = &d->holders[which];
+    int64_t own = holds(g, which, false);
     const struct group *most;
-    int64_t others;
 
     find_holders(d, which);
-    most = d->holders[which].most == g ? d->holders[which].second : d->holders[which].most;
-    others = d->holders[which].len - own - 1;
-    if (!most || !itself)
-        return itself ? itself : "";
-    return arena_printf(d->arena, "%s; %s \"%s\" (queue %s) holds %s%s%s", itself, most->word,
-                        most->owner, most->queue->name, amount(d, &most->held_ready, which),
-                        until(d, most),
-                        others > 0 ? arena_printf(d->arena, ", %" PRId64 " more hold%s the rest",
-                                                  others, others == 1 ? "s" : "")
-                                   : "");
+    most = of->most == g ? of->second : of->most;
+    return holders_text(d, which, own, most, most ? holds(most, which, false) : 0,
+                        of->len - (own > 0) - 1, in_queue(d, most), "");
 }
 
 static const char *place_in_line(struct decision *d, const struct group *g)
@@ -509,6 +531,112 @@ static const char *place_in_line(struct decision *d, const struct group *g)
                ? arena_printf(d->arena, "; number %zu in line", g->position)
                : "";
 }
+
+/* --- quotas ----------------------------------------------------------------------------------- */
+
+static void find_holders_in(struct ledger *l, struct queue_entry *q)
+{
+    if (q->holders[0].at == l->walks)
+        return;
+    for (enum resource i = 0; i < RESOURCE_COUNT; i++) {
+        q->holders[i] = (struct holders){.at = l->walks};
+        for (const struct group *g = q->running; g; g = g->next_running)
+            add_holder(&q->holders[i], g, i, true);
+    }
+}
+
+/* Those who start by this decision are in no queue's list yet. */
+static void find_starting_holders(struct decision *d)
+{
+    if (d->knows_starting)
+        return;
+    d->knows_starting = true;
+    for (const struct group *g = d->looked; g; g = g->next_looked) {
+        if (g->at_running || g->holding == 0)
+            continue;
+        find_holders_in(d->ledger, g->queue);
+        for (enum resource i = 0; i < RESOURCE_COUNT; i++)
+            add_holder(&g->queue->holders[i], g, i, true);
+    }
+}
+
+/* As holders(), of a queue's quota: on whatever nodes. */
+static const char *quota_holders(struct decision *d, const struct group *g, enum resource which)
+{
+    const struct holders *of = &g->queue->holders[which];
+    int64_t own = holds(g, which, true);
+    const struct group *most;
+
+    find_starting_holders(d);
+    find_holders_in(d->ledger, g->queue);
+    most = of->most == g ? of->second : of->most;
+    return holders_text(d, which, own, most, most ? holds(most, which, true) : 0,
+                        of->len - (own > 0) - 1, "", "");
+}
+
+/* Of what the quota has too little; RESOURCE_COUNT: of nothing. */
+static enum resource short_in_quota(const struct queue_entry *q, const struct resources *asks,
+                                    const struct resources *used)
+{
+    for (size_t i = 0; i < ELEMS(order); i++)
+        if (q->limited[order[i]] && resources_get(asks, order[i]) > 0 &&
+            resources_get(asks, order[i]) + resources_get(used, order[i]) >
+                resources_get(&q->quota, order[i]))
+            return order[i];
+    return RESOURCE_COUNT;
+}
+
+static const char *quota_forbids(struct decision *d, const struct group *g)
+{
+    static const struct resources nothing;
+    struct resources asks = lacks(g);
+    enum resource r;
+
+    if (g->started)
+        resources_add(&asks, &g->held);
+    r = short_in_quota(g->queue, &asks, &nothing);
+    if (r == RESOURCE_COUNT)
+        return NEVER_FITS ": the quota of its queue is too small";
+    return arena_printf(d->arena, NEVER_FITS ": asks %s, the quota of queue \"%s\" is %s",
+                        amount(d, &asks, r), g->queue->name, number(d, &g->queue->quota, r));
+}
+
+/* Of those who wait for it only they are before one. */
+static const char *place_in_queue(struct decision *d, const struct group *g)
+{
+    return g->place > 1 ? arena_printf(d->arena, "; number %zu in line of the queue", g->place)
+                        : "";
+}
+
+static const char *quota(struct decision *d, const struct group *g)
+{
+    const struct queue_entry *q = g->queue;
+    struct resources asks = lacks(g);
+    enum resource r = short_in_quota(q, &asks, &q->used);
+    const char *who;
+
+    if (r == RESOURCE_COUNT)
+        return arena_printf(d->arena, "waiting for the quota of queue \"%s\"%s", q->name,
+                            place_in_queue(d, g));
+    if (g->position > POSITIONS_TOLD)
+        return arena_printf(d->arena,
+                            "waiting for the quota of queue \"%s\": needs %s; more than %d are in "
+                            "line before it",
+                            q->name, amount(d, &asks, r), POSITIONS_TOLD);
+    who = quota_holders(d, g, r);
+    if (resources_get(&q->used, r) > resources_get(&q->quota, r))
+        return arena_printf(d->arena,
+                            "waiting for the quota of queue \"%s\": needs %s, %s is in use, more "
+                            "than its %s%s%s",
+                            q->name, amount(d, &asks, r), number(d, &q->used, r),
+                            amount(d, &q->quota, r), who, place_in_queue(d, g));
+    return arena_printf(d->arena,
+                        "waiting for the quota of queue \"%s\": needs %s, %s of %s is in use%s%s",
+                        q->name, amount(d, &asks, r), number(d, &q->used, r),
+                        amount(d, &q->quota, r), who, place_in_queue(d, g));
+}
+
+/* --- waiting for room ------------------------------------------------------------------------- */
 
 /* Whether a pod that waits would have room if only others let it. */
 static bool is_kept_away(struct ledger *l, const struct group *g)
@@ -609,15 +737,11 @@ static const char *holders_on(struct decision *d, const struct group *g, const s
                               enum resource which)
 {
     const struct group *most = NULL;
-    const char *itself = "";
     int64_t of_most = 0, others = -1;
 
     for (const struct member *m = n->holders; m; m = m->next_on_node) {
         int64_t held = is_first_there(m) ? held_on(n, m->group, which) : 0;
 
-        if (held > 0 && m->group == g)
-            itself = arena_printf(d->arena, "; it holds %s there itself",
-                                  resource_text(d->arena, which, held));
         if (held == 0 || m->group == g)
             continue;
         others++;
@@ -626,14 +750,8 @@ static const char *holders_on(struct decision *d, const struct group *g, const s
             of_most = held;
         }
     }
-    if (!most || !itself)
-        return itself ? itself : "";
-    return arena_printf(d->arena, "%s; %s \"%s\" (queue %s) holds %s there%s%s", itself, most->word,
-                        most->owner, most->queue->name, resource_text(d->arena, which, of_most),
-                        until(d, most),
-                        others > 0 ? arena_printf(d->arena, ", %" PRId64 " more hold%s the rest",
-                                                  others, others == 1 ? "s" : "")
-                                   : "");
+    return holders_text(d, which, held_on(n, g, which), most, of_most, others, in_queue(d, most),
+                        " there");
 }
 
 /* The only node it may run on is full; NULL: it is not, or there are others. */
@@ -827,6 +945,12 @@ const char *words_of_members(struct decision *d, const struct group *g)
         return arena_printf(d->arena,
                             "waiting for its PodGroup: there is none named \"%s\" in namespace %s",
                             g->name, g->ns);
+    if (g->wanted > 0 && g->wanted < g->min_member)
+        return arena_printf(d->arena,
+                            "waiting for pods: %" PRId64 " of %" PRId64
+                            " are there, and no more than %" PRId64
+                            " come: spec.members is below minMember",
+                            group_there(g) + g->unplaced, g->min_member, g->wanted);
     return arena_printf(d->arena, "waiting for pods: %" PRId64 " of %" PRId64 " are there",
                         group_there(g) + g->unplaced, g->min_member);
 }
@@ -861,10 +985,12 @@ const char *words_for(struct decision *d, struct group *g)
         return never(d, g);
     case WAIT_CORDONED:
         return cordoned(d, g);
+    case WAIT_NOT_READY:
+        return not_ready(d, g);
     case WAIT_QUOTA_NEVER:
-        return quota(d, g, false);
+        return quota_forbids(d, g);
     case WAIT_QUOTA:
-        return quota(d, g, true);
+        return quota(d, g);
     case WAIT_RESOURCES:
         return room(d, g);
     case WAIT_TURN:

@@ -264,7 +264,7 @@ static void explain_waiting(struct look *l)
 static bool pod_is_ready(const struct look *l)
 {
     return l->pod && l->state.phase == POD_RUNNING && !l->state.deleting &&
-           json_string_is(json_get(object_condition(l->pod, "Ready"), "status"), "True");
+           object_condition_is(l->pod, "Ready");
 }
 
 static void judge_phase(struct look *l)

@@ -22,6 +22,7 @@
 #define START_MS INT64_C(1767225600000)
 #define GRACE_MS 3000
 #define WAR_STEPS 160
+#define CROWD_STEPS 320
 #define REST_LOOKS 60
 
 static const struct kind *const kind_of_set[SETS] = {
@@ -35,6 +36,10 @@ static const struct {
     int priority, quota;
 } queue_table[] = {
     {"default", 0, 0}, {"low", 0, 10}, {"mid", 3, 12}, {"even", 3, 0}, {"top", 7, 8}};
+
+/* Of the same priority, and without a quota. */
+static const char *const crowd_table[] = {"c0", "c1", "c2", "c3", "c4",  "c5",
+                                          "c6", "c7", "c8", "c9", "c10", "c11"};
 
 void note(struct queues *q, const char *fmt, ...)
 {
@@ -94,6 +99,7 @@ static void change(struct queues *q, enum set set, struct json *o, bool gone)
 {
     const char *key = key_of(q, set, o);
     struct history *h = &q->past[set];
+    bool binds = set == SET_PODS && pod_holds(o) && !pod_holds(queues_get(q, set, key));
 
     json_set_stringf(&q->arena, json_make_object(&q->arena, o, "metadata"), "resourceVersion",
                      "%lld", (long long)++q->revision);
@@ -108,7 +114,7 @@ static void change(struct queues *q, enum set set, struct json *o, bool gone)
     else if (map_puts(&q->items[set], key, o, NULL) < 0)
         abort();
     tell(q->server, set, o, gone);
-    judge_write(q, set == SET_GROUPS ? o : NULL);
+    judge_write(q, binds, set == SET_GROUPS ? o : NULL);
 }
 
 const struct json *queues_get(struct queues *q, enum set set, const char *key)
@@ -226,6 +232,25 @@ static void draw_task(struct queues *q)
         t->work_ms = t->deadline_ms;
 }
 
+/* Many small ones, and some that need a good part of what there is. */
+static void draw_in_crowd(struct queues *q, struct task *t)
+{
+    bool large = rand_chance(0.1);
+    int again = t->again;
+    int64_t comes = q->now_ms + rand_below(again ? 3000 : 20000);
+
+    *t = (struct task){.queue = crowd_table[rand_below((int64_t)q->crowd)],
+                       .lone = !large && rand_chance(0.1),
+                       .cpus = (int)(large ? rand_range(2, 6) : rand_range(1, 2)),
+                       .comes_ms = comes,
+                       .work_ms = rand_range(5000, CROWD_WORK_MS),
+                       .again = again + 1};
+    t->members = t->least = t->lone ? 1 : (int)rand_range(1, large ? 3 : 2);
+    if (rand_chance(0.2))
+        t->deadline_ms = (t->work_ms + 999) / 1000 * 1000;
+    (void)snprintf(t->name, sizeof(t->name), "t%zux%d", (size_t)(t - q->tasks), again);
+}
+
 static void make_group(struct queues *q, const struct task *t)
 {
     char now[TIME_TEXT_SIZE];
@@ -335,6 +360,8 @@ static void task_turn(struct queues *q, struct task *t, int64_t passed_ms)
 {
     int64_t since = t->lone ? 0 : scheduled_ms(q, t);
 
+    if (t->over && q->crowd && !q->peace)
+        draw_in_crowd(q, t);
     if (t->over || q->now_ms < t->comes_ms)
         return;
     if (!t->made) {
@@ -425,17 +452,22 @@ static void fail_some_pod(struct queues *q)
     set_phase(q, pod, "Failed");
 }
 
-static void add_queue(struct queues *q, size_t i)
+static void add_queue_named(struct queues *q, const char *name, int priority, int quota)
 {
     struct json *o = parse(q,
                            "{'metadata':{'name':'%s','namespace':'t9k-system'},'spec':{"
                            "'namespaceSelector':{'matchLabels':{'team':'x'}},'priority':%d}}",
-                           queue_table[i].name, queue_table[i].priority);
+                           name, priority);
 
-    if (queue_table[i].quota)
+    if (quota)
         json_set(&q->arena, json_get_mut(o, "spec"), "quota",
-                 parse(q, "{'requests':{'cpu':'%d'}}", queue_table[i].quota));
+                 parse(q, "{'requests':{'cpu':'%d'}}", quota));
     change(q, SET_QUEUES, o, false);
+}
+
+static void add_queue(struct queues *q, size_t i)
+{
+    add_queue_named(q, queue_table[i].name, queue_table[i].priority, queue_table[i].quota);
 }
 
 static void edit_queue(struct queues *q)
@@ -465,7 +497,7 @@ static void edit_queue(struct queues *q)
 
 static void something_happens(struct queues *q)
 {
-    if (q->calm || q->peace)
+    if (q->calm || q->crowd || q->peace)
         return;
     if (rand_chance(0.06))
         fail_some_pod(q);
@@ -638,6 +670,7 @@ static bool carry_out(struct queues *q, const struct plan_step *step)
         return delete (q, step);
     case PLAN_EVENT:
         return true;
+    case PLAN_CHECK:
     case PLAN_CREATE:
         break;
     }
@@ -753,6 +786,20 @@ static void come_to_rest(struct queues *q)
 /* --- a run --------------------------------------------------------------------------------------
  */
 
+/* What its queue or all nodes together cannot hold never starts. */
+static void find_too_large(struct queues *q)
+{
+    for (size_t i = 0; i < q->tasks_len; i++) {
+        const struct json *g = task_group(q, &q->tasks[i]);
+        const struct json *pod = task_pod(q, &q->tasks[i], 0);
+        const char *message = json_string(json_at(g, "status", "message"), "");
+
+        if (!g)
+            message = json_get_string(object_condition(pod, "PodScheduled"), "message", "");
+        q->tasks[i].too_large = strncmp(message, NEVER_FITS, strlen(NEVER_FITS)) == 0;
+    }
+}
+
 static void step(struct queues *q)
 {
     int64_t passed = rand_below(4000);
@@ -766,8 +813,9 @@ static void step(struct queues *q)
         task_turn(q, &q->tasks[i], passed);
     for (size_t i = 0; i < q->rivals_len * 2; i++)
         rival_turn(&q->rivals[rand_below((int64_t)q->rivals_len)]);
-    if (q->calm || q->peace || rand_chance(0.2))
+    if (q->calm || q->crowd || q->peace || rand_chance(0.2))
         come_to_rest(q);
+    find_too_large(q);
 }
 
 static void make_peace(struct queues *q)
@@ -798,30 +846,14 @@ static bool all_over(const struct queues *q)
     return true;
 }
 
-/* What its queue or all nodes together cannot hold never starts. */
-static void find_too_large(struct queues *q)
-{
-    for (size_t i = 0; i < q->tasks_len; i++) {
-        const struct json *g = task_group(q, &q->tasks[i]);
-        const struct json *pod = task_pod(q, &q->tasks[i], 0);
-        const char *message = json_string(json_at(g, "status", "message"), "");
-
-        if (!g)
-            message = json_get_string(object_condition(pod, "PodScheduled"), "message", "");
-        q->tasks[i].too_large = strncmp(message, NEVER_FITS, strlen(NEVER_FITS)) == 0;
-    }
-}
-
 static void end_in_peace(struct queues *q)
 {
     int64_t limit = q->now_ms + 600000;
 
     for (size_t i = 0; i < q->tasks_len; i++) /* if one ran after the other */
         limit += q->tasks[i].over ? 0 : q->tasks[i].work_ms + 30000;
-    while (!q->sim->failed && !all_over(q) && q->now_ms < limit) {
+    while (!q->sim->failed && !all_over(q) && q->now_ms < limit)
         step(q);
-        find_too_large(q);
-    }
     for (size_t i = 0; i < q->tasks_len && !q->sim->failed; i++)
         if (!q->tasks[i].over && !q->tasks[i].too_large)
             wrong(q, "%s has not ended: %lld of %d pods are bound; it is told: %s",
@@ -837,13 +869,18 @@ static void begin(struct queues *q, struct sim *s, uint64_t seed, bool verbose)
     rand_seed(seed * 0x9e3779b97f4a7c15u + 77);
     s->verbose = verbose;
     q->calm = seed % 4 == 0;
-    q->rivals_len = q->calm ? 1 : (size_t)rand_range(1, RIVALS_MAX);
+    if (seed % 32 == 2)
+        q->crowd = (size_t)rand_range(2, ELEMS(crowd_table));
+    q->rivals_len = q->calm || q->crowd ? 1 : (size_t)rand_range(1, RIVALS_MAX);
     q->server = ledger_new(find, &q->rivals[0], false);
     q->server->keeps_all = true;
     nodes = rand_range(2, 5);
     tasks = rand_range(8, q->calm ? 24 : TASKS_MAX);
     note(q, "queues, seed %llu: %zu schedulers, %lld nodes, %lld jobs%s", (unsigned long long)seed,
-         q->rivals_len, (long long)nodes, (long long)tasks, q->calm ? ", calm" : "");
+         q->rivals_len, (long long)nodes, (long long)tasks,
+         q->calm    ? ", calm"
+         : q->crowd ? ", a crowd"
+                    : "");
     for (size_t i = 0; i < q->rivals_len; i++) {
         q->rivals[i].world = q;
         arena_init(&q->rivals[i].plans, 1u << 28);
@@ -853,10 +890,15 @@ static void begin(struct queues *q, struct sim *s, uint64_t seed, bool verbose)
     change(q, SET_NAMESPACES, parse(q, "{'metadata':{'name':'ns','labels':{'team':'x'}}}"), false);
     for (size_t i = 1; i < ELEMS(queue_table); i++)
         add_queue(q, i);
+    for (size_t i = 0; i < q->crowd; i++)
+        add_queue_named(q, crowd_table[i], 0, 0);
     for (int64_t i = 0; i < nodes; i++)
         add_node(q, (int)i, (int)rand_range(3, 8), rand_chance(0.5) ? 2 : 0);
     while ((int64_t)q->tasks_len < tasks)
-        draw_task(q);
+        if (q->crowd)
+            draw_in_crowd(q, &q->tasks[q->tasks_len++]);
+        else
+            draw_task(q);
 }
 
 void queues_run(struct sim *s, uint64_t seed, bool verbose)
@@ -864,7 +906,7 @@ void queues_run(struct sim *s, uint64_t seed, bool verbose)
     static struct queues q;
 
     begin(&q, s, seed, verbose);
-    for (int i = 0; i < WAR_STEPS && !s->failed; i++)
+    for (int i = 0; i < (q.crowd ? CROWD_STEPS : WAR_STEPS) && !s->failed; i++)
         step(&q);
     if (!s->failed)
         make_peace(&q);

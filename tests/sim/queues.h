@@ -8,6 +8,7 @@
 
 #define RIVALS_MAX 2
 #define TASKS_MAX 48
+#define CROWD_WORK_MS 30000 /* that jobs in a crowd run at most */
 
 enum set { SET_PODS, SET_GROUPS, SET_NODES, SET_QUEUES, SET_NAMESPACES, SETS };
 
@@ -41,6 +42,8 @@ struct task {
     int members, least, cpus, gpus, gpu_shares, priority;
     int64_t comes_ms, work_ms, done_ms, deadline_ms, resumes_ms;
     int64_t promised_ms; /* when it starts at the latest; 0: nothing was promised */
+    int64_t patient_ms;  /* until when it waits first of its queue, at the longest; 0: it is not */
+    int again;           /* how many were in its place before */
 };
 
 struct queues {
@@ -56,6 +59,7 @@ struct queues {
     struct task tasks[TASKS_MAX];
     size_t tasks_len;
     bool calm, peace; /* calm: nothing goes wrong, and how long jobs run is known */
+    size_t crowd;     /* so many equal queues in which there are always jobs; 0: other ones */
     uint64_t binds, refusals, evictions;
 };
 
@@ -73,7 +77,7 @@ void wrong(struct queues *q, const char *fmt, ...) printf_like(2, 3);
 
 /* queues_judge.c: what must hold after every write, after a decision, and when nothing is left to
  * be decided. */
-void judge_write(struct queues *q, const struct json *group);
+void judge_write(struct queues *q, bool binds, const struct json *group);
 void judge_decision(struct queues *q, struct rival *r, const struct plan *plan);
 void judge_rest(struct queues *q);
 

@@ -225,10 +225,12 @@ static void gangs_get_all_places(struct queues *q, const struct json *group)
               places_in(group));
 }
 
-void judge_write(struct queues *q, const struct json *group)
+void judge_write(struct queues *q, bool binds, const struct json *group)
 {
-    nothing_is_over_capacity(q);
-    no_gpu_is_given_twice(q);
+    if (binds) {
+        nothing_is_over_capacity(q);
+        no_gpu_is_given_twice(q);
+    }
     if (group && queues_get(q, SET_GROUPS, arena_printf(&q->arena, "ns/%s", object_name(group))) &&
         gives_places(q, group)) {
         no_place_is_given_twice(q, group);
@@ -402,8 +404,9 @@ static bool is_on_a_ready_node(struct queues *q, const char *node)
     return o && is_ready(o);
 }
 
-/* How many of its members have room on ready nodes: pods, and with their places. */
-static int64_t pods_held(struct queues *q, const struct task *t, int64_t *ret_with_places)
+/* How many of its members have room, on ready nodes or anywhere: pods, and with their places. */
+static int64_t pods_held(struct queues *q, const struct task *t, bool anywhere,
+                         int64_t *ret_with_places)
 {
     int64_t pods = 0;
 
@@ -411,40 +414,49 @@ static int64_t pods_held(struct queues *q, const struct task *t, int64_t *ret_wi
     for (int i = 0; i < t->members; i++) {
         const struct json *pod = task_pod(q, t, i);
 
-        pods += pod_holds(pod) && is_on_a_ready_node(q, node_of(pod));
+        pods += pod_holds(pod) && (anywhere || is_on_a_ready_node(q, node_of(pod)));
     }
     json_each (p, json_at(task_group(q, t), "status", "placements"))
-        if (is_on_a_ready_node(q, json_get_string(p, "node", "")))
+        if (anywhere || is_on_a_ready_node(q, json_get_string(p, "node", "")))
             *ret_with_places += (int64_t)json_len(json_get(p, "members"));
     *ret_with_places = max_i64(*ret_with_places, pods);
     return pods;
 }
 
+/* Of ...; job "a" (queue q) holds 4 CPU. */
+static struct task *holder_named(struct queues *q, const char *message)
+{
+    const char *at = strstr(message, "; job \"");
+    char name[24];
+
+    at = at ? at : strstr(message, "; pod \"");
+    if (!at || !strstr(at, " holds "))
+        return NULL;
+    (void)snprintf(name, sizeof(name), "%.*s", (int)min_i64((int64_t)strcspn(at + 7, "\""), 20),
+                   at + 7);
+    return task_named(q, name);
+}
+
 /* "...; it holds 1 CPU itself; job "a" (queue q) holds 4 CPU, 2 more hold the rest": together all
  * that is not free, and the one that is named holds it where it is counted. */
 static void check_holders(struct queues *q, const struct task *t, const char *message,
-                          enum resource which, int64_t unit)
+                          enum resource which, int64_t taken, bool anywhere)
 {
-    int64_t taken = number_after(message, " of ") - number_after(message, ", ");
+    struct task *named = holder_named(q, message);
+    const char *at = named ? strstr(message, named->name) : "";
     int64_t own = max_i64(number_after(message, "; it holds "), 0), with_places, pods, each;
-    int64_t most = max_i64(number_after(message, ") holds "), 0);
-    const char *at = strstr(message, ") holds ") ? strstr(message, " \"") : NULL;
+    int64_t most = max_i64(number_after(at, " holds "), 0);
     struct resources asks;
-    struct task *named;
-    char name[24] = "";
 
     if (strstr(message, "the rest") ? own + most >= taken : own + most != taken)
         wrong(q, "%s is told what does not add up: %s", t->name, message);
-    if (!at)
+    if (!named)
         return;
-    (void)snprintf(name, sizeof(name), "%.*s", (int)min_i64((int64_t)strcspn(at + 2, "\""), 20),
-                   at + 2);
-    named = task_named(q, name);
     asks = asks_of(named);
-    each = asks.amount[which] / unit;
-    pods = pods_held(q, named, &with_places);
+    each = asks.amount[which] / (which == RESOURCE_CPU ? 1000 : 1);
+    pods = pods_held(q, named, anywhere, &with_places);
     if (most < pods * each || most > with_places * each)
-        wrong(q, "%s is told: %s; %s has %" PRId64 " to %" PRId64, t->name, message, name,
+        wrong(q, "%s is told: %s; %s has %" PRId64 " to %" PRId64, t->name, message, named->name,
               pods * each, with_places * each);
 }
 
@@ -463,7 +475,26 @@ static void check_missing(struct queues *q, const struct task *t, const char *me
     if (free < max_i64(least, 0) || free > most || needs <= free)
         wrong(q, "%s is told: %s; %" PRId64 " to %" PRId64 " is free", t->name, message, least,
               most);
-    check_holders(q, t, message, which, unit);
+    check_holders(q, t, message, which, number_after(message, " of ") - free, false);
+}
+
+/* "waiting for the quota of queue "q": needs 3 CPU, 8 of 8 CPU is in use" */
+static void check_quota(struct queues *q, const struct task *t, const char *message)
+{
+    const char *numbers = strstr(message, ": needs ");
+    int64_t needs = number_after(message, "needs "), used = number_after(message, " CPU, ");
+    int64_t given = given_by(q, t->queue), quota = quota_of(q, t->queue);
+    const struct task *named = holder_named(q, message);
+
+    if (used < 0)
+        return; /* it is far behind */
+    if (used > given || used + needs <= quota ||
+        quota != max_i64(number_after(numbers, " of "), number_after(numbers, " than its ")))
+        wrong(q, "%s is told: %s; %" PRId64 " of %" PRId64 " are given", t->name, message, given,
+              quota);
+    if (named && strcmp(named->queue, t->queue) != 0)
+        wrong(q, "%s is told: %s; %s is in queue %s", t->name, message, named->name, named->queue);
+    check_holders(q, t, message, RESOURCE_CPU, used, true);
 }
 
 static int64_t lacks(struct queues *q, const struct task *t)
@@ -495,9 +526,8 @@ static void check_reason(struct queues *q, const struct task *t)
     else if (strcmp(reason, "InsufficientResources") == 0 && !strstr(message, " to stop") &&
              takes_of(q, t, false) >= lacks(q, t) && !strstr(message, "number "))
         wrong(q, "%s fits and is told: %s", t->name, message);
-    else if (strcmp(reason, "QuotaExceeded") == 0 && given_by(q, t->queue) + needs <= quota)
-        wrong(q, "%s is told: %s; %" PRId64 " of %" PRId64 " are given", t->name, message,
-              given_by(q, t->queue), quota);
+    else if (strcmp(reason, "QuotaExceeded") == 0)
+        check_quota(q, t, message);
     else if (strcmp(reason, "QuotaForbids") == 0 && needs <= quota)
         wrong(q, "%s is told: %s", t->name, message);
     else if (strcmp(reason, "QueueNotFound") == 0 && (queue || is_default))
@@ -505,7 +535,9 @@ static void check_reason(struct queues *q, const struct task *t)
     else if (strcmp(reason, "QueueClosed") == 0 &&
              !json_bool(json_at(queue, "spec", "closed"), false))
         wrong(q, "%s is told: %s", t->name, message);
-    else if (strcmp(reason, "NeverFits") == 0 && takes_of(q, t, true) >= t->least)
+    else if ((strcmp(reason, "NeverFits") == 0 || strcmp(reason, "NodeCordoned") == 0 ||
+              strcmp(reason, "NodeNotReady") == 0) &&
+             takes_of(q, t, true) >= t->least)
         wrong(q, "%s is told: %s", t->name, message);
     else if (strcmp(reason, "InsufficientMember") == 0 && there >= t->least)
         wrong(q, "%s is told: %s; %d pods are there", t->name, message, there);
@@ -521,13 +553,45 @@ static void check_gang(struct queues *q, const struct task *t)
               t->name);
 }
 
-/* "number 3 in line behind job "a"": that one has a lower number. */
-static void check_before(struct queues *q, const struct group *g)
+static const char *message_of(struct queues *q, const struct group *g)
 {
-    const char *message = json_string(
+    return json_string(
         json_at(queues_get(q, SET_GROUPS, arena_printf(&q->arena, "%s/%s", g->ns, g->name)),
                 "status", "message"),
         "");
+}
+
+/* Among all, or of those in its queue. */
+static int64_t place_of(const struct group *g, bool in_queue)
+{
+    int64_t place = 0;
+
+    if (!in_queue)
+        return (int64_t)g->position;
+    map_for_each (n, &g->queue->line) {
+        const struct group *other = n->value;
+
+        place += other->position > 0 && other->position <= g->position;
+    }
+    return place;
+}
+
+/* Whoever is in line is told which place he has, unless it is the first or far behind. Nothing is
+ * told in the status of what runs and lacks a member, or is a pod by itself. */
+static void check_place(struct queues *q, const struct group *g)
+{
+    const char *message = message_of(q, g);
+    int64_t told = number_after(message, "number ");
+    int64_t place = place_of(g, g->reason == WAIT_QUOTA);
+
+    if (*message && told != place && (told > 0 || (place > 1 && g->position <= POSITIONS_TOLD)))
+        wrong(q, "%s is number %" PRId64 " in line and told: %s", g->name, place, message);
+}
+
+/* "number 3 in line behind job "a"": that one has a lower number. */
+static void check_before(struct queues *q, const struct group *g)
+{
+    const char *message = message_of(q, g);
     const char *at = strstr(message, " in line behind ");
     const char *name = at ? strstr(at, " \"") : NULL;
     const struct ledger *l = q->rivals[0].ledger;
@@ -561,6 +625,7 @@ static void check_line(struct queues *q)
             if (g->position <= before && !g->ahead)
                 wrong(q, "%s is number %zu in line, and one before it in its queue %zu", g->name,
                       g->position, before);
+            check_place(q, g);
             check_before(q, g);
             before = g->position;
             sum += g->position;
@@ -609,6 +674,40 @@ static void check_promise(struct queues *q, struct task *t)
     t->promised_ms = last;
 }
 
+/* Whether it waits and nobody of its queue is before it. */
+static bool is_first_of_its_queue(struct queues *q, const struct task *t)
+{
+    const char *reason, *message = told(q, t, &reason);
+
+    if ((strcmp(reason, "InsufficientResources") != 0 && strcmp(reason, "WaitingForTurn") != 0) ||
+        !*message)
+        return false;
+    for (size_t i = 0; i < q->tasks_len; i++)
+        if (strcmp(q->tasks[i].queue, t->queue) == 0 && may_go_before(q, &q->tasks[i], t) &&
+            !q->tasks[i].too_large)
+            return false;
+    return true;
+}
+
+/* In a crowd of equal queues: what its queue held before it came first ends, then those start that
+ * are older, one after the other at the worst, then what holds its own room ends. */
+static void check_patience(struct queues *q, struct task *t)
+{
+    int64_t turns = 2;
+
+    if (!is_first_of_its_queue(q, t)) {
+        t->patient_ms = 0;
+        return;
+    }
+    for (size_t i = 0; i < q->tasks_len && !t->patient_ms; i++)
+        turns += may_go_before(q, &q->tasks[i], t);
+    if (!t->patient_ms)
+        t->patient_ms = q->now_ms + turns * (CROWD_WORK_MS + SLACK_MS);
+    if (q->now_ms > t->patient_ms)
+        wrong(q, "%s starves: it waits first of its queue for %" PRId64 " s longer than it should",
+              t->name, (q->now_ms - t->patient_ms) / 1000);
+}
+
 void judge_rest(struct queues *q)
 {
     for (size_t i = 0; i < q->tasks_len; i++) {
@@ -621,6 +720,8 @@ void judge_rest(struct queues *q)
             check_reason(q, t);
         if (q->calm)
             check_promise(q, t);
+        if (q->crowd)
+            check_patience(q, t);
     }
     if (q->rivals_len == 1)
         check_line(q);

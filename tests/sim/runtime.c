@@ -50,7 +50,7 @@ static void on_tell(void *arg)
     struct runtime *r = p->sim->runtime;
 
     p->tell = NULL;
-    if (r->on_change)
+    if (r->on_change && p->held)
         r->on_change(r->on_change_arg, p->uid);
 }
 
@@ -195,6 +195,7 @@ static struct process *process_new(struct sim *s, const struct pod_start *pod)
     p->launches = name_len > strlen(LAUNCHER_END) &&
                   strcmp(pod->name + name_len - strlen(LAUNCHER_END), LAUNCHER_END) == 0;
     p->serves = runs(pod, "mpi-worker");
+    p->held = true;
     return p;
 }
 
@@ -248,8 +249,10 @@ static int op_stop(struct runtime *r, const char *uid, int64_t grace_seconds, st
 
 static const struct pod_run *op_find(struct runtime *r, const char *uid)
 {
-    const struct process *p = map_gets(&runtime_of(r)->processes, uid);
+    struct process *p = map_gets(&runtime_of(r)->processes, uid);
 
+    if (p)
+        p->held = true;
     return p ? &p->run : NULL;
 }
 
@@ -258,8 +261,23 @@ static void op_each(struct runtime *r, void (*fn)(void *arg, const struct pod_ru
     map_for_each (n, &runtime_of(r)->processes) {
         const struct process *p = n->value;
 
-        fn(arg, &p->run);
+        if (p->held)
+            fn(arg, &p->run);
     }
+}
+
+static void op_each_uid(struct runtime *r, void (*fn)(void *arg, const char *uid), void *arg)
+{
+    map_for_each (n, &runtime_of(r)->processes)
+        fn(arg, n->key);
+}
+
+static void op_rest(struct runtime *r, const char *uid)
+{
+    struct process *p = map_gets(&runtime_of(r)->processes, uid);
+
+    if (p && !p->run.alive)
+        p->held = false;
 }
 
 static int op_remove(struct runtime *r, const char *uid, struct err *err)
@@ -295,6 +313,8 @@ static const struct runtime_ops ops = {.start = op_start,
                                        .stop = op_stop,
                                        .find = op_find,
                                        .each = op_each,
+                                       .each_uid = op_each_uid,
+                                       .rest = op_rest,
                                        .remove = op_remove,
                                        .has_mounts = op_has_mounts,
                                        .free = op_free};
@@ -308,6 +328,15 @@ struct runtime *sim_runtime_new(struct sim *s)
     sr->sim = s;
     sr->next_pid = 100;
     return &sr->base;
+}
+
+void sim_runtime_let_go(struct runtime *r)
+{
+    map_for_each (n, &runtime_of(r)->processes) {
+        struct process *p = n->value;
+
+        p->held = false;
+    }
 }
 
 void sim_runtime_lose_all(struct runtime *r)

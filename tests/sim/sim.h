@@ -114,11 +114,13 @@ struct process {
     struct clock_timer *begin, *end, *kill, *tell;
     int exit_code;
     bool ignores_term, stopping;
+    bool held;                /* the agent that lives asked for it: it is told of changes */
     char *port, *rank, *gpus; /* of its environment; NULL: not set */
     bool launches, serves;    /* launcher, worker of an MPIJob */
 };
 
 struct runtime *sim_runtime_new(struct sim *s);
+void sim_runtime_let_go(struct runtime *r);   /* the agent has died */
 void sim_runtime_lose_all(struct runtime *r); /* the machine is gone, and its disk */
 void sim_runtime_each(struct runtime *r, void (*fn)(void *arg, struct process *p), void *arg);
 

@@ -160,6 +160,7 @@ static void stop_agent(struct sim *s, int64_t absence)
     agent_free(s->agent);
     transport_free(s->agent_link);
     s->agent = NULL;
+    sim_runtime_let_go(s->runtime);
     (void)clock_start(s->clock, absence, start_agent, s);
 }
 
@@ -195,7 +196,8 @@ void world_lose_node(struct sim *s)
 static void start_server(void *arg)
 {
     struct sim *s = arg;
-    struct store_options options = {.window_events = s->seed % 3 == 0 ? 12 : 0};
+    struct store_options options = {.window_events = s->seed % 3 == 0 ? 12 : 0,
+                                    .ready_bytes = s->seed % 2};
     auto_err err = ERR_INIT;
 
     if (s->server)

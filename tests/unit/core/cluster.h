@@ -329,6 +329,7 @@ static inline void cluster_apply(struct cluster *c, const struct plan_step *step
     case PLAN_UPDATE_STATUS:
         cluster_update(c, step);
         break;
+    case PLAN_CHECK:
     case PLAN_CREATE:
         fail_msg("the scheduler makes nothing");
     }
@@ -352,6 +353,8 @@ static inline void cluster_copy_claims(const struct ledger *from, struct ledger 
         const struct group *g = node->value;
         struct group *copy = map_gets(&to->groups, node->key);
 
+        if (copy)
+            copy->first_ms = g->first_ms;
         if (!copy || g->claim_len == 0 || g->claim_rules != from->rules)
             continue;
         copy->claim = calloc(g->claim_len + 1, sizeof(*copy->claim));

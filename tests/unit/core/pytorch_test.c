@@ -113,6 +113,76 @@ static void on_a_cluster_the_port_is_constant(void **state)
     world_release(&w);
 }
 
+/* What is read is as good as what is written: a job that is not as the cache has it makes no pods.
+ */
+static void on_a_cluster_the_first_pods_come_behind_a_read(void **state)
+{
+    struct plan plan, old;
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    w.shared_network = false;
+    world_submit(&w, 2, "Never", "");
+    world_plan(&w, &plan);
+    world_plan(&w, &old);
+    assert_int_equal(plan.first->op, PLAN_CHECK);
+    for (const struct plan_step *s = plan.first->next; s; s = s->next)
+        assert_true(s->op == PLAN_CREATE && s->kind == &kind_pod && s->stage > 0);
+    world_apply(&w, &plan, -1);
+    assert_int_equal(world_pods(&w), 2);
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Pending");
+    assert_int_equal(world_events(&w, "Created"), 1);
+    world_remove(&w, WORLD_PODS, world_name(&w, "worker", 1));
+    world_apply(&w, &old, -1);
+    assert_int_equal(world_pods(&w), 1);
+    world_release(&w);
+}
+
+/* Killed after the first pod: the others are made behind a write, as everywhere. */
+static void on_a_cluster_half_a_beginning_is_written_down(void **state)
+{
+    struct plan plan;
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    w.shared_network = false;
+    world_submit(&w, 2, "Never", "");
+    world_plan(&w, &plan);
+    world_apply(&w, &plan, 2);
+    assert_int_equal(world_pods(&w), 1);
+    world_plan(&w, &plan);
+    assert_int_equal(plan.first->op, PLAN_UPDATE_STATUS);
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 2);
+    world_release(&w);
+}
+
+/* A pod has no address before it has its node, and a job may wait long for one. */
+static void on_a_cluster_names_come_with_the_first_node(void **state)
+{
+    const struct json *pod;
+    struct json *placed;
+    struct world w;
+
+    (void)state;
+    world_init(&w);
+    w.shared_network = false;
+    world_submit(&w, 3, "Never", "");
+    world_settle(&w);
+    assert_int_equal(world_pods(&w), 3);
+    assert_int_equal(world_now(&w, WORLD_SERVICES)->len, 0);
+    pod = world_pod(&w, "worker", 1);
+    placed = world_edit(&w, pod);
+    json_set_string(&w.arena, json_make_object(&w.arena, placed, "spec"), "nodeName", "n1");
+    world_change(&w, WORLD_PODS, pod, placed);
+    world_settle(&w);
+    assert_int_equal(world_now(&w, WORLD_SERVICES)->len, 3);
+    world_release(&w);
+}
+
 static void all_ports_taken_is_said(void **state)
 {
     struct plan plan;
@@ -1904,6 +1974,9 @@ int main(void)
         cmocka_unit_test(four_replicas_make_four_pods),
         cmocka_unit_test(nothing_is_made_before_the_port_is_ours),
         cmocka_unit_test(on_a_cluster_the_port_is_constant),
+        cmocka_unit_test(on_a_cluster_the_first_pods_come_behind_a_read),
+        cmocka_unit_test(on_a_cluster_half_a_beginning_is_written_down),
+        cmocka_unit_test(on_a_cluster_names_come_with_the_first_node),
         cmocka_unit_test(all_ports_taken_is_said),
         cmocka_unit_test(a_foreign_pod_is_reported_and_left_alone),
         cmocka_unit_test(a_foreign_service_is_a_clash_too),

@@ -426,7 +426,8 @@ static void quotas_limit_shares_of_gpus(void **state)
     }
     assert_int_equal(settle(&c), 1);
     assert_string_equal(message_of(&c, "b"), "waiting for the quota of queue \"q\": needs 1 GPU "
-                                             "share, 1 of 1 GPU share is in use");
+                                             "share, 1 of 1 GPU share is in use; job \"a\" holds "
+                                             "1 GPU share");
     assert_string_equal(json_string(json_at(cluster_get(&c, QUEUES, "q"), "status", "allocated",
                                             "nvidia.com/gpu.shared"),
                                     ""),
@@ -609,6 +610,45 @@ static void who_lacks_room_for_some_is_told_for_how_many(void **state)
                         "waiting for resources: there is room for 1 of 2 pods, the largest of 3 "
                         "CPU; 8 of 20 CPU is free, at most 5 on one node; job \"w1\" (queue "
                         "default) holds 12 CPU");
+    cluster_release(&c);
+}
+
+static void set_ready(struct cluster *c, const char *node, bool ready)
+{
+    json_set(&c->arena, json_make_object(&c->arena, cluster_edit(c, NODES, node), "status"),
+             "conditions",
+             parse(&c->arena, ready ? "[{'type':'Ready','status':'True'}]"
+                                    : "[{'type':'Ready','status':'Unknown'}]"));
+}
+
+static void what_a_lost_node_would_take_waits_for_it(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 8, 8, 0);
+    add_node(&c, "n2", 8, 8, 0);
+    set_ready(&c, "n2", false);
+    set_spec(&c, NODES, "n2", "taints",
+             "[{'key':'node.kubernetes.io/unreachable','effect':'NoSchedule'}]");
+    add_job(&c, "named", "default", 9, 1, 1, "");
+    pin(&c, "named-0", "n2");
+    add_job(&c, "gang", "default", 8, 2, 5, "");
+    add_job(&c, "large", "default", 7, 1, 9, "");
+    pin(&c, "large-0", "n2");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(reason_of(&c, "named"), "NodeNotReady");
+    assert_string_equal(told(&c, "named-0"), "waiting for node n2, which is not ready");
+    assert_string_equal(told(&c, "gang-0"), "waiting for node n2, which is not ready");
+    assert_string_equal(
+        told(&c, "large-0"),
+        "can never fit: node \"n2\", which its nodeName names, could not take it if "
+        "it were ready");
+    set_spec(&c, NODES, "n2", "taints", "[]");
+    set_ready(&c, "n2", true);
+    assert_int_equal(settle(&c), 3);
+    assert_string_equal(node_of(&c, "named-0"), "n2");
     cluster_release(&c);
 }
 
@@ -840,6 +880,28 @@ static void a_wait_begins_when_it_begins_anew(void **state)
     c.now_ms += 100000;
     settle(&c);
     assert_string_equal(waiting_since_of(&c, "a"), time);
+    cluster_release(&c);
+}
+
+/* Nor if a node whose GPUs are all free has less CPU left than one whose GPUs are in use. */
+static void ones_do_not_break_up_a_node_of_free_gpus(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 64, 64, 8);
+    add_pod(&c, "six", "six", 9, 1, "{'cpu':'1','nvidia.com/gpu':6}");
+    assert_int_equal(settle(&c), 1);
+    add_node(&c, "n2", 64, 64, 8);
+    add_pod(&c, "", "busy", 8, 1, "{'cpu':'60','memory':'60Gi'}");
+    select_disk(&c, "busy", "n2");
+    assert_int_equal(settle(&c), 1);
+    add_pod(&c, "one", "one", 7, 1, "{'cpu':'1','nvidia.com/gpu':1}");
+    add_pod(&c, "eight", "eight", 6, 1, "{'cpu':'1','nvidia.com/gpu':8}");
+    assert_int_equal(settle(&c), 2);
+    assert_string_equal(node_of(&c, "one"), "n1");
+    assert_string_equal(node_of(&c, "eight"), "n2");
     cluster_release(&c);
 }
 
@@ -1098,9 +1160,9 @@ static void preemption_as_the_facts_have_it(void **state)
     assert_int_equal(settle(&c), 0);
     assert_int_equal(c.deletes, 0);
     assert_string_equal(reason_of(&c, "new"), "QuotaExceeded");
-    assert_string_equal(
-        message_of(&c, "new"),
-        "waiting for the quota of queue \"C\": needs 50 CPU, 50 of 50 CPU is in use");
+    assert_string_equal(message_of(&c, "new"),
+                        "waiting for the quota of queue \"C\": needs 50 CPU, 50 of 50 CPU is in "
+                        "use; job \"c1\" holds 50 CPU");
     cluster_release(&c);
 
     worked_example(&c);
@@ -1392,7 +1454,8 @@ static void an_elastic_job_keeps_no_room_for_its_dead(void **state)
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "e-4"), "n");
     assert_string_equal(told(&c, "e-5"),
-                        "waiting for the quota of queue \"q\": needs 1 CPU, 4 of 4 CPU is in use");
+                        "waiting for the quota of queue \"q\": needs 1 CPU, 4 of 4 CPU is in use; "
+                        "it holds 4 CPU itself");
     cluster_release(&c);
 }
 
@@ -1599,7 +1662,8 @@ static void of_two_broken_gangs_goes_on_whom_the_quota_holds(void **state)
     assert_int_equal(settle(&c), 1);
     assert_string_equal(node_of(&c, "b-0"), "n3");
     assert_string_equal(told(&c, "a-0"),
-                        "waiting for the quota of queue \"q\": needs 2 CPU, 8 of 8 CPU is in use");
+                        "waiting for the quota of queue \"q\": needs 2 CPU, 8 of 8 CPU is in use; "
+                        "it holds 4 CPU itself; job \"b\" holds 4 CPU");
     cluster_release(&c);
 }
 
@@ -1661,6 +1725,43 @@ static void expect_the_second_gives_way(struct cluster *c)
     for (int i = 0; i < 4; i++)
         assert_string_not_equal(node_of(c, arena_printf(&c->arena, "a-%d", i)), "");
     cluster_release(c);
+}
+
+/* What is left of it would keep others out for nothing. */
+static void a_broken_gang_that_no_node_can_complete_is_stopped(void **state)
+{
+    struct cluster c;
+    struct plan plan;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n1", 4, 64, 0);
+    add_node(&c, "n2", 4, 64, 0);
+    add_job(&c, "gang", "default", 9, 2, 3, "");
+    for (int i = 0; i < 2; i++)
+        select_disk(&c, i ? "gang-1" : "gang-0", i ? "n2" : "n1");
+    add_job(&c, "next", "default", 8, 1, 4, "");
+    assert_int_equal(settle(&c), 2);
+    cluster_remove(&c, NODES, "n2");
+    cluster_remove(&c, PODS, "gang-1");
+    add_pod(&c, "gang", "gang-1", 9, 2, "{'cpu':'3'}");
+    select_disk(&c, "gang-1", "n2");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(told(&c, "gang-1"),
+                        "can never fit: no node has the labels of the nodeSelector: disk=n2");
+    assert_int_equal(c.deletes, 0); /* the node may come back */
+    look(&c, &plan);
+    assert_int_not_equal(plan.wake_at_ms, 0);
+    c.now_ms = plan.wake_at_ms;
+    assert_int_equal(settle(&c), 0);
+    assert_int_equal(c.deletes, 1);
+    assert_string_equal(message_of(&c, "gang"),
+                        "waiting for 1 of its own pods to stop; it was stopped: it lacks members, "
+                        "and no node can take them");
+    cluster_remove(&c, PODS, "gang-0");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "next-0"), "n1");
+    cluster_release(&c);
 }
 
 static void of_two_gangs_that_hold_what_the_other_lacks_one_goes_on(void **state)
@@ -2115,6 +2216,157 @@ static void a_job_that_surely_ends_in_time_may_go_ahead(void **state)
     cluster_release(&c);
 }
 
+/* As those who wait for room are: who holds it, until when, which place in line. */
+static void who_waits_for_quota_is_told_who_holds_it(void **state)
+{
+    struct cluster c;
+    char time[TIME_TEXT_SIZE];
+    int64_t started;
+
+    (void)state;
+    cluster_init(&c);
+    started = c.now_ms;
+    add_namespace(&c);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'4'}}");
+    add_node(&c, "n", 64, 64, 0);
+    add_queue(&c, "other", "'quota':{'requests':{'cpu':'1'}}"); /* in which one waits before them */
+    add_job(&c, "o1", "other", 11, 1, 1, "");
+    add_job(&c, "o2", "other", 10, 1, 1, "");
+    add_job(&c, "large", "default", 9, 1, 8, ""); /* of another queue: it holds none of the quota */
+    add_job(&c, "a", "q", 9, 3, 1, "'activeDeadlineSeconds':3600");
+    add_job(&c, "b", "q", 8, 1, 1, "");
+    add_job(&c, "c", "q", 7, 1, 1, "");
+    add_job(&c, "d", "q", 6, 1, 2, "");
+    assert_int_equal(settle(&c), 6);
+    assert_string_equal(
+        message_of(&c, "c"),
+        arena_printf(&c.arena,
+                     "waiting for the quota of queue \"q\": needs 1 CPU, 4 of 4 CPU is in use; job "
+                     "\"a\" holds 3 CPU until %s at the latest, 1 more holds the rest",
+                     time_format(started + 3600000, time)));
+    assert_string_equal(
+        message_of(&c, "d"),
+        arena_printf(&c.arena,
+                     "waiting for the quota of queue \"q\": needs 2 CPU, 4 of 4 CPU is in use; job "
+                     "\"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; number 2 in "
+                     "line of the queue",
+                     time_format(started + 3600000, time)));
+    set_spec(&c, QUEUES, "q", "quota", "{'requests':{'cpu':'2'}}");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(
+        message_of(&c, "d"),
+        arena_printf(
+            &c.arena,
+            "waiting for the quota of queue \"q\": needs 2 CPU, 4 is in use, more than its "
+            "2 CPU; job \"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; "
+            "number 2 in line of the queue",
+            time_format(started + 3600000, time)));
+    cluster_release(&c);
+}
+
+/* The numbers of those further behind would change with every start. */
+static void who_is_far_behind_for_quota_is_told_no_numbers(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "q", "'quota':{'requests':{'cpu':'1'}}");
+    add_node(&c, "n", 64, 64, 0);
+    for (int i = 0; i < 23; i++)
+        add_job(&c, arena_printf(&c.arena, "j%d", i), "q", 50 - i, 1, 1, "");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(message_of(&c, "j20"),
+                        "waiting for the quota of queue \"q\": needs 1 CPU, 1 of 1 CPU is in use; "
+                        "job \"j0\" holds 1 CPU; number 20 in line of the "
+                        "queue");
+    assert_string_equal(
+        message_of(&c, "j21"),
+        "waiting for the quota of queue \"q\": needs 1 CPU; more than 20 are in line "
+        "before it");
+    cluster_release(&c);
+}
+
+/* Two equal queues hold one node each. The first of queue A wants the node on which B's jobs come
+ * and go. */
+static void make_two_queues(struct cluster *c)
+{
+    cluster_init(c);
+    add_namespace(c);
+    add_queue(c, "A", "");
+    add_queue(c, "B", "");
+    add_node(c, "n1", 8, 64, 0);
+    add_node(c, "n2", 8, 64, 0);
+    add_job(c, "a1", "A", 50, 1, 8, "");
+    select_disk(c, "a1-0", "n2");
+    for (int i = 1; i <= 2; i++) {
+        const char *name = arena_printf(&c->arena, "b%d", i);
+
+        add_job(c, name, "B", 49, 1, 4, "");
+        select_disk(c, arena_printf(&c->arena, "%s-0", name), "n1");
+    }
+    assert_int_equal(settle(c), 3);
+    add_job(c, "large", "A", 40, 1, 8, "");
+    select_disk(c, "large-0", "n1");
+    assert_int_equal(settle(c), 0);
+}
+
+static void end_job(struct cluster *c, const char *name)
+{
+    set_phase(c, arena_printf(&c->arena, "%s-0", name), "Succeeded");
+    set_spec(c, GROUPS, name, "members", "0");
+}
+
+/* One of B ends, and a younger one comes. Returns how many start. */
+static int b_goes_on(struct cluster *c, const char *ends, int comes)
+{
+    const char *name = arena_printf(&c->arena, "b%d", comes);
+
+    end_job(c, ends);
+    add_job(c, name, "B", 40 - comes, 1, 4, "");
+    select_disk(c, arena_printf(&c->arena, "%s-0", name), "n1");
+    return settle(c);
+}
+
+/* They keep the queue's share high: it would go behind the other queue for ever. */
+static void who_went_past_the_first_of_its_queue_does_not_hold_it_up(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    make_two_queues(&c);
+    end_job(&c, "a1");
+    add_job(&c, "a2", "A", 20, 1, 8, "");
+    select_disk(&c, "a2-0", "n2");
+    assert_int_equal(settle(&c), 1); /* it goes past the large one, which could not use the room */
+    assert_int_equal(b_goes_on(&c, "b1", 3), 0);
+    assert_string_equal(told(&c, "b3-0"),
+                        "waiting for its turn: number 2 in line behind job \"large\"");
+    end_job(&c, "b2");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "large-0"), "n1");
+    cluster_release(&c);
+}
+
+/* What its queue held before counts, by which the others go first; but not for ever. */
+static void who_is_first_of_its_queue_for_a_day_goes_first(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    make_two_queues(&c);
+    assert_int_equal(b_goes_on(&c, "b1", 3), 1);
+    c.now_ms += INT64_C(23) * 3600 * 1000;
+    assert_int_equal(b_goes_on(&c, "b2", 4), 1);
+    c.now_ms += INT64_C(3600) * 1000;
+    assert_int_equal(b_goes_on(&c, "b3", 5), 0);
+    end_job(&c, "b4");
+    assert_int_equal(settle(&c), 1);
+    assert_string_equal(node_of(&c, "large-0"), "n1");
+    cluster_release(&c);
+}
+
 /* One who may not start before the head anyway claims room elsewhere, or beyond the head's. */
 static void who_waits_behind_the_head_does_not_close_the_gap(void **state)
 {
@@ -2205,6 +2457,21 @@ static void a_group_without_pods_waits_for_them(void **state)
     settle(&c);
     counts = json_at(cluster_get(&c, QUEUES, "q"), "status", "podGroups");
     assert_int_equal(json_get_int(counts, "waiting", -1), 0);
+    cluster_release(&c);
+}
+
+static void a_group_that_lets_too_few_come_is_told_so(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_node(&c, "n", 8, 64, 0);
+    add_job(&c, "g", "default", 9, 2, 1, "");
+    set_spec(&c, GROUPS, "g", "minMember", "3");
+    assert_int_equal(settle(&c), 0);
+    assert_string_equal(message_of(&c, "g"), "waiting for pods: 2 of 3 are there, and no more than "
+                                             "2 come: spec.members is below minMember");
     cluster_release(&c);
 }
 
@@ -2940,6 +3207,7 @@ int main(void)
         cmocka_unit_test(a_gang_starts_whole_or_not_at_all),
         cmocka_unit_test(a_stranger_is_in_no_gang),
         cmocka_unit_test(gpus_are_those_the_node_offers),
+        cmocka_unit_test(ones_do_not_break_up_a_node_of_free_gpus),
         cmocka_unit_test(a_lone_pod_is_a_gang_of_one),
         cmocka_unit_test(ties_go_by_who_came_first),
         cmocka_unit_test(priority_goes_before_age),
@@ -2963,6 +3231,7 @@ int main(void)
         cmocka_unit_test(pods_beyond_those_wanted_get_no_place),
         cmocka_unit_test(of_two_broken_gangs_goes_on_whom_the_quota_holds),
         cmocka_unit_test(of_two_gangs_that_hold_what_the_other_lacks_one_goes_on),
+        cmocka_unit_test(a_broken_gang_that_no_node_can_complete_is_stopped),
         cmocka_unit_test(victims_are_as_few_as_needed),
         cmocka_unit_test(who_the_quota_will_refuse_takes_nothing),
         cmocka_unit_test(a_claim_does_not_let_the_second_of_a_queue_pass_the_first),
@@ -2979,10 +3248,15 @@ int main(void)
         cmocka_unit_test(a_member_whose_node_is_gone_is_placed_elsewhere),
         cmocka_unit_test(what_the_head_does_not_need_is_used),
         cmocka_unit_test(a_job_that_surely_ends_in_time_may_go_ahead),
+        cmocka_unit_test(who_went_past_the_first_of_its_queue_does_not_hold_it_up),
+        cmocka_unit_test(who_is_first_of_its_queue_for_a_day_goes_first),
+        cmocka_unit_test(who_waits_for_quota_is_told_who_holds_it),
+        cmocka_unit_test(who_is_far_behind_for_quota_is_told_no_numbers),
         cmocka_unit_test(who_waits_behind_the_head_does_not_close_the_gap),
         cmocka_unit_test(the_claim_of_the_head_stays_where_it_is),
         cmocka_unit_test(ten_on_room_for_nine),
         cmocka_unit_test(a_group_without_pods_waits_for_them),
+        cmocka_unit_test(a_group_that_lets_too_few_come_is_told_so),
         cmocka_unit_test(roles_must_be_there_too),
         cmocka_unit_test(queues_say_no_in_words),
         cmocka_unit_test(quota_is_kept_for_the_first_in_its_queue),
@@ -3030,6 +3304,7 @@ int main(void)
         cmocka_unit_test(who_asks_for_a_full_node_is_told_who_holds_it),
         cmocka_unit_test(who_lacks_room_for_some_is_told_for_how_many),
         cmocka_unit_test(what_a_cordoned_node_would_take_waits_for_it),
+        cmocka_unit_test(what_a_lost_node_would_take_waits_for_it),
         cmocka_unit_test(who_is_named_as_before_is_before),
         cmocka_unit_test(who_is_before_asks_for_the_same),
         cmocka_unit_test(enough_in_all_but_not_in_one_place),

@@ -333,6 +333,8 @@ static inline bool world_step(struct world *w, const struct plan_step *step)
         return true;
     case PLAN_UPDATE_STATUS:
         return world_update_status(w, step);
+    case PLAN_CHECK:
+        return there && strcmp(object_resource_version(there), step->version) == 0;
     case PLAN_EVENT:
         if (w->events_len < (size_t)WORLD_OBJECTS * 4)
             w->events[w->events_len++] = json_clone(&w->arena, step->object);
