@@ -25,6 +25,9 @@
 #include "runtime/process.h"
 
 #define PODS_IN_WORK 256
+#define READY_PODS 256 /* to be read; most have ended */
+/* Of pods that are gone from the API, looked at in one turn of the loop. */
+#define DEPARTED_AT_ONCE 32
 #define THIS_PROGRAM "/proc/self/exe" /* also when the file was replaced by a newer one */
 
 /* --- keys --- */
@@ -51,7 +54,8 @@ static struct pod_work *work_new(struct agent *a, const char *ns, const char *na
     return w;
 }
 
-static void queue_pod(struct agent *a, const char *ns, const char *name, const char *uid)
+static struct pod_work *work_of(const struct agent *a, const char *ns, const char *name,
+                                const char *uid)
 {
     struct pod_work *w = NULL;
     char *key;
@@ -60,6 +64,13 @@ static void queue_pod(struct agent *a, const char *ns, const char *name, const c
         w = map_gets(&a->works, key);
         free(key);
     }
+    return w;
+}
+
+static void queue_pod(struct agent *a, const char *ns, const char *name, const char *uid)
+{
+    struct pod_work *w = work_of(a, ns, name, uid);
+
     if (!w)
         w = work_new(a, ns, name, uid);
     if (w)
@@ -117,7 +128,11 @@ static void on_pod(void *arg, enum cache_event event, const struct json *object,
 {
     struct agent *a = arg;
 
-    (void)event;
+    if (!cache_is_synced(a->pods))
+        return; /* then all are looked at */
+    if (event != CACHE_DELETED && pod_is_settled(object) &&
+        !work_of(a, object_namespace(object), object_name(object), object_uid(object)))
+        return;
     if (old && strcmp(object_uid(old), object_uid(object)) != 0)
         queue_object(a, old); /* replaced under the same name, unseen */
     queue_object(a, object);
@@ -128,11 +143,50 @@ static void queue_run(void *arg, const struct pod_run *run)
     queue_pod(arg, run->ns, run->name, run->uid);
 }
 
+/* --- after a restart --- */
+
+static void look_at_departed(void *arg)
+{
+    struct agent *a = arg;
+
+    a->next_departed = NULL;
+    for (unsigned i = 0; i < DEPARTED_AT_ONCE && a->departed.count > 0; i++) {
+        const struct map_node *first = map_first(&a->departed);
+        const struct pod_run *run = a->runtime->ops->find(a->runtime, first->key);
+
+        if (run)
+            queue_run(a, run);
+        (void)map_remove(&a->departed, first->key, first->key_len);
+    }
+    if (a->departed.count > 0)
+        a->next_departed = clock_start(a->clock, 0, look_at_departed, a);
+}
+
+static bool take_up(void *arg, const struct json *pod)
+{
+    struct agent *a = arg;
+
+    (void)map_removes(&a->departed, object_uid(pod));
+    if (!pod_is_settled(pod))
+        queue_object(a, pod);
+    return true;
+}
+
+static void add_uid(void *arg, const char *uid)
+{
+    if (map_puts(arg, uid, arg, NULL) != 0)
+        log_error("pod %s: out of memory", uid);
+}
+
+/* The folders' names are all that is read of pods that the API says are over. */
 static void on_pods_synced(void *arg)
 {
     struct agent *a = arg;
 
-    a->runtime->ops->each(a->runtime, queue_run, a);
+    a->runtime->ops->each_uid(a->runtime, add_uid, &a->departed);
+    scratch_sweep(a->scratch, &a->departed);
+    cache_each(a->pods, take_up, a);
+    look_at_departed(a);
 }
 
 static void on_run(void *arg, const char *uid)
@@ -300,8 +354,6 @@ static int open_volumes(struct agent *a, const struct agent_options *o, struct e
         (void)err_set(err, ERR_INTERNAL, "scratch and start folders: %s", strerror(-rc));
     else if (!(a->claims = claims_new(&claims, err)))
         rc = -EIO;
-    else
-        scratch_sweep(a->scratch, a->runtime);
     free(scratch);
     free(root);
     return rc;
@@ -379,6 +431,7 @@ static int start_clients(struct agent *a, struct err *err)
                                  .clock = a->clock,
                                  .kind = &kind_pod,
                                  .query = a->pods_query,
+                                 .ready_objects = READY_PODS,
                                  .on_change = on_pod,
                                  .on_synced = on_pods_synced,
                                  .on_trouble = on_trouble,
@@ -444,6 +497,8 @@ void agent_free(struct agent *a)
     node_keeper_free(a->node);
     cache_free(a->pods);
     cache_free(a->services);
+    clock_stop(a->clock, a->next_departed);
+    map_release(&a->departed, NULL);
     queue_free(a->queue);
     map_release(&a->works, free_work);
     hosts_free(a->hosts);

@@ -37,7 +37,9 @@ struct agent {
     struct node_keeper *node;
     struct cache *pods, *services;
     struct queue *queue;
-    struct map works;          /* "namespace/name/uid" -> pod_work */
+    struct map works;    /* "namespace/name/uid" -> pod_work */
+    struct map departed; /* UIDs of pods that only the machine has, not looked at yet */
+    struct clock_timer *next_departed;
     struct pod_work *awaiting; /* those that wait for a service or for room */
     uint64_t said[1024];       /* hashes of the names of events sent last; a ring */
     size_t said_next;
@@ -63,7 +65,9 @@ struct pod_work {
     struct arena refs_arena;
     struct pod_ref *refs; /* fetched for the start that is under way */
     bool refs_known;
-    char *token; /* fetched for it too (pod_token.c) */
+    char *token;          /* fetched for it too (pod_token.c) */
+    int64_t token_due_ms; /* to be renewed then, in the files of a pod that runs; 0: not known */
+    bool token_asked;
     void (*on_token)(struct pod_work *w, const struct err *err);
 };
 

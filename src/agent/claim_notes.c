@@ -75,7 +75,7 @@ void claim_notes_add(struct arena *a, const struct claims *claims, const char *n
     other = claims_mapped_elsewhere(claims, a, ns, claim);
     c->missing_note = joined(
         a, c->missing_note,
-        arena_printf(a, "claim \"%s\" of namespace %s is the empty folder %s%s%s", claim, ns,
-                     m->source, other ? "; --volume maps it in namespace " : "",
-                     other ? other : ""));
+        arena_printf(a, "claim \"%s\" of namespace %s is the empty folder %s%s", claim, ns,
+                     m->source,
+                     other ? arena_printf(a, "; --volume maps it in namespace %s", other) : ""));
 }

@@ -24,7 +24,7 @@
 #define LEASE_SECONDS 40
 #define LEASE_RENEW_MS 10000
 #define RETRY_FIRST_MS 200
-#define MEND_MS 1000 /* two machines of one name do not fight faster than that */
+#define MEND_MS 1000 /* two who write it do not fight faster than that */
 #define RETRY_LAST_MS 30000
 #define NODE_ARENA_LIMIT_BYTES (1024u * 1024u)
 #define PODS_LIMIT 500
@@ -354,6 +354,15 @@ static bool says_what_is(const struct node_keeper *n, const struct json *node)
     return right;
 }
 
+/* A cluster says Unknown of one that it has not heard of for a while, and only the node itself says
+ * otherwise. */
+static bool is_ready_or_new(const struct json *node)
+{
+    const struct json *ready = object_condition(node, "Ready");
+
+    return !ready || json_string_is(json_get(ready, "status"), "True");
+}
+
 static void on_node(void *arg, enum cache_event event, const struct json *node,
                     const struct json *old)
 {
@@ -368,14 +377,17 @@ static void on_node(void *arg, enum cache_event event, const struct json *node,
         log_warn("node %s: somebody else wrote its annotations; they are set again", n->o.name);
         n->exists = false;
         again_after(n, MEND_MS);
+    } else if (n->exists && !is_ready_or_new(node)) {
+        again_after(n, MEND_MS);
     }
 }
 
 static void on_nodes_synced(void *arg)
 {
     struct node_keeper *n = arg;
+    bool waits = n->timer && !n->exists; /* for a server that answers again now */
 
-    if (n->exists && !cache_get(n->self, NULL, n->o.name))
+    if (waits || (n->exists && !cache_get(n->self, NULL, n->o.name)))
         make_again(n);
 }
 
@@ -391,15 +403,15 @@ struct node_keeper *node_keeper_new(const struct node_options *options)
     if (asprintf(&n->query, "fieldSelector=metadata.name%%3D%s", n->o.name) < 0)
         n->query = NULL;
     else
-        n->self = cache_new(
-            &(struct cache_options){.transport = n->o.transport,
-                                    .clock = n->o.clock,
-                                    .kind = &kind_node,
-                                    .keeps = (const char *const[]){"metadata", NULL},
-                                    .query = n->query,
-                                    .on_change = on_node,
-                                    .on_synced = on_nodes_synced,
-                                    .arg = n});
+        n->self = cache_new(&(struct cache_options){
+            .transport = n->o.transport,
+            .clock = n->o.clock,
+            .kind = &kind_node,
+            .keeps = (const char *const[]){"metadata", "status.conditions", NULL},
+            .query = n->query,
+            .on_change = on_node,
+            .on_synced = on_nodes_synced,
+            .arg = n});
     if (n->self)
         return n;
     node_keeper_free(n);

@@ -61,6 +61,19 @@ bool pod_is_evicted(const struct json *pod)
     return json_string_is(json_at(pod, "status", "reason"), POD_REASON_EVICTED);
 }
 
+bool pod_is_settled(const struct json *pod)
+{
+    const struct json *statuses = json_at(pod, "status", "containerStatuses");
+
+    if (!pod_is_finished(pod) || object_is_deleting(pod) ||
+        json_len(statuses) != json_len(json_at(pod, "spec", "containers")))
+        return false;
+    json_each (c, statuses)
+        if (!json_at(c, "state", "terminated"))
+            return false;
+    return true;
+}
+
 static const char *master_address(const struct json *pod)
 {
     json_each (c, json_at(pod, "spec", "containers"))

@@ -61,6 +61,10 @@ bool pod_run_has_running(const struct pod_run *run);
 /* Its status says that the node ends it: it fails however its programs end. */
 bool pod_is_evicted(const struct json *pod);
 
+/* It has ended, as this node reported of each of its containers: nothing of it runs or will. One
+ * that somebody else gave up on (its node was thought lost) may still run. */
+bool pod_is_settled(const struct json *pod);
+
 /* The Service that must be there before the pod starts, or NULL. */
 const char *pod_awaited_service(struct arena *a, const struct json *pod);
 

@@ -1,16 +1,24 @@
 /*
  * pod_token.c - see pod_token.h. The token is good while the pod exists and no longer, so it is
- * asked for once, at the start, for a long time: a variable cannot be renewed in a running program.
+ * asked for for a long time: a variable cannot be renewed in a running program. But many clusters
+ * give a day at most, and in files it is renewed as a kubelet does it. Who has just begun does not
+ * know how old those of its pods are, and renews them.
  */
 #include "agent/pod_token.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "agent/scratch.h"
+#include "agent/volumes.h"
 #include "api/object.h"
+#include "base/log.h"
 #include "client/client.h"
 
 #define TOKEN_SECONDS (366LL * 24 * 3600)
+#define OLDEST_MS (24 * INT64_C(3600000))
+#define RETRY_MS (60 * INT64_C(1000))
 #define REQUEST_LIMIT_BYTES 65536u
 
 #define DEFAULT_ACCOUNT "default"
@@ -49,31 +57,42 @@ void pod_token_drop(struct pod_work *w)
     w->token = NULL;
 }
 
+int64_t pod_token_due_ms(int64_t now_ms, int64_t expires_ms)
+{
+    int64_t left_ms = max_i64(expires_ms - now_ms, 0);
+
+    return now_ms + max_i64(min_i64(left_ms / 10 * 8, OLDEST_MS), RETRY_MS);
+}
+
 static void on_token(void *arg, const struct json *object, const struct err *err)
 {
     struct pod_work *w = arg;
-    const char *token = json_string(json_at(object, "status", "token"), "");
+    const struct json *status = json_get(object, "status");
+    const char *token = json_get_string(status, "token", "");
+    int64_t now_ms = clock_now_ms(w->agent->clock);
     auto_err none = ERR_INIT;
 
+    w->token_asked = false;
+    w->token_due_ms = now_ms + RETRY_MS;
     if (!err) {
         pod_token_drop(w);
         w->token = *token ? strdup(token) : NULL;
-        if (!w->token)
+        if (w->token)
+            w->token_due_ms = pod_token_due_ms(now_ms, object_time(status, "expirationTimestamp"));
+        else
             (void)err_set(&none, ERR_INTERNAL, "the API server's answer holds no token");
     }
     w->on_token(w, err_is_set(&none) ? &none : err);
 }
 
-bool pod_token_have(struct pod_work *w, const struct json *pod,
-                    void (*then)(struct pod_work *w, const struct err *err))
+static void ask(struct pod_work *w, const char *account,
+                void (*then)(struct pod_work *w, const struct err *err))
 {
-    const char *account = pod_token_account(pod);
     struct arena a = ARENA_INIT(REQUEST_LIMIT_BYTES);
     struct json *request, *spec, *bound;
 
-    if (!account || w->token || !w->agent->server)
-        return true;
     w->on_token = then;
+    w->token_asked = true;
     request = json_new_object(&a);
     json_set_string(&a, request, "apiVersion", "authentication.k8s.io/v1");
     json_set_string(&a, request, "kind", "TokenRequest");
@@ -87,5 +106,54 @@ bool pod_token_have(struct pod_work *w, const struct json *pod,
     client_create_sub(w->agent->transport, &kind_service_account, w->ns, account, "token",
                       arena_failed(&a) ? NULL : request, on_token, w);
     arena_release(&a);
+}
+
+bool pod_token_have(struct pod_work *w, const struct json *pod,
+                    void (*then)(struct pod_work *w, const struct err *err))
+{
+    const char *account = pod_token_account(pod);
+
+    if (!account || w->token || !w->agent->server)
+        return true;
+    ask(w, account, then);
     return false;
+}
+
+static void renewed(struct pod_work *w, const struct err *err)
+{
+    const struct json *pod = cache_get(w->agent->pods, w->ns, w->name);
+    struct arena a = ARENA_INIT(REQUEST_LIMIT_BYTES);
+    auto_err failed = ERR_INIT;
+
+    if (!err && pod && strcmp(object_uid(pod), w->uid) == 0) {
+        struct identity_machine machine = {.uid = geteuid(), .gid = getegid()};
+        struct volume_places places = {.scratch = scratch_root(w->agent->scratch),
+                                       .machine = &machine,
+                                       .token = w->token,
+                                       .gives_account = pod_token_is_own(pod)};
+
+        if (volumes_renew_token(&a, pod, &places, &failed) != 0)
+            err = &failed;
+    }
+    if (err) {
+        log_warn("pod %s/%s: its token cannot be renewed: %s", w->ns, w->name, err->text);
+        w->token_due_ms = clock_now_ms(w->agent->clock) + RETRY_MS;
+    }
+    pod_token_drop(w);
+    queue_add(w->agent->queue, w->key);
+    arena_release(&a);
+}
+
+void pod_token_keep(struct pod_work *w, const struct json *pod)
+{
+    const char *account = pod_token_account(pod);
+    int64_t left_ms = w->token_due_ms - clock_now_ms(w->agent->clock);
+
+    if (!account || !w->agent->server || w->token_asked ||
+        !w->agent->runtime->ops->has_mounts(w->agent->runtime))
+        return;
+    if (left_ms > 0)
+        queue_add_after(w->agent->queue, w->key, left_ms);
+    else
+        ask(w, account, renewed);
 }

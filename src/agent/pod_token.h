@@ -13,5 +13,9 @@ bool pod_token_is_own(const struct json *pod);
 bool pod_token_have(struct pod_work *w, const struct json *pod,
                     void (*then)(struct pod_work *w, const struct err *err));
 void pod_token_drop(struct pod_work *w);
+/* Of a pod that runs: has the token in its files renewed when it is due, and looks again then. */
+void pod_token_keep(struct pod_work *w, const struct json *pod);
+/* When a token that expires at the given time is to be renewed. */
+int64_t pod_token_due_ms(int64_t now_ms, int64_t expires_ms);
 
 #endif

@@ -54,11 +54,16 @@ static void drop_refs(struct pod_work *w)
 
 static void done(struct pod_work *w, enum queue_result result)
 {
-    bool over = result == QUEUE_OK && !cached_pod(w) && !known_run(w);
+    const struct json *pod = cached_pod(w);
+    const struct pod_run *run = known_run(w);
+    bool over = result == QUEUE_OK &&
+                (pod ? pod_is_settled(pod) && !(run && run->alive) : run == NULL);
 
     queue_done(w->agent->queue, w->key, result);
-    if (over)
-        agent_forget_pod(w);
+    if (!over)
+        return;
+    w->agent->runtime->ops->rest(w->agent->runtime, w->uid);
+    agent_forget_pod(w);
 }
 
 /* What stays as it is is tried every second, and said once an hour. */
@@ -218,11 +223,12 @@ static void say_started(struct pod_work *w, const struct json *pod)
     const struct pod_run *run = known_run(w);
     struct arena a = ARENA_INIT(WORK_ARENA_LIMIT_BYTES);
 
-    /* A status that says Running is of before a restart of the daemon: it was said then. */
+    /* A status that says Running or more is of before a restart of the daemon: it was said then. */
     for (size_t i = 0; run && i < run->containers_len && !w->said_started; i++)
         if (run->containers[i].pid > 0 && !run->containers[i].init) {
             w->said_started = true;
-            if (!json_string_is(json_at(pod, "status", "phase"), "Running"))
+            if (!json_string_is(json_at(pod, "status", "phase"), "Running") &&
+                !pod_is_finished(pod))
                 say(w, pod, NULL, "Normal", "Started",
                     arena_printf(&a, "Started container %s as process %" PRId64,
                                  run->containers[i].name, run->containers[i].pid));
@@ -554,7 +560,7 @@ static void see_departed(void *arg, const struct pod_run *run)
 
 static bool room_is_held(const struct agent *a)
 {
-    struct departed d = {.agent = a};
+    struct departed d = {.agent = a, .any = a->departed.count > 0};
 
     a->runtime->ops->each(a->runtime, see_departed, &d);
     return d.any;
@@ -650,8 +656,11 @@ static void look(struct pod_work *w)
     case POD_STEP_STOP:
         stop_pod(w, pod, d.grace_seconds);
         break;
-    case POD_STEP_DELETE:
     case POD_STEP_NONE:
+        if (pod && view.run && pod_run_has_running(view.run))
+            pod_token_keep(w, pod);
+        break;
+    case POD_STEP_DELETE:
         break;
     }
     report(w, pod);

@@ -156,7 +156,7 @@ void scratch_remove(struct scratch *s, const char *uid)
         begin(s);
 }
 
-void scratch_sweep(struct scratch *s, struct runtime *runtime)
+void scratch_sweep(struct scratch *s, const struct map *uids)
 {
     DIR *d = opendir(s->root);
     const struct dirent *e;
@@ -165,7 +165,7 @@ void scratch_sweep(struct scratch *s, struct runtime *runtime)
     while (d && (e = readdir(d)) != NULL) {
         if (strncmp(e->d_name, GONE, strlen(GONE)) == 0)
             found = true;
-        else if (e->d_name[0] != '.' && !runtime->ops->find(runtime, e->d_name))
+        else if (e->d_name[0] != '.' && !map_gets(uids, e->d_name))
             found = move_aside(s, e->d_name) || found;
     }
     if (d)

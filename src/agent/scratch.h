@@ -6,8 +6,8 @@
 #ifndef MUSTER_AGENT_SCRATCH_H
 #define MUSTER_AGENT_SCRATCH_H
 
+#include "base/map.h"
 #include "loop/loop.h"
-#include "port/runtime.h"
 
 #define SCRATCH_RETRY_MS (10 * 60 * 1000)
 
@@ -22,7 +22,7 @@ const char *scratch_root(const struct scratch *s);
 
 /* Nothing happens when there is none. */
 void scratch_remove(struct scratch *s, const char *uid);
-/* Removes the folders of pods the runtime does not know: those of a daemon that was killed. */
-void scratch_sweep(struct scratch *s, struct runtime *runtime);
+/* Removes the folders of pods that are not among the UIDs: those of a daemon that was killed. */
+void scratch_sweep(struct scratch *s, const struct map *uids);
 
 #endif

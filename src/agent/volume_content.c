@@ -206,11 +206,16 @@ static int write_fields(const struct volume_content *c, const struct json *sourc
 
 /* --- the service account --- */
 
+int volume_content_token(int dir_fd, const char *path, const char *token, uint32_t group,
+                         struct err *err)
+{
+    return volume_file_write(dir_fd, path, token, strlen(token), DEFAULT_MODE, group, err);
+}
+
 static int write_account(const struct volume_content *c, struct err *err)
 {
     const char *ns = object_namespace(c->pod);
-    int rc = volume_file_write(c->dir_fd, "token", c->token, strlen(c->token), DEFAULT_MODE,
-                               c->group, err);
+    int rc = volume_content_token(c->dir_fd, ACCOUNT_TOKEN, c->token, c->group, err);
 
     if (rc == 0 && c->ca_pem)
         rc = volume_file_write(c->dir_fd, "ca.crt", c->ca_pem, strlen(c->ca_pem), DEFAULT_MODE,
@@ -228,8 +233,8 @@ static int write_token(const struct volume_content *c, const struct json *source
         return err_set(err, ERR_INVALID,
                        "serviceAccountToken: audience is not supported; without it the token is "
                        "for the API server");
-    return volume_file_write(c->dir_fd, json_get_string(source, "path", ""), c->token,
-                             strlen(c->token), DEFAULT_MODE, c->group, err);
+    return volume_content_token(c->dir_fd, json_get_string(source, "path", ""), c->token, c->group,
+                                err);
 }
 
 /* --- all kinds --- */

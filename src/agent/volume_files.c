@@ -47,10 +47,12 @@ static int set_rights(int fd, mode_t mode, uint32_t group)
     return fchmod(fd, mode) == 0 ? 0 : -errno;
 }
 
+/* Whoever reads it meanwhile has the old one or the new one. */
 static int write_one(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
                      uint32_t group)
 {
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    static const char fresh[] = "..fresh";
+    int fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     int rc;
 
     if (fd < 0)
@@ -59,6 +61,10 @@ static int write_one(int dir_fd, const char *name, const void *data, size_t len,
     if (rc == 0)
         rc = file_write_all(fd, data, len);
     (void)close(fd);
+    if (rc == 0 && renameat(dir_fd, fresh, dir_fd, name) != 0)
+        rc = -errno;
+    if (rc != 0)
+        (void)unlinkat(dir_fd, fresh, 0);
     return rc;
 }
 

@@ -5,6 +5,7 @@
 #include "agent/volumes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -594,5 +595,41 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
                                    err);
     if (rc == 0)
         rc = pod_messages_prepare(a, p.folder, !places->obstacle, start, err);
+    return rc;
+}
+
+/* --- a token that is renewed --- */
+
+static int replace_token(struct arena *a, const struct json *pod,
+                         const struct volume_places *places, const char *volume, const char *path,
+                         struct err *err)
+{
+    const char *folder = arena_printf(a, "%s/%s/%s", places->scratch, object_uid(pod), volume);
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    int rc;
+
+    if (fd < 0)
+        return folder_failed(volume, folder ? -errno : -ENOMEM, err);
+    rc = volume_content_token(fd, path, places->token, identity_volume_group(pod, places->machine),
+                              err);
+    (void)close(fd);
+    return rc;
+}
+
+int volumes_renew_token(struct arena *a, const struct json *pod, const struct volume_places *places,
+                        struct err *err)
+{
+    int rc = places->gives_account
+                 ? replace_token(a, pod, places, ACCOUNT_VOLUME, ACCOUNT_TOKEN, err)
+                 : 0;
+
+    json_each (volume, json_at(pod, "spec", "volumes"))
+        json_each (part, json_at(volume, "projected", "sources")) {
+            const struct json *source = json_get(part, "serviceAccountToken");
+
+            if (rc == 0 && source)
+                rc = replace_token(a, pod, places, json_get_string(volume, "name", ""),
+                                   json_get_string(source, "path", ""), err);
+        }
     return rc;
 }

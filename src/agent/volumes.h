@@ -44,4 +44,8 @@ int volumes_prepare(struct arena *a, const struct json *pod, const struct pod_re
                     const struct volume_places *places, struct pod_start *start,
                     const struct start_note **notes, struct err *err) must_check;
 
+/* Writes places->token, a new one, where a pod that runs has the old one. */
+int volumes_renew_token(struct arena *a, const struct json *pod, const struct volume_places *places,
+                        struct err *err) must_check;
+
 #endif

@@ -4,6 +4,11 @@
  *
  * Each object is kept in one piece of memory. One that was replaced or deleted is kept until the
  * next turn of the loop, because whoever called cache_get on this turn may still look at it.
+ *
+ * Parsed, an object takes some five times its text, and most of those that a cache has are of jobs
+ * that ended long ago. So only some stay parsed (cache_options.ready_objects), in a line: who comes
+ * to its front without having been asked for since is left as a text, shrunk. That too is done
+ * between two turns.
  */
 #include "client/cache.h"
 
@@ -12,20 +17,35 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "base/hash.h"
 #include "base/map.h"
+#include "base/shrink.h"
 #include "client/reflector.h"
 
 #define OBJECT_LIMIT_BYTES (256u * 1024u * 1024u)
 #define KEY_LIMIT_BYTES 1024u
 #define OWN_LIMIT_BYTES (1024u * 1024u)
+#define UNDEAD_MS 1000
 
 /* Of all caches: hundreds of names in thousands of objects. */
 static struct json_words words;
 
 struct entry {
-    struct json *object;   /* packed */
-    unsigned seen_in_list; /* number of the last list that had it */
-    struct entry *next_dead;
+    struct json *object;      /* packed; NULL: only its text is kept */
+    struct shrunk *text;      /* NULL: not made yet */
+    uint64_t state;           /* hash of UID and resourceVersion */
+    unsigned seen_in_list;    /* number of the last list that had it */
+    bool asked_for;           /* since it was last looked at in the line */
+    struct entry *next, **at; /* in the line of those that are ready, or (at is NULL) dead */
+};
+
+/* Those that are ready, longest first. */
+struct line {
+    struct cache *cache;
+    struct entry *first, **end;
+    size_t len, limit;
+    struct shrinker shrinker;
+    struct arena scratch;
 };
 
 struct cache {
@@ -45,7 +65,9 @@ struct cache {
     unsigned lists_done;      /* number of the last one that came to its end */
     struct map by_key;        /* "ns/name" -> entry */
     struct map by_controller; /* "uid\0ns/name" -> entry */
+    struct line *line;        /* NULL: all are ready, always */
     struct entry *dead;
+    bool undead; /* something could not be dropped for lack of memory: not seen in the last list */
     struct clock_timer *burial;
 };
 
@@ -55,6 +77,7 @@ static void entry_free(struct entry *e)
 {
     if (!e)
         return;
+    shrunk_free(e->text);
     free(e->object);
     free(e);
 }
@@ -121,6 +144,13 @@ static struct json *copy_object(struct arena *a, const struct cache *c, const st
     return copy;
 }
 
+static uint64_t state_of(const struct json *object)
+{
+    const char *uid = object_uid(object), *revision = object_resource_version(object);
+
+    return fnv1a_64(fnv1a_64(FNV1A_64_START, uid, strlen(uid) + 1), revision, strlen(revision));
+}
+
 static struct entry *entry_new(struct cache *c, const struct json *object)
 {
     struct entry *e = calloc(1, sizeof(*e));
@@ -131,10 +161,102 @@ static struct entry *entry_new(struct cache *c, const struct json *object)
     arena_reset(&c->scratch);
     copy = copy_object(&c->scratch, c, object);
     e->object = arena_failed(&c->scratch) ? NULL : json_pack(copy, &words);
-    if (e->object)
+    if (e->object) {
+        e->state = state_of(e->object);
         return e;
+    }
     entry_free(e);
     return NULL;
+}
+
+/* --- those that are ready --- */
+
+static void line_join(struct line *l, struct entry *e)
+{
+    e->next = NULL;
+    e->at = l->end;
+    *l->end = e;
+    l->end = &e->next;
+    l->len++;
+}
+
+static void line_leave(struct line *l, struct entry *e)
+{
+    if (!l || !e->at)
+        return;
+    *e->at = e->next;
+    if (e->next)
+        e->next->at = e->at;
+    else
+        l->end = e->at;
+    e->next = NULL;
+    e->at = NULL;
+    l->len--;
+}
+
+static bool keep_text(struct line *l, struct entry *e)
+{
+    struct buf text = BUF_INIT(OBJECT_LIMIT_BYTES);
+
+    if (!e->text) {
+        json_write(&text, e->object);
+        e->text = text.failed ? NULL : shrink(&l->shrinker, text.data, text.len);
+        buf_release(&text);
+    }
+    return e->text;
+}
+
+static void shorten(struct line *l)
+{
+    /* Twice around: of many that were asked for in one turn not all can stay. */
+    for (size_t n = 2 * l->len; n > 0 && l->len > l->limit; n--) {
+        struct entry *e = l->first;
+        bool stays = e->asked_for;
+
+        line_leave(l, e);
+        e->asked_for = false;
+        if (stays || !keep_text(l, e)) {
+            line_join(l, e);
+            continue;
+        }
+        free(e->object);
+        e->object = NULL;
+    }
+}
+
+/* NULL: out of memory. */
+static const struct json *make_ready(const struct cache *c, struct entry *e)
+{
+    struct line *l = c->line;
+    const struct json *parsed = NULL;
+    char *text;
+
+    if (e->object)
+        return e->object;
+    text = malloc(e->text->text_len + 1u);
+    arena_reset(&l->scratch);
+    if (text) {
+        shrunk_expand(e->text, text);
+        parsed = json_parse(&l->scratch, text, e->text->text_len, NULL);
+    }
+    free(text);
+    e->object = parsed ? json_pack(parsed, &words) : NULL;
+    return e->object;
+}
+
+static void bury_later(struct cache *c);
+
+/* Who asks for it may look at it until the next turn. */
+static const struct json *ask_for(const struct cache *c, struct entry *e)
+{
+    const struct json *object = make_ready(c, e);
+
+    e->asked_for = true;
+    if (object && c->line && !e->at) {
+        line_join(c->line, e);
+        bury_later(c->line->cache);
+    }
+    return object;
 }
 
 /* --- keys --- */
@@ -184,14 +306,18 @@ static int index_entry(struct cache *c, struct entry *e)
 
 /* --- the dead --- */
 
+static void drop_unseen(struct cache *c);
+
 static void bury(struct cache *c)
 {
     while (c->dead) {
         struct entry *e = c->dead;
 
-        c->dead = e->next_dead;
+        c->dead = e->next;
         entry_free(e);
     }
+    if (c->line)
+        shorten(c->line);
 }
 
 static void on_burial(void *arg)
@@ -200,14 +326,24 @@ static void on_burial(void *arg)
 
     c->burial = NULL;
     bury(c);
+    if (!c->undead || c->lists_done != c->lists)
+        return;
+    c->undead = false;
+    drop_unseen(c);
+}
+
+static void bury_later(struct cache *c)
+{
+    if (!c->burial)
+        c->burial = clock_start(c->clock, c->undead ? UNDEAD_MS : 0, on_burial, c);
 }
 
 static void retire(struct cache *c, struct entry *e)
 {
-    e->next_dead = c->dead;
+    line_leave(c->line, e);
+    e->next = c->dead;
     c->dead = e;
-    if (!c->burial)
-        c->burial = clock_start(c->clock, 0, on_burial, c);
+    bury_later(c);
 }
 
 /* --- changes --- */
@@ -221,20 +357,20 @@ static void tell(struct cache *c, enum cache_event event, const struct json *obj
 
 static void drop(struct cache *c, const char *key, size_t len)
 {
-    struct entry *e = map_remove(&c->by_key, key, len);
+    struct entry *e = map_get(&c->by_key, key, len);
 
     if (!e)
         return;
+    if (!make_ready(c, e)) {
+        e->seen_in_list = c->lists - 1;
+        c->undead = true;
+        bury_later(c);
+        return;
+    }
+    (void)map_remove(&c->by_key, key, len);
     unindex(c, e->object);
     retire(c, e);
     tell(c, CACHE_DELETED, e->object, NULL);
-}
-
-static bool is_same_state(const struct json *a, const struct json *b)
-{
-    return strcmp(object_uid(a), object_uid(b)) == 0 &&
-           strcmp(object_resource_version(a), object_resource_version(b)) == 0 &&
-           *object_resource_version(a);
 }
 
 static int store(struct cache *c, const char *key, size_t len, struct entry *e)
@@ -257,6 +393,10 @@ static int store(struct cache *c, const char *key, size_t len, struct entry *e)
     }
     if (old)
         retire(c, old);
+    if (c->line) {
+        line_join(c->line, e);
+        bury_later(c);
+    }
     tell(c, old ? CACHE_CHANGED : CACHE_ADDED, e->object, old ? old->object : NULL);
     return 0;
 }
@@ -266,13 +406,15 @@ static int put_key(struct cache *c, const char *key, size_t len, const struct js
     struct entry *known = map_get(&c->by_key, key, len), *e;
     int rc;
 
-    if (known && is_same_state(known->object, object)) {
+    if (known && *object_resource_version(object) && known->state == state_of(object)) {
         known->seen_in_list = c->lists;
         return 0;
     }
     e = entry_new(c, object);
-    if (!e)
+    if (!e || (known && !make_ready(c, known))) {
+        entry_free(e);
         return -ENOMEM;
+    }
     e->seen_in_list = c->lists;
     /* The same name with another UID is another object: the one we knew is gone. */
     if (known && strcmp(object_uid(known->object), object_uid(object)) != 0)
@@ -360,6 +502,28 @@ static void on_trouble(void *arg, const struct err *err)
 
 /* --- life and reading --- */
 
+static struct line *line_new(struct cache *c, size_t limit)
+{
+    struct line *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        return NULL;
+    l->cache = c;
+    l->end = &l->first;
+    l->limit = limit;
+    arena_init(&l->scratch, OBJECT_LIMIT_BYTES);
+    return l;
+}
+
+static void line_free(struct line *l)
+{
+    if (!l)
+        return;
+    shrinker_release(&l->shrinker);
+    arena_release(&l->scratch);
+    free(l);
+}
+
 struct cache *cache_new(const struct cache_options *options)
 {
     struct cache *c = calloc(1, sizeof(*c));
@@ -371,11 +535,12 @@ struct cache *cache_new(const struct cache_options *options)
     arena_init(&c->own, OWN_LIMIT_BYTES);
     c->kept = kept_members(&c->own, options->keeps);
     arena_init(&c->scratch, OBJECT_LIMIT_BYTES);
+    c->line = options->ready_objects ? line_new(c, options->ready_objects) : NULL;
     c->on_change = options->on_change;
     c->on_synced = options->on_synced;
     c->on_trouble = options->on_trouble;
     c->arg = options->arg;
-    if (arena_failed(&c->own)) {
+    if (arena_failed(&c->own) || (options->ready_objects && !c->line)) {
         cache_free(c);
         return NULL;
     }
@@ -408,6 +573,7 @@ void cache_free(struct cache *c)
     bury(c);
     map_release(&c->by_controller, NULL);
     map_release(&c->by_key, entry_free_value);
+    line_free(c->line);
     arena_release(&c->scratch);
     arena_release(&c->own);
     free(c);
@@ -447,21 +613,30 @@ bool cache_has_listed(const struct cache *c, unsigned number)
 const struct json *cache_get(const struct cache *c, const char *ns, const char *name)
 {
     struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
-    const struct entry *e = NULL;
+    struct entry *e = NULL;
 
     write_key(&key, ns, name);
     if (!key.failed && key.len)
         e = map_get(&c->by_key, key.data, key.len);
     buf_release(&key);
-    return e ? e->object : NULL;
+    return e ? ask_for(c, e) : NULL;
 }
 
 void cache_each(const struct cache *c, bool (*fn)(void *arg, const struct json *object), void *arg)
 {
     map_for_each (n, &c->by_key) {
-        const struct entry *e = n->value;
+        struct entry *e = n->value;
+        bool was_ready = e->object, goes_on;
+        const struct json *object = make_ready(c, e);
 
-        if (!fn(arg, e->object))
+        if (!object)
+            continue;
+        goes_on = fn(arg, object);
+        if (!was_ready && !e->at) {
+            free(e->object);
+            e->object = NULL;
+        }
+        if (!goes_on)
             return;
     }
 }
@@ -473,9 +648,9 @@ void cache_each_of_controller(const struct cache *c, const char *uid,
     struct map_node *n = map_seek(&c->by_controller, uid, prefix);
 
     while (n && n->key_len > prefix && memcmp(n->key, uid, prefix) == 0) {
-        const struct entry *e = n->value;
+        const struct json *object = ask_for(c, n->value);
 
-        if (!fn(arg, e->object))
+        if (object && !fn(arg, object))
             return;
         n = map_after(&c->by_controller, n->key, n->key_len);
     }

@@ -28,6 +28,10 @@ struct cache_options {
     /* Members of an object that are kept, by path ("spec.containers.name"; what lists hold is taken
      * alike), ended by NULL; NULL: all. What is not read should not be held in memory. */
     const char *const *keeps;
+    /* So many, those that were asked for or changed last, are held ready to be read. The others are
+     * kept as small as can be, and made ready when they are asked for; what cache_each tells is
+     * valid during the call only, unless it is asked for with cache_get meanwhile. 0: all are. */
+    size_t ready_objects;
     const char *query;   /* extra selectors, escaped: "fieldSelector=spec.nodeName%3Dn1"; or NULL */
     cache_fn *on_change; /* may be NULL */
     void (*on_synced)(void *arg); /* first complete list arrived; may be NULL */

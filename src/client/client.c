@@ -233,3 +233,30 @@ void client_delete_version(struct transport *t, const struct kind *k, const char
          options, fn, arg);
     arena_release(&a);
 }
+
+void client_review(struct transport *t, const struct client_access *access, client_fn *fn,
+                   void *arg)
+{
+    static const struct kind access_review = {.group = "authorization.k8s.io",
+                                              .version = "v1",
+                                              .name = "SelfSubjectAccessReview",
+                                              .plural = "selfsubjectaccessreviews"};
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+    struct json *review = json_new_object(&a);
+    struct json *what = json_make_object(&a, json_make_object(&a, review, "spec"),
+                                         "resourceAttributes");
+
+    json_set_string(&a, review, "apiVersion", "authorization.k8s.io/v1");
+    json_set_string(&a, review, "kind", access_review.name);
+    json_set_string(&a, what, "namespace", access->ns);
+    json_set_string(&a, what, "verb", access->verb);
+    json_set_string(&a, what, "group", access->group);
+    json_set_string(&a, what, "resource", access->resource);
+    json_set_string(&a, what, "subresource", access->subresource);
+    json_set_string(&a, what, "name", access->name);
+    if (arena_failed(&a))
+        out_of_memory(fn, arg);
+    else
+        client_create(t, &access_review, review, fn, arg);
+    arena_release(&a);
+}

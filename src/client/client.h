@@ -47,4 +47,11 @@ void client_delete_version(struct transport *t, const struct kind *k, const char
                            int64_t grace_seconds, const char *propagation, client_fn *fn,
                            void *arg);
 
+/* Whether we may do this; what is "" is not asked about. fn gets a SelfSubjectAccessReview. */
+struct client_access {
+    const char *ns, *verb, *group, *resource, *subresource, *name;
+};
+void client_review(struct transport *t, const struct client_access *access, client_fn *fn,
+                   void *arg);
+
 #endif

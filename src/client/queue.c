@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 
+#define ROUND_ITEMS 64 /* in one turn of the loop, which others wait for */
 #define FIRST_BACKOFF_MS 5
 #define LONGEST_BACKOFF_MS 60000
 
@@ -135,7 +136,7 @@ static struct item *take_ready(struct queue *q)
 static void run_round(void *arg)
 {
     struct queue *q = arg;
-    size_t left = q->ready;
+    size_t left = min_size(q->ready, ROUND_ITEMS);
 
     q->round = NULL;
     while (left-- && q->first_ready && q->in_work < q->max_in_work) {
@@ -208,7 +209,12 @@ void queue_done(struct queue *q, const char *key, enum queue_result result)
         return;
     i->in_work = false;
     q->in_work--;
-    i->failures = result == QUEUE_RETRY ? i->failures + 1 : 0;
+    /* Where something happened meanwhile it is tried again at once, and that says nothing of how
+     * long to wait: of a pod's end one hears in many pieces. */
+    if (result == QUEUE_OK)
+        i->failures = 0;
+    else if (!i->again)
+        i->failures++;
     if (i->again) {
         i->again = false;
         make_ready(i);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/object.h"
 #include "client/client.h"
@@ -47,7 +48,7 @@ struct applier {
     struct clock *clock;
     struct event_recorder *events;
     struct run *first, **end;
-    unsigned in_flight;
+    unsigned in_flight, making; /* making: those of them that create */
     struct clock_timer *pump_timer;
     bool pumping;
 };
@@ -174,6 +175,11 @@ static void send_status(struct task *t, client_fn *fn)
     client_update_status(t->run->applier->transport, t->step.kind, t->step.object, fn, t);
 }
 
+static void send_check(struct task *t, client_fn *fn)
+{
+    client_get(t->run->applier->transport, t->step.kind, t->step.ns, t->step.name, fn, t);
+}
+
 static void send_patch(struct task *t, client_fn *fn)
 {
     struct arena *a = &t->run->arena;
@@ -204,6 +210,7 @@ static const struct op ops[] = {
     [PLAN_CREATE] = {"create", send_create, judge_create},
     [PLAN_DELETE] = {"delete", send_delete, judge_delete},
     [PLAN_UPDATE_STATUS] = {"update status of", send_status, judge_write},
+    [PLAN_CHECK] = {"look at", send_check, judge_write},
     [PLAN_PATCH] = {"patch", send_patch, judge_write},
     [PLAN_BIND] = {"bind", send_binding, judge_write},
     [PLAN_EVENT] = {NULL, NULL, NULL}, /* given to the recorder, which answers nobody */
@@ -278,6 +285,7 @@ static void task_over(struct task *t)
     t->in_flight = false;
     t->run->in_flight--;
     t->run->applier->in_flight--;
+    t->run->applier->making -= t->step.op == PLAN_CREATE;
     pump_later(t->run->applier);
 }
 
@@ -295,6 +303,17 @@ static void on_holder(void *arg, const struct json *found, const struct err *err
     task_over(t);
 }
 
+static void on_done(struct task *t, const struct json *object)
+{
+    auto_err changed = ERR_INIT;
+
+    note_written(t->run, t->step.kind, object);
+    if (t->step.op != PLAN_CHECK || strcmp(object_resource_version(object), t->step.version) == 0)
+        return;
+    err_set(&changed, ERR_CONFLICT, "it has changed meanwhile");
+    stop_run(t, APPLY_AGAIN, &changed);
+}
+
 static void on_answer(void *arg, const struct json *object, const struct err *err)
 {
     struct task *t = arg;
@@ -302,7 +321,7 @@ static void on_answer(void *arg, const struct json *object, const struct err *er
     switch (ops[t->step.op].judge(err)) {
     case VERDICT_DONE:
         if (!err)
-            note_written(t->run, t->step.kind, object);
+            on_done(t, object);
         break;
     case VERDICT_LOOK:
         client_get(t->run->applier->transport, t->step.kind, t->step.ns, t->step.name, on_holder,
@@ -330,6 +349,7 @@ static void start_task(struct run *r)
     t->in_flight = true;
     r->in_flight++;
     r->applier->in_flight++;
+    r->applier->making += t->step.op == PLAN_CREATE;
     ops[t->step.op].send(t, on_answer);
 }
 
@@ -398,6 +418,11 @@ struct applier *applier_new(struct transport *t, struct clock *clock, struct eve
     a->events = events;
     a->end = &a->first;
     return a;
+}
+
+bool applier_is_making(const struct applier *a)
+{
+    return a->making > 0;
 }
 
 static void run_drop(struct run *r)

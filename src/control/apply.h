@@ -14,7 +14,8 @@ struct applier;
 
 struct applier *applier_new(struct transport *t, struct clock *clock,
                             struct event_recorder *events) must_check;
-void applier_free(struct applier *a); /* plans under way are dropped without a word */
+void applier_free(struct applier *a);            /* plans under way are dropped without a word */
+bool applier_is_making(const struct applier *a); /* something new, just now */
 
 enum apply_outcome {
     APPLY_DONE,

@@ -8,6 +8,7 @@
 #include "control/gc.h"
 #include "control/jobs.h"
 #include "control/nodes.h"
+#include "control/notifications.h"
 #include "control/scheduler.h"
 
 struct control {
@@ -18,6 +19,7 @@ struct control {
     struct jobs *jobs;
     struct scheduler *scheduler;
     struct nodes *nodes;
+    struct notifications *notifications;
     struct gc *gc;
 };
 
@@ -71,6 +73,8 @@ static void on_groups_trouble(void *arg, const struct err *err)
     trouble_say(&c->trouble, &kind_pod_group, err);
 }
 
+#define READY_PODS 512 /* to be read; most have ended */
+
 /* Of a pod. Its program, environment and volumes are the node's business. */
 #define JOBS_READ                                                                                  \
     "metadata", "spec.nodeName", "spec.schedulerName", "spec.containers.name",                     \
@@ -105,6 +109,7 @@ static bool open_pods(struct control *c, const struct control_options *o)
             .clock = o->clock,
             .kind = &kind_pod,
             .keeps = o->parts & CONTROL_SCHEDULER ? scheduler_reads : jobs_read,
+            .ready_objects = READY_PODS,
             .on_change = on_pod,
             .on_synced = on_synced,
             .on_trouble = on_trouble,
@@ -120,8 +125,28 @@ static bool open_pods(struct control *c, const struct control_options *o)
     return c->groups;
 }
 
+static void on_job(void *arg, const struct kind *k, const struct json *job, const struct json *old)
+{
+    struct control *c = arg;
+
+    if (c->notifications)
+        notifications_on_job(c->notifications, k, job, old);
+}
+
+static bool open_notifications(struct control *c, const struct control_options *o)
+{
+    c->notifications = notifications_new(&(struct notifications_options){.transport = o->transport,
+                                                                         .clock = o->clock,
+                                                                         .trouble = &c->trouble,
+                                                                         .webhook = o->webhook,
+                                                                         .jobs = &c->jobs});
+    return c->notifications;
+}
+
 static bool open_jobs(struct control *c, const struct control_options *o)
 {
+    if (o->webhook && !open_notifications(c, o))
+        return false;
     c->jobs = jobs_new(&(struct jobs_options){.transport = o->transport,
                                               .clock = o->clock,
                                               .applier = c->applier,
@@ -129,7 +154,9 @@ static bool open_jobs(struct control *c, const struct control_options *o)
                                               .pods = c->pods,
                                               .groups = c->groups,
                                               .shared_network = o->shared_network,
-                                              .lease_ns = o->lease_ns});
+                                              .lease_ns = o->lease_ns,
+                                              .on_job = on_job,
+                                              .arg = c});
     return c->jobs;
 }
 
@@ -196,6 +223,8 @@ void control_free(struct control *c)
     if (!c)
         return;
     applier_free(c->applier); /* first: its plans call back into the parts */
+    notifications_free(c->notifications);
+    c->notifications = NULL;
     jobs_free(c->jobs);
     scheduler_free(c->scheduler);
     nodes_free(c->nodes);

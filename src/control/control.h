@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "port/clock.h"
 #include "port/transport.h"
+#include "port/webhook.h"
 
 enum control_part {
     CONTROL_JOBS = 1u << 0,
@@ -20,11 +21,12 @@ enum control_part {
 struct control_options {
     struct transport *transport;
     struct clock *clock;
-    unsigned parts;       /* of enum control_part */
-    bool overcommit;      /* see core/ledger.h */
-    bool shared_network;  /* see core/job.h */
-    const char *lease_ns; /* likewise; outlives the controllers */
-    bool beside_default;  /* see core/ledger.h */
+    unsigned parts;          /* of enum control_part */
+    bool overcommit;         /* see core/ledger.h */
+    bool shared_network;     /* see core/job.h */
+    const char *lease_ns;    /* likewise; outlives the controllers */
+    bool beside_default;     /* see core/ledger.h */
+    struct webhook *webhook; /* with CONTROL_JOBS; NULL: Notifications are nobody's business */
 };
 
 struct control;

@@ -18,7 +18,9 @@
 
 #define SAID_LIMIT 16384
 #define IN_FLIGHT_LIMIT 16
-#define IN_FLIGHT_HELD 1 /* what is done goes before what is said of it */
+/* What is done goes before what is said of it: so long nothing is said, then one at a time. */
+#define SILENCE_MS 5000
+#define IN_FLIGHT_HELD 1
 #define SAME_EVENT_MS (60 * 60 * 1000)
 #define EVENT_LIMIT_BYTES (64u * 1024u)
 #define NAME_SIZE 300 /* a name of 253, a dot, 16 digits */
@@ -43,6 +45,7 @@ struct event_recorder {
     const char *component;
     uint64_t made;
     unsigned in_flight, limit;
+    int64_t held_ms;                     /* since then; 0: not held */
     struct said *waiting, **waiting_end; /* first come, first written */
     struct map by_hash;
     struct said ends; /* ring of those that are not busy: ends.newer is the oldest */
@@ -198,7 +201,13 @@ static void on_written(void *arg, const struct json *object, const struct err *e
 
 void event_recorder_hold(struct event_recorder *r, bool held)
 {
-    r->limit = held ? IN_FLIGHT_HELD : IN_FLIGHT_LIMIT;
+    int64_t now = clock_now_ms(r->clock);
+
+    if (!held)
+        r->held_ms = 0;
+    else if (!r->held_ms || now < r->held_ms)
+        r->held_ms = now;
+    r->limit = !held ? IN_FLIGHT_LIMIT : now - r->held_ms < SILENCE_MS ? 0 : IN_FLIGHT_HELD;
     while (r->waiting && r->in_flight < r->limit)
         write_waiting(r);
 }

@@ -18,7 +18,8 @@ struct event_recorder *event_recorder_new(struct transport *t, struct clock *clo
 void event_recorder_free(struct event_recorder *r);
 /* event: involvedObject, type, reason, message and metadata.namespace; copied. */
 void event_record(struct event_recorder *r, const struct json *event);
-/* While there is something to be done, one is written at a time. */
+/* While there is something to be done: for some seconds none is written, then one at a time. To be
+ * said again now and then. */
 void event_recorder_hold(struct event_recorder *r, bool held);
 
 #endif

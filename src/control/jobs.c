@@ -8,6 +8,7 @@
  */
 #include "control/jobs.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,17 @@
 #include "core/tensorboard.h"
 
 #define IN_WORK_LIMIT 16
+#define READY_JOBS 256 /* to be read, of a kind; most have ended */
 #define REST_MS 5000
 /* What waits for a time of day is looked at this often at least: clocks are set. */
 #define LONGEST_SLEEP_MS (5 * 60 * 1000)
-/* What was refused is asked for again, later each time: nobody tells when a quota is raised. */
+/* What was refused is asked for again, later each time: of what refuses only quotas are watched. */
 #define FIRST_PAUSE_MS 5000
 #define LONGEST_PAUSE_MS (2 * 60 * 1000)
+/* Pods come up one by one, and a status costs a cluster's server more than a pod does: what is told
+ * of them waits so long for more, and longer while others' pods are being made. */
+#define TELL_AFTER_MS 500
+#define TELL_LATEST_MS 5000
 #define FOREIGN_RECHECK_MS 10000 /* a name we want is held by an object that tells us nothing */
 #define RECONCILE_LIMIT_BYTES (256u * 1024u * 1024u)
 #define NAMESPACE_SIZE 256
@@ -72,15 +78,18 @@ struct pass {
 struct jobs {
     struct clock *clock;
     struct applier *applier;
-    struct cache *pods, *groups, *services;
+    struct cache *pods, *groups, *services, *quotas;
     struct cache *leases; /* NULL without a shared network: nobody needs a port */
     struct trouble *trouble;
     const char *lease_ns; /* see core/job.h */
+    jobs_fn *tell;        /* of each change of a job; or NULL */
+    void *tell_arg;
     bool shared_network, ready;
     struct queue *queue;
     struct map rests;    /* key -> struct rest */
     struct map refusals; /* key -> struct refusal */
     struct map ends;     /* key -> struct end */
+    struct map tellings; /* key -> since when what is told waits, int64_t */
     struct pass *passes;
     struct source *boards; /* TensorBoards: one of sources, and children of the others */
     size_t sources_len;
@@ -185,6 +194,43 @@ static void rest_begin(struct jobs *j, const struct source *s, const char *key,
     queue_add_after(j->queue, key, REST_MS);
 }
 
+/* --- telling --- */
+
+static void telling_end(struct jobs *j, const char *key)
+{
+    free(map_removes(&j->tellings, key));
+}
+
+static int telling_begin(struct jobs *j, const char *key, int64_t now_ms)
+{
+    int64_t *since = malloc(sizeof(*since));
+
+    if (!since)
+        return -ENOMEM;
+    *since = now_ms;
+    if (map_puts(&j->tellings, key, since, NULL) == 0)
+        return 0;
+    free(since);
+    return -ENOMEM;
+}
+
+/* True while the plan waits for others of its kind; it will be made anew when the time is up. */
+static bool waits_for_more(struct jobs *j, const char *key, const struct plan *plan)
+{
+    const int64_t *since = map_gets(&j->tellings, key);
+    int64_t now = clock_now_ms(j->clock), waited = since ? now - *since : 0;
+    bool over = j->shared_network || !plan->may_wait || !plan_only_tells(plan) || waited < 0 ||
+                waited >= TELL_LATEST_MS ||
+                (waited >= TELL_AFTER_MS && !applier_is_making(j->applier));
+
+    if (over || (!since && telling_begin(j, key, now) < 0)) {
+        telling_end(j, key);
+        return false;
+    }
+    queue_add_after(j->queue, key, TELL_AFTER_MS - waited % TELL_AFTER_MS);
+    return true;
+}
+
 /* --- refusals --- */
 
 static void refusal_end(struct jobs *j, const char *key)
@@ -213,7 +259,7 @@ static void refusal_note(struct jobs *j, const char *key, const struct apply_res
     r->kind = result->refused;
     r->generation = generation_of(find_job(j, key, &s));
     r->at_ms = clock_now_ms(j->clock);
-    r->pause_ms = last ? min_i64(2 * last->pause_ms, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+    r->pause_ms = max_i64(last ? min_i64(2 * last->pause_ms, LONGEST_PAUSE_MS) : 0, FIRST_PAUSE_MS);
     memcpy(r->why, result->refusal, size);
     if (map_puts(&j->refusals, key, r, &old) < 0)
         free(r);
@@ -243,8 +289,9 @@ static int64_t refused_until_ms(const struct jobs *j, const struct refusal *r)
     return clock_now_ms(j->clock) < r->at_ms ? 0 : r->at_ms + r->pause_ms;
 }
 
-/* A pod that goes may leave the room in a quota that another lacks. */
-static void refusals_hurry(struct jobs *j, const char *ns)
+/* A pod that goes may leave the room in a quota that another lacks, and a quota that is changed
+ * lets it in at once. */
+static void refusals_hurry(struct jobs *j, const char *ns, int64_t pause_ms)
 {
     size_t len = strlen(ns);
 
@@ -252,10 +299,11 @@ static void refusals_hurry(struct jobs *j, const char *ns)
         struct refusal *r = node->value;
         const char *of = strchr(node->key, '|') + 1;
 
-        if (r->pause_ms <= FIRST_PAUSE_MS || strncmp(of, ns, len) != 0 || of[len] != '/')
+        if (r->pause_ms <= pause_ms || strncmp(of, ns, len) != 0 || of[len] != '/')
             continue;
-        r->pause_ms = FIRST_PAUSE_MS;
-        queue_add_after(j->queue, node->key, r->at_ms + r->pause_ms - clock_now_ms(j->clock));
+        r->pause_ms = pause_ms;
+        queue_add_after(j->queue, node->key,
+                        max_i64(r->at_ms + pause_ms - clock_now_ms(j->clock), 0));
     }
 }
 
@@ -492,6 +540,8 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
     job_look(s->kind, &snapshot, &plan);
     if (g.has_foreign)
         plan_wake_at(&plan, snapshot.now_ms + FOREIGN_RECHECK_MS);
+    if (waits_for_more(j, key, &plan))
+        plan.first = plan.last = NULL;
     carry_out(j, key, &plan);
     arena_release(&a);
 }
@@ -573,6 +623,7 @@ static void work(void *arg, const char *key)
     job = find_job(j, key, &s);
     if (!job || object_is_deleting(job)) {
         rest_end(j, key);
+        telling_end(j, key);
         refusal_end(j, key);
         ends_drop(j, key);
         queue_done(j->queue, key, QUEUE_OK);
@@ -652,12 +703,37 @@ static void on_job(void *arg, enum cache_event event, const struct json *job,
 {
     struct source *s = arg;
 
-    (void)old;
     add_job(s, object_namespace(job), object_name(job));
     if (s == s->jobs->boards)
         add_owner(s->jobs, job);
+    else if (s->jobs->tell && event != CACHE_DELETED)
+        s->jobs->tell(s->jobs->tell_arg, s->kind->kind, job, old);
     if (event == CACHE_DELETED)
         queue_add(s->jobs->queue, PORTS_KEY);
+}
+
+struct telling {
+    const struct source *source;
+    jobs_fn *fn;
+    void *arg;
+};
+
+static bool tell_one(void *arg, const struct json *job)
+{
+    const struct telling *t = arg;
+
+    t->fn(t->arg, t->source->kind->kind, job, NULL);
+    return true;
+}
+
+void jobs_each(const struct jobs *j, jobs_fn *fn, void *arg)
+{
+    for (size_t i = 0; i < j->sources_len; i++) {
+        struct telling t = {.source = &j->sources[i], .fn = fn, .arg = arg};
+
+        if (t.source != j->boards)
+            cache_each(t.source->cache, tell_one, &t);
+    }
 }
 
 /* NULL: its job is gone, or it has none. */
@@ -682,7 +758,7 @@ void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod)
     add_owner(j, pod);
     if (event != CACHE_DELETED && !pod_is_finished(pod))
         return;
-    refusals_hurry(j, object_namespace(pod));
+    refusals_hurry(j, object_namespace(pod), FIRST_PAUSE_MS);
     if (event == CACHE_DELETED && s)
         end_note(j, s, pod);
     if (!s)
@@ -695,6 +771,28 @@ static void on_service(void *arg, enum cache_event event, const struct json *ser
     (void)event;
     (void)old;
     add_owner(arg, service);
+}
+
+static bool same_limits(const struct json *a, const struct json *b)
+{
+    return json_equal(json_at(a, "spec", "hard"), json_at(b, "spec", "hard")) &&
+           json_equal(json_at(a, "status", "hard"), json_at(b, "status", "hard"));
+}
+
+/* In use of it more and less all the time; pods tell that. */
+static void on_quota(void *arg, enum cache_event event, const struct json *quota,
+                     const struct json *old)
+{
+    if (event == CACHE_DELETED || !old || !same_limits(quota, old))
+        refusals_hurry(arg, object_namespace(quota), 0);
+}
+
+/* Only said: without it what is refused is asked for a little later. */
+static void on_quotas_trouble(void *arg, const struct err *err)
+{
+    struct jobs *j = arg;
+
+    trouble_say(j->trouble, &kind_resource_quota, err);
 }
 
 /* The job that holds the lease, if it is one we know; a lease of nobody is given back. */
@@ -748,8 +846,23 @@ static const char *const service_members[] = {"metadata.name",
                                               "metadata.ownerReferences",
                                               NULL};
 
+static const char *const quota_members[] = {"metadata.name",
+                                            "metadata.namespace",
+                                            "metadata.uid",
+                                            "metadata.resourceVersion",
+                                            "spec.hard",
+                                            "status.hard",
+                                            NULL};
+
 static bool open_caches(struct jobs *j, const struct jobs_options *o)
 {
+    struct cache_options quotas = {.transport = o->transport,
+                                   .clock = o->clock,
+                                   .kind = &kind_resource_quota,
+                                   .keeps = quota_members,
+                                   .on_change = on_quota,
+                                   .on_trouble = on_quotas_trouble,
+                                   .arg = j};
     struct cache_options services = {.transport = o->transport,
                                      .clock = o->clock,
                                      .kind = &kind_service,
@@ -768,9 +881,10 @@ static bool open_caches(struct jobs *j, const struct jobs_options *o)
                                    .arg = j};
 
     j->services = cache_new(&services);
+    j->quotas = cache_new(&quotas);
     if (o->shared_network)
         j->leases = cache_new(&leases);
-    return j->services && (j->leases || !o->shared_network);
+    return j->services && j->quotas && (j->leases || !o->shared_network);
 }
 
 static bool open_source(struct jobs *j, const struct jobs_options *o, struct source *s)
@@ -778,6 +892,7 @@ static bool open_source(struct jobs *j, const struct jobs_options *o, struct sou
     s->cache = cache_new(&(struct cache_options){.transport = o->transport,
                                                  .clock = o->clock,
                                                  .kind = s->kind->kind,
+                                                 .ready_objects = READY_JOBS,
                                                  .on_change = on_job,
                                                  .on_synced = on_job_synced,
                                                  .on_trouble = on_job_trouble,
@@ -808,6 +923,8 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->pods = o->pods;
     j->groups = o->groups;
     j->trouble = o->trouble;
+    j->tell = o->on_job;
+    j->tell_arg = o->arg;
     j->shared_network = o->shared_network;
     j->lease_ns = o->lease_ns ? o->lease_ns : SYSTEM_NAMESPACE;
     j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);
@@ -831,6 +948,7 @@ void jobs_free(struct jobs *j)
     for (size_t i = 0; i < j->sources_len; i++)
         cache_free(j->sources[i].cache);
     cache_free(j->services);
+    cache_free(j->quotas);
     cache_free(j->leases);
     queue_free(j->queue);
     for (struct pass *p = j->passes, *next; p; p = next) {
@@ -838,6 +956,7 @@ void jobs_free(struct jobs *j)
         pass_free(p);
     }
     map_release(&j->rests, free);
+    map_release(&j->tellings, free);
     map_release(&j->refusals, free);
     map_release(&j->ends, ends_free);
     free(j);

@@ -11,6 +11,10 @@
 
 struct jobs;
 
+/* old NULL: it is new here. */
+typedef void jobs_fn(void *arg, const struct kind *k, const struct json *job,
+                     const struct json *old);
+
 struct jobs_options {
     struct transport *transport;
     struct clock *clock;
@@ -20,13 +24,17 @@ struct jobs_options {
     struct cache *groups; /* PodGroups, likewise: jobs_on_group */
     bool shared_network;  /* see core/job.h */
     const char *lease_ns; /* likewise; outlives the jobs */
+    jobs_fn *on_job;      /* a job was added or has changed; may be NULL */
+    void *arg;
 };
 
 struct jobs *jobs_new(const struct jobs_options *options) must_check;
 void jobs_free(struct jobs *j); /* after the applier, before the cache of pods */
 void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod);
 void jobs_on_group(struct jobs *j, const struct json *group);
-void jobs_on_synced(struct jobs *j);            /* either of the caches it was given */
+void jobs_on_synced(struct jobs *j); /* either of the caches it was given */
+/* Every job there is, with old NULL; no TensorBoards. */
+void jobs_each(const struct jobs *j, jobs_fn *fn, void *arg);
 const char *jobs_trouble(const struct jobs *j); /* see control_trouble */
 
 #endif

@@ -188,6 +188,25 @@ static bool carry_out(struct nodes *n, const char *name, const struct plan *plan
     return false;
 }
 
+struct collecting {
+    const struct cache *cache;
+    struct object_list *list;
+};
+
+/* Asked for, so that it can be looked at after the walk. */
+static bool collect_unfinished(void *arg, const struct json *pod)
+{
+    const struct collecting *c = arg;
+
+    if (!pod_is_finished(pod) || object_is_deleting(pod))
+        pod = cache_get(c->cache, object_namespace(pod), object_name(pod));
+    else
+        pod = NULL;
+    if (pod)
+        object_list_add(c->list, pod);
+    return true;
+}
+
 static void give_up(struct nodes *n, const char *name)
 {
     const struct json *node = cache_get(n->nodes, NULL, name);
@@ -195,7 +214,7 @@ static void give_up(struct nodes *n, const char *name)
     struct object_list pods = {.arena = &a};
     struct plan plan;
 
-    cache_each(n->pods, object_list_collect, &pods);
+    cache_each(n->pods, collect_unfinished, &(struct collecting){n->pods, &pods});
     plan_init(&plan, &a);
     if (node)
         node_loss_plan(node, pods.items, pods.len, clock_now_ms(n->clock), &plan);

@@ -252,6 +252,7 @@ void door_free(struct node *n)
 
     if (!d)
         return;
+    log_searches_end(&d->searches);
     exec_host_free(d->exec_host);
     free(d->name);
     free(d->pod_root);

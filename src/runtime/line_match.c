@@ -6,8 +6,17 @@
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* Of one line: an expression that goes back and forth ends here, after some milliseconds. */
+/*
+ * An expression is compiled twice. PCRE2's own limit counts steps from one place of a line on, not
+ * of all places together, and a step may read the whole line. So on a short line it is set so low
+ * that the line takes some milliseconds at most; where that is not enough, and on longer lines, the
+ * other is used, which asks us before each of its items (a fifth as fast). There the time is
+ * watched.
+ */
+#define SHORT_LINE_BYTES 1024u
+#define SHORT_LINE_WORK 50000000u /* bytes read by all steps from all places */
 #define STEPS_LIMIT 100000u
 #define HEAP_LIMIT_KIB 4096u
 #define NESTING_LIMIT 100u
@@ -22,11 +31,48 @@ static const char *const level_patterns[LINE_OTHER] = {
 
 struct line_match {
     pcre2_code *pattern; /* NULL: every line */
+    pcre2_code *watched; /* the same */
+    size_t text_len;     /* of a text; 0: it is an expression */
     pcre2_code *levels[LINE_OTHER];
     unsigned wanted; /* levels; 0: all */
     pcre2_match_context *limits;
     pcre2_match_data *data;
+    /* of the lines that are tested */
+    const atomic_bool *stop;
+    int64_t step_until_ns, line_until_ns; /* of the thread's CPU time; 0: not looked at yet */
+    long tick_ns;
 };
+
+int64_t line_match_cpu_ns(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Before each item of the expression. The thread's own time is asked for only when that of day,
+ * which costs next to nothing, has gone on. */
+static int watch(pcre2_callout_block *block, void *arg)
+{
+    struct line_match *m = arg;
+    struct timespec tick;
+    int64_t now;
+
+    (void)block;
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &tick);
+    if (tick.tv_nsec == m->tick_ns)
+        return 0;
+    m->tick_ns = tick.tv_nsec;
+    if (m->stop && atomic_load_explicit(m->stop, memory_order_relaxed))
+        return PCRE2_ERROR_CALLOUT;
+    now = line_match_cpu_ns();
+    if (m->line_until_ns == 0)
+        m->line_until_ns = now + LINE_MATCH_LINE_MS * 1000000LL;
+    if (m->step_until_ns == 0)
+        m->step_until_ns = now + LINE_MATCH_STEP_MS * 1000000LL;
+    return now > m->line_until_ns || now > m->step_until_ns ? PCRE2_ERROR_MATCHLIMIT : 0;
+}
 
 static pcre2_code *compile(const char *text, uint32_t options, pcre2_compile_context *context,
                            struct err *err)
@@ -62,7 +108,9 @@ static int compile_all(struct line_match *m, const struct node_log_search *s,
     }
     if (*s->text)
         m->pattern = compile(s->text, options, context, err);
-    return *s->text && !m->pattern ? -1 : 0;
+    if (m->pattern)
+        m->watched = compile(s->text, options | PCRE2_AUTO_CALLOUT, context, err);
+    return *s->text && !m->watched ? -1 : 0;
 }
 
 struct line_match *line_match_new(const struct node_log_search *s, struct err *err)
@@ -79,6 +127,8 @@ struct line_match *line_match_new(const struct node_log_search *s, struct err *e
     context = pcre2_compile_context_create(NULL);
     if (m) {
         m->wanted = s->levels;
+        m->text_len = s->regex ? 0 : strlen(s->text);
+        m->step_until_ns = INT64_MAX;
         m->limits = pcre2_match_context_create(NULL);
         m->data = pcre2_match_data_create(1, NULL);
     }
@@ -86,9 +136,9 @@ struct line_match *line_match_new(const struct node_log_search *s, struct err *e
         (void)err_set(err, ERR_UNAVAILABLE, "out of memory");
     } else {
         (void)pcre2_set_parens_nest_limit(context, NESTING_LIMIT);
-        (void)pcre2_set_match_limit(m->limits, STEPS_LIMIT);
         (void)pcre2_set_depth_limit(m->limits, STEPS_LIMIT);
         (void)pcre2_set_heap_limit(m->limits, HEAP_LIMIT_KIB);
+        (void)pcre2_set_callout(m->limits, watch, m);
         if (compile_all(m, s, context, err) == 0) {
             pcre2_compile_context_free(context);
             return m;
@@ -104,6 +154,7 @@ void line_match_free(struct line_match *m)
     if (!m)
         return;
     pcre2_code_free(m->pattern);
+    pcre2_code_free(m->watched);
     for (size_t i = 0; i < LINE_OTHER; i++)
         pcre2_code_free(m->levels[i]);
     pcre2_match_context_free(m->limits);
@@ -111,15 +162,17 @@ void line_match_free(struct line_match *m)
     free(m);
 }
 
-static int test(const struct line_match *m, const pcre2_code *re, const char *text, size_t len,
-                size_t *ret_at)
+static int test(const struct line_match *m, const pcre2_code *re, uint32_t steps, const char *text,
+                size_t len, size_t *ret_at)
 {
-    int rc = pcre2_match(re, (PCRE2_SPTR)text, len, 0, 0, m->data, m->limits);
+    int rc;
 
+    (void)pcre2_set_match_limit(m->limits, steps);
+    rc = pcre2_match(re, (PCRE2_SPTR)text, len, 0, 0, m->data, m->limits);
     if (rc == PCRE2_ERROR_NOMATCH)
         return 0;
     if (rc < 0)
-        return -E2BIG; /* one of the limits */
+        return rc == PCRE2_ERROR_CALLOUT ? -ECANCELED : -E2BIG; /* one of the limits */
     *ret_at = pcre2_get_ovector_pointer(m->data)[0];
     return 1;
 }
@@ -130,7 +183,7 @@ static int test_level(const struct line_match *m, const char *text, size_t len)
     size_t at;
 
     for (unsigned i = 0; i < LINE_OTHER; i++) {
-        int rc = m->wanted >> i ? test(m, m->levels[i], text, len, &at) : 0;
+        int rc = m->wanted >> i ? test(m, m->levels[i], STEPS_LIMIT, text, len, &at) : 0;
 
         if (rc != 0)
             return rc < 0 ? rc : (int)(m->wanted >> i & 1u);
@@ -138,9 +191,35 @@ static int test_level(const struct line_match *m, const char *text, size_t len)
     return (int)(m->wanted >> LINE_OTHER & 1u);
 }
 
-int line_match_test(const struct line_match *m, const char *text, size_t len, size_t *ret_at)
+void line_match_begin(struct line_match *m, const atomic_bool *stop)
 {
-    int rc = m->pattern ? test(m, m->pattern, text, len, ret_at) : 1;
+    m->stop = stop;
+    m->step_until_ns = 0;
+}
+
+/* How many steps it may take unwatched; 0: none. */
+static uint32_t free_steps(const struct line_match *m, size_t len)
+{
+    if (m->text_len)
+        return len <= SHORT_LINE_WORK / m->text_len ? STEPS_LIMIT : 0;
+    return len <= SHORT_LINE_BYTES
+               ? (uint32_t)min_size(SHORT_LINE_WORK / (len * len + 1), STEPS_LIMIT)
+               : 0;
+}
+
+static int test_pattern(struct line_match *m, const char *text, size_t len, size_t *ret_at)
+{
+    uint32_t steps = free_steps(m, len);
+    int rc;
+
+    m->line_until_ns = 0;
+    rc = steps ? test(m, m->pattern, steps, text, len, ret_at) : -E2BIG;
+    return rc == -E2BIG ? test(m, m->watched, STEPS_LIMIT, text, len, ret_at) : rc;
+}
+
+int line_match_test(struct line_match *m, const char *text, size_t len, size_t *ret_at)
+{
+    int rc = m->pattern ? test_pattern(m, text, len, ret_at) : 1;
 
     if (!m->pattern)
         *ret_at = 0;

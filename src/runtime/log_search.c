@@ -31,6 +31,7 @@
 #define HELD_BYTES (256u * 1024u)              /* not taken yet: then the search waits */
 #define MADE_LIMIT_BYTES (16u * 1024u * 1024u) /* of one step back, many short lines */
 #define RUNNING_LIMIT 2u                       /* of the pool's threads */
+#define TURN_MS 100                            /* of CPU time: then it is the next one's turn */
 
 struct place {
     uint32_t segment;
@@ -54,10 +55,11 @@ struct found {
 
 struct log_search {
     struct stream base;
-    struct log_searches *all;
-    struct log_search *prev, *next; /* of those that wait */
-    bool queued, busy, closed, broken;
-    struct buf out; /* for the consumer; the rest is the pool thread's while it is busy */
+    struct log_searches *all;       /* NULL: gone before it */
+    struct log_search *prev, *next; /* of those that wait, or work */
+    bool queued, busy, broken;
+    atomic_bool closed; /* nobody wants more */
+    struct buf out;     /* for the consumer; the rest is the pool thread's while it is busy */
     size_t out_at;
 
     struct node_log_search options; /* without its text */
@@ -238,7 +240,8 @@ static size_t take_entries(struct log_search *s, const char *data, size_t len, o
     size_t at = 0;
     const char *end;
 
-    while (at < len && !s->over && (end = memchr(data + at, '\n', len - at)) != NULL) {
+    while (at < len && !s->over && !s->closed &&
+           (end = memchr(data + at, '\n', len - at)) != NULL) {
         take_entry(s, data + at, (size_t)(end - data) - at, byte + (off_t)at);
         at = (size_t)(end - data) + 1;
     }
@@ -500,12 +503,16 @@ static size_t step_back(struct log_search *s)
 static void work(void *arg)
 {
     struct log_search *s = arg;
+    int64_t until_ns = line_match_cpu_ns() + TURN_MS * 1000000LL;
     size_t done = 0;
 
     if (!s->began)
         begin(s);
-    while (!s->over && done < SLICE_BYTES && s->made.len < HELD_BYTES)
+    while (!s->over && !s->closed && done < SLICE_BYTES && s->made.len < HELD_BYTES &&
+           line_match_cpu_ns() < until_ns) {
+        line_match_begin(s->match, &s->closed);
         done += s->options.back ? step_back(s) : step_forward(s);
+    }
     put_progress(s);
 }
 
@@ -513,7 +520,8 @@ static void done(void *arg);
 
 static void search_free(struct log_search *s)
 {
-    s->all->open--;
+    if (s->all)
+        s->all->open--;
     line_match_free(s->match);
     if (s->fd >= 0)
         (void)close(s->fd);
@@ -542,6 +550,8 @@ static void start_next(struct log_searches *all)
         s->busy = loop_work(all->loop, work, done, s) == 0;
         s->broken = !s->busy;
         all->running += s->busy;
+        if (s->busy)
+            list_push(&all->working, s);
     }
 }
 
@@ -561,6 +571,11 @@ static void done(void *arg)
     struct log_searches *all = s->all;
 
     s->busy = false;
+    if (!all) {
+        search_free(s);
+        return;
+    }
+    list_remove(&all->working, s);
     all->running--;
     if (s->closed) {
         search_free(s);
@@ -573,6 +588,14 @@ static void done(void *arg)
         stream_ready(&s->base);
     }
     start_next(all);
+}
+
+void log_searches_end(struct log_searches *all)
+{
+    for (struct log_search *s = all->working; s; s = s->next) {
+        s->all = NULL;
+        s->closed = true;
+    }
 }
 
 static struct log_search *self_of(struct stream *s)

@@ -16,7 +16,12 @@ struct log_searches {
     struct loop *loop;
     size_t open, running;
     struct log_search *waiting; /* the newest first */
+    struct log_search *working;
 };
+
+/* Their streams are closed, and all of this is going; who is at work ends by itself, on the loop.
+ */
+void log_searches_end(struct log_searches *all);
 
 /* What can be said before it is known whose log it is: of the expression, and of too many. */
 int log_search_check(const struct log_searches *all, const struct node_log_search *s,

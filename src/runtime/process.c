@@ -3,7 +3,8 @@
  * in a file may be another's by now, the lock cannot be held by anyone but its supervisor.
  *
  * It never waits for a pod. What it knows comes from the pod's folder, so a daemon that was killed
- * at any point knows the same after its restart.
+ * at any point knows the same after its restart. A folder is opened when its pod is asked for, and
+ * not before: there may be a hundred thousand of pods that ended long ago.
  */
 #include "runtime/process.h"
 
@@ -94,6 +95,7 @@ static struct process_runtime *self_of(struct runtime *r)
 }
 
 static void look(struct process_pod *p);
+static struct process_pod *hold(struct process_runtime *r, const char *uid);
 static void recheck_after(struct process_pod *p, int64_t delay_ms);
 
 static void tell(struct process_pod *p)
@@ -517,7 +519,7 @@ static int process_start(struct runtime *r, const struct pod_start *start, struc
 
     if (!pod_name_is_safe(start->uid))
         return err_set(err, ERR_BAD_REQUEST, "bad pod UID \"%s\"", start->uid);
-    if (map_gets(&self->pods, start->uid))
+    if (hold(self, start->uid))
         return err_set(err, ERR_ALREADY_EXISTS, "pod %s was started before", start->uid);
     p = pod_new(self, start->uid, start->ns, start->name);
     if (!p)
@@ -537,7 +539,7 @@ static int process_start(struct runtime *r, const struct pod_start *start, struc
 
 static int process_stop(struct runtime *r, const char *uid, int64_t grace_seconds, struct err *err)
 {
-    struct process_pod *p = map_gets(&self_of(r)->pods, uid);
+    struct process_pod *p = hold(self_of(r), uid);
     char text[64];
     int rc;
 
@@ -636,7 +638,7 @@ static void trim_later(struct process_runtime *r)
 static int process_remove(struct runtime *r, const char *uid, struct err *err)
 {
     struct process_runtime *self = self_of(r);
-    struct process_pod *p = map_gets(&self->pods, uid);
+    struct process_pod *p = hold(self, uid);
     int lock_fd, rc;
 
     if (!p)
@@ -712,47 +714,79 @@ static bool cancel_start(struct process_runtime *r, const char *uid)
     return cancelled;
 }
 
-static void attach(struct process_runtime *r, const char *uid)
+static struct process_pod *attach(struct process_runtime *r, const char *uid)
 {
     struct process_pod *p;
     auto_err err = ERR_INIT;
 
     if (cancel_start(r, uid))
-        return;
+        return NULL;
     p = pod_from_dir(r, uid);
     if (!p) {
         log_warn("%s/%s is not a pod's folder", r->pod_root, uid);
-        return;
+        return NULL;
     }
     if (pod_open(p, &err) != 0 || map_puts(&r->pods, uid, p, NULL) != 0) {
         log_warn("pod %s/%s: %s", p->ns, p->name, err.text ? err.text : "out of memory");
         pod_free(p);
-        return;
+        return NULL;
     }
     look(p);
+    return p;
 }
 
-static int scan(struct process_runtime *r, struct err *err)
+static bool has_folder(const struct process_runtime *r, const char *uid)
 {
-    DIR *d = opendir(r->pod_root);
-    const struct dirent *e;
+    char *dir;
+    bool has;
 
-    if (!d)
-        return err_set(err, ERR_INTERNAL, "%s: %s", r->pod_root, strerror(errno));
-    while ((e = readdir(d)) != NULL)
-        if (pod_name_is_safe(e->d_name))
-            attach(r, e->d_name);
-    (void)closedir(d);
-    return 0;
+    if (!pod_name_is_safe(uid) || asprintf(&dir, "%s/%s", r->pod_root, uid) < 0)
+        return false;
+    has = access(dir, F_OK) == 0;
+    free(dir);
+    return has;
+}
+
+static struct process_pod *hold(struct process_runtime *r, const char *uid)
+{
+    struct process_pod *p = map_gets(&r->pods, uid);
+
+    return p || !has_folder(r, uid) ? p : attach(r, uid);
 }
 
 /* --- the rest of the interface --- */
 
 static const struct pod_run *process_find(struct runtime *r, const char *uid)
 {
-    struct process_pod *p = map_gets(&self_of(r)->pods, uid);
+    struct process_pod *p = hold(self_of(r), uid);
 
     return p ? &p->state.run : NULL;
+}
+
+static void process_each_uid(struct runtime *r, void (*fn)(void *arg, const char *uid), void *arg)
+{
+    const char *root = self_of(r)->pod_root;
+    DIR *d = opendir(root);
+    const struct dirent *e;
+
+    if (!d)
+        log_error("%s: %s", root, strerror(errno));
+    while (d && (e = readdir(d)) != NULL)
+        if (pod_name_is_safe(e->d_name))
+            fn(arg, e->d_name);
+    if (d)
+        (void)closedir(d);
+}
+
+static void process_rest(struct runtime *r, const char *uid)
+{
+    struct process_runtime *self = self_of(r);
+    struct process_pod *p = map_gets(&self->pods, uid);
+
+    if (!p || p->state.run.alive)
+        return;
+    (void)map_removes(&self->pods, uid);
+    pod_free(p);
 }
 
 static void process_each(struct runtime *r, void (*fn)(void *arg, const struct pod_run *run),
@@ -795,6 +829,8 @@ static const struct runtime_ops process_ops = {
     .stop = process_stop,
     .find = process_find,
     .each = process_each,
+    .each_uid = process_each_uid,
+    .rest = process_rest,
     .remove = process_remove,
     .has_mounts = process_has_mounts,
     .free = process_free,
@@ -806,6 +842,25 @@ static bool is_alive(void *arg, const char *uid)
     const struct process_pod *p = map_gets(&r->pods, uid);
 
     return p && p->state.run.alive;
+}
+
+/* Groups are of pods that were alive when the daemon ended: those are held before any group goes.
+ */
+static bool note_uid(void *arg, const char *uid)
+{
+    (void)!map_puts(arg, uid, NULL, NULL);
+    return true;
+}
+
+static void clean_cgroups(struct process_runtime *r)
+{
+    struct map uids = MAP_INIT;
+
+    cgroups_clean(&r->cgroups, note_uid, &uids);
+    map_for_each (n, &uids)
+        (void)hold(r, n->key);
+    map_release(&uids, NULL);
+    cgroups_clean(&r->cgroups, is_alive, r);
 }
 
 /* A folder of our own in each hierarchy; the names of those of before are kept beside the pods. */
@@ -865,14 +920,11 @@ int process_runtime_new(const struct process_options *options, struct runtime **
     r->has_mounts = mounts_probe();
     r->log_bytes = options->log_bytes ? options->log_bytes : PROCESS_LOG_BYTES;
     rc = open_machine(r, err);
-    if (rc == 0)
-        rc = scan(r, err);
-    if (rc == 0)
-        cgroups_clean(&r->cgroups, is_alive, r);
     if (rc != 0) {
         process_free(&r->base);
         return rc;
     }
+    clean_cgroups(r);
     r->abandoned = clock_start(loop_clock(r->loop), ABANDONED_MS, on_abandoned, r);
     *ret = &r->base;
     return 0;

@@ -21,7 +21,7 @@ struct process_options {
     int64_t log_bytes;         /* PROCESS_LOG_LEAST_BYTES and more; 0: PROCESS_LOG_BYTES */
 };
 
-/* Re-attaches to what is in pod_root. */
+/* Pods that are in pod_root are found again when they are asked for. */
 int process_runtime_new(const struct process_options *options, struct runtime **ret,
                         struct err *err) must_check;
 

@@ -205,6 +205,14 @@ static void enter(struct server *s, struct httpd_request *http, const char *app)
         httpd_reply(http, 503, NULL, NULL, 0, NULL);
 }
 
+bool apps_admits(struct server *s, struct httpd_request *http, const char *app)
+{
+    const struct caller *caller;
+    auto_err err = ERR_INIT;
+
+    return place_check_app(http, &err) == 0 && knows(s, http, app, &caller);
+}
+
 void apps_handle(struct server *s, struct httpd_request *http, const char *app)
 {
     const struct server_mount *mount;

@@ -20,6 +20,8 @@
 void apps_open(struct server *s, struct httpd_request *http);
 /* A request for the origin with this first label. */
 void apps_handle(struct server *s, struct httpd_request *http, const char *app);
+/* Whether it is of somebody who may send it a body. */
+bool apps_admits(struct server *s, struct httpd_request *http, const char *app);
 /* What such a path is answered at the API's own address. */
 void apps_refuse(struct httpd_request *http);
 

@@ -6,17 +6,10 @@
 
 #include "server/internal.h"
 
-const struct kind kind_binding = {.group = "",
-                                  .version = "v1",
-                                  .name = "Binding",
-                                  .plural = "bindings",
-                                  .singular = "binding",
-                                  .namespaced = true};
-
 int binding_route(struct server_request *r, const char *ns, struct err *err)
 {
-    const struct json *binding = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL,
-                                              NULL, err);
+    const struct json *binding = object_parse(r->arena, &kind_binding, r->content_type, r->body,
+                                              r->body_len, NULL, NULL, err);
 
     if (!binding)
         return -1;
@@ -76,8 +69,8 @@ static int check_binding(struct server_request *r, const struct json *binding,
 
 int verb_bind(struct server_request *r, struct err *err)
 {
-    struct json *binding = object_parse(r->arena, r->content_type, r->body, r->body_len,
-                                        request_warn, r, err);
+    struct json *binding = object_parse(r->arena, &kind_binding, r->content_type, r->body,
+                                        r->body_len, request_warn, r, err);
     struct json *old, *next, *spec;
     const struct store_item *item;
     const char *key;

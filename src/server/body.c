@@ -100,7 +100,8 @@ struct json *body_object(struct server_request *r, struct err *err)
     if (field_validation(r, &mode, err) < 0)
         return NULL;
     twice.mode = mode;
-    object = object_parse(r->arena, r->content_type, r->body, r->body_len, on_twice, &twice, err);
+    object = object_parse(r->arena, r->route.kind, r->content_type, r->body, r->body_len, on_twice,
+                          &twice, err);
     if (!object || check_type(r, object, err) < 0)
         return NULL;
     if (twice.said) {

@@ -13,7 +13,7 @@
 
 bool budget_pod_is_ready(const struct json *pod)
 {
-    return json_string_is(json_get(object_condition(pod, "Ready"), "status"), "True");
+    return object_condition_is(pod, "Ready");
 }
 
 bool budget_selects(const struct json *budget, const struct json *pod)

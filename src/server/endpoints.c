@@ -11,6 +11,7 @@
 
 #include "api/columns.h"
 #include "api/field_macros.h"
+#include "api/metadata.h"
 #include "api/selector.h"
 #include "server/internal.h"
 #include "server/list.h"
@@ -52,8 +53,7 @@ static void keep_pod(struct gathering *g, const struct json *pod)
     json_set(a, kept, "labels", json_clone(a, object_labels(pod)));
     json_set_string(a, kept, "ip", json_string(json_at(pod, "status", "podIP"), ""));
     json_set_string(a, kept, "nodeName", json_string(json_at(pod, "spec", "nodeName"), ""));
-    json_set_bool(a, kept, "serving",
-                  json_string_is(json_get(object_condition(pod, "Ready"), "status"), "True"));
+    json_set_bool(a, kept, "serving", object_condition_is(pod, "Ready"));
     json_set_bool(a, kept, "terminating", object_is_deleting(pod));
     ref = json_make_object(a, kept, "targetRef");
     json_set_string(a, ref, "kind", "Pod");
@@ -320,48 +320,46 @@ static const struct column slice_columns[] = {
 
 /* --- fields ---------------------------------------------------------------------------- */
 
-static const struct field target_fields[] = {F_STR("kind", "Pod."),
-                                             F_STR("namespace", "Namespace of the pod."),
-                                             F_STR("name", "Name of the pod."),
-                                             F_STR("uid", "UID of the pod."),
-                                             {0}};
+#define FIELD_TARGET(node, target)                                                                 \
+    F_STR("nodeName", "Node the pod runs on.", PZ(node)),                                          \
+        F_OBJ("targetRef", object_reference_fields, "The pod that has the address.", P(target))
 
-#define FIELD_TARGET                                                                               \
-    F_STR("nodeName", "Node the pod runs on."),                                                    \
-        F_OBJ("targetRef", target_fields, "The pod that has the address.")
+#define PORT_FIELDS(number, protocol)                                                              \
+    F_STR("name", "Name of the service's port.", P(1)),                                            \
+        F_INT32("port", "Port of the pods.", PZ(number)),                                          \
+        F_STR("protocol", "TCP, UDP or SCTP.", P(protocol))
 
-static const struct field port_fields[] = {F_STR("name", "Name of the service's port."),
-                                           F_INT32("port", "Port of the pods."),
-                                           F_STR("protocol", "TCP, UDP or SCTP."),
-                                           {0}};
+static const struct field port_fields[] = {PORT_FIELDS(2, 3), {0}};
+static const struct field slice_port_fields[] = {PORT_FIELDS(3, 2), {0}};
 
-static const struct field address_fields[] = {F_STR("ip", "The address."), FIELD_TARGET, {0}};
+static const struct field address_fields[] = {
+    F_STR("ip", "The address.", PZ(1)), FIELD_TARGET(4, 2), {0}};
 
 static const struct field subset_fields[] = {
-    F_OBJS("addresses", address_fields, "Addresses of pods that are ready."),
-    F_OBJS("notReadyAddresses", address_fields, "Addresses of pods that are not."),
-    F_OBJS("ports", port_fields, "Ports they are reached at."),
+    F_OBJS("addresses", address_fields, "Addresses of pods that are ready.", P(1)),
+    F_OBJS("notReadyAddresses", address_fields, "Addresses of pods that are not.", P(2)),
+    F_OBJS("ports", port_fields, "Ports they are reached at.", P(3)),
     {0}};
 
 static const struct field endpoints_fields[] = {
-    F_OBJS("subsets", subset_fields, "Pods behind the service, and their ports."), {0}};
+    F_OBJS("subsets", subset_fields, "Pods behind the service, and their ports.", P(2)), {0}};
 
 static const struct field condition_fields[] = {
-    F_BOOL("ready", "Whether the pod is to be used."),
-    F_BOOL("serving", "Whether it is ready, also while it ends."),
-    F_BOOL("terminating", "Whether it is being deleted."),
+    F_BOOL("ready", "Whether the pod is to be used.", PZ(1)),
+    F_BOOL("serving", "Whether it is ready, also while it ends.", PZ(2)),
+    F_BOOL("terminating", "Whether it is being deleted.", PZ(3)),
     {0}};
 
 static const struct field endpoint_fields[] = {
-    F_STRS("addresses", "Its addresses."),
-    F_OBJ("conditions", condition_fields, "What state the pod is in."),
-    FIELD_TARGET,
+    F_STRS("addresses", "Its addresses.", P(1)),
+    F_OBJ("conditions", condition_fields, "What state the pod is in.", P(2)),
+    FIELD_TARGET(6, 4),
     {0}};
 
 static const struct field slice_fields[] = {
-    F_STR("addressType", "IPv4."),
-    F_OBJS("endpoints", endpoint_fields, "Pods behind the service."),
-    F_OBJS("ports", port_fields, "Ports they are reached at."),
+    F_STR("addressType", "IPv4.", PZ(4)),
+    F_OBJS("endpoints", endpoint_fields, "Pods behind the service.", P(2)),
+    F_OBJS("ports", slice_port_fields, "Ports they are reached at.", P(3)),
     {0}};
 
 /* --- the two kinds --------------------------------------------------------------------- */
@@ -468,8 +466,7 @@ static bool answer_service(void *arg, const struct store_item *item)
         endpoints_stamp(&w->scratch, object, store_revision(w->request->server->store));
     if (object && !arena_failed(&w->scratch) && is_asked_for(w, object)) {
         arena_reset(&w->shape.scratch);
-        if (w->count++ && !w->request->route.name)
-            buf_addc(&w->out, ',');
+        w->count++;
         w->rc = w->request->route.name ? shape_event(&w->shape, NULL, object, true, &w->out, w->err)
                                        : shape_item(&w->shape, NULL, object, &w->out, w->err);
     }
@@ -497,7 +494,7 @@ static int write_answer(struct answer *w)
                        resource_name(r->arena, r->route.kind), r->route.name);
     if (!one)
         shape_list_end(&w->shape, store_revision(r->server->store), NULL, 0, &w->out);
-    reply_buf(r, 200, JSON_TYPE, &w->out);
+    reply_shaped(r, &w->shape, &w->out);
     return 0;
 }
 
@@ -510,11 +507,16 @@ int endpoints_answer(struct server_request *r, struct err *err)
                        .err = err};
     int rc;
 
-    if (strcmp(r->method, "GET") == 0 && !r->route.name && query_is_true(r, "watch"))
-        return verb_watch(r, err);
+    if (strcmp(r->method, "GET") == 0 && !r->route.name && query_is_true(r, "watch")) {
+        rc = request_choose_media(r, MEDIA_WATCH, err);
+        return rc < 0 ? rc : verb_watch(r, err);
+    }
     if (strcmp(r->method, "GET") != 0 || *r->route.subresource)
         return err_set(err, ERR_METHOD_NOT_ALLOWED,
                        "the server does not allow this method on the requested resource");
+    rc = request_choose_media(r, MEDIA_ANSWER, err);
+    if (rc < 0)
+        return rc;
     rc = shape_init(&w.shape, r, err);
     if (rc == 0)
         rc = selection_init(&w.selection, r, r->arena, err);

@@ -174,11 +174,10 @@ static int make_items(struct server *s, const struct kind *k, int64_t revision,
 {
     struct making m = {.kind = k, .revision = revision, .before = before, .items = ret};
     struct map services = MAP_INIT, pods = MAP_INIT;
-    int rc = snapshot_take(server_collection(s, &kind_service), revision, NULL, NULL, &services,
-                           err);
+    int rc = snapshot_take(server_collection(s, &kind_service), revision, &services, err);
 
     if (rc == 0)
-        rc = snapshot_take(server_collection(s, &kind_pod), revision, NULL, NULL, &pods, err);
+        rc = snapshot_take(server_collection(s, &kind_pod), revision, &pods, err);
     if (rc == 0)
         rc = endpoints_each(k, &services, &pods, take_object, &m, err);
     snapshot_release(&services);

@@ -77,8 +77,8 @@ static int reply_forbidden(struct server_request *r, const struct err *err)
 
 int verb_evict(struct server_request *r, struct err *err)
 {
-    struct json *eviction = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL,
-                                         NULL, err);
+    struct json *eviction = object_parse(r->arena, &kind_eviction, r->content_type, r->body,
+                                         r->body_len, NULL, NULL, err);
     struct removal removal;
     bool dry_run;
     int rc = eviction

@@ -16,6 +16,8 @@
 #include "server/rbac.h"
 #include "server/tokens.h"
 
+#define OPEN_BODY_LIMIT_BYTES (16u * 1024u)
+
 struct http_request {
     struct server_request base;
     struct httpd_request *http;
@@ -108,6 +110,22 @@ static int check_access(struct server *s, struct httpd_request *http, const stru
     if (route_is_open(http->method, http->path) || login_is_open(http))
         return 0;
     return check_token(s, http, ret, err);
+}
+
+/* A stranger's body is not read: memory, and the time of those who may, would be his to spend.
+ * What is open to all wants a few words. */
+static bool admits(void *arg, struct httpd_request *http)
+{
+    struct server *s = arg;
+    const struct caller *caller;
+    char app[PLACE_APP_SIZE];
+    auto_err err = ERR_INIT;
+
+    if (place_is_app(http, app))
+        return apps_admits(s, http, app);
+    if (place_check(http, &err) != 0 || check_access(s, http, &caller, &err) != 0)
+        return false;
+    return caller != &caller_anonymous || http->body_len <= OPEN_BODY_LIMIT_BYTES;
 }
 
 static const char *copied_header(struct httpd_request *http, const char *name)
@@ -280,8 +298,12 @@ static void handle(void *arg, struct httpd_request *http)
 int server_listen(struct server *s, const char *address, const char *token,
                   const struct tls_options *tls, struct err *err)
 {
-    struct httpd_options o = {
-        .loop = s->loop, .address = address, .tls = tls, .handle = handle, .arg = s};
+    struct httpd_options o = {.loop = s->loop,
+                              .address = address,
+                              .tls = tls,
+                              .handle = handle,
+                              .admits = admits,
+                              .arg = s};
 
     if (!token || !*token)
         return err_set(err, ERR_BAD_REQUEST, "a server without a token would be open to everybody");

@@ -15,7 +15,7 @@ static int get_builtin(struct server_request *r, const char *key, struct shape *
         return object_missing(r->server, k, key, r->route.name, err);
     rc = arena_failed(r->arena) ? out_of_memory(err) : shape_event(shape, NULL, crd, true, &b, err);
     if (rc == 0)
-        reply_buf(r, 200, JSON_TYPE, &b);
+        reply_shaped(r, shape, &b);
     buf_release(&b);
     return rc;
 }
@@ -38,7 +38,7 @@ int verb_get(struct server_request *r, struct err *err)
     else if (shape_copies(&shape))
         reply_blob(r, 200, item->value);
     else if ((rc = shape_single(&shape, item->value, &b, err)) == 0)
-        reply_buf(r, 200, JSON_TYPE, &b);
+        reply_shaped(r, &shape, &b);
     buf_release(&b);
     shape_release(&shape);
     return rc;

@@ -298,8 +298,9 @@ int delete_one(struct server_request *r, const struct removal *removal, bool dry
 int removal_sweep(struct server *s, const struct kind *k, const char *key,
                   const struct removal *removal, bool *ret_gone, struct err *err) must_check;
 extern const struct removal removal_plain; /* nothing special asked for */
-/* The annotation by which a controller deletes an object later: 403 when the caller sets it and may
- * not delete, 422 when it is no time or nobody would carry it out. old is NULL at a creation. */
+/* What has an object deleted by others later: its owners' end, and the annotation with a time. 403
+ * when the caller changes its owners or sets the annotation and may not delete, 422 when that is no
+ * time or nobody would carry it out. old is NULL at a creation. */
 int removal_check_later(struct server_request *r, const struct json *old, const struct json *next,
                         struct err *err) must_check;
 
@@ -315,6 +316,11 @@ void wait_free_all(struct server *s); /* all are told they were not reached */
 /* --- namespaces and old events --------------------------------------------------------- */
 
 int namespaces_make(struct server *s, struct err *err) must_check;
+/* Gives a new object its metadata and writes it. */
+int make_object(struct server *s, struct arena *a, const struct kind *k, const char *ns,
+                const char *name, struct json *object, struct err *err) must_check;
+/* The roles every cluster has (roles.c). */
+int roles_make(struct server *s, struct arena *a, struct err *err) must_check;
 int namespace_make_account(struct server *s, const char *ns, struct err *err) must_check;
 /* May something named name be created in the route's namespace? */
 int namespace_check(struct server_request *r, const char *name, struct err *err) must_check;
@@ -328,7 +334,6 @@ void events_written(struct server *s, const struct kind *k); /* something of a k
 
 /* Kinds that are answered and not stored: no list of kinds has them. Ends with NULL. */
 extern const struct kind *const review_kinds[];
-extern const struct kind kind_binding;
 /* The route of pods/NAME/binding, with the name the body gives. */
 int binding_route(struct server_request *r, const char *ns, struct err *err) must_check;
 const struct kind *review_find(const char *group, const char *version, const char *plural);

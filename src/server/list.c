@@ -138,8 +138,7 @@ static bool is_full(const struct list *l)
     return l->limit && l->count == l->limit;
 }
 
-/* False to stop: the page is full, or something failed. What does not go into the page is only
- * counted. */
+/* False to stop: the page is full, or something failed. */
 static bool add_item(struct list *l, const char *key, struct blob *value)
 {
     const struct json *object = NULL;
@@ -153,11 +152,9 @@ static bool add_item(struct list *l, const char *key, struct blob *value)
     }
     if (is_full(l)) {
         l->more = true;
-        l->remaining++;
-        return !selects(l);
+        return false;
     }
-    if (l->count++)
-        buf_addc(&l->out, ',');
+    l->count++;
     l->last_key = key;
     l->rc = shape_item(&l->shape, value, object, &l->out, l->err);
     return l->rc == 0 && !l->out.failed;
@@ -168,20 +165,25 @@ static bool visit(void *arg, const struct store_item *item)
     return add_item(arg, item->key, item->value);
 }
 
+/* The key may be gone when the walk is over. */
+static bool add_kept(void *arg, const char *key, struct blob *value)
+{
+    struct list *l = arg;
+    const char *last = l->last_key;
+    bool goes_on = add_item(l, key, value);
+
+    if (l->last_key != last)
+        l->last_key = arena_strdup(l->request->arena, l->last_key);
+    return goes_on;
+}
+
 static void list_snapshot(struct list *l)
 {
-    struct map items;
+    int rc = snapshot_each(l->collection, l->revision, l->selection.prefix, l->after, add_kept, l,
+                           l->err);
 
-    l->rc = snapshot_take(l->collection, l->revision, l->selection.prefix, l->after, &items,
-                          l->err);
-    if (l->rc < 0)
-        return;
-    map_for_each (node, &items)
-        if (!add_item(l, node->key, node->value))
-            break;
-    if (l->last_key)
-        l->last_key = arena_strdup(l->request->arena, l->last_key);
-    snapshot_release(&items);
+    if (rc < 0)
+        l->rc = rc;
 }
 
 /* metadata.name= of a known namespace is a lookup, not a search: kubectl asks it all the time. */
@@ -207,8 +209,7 @@ static bool add_builtin(void *arg, const struct json *crd)
 
     if (!selection_matches(&l->selection, crd))
         return true;
-    if (l->count++)
-        buf_addc(&l->out, ',');
+    l->count++;
     l->rc = shape_item(&l->shape, NULL, crd, &l->out, l->err);
     return l->rc == 0;
 }
@@ -243,9 +244,11 @@ static int finish(struct list *l)
 
     if (l->rc < 0)
         return l->rc;
+    if (l->more && !selects(l))
+        l->remaining = (int64_t)store_count_after(l->collection, l->selection.prefix, l->last_key);
     if (l->more && !(token = token_make(l, l->revision, l->last_key)))
         return out_of_memory(l->err);
-    shape_list_end(&l->shape, l->revision, token, selects(l) ? 0 : l->remaining, &l->out);
+    shape_list_end(&l->shape, l->revision, token, l->remaining, &l->out);
     if (!l->out.failed)
         return 0;
     (void)err_set(l->err, ERR_UNAVAILABLE, "the list is too large to be answered at once");
@@ -347,7 +350,7 @@ static int list_now(struct server_request *r, struct err *err)
     if (rc < 0 && l.after && err && err->reason == ERR_EXPIRED)
         rc = reply_expired(&l);
     else if (rc == 0)
-        reply_buf(r, 200, JSON_TYPE, &l.out);
+        reply_shaped(r, &l.shape, &l.out);
     buf_release(&l.out);
     shape_release(&l.shape);
     return rc;

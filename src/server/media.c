@@ -1,8 +1,13 @@
-/* media.c - see media.h. Order decides; q-values, which no client of ours sends, are not read. */
+/* media.c - see media.h. */
 #include "server/media.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "api/protobuf.h"
+
+#define CLAUSES_LIMIT 32u
 
 static const char *trimmed(struct arena *a, const char *from, const char *to)
 {
@@ -31,6 +36,10 @@ static void take_parameter(struct arena *a, struct media *m, const char *from, c
         m->group = value;
     else if (strcmp(name, "v") == 0)
         m->version = value;
+    else if (strcmp(name, "stream") == 0)
+        m->stream = value;
+    else if (strcmp(name, "q") == 0)
+        m->q = strtod(value, NULL);
 }
 
 bool media_next(struct arena *a, const char **at, struct media *ret)
@@ -43,7 +52,8 @@ bool media_next(struct arena *a, const char **at, struct media *ret)
         return false;
     end = from + strcspn(from, ",");
     part = from + strcspn(from, ",;");
-    *ret = (struct media){.type = trimmed(a, from, part), .as = "", .group = "", .version = ""};
+    *ret = (struct media){
+        .type = trimmed(a, from, part), .as = "", .group = "", .version = "", .stream = "", .q = 1};
     while (part < end) {
         const char *next = part + 1 + strcspn(part + 1, ",;");
 
@@ -60,7 +70,32 @@ bool media_is_json(const struct media *m)
            strcmp(m->type, "application/*") == 0;
 }
 
-static bool choose(const struct media *m, struct format_choice *ret)
+static const struct {
+    const char *type;
+    enum encoding encoding;
+} encodings[] = {{"application/json", ENCODING_JSON},
+                 {"application/yaml", ENCODING_YAML},
+                 {PROTOBUF_TYPE, ENCODING_PROTOBUF}};
+
+const char *media_type(enum encoding encoding)
+{
+    return encodings[encoding].type;
+}
+
+static bool find_encoding(const struct media *m, enum encoding *ret)
+{
+    *ret = ENCODING_JSON;
+    if (media_is_json(m))
+        return true;
+    for (size_t i = 0; i < ELEMS(encodings); i++)
+        if (strcmp(m->type, encodings[i].type) == 0) {
+            *ret = encodings[i].encoding;
+            return true;
+        }
+    return false;
+}
+
+static bool find_format(const struct media *m, struct format_choice *ret)
 {
     static const struct {
         const char *as, *version;
@@ -86,21 +121,68 @@ static bool choose(const struct media *m, struct format_choice *ret)
     return false;
 }
 
-int media_choose(struct arena *a, const char *accept, struct format_choice *ret, struct err *err)
+static bool choose(const struct media *m, bool protobuf, struct format_choice *ret)
 {
-    const char *at = accept ? accept : "";
+    bool known = find_encoding(m, &ret->encoding) && find_format(m, ret) &&
+                 (!*m->stream ||
+                  (strcmp(m->stream, "watch") == 0 && ret->encoding != ENCODING_YAML));
+
+    if (!known || ret->encoding != ENCODING_PROTOBUF)
+        return known;
+    return ret->format == FORMAT_PARTIAL || (ret->format == FORMAT_PLAIN && protobuf);
+}
+
+static int stars(const struct media *m)
+{
+    const char *slash = strchr(m->type, '/');
+
+    return (m->type[0] == '*') + (slash && slash[1] == '*');
+}
+
+/* Most wanted first; of those alike what names more, then the order they came in. */
+static bool comes_before(const struct media *a, const struct media *b)
+{
+    if (a->q > b->q || a->q < b->q)
+        return a->q > b->q;
+    return stars(a) < stars(b);
+}
+
+static size_t read_clauses(struct arena *a, const char *accept, struct media *clauses)
+{
     struct media m;
-    bool any = false;
+    size_t n = 0;
+
+    while (n < CLAUSES_LIMIT && media_next(a, &accept, &m)) {
+        size_t at = n++;
+
+        for (; at > 0 && comes_before(&m, &clauses[at - 1]); at--)
+            clauses[at] = clauses[at - 1];
+        clauses[at] = m;
+    }
+    return n;
+}
+
+static int not_acceptable(enum media_purpose purpose, struct err *err)
+{
+    return err_set(err, ERR_NOT_ACCEPTABLE, "only the following media types are accepted: %s",
+                   purpose == MEDIA_WATCH ? "application/json;stream=watch, " PROTOBUF_TYPE
+                                            ";stream=watch"
+                                          : "application/json, application/yaml, " PROTOBUF_TYPE);
+}
+
+int media_choose(struct arena *a, const char *accept, enum media_purpose purpose, bool protobuf,
+                 struct format_choice *ret, struct err *err)
+{
+    struct media clauses[CLAUSES_LIMIT];
+    size_t n = accept ? read_clauses(a, accept, clauses) : 0;
 
     *ret = (struct format_choice){.format = FORMAT_PLAIN, .version = "v1"};
-    while (media_next(a, &at, &m)) {
-        any = true;
-        if (media_is_json(&m) && choose(&m, ret))
-            return 0;
-    }
-    if (!any)
+    if (n == 0)
         return 0;
-    return err_set(err, ERR_NOT_ACCEPTABLE,
-                   "only the following media types are accepted: application/json, "
-                   "application/json;as=Table;g=meta.k8s.io;v=v1");
+    for (size_t i = 0; i < n; i++)
+        if (choose(&clauses[i], protobuf, ret))
+            return purpose == MEDIA_WATCH && ret->encoding == ENCODING_YAML
+                       ? not_acceptable(purpose, err)
+                       : 0;
+    return not_acceptable(purpose, err);
 }

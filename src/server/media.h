@@ -8,6 +8,8 @@
 struct media {
     const char *type;                 /* lower case as sent: "application/json" */
     const char *as, *group, *version; /* "" when absent */
+    const char *stream;               /* "watch", or "" */
+    double q;                         /* how much it is wanted, 1 when not said */
 };
 
 /* The next clause of an Accept header; false at its end. *at starts as the header's text. */
@@ -16,14 +18,22 @@ bool media_next(struct arena *a, const char **at, struct media *ret);
 bool media_is_json(const struct media *m);
 
 enum format { FORMAT_PLAIN, FORMAT_TABLE, FORMAT_PARTIAL };
+enum encoding { ENCODING_JSON, ENCODING_YAML, ENCODING_PROTOBUF };
 
 struct format_choice {
     enum format format;
+    enum encoding encoding;
     const char *version; /* of a Table: "v1" or "v1beta1" */
 };
 
-/* The first clause that can be served; none: 406. NULL accept takes the plain object. */
-int media_choose(struct arena *a, const char *accept, struct format_choice *ret,
-                 struct err *err) must_check;
+enum media_purpose { MEDIA_ANSWER, MEDIA_WATCH };
+
+/* The clause most wanted that can be served; none: 406. NULL accept takes the plain object, in
+ * JSON. Tables have no protobuf, metadata alone always has; objects as they are only where
+ * protobuf says so. */
+int media_choose(struct arena *a, const char *accept, enum media_purpose purpose, bool protobuf,
+                 struct format_choice *ret, struct err *err) must_check;
+/* "application/yaml" */
+const char *media_type(enum encoding encoding);
 
 #endif

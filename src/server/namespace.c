@@ -18,7 +18,7 @@
 #define SLOWEST_SWEEP_MS 1000
 #define SWEEP_MEMORY_BYTES (64u * 1024u * 1024u)
 
-static const char *const protected[] = {"default", "kube-system", SYSTEM_NAMESPACE,
+static const char *const protected[] = {"default", "kube-system", "kube-public", SYSTEM_NAMESPACE,
                                         QUEUE_NAMESPACE};
 
 bool namespace_is_protected(const char *name)
@@ -32,8 +32,14 @@ bool namespace_is_protected(const char *name)
 static int make_one(struct server *s, struct arena *a, const struct kind *k, const char *ns,
                     const char *name, struct err *err)
 {
+    return make_object(s, a, k, ns, name, json_new_object(a), err);
+}
+
+int make_object(struct server *s, struct arena *a, const struct kind *k, const char *ns,
+                const char *name, struct json *object, struct err *err)
+{
     char uid[RANDOM_UID_SIZE], now[TIME_TEXT_SIZE];
-    struct json *object = json_new_object(a), *meta;
+    struct json *meta;
 
     json_set_string(a, object, "apiVersion", kind_api_version(a, k));
     json_set_string(a, object, "kind", k->name);
@@ -89,6 +95,8 @@ int namespaces_make(struct server *s, struct err *err)
         rc = namespace_make_account(s, protected[i], err);
     if (rc == 0)
         rc = make_default_queue(s, &a, err);
+    if (rc == 0)
+        rc = roles_make(s, &a, err);
     arena_release(&a);
     return rc;
 }

@@ -96,8 +96,7 @@ static bool gather_node(void *arg, const struct store_item *item)
 
     if (node && g->list->len < SERVER_NODES_LIMIT &&
         (!own || strcmp(own->name, object_name(node)) != 0) &&
-        (!g->only || strcmp(g->only, object_name(node)) == 0) &&
-        json_string_is(json_get(object_condition(node, "Ready"), "status"), "True"))
+        (!g->only || strcmp(g->only, object_name(node)) == 0) && object_condition_is(node, "Ready"))
         g->list->items[g->list->len++] = node;
     return !arena_failed(g->request->arena);
 }

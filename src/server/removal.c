@@ -191,7 +191,8 @@ static int read_body(struct server_request *r, const struct json **ret, struct e
     *ret = NULL;
     if (r->body_len == 0)
         return 0;
-    *ret = object_parse(r->arena, r->content_type, r->body, r->body_len, NULL, NULL, err);
+    *ret = object_parse(r->arena, &kind_delete_options, r->content_type, r->body, r->body_len, NULL,
+                        NULL, err);
     if (*ret && !json_string_is(json_get(*ret, "kind"), "DeleteOptions") &&
         *json_get_string(*ret, "kind", ""))
         return err_set(err, ERR_BAD_REQUEST, "the body of a deletion is DeleteOptions, not %s",
@@ -273,6 +274,14 @@ int removal_sweep(struct server *s, const struct kind *k, const char *key,
     return rc;
 }
 
+static bool owners_change(const struct json *old, const struct json *next)
+{
+    const struct json *before = json_at(old, "metadata", "ownerReferences");
+    const struct json *after = json_at(next, "metadata", "ownerReferences");
+
+    return (json_len(before) > 0 || json_len(after) > 0) && !json_equal(before, after);
+}
+
 int removal_check_later(struct server_request *r, const struct json *old, const struct json *next,
                         struct err *err)
 {
@@ -282,6 +291,10 @@ int removal_check_later(struct server_request *r, const struct json *old, const 
     const struct json *said = json_at(next, "metadata", "annotations", ANNOTATION_DELETE_AT);
     int64_t ms;
 
+    if (old && owners_change(old, next) && rbac_check_verb(r, "delete", err) < 0) {
+        err_context(err, "metadata.ownerReferences: who has no owner left is deleted");
+        return err_errno(err->reason);
+    }
     if (!said || json_equal(said, json_at(old, "metadata", "annotations", ANNOTATION_DELETE_AT)))
         return 0;
     if (!job_is_kind(k) && k != &kind_tensorboard)

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "api/protobuf.h"
 #include "api/status.h"
+#include "api/yaml.h"
 #include "server/request.h"
 
 #define ANSWER_LIMIT_BYTES (64u * 1024u * 1024u)
@@ -56,16 +58,80 @@ void reply_buf(struct server_request *r, int code, const char *content_type, str
     reply_encoded(r, code, content_type, body, 0);
 }
 
+int request_choose_media(struct server_request *r, enum media_purpose purpose, struct err *err)
+{
+    bool protobuf = !r->route.kind || protobuf_speaks(r->route.kind);
+    int rc = media_choose(r->arena, r->accept, purpose, protobuf, &r->media, err);
+
+    if (rc < 0)
+        r->media = (struct format_choice){.format = FORMAT_PLAIN}; /* it is said in JSON */
+    r->media_chosen = true;
+    return rc;
+}
+
+bool reply_is_converted(struct server_request *r)
+{
+    if (!r->media_chosen && request_choose_media(r, MEDIA_ANSWER, NULL) < 0)
+        return false;
+    return r->media.encoding != ENCODING_JSON || r->media.format == FORMAT_PARTIAL;
+}
+
+struct json *partial_of(struct arena *a, const struct json *object)
+{
+    struct json *p = json_new_object(a);
+
+    json_set_string(a, p, "kind", "PartialObjectMetadata");
+    json_set_string(a, p, "apiVersion", "meta.k8s.io/v1");
+    json_set(a, p, "metadata", json_clone(a, json_get(object, "metadata")));
+    return p;
+}
+
+/* The table by which it becomes protobuf; NULL: there is none. */
+static const struct kind *protobuf_kind(const struct json *body)
+{
+    const char *name = json_get_string(body, "kind", "");
+    const struct kind *k = kind_of_object(body);
+
+    for (size_t i = 0; !k && message_kinds[i]; i++)
+        if (strcmp(message_kinds[i]->name, name) == 0)
+            k = message_kinds[i];
+    return k && protobuf_speaks(k) ? k : NULL;
+}
+
+static void write_body(struct server_request *r, struct arena *a, const struct json *body,
+                       struct buf *out, const char **ret_type)
+{
+    bool converted = reply_is_converted(r);
+    const struct kind *k;
+
+    if (converted && r->media.format == FORMAT_PARTIAL && json_get(body, "metadata") &&
+        !json_string_is(json_get(body, "kind"), "Status"))
+        body = partial_of(a, body);
+    k = converted && r->media.encoding == ENCODING_PROTOBUF ? protobuf_kind(body) : NULL;
+    *ret_type = k ? PROTOBUF_TYPE : JSON_TYPE;
+    if (k) {
+        protobuf_write(out, a, k, body);
+    } else if (converted && r->media.encoding == ENCODING_YAML) {
+        *ret_type = media_type(ENCODING_YAML);
+        yaml_write(out, body);
+    } else {
+        json_write(out, body);
+    }
+    if (arena_failed(a))
+        out->failed = true;
+}
+
 void reply_json(struct server_request *r, int code, const struct json *body)
 {
     struct buf b = BUF_INIT(ANSWER_LIMIT_BYTES);
+    const char *type;
 
     if (!body || arena_failed(r->arena)) {
         reply_no_memory(r);
         return;
     }
-    json_write(&b, body);
-    reply_encoded(r, code, JSON_TYPE, &b, 0);
+    write_body(r, r->arena, body, &b, &type);
+    reply_encoded(r, code, type, &b, 0);
 }
 
 static void reply_failure(struct server_request *r, const struct err *err, bool invite)
@@ -77,16 +143,17 @@ static void reply_failure(struct server_request *r, const struct err *err, bool 
                             e->reason == ERR_TOO_MANY_REQUESTS);
     struct json *status = status_from_err(&a, e, r->route.kind, r->route.name);
     struct buf b = BUF_INIT(ERR_LIMIT_BYTES * 8);
+    const char *type = JSON_TYPE;
 
     if (again && status)
         json_set_int(&a, json_make_object(&a, status, "details"), "retryAfterSeconds",
                      RETRY_AFTER_S);
     if (status && !arena_failed(&a))
-        json_write(&b, status);
+        write_body(r, &a, status, &b, &type);
     else
         b.failed = true;
     arena_release(&a);
-    reply_encoded(r, err_http_code(e->reason), JSON_TYPE, &b, again ? RETRY_AFTER_S : 0);
+    reply_encoded(r, err_http_code(e->reason), type, &b, again ? RETRY_AFTER_S : 0);
 }
 
 void reply_err(struct server_request *r, const struct err *err)

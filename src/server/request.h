@@ -9,6 +9,7 @@
 #include "base/blob.h"
 #include "net/httpd.h"
 #include "port/stream.h"
+#include "server/media.h"
 #include "store/store.h"
 
 #define JSON_TYPE "application/json"
@@ -72,6 +73,8 @@ struct server_request {
     struct server *server;
     struct route route;
     struct param *params;
+    struct format_choice media; /* what the client accepts */
+    bool media_chosen;
     struct warning *warnings, *last_warning;
     unsigned warning_count;
 };
@@ -100,8 +103,17 @@ int query_dry_run(const struct server_request *r, bool *ret, struct err *err) mu
 
 /* --- answers --------------------------------------------------------------------------- */
 
+/* 406 where nothing the client accepts is spoken. Without it an answer is in JSON, or what else of
+ * it is accepted. */
+int request_choose_media(struct server_request *r, enum media_purpose purpose,
+                         struct err *err) must_check;
+/* The bytes are JSON. */
 void reply_blob(struct server_request *r, int code, struct blob *body);
+/* In the client's encoding; of an object its metadata only, when that was asked for. */
 void reply_json(struct server_request *r, int code, const struct json *body);
+/* Whether that is something else than the object's JSON. */
+bool reply_is_converted(struct server_request *r);
+struct json *partial_of(struct arena *a, const struct json *object);
 /* Takes what is in body. */
 void reply_buf(struct server_request *r, int code, const char *content_type, struct buf *body);
 void reply_err(struct server_request *r, const struct err *err);

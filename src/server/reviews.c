@@ -11,24 +11,6 @@
 #include "server/endpoints.h"
 #include "server/rbac.h"
 
-/* --- kinds ----------------------------------------------------------------------------- */
-
-#define AUTHORIZATION .group = "authorization.k8s.io", .version = "v1"
-
-static const struct kind access_review = {AUTHORIZATION, .name = "SelfSubjectAccessReview",
-                                          .plural = "selfsubjectaccessreviews",
-                                          .singular = "selfsubjectaccessreview"};
-static const struct kind rules_review = {AUTHORIZATION, .name = "SelfSubjectRulesReview",
-                                         .plural = "selfsubjectrulesreviews",
-                                         .singular = "selfsubjectrulesreview"};
-static const struct kind subject_review = {AUTHORIZATION, .name = "SubjectAccessReview",
-                                           .plural = "subjectaccessreviews",
-                                           .singular = "subjectaccessreview"};
-static const struct kind token_review = {
-    KIND_NAMES("authentication.k8s.io", "v1", "TokenReview", "tokenreviews", "tokenreview")};
-static const struct kind self_review = {KIND_NAMES(
-    "authentication.k8s.io", "v1", "SelfSubjectReview", "selfsubjectreviews", "selfsubjectreview")};
-
 /* --- answers --------------------------------------------------------------------------- */
 
 static bool may_access(struct server_request *r, const struct caller *who, const struct json *asked)
@@ -103,7 +85,7 @@ static int fill_subject(struct server_request *r, struct json *review, struct er
                          .uid = json_get_string(spec, "uid", ""),
                          .groups = json_strings(r->arena, json_get(spec, "groups")),
                          .extra = json_get(spec, "extra")};
-    int rc = check_may_review(r, &subject_review, err);
+    int rc = check_may_review(r, &kind_subject_review, err);
 
     if (rc < 0)
         return rc;
@@ -181,7 +163,7 @@ static int fill_token(struct server_request *r, struct json *review, struct err 
     struct json *status = json_make_object(r->arena, review, "status");
     const struct json *audiences;
     const struct caller *who;
-    int rc = check_may_review(r, &token_review, err);
+    int rc = check_may_review(r, &kind_token_review, err);
 
     if (rc < 0)
         return rc;
@@ -203,11 +185,11 @@ static int fill_token(struct server_request *r, struct json *review, struct err 
 
 /* --- the table ------------------------------------------------------------------------- */
 
-const struct kind *const review_kinds[] = {&access_review,
-                                           &rules_review,
-                                           &subject_review,
-                                           &self_review,
-                                           &token_review,
+const struct kind *const review_kinds[] = {&kind_access_review,
+                                           &kind_rules_review,
+                                           &kind_subject_review,
+                                           &kind_self_review,
+                                           &kind_token_review,
                                            &kind_node_metrics,
                                            &kind_pod_metrics,
                                            &kind_endpoints,
@@ -218,11 +200,11 @@ const struct kind *const review_kinds[] = {&access_review,
 static const struct {
     const struct kind *kind;
     int (*fill)(struct server_request *r, struct json *review, struct err *err);
-} answers[] = {{&access_review, fill_access},
-               {&rules_review, fill_rules},
-               {&subject_review, fill_subject},
-               {&self_review, fill_self},
-               {&token_review, fill_token}};
+} answers[] = {{&kind_access_review, fill_access},
+               {&kind_rules_review, fill_rules},
+               {&kind_subject_review, fill_subject},
+               {&kind_self_review, fill_self},
+               {&kind_token_review, fill_token}};
 
 const struct kind *review_find(const char *group, const char *version, const char *plural)
 {
@@ -256,7 +238,7 @@ int review_answer(struct server_request *r, const struct kind *k, struct err *er
     if (strcmp(r->method, "POST") != 0)
         return err_set(err, ERR_METHOD_NOT_ALLOWED,
                        "the server does not allow this method on the requested resource");
-    review = object_parse(r->arena, r->content_type, r->body, r->body_len, request_warn, r, err);
+    review = object_parse(r->arena, k, r->content_type, r->body, r->body_len, request_warn, r, err);
     if (!review)
         return -1;
     rc = check_kind(r, k, review, err);

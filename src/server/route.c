@@ -165,6 +165,25 @@ static bool has_subresource(const struct kind *k, const char *name)
     return strcmp(name, "scale") != 0 || k->scale;
 }
 
+/* Logs, samples and streams: no object is answered, whatever the client accepts. */
+static bool answers_objects(verb_fn *run)
+{
+    return run != verb_log && run != verb_samples && run != verb_exec && run != verb_attach &&
+           run != verb_forward;
+}
+
+static int run_one(struct server_request *r, const struct verb *v, struct err *err)
+{
+    bool watch = v->run == verb_list && query_is_true(r, "watch");
+    int rc = 0;
+
+    if (answers_objects(v->run))
+        rc = request_choose_media(r, watch ? MEDIA_WATCH : MEDIA_ANSWER, err);
+    if (rc < 0)
+        return rc;
+    return watch ? verb_watch(r, err) : v->run(r, err);
+}
+
 static int run_verb(struct server_request *r, struct err *err)
 {
     enum target target = r->route.name ? TARGET_OBJECT : TARGET_COLLECTION;
@@ -194,8 +213,7 @@ static int run_verb(struct server_request *r, struct err *err)
             continue;
         if (v->run == verb_create && k->namespaced && !*r->route.ns)
             break;
-        return v->run == verb_list && query_is_true(r, "watch") ? verb_watch(r, err)
-                                                                : v->run(r, err);
+        return run_one(r, v, err);
     }
     if (!known)
         return unknown_path(err);

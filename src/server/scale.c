@@ -84,7 +84,8 @@ static struct json *read_scale(struct server_request *r, const struct json *old,
     struct json *given;
 
     if (strcmp(r->method, "PUT") == 0)
-        return object_parse(r->arena, r->content_type, r->body, r->body_len, NULL, NULL, err);
+        return object_parse(r->arena, &kind_scale, r->content_type, r->body, r->body_len, NULL,
+                            NULL, err);
     given = patch_parse(r->arena, r->content_type, r->body, r->body_len, NULL, NULL, err);
     if (!given)
         return NULL;

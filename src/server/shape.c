@@ -5,9 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "api/protobuf.h"
+#include "api/yaml.h"
 #include "server/internal.h"
 
 #define SCRATCH_LIMIT_BYTES (48u * 1024u * 1024u)
+#define YAML_LIMIT_BYTES (256u * 1024u * 1024u)
 
 static int include_object(const struct server_request *r, enum table_include *ret, struct err *err)
 {
@@ -35,15 +38,12 @@ static int include_object(const struct server_request *r, enum table_include *re
 
 int shape_init(struct shape *s, const struct server_request *r, struct err *err)
 {
-    struct format_choice choice;
-    int rc = media_choose(r->arena, r->accept, &choice, err);
-
-    *s = (struct shape){.kind = r->route.kind, .server = r->server};
+    *s = (struct shape){.format = r->media.format,
+                        .encoding = r->media.encoding,
+                        .table_version = r->media.version,
+                        .kind = r->route.kind,
+                        .server = r->server};
     arena_init(&s->scratch, SCRATCH_LIMIT_BYTES);
-    if (rc < 0)
-        return rc;
-    s->format = choice.format;
-    s->table_version = choice.version;
     return include_object(r, &s->include, err);
 }
 
@@ -67,7 +67,8 @@ struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err)
 
 bool shape_copies(const struct shape *s)
 {
-    return s->format == FORMAT_PLAIN && !s->kind->from_stored && !habits_completes(s->kind);
+    return s->format == FORMAT_PLAIN && s->encoding == ENCODING_JSON && !s->kind->from_stored &&
+           !habits_completes(s->kind);
 }
 
 static struct json *table_of(struct shape *s, const struct json *object, bool with_columns)
@@ -86,16 +87,6 @@ static const struct json *parsed(struct shape *s, const struct blob *b, const st
     return object ? object : shape_parse(s, b, err);
 }
 
-static struct json *partial_of(struct shape *s, const struct json *object)
-{
-    struct json *p = json_new_object(&s->scratch);
-
-    json_set_string(&s->scratch, p, "kind", "PartialObjectMetadata");
-    json_set_string(&s->scratch, p, "apiVersion", "meta.k8s.io/v1");
-    json_set(&s->scratch, p, "metadata", json_clone(&s->scratch, json_get(object, "metadata")));
-    return p;
-}
-
 static int write_checked(struct shape *s, const struct json *v, struct buf *out, struct err *err)
 {
     if (!v || arena_failed(&s->scratch))
@@ -104,9 +95,22 @@ static int write_checked(struct shape *s, const struct json *v, struct buf *out,
     return 0;
 }
 
+/* What is shown of it, but for rows; and as what kind. */
+static const struct json *shown(struct shape *s, const struct json *object)
+{
+    return s->format == FORMAT_PARTIAL ? partial_of(&s->scratch, object) : object;
+}
+
+static const struct kind *kind_shown(const struct shape *s)
+{
+    return s->format == FORMAT_PARTIAL ? &kind_partial : s->kind;
+}
+
 int shape_item(struct shape *s, const struct blob *b, const struct json *object, struct buf *out,
                struct err *err)
 {
+    if (s->count++ && s->encoding != ENCODING_PROTOBUF)
+        buf_addc(out, ',');
     if (b && shape_copies(s)) {
         buf_add(out, b->data, b->len);
         return 0;
@@ -114,11 +118,13 @@ int shape_item(struct shape *s, const struct blob *b, const struct json *object,
     object = parsed(s, b, object, err);
     if (!object)
         return -1;
-    if (s->format == FORMAT_PLAIN)
-        return write_checked(s, object, out, err);
-    if (s->format == FORMAT_PARTIAL)
-        return write_checked(s, partial_of(s, object), out, err);
-    return write_checked(s, json_first(json_get(table_of(s, object, false), "rows")), out, err);
+    if (s->encoding == ENCODING_PROTOBUF) {
+        protobuf_list_item(out, &s->scratch, kind_shown(s), shown(s, object));
+        return arena_failed(&s->scratch) ? out_of_memory(err) : 0;
+    }
+    if (s->format == FORMAT_TABLE)
+        object = json_first(json_get(table_of(s, object, false), "rows"));
+    return write_checked(s, shown(s, object), out, err);
 }
 
 int shape_event(struct shape *s, const struct blob *b, const struct json *object, bool with_columns,
@@ -126,15 +132,33 @@ int shape_event(struct shape *s, const struct blob *b, const struct json *object
 {
     struct json *table;
 
-    if (s->format != FORMAT_TABLE)
-        return shape_item(s, b, object, out, err);
+    if (b && shape_copies(s)) {
+        buf_add(out, b->data, b->len);
+        return 0;
+    }
     object = parsed(s, b, object, err);
     if (!object)
         return -1;
+    if (s->encoding == ENCODING_PROTOBUF) {
+        protobuf_write(out, &s->scratch, kind_shown(s), shown(s, object));
+        return arena_failed(&s->scratch) ? out_of_memory(err) : 0;
+    }
+    if (s->format != FORMAT_TABLE)
+        return write_checked(s, shown(s, object), out, err);
     table = table_of(s, object, with_columns);
     json_set_string(&s->scratch, json_make_object(&s->scratch, table, "metadata"),
                     "resourceVersion", object_resource_version(object));
     return write_checked(s, table, out, err);
+}
+
+int shape_frame(struct shape *s, const char *type, const struct blob *b, const struct json *object,
+                struct buf *out, struct err *err)
+{
+    object = parsed(s, b, object, err);
+    if (!object)
+        return -1;
+    protobuf_write_event(out, &s->scratch, type, kind_shown(s), shown(s, object));
+    return arena_failed(&s->scratch) ? out_of_memory(err) : 0;
 }
 
 int shape_single(struct shape *s, const struct blob *b, struct buf *out, struct err *err)
@@ -142,10 +166,35 @@ int shape_single(struct shape *s, const struct blob *b, struct buf *out, struct 
     return shape_event(s, b, NULL, true, out, err);
 }
 
+static void reply_as_yaml(struct server_request *r, struct buf *json)
+{
+    struct arena a = ARENA_INIT(YAML_LIMIT_BYTES);
+    struct json *v = json_parse(&a, json->data, json->len, NULL);
+
+    buf_clear(json);
+    if (v)
+        yaml_write(json, v);
+    json->failed = json->failed || !v;
+    arena_release(&a);
+    reply_buf(r, 200, media_type(ENCODING_YAML), json);
+}
+
+void reply_shaped(struct server_request *r, const struct shape *s, struct buf *body)
+{
+    if (s->encoding == ENCODING_YAML && !body->failed)
+        reply_as_yaml(r, body);
+    else
+        reply_buf(r, 200, media_type(s->encoding), body);
+}
+
 void shape_list_begin(struct shape *s, struct buf *out)
 {
     const struct kind *k = s->kind;
 
+    if (s->encoding == ENCODING_PROTOBUF) {
+        s->begun = protobuf_list_begin(out, kind_shown(s));
+        return;
+    }
     switch (s->format) {
     case FORMAT_PLAIN:
         buf_addf(out, "{\"kind\":\"%sList\",\"apiVersion\":\"%s%s%s\",\"items\":[", k->name,
@@ -169,11 +218,22 @@ void shape_list_begin(struct shape *s, struct buf *out)
 void shape_list_end(struct shape *s, int64_t revision, const char *continue_token,
                     int64_t remaining, struct buf *out)
 {
-    (void)s;
-    buf_addf(out, "],\"metadata\":{\"resourceVersion\":\"%" PRId64 "\"", revision);
+    struct json *meta;
+
+    arena_reset(&s->scratch);
+    meta = json_new_object(&s->scratch);
+    json_set_stringf(&s->scratch, meta, "resourceVersion", "%" PRId64, revision);
     if (continue_token)
-        buf_addf(out, ",\"continue\":\"%s\"", continue_token);
+        json_set_string(&s->scratch, meta, "continue", continue_token);
     if (remaining)
-        buf_addf(out, ",\"remainingItemCount\":%" PRId64, remaining);
-    buf_adds(out, "}}");
+        json_set_int(&s->scratch, meta, "remainingItemCount", remaining);
+    if (arena_failed(&s->scratch))
+        out->failed = true;
+    if (s->encoding == ENCODING_PROTOBUF) {
+        protobuf_list_end(out, &s->scratch, s->begun, meta);
+        return;
+    }
+    buf_adds(out, "],\"metadata\":");
+    json_write(out, meta);
+    buf_addc(out, '}');
 }

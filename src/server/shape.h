@@ -10,11 +10,13 @@
 
 struct shape {
     enum format format;
+    enum encoding encoding;
     const struct kind *kind;
     const char *table_version; /* "v1" or "v1beta1" */
     enum table_include include;
     const struct server *server;
     struct arena scratch; /* for one object at a time */
+    size_t count, begun;  /* of the list that is being written */
 };
 
 /* From Accept and includeObject. Owns nothing of the request's. */
@@ -26,8 +28,8 @@ bool shape_copies(const struct shape *s);
 /* The object of a blob, in scratch, until the next call. */
 struct json *shape_parse(struct shape *s, const struct blob *b, struct err *err) must_check;
 
-/* One element of a list: the object, a row, or metadata. object: as shape_parse gave it, or NULL
- * when it was not parsed. */
+/* The next element of a list: the object, a row, or metadata. object: as shape_parse gave it, or
+ * NULL when it was not parsed. */
 int shape_item(struct shape *s, const struct blob *b, const struct json *object, struct buf *out,
                struct err *err) must_check;
 /* One object as an answer of its own, or in a watch event: a Table has one row, and its columns
@@ -36,6 +38,12 @@ int shape_single(struct shape *s, const struct blob *b, struct buf *out,
                  struct err *err) must_check;
 int shape_event(struct shape *s, const struct blob *b, const struct json *object, bool with_columns,
                 struct buf *out, struct err *err) must_check;
+
+/* An event of a watch as protobuf has it; type "ADDED". */
+int shape_frame(struct shape *s, const char *type, const struct blob *b, const struct json *object,
+                struct buf *out, struct err *err) must_check;
+/* Answers with what was written. */
+void reply_shaped(struct server_request *r, const struct shape *s, struct buf *body);
 
 /* What stands before and after the elements of a list. Its metadata comes last: whether there is
  * more is known only then. */

@@ -1,4 +1,7 @@
-/* snapshot.c - see snapshot.h. The first event of a key after the revision says what was before. */
+/*
+ * snapshot.c - see snapshot.h. The first event of a key after the revision says what was before:
+ * so what has changed since, which the window bounds, is laid over a walk of what is there now.
+ */
 #include "server/snapshot.h"
 
 #include <errno.h>
@@ -7,14 +10,20 @@
 #include "base/blob.h"
 #include "server/request.h"
 
-struct taking {
-    struct map *items;
-    bool failed;
+struct walk {
+    struct map changed;    /* key -> the value it had, or absent */
+    struct map_node *next; /* of those, not told yet */
+    snapshot_fn *fn;
+    void *arg;
+    bool over;
 };
+
+static struct blob absent; /* stands for: it was not there */
 
 static void unref_value(void *value)
 {
-    blob_unref(value);
+    if (value != &absent)
+        blob_unref(value);
 }
 
 void snapshot_release(struct map *m)
@@ -23,43 +32,23 @@ void snapshot_release(struct map *m)
     *m = (struct map)MAP_INIT;
 }
 
-static bool put(struct taking *t, const char *key, struct blob *value)
-{
-    void *old = NULL;
-
-    if (map_puts(t->items, key, blob_ref(value), &old) < 0) {
-        blob_unref(value);
-        t->failed = true;
-        return false;
-    }
-    blob_unref(old);
-    return true;
-}
-
-static bool take_item(void *arg, const struct store_item *item)
-{
-    return put(arg, item->key, item->value);
-}
-
 static bool in_range(const char *key, const char *prefix, const char *after)
 {
     return (!prefix || strncmp(key, prefix, strlen(prefix)) == 0) &&
            (!after || strcmp(key, after) > 0);
 }
 
-/* Undoes one event, unless an earlier one of the same key was undone. */
-static bool undo(struct taking *t, struct map *seen, const struct store_event *e)
+static int note_before(struct map *changed, const struct store_event *e)
 {
-    if (map_gets(seen, e->key))
-        return true;
-    if (map_puts(seen, e->key, seen, NULL) < 0) {
-        t->failed = true;
-        return false;
-    }
-    if (e->previous)
-        return put(t, e->key, e->previous);
-    blob_unref(map_removes(t->items, e->key));
-    return true;
+    struct blob *before;
+
+    if (map_gets(changed, e->key))
+        return 0;
+    before = e->previous ? blob_ref(e->previous) : &absent;
+    if (map_puts(changed, e->key, before, NULL) == 0)
+        return 0;
+    unref_value(before);
+    return -ENOMEM;
 }
 
 static void ignore_ready(void *arg)
@@ -67,27 +56,86 @@ static void ignore_ready(void *arg)
     (void)arg;
 }
 
-int snapshot_take(struct store_collection *c, int64_t revision, const char *prefix,
-                  const char *after, struct map *ret, struct err *err)
+static int gather_changed(struct store_collection *c, int64_t revision, const char *prefix,
+                          const char *after, struct map *changed, struct err *err)
 {
-    struct taking t = {.items = ret};
-    struct map seen = MAP_INIT;
     struct store_watch *w;
     struct store_event e;
     int rc = store_watch_open(c, revision, ignore_ready, NULL, &w, err);
+    bool failed = false;
 
-    *ret = (struct map)MAP_INIT;
     if (rc < 0)
         return rc;
-    store_list(c, prefix, after, take_item, &t);
-    while (!t.failed && (rc = store_watch_next(w, &e)) > 0)
-        if (in_range(e.key, prefix, after) && !undo(&t, &seen, &e))
-            break;
-    map_release(&seen, NULL);
+    while (!failed && (rc = store_watch_next(w, &e)) > 0)
+        failed = in_range(e.key, prefix, after) && note_before(changed, &e) < 0;
     store_watch_free(w);
-    if (!t.failed && rc >= 0)
-        return 0;
-    snapshot_release(ret);
-    return rc == -ESTALE ? err_set(err, ERR_EXPIRED, "the list expired while it was read")
-                         : out_of_memory(err);
+    if (failed)
+        return out_of_memory(err);
+    return rc == -ESTALE ? err_set(err, ERR_EXPIRED, "the list expired while it was read") : 0;
+}
+
+/* Those whose keys come before the given one (NULL: all that are left). */
+static void tell_changed(struct walk *w, const char *until)
+{
+    while (!w->over && w->next && (!until || strcmp(w->next->key, until) < 0)) {
+        struct map_node *n = w->next;
+
+        w->next = map_after(&w->changed, n->key, n->key_len);
+        if (n->value != &absent)
+            w->over = !w->fn(w->arg, n->key, n->value);
+    }
+}
+
+static bool tell_item(void *arg, const struct store_item *item)
+{
+    struct walk *w = arg;
+
+    tell_changed(w, item->key);
+    if (!w->over && !(w->next && strcmp(w->next->key, item->key) == 0))
+        w->over = !w->fn(w->arg, item->key, item->value);
+    return !w->over;
+}
+
+int snapshot_each(struct store_collection *c, int64_t revision, const char *prefix,
+                  const char *after, snapshot_fn *fn, void *arg, struct err *err)
+{
+    struct walk w = {.fn = fn, .arg = arg};
+    int rc = gather_changed(c, revision, prefix, after, &w.changed, err);
+
+    if (rc == 0) {
+        w.next = map_first(&w.changed);
+        store_list(c, prefix, after, tell_item, &w);
+        tell_changed(&w, NULL);
+    }
+    snapshot_release(&w.changed);
+    return rc;
+}
+
+struct taking {
+    struct map *items;
+    bool failed;
+};
+
+static bool take(void *arg, const char *key, struct blob *value)
+{
+    struct taking *t = arg;
+
+    t->failed = map_puts(t->items, key, value, NULL) < 0;
+    if (!t->failed)
+        (void)blob_ref(value);
+    return !t->failed;
+}
+
+int snapshot_take(struct store_collection *c, int64_t revision, struct map *ret, struct err *err)
+{
+    struct taking t = {.items = ret};
+    int rc;
+
+    *ret = (struct map)MAP_INIT;
+    rc = snapshot_each(c, revision, NULL, NULL, take, &t, err);
+    if (rc == 0 && t.failed)
+        rc = out_of_memory(err);
+    if (rc < 0)
+        snapshot_release(ret);
+    return rc;
 }

@@ -8,10 +8,16 @@
 #include "base/map.h"
 #include "store/store.h"
 
-/* Items whose key begins with prefix and comes after after (NULL: all), as of revision. -ESTALE
- * with ERR_EXPIRED when the window does not reach back that far. Values are references to blobs. */
-int snapshot_take(struct store_collection *c, int64_t revision, const char *prefix,
-                  const char *after, struct map *ret, struct err *err) must_check;
+/* Items whose key begins with prefix and comes after after (NULL: all), as of revision, in the
+ * order of keys. fn returns false to stop; what it is given is valid during the call. -ESTALE with
+ * ERR_EXPIRED when the window does not reach back that far. */
+typedef bool snapshot_fn(void *arg, const char *key, struct blob *value);
+int snapshot_each(struct store_collection *c, int64_t revision, const char *prefix,
+                  const char *after, snapshot_fn *fn, void *arg, struct err *err) must_check;
+
+/* All of them. Values are references to blobs. */
+int snapshot_take(struct store_collection *c, int64_t revision, struct map *ret,
+                  struct err *err) must_check;
 void snapshot_release(struct map *m);
 
 #endif

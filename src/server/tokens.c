@@ -321,8 +321,8 @@ static int answer(struct server_request *r, struct json *request, const char *to
 
 int verb_token(struct server_request *r, struct err *err)
 {
-    struct json *request = object_parse(r->arena, r->content_type, r->body, r->body_len,
-                                        request_warn, r, err);
+    struct json *request = object_parse(r->arena, &kind_token_request, r->content_type, r->body,
+                                        r->body_len, request_warn, r, err);
     const struct json *account, *pod = NULL, *spec, *ref, *audiences = NULL;
     const struct store_item *item;
     const char *key;

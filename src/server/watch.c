@@ -1,6 +1,6 @@
 /*
- * watch.c - GET of a collection with watch=true: one JSON object per line, for as long as the
- * client stays.
+ * watch.c - GET of a collection with watch=true: one JSON object per line, or frames of protobuf,
+ * for as long as the client stays.
  *
  * Without a revision (or 0) the collection as it is comes first, each object as ADDED. Objects are
  * not encoded again for a client that takes them as they are: what is sent is
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/protobuf.h"
 #include "api/status.h"
 #include "server/endpoints.h"
 #include "server/endpoints_watch.h"
@@ -53,9 +54,11 @@ struct watch {
 };
 
 #define HEAD(type) "{\"type\":\"" type "\",\"object\":"
-static const char *const heads[] = {[STORE_ADDED] = HEAD("ADDED"),
-                                    [STORE_MODIFIED] = HEAD("MODIFIED"),
-                                    [STORE_DELETED] = HEAD("DELETED")};
+static const struct {
+    const char *name, *head;
+} types[] = {[STORE_ADDED] = {"ADDED", HEAD("ADDED")},
+             [STORE_MODIFIED] = {"MODIFIED", HEAD("MODIFIED")},
+             [STORE_DELETED] = {"DELETED", HEAD("DELETED")}};
 
 #define TAIL "}\n"
 
@@ -109,6 +112,11 @@ static size_t piece_read(struct watch *w, char *out, size_t cap)
 
 /* --- events ---------------------------------------------------------------------------- */
 
+static bool is_protobuf(const struct watch *w)
+{
+    return w->shape.encoding == ENCODING_PROTOBUF;
+}
+
 static void put_error(struct watch *w, const struct err *err)
 {
     struct json *status;
@@ -116,9 +124,13 @@ static void put_error(struct watch *w, const struct err *err)
     arena_reset(&w->shape.scratch);
     status = status_from_err(&w->shape.scratch, err, NULL, NULL);
     piece_clear(w);
-    buf_adds(&w->head, HEAD("ERROR"));
-    json_write(&w->head, status);
-    buf_adds(&w->head, TAIL);
+    if (is_protobuf(w)) {
+        protobuf_write_event(&w->head, &w->shape.scratch, "ERROR", &kind_status, status);
+    } else {
+        buf_adds(&w->head, HEAD("ERROR"));
+        json_write(&w->head, status);
+        buf_adds(&w->head, TAIL);
+    }
     w->ending = true;
 }
 
@@ -128,7 +140,12 @@ static void put_event(struct watch *w, enum store_event_type type, struct blob *
     auto_err err = ERR_INIT;
 
     piece_clear(w);
-    buf_adds(&w->head, heads[type]);
+    if (is_protobuf(w)) {
+        if (shape_frame(&w->shape, types[type].name, value, object, &w->head, &err) < 0)
+            put_error(w, &err);
+        return;
+    }
+    buf_adds(&w->head, types[type].head);
     if (shape_copies(&w->shape)) {
         w->body = blob_ref(value);
         return;
@@ -212,20 +229,38 @@ static void put_change(struct watch *w, const struct store_event *e)
 static void put_bookmark(struct watch *w)
 {
     const struct kind *k = w->selection.kind;
+    struct arena *a = &w->shape.scratch;
     int64_t now = w->made ? endpoints_watch_revision(w->made) : store_revision(w->server->store);
+    auto_err err = ERR_INIT;
+    struct json *mark, *meta;
 
     w->bookmark_due = false;
     if (now < w->sent_revision)
         return; /* it waits for a revision to come: nothing to say yet */
     w->sent_revision = now;
     piece_clear(w);
-    buf_addf(&w->head,
-             "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s%s%s\","
-             "\"metadata\":{\"resourceVersion\":\"%" PRId64 "\",\"creationTimestamp\":null%s}}}\n",
-             k->name, k->group, *k->group ? "/" : "", k->version, w->sent_revision,
-             w->mark_initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
-                                 : "");
+    arena_reset(a);
+    mark = json_new_object(a);
+    json_set_string(a, mark, "kind", k->name);
+    json_set_string(a, mark, "apiVersion", kind_api_version(a, k));
+    meta = json_make_object(a, mark, "metadata");
+    json_set_stringf(a, meta, "resourceVersion", "%" PRId64, w->sent_revision);
+    json_set(a, meta, "creationTimestamp", json_new_null(a));
+    if (w->mark_initial_end)
+        json_set_string(a, json_make_object(a, meta, "annotations"), "k8s.io/initial-events-end",
+                        "true");
     w->mark_initial_end = false;
+    if (arena_failed(a)) {
+        out_of_memory(&err);
+        put_error(w, &err);
+    } else if (is_protobuf(w)) {
+        if (shape_frame(&w->shape, "BOOKMARK", NULL, mark, &w->head, &err) < 0)
+            put_error(w, &err);
+    } else {
+        buf_adds(&w->head, HEAD("BOOKMARK"));
+        json_write(&w->head, mark);
+        buf_adds(&w->head, TAIL);
+    }
 }
 
 /* --- the stream ------------------------------------------------------------------------ */
@@ -463,6 +498,6 @@ int verb_watch(struct server_request *r, struct err *err)
     if (rc < 0)
         watch_close(&w->base);
     else
-        reply_stream(r, JSON_TYPE, &w->base);
+        reply_stream(r, is_protobuf(w) ? PROTOBUF_TYPE ";stream=watch" : JSON_TYPE, &w->base);
     return rc;
 }

@@ -109,6 +109,7 @@ int object_write(struct server *s, struct arena *a, const struct kind *k, const 
 struct pending {
     struct server_request *request;
     struct blob *answer;
+    const struct json *object; /* the same, in the request's memory; or NULL */
     int code;
 };
 
@@ -119,6 +120,8 @@ static void written(void *arg, const struct err *err)
 
     if (err)
         reply_err(p->request, err);
+    else if (p->object && reply_is_converted(p->request))
+        reply_json(p->request, p->code, p->object);
     else
         reply_blob(p->request, p->code, answer);
     blob_unref(answer);
@@ -150,7 +153,7 @@ int request_write(struct server_request *r, const char *key, struct json *object
         reply_json(r, code, instead ? instead : object);
         return 0;
     }
-    *p = (struct pending){.request = r, .code = code};
+    *p = (struct pending){.request = r, .code = code, .object = instead ? instead : object};
     rc = encode_answer(r, p, instead, err);
     if (rc == 0)
         rc = object_write(r->server, r->arena, r->route.kind, key, object, type, written, p,
@@ -176,34 +179,34 @@ static void unchanged_committed(void *arg, bool reached)
 }
 
 static struct blob *as_shown(struct server_request *r, const struct store_item *item,
-                             struct err *err)
+                             const struct json **ret, struct err *err)
 {
     const struct kind *k = r->route.kind;
-    struct json *object;
 
-    if (!k->from_stored)
+    *ret = NULL;
+    if (!k->from_stored && !reply_is_converted(r))
         return blob_ref(item->value);
-    object = stored_parse(r->arena, k, item->value, err);
-    return object ? encode(r->server, object, err) : NULL;
+    *ret = stored_parse(r->arena, k, item->value, err);
+    return *ret ? encode(r->server, *ret, err) : NULL;
 }
 
 int request_unchanged(struct server_request *r, const struct store_item *item, struct err *err)
 {
     struct server *s = r->server;
-    struct blob *shown = as_shown(r, item, err);
+    const struct json *object;
+    struct blob *shown = as_shown(r, item, &object, err);
     struct pending *p = shown ? arena_alloc(r->arena, sizeof(*p)) : NULL;
 
     if (!p) {
         blob_unref(shown);
         return out_of_memory(err);
     }
+    *p = (struct pending){.request = r, .code = 200, .answer = shown, .object = object};
     if (item->revision <= store_revision(s->store)) {
-        reply_blob(r, 200, shown);
-        blob_unref(shown);
+        written(p, NULL);
         return 0;
     }
     /* equal to a write that is still on its way to the disk: it must not be told before it is */
-    *p = (struct pending){.request = r, .code = 200, .answer = shown};
     if (wait_for_revision(s, server_collection(s, r->route.kind), item->revision, UNCHANGED_WAIT_MS,
                           unchanged_committed, p) < 0) {
         blob_unref(p->answer);

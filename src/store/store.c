@@ -8,6 +8,10 @@
  * a callback that writes again decides on what is true. Revisions of failed writes are not used
  * again.
  *
+ * Of objects that were neither written nor asked for lately the text is kept shrunk against
+ * another of its collection (base/shrink.h): most are of jobs that ended long ago. Those that are
+ * as they are stand in a line, which is shortened between two turns of the loop.
+ *
  * This file must not touch the disk after opening.
  */
 #include "store/store.h"
@@ -18,6 +22,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/shrink.h"
 #include "store/change.h"
 #include "store/database.h"
 #include "store/window.h"
@@ -25,10 +30,16 @@
 
 #define DEFAULT_WINDOW_EVENTS 4096u
 #define DEFAULT_WINDOW_BYTES (16u * 1024u * 1024u)
+#define DEFAULT_READY_BYTES (8u * 1024u * 1024u)
 #define KEY_LIMIT_BYTES 1024u
 
 struct entry {
-    struct store_item committed; /* value NULL: not there (yet) */
+    struct store_collection *collection;
+    struct store_item committed; /* value NULL: not there (yet), or its text is */
+    struct shrunk *text;         /* of the committed value; NULL: not made */
+    struct entry *next, **at;    /* in the line of those that are ready; at is NULL: not in it */
+    bool asked_for;              /* since it was last looked at there */
+    bool unreadable;             /* for lack of memory, when it was last asked for */
     struct store_item head;      /* while flights > 0; value NULL: being deleted */
     unsigned flights;            /* writes not settled */
     bool damaged;                /* what is stored cannot be trusted; committed has its revision */
@@ -38,6 +49,7 @@ struct entry {
 struct store_collection {
     struct store *store;
     struct map entries;
+    struct shrinker shrinker;
     size_t committed_count;
     struct window window;
     bool changed; /* since its watches were told */
@@ -51,6 +63,9 @@ struct store {
     struct writer *writer;
     struct loop_hook *hook;
     size_t window_events, window_bytes;
+    struct entry *ready,
+        **ready_end; /* entries whose values could be shrunk, longest there first */
+    size_t ready_bytes, ready_limit;
     struct map collections;
     struct store_collection *changed;
 
@@ -65,12 +80,13 @@ struct store {
 
 /* --- entries and collections */
 
-static struct entry *entry_new(const char *key, size_t len)
+static struct entry *entry_new(struct store_collection *c, const char *key, size_t len)
 {
     struct entry *e = calloc(1, sizeof(*e) + len + 1);
 
     if (!e)
         return NULL;
+    e->collection = c;
     memcpy(e->key, key, len);
     e->committed.key = e->head.key = e->key;
     return e;
@@ -81,6 +97,7 @@ static void entry_free(void *value)
     struct entry *e = value;
 
     blob_unref(e->committed.value);
+    shrunk_free(e->text);
     free(e);
 }
 
@@ -90,7 +107,7 @@ static struct entry *entry_make(struct store_collection *c, const char *key, siz
 
     if (e)
         return e;
-    e = entry_new(key, len);
+    e = entry_new(c, key, len);
     if (!e)
         return NULL;
     if (map_put(&c->entries, key, len, e, NULL) < 0) {
@@ -100,9 +117,14 @@ static struct entry *entry_make(struct store_collection *c, const char *key, siz
     return e;
 }
 
+static bool is_there(const struct entry *e)
+{
+    return e->committed.value || e->text;
+}
+
 static void entry_drop_if_unused(struct store_collection *c, struct entry *e)
 {
-    if (e->flights || e->committed.value || e->damaged)
+    if (e->flights || is_there(e) || e->damaged)
         return;
     (void)map_removes(&c->entries, e->key);
     entry_free(e);
@@ -130,6 +152,7 @@ static void collection_free(void *value)
 
     window_release(&c->window);
     map_release(&c->entries, entry_free);
+    shrinker_release(&c->shrinker);
     free(c);
 }
 
@@ -147,6 +170,94 @@ struct store_collection *store_collection(struct store *s, const char *name)
     return c;
 }
 
+/* --- those that are ready */
+
+static void ready_join(struct entry *e)
+{
+    struct store *s = e->collection->store;
+
+    if (e->at || !e->committed.value || e->committed.value->len >= SHRINK_TEXT_LIMIT_BYTES)
+        return;
+    e->next = NULL;
+    e->at = s->ready_end;
+    *s->ready_end = e;
+    s->ready_end = &e->next;
+    s->ready_bytes += e->committed.value->len;
+}
+
+static void ready_leave(struct entry *e)
+{
+    struct store *s = e->collection->store;
+
+    if (!e->at)
+        return;
+    *e->at = e->next;
+    if (e->next)
+        e->next->at = e->at;
+    else
+        s->ready_end = e->at;
+    e->at = NULL;
+    s->ready_bytes -= e->committed.value->len;
+}
+
+static bool make_ready(struct entry *e)
+{
+    static char text[SHRINK_TEXT_LIMIT_BYTES];
+
+    if (e->committed.value || !e->text)
+        return e->committed.value;
+    shrunk_expand(e->text, text);
+    e->committed.value = blob_new(text, e->text->text_len);
+    e->unreadable = !e->committed.value;
+    return !e->unreadable;
+}
+
+static void drop_value(struct entry *e)
+{
+    blob_unref(e->committed.value);
+    e->committed.value = NULL;
+}
+
+static void forget_value(struct entry *e)
+{
+    ready_leave(e);
+    drop_value(e);
+    shrunk_free(e->text);
+    e->text = NULL;
+    e->unreadable = false;
+}
+
+static const struct store_item *ask_for(struct entry *e)
+{
+    if (!make_ready(e))
+        return NULL;
+    e->asked_for = true;
+    ready_join(e);
+    return &e->committed;
+}
+
+static void shorten(struct store *s)
+{
+    size_t turns = 0;
+
+    for (struct entry *e = s->ready; e && s->ready_bytes > s->ready_limit; e = e->next)
+        turns += 2; /* of many that were asked for in one turn not all can stay */
+    while (turns-- > 0 && s->ready_bytes > s->ready_limit) {
+        struct entry *e = s->ready;
+        const struct blob *value = e->committed.value;
+        bool stays = e->asked_for || e->flights;
+
+        ready_leave(e);
+        e->asked_for = false;
+        if (!stays && !e->text)
+            e->text = shrink(&e->collection->shrinker, value->data, value->len);
+        if (stays || !e->text)
+            ready_join(e);
+        else
+            drop_value(e);
+    }
+}
+
 /* --- reading */
 
 int64_t store_revision(struct store *s)
@@ -159,28 +270,39 @@ int64_t store_next_revision(struct store *s)
     return s->last_revision + 1;
 }
 
-static const struct store_item *item_if_there(const struct store_item *item)
-{
-    return item->value ? item : NULL;
-}
-
 const struct store_item *store_get(struct store_collection *c, const char *key)
 {
     struct entry *e = map_gets(&c->entries, key);
 
-    return e ? item_if_there(&e->committed) : NULL;
+    return e ? ask_for(e) : NULL;
 }
 
 const struct store_item *store_head(struct store_collection *c, const char *key)
 {
     struct entry *e = map_gets(&c->entries, key);
 
-    return e ? item_if_there(e->flights ? &e->head : &e->committed) : NULL;
+    if (e && e->flights)
+        return e->head.value ? &e->head : NULL;
+    return e ? ask_for(e) : NULL;
 }
 
 size_t store_count(struct store_collection *c)
 {
     return c->committed_count;
+}
+
+/* One of many: it is not ready any longer than the call takes, unless somebody asks for it. */
+static bool tell(struct entry *e, const struct store_item *item,
+                 bool (*fn)(void *arg, const struct store_item *item), void *arg)
+{
+    bool was_ready = e->committed.value, goes_on;
+
+    if (item == &e->committed && !make_ready(e))
+        return true;
+    goes_on = !item->value || fn(arg, item);
+    if (!was_ready && !e->at && e->text && e->committed.value)
+        drop_value(e);
+    return goes_on;
 }
 
 void store_list(struct store_collection *c, const char *prefix, const char *after,
@@ -198,9 +320,30 @@ void store_list(struct store_collection *c, const char *prefix, const char *afte
 
         if (len && (n->key_len < len || memcmp(n->key, prefix, len) != 0))
             return; /* keys with the prefix are neighbours */
-        if (e->committed.value && !fn(arg, &e->committed))
+        if (!tell(e, &e->committed, fn, arg))
             return;
     }
+}
+
+/* The first key behind all that begin with the prefix; a prefix ends with a '/'. */
+static size_t rank_behind(const struct map *m, const char *prefix, size_t len)
+{
+    char bound[KEY_LIMIT_BYTES + 1];
+
+    if (len == 0 || len > KEY_LIMIT_BYTES)
+        return m->count;
+    memcpy(bound, prefix, len);
+    bound[len - 1]++;
+    return map_rank(m, bound, len);
+}
+
+size_t store_count_after(struct store_collection *c, const char *prefix, const char *after)
+{
+    size_t len = prefix ? strlen(prefix) : 0, end = rank_behind(&c->entries, prefix, len);
+    size_t begin = after ? map_rank(&c->entries, after, strlen(after) + 1)
+                         : map_rank(&c->entries, prefix, len);
+
+    return end > begin ? end - begin : 0;
 }
 
 void store_list_heads(struct store_collection *c,
@@ -208,9 +351,8 @@ void store_list_heads(struct store_collection *c,
 {
     map_for_each (n, &c->entries) {
         struct entry *e = n->value;
-        const struct store_item *head = item_if_there(e->flights ? &e->head : &e->committed);
 
-        if (head && !fn(arg, head))
+        if (!tell(e, e->flights ? &e->head : &e->committed, fn, arg))
             return;
     }
 }
@@ -226,7 +368,7 @@ int64_t store_damaged(struct store_collection *c, const char *key)
 {
     struct entry *e = map_gets(&c->entries, key);
 
-    return e && e->damaged ? e->committed.revision : 0;
+    return e && (e->damaged || e->unreadable) ? e->committed.revision : 0;
 }
 
 size_t store_damage_count(const struct store *s)
@@ -284,7 +426,7 @@ static int64_t revision_before(const struct entry *e)
 {
     const struct store_item *before = e->flights ? &e->head : &e->committed;
 
-    return before->value || (!e->flights && e->damaged) ? before->revision : 0;
+    return before->value || (!e->flights && (e->text || e->damaged)) ? before->revision : 0;
 }
 
 static int queue_write(struct store_collection *c, const char *key, struct blob *value,
@@ -309,7 +451,7 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
     if (!change)
         return -ENOMEM;
     e = entry_make(c, key, len);
-    if (!e) {
+    if (!e || (!e->flights && e->text && !ask_for(e))) { /* watches are told what was before */
         change_unref(change);
         return -ENOMEM;
     }
@@ -348,6 +490,7 @@ static void hand_over(void *arg)
 
     if (s->turn.first)
         writer_send(s->writer, &s->turn);
+    shorten(s);
 }
 
 /* --- what comes back */
@@ -384,12 +527,13 @@ static void publish(struct store *s, struct change *change)
 {
     struct store_collection *c = change->collection;
     struct entry *e = change->entry;
-    struct blob *before = e->committed.value;
+    struct blob *before = blob_ref(e->committed.value);
 
-    assert(change == s->flight_first);
+    assert(change == s->flight_first && (before || !e->text));
     (void)flight_pop(s);
     change->type = change->deletion ? STORE_DELETED : before ? STORE_MODIFIED : STORE_ADDED;
-    change->previous = before; /* the entry's reference moves */
+    change->previous = before;
+    forget_value(e);
     e->committed.value = change->deletion ? NULL : blob_ref(change->value);
     e->committed.revision = change->revision;
     c->committed_count += (size_t)(!before && !change->deletion);
@@ -397,6 +541,7 @@ static void publish(struct store *s, struct change *change)
     entry_is_whole(s, e);
     s->committed_revision = change->revision;
     e->flights--;
+    ready_join(e);
     entry_drop_if_unused(c, e);
     change->entry = NULL;
     window_add(&c->window, change);
@@ -483,9 +628,8 @@ static void restart_windows(struct store *s, int64_t revision)
 
 static void withhold(struct store_collection *c, struct entry *e, int64_t revision)
 {
-    c->committed_count -= e->committed.value != NULL;
-    blob_unref(e->committed.value);
-    e->committed.value = NULL;
+    c->committed_count -= is_there(e);
+    forget_value(e);
     e->committed.revision = revision;
     c->store->damage_count += !e->damaged;
     e->damaged = true;
@@ -532,8 +676,10 @@ static int load_change(struct store_collection *c, struct entry *e, const struct
     if (row->revision <= c->store->start_revision)
         return 0;
     change = change_new(row->key, row->key_len, value);
-    if (!change)
+    if (!change || (e->text && !make_ready(e))) {
+        change_unref(change);
         return -ENOMEM;
+    }
     change->revision = row->revision;
     change->deletion = row->deletion;
     change->previous = e->committed.value ? blob_ref(e->committed.value) : NULL;
@@ -548,29 +694,41 @@ static int load_row(struct database_loading *l, const struct row *row, bool dama
 {
     struct store *s = container_of(l, struct loading, base)->store;
     struct store_collection *c;
-    struct blob *value;
+    struct blob *value = NULL;
+    struct shrunk *text = NULL;
     struct entry *e;
-    bool replaced;
+    bool replaced, small;
 
     s->start_revision = max_i64(s->start_revision, l->horizon);
     if (damaged)
         return load_damaged(s, row, err);
     c = store_collection(s, row->collection);
     e = c ? entry_make(c, row->key, row->key_len) : NULL;
-    value = blob_new(row->value, row->value_len);
-    if (!e || !value || load_change(c, e, row, value) < 0) {
+    /* What no watch will be told of is most, and not asked for yet. */
+    small = row->revision <= s->start_revision && row->value_len < SHRINK_TEXT_LIMIT_BYTES;
+    if (e && small)
+        text = shrink(&c->shrinker, row->value, row->value_len);
+    else if (e)
+        value = blob_new(row->value, row->value_len);
+    if ((!text && !value) || (!small && load_change(c, e, row, value) < 0)) {
         blob_unref(value);
         return err_set(err, ERR_INTERNAL, "out of memory");
     }
     replaced = e->committed.revision && e->committed.revision == row->previous;
-    c->committed_count -= e->committed.value != NULL;
-    blob_unref(e->committed.value);
+    c->committed_count -= is_there(e);
+    forget_value(e);
     e->committed.revision = row->revision;
-    e->committed.value = row->deletion ? NULL : blob_ref(value);
-    c->committed_count += e->committed.value != NULL;
+    if (row->deletion) {
+        blob_unref(value);
+        shrunk_free(text);
+    } else {
+        e->committed.value = value;
+        e->text = text;
+        ready_join(e);
+    }
+    c->committed_count += is_there(e);
     entry_is_whole(s, e);
     entry_drop_if_unused(c, e);
-    blob_unref(value);
     return replaced;
 }
 
@@ -609,6 +767,8 @@ struct store *store_open(struct loop *l, const char *path, const struct store_op
                                                          : DEFAULT_WINDOW_EVENTS;
     s->window_bytes = options && options->window_bytes ? options->window_bytes
                                                        : DEFAULT_WINDOW_BYTES;
+    s->ready_limit = options && options->ready_bytes ? options->ready_bytes : DEFAULT_READY_BYTES;
+    s->ready_end = &s->ready;
     if (open_all(s, l, err) < 0) {
         store_close(s);
         return NULL;

@@ -2,12 +2,13 @@
  * store.h - durable objects with one revision counter, and their recent history for watches.
  *
  * SQLite in WAL mode with synchronous=FULL is the truth; every committed object is in memory too,
- * so reads never touch the disk. Writes of one loop turn are one transaction on the writer thread
- * (group commit). A write is visible to store_get, store_list and watches only once it is on disk,
- * in revision order, together with its done callback; store_head shows it at once, for
- * preconditions of the writes behind it. When a commit fails, it and every write queued behind it
- * fail, head falls back to what is committed, and the store goes on. The history for watches is on
- * disk too, and read again when the store is opened.
+ * so reads never touch the disk; those that are seldom asked for are kept small there. Writes of
+ * one loop turn are one transaction on the writer thread (group commit). A write is visible to
+ * store_get, store_list and watches only once it is on disk, in revision order, together with its
+ * done callback; store_head shows it at once, for preconditions of the writes behind it. When a
+ * commit fails, it and every write queued behind it fail, head falls back to what is committed, and
+ * the store goes on. The history for watches is on disk too, and read again when the store is
+ * opened.
  *
  * All functions run on the loop's thread. A collection is a kind's "group/plural" ("/pods" for
  * core), a key is "namespace/name" or "name".
@@ -44,6 +45,7 @@ struct store_event {
 struct store_options {
     size_t window_events; /* history kept per collection; 0: a default */
     size_t window_bytes;  /* and at most this many bytes of it; 0: a default */
+    size_t ready_bytes;   /* of objects that are kept as they are; 0: a default */
 };
 
 /* path: the database file, made if absent, mode 0600. One of an older layout is brought up to date.
@@ -59,15 +61,20 @@ store_collection(struct store *s, const char *name); /* made on first use; NULL:
 
 int64_t store_revision(struct store *s); /* of the newest committed write */
 
+/* Valid until the next turn of the loop, or a write of it is committed. */
 const struct store_item *store_get(struct store_collection *c, const char *key);
 const struct store_item *store_head(struct store_collection *c,
                                     const char *key); /* NULL also when being deleted */
 size_t store_count(struct store_collection *c);
 
 /* Committed items in key order, from the first key > after (NULL: from the start) that begins with
- * prefix. fn returns false to stop. No write may happen inside fn. */
+ * prefix. fn returns false to stop; the item's value is valid during the call. No write may happen
+ * inside fn. */
 void store_list(struct store_collection *c, const char *prefix, const char *after,
                 bool (*fn)(void *arg, const struct store_item *item), void *arg);
+
+/* How many store_list would tell, about: writes that are under way may count. */
+size_t store_count_after(struct store_collection *c, const char *prefix, const char *after);
 
 /* The same as store_head shows them. */
 void store_list_heads(struct store_collection *c,

@@ -3,9 +3,11 @@
 #include "runtime/pod_fixture.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "agent/agent.h"
 #include "agent/node.h"
+#include "agent/pod_token.h"
 #include "loop/file.h"
 #include "runtime/podfolder.h"
 #include "small_api.h"
@@ -238,6 +240,43 @@ static void a_deleted_node_is_made_again(void **state)
         loop_run_once(w->f.loop);
     small_api_delete(&w->api, "/api/v1/nodes/n1");
     the_machine_is_a_node(state);
+}
+
+/* As a kubelet: at four fifths, after a day at the latest; and not in a loop. */
+static void tokens_are_renewed_in_time(void **state)
+{
+    static const int64_t hour_ms = INT64_C(3600000);
+
+    (void)state;
+    assert_int_equal(pod_token_due_ms(1000, 1000 + 10 * hour_ms), 1000 + 8 * hour_ms);
+    assert_int_equal(pod_token_due_ms(1000, 1000 + 8760 * hour_ms), 1000 + 24 * hour_ms);
+    assert_int_equal(pod_token_due_ms(1000, 500), 61000);
+    assert_int_equal(pod_token_due_ms(1000, 0), 61000);
+}
+
+/* Its next report would be due in two minutes. */
+static void a_node_that_was_given_up_reports_at_once(void **state)
+{
+    struct world *w = *state;
+    struct clock *clock = loop_clock(w->f.loop);
+    int64_t begun_ms;
+    struct json *node, *conditions;
+
+    the_machine_is_a_node(state);
+    while (!watchers(w, "nodes"))
+        loop_run_once(w->f.loop);
+    node = small_api_get(&w->api, &w->arena, "/api/v1/nodes/n1");
+    conditions = json_get_mut(json_get_mut(node, "status"), "conditions");
+    for (struct json *c = json_first_mut(conditions); c; c = c->next)
+        json_set_string(&w->arena, c, "status", "Unknown");
+    begun_ms = clock_now_ms(clock);
+    small_api_put(&w->api, &w->arena, "/api/v1/nodes/n1", node);
+    do {
+        loop_run_once(w->f.loop);
+        arena_reset(&w->arena);
+        node = small_api_get(&w->api, &w->arena, "/api/v1/nodes/n1");
+    } while (!json_string_is(json_get(object_condition(node, "Ready"), "status"), "True"));
+    assert_in_range(clock_now_ms(clock) - begun_ms, 0, 60000);
 }
 
 /* When it has so many GPUs. */
@@ -517,17 +556,23 @@ static void environment_comes_from_config_maps(void **state)
     assert_exit(wait_phase(w, "p", "Failed"), 17);
 }
 
+static unsigned starts_told(struct world *w)
+{
+    unsigned n = 0;
+
+    map_for_each (node, &w->api.objects)
+        n += strstr(node->value, "\"reason\":\"Started\"") != NULL;
+    return n;
+}
+
 static void a_jobs_pods_say_once_that_the_image_is_unused(void **state)
 {
     struct world *w = *state;
-    unsigned n = 0;
 
     put_shell(w, "p", "u1", "exit 0");
     (void)wait_phase(w, "p", "Succeeded");
     assert_true(exists(w, "/api/v1/namespaces/default/events/p.image-u1"));
-    map_for_each (node, &w->api.objects)
-        n += strstr(node->value, "\"reason\":\"Started\"") != NULL;
-    assert_int_equal(n, 1);
+    assert_int_equal(starts_told(w), 1);
 }
 
 static void a_settled_status_is_not_written_again(void **state)
@@ -547,6 +592,72 @@ static void a_settled_status_is_not_written_again(void **state)
     assert_int_equal(w->api.patches, before + 1);
 }
 
+/* Whoever opened its record would wait for ever. */
+static void a_restart_opens_nothing_of_a_finished_pod(void **state)
+{
+    struct world *w = *state;
+    char record[256], aside[300];
+
+    put_shell(w, "p", "u1", "exit 0");
+    (void)wait_phase(w, "p", "Succeeded");
+    while (runs(w, "u1"))
+        loop_run_once(w->f.loop);
+    agent_free(w->agent);
+    start_agent(w); /* removes the pod's control group if the first agent had no time to */
+    agent_free(w->agent);
+    (void)snprintf(record, sizeof(record), "%s/u1/" POD_FILE_STATE, w->f.pods);
+    (void)snprintf(aside, sizeof(aside), "%s.aside", record);
+    assert_int_equal(rename(record, aside), 0);
+    assert_int_equal(mkfifo(record, 0600), 0);
+    start_agent(w);
+    put_shell(w, "q", "u2", "sleep 1000");
+    (void)wait_phase(w, "q", "Running");
+    assert_int_equal(starts_told(w), 2);
+    assert_int_equal(rename(aside, record), 0);
+    mark_deleting(w, "p", 30);
+    (void)wait_phase(w, "p", NULL);
+    while (folder_exists(w, "u1"))
+        loop_run_once(w->f.loop);
+    assert_int_equal(starts_told(w), 2);
+}
+
+static void pods_deleted_while_the_agent_was_away_are_forgotten(void **state)
+{
+    struct world *w = *state;
+
+    put_shell(w, "p", "u1", "exit 0");
+    put_shell(w, "q", "u2", "sleep 1000");
+    (void)wait_phase(w, "p", "Succeeded");
+    (void)wait_phase(w, "q", "Running");
+    agent_free(w->agent);
+    small_api_delete(&w->api, POD_PATH "p");
+    small_api_delete(&w->api, POD_PATH "q");
+    put_shell(w, "r", "u3", "sleep 1000");
+    start_agent(w);
+    while (!folder_exists(w, "u3"))
+        loop_run_once(w->f.loop);
+    assert_false(runs(w, "u2")); /* its room was not given away before */
+    while (folder_exists(w, "u1") || folder_exists(w, "u2"))
+        loop_run_once(w->f.loop);
+}
+
+/* As the controller does with the pods of a node that has not been heard of. */
+static void a_pod_given_up_while_the_agent_was_away_is_stopped(void **state)
+{
+    struct world *w = *state;
+    struct json *pod;
+
+    put_shell(w, "p", "u1", "sleep 1000");
+    (void)wait_phase(w, "p", "Running");
+    agent_free(w->agent);
+    pod = small_api_get(&w->api, &w->arena, POD_PATH "p");
+    json_set_string(&w->arena, json_get_mut(pod, "status"), "phase", "Failed");
+    small_api_put(&w->api, &w->arena, POD_PATH "p", pod);
+    start_agent(w);
+    while (runs(w, "u1"))
+        loop_run_once(w->f.loop);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(int argc, char **argv)
@@ -554,6 +665,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(the_machine_is_a_node),
         T(a_deleted_node_is_made_again),
+        T(a_node_that_was_given_up_reports_at_once),
+        cmocka_unit_test(tokens_are_renewed_in_time),
         T(a_node_offers_shares_of_gpus),
         T(a_changed_authority_is_set_right),
         T(a_pod_runs_and_succeeds),
@@ -572,6 +685,9 @@ int main(int argc, char **argv)
         T(environment_comes_from_config_maps),
         T(a_jobs_pods_say_once_that_the_image_is_unused),
         T(a_settled_status_is_not_written_again),
+        T(a_restart_opens_nothing_of_a_finished_pod),
+        T(pods_deleted_while_the_agent_was_away_are_forgotten),
+        T(a_pod_given_up_while_the_agent_was_away_is_stopped),
     };
     int ret;
 

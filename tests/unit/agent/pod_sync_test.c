@@ -306,6 +306,30 @@ static unsigned count(const char *path, const char *what)
     return n;
 }
 
+static void only_what_the_node_reported_is_settled(void **state)
+{
+    static const struct {
+        const char *pod;
+        bool settled;
+    } pods[] = {
+#define ENDED                                                                                      \
+    "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"terminated\":{\"exitCode\":0}}}]"
+#define RUNS "\"containerStatuses\":[{\"name\":\"main\",\"state\":{\"running\":{}}}]"
+        {"{\"spec\":{" COMMAND "},\"status\":{\"phase\":\"Succeeded\"," ENDED "}}", true},
+        {"{\"spec\":{" COMMAND "},\"status\":{\"phase\":\"Running\"," ENDED "}}", false},
+        {"{\"spec\":{" COMMAND "},\"status\":{\"phase\":\"Failed\"," RUNS "}}", false},
+        {"{\"spec\":{" COMMAND "},\"status\":{\"phase\":\"Failed\"}}", false},
+        {"{" DELETING ",\"spec\":{" COMMAND "},\"status\":{\"phase\":\"Failed\"," ENDED "}}",
+         false},
+    };
+    struct arena a = ARENA_INIT(LIMIT);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(pods); i++)
+        assert_int_equal(pod_is_settled(parse(&a, pods[i].pod)), pods[i].settled);
+    arena_release(&a);
+}
+
 static void hosts_files_grow_while_in_use(void **state)
 {
     char dir[] = "/tmp/muster-test-XXXXXX", command[64];
@@ -365,6 +389,7 @@ int main(void)
         cmocka_unit_test(the_evicted_fail_however_they_end),
         cmocka_unit_test(who_succeeds_before_it_is_told_to_end_is_told_apart),
         cmocka_unit_test(init_containers_decide_with),
+        cmocka_unit_test(only_what_the_node_reported_is_settled),
         cmocka_unit_test(hosts_files_grow_while_in_use),
     };
 

@@ -48,7 +48,7 @@ static void on_trouble(void *arg, const struct err *err)
     f->troubles++;
 }
 
-static void set_up_keeping(struct fixture *f, const char *const *keeps)
+static void set_up_with(struct fixture *f, const char *const *keeps, size_t ready_objects)
 {
     memset(f, 0, sizeof(*f));
     fake_clock_init(&f->clock);
@@ -57,6 +57,7 @@ static void set_up_keeping(struct fixture *f, const char *const *keeps)
                                                  .clock = &f->clock.clock,
                                                  .kind = &kind_pod,
                                                  .keeps = keeps,
+                                                 .ready_objects = ready_objects,
                                                  .on_change = on_change,
                                                  .on_synced = on_synced,
                                                  .on_trouble = on_trouble,
@@ -68,7 +69,7 @@ static void set_up_keeping(struct fixture *f, const char *const *keeps)
 
 static void set_up(struct fixture *f)
 {
-    set_up_keeping(f, NULL);
+    set_up_with(f, NULL, 0);
 }
 
 static void tear_down(struct fixture *f)
@@ -167,7 +168,7 @@ static void only_the_members_asked_for_are_kept(void **state)
     struct fixture f;
 
     (void)state;
-    set_up_keeping(&f, keeps);
+    set_up_with(&f, keeps, 0);
     list_and_watch(
         &f, LIST("7", "{\"metadata\":{\"name\":\"a\",\"uid\":\"ua\",\"labels\":{\"name\":\"x\"}},"
                       "\"spec\":{\"volumes\":[{\"name\":\"v\"}],\"containers\":["
@@ -522,6 +523,81 @@ static void objects_are_found_by_their_controller(void **state)
     tear_down(&f);
 }
 
+struct seen {
+    const struct cache *cache;
+    const struct json *last;
+    unsigned count;
+};
+
+static bool see_whole(void *arg, const struct json *pod)
+{
+    struct seen *s = arg;
+
+    assert_string_equal(object_namespace(pod), "d");
+    assert_string_equal(json_get_string(object_controller(pod), "uid", ""), "o1");
+    assert_true(json_string_is(json_get(pod, "kind"), "Pod"));
+    if (s->cache)
+        s->last = cache_get(s->cache, "d", object_name(pod));
+    s->count++;
+    return true;
+}
+
+/* Of three one stays ready; whoever asks, however, sees them all and whole. */
+static void objects_that_are_not_ready_are_read_all_the_same(void **state)
+{
+    struct fixture f;
+    struct seen s = {.cache = NULL};
+    const struct json *b;
+
+    (void)state;
+    set_up_with(&f, NULL, 1);
+    list_and_watch(&f, LIST("5", OWNED_POD("a", "ua", "3", "o1") "," OWNED_POD(
+                                     "b", "ub", "4", "o1") "," OWNED_POD("c", "uc", "5", "o1")));
+    assert_int_equal(cache_count(f.cache), 3);
+    for (int round = 0; round < 3; round++) {
+        b = cache_get(f.cache, "d", "b");
+        assert_string_equal(object_uid(b), "ub");
+        assert_string_equal(object_uid(cache_get(f.cache, "d", "a")), "ua");
+        assert_string_equal(object_uid(cache_get(f.cache, "d", "c")), "uc");
+        assert_string_equal(object_uid(b), "ub"); /* until the next turn */
+        fake_clock_settle(&f.clock);
+    }
+    cache_each(f.cache, see_whole, &s);
+    assert_int_equal(s.count, 3);
+    s.cache = f.cache;
+    cache_each(f.cache, see_whole, &s);
+    assert_string_equal(object_name(s.last), "c"); /* asked for, it outlives the walk */
+    fake_clock_settle(&f.clock);
+    cache_each_of_controller(f.cache, "o1", see_whole, &s);
+    assert_int_equal(s.count, 9);
+    assert_string_equal(object_name(s.last), "c");
+    fake_clock_settle(&f.clock);
+    tear_down(&f);
+}
+
+static void objects_that_are_not_ready_change_and_go(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up_with(&f, NULL, 1);
+    list_and_watch(&f, LIST("5", OWNED_POD("a", "ua", "3", "o1") "," OWNED_POD(
+                                     "b", "ub", "4", "o1") "," OWNED_POD("c", "uc", "5", "o1")));
+    script_send(&f.script, EVENT("MODIFIED", OWNED_POD("a", "ua", "6", "o2")));
+    script_send(&f.script, EVENT("DELETED", OWNED_POD("b", "ub", "7", "o1")));
+    fake_clock_settle(&f.clock);
+    assert_string_equal(f.told, "+a@3 +b@4 +c@5 *a@6 -b@4 ");
+    assert_null(cache_get(f.cache, "d", "b"));
+    assert_string_equal(object_resource_version(cache_get(f.cache, "d", "a")), "6");
+    fake_clock_settle(&f.clock);
+    script_send(&f.script, EXPIRED);
+    fake_clock_advance(&f.clock, 1000);
+    list_and_watch(&f,
+                   LIST("9", OWNED_POD("a", "ua", "6", "o2") "," OWNED_POD("d", "ud", "9", "o1")));
+    assert_string_equal(f.told, "+a@3 +b@4 +c@5 *a@6 -b@4 +d@9 -c@5 ");
+    tear_down(&f);
+}
+
 static void freed_with_a_call_under_way(void **state)
 {
     struct fixture f;
@@ -560,6 +636,8 @@ int main(void)
         cmocka_unit_test(silent_watch_is_given_up),
         cmocka_unit_test(got_object_lives_until_the_next_turn),
         cmocka_unit_test(objects_are_found_by_their_controller),
+        cmocka_unit_test(objects_that_are_not_ready_are_read_all_the_same),
+        cmocka_unit_test(objects_that_are_not_ready_change_and_go),
         cmocka_unit_test(freed_with_a_call_under_way),
     };
 

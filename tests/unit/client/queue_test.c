@@ -138,6 +138,27 @@ static void backoff_doubles_up_to_a_minute_and_success_resets_it(void **state)
     tear_down(&f);
 }
 
+static void news_during_failures_do_not_lengthen_the_wait(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f, 4);
+    f.finish_at_once = false;
+    queue_add(f.queue, "a");
+    for (unsigned i = 0; i < 40; i++) {
+        fake_clock_settle(&f.clock);
+        queue_add(f.queue, "a");
+        queue_done(f.queue, "a", QUEUE_RETRY);
+    }
+    fake_clock_settle(&f.clock);
+    assert_int_equal(f.seen_len, 41);
+    queue_done(f.queue, "a", QUEUE_RETRY);
+    fake_clock_advance(&f.clock, 5);
+    assert_int_equal(f.seen_len, 42);
+    tear_down(&f);
+}
+
 static void backoff_is_each_keys_own(void **state)
 {
     struct fixture f;
@@ -238,6 +259,7 @@ int main(void)
         cmocka_unit_test(key_added_in_work_comes_again_afterwards),
         cmocka_unit_test(no_more_than_the_limit_are_in_work),
         cmocka_unit_test(backoff_doubles_up_to_a_minute_and_success_resets_it),
+        cmocka_unit_test(news_during_failures_do_not_lengthen_the_wait),
         cmocka_unit_test(backoff_is_each_keys_own),
         cmocka_unit_test(earliest_of_several_delays_counts),
         cmocka_unit_test(added_now_is_earlier_than_any_delay),

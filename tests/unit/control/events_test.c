@@ -205,7 +205,7 @@ static void many_wait_for_a_few(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-static void held_back_they_come_one_at_a_time(void **state)
+static void held_back_they_come_late_and_one_at_a_time(void **state)
 {
     struct fixture *f = *state;
 
@@ -213,6 +213,11 @@ static void held_back_they_come_one_at_a_time(void **state)
     event_recorder_hold(f->recorder, true);
     for (int i = 0; i < 40; i++)
         say(f, arena_printf(&f->arena, "p%d", i), "m");
+    fake_clock_advance(&f->clock, 4000);
+    event_recorder_hold(f->recorder, true);
+    assert_int_equal(f->api.in_flight, 0);
+    fake_clock_advance(&f->clock, 1000);
+    event_recorder_hold(f->recorder, true);
     assert_int_equal(f->api.in_flight, 1);
     fake_clock_advance(&f->clock, 25);
     assert_int_equal(f->api.in_flight, 1);
@@ -235,7 +240,7 @@ int main(void)
         TEST(event_that_was_deleted_is_made_again),
         TEST(refused_events_are_dropped_without_retry),
         TEST(memory_of_what_was_said_is_bounded),
-        TEST(held_back_they_come_one_at_a_time),
+        TEST(held_back_they_come_late_and_one_at_a_time),
     };
 
     return cmocka_run_group_tests_name("control/events", tests, NULL, NULL);

@@ -268,6 +268,70 @@ static void refused_pods_of_a_job_that_was_changed_are_asked_for_at_once(void **
     assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
 }
 
+/* Four that begin to run one after the other are one write. */
+static void on_a_cluster_what_is_told_waits_for_more(void **state)
+{
+    struct world *w = *state;
+    const char *before;
+
+    world_start_on(w, CONTROL_JOBS, true);
+    world_add_job(w, "j", 4, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    assert_string_equal(world_phase(w, "j"), "Pending");
+    before = object_resource_version(world_job(w, "j"));
+    for (size_t i = 0; i < 4; i++) {
+        fake_api_pod_phase(&w->api, "d", object_name(world_pod(w, i)), "Running", 0);
+        fake_clock_advance(&w->clock, 100);
+        assert_string_equal(object_resource_version(world_job(w, "j")), before);
+    }
+    fake_clock_advance(&w->clock, 200);
+    assert_string_equal(world_phase(w, "j"), "Running");
+    /* what is made for others goes before, for a while */
+    w->api.latency_ms = 2000;
+    world_add_job(w, "k", 1, "Never");
+    fake_clock_advance(&w->clock, 2500); /* its pod is under way */
+    fake_api_pod_phase(&w->api, "d", object_name(world_pod(w, 3)), "Pending", 0);
+    before = object_resource_version(world_job(w, "j"));
+    fake_clock_advance(&w->clock, 1200);
+    assert_int_equal(w->api.in_flight, 1);
+    w->api.latency_ms = 0;
+    fake_clock_advance(&w->clock, 5000);
+    assert_string_not_equal(object_resource_version(world_job(w, "j")), before);
+    /* an end is told at once */
+    fake_api_pod_phase(&w->api, "d", object_name(world_pod(w, 0)), "Succeeded", 0);
+    fake_clock_settle(&w->clock);
+    assert_string_equal(world_phase(w, "j"), "Succeeded");
+}
+
+static void refused_pods_are_asked_for_at_once_when_a_quota_is_raised(void **state)
+{
+    static const char quotas[] = "/api/v1/namespaces/d/resourcequotas";
+    struct world *w = *state;
+    unsigned posts;
+
+    strcpy(w->refused, "POST /pods");
+    w->refusal = 403;
+    world_start(w, CONTROL_JOBS);
+    assert_int_equal(
+        fake_api_do(&w->api, "POST", quotas,
+                    "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"pods\":\"1\"}}}"),
+        201);
+    world_add_job(w, "j", 2, "Never");
+    fake_clock_advance(&w->clock, 600 * 1000);
+    posts = w->pod_posts;
+    /* what is in use of it changes nothing */
+    fake_api_do(&w->api, "PATCH", "/api/v1/namespaces/d/resourcequotas/q/status",
+                "{\"status\":{\"used\":{\"pods\":\"1\"}}}");
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(w->pod_posts, posts);
+    w->refused[0] = '\0';
+    assert_int_equal(fake_api_do(&w->api, "PATCH", "/api/v1/namespaces/d/resourcequotas/q",
+                                 "{\"spec\":{\"hard\":{\"pods\":\"9\"}}}"),
+                     200);
+    fake_clock_advance(&w->clock, 1000);
+    assert_int_equal(fake_api_count(&w->api, &kind_pod), 2);
+}
+
 static void who_takes_over_goes_on_saying_what_is_refused(void **state)
 {
     struct world *w = *state;
@@ -492,6 +556,8 @@ int main(void)
         WORLD_TEST(refused_pods_are_explained_and_asked_for_again),
         WORLD_TEST(refused_pods_are_asked_for_ever_more_seldom),
         WORLD_TEST(refused_pods_of_a_job_that_was_changed_are_asked_for_at_once),
+        WORLD_TEST(on_a_cluster_what_is_told_waits_for_more),
+        WORLD_TEST(refused_pods_are_asked_for_at_once_when_a_quota_is_raised),
         WORLD_TEST(who_takes_over_goes_on_saying_what_is_refused),
         WORLD_TEST(missing_namespace_is_said),
         WORLD_TEST(ports_are_leased_where_it_is_told),

@@ -1,7 +1,11 @@
 /* log_search_test.c - looking for lines in a log, from anywhere, in both directions. */
 #include "pod_fixture.h"
 
+#include <time.h>
+
 #include "base/timefmt.h"
+#include "runtime/cri.h"
+#include "runtime/line_match.h"
 #include "runtime/log_search.h"
 
 #define STAMP(sec) "2026-11-15T08:00:" sec ".123456789Z "
@@ -190,6 +194,150 @@ static void an_expression_that_takes_too_long_ends(void **state)
     assert_hits(f, &o, "", "\"error\":\"search: this expression takes too long on the line here");
 }
 
+/* The line of so many letters, and one before it. */
+static void write_long_line(struct fixture *f, size_t len)
+{
+    struct buf text = BUF_INIT(64u * 1024 * 1024);
+
+    buf_adds(&text, STAMP("01") "stdout F first\n");
+    for (size_t left = len; left > 0;) {
+        size_t n = min_size(left, CRI_LINE_BYTES);
+
+        left -= n;
+        buf_adds(&text, STAMP("02") "stdout ");
+        buf_adds(&text, left > 0 ? "P " : "F ");
+        for (size_t i = 0; i < n; i++)
+            buf_addc(&text, 'a');
+        buf_addc(&text, '\n');
+    }
+    write_file(f, "main.0.0.log", text.data);
+    buf_release(&text);
+}
+
+static int64_t cpu_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* PCRE2's own limit does not end these: a step may read the whole line, and it is counted from each
+ * place anew. */
+static void a_long_line_has_a_time_limit(void **state)
+{
+    static const char *const slow[] = {"(?=(a+))\\1+b", "a*?(?=a*+)c", "(a+)\\1[bc]",
+                                       "(?:a|aa)+?[bc]", "(?C1)(?=(a+))\\1+b"};
+    struct fixture *f = *state;
+
+    make_pod(f);
+    write_long_line(f, 900000);
+    for (int back = 0; back < 2; back++)
+        for (size_t i = 0; i < ELEMS(slow); i++) {
+            struct node_log_options o = every_line;
+            int64_t before = cpu_ms();
+
+            o.search.regex = true;
+            o.search.back = back;
+            o.search.text = slow[i];
+            assert_hits(f, &o, "",
+                        "\"error\":\"search: this expression takes too long on the line "
+                        "here: make it simpler, above all repetitions inside "
+                        "repetitions\",\"at\":\"0.46\"}");
+            assert_true(cpu_ms() - before < 2000);
+        }
+}
+
+/* An expression that is slow on each of many lines gives way, and one that is too slow on all of
+ * them together ends. */
+static void many_slow_lines_have_one_too(void **state)
+{
+    struct fixture *f = *state;
+    struct buf text = BUF_INIT(64u * 1024 * 1024);
+    struct node_log_options o = every_line;
+    int64_t before = cpu_ms();
+
+    make_pod(f);
+    for (int i = 0; i < 60; i++) {
+        buf_adds(&text, STAMP("01") "stdout F ");
+        for (int n = 0; n < 3800; n++)
+            buf_addc(&text, 'a');
+        buf_addc(&text, '\n');
+    }
+    write_file(f, "main.0.0.log", text.data);
+    buf_release(&text);
+    o.search.regex = true;
+    o.search.text = "(?=(a+))(?=(a+))(?=(a+))(?=(a+))(?=(a+))(?=(a+))(?=(a+))(?=(a+))\\1[bc]";
+    assert_hits(f, &o, "", "\"error\":\"search: this expression takes too long");
+    assert_true(cpu_ms() - before < 4000);
+}
+
+/* Texts that begin again and again, and expressions with callouts of their own. */
+static void what_takes_little_time_is_found_on_long_lines(void **state)
+{
+    struct fixture *f = *state;
+    char needle[900], *hits;
+
+    make_pod(f);
+    write_long_line(f, 900000);
+    memset(needle, 'a', sizeof(needle));
+    needle[sizeof(needle) - 1] = '\0';
+    for (int i = 0; i < 4; i++) {
+        struct node_log_options o = every_line;
+
+        o.search.regex = i & 1;
+        o.search.ignore_case = i & 2;
+        o.search.text = i & 1 ? "(?C7)a{50}$" : needle;
+        hits = search(f, &o, NULL);
+        assert_non_null(strstr(hits, "\"at\":\"0.46\""));
+        free(hits);
+    }
+}
+
+static void a_search_that_is_given_up_ends_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct log_searches all = {.loop = f->loop};
+    struct node_log_options o = every_line;
+    struct stream *s;
+    int64_t before;
+    char byte;
+
+    make_pod(f);
+    write_long_line(f, 900000);
+    o.search.regex = true;
+    o.search.text = "(?=(a+))\\1+b";
+    assert_int_equal(log_search_open(&all, f->pods, "p", "main", &o, &s, NULL), 0);
+    assert_int_equal(s->ops->read(s, &byte, 1), 0);
+    before = cpu_ms();
+    s->ops->close(s);
+    while (all.open > 0)
+        loop_run_once(f->loop);
+    assert_true(cpu_ms() - before < LINE_MATCH_LINE_MS);
+}
+
+/* The daemon stops: what holds the searches goes before the loop that waits for the pool. */
+static void a_search_outlives_those_who_asked_for_it(void **state)
+{
+    struct fixture *f = *state;
+    struct log_searches *all = calloc(1, sizeof(*all));
+    struct node_log_options o = every_line;
+    struct stream *s;
+    char byte;
+
+    assert_non_null(all);
+    all->loop = f->loop;
+    make_pod(f);
+    write_long_line(f, 900000);
+    o.search.regex = true;
+    o.search.text = "(?=(a+))\\1+b";
+    assert_int_equal(log_search_open(all, f->pods, "p", "main", &o, &s, NULL), 0);
+    assert_int_equal(s->ops->read(s, &byte, 1), 0);
+    s->ops->close(s);
+    log_searches_end(all);
+    free(all);
+}
+
 /* Lines of many lengths over several files; each is found at its place, both ways. */
 static void places_hold_across_files_and_long_lines(void **state)
 {
@@ -298,6 +446,11 @@ int main(int argc, char **argv)
         T(expressions_and_levels_choose),
         T(a_bad_expression_is_refused),
         T(an_expression_that_takes_too_long_ends),
+        T(a_long_line_has_a_time_limit),
+        T(many_slow_lines_have_one_too),
+        T(what_takes_little_time_is_found_on_long_lines),
+        T(a_search_that_is_given_up_ends_at_once),
+        T(a_search_outlives_those_who_asked_for_it),
         T(places_hold_across_files_and_long_lines),
         T(a_long_line_is_cut_around_what_was_found),
         T(a_search_may_be_given_up),

@@ -107,6 +107,49 @@ static void dead_pods_hold_no_descriptors(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
+static void count_held(void *arg, const struct pod_run *run)
+{
+    (void)run;
+    ++*(size_t *)arg;
+}
+
+static void count_uid(void *arg, const char *uid)
+{
+    assert_memory_equal(uid, "dead-", strlen("dead-"));
+    ++*(size_t *)arg;
+}
+
+static size_t held(struct fixture *f)
+{
+    size_t n = 0;
+
+    f->rt->ops->each(f->rt, count_held, &n);
+    return n;
+}
+
+static void a_pod_is_held_from_when_it_is_asked_for(void **state)
+{
+    struct fixture *f = *state;
+    size_t uids = 0;
+
+    run_shell(f, "dead-1", "exit 3");
+    run_shell(f, "dead-2", "exit 4");
+    assert_int_equal(held(f), 2);
+    restart(f);
+    assert_int_equal(held(f), 0);
+    f->rt->ops->each_uid(f->rt, count_uid, &uids);
+    assert_int_equal(uids, 2);
+    assert_int_equal(find(f, "dead-2")->containers[0].exit_code, 4);
+    assert_int_equal(held(f), 1);
+    f->rt->ops->rest(f->rt, "dead-2");
+    f->rt->ops->rest(f->rt, "dead-2");
+    assert_int_equal(held(f), 0);
+    assert_int_equal(find(f, "dead-2")->containers[0].exit_code, 4);
+    start_shell(f, "dead-3", "sleep 1000");
+    f->rt->ops->rest(f->rt, "dead-3"); /* not while it lives */
+    assert_int_equal(held(f), 2);
+}
+
 static void an_end_nobody_watched_is_known(void **state)
 {
     struct fixture *f = *state;
@@ -341,6 +384,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         T(a_killed_daemon_stops_nothing),
         T(dead_pods_hold_no_descriptors),
+        T(a_pod_is_held_from_when_it_is_asked_for),
         T(an_end_nobody_watched_is_known),
         T(no_log_line_is_lost_or_doubled),
         T(no_replica_runs_twice),

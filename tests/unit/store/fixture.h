@@ -75,6 +75,7 @@ static inline int fixture_set_up(void **state)
         return -1;
     snprintf(f->path, sizeof(f->path), "%s/muster.db", f->folder);
     ended_count = 0;
+    f->options.ready_bytes = 1; /* every value is shrunk as soon as may be */
     fixture_open(f);
     *state = f;
     return 0;

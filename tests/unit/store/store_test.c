@@ -60,6 +60,66 @@ static void write_is_visible_only_once_on_disk(void **state)
     store_watch_free(watch);
 }
 
+struct reading {
+    struct fixture *f;
+    const struct blob *kept;
+    int told;
+};
+
+static bool read_item(void *arg, const struct store_item *item)
+{
+    struct reading *r = arg;
+    char expected[64];
+
+    snprintf(expected, sizeof(expected), "a value like others %d@%d", r->told, r->told + 1);
+    assert_true(is_at(item, expected));
+    if (r->told == 7)
+        r->kept = store_get(r->f->pods, item->key)->value;
+    r->told++;
+    return true;
+}
+
+static void values_that_were_shrunk_are_read_as_they_were(void **state)
+{
+    struct fixture *f = *state;
+    struct store_watch *watch;
+    struct store_event e;
+    struct written w;
+    char key[16], text[64];
+
+    for (int i = 0; i < 20; i++) {
+        snprintf(key, sizeof(key), "k%02d", i);
+        snprintf(text, sizeof(text), "a value like others %d", i);
+        put_now(f, f->pods, key, text);
+    }
+    for (int round = 0; round < 2; round++) {
+        struct reading r = {.f = f};
+
+        turn(f);
+        store_list(f->pods, NULL, NULL, read_item, &r);
+        assert_int_equal(r.told, 20);
+        assert_memory_equal(r.kept->data, "a value like others 7", 21); /* asked for meanwhile */
+        r.told = 0;
+        store_list_heads(f->pods, read_item, &r);
+        assert_int_equal(r.told, 20);
+        assert_int_equal(store_count(f->pods), 20);
+        assert_int_equal(store_count_after(f->pods, NULL, "k04"), 15);
+        assert_int_equal(store_damaged(f->pods, "k04"), 0);
+        fixture_reopen(f);
+    }
+    assert_int_equal(store_watch_open(f->pods, 20, do_nothing, NULL, &watch, NULL), 0);
+    put(f, f->pods, "k03", "new", &w);
+    settle_all(f);
+    assert_int_equal(store_watch_next(watch, &e), 1);
+    assert_int_equal(e.type, STORE_MODIFIED);
+    assert_memory_equal(e.previous->data, "a value like others 3", 21);
+    store_watch_free(watch);
+    remove_key(f, f->pods, "k05", &w);
+    settle_all(f);
+    assert_null(store_get(f->pods, "k05"));
+    assert_int_equal(store_count(f->pods), 19);
+}
+
 static void writes_of_one_turn_are_one_commit(void **state)
 {
     struct fixture *f = *state;
@@ -682,6 +742,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, fixture_set_up, fixture_tear_down)
         TEST(write_is_visible_only_once_on_disk),
+        TEST(values_that_were_shrunk_are_read_as_they_were),
         TEST(writes_of_one_turn_are_one_commit),
         TEST(writes_behind_a_busy_disk_are_one_commit),
         TEST(callbacks_come_in_revision_order_with_their_state),

@@ -1,0 +1,124 @@
+/*
+ * roles.c - the roles every cluster has, made when they are missing: cluster-admin may do
+ * everything; admin, edit and view are for RoleBindings that give somebody a namespace, each with
+ * the rules of those below it. What is there already stays as it is.
+ */
+#include <string.h>
+
+#include "server/internal.h"
+
+#define RBAC_GROUP "rbac.authorization.k8s.io"
+#define READ "get,list,watch"
+#define WRITE "create,delete,deletecollection,patch,update"
+/* Of the core group, what holds no secrets. */
+#define CORE                                                                                       \
+    "configmaps,persistentvolumeclaims,persistentvolumeclaims/status,pods,pods/status,services,"   \
+    "services/status,serviceaccounts"
+#define OURS "batch.tensorstack.dev,tensorstack.dev,scheduler.tensorstack.dev,muster.dev"
+#define OUR_KINDS                                                                                  \
+    "pytorchtrainingjobs,pytorchtrainingjobs/status,mpijobs,mpijobs/status,tensorboards,"          \
+    "tensorboards/status,podgroups,podgroups/status,notifications,notifications/status"
+
+enum level { LEVEL_VIEW, LEVEL_EDIT, LEVEL_ADMIN, LEVEL_CLUSTER_ADMIN };
+
+static const struct {
+    enum level level;
+    const char *groups, *resources, *verbs; /* with commas; resources NULL: of paths */
+} rules[] = {
+    {LEVEL_VIEW, "", CORE, READ},
+    {LEVEL_VIEW, "",
+     "bindings,endpoints,events,limitranges,namespaces,namespaces/status,pods/log,pods/samples,"
+     "resourcequotas,resourcequotas/status",
+     READ},
+    {LEVEL_VIEW, "discovery.k8s.io", "endpointslices", READ},
+    {LEVEL_VIEW, "policy", "poddisruptionbudgets,poddisruptionbudgets/status", READ},
+    {LEVEL_VIEW, "events.k8s.io", "events", READ},
+    {LEVEL_VIEW, "metrics.k8s.io", "pods", READ},
+    {LEVEL_VIEW, OURS, OUR_KINDS ",queues", READ},
+    {LEVEL_EDIT, "", CORE, WRITE},
+    {LEVEL_EDIT, "", "secrets,pods/attach,pods/exec,pods/portforward,pods/proxy", READ "," WRITE},
+    {LEVEL_EDIT, "", "pods/eviction,serviceaccounts/token,events", "create"},
+    {LEVEL_EDIT, "policy", "poddisruptionbudgets", WRITE},
+    {LEVEL_EDIT, "coordination.k8s.io", "leases", READ "," WRITE},
+    {LEVEL_EDIT, OURS, OUR_KINDS, WRITE},
+    {LEVEL_ADMIN, RBAC_GROUP, "roles,rolebindings", READ "," WRITE},
+    {LEVEL_ADMIN, "authorization.k8s.io", "localsubjectaccessreviews", "create"},
+    {LEVEL_CLUSTER_ADMIN, "*", "*", "*"},
+    {LEVEL_CLUSTER_ADMIN, NULL, NULL, "*"},
+};
+
+static const char *const names[] = {[LEVEL_VIEW] = "view",
+                                    [LEVEL_EDIT] = "edit",
+                                    [LEVEL_ADMIN] = "admin",
+                                    [LEVEL_CLUSTER_ADMIN] = "cluster-admin"};
+
+static void add_list(struct arena *a, struct json *rule, const char *name, const char *text)
+{
+    struct json *list = json_make_array(a, rule, name);
+
+    for (const char *end;; text = end + 1) {
+        end = text + strcspn(text, ",");
+        (void)json_append(list, json_new_string_len(a, text, (size_t)(end - text)));
+        if (!*end)
+            return;
+    }
+}
+
+static struct json *new_object(struct arena *a)
+{
+    struct json *object = json_new_object(a), *meta = json_make_object(a, object, "metadata");
+
+    json_set_string(a, json_make_object(a, meta, "labels"), "kubernetes.io/bootstrapping",
+                    "rbac-defaults");
+    return object;
+}
+
+static struct json *role_of(struct arena *a, enum level level)
+{
+    struct json *role = new_object(a), *list = json_make_array(a, role, "rules");
+
+    for (size_t i = 0; i < ELEMS(rules); i++) {
+        struct json *rule;
+
+        if (level == LEVEL_CLUSTER_ADMIN ? rules[i].level != level : rules[i].level > level)
+            continue;
+        rule = json_append(list, json_new_object(a));
+        if (rules[i].resources) {
+            add_list(a, rule, "apiGroups", rules[i].groups);
+            add_list(a, rule, "resources", rules[i].resources);
+        } else {
+            add_list(a, rule, "nonResourceURLs", "*");
+        }
+        add_list(a, rule, "verbs", rules[i].verbs);
+    }
+    return role;
+}
+
+/* Whom Kubernetes takes for a cluster's owners. */
+static struct json *owners_of(struct arena *a, const char *role)
+{
+    struct json *binding = new_object(a), *ref = json_make_object(a, binding, "roleRef"), *group;
+
+    json_set_string(a, ref, "apiGroup", RBAC_GROUP);
+    json_set_string(a, ref, "kind", kind_cluster_role.name);
+    json_set_string(a, ref, "name", role);
+    group = json_append(json_make_array(a, binding, "subjects"), json_new_object(a));
+    json_set_string(a, group, "kind", "Group");
+    json_set_string(a, group, "apiGroup", RBAC_GROUP);
+    json_set_string(a, group, "name", "system:masters");
+    return binding;
+}
+
+int roles_make(struct server *s, struct arena *a, struct err *err)
+{
+    const char *owner = names[LEVEL_CLUSTER_ADMIN];
+    int rc = 0;
+
+    for (size_t i = 0; i < ELEMS(names) && rc == 0; i++)
+        if (!store_head(server_collection(s, &kind_cluster_role), names[i]))
+            rc = make_object(s, a, &kind_cluster_role, "", names[i], role_of(a, (enum level)i),
+                             err);
+    if (rc == 0 && !store_head(server_collection(s, &kind_cluster_role_binding), owner))
+        rc = make_object(s, a, &kind_cluster_role_binding, "", owner, owners_of(a, owner), err);
+    return rc;
+}
