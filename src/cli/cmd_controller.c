@@ -6,11 +6,12 @@
 #include "cli/common_options.h"
 #include "cli/elected.h"
 #include "cli/worker.h"
+#include "net/webhook.h"
 
 struct elected_command {
     const char *kubeconfig, *ns, *health;
     bool no_controllers, no_scheduler; /* no_controllers: of `muster scheduler` */
-    bool shared_network, as_default, overcommit, verbose;
+    bool shared_network, as_default, overcommit, notify_local, verbose;
 };
 
 #define COMMON_OPTIONS                                                                             \
@@ -20,6 +21,7 @@ struct elected_command {
 
 static const struct option_spec controller_options[] = {
     COMMON_OPTIONS,
+    OPTION_NOTIFY_LOCAL(struct elected_command),
     OPTION_OF_FLAG(struct elected_command, no_scheduler, "no-scheduler",
                    "leave scheduling to `muster scheduler`"),
     OPTION_OF_FLAG(struct elected_command, shared_network, "shared-network",
@@ -39,6 +41,7 @@ static const struct option_spec scheduler_options[] = {
 /* The scheduler has a lease of its own: `muster scheduler` may have it. Either may be NULL. */
 struct clients {
     struct elected *controllers, *scheduler;
+    struct webhook *webhook;
 };
 
 static void stop(void *clients)
@@ -49,6 +52,7 @@ static void stop(void *clients)
         return;
     elected_free(c->controllers);
     elected_free(c->scheduler);
+    webhook_free(c->webhook);
     free(c);
 }
 
@@ -69,6 +73,10 @@ static void *start(struct loop *l, struct transport *t, const struct client_conf
 
     (void)server;
     if (c && !o->no_controllers)
+        how.control.webhook = c->webhook = webhook_new(l, o->notify_local);
+    if (c && !o->no_controllers && !c->webhook)
+        err_set(err, ERR_INTERNAL, "out of memory");
+    if (c && !o->no_controllers && c->webhook)
         c->controllers = elected_new(&how, err);
     how.lease = LEASE_SCHEDULER;
     how.control.parts = CONTROL_SCHEDULER;

@@ -238,9 +238,9 @@ static const char *prefix_of(struct cli *cli, const struct json *pod, const char
                         follow_label(&cli->arena, pod, container), talk_plain(&cli->talk));
 }
 
-static int print_log(struct session *s, const struct logs_options *o,
-                     const struct line_match *match, const struct json *pod, const char *container,
-                     const char *prefix, struct err *err)
+static int print_log(struct session *s, const struct logs_options *o, struct line_match *match,
+                     const struct json *pod, const char *container, const char *prefix,
+                     struct err *err)
 {
     struct one_log one = {.session = s, .err = err};
     struct logreader_options how = {
@@ -289,8 +289,8 @@ static bool has_log(const struct logs_options *o, const struct json *pod, const 
 
 /* One container's; a pod that is gone may have left no log, which is no trouble. */
 static int print_container(struct cli *cli, struct session *s, const struct logs_options *o,
-                           const struct line_match *match, const struct ranked_pod *p,
-                           const char *name, bool prefixed, bool *ret_found, struct err *err)
+                           struct line_match *match, const struct ranked_pod *p, const char *name,
+                           bool prefixed, bool *ret_found, struct err *err)
 {
     auto_err attempt = ERR_INIT;
     const char *prefix = prefixed ? prefix_of(cli, p->pod, name, p->index) : "";
@@ -323,8 +323,7 @@ static int say_no_attempt(const struct subject *subject, int64_t attempt, struct
 }
 
 static int print_logs(struct cli *cli, struct session *s, const struct logs_options *o,
-                      const struct line_match *match, const struct subject *subject,
-                      struct err *err)
+                      struct line_match *match, const struct subject *subject, struct err *err)
 {
     bool prefixed = subject->job && !o->replica, found = false;
 
@@ -361,9 +360,8 @@ static int check_replica(const struct subject *subject, const char *replica, str
 
 /* --- the command --- */
 
-static enum exit_code logs(struct cli *cli, const struct logs_options *o,
-                           const struct line_match *match, const char *name, struct session *s,
-                           struct err *err)
+static enum exit_code logs(struct cli *cli, const struct logs_options *o, struct line_match *match,
+                           const char *name, struct session *s, struct err *err)
 {
     struct subject subject = {0};
     struct follow_options how = {.replica = o->replica,

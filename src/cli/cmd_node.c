@@ -38,7 +38,7 @@ struct clients {
     struct agent *agent;
     struct node *door;
     struct kubelet *kubelet;
-    struct progress *progress; /* on our own server */
+    struct progress *progress; /* where jobs may be written */
 };
 
 #define ASK_AGAIN_MS 2000
@@ -108,19 +108,51 @@ static struct kubelet *listen_for_others(struct clients *c, struct loop *l, stru
 
 static void ask_server(void *arg);
 
-/* A cluster lets its nodes read and write no jobs. */
+static void ask_server_again(struct clients *c, const struct err *err)
+{
+    c->again = clock_start(loop_clock(c->loop), ASK_AGAIN_MS, ask_server, c);
+    if (err)
+        log_debug("cannot ask the server what it is, will go on trying: %s", err->text);
+}
+
+static void watch_progress(struct clients *c)
+{
+    c->progress = local_progress_new(c->loop, c->transport, c->agent, c->folder);
+    if (!c->progress)
+        ask_server_again(c, NULL);
+}
+
+static void on_review(void *arg, const struct json *review, const struct err *err)
+{
+    struct clients *c = arg;
+
+    if (err)
+        ask_server_again(c, err);
+    else if (json_bool(json_at(review, "status", "allowed"), false))
+        watch_progress(c);
+    else
+        log_info("jobs' progress is not told: this node may not write it (its user needs the "
+                 "ClusterRole muster-node-progress)");
+}
+
+/* A cluster lets its nodes read and write no jobs, unless somebody gave them the right. */
 static void on_version(void *arg, const struct json *answer, const struct err *err)
 {
     struct clients *c = arg;
 
-    if (!err && !strstr(json_get_string(answer, "gitVersion", ""), CLIENT_OUR_SERVER))
-        return;
-    if (!err)
-        c->progress = local_progress_new(c->loop, c->transport, c->agent, c->folder);
-    if (!c->progress)
-        c->again = clock_start(loop_clock(c->loop), ASK_AGAIN_MS, ask_server, c);
     if (err)
-        log_debug("cannot ask the server for its version, will go on trying: %s", err->text);
+        ask_server_again(c, err);
+    else if (strstr(json_get_string(answer, "gitVersion", ""), CLIENT_OUR_SERVER))
+        watch_progress(c);
+    else
+        client_review(c->transport,
+                      &(struct client_access){.ns = "",
+                                              .verb = "patch",
+                                              .group = kind_pytorch_training_job.group,
+                                              .resource = kind_pytorch_training_job.plural,
+                                              .subresource = "status",
+                                              .name = ""},
+                      on_review, c);
 }
 
 static void ask_server(void *arg)

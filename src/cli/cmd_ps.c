@@ -4,6 +4,7 @@
 
 #include "api/object.h"
 #include "api/table.h"
+#include "base/percent.h"
 #include "base/timefmt.h"
 #include "cli/columns.h"
 #include "cli/jobphase.h"
@@ -13,7 +14,7 @@
 
 struct ps_options {
     struct session_options session;
-    const char *format;
+    const char *format, *selector;
     bool all;
 };
 
@@ -24,17 +25,36 @@ static const struct option_spec options[] = {
                    .letter = 'A'),
     OPTION_OF(OPTION_CHOICE, struct ps_options, format, "output", OUTPUT_FORMAT_NAMES,
               "how to print them", .letter = 'o', .values = output_formats),
+    OPTION_OF_TEXT(struct ps_options, selector, "selector", "LABELS",
+                   "only jobs with these labels: team=nlp; " TAG_PREFIX "NAME for a tag",
+                   .letter = 'l'),
     SESSION_OPTIONS(struct ps_options, session),
     {0},
 };
 
 /* Columns that are not always there. */
 struct ps_shape {
-    bool all, queue, progress, wide;
+    bool all, queue, progress, wide, tags, note;
 };
 
+/* NULL: of all. */
+static const char *query_of(struct arena *a, const char *selector)
+{
+    struct buf text = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    const char *query = NULL;
+
+    if (selector) {
+        buf_adds(&text, "labelSelector=");
+        percent_encode(&text, selector);
+        query = arena_strdup(a, text.data);
+    }
+    buf_release(&text);
+    return query;
+}
+
 /* Items of every job kind in one List, without copying them. */
-static int list_jobs(struct session *s, const char *ns, struct json **ret, struct err *err)
+static int list_jobs(struct session *s, const char *ns, const char *query, struct json **ret,
+                     struct err *err)
 {
     struct json *all = json_new_object(s->arena), *items;
 
@@ -44,7 +64,7 @@ static int list_jobs(struct session *s, const char *ns, struct json **ret, struc
     for (size_t i = 0; job_kinds[i]; i++) {
         const struct kind *k = job_kinds[i]->kind;
         struct json *list = NULL, *next;
-        int r = session_list(s, k, ns, NULL, &list, err);
+        int r = session_list(s, k, ns, query, &list, err);
 
         if (r)
             return r;
@@ -75,6 +95,10 @@ static size_t name_columns(const struct ps_shape *shape, const char *names[COLUM
     names[n++] = "WHY";
     if (shape->wide)
         names[n++] = "UID";
+    if (shape->tags)
+        names[n++] = "TAGS";
+    if (shape->note)
+        names[n++] = "NOTE";
     return n;
 }
 
@@ -95,6 +119,25 @@ static void add_queue(struct columns *c, const struct json *job)
                      strtol(at + strlen("number "), NULL, 10));
     else
         columns_add(c, queue ? queue : "");
+}
+
+static void add_tags(struct columns *c, const struct json *job)
+{
+    struct buf text = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+
+    json_each (label, object_labels(job))
+        if (strncmp(label->key, TAG_PREFIX, strlen(TAG_PREFIX)) == 0)
+            buf_addf(&text, "%s%s", text.len ? "," : "", label->key + strlen(TAG_PREFIX));
+    columns_add(c, text.len ? text.data : "");
+    buf_release(&text);
+}
+
+/* Its first line. */
+static void add_note(struct columns *c, const struct json *job)
+{
+    const char *note = object_annotation(job, ANNOTATION_NOTE);
+
+    columns_addf(c, "%.*s", note ? (int)strcspn(note, "\r\n") : 0, note ? note : "");
 }
 
 static void add_row(struct arena *a, struct columns *c, const struct json *job, int64_t now_ms,
@@ -120,6 +163,10 @@ static void add_row(struct arena *a, struct columns *c, const struct json *job, 
     columns_add(c, why);
     if (shape->wide)
         columns_add(c, object_uid(job));
+    if (shape->tags)
+        add_tags(c, job);
+    if (shape->note)
+        add_note(c, job);
 }
 
 static void print_table(struct cli *cli, const struct json *list, int64_t now_ms,
@@ -132,6 +179,9 @@ static void print_table(struct cli *cli, const struct json *list, int64_t now_ms
     json_each (job, json_get(list, "items")) {
         shape.progress = shape.progress || json_at(job, "status", "progress");
         shape.queue = shape.queue || queue_of(job);
+        json_each (label, object_labels(job))
+            shape.tags |= shape.wide && strncmp(label->key, TAG_PREFIX, strlen(TAG_PREFIX)) == 0;
+        shape.note |= shape.wide && object_annotation(job, ANNOTATION_NOTE);
     }
     columns_init(&table, names, name_columns(&shape, names));
     json_each (job, json_get(list, "items"))
@@ -148,12 +198,13 @@ static int ps(struct cli *cli, const struct ps_options *o, struct session *s, st
     int r = session_open(cli, &o->session, s, err);
 
     if (r == 0)
-        r = list_jobs(s, o->all ? NULL : s->ns, &list, err);
+        r = list_jobs(s, o->all ? NULL : s->ns, query_of(s->arena, o->selector), &list, err);
     if (r || output_list(o->format, list))
         return r;
     if (json_len(json_get(list, "items")) == 0)
-        talk_note(&cli->talk, "no jobs%s%s; start one with: muster run FILE",
-                  o->all ? "" : " in namespace ", o->all ? "" : s->ns);
+        talk_note(&cli->talk, "no jobs%s%s%s; start one with: muster run FILE",
+                  o->selector ? " with these labels" : "", o->all ? "" : " in namespace ",
+                  o->all ? "" : s->ns);
     else
         print_table(cli, list, clock_now_ms(loop_clock(s->loop)),
                     (struct ps_shape){.all = o->all, .wide = strcmp(o->format, "wide") == 0});
@@ -177,6 +228,7 @@ const struct command command_ps = {
     .summary = "List jobs, and why they are not running",
     .help = "  muster ps\n"
             "  muster ps -A -o wide\n"
+            "  muster ps -l team=nlp," TAG_PREFIX "baseline\n"
             "  muster ps -o json\n",
     .options = options,
     .defaults = &defaults,

@@ -103,6 +103,7 @@ struct entry {
 struct entries {
     struct entry *list;
     size_t len;
+    const char *ns; /* of this namespace alone: more may not be seen; else NULL */
 };
 
 static long position_of(const char *why)
@@ -173,15 +174,29 @@ static int compare_entries(const void *a, const void *b)
     return strcmp(object_name(x->object), object_name(y->object));
 }
 
+static int list_entries(struct queue_call *c, const char *ns, struct json **ret_groups,
+                        struct json **ret_pods, struct err *err)
+{
+    int r = session_list(&c->session, &kind_pod_group, ns, NULL, ret_groups, err);
+
+    return r ? r : session_list(&c->session, &kind_pod, ns, LONE_PODS, ret_pods, err);
+}
+
+/* Who may see one namespace sees its own of the line. */
 static int read_entries(struct queue_call *c, struct entries *ret, struct err *err)
 {
     struct json *groups = NULL, *pods = NULL;
+    const char *ns = NULL;
     struct entry *list;
     size_t n = 0;
-    int r = session_list(&c->session, &kind_pod_group, NULL, NULL, &groups, err);
+    int r = list_entries(c, NULL, &groups, &pods, err);
 
-    if (r == 0)
-        r = session_list(&c->session, &kind_pod, NULL, LONE_PODS, &pods, err);
+    if (r && err->reason == ERR_FORBIDDEN) {
+        ns = c->session.ns;
+        err_release(err);
+        *err = (struct err)ERR_INIT;
+        r = list_entries(c, ns, &groups, &pods, err);
+    }
     if (r)
         return r;
     list = arena_alloc(&c->cli->arena, (json_len(json_get(groups, "items")) +
@@ -198,7 +213,7 @@ static int read_entries(struct queue_call *c, struct entries *ret, struct err *e
         list[i].position = list[i].state == WAITS ? position_of(list[i].why) : 0;
     if (n > 1)
         qsort(list, n, sizeof(*list), compare_entries);
-    *ret = (struct entries){list, n};
+    *ret = (struct entries){list, n, ns};
     return 0;
 }
 
@@ -231,6 +246,12 @@ static void add_queue(struct queue_call *c, struct columns *table, const struct 
         if (e->state == WAITS)
             oldest = min_i64(oldest, e->since_ms);
     }
+    if (entries->ns) { /* the scheduler counts those of others, too */
+        const struct json *all = json_at(queue, "status", "podGroups");
+
+        count[RUNS] = max_i64(count[RUNS], json_get_int(all, "running", 0));
+        count[WAITS] = max_i64(count[WAITS], json_get_int(all, "waiting", 0));
+    }
     columns_add(table, object_name(queue));
     columns_addf(table, "%lld", (long long)json_get_int(spec, "priority", 0));
     columns_add(table, json_get_bool(spec, "closed", false) ? "closed" : "open");
@@ -238,7 +259,7 @@ static void add_queue(struct queue_call *c, struct columns *table, const struct 
     columns_add(table, map_text(a, json_at(queue, "status", "allocated")));
     columns_addf(table, "%lld", (long long)count[RUNS]);
     columns_addf(table, "%lld", (long long)count[WAITS]);
-    columns_add(table, count[WAITS] ? time_age(c->now_ms - oldest, age) : "-");
+    columns_add(table, oldest < INT64_MAX ? time_age(c->now_ms - oldest, age) : "-");
 }
 
 static void print_queues(struct queue_call *c, const struct json *queues,
@@ -254,6 +275,11 @@ static void print_queues(struct queue_call *c, const struct json *queues,
         add_queue(c, &table, q, entries);
     columns_write(&table, strcmp(c->options->format, "wide") == 0 ? 0 : c->cli->talk.columns, &out);
     output_text(&out);
+    if (entries->ns)
+        talk_note(
+            &c->cli->talk,
+            "you may see jobs of namespace '%s' only: OLDEST WAIT and who is in line are of it",
+            entries->ns);
     columns_release(&table);
     buf_release(&out);
 }

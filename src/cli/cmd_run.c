@@ -1,26 +1,38 @@
 /*
- * cmd_run.c - `muster run`: a file's objects are checked, created, and its jobs followed to their
- * end. All or nothing: the whole file is checked, and no job of it may exist already, before the
- * first object is created.
+ * cmd_run.c - `muster run`: the objects of a file, or the job that a command line means, are
+ * checked, created, and the jobs followed to their end. All or nothing: everything is checked, and
+ * no job of it may exist already, before the first object is created.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "api/object.h"
+#include "api/yaml.h"
 #include "cli/common_options.h"
 #include "cli/follow.h"
+#include "cli/home.h"
 #include "cli/jobphase.h"
 #include "cli/last_applied.h"
 #include "cli/manifest.h"
+#include "cli/output.h"
+#include "cli/run_line.h"
 #include "core/job.h"
 
 struct run_options {
     struct session_options session;
-    const char *name;
-    bool detach, replace, wait, raw;
+    struct run_line_options line;
+    const char *name, *format;
+    bool detach, replace, wait, raw, dry_run;
 };
+
+static const struct run_options defaults = {.format = "yaml"};
+static const char *const formats[] = {"yaml", "json", NULL};
 
 static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct run_options, detach, "detach", "create it and return at once",
@@ -28,7 +40,11 @@ static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct run_options, replace, "replace", "remove a job of the same name first"),
     OPTION_OF_FLAG(struct run_options, wait, "wait",
                    "wait also for a job that can never fit on this machine"),
-    OPTION_OF_TEXT(struct run_options, name, "name", "NAME", "call the file's one job so"),
+    OPTION_OF_TEXT(struct run_options, name, "name", "NAME", "call the one job so"),
+    RUN_LINE_OPTIONS(struct run_options, line),
+    OPTION_OF_FLAG(struct run_options, dry_run, "dry-run", "only print what would be created"),
+    OPTION_OF(OPTION_CHOICE, struct run_options, format, "output", "yaml|json",
+              "how --dry-run prints it (default yaml)", .letter = 'o', .values = formats),
     OPTION_RAW(struct run_options),
     SESSION_OPTIONS(struct run_options, session),
     {0},
@@ -37,7 +53,10 @@ static const struct option_spec options[] = {
 struct run {
     struct cli *cli;
     const struct run_options *options;
-    const char *file;
+    const char *file;           /* NULL: a command line */
+    const char *const *command; /* NULL: a file */
+    size_t command_len;
+    const char *base_name; /* of a command line's job without --name: a free name is made of it */
     struct session session;
     struct manifest manifest;
     struct follow_target *jobs;
@@ -70,12 +89,12 @@ static int job_exists(struct run *r, const struct manifest_object *o, const stru
                 job_phase(found), is_unchanged(r, o, found) ? "; it is unchanged" : "");
         err_hint(err,
                  "run it again with: muster run --replace %s   or remove it with: muster rm %s",
-                 r->file, name);
+                 r->file ? r->file : "...", name);
     } else {
         err_set(err, ERR_ALREADY_EXISTS, "job '%s' exists already (%s)", name, job_phase(found));
         err_hint(err,
                  "follow it with: muster logs -f %s   or start over with: muster run --replace %s",
-                 name, r->file);
+                 name, r->file ? r->file : "...");
     }
     return -EEXIST;
 }
@@ -108,6 +127,58 @@ static int remove_old(struct run *r, const struct manifest_object *o, struct err
         return 0;
     talk_note(&r->cli->talk, "%s: removing the one that exists", object_name(found));
     return session_remove_job(&r->session, o->kind, found, err);
+}
+
+/* --- a free name --- */
+
+#define NAMES_TRIED 10000
+#define JOB_KINDS_LIMIT 8
+
+static int set_name(struct run *r, struct manifest_object *o, size_t n)
+{
+    const char *name = n == 1 ? r->base_name
+                              : arena_printf(r->session.arena, "%s-%zu", r->base_name, n);
+
+    if (!name)
+        return -ENOMEM;
+    json_set_string(r->session.arena, json_get_mut(o->object, "metadata"), "name", name);
+    return 0;
+}
+
+/* train, train-2, train-3: the first that no job of any kind has. Another command may take it
+ * meanwhile: then the next. */
+static int create_under_free_name(struct run *r, struct manifest_object *o, struct json **ret,
+                                  struct err *err)
+{
+    struct json *lists[JOB_KINDS_LIMIT] = {NULL};
+    bool taken = true;
+    int result = 0;
+
+    for (size_t k = 0; result == 0 && job_kinds[k] && k < ELEMS(lists); k++)
+        result = session_list(&r->session, job_kinds[k]->kind, object_namespace(o->object), NULL,
+                              &lists[k], err);
+    for (size_t n = 1; result == 0 && taken && n < NAMES_TRIED; n++) {
+        auto_err attempt = ERR_INIT;
+
+        if (set_name(r, o, n))
+            return err_set(err, ERR_INTERNAL, "out of memory");
+        taken = false;
+        for (size_t k = 0; !taken && k < ELEMS(lists); k++)
+            json_each (job, json_get(lists[k], "items"))
+                taken = taken || strcmp(object_name(job), object_name(o->object)) == 0;
+        if (taken)
+            continue;
+        result = session_create(&r->session, o->kind, o->object, ret, &attempt);
+        taken = result && attempt.reason == ERR_ALREADY_EXISTS;
+        if (taken)
+            result = 0;
+        else if (result)
+            err_move(err, &attempt);
+    }
+    return result == 0 && taken
+               ? err_set(err, ERR_ALREADY_EXISTS, "%s-2 to %s-%d exist; say --name", r->base_name,
+                         r->base_name, NAMES_TRIED - 1)
+               : result;
 }
 
 /* --- creating --- */
@@ -165,15 +236,17 @@ static int take_existing(struct run *r, const struct manifest_object *o, struct 
     return 0;
 }
 
-static int create(struct run *r, const struct manifest_object *o, struct err *err)
+static int create(struct run *r, struct manifest_object *o, struct err *err)
 {
     auto_err attempt = ERR_INIT;
     struct json *created = NULL;
-    int result = is_job(o) ? remove_old(r, o, &attempt) : 0;
+    int result = is_job(o) && !r->base_name ? remove_old(r, o, &attempt) : 0;
 
-    if (result == 0)
+    if (result == 0 && r->base_name)
+        result = create_under_free_name(r, o, &created, &attempt);
+    else if (result == 0)
         result = session_create(&r->session, o->kind, o->object, &created, &attempt);
-    if (result && attempt.reason == ERR_ALREADY_EXISTS)
+    if (result && attempt.reason == ERR_ALREADY_EXISTS && !r->base_name)
         return take_existing(r, o, err);
     if (result) {
         err_move(err, &attempt);
@@ -193,9 +266,9 @@ static int create_all(struct run *r, struct err *err)
     if (!r->jobs)
         return err_set(err, ERR_INTERNAL, "out of memory");
     for (const struct manifest_object *o = r->manifest.first; o && result == 0; o = o->next)
-        if (is_job(o))
+        if (is_job(o) && !r->base_name)
             result = check_job(r, o, err);
-    for (const struct manifest_object *o = r->manifest.first; o && result == 0; o = o->next)
+    for (struct manifest_object *o = r->manifest.first; o && result == 0; o = o->next)
         result = create(r, o, err);
     return result;
 }
@@ -231,7 +304,7 @@ static enum exit_code follow_jobs(struct run *r, struct err *err)
     case FOLLOW_NEVER_FITS:
         talk_hint(&r->cli->talk,
                   "remove it with: muster rm %s   or wait with: muster run --wait %s",
-                  r->jobs[0].name, r->file);
+                  r->jobs[0].name, r->file ? r->file : "...");
         return EXIT_NEVER_FITS;
     case FOLLOW_INTERRUPTED:
         return say_detached(r);
@@ -241,6 +314,20 @@ static enum exit_code follow_jobs(struct run *r, struct err *err)
     unreachable();
 }
 
+static int load_command(struct run *r, const struct manifest_options *how, struct err *err)
+{
+    struct arena *a = &r->cli->arena;
+    const char *name = run_line_name(a, r->command, r->command_len);
+    struct json *job;
+
+    if (!r->options->name)
+        r->base_name = name;
+    job = run_line_job(a, &r->options->line, name, r->command, r->command_len, how->set_folder,
+                       err);
+    return job ? manifest_of_object(a, &r->cli->talk, "this command", job, how, &r->manifest, err)
+               : -EINVAL;
+}
+
 static int load(struct run *r, struct err *err)
 {
     struct manifest_options how = {.ns = r->options->session.ns,
@@ -248,7 +335,9 @@ static int load(struct run *r, struct err *err)
                                    .name = r->options->name,
                                    .set_folder = !session_is_elsewhere(&r->options->session)};
     size_t jobs = 0;
-    int result = manifest_load(&r->cli->arena, &r->cli->talk, r->file, &how, &r->manifest, err);
+    int result = r->command ? load_command(r, &how, err)
+                            : manifest_load(&r->cli->arena, &r->cli->talk, r->file, &how,
+                                            &r->manifest, err);
 
     for (const struct manifest_object *o = r->manifest.first; o; o = o->next)
         jobs += is_job(o);
@@ -296,6 +385,89 @@ static void warn_of_files(const struct run *r, const char *job, const struct jso
     }
 }
 
+/* --- the daemon --- */
+
+/* Another `muster run` may be starting it just now: one at a time. */
+static int lock_start(struct cli *cli, const struct home *home, struct err *err)
+{
+    const char *path = arena_printf(&cli->arena, "%s/start.lock", home->dir);
+    int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+    if (fd < 0)
+        return err_set(err, ERR_INTERNAL, "cannot open %s: %s", path ? path : "a file",
+                       strerror(errno));
+    while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        ;
+    return fd;
+}
+
+/* What it says goes to stderr: stdout has the jobs' output. */
+static int start_daemon(const struct home *home, struct err *err)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+        execl("/proc/self/exe", "muster", "up", "--detach", "--dir", home->dir, (char *)NULL);
+        _exit(EXIT_FAILED);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    err_set(err, ERR_UNAVAILABLE, "muster is not up, and could not be started");
+    err_hint(err, "start it with: muster up --detach");
+    return -EIO;
+}
+
+static int ensure_daemon(struct run *r, struct err *err)
+{
+    struct home_holder holder;
+    struct home home;
+    int lock, result;
+
+    if (home_locate(&r->cli->arena, r->options->session.dir, &home, err) || home_create(&home, err))
+        return -EINVAL;
+    lock = lock_start(r->cli, &home, err);
+    if (lock < 0)
+        return lock;
+    result = home_find_holder(&home, &holder, err);
+    if (result == 0)
+        result = start_daemon(&home, err);
+    close(lock);
+    return result < 0 ? result : 0;
+}
+
+static int open_session(struct run *r, struct err *err)
+{
+    const struct session_options *where = &r->options->session;
+
+    if (!session_is_elsewhere(where) && ensure_daemon(r, err))
+        return -EINVAL;
+    return session_open(r->cli, where, &r->session, err);
+}
+
+/* --- the whole --- */
+
+static enum exit_code print_objects(const struct run *r)
+{
+    struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    bool json = strcmp(r->options->format, "json") == 0;
+
+    for (const struct manifest_object *o = r->manifest.first; o; o = o->next) {
+        if (json)
+            json_write_pretty(&out, o->said);
+        else
+            buf_adds(&out, o == r->manifest.first ? "" : "---\n");
+        if (!json)
+            yaml_write(&out, o->said);
+    }
+    output_text(&out);
+    buf_release(&out);
+    return EXIT_OK;
+}
+
 /* A kubeconfig says which namespace is meant, and must be read first. */
 static enum exit_code run_file(struct run *r, struct err *err)
 {
@@ -313,7 +485,9 @@ static enum exit_code run_file(struct run *r, struct err *err)
     for (const struct manifest_object *o = r->manifest.first; o && elsewhere; o = o->next)
         if (is_job(o))
             warn_of_files(r, object_name(o->object), json_get(o->object, "spec"));
-    if ((!elsewhere && session_open(r->cli, where, &r->session, err)) || create_all(r, err))
+    if (r->options->dry_run)
+        return print_objects(r);
+    if ((!elsewhere && open_session(r, err)) || create_all(r, err))
         return command_fail(r->cli, err);
     if (r->options->detach || r->jobs_len == 0) {
         for (size_t i = 0; i < r->jobs_len; i++)
@@ -323,11 +497,63 @@ static enum exit_code run_file(struct run *r, struct err *err)
     return follow_jobs(r, err);
 }
 
+static const char *python_of(const char *file)
+{
+    size_t len = strlen(file);
+
+    return len > 3 && strcmp(file + len - 3, ".py") == 0 ? "python " : "";
+}
+
+static bool is_script(const char *file)
+{
+    size_t len = strlen(file);
+
+    return *python_of(file) || (len > 3 && strcmp(file + len - 3, ".sh") == 0);
+}
+
+/* FILE, or -- COMMAND. */
+static int find_words(struct run *r, const struct args *args, struct err *err)
+{
+    const char *given = run_line_given(&r->options->line);
+    int result = -EINVAL;
+
+    if (args->before_dashes == 1 && args->len == 1 && !given && !is_script(args->list[0])) {
+        r->file = args->list[0];
+        return 0;
+    }
+    if (args->dashes && args->before_dashes == 0 && args->len > 0) {
+        r->command = args->list;
+        r->command_len = args->len;
+        return 0;
+    }
+    if (args->before_dashes == 1 && args->len == 1 && is_script(args->list[0])) {
+        result = err_set(err, ERR_BAD_REQUEST, "%s is a program, not a manifest", args->list[0]);
+        err_hint(err, "muster run -- %s%s", python_of(args->list[0]), args->list[0]);
+        return result;
+    }
+    if (args->before_dashes == 1 && args->len == 1)
+        result = err_set(err, ERR_BAD_REQUEST, "%s is for a command; %s says it itself", given,
+                         args->list[0]);
+    else if (args->len == 0)
+        result = err_set(err, ERR_BAD_REQUEST, "nothing to run");
+    else
+        result = err_set(err, ERR_BAD_REQUEST, "'%s': either one file, or a command behind --",
+                         args->list[0]);
+    err_hint(err, "muster run job.yaml   or: muster run --workers 2 -- python train.py");
+    return result;
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     auto_err err = ERR_INIT;
-    struct run r = {.cli = cli, .options = values, .file = args->list[0]};
-    enum exit_code code = run_file(&r, &err);
+    struct run r = {.cli = cli, .options = values};
+    enum exit_code code;
+
+    if (find_words(&r, args, &err)) {
+        talk_error(&cli->talk, &err);
+        return EXIT_USAGE;
+    }
+    code = run_file(&r, &err);
 
     session_close(&r.session);
     return code;
@@ -335,9 +561,12 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
 
 const struct command command_run = {
     .name = "run",
-    .args = "FILE",
-    .summary = "Run the jobs of a file and follow their replicas",
+    .args = "FILE | -- COMMAND...",
+    .summary = "Run a command or the jobs of a file, and follow their replicas",
     .help =
+        "  muster run --workers 4 -- python train.py --lr 0.1\n"
+        "  muster run --workers 2 --nproc 4 --gpus 4 --max-restarts 3 -- python train.py\n"
+        "  muster run --dry-run -- python train.py\n"
         "  muster run job.yaml\n"
         "  muster run --detach job.yaml\n"
         "  muster run --replace --name second job.yaml\n"
@@ -345,11 +574,13 @@ const struct command command_run = {
         "The exit code is the job's: 0 when it succeeded, 3 when it failed, 7 when it can\n"
         "never fit on this machine (--wait waits all the same). Ctrl-C detaches; the job goes "
         "on. A job that is there already and is what the file says is followed.\n"
-        "A container without workingDir runs in the file's folder, on a cluster (--kubeconfig,\n"
-        "--context) where its image says.\n",
+        "A container without workingDir runs in the file's folder, a command in this one; on a\n"
+        "cluster (--kubeconfig, --context) where its image says. A command has your PATH and\n"
+        "Python environment. FILE may be a folder of manifests, or - for standard input.\n"
+        "Where muster is not up it is started.\n",
     .options = options,
+    .defaults = &defaults,
     .options_size = sizeof(struct run_options),
-    .min_args = 1,
-    .max_args = 1,
+    .max_args = ARGS_LIMIT,
     .run = run,
 };

@@ -20,17 +20,17 @@
 #include "server/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:7447"
+#define FREE_LISTEN "127.0.0.1:0" /* several people may each have one on a machine */
 /* Each client takes one; the default of 1024 is for programs that use select(2). */
 #define DESCRIPTORS_WANTED 65536
 
 struct up_options {
     const char *dir, *listen, *only, *node_name;
     struct node_limits_text limits;
-    bool detach, overcommit, verbose;
+    bool detach, overcommit, notify_local, verbose;
     struct option_list volumes;
 };
 
-static const struct up_options defaults = {.listen = DEFAULT_LISTEN};
 static const char *const parts[] = {"api", NULL};
 
 static const struct option_spec options[] = {
@@ -38,11 +38,13 @@ static const struct option_spec options[] = {
                    "return when it is ready; it goes on in the background", .letter = 'd'),
     OPTION_DIR(struct up_options),
     OPTION_OF_TEXT(struct up_options, listen, "listen", "ADDRESS:PORT",
-                   "where to serve (default " DEFAULT_LISTEN "; port 0 picks a free one)"),
+                   "where to serve (default " DEFAULT_LISTEN
+                   ", or a free port where that is taken; port 0 picks a free one)"),
     OPTION_OF(OPTION_CHOICE, struct up_options, only, "only", "api",
               "only the API server; see 'muster help controller' and 'muster help node'",
               .values = parts),
     OPTION_OVERCOMMIT(struct up_options),
+    OPTION_NOTIFY_LOCAL(struct up_options),
     OPTION_NODE_NAME(struct up_options),
     OPTIONS_NODE_LIMITS(struct up_options),
     OPTION_OF(OPTION_LIST, struct up_options, volumes, "volume", "NAME=DIR",
@@ -138,10 +140,12 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
                             const struct node_limits *limits, int ready_fd)
 {
     const struct daemon_options how = {.home = home,
-                                       .listen = o->listen,
+                                       .listen = o->listen ? o->listen : DEFAULT_LISTEN,
+                                       .or_listen = o->listen ? NULL : FREE_LISTEN,
                                        .node_name = o->node_name,
                                        .only_api = o->only != NULL,
                                        .overcommit = o->overcommit,
+                                       .notify_local = o->notify_local,
                                        .volumes = o->volumes.items,
                                        .limits = *limits};
     auto_err err = ERR_INIT;
@@ -216,7 +220,7 @@ static enum exit_code run(struct cli *cli, const void *values, const struct args
     }
     if (node_limits_parse(cli, &o->limits, &limits) != 0)
         return EXIT_USAGE;
-    if (listen_check(o->listen, &err)) {
+    if (o->listen && listen_check(o->listen, &err)) {
         talk_error(&cli->talk, &err);
         return EXIT_USAGE;
     }
@@ -236,7 +240,6 @@ const struct command command_up = {
         "Stops at Ctrl-C or 'muster down'. Training that runs goes on, and is found again at the\n"
         "next start.\n",
     .options = options,
-    .defaults = &defaults,
     .options_size = sizeof(struct up_options),
     .run = run,
 };

@@ -94,6 +94,22 @@ void columns_addf(struct columns *c, const char *fmt, ...)
 }
 
 /* How many columns fit: all but the last whole, and some of the last. */
+size_t columns_fit(const char *text, size_t width)
+{
+    size_t len = strlen(text), at = 0, used = 0;
+
+    while (at < len) {
+        unsigned w;
+        size_t n = next_char(text + at, len - at, &w);
+
+        if (used + w > width)
+            break;
+        used += w;
+        at += n;
+    }
+    return at;
+}
+
 static size_t columns_shown(const struct columns *c, size_t width)
 {
     size_t used = 0, shown = 0;
@@ -113,22 +129,11 @@ static size_t columns_shown(const struct columns *c, size_t width)
 
 static void write_cut(struct buf *out, const char *cell, size_t room)
 {
-    size_t len = strlen(cell), used = 0;
-
     if (width_of(cell) <= room) {
         buf_adds(out, cell);
         return;
     }
-    for (size_t i = 0; i < len;) {
-        unsigned w;
-        size_t n = next_char(cell + i, len - i, &w);
-
-        if (used + w + 1 > room)
-            break;
-        buf_add(out, cell + i, n);
-        used += w;
-        i += n;
-    }
+    buf_add(out, cell, room ? columns_fit(cell, room - 1) : 0);
     buf_adds(out, "…");
 }
 

@@ -20,5 +20,7 @@ void columns_addf(struct columns *c, const char *fmt, ...) printf_like(2, 3);
 /* width 0: as wide as it takes. Otherwise the last column is cut, and columns that do not fit are
  * left out. */
 void columns_write(const struct columns *c, size_t width, struct buf *out);
+/* Bytes of text that take at most width columns. */
+size_t columns_fit(const char *text, size_t width);
 
 #endif

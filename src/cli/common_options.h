@@ -24,6 +24,9 @@
 #define OPTION_OVERCOMMIT(own) \
     OPTION_OF_FLAG(own, overcommit, "overcommit", \
                    "start jobs even when CPU and memory do not suffice")
+#define OPTION_NOTIFY_LOCAL(own) \
+    OPTION_OF_FLAG(own, notify_local, "notify-local", \
+                   "Notifications may go to this machine itself and to link-local addresses")
 /* own has a member limits, a struct node_limits_text. */
 #define OPTIONS_NODE_LIMITS(own) \
     OPTION_OF_TEXT(own, limits.cpus, "cpus", "N", \

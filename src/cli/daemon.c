@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +25,13 @@
 #include "core/tensorboard.h"
 #include "door/door.h"
 #include "door/far.h"
+#include "net/webhook.h"
 #include "runtime/podfolder.h"
 #include "server/local.h"
 #include "server/server.h"
 #include "store/store.h"
+
+#define LARGE_BLOCK_BYTES (256 * 1024)
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -43,6 +47,9 @@ void daemon_keep_to_itself(void)
      * a process which is not dumpable does not own. */
     if (geteuid() == 0)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    /* What is large, a body above all, goes back to the kernel when it is freed; by itself the
+     * threshold rises with what was freed once. */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
 }
 
 int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4], struct err *err)
@@ -142,6 +149,10 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
     if (!d->server)
         return -EIO;
     r = listen_with_tls(d, a, o->listen, host, token, err);
+    if (r && o->or_listen && err->reason == ERR_UNAVAILABLE) {
+        err_release(err);
+        r = listen_with_tls(d, a, o->or_listen, host, token, err);
+    }
     if (r)
         return r;
     set_address(d, host);
@@ -171,9 +182,11 @@ static int start_clients(struct daemon *d, const struct daemon_options *o, struc
 
     d->control_transport = server_local_transport(d->server, &caller_component);
     d->agent_transport = server_local_transport(d->server, &caller_component);
-    if (!d->control_transport || !d->agent_transport)
+    d->webhook = webhook_new(d->loop, o->notify_local);
+    if (!d->control_transport || !d->agent_transport || !d->webhook)
         return err_set(err, ERR_INTERNAL, "out of memory");
     control.transport = d->control_transport;
+    control.webhook = d->webhook;
     d->control = control_new(&control, err);
     if (!d->control)
         return -EIO;
@@ -256,6 +269,7 @@ void daemon_stop(struct daemon *d)
         agent_free(d->agent);
     if (d->control)
         control_free(d->control);
+    webhook_free(d->webhook);
     live_hub_free(d->live);
     curves_free(d->curves);
     tensorboard_proxy_free(d->tensorboards);

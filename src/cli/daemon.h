@@ -18,13 +18,16 @@ struct tensorboard_proxy;
 struct server;
 struct store;
 struct node;
+struct webhook;
 
 struct daemon_options {
     const struct home *home;
     const char *listen;    /* "127.0.0.1:7447" */
+    const char *or_listen; /* where that one is taken; NULL: nowhere */
     const char *node_name; /* NULL: the machine's name */
     bool only_api;         /* neither controllers nor agent */
     bool overcommit;
+    bool notify_local; /* see net/webhook.h */
     struct node_limits limits;
     const char *const *volumes; /* claims and their folders: "NAME=DIR"; NULL-terminated, or NULL */
 };
@@ -34,6 +37,7 @@ struct daemon {
     struct store *store;
     struct server *server;
     struct transport *control_transport, *agent_transport, *console_transport;
+    struct webhook *webhook;
     struct control *control;
     struct agent *agent;
     struct node *node; /* of the agent in this process; or NULL */

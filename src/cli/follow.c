@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 #include "cli/jobphase.h"
 #include "cli/logreader.h"
+#include "cli/status_line.h"
 #include "client/cache.h"
 #include "client/client.h"
 #include "core/job.h"
@@ -19,6 +20,7 @@
  * waited for this long, counted from the last time that one of them began or ended. */
 #define LAST_WORDS_MS 5000
 #define NEWS_LIMIT_BYTES (64u * 1024u)
+#define TICK_MS 1000     /* the status line counts seconds */
 #define UNSEEN_LIMIT 100 /* attempts before one that is seen */
 
 struct target {
@@ -40,7 +42,7 @@ struct follow {
     struct target *targets;
     size_t targets_len, replicas_seen, label_width;
     struct logreader *readers;
-    struct clock_timer *last_words;
+    struct clock_timer *last_words, *tick;
     bool look_queued, stopped, interrupted, in_trouble;
     struct err *err; /* what it cannot go on with */
 };
@@ -341,6 +343,56 @@ static void look_at_target(struct target *t)
         look_at_lone_pod(t);
 }
 
+/* --- how it stands --- */
+
+static const struct json *job_of(const struct target *t)
+{
+    return t->jobs ? cache_get(t->jobs, t->what.ns, t->what.name) : NULL;
+}
+
+static void write_status(struct follow *f, struct buf *out)
+{
+    int64_t now = clock_now_ms(loop_clock(f->session->loop));
+    size_t ended = 0;
+
+    for (size_t i = 0; i < f->targets_len; i++) {
+        const struct target *t = &f->targets[i];
+        const struct json *job = job_of(t);
+        char age[TIME_TEXT_SIZE], progress[JOB_PROGRESS_SIZE];
+
+        ended += t->ended;
+        if (!job || t->ended)
+            continue;
+        job_progress(job, true, progress);
+        buf_addf(out, "%s%s %s %lld/%lld%s%s  %s", out->len ? "  |  " : "", t->what.name,
+                 job_phase(job), (long long)job_running(job), (long long)job_replicas(job),
+                 *progress ? "  " : "", progress, time_age(now - object_created_ms(job), age));
+    }
+    if (out->len && ended)
+        buf_addf(out, "  |  %zu ended", ended);
+    if (out->len)
+        buf_adds(out, "  |  Ctrl-C detaches");
+}
+
+static void show_status(struct follow *f)
+{
+    struct buf out = BUF_INIT(NEWS_LIMIT_BYTES);
+
+    if (status_line_possible(&f->cli->talk) && !f->options->quiet) {
+        write_status(f, &out);
+        status_line_set(&f->cli->talk, out.data ? out.data : "");
+    }
+    buf_release(&out);
+}
+
+static void on_tick(void *arg)
+{
+    struct follow *f = arg;
+
+    show_status(f);
+    f->tick = clock_start(loop_clock(f->session->loop), TICK_MS, on_tick, f);
+}
+
 /* --- the end --- */
 
 static void stop(struct follow *f)
@@ -396,6 +448,7 @@ static void look(void *arg)
         return;
     for (size_t i = 0; i < f->targets_len; i++)
         look_at_target(&f->targets[i]);
+    show_status(f);
     check_end(f);
 }
 
@@ -543,8 +596,12 @@ enum follow_end follow(struct cli *cli, struct session *s, const struct follow_t
 
         for (size_t i = 0; i < targets_len && r == 0; i++)
             r = open_target(&f, &f.targets[i], &targets[i], err);
+        if (r == 0)
+            on_tick(&f);
         while (r == 0 && !f.stopped)
             loop_run(s->loop);
+        clock_stop(loop_clock(s->loop), f.tick);
+        status_line_set(&cli->talk, "");
         if (r == 0 && !err_is_set(err))
             end = f.interrupted ? FOLLOW_INTERRUPTED : say_ends(&f);
     }

@@ -9,15 +9,15 @@
 #include "cli/session.h"
 
 struct follow_options {
-    const char *replica;            /* "worker-1": only this one; NULL: all */
-    bool timestamps;                /* print them */
-    const struct line_match *match; /* only these lines; NULL: all */
-    bool raw;                       /* to a terminal, too, as it was written */
-    bool prefix;                    /* "worker-0 | " before each line */
-    int64_t tail_lines;             /* of each log to begin with; -1: all */
-    bool quiet;                     /* no lines about the job's phase */
-    bool leave_hopeless;            /* a job that can never fit is not waited for */
-    bool every_attempt; /* from the first on; else from the one that is there to begin with */
+    const char *replica;      /* "worker-1": only this one; NULL: all */
+    bool timestamps;          /* print them */
+    struct line_match *match; /* only these lines; NULL: all */
+    bool raw;                 /* to a terminal, too, as it was written */
+    bool prefix;              /* "worker-0 | " before each line */
+    int64_t tail_lines;       /* of each log to begin with; -1: all */
+    bool quiet;               /* no lines about the job's phase */
+    bool leave_hopeless;      /* a job that can never fit is not waited for */
+    bool every_attempt;       /* from the first on; else from the one that is there to begin with */
 };
 
 struct follow_target {

@@ -34,12 +34,12 @@ int64_t job_restarts(const struct json *job)
     return json_int(json_at(job, "status", "backoffCount"), 0);
 }
 
-static int64_t job_running(const struct json *job)
+int64_t job_running(const struct json *job)
 {
     return json_int(json_at(job, "status", "aggregate", "running"), 0);
 }
 
-static int64_t job_replicas(const struct json *job)
+int64_t job_replicas(const struct json *job)
 {
     const struct json *tasks = json_at(job, "status", "tasks");
     int64_t sum = 0;

@@ -11,6 +11,8 @@ bool job_has_succeeded(const struct json *job);
 /* One sentence, or "". */
 const char *job_why(const struct json *job);
 int64_t job_restarts(const struct json *job);
+int64_t job_running(const struct json *job);
+int64_t job_replicas(const struct json *job);
 
 /* How far it is, in few words ("45%, 3m12s left, loss 0.312"); "" when it does not tell. all: also
  * what the few words leave out. */

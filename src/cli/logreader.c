@@ -8,6 +8,7 @@
 #include "api/status.h"
 #include "base/percent.h"
 #include "cli/output.h"
+#include "cli/status_line.h"
 #include "cli/tame.h"
 #include "runtime/line_match.h"
 
@@ -59,8 +60,12 @@ static void add_line(void *arg, const char *stamp, const char *line, size_t len)
 /* Nobody reads us any more: like any program at the end of a closed pipe, leave without a word. */
 static void flush(struct logreader *r)
 {
-    if (r->out.len && output_bytes(STDOUT_FILENO, r->out.data, r->out.len) != 0)
+    if (r->out.len == 0)
+        return;
+    status_line_hide();
+    if (output_bytes(STDOUT_FILENO, r->out.data, r->out.len) != 0)
         _exit(EXIT_FAILED);
+    status_line_show();
     buf_clear(&r->out);
 }
 

@@ -15,10 +15,10 @@ struct logreader_options {
     const char *ns, *pod, *uid, *container; /* kept, not copied */
     const char *prefix;                     /* before each line, with its colours; "" for none */
     bool follow, timestamps;
-    const struct line_match *match; /* only lines that match; NULL: all */
-    bool raw;                       /* to a terminal, too, as the program wrote it */
-    bool previous;                  /* the run, or the pod of that name, before this one */
-    bool by_attempt;                /* in place of uid: that of the replica's attempts */
+    struct line_match *match; /* only lines that match; NULL: all */
+    bool raw;                 /* to a terminal, too, as the program wrote it */
+    bool previous;            /* the run, or the pod of that name, before this one */
+    bool by_attempt;          /* in place of uid: that of the replica's attempts */
     int64_t attempt;
     int64_t tail_lines;            /* -1: all */
     const struct logreader *after; /* not begun before this one is done; NULL: at once */

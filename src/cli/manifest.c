@@ -1,10 +1,12 @@
 /* manifest.c - see manifest.h. Reads one file; talks to no server. */
 #include "cli/manifest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/object.h"
@@ -485,31 +487,93 @@ static struct json *parse(struct loader *l, struct err *err)
     return all;
 }
 
+/* Each object of the text: checked, said what is wrong with it, or added. */
+static int check_text(struct loader *l, struct err *err)
+{
+    auto_err parse_err = ERR_INIT;
+    struct json *documents = parse(l, &parse_err), *next;
+
+    if (!documents) {
+        say_parse_error(l, &parse_err);
+        return 0;
+    }
+    if (json_len(documents) > MANIFEST_OBJECTS_LIMIT)
+        return err_set(err, ERR_TOO_LARGE, "%s holds more than %d documents", l->m->file,
+                       MANIFEST_OBJECTS_LIMIT);
+    for (struct json *d = json_first_mut(documents); d; d = next) {
+        next = d->next; /* the objects are taken out of the array one by one */
+        check_document(l, d);
+    }
+    return 0;
+}
+
+static int load_file(struct loader *l, const char *file, struct err *err)
+{
+    l->m->file = strcmp(file, "-") == 0 ? "standard input" : file;
+    return read_text(l, file, err) || find_folder(l, file, err) ? -EINVAL : check_text(l, err);
+}
+
+static int is_manifest(const struct dirent *entry)
+{
+    static const char *const ends[] = {".yaml", ".yml", ".json"};
+    const char *dot = strrchr(entry->d_name, '.');
+
+    for (size_t i = 0; dot && dot > entry->d_name && i < ELEMS(ends); i++)
+        if (strcmp(dot, ends[i]) == 0)
+            return 1;
+    return 0;
+}
+
+static int load_folder(struct loader *l, const char *folder, struct err *err)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_manifest, alphasort), r = 0;
+
+    if (count < 0)
+        return err_set(err, ERR_BAD_REQUEST, "cannot read %s: %s", folder, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        const char *file = arena_printf(l->arena, "%s/%s", folder, entries[i]->d_name);
+
+        if (r == 0)
+            r = file ? load_file(l, file, err) : err_set(err, ERR_INTERNAL, "out of memory");
+        free(entries[i]);
+    }
+    free(entries);
+    l->m->file = folder;
+    return r;
+}
+
+static int finish(struct loader *l, struct err *err)
+{
+    if (l->m->count == 0 && l->m->problems == 0)
+        problem(l, 0, "", "holds no objects");
+    if (arena_failed(l->arena))
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    return l->m->problems ? -EINVAL : 0;
+}
+
 int manifest_load(struct arena *a, const struct talk *t, const char *file,
                   const struct manifest_options *options, struct manifest *ret, struct err *err)
 {
     struct loader l = {.arena = a, .talk = t, .options = options, .m = ret};
-    auto_err parse_err = ERR_INIT;
-    struct json *documents, *next;
+    struct stat st;
+    int r;
 
-    *ret = (struct manifest){.file = strcmp(file, "-") == 0 ? "standard input" : file};
-    if (read_text(&l, file, err) || find_folder(&l, file, err))
+    *ret = (struct manifest){0};
+    r = stat(file, &st) == 0 && S_ISDIR(st.st_mode) ? load_folder(&l, file, err)
+                                                    : load_file(&l, file, err);
+    return r ? r : finish(&l, err);
+}
+
+int manifest_of_object(struct arena *a, const struct talk *t, const char *what, struct json *object,
+                       const struct manifest_options *options, struct manifest *ret,
+                       struct err *err)
+{
+    struct loader l = {.arena = a, .talk = t, .options = options, .m = ret};
+
+    *ret = (struct manifest){.file = what, .text = ""};
+    if (find_folder(&l, "-", err))
         return -EINVAL;
-    documents = parse(&l, &parse_err);
-    if (!documents) {
-        say_parse_error(&l, &parse_err);
-        return -EINVAL;
-    }
-    if (json_len(documents) > MANIFEST_OBJECTS_LIMIT)
-        return err_set(err, ERR_TOO_LARGE, "%s holds more than %d documents", file,
-                       MANIFEST_OBJECTS_LIMIT);
-    for (struct json *d = json_first_mut(documents); d; d = next) {
-        next = d->next; /* the objects are taken out of the array one by one */
-        check_document(&l, d);
-    }
-    if (ret->count == 0 && ret->problems == 0)
-        problem(&l, 0, "", "holds no objects");
-    if (arena_failed(a))
-        return err_set(err, ERR_INTERNAL, "out of memory");
-    return ret->problems ? -EINVAL : 0;
+    check_object(&l, object);
+    return finish(&l, err);
 }

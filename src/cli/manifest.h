@@ -36,11 +36,17 @@ struct manifest_options {
     bool set_folder;        /* containers without workingDir start in the file's folder */
 };
 
-/* Reads file ("-": standard input), checks every document and says each problem to t. 0 when all is
- * fine; otherwise negative errno, and err is set only when the file could not be read at all. */
+/* Reads file ("-": standard input; a folder: its .yaml, .yml and .json files by name), checks every
+ * document and says each problem to t. 0 when all is fine; otherwise negative errno, and err is set
+ * only when the file could not be read at all. */
 int manifest_load(struct arena *a, const struct talk *t, const char *file,
                   const struct manifest_options *options, struct manifest *ret,
                   struct err *err) must_check;
+
+/* The same of one object that no file holds; what: what it is called in messages. */
+int manifest_of_object(struct arena *a, const struct talk *t, const char *what, struct json *object,
+                       const struct manifest_options *options, struct manifest *ret,
+                       struct err *err) must_check;
 
 /* Where in a line the value of a field stands: 1-based column and width in bytes. For tests. */
 void manifest_caret(const char *line, size_t len, const char *field, unsigned *ret_column,

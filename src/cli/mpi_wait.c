@@ -15,7 +15,6 @@
 #include "loop/loop.h"
 
 #define LOOPBACK "127."
-#define REVIEW_LIMIT_BYTES 65536u
 #define RIGHTS_HINT                                                                                \
     "the launcher's service account needs get, list and watch of pods, create and get of "         \
     "pods/exec"
@@ -93,8 +92,7 @@ static const char *why_not(struct arena *a, const struct json *pod)
 
 static bool is_ready(const struct json *pod)
 {
-    return !object_is_deleting(pod) &&
-           json_string_is(json_get(object_condition(pod, "Ready"), "status"), "True");
+    return !object_is_deleting(pod) && object_condition_is(pod, "Ready");
 }
 
 /* The container the manifest means; by name where there are several. */
@@ -257,28 +255,18 @@ static void on_review(void *arg, const struct json *review, const struct err *er
 /* Before mpirun, which says of a remote shell that failed only that it is one of many things. */
 static int check_exec(struct waiting *all, struct transport *t, struct err *err)
 {
-    static const struct kind access_review = {.group = "authorization.k8s.io",
-                                              .version = "v1",
-                                              .name = "SelfSubjectAccessReview",
-                                              .plural = "selfsubjectaccessreviews"};
     struct asking ask = {.loop = all->loop};
-    struct arena a = ARENA_INIT(REVIEW_LIMIT_BYTES);
-    struct json *review = json_new_object(&a);
-    struct json *what = json_make_object(&a, json_make_object(&a, review, "spec"),
-                                         "resourceAttributes");
 
-    json_set_string(&a, review, "apiVersion", "authorization.k8s.io/v1");
-    json_set_string(&a, review, "kind", access_review.name);
-    json_set_string(&a, what, "namespace", all->how->ns);
-    json_set_string(&a, what, "verb", "create");
-    json_set_string(&a, what, "version", "v1");
-    json_set_string(&a, what, "resource", "pods");
-    json_set_string(&a, what, "subresource", "exec");
-    json_set_string(&a, what, "name", all->how->workers[0]);
-    client_create(t, &access_review, review, on_review, &ask);
+    client_review(t,
+                  &(struct client_access){.ns = all->how->ns,
+                                          .verb = "create",
+                                          .group = "",
+                                          .resource = "pods",
+                                          .subresource = "exec",
+                                          .name = all->how->workers[0]},
+                  on_review, &ask);
     while (!ask.over)
         loop_run(all->loop);
-    arena_release(&a);
     return ask.denied ? err_set(err, ERR_FORBIDDEN,
                                 "nothing can be started in worker %s: create of pods/exec is "
                                 "forbidden; " RIGHTS_HINT,

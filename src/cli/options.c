@@ -187,8 +187,7 @@ int options_parse(const struct option_spec *specs, void *values, int argc, char 
         .specs = specs, .values = values, .argv = argv, .argc = argc, .args = args, .err = err};
     bool only_args = false;
 
-    args->len = 0;
-    args->help = false;
+    *args = (struct args){.len = 0};
     while (r.at < argc) {
         const char *word = argv[r.at++];
         int e;
@@ -196,7 +195,7 @@ int options_parse(const struct option_spec *specs, void *values, int argc, char 
         if (only_args || word[0] != '-' || !word[1])
             e = add_arg(&r, word);
         else if (strcmp(word, "--") == 0)
-            only_args = true, e = 0;
+            only_args = args->dashes = true, args->before_dashes = args->len, e = 0;
         else if (word[1] == '-')
             e = read_long(&r, word);
         else
@@ -204,6 +203,8 @@ int options_parse(const struct option_spec *specs, void *values, int argc, char 
         if (e)
             return e;
     }
+    if (!args->dashes)
+        args->before_dashes = args->len;
     return 0;
 }
 

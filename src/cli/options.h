@@ -50,7 +50,9 @@ struct option_spec {
 struct args {
     const char *list[ARGS_LIMIT];
     size_t len;
-    bool help; /* -h or --help was among the options */
+    size_t before_dashes; /* of the list stood before "--"; len when there was none */
+    bool dashes;          /* there was a "--" */
+    bool help;            /* -h or --help was among the options */
 };
 
 /* Options and other words may be mixed; "--" ends the options. */

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/status_line.h"
 #include "cli/tame.h"
 
 #define TALK_LINE_LIMIT 4096
@@ -64,8 +65,10 @@ printf_like(4, 0) static void write_line(const struct talk *t, const char *color
 
     (void)vsnprintf(line, sizeof(line), fmt, args);
     tame_blank(line);
+    status_line_hide();
     fprintf(stderr, "%s%s%s%s\n", t->color_err ? color : "", word,
             t->color_err && *color ? PLAIN : "", line);
+    status_line_show();
 }
 
 #define WRITE_LINE(color, word)                                                                    \
