@@ -12,10 +12,27 @@ import { inProject, ProjectMenu } from "./project.tsx";
 import { JobsPage } from "./pages/jobs/jobs.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { openKeys, Palette } from "./palette.tsx";
+import { unseenCount } from "./lib/seen.ts";
 import { followLinks, match, navigate, path, query } from "./router.ts";
 import { lazy } from "./lazy.tsx";
-import { theme, type Theme } from "./theme.ts";
+import { density, theme, type Density, type Theme } from "./theme.ts";
 import { savePath } from "./ui/save.ts";
+import { Icon, type IconNode } from "./ui/icon.tsx";
+import {
+  HelpIcon,
+  JobsIcon,
+  LanguageIcon,
+  LiveIcon,
+  LogsIcon,
+  NodeIcon,
+  OverviewIcon,
+  QueueIcon,
+  CurveIcon,
+  SettingsIcon,
+  ThemeIcon,
+  UserIcon,
+} from "./ui/icons.ts";
+import { Mark } from "./ui/mark.tsx";
 import { Menu } from "./ui/menu.tsx";
 import { Empty, Loading, Problem } from "./ui/notice.tsx";
 import { showCurrent } from "./ui/tabs.tsx";
@@ -30,6 +47,7 @@ const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
 const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
 const OpenPage = lazy(() => import("./pages/open.tsx"));
 const LogsPage = lazy(() => import("./pages/logs/logs.tsx"));
+const DesignPage = lazy(() => import("./pages/design/design.tsx"));
 const SettingsPage = lazy(() => import("./pages/settings/settings.tsx"));
 
 interface Route {
@@ -54,6 +72,7 @@ const ROUTES: Route[] = [
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
   { pattern: "/tensorboard/:ns/:name/*", page: () => <OpenPage /> },
   { pattern: "/settings", page: () => <SettingsPage /> },
+  { pattern: "/design", page: () => <DesignPage /> },
 ];
 
 function Page() {
@@ -74,25 +93,36 @@ function LinkLight() {
   if (state === "connecting") return <span class="light" role="status" />;
   return (
     <span class={`light light-${state}`} role="status">
-      <span aria-hidden="true">●</span>{" "}
+      <Icon of={LiveIcon} size={14} />
       <span class="light-word">{state === "live" ? tc("live") : tc("reconnecting")}</span>
     </span>
   );
 }
 
 function ThemeMenu() {
-  const choices: Theme[] = ["system", "light", "dark"];
+  const themes: Theme[] = ["system", "light", "dark"];
+  const densities: Density[] = ["comfortable", "compact"];
   return (
     <Menu
-      label="◐"
-      name={`${tc("light")} / ${tc("dark")}`}
-      items={choices.map((one) => ({
-        label: tc(one),
-        hint: theme.value === one ? "✓" : "",
-        onSelect: () => {
-          theme.value = one;
-        },
-      }))}
+      label={<Icon of={ThemeIcon} />}
+      name={tc("appearance")}
+      items={[
+        ...themes.map((one) => ({
+          label: tc(one),
+          checked: theme.value === one,
+          onSelect: () => {
+            theme.value = one;
+          },
+        })),
+        ...densities.map((one, i) => ({
+          label: tc(one),
+          checked: density.value === one,
+          apart: i === 0,
+          onSelect: () => {
+            density.value = one;
+          },
+        })),
+      ]}
     />
   );
 }
@@ -112,7 +142,8 @@ function Header() {
         {tc("skip")}
       </a>
       <a class="brand" href={inProject("/jobs")}>
-        {tc("product")}
+        <Mark />
+        <span class="brand-word">{tc("product")}</span>
       </a>
       <ProjectMenu />
       <span class="grow" />
@@ -123,11 +154,12 @@ function Header() {
         onClick={() => setLang(lang.value === "zh" ? "en" : "zh")}
         lang={lang.value === "zh" ? "en" : "zh-CN"}
       >
+        <Icon of={LanguageIcon} />
         {lang.value === "zh" ? "English" : "中文"}
       </button>
       <ThemeMenu />
       <Menu
-        label="?"
+        label={<Icon of={HelpIcon} />}
         name={tc("help")}
         items={[
           { label: tc("keys"), hint: "?", onSelect: openKeys },
@@ -137,7 +169,11 @@ function Header() {
       />
       <Bell />
       <Menu
-        label={user || "☺"}
+        label={
+          <>
+            <Icon of={UserIcon} /> <span class="user">{user}</span>
+          </>
+        }
         name={user || tc("settings")}
         items={[
           { label: tc("settings"), href: "/settings" },
@@ -150,24 +186,24 @@ function Header() {
 
 function Navigation() {
   // In groups, as the tutorials name them: 构建 > Job.
-  const groups: [title: string, entries: [href: string, label: string][]][] = [
-    ["", [["/overview", tc("overview")]]],
+  const groups: [title: string, entries: [href: string, label: string, icon: IconNode][]][] = [
+    ["", [["/overview", tc("overview"), OverviewIcon]]],
     [
       tc("build"),
       [
-        ["/jobs", tc("jobs")],
-        ["/logs", tc("logSearch")],
-        ["/tensorboards", tc("tensorboards")],
+        ["/jobs", tc("jobs"), JobsIcon],
+        ["/logs", tc("logSearch"), LogsIcon],
+        ["/tensorboards", tc("tensorboards"), CurveIcon],
       ],
     ],
     [
       tc("cluster"),
       [
-        ["/queues", tc("queues")],
-        ["/nodes", tc("nodes")],
+        ["/queues", tc("queues"), QueueIcon],
+        ["/nodes", tc("nodes"), NodeIcon],
       ],
     ],
-    ["", [["/settings", tc("settings")]]],
+    ["", [["/settings", tc("settings"), SettingsIcon]]],
   ];
   const box = useRef<HTMLElement>(null);
   const at = path.value;
@@ -181,13 +217,19 @@ function Navigation() {
               {title}
             </span>
           ) : null}
-          {entries.map(([href, label]) => (
+          {entries.map(([href, label, icon]) => (
             <a
               key={href}
               href={inProject(href)}
               aria-current={at === href || at.startsWith(`${href}/`) ? "page" : undefined}
             >
+              <Icon of={icon} />
               {label}
+              {href === "/overview" && unseenCount.value ? (
+                <span class="new num" title={tc("unseen")} aria-hidden="true">
+                  {unseenCount.value}
+                </span>
+              ) : null}
             </a>
           ))}
         </div>

@@ -3,13 +3,18 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { signedOut } from "./data/key.ts";
 import { useJobs } from "./data/jobs.ts";
+import { isFavourite } from "./data/kept.ts";
 import type { Job } from "./data/types.ts";
 import { lang, texts, translator } from "./i18n/index.ts";
-import { newlyOver } from "./lib/endings.ts";
+import { LONG_WAIT_MS, newlyLate, newlyOver } from "./lib/endings.ts";
 import { jobHref } from "./lib/jobs.ts";
 import { say } from "./lib/say.ts";
+import { see, seen, unseen, unseenCount } from "./lib/seen.ts";
 import { STATE_SHAPE, stateOfJob } from "./lib/state.ts";
-import { navigate } from "./router.ts";
+import { duration, now } from "./lib/time.ts";
+import { match, navigate, path } from "./router.ts";
+import { Icon } from "./ui/icon.tsx";
+import { BellIcon, BellOffIcon } from "./ui/icons.ts";
 import { Menu } from "./ui/menu.tsx";
 import { toast } from "./ui/toast.tsx";
 
@@ -18,6 +23,9 @@ const t = translator(
     zh: {
       bell: "通知",
       page: "页面内提示",
+      mine: "只通知收藏的 Job",
+      late: "{name} 已等待 {time}",
+      webhooks: "Webhook…",
       browser: "浏览器通知",
       denied: "浏览器拒绝了通知，请在浏览器的网站设置中允许。",
       ended: "{name}：{state}",
@@ -28,6 +36,9 @@ const t = translator(
     en: {
       bell: "Notifications",
       page: "In the page",
+      mine: "Only my favourites",
+      late: "{name} has waited for {time}",
+      webhooks: "Webhooks…",
       browser: "By the browser",
       denied: "The browser refuses notifications; allow them in its site settings.",
       ended: "{name}: {state}",
@@ -41,6 +52,8 @@ const t = translator(
 type How = "off" | "page" | "browser";
 const KEY = "muster.notify";
 const how = signal<How>((localStorage.getItem(KEY) as How | null) ?? "page");
+const MINE_KEY = "muster.notify.mine";
+const onlyMine = signal(localStorage.getItem(MINE_KEY) === "1");
 const recent = signal<Job[]>([]);
 const RECENT_LIMIT = 8;
 signedOut.subscribe((out) => {
@@ -49,17 +62,32 @@ signedOut.subscribe((out) => {
 const AFTER_MS = 3_000; // what the page itself needs comes first
 const TOASTS_AT_ONCE = 3;
 
+function isWanted(job: Job): boolean {
+  return !onlyMine.value || isFavourite(job.metadata.uid);
+}
+
 function setHow(next: How): void {
   how.value = next;
   localStorage.setItem(KEY, next);
 }
 
-function tell(job: Job): void {
+function tellEnd(job: Job): void {
   const state = stateOfJob(job);
-  const text = t("ended", {
-    name: job.metadata.name,
-    state: `${STATE_SHAPE[state]} ${job.status?.phase ?? ""}`,
-  });
+  tell(
+    job,
+    t("ended", {
+      name: job.metadata.name,
+      state: `${STATE_SHAPE[state]} ${job.status?.phase ?? ""}`,
+    }),
+  );
+}
+
+function tellLate(job: Job): void {
+  tell(job, t("late", { name: job.metadata.name, time: duration(LONG_WAIT_MS) }));
+}
+
+function tell(job: Job, text: string): void {
+  const state = stateOfJob(job);
   toast(text, {
     kind: state === "failed" ? "error" : "info",
     action: { label: t("open"), run: () => navigate(jobHref(job)) },
@@ -81,17 +109,41 @@ function tell(job: Job): void {
   };
 }
 
+/** What has waited for long already when the page is opened is no news. */
+function useLate(jobs: Job[] | null): void {
+  const told = useRef<Set<string> | null>(null);
+  const minute = Math.floor(now.value / 60_000);
+  useEffect(() => {
+    if (!jobs) return;
+    const first = told.current === null;
+    const late = newlyLate((told.current ??= new Set()), jobs, now.value);
+    if (!first) late.filter(isWanted).slice(0, TOASTS_AT_ONCE).forEach(tellLate);
+  }, [jobs, minute]);
+}
+
 function Watcher() {
   const jobs = useJobs();
   const before = useRef<Map<string, boolean> | null>(null);
   useEffect(() => {
     if (!jobs.loaded) return;
+    unseenCount.value = unseen(jobs.items).length;
     const { over, now } = newlyOver(before.current, jobs.items);
     before.current = now;
     if (!over.length) return;
     recent.value = [...over, ...recent.value].slice(0, RECENT_LIMIT);
-    over.slice(0, TOASTS_AT_ONCE).forEach(tell);
-  }, [jobs]);
+    over.filter(isWanted).slice(0, TOASTS_AT_ONCE).forEach(tellEnd);
+  }, [jobs, seen.value]);
+  useLate(jobs.loaded ? jobs.items : null);
+  useEffect(() => {
+    const at = match("/jobs/:ns/:kind/:name/*", path.value);
+    const open =
+      at &&
+      jobs.items.find(
+        ({ kind, metadata }) =>
+          metadata.name === at["name"] && metadata.namespace === at["ns"] && kind === at["kind"],
+      );
+    if (open) see(open);
+  }, [jobs, path.value]);
   return null;
 }
 
@@ -105,20 +157,6 @@ export function Notifier() {
   return ready && how.value !== "off" ? <Watcher /> : null;
 }
 
-function BellMark(props: { off: boolean }) {
-  return (
-    <svg class="bell" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-      <path
-        d="M3 12h10l-1.5-2V7a3.5 3.5 0 0 0-7 0v3zM6.5 13.5a1.5 1.5 0 0 0 3 0"
-        fill="none"
-        stroke="currentColor"
-        stroke-width="1.3"
-      />
-      {props.off ? <path d="M2 2l12 12" stroke="currentColor" stroke-width="1.5" /> : null}
-    </svg>
-  );
-}
-
 export function Bell() {
   const browser = async (): Promise<void> => {
     if (how.value === "browser") return setHow("page");
@@ -128,19 +166,28 @@ export function Bell() {
   };
   return (
     <Menu
-      label={<BellMark off={how.value === "off"} />}
+      label={<Icon of={how.value === "off" ? BellOffIcon : BellIcon} />}
       name={t("bell")}
       items={[
         {
           label: t("page"),
-          hint: how.value === "off" ? "" : "✓",
+          checked: how.value !== "off",
           onSelect: () => setHow(how.value === "off" ? "page" : "off"),
         },
         {
           label: t("browser"),
-          hint: how.value === "browser" ? "✓" : "",
+          checked: how.value === "browser",
           onSelect: () => void browser(),
         },
+        {
+          label: t("mine"),
+          checked: onlyMine.value,
+          onSelect: () => {
+            onlyMine.value = !onlyMine.value;
+            localStorage.setItem(MINE_KEY, onlyMine.value ? "1" : "0");
+          },
+        },
+        { label: t("webhooks"), href: "/settings" },
         ...recent.value.map((job) => ({
           label: `${STATE_SHAPE[stateOfJob(job)]} ${job.metadata.name}`,
           href: jobHref(job),

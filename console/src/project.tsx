@@ -8,6 +8,8 @@ import { scope, session } from "./data/session.ts";
 import type { KubeObject } from "./data/types.ts";
 import { tc } from "./i18n/index.ts";
 import { path, query, setQuery } from "./router.ts";
+import { Icon } from "./ui/icon.tsx";
+import { OpenIcon, ProjectIcon } from "./ui/icons.ts";
 import { Menu } from "./ui/menu.tsx";
 
 const KEY = "muster.project";
@@ -82,15 +84,19 @@ export function ProjectMenu() {
       name={`${tc("project")}: ${project.value || tc("all")}`}
       label={
         <>
-          {tc("project")}: {project.value || tc("all")}
-          <span aria-hidden="true"> ▾</span>
+          <Icon of={ProjectIcon} />
+          <span class="project-name">
+            <span class="project-word">{tc("project")}: </span>
+            {project.value || tc("all")}
+          </span>
+          <Icon of={OpenIcon} size={14} />
         </>
       }
       items={[
-        { label: tc("all"), hint: project.value ? "" : "✓", onSelect: () => choose("") },
+        { label: tc("all"), checked: !project.value, onSelect: () => choose("") },
         ...names.map((name) => ({
           label: name,
-          hint: project.value === name ? "✓" : "",
+          checked: project.value === name,
           onSelect: () => choose(name),
         })),
       ]}

@@ -1,39 +1,47 @@
-// The browser's tab shows the state: shape and name in the title, colour and shape in the icon.
+// The browser's tab shows the state: its character and a name in the title, its shape and colour as the
+// icon; the mark where there is none to show.
 import { STATE_SHAPE, type State } from "./lib/state.ts";
+import { MARK_PATH } from "./ui/mark.tsx";
+import { STATE_ICON } from "./ui/state-icons.ts";
 
+// Of the light theme, with white on them: a tab's ground is the browser's.
 const COLOUR: Record<State, string> = {
-  queued: "#b26a00",
-  starting: "#b26a00",
-  running: "#2563eb",
-  paused: "#b26a00",
-  succeeded: "#15803d",
-  failed: "#c62828",
-  stopped: "#6b7280",
-  unknown: "#6b7280",
+  queued: "#90580c",
+  starting: "#90580c",
+  running: "#0a4b8c",
+  paused: "#90580c",
+  succeeded: "#14735a",
+  failed: "#b3261e",
+  stopped: "#5b5873",
+  unknown: "#5b5873",
 };
-// Drawn, not text: the icon must look the same with every font.
-const MARK: Record<State, string> = {
-  queued: "M8 4v4l3 2",
-  starting: "M8 4v4l3 2",
-  running: "M6 5l5 3-5 3z",
-  paused: "M6 5v6M10 5v6",
-  succeeded: "M4.5 8.5l2.5 2.5 4.5-5.5",
-  failed: "M5 5l6 6M11 5l-6 6",
-  stopped: "M5.5 5.5h5v5h-5z",
-  unknown: "M8 4v5M8 11v.5",
-};
+const INK = "#1e1a38";
+const INK_TEXT = "#cfc6ff";
 
-function setIcon(svg: string): void {
-  const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
-  if (link) link.href = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+function svg(inside: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke-linecap="round" stroke-linejoin="round">${inside}</svg>`;
+}
+
+export function iconOf(state: State | null): string {
+  if (!state)
+    return svg(
+      `<rect width="32" height="32" rx="8" fill="${INK}"/><path transform="translate(4 3.5)" d="${MARK_PATH}" stroke="${INK_TEXT}" stroke-width="4.4"/>`,
+    );
+  const shape = STATE_ICON[state]
+    .map(
+      ([name, attributes]) =>
+        `<${name} ${Object.entries(attributes)
+          .map(([key, value]) => `${key}="${value}"`)
+          .join(" ")}/>`,
+    )
+    .join("");
+  return svg(
+    `<rect width="32" height="32" rx="8" fill="${COLOUR[state]}"/><g transform="translate(4 4)" stroke="#ffffff" stroke-width="3">${shape}</g>`,
+  );
 }
 
 export function showState(state: State | null, name: string): void {
   document.title = state ? `${STATE_SHAPE[state]} ${name}` : name;
-  const inside = state
-    ? `<path d="${MARK[state]}" fill="none" stroke="#fff" stroke-width="1.8"/>`
-    : "";
-  setIcon(
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="7" fill="${state ? COLOUR[state] : "#2563eb"}"/>${inside}</svg>`,
-  );
+  const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+  if (link) link.href = `data:image/svg+xml,${encodeURIComponent(iconOf(state))}`;
 }

@@ -17,65 +17,23 @@ import { ridges } from "../src/curves/ridges.ts";
 import { lineOf } from "../src/curves/smooth.ts";
 import { lossRank, lossTag } from "../src/lib/loss.ts";
 import { clock } from "../src/lib/time.ts";
-
-// --- colours: Machado's matrices for the three kinds of colour blindness, distances in OKLab ------
-
-type Triple = [number, number, number];
-const KINDS: Record<string, number[][]> = {
-  none: [[1, 0, 0], [0, 1, 0], [0, 0, 1]], // prettier-ignore
-  protan: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]], // prettier-ignore
-  deutan: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]], // prettier-ignore
-  tritan: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]], // prettier-ignore
-};
-
-function linear(hex: string): Triple {
-  return [1, 3, 5].map((i) => {
-    const c = parseInt(hex.slice(i, i + 2), 16) / 255;
-    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  }) as Triple;
-}
-
-function times(m: number[][], c: number[]): Triple {
-  return m.map((row) => row.reduce((sum, k, i) => sum + k * c[i]!, 0)) as Triple;
-}
-
-function oklab(c: Triple): Triple {
-  const lms = times(
-    [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566], [0.0883024619, 0.2817188376, 0.6299787005]], // prettier-ignore
-    c,
-  ).map(Math.cbrt);
-  return times(
-    [[0.2104542553, 0.793617785, -0.0040720468], [1.9779984951, -2.428592205, 0.4505937099], [0.0259040371, 0.7827717662, -0.808675766]], // prettier-ignore
-    lms,
-  );
-}
-
-const light = (c: Triple): number => 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
+import { contrast, distance, KINDS, THEMES } from "./colours.ts";
 
 test("twelve colours stay apart for everybody, in both themes", () => {
   const css = readFileSync("src/style/charts.css", "utf8");
-  const base = readFileSync("src/style/base.css", "utf8");
   const themes = css.split('[data-theme="dark"]');
-  const grounds = [...base.matchAll(/--bg: (#\w{6})/g)].map((one) => one[1]!);
   themes.forEach((part, theme) => {
-    const all = [...part.matchAll(/--curve-\d+: (#\w{6})/g)].map((one) => linear(one[1]!));
+    const all = [...part.matchAll(/--curve-\d+: (#\w{6})/g)].map((one) => one[1]!);
     assert.equal(all.length, COLOURS);
-    const ground = light(linear(grounds[theme]!));
-    for (const [kind, matrix] of Object.entries(KINDS)) {
-      const seen = all.map((c) =>
-        oklab(times(matrix, c).map((n) => Math.min(1, Math.max(0, n))) as Triple),
-      );
+    const ground = THEMES[theme]!.get("--bg")!;
+    for (const kind of KINDS)
       for (let i = 0; i < COLOURS; i++)
         for (let j = 0; j < i; j++) {
-          const apart = Math.hypot(...seen[i]!.map((n, k) => n - seen[j]![k]!));
+          const apart = distance(kind, all[i]!, all[j]!);
           const least = kind === "tritan" ? 0.05 : 0.08; // one in thousands, the others one in twelve
           assert.ok(apart >= least, `${kind}, theme ${theme}: ${i + 1} and ${j + 1}: ${apart}`);
         }
-    }
-    for (const c of all) {
-      const [high, low] = [light(c), ground].sort((a, b) => b - a) as [number, number];
-      assert.ok((high + 0.05) / (low + 0.05) >= 3);
-    }
+    for (const c of all) assert.ok(contrast(c, ground) >= 3);
   });
   assert.notDeepEqual(lookOf(0), lookOf(COLOURS));
   assert.equal(lookOf(0).colour, lookOf(COLOURS).colour);
@@ -89,6 +47,7 @@ test("marks that are near each other differ", () => {
     [0, 5, 10].map((n) => markValue(n, 5)),
     ["0", "5", "10"],
   );
+  assert.deepEqual([0, 2.5, 5].map((n) => markValue(n, 2.5)), ["0.0", "2.5", "5.0"]); // prettier-ignore
   assert.deepEqual([1_000_000, 1_000_500].map((n) => markValue(n, 500)), ["1.0000e+6", "1.0005e+6"]); // prettier-ignore
   assert.deepEqual(
     [0.00001, 0.00002].map((n) => markValue(n, 0.00001)),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Job } from "../src/data/types.ts";
 import { parseDocument } from "yaml";
 import { check, nearest, schemaAt, type Schema } from "../src/editor/check.ts";
 import { mappingAt, pathAt, placeOf } from "../src/editor/places.ts";
@@ -154,10 +155,21 @@ test("examples and copies", () => {
   assert.equal(nextName("train"), "train-2");
   assert.equal(nextName("train-9"), "train-10");
   const copy = cloned(
-    { kind: "MPIJob", metadata: { name: "a", namespace: "n" }, spec: { x: 1 } },
+    {
+      kind: "MPIJob",
+      metadata: { name: "a", namespace: "n", uid: "u" },
+      spec: {},
+      status: {},
+    } as Job,
     "b",
   ) as { metadata: object; status?: unknown };
-  assert.deepEqual(copy.metadata, { name: "b", namespace: "n" });
+  assert.deepEqual(copy.metadata, {
+    name: "b",
+    namespace: "n",
+    labels: { "muster.dev/rerun-of": "u" },
+    annotations: { "muster.dev/rerun-of": "a" },
+  });
+  assert.equal(copy.status, undefined);
 });
 
 test("of several documents the job is taken, with its comments", () => {

@@ -13,7 +13,7 @@ import { refusalText } from "../src/lib/refusal.ts";
 import { say, sayBoth } from "../src/lib/say.ts";
 import { sparkPath } from "../src/lib/spark.ts";
 import { gathered, ticks, timeLineOf } from "../src/lib/timeline.ts";
-import { queuePosition, waitingText } from "../src/lib/waiting.ts";
+import { queuePosition } from "../src/lib/waiting.ts";
 
 const CASES: [code: number, text: string, tip: Tip][] = [
   [1, "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "tipCuda"],
@@ -103,33 +103,33 @@ const meta = (name: string, at: string, uid = name) => ({
 
 test("what it waits for, in Chinese", () => {
   assert.equal(
-    waitingText("can never fit: asks 8 GPU, the node has 0", "zh"),
+    say("can never fit: asks 8 GPU, the node has 0", "zh"),
     "无法调度：资源不足：请求 8 GPU，节点只有 0",
   );
   assert.equal(
-    waitingText(
+    say(
       "can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, the largest node has 2 (what helps: smaller requests or fewer replicas)",
       "zh",
     ),
     "无法调度：资源不足：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
   );
   assert.equal(
-    waitingText("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"),
+    say("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"),
     "无法调度：没有节点带有 nodeSelector 要求的标签 disk=ssd",
   );
   assert.equal(
-    waitingText('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"),
+    say('waiting for resources: needs 4 GPU, 1 of 8 is free; job "a" holds 7', "zh"),
     "等待资源：需要 4 GPU，共 8，空闲 1；“a”占用 7",
   );
   assert.equal(
-    waitingText(
+    say(
       'waiting for resources: needs 4 CPU, 1 of 8 CPU is free; job "a" (queue q) holds 5 CPU until 2027-01-15T09:00:00Z at the latest, 2 more hold the rest; number 2 in line',
       "zh",
     ),
     "等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 2 个占用；排第 2 位",
   );
   assert.match(
-    waitingText(
+    say(
       'waiting for resources: needs 4 CPU, 0 of 8 CPU is free; job "a" (queue q) holds 5 CPU, 1 more holds the rest',
       "zh",
     ),
@@ -143,14 +143,14 @@ test("what it waits for, in Chinese", () => {
     "等待资源：需要 1 CPU，共 2 CPU，空闲 0；“a”（队列 q）占用 2 CPU；其资源被队列“high”（优先级 9）的“b”抢占",
   );
   assert.equal(
-    waitingText(
+    say(
       "can never fit: asks 3 GPU, the node has 2 (what helps: smaller requests, fewer replicas, or muster up with --gpus if the machine has more)",
       "zh",
     ),
     "无法调度：资源不足：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或以 --gpus（若本机还有 GPU） 启动 muster up）",
   );
   assert.equal(
-    waitingText(
+    say(
       "can never fit: asks 5 CPU, the node has 4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or --overcommit)",
       "zh",
     ),
@@ -164,102 +164,140 @@ test("what it waits for, in Chinese", () => {
     "Job 已暂停：运行时间超过了队列“q”的 maxDuration（1h）；将 runMode.pause.enabled 设为 false 可继续运行",
   );
   assert.equal(
-    waitingText('waiting for its PodGroup: there is none named "g" in namespace default', "zh"),
+    say('waiting for its PodGroup: there is none named "g" in namespace default', "zh"),
     "等待 PodGroup：项目 default 中没有名为“g”的 PodGroup",
   );
   assert.equal(
-    waitingText('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU is in use', "zh"),
+    say('waiting for the quota of queue "q": needs 3 CPU, 4 of 5 CPU is in use', "zh"),
     "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 4",
   );
   assert.equal(
-    waitingText(
-      'waiting for the quota of queue "q": needs 3 CPU, 6 is in use, more than its 5 CPU',
-      "zh",
-    ),
-    "等待队列“q”的配额：需要 3 CPU，共 5 CPU，已用 6",
+    say('waiting for the quota of queue "q": needs 3 CPU, 6 is in use, more than its 5 CPU', "zh"),
+    "等待队列“q”的配额：需要 3 CPU，已用 6，超过其上限 5 CPU",
   );
   assert.equal(
-    waitingText(
+    say(
+      'waiting for the quota of queue "q": needs 1 CPU, 4 of 4 CPU is in use; job "a" holds 3 CPU until 2027-01-15T09:00:00Z at the latest, 1 more holds the rest; number 2 in line of the queue',
+      "zh",
+    ),
+    "等待队列“q”的配额：需要 1 CPU，共 4 CPU，已用 4；“a”占用 3 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 1 个占用；在队列中排第 2 位",
+  );
+  assert.equal(
+    say(
+      'waiting for the quota of queue "q": needs 1 CPU, 6 is in use, more than its 5 CPU; it holds 1 CPU itself; job "a" holds 5 CPU',
+      "zh",
+    ),
+    "等待队列“q”的配额：需要 1 CPU，已用 6，超过其上限 5 CPU；它自己占用 1 CPU；“a”占用 5 CPU",
+  );
+  assert.equal(
+    say(
+      'waiting for the quota of queue "q": needs 1 CPU; more than 20 are in line before it',
+      "zh",
+    ),
+    "等待队列“q”的配额：需要 1 CPU；前面超过 20 个",
+  );
+  assert.equal(
+    say(
+      'waiting for resources: needs 2 CPU, 0 of 3 CPU is free; it holds 2 CPU itself; pod "x" (queue q) holds 1 CPU; number 3 in line',
+      "zh",
+    ),
+    "等待资源：需要 2 CPU，共 3 CPU，空闲 0；它自己占用 2 CPU；“x”（队列 q）占用 1 CPU；排第 3 位",
+  );
+  assert.equal(
+    say(
+      'waiting for room on node "n1", which its nodeName names, where it needs 2 CPU, and 1 of 8 CPU is free; it holds 2 CPU there itself; job "a" (queue q) holds 5 CPU there',
+      "zh",
+    ),
+    "等待节点 n1（由 nodeName 指定）上的资源：需要 2 CPU，共 8 CPU，空闲 1；它自己占用 2 CPU；“a”（队列 q）占用 5 CPU",
+  );
+  assert.equal(say("waiting for node n2, which is not ready", "zh"), "等待节点 n2 就绪");
+  assert.equal(
+    say('can never fit: there is no node "ghost"', "zh"),
+    "无法调度：没有名为 ghost 的节点",
+  );
+  assert.equal(
+    say(
+      "waiting for 1 of its own pods to stop; it was stopped: it lacks members, and no node can take them",
+      "zh",
+    ),
+    "等待自己的 1 个 Pod 停止；已被停止：它缺少成员，而没有节点能容纳它们",
+  );
+  assert.equal(
+    say(
       'queue "q" is closed: nothing new is started until it is opened (muster queue open q)',
       "zh",
     ),
     "队列“q”已关闭：可用 muster queue open q 打开",
   );
   assert.equal(
-    waitingText(
-      'there is no queue "q" in namespace t9k-system: make it (muster queue create q)',
-      "zh",
-    ),
+    say('there is no queue "q" in namespace t9k-system: make it (muster queue create q)', "zh"),
     "队列“q”不存在：可用 muster queue create q 创建",
   );
   assert.equal(
-    waitingText(
+    say(
       'can never fit: no node has the label "rack", the topologyKey of its topologySpreadConstraints',
       "zh",
     ),
     "无法调度：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 rack",
   );
   assert.match(
-    waitingText(
+    say(
       "can never fit: there is enough in all, but not where its pods would need it: the largest pod asks 900m CPU (what helps: smaller requests or fewer replicas)",
       "zh",
     ),
     /最大的请求 900m CPU（可以减少请求量或副本数）$/,
   );
   assert.match(
-    waitingText(
+    say(
       "waiting for other pods: where there is room its affinity, their anti-affinity or its topologySpreadConstraints forbid it to run; number 2 in line",
       "zh",
     ),
     /^等待其它 Pod：.*排第 2 位$/,
   );
   assert.equal(
-    waitingText('waiting for 2 pods of job "a" and 1 of others to stop; number 3 in line', "zh"),
+    say('waiting for 2 pods of job "a" and 1 of others to stop; number 3 in line', "zh"),
     "等待“a”的 2 个 Pod、另外 1 个 Pod 停止；排第 3 位",
   );
   assert.equal(
-    waitingText(
+    say(
       'waiting for room on node "n1", which its nodeName names, where it needs 1 CPU, and 0 of 8 CPU is free; job "a" (queue q) holds 6 CPU there, 1 more holds the rest',
       "zh",
     ),
-    "等待节点 n1 上的资源（由 nodeName 指定）：需要 1 CPU，共 8 CPU，空闲 0；“a”（队列 q）占用 6 CPU，其余由另外 1 个占用",
+    "等待节点 n1（由 nodeName 指定）上的资源：需要 1 CPU，共 8 CPU，空闲 0；“a”（队列 q）占用 6 CPU，其余由另外 1 个占用",
   );
   assert.equal(
-    waitingText(
+    say(
       'waiting for resources: there is room for 1 of 2 pods, the largest of 3 CPU; 8 of 20 CPU is free, at most 5 on one node; job "w1" (queue q) holds 12 CPU; number 2 in line',
       "zh",
     ),
     "等待资源：需要的 2 个 Pod 中只能容纳 1 个，最大的请求 3 CPU；共 20 CPU，空闲 8，单个节点最多空闲 5；“w1”（队列 q）占用 12 CPU；排第 2 位",
   );
   assert.equal(
-    waitingText("waiting for node n2, which is cordoned (kubectl uncordon n2)", "zh"),
+    say("waiting for node n2, which is cordoned (kubectl uncordon n2)", "zh"),
     "等待节点 n2，它已停止调度（kubectl uncordon n2）",
   );
   assert.equal(
-    waitingText(
+    say(
       'can never fit: asks 9 CPU, node "n1", which its nodeName names, has 8 (what helps: smaller requests or fewer replicas)',
       "zh",
     ),
-    "无法调度：资源不足：请求 9 CPU，唯一可以运行的节点 n1 只有 8（可以减少请求量或副本数）",
+    "无法调度：资源不足：请求 9 CPU，节点 n1（由 nodeName 指定）只有 8（可以减少请求量或副本数）",
   );
   assert.equal(
-    waitingText(
+    say(
       'waiting for its turn: number 2 in line, needs 3 GPU, 2 of 4 GPU is free; job "ga" (queue q) holds 2 GPU',
       "zh",
     ),
     "排队等待：第 2 位；需要 3 GPU，共 4 GPU，空闲 2；“ga”（队列 q）占用 2 GPU",
   );
-  assert.equal(waitingText("something new", "zh"), "something new");
-  assert.equal(
-    waitingText("waiting for a node: none is ready", "en"),
-    "waiting for a node: none is ready",
-  );
+  assert.equal(say("something new", "zh"), "something new");
+  assert.equal(say("waiting for a node: none is ready", "en"), "waiting for a node: none is ready");
   const job: Job = {
     metadata: meta("j", ""),
     status: { message: 'waiting for its turn: number 3 in line behind job "a"' },
   };
   assert.equal(
-    waitingText(
+    say(
       "waiting for a node: none is ready; node n1 and 2 more are cordoned (kubectl uncordon n1)",
       "zh",
     ),
@@ -413,14 +451,14 @@ test("the controllers' sentences in Chinese", () => {
       "PyTorchTrainingJob a has failed: a-w-0 failed with exit code 1: KeyError: 'x'; 2 more failed; restartPolicy Never does not restart it",
       "zh",
     ),
-    "a 失败：a-w-0 以退出码 1 失败：KeyError: 'x'；另有 2 个副本失败；重启策略 Never 不会重启它",
+    "a 失败：a-w-0 失败，退出码 1：KeyError: 'x'；另有 2 个副本失败；重启策略 Never 不会重启它",
   );
   assert.equal(
     say(
       "PyTorchTrainingJob a has failed: a-w-0 failed with exit code 3; the restart budget is spent (3 of 3)",
       "zh",
     ),
-    "a 失败：a-w-0 以退出码 3 失败；重启次数已用完（3/3）",
+    "a 失败：a-w-0 失败，退出码 3；重启次数已用完（3/3）",
   );
   assert.equal(
     say("a-w-0 is waiting: waiting for a node: none is ready", "zh"),
@@ -446,14 +484,14 @@ test("the controllers' sentences in Chinese", () => {
       'a-w-0 failed with exit code 139 in container "side" (segmentation fault, SIGSEGV); it last said: step 3',
       "zh",
     ),
-    "a-w-0 的容器 side 以退出码 139 失败（段错误，SIGSEGV）；最后的输出：step 3",
+    "a-w-0 失败，退出码 139，容器 side（段错误，SIGSEGV）；最后的输出：step 3",
   );
   assert.equal(
     say(
       "MPIJob a has failed: a-l failed with exit code 137 (killed, SIGKILL): not for lack of memory: the kernel counts no such kill; no restart is allowed (backoffLimit 0)",
       "zh",
     ),
-    "a 失败：a-l 以退出码 137 失败（被杀死，SIGKILL）：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）",
+    "a 失败：a-l 失败，退出码 137（被杀死，SIGKILL）：不是因为内存不足：内核没有记录此类终止；不允许重启（backoffLimit 为 0）",
   );
   assert.equal(
     say("TensorBoard [a] is not ready: tensorboard is starting and does not answer yet.", "zh"),
@@ -471,14 +509,14 @@ test("the controllers' sentences in Chinese", () => {
       "1 of 1 pods are refused: maximum memory usage per Container is 4Mi, but limit is not given",
       "zh",
     ),
-    "1 个 Pod 中有 1 个被拒绝创建：每个容器的 memory 最多为 4Mi，而此处未设置",
+    "1 个 Pod 中有 1 个被拒绝创建：每个容器的 memory 最多为 4Mi，而此处为未设置",
   );
   assert.equal(
     say(
       "PyTorchTrainingJob a has failed: a-w-1 failed with exit code 1: rank 0: KeyError: 'x', and with it a-w-0; restartPolicy Never does not restart it",
       "zh",
     ),
-    "a 失败：a-w-1 以退出码 1 失败：rank 0: KeyError: 'x'，a-w-0 随之失败；重启策略 Never 不会重启它",
+    "a 失败：a-w-1 失败，退出码 1：rank 0: KeyError: 'x'，a-w-0 随之失败；重启策略 Never 不会重启它",
   );
   assert.equal(sayBoth("The job is paused.", "zh"), "Job 已暂停。\nThe job is paused.");
   assert.equal(sayBoth("The job is paused.", "en"), "The job is paused.");

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fill } from "../src/i18n/index.ts";
+import { unseen } from "../src/lib/seen.ts";
 import type { Job, Pod } from "../src/data/types.ts";
 import { exitWord, firstEnding, tipFor } from "../src/lib/failure.ts";
 import { choose, offers, readChoice, sortedBy, toggled, type ListName } from "../src/lib/filter.ts";
@@ -228,18 +230,25 @@ test("search: any case, several words; labels of one key are alternatives", () =
   );
 });
 
+test("one replica, two replicas", () => {
+  const text = "{count} {count|replica is|replicas are} {state}";
+  assert.equal(fill(text, { count: 1, state: "up" }), "1 replica is up");
+  assert.equal(fill(text, { count: 2, state: "up" }), "2 replicas are up");
+  assert.equal(fill("{a} {b}", { a: "x" }), "x {b}");
+});
+
 test("columns give way to names, the least missed first", () => {
   const all = fitting(COLUMNS, 10, 5000);
   assert.deepEqual(all, COLUMNS);
   const some = fitting(
     COLUMNS.filter((one) => one !== "gpu"),
     26,
-    1246,
+    1222,
   );
   for (const one of ["cpu", "memory", "kind", "progress"] as const) assert.ok(some.includes(one));
-  const few = fitting(COLUMNS, 60, 1246);
+  const few = fitting(COLUMNS, 60, 1222);
   assert.ok(!few.includes("memory") && few.includes("progress"), few.join());
-  assert.ok(tableWidth(few, nameWidth(60, 1246)) <= 1246);
+  assert.ok(tableWidth(few, nameWidth(60, 1222)) <= 1222);
   assert.deepEqual(fitting(COLUMNS, 60, 340), ["created"]);
 });
 
@@ -321,4 +330,22 @@ test("exit codes and advice", () => {
     "tipNccl",
   );
   assert.equal(tipFor(3, "?"), "tipGeneral");
+});
+
+test("failures since somebody looked, but for those he opened", () => {
+  const ended = (uid: string, phase: string, completionTime: string): Job => ({
+    metadata: { name: uid, uid, creationTimestamp: "" },
+    status: { phase, completionTime },
+  });
+  const jobs = [
+    ended("before", "Failed", "2026-01-01T00:00:00Z"),
+    ended("after", "Failed", "2026-01-01T00:00:02Z"),
+    ended("opened", "Failed", "2026-01-01T00:00:02Z"),
+    ended("fine", "Succeeded", "2026-01-01T00:00:02Z"),
+  ];
+  const by = { at: Date.parse("2026-01-01T00:00:01Z"), opened: ["opened"] };
+  assert.deepEqual(
+    unseen(jobs, by).map((job) => job.metadata.uid),
+    ["after"],
+  );
 });

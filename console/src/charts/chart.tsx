@@ -3,6 +3,7 @@
 // group share their cursor.
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { lang, texts, translator } from "../i18n/index.ts";
 import { byteTicks } from "../lib/quantity.ts";
@@ -65,6 +66,8 @@ export interface ChartProps {
   /** "none": another part of the page names the lines; the nearest one is told at the cursor.
    * "still": names only, nothing to press. */
   legend?: "none" | "still";
+  /** Places on the x axis that something is said of elsewhere. */
+  marks?: number[];
 }
 
 const NO_X: number[] = [];
@@ -119,6 +122,21 @@ function drawAll(u: uPlot, props: ChartProps, shown: Series[]): void {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   ctx.lineJoin = "round";
+  for (const mark of props.marks ?? []) {
+    const at = place.x(mark);
+    ctx.strokeStyle = ctx.fillStyle = style.getPropertyValue("--warn").trim();
+    ctx.lineWidth = 2 * ratio;
+    ctx.setLineDash([4 * ratio, 4 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(at, bbox.top);
+    ctx.lineTo(at, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.beginPath();
+    ctx.moveTo(at - 6 * ratio, bbox.top);
+    ctx.lineTo(at + 6 * ratio, bbox.top);
+    ctx.lineTo(at, bbox.top + 9 * ratio);
+    ctx.fill();
+  }
   for (const one of shown) {
     const x = xOf(props, one);
     ctx.strokeStyle = ctx.fillStyle = style.getPropertyValue(one.colour).trim() || one.colour;
@@ -215,7 +233,15 @@ function optionsOf(width: number, latest: { current: Latest }): uPlot.Options {
       drawSeries: [
         (u, i) => void (i === 1 && drawAll(u, latest.current.props, latest.current.shown)),
       ],
-      setCursor: [(u) => latest.current.told(u)],
+      setCursor: [
+        (u) => {
+          latest.current.told(u);
+          const { left = -10 } = u.cursor;
+          const { group } = latest.current.props;
+          if (group && u.over.matches(":hover"))
+            pointed.value = left >= 0 ? { group, at: u.posToVal(left, "x") } : null;
+        },
+      ],
       setSelect: [
         (u) => {
           const { left, width: chosen } = u.select;
@@ -230,6 +256,19 @@ function optionsOf(width: number, latest: { current: Latest }): uPlot.Options {
     // One line nobody sees: its ends say where the axes go.
     series: [{}, { paths: () => null, points: { show: false } }],
   };
+}
+
+/** Where the pointer is on the x axis of a group, for what is no chart of lines. */
+export const pointed = signal<{ group: string; at: number } | null>(null);
+
+/** The same the other way: the cursors of a group's charts go there. */
+export function pointAt(group: string, at: number | null): void {
+  pointed.value = at === null ? null : { group, at };
+  for (const u of uPlot.sync(group).plots) {
+    const { min = 0, max = 0 } = u.scales["x"]!;
+    const inside = at !== null && at >= min && at <= max;
+    u.setCursor({ left: inside ? u.valToPos(at, "x") : -10, top: inside ? 0 : -10 });
+  }
 }
 
 function lastOf(values: Values): number | null {
@@ -385,7 +424,7 @@ export function Chart(props: ChartProps) {
   const to = props.window?.to;
   useEffect(() => {
     plot.current?.setData(frameOf(props, shown, own));
-  }, [props.x, shown, from, to, own, props.fit]);
+  }, [props.x, shown, from, to, own, props.fit, props.marks?.join()]);
   const words = useMemo(() => summary(props), [props.series, props.label, lang.value]);
   return (
     <figure class="chart">

@@ -89,7 +89,8 @@ const DECIMALS = 12;
 /** A value on an axis whose marks are so far apart: as many digits as tell the marks apart. */
 export function markValue(value: number, apart: number): string {
   const size = Math.abs(value);
-  const digits = Math.min(DECIMALS, Math.max(0, -Math.floor(Math.log10(apart || 1) + 1e-9)));
+  let digits = Math.min(DECIMALS, Math.max(0, -Math.floor(Math.log10(apart || 1) + 1e-9)));
+  if (digits < DECIMALS && Number(apart.toFixed(digits)) !== apart) digits++; // 2.5 apart
   if (size !== 0 && (size >= 1e6 || (size < 1e-3 && digits > 4))) {
     const exponent = Math.floor(Math.log10(size));
     const shown = Math.max(0, exponent - Math.floor(Math.log10(apart || size)));

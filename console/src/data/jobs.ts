@@ -61,6 +61,16 @@ export function mayJob(verb: string, job: Job): boolean {
   return !kind || may(verb, kind, job.metadata.namespace ?? "default");
 }
 
+/** Whether he may do it to all of them, or to any: asked once for each kind and project. */
+export function mayJobs(verb: string, jobs: Job[], how: "all" | "any"): boolean {
+  const one = [
+    ...new Map(jobs.map((job) => [`${job.kind} ${job.metadata.namespace}`, job])).values(),
+  ];
+  return how === "all"
+    ? one.every((job) => mayJob(verb, job))
+    : one.some((job) => mayJob(verb, job));
+}
+
 export { pathOf as jobApiPath };
 
 /** The line that does the same in a terminal. */

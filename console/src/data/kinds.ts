@@ -21,6 +21,14 @@ export const TENSORBOARDS = {
   plural: "tensorboards",
 };
 
+export const NOTIFICATIONS = { group: "muster.dev", version: "v1beta1", plural: "notifications" };
+
+/** All of a namespace; without one, of all. */
+export function notificationsPath(ns: string): string {
+  const at = ns ? `namespaces/${encodeURIComponent(ns)}/` : "";
+  return `/apis/${NOTIFICATIONS.group}/${NOTIFICATIONS.version}/${at}${NOTIFICATIONS.plural}`;
+}
+
 export const QUEUES = {
   group: "scheduler.tensorstack.dev",
   version: "v1beta1",

@@ -39,7 +39,7 @@ export const compareTexts = texts({
     noLabel: "no label",
     group: "Average by label",
     noGroup: "do not group",
-    runs: "{count} runs",
+    runs: "{count} {count|run|runs}",
     curves: "Curves",
     table: "What differs",
     all: "Show all columns",
@@ -57,7 +57,7 @@ export const compareTexts = texts({
     nothingDiffers: "No parameter differs.",
     show: "Show {name}",
     reading: "Reading event files…",
-    noCurves: "{count} jobs have no curves",
+    noCurves: "{count} {count|job has|jobs have} no curves",
     sortBy: "Sort by {name}",
   },
 });

@@ -154,7 +154,7 @@ export const createTexts = texts({
     required: "required",
     created: "Created {name}",
     failed: "The server rejected this job:",
-    wrong: "{count} errors to fix",
+    wrong: "{count} {count|error|errors} to fix",
     badYaml: "The YAML has a syntax error; fix it to use the form.",
     importHint: "Paste YAML, or choose a file",
     chooseFile: "Choose a file",

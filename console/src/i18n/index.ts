@@ -41,10 +41,16 @@ export function translator<K extends string>(area: {
   return (key: K, values?: Values): string => fill(area[lang.value][key], values);
 }
 
+/** `{name}` is its value; `{name|replica|replicas}` the first word where that is 1, else the second. */
 export function fill(text: string, values?: Values): string {
   return values
-    ? text.replace(/\{(\w+)\}/g, (whole, name: string) =>
-        name in values ? String(values[name]) : whole,
+    ? text.replace(
+        /\{(\w+)(?:\|([^|}]*)\|([^}]*))?\}/g,
+        (whole, name: string, one?: string, many?: string) => {
+          const value = values[name];
+          if (value === undefined) return whole;
+          return one === undefined ? String(value) : value === 1 ? one : many!;
+        },
       )
     : text;
 }

@@ -97,7 +97,7 @@ export const logsTexts = texts({
     times_: "×{count}, replicas {ranks}",
     ended: "end of the log",
     copyLink: "Copy a link to this line",
-    lines: "{count} lines",
+    lines: "{count} {count|line|lines}",
     log: "Log",
   },
 });

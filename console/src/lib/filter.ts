@@ -11,6 +11,7 @@ import {
   schedulerOf,
   totalsOf,
 } from "./jobs.ts";
+import { plainLabels, tagsOf } from "./remarks.ts";
 import { millis } from "./time.ts";
 
 export interface Choice {
@@ -22,11 +23,14 @@ export interface Choice {
   resources: string[];
   projects: string[];
   labels: string[]; // "name" or "name=value"
+  tags: string[];
+  favourites: boolean; // only those
   sort: string; // a column, with "-" before it for descending
 }
 
-export type ListName = "label" | "phase" | "scheduler" | "queue" | "kind" | "resource" | "project";
-type ListField = Exclude<keyof Choice, "q" | "sort">;
+export type ListName =
+  "tag" | "label" | "phase" | "scheduler" | "queue" | "kind" | "resource" | "project";
+export type ListField = Exclude<keyof Choice, "q" | "sort" | "favourites">;
 
 const LISTS: readonly [ListField, ListName][] = [
   ["phases", "phase"],
@@ -36,10 +40,15 @@ const LISTS: readonly [ListField, ListName][] = [
   ["resources", "resource"],
   ["projects", "project"],
   ["labels", "label"],
+  ["tags", "tag"],
 ];
 
 export function readChoice(query: URLSearchParams): Choice {
-  const choice = { q: query.get("q") ?? "", sort: query.get("sort") ?? "-created" } as Choice;
+  const choice = {
+    q: query.get("q") ?? "",
+    sort: query.get("sort") ?? "-created",
+    favourites: query.get("favourites") === "1",
+  } as Choice;
   for (const [field, name] of LISTS)
     choice[field] = (query.get(name) ?? "").split(",").filter(Boolean);
   return choice;
@@ -73,8 +82,8 @@ const VALUES: Record<ListName, (job: Job) => string[]> = {
   scheduler: (job) => [schedulerOf(job)],
   project: (job) => [job.metadata.namespace ?? ""],
   resource: (job) => extendedResources(totalsOf(job)),
-  label: (job) =>
-    Object.entries(job.metadata.labels ?? {}).map(([name, value]) => `${name}=${value}`),
+  label: (job) => plainLabels(job).map(([name, value]) => `${name}=${value}`),
+  tag: tagsOf,
 };
 
 /** Whether a job is chosen; `but`: whatever that list says. */

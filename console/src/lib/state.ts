@@ -1,5 +1,5 @@
-// What state a job, a replica or a pod is in: one of few words, each with a shape of its own, so
-// that colour is not needed.
+// What state a job, a replica or a pod is in: one of few words. Where only text can be, as in a tab's
+// title, each has a character of its own; everywhere else an icon (ui/state-icons.ts).
 import type { Job, Pod } from "../data/types.ts";
 
 export type State =
@@ -15,9 +15,6 @@ export const STATE_SHAPE: Record<State, string> = {
   stopped: "■",
   unknown: "?",
 };
-
-/** It succeeded, but not all of it. */
-export const WARN_SHAPE = "⚠";
 
 const BY_PHASE: Record<string, State> = {
   Pending: "queued",

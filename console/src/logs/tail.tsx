@@ -1,4 +1,5 @@
-// The last lines as they come, for the job's first page: is it alive?
+// The last lines as they come, for the job's first page: is it alive? Once all have ended, what they
+// said last.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Pod } from "../data/types.ts";
 import { Book } from "./book.ts";
@@ -11,7 +12,8 @@ const LINES = 10;
 const PODS = 4; // the first ranks tell; all of them are on the page of logs
 
 export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
-  const pods = props.pods.filter((pod) => pod.status?.phase === "Running").slice(0, PODS);
+  const running = props.pods.filter((pod) => pod.status?.phase === "Running");
+  const pods = (running.length ? running : props.pods).slice(0, PODS);
   const key = pods.map((pod) => pod.metadata.uid).join();
   const [version, setVersion] = useState(0);
   const [book, setBook] = useState<Book | null>(null);

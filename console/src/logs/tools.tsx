@@ -5,6 +5,8 @@ import type { Pod } from "../data/types.ts";
 import { translator } from "../i18n/index.ts";
 import { logsTexts } from "../i18n/logs.ts";
 import { query, setQuery } from "../router.ts";
+import { Icon } from "../ui/icon.tsx";
+import { DownIcon, UpIcon } from "../ui/icons.ts";
 import { saveAs, savePath } from "../ui/save.ts";
 import { logPath, type Source } from "./follow.ts";
 import { nextRanks, type Level } from "./lines.ts";
@@ -183,7 +185,7 @@ function SearchBox(props: { q: string; found: FoundState }) {
         aria-label={t("previous")}
         onClick={() => found.step(-1)}
       >
-        ↑
+        <Icon of={UpIcon} />
       </button>
       <button
         type="button"
@@ -192,7 +194,7 @@ function SearchBox(props: { q: string; found: FoundState }) {
         aria-label={t("next")}
         onClick={() => found.step(1)}
       >
-        ↓
+        <Icon of={DownIcon} />
       </button>
     </span>
   );

@@ -1,9 +1,7 @@
 // The third tab of the tutorials: CPU and memory with request, limit and use; GPU; network;
 // storage. Live while it runs.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Chart, type Series } from "../charts/chart.tsx";
-import { Failure } from "../data/api.ts";
-import { corePath } from "../data/kinds.ts";
 import type { Job, Pod } from "../data/types.ts";
 import { translator } from "../i18n/index.ts";
 import { metricsTexts } from "../i18n/metrics.ts";
@@ -13,74 +11,19 @@ import { millis } from "../lib/time.ts";
 import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
 import { Empty, Problem } from "../ui/notice.tsx";
-import { podSamples } from "./anywhere.ts";
-import { fromField, readSpan, spanQuery, toField, within, type Span } from "./span.ts";
-import { aligned, idleFor, meanOf, merge, total, type Samples } from "./samples.ts";
+import { fromField, readSpan, spanQuery, toField, type Span } from "./span.ts";
+import { percent, perSecond, QUANTITIES } from "./quantities.ts";
+import { RankPanel } from "./ranks.tsx";
+import { aligned, idleFor, meanOf, total, type Samples } from "./samples.ts";
+import { TrainedPanel, useTrained } from "./trained.tsx";
+import { PODS_LIMIT, useSamples } from "./use.ts";
+import { shortName } from "../logs/sources.ts";
 import "../style/metrics.css";
 
 const t = translator(metricsTexts);
-const EVERY_MS = 2_000;
 const RANGES: Record<string, number> = { "10m": 600, "1h": 3_600, "24h": 86_400 };
-const POINTS = 600;
-
-/** Samples of each pod by UID, asked for again while the job runs and the page is seen. */
-function useSamples(
-  job: Job,
-  pods: Pod[],
-  seconds: number | undefined,
-  span: Span | null,
-): { samples: Map<string, Samples>; failure: Failure | null; loaded: boolean; step: number } {
-  const [samples, setSamples] = useState(new Map<string, Samples>());
-  const [failure, setFailure] = useState<Failure | null>(null);
-  const [loaded, setLoaded] = useState(false);
-  const key = `${pods.map((pod) => pod.metadata.uid).join()}|${seconds}|${span?.from}|${span?.to}`;
-  const start = Date.parse(job.status?.startTime ?? job.metadata.creationTimestamp);
-  const wide = span
-    ? ((span.to ?? Date.now()) - (span.from ?? start)) / 1000
-    : (seconds ?? Math.max(60, (Date.now() - start) / 1000));
-  const step = Math.max(2, Math.ceil(wide / POINTS));
-  useEffect(() => {
-    let ended = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const have = new Map<string, Samples>();
-    const look = async (): Promise<void> => {
-      try {
-        await Promise.all(
-          pods.map(async (pod) => {
-            const last = have.get(pod.metadata.uid)?.time.at(-1);
-            const since = last ?? span?.from ?? (seconds ? Date.now() - seconds * 1000 : 0);
-            const path = `${corePath("pods", pod.metadata.namespace, pod.metadata.name)}/samples?since=${Math.floor(since)}${span?.to === undefined ? "" : `&until=${span.to}`}&step=${step}&uid=${pod.metadata.uid}`;
-            have.set(
-              pod.metadata.uid,
-              merge(have.get(pod.metadata.uid), within(await podSamples(path, pod), span)),
-            );
-          }),
-        );
-        if (!ended) {
-          setSamples(new Map(have));
-          setFailure(null);
-          setLoaded(true);
-        }
-      } catch (error) {
-        if (!ended) {
-          setFailure(error as Failure);
-          setLoaded(true);
-        }
-      }
-      if (!ended && !isOver(job) && Date.now() <= (span?.to ?? Infinity))
-        timer = setTimeout(() => void (document.hidden ? wait() : look()), EVERY_MS);
-    };
-    const wait = (): void => {
-      timer = setTimeout(() => void (document.hidden ? wait() : look()), EVERY_MS);
-    };
-    void look();
-    return () => {
-      ended = true;
-      clearTimeout(timer);
-    };
-  }, [key, isOver(job)]);
-  return { samples, failure, loaded, step };
-}
+const EACH = "*"; // instead of a replica's name: every one by itself
+const LINES = 12; // more cannot be told apart
 
 function asked(pods: Pod[], which: "requests" | "limits", resource: string): number | null {
   let sum: number | null = null;
@@ -112,6 +55,7 @@ function Panel(props: {
   format: (n: number) => string;
   bytes?: boolean;
   window: Span | null;
+  marks: number[];
   extra?: (n: number) => Series[];
 }) {
   const chart = useMemo(
@@ -144,6 +88,7 @@ function Panel(props: {
       format={props.format}
       bytes={props.bytes ?? false}
       group="metrics"
+      marks={props.marks}
       window={
         from === undefined || to === undefined ? undefined : { from: from / 1000, to: to / 1000 }
       }
@@ -153,8 +98,6 @@ function Panel(props: {
     />
   );
 }
-
-const perSecond = (n: number): string => `${shortBytes(n)}/s`;
 
 const IDLE_MS = 600_000;
 
@@ -283,14 +226,41 @@ function Range(props: {
 export default function Metrics(props: TabProps) {
   const replica = query.value.get("replica") ?? "";
   const range = query.value.get("range") ?? "";
-  const pods = props.pods.filter((pod) => !replica || pod.metadata.name === replica);
+  const each = replica === EACH;
+  const pods = props.pods
+    .filter((pod) => !replica || each || pod.metadata.name === replica)
+    .slice(0, PODS_LIMIT);
+  const map = (query.value.get("shape") ?? (pods.length > LINES ? "map" : "lines")) === "map";
   const chosen = readSpan(query.value.get("from"), query.value.get("to"));
   const span = chosen === "wrong" ? null : chosen;
   const { samples, failure, loaded, step } = useSamples(props.job, pods, RANGES[range], span);
   const all = useMemo(() => [...samples.values()], [samples]);
-  const hasGpu =
-    asked(pods, "limits", "nvidia.com/gpu") !== null ||
-    all.some((one) => one.columns["gpu"]?.values.some((value) => value !== null));
+  const named = useMemo(
+    () =>
+      pods.flatMap((pod) => {
+        const one = samples.get(pod.metadata.uid);
+        return one ? [{ name: shortName(pod), samples: one }] : [];
+      }),
+    [samples],
+  );
+  const trained = useTrained(props.job);
+  const marks = useMemo(() => (trained?.fall ? [trained.fall.at] : []), [trained?.fall]);
+  // Charts that share a cursor share their axis.
+  const axis = useMemo((): Span | null => {
+    if (span?.from !== undefined && span.to !== undefined) return span;
+    const ends = [
+      ...all.flatMap((one) => [one.time[0], one.time.at(-1)]),
+      ...(span || RANGES[range]
+        ? []
+        : [trained?.x[0], trained?.x.at(-1)].map((at) => at && at * 1000)),
+    ].filter((at): at is number => at !== undefined);
+    const from = Math.min(...ends);
+    const to = Math.max(...ends);
+    return from < to ? { from: span?.from ?? from, to: span?.to ?? to } : span;
+  }, [all, trained, span?.from, span?.to, range]);
+  const measured = (column: string): boolean =>
+    all.some((one) => one.columns[column]?.values.some((value) => value !== null));
+  const hasGpu = asked(pods, "limits", "nvidia.com/gpu") !== null || measured("gpu");
   return (
     <div class="metrics">
       <div class="section-head">
@@ -301,13 +271,29 @@ export default function Metrics(props: TabProps) {
             onChange={(event) => setQuery({ replica: event.currentTarget.value || null })}
           >
             <option value="">{t("sum")}</option>
+            {props.pods.length > 1 ? <option value={EACH}>{t("each")}</option> : null}
             {props.pods.map((pod) => (
               <option key={pod.metadata.uid}>{pod.metadata.name}</option>
             ))}
           </select>
         </label>
+        {each ? (
+          <label>
+            {t("shape")}{" "}
+            <select
+              value={map ? "map" : "lines"}
+              onChange={(event) => setQuery({ shape: event.currentTarget.value })}
+            >
+              <option value="lines">{t("asLines")}</option>
+              <option value="map">{t("asMap")}</option>
+            </select>
+          </label>
+        ) : null}
         <Range over={isOver(props.job)} range={range} span={chosen} samples={all} />
         <Hints job={props.job} pods={pods} all={all} />
+        {props.pods.length > PODS_LIMIT && !pods.every((one) => one.metadata.name === replica) ? (
+          <span class="dim">{t("firstOf", { count: PODS_LIMIT, all: props.pods.length })}</span>
+        ) : null}
       </div>
       {failure && !all.length ? <Problem failure={failure} /> : null}
       {loaded && !failure && !all.some((one) => one.time.length) ? (
@@ -319,7 +305,32 @@ export default function Metrics(props: TabProps) {
           </Empty>
         )
       ) : null}
-      {all.some((one) => one.time.length) ? (
+      {trained ? (
+        <TrainedPanel job={props.job} pods={pods} trained={trained} all={named} window={axis} />
+      ) : null}
+      {each && all.some((one) => one.time.length) ? (
+        <details open>
+          <summary>
+            <h2>{t("cluster")}</h2>
+          </summary>
+          <div class="chart-grid">
+            {QUANTITIES.filter(
+              (one) => ["cpu", "memory"].includes(one.column) || measured(one.column),
+            ).map((one) => (
+              <RankPanel
+                key={one.column}
+                quantity={one}
+                all={named}
+                step={step}
+                map={map}
+                window={axis}
+                marks={marks}
+              />
+            ))}
+          </div>
+        </details>
+      ) : null}
+      {!each && all.some((one) => one.time.length) ? (
         <>
           <details open>
             <summary>
@@ -330,7 +341,8 @@ export default function Metrics(props: TabProps) {
                 label={t("cpu")}
                 all={all}
                 step={step}
-                window={span}
+                window={axis}
+                marks={marks}
                 format={formatCores}
                 lines={[{ column: "cpu", label: t("usage"), colour: "--info" }]}
                 extra={(n) => [
@@ -342,7 +354,8 @@ export default function Metrics(props: TabProps) {
                 label={t("memory")}
                 all={all}
                 step={step}
-                window={span}
+                window={axis}
+                marks={marks}
                 format={shortBytes}
                 bytes
                 lines={[{ column: "memory", label: t("usage"), colour: "--info" }]}
@@ -363,15 +376,17 @@ export default function Metrics(props: TabProps) {
                   label={t("gpuUse")}
                   all={all}
                   step={step}
-                  window={span}
-                  format={(n) => `${Math.round(n * 100)} %`}
+                  window={axis}
+                  marks={marks}
+                  format={percent}
                   lines={[{ column: "gpu", label: t("usage"), colour: "--info" }]}
                 />
                 <Panel
                   label={t("gpuMemory")}
                   all={all}
                   step={step}
-                  window={span}
+                  window={axis}
+                  marks={marks}
                   format={shortBytes}
                   bytes
                   lines={[{ column: "gpuMemory", label: t("usage"), colour: "--info" }]}
@@ -388,7 +403,8 @@ export default function Metrics(props: TabProps) {
                 label={t("network")}
                 all={all}
                 step={step}
-                window={span}
+                window={axis}
+                marks={marks}
                 format={perSecond}
                 bytes
                 lines={[
@@ -407,7 +423,8 @@ export default function Metrics(props: TabProps) {
                 label={t("storage")}
                 all={all}
                 step={step}
-                window={span}
+                window={axis}
+                marks={marks}
                 format={perSecond}
                 bytes
                 lines={[

@@ -77,3 +77,15 @@ export function idleFor(all: Samples[], column: string, limit: number): number {
   }
   return Number.isFinite(least) ? least : 0;
 }
+
+const LEAST_STEP_S = 2;
+const POINTS = 600;
+const POINTS_OF_MANY = 300;
+const MANY = 12;
+
+/** How many seconds apart samples are asked for over so long a time. Doubles as the time does, so that
+ * a page that stays open asks for all of it anew, coarser, instead of keeping ever more. */
+export function stepFor(seconds: number, pods: number): number {
+  const points = pods > MANY ? POINTS_OF_MANY : POINTS;
+  return LEAST_STEP_S * 2 ** Math.max(0, Math.ceil(Math.log2(seconds / points / LEAST_STEP_S)));
+}

@@ -2,6 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { tc } from "../i18n/index.ts";
+import { Icon } from "./icon.tsx";
+import { CloseIcon } from "./icons.ts";
 
 export function Dialog(props: {
   title: string;
@@ -31,7 +33,7 @@ export function Dialog(props: {
       <header>
         <h2 id={id}>{props.title}</h2>
         <button type="button" class="icon" aria-label={tc("close")} onClick={props.onClose}>
-          ×
+          <Icon of={CloseIcon} />
         </button>
       </header>
       <div class="dialog-body">{props.children}</div>

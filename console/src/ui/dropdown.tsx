@@ -1,6 +1,8 @@
 // A button with a panel below it that stays open while one chooses: by mouse and by keys.
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+import { OpenIcon } from "./icons.ts";
 import { place } from "./menu.tsx";
 
 export function Dropdown(props: {
@@ -57,7 +59,7 @@ export function Dropdown(props: {
         onClick={() => setOpen(!open)}
       >
         {props.label}
-        <span aria-hidden="true"> ▾</span>
+        <Icon of={OpenIcon} size={14} />
       </button>
       {open ? (
         <div

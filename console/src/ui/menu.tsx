@@ -1,6 +1,8 @@
 // A button with a menu, by mouse and by keys (arrows, Home, End, Escape, first letters).
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Icon, type IconNode } from "./icon.tsx";
+import { CheckIcon } from "./icons.ts";
 
 export interface MenuItem {
   label: string;
@@ -10,6 +12,11 @@ export interface MenuItem {
   disabled?: boolean;
   /** Shown at the right, such as a key. */
   hint?: string;
+  icon?: IconNode;
+  /** One of several of which one is chosen. */
+  checked?: boolean;
+  /** The first of another group. */
+  apart?: boolean;
 }
 
 /** Below its button, or above where there is no room; never outside the window. */
@@ -20,6 +27,22 @@ export function place(list: HTMLElement, button: HTMLElement, align: "left" | "r
   const left = align === "left" ? at.left : at.right - width;
   list.style.top = `${below ? at.bottom : at.top - height}px`;
   list.style.left = `${Math.max(4, Math.min(left, window.innerWidth - width - 4))}px`;
+}
+
+function look(item: MenuItem): string {
+  return `${item.danger ? "danger" : ""} ${item.apart ? "apart" : ""}`;
+}
+
+function Entry(props: { item: MenuItem }) {
+  const { icon, label, hint, checked } = props.item;
+  return (
+    <>
+      {icon ? <Icon of={icon} /> : null}
+      {label}
+      {hint ? <kbd>{hint}</kbd> : null}
+      {checked ? <Icon of={CheckIcon} class="checked" /> : null}
+    </>
+  );
 }
 
 export function Menu(props: {
@@ -35,7 +58,7 @@ export function Menu(props: {
   const list = useRef<HTMLDivElement>(null);
   const entries = (): HTMLElement[] => [
     ...(box.current?.querySelectorAll<HTMLElement>(
-      '[role="menuitem"]:not([aria-disabled="true"])',
+      '[role^="menuitem"]:not([aria-disabled="true"])',
     ) ?? []),
   ];
 
@@ -122,24 +145,23 @@ export function Menu(props: {
                 role="menuitem"
                 tabIndex={-1}
                 href={item.href}
-                class={item.danger ? "danger" : ""}
+                class={look(item)}
                 onClick={() => setOpen(false)}
               >
-                {item.label}
-                {item.hint ? <kbd>{item.hint}</kbd> : null}
+                <Entry item={item} />
               </a>
             ) : (
               <button
                 key={item.label}
                 type="button"
-                role="menuitem"
+                role={item.checked === undefined ? "menuitem" : "menuitemradio"}
+                aria-checked={item.checked}
                 tabIndex={-1}
                 aria-disabled={item.disabled ? "true" : undefined}
-                class={item.danger ? "danger" : ""}
+                class={look(item)}
                 onClick={() => choose(item)}
               >
-                {item.label}
-                {item.hint ? <kbd>{item.hint}</kbd> : null}
+                <Entry item={item} />
               </button>
             ),
           )}

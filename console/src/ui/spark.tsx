@@ -1,5 +1,5 @@
-// A curve as small as a word: the loss of a job in the list. Asked for only by rows in sight, few
-// at a time.
+// A curve as small as a word: the loss of a job, asked for only by rows in sight, few at a time; or
+// values at hand.
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../data/api.ts";
 import { boardApi } from "../data/board.ts";
@@ -8,8 +8,7 @@ import { lossTag } from "../lib/loss.ts";
 import { sparkPath } from "../lib/spark.ts";
 import { isOver } from "../lib/state.ts";
 
-const WIDTH = 56;
-const HEIGHT = 18;
+const POINTS = 112; // two a pixel where it is smallest
 const FRESH_MS = 10_000;
 const AT_ONCE = 2;
 
@@ -41,7 +40,7 @@ async function ask(job: Job): Promise<void> {
   const over = isOver(job);
   let values: (number | null)[] = [];
   try {
-    const answer = await get<Answer>(`${boardApi(job, "points")}?width=${WIDTH}`);
+    const answer = await get<Answer>(`${boardApi(job, "points")}?width=${POINTS}`);
     const tag = lossTag(answer.series);
     values = answer.series.find((one) => one.tag === tag)?.value ?? [];
   } catch {
@@ -51,7 +50,22 @@ async function ask(job: Job): Promise<void> {
   kept.set(job.metadata.uid, { values, at: Date.now(), over });
 }
 
-export function Spark(props: { job: Job; label: string }) {
+export function Line(props: {
+  values: (number | null)[];
+  label: string;
+  width?: number;
+  height?: number;
+}) {
+  const { width = 56, height = 18 } = props;
+  const path = sparkPath(props.values, width, height);
+  return path ? (
+    <svg class="spark" width={width} height={height} role="img" aria-label={props.label}>
+      <path d={path} />
+    </svg>
+  ) : null;
+}
+
+export function Spark(props: { job: Job; label: string; width?: number; height?: number }) {
   const { job } = props;
   const [, again] = useState(0);
   const over = isOver(job);
@@ -80,10 +94,5 @@ export function Spark(props: { job: Job; label: string }) {
       clearTimeout(timer);
     };
   }, [job.metadata.uid, over]);
-  const path = sparkPath(kept.get(job.metadata.uid)?.values ?? [], WIDTH, HEIGHT);
-  return path ? (
-    <svg class="spark" width={WIDTH} height={HEIGHT} role="img" aria-label={props.label}>
-      <path d={path} />
-    </svg>
-  ) : null;
+  return <Line {...props} values={kept.get(job.metadata.uid)?.values ?? []} />;
 }

@@ -2,7 +2,9 @@
 import type { Job } from "../data/types.ts";
 import { texts, translator } from "../i18n/index.ts";
 import { failedReplicas } from "../lib/jobs.ts";
-import { STATE_SHAPE, stateOfJob, WARN_SHAPE, type State } from "../lib/state.ts";
+import { stateOfJob, type State } from "../lib/state.ts";
+import { Icon } from "./icon.tsx";
+import { STATE_ICON, WARN_ICON } from "./state-icons.ts";
 
 // In both languages the words the tutorials show: what the API calls Failed is their Error.
 const words = {
@@ -37,7 +39,10 @@ export function phaseWord(phase: string): string {
 const said = translator(
   texts({
     zh: { done: "Done：已成功完成", partly: "已成功，但有 {count} 个副本失败" },
-    en: { done: "Done: finished successfully", partly: "Succeeded, but {count} replicas failed" },
+    en: {
+      done: "Done: finished successfully",
+      partly: "Succeeded, but {count} {count|replica|replicas} failed",
+    },
   }),
 );
 
@@ -70,15 +75,14 @@ export function StateMark(props: {
 }) {
   const word = props.word ?? t(props.state);
   return (
-    <span class={`state state-${props.warn ? "warned" : props.state}`} title={props.title ?? word}>
-      <span
-        class="state-shape"
-        aria-hidden={props.iconOnly ? undefined : "true"}
-        role={props.iconOnly ? "img" : undefined}
-        aria-label={props.iconOnly ? word : undefined}
-      >
-        {props.warn ? WARN_SHAPE : STATE_SHAPE[props.state]}
-      </span>
+    <span
+      class={`state state-${props.warn ? "warned" : props.state} ${props.iconOnly ? "" : "badge"}`}
+      title={props.title ?? word}
+    >
+      <Icon
+        of={props.warn ? WARN_ICON : STATE_ICON[props.state]}
+        {...(props.iconOnly ? { label: word } : {})}
+      />
       {props.iconOnly ? null : <span class="state-word">{word}</span>}
     </span>
   );

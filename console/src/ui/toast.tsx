@@ -1,6 +1,9 @@
 // Short messages at the bottom: what was done, and for a while how to undo it.
 import { signal } from "@preact/signals";
 import { UNDO_MS } from "../data/removal.ts";
+import { tc } from "../i18n/index.ts";
+import { Icon } from "./icon.tsx";
+import { CloseIcon } from "./icons.ts";
 
 export interface Toast {
   id: number;
@@ -54,8 +57,13 @@ export function Toasts() {
               {one.action.label}
             </button>
           ) : null}
-          <button type="button" class="icon" aria-label="×" onClick={() => dismiss(one.id)}>
-            ×
+          <button
+            type="button"
+            class="icon"
+            aria-label={tc("close")}
+            onClick={() => dismiss(one.id)}
+          >
+            <Icon of={CloseIcon} />
           </button>
         </div>
       ))}

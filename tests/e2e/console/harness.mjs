@@ -38,6 +38,7 @@ export class Daemon {
   port = 0;
   token = "";
   loginPath = "";
+  overcommit = true;
   process = null;
 
   async start(...options) {
@@ -52,7 +53,13 @@ export class Daemon {
     delete env.KUBECONFIG;
     this.process = spawn(
       BIN,
-      ["up", "--listen", `127.0.0.1:${this.port}`, "--overcommit", ...options],
+      [
+        "up",
+        "--listen",
+        `127.0.0.1:${this.port}`,
+        ...(this.overcommit ? ["--overcommit"] : []),
+        ...options,
+      ],
       { env, stdio: ["ignore", "pipe", said] },
     );
     fs.closeSync(said);

@@ -88,7 +88,17 @@ const PAGES = [
       return p.locator(".cm-content");
     },
   ],
-  ["job", at("trains"), (p) => p.getByText("NewReplica").first()],
+  ["job", at("trains"), (p) => p.locator(".alive .log-line").first()],
+  [
+    "job-open",
+    `${at("trains")}?detailed=1`,
+    async (p) => {
+      for (const id of ["basic", "conditions"])
+        if (!(await p.locator(`#${id}[open]`).count())) await p.locator(`#${id} summary`).click();
+      await p.locator("#basic").scrollIntoViewIfNeeded();
+      return p.getByText("NewReplica").first();
+    },
+  ],
   ["job-failed", at("fails"), (p) => p.locator(".box.bad pre")],
   ["job-paused", at("rests"), (p) => p.locator(".box.warn")],
   ["replicas", at("trains", "replicas"), (p) => p.locator(".replicas tbody tr").nth(1)],

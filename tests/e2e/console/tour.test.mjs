@@ -18,7 +18,7 @@ const tab = (name) => page.locator(".tabs").getByRole("link", { name, exact: tru
 const heading = (name) => page.getByRole("heading", { name, exact: true });
 const field = (name) =>
   page
-    .locator(".basics > div")
+    .locator(".facts > div, .basics > div")
     .filter({ has: page.locator("dt", { hasText: new RegExp(`^${name}$`) }) })
     .locator("dd");
 
@@ -77,7 +77,11 @@ async function runsInList(name) {
 
 async function openDetails(name, kind) {
   await row(page, name).getByRole("link", { name, exact: true }).click();
-  for (const title of ["基本信息", "状况", "事件"]) await heading(title).waitFor();
+  for (const title of ["基本信息", "状况", "事件"]) {
+    await heading(title).waitFor();
+    const closed = page.locator("details.section:not([open])", { has: heading(title) });
+    if (await closed.count()) await heading(title).click(); // it stays open for the next job
+  }
   assert.equal(await field("名称").textContent(), name);
   assert.match(await field("UID").textContent(), /^[0-9a-f-]{36}$/);
   await tab(kind).waitFor();

@@ -38,7 +38,7 @@ test("Error where the phase is Failed; Succeeded, Done in its explanation", asyn
   await page.getByRole("region", { name: "失败原因" }).waitFor();
   await page.getByRole("heading", { name: "副本概况" }).waitFor();
   await page.goto(at("works"));
-  await page.locator(".basics").getByText("Done：已成功完成").waitFor();
+  await page.locator(".facts").getByText("Done：已成功完成").waitFor();
   await page.goto("/jobs/new?kind=PyTorchTrainingJob");
   await page.getByRole("button", { name: "添加副本类型" }).waitFor();
   await page.context().close();
@@ -123,6 +123,7 @@ test("times are local, or UTC once that is chosen", async () => {
   const context = { timezoneId: "Asia/Shanghai" };
   const page = await shared.browser.page(shared.daemon, { context });
   await page.goto(at("works"));
+  await page.getByRole("heading", { name: "基本信息" }).click();
   const created = page.locator(".basics dd .dim").getByText(/UTC/);
   const local = await created.textContent();
   assert.match(local, /UTC\+8$/);
@@ -163,8 +164,8 @@ test("nodes: nothing of what there is none of, and a line for what is allocated"
   assert.equal(await page.getByRole("rowheader", { name: /gpu/ }).count(), 0);
   await page.locator(".node-charts").getByText("已分配").first().waitFor();
   await page.goto("/overview");
-  await page.getByRole("columnheader", { name: "cpu" }).waitFor();
-  assert.equal(await page.getByRole("columnheader", { name: /gpu/ }).count(), 0);
+  await page.getByRole("meter", { name: /^CPU: 已使用/ }).waitFor();
+  assert.equal(await page.getByRole("meter", { name: /GPU/ }).count(), 0);
   await page.context().close();
 });
 

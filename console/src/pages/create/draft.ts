@@ -2,7 +2,9 @@
 // values in the document, so comments and fields it does not know stay as they are. Pure but for
 // the yaml package.
 import { isMap, isSeq, parseAllDocuments, parseDocument, type Document } from "yaml";
+import type { Job } from "../../data/types.ts";
 import type { Path } from "../../editor/check.ts";
+import { plainLabels, RERUN_OF } from "../../lib/remarks.ts";
 
 export function read(document: Document, path: Path): unknown {
   const node = document.getIn(path, false);
@@ -155,24 +157,28 @@ export function firstLook(): string {
     );
 }
 
+/** Annotations that are part of what runs: where it starts, where it writes. */
+const CARRIED = ["muster.dev/folder", "muster.dev/log-dir"];
+
 /** What of an existing job makes a new one: the spec and what the user gave it, not what the server
- * put in. */
-export function cloned(
-  job: {
-    apiVersion?: string;
-    kind?: string;
-    metadata: { name: string; namespace?: string; labels?: Record<string, string> };
-    spec?: unknown;
-  },
-  name: string,
-): unknown {
+ * put in, nor what people said of the old one. It says of which it is a copy. */
+export function cloned(job: Job, name: string): unknown {
   return {
     apiVersion: job.apiVersion ?? "batch.tensorstack.dev/v1beta1",
     kind: job.kind,
     metadata: {
       name,
       namespace: job.metadata.namespace,
-      ...(job.metadata.labels ? { labels: job.metadata.labels } : {}),
+      labels: { ...Object.fromEntries(plainLabels(job)), [RERUN_OF]: job.metadata.uid },
+      annotations: {
+        ...Object.fromEntries(
+          CARRIED.flatMap((key) => {
+            const value = job.metadata.annotations?.[key];
+            return value === undefined ? [] : [[key, value]];
+          }),
+        ),
+        [RERUN_OF]: job.metadata.name,
+      },
     },
     spec: job.spec,
   };

@@ -6,6 +6,8 @@ import type { Path } from "../../editor/check.ts";
 import type { EnvVar, Volume } from "../../data/types.ts";
 import { read, readText } from "./draft.ts";
 import { Choice, LinesField, TextField, type Draft } from "./fields.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { CloseIcon } from "../../ui/icons.ts";
 
 const t = translator(createTexts);
 const POLICIES: [string, string][] = ["OnFailure", "Never", "Always", "ExitCode"].map((one) => [
@@ -33,7 +35,7 @@ function Rows<T>(props: {
             aria-label={`${t("remove")} ${props.label} ${i + 1}`}
             onClick={() => props.remove(i)}
           >
-            ×
+            <Icon of={CloseIcon} />
           </button>
         </div>
       ))}

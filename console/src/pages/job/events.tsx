@@ -9,6 +9,7 @@ import { jobTexts } from "../../i18n/job.ts";
 import { query, setQuery } from "../../router.ts";
 import { Said } from "../../ui/said.tsx";
 import { Ago } from "../../ui/time.tsx";
+import { Section } from "./section.tsx";
 
 const t = translator(jobTexts);
 
@@ -18,6 +19,15 @@ export function lastSeen(event: Event): string {
     event.eventTime ??
     event.firstTimestamp ??
     event.metadata.creationTimestamp
+  );
+}
+
+/** Many happen in one second: what was written later stands first. */
+function newestFirst(events: Event[]): Event[] {
+  return [...events].sort(
+    (a, b) =>
+      Date.parse(lastSeen(b)) - Date.parse(lastSeen(a)) ||
+      Number(b.metadata.resourceVersion) - Number(a.metadata.resourceVersion),
   );
 }
 
@@ -31,12 +41,7 @@ function useChosen(name: string | null, there: boolean) {
 }
 
 export function EventTable(props: { events: Event[]; withObject: boolean }) {
-  // Many happen in one second: what was written later stands first.
-  const sorted = [...props.events].sort(
-    (a, b) =>
-      Date.parse(lastSeen(b)) - Date.parse(lastSeen(a)) ||
-      Number(b.metadata.resourceVersion) - Number(a.metadata.resourceVersion),
-  );
+  const sorted = newestFirst(props.events);
   const chosen = query.value.get("event");
   const row = useChosen(
     chosen,
@@ -128,6 +133,21 @@ export function useJobEvents(job: Job, pods: Pod[]): Event[] {
   );
 }
 
+/** How many warnings there are, and the newest event. */
+function Brief(props: { events: Event[] }) {
+  const newest = newestFirst(props.events)[0];
+  const warnings = props.events.filter((one) => one.type === "Warning").length;
+  if (!newest) return <>{t("noEvents")}</>;
+  return (
+    <>
+      {warnings ? (
+        <span class="state state-failed">▲ {t("warnings", { count: warnings })}</span>
+      ) : null}{" "}
+      {newest.reason} · <Ago time={lastSeen(newest)} />
+    </>
+  );
+}
+
 export function Events(props: { job: Job; events: Event[] }) {
   const q = query.value;
   const detailed = q.get("detailed") === "1";
@@ -139,9 +159,14 @@ export function Events(props: { job: Job; events: Event[] }) {
       (!warnings || event.type === "Warning"),
   );
   return (
-    <section>
+    <Section
+      id="events"
+      title={t("events")}
+      open={false}
+      wanted={["event", "detailed", "merged", "severity"].some((name) => q.has(name))}
+      brief={<Brief events={props.events} />}
+    >
       <div class="section-head">
-        <h2>{t("events")}</h2>
         <label>
           <input
             type="checkbox"
@@ -170,6 +195,6 @@ export function Events(props: { job: Job; events: Event[] }) {
         </label>
       </div>
       <EventTable events={mine} withObject={detailed} />
-    </section>
+    </Section>
   );
 }

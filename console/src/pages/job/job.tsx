@@ -17,11 +17,14 @@ import { showState } from "../../tabicon.ts";
 import { CliDialog } from "../../ui/cli-dialog.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
+import { Star } from "../../ui/star.tsx";
 import { JobMark } from "../../ui/state.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { RemoveDialog } from "../jobs/remove.tsx";
+import { Lineage } from "./lineage.tsx";
 import { Overview } from "./overview.tsx";
+import { Remarks } from "./remarks.tsx";
 import { Replicas } from "./replicas.tsx";
 import { Why } from "./why.tsx";
 import "../../style/job.css";
@@ -190,6 +193,7 @@ export default function JobPage(props: { ns: string; kind: string; name: string;
       </nav>
       <div class="page-head">
         <h1>{job.metadata.name}</h1>
+        <Star job={job} />
         <span class="dim" title={job.kind}>
           {shortKind(job.kind)}
         </span>
@@ -200,6 +204,7 @@ export default function JobPage(props: { ns: string; kind: string; name: string;
         <span class="grow" />
         <Actions job={job} />
       </div>
+      <Remarks job={job} />
       <Why job={job} pods={pods} />
       <Tabs
         name={job.metadata.name}
@@ -220,6 +225,7 @@ export default function JobPage(props: { ns: string; kind: string; name: string;
       />
       <div class="tab-body">
         <Body job={job} pods={pods} tab={tab} rest={more.join("/")} />
+        {tab === "" ? <Lineage job={job} /> : null}
       </div>
     </section>
   );

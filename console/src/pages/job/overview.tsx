@@ -1,6 +1,8 @@
-// The first tab: what the tutorials call basic information, conditions and events; and a time line.
+// The first tab, in the order people ask: what it does now and why, how far it is, whether it learns,
+// what it said last. Below, closed until somebody opens it, what the tutorials call basic information,
+// conditions and events.
 import { boardHref, useBoard } from "../../data/boards.ts";
-import type { Condition, Job, Pod } from "../../data/types.ts";
+import type { Condition, Job, Pod, Progress } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
@@ -14,18 +16,21 @@ import {
   pair,
   priorityOf,
   queueOf,
+  replicaCounts,
   replicasByRole,
   schedulerOf,
   totalsOf,
 } from "../../lib/jobs.ts";
 import { isOver, stateOfJob, stateOfPhase, stateOfPod, type State } from "../../lib/state.ts";
-import { duration, exact, millis } from "../../lib/time.ts";
+import { duration, exact, millis, now } from "../../lib/time.ts";
 import { LiveTail } from "../../logs/tail.tsx";
 import { copyText } from "../../ui/cli.tsx";
 import { Said } from "../../ui/said.tsx";
 import { JobMark, stateExplained, StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
+import { ConditionTable } from "./conditions.tsx";
 import { Events, useJobEvents } from "./events.tsx";
+import { Section } from "./section.tsx";
 import { TimeLine } from "./timeline.tsx";
 import type { TabProps } from "./job.tsx";
 
@@ -53,12 +58,6 @@ function Basics(props: { job: Job }) {
   const rows: [string, preact.ComponentChildren][] = [
     [t("name"), job.metadata.name],
     [t("uid"), <span class="mono">{job.metadata.uid}</span>],
-    [
-      t("state"),
-      <>
-        <JobMark job={job} /> <span class="dim">{stateExplained(job)}</span>
-      </>,
-    ],
     [
       t("replicas"),
       replicasByRole(job).map((one) => (
@@ -103,19 +102,28 @@ function Basics(props: { job: Job }) {
   if (isDebug(job)) rows.push([t("debug"), t("on")]);
   if (job.status?.backoffCount)
     rows.push([t("restarts"), <span class="num">{job.status.backoffCount}</span>]);
-  if (job.spec?.tensorboardSpec) rows.push([t("tensorboard"), <BoardLink job={job} />]);
+  const brief = [
+    ...replicasByRole(job).map((one) => `${one.type}: ${one.count}`),
+    `CPU ${pair("cpu", totals)}`,
+    `${t("memoryWord")} ${pair("memory", totals)}`,
+  ];
   return (
-    <section>
-      <h2>{t("basic")}</h2>
-      <dl class="basics">
-        {rows.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
+    <Section id="basic" title={t("basic")} open={false} brief={brief.join(" · ")}>
+      <Rows class="basics" rows={rows} />
+    </Section>
+  );
+}
+
+function Rows(props: { class: string; rows: [string, preact.ComponentChildren][] }) {
+  return (
+    <dl class={props.class}>
+      {props.rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -123,45 +131,31 @@ function Conditions(props: { conditions: Condition[] }) {
   const sorted = [...props.conditions].sort((a, b) =>
     (a.lastTransitionTime ?? "") < (b.lastTransitionTime ?? "") ? 1 : -1,
   );
+  const newest = sorted[0];
   return (
-    <section>
-      <div class="section-head">
-        <h2>{t("conditions")}</h2>
-        <span class="chip">{t("sortedBy")}</span>
-      </div>
+    <Section
+      id="conditions"
+      title={t("conditions")}
+      open={false}
+      brief={
+        newest ? (
+          <>
+            {newest.type} = {newest.status} · <Ago time={newest.lastTransitionTime} />
+          </>
+        ) : (
+          t("noConditions")
+        )
+      }
+    >
       {sorted.length ? (
         <div class="scroll-x">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t("type")}</th>
-                <th scope="col">{t("status")}</th>
-                <th scope="col">{t("changed")}</th>
-                <th scope="col">{t("reason")}</th>
-                <th scope="col">{t("message")}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {sorted.map((one) => (
-                <tr key={one.type}>
-                  <td>{one.type}</td>
-                  <td>{one.status}</td>
-                  <td>
-                    <Ago time={one.lastTransitionTime} />
-                  </td>
-                  <td>{one.reason}</td>
-                  <td>
-                    <Said text={one.message} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <p class="dim">{t("sortedBy")}</p>
+          <ConditionTable conditions={sorted} />
         </div>
       ) : (
         <p class="dim">{t("noConditions")}</p>
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -179,8 +173,7 @@ function Types(props: { job: Job; pods: Pod[] }) {
     return [...states];
   };
   return (
-    <section>
-      <h2>{t("overview")}</h2>
+    <Section id="types" title={t("overview")} open>
       <div class="scroll-x">
         <table>
           <thead>
@@ -241,45 +234,81 @@ function Types(props: { job: Job; pods: Pod[] }) {
           </tbody>
         </table>
       </div>
-    </section>
+    </Section>
   );
 }
 
-function Progress(props: { job: Job }) {
-  const p = props.job.status?.progress;
-  if (!p) return null;
+function ProgressBar(props: { job: Job; progress: Progress }) {
+  const p = props.progress;
+  const left = p.secondsLeft === undefined || isOver(props.job) ? undefined : p.secondsLeft * 1000;
   return (
-    <p>
-      <b>{t("progress")}</b>:{" "}
-      {p.fraction !== undefined ? (
-        <progress max={1} value={p.fraction} aria-label={t("progress")} />
-      ) : null}{" "}
-      {p.fraction === undefined ? "" : `${Math.round(p.fraction * 100)}% · `}
-      {p.message}
-      {p.loss === undefined ? "" : ` · loss ${lossText(p.loss)}`}
-      {p.secondsLeft === undefined || isOver(props.job)
-        ? ""
-        : ` · ${tj("timeLeft", { time: duration(p.secondsLeft * 1000) })}`}{" "}
+    <div class="progress">
+      {p.fraction === undefined ? null : (
+        <>
+          <progress max={1} value={p.fraction} aria-label={t("progress")} />
+          <b class="num">{Math.round(p.fraction * 100)}%</b>
+        </>
+      )}
+      {p.message ? <span class="num">{p.message}</span> : null}
+      {p.loss === undefined ? null : <span class="num">loss {lossText(p.loss)}</span>}
+      {left === undefined ? null : (
+        <span class="num" title={t("endsAt", { time: exact(now.value + left) })}>
+          {tj("timeLeft", { time: duration(left) })}
+        </span>
+      )}
       <a href={jobHref(props.job, "training")}>{t("curve")}</a>
-    </p>
+    </div>
   );
 }
 
-/** While it runs: the two usual questions, is it alive and is it learning, need no click. */
+/** The state, and what stands behind it: while it runs in the controller's words; why it waits or
+ * failed is told in the box above. */
+function Now(props: { job: Job }) {
+  const { job } = props;
+  const explained = stateExplained(job);
+  const counts = replicaCounts(job);
+  const words =
+    explained ||
+    (stateOfJob(job) !== "running" ? null : job.status?.message ? (
+      <Said text={job.status.message} />
+    ) : (
+      t("runningOf", { n: counts.running, all: counts.total })
+    ));
+  const rows: [string, preact.ComponentChildren][] = [];
+  if (words)
+    rows.push([
+      t("state"),
+      <>
+        <JobMark job={job} /> <span class="dim">{words}</span>
+      </>,
+    ]);
+  if (job.status?.progress)
+    rows.push([t("progress"), <ProgressBar job={job} progress={job.status.progress} />]);
+  if (job.spec?.tensorboardSpec) rows.push([t("tensorboard"), <BoardLink job={job} />]);
+  return rows.length ? <Rows class="facts" rows={rows} /> : null;
+}
+
+/** The two usual questions, is it learning and is it alive, need no click. The last lines of one that
+ * failed are in the box above. */
 function Alive(props: TabProps) {
-  if (stateOfJob(props.job) !== "running")
-    return props.job.status?.progress?.loss === undefined ? null : <LossCurve job={props.job} />;
+  const state = stateOfJob(props.job);
+  const loss =
+    props.job.status?.progress?.loss === undefined ? null : <LossCurve job={props.job} />;
+  const lines = props.pods.length > 0 && state !== "failed" && state !== "queued";
+  if (!loss && !lines) return null;
   return (
-    <section>
-      <div class="section-head">
-        <h2>{t("liveTail")}</h2>
-        <a href={jobHref(props.job, "logs")}>{t("seeLog")}</a>
-      </div>
-      <div class="alive">
-        <LiveTail pods={props.pods} label={t("liveTail")} empty={t("noTail")} />
-        {props.job.status?.progress?.loss === undefined ? null : <LossCurve job={props.job} />}
-      </div>
-    </section>
+    <div class="alive">
+      {loss}
+      {lines ? (
+        <section>
+          <div class="section-head">
+            <h2>{t(state === "running" ? "liveTail" : "lastLines")}</h2>
+            <a href={jobHref(props.job, "logs")}>{t("seeLog")}</a>
+          </div>
+          <LiveTail pods={props.pods} label={t("liveTail")} empty={t("noTail")} />
+        </section>
+      ) : null}
+    </div>
   );
 }
 
@@ -287,11 +316,11 @@ export function Overview(props: TabProps) {
   const events = useJobEvents(props.job, props.pods);
   return (
     <div class="overview">
-      <Basics job={props.job} />
-      <Progress job={props.job} />
+      <Now job={props.job} />
       <Alive {...props} />
       <Types job={props.job} pods={props.pods} />
       <TimeLine job={props.job} pods={props.pods} events={events} />
+      <Basics job={props.job} />
       <Conditions conditions={props.job.status?.conditions ?? []} />
       <Events job={props.job} events={events} />
     </div>

@@ -13,11 +13,12 @@ import { useUsage, type Usage } from "../../metrics/usage.ts";
 import { stateOfPod } from "../../lib/state.ts";
 import { query, setQuery } from "../../router.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { MoreIcon } from "../../ui/icons.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty } from "../../ui/notice.tsx";
-import { Said } from "../../ui/said.tsx";
 import { StateMark } from "../../ui/state.tsx";
-import { Ago } from "../../ui/time.tsx";
+import { ConditionTable } from "./conditions.tsx";
 import { EventTable } from "./events.tsx";
 import type { TabProps } from "./job.tsx";
 
@@ -71,37 +72,6 @@ function PodEvents(props: { pod: Pod }) {
   );
 }
 
-function PodConditions(props: { pod: Pod }) {
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{t("type")}</th>
-          <th scope="col">{t("status")}</th>
-          <th scope="col">{t("changed")}</th>
-          <th scope="col">{t("reason")}</th>
-          <th scope="col">{t("message")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {(props.pod.status?.conditions ?? []).map((one) => (
-          <tr key={one.type}>
-            <td>{one.type}</td>
-            <td>{one.status}</td>
-            <td>
-              <Ago time={one.lastTransitionTime} />
-            </td>
-            <td>{one.reason}</td>
-            <td>
-              <Said text={one.message} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
 type Shown = { what: "yaml" | "condition" | "event"; pod: Pod };
 
 function More(props: Shown & { onClose: () => void }) {
@@ -112,7 +82,7 @@ function More(props: Shown & { onClose: () => void }) {
       ) : props.what === "event" ? (
         <PodEvents pod={props.pod} />
       ) : (
-        <PodConditions pod={props.pod} />
+        <ConditionTable conditions={props.pod.status?.conditions ?? []} />
       )}
     </Dialog>
   );
@@ -236,7 +206,7 @@ function ReplicaRow(props: {
       ))}
       <td>
         <Menu
-          label="⋮"
+          label={<Icon of={MoreIcon} />}
           name={`${t("moreInfo")} ${name}`}
           items={[
             {

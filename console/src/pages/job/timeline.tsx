@@ -10,6 +10,7 @@ import { isOver } from "../../lib/state.ts";
 import { gathered, ticks, timeLineOf, type Lane, type SpanKind } from "../../lib/timeline.ts";
 import { duration, exact, now } from "../../lib/time.ts";
 import { query, setQuery } from "../../router.ts";
+import { Section } from "./section.tsx";
 
 const t = translator(jobTexts);
 const TICKS = 6;
@@ -39,8 +40,7 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
   const share = (ms: number): string => `${(100 * (ms - line.from)) / length}%`;
   const chosen = query.value.get("event");
   return (
-    <section id="timeline">
-      <h2>{t("timeline")}</h2>
+    <Section id="timeline" title={t("timeline")} open>
       <div class="gantt">
         {line.lanes.map((lane) => (
           <div key={lane.name} class="lane">
@@ -118,6 +118,6 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
           </a>
         ) : null}
       </p>
-    </section>
+    </Section>
   );
 }

@@ -28,13 +28,13 @@ const WIDTH: Record<Column, number> = {
   labels: 150,
   project: 90,
   kind: 72,
-  replicas: 64,
+  replicas: 72,
   cpu: 104,
   memory: 128,
-  gpu: 40,
+  gpu: 44,
   progress: 164,
-  duration: 60,
-  created: 96,
+  duration: 64,
+  created: 100,
 };
 /** The least missed first. */
 const GIVEN_UP: readonly Column[] = [
@@ -50,7 +50,7 @@ const GIVEN_UP: readonly Column[] = [
   "created",
 ];
 const GAP = 8;
-const FIXED = 52 + 100 + 36 + 24 + 4 * GAP; // box, state, menu, edges
+const FIXED = 52 + 112 + 36 + 24 + 4 * GAP; // box, state, menu, edges
 const CHARACTER = 7.3;
 const NAME_LEAST = 112;
 const NAME_MOST = 0.6; // of the whole

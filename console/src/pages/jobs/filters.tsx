@@ -4,15 +4,17 @@ import { shortKind } from "../../data/kinds.ts";
 import type { Job } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
-import { offers, toggled, type Choice, type ListName } from "../../lib/filter.ts";
+import { offers, toggled, type Choice, type ListField, type ListName } from "../../lib/filter.ts";
 import { setQuery } from "../../router.ts";
 import { Dropdown } from "../../ui/dropdown.tsx";
 import { phaseWord } from "../../ui/state.tsx";
 import { COLUMNS, type Column } from "./columns.ts";
+import { Views } from "./views.tsx";
 
 const t = translator(jobsTexts);
 
-const FIELD: Record<ListName, Exclude<keyof Choice, "q" | "sort">> = {
+const FIELD: Record<ListName, ListField> = {
+  tag: "tags",
   label: "labels",
   phase: "phases",
   scheduler: "schedulers",
@@ -22,6 +24,7 @@ const FIELD: Record<ListName, Exclude<keyof Choice, "q" | "sort">> = {
   project: "projects",
 };
 const ORDER: readonly ListName[] = [
+  "tag",
   "label",
   "phase",
   "scheduler",
@@ -53,6 +56,7 @@ const SEARCHED = 12; // values: with more of them one can type
 function valueWord(name: ListName, value: string): string {
   if (name === "scheduler") return t(value === "t9k" ? "t9kScheduler" : "defaultScheduler");
   if (name === "kind") return shortKind(value);
+  if (name === "tag") return `#${value}`;
   return name === "phase" ? phaseWord(value) : value;
 }
 
@@ -143,6 +147,8 @@ export function Filters(props: {
   jobs: Job[];
   choice: Choice;
   columns: Column[];
+  /** Those the user chose; null: as many as fit. */
+  ownColumns: Column[] | null;
   onColumns: (next: Column[]) => void;
 }) {
   const { choice } = props;
@@ -176,6 +182,7 @@ export function Filters(props: {
       <Dropdown name={t("sorter")} label={t("sorter")}>
         {() => <SortChoice sort={choice.sort} />}
       </Dropdown>
+      <Views columns={props.ownColumns} />
       {parts.length || choice.sort !== "-created" ? (
         <p class="dim chosen">
           {t("filters", { text: "" })}

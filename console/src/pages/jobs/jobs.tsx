@@ -1,7 +1,8 @@
 // The list of jobs: live, searchable, every choice in the address.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Failure } from "../../data/api.ts";
-import { mayJob, setPaused, useJobs } from "../../data/jobs.ts";
+import { mayJobs, setPaused, useJobs } from "../../data/jobs.ts";
+import { isFavourite } from "../../data/kept.ts";
 import { JOB_KINDS } from "../../data/kinds.ts";
 import { refreshAll } from "../../data/live.ts";
 import { may } from "../../data/rights.ts";
@@ -21,8 +22,11 @@ import {
 } from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
 import { ownProject } from "../../project.tsx";
+import { rowPx } from "../../theme.ts";
 import { location_, navigate, query, setQuery } from "../../router.ts";
 import { CliDialog } from "../../ui/cli-dialog.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { AddIcon, OpenIcon, RefreshIcon } from "../../ui/icons.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Said } from "../../ui/said.tsx";
@@ -35,14 +39,20 @@ import { Row, type RowActions } from "./row.tsx";
 import "../../style/jobs.css";
 
 const t = translator(jobsTexts);
-const ROW_PX = 36;
 const DETAIL_PX = 108;
+const COMPARED_LIMIT = 200; // they are in the address
 const COLUMNS_KEY = "muster.columns";
 
 /** null: none were chosen, as many are shown as fit. */
 function keptColumns(): Column[] | null {
   const kept = localStorage.getItem(COLUMNS_KEY);
   return kept === null ? null : COLUMNS.filter((one) => kept.split(",").includes(one));
+}
+
+/** Those of a view, which is an address. */
+function columnsIn(address: URLSearchParams): Column[] | null {
+  const said = address.get("columns");
+  return said === null ? null : COLUMNS.filter((one) => said.split(",").includes(one));
 }
 
 function useWidth(box: { current: HTMLElement | null }): number {
@@ -213,8 +223,13 @@ function useKeys(
 export function JobsPage() {
   const { items, loaded, failure } = useJobs();
   const choice = readChoice(query.value);
-  const shown = useMemo(() => choose(items, choice), [items, query.value]);
-  const [columns, setColumns] = useState(keptColumns);
+  const pool = choice.favourites ? items.filter((job) => isFavourite(job.metadata.uid)) : items;
+  const shown = useMemo(
+    () => choose(pool, choice),
+    [items, query.value, choice.favourites && pool.length],
+  );
+  const [ownColumns, setColumns] = useState(keptColumns);
+  const columns = columnsIn(query.value) ?? ownColumns;
   const [selected, setSelected] = useState<Set<string>>(new Set());
   const [expanded, setExpanded] = useState<string | null>(null);
   const [removing, setRemoving] = useState<Job[] | null>(null);
@@ -232,6 +247,7 @@ export function JobsPage() {
   );
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
+  const high = rowPx.value;
 
   const actions = useMemo<RowActions>(
     () => ({
@@ -254,10 +270,10 @@ export function JobsPage() {
   useEffect(() => {
     const list = box.current?.querySelector(".virtual");
     if (!list || current < 0) return;
-    const top = current * ROW_PX;
+    const top = current * high;
     if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + ROW_PX > list.scrollTop + list.clientHeight)
-      list.scrollTop = top + ROW_PX - list.clientHeight;
+    else if (top + high > list.scrollTop + list.clientHeight)
+      list.scrollTop = top + high - list.clientHeight;
   }, [current]);
 
   const visible = useMemo(
@@ -271,9 +287,15 @@ export function JobsPage() {
     [anyGpu, columns, longest, width],
   );
   const across = tableWidth(visible, nameWidth(longest, width));
-  const chosen = shown.filter((job) => selected.has(job.metadata.uid));
+  const chosen = useMemo(
+    () => (selected.size ? shown.filter((job) => selected.has(job.metadata.uid)) : []),
+    [shown, selected],
+  );
+  const pausable = useMemo(() => chosen.filter((job) => !isOver(job) && !isPaused(job)), [chosen]);
+  const resumable = useMemo(() => chosen.filter((job) => !isOver(job) && isPaused(job)), [chosen]);
   const open = shown.findIndex((job) => job.metadata.uid === expanded);
   const changeColumns = (next: Column[]): void => {
+    if (columnsIn(query.value)) return setQuery({ columns: next.join(",") });
     setColumns(next);
     localStorage.setItem(COLUMNS_KEY, next.join(","));
   };
@@ -286,38 +308,22 @@ export function JobsPage() {
         {chosen.length ? (
           <>
             <span>{t("selected", { count: chosen.length })}</span>
-            {chosen.length > 1 ? (
+            {chosen.length > 1 && chosen.length <= COMPARED_LIMIT ? (
               <a class="button" href={compareHref(chosen)}>
                 {t("compare")}
               </a>
             ) : null}
-            {chosen.some((job) => !isOver(job) && !isPaused(job) && mayJob("patch", job)) ? (
-              <button
-                type="button"
-                onClick={() =>
-                  pauseAll(
-                    chosen.filter((job) => !isOver(job) && !isPaused(job)),
-                    true,
-                  )
-                }
-              >
+            {mayJobs("patch", pausable, "any") ? (
+              <button type="button" onClick={() => pauseAll(pausable, true)}>
                 {t("pause")}
               </button>
             ) : null}
-            {chosen.some((job) => !isOver(job) && isPaused(job) && mayJob("patch", job)) ? (
-              <button
-                type="button"
-                onClick={() =>
-                  pauseAll(
-                    chosen.filter((job) => !isOver(job) && isPaused(job)),
-                    false,
-                  )
-                }
-              >
+            {mayJobs("patch", resumable, "any") ? (
+              <button type="button" onClick={() => pauseAll(resumable, false)}>
                 {t("resume")}
               </button>
             ) : null}
-            {chosen.every((job) => mayJob("delete", job)) ? (
+            {mayJobs("delete", chosen, "all") ? (
               <button type="button" class="danger" onClick={() => setRemoving(chosen)}>
                 {t("remove")}
               </button>
@@ -337,12 +343,16 @@ export function JobsPage() {
           title={tc("refresh")}
           onClick={refreshAll}
         >
-          ↻
+          <Icon of={RefreshIcon} />
         </button>
         {JOB_KINDS.some((one) => may("create", one, ns)) ? (
           <Menu
             class="create"
-            label={<>{t("createJob")} ▾</>}
+            label={
+              <>
+                <Icon of={AddIcon} /> {t("createJob")} <Icon of={OpenIcon} size={14} />
+              </>
+            }
             name={t("createJob")}
             items={JOB_KINDS.filter((one) => may("create", one, ns)).map((one) => ({
               label: one.short,
@@ -351,7 +361,13 @@ export function JobsPage() {
           />
         ) : null}
       </div>
-      <Filters jobs={items} choice={choice} columns={visible} onColumns={changeColumns} />
+      <Filters
+        jobs={pool}
+        choice={choice}
+        columns={visible}
+        ownColumns={columns}
+        onColumns={changeColumns}
+      />
       {failure ? <Problem failure={failure} /> : null}
       {!loaded ? (
         <Loading />
@@ -397,7 +413,7 @@ export function JobsPage() {
           </div>
           <VirtualList
             count={shown.length}
-            rowHeight={ROW_PX}
+            rowHeight={high}
             label={t("title")}
             role="rowgroup"
             class="job-rows"

@@ -22,10 +22,27 @@ import {
 } from "../../lib/jobs.ts";
 import { isOver, stateOfJob } from "../../lib/state.ts";
 import { duration, now } from "../../lib/time.ts";
+import { noteOf, plainLabels, tagsOf } from "../../lib/remarks.ts";
 import { say, sayBoth } from "../../lib/say.ts";
 import { queuePosition } from "../../lib/waiting.ts";
+import { Icon } from "../../ui/icon.tsx";
+import {
+  CliIcon,
+  ClosedIcon,
+  CopyIcon,
+  DeleteIcon,
+  LogsIcon,
+  MoreIcon,
+  NoteIcon,
+  OpenIcon,
+  PauseIcon,
+  RerunIcon,
+  ResumeIcon,
+  YamlIcon,
+} from "../../ui/icons.ts";
 import { Menu, type MenuItem } from "../../ui/menu.tsx";
 import { Spark } from "../../ui/spark.tsx";
+import { Star } from "../../ui/star.tsx";
 import { JobMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 import type { Column } from "./columns.ts";
@@ -81,11 +98,14 @@ function ProgressCell(props: { job: Job }) {
 
 const CELLS: Record<Column, (job: Job) => preact.ComponentChildren> = {
   labels: (job) =>
-    Object.entries(job.metadata.labels ?? {})
+    [
+      ...tagsOf(job).map((tag) => `#${tag}`),
+      ...plainLabels(job).map(([name, value]) => `${name}=${value}`),
+    ]
       .slice(0, 2)
-      .map(([name, value]) => (
-        <span key={name} class="chip" title={`${name}=${value}`}>
-          {name}={value}
+      .map((text) => (
+        <span key={text} class="chip" title={text}>
+          {text}
         </span>
       )),
   project: (job) => job.metadata.namespace,
@@ -138,22 +158,37 @@ export interface RowActions {
 function menuOf(job: Job, actions: RowActions): MenuItem[] {
   const from = encodeURIComponent(`${job.metadata.namespace}/${job.metadata.name}`);
   const items: MenuItem[] = [
-    { label: t("logs"), href: jobHref(job, "logs"), hint: "l" },
-    { label: t("yaml"), href: jobHref(job, "yaml"), hint: "y" },
+    { label: t("logs"), href: jobHref(job, "logs"), hint: "l", icon: LogsIcon },
+    { label: t("yaml"), href: jobHref(job, "yaml"), hint: "y", icon: YamlIcon },
   ];
   if (mayJob("create", job)) {
-    items.push({ label: t("clone"), href: `/jobs/new?kind=${job.kind}&from=${from}` });
+    items.push({
+      label: t("clone"),
+      icon: CopyIcon,
+      href: `/jobs/new?kind=${job.kind}&from=${from}`,
+    });
     if (isOver(job))
-      items.push({ label: t("rerun"), href: `/jobs/new?kind=${job.kind}&from=${from}&rerun=1` });
+      items.push({
+        label: t("rerun"),
+        icon: RerunIcon,
+        href: `/jobs/new?kind=${job.kind}&from=${from}&rerun=1`,
+      });
   }
   if (!isOver(job) && mayJob("patch", job))
     items.push({
       label: t(isPaused(job) ? "resume" : "pause"),
+      icon: isPaused(job) ? ResumeIcon : PauseIcon,
       onSelect: () => actions.pause(job, !isPaused(job)),
     });
-  items.push({ label: `${t("asCli")}…`, onSelect: () => actions.cli(job) });
+  items.push({ label: `${t("asCli")}…`, icon: CliIcon, onSelect: () => actions.cli(job) });
   if (mayJob("delete", job))
-    items.push({ label: t("remove"), danger: true, onSelect: () => actions.remove(job) });
+    items.push({
+      label: t("remove"),
+      icon: DeleteIcon,
+      danger: true,
+      apart: true,
+      onSelect: () => actions.remove(job),
+    });
   return items;
 }
 
@@ -175,6 +210,10 @@ export const Row = memo(function Row({
   actions,
 }: RowProps) {
   const name = job.metadata.name;
+  const note = noteOf(job);
+  const tags = tagsOf(job)
+    .map((tag) => `#${tag}`)
+    .join(" ");
   const leaves = leavesAt(job);
   const why = [job.status?.reason, sayBoth(job.status?.message ?? "", lang.value)]
     .filter(Boolean)
@@ -199,7 +238,7 @@ export const Row = memo(function Row({
           aria-label={t(expanded ? "collapse" : "expand", { name })}
           onClick={() => actions.expand(job)}
         >
-          {expanded ? "▾" : "▸"}
+          <Icon of={expanded ? OpenIcon : ClosedIcon} />
         </button>
       </span>
       <span role="cell" class="cell-state">
@@ -211,9 +250,15 @@ export const Row = memo(function Row({
             {t("undo")}
           </button>
         )}
-        <a href={jobHref(job)} title={[name, why].filter(Boolean).join("\n")}>
+        <a href={jobHref(job)} title={[name, why, tags, note].filter(Boolean).join("\n")}>
           {name}
         </a>
+        {note ? (
+          <span class="note-mark dim" title={note}>
+            <Icon of={NoteIcon} size={14} label={note} />
+          </span>
+        ) : null}
+        <Star job={job} />
       </span>
       {columns.map((one) => (
         <span role="cell" key={one} class={`cell-${one} num`}>
@@ -221,7 +266,11 @@ export const Row = memo(function Row({
         </span>
       ))}
       <span role="cell" class="cell-menu">
-        <Menu label="⋮" name={`${t("actions")} ${name}`} items={menuOf(job, actions)} />
+        <Menu
+          label={<Icon of={MoreIcon} />}
+          name={`${t("actions")} ${name}`}
+          items={menuOf(job, actions)}
+        />
       </span>
     </div>
   );

@@ -2,13 +2,15 @@
 import { session } from "../../data/session.ts";
 import { lang, setLang, tc, texts, translator } from "../../i18n/index.ts";
 import { setUtc, utc } from "../../lib/time.ts";
-import { theme, type Theme } from "../../theme.ts";
+import { density, theme, type Density, type Theme } from "../../theme.ts";
+import { Notifications } from "./notifications.tsx";
 
 const t = translator(
   texts({
     zh: {
       title: "设置",
-      appearance: "外观",
+      density: "密度",
+      design: "设计系统",
       about: "关于",
       version: "版本",
       user: "用户",
@@ -22,7 +24,8 @@ const t = translator(
     },
     en: {
       title: "Settings",
-      appearance: "Appearance",
+      density: "Density",
+      design: "Design system",
       about: "About",
       version: "Version",
       user: "User",
@@ -43,6 +46,7 @@ function zoneName(): string {
 
 export default function SettingsPage() {
   const themes: Theme[] = ["system", "light", "dark"];
+  const densities: Density[] = ["comfortable", "compact"];
   return (
     <section class="settings">
       <div class="page-head">
@@ -60,7 +64,7 @@ export default function SettingsPage() {
           {one === "zh" ? "中文" : "English"}
         </label>
       ))}
-      <h2>{t("appearance")}</h2>
+      <h2>{tc("appearance")}</h2>
       {themes.map((one) => (
         <label key={one} class="choice">
           <input
@@ -74,6 +78,20 @@ export default function SettingsPage() {
           {tc(one)}
         </label>
       ))}
+      <h2>{t("density")}</h2>
+      {densities.map((one) => (
+        <label key={one} class="choice">
+          <input
+            type="radio"
+            name="density"
+            checked={density.value === one}
+            onChange={() => {
+              density.value = one;
+            }}
+          />{" "}
+          {tc(one)}
+        </label>
+      ))}
       <h2>{t("times")}</h2>
       {[false, true].map((one) => (
         <label key={String(one)} class="choice">
@@ -81,6 +99,7 @@ export default function SettingsPage() {
           {t(one ? "utc" : "local")} <span class="dim">{one ? "" : zoneName()}</span>
         </label>
       ))}
+      <Notifications />
       <h2>{t("kubectl")}</h2>
       <p>
         {t(session.value?.local ? "kubectlHow" : "kubectlThere")}{" "}
@@ -104,7 +123,8 @@ export default function SettingsPage() {
       <p>
         <a href="/assets/THIRD_PARTY.txt" target="_blank" rel="noopener noreferrer">
           {t("licences")}
-        </a>
+        </a>{" "}
+        · <a href="/design">{t("design")}</a>
       </p>
     </section>
   );

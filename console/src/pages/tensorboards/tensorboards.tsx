@@ -12,6 +12,8 @@ import { BoardDialog } from "./dialog.tsx";
 import { lang, tc, texts, translator } from "../../i18n/index.ts";
 import { refusalText } from "../../lib/refusal.ts";
 import { sayBoth } from "../../lib/say.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { MoreIcon } from "../../ui/icons.ts";
 import { Menu } from "../../ui/menu.tsx";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { toast, undoToast } from "../../ui/toast.tsx";
@@ -173,7 +175,7 @@ export default function TensorBoardsPage() {
                   </td>
                   <td>
                     <Menu
-                      label="⋮"
+                      label={<Icon of={MoreIcon} />}
                       name={`${t("more")} ${board.metadata.name}`}
                       items={
                         may("delete", TENSORBOARDS, board.metadata.namespace ?? "default")

@@ -1,0 +1,95 @@
+// One quantity of every rank: as lines, where those that are not like the others stand out, or as a map
+// where there are many.
+import { useMemo } from "preact/hooks";
+import { Chart, type Series } from "../charts/chart.tsx";
+import { lookOf } from "../charts/palette.ts";
+import { translator } from "../i18n/index.ts";
+import { metricsTexts } from "../i18n/metrics.ts";
+import { setQuery } from "../router.ts";
+import { Heat } from "./heat.tsx";
+import type { Quantity } from "./quantities.ts";
+import { ranksOf, stragglers } from "./ranks.ts";
+import type { Samples } from "./samples.ts";
+import { spanQuery, type Span } from "./span.ts";
+
+const t = translator(metricsTexts);
+const NAMED = 3;
+
+export function RankPanel(props: {
+  quantity: Quantity;
+  all: { name: string; samples: Samples }[];
+  step: number;
+  map: boolean;
+  window: Span | null;
+  marks: number[];
+}) {
+  const { quantity } = props;
+  const ranks = useMemo(
+    () => ranksOf(props.all, quantity.column, props.step * 1000),
+    [props.all, quantity.column, props.step],
+  );
+  const odd = useMemo(() => stragglers(ranks.ranks, quantity.least), [ranks]);
+  const series = useMemo((): Series[] => {
+    const places = new Map(odd.map((one, i) => [one.rank, i]));
+    const lines = ranks.ranks.map((one, i) => ({
+      label: one.name,
+      ...(places.size && !places.has(i)
+        ? { colour: "--faint", dash: [] }
+        : lookOf(places.get(i) ?? i)),
+      values: one.values,
+    }));
+    // Those that stand out are drawn last, over the others.
+    return lines.map((one, i) => ({ one, i })).sort((a, b) => (places.get(b.i) ?? 99) - (places.get(a.i) ?? 99)).map(({ one }) => one); // prettier-ignore
+  }, [ranks, odd]);
+  const label = t(quantity.label);
+  if (!ranks.x.length)
+    return (
+      <figure class="chart">
+        <figcaption>{label}</figcaption>
+        <p class="dim">{t("notMeasured")}</p>
+      </figure>
+    );
+  const { from, to } = props.window ?? {};
+  return (
+    <div>
+      {props.map ? (
+        <Heat label={label} group="metrics" ranks={ranks} odd={odd} format={quantity.format} />
+      ) : (
+        <Chart
+          label={label}
+          x={ranks.x}
+          series={series}
+          time
+          format={quantity.format}
+          bytes={quantity.bytes}
+          group="metrics"
+          marks={props.marks}
+          window={
+            from === undefined || to === undefined
+              ? undefined
+              : { from: from / 1000, to: to / 1000 }
+          }
+          onWindow={(next) =>
+            setQuery(spanQuery(next && { from: next.from * 1000, to: next.to * 1000 }))
+          }
+        />
+      )}
+      {odd.length ? (
+        <p class="straggler">
+          ▲{" "}
+          {odd
+            .slice(0, NAMED)
+            .map((one) =>
+              t("straggler", {
+                name: ranks.ranks[one.rank]!.name,
+                has: quantity.format(one.has),
+                others: quantity.format(one.others),
+              }),
+            )
+            .join(" ")}
+          {odd.length > NAMED ? ` ${t("moreStragglers", { count: odd.length - NAMED })}` : ""}
+        </p>
+      ) : null}
+    </div>
+  );
+}
