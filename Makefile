@@ -6,6 +6,7 @@
 #   make format     C and TypeScript put in form     make clean
 #   make sim SEEDS=10000   the simulator (SEED=42: that run's timeline)
 #   make fuzz SECONDS=60   what strangers may send, sanitized
+#   make test-upstream     client-go and controller-runtime, built from Go modules, against `muster up`
 #   make deploy     a kustomization and a Helm chart into build/deploy      make image   an image, with buildah
 #
 # B=DIR builds elsewhere, CC=clang with clang, SAN=1 with ASan+UBSan, V=1 shows the commands, CONSOLE=0 leaves the web
@@ -29,7 +30,7 @@ SANITIZE = -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-
 CFLAGS   = -std=gnu17 -g -D_GNU_SOURCE -Isrc $(WARNINGS) $(if $(filter 1,$(SAN)),$(SANITIZE),$(HARDEN)) $(EXTRA_CFLAGS)
 LDFLAGS  = $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined,-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) \
            $(EXTRA_LDFLAGS)
-LDLIBS   = -luv -lmicrohttpd -lgnutls -lsqlite3 -lyaml -lpcre2-8 -lz -lpthread -ldl -lm
+LDLIBS   = -luv -lgnutls -lsqlite3 -lyaml -lpcre2-8 -lz -lpthread -ldl -lm
 comma    = ,
 
 # Lowest first. A folder may include its own headers and those of folders of a lower rank (tools/check-layers.sh).
@@ -173,13 +174,13 @@ fuzz:
 	@$(MAKE) SAN=1 B=$(B)/asan fuzz-program
 	@$(B)/asan/fuzz/fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
 
-.PHONY: demo test test-cluster lint format bench
+.PHONY: demo test test-cluster test-upstream lint format bench
 demo:
 	@tools/setup.sh demo
 	@$(MAKE) $(B)/muster
 	@tools/demo.sh
 
-# Everything twice: as users get it, and sanitized. The last line is `N passed, M failed`.
+# Everything twice and at once: as users get it, and sanitized. The last line is `N passed, M failed`.
 test:
 	@tools/setup.sh test
 	@$(MAKE) -j2 all unit-tests sim-program fuzz-program
@@ -194,6 +195,16 @@ test-cluster:
 	@$(MAKE) -j2 all
 	@nice tests/cluster/build-kube $(MUSTER_KUBE)
 	@CLUSTER=1 tests/run.sh
+
+# Kubernetes' own Go libraries as clients of `muster up`. Needs Go; the first build of the modules takes minutes.
+test-upstream: $(B)/muster $(B)/upstream/convert
+	@tools/setup.sh test cluster
+	@cd tests/upstream && GOFLAGS="-buildvcs=false $$GOFLAGS" nice go build -o $(abspath $(B))/upstream/ ./...
+	@B=$(B) tests/upstream/upstream_test.py
+
+$(B)/upstream/convert: tests/upstream/convert.c $(call lib,api) $(call lib,base)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
 
 # What a cluster needs, for those who install with kustomize or Helm.
 .PHONY: deploy image
@@ -226,7 +237,7 @@ format:
 
 bench:
 	@tools/setup.sh bench
-	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/queue_cost $(B)/bench/queue_load $(B)/bench/watch_load $(B)/bench/board_files $(B)/bench/board_read
+	@$(MAKE) $(B)/muster $(B)/bench/cost $(B)/bench/queue_cost $(B)/bench/queue_load $(B)/bench/watch_load $(B)/bench/board_files $(B)/bench/board_read $(B)/bench/jobs_fill
 	@bench/bench.py --binary $(B)/muster $(BENCH)
 	@$(B)/bench/cost
 	@$(B)/bench/queue_cost
@@ -234,6 +245,7 @@ bench:
 	@bench/mpi_start.py --binary $(B)/muster
 	@bench/board_bench.py --build $(B)
 	@bench/log_bench.py --binary $(B)/muster
+	@bench/jobs_bench.py --binary $(B)/muster --fill $(B)/bench/jobs_fill $(JOBS_BENCH)
 
 # Our controller beside Kubeflow's training-operator, on one kube-apiserver.
 .PHONY: bench-cluster
@@ -251,6 +263,11 @@ $(B)/bench/watch_load $(B)/bench/queue_load: $(B)/bench/%: bench/%.c bench/load.
 $(B)/bench/cost $(B)/bench/queue_cost: $(B)/bench/%: bench/%.c $(foreach l,control $(filter-out port,$(below_control)),$(call lib,$(l)))
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -Itests/unit $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
+
+# A data folder of finished jobs.
+$(B)/bench/jobs_fill: bench/jobs_fill.c $(foreach l,store $(filter-out port,$(below_store)),$(call lib,$(l)))
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS) -o $@
 
 # Event files to measure readers with, and our reader alone (bench/board_bench.py compares it with TensorBoard's).
 $(B)/bench/board_%: bench/board_%.c $(foreach l,board $(filter-out port,$(below_board)),$(call lib,$(l)))

@@ -243,7 +243,7 @@ def main():
     plane = ControlPlane()
     number = 0
     try:
-        plane.start(controllers="")
+        plane.start(alone=True)
         for operator in operators:
             operator.install(plane)
         for count in map(int, arguments.jobs.split(",")):

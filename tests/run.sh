@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh - runs every test with the binary as users get it and with the sanitized one, and adds up.
+# run.sh - runs every test with the binary as users get it and with the sanitized one, both at once, and adds up.
 #
 # Training with real PyTorch (tests/e2e/torch_*, and the tutorial's snippets) is done with the first one only: it is
 # the training that takes the time, and what muster does in it other tests do with both. So are the browser's tests.
@@ -14,8 +14,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
-log=$(mktemp -d "${TMPDIR:-/tmp}/muster-test.XXXXXX")
-trap 'rm -rf "$log"' EXIT
+top=$(mktemp -d "${TMPDIR:-/tmp}/muster-test.XXXXXX")
+trap 'rm -rf "$top"' EXIT
+log=$top
 passed=0 failed=0
 export ASAN_OPTIONS=abort_on_error=0:detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONDONTWRITEBYTECODE=1
@@ -50,17 +51,21 @@ result() {
     if [ "$rc" != 0 ] && [ "$bad" = 0 ]; then bad=1; fi
     if [ "$ok" = 0 ] && [ "$bad" = 0 ]; then bad=1; echo "no test ran" >>"$log/out"; fi
     passed=$((passed + ok)) failed=$((failed + bad))
-    if [ "$bad" = 0 ]; then
-        printf '  ok    %-44s %4d  %3ds\n' "$name" "$ok" "$seconds"
-    else
-        printf '  FAIL  %-44s %4d passed, %d failed  %3ds\n' "$name" "$ok" "$bad" "$seconds"
-        sed 's/^/        /' "$log/out" | tail -n "${FAIL_LINES:-60}"
-        { echo "FAIL  $name (exit status $rc)"; causes | sed 's/^/      /'; } >>"$log/failures"
-    fi
+    # under a lock: what one half tells of a failure stays together
+    {
+        flock 9
+        if [ "$bad" = 0 ]; then
+            printf '  ok    %-44s %4d  %3ds\n' "$name" "$ok" "$seconds"
+        else
+            printf '  FAIL  %-44s %4d passed, %d failed  %3ds\n' "$name" "$ok" "$bad" "$seconds"
+            sed 's/^/        /' "$log/out" | tail -n "${FAIL_LINES:-60}"
+            { echo "FAIL  $name (exit status $rc)"; causes | sed 's/^/      /'; } >>"$top/failures"
+        fi
+    } 9>"$top/lock"
 }
 
 sum_up() {
-    [ ! -f "$log/failures" ] || cat "$log/failures"
+    [ ! -f "$top/failures" ] || cat "$top/failures"
     echo "$passed passed, $failed failed"
     [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }
@@ -80,12 +85,11 @@ unit() {
     result "$name" "$ok" "$bad" $((SECONDS - start)) $rc
 }
 
+python_run() { timeout "${SCRIPT_TIMEOUT:-900}" /usr/bin/python3 "$1" 2>&1; }
+
 # unittest: "Ran N tests", then OK or FAILED (failures=.., errors=..). A skipped test is not a passed one.
-python() {
-    local name=$1 script=$2 start=$SECONDS rc ran bad=0 n what
-    wanted "$name" || return 0
-    timeout "${SCRIPT_TIMEOUT:-900}" /usr/bin/python3 "$script" >"$log/out" 2>&1
-    rc=$?
+python_result() {
+    local name=$1 seconds=$2 rc=$3 ran bad=0 n what
     ran=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$log/out" | tail -n 1)
     for what in failures errors skipped unexpected\ successes; do
         n=$(sed -n "/^\(FAILED\|OK\) (/s/.*$what=\([0-9]*\).*/\1/p" "$log/out" | tail -n 1)
@@ -93,7 +97,15 @@ python() {
     done
     ran=${ran:-0}
     if [ "$bad" -gt "$ran" ]; then ran=$bad; fi
-    result "$name" $((ran - bad)) "$bad" $((SECONDS - start)) $rc
+    result "$name" $((ran - bad)) "$bad" "$seconds" "$rc"
+}
+
+python() {
+    local name=$1 script=$2 start=$SECONDS rc
+    wanted "$name" || return 0
+    python_run "$script" >"$log/out"
+    rc=$?
+    python_result "$name" $((SECONDS - start)) $rc
 }
 
 # node's test runner: "# pass N" and "# fail N" of its last summary. A skipped test is not a passed one.
@@ -128,51 +140,113 @@ fuzz() {
     result "$name" $((rc == 0)) $((rc != 0)) $((SECONDS - start)) $rc
 }
 
-# Against a real control plane (tests/cluster/build-kube), which takes long to build: only when asked for.
+# Against a real control plane (tests/cluster/build-kube), which takes long to build: only when asked for. Each has one of its
+# own and waits more than it computes, so two run at a time; those that measure how soon something happens run alone.
+cluster_start() {
+    (
+        start=$SECONDS
+        python_run "$1" >"$2.out"
+        echo "$((SECONDS - start)) $?" >"$2.new"
+        mv "$2.new" "$2.end"
+    ) &
+}
+
+cluster_results() {
+    local end seconds rc
+    for end in "$log"/cluster/*.end; do
+        [ -f "$end" ] || continue
+        read -r seconds rc <"$end"
+        mv "${end%.end}.out" "$log/out"
+        rm "$end"
+        python_result "cluster/$(basename "${end%.end}")" "$seconds" "$rc"
+    done
+}
+
+# so many may go on beside what comes next
+cluster_wait() {
+    while [ "$(jobs -rp | wc -l)" -gt "$1" ]; do wait -n; cluster_results; done
+    cluster_results
+}
+
 if [ -n "${CLUSTER:-}" ]; then
     export MUSTER_BIN=$PWD/$B/muster
+    mkdir "$log/cluster"
     for script in tests/cluster/*_test.py; do
-        short=${script#tests/}
-        python "${short%.py}" "$script"
+        name=$(basename "$script" .py) beside=1
+        wanted "cluster/$name" || continue
+        case $name in leader_test|faults_test) beside=0 ;; esac
+        cluster_wait $beside
+        cluster_start "$script" "$log/cluster/$name"
+        [ $beside = 1 ] || cluster_wait 0
     done
+    cluster_wait 0
     sum_up
     exit
 fi
 
 trains() { case $1 in e2e/torch_*|e2e/tutorial_*) true ;; *) false ;; esac; }
 
-for build in "$B" "$B/asan"; do
-    [ -x "$build/muster" ] || { echo "run.sh: $build/muster is not built" >&2; failed=$((failed + 1)); continue; }
-    case $build in */asan) label="sanitized" ;; *) label="normal" ;; esac
-    echo "$label ($build)"
+with_build() {
+    local label=$1 build=$2 script short program seeds=500
+    [ -x "$build/muster" ] || { echo "run.sh: $build/muster is not built" >&2; failed=$((failed + 1)); return; }
     MUSTER_BIN=$PWD/$build/muster
     export MUSTER_BIN
-    [ $label = normal ] || export MUSTER_TEST_PATIENCE=180 MUSTER_TEST_STRIDE=4
+    if [ "$label" = sanitized ]; then
+        export MUSTER_TEST_PATIENCE=180 MUSTER_TEST_STRIDE=4
+        seeds=100
+    fi
     while IFS= read -r program; do
         unit "$label unit/${program#"$build"/unit/}" "$program"
     done < <(find "$build/unit" -type f -perm -u+x ! -name '*.o' ! -name '*.d' | sort)
-    if [ $label = normal ]; then seeds=500; else seeds=100; fi
     simulation "$label sim" "$build/sim/sim" "${SIM_SEEDS:-$seeds}"
     fuzz "$label fuzz" "$build/fuzz/fuzz" 3
     for script in tests/api/*_test.py tests/api/test_*.py tests/kubectl/*_test.py tests/python/*_test.py tests/pods/*_test.py tests/e2e/*_test.py tests/fault/*_test.py; do
         [ -f "$script" ] || continue
         short=${script#tests/}
-        [ $label = normal ] || ! trains "$short" || continue
+        [ "$label" = normal ] || ! trains "$short" || continue
         python "$label ${short%.py}" "$script"
     done
-    # A browser sees the same pages whatever the binary is built with.
-    [ $label = normal ] || continue
+}
+
+# A browser sees the same pages whatever the binary is built with; the rest does not depend on the binary.
+with_any_build() {
+    local script short
     for script in tests/e2e/console/*.test.mjs; do
         short=${script#tests/}
-        node_tests "$label ${short%.test.mjs}" --test --test-reporter=tap "$script"
+        node_tests "normal ${short%.test.mjs}" --test --test-reporter=tap "$script"
     done
+    for script in tests/examples/test_*.py tests/tools/*_test.py; do
+        [ -f "$script" ] || continue
+        short=${script#tests/}
+        python "${short%.py}" "$script"
+    done
+    node_tests "console" console/test.mjs
+}
+
+# half NAME COMMAND...: what COMMAND counted is left in a file, because it runs in a process of its own.
+half() {
+    log=$top/$1
+    mkdir "$log"
+    shift
+    local command
+    for command; do $command; done
+    echo "$passed $failed" >"$log/total"
+}
+
+normal() { with_build normal "$B"; }
+sanitized() { with_build sanitized "$B/asan"; }
+# With job control: without it what runs in the background ignores SIGINT, and so would every program under test.
+set -m
+half first normal with_any_build </dev/null &
+first=$!
+half second sanitized </dev/null &
+second=$!
+set +m
+trap 'kill -- -$first -$second 2>/dev/null; exit 130' INT TERM
+wait
+for total in "$top"/first/total "$top"/second/total; do
+    read -r ok bad <"$total" || { ok=0 bad=1; echo "run.sh: half of the tests ended without a total" >&2; }
+    passed=$((passed + ok)) failed=$((failed + bad))
 done
-# These do not depend on the binary.
-for script in tests/examples/test_*.py tests/tools/*_test.py; do
-    [ -f "$script" ] || continue
-    short=${script#tests/}
-    python "${short%.py}" "$script"
-done
-node_tests "console" console/test.mjs
 
 sum_up

@@ -15,7 +15,6 @@ BEGIN {
     for (i = 1; i <= n; i++) { split(pair[i], p, ":"); rank[p[1]] = p[2] }
     # header -> where it may be included
     library["uv.h"] = "^loop/"
-    library["microhttpd.h"] = "^net/"
     library["curl/"] = "^net/"
     library["zlib.h"] = "^net/"
     library["sqlite3.h"] = "^store/"

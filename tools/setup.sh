@@ -7,7 +7,7 @@
 #   lint    build, and the checkers
 #   bench   build, and the load generator
 #   image   build, and what makes an image
-#   cluster a Go, which knows where modules come from
+#   cluster a Go, which knows where modules come from, and what the older muster of the upgrade's test is built with
 #
 # Safe to run every time: it looks before it calls apt, and does not call it when nothing is missing.
 # Apart from Debian packages it writes only below build/ and console/node_modules.
@@ -19,7 +19,7 @@ usage() { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
 
-build_packages=(gcc libc6-dev make pkg-config libuv1-dev libmicrohttpd-dev libgnutls28-dev
+build_packages=(gcc libc6-dev make pkg-config libuv1-dev libgnutls28-dev
                 libcurl4-gnutls-dev libyaml-dev libpcre2-dev libsqlite3-dev zlib1g-dev)
 # For the console; a node that is there already, from wherever, will do.
 command -v npm >/dev/null || build_packages+=(nodejs npm)
@@ -31,6 +31,8 @@ horovod_packages=(cmake g++ make libtorch-dev pybind11-dev python3-dev python3-s
                   python3-cffi python3-cloudpickle python3-packaging python3-psutil python3-yaml)
 lint_packages=(clang-tidy clang-format cppcheck shellcheck)
 image_packages=(binutils buildah debootstrap)
+cluster_packages=(libmicrohttpd-dev)
+command -v go >/dev/null || cluster_packages+=(golang-go)
 bench_packages=(wrk curl openmpi-bin libopenmpi-dev)
 
 # Of the packages named, those that are not installed.
@@ -221,7 +223,7 @@ phase() {
     lint)  packages lint "${build_packages[@]}" "${lint_packages[@]}"; npm_packages lint ;;
     bench) packages bench "${build_packages[@]}" "${bench_packages[@]}" ;;
     image) packages image "${build_packages[@]}" "${image_packages[@]}" ;;
-    cluster) command -v go >/dev/null || packages cluster golang-go ;;
+    cluster) packages cluster "${cluster_packages[@]}" ;;
     *)     usage ;;
     esac
 }

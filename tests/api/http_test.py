@@ -412,7 +412,7 @@ class Elsewhere(unittest.TestCase):
         self.addCleanup(plain.close)
         plain.request("GET", "/readyz")
         answer = plain.getresponse()
-        self.assertEqual((answer.status, answer.read()), (400, b"this server speaks TLS: use https://\n"))
+        self.assertEqual((answer.status, json.loads(answer.read())["message"]), (400, "this server speaks TLS: use https://"))
         one = daemon.tls_context().wrap_socket(socket.create_connection((address, daemon.port), timeout=harness.PATIENCE),
                                                server_hostname="localhost")
         self.addCleanup(one.close)

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Searches in logs over HTTP: of pods that run and of those that are gone, by who may read them."""
+import http.client
 import json
 import pathlib
 import sys
+import time
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
@@ -99,6 +101,35 @@ class LogSearch(harness.WithDaemon):
         status, text = self.ask(LISTED.format(ns="default"))
         self.assertEqual(status, 200)
         return [json.loads(line) for line in text.splitlines()]
+
+    def test_slow_expressions_hold_up_nobody(self):
+        """More of them than may work at once, on lines they take minutes for: they end, others find theirs meanwhile, and
+        those whose client leaves are gone, also when all are left at the end."""
+        self.daemon.call("POST", PODS, {
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "long"},
+            "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "none", "command": [
+                "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do head -c 900000 /dev/zero | tr '\\0' a; echo; done"]}]}})
+        self.daemon.wait_for(PODS, lambda pods: pods["long"]["status"]["phase"] == "Succeeded", "long to end")
+        slow = urllib.parse.urlencode({"search": r"(?=(a+))\1+b", "regex": "true"})
+        connections = [http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE) for _ in range(12)]
+        for connection in connections:
+            self.addCleanup(connection.close)
+            connection.request("GET", f"{PODS}/long/log?{slow}", headers={"Authorization": f"Bearer {self.daemon.token}"})
+        begin = time.monotonic()
+        for connection in connections[6:]:
+            connection.close()
+        self.assertEqual([line["text"] for line in self.search(search="no more")[0]], ["ERROR: no more"])
+        for connection in connections[:6]:
+            last = json.loads(connection.getresponse().read().splitlines()[-1])
+            self.assertIn("this expression takes too long on the line here", last["error"])
+            self.assertEqual(last["at"], "0.0")
+        self.assertLess(time.monotonic() - begin, harness.PATIENCE / 2)
+        for connection in connections[:6]:
+            connection.request("GET", f"{PODS}/long/log?{slow}", headers={"Authorization": f"Bearer {self.daemon.token}"})
+        begin = time.monotonic()
+        self.daemon.terminate()
+        self.assertLess(time.monotonic() - begin, harness.PATIENCE / 4)
+        self.daemon.start()
 
     def test_who_may_not_read_may_not_search(self):
         self.daemon.call("POST", ACCOUNTS, {"metadata": {"name": "looker"}})

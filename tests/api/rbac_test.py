@@ -98,6 +98,38 @@ class Rbac(harness.WithDaemon):
         self.assertEqual(later(None, **mine)[0], 200)  # the undo deletes nothing
         self.daemon.call("DELETE", jobs)
 
+    def test_who_may_not_delete_may_not_give_it_another_owner(self):
+        """An object whose owners are not there is deleted; so changing them asks for delete, by whatever way."""
+        jobs = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
+        maps = "/api/v1/namespaces/default/configmaps"
+        token = self.launcher(rule("get create patch update", "configmaps"),
+                              rule("get patch update", "pytorchtrainingjobs", groups=("batch.tensorstack.dev",)))
+        job = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob", "metadata": {"name": "theirs"},
+               "spec": {"runMode": {"pause": {"enabled": True}}, "replicaSpecs": [{"type": "worker", "template": pod("x")}]}}
+        self.daemon.call("POST", jobs, job)
+        self.daemon.call("POST", maps, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}})
+        gone = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "11111111-2222-3333-4444-555555555555"}]
+        mine = {"Authorization": f"Bearer {token}"}
+        for path in (f"{jobs}/theirs", f"{maps}/theirs"):
+            whole = self.daemon.call("GET", path)
+            whole["metadata"]["ownerReferences"] = gone
+            applied = {key: whole[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": "theirs", "ownerReferences": gone}}
+            for method, kind, body, query in (
+                    ("PATCH", "merge-patch+json", {"metadata": {"ownerReferences": gone}}, ""),
+                    ("PATCH", "json-patch+json", [{"op": "add", "path": "/metadata/ownerReferences", "value": gone}], ""),
+                    ("PATCH", "apply-patch+yaml", applied, "?fieldManager=m&force=true"), ("PUT", "json", whole, "")):
+                with self.subTest(path=path, method=method, kind=kind):
+                    status, text = self.daemon.request(method, path + query, body, f"application/{kind}", mine)
+                    self.assertEqual((status, json.loads(text)["reason"]), (403, "Forbidden"))
+                    self.assertRegex(json.loads(text)["message"], "metadata.ownerReferences.*cannot delete resource")
+            labelled = {"metadata": {"labels": {"a": "b"}, "ownerReferences": []}}  # which changes no owner
+            self.assertEqual(self.daemon.request("PATCH", path, labelled, "application/merge-patch+json", mine)[0], 200)
+        new = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "new", "ownerReferences": gone}}
+        self.assertEqual(self.as_account(token, "POST", maps, new)[0], 201)  # who makes an object deletes nothing of others
+        body = {"metadata": {"ownerReferences": gone}}
+        self.assertEqual(self.daemon.request("PATCH", f"{maps}/theirs", body, "application/merge-patch+json")[0], 200)
+        self.daemon.call("DELETE", jobs)
+
     def test_a_role_allows_what_its_rules_say_and_nothing_else(self):
         token = self.launcher(rule("get list watch", "pods", ["a", "b"]), rule("create", "pods/exec", ["a"]))
         for name in "abc":

@@ -77,7 +77,7 @@ try {
   await row(page, "made-here").getByText("Running").waitFor();
   await row(page, "made-here").getByRole("link", { name: "made-here", exact: true }).click();
   for (const title of ["Details", "Conditions", "Events"])
-    await page.getByRole("heading", { name: title, exact: true }).waitFor();
+    await page.getByRole("heading", { name: title, exact: true }).click();
   await page.getByText("NewReplica").first().waitFor();
   await tab("Logs").click();
   for (const rank of [0, 1]) await log.getByText(`rank ${rank} waits`).waitFor();

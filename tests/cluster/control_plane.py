@@ -23,11 +23,12 @@ MUSTER = os.environ.get("MUSTER_BIN", str(ROOT / "build/muster"))
 KUBECTLS = [ROOT / "build/kubectl-1.20/usr/bin/kubectl", ROOT / "build/kubectl-1.32/usr/bin/kubectl"]
 PATIENCE_S = float(os.environ.get("MUSTER_TEST_PATIENCE", "300"))  # of a busy machine; what comes at all comes sooner
 ADMIN = "owner-of-this-cluster"
-NODE = "box"  # the machine that may join as one
-NODE_TOKEN = "machine-of-this-cluster"
-# Beside those of start(): accounts and authorities for the admission of pods, and silent nodes given up.
-NODE_CONTROLLERS = (",serviceaccount-controller,root-ca-certificate-publisher-controller,node-lifecycle-controller,"
-                    "taint-eviction-controller")
+NODE = "box"
+NODES = {name: "machine-%s-of-this-cluster" % name for name in (NODE, "east", "west")}  # those that may join: their tokens
+# The last two: accounts and authorities for the admission of pods
+CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
+               "root-ca-certificate-publisher-controller")
+NODE_CONTROLLERS = ("node-lifecycle-controller", "taint-eviction-controller")
 GRACE_S = 21  # of silent nodes; a kubelet renews every ten seconds
 IDLE_S = 60  # a connection that long unused is made anew: kube-apiserver closes it after 90
 
@@ -158,16 +159,18 @@ class ControlPlane:
         self.processes.append(process)
         return process
 
-    def start(self, controllers="garbage-collector-controller,namespace-controller", nodes=False):
-        """controllers: of kube-controller-manager, which is not started for none. nodes: with what clusters have for
-        theirs: pods get their account's token, nodes have no rights but a node's and are given up when they are silent."""
-        controllers += NODE_CONTROLLERS if nodes else ""
+    def start(self, *more, nodes=False, alone=False):
+        """more: controllers of kube-controller-manager. nodes: with what clusters have for theirs, which are given up when they
+        are silent and reached with a certificate. alone: without any controller, and so without accounts for pods."""
+        controllers = (*CONTROLLERS, *more, *(NODE_CONTROLLERS if nodes else ()))
         folder, etcd_port = self.folder, free_port()
+        if nodes:
+            self.make_certificates()
         subprocess.run(["openssl", "genrsa", "-out", folder / "sa.key", "2048"], check=True, capture_output=True)
         subprocess.run(["openssl", "rsa", "-in", folder / "sa.key", "-pubout", "-out", folder / "sa.pub"], check=True,
                        capture_output=True)
-        (folder / "tokens.csv").write_text("%s,admin,1,system:masters\n%s,system:node:%s,2,system:nodes\n" % (
-            ADMIN, NODE_TOKEN, NODE))
+        (folder / "tokens.csv").write_text("%s,admin,1,system:masters\n" % ADMIN + "".join(
+            "%s,system:node:%s,%s,system:nodes\n" % (token, name, name) for name, token in NODES.items()))
         (folder / "audit.yaml").write_text(json.dumps(AUDIT_POLICY))
         etcd = "http://127.0.0.1:%d" % etcd_port
         self.etcd = self.spawn("etcd", KUBE / "etcd", "--data-dir", folder / "etcd", "--listen-client-urls", etcd,
@@ -180,17 +183,16 @@ class ControlPlane:
             "--service-account-key-file=%s" % (folder / "sa.pub"),
             "--service-account-signing-key-file=%s" % (folder / "sa.key"), "--authorization-mode=Node,RBAC",
             "--token-auth-file=%s" % (folder / "tokens.csv"), "--enable-admission-plugins=NodeRestriction",
-            "--disable-admission-plugins=" + ("" if nodes else "ServiceAccount"),
+            "--disable-admission-plugins=" + ("ServiceAccount" if alone else ""),
             "--endpoint-reconciler-type=none", "--audit-policy-file=%s" % (folder / "audit.yaml"),
             "--audit-log-path=%s" % (folder / "audit.log"), *self.server_options)
         self.start_server()
         self.config = self.kubeconfig("admin", ADMIN)
-        if controllers:
+        if not alone:
             self.spawn("kube-controller-manager", KUBE / "kube-controller-manager", "--kubeconfig=%s" % self.config, "--leader-elect=false",
-                       "--controllers=" + controllers, "--secure-port=0", "--root-ca-file=%s" % self.authority,
+                       "--controllers=" + ",".join(controllers), "--secure-port=0", "--root-ca-file=%s" % self.authority,
                        "--service-account-private-key-file=%s" % (folder / "sa.key"), "--use-service-account-credentials=false",
                        "--node-monitor-grace-period=%ds" % GRACE_S, "--node-monitor-period=2s")
-        if nodes:
             self.wait_admits("default")
         return self
 
@@ -199,14 +201,82 @@ class ControlPlane:
         for what, name in (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt")):
             self.admin.wait("/api/v1/namespaces/%s/%s" % (namespace, what), lambda found: name in found, name)
 
-    def start_node(self, *options, env=None):
-        """A machine of ours with the rights that the documentation asks for."""
-        folder = self.folder / "node"
+    def make_namespace(self, name):
+        self.admin.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        self.wait_admits(name)
+
+    def start_node(self, *options, name=NODE, env=None):
+        """A machine of ours with the rights that the documentation asks for, in a folder of its name; ready when it returns."""
+        folder = self.folder / name
         folder.mkdir(0o700)
-        self.kubectl("create", "clusterrolebinding", "node-reviews", "--clusterrole=system:auth-delegator",
-                     "--user=system:node:" + NODE)
-        return self.spawn("node", MUSTER, "node", "--kubeconfig", str(self.kubeconfig("node", NODE_TOKEN)), "--dir", str(folder),
-                          "--node-name", NODE, *options, env=env)
+        self.kubectl("create", "clusterrolebinding", "reviews-by-" + name, "--clusterrole=system:auth-delegator",
+                     "--user=system:node:" + name)
+        process = self.start_node_again(*options, name=name, env=env)
+        self.admin.wait("/api/v1/nodes", lambda nodes: name in nodes and not nodes[name]["spec"].get("taints") and nodes[name][
+            "status"].get("daemonEndpoints", {}).get("kubeletEndpoint", {}).get("Port"), "the node")
+        return process
+
+    def start_node_again(self, *options, name=NODE, env=None):
+        return self.spawn(name, MUSTER, "node", "--kubeconfig", str(self.kubeconfig(name, NODES[name])), "--dir",
+                          str(self.folder / name), "--node-name", name, *options, env=env)
+
+    def let_in_to_nodes(self):
+        """The API server, which asks them for logs and the like."""
+        self.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
+                     "--user=kube-apiserver-kubelet-client")
+
+    def make_certificates(self):
+        """One authority, as clusters have it: for the server, and for the server as a client of kubelets."""
+        folder = self.folder
+        self.authority = folder / "ca.crt"
+
+        def openssl(*arguments):
+            subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
+
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=cluster")
+        for name, subject, extensions in (
+                ("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n"),
+                ("client", "/CN=kube-apiserver-kubelet-client", "extendedKeyUsage=clientAuth\n"),
+                ("proxy", "/CN=front-proxy", "extendedKeyUsage=clientAuth\n")):
+            (folder / "extensions").write_text(extensions)
+            openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out", "request",
+                    "-subj", subject)
+            openssl("x509", "-req", "-in", "request", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
+                    "-extfile", "extensions", "-out", name + ".crt")
+        self.server_options += [
+            "--tls-cert-file=%s" % (folder / "server.crt"), "--tls-private-key-file=%s" % (folder / "server.key"),
+            "--client-ca-file=%s" % (folder / "ca.crt"), "--kubelet-client-certificate=%s" % (folder / "client.crt"),
+            "--kubelet-client-key=%s" % (folder / "client.key"), "--kubelet-preferred-address-types=InternalIP",
+            "--requestheader-client-ca-file=%s" % (folder / "ca.crt"), "--requestheader-allowed-names=front-proxy",
+            "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-", "--proxy-client-cert-file=%s" % (folder / "proxy.crt"),
+            "--proxy-client-key-file=%s" % (folder / "proxy.key")]
+
+    def start_metrics_server(self):
+        """With the rights its own manifests give it; behind a name, because no Service leads to the loopback."""
+        port, account = free_port(), "--serviceaccount=kube-system:metrics-server"
+        self.kubectl("-n", "kube-system", "create", "serviceaccount", "metrics-server")
+        self.admin.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"kind": "ClusterRole", "metadata": {
+            "name": "system:metrics-server"}, "rules": [
+                {"apiGroups": [""], "resources": ["nodes/metrics"], "verbs": ["get"]},
+                {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["get", "list", "watch"]}]})
+        for role in ("system:metrics-server", "system:auth-delegator"):
+            self.kubectl("create", "clusterrolebinding", "metrics-server:" + role, "--clusterrole=" + role, account)
+        self.kubectl("-n", "kube-system", "create", "rolebinding", "metrics-server",
+                      "--role=extension-apiserver-authentication-reader", account)
+        config = self.kubeconfig("metrics-server", self.account_token("kube-system", "metrics-server"))
+        self.spawn("metrics-server", KUBE / "metrics-server", *("--%s=%s" % (o, config) for o in (
+            "kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")), "--secure-port=%d" % port,
+            "--bind-address=127.0.0.1", "--cert-dir=%s" % (self.folder / "metrics"), "--metric-resolution=10s",
+            "--kubelet-request-timeout=9s",
+            "--kubelet-preferred-address-types=InternalIP", "--kubelet-use-node-status-port",
+            "--kubelet-certificate-authority=%s" % (self.folder / NODE / "ca.pem"))
+        self.kubectl("-n", "kube-system", "create", "service", "externalname", "metrics-server", "--external-name=localhost",
+                      "--tcp=%d" % port)
+        self.admin.create("/apis/apiregistration.k8s.io/v1/apiservices", {
+            "kind": "APIService", "metadata": {"name": "v1beta1.metrics.k8s.io"}, "spec": {
+                "group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100,
+                "insecureSkipTLSVerify": True, "service": {"namespace": "kube-system", "name": "metrics-server", "port": port}}})
 
     def start_scheduler(self):
         return self.spawn("kube-scheduler", KUBE / "kube-scheduler", "--kubeconfig=%s" % self.config, "--leader-elect=false",
@@ -310,14 +380,27 @@ class ControlPlane:
             any(c["type"] == "Established" and c["status"] == "True" for c in crd.get("status", {}).get("conditions") or [])
             for crd in crds.values()), "the definitions to be established")
 
-    def prepare_for_jobs(self):
-        """What is installed, a queue and a node with room, on which nobody runs anything."""
-        self.install()
-        self.wait_established()
+    def make_queue(self):
         self.admin.create("/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues", {
             "apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "Queue", "metadata": {"name": "default"}, "spec": {}})
+
+    def prepare(self):
+        """What is installed and served, and a queue."""
+        self.install()
+        self.wait_established()
+        self.kubectl("get", "pj,mj,podgroups,queues")  # new kinds are not served at once, and kubectl asks again
+        self.make_queue()
+        return self
+
+    def prepare_for_jobs(self):
+        """And a node with room, on which nobody runs anything."""
+        self.prepare()
         self.add_node("n1")
         return self
+
+    def start_ours(self, controller=(), scheduler=()):
+        where = ("--namespace", "muster-system")
+        return self.muster("controller", "--no-scheduler", *controller, *where), self.muster("scheduler", *scheduler, *where)
 
     def add_node(self, name, cpus="64", memory="256Gi", taints=(), ready="True"):
         self.admin.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})

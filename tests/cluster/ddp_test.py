@@ -8,7 +8,6 @@ import subprocess
 import unittest
 import urllib.request
 
-import node_test
 from control_plane import ADMIN, KUBECTLS, MUSTER, PATIENCE_S, ROOT, Client, ControlPlane, Refused
 
 JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
@@ -22,35 +21,25 @@ class Ddp(unittest.TestCase):
     def setUpClass(cls):
         plane = cls.plane = ControlPlane()
         cls.addClassCleanup(plane.stop)
-        node_test.Node.make_certificates.__func__(cls)
-        plane.start()
         cls.api = plane.admin
-        plane.install()
-        plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
-        plane.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
-                      "--user=kube-apiserver-kubelet-client")
-        while plane.kubectl("get", "pytorchtrainingjobs", check=False).returncode:
-            pass  # established, and still 429 for a while: nobody tells when that is over
+        plane.start(nodes=True).prepare()
+        plane.let_in_to_nodes()
         cls.start_node()
-        plane.muster("controller", "--no-scheduler", "--shared-network", "--namespace", "muster-system")
-        plane.muster("scheduler", "--as-default", "--namespace", "muster-system")
+        plane.start_ours(["--shared-network"], ["--as-default"])
 
     @classmethod
     def start_node(cls):
         """What an image has in it a `muster node` has on its PATH: here a python that starts where train.py is."""
         plane = cls.plane
-        folder, programs, work = plane.folder / "node", plane.folder / "bin", plane.folder / "work"
-        folder.mkdir(0o700)
+        programs, work = plane.folder / "bin", plane.folder / "work"
         programs.mkdir()
         work.mkdir()
         for name in SCRIPTS:
             (work / name).write_bytes((ROOT / "examples/ddp" / name).read_bytes())
         (programs / "python").write_text('#!/bin/sh\ncd "%s" && exec "%s" "$@"\n' % (work, ROOT / "build/venv/bin/python"))
         (programs / "python").chmod(0o755)
-        plane.spawn("node", MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(folder), "--node-name", "box",
-                    env=dict(os.environ, PATH="%s:%s" % (programs, os.environ["PATH"])))
-        cls.api.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints"), "the node")
-        cls.api.patch("/api/v1/nodes/box", {"spec": {"taints": []}})  # nobody else takes not-ready away
+        plane.kubectl("create", "clusterrolebinding", "progress", "--clusterrole=muster-node-progress", "--user=system:node:box")
+        plane.start_node(env=dict(os.environ, PATH="%s:%s" % (programs, os.environ["PATH"])))
 
     def clean_up(self):
         self.api.delete(JOBS + "/ddp")
@@ -75,6 +64,9 @@ class Ddp(unittest.TestCase):
         status = self.api.wait(JOBS, lambda jobs: jobs["ddp"]["status"] if jobs["ddp"]["status"].get("phase") in (
             "Succeeded", "Failed") else None, "the end")
         self.assertEqual(status["phase"], "Succeeded", status)
+        done = self.api.wait(JOBS, lambda jobs: jobs["ddp"]["status"].get("progress", {}).get("fraction") == 1 and jobs["ddp"]["status"][
+            "progress"], "the node to tell its progress")
+        self.assertGreater(done["step"], 0)
 
     def test_the_same_file_on_one_machine(self):
         folder = self.plane.folder / "alone"

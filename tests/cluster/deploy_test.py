@@ -68,6 +68,7 @@ class Deploy(unittest.TestCase):
         self.assertEqual(image(), "one:1")
         helm("upgrade", "muster", self.chart, "--set", "image=two:2")
         self.assertEqual(image(), "two:2")
+        plane.kubectl("get", "pj,mj,tb,podgroups,queues")  # a kind that is not served yet is deleted only minutes later
         helm("uninstall", "muster")
         for path in ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/apis/rbac.authorization.k8s.io/v1/clusterroles",
                      "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", "/apis/apps/v1/deployments"):

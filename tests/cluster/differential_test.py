@@ -114,7 +114,7 @@ class Differential(unittest.TestCase):
     def setUpClass(cls):
         cls.plane = ControlPlane()
         cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start(controllers="")
+        cls.plane.start(alone=True)
         cls.theirs = Server(cls.plane.port, ADMIN, True)
         cls.ours = cls.start_ours()
 

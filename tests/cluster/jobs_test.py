@@ -26,8 +26,7 @@ class Jobs(unittest.TestCase):
         cls.plane.start().prepare_for_jobs()
         cls.api = cls.plane.admin
         cls.plane.add_node("away", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}])
-        cls.controller = cls.plane.muster(*CONTROLLER)
-        cls.scheduler = cls.plane.muster("scheduler", "--namespace", "muster-system")
+        cls.controller, cls.scheduler = cls.plane.start_ours()
 
     def pods_of(self, name, done, what):
         def of_it(pods):
@@ -55,8 +54,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual({p["spec"]["nodeName"] for p in pods}, {"n1"})
         self.assertEqual({p["spec"]["schedulerName"] for p in pods}, {"t9k-scheduler"})
         names = {p["metadata"]["name"] for p in pods}
-        services = {s["metadata"]["name"] for s in self.api.get(SERVICES)["items"]}
-        self.assertTrue(services & names or any(s.startswith("whole") for s in services), services)
+        self.api.wait(SERVICES, lambda services: names <= set(services), "a Service of each, now that they have a node")
         self.assertEqual(len([g for g in self.api.get(GROUPS)["items"] if g["metadata"]["name"].startswith("whole-")]), 1)
         self.set_phase(pods, "Running")
         self.wait_phase("whole", "Running")

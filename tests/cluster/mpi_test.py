@@ -8,7 +8,6 @@ import signal
 import subprocess
 import unittest
 
-import node_test
 from control_plane import MUSTER, PATIENCE_S, ControlPlane
 
 MPI_JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/mpijobs"
@@ -52,25 +51,12 @@ class Mpi(unittest.TestCase):
     def setUpClass(cls):
         plane = cls.plane = ControlPlane()
         cls.addClassCleanup(plane.stop)
-        node_test.Node.make_certificates.__func__(cls)
-        plane.start()
         cls.api = plane.admin
-        plane.install()
-        plane.wait_established()
-        plane.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
-                      "--user=kube-apiserver-kubelet-client")
-        cls.api.create("/apis/scheduler.tensorstack.dev/v1beta1/namespaces/t9k-system/queues", {
-            "apiVersion": "scheduler.tensorstack.dev/v1beta1", "kind": "Queue", "metadata": {"name": "default"}, "spec": {}})
+        plane.start(nodes=True).prepare()
+        plane.let_in_to_nodes()
         for name in ("east", "west"):
-            folder = plane.folder / name
-            folder.mkdir(0o700)
-            plane.spawn(name, MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(folder), "--node-name", name)
-            cls.api.wait("/api/v1/nodes", lambda nodes: nodes.get(name, {}).get("status", {}).get("daemonEndpoints"), name)
-            cls.api.patch("/api/v1/nodes/" + name, {"spec": {"taints": []}})  # nobody else takes not-ready away
-        while plane.kubectl("get", "mpijobs", check=False).returncode:
-            pass  # established, and still 429 for a while: nobody tells when that is over
-        plane.muster("controller", "--no-scheduler", "--namespace", "muster-system")
-        plane.muster("scheduler", "--namespace", "muster-system")
+            plane.start_node(name=name)
+        plane.start_ours()
 
     def tearDown(self):
         for job in self.api.get(MPI_JOBS)["items"]:

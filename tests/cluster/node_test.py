@@ -4,13 +4,14 @@ old and current."""
 import collections
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
 import unittest
 import urllib.request
 
-from control_plane import GRACE_S, KUBE, KUBECTLS, NODE, PATIENCE_S, ControlPlane, free_port
+from control_plane import GRACE_S, KUBECTLS, NODE, PATIENCE_S, ControlPlane, free_port
 
 PODS = "/api/v1/namespaces/default/pods"
 PORT = str(free_port())
@@ -22,12 +23,9 @@ class Node(unittest.TestCase):
     def setUpClass(cls):
         plane = cls.plane = ControlPlane()
         cls.addClassCleanup(plane.stop)
-        cls.make_certificates()
-        plane.start("garbage-collector-controller,namespace-controller,persistentvolume-binder-controller", nodes=True)
-        plane.start_node()
-        plane.admin.wait("/api/v1/nodes", lambda nodes: nodes.get("box", {}).get("status", {}).get("daemonEndpoints", {}).get(
-            "kubeletEndpoint", {}).get("Port"), "the node's endpoint")
-        cls.start_metrics_server()
+        plane.start("persistentvolume-binder-controller", nodes=True)
+        cls.node = plane.start_node()
+        plane.start_metrics_server()
         plane.admin.create(PODS, {
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talk"},
             "spec": {"nodeName": "box", "tolerations": [{"operator": "Exists"}],
@@ -39,67 +37,11 @@ class Node(unittest.TestCase):
         cls.plane.admin.delete(PODS + "/talk")
         cls.plane.admin.wait(PODS, lambda pods: "talk" not in pods, "the pod to be gone")
 
-    @classmethod
-    def make_certificates(cls):
-        """One authority, as clusters have it: for the server, and for the server as a client of kubelets."""
-        plane, folder = cls.plane, cls.plane.folder
-        plane.authority = folder / "ca.crt"
-
-        def openssl(*arguments):
-            subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
-
-        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=cluster")
-        for name, subject, extensions in (
-                ("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n"),
-                ("client", "/CN=kube-apiserver-kubelet-client", "extendedKeyUsage=clientAuth\n"),
-                ("proxy", "/CN=front-proxy", "extendedKeyUsage=clientAuth\n")):
-            (folder / "extensions").write_text(extensions)
-            openssl("req", "-new", "-newkey", "rsa:2048", "-nodes", "-keyout", name + ".key", "-out", "request",
-                    "-subj", subject)
-            openssl("x509", "-req", "-in", "request", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
-                    "-extfile", "extensions", "-out", name + ".crt")
-        plane.server_options = [
-            "--tls-cert-file=%s" % (folder / "server.crt"), "--tls-private-key-file=%s" % (folder / "server.key"),
-            "--client-ca-file=%s" % (folder / "ca.crt"), "--kubelet-client-certificate=%s" % (folder / "client.crt"),
-            "--kubelet-client-key=%s" % (folder / "client.key"), "--kubelet-preferred-address-types=InternalIP",
-            "--requestheader-client-ca-file=%s" % (folder / "ca.crt"), "--requestheader-allowed-names=front-proxy",
-            "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
-            "--requestheader-extra-headers-prefix=X-Remote-Extra-", "--proxy-client-cert-file=%s" % (folder / "proxy.crt"),
-            "--proxy-client-key-file=%s" % (folder / "proxy.key")]
-
-    @classmethod
-    def start_metrics_server(cls):
-        """With the rights its own manifests give it; behind a name, because no Service leads to the loopback."""
-        plane, port, account = cls.plane, free_port(), "--serviceaccount=kube-system:metrics-server"
-        plane.kubectl("-n", "kube-system", "create", "serviceaccount", "metrics-server")
-        plane.admin.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"kind": "ClusterRole", "metadata": {
-            "name": "system:metrics-server"}, "rules": [
-                {"apiGroups": [""], "resources": ["nodes/metrics"], "verbs": ["get"]},
-                {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["get", "list", "watch"]}]})
-        for role in ("system:metrics-server", "system:auth-delegator"):
-            plane.kubectl("create", "clusterrolebinding", "metrics-server:" + role, "--clusterrole=" + role, account)
-        plane.kubectl("-n", "kube-system", "create", "rolebinding", "metrics-server",
-                      "--role=extension-apiserver-authentication-reader", account)
-        config = plane.kubeconfig("metrics-server", plane.account_token("kube-system", "metrics-server"))
-        plane.spawn("metrics-server", KUBE / "metrics-server", *("--%s=%s" % (o, config) for o in (
-            "kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")), "--secure-port=%d" % port,
-            "--bind-address=127.0.0.1", "--cert-dir=%s" % (plane.folder / "metrics"), "--metric-resolution=10s",
-            "--kubelet-request-timeout=9s",
-            "--kubelet-preferred-address-types=InternalIP", "--kubelet-use-node-status-port",
-            "--kubelet-certificate-authority=%s" % (plane.folder / "node/ca.pem"))
-        plane.kubectl("-n", "kube-system", "create", "service", "externalname", "metrics-server", "--external-name=localhost",
-                      "--tcp=%d" % port)
-        plane.admin.create("/apis/apiregistration.k8s.io/v1/apiservices", {
-            "kind": "APIService", "metadata": {"name": "v1beta1.metrics.k8s.io"}, "spec": {
-                "group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100, "versionPriority": 100,
-                "insecureSkipTLSVerify": True, "service": {"namespace": "kube-system", "name": "metrics-server", "port": port}}})
-
     def test_1_the_server_needs_the_right(self):
         refused = self.plane.kubectl("logs", "talk", check=False)
         self.assertIn("Forbidden (user=kube-apiserver-kubelet-client, verb=get, resource=nodes, subresource=proxy)",
                       refused.stderr)
-        self.plane.kubectl("create", "clusterrolebinding", "kubelet-client", "--clusterrole=system:kubelet-api-admin",
-                           "--user=kube-apiserver-kubelet-client")
+        self.plane.let_in_to_nodes()
         self.plane.admin.wait("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
                               lambda found: "kubelet-client" in found, "the binding")
         while self.plane.kubectl("logs", "talk", check=False).returncode:
@@ -118,6 +60,24 @@ class Node(unittest.TestCase):
                    "print(text['namespace'], who['username'], who['extra']['authentication.kubernetes.io/pod-name'][0])\n")
         done = self.plane.kubectl("exec", "talk", "--", "python3", "-c", program)
         self.assertEqual(done.stdout, "default system:serviceaccount:default:default talk\n")
+
+    def test_3_the_token_is_renewed(self):
+        """A node that has just begun does not know how old it is; and the program has the file open under its name only."""
+        read = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+        old = self.plane.kubectl("exec", "talk", "--", "cat", read).stdout
+        node = type(self).node
+        node.terminate()
+        node.wait()
+        type(self).node = self.plane.start_node_again()
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            done = self.plane.kubectl("exec", "talk", "--", "cat", read, check=False)
+            if done.returncode == 0 and done.stdout != old:
+                break
+            self.assertLess(time.monotonic(), end, done.stderr)
+            time.sleep(0.1)  # nobody tells of this
+        self.assertEqual(done.stdout.count("."), 2)
+        self.test_2_token()
 
     def test_2_lease(self):
         """Renewed by itself for longer than silent nodes are borne, all the while Ready and without a taint."""
@@ -174,7 +134,7 @@ class Node(unittest.TestCase):
                 "name": "main", "image": "none", "command": ["sleep", "3600"]}]}})
         uid = self.plane.admin.wait(PODS, lambda pods: pods["forced"].get("status", {}).get("phase") == "Running" and
                                     pods["forced"]["metadata"]["uid"], "the pod to run")
-        folder = self.plane.folder / "node/pods" / uid
+        folder = self.plane.folder / NODE / "pods" / uid
         self.assertTrue(folder.exists())
         self.plane.kubectl("delete", "pod", "forced", "--force", "--grace-period=0")
         end = time.monotonic() + PATIENCE_S
@@ -237,7 +197,7 @@ class Node(unittest.TestCase):
     def answers(self, name, folder):
         self.plane.admin.wait(PODS, lambda pods: pods[name].get("status", {}).get("phase") == "Succeeded", "the pod to end")
         self.assertEqual((folder / "answer").read_text(), name)
-        self.assertFalse((self.plane.folder / "node/volumes/default" / name).exists())
+        self.assertFalse((self.plane.folder / NODE / "volumes/default" / name).exists())
 
     def says(self, name, sentence):
         self.plane.admin.wait(PODS, lambda pods: any(
@@ -281,6 +241,21 @@ class Node(unittest.TestCase):
             self.claim(name)
             self.user_of(name)
             self.says(name, sentence)
+
+    def test_3_a_node_that_was_silent_is_ready_again(self):
+        """Given up while it stands still, it says that it is there long before it would have reported by itself."""
+        def ready(nodes):
+            return [c for c in nodes[NODE]["status"]["conditions"] if c["type"] == "Ready"][0]["status"]
+
+        node, nodes = type(self).node, "/api/v1/nodes"
+        node.send_signal(signal.SIGSTOP)
+        try:
+            self.plane.admin.wait(nodes, lambda found: ready(found) == "Unknown", "the node to be given up")
+        finally:
+            node.send_signal(signal.SIGCONT)
+        begin = time.monotonic()
+        self.plane.admin.wait(nodes, lambda found: ready(found) == "True", "the node to be ready")
+        self.assertLess(time.monotonic() - begin, 60)
 
     def test_2_port_forward(self):
         line = self.popen("port-forward", "talk", ":" + PORT).stdout.readline()

@@ -4,11 +4,10 @@ Kubernetes refuses, and why, stands in the job's sentence."""
 import time
 import unittest
 
-from control_plane import MUSTER, PATIENCE_S, ControlPlane, Refused
+from control_plane import PATIENCE_S, ControlPlane, Refused
 from install_test import JOBS, job
 
 PODS = "/api/v1/namespaces/default/pods"
-CONTROLLERS = "garbage-collector-controller,namespace-controller,node-lifecycle-controller,resourcequota-controller"
 NOT_READY = "node.kubernetes.io/not-ready"
 
 
@@ -33,18 +32,11 @@ class Scheduling(unittest.TestCase):
         plane = cls.plane = ControlPlane()
         cls.api = plane.admin
         cls.addClassCleanup(plane.stop)
-        plane.start(CONTROLLERS).prepare_for_jobs()
-        cls.api.delete("/api/v1/nodes/n1")
+        plane.start("resourcequota-controller", nodes=True).prepare()
         plane.add_node("away", taints=[{"key": NOT_READY, "effect": "NoSchedule"}], ready="False")
-        folder = plane.folder / "node"
-        folder.mkdir(0o700)
-        plane.spawn("node", MUSTER, "node", "--kubeconfig", str(plane.config), "--dir", str(folder), "--node-name", "box",
-                    "--cpus", "8")
+        plane.start_node("--cpus", "8")
         plane.start_scheduler()
-        plane.muster("controller", "--no-scheduler", "--shared-network", "--namespace", "muster-system")
-        plane.muster("scheduler", "--namespace", "muster-system")
-        plane.admin.wait("/api/v1/nodes", lambda nodes: "box" in nodes and not any(
-            t["key"] == NOT_READY for t in nodes["box"]["spec"].get("taints", [])), "the node to be ready")
+        plane.start_ours(["--shared-network"])
 
     def wait_job(self, name, done, what):
         return self.api.wait(JOBS, lambda jobs: jobs[name] if done(jobs[name].get("status", {})) else None, what)
@@ -94,7 +86,7 @@ class Scheduling(unittest.TestCase):
 
     def test_a_node_that_is_not_ready_gets_nothing(self):
         self.api.create(JOBS, ours(asking("tainted", "20")))
-        self.wait_said("tainted", "20 CPU")
+        self.wait_said("tainted", "waiting for node away, which is not ready")
         self.assertEqual([p["metadata"]["name"] for p in self.api.get(PODS)["items"] if p["spec"].get("nodeName") == "away"], [])
 
     def test_what_kube_scheduler_says_stands_in_the_job(self):
@@ -105,7 +97,7 @@ class Scheduling(unittest.TestCase):
     def test_a_quota_stands_in_the_job(self):
         quotas = "/api/v1/namespaces/narrow/resourcequotas"
         jobs = JOBS.replace("/default/", "/narrow/")
-        self.api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "narrow"}})
+        self.plane.make_namespace("narrow")
         self.api.create(quotas, {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"},
                                  "spec": {"hard": {"pods": "1"}}})
         self.api.wait(quotas, lambda q: q["one"].get("status", {}).get("hard"), "the quota to hold")
@@ -118,7 +110,7 @@ class Scheduling(unittest.TestCase):
         group = "/apis/admissionregistration.k8s.io/v1/"
         version = {"apiVersion": "admissionregistration.k8s.io/v1"}
         where = {"matchLabels": {"kubernetes.io/metadata.name": "strict"}}
-        self.api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "strict"}})
+        self.plane.make_namespace("strict")
         self.api.create(group + "validatingadmissionpolicies", {
             **version, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "limits"},
             "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"],

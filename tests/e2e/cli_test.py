@@ -30,7 +30,7 @@ class WithoutDaemon(unittest.TestCase):
     def test_usage(self):
         self.check(["rnu"], 2, "error: unknown command 'rnu'\n  hint: did you mean 'muster run'?\n")
         self.check(["up", "--detatch"], 2, "error: unknown option '--detatch'\n  hint: did you mean --detach?\n")
-        self.check(["run"], 2, "error: 'muster run' wants: FILE\n  hint: 'muster run -h' lists what it takes\n")
+        self.check(["rm"], 2, "error: 'muster rm' wants: JOB...\n  hint: 'muster rm -h' lists what it takes\n")
         self.check(["ps", "x"], 2,
                    "error: 'muster ps' does not know what to do with 'x'\n  hint: 'muster ps -h' lists what it takes\n")
         self.check(["ps", "-o", "jsno"], 2,
@@ -40,9 +40,7 @@ class WithoutDaemon(unittest.TestCase):
     def test_not_up(self):
         wanted = (f"error: muster is not up (data folder {self.daemon.data})\n  hint: start it with: muster up --detach; "
                   "or --context NAME for a cluster of your kubeconfig\n")
-        path = os.path.join(self.daemon.folder, "job.json")
-        pathlib.Path(path).write_text(json.dumps(job("x", ["true"])))
-        for arguments in (["ps"], ["logs", "x"], ["rm", "x"], ["run", path]):
+        for arguments in (["ps"], ["logs", "x"], ["rm", "x"]):
             self.check(arguments, 1, wanted)
         self.check(["down"], 5, f"error: muster is not up (data folder {self.daemon.data})\n")
 
@@ -66,6 +64,8 @@ class WithoutDaemon(unittest.TestCase):
         self.assertEqual(len(set(made)), len(made))
         for wanted in (("CustomResourceDefinition", "pytorchtrainingjobs.batch.tensorstack.dev"),
                        ("CustomResourceDefinition", "podgroups.scheduler.tensorstack.dev"), ("Namespace", "training"),
+                       ("CustomResourceDefinition", "notifications.muster.dev"),
+                       ("ClusterRole", "muster-notification-secrets"),
                        ("ServiceAccount", "muster-scheduler"), ("ClusterRole", "muster-controller"),
                        ("Deployment", "muster-controller"), ("Deployment", "muster-scheduler")):
             self.assertIn(wanted, [m[:2] for m in made])
@@ -382,6 +382,25 @@ class Commands(DaemonTest):
         self.assertEqual(self.daemon.cli("run", self.write("done.json", job("done", ["true"], replicas=1))).returncode, 0)
         self.assertRegex(self.daemon.cli("ps").stdout, r"\bdone +PyTorchTrainingJob +Succeeded +1/1 done +0 ")
         self.remove("done")
+
+    def test_ps_finds_tags(self):
+        one = job("tagged", ["sleep", "60"], replicas=1)
+        one["metadata"].update(labels={"tag.muster.dev/baseline": "", "tag.muster.dev/v1.2": ""},
+                               annotations={"muster.dev/note": "学习率 0.1\nsecond line"})
+        self.daemon.create(one)
+        self.daemon.create(job("other", ["sleep", "60"], replicas=1))
+        found = self.daemon.cli("ps", "-l", "tag.muster.dev/baseline")
+        self.assertEqual([line.split()[0] for line in found.stdout.splitlines()], ["NAME", "tagged"])
+        self.assertNotIn("TAGS", found.stdout)
+        wide = self.daemon.cli("ps", "-o", "wide").stdout
+        self.assertRegex(wide, r"\btagged .* baseline,v1\.2 +学习率 0\.1\n")
+        self.assertNotIn("second line", wide)
+        none = self.daemon.cli("ps", "-l", "tag.muster.dev/nobody")
+        self.assertIn("no jobs with these labels in namespace default", none.stderr)
+        wrong = self.daemon.cli("ps", "-l", "tag.muster.dev/基线")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("基线", wrong.stderr)
+        self.remove("tagged", "other")
 
     def test_run_fills_the_working_folder(self):
         folder = os.path.join(self.daemon.folder, "work")

@@ -158,7 +158,8 @@ class Streams(StockKubectl):
             before = self.memory()
             # Nobody reads kubectl's output: the command must come to a halt, and the daemon not grow.
             harness.wait_until(self.stalled(self.marked(uid, "head -c")[0]), "the command to wait")
-            self.assertLess(self.memory() - before, 16 * MEGABYTE)
+            # a sanitized one keeps what it freed for a while
+            self.assertLess(self.memory() - before, (48 if "asan" in harness.BIN else 16) * MEGABYTE)
             read = 0
             while piece := os.read(command.stdout.fileno(), MEGABYTE):
                 read += len(piece)

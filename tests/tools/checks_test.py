@@ -30,7 +30,7 @@ class Layers(unittest.TestCase):
                                   ("control/x.c", '#include "server/server.h"', "server"),
                                   ("agent/x.c", '#include "store/store.h"', "store"),
                                   ("server/x.c", "#include <sqlite3.h>", "sqlite3.h"),
-                                  ("client/x.c", "#include <microhttpd.h>", "microhttpd.h"),
+                                  ("client/x.c", "#include <curl/curl.h>", "curl/"),
                                   ("base/x.c", '#include "api/kind.h"', "api")):
             with self.subTest(place=place, line=line):
                 done = self.check(place, line)

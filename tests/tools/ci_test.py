@@ -9,15 +9,15 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Ci(unittest.TestCase):
-    def run_with(self, **targets):
+    def run_with(self, settings=None, **targets):
         """The last line, the others, the exit status; targets: what each does, in sh."""
         with tempfile.TemporaryDirectory() as folder:
             make = pathlib.Path(folder, "make")
             cases = "".join("%s) %s ;;\n" % (t.replace("_", "-"), do) for t, do in targets.items())
             make.write_text("#!/bin/sh\ncase $1 in\n%sesac\n" % cases)
             make.chmod(0o755)
-            done = subprocess.run([TOP / ".ci/run", "test", "test-cluster"], capture_output=True, text=True,
-                                  env=dict(os.environ, PATH="%s:%s" % (folder, os.environ["PATH"])))
+            done = subprocess.run([TOP / ".ci/run"], capture_output=True, text=True, env=dict(
+                os.environ, PATH="%s:%s" % (folder, os.environ["PATH"]), **(settings or {})))
         lines = done.stdout.splitlines()
         return lines[-1], lines[:-1], done.returncode
 
@@ -42,6 +42,22 @@ class Ci(unittest.TestCase):
         total, lines, code = self.run_with(test="echo 10 passed, 0 failed; exit 2", test_cluster="echo 3 passed, 0 failed")
         self.assertEqual((total, code), ("13 passed, 1 failed", 1))
         self.assertIn("FAIL  make test: exit status 2", lines)
+
+    def test_without_modules_the_cluster_is_left_out_with_a_word(self):
+        no_modules = "echo 'build-kube: cannot get Go modules'; echo 'make: *** [Makefile:195: test-cluster] Error 75'; exit 2"
+        for settings, end in (({}, ("10 passed, 0 failed", 0)), ({"CLUSTER_REQUIRED": "1"}, ("10 passed, 1 failed", 1))):
+            with self.subTest(settings):
+                total, lines, code = self.run_with(settings, test="echo 10 passed, 0 failed", test_cluster=no_modules)
+                self.assertEqual((total, code), end)
+                self.assertEqual(lines[-1], "NOT RUN  make test-cluster: build-kube: cannot get Go modules")
+
+    def test_the_time_is_watched(self):
+        total, lines, code = self.run_with({"CI_LIMIT_S": "1400"}, test="echo 10 passed, 0 failed", test_cluster="false")
+        self.assertEqual((total, code), ("10 passed, 0 failed", 0))
+        self.assertRegex(lines[-1], r"^NOT RUN  make test-cluster: only 1[34]\d\d seconds are left$")
+        total, lines, code = self.run_with({"CI_LIMIT_S": "1"}, test="exec sleep 60", test_cluster="false")
+        self.assertEqual((total, code), ("0 passed, 1 failed", 1))
+        self.assertIn("FAIL  make test: not done when the time was up", lines)
 
 
 if __name__ == "__main__":
