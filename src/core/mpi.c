@@ -109,12 +109,16 @@ static void copy_absent(struct arena *a, struct json *to, const struct json *fro
             json_set(a, to, *keys, json_clone(a, json_get(from, *keys)));
 }
 
+/* The container of that name; else the only one, unless a command of its own makes it a sidecar. */
 static struct json *find_launcher(struct json *pod_spec)
 {
-    for (struct json *c = json_first_mut(json_get_mut(pod_spec, "containers")); c; c = c->next)
+    struct json *first = json_first_mut(json_get_mut(pod_spec, "containers"));
+
+    for (struct json *c = first; c; c = c->next)
         if (json_string_is(json_get(c, "name"), MPI_LAUNCHER))
             return c;
-    return NULL;
+    return first && !first->next && !json_get(first, "command") && !json_get(first, "args") ? first
+                                                                                            : NULL;
 }
 
 /* mpirun must find the same files in the same place as the program it starts. */

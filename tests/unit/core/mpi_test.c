@@ -182,6 +182,38 @@ static void a_launcher_of_ones_own_is_filled_up(void **state)
     world_release(&w);
 }
 
+static void a_launchers_only_container_needs_no_name(void **state)
+{
+    static const char *const launchers[][2] = {
+        {"{'name':'l'}", "l"},
+        {"{'name':'aside','command':['sleep']}", "launcher"},
+        {"{'name':'a'},{'name':'b'}", "launcher"},
+    };
+    static const size_t place[] = {0, 1, 2};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+        const struct json *c;
+        struct world w;
+        char text[1000];
+
+        world_init(&w);
+        (void)snprintf(
+            text, sizeof(text),
+            "{'apiVersion':'batch.tensorstack.dev/v1beta1','kind':'MPIJob','metadata':{'name':"
+            "'mnist','namespace':'ns','uid':'" UID "'},'spec':{" CONFIG ",'replicaSpecs':[{'type':"
+            "'launcher','template':{'spec':{'containers':[%s]}}},{'type':'worker'," WORKER "}]}}",
+            launchers[i][0]);
+        world_submit_text(&w, text);
+        world_settle(&w);
+        c = json_index(json_at(launcher_pod(&w), "spec", "containers"), place[i]);
+        assert_string_equal(json_get_string(c, "name", ""), launchers[i][1]);
+        assert_string_equal(compact(&w, json_get(c, "command")),
+                            "[\"$(MUSTER_EXE)\",\"mpi-launch\"]");
+        world_release(&w);
+    }
+}
+
 static void the_launcher_may_reach_this_jobs_workers_only(void **state)
 {
     const struct json *account = NULL, *role = NULL, *binding = NULL;
@@ -620,6 +652,7 @@ int main(void)
         cmocka_unit_test(the_launcher_is_made_of_the_worker),
         cmocka_unit_test(workers_wait_unless_they_have_a_command),
         cmocka_unit_test(a_launcher_of_ones_own_is_filled_up),
+        cmocka_unit_test(a_launchers_only_container_needs_no_name),
         cmocka_unit_test(the_launcher_may_reach_this_jobs_workers_only),
         cmocka_unit_test(an_older_layout_that_is_stored_is_understood),
         cmocka_unit_test(the_launchers_end_is_the_jobs),
