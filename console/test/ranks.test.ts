@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { begunAt, changesAt, fallOf, paceOf } from "../src/metrics/fall.ts";
 import { ranksOf, stragglers } from "../src/metrics/ranks.ts";
-import { stepFor, type Samples } from "../src/metrics/samples.ts";
+import { byGpu, stepFor, type Samples } from "../src/metrics/samples.ts";
 
 const T0 = 1_800_000_000;
 
@@ -97,4 +97,33 @@ test("what is kept is bounded, however long and however many", () => {
       assert.ok(points <= (pods > 12 ? 300 : 600), `${hours} h of ${pods}: ${points}`);
     }
   assert.equal(stepFor(60, 1), 2);
+});
+
+test("each of several GPUs is a line of its own; a single one stays the replica's", () => {
+  const column = (n: number) => ({ unit: "gpus", values: [n, null] });
+  const time = [T0 * 1000, T0 * 1000 + 2000];
+  const all = [
+    {
+      name: "worker-0",
+      samples: {
+        time,
+        columns: {
+          gpu: column(1.2),
+          "gpu.1": column(1),
+          "gpu.3": column(0.2),
+          "gpuMemory.1": column(7),
+        },
+      },
+    },
+    { name: "worker-1", samples: { time, columns: { gpu: column(0.9) } } },
+  ];
+  const ranks = ranksOf(byGpu(all, "gpu"), "gpu", 2000);
+  assert.deepEqual(
+    ranks.ranks.map((one) => [one.name, one.values[0]]),
+    [
+      ["worker-0 GPU 1", 1],
+      ["worker-0 GPU 3", 0.2],
+      ["worker-1", 0.9],
+    ],
+  );
 });

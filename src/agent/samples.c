@@ -21,6 +21,11 @@ struct target {
     char *uid, *dir, *gpus;
 };
 
+struct files {
+    char *path;                     /* of all; those of single GPUs are beside it */
+    struct usage_file *all, **gpus; /* by index; NULL before the first */
+};
+
 struct samples {
     struct samples_options o;
     char *pod_root;
@@ -34,11 +39,32 @@ struct samples {
     struct usage_reader *reader;
     struct usage_node node;
     struct samples_gpu gpu;
-    struct usage_file node_file;
-    struct map files; /* uid -> usage_file */
+    struct files *node_files;
+    struct map files; /* uid -> files */
 };
 
 /* --- on the pool thread --- */
+
+static void free_file(struct usage_file *f)
+{
+    if (f)
+        usage_file_close(f);
+    free(f);
+}
+
+static void free_files(void *value)
+{
+    struct files *f = value;
+
+    if (!f)
+        return;
+    for (size_t i = 0; f->gpus && i < USAGE_GPUS_LIMIT; i++)
+        free_file(f->gpus[i]);
+    free(f->gpus);
+    free_file(f->all);
+    free(f->path);
+    free(f);
+}
 
 static void write_sample(struct usage_file *f, const struct usage_sample *s,
                          const struct usage_container *containers, size_t len)
@@ -48,31 +74,66 @@ static void write_sample(struct usage_file *f, const struct usage_sample *s,
     (void)!usage_file_add(f, s, window, containers, len);
 }
 
-static struct usage_file *file_of(struct samples *s, const char *uid, const char *dir)
+/* "" for the figures of all, else what follows the name of their file. */
+static struct usage_file *open_file(const char *path, const char *suffix)
 {
-    struct usage_file *f = map_gets(&s->files, uid);
-    char *path = NULL;
+    struct usage_file *f = calloc(1, sizeof(*f));
+    char *whole = NULL;
 
-    if (f)
-        return f;
-    f = calloc(1, sizeof(*f));
-    if (!f || asprintf(&path, "%s/%s", dir, POD_FILE_SAMPLES) < 0) {
-        free(f);
-        return NULL;
-    }
-    if (usage_file_open(f, path) != 0 || map_puts(&s->files, uid, f, NULL) != 0) {
-        usage_file_close(f);
+    if (!f || asprintf(&whole, "%s%s", path, suffix) < 0 || usage_file_open(f, whole) != 0) {
         free(f);
         f = NULL;
     }
-    free(path);
+    free(whole);
     return f;
 }
 
-static void free_file(void *value)
+/* Takes path, which asprintf made. NULL when the file cannot be opened. */
+static struct files *files_new(char *path)
 {
-    usage_file_close(value);
-    free(value);
+    struct files *f = path ? calloc(1, sizeof(*f)) : NULL;
+
+    if (!f) {
+        free(path);
+        return NULL;
+    }
+    f->path = path;
+    f->all = open_file(path, "");
+    if (f->all)
+        return f;
+    free_files(f);
+    return NULL;
+}
+
+static struct files *files_of(struct samples *s, const char *uid, const char *dir)
+{
+    struct files *f = map_gets(&s->files, uid);
+    char *path;
+
+    if (f)
+        return f;
+    f = asprintf(&path, "%s/" POD_FILE_SAMPLES, dir) < 0 ? NULL : files_new(path);
+    if (f && map_puts(&s->files, uid, f, NULL) != 0) {
+        free_files(f);
+        return NULL;
+    }
+    return f;
+}
+
+static void write_gpu(void *arg, size_t gpu, const struct usage_sample *sample)
+{
+    struct files *f = arg;
+    char suffix[32];
+
+    if (f && !f->gpus)
+        f->gpus = calloc(USAGE_GPUS_LIMIT, sizeof(struct usage_file *));
+    if (!f || !f->gpus)
+        return;
+    (void)snprintf(suffix, sizeof(suffix), USAGE_GPU_SUFFIX, gpu);
+    if (!f->gpus[gpu])
+        f->gpus[gpu] = open_file(f->path, suffix);
+    if (f->gpus[gpu])
+        write_sample(f->gpus[gpu], sample, NULL, 0);
 }
 
 static bool is_target(const struct samples *s, const char *uid)
@@ -92,9 +153,7 @@ static void close_files_of_the_dead(struct samples *s)
 
         (void)snprintf(uid, sizeof(uid), "%s", node->key);
         if (!is_target(s, uid)) {
-            struct usage_file *f = map_removes(&s->files, uid);
-
-            free_file(f);
+            free_files(map_removes(&s->files, uid));
         }
         node = map_after(&s->files, uid, strlen(uid));
     }
@@ -106,16 +165,18 @@ static void look(void *arg)
     struct usage_sample node;
 
     usage_node_look(&s->node, "", s->now_ms, &node);
-    samples_gpu_look(&s->gpu, s->o.gpus, &node);
-    write_sample(&s->node_file, &node, NULL, 0);
+    samples_gpu_look(&s->gpu, s->o.gpus);
+    samples_gpu_add_node(&s->gpu, &node, write_gpu, s->node_files);
+    if (s->node_files)
+        write_sample(s->node_files->all, &node, NULL, 0);
     usage_reader_look(s->reader, s->usages, s->len, s->now_ms);
     for (size_t i = 0; i < s->len; i++) {
         struct usage_target *t = &s->usages[i];
-        struct usage_file *f = file_of(s, t->uid, t->dir);
+        struct files *f = files_of(s, t->uid, t->dir);
 
-        samples_gpu_add(&s->gpu, s->targets[i].gpus, t);
+        samples_gpu_add(&s->gpu, s->targets[i].gpus, t, write_gpu, f);
         if (f)
-            write_sample(f, &t->sample, t->containers, t->containers_len);
+            write_sample(f->all, &t->sample, t->containers, t->containers_len);
     }
     close_files_of_the_dead(s);
 }
@@ -179,8 +240,8 @@ static void destroy(struct samples *s)
     free(s->usages);
     usage_reader_free(s->reader);
     samples_gpu_release(&s->gpu);
-    usage_file_close(&s->node_file);
-    map_release(&s->files, free_file);
+    free_files(s->node_files);
+    map_release(&s->files, free_files);
     free(s->pod_root);
     free(s);
 }
@@ -224,16 +285,15 @@ struct samples *samples_new(const struct samples_options *options)
     if (!s)
         return NULL;
     s->o = *options;
-    s->node_file.fd = -1;
     s->reader = usage_reader_new();
     s->pod_root = strdup(options->pod_root);
     if (!s->reader || !s->pod_root || asprintf(&path, "%s.samples", s->pod_root) < 0) {
         destroy(s);
         return NULL;
     }
-    if (usage_file_open(&s->node_file, path) != 0)
-        log_warn("%s cannot be written: the machine's figures are not kept", path);
-    free(path);
+    s->node_files = files_new(path);
+    if (!s->node_files)
+        log_warn("%s.samples cannot be written: the machine's figures are not kept", s->pod_root);
     again(s);
     return s;
 }

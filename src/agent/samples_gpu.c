@@ -5,28 +5,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-void samples_gpu_look(struct samples_gpu *g, size_t expected, struct usage_sample *node)
+void samples_gpu_look(struct samples_gpu *g, size_t expected)
 {
-    float busy = 0, memory = 0;
-    bool any = false;
-
     if (expected > 0 && !g->tried) {
         g->tried = true;
         g->nvml = nvml_open(g->library);
     }
-    g->len = g->nvml ? min_size(nvml_count(g->nvml), SAMPLES_GPUS_LIMIT) : 0;
+    g->len = g->nvml ? min_size(nvml_count(g->nvml), USAGE_GPUS_LIMIT) : 0;
     for (size_t i = 0; i < g->len; i++) {
         g->gpus[i].known = nvml_device_read(g->nvml, i, &g->gpus[i].device);
         g->gpus[i].processes_len = nvml_processes_read(g->nvml, i, g->gpus[i].processes);
-        if (!g->gpus[i].known)
-            continue;
-        any = true;
-        busy += g->gpus[i].device.utilisation < 0 ? NAN : (float)g->gpus[i].device.utilisation;
-        memory += (float)g->gpus[i].device.memory_used_bytes;
-    }
-    if (any) {
-        node->v[USAGE_GPU] = busy;
-        node->v[USAGE_GPU_MEMORY] = memory;
     }
 }
 
@@ -55,27 +43,62 @@ static float memory_on(const struct samples_gpu *g, size_t i, const struct usage
     return named ? own : (float)g->gpus[i].device.memory_used_bytes;
 }
 
-void samples_gpu_add(const struct samples_gpu *g, const char *leased, struct usage_target *pod)
+static float busy_of(const struct nvml_device *d)
+{
+    return d->utilisation < 0 ? NAN : (float)d->utilisation;
+}
+
+/* The sum of these GPUs into s, and each of several to fn. pod NULL: whatever uses them. */
+static void add(const struct samples_gpu *g, const size_t *list, size_t len,
+                const struct usage_target *pod, struct usage_sample *s, samples_gpu_fn *fn,
+                void *arg)
 {
     float busy = 0, memory = 0;
-    bool any = false;
+
+    for (size_t k = 0; k < len; k++) {
+        const struct nvml_device *d = &g->gpus[list[k]].device;
+        struct usage_sample one;
+
+        usage_sample_clear(&one, s->time_ms);
+        one.v[USAGE_GPU] = busy_of(d);
+        one.v[USAGE_GPU_MEMORY] = pod ? memory_on(g, list[k], pod) : (float)d->memory_used_bytes;
+        busy += one.v[USAGE_GPU];
+        memory += one.v[USAGE_GPU_MEMORY];
+        if (len > 1)
+            fn(arg, list[k], &one);
+    }
+    if (len == 0)
+        return;
+    s->v[USAGE_GPU] = busy;
+    s->v[USAGE_GPU_MEMORY] = memory;
+}
+
+void samples_gpu_add_node(const struct samples_gpu *g, struct usage_sample *node,
+                          samples_gpu_fn *fn, void *arg)
+{
+    size_t list[USAGE_GPUS_LIMIT], len = 0;
+
+    for (size_t i = 0; i < g->len; i++)
+        if (g->gpus[i].known)
+            list[len++] = i;
+    add(g, list, len, NULL, node, fn, arg);
+}
+
+void samples_gpu_add(const struct samples_gpu *g, const char *leased, struct usage_target *pod,
+                     samples_gpu_fn *fn, void *arg)
+{
+    size_t list[USAGE_GPUS_LIMIT], len = 0;
     char *end;
 
-    for (const char *at = leased; *at; at = *end ? end + 1 : end) {
+    for (const char *at = leased; *at && len < USAGE_GPUS_LIMIT; at = *end ? end + 1 : end) {
         unsigned long i = strtoul(at, &end, 10);
 
         if (end == at)
             return;
-        if (i >= g->len || !g->gpus[i].known)
-            continue;
-        any = true;
-        busy += g->gpus[i].device.utilisation < 0 ? NAN : (float)g->gpus[i].device.utilisation;
-        memory += memory_on(g, i, pod);
+        if (i < g->len && g->gpus[i].known)
+            list[len++] = i;
     }
-    if (!any)
-        return;
-    pod->sample.v[USAGE_GPU] = busy;
-    pod->sample.v[USAGE_GPU_MEMORY] = memory;
+    add(g, list, len, pod, &pod->sample, fn, arg);
 }
 
 void samples_gpu_release(struct samples_gpu *g)

@@ -3,9 +3,7 @@
 #define MUSTER_AGENT_SAMPLES_GPU_H
 
 #include "agent/nvml.h"
-#include "runtime/usage.h"
-
-#define SAMPLES_GPUS_LIMIT 64
+#include "runtime/usage_file.h"
 
 struct samples_gpu {
     struct nvml *nvml;
@@ -17,14 +15,21 @@ struct samples_gpu {
         bool known;
         struct nvml_process processes[NVML_PROCESSES_LIMIT];
         size_t processes_len;
-    } gpus[SAMPLES_GPUS_LIMIT];
+    } gpus[USAGE_GPUS_LIMIT];
 };
 
-/* Looks at all GPUs and gives the machine's figures. With expected 0 nothing is looked for. */
-void samples_gpu_look(struct samples_gpu *g, size_t expected, struct usage_sample *node);
-/* The figures of the GPUs leased to a pod ("0,3"). They are the pod's own, so what they do, the pod
+/* One of several GPUs; its sample has the GPU columns only. */
+typedef void samples_gpu_fn(void *arg, size_t gpu, const struct usage_sample *s);
+
+/* Looks at all GPUs. With expected 0 nothing is looked for. */
+void samples_gpu_look(struct samples_gpu *g, size_t expected);
+/* Adds the machine's figures to its sample, and with several GPUs calls fn for each. */
+void samples_gpu_add_node(const struct samples_gpu *g, struct usage_sample *node,
+                          samples_gpu_fn *fn, void *arg);
+/* The same for the GPUs leased to a pod ("0,3"). They are the pod's own, so what they do, the pod
  * does; their memory is that of the pod's processes where the driver names these. */
-void samples_gpu_add(const struct samples_gpu *g, const char *leased, struct usage_target *pod);
+void samples_gpu_add(const struct samples_gpu *g, const char *leased, struct usage_target *pod,
+                     samples_gpu_fn *fn, void *arg);
 void samples_gpu_release(struct samples_gpu *g);
 
 #endif

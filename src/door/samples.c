@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "door/door_internal.h"
 #include "runtime/podfolder.h"
@@ -29,21 +30,64 @@ static bool find_file(const struct door *d, const struct node_pod *pod, char out
     return *out != '\0';
 }
 
+static void add_value(struct buf *b, size_t column, double v)
+{
+    if (isnan(v) || isinf(v))
+        buf_adds(b, "null");
+    else
+        buf_addf(b, usage_columns[column].peak ? "%.0f" : "%.6g", v);
+}
+
 static void add_column(struct buf *b, const struct usage_sample *samples, size_t len, size_t column)
 {
     buf_addf(b, "%s\"%s\":{\"unit\":\"%s\",\"values\":[", column ? "," : "",
              usage_columns[column].name, usage_columns[column].unit);
     for (size_t i = 0; i < len; i++) {
-        double v = (double)samples[i].v[column];
-
         if (i)
             buf_addc(b, ',');
-        if (isnan(v) || isinf(v))
-            buf_adds(b, "null");
-        else
-            buf_addf(b, usage_columns[column].peak ? "%.0f" : "%.6g", v);
+        add_value(b, column, (double)samples[i].v[column]);
     }
     buf_adds(b, "]}");
+}
+
+/* "gpu.3" beside "gpu", at the same times. */
+static void add_gpu_column(struct buf *b, size_t gpu, size_t column,
+                           const struct usage_sample *times, size_t times_len,
+                           const struct usage_sample *samples, size_t len)
+{
+    size_t k = 0;
+
+    buf_addf(b, ",\"%s.%zu\":{\"unit\":\"%s\",\"values\":[", usage_columns[column].name, gpu,
+             usage_columns[column].unit);
+    for (size_t i = 0; i < times_len; i++) {
+        while (k < len && samples[k].time_ms < times[i].time_ms)
+            k++;
+        if (i)
+            buf_addc(b, ',');
+        add_value(b, column,
+                  k < len && samples[k].time_ms == times[i].time_ms ? (double)samples[k].v[column]
+                                                                    : (double)NAN);
+    }
+    buf_adds(b, "]}");
+}
+
+static void add_gpus(struct buf *b, const char *path, const struct node_samples_query *q,
+                     const struct usage_sample *times, size_t times_len)
+{
+    for (size_t gpu = 0; gpu < USAGE_GPUS_LIMIT; gpu++) {
+        struct arena a = ARENA_INIT(SAMPLES_LIMIT_BYTES);
+        struct usage_sample *samples;
+        char file[PATH_MAX + 32];
+        size_t len;
+
+        (void)snprintf(file, sizeof(file), "%s" USAGE_GPU_SUFFIX, path, gpu);
+        if (access(file, F_OK) == 0 &&
+            usage_file_read(file, q->since_ms, q->step_ms, &a, &samples, &len) == 0) {
+            add_gpu_column(b, gpu, USAGE_GPU, times, times_len, samples, len);
+            add_gpu_column(b, gpu, USAGE_GPU_MEMORY, times, times_len, samples, len);
+        }
+        arena_release(&a);
+    }
 }
 
 bool door_samples(struct node *n, const struct node_pod *pod, const struct node_samples_query *q,
@@ -66,6 +110,8 @@ bool door_samples(struct node *n, const struct node_pod *pod, const struct node_
     buf_adds(out, "],\"columns\":{");
     for (size_t i = 0; i < USAGE_COLUMNS; i++)
         add_column(out, samples, len, i);
+    if (len > 0)
+        add_gpus(out, path, q, samples, len);
     buf_addc(out, '}');
     arena_release(&a);
     return found;

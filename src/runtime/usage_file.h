@@ -15,6 +15,8 @@
 
 #define USAGE_STEP_MS 2000         /* between samples */
 #define POD_FILE_SAMPLES "samples" /* in the pod's folder */
+#define USAGE_GPU_SUFFIX ".gpu%zu" /* of the same for one of several GPUs */
+#define USAGE_GPUS_LIMIT 64
 
 struct usage_file {
     int fd;

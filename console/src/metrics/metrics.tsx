@@ -12,9 +12,9 @@ import type { TabProps } from "../pages/job/job.tsx";
 import { query, setQuery } from "../router.ts";
 import { Empty, Problem } from "../ui/notice.tsx";
 import { fromField, readSpan, spanQuery, toField, type Span } from "./span.ts";
-import { percent, perSecond, QUANTITIES } from "./quantities.ts";
+import { perSecond, QUANTITIES } from "./quantities.ts";
 import { RankPanel } from "./ranks.tsx";
-import { aligned, idleFor, meanOf, total, type Samples } from "./samples.ts";
+import { aligned, byGpu, idleFor, meanOf, total, type Samples } from "./samples.ts";
 import { TrainedPanel, useTrained } from "./trained.tsx";
 import { PODS_LIMIT, useSamples } from "./use.ts";
 import { shortName } from "../logs/sources.ts";
@@ -243,6 +243,10 @@ export default function Metrics(props: TabProps) {
       }),
     [samples],
   );
+  const apart = useMemo(
+    () => new Map(QUANTITIES.map(({ column }) => [column, byGpu(named, column)])),
+    [named],
+  );
   const trained = useTrained(props.job);
   const marks = useMemo(() => (trained?.fall ? [trained.fall.at] : []), [trained?.fall]);
   // Charts that share a cursor share their axis.
@@ -320,7 +324,7 @@ export default function Metrics(props: TabProps) {
               <RankPanel
                 key={one.column}
                 quantity={one}
-                all={named}
+                all={apart.get(one.column)!}
                 step={step}
                 map={map}
                 window={axis}
@@ -372,25 +376,32 @@ export default function Metrics(props: TabProps) {
                 <h2>{t("gpu")}</h2>
               </summary>
               <div class="chart-grid">
-                <Panel
-                  label={t("gpuUse")}
-                  all={all}
-                  step={step}
-                  window={axis}
-                  marks={marks}
-                  format={percent}
-                  lines={[{ column: "gpu", label: t("usage"), colour: "--info" }]}
-                />
-                <Panel
-                  label={t("gpuMemory")}
-                  all={all}
-                  step={step}
-                  window={axis}
-                  marks={marks}
-                  format={shortBytes}
-                  bytes
-                  lines={[{ column: "gpuMemory", label: t("usage"), colour: "--info" }]}
-                />
+                {QUANTITIES.filter((one) => one.column.startsWith("gpu")).map((one) => {
+                  const gpus = apart.get(one.column)!;
+                  return gpus.length > named.length ? (
+                    <RankPanel
+                      key={one.column}
+                      quantity={one}
+                      all={gpus}
+                      step={step}
+                      map={gpus.length > LINES}
+                      window={axis}
+                      marks={marks}
+                    />
+                  ) : (
+                    <Panel
+                      key={one.column}
+                      label={t(one.label)}
+                      all={all}
+                      step={step}
+                      window={axis}
+                      marks={marks}
+                      format={one.format}
+                      bytes={one.bytes}
+                      lines={[{ column: one.column, label: t("usage"), colour: "--info" }]}
+                    />
+                  );
+                })}
               </div>
             </details>
           ) : null}

@@ -1,5 +1,5 @@
 // A column of all ranks on one time axis, and which rank is not like the others. Pure.
-import { total, type Samples } from "./samples.ts";
+import { total, type Named } from "./samples.ts";
 
 export interface Rank {
   name: string;
@@ -12,11 +12,7 @@ export interface Ranks {
 }
 
 /** On steps of so many ms, without holes: what nobody measured is null. */
-export function ranksOf(
-  all: { name: string; samples: Samples }[],
-  column: string,
-  stepMs: number,
-): Ranks {
+export function ranksOf(all: Named[], column: string, stepMs: number): Ranks {
   const columns = all.map(({ samples }) => total([samples], column, stepMs));
   let from = Infinity;
   let to = -Infinity;

@@ -9,7 +9,7 @@ import { setQuery } from "../router.ts";
 import { Heat } from "./heat.tsx";
 import type { Quantity } from "./quantities.ts";
 import { ranksOf, stragglers } from "./ranks.ts";
-import type { Samples } from "./samples.ts";
+import type { Named } from "./samples.ts";
 import { spanQuery, type Span } from "./span.ts";
 
 const t = translator(metricsTexts);
@@ -17,7 +17,7 @@ const NAMED = 3;
 
 export function RankPanel(props: {
   quantity: Quantity;
-  all: { name: string; samples: Samples }[];
+  all: Named[];
   step: number;
   map: boolean;
   window: Span | null;

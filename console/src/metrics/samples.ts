@@ -23,6 +23,23 @@ export function merge(have: Samples | undefined, more: Samples): Samples {
   return { time: [...have.time, ...more.time.slice(from)], columns };
 }
 
+export interface Named {
+  name: string;
+  samples: Samples;
+}
+
+/** Each GPU of replicas that have several by itself ("worker-0 GPU 3"); the others as they are. */
+export function byGpu(all: Named[], column: string): Named[] {
+  return all.flatMap(({ name, samples }) => {
+    const gpus = Object.keys(samples.columns).filter((one) => one.startsWith(`${column}.`));
+    if (!gpus.length) return [{ name, samples }];
+    return gpus.map((one) => ({
+      name: `${name} GPU ${one.slice(column.length + 1)}`,
+      samples: { ...samples, columns: { [column]: samples.columns[one]! } },
+    }));
+  });
+}
+
 /** The sum of a column over replicas, on steps of so many ms. A step nobody measured is null. */
 export function total(all: Samples[], column: string, stepMs: number): Map<number, number> {
   const sums = new Map<number, number>();

@@ -125,11 +125,27 @@ static void no_library_or_no_driver(void **state)
     nvml_close(NULL);
 }
 
+/* What came of each GPU by itself. */
+struct singles {
+    size_t len, gpu[4];
+    struct usage_sample s[4];
+};
+
+static void note_single(void *arg, size_t gpu, const struct usage_sample *s)
+{
+    struct singles *all = arg;
+
+    assert_true(all->len < 4);
+    all->gpu[all->len] = gpu;
+    all->s[all->len++] = *s;
+}
+
 static void figures_of_a_pod_are_those_of_its_gpus(void **state)
 {
     struct library *l = *state;
     struct samples_gpu *g = calloc(1, sizeof(*g));
     struct usage_target *pod = calloc(1, sizeof(*pod));
+    struct singles singles = {0};
     struct usage_sample node;
     int64_t pids[] = {5, 11, 13};
 
@@ -137,26 +153,37 @@ static void figures_of_a_pod_are_those_of_its_gpus(void **state)
     assert_non_null(pod);
     usage_sample_clear(&node, 1);
     g->library = l->path;
-    samples_gpu_look(g, 0, &node); /* the machine has none: nothing is loaded */
+    samples_gpu_look(g, 0); /* the machine has none: nothing is loaded */
+    samples_gpu_add_node(g, &node, note_single, &singles);
     assert_true(isnan(node.v[USAGE_GPU]));
-    samples_gpu_look(g, 2, &node);
+    samples_gpu_look(g, 2);
+    assert_int_equal(singles.len, 0);
+    samples_gpu_add_node(g, &node, note_single, &singles);
     assert_true(isnan(node.v[USAGE_GPU])); /* one of them does not say */
     assert_true(node.v[USAGE_GPU_MEMORY] == 1400);
+    assert_int_equal(singles.len, 2);
+    assert_true(singles.s[0].v[USAGE_GPU] == 0.5f && singles.s[0].time_ms == 1);
+    assert_true(isnan(singles.s[1].v[USAGE_GPU]) && singles.s[1].v[USAGE_GPU_MEMORY] == 700);
+    singles.len = 0;
     pod->pids = pids;
     pod->pids_len = 3;
     usage_sample_clear(&pod->sample, 1);
-    samples_gpu_add(g, "", pod);
+    samples_gpu_add(g, "", pod, note_single, &singles);
     assert_true(isnan(pod->sample.v[USAGE_GPU]));
-    samples_gpu_add(g, "0", pod);
+    samples_gpu_add(g, "0", pod, note_single, &singles);
     assert_true(pod->sample.v[USAGE_GPU] == 0.5f);
     assert_true(pod->sample.v[USAGE_GPU_MEMORY] == 430); /* of 11 and 13; nobody knows of 12 */
     pod->pids_len = 1;
-    samples_gpu_add(g, "0", pod);
+    samples_gpu_add(g, "0", pod, note_single, &singles);
     assert_true(pod->sample.v[USAGE_GPU_MEMORY] == 700); /* none of its own is named: all of it */
+    assert_int_equal(singles.len, 0);                    /* one GPU is the pod's own figure */
     pod->pids_len = 3;
-    samples_gpu_add(g, "0,1,7", pod);
+    samples_gpu_add(g, "0,1,7", pod, note_single, &singles);
     assert_true(isnan(pod->sample.v[USAGE_GPU]));
     assert_true(pod->sample.v[USAGE_GPU_MEMORY] == 1130);
+    assert_int_equal(singles.len, 2);
+    assert_int_equal(singles.gpu[1], 1);
+    assert_true(singles.s[0].v[USAGE_GPU_MEMORY] == 430 && isnan(singles.s[0].v[USAGE_CPU]));
     samples_gpu_release(g);
     free(pod);
     free(g);

@@ -110,18 +110,24 @@ static void assert_no_log(struct node *n, const struct node_pod *pod)
     assert_null(open_door_log(n, pod, &log_all).stream);
 }
 
-static void add_sample(const char *folder, const char *uid)
+static void add_one(const char *folder, const char *uid, const char *suffix, size_t column,
+                    int64_t step, float value)
 {
     struct usage_file file;
     struct usage_sample sample;
     char path[512];
 
-    (void)snprintf(path, sizeof(path), "%s/%s/" POD_FILE_SAMPLES, folder, uid);
-    usage_sample_clear(&sample, 1000 * USAGE_STEP_MS);
-    sample.v[USAGE_CPU] = 2;
+    (void)snprintf(path, sizeof(path), "%s/%s/" POD_FILE_SAMPLES "%s", folder, uid, suffix);
+    usage_sample_clear(&sample, step * USAGE_STEP_MS);
+    sample.v[column] = value;
     assert_int_equal(usage_file_open(&file, path), 0);
     assert_int_equal(usage_file_add(&file, &sample, USAGE_STEP_MS, NULL, 0), 0);
     usage_file_close(&file);
+}
+
+static void add_sample(const char *folder, const char *uid)
+{
+    add_one(folder, uid, "", USAGE_CPU, 1000, 2);
 }
 
 static bool has_samples(struct node *n, const struct node_pod *pod)
@@ -191,6 +197,29 @@ static void test_a_pod_that_runs(void **state)
     door_free(n);
 }
 
+static void test_each_of_several_gpus(void **state)
+{
+    struct fixture *f = *state;
+    struct node_samples_query q = {0};
+    struct node *n = door_new(f->loop, f->pods, "here", NULL);
+    struct answer a = {0};
+
+    assert_non_null(n);
+    start_shell(f, "uid-1", "exec sleep 1000");
+    wait_running(f, "uid-1");
+    add_one(f->pods, "uid-1", "", USAGE_GPU, 1000, 1.5f);
+    add_one(f->pods, "uid-1", "", USAGE_GPU, 1001, 1.25f);
+    add_one(f->pods, "uid-1", ".gpu3", USAGE_GPU, 1000, 1);
+    add_one(f->pods, "uid-1", ".gpu12", USAGE_GPU, 1000, 0.5f);
+    add_one(f->pods, "uid-1", ".gpu12", USAGE_GPU, 1001, 0.25f);
+    n->ops->samples(n, &right, &q, on_samples, &a);
+    assert_non_null(strstr(a.samples, "\"gpu\":{\"unit\":\"gpus\",\"values\":[1.5,1.25]}"));
+    assert_non_null(strstr(a.samples, "\"gpu.3\":{\"unit\":\"gpus\",\"values\":[1,null]}"));
+    assert_non_null(strstr(a.samples, "\"gpu.12\":{\"unit\":\"gpus\",\"values\":[0.5,0.25]}"));
+    free(a.samples);
+    door_free(n);
+}
+
 static void test_a_pod_that_is_gone(void **state)
 {
     struct fixture *f = *state;
@@ -229,6 +258,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_pod_that_runs, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_each_of_several_gpus, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_a_pod_that_is_gone, fixture_setup, fixture_teardown),
     };
     int rc;
