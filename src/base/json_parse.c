@@ -2,8 +2,8 @@
  * json_parse.c - RFC 8259 text to values, in one pass, into an arena.
  *
  * Ours and not a library's because every value must know its line (errors name it), live in the
- * request's arena and be the same structure YAML gives; see ARCHITECTURE.md for the measured price.
- * Strict: no comments, no trailing commas, no NaN, valid UTF-8 only, at most JSON_DEPTH_LIMIT
+ * request's arena and be the same structure YAML gives (docs/internals/decisions.md has the
+ * measured price). Strict: no comments, no trailing commas, no NaN, valid UTF-8 only, at most JSON_DEPTH_LIMIT
  * levels.
  */
 #include <errno.h>
