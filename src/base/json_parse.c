@@ -3,8 +3,8 @@
  *
  * Ours and not a library's because every value must know its line (errors name it), live in the
  * request's arena and be the same structure YAML gives (docs/internals/decisions.md has the
- * measured price). Strict: no comments, no trailing commas, no NaN, valid UTF-8 only, at most JSON_DEPTH_LIMIT
- * levels.
+ * measured price). Strict: no comments, no trailing commas, no NaN, valid UTF-8 only, at most
+ * JSON_DEPTH_LIMIT levels.
  */
 #include <errno.h>
 #include <stdlib.h>
