@@ -33,7 +33,7 @@
 struct node_keeper {
     struct node_options o;
     char *query;
-    struct cache *self; /* to hear when somebody deletes it */
+    struct cache *self; /* to notice its deletion */
     struct clock_timer *timer, *lease_timer;
     char *uid; /* of the Node, which owns the Lease */
     int64_t retry_ms;

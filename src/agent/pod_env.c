@@ -425,7 +425,7 @@ static void add_own(struct builder *b)
         add_api_address(b, b->machine->server);
 }
 
-/* Somebody else has another home. */
+/* Another user has another home. */
 static int add_identity(struct builder *b, struct err *err)
 {
     int rc = identity_of(b->arena, b->pod, b->container, &b->machine->users, &b->who, err);

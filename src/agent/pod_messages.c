@@ -19,7 +19,7 @@
 
 #define MESSAGE_VOLUME "termination-log"
 
-/* Whoever the program is, it may write it: the folder around it is closed. */
+/* Any user's program may write it: the folder around it is closed. */
 static int make_file(const char *path, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666), rc = 0;

@@ -1,4 +1,4 @@
-/* pod_probes.h - a container's probes and hooks, from its spec to what the runtime is told. Pure.
+/* pod_probes.h - a container's probes and hooks, from its spec to the runtime's form. Pure.
  */
 #ifndef MUSTER_AGENT_POD_PROBES_H
 #define MUSTER_AGENT_POD_PROBES_H

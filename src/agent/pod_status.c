@@ -1,6 +1,6 @@
 /*
  * pod_status.c - see pod_status.h. Only differences are sent, so a status that is right costs
- * nothing, whoever asks how often. A finished phase stays.
+ * nothing, however often it is asked. A finished phase stays.
  */
 #include "agent/pod_status.h"
 

@@ -62,7 +62,7 @@ bool pod_run_has_running(const struct pod_run *run);
 bool pod_is_evicted(const struct json *pod);
 
 /* It has ended, as this node reported of each of its containers: nothing of it runs or will. One
- * that somebody else gave up on (its node was thought lost) may still run. */
+ * that was given up on (its node was thought lost) may still run. */
 bool pod_is_settled(const struct json *pod);
 
 /* The Service that must be there before the pod starts, or NULL. */

@@ -47,7 +47,7 @@ static int set_rights(int fd, mode_t mode, uint32_t group)
     return fchmod(fd, mode) == 0 ? 0 : -errno;
 }
 
-/* Whoever reads it meanwhile has the old one or the new one. */
+/* A concurrent reader has the old one or the new one. */
 static int write_one(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
                      uint32_t group)
 {

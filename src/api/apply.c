@@ -223,7 +223,7 @@ static int check_others(struct arena *a, const struct apply *apply, const struct
 /* --- merging -------------------------------------------------------------------------------- */
 
 /* A list that has a merge key but whose elements cannot be told apart by it is taken whole: the
- * merge is told so by the directive. */
+ * merge by the directive. */
 static void mark_whole_lists(struct arena *a, const struct field_view *view, struct json *v)
 {
     if (json_is(v, JSON_OBJECT)) {
@@ -402,7 +402,7 @@ static void keep_changed(struct arena *a, struct json *fields, struct json *old,
     }
 }
 
-/* What is gone, or was changed by somebody else, is not the manager's any more. */
+/* What is gone, or was changed by another manager, is not this manager's any more. */
 static void give_up(struct arena *a, struct json *owned, const struct json *changed,
                     struct json *next)
 {

@@ -3,7 +3,7 @@
  * manager wanted last is kept in metadata.managedFields, so that what it no longer mentions goes,
  * and so that two managers who want different things learn of each other.
  *
- * Other writes are tracked once somebody has applied: what they change is theirs from then on.
+ * Other writes are tracked after the first apply: what they change is theirs from then on.
  * Before that nobody would look, and every write would pay.
  */
 #ifndef MUSTER_API_APPLY_H

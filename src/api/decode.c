@@ -5,7 +5,7 @@
  * one spelling, quantities as strings. Members nobody knows are dropped, as the real server does it
  * with its own kinds and with installed ones; jobs keep them, for a newer version of the program.
  * Must not look at values beyond that (validate.c) nor fill anything in (defaults.c), except of an
- * object it refuses: what else is wrong with it is told in the same answer.
+ * object it refuses: its other errors are in the same answer.
  */
 #include <string.h>
 
@@ -231,7 +231,7 @@ static bool is_text(const struct json *v, const char *text)
     return json_is(v, JSON_STRING) && json_string_is(v, text);
 }
 
-/* The default is told from the text of the table, where strings have quotes. */
+/* The default is printed from the text of the table, where strings have quotes. */
 static bool is_default(const struct field *f, const struct json *v)
 {
     return f->default_json && strlen(f->default_json) == v->len + 2 &&

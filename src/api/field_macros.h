@@ -54,7 +54,7 @@
 #define MERGED_BY(key) .merge_key = (key)
 /* The member is unique as well. */
 #define KEYED_BY(key) .list_key = (key)
-/* Read, kept, and not acted on: who sets it is told why. */
+/* Read, kept, and not acted on: setting it yields a warning with the reason. */
 #define IGNORED(why) .ignored = (why)
 #define NATURAL(text) .natural = (text)
 /* A type other tables use too: OpenAPI says it once, by this name. */

@@ -6,7 +6,7 @@
 
 #define WARNING_LIMIT_BYTES 512
 
-/* Who is told: what a kind's warn is given (api/kind.h). */
+/* The receiver of warnings, as a kind's warn gets it (api/kind.h). */
 struct speaker {
     void (*say)(void *arg, const char *text);
     void *arg;

@@ -76,8 +76,7 @@ struct field {
                           name is what is written ("enabled" with alias "enable") */
     const char
         *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
-    const char
-        *ignored; /* why what is set here is not carried out: its author is told; NULL: it is */
+    const char *ignored; /* why a value here has no effect, for the warning; NULL: it has */
     const char *natural; /* the value, as text, that asks for nothing else than what is done anyhow;
                             NULL: the default. Empty ones and false never do */
     const char *immutable; /* FIELD_IMMUTABLE: what who wants another value does; NULL: not said */

@@ -19,7 +19,7 @@
 struct merger {
     struct arena *arena;
     struct err *err;
-    bool second_keys; /* elements are told apart by these too (server-side apply) */
+    bool second_keys; /* elements are distinguished by these too (server-side apply) */
 };
 
 static int merge_object(const struct merger *m, const struct field_view *view, struct json *target,

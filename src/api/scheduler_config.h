@@ -12,7 +12,7 @@ struct scheduler_config {
     bool spreads; /* instead of filling nodes one after the other */
 };
 
-/* Reads the ConfigMap; NULL: there is none. say (may be NULL) is told each key that is not carried
+/* Reads the ConfigMap; NULL: there is none. say (may be NULL) receives each key that is not carried
  * out, and each value that is none. */
 struct scheduler_config scheduler_config_read(const struct json *map,
                                               void (*say)(void *arg, const char *text), void *arg);

@@ -165,7 +165,7 @@ static void check_pvc(const struct json *pvc, bool several, const struct field_p
         check_path(path, several, PATH_INDEX(PATH_MEMBER(at, "subPath"), i++), err);
 }
 
-/* A mistake here would be found only when somebody wants to see curves. */
+/* A mistake here would surface only when the curves are opened. */
 static void check_unreadable(const struct json *dir, const struct field_path *at, struct err *err)
 {
     static const struct {

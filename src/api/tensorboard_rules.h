@@ -1,6 +1,6 @@
 /*
- * tensorboard_rules.h - what tables cannot say of a TensorBoard, be it an object of its own or made
- * with a job: which log folders can be read, and which cannot.
+ * tensorboard_rules.h - what tables cannot say of a TensorBoard, whether an object of its own or
+ * made with a job: which log folders can be read, and which cannot.
  */
 #ifndef MUSTER_API_TENSORBOARD_RULES_H
 #define MUSTER_API_TENSORBOARD_RULES_H

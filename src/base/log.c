@@ -24,7 +24,7 @@ void log_set_level(enum log_level level)
 
 static struct {
     pthread_mutex_t lock;
-    const char *path; /* NULL: whoever made stderr looks after it */
+    const char *path; /* NULL: stderr's creator manages it */
     size_t limit_bytes;
 } file = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

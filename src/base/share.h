@@ -9,7 +9,7 @@
 
 struct share {
     size_t limit;
-    size_t all, accounts, own; /* held by everybody, by who is not the owner, by who asks */
+    size_t all, accounts, own; /* held in all, by callers other than the owner, by this caller */
 };
 
 enum share_left { SHARE_LEFT, SHARE_OWN_USED, SHARE_ALL_USED };

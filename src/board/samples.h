@@ -1,6 +1,6 @@
 /*
  * samples.h - where the histograms, images or texts of one tag stand in the event files. Only that
- * is kept of them, so that their size costs no memory: they are read again when somebody looks.
+ * is kept of them, so that their size costs no memory: they are read again on request.
  */
 #ifndef MUSTER_BOARD_SAMPLES_H
 #define MUSTER_BOARD_SAMPLES_H

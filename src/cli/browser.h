@@ -1,4 +1,4 @@
-/* browser.h - showing somebody a page of a server. */
+/* browser.h - opening a server's page in a browser. */
 #ifndef MUSTER_CLI_BROWSER_H
 #define MUSTER_CLI_BROWSER_H
 
@@ -10,7 +10,7 @@ const char *browser_address(struct arena *a, const char *server, const char *pat
 /* Opens it in $BROWSER, else in what the desktop has. A favour: what goes wrong with it is not
  * said, the address is there to be clicked. */
 void browser_open(const char *address);
-/* The same for an address that signs somebody in: everybody on the machine can read command lines,
+/* The same for an address that signs in: any user of the machine can read command lines,
  * so the browser is given a file of the data folder that leads there. */
 void browser_open_secret(const struct home *h, const char *address);
 

@@ -340,7 +340,7 @@ static int print_curves(const struct board_view *v, struct err *err)
     return r;
 }
 
-/* Whoever does not serve curves has no page of them; what else is wrong the page says. */
+/* A server without curves has no page of them; the page reports other problems. */
 static bool has_pages(const struct board_view *v, struct err *err)
 {
     struct buf body = BUF_INIT(CLI_TEXT_LIMIT_BYTES);

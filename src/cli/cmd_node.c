@@ -135,7 +135,7 @@ static void on_review(void *arg, const struct json *review, const struct err *er
                  "ClusterRole muster-node-progress)");
 }
 
-/* A cluster lets its nodes read and write no jobs, unless somebody gave them the right. */
+/* A cluster lets its nodes read and write no jobs, unless granted the right. */
 static void on_version(void *arg, const struct json *answer, const struct err *err)
 {
     struct clients *c = arg;

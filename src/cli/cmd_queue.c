@@ -508,7 +508,7 @@ static int close_queue(struct queue_call *c, const char *name, struct err *err)
 
 #define NAMED_LIMIT 10
 
-/* Jobs are not lost with their queue: what runs goes on, and what waits is told. */
+/* Jobs are not lost with their queue: running ones go on, waiting ones say so. */
 static int check_empty(struct queue_call *c, const char *name, struct err *err)
 {
     struct arena *a = &c->cli->arena;

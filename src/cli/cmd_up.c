@@ -75,7 +75,7 @@ static int detach_from_terminal(const struct home *home, struct err *err)
     return 0;
 }
 
-/* What a user is told of a daemon that is ready. */
+/* What is printed about a daemon that is ready. */
 struct ready {
     char address[HOME_ADDRESS_SIZE]; /* "": it ended before it was */
     char login_code[SERVER_LOGIN_CODE_SIZE];

@@ -1,4 +1,4 @@
-/* home.c - see home.h. Every file here is for its owner alone: whoever reads token or kubeconfig
+/* home.c - see home.h. Every file here is for its owner alone: a reader of token or kubeconfig
  * may run programs as this user. */
 #include "cli/home.h"
 

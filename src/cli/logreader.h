@@ -32,7 +32,7 @@ struct logreader_options {
 };
 
 struct logreader {
-    struct logreader *next; /* for whoever keeps a list */
+    struct logreader *next; /* for the caller's list */
     struct logreader_options options;
     struct logcursor cursor;
     struct api_stream *stream;

@@ -1,5 +1,5 @@
 /*
- * mpi_rank.c - `muster mpi-rank PROGRAM...`: a rank's side of mpi_ranks.h. It is told apart before
+ * mpi_rank.c - `muster mpi-rank PROGRAM...`: a rank's side of mpi_ranks.h. It is recognised before
  * options are looked at: all of them are the program's.
  *
  * mpirun's signals go to the rank's whole group, so the program gets them without us: we only must

@@ -14,7 +14,7 @@ bool output_list(const char *format, const struct json *list);
 /* Whole text to stdout; a terminal only shows it (cli/tame.h). */
 void output_text(const struct buf *text);
 /* All bytes to a descriptor of the user's: it may be a pipe to a slow reader, or set not to block
- * by somebody else. 0 or a negative errno. */
+ * by another program. 0 or a negative errno. */
 int output_bytes(int fd, const char *data, size_t len) must_check;
 
 #endif

@@ -3,7 +3,7 @@
  * cache.h.
  *
  * Each object is kept in one piece of memory. One that was replaced or deleted is kept until the
- * next turn of the loop, because whoever called cache_get on this turn may still look at it.
+ * next turn of the loop, because a caller of cache_get on this turn may still use it.
  *
  * Parsed, an object takes some five times its text, and most of those that a cache has are of jobs
  * that ended long ago. So only some stay parsed (cache_options.ready_objects), in a line: who comes
@@ -246,7 +246,7 @@ static const struct json *make_ready(const struct cache *c, struct entry *e)
 
 static void bury_later(struct cache *c);
 
-/* Who asks for it may look at it until the next turn. */
+/* The caller may use it until the next turn. */
 static const struct json *ask_for(const struct cache *c, struct entry *e)
 {
     const struct json *object = make_ready(c, e);

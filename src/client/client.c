@@ -2,9 +2,9 @@
  * client.c - builds calls from kinds and values, turns answers into values or errors. Keeps no
  * state but the list of unanswered calls; retries nothing, caches nothing.
  *
- * Why a list of the whole process: a transport may be freed with calls unanswered, and whoever
- * asked may go away before the answer. Either way the small record of the call must stay reachable
- * for the one that is left, and nobody else outlives both.
+ * Why a list of the whole process: a transport may be freed with calls unanswered, and the code
+ * that asked may go away before the answer. Either way the small record of the call must stay
+ * reachable for the one that is left, and nobody else outlives both.
  */
 #include "client/client.h"
 

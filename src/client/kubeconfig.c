@@ -274,7 +274,7 @@ static const char **strings_of(struct reader *r, const char *first, const struct
     return out;
 }
 
-/* What the plugin is told: of the cluster only when it asks. */
+/* The plugin's input: the cluster only on its request. */
 static const char *plugin_info(struct reader *r, const struct json *exec,
                                const struct json *cluster, bool interactive)
 {

@@ -2,9 +2,9 @@
  * reflector.h - follows one resource by list and watch and tells its changes in order. It keeps no
  * objects: client/cache.h does, and the garbage collector keeps its own small records.
  *
- * A list is told as list_begin, put (REFLECTOR_LIST) for each object, list_end; what was not put in
- * between is gone. A list that breaks off begins anew with list_begin. After a list come watch
- * events: newer than the list, each newer than the one before, nothing twice.
+ * A list is reported as list_begin, put (REFLECTOR_LIST) for each object, list_end; what was not
+ * put in between is gone. A list that breaks off begins anew with list_begin. After a list come
+ * watch events: newer than the list, each newer than the one before, nothing twice.
  */
 #ifndef MUSTER_CLIENT_REFLECTOR_H
 #define MUSTER_CLIENT_REFLECTOR_H

@@ -1,6 +1,6 @@
 /*
  * api_proxy.h - passes requests on to the API server of a console that is a process of its own,
- * with the token of who asks and no other rights. Lists, watches and followed logs come through as
+ * with the caller's token and no other rights. Lists, watches and followed logs come through as
  * they are taken: what the client does not take is not read.
  */
 #ifndef MUSTER_CONSOLE_API_PROXY_H

@@ -1,6 +1,6 @@
 /*
  * api_tunnel.h - WebSockets (exec, attach, port-forward) through a console that is a process of its
- * own: the handshake is written anew with the token of who asks, then bytes go both ways as they
+ * own: the handshake is rewritten with the caller's token, then bytes go both ways as they
  * are, TLS under them or not. Nobody buffers more than a little: who does not read makes the other
  * wait.
  */

@@ -397,7 +397,7 @@ static size_t split(struct request *r, const struct mount_request *m, struct req
     return 0;
 }
 
-/* What one may not see is told in its place. */
+/* What the caller may not see is named in its place. */
 static void start_several(struct request *r, const struct mount_request *m)
 {
     struct request *all[BUNDLE_JOBS_LIMIT];

@@ -1,6 +1,6 @@
 /*
  * curves.h - serves the curves of jobs below /board/api: what their event files say, read on this
- * machine, to whoever may get the job. A client of the API; docs/board.md describes the paths.
+ * machine, to callers that may get the job. A client of the API; docs/board.md describes the paths.
  */
 #ifndef MUSTER_CONSOLE_CURVES_H
 #define MUSTER_CONSOLE_CURVES_H

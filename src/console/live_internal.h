@@ -66,7 +66,7 @@ struct live_sub {
 extern const struct live_ops live_watch_ops, live_log_ops;
 
 void live_sub_free(struct live_sub *s);
-void live_go_on(struct live_tab *t); /* whoever waits may have its turn */
+void live_go_on(struct live_tab *t); /* the next waiting one gets its turn */
 bool live_has_room(const struct live_tab *t);
 void live_send(struct live_tab *t, struct buf *message); /* releases it */
 void live_send_error(struct live_sub *s, int code, const char *reason, const char *text);

@@ -358,7 +358,7 @@ static void note_impersonation(void *arg, const char *name, const char *value)
         *(bool *)arg = true;
 }
 
-/* They would not be passed on, and whoever sends them must not get the signed-in user's answer. */
+/* They would not be passed on, and their sender must not get the signed-in user's answer. */
 static bool wants_to_impersonate(const struct httpd_request *http)
 {
     bool found = false;

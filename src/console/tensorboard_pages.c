@@ -1,7 +1,7 @@
 /*
  * tensorboard_pages.c - see tensorboard_pages.h.
  *
- * TensorBoard is somebody else's program, and it shows what somebody's training wrote. Its pages
+ * TensorBoard is a foreign program, and it shows what a user's training wrote. Its pages
  * need scripts, even inline ones, so they have an origin of their own, where there is nothing else
  * to be had; the policy keeps what they show from being sent elsewhere.
  */

@@ -28,7 +28,7 @@ static const char left_out[] =
     "<p>kubectl and the muster commands work as ever; to have the console, build with npm "
     "installed: <code>make</code>.</p></html>";
 
-/* Paths of the API, and what is mounted beside it: never a page, whoever asks. */
+/* Paths of the API, and what is mounted beside it: never a page. */
 static const char *const not_pages[] = {"/api",   "/apis",   "/openapi", "/version", "/healthz",
                                         "/livez", "/readyz", "/metrics", "/board",   "/console"};
 

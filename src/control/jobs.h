@@ -20,7 +20,7 @@ struct jobs_options {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods;   /* of all namespaces; its events are told with jobs_on_pod */
+    struct cache *pods;   /* of all namespaces; pass its events to jobs_on_pod */
     struct cache *groups; /* PodGroups, likewise: jobs_on_group */
     bool shared_network;  /* see core/job.h */
     const char *lease_ns; /* likewise; outlives the jobs */

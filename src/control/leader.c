@@ -105,7 +105,7 @@ static void on_written(void *arg, const struct json *lease, const struct err *er
         clock_stop(l->o.clock, l->losing);
         l->losing = clock_start(l->o.clock, LOSE_MS, on_losing, l);
     }
-    set_leads(l, !err); /* somebody was faster, or may not be replaced */
+    set_leads(l, !err); /* another was faster, or may not be replaced */
     if (err && !l->said)
         log_info("lease %s/%s: this process waits: %s", l->ns, l->name, err->text);
     l->said = err;

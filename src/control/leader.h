@@ -23,7 +23,7 @@ struct leader_options {
 };
 
 struct leader *leader_new(const struct leader_options *options) must_check; /* starts at once */
-/* What stands in the way of the lease, one sentence; NULL: nothing, whoever holds it. */
+/* What stands in the way of the lease, one sentence; NULL: nothing, even if another holds it. */
 const char *leader_trouble(const struct leader *l);
 /* The lease runs out, or others find this process gone. Does not call on_change. */
 void leader_free(struct leader *l);

@@ -17,7 +17,7 @@ struct scheduler_options {
     struct clock *clock;
     struct applier *applier;
     struct trouble *trouble;
-    struct cache *pods;   /* of all namespaces; its events are told with scheduler_on_pod */
+    struct cache *pods;   /* of all namespaces; pass its events to scheduler_on_pod */
     struct cache *groups; /* PodGroups, likewise: scheduler_on_group */
     bool overcommit;      /* see core/ledger.h */
     bool beside_default;  /* likewise */

@@ -1,4 +1,4 @@
-/* admit.c - see admit.h. What somebody holds already is not asked about again. */
+/* admit.c - see admit.h. Room already held is not checked again. */
 #include "core/admit.h"
 
 #include <inttypes.h>
@@ -155,7 +155,7 @@ static void give_back(struct ledger *l, struct group *g, const struct json *list
             ledger_release(l, m);
         m->on_trial = false;
     }
-    ledger_touch(l, g); /* until the write is told */
+    ledger_touch(l, g); /* until the write is seen */
 }
 
 static void forget_claims(struct ledger *l, const struct json *list)

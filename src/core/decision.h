@@ -6,7 +6,7 @@
 #include "core/schedule.h"
 
 #define CLAIMS_LIMIT 8     /* groups at the head of the line that claim room */
-#define POSITIONS_TOLD 20  /* exactly; who is further behind is told so */
+#define POSITIONS_TOLD 20  /* exactly; a group further behind learns only that */
 #define TELL_EVERY_MS 1000 /* what changes nothing: sentences for the same reason, counts */
 #define QUEUES_TOLD 100    /* then, at most; the others the next time */
 #define WAITING_TOLD 1000  /* groups in that time, at most */

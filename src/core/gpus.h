@@ -63,7 +63,7 @@ uint64_t gpus_choose(uint64_t free, int64_t count, const struct gpu_links *links
 /* The one with the most shares left, so that few have to do with one GPU while another has none; 0
  * when no GPU has enough, or none is wanted. */
 uint64_t gpu_shares_choose(const struct gpu_shares *s, uint64_t barred, int64_t count);
-/* Those of which somebody has a share. */
+/* Those with a share in use. */
 uint64_t gpu_shares_in_use(const struct gpu_shares *s);
 /* count may be negative. */
 void gpu_shares_use(struct gpu_shares *s, uint64_t which, int64_t count);

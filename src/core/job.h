@@ -24,7 +24,7 @@ struct job_snapshot {
     const struct json *const *leases;
     size_t leases_len;
     const char *lease_ns; /* where they are; NULL: SYSTEM_NAMESPACE */
-    /* What holds the name the job's TensorBoard has (core/tensorboard.h), whoever's it is; NULL
+    /* What holds the name the job's TensorBoard has (core/tensorboard.h), whatever its owner; NULL
      * when nothing does, or the job wants none. */
     const struct json *tensorboard;
     const struct json *group; /* the job's PodGroup (job_group.c), or NULL */

@@ -5,7 +5,7 @@
  * if it changed, then make and delete what the status *as cached* allows. A look that charges the
  * restart budget, ends the job or pauses it does nothing but write that down: only when a later
  * look finds it written does anything follow from it. So being killed anywhere forgets nothing and
- * counts nothing twice. And pods are made only behind a status write, be it of what is there
+ * counts nothing twice. And pods are made only behind a status write, even one of what is there
  * already: it fails on an old job, so a cache that has not heard of the end makes no pods. On a
  * cluster, where a write costs more than a pod, the first ones are made behind a read that tells
  * the same: they cost nothing, and nothing has to be remembered of them before they are there.

@@ -1,7 +1,7 @@
 /*
  * job_tensorboard.c - the TensorBoard of a job: made once, with the job, and owned by it; what
  * becomes of it afterwards is its own affair (tensorboard.c). It stays when the job ends and goes
- * with the job. One that somebody deletes is not made again: he meant it.
+ * with the job. A deleted one is not made again: its deletion was meant.
  */
 #include "api/object.h"
 #include "api/tensorboard_rules.h"

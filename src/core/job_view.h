@@ -7,7 +7,8 @@
  * paused when it was made. Both counts are in the job's status, are raised by a status write that
  * fails on conflict, and never fall. A pod with a smaller number than the status says is
  * *superseded*: whatever became of it has been decided already, so it can neither be charged twice
- * nor be mistaken for its replacement, whatever a cache shows and whoever was killed when.
+ * nor be mistaken for its replacement, whatever a cache shows and whichever process was killed
+ * when.
  */
 #ifndef MUSTER_CORE_JOB_VIEW_H
 #define MUSTER_CORE_JOB_VIEW_H

@@ -18,11 +18,11 @@
 #include "base/heap.h"
 
 #define PODS_UNLIMITED (INT64_MAX / 4)
-#define REFUSALS_FORGIVEN 5 /* others were faster; whoever rests loses what it claims */
+#define REFUSALS_FORGIVEN 5 /* others were faster; a resting group loses its claim */
 #define FIRST_PAUSE_MS INT64_C(100)
 #define LONGEST_PAUSE_MS INT64_C(60000)
 
-/* Pods that name another scheduler, or that somebody holds back, are not ours to place; once
+/* Pods of another scheduler, and pods held back by gates, are not ours to place; once
  * placed, by whomever, they count. */
 static bool is_ours(const struct ledger *l, const struct json *pod)
 {
@@ -310,7 +310,7 @@ static void list_ready(struct ledger *l)
 void ledger_hold(struct ledger *l, struct member *m, struct node_room *n, struct gpu_lease gpus)
 {
     m->node = n;
-    /* One bound by somebody else names no indexes: it is thought to use the lowest. */
+    /* One bound by another scheduler names no indexes: it is assumed to use the lowest. */
     m->gpus = gpus.whole || gpus.shared ? gpus : node_free_gpus(n, &m->asks);
     m->next_on_node = n->holders;
     m->at_node = &n->holders;

@@ -67,7 +67,8 @@ struct node_room {
     uint64_t marks; /* of its labels, annotations and taints */
     struct resources total, used;
     uint64_t gpus, gpus_used; /* by index; those that are had whole */
-    struct gpu_shares shares; /* an empty set: they are counted, and somebody else picks the GPU */
+    struct gpu_shares
+        shares; /* an empty set: they are counted, and a device plugin picks the GPU */
     struct gpu_links links;
     struct member *holders;   /* whose room is here */
     struct resources ending;  /* of used: held by pods that are being stopped */
@@ -196,7 +197,7 @@ struct group {
     int64_t rests_until_ms;             /* after the last of them */
     bool rests;                         /* nothing is planned for it */
     struct group *next_owed, **at_owed; /* in ledger.owed; NULL: not */
-    const char *words;                  /* what it is told, in this decision */
+    const char *words;                  /* why it waits, in this decision */
     bool waits_anew;                    /* for another reason than before, in this decision */
     bool told_later;                    /* by another decision: this one has enough to tell */
 
@@ -212,7 +213,7 @@ struct ledger {
     ledger_find_fn *find;
     void *arg;
     bool overcommit;     /* CPU and memory are not counted; GPUs, shares and pods are */
-    bool beside_default; /* default-scheduler is somebody else. Set before anything is told */
+    bool beside_default; /* default-scheduler is another program. Set before anything is added */
     /* Records hold until they are written otherwise, also on lost nodes. Set before anything is
      * told. */
     bool keeps_all;
@@ -293,7 +294,7 @@ struct resources placement_requests(const struct json *placement); /* of each of
 struct queue_entry *ledger_next_dirty_queue(struct ledger *l);
 /* How the group is counted in its queue from now on. */
 void ledger_set_phase(struct ledger *l, struct group *g, enum group_phase phase);
-/* It is told something that can wait; it has been told. */
+/* It has a message that can wait; the message is out. */
 void ledger_owe(struct ledger *l, struct group *g);
 void ledger_pay(struct group *g);
 /* Free GPUs, close to each other, and one with shares enough. Of each none, when there are not

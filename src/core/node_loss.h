@@ -11,7 +11,7 @@
 
 #define NODE_LOST_AFTER_MS (5 * 60 * INT64_C(1000))
 /* A node that was deleted or never there; one whose agent lives is made again at once. As long as
- * pods usually have to stop: should somebody run them after all, he is done by then. */
+ * pods usually have to stop: should one still run them, it is done by then. */
 #define NODE_ABSENT_AFTER_MS (30 * INT64_C(1000))
 
 /* When the node last reported, as it says itself; "" when it never did. Another text is a sign of

@@ -288,7 +288,7 @@ static void see_spec(struct change *c, const struct json *notification)
     json_set_int(c->arena, c->status, "observedGeneration", generation);
 }
 
-/* First in line, and at once: somebody waits for it. */
+/* First in line, and at once: a user waits for it. */
 static void see_test(struct change *c, const struct json *notification)
 {
     const char *wanted = object_annotation(notification, ANNOTATION_SEND_TEST);

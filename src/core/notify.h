@@ -3,7 +3,7 @@
  * Pure.
  *
  * An event is a job that reached a phase. It has an id, made of the job's UID, the phase and the
- * time, so that it is the same event whoever looks and however often. Events that are wanted are
+ * time, so that it is the same event however often it is found. Events that are wanted are
  * written into status.pending before anything is sent, and go from there to status.recent in one
  * write when they were accepted or given up: a crash in between repeats a delivery, with its id,
  * and loses none. What is still there after a crash before the first write is found again among the

@@ -36,7 +36,7 @@ bool place_fits(const struct ledger *l, const struct resources *asks, const stru
     return true;
 }
 
-/* GPUs are devices, not amounts, once somebody holds them. */
+/* GPUs are devices, not amounts, once they are held. */
 static bool has_devices(const struct node_room *n, const struct resources *asks, enum room room)
 {
     return room > ROOM_UNHELD || node_gives_gpus(n, asks);

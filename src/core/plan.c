@@ -1,7 +1,7 @@
 /*
  * plan.c - builds plans. Nothing here is carried out: see control/.
  *
- * A plan whose arena failed is not to be used; the builders then leave steps out, and whoever asked
+ * A plan whose arena failed is not to be used; the builders then leave steps out, and the caller
  * for the plan checks arena_failed() once.
  */
 #include "core/plan.h"

@@ -19,8 +19,8 @@ enum plan_op {
     PLAN_CHECK, /* kind, ns, name, version: one that is another by now drops the rest, too */
     PLAN_PATCH, /* object is a merge patch; subresource says which part it is for */
     PLAN_BIND,  /* pod ns/name to a node: object is a Binding, its target and annotations */
-    PLAN_EVENT, /* object: an Event without name; repeated ones are counted up by whoever carries it
-                   out */
+    PLAN_EVENT, /* object: an Event without name; repeated ones are counted by the code that carries
+                   it out */
 };
 
 struct plan_step {

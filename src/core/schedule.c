@@ -4,7 +4,7 @@
  *
  * What it costs: a group that waits is one step of the walk, and only DEPTH_LIMIT of them behind
  * the first that does not fit are tried; what has not changed is not told again. Places in line and
- * counts change with every group that starts: they are told once in TELL_EVERY_MS.
+ * counts change with every group that starts: they are published once in TELL_EVERY_MS.
  */
 #include "core/schedule.h"
 

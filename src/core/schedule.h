@@ -1,5 +1,5 @@
 /*
- * schedule.h - which waiting groups start now, and what the others are told. Pure: a ledger and the
+ * schedule.h - which waiting groups start now, and why the others wait. Pure: a ledger and the
  * time in, a plan out.
  *
  * Order: queues by priority, then by dominant share (the largest part of its quota a queue holds,
@@ -9,7 +9,7 @@
  * they surely give back in time. One that could never start blocks nobody. A group of a higher
  * queue takes the room of groups of lower queues that may be preempted.
  *
- * The ledger must show every step of the plans made before: whoever carries them out looks again
+ * The ledger must show every step of earlier plans: the code that carries them out looks again
  * only when its caches have caught up.
  */
 #ifndef MUSTER_CORE_SCHEDULE_H
@@ -18,7 +18,7 @@
 #include "core/ledger.h"
 #include "core/plan.h"
 
-/* How the sentence begins that is told to what could not run if all were free. */
+/* How the sentence of a group begins that could not run even if all were free. */
 #define NEVER_FITS "can never fit"
 
 /* The reason, the event and the PodGroup's condition of who ran longer than his queue allows. */

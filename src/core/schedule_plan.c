@@ -1,7 +1,7 @@
 /*
  * schedule_plan.c - writes down what was decided. A group's places are in its PodGroup's status
  * before any of its pods is bound, and are taken out of it before any of its pods is evicted: the
- * write of one object decides for all members, and whoever is killed in between goes on from it.
+ * write of one object decides for all members, and a killed scheduler's successor goes on from it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -172,7 +172,7 @@ static const char *overdue_words(struct decision *d, const struct group *g)
                         json_string(limit, ""), g->queue->name);
 }
 
-/* One that was preempted is told so until it starts again, one that ran too long until it waits
+/* A preempted one says so until it starts again, one that ran too long until it waits
  * again. */
 static struct standing standing_of(struct decision *d, const struct group *g,
                                    const struct json *object)
@@ -216,7 +216,7 @@ static void set_conditions(struct decision *d, const struct group *g, const stru
         json_append(list, s->overdue);
 }
 
-/* What a group is told that is in no line. */
+/* The message of a group that is in no line. */
 static const char *words_at_rest(struct decision *d, const struct group *g,
                                  const struct standing *s)
 {
@@ -534,7 +534,7 @@ static void plan_eviction(struct decision *d, const struct member *m)
                    taker->owner, taker->queue->name, taker->queue->priority);
 }
 
-/* Of members that go alone their job is told; of a whole group its status tells it. */
+/* Members that go alone are reported to their job; a whole group's status says it. */
 static void plan_job_event(struct decision *d, const struct group *g)
 {
     const struct kind *k = g->evicted_by && !g->taker ? owner_kind(g) : NULL;
@@ -678,7 +678,7 @@ static bool only_waits(const struct group *g)
     return true;
 }
 
-/* Who only waits is told why later, when enough others were told just now. */
+/* A group that only waits gets its reason later when many were just written. */
 static bool is_put_off(struct decision *d, struct group *g)
 {
     g->told_later = d->ledger->told_waiting >= WAITING_TOLD && only_waits(g);

@@ -1,6 +1,6 @@
 /*
- * schedule_words.c - says in one sentence why a group waits. Only the first in line is told numbers
- * that change by themselves: each change is a write to the API for every pod that is told them.
+ * schedule_words.c - says in one sentence why a group waits. Only the first in line gets numbers
+ * that change by themselves: each change is a write to the API for every pod that shows them.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static const char *unknown_spread(struct decision *d, const struct json *pod)
     return NULL;
 }
 
-/* The one node it asks for by name, as a template's nodeName is told; NULL: it does not. */
+/* The one node it asks for by name, as from a template's nodeName; NULL: it does not. */
 static const char *named_node(const struct json *pod)
 {
     const struct json *terms = json_at(pod, "spec", "affinity", "nodeAffinity",

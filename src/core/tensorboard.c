@@ -17,7 +17,7 @@
 #include "core/ports.h"
 
 #define RETRY_FIRST_SECONDS 10
-#define RETRY_MAX_SECONDS 300 /* also when it is not installed: somebody may install it */
+#define RETRY_MAX_SECONDS 300 /* also when it is not installed: it may be installed later */
 #define RETRY_RESET_MS (10 * 60 * INT64_C(1000)) /* one that ran this long was healthy */
 #define LOOK_AGAIN_MS (10 * INT64_C(1000))
 #define EXIT_NOT_FOUND 127
@@ -286,7 +286,7 @@ static void judge_phase(struct look *l)
     } else if (has_ended(l)) {
         l->phase = PHASE_FAILED;
         explain_end(l);
-    } else if (!l->pod && waits_to_retry(l)) { /* somebody removed it: what was said stays true */
+    } else if (!l->pod && waits_to_retry(l)) { /* it was removed by hand: the message stays true */
         l->phase = PHASE_FAILED;
         l->reason = json_get_string(l->status, "reason", "PodEnded");
         l->message = json_get_string(l->status, "message", "");

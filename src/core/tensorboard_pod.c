@@ -18,7 +18,7 @@
 #define PROBE_SECONDS 2
 #define FOLDERS_VARIABLE "MUSTER_TENSORBOARD_FOLDERS"
 
-/* Its exit codes are how a missing program and missing folders are told from one that failed. A job
+/* Its exit codes distinguish a missing program and missing folders from one that failed. A job
  * that has just begun makes its folder soon: that is waited for before anything is said. */
 static const char find_and_run[] =
     "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${HOME:+:$HOME/.local/bin}\"; "

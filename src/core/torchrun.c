@@ -2,7 +2,7 @@
  * torchrun.c - writes the torchrun command line. The container's own command is ignored; its args
  * are the script and the script's arguments. Options that are not set are not passed.
  *
- * The master's address is left as $(MASTER_ADDR):$(MASTER_PORT): whoever starts the container
+ * The master's address is left as $(MASTER_ADDR):$(MASTER_PORT): the container's starter
  * expands it against the container's environment, where a user's own value or a node's substitute
  * for the name counts too.
  */

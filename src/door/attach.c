@@ -1,7 +1,7 @@
 /*
  * attach.c - what a running container prints from now on, until it ends. It comes
  * from the container's log, so both of its streams come as standard output; programs in pods have
- * no standard input, and who asks for one is told.
+ * no standard input; asking for one is an error.
  */
 #include <stdlib.h>
 #include <string.h>

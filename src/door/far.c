@@ -62,7 +62,7 @@ void far_refusal(const struct far_node *n, int status, const char *text, size_t 
         *c = (unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c;
     if (status == 0)
         (void)err_set(err, ERR_UNAVAILABLE, "%s does not answer: %s", n->who, said);
-    else if (status == 401 || status == 403) /* it is we who may not, not who asks */
+    else if (status == 401 || status == 403) /* we lack the right, not the caller */
         (void)err_set(err, ERR_UNAVAILABLE, "%s does not let the API server ask: %s", n->who, said);
     else
         (void)err_set(err, reason_of(status), "%s", *said ? said : "the node gave no reason");
@@ -218,7 +218,7 @@ static void close_log(struct stream *s)
 
 static const struct stream_ops log_ops = {.read = read_log, .close = close_log};
 
-/* One of the functions is given, and is told from inside what is wrong at once. */
+/* Exactly one function is given; immediate errors are reported from inside this call. */
 static void get(struct far_node *n, const struct buf *path, node_log_fn *log_fn, whole_fn *whole,
                 void *arg)
 {

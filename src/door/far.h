@@ -22,7 +22,7 @@
 /* authority: the cluster's, copied. NULL with err set. */
 struct node_directory *far_new(struct loop *l, const struct key_pair *authority,
                                struct err *err) must_check;
-/* Who waits for a node is told that the server is stopping. Before the server goes. */
+/* Callers waiting for a node learn that the server is stopping. Call before freeing the server. */
 void far_stop(struct node_directory *d);
 void far_free(struct node_directory *d); /* after it; NULL-safe */
 

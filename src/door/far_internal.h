@@ -22,7 +22,7 @@ struct far {
     bool sweeping, stopped;
 };
 
-/* One Node's endpoint as it is told; when that changes another takes its place. */
+/* One Node's endpoint as published; a changed one is replaced by a new struct. */
 struct far_node {
     struct node node;
     struct far_node *prev, *next;

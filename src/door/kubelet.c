@@ -1,7 +1,7 @@
 /*
  * kubelet.c - see kubelet.h. A request is looked at as far as its headers are needed, then it waits
- * until the API server has said who asks and whether he may; only then is anything of a pod looked
- * at. Errors are plain text, as an API server passes on a kubelet's.
+ * until the API server has identified and authorised the caller; only then is anything of a pod
+ * looked at. Errors are plain text, as an API server passes on a kubelet's.
  */
 #include "door/kubelet.h"
 
@@ -304,7 +304,7 @@ static const struct kind access_review = {.group = "authorization.k8s.io",
                                           .name = "SubjectAccessReview",
                                           .plural = "subjectaccessreviews"};
 
-/* Of who asks, by what he showed, and what he wants to do. */
+/* The caller's credentials and the access wanted. */
 static void digest(struct visit *v)
 {
     const struct tls_peer *peer = httpd_peer(v->http);
@@ -484,7 +484,7 @@ static const char *header(void *arg, const char *name)
     return httpd_header_joined(arg, name);
 }
 
-/* Headers can be read only now; what is wrong with them is said when it is known who asks. */
+/* Headers can be read only now; errors in them are reported once the caller is identified. */
 static void negotiate(struct visit *v)
 {
     const struct upgrade_request asked = {
@@ -561,7 +561,7 @@ void kubelet_free(struct kubelet *k)
 {
     if (!k)
         return;
-    httpd_free(k->httpd); /* upgrades on their way come to nothing, and are told so */
+    httpd_free(k->httpd); /* pending upgrades fail and are notified */
     for (struct visit *v = k->visits, *next; v; v = next) {
         next = v->next;
         refuse_with(v, ERR_UNAVAILABLE, "the node is stopping");

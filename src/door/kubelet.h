@@ -1,6 +1,6 @@
 /*
  * kubelet.h - the door of a node that is a process of its own, as others know it: the kubelet's
- * endpoints over HTTPS, for an API server, for metrics-server, for whoever may.
+ * endpoints over HTTPS, for an API server, for metrics-server, for any authorised client.
  *
  *   /containerLogs/NS/POD/CONTAINER    /exec/NS/POD[/UID]/CONTAINER    /attach/...
  *   /portForward/NS/POD[/UID]          /pods    /stats/summary         /metrics/resource

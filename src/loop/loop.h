@@ -31,7 +31,7 @@ struct loop_hook *loop_before_sleep(struct loop *l, void (*fn)(void *arg), void 
 void loop_hook_free(struct loop_hook *h);
 
 /* A file descriptor that stays the caller's, one watch on each; it is made non-blocking. Stop
- * watching before closing it. Readiness is told again every turn until it is used up; after an
+ * watching before closing it. Readiness is reported again every turn until it is used up; after an
  * error on the descriptor (told as everything asked for, with LOOP_HANGUP) only loop_fd_change
  * starts it again. NULL with errno set when it cannot be watched. */
 enum loop_fd_event { LOOP_READABLE = 1, LOOP_WRITABLE = 2, LOOP_HANGUP = 4 };

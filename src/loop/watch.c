@@ -51,7 +51,7 @@ static unsigned events_from_uv(int events)
     return r;
 }
 
-/* On an error libuv stops watching. The owner is told that all it waits for is there: its next read
+/* On an error libuv stops watching. The owner sees everything it waits for as ready: its next read
  * or write gets the error itself. */
 static void fd_ready(uv_poll_t *handle, int status, int events)
 {

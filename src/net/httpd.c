@@ -565,7 +565,7 @@ static void end_request(struct conn *c)
     set_state(c, c->last ? CONN_LINGERING : CONN_IDLE);
 }
 
-/* The 101 is sent: the socket is somebody else's. */
+/* The 101 is sent: the socket has a new owner. */
 static void hand_over(struct conn *c)
 {
     httpd_upgrade_fn *fn = c->upgraded;

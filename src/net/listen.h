@@ -18,7 +18,7 @@ bool listen_is_loopback(const struct sockaddr_storage *address);
 
 /* "localhost" and what is below it is 127.0.0.1 and ::1, and browsers try both. Who listens on one
  * holds the port of the other too, so that it is refused there at once and nobody else can answer.
- * The descriptor; -EADDRINUSE when somebody does, -1 otherwise: there is no other. */
+ * The descriptor; -EADDRINUSE when it is taken, -1 otherwise: there is no other. */
 int listen_hold_other(const char *address, unsigned port) must_check;
 
 #endif

@@ -15,8 +15,8 @@ struct mount_request {
      * answered. */
     bool (*may)(const struct mount_request *r, const char *verb, const char *group,
                 const char *plural, const char *ns, const char *name);
-    /* A way to the API with the rights of who asks, the caller's to free; NULL when out of memory
-     * or when nobody is signed in. */
+    /* A transport to the API with the requester's rights, the caller's to free; NULL when out of
+     * memory or when nobody is signed in. */
     struct transport *(*transport)(const struct mount_request *r);
     uint64_t session; /* of the browser that asks (net/sessions.h); 0: none */
     const char *user; /* whose part it takes of what has a ceiling; "" for the owner's */

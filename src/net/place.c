@@ -52,7 +52,8 @@ struct twice {
     const char *name;
 };
 
-/* What decides who asks and from where: of two, some readers take the first and some the last. */
+/* Headers that decide the caller and origin: of two, some parsers take the first and some the last.
+ */
 static void note_twice(void *arg, const char *name, const char *value)
 {
     static const char *const once[] = {"Origin", "Authorization", "Impersonate-User",
@@ -158,7 +159,7 @@ const char *place_cookie(struct httpd_request *http, const char *name)
     return NULL;
 }
 
-/* --- who asks ---------------------------------------------------------------------------- */
+/* --- the caller -------------------------------------------------------------------------- */
 
 /* As Kubernetes takes it of browsers, which can add no header to a WebSocket. */
 static const char *websocket_bearer(struct httpd_request *http)

@@ -1,4 +1,4 @@
-/* reach.h - how a server is reached and trusted, whoever connects: certificates and proxies. */
+/* reach.h - how a server is reached and trusted: certificates and proxies. */
 #ifndef MUSTER_NET_REACH_H
 #define MUSTER_NET_REACH_H
 

@@ -302,7 +302,7 @@ const struct session_entry *session_find(struct sessions *s, const char *key)
     unsigned char hash[SHA256_BYTES];
 
     hash_key(key, hash);
-    /* Whoever measures how long this takes learns something of a hash, nothing of a key. */
+    /* Timing this reveals something about a hash, nothing about a key. */
     for (size_t i = 0; i < SESSIONS_LIMIT; i++)
         if (s->entries[i].id && memcmp(s->entries[i].hash, hash, sizeof(hash)) == 0)
             return use(s, &s->entries[i]);

@@ -56,7 +56,7 @@ struct sessions {
 
 /* Reads the file where there is one; what it cannot read of it has ended. -ENOMEM. */
 int sessions_init(struct sessions *s, const struct sessions_options *options) must_check;
-/* Nobody is told, and the file stays. */
+/* Without notification; the file stays. */
 void sessions_release(struct sessions *s);
 
 /* Who has as many as one may have loses the one he did not use for longest. -EBUSY: all are taken;

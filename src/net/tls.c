@@ -334,7 +334,7 @@ static bool from_net(struct link *k)
         else if (n < 0)
             return is_passing(n);
         if (gnutls_record_check_pending(k->session) == 0 && k->ahead_at == k->ahead_len)
-            break; /* what the socket still has is told again */
+            break; /* what the socket still has is reported again */
     }
     return true;
 }
@@ -468,7 +468,7 @@ static void net_ready(void *arg, unsigned events)
 {
     struct link *k = arg;
 
-    /* A client that is gone is told of at once, though the server has not read what it sent: it may
+    /* A client's hang-up is passed on at once, though the server has not read what it sent: it may
      * never want to. */
     if (events & LOOP_HANGUP && k->rest)
         net_ends(k);

@@ -1,5 +1,5 @@
 /*
- * webhook.h - webhooks over HTTP and HTTPS (port/webhook.h). What holds whoever names the address:
+ * webhook.h - webhooks over HTTP and HTTPS (port/webhook.h). What holds for any address:
  * no redirect is followed, no proxy asked, no body read, ten seconds in all; and where the
  * connection leads is looked at after names were resolved: loopback, link-local (where clouds keep
  * their machines' credentials), multicast and unspecified addresses are refused unless local is

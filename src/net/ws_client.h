@@ -1,6 +1,6 @@
 /*
  * ws_client.h - a WebSocket to a server, on the loop: the handshake, then messages. What does not
- * open is told with the server's own answer. Back-pressure is the user's, as in net/mux.h.
+ * open is reported with the server's own answer. Back-pressure is the user's, as in net/mux.h.
  */
 #ifndef MUSTER_NET_WS_CLIENT_H
 #define MUSTER_NET_WS_CLIENT_H

@@ -1,7 +1,7 @@
 /*
  * node.h - what is asked of a node about its pods: logs, commands in them, connections to their
- * ports, what they used. The kubelet's work. Who asks has the right to that namespace and name; the
- * node answers only for a pod that has both and the UID, and that it runs, or ran and kept.
+ * ports, what they used. The kubelet's work. The caller has the right to that namespace and name;
+ * the node answers only for a pod that has both and the UID, and that it runs, or ran and kept.
  */
 #ifndef MUSTER_PORT_NODE_H
 #define MUSTER_PORT_NODE_H
@@ -169,7 +169,7 @@ struct node {
 struct json;
 struct node_directory;
 
-/* In the memory of who asks, until fn is called: once, perhaps from inside. */
+/* In the caller's memory until fn is called: once, perhaps from inside. */
 struct node_refresh {
     void (*fn)(struct node_refresh *r);
     size_t left; /* inside */

@@ -165,7 +165,7 @@ struct pod_start {
 };
 
 struct runtime_ops {
-    /* Begins; what comes of it is told by on_change. -EEXIST when the pod was started before, ever.
+    /* Begins; on_change reports the outcome. -EEXIST when the pod was started before, ever.
      */
     int (*start)(struct runtime *r, const struct pod_start *pod, struct err *err);
     /* TERM now, KILL after grace_seconds. Asked again, the earlier end counts. No-op when dead. */
@@ -176,7 +176,7 @@ struct runtime_ops {
      * rest or remove any. */
     void (*each)(struct runtime *r, void (*fn)(void *arg, const struct pod_run *run), void *arg);
     /* The UID of every pod of which anything is left, held or not: after a restart none is held,
-     * and nothing is told of it, before it was asked for with find. fn as of each. */
+     * and nothing is reported of it, before it was asked for with find. fn as of each. */
     void (*each_uid)(struct runtime *r, void (*fn)(void *arg, const char *uid), void *arg);
     /* A dead pod is not held any more, and takes no memory, until it is asked for again. */
     void (*rest)(struct runtime *r, const char *uid);

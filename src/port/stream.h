@@ -11,7 +11,7 @@
 
 #define STREAM_END ((ssize_t)-1)
 #define STREAM_BROKEN                                                                              \
-    ((ssize_t)-2) /* an end too, but what came is not all: the client is told so */
+    ((ssize_t)-2) /* an end too, but data is missing: the client must learn of it */
 
 struct stream;
 

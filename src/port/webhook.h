@@ -1,5 +1,5 @@
 /*
- * webhook.h - posting a small body to an address somebody named: net/webhook.h, or a test's own.
+ * webhook.h - posting a small body to a user's address: net/webhook.h, or a test's own.
  * The address is a stranger's word, so who implements it decides where it may lead, and nothing of
  * the answer comes back but its code.
  */

@@ -1,7 +1,7 @@
 /*
  * cgroup.h - the control groups of pods: where limits are enforced and usage is counted. Both
  * versions, and machines that have both; only below the group this process is in (or the nearest
- * one above it that may be divided), so that limits somebody set for us hold for our pods too.
+ * one above it that may be divided), so that limits set for us hold for our pods too.
  *
  *   <our group>/<name>/<pod uid>/<container>     in every hierarchy that helps
  *

@@ -149,7 +149,7 @@ static struct feed feed_begin(struct cri_writer *w, const struct cri_state *from
     return f;
 }
 
-/* What is missing is told where it is missing, as soon as there is room again. */
+/* A gap is marked where it is, as soon as there is room again. */
 static void tell_lost(struct feed *f)
 {
     enum cri_stream s = f->stream;

@@ -10,9 +10,9 @@
  * What is known lies in shared memory, and all pipes are made before the first fork and kept open
  * by both, so that SIGKILL takes away a process but no output, no exit status and no decision.
  *
- * Exit statuses are recorded before they are reaped, by whoever is the program's parent: the worker
+ * Exit statuses are recorded before they are reaped, by the program's parent: the worker
  * that started it, or the keeper that inherited it. One whose parents were both killed is the
- * machine's; how it ended is told by the pidfd that both hold by then (orphan.h).
+ * machine's; the pidfd that both hold by then tells how it ended (orphan.h).
  *
  * Only the worker changes what is not atomic.
  */

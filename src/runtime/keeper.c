@@ -145,7 +145,7 @@ static void kill_executed(const struct group *g)
     proc_kill_by_env(pair, NULL);
 }
 
-/* The last record is the keeper's own: whoever reads it can wait for our end, which frees the lock.
+/* The last record is the keeper's own: a reader can wait for our end, which frees the lock.
  */
 static int write_final(struct group *g, struct arena *a)
 {

@@ -3,7 +3,7 @@
  *
  * The last line alone is often the wrong one: torch writes a stack of C++ frames or advice after
  * the exception, and torchrun a box about it. So the exception of the last traceback is kept, and
- * what came after it only follows it. A traceback long ago was somebody's log of something
+ * what came after it only follows it. A traceback long ago was a log of something
  * survived.
  *
  * torchrun's processes all write here, and when one fails the others lose their connection to it:

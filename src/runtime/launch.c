@@ -1,5 +1,5 @@
-/* launch.c - see launch.h. What forks here has one thread. What fails between fork and exec is told
- * through a pipe that a successful exec closes. */
+/* launch.c - see launch.h. What forks here has one thread. Failures between fork and exec are
+ * reported through a pipe that a successful exec closes. */
 #include "runtime/launch.h"
 
 #include <errno.h>

@@ -555,7 +555,7 @@ static void start_next(struct log_searches *all)
     }
 }
 
-/* As soon as it is its turn, if somebody takes what was found. */
+/* As soon as it is its turn, if the reader takes what was found. */
 static void go_on(struct log_search *s)
 {
     if (s->busy || s->queued || s->over || s->broken || s->out.len - s->out_at >= HELD_BYTES)

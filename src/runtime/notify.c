@@ -1,5 +1,5 @@
-/* notify.c - see notify.h. The kernel has one watch per folder and descriptor, whoever asked: the
- * users of a folder share it and each gets what its own mask says. */
+/* notify.c - see notify.h. The kernel has one watch per folder and descriptor, however many asked:
+ * the users of a folder share it and each gets what its own mask says. */
 #include "runtime/notify.h"
 
 #include <errno.h>

@@ -82,7 +82,7 @@ int orphan_trace(int pid_fd, pid_t pid)
 {
     if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0)
         return -errno;
-    /* Somebody else's by now? Then he is traced in vain, and does not notice. */
+    /* Another program's pid by now? Then it is traced in vain and does not notice. */
     return pidfd_send_signal(pid_fd, 0, NULL, 0) == 0 ? 0 : -errno;
 }
 

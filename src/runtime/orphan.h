@@ -2,7 +2,7 @@
  * orphan.h - how a program ended that is no child of the group's any more: its parents were killed
  * one after the other, and it came to the machine's init, which reaps it.
  *
- * Since Linux 6.15 whoever holds a pidfd is told how a reaped process ended. Before that the keeper
+ * Since Linux 6.15 a pidfd's holder can read how a reaped process ended. Before that the keeper
  * traces such programs, so that it is the keeper who reaps them first.
  */
 #ifndef MUSTER_RUNTIME_ORPHAN_H

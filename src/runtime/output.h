@@ -1,5 +1,6 @@
 /*
- * output.h - from a container's pipes to its log, each byte exactly once, whoever is killed when.
+ * output.h - from a container's pipes to its log, each byte exactly once, whichever process is
+ * killed when.
  */
 #ifndef MUSTER_RUNTIME_OUTPUT_H
 #define MUSTER_RUNTIME_OUTPUT_H

@@ -3,7 +3,7 @@
  *
  * The kernel tells which sockets listen and their inodes (sock_diag, where it has that, else
  * /proc/net/tcp); /proc/PID/fd tells who holds an inode.
- * Only a process of the same user can share a port that somebody listens on, so sockets that are
+ * Only a process of the same user can share a port that is listened on, so sockets that are
  * the pod's before and after were the pod's when the connection was made.
  */
 #include "runtime/pod_port.h"

@@ -17,12 +17,12 @@ struct pod_members {
     pid_t roots[POD_CONTAINERS_LIMIT + 2];
     size_t roots_len;
     /* Commands run beside its programs, whose parents are others: also processes of this user that
-     * carry the pod's mark. Whoever could forge it is who we are. */
+     * carry the pod's mark. Only our own user could forge it. */
     bool has_commands;
 };
 
 /* A connection, not blocking; or -ECONNREFUSED when nobody listens on 127.0.0.1 or ::1, -EPERM when
- * somebody does who is not the pod, -ETIMEDOUT, or another errno. */
+ * a process outside the pod does, -ETIMEDOUT, or another errno. */
 int pod_port_connect(const struct pod_members *m, unsigned port, int timeout_ms) must_check;
 /* For tests: as where the kernel has no sock_diag. */
 extern bool pod_port_from_proc;

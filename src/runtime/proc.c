@@ -1,4 +1,4 @@
-/* proc.c - see proc.h. A pid read here may be gone or another's a moment later: whoever kills must
+/* proc.c - see proc.h. A pid read here may be gone or another's a moment later: a killer must
  * hold a pidfd or be the parent. */
 #include "runtime/proc.h"
 

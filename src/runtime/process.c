@@ -645,7 +645,7 @@ static int process_remove(struct runtime *r, const char *uid, struct err *err)
         return 0;
     if (p->dir_fd < 0)
         p->dir_fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (p->dir_fd < 0 && errno == ENOENT) { /* somebody was quicker */
+    if (p->dir_fd < 0 && errno == ENOENT) { /* another process was quicker */
         (void)map_removes(&self->pods, uid);
         pod_free(p);
         return 0;

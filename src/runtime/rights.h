@@ -7,7 +7,7 @@
 
 #include "port/runtime.h"
 
-/* Whether this process can be somebody else: root, unless he is that only in a user namespace where
+/* Whether this process can change its user: root, unless only in a user namespace where
  * there is nobody else. */
 bool rights_can_be_others(void);
 /* In the calling, single-threaded process, in the container's namespaces. */

@@ -156,7 +156,7 @@ static int open_sub_path(struct view *v, const struct container_mount *m, int vo
     mode_t mask;
 
     if (fd == -ENOENT) {
-        mask = umask(0); /* writable whoever the program is: like the volume itself */
+        mask = umask(0); /* writable for any user, like the volume itself */
         fd = make_folders(volume_fd, m->sub_path, 0777);
         (void)umask(mask);
     }
@@ -568,7 +568,7 @@ static bool is_who_we_are(const struct container_identity *id)
     return !id->wanted || (id->uid == geteuid() && id->gid == getegid());
 }
 
-/* Who can becomes somebody else in the end (rights.h); others are given another number for
+/* A process that can changes its user in the end (rights.h); others map another number to
  * themselves. */
 static int separate(const struct container_start *c, bool renumber, bool mounts, struct err *err)
 {

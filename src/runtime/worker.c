@@ -313,7 +313,7 @@ static void look_at_orphan(struct worker *w, struct container *c)
     if (c->slot->ended) /* while we looked */
         return;
     if (orphan_status(program_fd(w, c), pid, &status)) {
-        signal_program(w, c, SIGKILL); /* of the group, whoever is left */
+        signal_program(w, c, SIGKILL); /* whatever is left of the group */
         clear_after_orphan(w, c);
         group_record_end(w->g, c->output.container, status);
     } else if (now - c->exited_at_ms >= STATUS_WAIT_MS) {
@@ -505,7 +505,7 @@ static void note_program(struct worker *w, struct container *c)
     changed(w, POD_NOT_SYNCED);
 }
 
-/* From here on the claim in the slot tells what came of it, whoever lives to read it. */
+/* From here on the claim in the slot tells a survivor what came of it. */
 static void begin_start(struct container *c)
 {
     struct group_slot *slot = c->slot;

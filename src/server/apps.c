@@ -153,7 +153,7 @@ static bool knows(struct server *s, struct httpd_request *http, const char *app,
 }
 
 /* The way in goes through the console, which knows who is signed in. Not of a program's own
- * requests: they are told that it is over. */
+ * requests: they learn that it is over. */
 static void send_to_console(struct httpd_request *http, const char *path)
 {
     const char *accept = httpd_header(http, "Accept");

@@ -1,5 +1,5 @@
 /*
- * apps.h - somebody's programs in the user's browser (TensorBoard). Each is at an origin of its
+ * apps.h - foreign programs in the user's browser (TensorBoard). Each is at an origin of its
  * own, http://app-HASH.localhost:PORT/PREFIX/NAMESPACE/NAME/: HASH is made of that path with a
  * secret. There is nothing of the API there, and nothing that a page of that origin has is good for
  * it.
@@ -20,7 +20,7 @@
 void apps_open(struct server *s, struct httpd_request *http);
 /* A request for the origin with this first label. */
 void apps_handle(struct server *s, struct httpd_request *http, const char *app);
-/* Whether it is of somebody who may send it a body. */
+/* Whether the caller may send it a body. */
 bool apps_admits(struct server *s, struct httpd_request *http, const char *app);
 /* What such a path is answered at the API's own address. */
 void apps_refuse(struct httpd_request *http);

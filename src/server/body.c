@@ -74,7 +74,7 @@ static int check_type(struct server_request *r, const struct json *object, struc
     return 0;
 }
 
-/* Asked to be strict, what is there twice is refused; told to be lax, nobody is told. */
+/* Strict: duplicates are refused. Ignore: they pass without a warning. */
 struct twice {
     struct server_request *request;
     enum field_validation mode;

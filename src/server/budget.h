@@ -1,4 +1,4 @@
-/* budget.h - what a PodDisruptionBudget allows, counted when somebody asks: nobody keeps it. */
+/* budget.h - what a PodDisruptionBudget allows, counted on request, never stored. */
 #ifndef MUSTER_SERVER_BUDGET_H
 #define MUSTER_SERVER_BUDGET_H
 

@@ -1,6 +1,6 @@
 /*
- * caller.h - who asks. Every request has one; a request that has none, or one of unknown kind, is
- * refused wherever it came from.
+ * caller.h - who makes a request. Every request has one; a request that has none, or one of unknown
+ * kind, is refused wherever it came from.
  */
 #ifndef MUSTER_SERVER_CALLER_H
 #define MUSTER_SERVER_CALLER_H
@@ -13,7 +13,7 @@ enum caller_kind {
     CALLER_OWNER,        /* whose data folder this is: may do everything */
     CALLER_COMPONENT,    /* a part of the daemon, in its own process: may do everything */
     CALLER_ACCOUNT,      /* a service account, by its token (tokens.h) */
-    CALLER_IMPERSONATED, /* somebody another caller may act as (impersonate.h) */
+    CALLER_IMPERSONATED, /* a user another caller acts as (impersonate.h) */
 };
 
 struct caller {

@@ -1,6 +1,6 @@
 /*
  * crds.c - the definitions of the kinds that are compiled in, shown among those that are installed.
- * They are made from the tables when somebody asks, so they can be read and not changed.
+ * They are made from the tables on request, so they can be read and not changed.
  */
 #include <string.h>
 

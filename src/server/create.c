@@ -114,8 +114,8 @@ static bool is_there(struct arena *a, const struct blob *b, const char *uid)
            !object_is_deleting(blob_parse(a, b, NULL));
 }
 
-/* Whoever deleted a job has seen the last of its pods: one that a controller made in the same
- * moment would run until the garbage collector finds it. */
+/* The client that deleted a job has seen the last of its pods: one that a controller made in the
+ * same moment would run until the garbage collector finds it. */
 static int check_owner(struct server_request *r, const struct json *pod, struct err *err)
 {
     const struct json *owner = r->route.kind == &kind_pod ? object_controller(pod) : NULL;

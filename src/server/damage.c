@@ -1,7 +1,7 @@
 /*
  * damage.c - objects whose stored state is not what was written (store.h). They are answered with
  * what happened instead of "not found", so that nobody takes them for deleted: the garbage
- * collector above all, who asks for an owner before he removes what it owned. Deleting one, or
+ * collector above all, which looks for an owner before it removes what it owned. Deleting one, or
  * creating it anew, ends that.
  */
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /*
  * endpoints.c - Endpoints and EndpointSlices: which pods are behind a Service, made of Services and
- * pods when somebody asks, or watches them (endpoints_watch.h). Nothing is stored and nobody writes
+ * pods when requested or watched (endpoints_watch.h). Nothing is stored and nobody writes
  * them, so they are never old; the price is that they cannot be made. Their resourceVersion is the
  * revision they were made at: a pod that went leaves no other trace in them.
  */
@@ -399,7 +399,7 @@ void endpoints_stamp(struct arena *a, struct json *object, int64_t revision)
                      revision);
 }
 
-/* NULL for a service without a selector: somebody else says who is behind it. */
+/* NULL for a service without a selector: its endpoints are managed elsewhere. */
 static struct json *make_of(const struct form *form, struct arena *scratch,
                             const struct blob *service, const struct json *pods)
 {

@@ -1,8 +1,8 @@
 /*
  * endpoints_watch.h - watching Endpoints and EndpointSlices, which are made and not stored.
  *
- * While somebody watches, all of them are made anew a moment after Services or pods changed, and
- * what differs is put into a window of events, one for all watchers of a kind. A watcher is told
+ * While watched, all of them are recomputed a moment after Services or pods changed, and
+ * what differs is put into a window of events, one for all watchers of a kind. A watcher receives
  * first how what it knows differs from what is there, then follows the window.
  *
  * All changes of one moment carry the revision they were made at: a client that loses its
@@ -23,7 +23,7 @@ int endpoints_watch_open(struct server *s, const struct kind *k, int64_t from,
                          struct err *err) must_check;
 /* As store_watch_next. */
 int endpoints_watch_next(struct endpoints_watch *w, struct store_event *ret) must_check;
-/* Everything up to it is told when there is no next event. */
+/* Everything up to it has been sent when there is no next event. */
 int64_t endpoints_watch_revision(const struct endpoints_watch *w);
 void endpoints_watch_free(struct endpoints_watch *w); /* NULL-safe */
 

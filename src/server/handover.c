@@ -1,5 +1,5 @@
 /*
- * handover.c - pods/NAME/exec, attach and portforward: who asks was authorised; which pod and
+ * handover.c - pods/NAME/exec, attach and portforward: the caller is authorised; which pod and
  * container is worked out here, and the connection becomes the node's (port/node.h). What is wrong
  * before is said before the upgrade, as a Status.
  */
@@ -85,7 +85,7 @@ static const char *header(void *arg, const char *name)
     return r->front->header ? r->front->header(r, name) : NULL;
 }
 
-/* What the connection is to become is agreed on before the node is asked: it is told. */
+/* The protocol is agreed on before the node is asked, which needs to know it. */
 static struct handover *handover_new(struct server_request *r, enum upgrade_use use,
                                      struct node_upgrade *ret, struct err *err)
 {

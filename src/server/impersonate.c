@@ -69,7 +69,7 @@ static void take_header(void *arg, const char *name, const char *value)
         w->unknown = arena_strdup(w->arena, name);
 }
 
-/* --- whether who asks may ------------------------------------------------------------------ */
+/* --- whether the caller may ---------------------------------------------------------------- */
 
 static int ask(struct server *s, struct arena *a, const struct caller *who, struct access what,
                struct err *err)

@@ -70,7 +70,7 @@ struct server {
 
     struct addresses *addresses; /* addresses.c, made on first use */
 
-    struct endpoints_feed *endpoints_feed; /* endpoints_watch.c, while somebody watches */
+    struct endpoints_feed *endpoints_feed; /* endpoints_watch.c, while watched */
 
     bool has_controllers; /* own_lease.c */
     bool overcommit;
@@ -252,7 +252,7 @@ void habits_prepare_create(struct arena *a, const struct kind *k, struct json *o
 /* What else happens when old becomes next. */
 void habits_update(struct arena *a, const struct kind *k, const struct json *old, struct json *next,
                    int64_t now_ms);
-/* Seconds a deletion waits for somebody to end the object; 0: it can go at once. asked: -1 when not
+/* Seconds a deletion waits for the object to be ended; 0: it can go at once. asked: -1 when not
  * said. */
 int64_t habits_grace_seconds(const struct kind *k, const struct json *object, int64_t asked);
 /* Whether a deletion answers with the object that is gone, not with a Status. */
@@ -311,7 +311,7 @@ typedef void wait_fn(void *arg, bool reached);
  * Never from inside. */
 int wait_for_revision(struct server *s, struct store_collection *c, int64_t revision,
                       int64_t limit_ms, wait_fn *fn, void *arg) must_check;
-void wait_free_all(struct server *s); /* all are told they were not reached */
+void wait_free_all(struct server *s); /* all report that they were not reached */
 
 /* --- namespaces and old events --------------------------------------------------------- */
 

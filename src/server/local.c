@@ -60,7 +60,7 @@ struct local {
     bool in_refusals;           /* the same of those */
     bool freed;
     struct arena caller_arena;
-    const struct caller *caller; /* who asks */
+    const struct caller *caller; /* of the request */
     char room[READ_BYTES];
 };
 
@@ -172,7 +172,7 @@ static void take_stream(struct server_request *r, const char *content_type, stru
         c->stream = stream;
         stream->on_ready = stream_has_data;
         stream->on_ready_arg = c;
-    } else { /* whoever called it waits for one answer, and this may never end */
+    } else { /* the caller waits for one answer, and this may never end */
         stream->ops->close(stream);
         c->body = blob_new(not_opened, strlen(not_opened));
     }

@@ -21,7 +21,8 @@ int login_start(struct server *s, const char *path) must_check;
 bool login_is_open(const struct httpd_request *http);
 /* Whether it is one of the paths above; it is answered then. caller as for the API. */
 bool login_handle(struct server *s, struct httpd_request *http, const struct caller *caller);
-/* Whether it is the key of a session, which the request then is of; *ret is who asks. */
+/* Whether it is a session's key; the request then belongs to that session, and *ret is the caller.
+ */
 bool login_knows_key(struct server *s, struct httpd_request *http, const char *key,
                      const struct caller **ret);
 /* The same of a session that is known by its number. */

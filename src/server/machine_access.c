@@ -1,8 +1,8 @@
 /*
  * machine_access.c - see machine_access.h. Jobs are looked at as pods are: their pods are made by a
  * controller, which may do everything. What stays as it is is not asked for again, so that a job
- * the owner made can be scaled by who may change it; whoever changes any word in it answers for all
- * of it.
+ * the owner made can be scaled by a caller who may change it; a caller who changes any word in it
+ * answers for all of it.
  *
  * A container's root is the machine's, with volumes over it: with a passwd file of one's own there,
  * a program like su would make anybody root. So pods of a namespace's user gain nothing by what
@@ -336,7 +336,7 @@ static const struct kind *kind_of_reference(const struct server_request *r, cons
     return NULL;
 }
 
-/* Whether pods are made of such objects, by our controllers or by somebody else's. */
+/* Whether pods are made of such objects, by our controllers or by others. */
 static bool makes_pods(const struct kind *k)
 {
     return k->schema || k == &kind_tensorboard || job_is_kind(k);

@@ -1,6 +1,6 @@
 /*
  * machine_access.h - what reaches beyond a pod's own on this machine: privileged containers,
- * folders named by their path, and, where root runs the pods, being somebody else than the
+ * folders named by their path, and, where root runs the pods, running as a user other than the
  * namespace's own user. Who may make pods may not have these with them: a caller needs the verb
  * `use` on machineaccess.muster.dev, "privileged", "hostpath" or "anyuser", in the namespace. A
  * rule for all resources does not give it: who says "everything in this namespace" does not mean

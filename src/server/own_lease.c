@@ -1,6 +1,6 @@
 /*
  * own_lease.c - where the controllers are in the server's own process, others that would hold their
- * leases are told so. Nothing has to be written or renewed for it, and a scheduler that led before
+ * leases are refused. Nothing has to be written or renewed for it, and a scheduler that led before
  * this process came stops at its next renewal.
  */
 #include <string.h>

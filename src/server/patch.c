@@ -21,7 +21,7 @@ static bool type_is(const struct server_request *r, const char *type)
 /* --- unknown fields ------------------------------------------------------------------------- */
 
 /* They are looked for in what the patch sets: those the object has already are not its fault.
- * Values of the wrong type are told of the whole result, which has a name. */
+ * Values of the wrong type are reported for the whole result, which has a name. */
 static int check_members(struct server_request *r, struct json *members, enum field_validation mode,
                          struct err *err)
 {

@@ -1,6 +1,6 @@
 /*
  * rbac.h - what a caller may do: the Roles and ClusterRoles that bindings give users, groups and
- * service accounts. Of those who may do everything (caller.h) nothing is looked up; somebody
+ * service accounts. Callers that may do everything (caller.h) are not looked up; a user
  * unknown or anonymous may do nothing.
  */
 #ifndef MUSTER_SERVER_RBAC_H

@@ -67,7 +67,7 @@ struct server_request {
     bool too_large; /* the body was not kept */
     struct arena *arena;
     uint64_t login;              /* the session of a browser it is of; 0: none */
-    const struct caller *caller; /* who asks (caller.h); without one it is refused */
+    const struct caller *caller; /* (caller.h); a request without one is refused */
 
     /* from the core */
     struct server *server;
@@ -117,7 +117,7 @@ struct json *partial_of(struct arena *a, const struct json *object);
 /* Takes what is in body. */
 void reply_buf(struct server_request *r, int code, const char *content_type, struct buf *body);
 void reply_err(struct server_request *r, const struct err *err);
-/* Of a node: one that is away is not back in a second, and who asks should hear of it. */
+/* Of a node: one that is away is not back in a second, and the caller should learn of it. */
 void reply_node_err(struct server_request *r, const struct err *err);
 void reply_stream(struct server_request *r, const char *content_type, struct stream *stream);
 void request_warn(void *request, const char *text); /* a warning_fn */

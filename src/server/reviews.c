@@ -1,6 +1,6 @@
 /*
  * reviews.c - questions about oneself: what may I do, who am I (authorization.k8s.io,
- * authentication.k8s.io). They are answered and not stored. Whoever asks may be acting as
+ * authentication.k8s.io). They are answered and not stored. The caller may be acting as
  * another (impersonate.h): the answer is about that one.
  *
  * And about others, for those who have the right to ask: whose token is this, what may he do. A

@@ -1,6 +1,6 @@
 /*
  * roles.c - the roles every cluster has, made when they are missing: cluster-admin may do
- * everything; admin, edit and view are for RoleBindings that give somebody a namespace, each with
+ * everything; admin, edit and view are for RoleBindings that grant a namespace, each with
  * the rules of those below it. What is there already stays as it is.
  */
 #include <string.h>

@@ -80,7 +80,7 @@ static int not_allowed(struct err *err)
                    "the server does not allow this method on the requested resource");
 }
 
-/* Not a name of anything, and whoever sends it means something else than we would understand. */
+/* Names nothing, and its sender means something other than what we would understand. */
 static bool is_dots(const char *text)
 {
     return strcmp(text, ".") == 0 || strcmp(text, "..") == 0;

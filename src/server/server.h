@@ -38,8 +38,8 @@ struct node_directory;
 void server_set_nodes(struct server *s, struct node *own, struct node_directory *others);
 
 /* Serves HTTP ("127.0.0.1:7447", "[::1]:0"), on the same port with TLS and, over the loopback,
- * without. tls NULL: without only, and any other address is refused. Who asks must show the token.
- * At most one address. */
+ * without. tls NULL: without only, and any other address is refused. Clients must present the
+ * token. At most one address. */
 int server_listen(struct server *s, const char *address, const char *token,
                   const struct tls_options *tls, struct err *err) must_check;
 unsigned server_port(const struct server *s); /* 0 when not listening */
@@ -49,7 +49,7 @@ unsigned server_port(const struct server *s); /* 0 when not listening */
 #define SERVER_MOUNTS_LIMIT 8u
 int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
 
-/* The same for somebody's program that is shown in the browser, PREFIX/NAMESPACE/NAME: at an origin
+/* The same for a foreign program shown in the browser, PREFIX/NAMESPACE/NAME: at an origin
  * of its own that has nothing of ours (server/apps.h). */
 int server_mount_app(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
 

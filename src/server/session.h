@@ -16,7 +16,7 @@ struct session {
     bool opened, over;
 };
 
-/* Refused with 429 when there are too many, of all or of who asks. */
+/* Refused with 429 when there are too many, in all or of this caller. */
 int session_add(const struct server_request *r, struct session *session,
                 void (*fn)(struct session *s), struct err *err) must_check;
 /* The connection is there. False: it has to be freed, who asked for it has signed out meanwhile. */

@@ -120,7 +120,7 @@ static const struct caller *caller_of(struct server *s, struct arena *a, const s
     return who->groups && token_is_still_good(s, a, who) ? who : NULL;
 }
 
-/* Whom a token without audiences is for, and who asks for none: this API, by its names. */
+/* The audience of a token that names none, and of a review that asks for none: this API. */
 static struct json *api_audiences(struct arena *a)
 {
     static const char *const names[] = {"https://kubernetes.default.svc",

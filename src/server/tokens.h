@@ -11,10 +11,10 @@
 
 /* Tokens are signed with a key made of secret; one of another secret is worth nothing here. */
 void tokens_set_secret(struct server *s, const char *secret);
-/* The account, in the arena. NULL: not one of ours, too old, made for somebody else than this API,
+/* The account, in the arena. NULL: not one of ours, too old, issued for another audience,
  * or its account or pod is gone. */
 const struct caller *token_caller(struct server *s, struct arena *a, const char *token) must_check;
-/* The same for who asks about a token, the owner's too, that was shown to him: it is good when it
+/* The same for a caller that reviews a token presented to it, the owner's too: it is good when it
  * is for one of these audiences, or without any for this API. *ret_for is those it is for. */
 const struct caller *token_caller_for(struct server *s, struct arena *a, const char *token,
                                       const struct json *audiences,

@@ -5,7 +5,7 @@
  * Without a revision (or 0) the collection as it is comes first, each object as ADDED. Objects are
  * not encoded again for a client that takes them as they are: what is sent is
  * {"type":...,"object":<the stored bytes>}. Nothing is kept per watcher but its place in the
- * window; one that is too slow is told 410. A bookmark is sent only when everything up to its
+ * window; one that is too slow gets 410. A bookmark is sent only when everything up to its
  * revision has been.
  *
  * What is made of other objects and not stored has a feed of its own (endpoints_watch.h).

@@ -202,7 +202,7 @@ static int create_file(const char *path, struct err *err)
     return 0;
 }
 
-/* SQLite cuts the file at each checkpoint, to a multiple of what it is told here. */
+/* SQLite cuts the file at each checkpoint, to a multiple of this. */
 static void keep_size(struct database *d, int64_t bytes)
 {
     int64_t times = bytes / SPACE_STEP_BYTES / SPACE_MOST_STEPS + 1;

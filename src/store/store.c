@@ -4,9 +4,9 @@
  * A write changes the head of its entry at once and joins the turn's list. Before the loop sleeps
  * the list goes to the writer; when it comes back committed, in revision order, each change becomes
  * the committed state, a record of the watch window, and its done callback is called. When it comes
- * back failed, so does everything behind it: first all heads fall back, then all are told, so that
- * a callback that writes again decides on what is true. Revisions of failed writes are not used
- * again.
+ * back failed, so does everything behind it: first all heads fall back, then all callers are
+ * notified, so that a callback that writes again decides on what is true. Revisions of failed
+ * writes are not used again.
  *
  * Of objects that were neither written nor asked for lately the text is kept shrunk against
  * another of its collection (base/shrink.h): most are of jobs that ended long ago. Those that are
@@ -291,7 +291,7 @@ size_t store_count(struct store_collection *c)
     return c->committed_count;
 }
 
-/* One of many: it is not ready any longer than the call takes, unless somebody asks for it. */
+/* One of many: it is not ready any longer than the call takes, unless it is requested. */
 static bool tell(struct entry *e, const struct store_item *item,
                  bool (*fn)(void *arg, const struct store_item *item), void *arg)
 {
@@ -451,7 +451,7 @@ static int queue_write(struct store_collection *c, const char *key, struct blob 
     if (!change)
         return -ENOMEM;
     e = entry_make(c, key, len);
-    if (!e || (!e->flights && e->text && !ask_for(e))) { /* watches are told what was before */
+    if (!e || (!e->flights && e->text && !ask_for(e))) { /* watches send what was before */
         change_unref(change);
         return -ENOMEM;
     }

@@ -2,7 +2,7 @@
  * window.c - a ring of changes bounded by number and bytes, read by watches through cursors.
  *
  * A watch holds nothing but its place and the change it was given last, so a slow one costs no
- * memory: it falls out of the window and is told so.
+ * memory: it falls out of the window and gets 410.
  */
 #include "store/window.h"
 
