@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define FIRST_BLOCK_BYTES 4096u
-#define LARGEST_BLOCK_BYTES (256u * 1024u)
+#define LARGEST_BLOCK_BYTES (128u * 1024u) /* none that malloc asks the kernel for, each time */
 #define ALIGNMENT 16u
 
 struct arena_block {
@@ -67,7 +67,8 @@ static struct arena_block *add_block(struct arena *a, size_t need)
     return b;
 }
 
-void *arena_alloc(struct arena *a, size_t size)
+/* Holds whatever was there before. */
+static void *take(struct arena *a, size_t size)
 {
     struct arena_block *b = a->blocks;
     void *p;
@@ -84,18 +85,28 @@ void *arena_alloc(struct arena *a, size_t size)
     p = b->data + b->used;
     b->used += size;
     a->used_bytes += size;
-    return memset(p, 0, size);
+    return p;
 fail:
     a->failed = true;
     return NULL;
 }
 
+void *arena_alloc(struct arena *a, size_t size)
+{
+    void *p = take(a, size);
+
+    return p ? memset(p, 0, size) : NULL;
+}
+
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
-    char *p = n < SIZE_MAX ? arena_alloc(a, n + 1) : NULL;
+    char *p = n < SIZE_MAX ? take(a, n + 1) : NULL;
 
-    if (p && n)
+    if (!p)
+        return NULL;
+    if (n)
         memcpy(p, s, n);
+    p[n] = '\0';
     return p;
 }
 

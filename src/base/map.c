@@ -7,6 +7,8 @@
 
 #include "base/hash.h"
 
+#define FEWEST_BUCKETS 64u /* fewer keys are found as fast in the tree */
+
 static int compare(const void *a, size_t a_len, const void *b, size_t b_len)
 {
     size_t n = min_size(a_len, b_len);
@@ -33,10 +35,69 @@ static void free_tree(struct map_node *n, void (*free_value)(void *))
 void map_release(struct map *m, void (*free_value)(void *value))
 {
     free_tree(m->root, free_value);
+    free(m->buckets);
     *m = (struct map)MAP_INIT;
 }
 
-static struct map_node *find(const struct map *m, const void *key, size_t len)
+/* FNV's last multiplication mixes upwards only; the priority needs its high bits mixed too. */
+static uint32_t priority_of(const void *key, size_t len)
+{
+    uint64_t h = fnv1a_64(FNV1A_64_START, key, len);
+
+    h ^= h >> 32;
+    h *= 0x9e3779b97f4a7c15u;
+    return (uint32_t)(h ^ (h >> 29));
+}
+
+/* --- the hash table --- */
+
+static struct map_node **bucket_of(const struct map *m, uint32_t priority)
+{
+    return &m->buckets[priority & (m->buckets_len - 1)];
+}
+
+static void bucket_add(struct map *m, struct map_node *n)
+{
+    struct map_node **bucket = bucket_of(m, n->priority);
+
+    n->next = *bucket;
+    *bucket = n;
+}
+
+static void bucket_remove(struct map *m, const struct map_node *n)
+{
+    struct map_node **at = bucket_of(m, n->priority);
+
+    while (*at != n)
+        at = &(*at)->next;
+    *at = n->next;
+}
+
+static void bucket_tree(struct map *m, struct map_node *n)
+{
+    for (; n; n = n->right) {
+        bucket_tree(m, n->left);
+        bucket_add(m, n);
+    }
+}
+
+/* Without the memory for it all are found as before, only slower. */
+static void grow_buckets(struct map *m)
+{
+    size_t len = m->buckets_len ? 2 * m->buckets_len : FEWEST_BUCKETS;
+    struct map_node **more = m->count >= len ? calloc(len, sizeof(struct map_node *)) : NULL;
+
+    if (!more)
+        return;
+    free(m->buckets);
+    m->buckets = more;
+    m->buckets_len = len;
+    bucket_tree(m, m->root);
+}
+
+/* --- the tree --- */
+
+static struct map_node *find_in_tree(const struct map *m, const void *key, size_t len)
 {
     struct map_node *n = m->root;
 
@@ -48,6 +109,20 @@ static struct map_node *find(const struct map *m, const void *key, size_t len)
         n = c < 0 ? n->left : n->right;
     }
     return NULL;
+}
+
+static struct map_node *find(const struct map *m, const void *key, size_t len)
+{
+    struct map_node *n;
+    uint32_t priority;
+
+    if (!m->buckets)
+        return find_in_tree(m, key, len);
+    priority = priority_of(key, len);
+    n = *bucket_of(m, priority);
+    while (n && (n->priority != priority || compare(key, len, n->key, n->key_len) != 0))
+        n = n->next;
+    return n;
 }
 
 void *map_get(const struct map *m, const void *key, size_t len)
@@ -98,16 +173,6 @@ static struct map_node *insert(struct map_node *root, struct map_node *n)
     return root;
 }
 
-/* FNV's last multiplication mixes upwards only; the priority needs its high bits mixed too. */
-static uint32_t priority_of(const void *key, size_t len)
-{
-    uint64_t h = fnv1a_64(FNV1A_64_START, key, len);
-
-    h ^= h >> 32;
-    h *= 0x9e3779b97f4a7c15u;
-    return (uint32_t)(h ^ (h >> 29));
-}
-
 int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_old)
 {
     struct map_node *n = find(m, key, len);
@@ -128,8 +193,12 @@ int map_put(struct map *m, const void *key, size_t len, void *value, void **ret_
     memcpy(n->key, key, len);
     n->key[len] = '\0';
     n->priority = priority_of(key, len);
+    n->next = NULL;
     m->root = insert(m->root, n);
     m->count++;
+    if (m->buckets)
+        bucket_add(m, n);
+    grow_buckets(m);
     return 0;
 }
 
@@ -161,6 +230,8 @@ void *map_remove(struct map *m, const void *key, size_t len)
         at = compare(key, len, (*at)->key, (*at)->key_len) < 0 ? &(*at)->left : &(*at)->right;
     }
     *at = join(n->left, n->right);
+    if (m->buckets)
+        bucket_remove(m, n);
     value = n->value;
     free(n);
     m->count--;

@@ -32,6 +32,7 @@
 #include "store/store.h"
 
 #define LARGE_BLOCK_BYTES (256 * 1024)
+#define SPARE_BYTES (1024 * 1024)
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -48,8 +49,10 @@ void daemon_keep_to_itself(void)
     if (geteuid() == 0)
         (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     /* What is large, a body above all, goes back to the kernel when it is freed; by itself the
-     * threshold rises with what was freed once. */
+     * threshold rises with what was freed once. What one decision or request used serves the next.
+     */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
 }
 
 int daemon_watch_signals(struct loop *l, struct loop_signal *signals[4], struct err *err)

@@ -472,13 +472,9 @@ static int on_put(void *arg, enum reflector_source source, const struct json *ob
 {
     struct source *s = arg;
     struct gc *gc = s->gc;
-    struct gc_node *n = gc_graph_find_name(&gc->graph, s->kind, object_namespace(object),
-                                           object_name(object));
+    struct gc_node *n = gc_graph_put(&gc->graph, s->kind, object);
 
     (void)source;
-    if (n && strcmp(n->uid, object_uid(object)) != 0)
-        forget_node(gc, n);
-    n = gc_graph_put(&gc->graph, s->kind, object);
     if (!n)
         return -1;
     n->seen_in_list = s->lists;

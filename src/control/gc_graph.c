@@ -68,11 +68,6 @@ static struct gc_node *node_new(const struct gc_kinds *known, const struct kind 
 
 /* --- keys --- */
 
-static void write_name_key(struct buf *out, const struct kind *k, const char *ns, const char *name)
-{
-    buf_addf(out, "%s.%s %s/%s", k->plural, k->group, ns ? ns : "", name);
-}
-
 static void write_dependent_key(struct buf *out, const char *owner_uid, const char *uid)
 {
     buf_add(out, owner_uid, strlen(owner_uid) + 1);
@@ -83,9 +78,6 @@ static void unindex(struct gc_graph *g, const struct gc_node *n)
 {
     struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
 
-    write_name_key(&key, n->kind, n->ns, n->name);
-    if (!key.failed && map_get(&g->by_name, key.data, key.len) == n)
-        map_remove(&g->by_name, key.data, key.len);
     for (size_t i = 0; i < n->owners_len; i++) {
         buf_clear(&key);
         write_dependent_key(&key, n->owners[i].uid, n->uid);
@@ -103,10 +95,8 @@ static bool put_under(struct map *m, const struct buf *key, struct gc_node *n)
 static bool index_node(struct gc_graph *g, struct gc_node *n)
 {
     struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
-    bool ok;
+    bool ok = true;
 
-    write_name_key(&key, n->kind, n->ns, n->name);
-    ok = put_under(&g->by_name, &key, n);
     for (size_t i = 0; ok && i < n->owners_len; i++) {
         buf_clear(&key);
         write_dependent_key(&key, n->owners[i].uid, n->uid);
@@ -116,32 +106,39 @@ static bool index_node(struct gc_graph *g, struct gc_node *n)
     return ok && map_puts(&g->by_uid, n->uid, n, NULL) == 0;
 }
 
-static bool is_same(const struct gc_node *a, const struct gc_node *b)
+static bool is_same(const struct gc_graph *g, const struct gc_node *n, const struct kind *k,
+                    const struct json *object)
 {
-    if (a->kind != b->kind || strcmp(a->ns, b->ns) != 0 || strcmp(a->name, b->name) != 0 ||
-        a->deleting != b->deleting || a->foreground != b->foreground || a->orphan != b->orphan ||
-        a->owners_len != b->owners_len)
+    const struct json *finalizers = json_at(object, "metadata", "finalizers");
+    size_t i = 0;
+
+    if (n->kind != k || strcmp(n->ns, object_namespace(object)) != 0 ||
+        strcmp(n->name, object_name(object)) != 0 || n->deleting != object_is_deleting(object) ||
+        n->foreground != json_has(finalizers, FINALIZER_FOREGROUND) ||
+        n->orphan != json_has(finalizers, FINALIZER_ORPHAN) ||
+        n->owners_len != json_len(owners_of(object)))
         return false;
-    for (size_t i = 0; i < a->owners_len; i++)
-        if (a->owners[i].kind != b->owners[i].kind ||
-            strcmp(a->owners[i].uid, b->owners[i].uid) != 0)
+    json_each (owner, owners_of(object)) {
+        if (n->owners[i].kind != gc_kinds_of_owner(g->kinds, owner) ||
+            strcmp(n->owners[i].uid, json_get_string(owner, "uid", "")) != 0)
             return false;
+        i++;
+    }
     return true;
 }
 
 /* Most writes change nothing of it. */
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object)
 {
-    struct gc_node *n = node_new(g->kinds, k, object);
-    struct gc_node *old = gc_graph_find(g, object_uid(object));
+    struct gc_node *old = gc_graph_find(g, object_uid(object)), *n;
 
-    if (!n)
-        return NULL;
-    if (old && is_same(old, n)) {
-        free(n);
+    if (old && is_same(g, old, k, object)) {
         old->ask_again = false;
         return old;
     }
+    n = node_new(g->kinds, k, object);
+    if (!n)
+        return NULL;
     if (old)
         gc_graph_remove(g, old);
     map_removes(&g->absent, n->uid); /* a server restored from a copy may bring it back */
@@ -162,19 +159,6 @@ void gc_graph_remove(struct gc_graph *g, struct gc_node *node)
 struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid)
 {
     return map_gets(&g->by_uid, uid);
-}
-
-struct gc_node *gc_graph_find_name(const struct gc_graph *g, const struct kind *k, const char *ns,
-                                   const char *name)
-{
-    struct buf key = BUF_INIT(KEY_LIMIT_BYTES);
-    struct gc_node *n = NULL;
-
-    write_name_key(&key, k, ns, name);
-    if (!key.failed)
-        n = map_get(&g->by_name, key.data, key.len);
-    buf_release(&key);
-    return n;
 }
 
 void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,
@@ -240,7 +224,6 @@ void gc_graph_mark_absent(struct gc_graph *g, const char *uid)
 
 void gc_graph_release(struct gc_graph *g)
 {
-    map_release(&g->by_name, NULL);
     map_release(&g->dependents, NULL);
     map_release(&g->by_uid, free);
     map_release(&g->absent, NULL);

@@ -1,6 +1,6 @@
 /*
  * gc_graph.h - who owns whom: a small record per object (what it is, its owners, whether it is
- * being deleted and how), found by UID, by name, and by the UID of an owner. No I/O.
+ * being deleted and how), found by UID and by the UID of an owner. No I/O.
  */
 #ifndef MUSTER_CONTROL_GC_GRAPH_H
 #define MUSTER_CONTROL_GC_GRAPH_H
@@ -30,7 +30,6 @@ struct gc_node {
 struct gc_graph {
     const struct gc_kinds *kinds;
     struct map by_uid;     /* uid -> node */
-    struct map by_name;    /* "plural.group ns/name" -> node */
     struct map dependents; /* "owner uid\0uid" -> node */
     struct map absent;     /* uids known to be gone, newest ABSENT_LIMIT of them */
     char **absent_ring;
@@ -43,8 +42,6 @@ void gc_graph_release(struct gc_graph *g);
 struct gc_node *gc_graph_put(struct gc_graph *g, const struct kind *k, const struct json *object);
 void gc_graph_remove(struct gc_graph *g, struct gc_node *node); /* frees it */
 struct gc_node *gc_graph_find(const struct gc_graph *g, const char *uid);
-struct gc_node *gc_graph_find_name(const struct gc_graph *g, const struct kind *k, const char *ns,
-                                   const char *name);
 /* Those that can be: in the owner's namespace, if it has one. fn returns false to stop and must not
  * change the graph. */
 void gc_graph_each_dependent(const struct gc_graph *g, const char *uid,

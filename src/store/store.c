@@ -65,7 +65,7 @@ struct store {
     size_t window_events, window_bytes;
     struct entry *ready,
         **ready_end; /* entries whose values could be shrunk, longest there first */
-    size_t ready_bytes, ready_limit;
+    size_t ready_len, ready_bytes, ready_limit;
     struct map collections;
     struct store_collection *changed;
 
@@ -182,6 +182,7 @@ static void ready_join(struct entry *e)
     e->at = s->ready_end;
     *s->ready_end = e;
     s->ready_end = &e->next;
+    s->ready_len++;
     s->ready_bytes += e->committed.value->len;
 }
 
@@ -197,6 +198,7 @@ static void ready_leave(struct entry *e)
     else
         s->ready_end = e->at;
     e->at = NULL;
+    s->ready_len--;
     s->ready_bytes -= e->committed.value->len;
 }
 
@@ -238,11 +240,8 @@ static const struct store_item *ask_for(struct entry *e)
 
 static void shorten(struct store *s)
 {
-    size_t turns = 0;
-
-    for (struct entry *e = s->ready; e && s->ready_bytes > s->ready_limit; e = e->next)
-        turns += 2; /* of many that were asked for in one turn not all can stay */
-    while (turns-- > 0 && s->ready_bytes > s->ready_limit) {
+    /* Twice around: of many that were asked for in one turn not all can stay. */
+    for (size_t n = 2 * s->ready_len; n > 0 && s->ready_bytes > s->ready_limit; n--) {
         struct entry *e = s->ready;
         const struct blob *value = e->committed.value;
         bool stays = e->asked_for || e->flights;
