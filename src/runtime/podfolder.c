@@ -15,6 +15,7 @@
 
 #define ARGV_LIMIT 65536u
 #define ROOM_FOR_NEXT ".room"
+#define READ_TRIES 10 /* of a file that is replaced meanwhile */
 
 bool pod_name_is_safe(const char *name)
 {
@@ -87,14 +88,32 @@ void pod_file_give_up_room(int dir_fd, const char *name)
     (void)unlinkat(dir_fd, spare_name(spare, name), 0);
 }
 
-static int pod_file_read(int dir_fd, const char *name, struct buf *out)
+/* -EAGAIN when it was replaced meanwhile: the file that was opened is then the spare, into which
+ * the next version is written. */
+static int check_in_place(int dir_fd, const char *name, const struct stat *opened)
+{
+    struct stat now;
+
+    if (fstatat(dir_fd, name, &now, 0) != 0)
+        return errno == ENOENT ? -EAGAIN : -errno;
+    return now.st_ino == opened->st_ino && now.st_size == opened->st_size &&
+                   now.st_ctim.tv_sec == opened->st_ctim.tv_sec &&
+                   now.st_ctim.tv_nsec == opened->st_ctim.tv_nsec
+               ? 0
+               : -EAGAIN;
+}
+
+static int read_once(int dir_fd, const char *name, struct buf *out)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    struct stat opened;
     int rc = 0;
 
     if (fd < 0)
         return -errno;
-    for (;;) {
+    if (fstat(fd, &opened) != 0)
+        rc = -errno;
+    while (rc == 0) {
         char *room = buf_reserve(out, 16384);
         ssize_t n;
 
@@ -106,12 +125,23 @@ static int pod_file_read(int dir_fd, const char *name, struct buf *out)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            rc = n < 0 ? -errno : 0;
+            rc = n < 0 ? -errno : check_in_place(dir_fd, name, &opened);
             break;
         }
         out->len += (size_t)n;
     }
     (void)close(fd);
+    return rc;
+}
+
+static int pod_file_read(int dir_fd, const char *name, struct buf *out)
+{
+    int rc = -EAGAIN;
+
+    for (int i = 0; i < READ_TRIES && rc == -EAGAIN; i++) {
+        out->len = 0;
+        rc = read_once(dir_fd, name, out);
+    }
     return rc;
 }
 

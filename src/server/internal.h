@@ -3,6 +3,7 @@
 #define MUSTER_SERVER_INTERNAL_H
 
 #include "api/object.h"
+#include "base/map.h"
 #include "base/sha256.h"
 #include "net/place.h"
 #include "net/sessions.h"
@@ -53,6 +54,7 @@ struct server {
     int other_loopback; /* held so that nobody else answers there; -1: not held */
     unsigned char token_key[SHA256_BYTES]; /* tokens.c */
     bool has_token_key;
+    struct map frames;        /* watch.c: converted events that are being sent */
     struct session *sessions; /* session.c */
     size_t session_count;
     struct node *node;                /* in this process; or NULL */

@@ -6,12 +6,14 @@
  * not encoded again for a client that takes them as they are: what is sent is
  * {"type":...,"object":<the stored bytes>}. Nothing is kept per watcher but its place in the
  * window; one that is too slow gets 410. A bookmark is sent only when everything up to its
- * revision has been.
+ * revision has been. An event converted for one watcher (to protobuf, to a Table) is shared by all
+ * that are at the same place, so that many clients that do not read cost one copy.
  *
  * What is made of other objects and not stored has a feed of its own (endpoints_watch.h).
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,8 +28,28 @@
 #define LONGEST_WATCH_S 3600 /* of a client that names no end */
 #define EVENT_LIMIT_BYTES (16u * 1024u * 1024u)
 #define STREAM_MEMORY_BYTES (256u * 1024u) /* selectors */
+#define SHARED_FROM_BYTES 4096u            /* smaller events are each watcher's own */
 
 enum initial { INITIAL_NONE, INITIAL_ADDED };
+
+/* What an event was converted from, and how; compared as bytes. */
+struct frame_key {
+    const struct blob *value;
+    const struct kind *kind;
+    int64_t left_revision; /* see put_event */
+    int64_t second;        /* of a Table, whose ages change */
+    int type, format, encoding, include;
+    char table_version[8];
+    bool with_columns;
+};
+
+/* A converted event; those in use are in server->frames. */
+struct frame {
+    struct frame_key key;
+    struct blob *value; /* holds the key's */
+    struct blob *text;
+    size_t refs;
+};
 
 struct watch {
     struct stream base;
@@ -47,7 +69,8 @@ struct watch {
     bool bookmarks, bookmark_due, mark_initial_end;
     bool columns_sent, ending;
 
-    /* what is being sent: head, then shared bytes of body, then tail */
+    /* what is being sent: a shared frame, or head, then shared bytes of body, then tail */
+    struct frame *frame;
     struct buf head;
     struct blob *body;
     size_t sent;
@@ -66,7 +89,8 @@ static const struct {
 
 static size_t piece_len(const struct watch *w)
 {
-    return w->head.len + (w->body ? w->body->len + strlen(TAIL) : 0);
+    return w->frame ? w->frame->text->len
+                    : w->head.len + (w->body ? w->body->len + strlen(TAIL) : 0);
 }
 
 static bool piece_pending(const struct watch *w)
@@ -74,8 +98,20 @@ static bool piece_pending(const struct watch *w)
     return w->sent < piece_len(w);
 }
 
+static void frame_unref(struct server *s, struct frame *f)
+{
+    if (!f || --f->refs > 0)
+        return;
+    (void)map_remove(&s->frames, &f->key, sizeof(f->key));
+    blob_unref(f->value);
+    blob_unref(f->text);
+    free(f);
+}
+
 static void piece_clear(struct watch *w)
 {
+    frame_unref(w->server, w->frame);
+    w->frame = NULL;
     buf_clear(&w->head);
     blob_unref(w->body);
     w->body = NULL;
@@ -100,7 +136,9 @@ static size_t piece_read(struct watch *w, char *out, size_t cap)
 {
     size_t skip = w->sent, n = 0;
 
-    if (w->head.len)
+    if (w->frame)
+        n += copy_from(out, cap, w->frame->text->data, w->frame->text->len, &skip);
+    else if (w->head.len)
         n += copy_from(out, cap, w->head.data, w->head.len, &skip);
     if (w->body) {
         n += copy_from(out + n, cap - n, w->body->data, w->body->len, &skip);
@@ -134,28 +172,93 @@ static void put_error(struct watch *w, const struct err *err)
     w->ending = true;
 }
 
-static void put_event(struct watch *w, enum store_event_type type, struct blob *value,
-                      const struct json *object)
+static struct frame_key key_of(const struct watch *w, enum store_event_type type,
+                               const struct blob *source, int64_t left_revision)
 {
+    struct frame_key k;
+
+    memset(&k, 0, sizeof(k)); /* what is between the members, too */
+    k.value = source;
+    k.kind = w->shape.kind;
+    k.left_revision = left_revision;
+    k.type = (int)type;
+    k.format = (int)w->shape.format;
+    k.encoding = (int)w->shape.encoding;
+    k.include = (int)w->shape.include;
+    if (w->shape.format == FORMAT_TABLE) {
+        k.second = clock_now_ms(w->server->clock) / 1000;
+        k.with_columns = !w->columns_sent;
+        (void)snprintf(k.table_version, sizeof(k.table_version), "%s", w->shape.table_version);
+    }
+    return k;
+}
+
+/* Makes what is in head the shared frame; without memory for it, it stays this watcher's own. */
+static void share(struct watch *w, const struct frame_key *key, struct blob *source)
+{
+    struct frame *f = w->head.failed ? NULL : calloc(1, sizeof(*f));
+
+    if (!f)
+        return;
+    f->key = *key;
+    f->refs = 1;
+    f->text = blob_from_buf(&w->head);
+    if (!f->text || map_put(&w->server->frames, &f->key, sizeof(f->key), f, NULL) != 0) {
+        if (f->text)
+            buf_add(&w->head, f->text->data, f->text->len);
+        blob_unref(f->text);
+        free(f);
+        return;
+    }
+    f->value = blob_ref(source);
+    w->frame = f;
+}
+
+static int convert(struct watch *w, enum store_event_type type, const struct blob *value,
+                   struct err *err)
+{
+    int rc;
+
+    if (is_protobuf(w))
+        return shape_frame(&w->shape, types[type].name, value, NULL, &w->head, err);
+    buf_adds(&w->head, types[type].head);
+    rc = shape_event(&w->shape, value, NULL, !w->columns_sent, &w->head, err);
+    buf_adds(&w->head, TAIL);
+    return rc;
+}
+
+static struct blob *last_match(struct watch *w, const struct blob *previous, int64_t revision);
+
+/* left_revision: of the change after which the object matches no more; 0 for what it is now. */
+static void put_event(struct watch *w, enum store_event_type type, struct blob *source,
+                      int64_t left_revision)
+{
+    struct frame_key key = key_of(w, type, source, left_revision);
+    bool shared = source->len >= SHARED_FROM_BYTES;
     auto_err err = ERR_INIT;
+    struct blob *value;
+    int rc;
 
     piece_clear(w);
-    if (is_protobuf(w)) {
-        if (shape_frame(&w->shape, types[type].name, value, object, &w->head, &err) < 0)
-            put_error(w, &err);
+    if (!is_protobuf(w) && shape_copies(&w->shape) && !left_revision) {
+        buf_adds(&w->head, types[type].head);
+        w->body = blob_ref(source);
         return;
     }
-    buf_adds(&w->head, types[type].head);
-    if (shape_copies(&w->shape)) {
-        w->body = blob_ref(value);
+    w->frame = shared ? map_get(&w->server->frames, &key, sizeof(key)) : NULL;
+    if (w->frame) {
+        w->frame->refs++;
+        w->columns_sent = true;
         return;
     }
-    if (shape_event(&w->shape, value, object, !w->columns_sent, &w->head, &err) < 0) {
-        put_error(w, &err);
-        return;
-    }
+    value = left_revision ? last_match(w, source, left_revision) : blob_ref(source);
+    rc = value ? convert(w, type, value, &err) : out_of_memory(&err);
+    blob_unref(value);
     w->columns_sent = true;
-    buf_adds(&w->head, TAIL);
+    if (rc < 0)
+        put_error(w, &err);
+    else if (shared)
+        share(w, &key, source);
 }
 
 static bool selects(const struct watch *w)
@@ -172,15 +275,15 @@ static bool matches(struct watch *w, struct blob *value)
 
 /* An object that stops matching is gone for this client: its last matching state, with the revision
  * of the change. */
-static struct blob *last_match(struct watch *w, const struct store_event *e)
+static struct blob *last_match(struct watch *w, const struct blob *previous, int64_t revision)
 {
-    struct json *object = shape_parse(&w->shape, e->previous, NULL);
+    struct json *object = shape_parse(&w->shape, previous, NULL);
     struct buf b = BUF_INIT(EVENT_LIMIT_BYTES);
     struct blob *blob = NULL;
 
     if (object) {
         json_set_stringf(&w->shape.scratch, json_make_object(&w->shape.scratch, object, "metadata"),
-                         "resourceVersion", "%" PRId64, e->revision);
+                         "resourceVersion", "%" PRId64, revision);
         if (!arena_failed(&w->shape.scratch)) {
             json_write(&b, object);
             blob = blob_from_buf(&b);
@@ -188,20 +291,6 @@ static struct blob *last_match(struct watch *w, const struct store_event *e)
     }
     buf_release(&b);
     return blob;
-}
-
-static void put_left(struct watch *w, const struct store_event *e)
-{
-    struct blob *last = last_match(w, e);
-    auto_err err = ERR_INIT;
-
-    if (last) {
-        put_event(w, STORE_DELETED, last, NULL);
-    } else {
-        out_of_memory(&err);
-        put_error(w, &err);
-    }
-    blob_unref(last);
 }
 
 /* [matched before][matches now] of a change, for a client with selectors. */
@@ -213,17 +302,17 @@ static void put_change(struct watch *w, const struct store_event *e)
         strncmp(e->key, w->selection.prefix, strlen(w->selection.prefix)) != 0)
         return;
     if (!selects(w)) {
-        put_event(w, e->type, e->value, NULL);
+        put_event(w, e->type, e->value, 0);
         return;
     }
     was = matches(w, e->previous);
     is = e->type != STORE_DELETED && matches(w, e->value);
     if (is)
-        put_event(w, was ? STORE_MODIFIED : STORE_ADDED, e->value, NULL);
+        put_event(w, was ? STORE_MODIFIED : STORE_ADDED, e->value, 0);
     else if (was && e->type == STORE_DELETED)
-        put_event(w, STORE_DELETED, e->value, NULL);
+        put_event(w, STORE_DELETED, e->value, 0);
     else if (was)
-        put_left(w, e);
+        put_event(w, STORE_DELETED, e->previous, e->revision);
 }
 
 static void put_bookmark(struct watch *w)
@@ -273,7 +362,7 @@ static bool put_initial(struct watch *w)
         return false;
     value = w->initial[w->initial_next];
     w->initial[w->initial_next++] = NULL;
-    put_event(w, STORE_ADDED, value, NULL);
+    put_event(w, STORE_ADDED, value, 0);
     blob_unref(value);
     return true;
 }
@@ -324,6 +413,8 @@ static ssize_t watch_read(struct stream *s, char *out, size_t cap)
         else if (w->head.failed || w->ending || !next_piece(w))
             break;
     }
+    arena_release(
+        &w->shape.scratch); /* a large object's is not kept while the client does not read */
     if (n)
         return (ssize_t)n;
     return w->ending || w->head.failed ? STREAM_END : 0;

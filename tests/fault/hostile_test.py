@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import resource
 import select
 import socket
@@ -395,6 +396,35 @@ class Hostile(harness.WithDaemon):
         for number in range(100):
             self.daemon.call("PATCH", name, {"data": {"a": f"{number}" + "x" * 200000}}, content_type="application/merge-patch+json")
         self.assertLess(self.memory(), MEMORY_LIMIT)
+        self.daemon.call("DELETE", name)
+
+    def test_watchers_of_converted_events_that_never_read(self):
+        """They share what was converted; what they get when they read after all is whole."""
+        name = CONFIG_MAPS + "/converted"
+        self.daemon.call("POST", CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "converted"}})
+        accept = "Accept: application/vnd.kubernetes.protobuf;stream=watch"
+        before = self.memory()
+        watches = []
+        for _ in range(200):
+            connection = socket.socket()
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.settimeout(harness.PATIENCE)
+            connection.connect(("127.0.0.1", self.daemon.port))
+            self.addCleanup(connection.close)
+            connection.sendall(self.head("GET", CONFIG_MAPS + "?watch=true&fieldSelector=metadata.name%3Dconverted", accept))
+            watches.append(connection)
+        for connection in watches:  # every one has begun
+            self.assertIn(b"200 OK", connection.recv(64))
+        for letter in "abc":
+            self.daemon.call("PATCH", name, {"data": {"a": letter * 900000}}, content_type="application/merge-patch+json")
+        self.assertLess(self.memory() - before, 100 << 20)
+        for connection in watches[::50]:
+            got = b""
+            while got.count(b"c") < 900000:
+                got += connection.recv(1 << 20)
+            body = re.sub(rb"\r\n[0-9a-f]+\r\n", b"", got)  # the chunks' own lines
+            for letter in b"abc":
+                self.assertEqual(body.count(bytes([letter]) * 900000), 1)
         self.daemon.call("DELETE", name)
 
 
