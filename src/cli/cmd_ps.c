@@ -4,13 +4,11 @@
 
 #include "api/object.h"
 #include "api/table.h"
-#include "base/percent.h"
 #include "base/timefmt.h"
 #include "cli/columns.h"
 #include "cli/jobphase.h"
 #include "cli/output.h"
 #include "cli/session.h"
-#include "core/job.h"
 
 struct ps_options {
     struct session_options session;
@@ -36,48 +34,6 @@ static const struct option_spec options[] = {
 struct ps_shape {
     bool all, queue, progress, wide, tags, note;
 };
-
-/* NULL: of all. */
-static const char *query_of(struct arena *a, const char *selector)
-{
-    struct buf text = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
-    const char *query = NULL;
-
-    if (selector) {
-        buf_adds(&text, "labelSelector=");
-        percent_encode(&text, selector);
-        query = arena_strdup(a, text.data);
-    }
-    buf_release(&text);
-    return query;
-}
-
-/* Items of every job kind in one List, without copying them. */
-static int list_jobs(struct session *s, const char *ns, const char *query, struct json **ret,
-                     struct err *err)
-{
-    struct json *all = json_new_object(s->arena), *items;
-
-    json_set_string(s->arena, all, "apiVersion", "v1");
-    json_set_string(s->arena, all, "kind", "List");
-    items = json_make_array(s->arena, all, "items");
-    for (size_t i = 0; job_kinds[i]; i++) {
-        const struct kind *k = job_kinds[i]->kind;
-        struct json *list = NULL, *next;
-        int r = session_list(s, k, ns, query, &list, err);
-
-        if (r)
-            return r;
-        for (struct json *job = json_first_mut(json_get_mut(list, "items")); job; job = next) {
-            next = job->next;
-            json_set_string(s->arena, job, "apiVersion", kind_api_version(s->arena, k));
-            json_set_string(s->arena, job, "kind", k->name);
-            json_append(items, json_clone(s->arena, job));
-        }
-    }
-    *ret = all;
-    return arena_failed(s->arena) ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
-}
 
 static size_t name_columns(const struct ps_shape *shape, const char *names[COLUMNS_LIMIT])
 {
@@ -198,7 +154,7 @@ static int ps(struct cli *cli, const struct ps_options *o, struct session *s, st
     int r = session_open(cli, &o->session, s, err);
 
     if (r == 0)
-        r = list_jobs(s, o->all ? NULL : s->ns, query_of(s->arena, o->selector), &list, err);
+        r = session_list_jobs(s, o->all ? NULL : s->ns, o->selector, &list, err);
     if (r || output_list(o->format, list))
         return r;
     if (json_len(json_get(list, "items")) == 0)

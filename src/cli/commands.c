@@ -6,10 +6,17 @@
 #include "cli/suggest.h"
 
 const struct command *const commands[] = {
-    &command_up,         &command_down,       &command_run,       &command_ps,   &command_queue,
-    &command_logs,       &command_board,      &command_console,   &command_exec, &command_rm,
-    &command_kubeconfig, &command_controller, &command_scheduler, &command_node, &command_manifests,
-    &command_mpi_launch, &command_mpi_worker, &command_version,   &command_help, NULL,
+    &command_up,         &command_down,
+    &command_run,        &command_sweep,
+    &command_ps,         &command_queue,
+    &command_logs,       &command_wait,
+    &command_board,      &command_console,
+    &command_exec,       &command_rm,
+    &command_kubeconfig, &command_controller,
+    &command_scheduler,  &command_node,
+    &command_manifests,  &command_mpi_launch,
+    &command_mpi_worker, &command_version,
+    &command_help,       NULL,
 };
 
 static const struct {

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/tame.h"
 
+const char *const output_manifest_formats[] = {"yaml", "json", NULL};
 const char *const output_formats[] = {"table", "wide", "json", "yaml", "name", NULL};
 
 static void write_names(struct buf *out, const struct json *list)
@@ -56,6 +57,23 @@ int output_bytes(int fd, const char *data, size_t len)
         }
     }
     return 0;
+}
+
+void output_manifest(const char *format, const struct manifest *m)
+{
+    struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    bool json = strcmp(format, "json") == 0;
+
+    for (const struct manifest_object *o = m->first; o; o = o->next) {
+        if (json)
+            json_write_pretty(&out, o->said);
+        else
+            buf_adds(&out, o == m->first ? "" : "---\n");
+        if (!json)
+            yaml_write(&out, o->said);
+    }
+    output_text(&out);
+    buf_release(&out);
 }
 
 bool output_list(const char *format, const struct json *list)
