@@ -7,10 +7,15 @@
 
 /* For struct option_spec: what -o may be. */
 extern const char *const output_formats[];
-#define OUTPUT_FORMAT_NAMES "table|wide|json|yaml|name"
+#define OUTPUT_FORMAT_NAMES "table|wide|json|yaml|name|jsonpath=PATH"
+/* own has the member format. */
+#define OPTION_OUTPUT(own)                                                                         \
+    OPTION_OF(OPTION_CHOICE, own, format, "output", OUTPUT_FORMAT_NAMES, "how to print them",      \
+              .letter = 'o', .values = output_formats)
 
-/* True when the format was one of json, yaml, name and has been printed. */
-bool output_list(const char *format, const struct json *list);
+/* 1: it was printed; 0: the format is a table, which is the command's; negative: the path of
+ * jsonpath=.status.phase is wrong. The path's value is printed of each item, a line each. */
+int output_list(const char *format, const struct json *list, struct err *err) must_check;
 /* What --dry-run prints: own has the members dry_run and format. */
 #define OPTION_DRY_RUN(own)                                                                        \
     OPTION_OF_FLAG(own, dry_run, "dry-run", "only print what would be created"),                   \

@@ -231,31 +231,36 @@ static int sort_jobs(struct arena *a, struct json *const *lists, size_t lists_le
     return 0;
 }
 
-#define JOB_KINDS_LIMIT 8u
+const char *session_labels_query(struct arena *a, const char *labels)
+{
+    struct buf query = BUF_INIT(SELECTOR_LIMIT_BYTES);
+    const char *text;
+
+    buf_adds(&query, "labelSelector=");
+    percent_encode(&query, labels);
+    text = query.failed ? NULL : arena_strndup(a, query.data, query.len);
+    buf_release(&query);
+    return text;
+}
 
 int session_list_jobs(struct session *s, const char *ns, const char *labels, struct json **ret,
                       struct err *err)
 {
     struct json *all = json_new_object(s->arena), *lists[JOB_KINDS_LIMIT] = {NULL};
-    struct buf query = BUF_INIT(SELECTOR_LIMIT_BYTES);
+    const char *query = labels ? session_labels_query(s->arena, labels) : NULL;
     size_t kinds_len = 0, len = 0;
-    int r = 0;
+    int r = !labels || query ? 0 : err_set(err, ERR_BAD_REQUEST, "too many labels: %s", labels);
 
-    if (labels) {
-        buf_adds(&query, "labelSelector=");
-        percent_encode(&query, labels);
-    }
     for (; r == 0 && job_kinds[kinds_len] && kinds_len < ELEMS(lists); kinds_len++) {
         const struct kind *k = job_kinds[kinds_len]->kind;
 
-        r = session_list(s, k, ns, query.data, &lists[kinds_len], err);
+        r = session_list(s, k, ns, query, &lists[kinds_len], err);
         for (struct json *job = json_first_mut(json_get_mut(lists[kinds_len], "items")); job;
              job = job->next, len++) {
             json_set_string(s->arena, job, "apiVersion", kind_api_version(s->arena, k));
             json_set_string(s->arena, job, "kind", k->name);
         }
     }
-    buf_release(&query);
     if (r)
         return r;
     json_set_string(s->arena, all, "apiVersion", "v1");
@@ -284,8 +289,7 @@ static void suggest_job(struct session *s, const char *name, struct err *err)
         err_hint(err, "'muster ps' lists the jobs; -n chooses the namespace");
 }
 
-/* "mpijob", "mpijobs", "MPIJob" or a short name, as kubectl takes them; a group may follow. */
-static bool is_called(const struct kind *k, const char *word, size_t len)
+bool session_kind_is_called(const struct kind *k, const char *word, size_t len)
 {
     const char *dot = memchr(word, '.', len);
     const char *const *names = k->short_names;
@@ -315,7 +319,7 @@ static int wanted_kind(const char *word, const struct kind **ret, const char **r
     if (!slash)
         return 0;
     for (size_t i = 0; job_kinds[i]; i++) {
-        if (is_called(job_kinds[i]->kind, word, (size_t)(slash - word)))
+        if (session_kind_is_called(job_kinds[i]->kind, word, (size_t)(slash - word)))
             *ret = job_kinds[i]->kind;
         buf_addf(&known, "%s%s", i ? ", " : "", job_kinds[i]->kind->singular);
     }

@@ -103,5 +103,143 @@ class Wait(Commands):
         self.assertEqual(waiting.wait(harness.PATIENCE), 0)
 
 
+BROKEN = """apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata: {name: Bad_Name}
+spec:
+  replicaSpecs:
+  - type: worker
+    replicas: four
+    restartPolicy: Sometimes
+    template: {spec: {containers: [{name: a}]}}
+---
+kind: Nothing
+apiVersion: v1
+"""
+
+
+class Offline(Commands):
+    """Commands that need no daemon."""
+
+    def test_validate(self):
+        broken = self.write("broken.yaml", BROKEN)
+        done = self.daemon.cli("validate", broken)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        for line, field in ((3, "metadata.name"), (7, "spec.replicaSpecs[0].replicas"), (8, "spec.replicaSpecs[0].restartPolicy"), (11, "kind")):
+            self.assertIn(f"error: {broken}:{line}: {field}: ", done.stderr)
+        self.assertIn("    7 |     replicas: four\n      |               ^^^^\n", done.stderr)
+        self.assertTrue(done.stderr.endswith("4 problems; 'muster explain KIND.FIELD' says what a field takes\n"))
+        code, shown = self.daemon.terminal("validate", broken)
+        self.assertEqual((code, plain(shown)), (1, done.stderr))
+        self.assertIn("\x1b[1;31merror: \x1b[0m", shown)
+        good = self.daemon.cli("run", "--dry-run", "--", "true").stdout
+        self.check(["validate", "-"], 0, "standard input: fine, 1 object\n", "", stdin=good)
+        self.check(["validate", "-q", self.write("good.yaml", good)], 0, "", "")
+        self.assertEqual(self.daemon.cli("validate", "/nonexistent.yaml", "-", stdin=good).returncode, 1)
+        # the server says the same of the same field
+        status, answer = self.daemon.request("POST", harness.JOBS.format(ns="default"), {
+            "apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "PyTorchTrainingJob", "metadata": {"name": "x"},
+            "spec": {"replicaSpecs": [{"type": "worker", "restartPolicy": "Sometimes", "template": {"spec": {"containers": [{"name": "a"}]}}}]}})
+        said = json.loads(answer)["message"].split("restartPolicy: ")[1]
+        self.assertEqual(status, 422)
+        self.assertIn(f"restartPolicy: {said}\n", done.stderr)
+
+    def test_explain(self):
+        done = self.daemon.cli("explain", "job.spec.torchrunConfig")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.startswith("PyTorchTrainingJob (batch.tensorstack.dev/v1beta1)\nspec.torchrunConfig <object>\n"))
+        self.assertIn("\n  rdzvBackend <string>\n      How the processes find each other.\n      One of: c10d, etcd, etcd-v2; default: \"c10d\"\n", done.stdout)
+        code, shown = self.daemon.terminal("explain", "pytorchtrainingjobs.spec")
+        self.assertEqual(code, 0)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        self.assertEqual(shown, self.daemon.cli("explain", "PyTorchTrainingJob.spec").stdout)
+        self.assertIn("\n    nodeName <string>", self.daemon.cli("explain", "--recursive", "pod").stdout)
+        self.check(["explain", "job.spec.elastik"], 5, "", "error: there is no field 'spec.elastik'\n  hint: did you mean elastic?\n")
+        self.check(["explain", "quue"], 5, "", "error: unknown kind 'quue'\n  hint: did you mean queue?\n")
+        self.assertIn("\nMPIJob ", self.daemon.cli("explain").stdout)
+
+
+class Acting(Commands):
+    def sleeper(self, name="on"):
+        self.daemon.create(job(name, ["sleep", "1000"], replicas=1))
+        self.daemon.wait_phase(name, "Running")
+
+    def test_stop_and_resume(self):
+        self.sleeper()
+        self.check(["stop", "on"], 0, f"{JOB}/on stopped\n", "  hint: let it go on with: muster resume on\n")
+        self.daemon.wait_phase("on", "Paused")
+        self.check(["resume", "pytorchtrainingjob/on"], 0, f"{JOB}/on resumed\n", "")
+        self.daemon.wait_phase("on", "Running")
+        self.daemon.create(job("over", ["true"], replicas=1))
+        self.daemon.wait_phase("over", "Succeeded")
+        self.check(["stop", "over"], 6, "", "error: job 'over' has ended already (Succeeded)\n  hint: run it again with: muster rerun over\n")
+
+    def test_scale(self):
+        elastic = job("grows", ["sleep", "1000"], replicas=1)
+        elastic["spec"]["torchrunConfig"] = {"enabled": True}
+        elastic["spec"]["elastic"] = {"enabled": True, "minReplicas": 1, "maxReplicas": 3, "expectedReplicas": 1}
+        self.daemon.create(elastic)
+        self.check(["scale", "grows", "2"], 0, f"{JOB}/grows scaled to 2\n", "")
+        self.assertEqual(self.daemon.get_job("grows")["spec"]["elastic"]["expectedReplicas"], 2)
+        self.assertEqual(self.daemon.cli("scale", "grows", "9").returncode, 1)
+        self.check(["scale", "grows", "many"], 2, "", "error: 'many' is no number of replicas\n  hint: muster scale grows 4\n")
+        self.sleeper("fixed")
+        self.assertIn("job 'fixed' is not elastic", self.daemon.cli("scale", "fixed", "2").stderr)
+
+    def test_rerun(self):
+        first = self.daemon.cli("run", "--name", "once", "--label", "a=b", "--", "sh", "-c", "echo $PWD")
+        again = self.daemon.cli("rerun", "once")
+        self.assertEqual((again.returncode, again.stdout), (0, first.stdout), again.stderr)
+        self.assertIn(f"{JOB}/once-2 created\n", again.stderr)
+        made = self.daemon.get_job("once-2")["metadata"]
+        self.assertEqual(made["labels"], {"a": "b", "muster.dev/rerun-of": self.daemon.get_job("once")["metadata"]["uid"]})
+        self.assertEqual(made["annotations"]["muster.dev/rerun-of"], "once")
+        self.check(["rerun", "once-2", "-d"], 0, f"{JOB}/once-3 created\n", "")
+        self.assertIn("\n  name: once-4\n", self.daemon.cli("rerun", "once", "--dry-run").stdout)
+        self.assertEqual(self.daemon.cli("rerun", "once", "--name", "once-2").returncode, 6)
+
+    def test_events(self):
+        self.sleeper()
+        self.daemon.create(job("elsewhere", ["true"], replicas=1))
+        done = self.daemon.cli("events", "on")
+        self.assertRegex(done.stdout, r"^LAST +COUNT +TYPE +REASON +OBJECT +MESSAGE\n")
+        self.assertRegex(done.stdout, r"\n\S+ +1 +Normal +Created +on +A PyTorchTrainingJob has been created: on\n")
+        self.assertRegex(done.stdout, r" Started +on-\w+-worker-0 ")
+        self.assertNotIn("elsewhere", done.stdout)
+        code, shown = self.daemon.terminal("events")
+        self.assertEqual(code, 0)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        self.assertIn("elsewhere", shown)
+        self.assertIn("Created", self.daemon.cli("events", "on", "-o", "jsonpath=.reason").stdout.splitlines())
+        self.check(["events", "--warnings", "on"], 0, "", "no events that warn; they are kept for a while only\n")
+
+    def test_rm_all(self):
+        for name in ("a", "b", "c"):
+            self.daemon.create(job(name, ["true"], replicas=1) | {"metadata": {"name": name, "labels": {"keep": str(name == "c")}}})
+        self.check(["rm"], 2, "", "error: which job?\n  hint: name jobs, or say --all or --selector LABELS; 'muster ps' lists them\n")
+        self.check(["rm", "--all"], 2, "", "error: would remove 3 jobs; say --yes to do so\n")
+        code, shown = self.daemon.terminal("rm", "-l", "keep=False", until=r"remove 2 jobs\? \[y/N\] ", send=b"n\n")
+        self.assertEqual((code, shown.splitlines()[-1]), (1, "nothing was removed"))
+        code, shown = self.daemon.terminal("rm", "-l", "keep=False", until=r"remove 2 jobs\? \[y/N\] ", send=b"y\n")
+        self.assertEqual((code, shown.splitlines()[-2:]), (0, [f"{JOB}/b removed", f"{JOB}/a removed"]))
+        self.check(["rm", "--all", "--dry-run"], 0, f"{JOB}/c would be removed\n", "")
+        self.check(["rm", "--all", "-y"], 0, f"{JOB}/c removed\n", "")
+        self.check(["rm", "--all"], 0, "", "no jobs in namespace default\n")
+
+    def test_ps(self):
+        self.sleeper("first")
+        self.daemon.create(job("second", ["true"], replicas=1))
+        self.daemon.wait_phase("second", "Succeeded")
+        for path in (".metadata.name", "{.items[*].metadata.name}"):
+            self.check(["ps", "-o", f"jsonpath={path}"], 0, "second\nfirst\n", "")
+        self.check(["ps", "--phase", "running,failed", "-o", "name"], 0, f"{JOB}/first\n", "")
+        self.check(["ps", "--queue", "night"], 0, "", "no jobs of these in namespace default; start one with: muster run FILE\n")
+        self.check(["ps", "-o", "jsonpath=x"], 1, "", "error: 'x' is no JSONPath understood here\n"
+                   "  hint: like -o jsonpath=.status.phase, which is printed of each\n")
+        code, shown = self.daemon.terminal("ps", "--watch", until="second .*Succeeded", send=b"\x03")
+        self.assertEqual(code, 130, shown)
+        self.assertIn("\x1b[H\x1b[J", shown)
+
+
 if __name__ == "__main__":
     harness.main()
