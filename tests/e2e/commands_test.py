@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """The commands beside up, run, logs and ps: what each prints to a terminal and to a pipe, and how it ends."""
 import json
+import os
+import pathlib
 import re
+import subprocess
 
 import harness
 from harness import DaemonTest, job
@@ -239,6 +242,51 @@ class Acting(Commands):
         code, shown = self.daemon.terminal("ps", "--watch", until="second .*Succeeded", send=b"\x03")
         self.assertEqual(code, 130, shown)
         self.assertIn("\x1b[H\x1b[J", shown)
+
+
+class Machine(Commands):
+    def test_doctor(self):
+        done = self.daemon.cli("doctor")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        names = [line[6:16].strip() for line in done.stdout.splitlines() if line[:4] in ("ok  ", "warn")]
+        self.assertEqual(names, ["kernel", "cgroups", "namespaces", "GPUs", "daemon", "port", "disk", "open files", "clock", "python", "torch", "mpirun"])
+        self.assertIn(f"ok    daemon      up, process {self.daemon.process.pid}\n", done.stdout)
+        for line, after in zip(done.stdout.splitlines(), [*done.stdout.splitlines()[1:], ""]):
+            self.assertEqual(line.startswith("warn"), after.strip().startswith("fix: "), line)
+        without = self.daemon.cli("doctor", environment={"PATH": "/nonexistent"}).stdout
+        self.assertIn("warn  mpirun      mpirun is not there\n                  fix: for MPI jobs: apt install openmpi-bin\n", without)
+        code, shown = self.daemon.terminal("doctor")
+        self.assertIn("\x1b[32mok  \x1b[0m  kernel", shown)
+
+    def test_completion(self):
+        self.daemon.cli("run", "--name", "shown", "--", "true")
+        def complete(*words):
+            script = f"source <({harness.BIN} completion bash); COMP_WORDS=({' '.join(map(repr, words))}); COMP_CWORD={len(words) - 1}; _muster; echo ${{COMPREPLY[*]}}"
+            path = os.path.dirname(harness.BIN) + ":" + os.environ["PATH"]
+            return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=harness.PATIENCE,
+                                  env={**self.daemon.environment, "PATH": path}).stdout.split()
+        self.assertEqual(complete("muster", "sw"), ["sweep"])
+        self.assertEqual(complete("muster", "sweep", "--par"), ["--parallel"])
+        self.assertEqual(complete("muster", "logs", "sh"), ["shown"])
+        self.assertNotIn("mpi-launch", complete("muster", ""))
+        fish = self.daemon.cli("completion", "fish").stdout
+        self.assertIn("complete -c muster -n '__fish_seen_subcommand_from sweep' -l parallel -r -d ", fish)
+        self.assertIn("'sweep:Run a command once for each combination of parameters'", self.daemon.cli("completion", "zsh").stdout)
+        self.check(["completion", "csh"], 2, "", "error: no completion for 'csh'\n  hint: bash, zsh and fish have one\n")
+
+    def test_what_the_document_shows(self):
+        text = pathlib.Path(harness.ROOT, "docs/cli.md").read_text()
+        lines = re.findall(r"^\$ (.*)$", text, re.M)
+        self.assertGreater(len(lines), 20)
+        os.symlink(harness.BIN, os.path.join(self.daemon.folder, "muster"))
+        for line in lines:
+            done = subprocess.run(["bash", "-c", line], cwd=self.daemon.folder, capture_output=True, text=True, timeout=harness.PATIENCE,
+                                  env={**self.daemon.environment, "PATH": f"{self.daemon.folder}:{os.environ['PATH']}"})
+            self.assertEqual(done.returncode, 0, f"{line}\n{done.stdout}{done.stderr}")
+        shown = {words.split()[1] for words in lines}
+        named = set(re.findall(r"muster ([a-z]+)", text))
+        self.assertLessEqual({"sweep", "wait", "validate", "explain", "events", "rerun", "stop", "resume", "rm", "doctor"}, shown)
+        self.assertLessEqual({"scale", "completion"}, named)
 
 
 if __name__ == "__main__":
