@@ -50,6 +50,12 @@
 /* On a job that was made as a changed copy of another: its UID as a label, its name as an
  * annotation. */
 #define LABEL_RERUN_OF "muster.dev/rerun-of"
+/* On the jobs of one sweep: its name, and a label for each parameter. */
+#define LABEL_SWEEP "muster.dev/sweep"
+#define SWEEP_PARAMETER_PREFIX "param.muster.dev/"
+/* On a paused job of a sweep: its controller resumes it, and takes this away, when fewer jobs of
+ * the sweep than this number run; less than 1 counts as 1. */
+#define ANNOTATION_SWEEP_TURN "muster.dev/sweep-parallel"
 /* Namespace of what belongs to no user: port leases. */
 #define SYSTEM_NAMESPACE "muster-system"
 /* Namespace of queues and of the scheduler's configuration; the queue everybody may use. */

@@ -26,7 +26,7 @@
 
 struct board_options {
     struct session_options session;
-    const char *tag, *run;
+    const char *tag, *run, *selector;
     bool csv, json, follow, open;
     int64_t height;
 };
@@ -39,6 +39,9 @@ static const struct option_spec options[] = {
                    .letter = 't'),
     OPTION_OF_TEXT(struct board_options, run, "run", "RUN",
                    "only this run: a folder of event files", .letter = 'r'),
+    OPTION_OF_TEXT(struct board_options, selector, "selector", "LABELS",
+                   "the jobs with these labels, in the same pictures: " LABEL_SWEEP "=x",
+                   .letter = 'l'),
     OPTION_OF_FLAG(struct board_options, follow, "follow", "go on until the job ends",
                    .letter = 'f'),
     OPTION_OF_FLAG(struct board_options, csv, "csv", "the points as CSV"),
@@ -54,9 +57,25 @@ struct board_view {
     struct cli *cli;
     const struct board_options *options;
     struct session *session;
+    const struct kind *kind; /* of the one that is asked for, like job */
+    struct json *job;
+    struct subject *subjects;
+    size_t subjects_len;
+};
+
+struct subject {
     const struct kind *kind;
     struct json *job;
 };
+
+static struct board_view view_of(const struct board_view *v, size_t i)
+{
+    struct board_view one = *v;
+
+    one.kind = v->subjects[i].kind;
+    one.job = v->subjects[i].job;
+    return one;
+}
 
 /* --- asking ----------------------------------------------------------------------------- */
 
@@ -166,6 +185,37 @@ static unsigned columns_of(const struct board_view *v)
     return v->cli->talk.columns ? v->cli->talk.columns : PIPE_COLUMNS;
 }
 
+static const char *name_line(const struct board_view *v, struct arena *a, const char *run)
+{
+    const char *name = v->subjects_len == 1    ? run
+                       : strcmp(run, ".") == 0 ? object_name(v->job)
+                                               : arena_printf(a, "%s/%s", object_name(v->job), run);
+
+    return name ? name : "";
+}
+
+static int add_lines(const struct board_view *v, struct arena *a, const char *tag,
+                     struct plot *plot, struct plot_line lines[LINES_LIMIT], struct err *err)
+{
+    const char *width = arena_printf(a, "%zu", min_size(plot->width, PLOT_WIDTH_LIMIT));
+    const struct json *answer = width ? ask_json(v, a, "points", tag, width, err) : NULL;
+
+    json_each (series, json_get(answer, "series")) {
+        struct plot_line *l = &lines[plot->lines_len];
+
+        if (plot->lines_len == LINES_LIMIT)
+            break;
+        *l = (struct plot_line){.name = name_line(v, a, json_get_string(series, "run", "")),
+                                .color = talk_replica_color(&v->cli->talk, plot->lines_len),
+                                .x = numbers(a, json_get(series, "step")),
+                                .y = numbers(a, json_get(series, "value")),
+                                .len = json_len(json_get(series, "value"))};
+        if (l->x && l->y)
+            plot->lines_len++;
+    }
+    return answer ? 0 : -1;
+}
+
 static int draw_tag(const struct board_view *v, struct arena *a, const char *tag, struct buf *out,
                     struct err *err)
 {
@@ -175,37 +225,26 @@ static int draw_tag(const struct board_view *v, struct arena *a, const char *tag
                         .width = columns_of(v),
                         .height = (unsigned)min_i64(v->options->height, PLOT_HEIGHT_LIMIT),
                         .plain = talk_plain(&v->cli->talk)};
-    const char *width = arena_printf(a, "%zu", min_size(plot.width, PLOT_WIDTH_LIMIT));
-    const struct json *answer = width ? ask_json(v, a, "points", tag, width, err) : NULL;
+    int r = 0;
 
-    if (!answer)
-        return -1;
-    json_each (series, json_get(answer, "series")) {
-        struct plot_line *l = &lines[plot.lines_len];
+    for (size_t i = 0; i < v->subjects_len && r == 0; i++) {
+        struct board_view one = view_of(v, i);
 
-        if (plot.lines_len == LINES_LIMIT)
-            break;
-        *l = (struct plot_line){.name = json_get_string(series, "run", ""),
-                                .color = talk_replica_color(&v->cli->talk, plot.lines_len),
-                                .x = numbers(a, json_get(series, "step")),
-                                .y = numbers(a, json_get(series, "value")),
-                                .len = json_len(json_get(series, "value"))};
-        if (l->x && l->y)
-            plot.lines_len++;
+        r = add_lines(&one, a, tag, &plot, lines, err);
     }
+    if (r)
+        return r;
     plot_draw(out, &plot);
     buf_addc(out, '\n');
     return 0;
 }
 
-/* Names of scalar tags that are wanted, each once. The server gives them by run, sorted. */
-static size_t wanted_tags(const struct board_view *v, const struct json *answer,
-                          const char *names[PLOTS_LIMIT], size_t *ret_more)
+/* Adds names of scalar tags that are wanted, each once. The server gives them by run, sorted. */
+static size_t add_tags(const struct board_view *v, const struct json *answer,
+                       const char *names[PLOTS_LIMIT], size_t len, size_t *more)
 {
     const char *text = v->options->tag;
-    size_t len = 0;
 
-    *ret_more = 0;
     json_each (tag, json_get(answer, "tags")) {
         const char *name = json_get_string(tag, "tag", "");
         bool known = false;
@@ -217,22 +256,30 @@ static size_t wanted_tags(const struct board_view *v, const struct json *answer,
         if (!known && len < PLOTS_LIMIT)
             names[len++] = name;
         else if (!known)
-            ++*ret_more;
+            ++*more;
     }
     return len;
 }
 
-/* Everything at once: 0, or negative with err set. *ret_any: there was something to draw. */
+/* Everything at once: 0, or negative with err set. *ret_any: there was something to draw. Of
+ * several jobs some may have nothing to read. */
 static int draw(const struct board_view *v, struct buf *out, bool *ret_any, struct err *err)
 {
     struct arena a = ARENA_INIT(CLI_ARENA_LIMIT_BYTES);
-    const struct json *answer = ask_json(v, &a, "tags", NULL, NULL, err);
     const char *names[PLOTS_LIMIT];
-    size_t more = 0, len = answer ? wanted_tags(v, answer, names, &more) : 0;
-    int r = answer ? 0 : -1;
+    size_t more = 0, len = 0;
+    int r = 0;
 
-    if (json_get(answer, "message")) /* there is nothing to read */
-        r = err_set(err, ERR_NOT_FOUND, "%s", json_get_string(answer, "message", ""));
+    for (size_t i = 0; i < v->subjects_len && r == 0; i++) {
+        struct board_view one = view_of(v, i);
+        const struct json *answer = ask_json(&one, &a, "tags", NULL, NULL, err);
+
+        len = answer ? add_tags(v, answer, names, len, &more) : len;
+        if (!answer)
+            r = -1;
+        else if (json_get(answer, "message") && v->subjects_len == 1)
+            r = err_set(err, ERR_NOT_FOUND, "%s", json_get_string(answer, "message", ""));
+    }
     for (size_t i = 0; i < len && r == 0; i++)
         r = draw_tag(v, &a, names[i], out, err);
     if (more)
@@ -267,7 +314,7 @@ static int follow_curves(const struct board_view *v, struct err *err)
     int r = 0;
 
     while (r == 0) {
-        struct json *job = NULL;
+        bool ended = true;
 
         buf_clear(&next);
         r = draw(v, &next, &any, err);
@@ -281,10 +328,15 @@ static int follow_curves(const struct board_view *v, struct err *err)
         }
         if (over)
             break; /* drawn once more after the job had ended: nothing is missing */
-        if (r == 0)
-            r = session_get(v->session, v->kind, object_namespace(v->job), object_name(v->job),
-                            &job, err);
-        over = r == 0 && v->kind != &kind_tensorboard && job_is_finished(job);
+        for (size_t i = 0; i < v->subjects_len && r == 0; i++) {
+            const struct subject *one = &v->subjects[i];
+            struct json *job = NULL;
+
+            r = session_get(v->session, one->kind, object_namespace(one->job),
+                            object_name(one->job), &job, err);
+            ended = r == 0 && ended && one->kind != &kind_tensorboard && job_is_finished(job);
+        }
+        over = r == 0 && ended;
         if (r == 0 && !over)
             r = wait_a_moment(v, err);
     }
@@ -295,13 +347,28 @@ static int follow_curves(const struct board_view *v, struct err *err)
 
 /* --- the page --------------------------------------------------------------------------- */
 
-/* The console's page of the job, or the TensorBoard itself; either asks who has not signed in. */
+/* "/compare?jobs=NAMESPACE/KIND/NAME;..." */
+static const char *compare_path(const struct board_view *v)
+{
+    struct arena *a = &v->cli->arena;
+    const char *path = "/compare?jobs=";
+
+    for (size_t i = 0; path && i < v->subjects_len; i++)
+        path = arena_printf(a, "%s%s%s/%s/%s", path, i ? ";" : "",
+                            object_namespace(v->subjects[i].job), v->subjects[i].kind->name,
+                            object_name(v->subjects[i].job));
+    return path;
+}
+
+/* The console's page of the job or jobs, or the TensorBoard itself; either asks who has not signed
+ * in. */
 static const char *page_address(const struct board_view *v, struct err *err)
 {
     struct arena *a = &v->cli->arena;
     const char *path, *address;
 
-    path = v->kind == &kind_tensorboard
+    path = v->subjects_len > 1 ? compare_path(v)
+           : v->kind == &kind_tensorboard
                ? tensorboard_url(a, v->job)
                : arena_printf(a, "/jobs/%s/%s/%s/training", object_namespace(v->job), v->kind->name,
                               object_name(v->job));
@@ -333,7 +400,8 @@ static int print_curves(const struct board_view *v, struct err *err)
     if (r == 0 && any)
         output_text(&out);
     else if (r == 0)
-        talk_note(&v->cli->talk, "'%s' has no scalars%s%s%s yet", object_name(v->job),
+        talk_note(&v->cli->talk, "'%s'%s no scalars%s%s%s yet", object_name(v->job),
+                  v->subjects_len > 1 ? " and the others have" : " has",
                   v->options->tag ? " named like '" : "", v->options->tag ? v->options->tag : "",
                   v->options->tag ? "'" : "");
     buf_release(&out);
@@ -394,32 +462,86 @@ static int find(struct board_view *v, const char *word, struct err *err)
     return r;
 }
 
+static int find_labelled(struct board_view *v, struct err *err)
+{
+    struct json *list = NULL;
+    size_t n = 0;
+    int r = session_list_jobs(v->session, v->session->ns, v->options->selector, &list, err);
+
+    if (r)
+        return r;
+    v->subjects_len = json_len(json_get(list, "items"));
+    v->subjects = arena_alloc(&v->cli->arena, max_size(v->subjects_len, 1) * sizeof(*v->subjects));
+    if (!v->subjects)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    for (struct json *job = json_first_mut(json_get_mut(list, "items")); job; job = job->next)
+        v->subjects[n++] = (struct subject){kind_of_object(job), job};
+    if (n == 0)
+        return err_set(err, ERR_NOT_FOUND, "no job has the labels %s", v->options->selector);
+    return 0;
+}
+
+static int find_all(struct board_view *v, const struct args *args, struct err *err)
+{
+    int r = 0;
+
+    if (v->options->selector)
+        return find_labelled(v, err);
+    v->subjects = arena_alloc(&v->cli->arena, args->len * sizeof(*v->subjects));
+    if (!v->subjects)
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    for (size_t i = 0; i < args->len && r == 0; i++) {
+        r = find(v, args->list[i], err);
+        v->subjects[v->subjects_len++] = (struct subject){v->kind, v->job};
+    }
+    return r;
+}
+
+static int board(struct board_view *v, const struct args *args, struct err *err)
+{
+    int r = session_open(v->cli, &v->options->session, v->session, err);
+
+    if (r == 0)
+        r = find_all(v, args, err);
+    if (r)
+        return r;
+    v->kind = v->subjects[0].kind;
+    v->job = v->subjects[0].job;
+    if (v->subjects_len > 1 && (v->options->csv || v->options->json))
+        return err_set(err, ERR_BAD_REQUEST, "--%s prints the points of one job; %zu are meant",
+                       v->options->csv ? "csv" : "json", v->subjects_len);
+    return show(v, err);
+}
+
 static enum exit_code run(struct cli *cli, const void *values, const struct args *args)
 {
     const struct board_options *o = values;
     auto_err err = ERR_INIT;
     struct session s = {0};
     struct board_view v = {.cli = cli, .options = o, .session = &s};
-    int r = session_open(cli, &o->session, &s, &err);
+    int r;
 
-    if (r == 0)
-        r = find(&v, args->list[0], &err);
-    if (r == 0)
-        r = show(&v, &err);
+    if ((args->len == 0) == !o->selector) {
+        talk_errorf(&cli->talk, args->len ? "either jobs or --selector" : "which job?");
+        talk_hint(&cli->talk, "muster board mnist   or: muster board -l " LABEL_SWEEP "=NAME");
+        return EXIT_USAGE;
+    }
+    r = board(&v, args, &err);
     session_close(&s);
     return r ? command_fail(cli, &err) : EXIT_OK;
 }
 
 const struct command command_board = {
     .name = "board",
-    .args = "JOB|TENSORBOARD",
-    .summary = "Draw a job's curves from its TensorBoard event files",
+    .args = "JOB|TENSORBOARD...",
+    .summary = "Draw the curves of jobs from their TensorBoard event files",
     .help =
         "  muster board mnist\n"
         "  muster board mnist --tag loss --follow\n"
         "  muster board mnist --csv >points.csv\n"
         "  muster board mnist --open\n"
         "  muster board tensorboard/curves --open\n"
+        "  muster board -l " LABEL_SWEEP "=train-sweep --tag loss\n"
         "\n"
         "Needs no TensorBoard. Where event files are looked for: spec.tensorboardSpec of the job,\n"
         "its annotation muster.dev/log-dir, or below its working folder. Of a TensorBoard: the\n"
@@ -427,7 +549,6 @@ const struct command command_board = {
     .options = options,
     .defaults = &defaults,
     .options_size = sizeof(struct board_options),
-    .min_args = 1,
-    .max_args = 1,
+    .max_args = ARGS_LIMIT,
     .run = run,
 };

@@ -343,8 +343,10 @@ static int list(struct queue_call *c, const char *name, struct err *err)
                             kind_api_version(&c->cli->arena, &kind_queue));
             json_set_string(&c->cli->arena, q, "kind", kind_queue.name);
         }
-    if (r || output_list(c->options->format, queues))
-        return r;
+    if (r == 0)
+        r = output_list(c->options->format, queues, err);
+    if (r)
+        return r < 0 ? r : 0;
     r = read_entries(c, &entries, err);
     if (r == 0)
         print_queues(c, json_get(queues, "items"), &entries);
@@ -363,8 +365,9 @@ static int get(struct queue_call *c, const char *name, struct err *err)
     json_set_string(&c->cli->arena, one, "kind", "List");
     items = json_make_array(&c->cli->arena, one, "items");
     json_append(items, queue);
-    if (output_list(c->options->format, one))
-        return 0;
+    r = output_list(c->options->format, one, err);
+    if (r)
+        return r < 0 ? r : 0;
     r = read_entries(c, &entries, err);
     if (r)
         return r;

@@ -4,24 +4,19 @@
  * no job of it may exist already, before the first object is created.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "api/object.h"
-#include "api/yaml.h"
 #include "cli/common_options.h"
 #include "cli/follow.h"
-#include "cli/home.h"
 #include "cli/jobphase.h"
 #include "cli/last_applied.h"
 #include "cli/manifest.h"
 #include "cli/output.h"
 #include "cli/run_line.h"
+#include "cli/start.h"
 #include "core/job.h"
 
 struct run_options {
@@ -32,7 +27,6 @@ struct run_options {
 };
 
 static const struct run_options defaults = {.format = "yaml"};
-static const char *const formats[] = {"yaml", "json", NULL};
 
 static const struct option_spec options[] = {
     OPTION_OF_FLAG(struct run_options, detach, "detach", "create it and return at once",
@@ -42,9 +36,7 @@ static const struct option_spec options[] = {
                    "wait also for a job that can never fit on this machine"),
     OPTION_OF_TEXT(struct run_options, name, "name", "NAME", "call the one job so"),
     RUN_LINE_OPTIONS(struct run_options, line),
-    OPTION_OF_FLAG(struct run_options, dry_run, "dry-run", "only print what would be created"),
-    OPTION_OF(OPTION_CHOICE, struct run_options, format, "output", "yaml|json",
-              "how --dry-run prints it (default yaml)", .letter = 'o', .values = formats),
+    OPTION_DRY_RUN(struct run_options),
     OPTION_RAW(struct run_options),
     SESSION_OPTIONS(struct run_options, session),
     {0},
@@ -132,7 +124,6 @@ static int remove_old(struct run *r, const struct manifest_object *o, struct err
 /* --- a free name --- */
 
 #define NAMES_TRIED 10000
-#define JOB_KINDS_LIMIT 8
 
 static int set_name(struct run *r, struct manifest_object *o, size_t n)
 {
@@ -150,22 +141,18 @@ static int set_name(struct run *r, struct manifest_object *o, size_t n)
 static int create_under_free_name(struct run *r, struct manifest_object *o, struct json **ret,
                                   struct err *err)
 {
-    struct json *lists[JOB_KINDS_LIMIT] = {NULL};
+    struct json *list = NULL;
     bool taken = true;
-    int result = 0;
+    int result = session_list_jobs(&r->session, object_namespace(o->object), NULL, &list, err);
 
-    for (size_t k = 0; result == 0 && job_kinds[k] && k < ELEMS(lists); k++)
-        result = session_list(&r->session, job_kinds[k]->kind, object_namespace(o->object), NULL,
-                              &lists[k], err);
     for (size_t n = 1; result == 0 && taken && n < NAMES_TRIED; n++) {
         auto_err attempt = ERR_INIT;
 
         if (set_name(r, o, n))
             return err_set(err, ERR_INTERNAL, "out of memory");
         taken = false;
-        for (size_t k = 0; !taken && k < ELEMS(lists); k++)
-            json_each (job, json_get(lists[k], "items"))
-                taken = taken || strcmp(object_name(job), object_name(o->object)) == 0;
+        json_each (job, json_get(list, "items"))
+            taken = taken || strcmp(object_name(job), object_name(o->object)) == 0;
         if (taken)
             continue;
         result = session_create(&r->session, o->kind, o->object, ret, &attempt);
@@ -275,7 +262,7 @@ static int create_all(struct run *r, struct err *err)
 
 /* --- following --- */
 
-static enum exit_code say_detached(const struct run *r)
+static void say_detached(const struct run *r)
 {
     const struct talk *t = &r->cli->talk;
 
@@ -284,7 +271,6 @@ static enum exit_code say_detached(const struct run *r)
         talk_hint(t, "come back with: muster logs -f %s   stop it with: muster rm %s",
                   r->jobs[i].name, r->jobs[i].name);
     }
-    return EXIT_INTERRUPTED;
 }
 
 static enum exit_code follow_jobs(struct run *r, struct err *err)
@@ -294,24 +280,18 @@ static enum exit_code follow_jobs(struct run *r, struct err *err)
                                        .tail_lines = -1,
                                        .leave_hopeless = !r->options->wait,
                                        .every_attempt = true};
+    enum follow_end end;
 
-    switch (follow(r->cli, &r->session, r->jobs, r->jobs_len, &how, err)) {
-    case FOLLOW_SUCCEEDED:
-        return EXIT_OK;
-    case FOLLOW_FAILED:
-    case FOLLOW_DELETED:
-        return EXIT_JOB_FAILED;
-    case FOLLOW_NEVER_FITS:
+    end = follow(r->cli, &r->session, r->jobs, r->jobs_len, &how, err);
+    if (end == FOLLOW_BROKEN)
+        return command_fail(r->cli, err);
+    if (end == FOLLOW_NEVER_FITS)
         talk_hint(&r->cli->talk,
                   "remove it with: muster rm %s   or wait with: muster run --wait %s",
                   r->jobs[0].name, r->file ? r->file : "...");
-        return EXIT_NEVER_FITS;
-    case FOLLOW_INTERRUPTED:
-        return say_detached(r);
-    case FOLLOW_BROKEN:
-        return command_fail(r->cli, err);
-    }
-    unreachable();
+    if (end == FOLLOW_INTERRUPTED)
+        say_detached(r);
+    return follow_exit_code(end);
 }
 
 static int load_command(struct run *r, const struct manifest_options *how, struct err *err)
@@ -385,88 +365,7 @@ static void warn_of_files(const struct run *r, const char *job, const struct jso
     }
 }
 
-/* --- the daemon --- */
-
-/* Another `muster run` may be starting it just now: one at a time. */
-static int lock_start(struct cli *cli, const struct home *home, struct err *err)
-{
-    const char *path = arena_printf(&cli->arena, "%s/start.lock", home->dir);
-    int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
-
-    if (fd < 0)
-        return err_set(err, ERR_INTERNAL, "cannot open %s: %s", path ? path : "a file",
-                       strerror(errno));
-    while (flock(fd, LOCK_EX) != 0 && errno == EINTR)
-        ;
-    return fd;
-}
-
-/* What it says goes to stderr: stdout has the jobs' output. */
-static int start_daemon(const struct home *home, struct err *err)
-{
-    int status = 0;
-    pid_t child = fork();
-
-    if (child == 0) {
-        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-        execl("/proc/self/exe", "muster", "up", "--detach", "--dir", home->dir, (char *)NULL);
-        _exit(EXIT_FAILED);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 0;
-    err_set(err, ERR_UNAVAILABLE, "muster is not up, and could not be started");
-    err_hint(err, "start it with: muster up --detach");
-    return -EIO;
-}
-
-static int ensure_daemon(struct run *r, struct err *err)
-{
-    struct home_holder holder;
-    struct home home;
-    int lock, result;
-
-    if (home_locate(&r->cli->arena, r->options->session.dir, &home, err) || home_create(&home, err))
-        return -EINVAL;
-    lock = lock_start(r->cli, &home, err);
-    if (lock < 0)
-        return lock;
-    result = home_find_holder(&home, &holder, err);
-    if (result == 0)
-        result = start_daemon(&home, err);
-    close(lock);
-    return result < 0 ? result : 0;
-}
-
-static int open_session(struct run *r, struct err *err)
-{
-    const struct session_options *where = &r->options->session;
-
-    if (!session_is_elsewhere(where) && ensure_daemon(r, err))
-        return -EINVAL;
-    return session_open(r->cli, where, &r->session, err);
-}
-
 /* --- the whole --- */
-
-static enum exit_code print_objects(const struct run *r)
-{
-    struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
-    bool json = strcmp(r->options->format, "json") == 0;
-
-    for (const struct manifest_object *o = r->manifest.first; o; o = o->next) {
-        if (json)
-            json_write_pretty(&out, o->said);
-        else
-            buf_adds(&out, o == r->manifest.first ? "" : "---\n");
-        if (!json)
-            yaml_write(&out, o->said);
-    }
-    output_text(&out);
-    buf_release(&out);
-    return EXIT_OK;
-}
 
 /* A kubeconfig says which namespace is meant, and must be read first. */
 static enum exit_code run_file(struct run *r, struct err *err)
@@ -485,9 +384,11 @@ static enum exit_code run_file(struct run *r, struct err *err)
     for (const struct manifest_object *o = r->manifest.first; o && elsewhere; o = o->next)
         if (is_job(o))
             warn_of_files(r, object_name(o->object), json_get(o->object, "spec"));
-    if (r->options->dry_run)
-        return print_objects(r);
-    if ((!elsewhere && open_session(r, err)) || create_all(r, err))
+    if (r->options->dry_run) {
+        output_manifest(r->options->format, &r->manifest);
+        return EXIT_OK;
+    }
+    if ((!elsewhere && start_session(r->cli, where, &r->session, err)) || create_all(r, err))
         return command_fail(r->cli, err);
     if (r->options->detach || r->jobs_len == 0) {
         for (size_t i = 0; i < r->jobs_len; i++)

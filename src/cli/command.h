@@ -46,7 +46,9 @@ const struct command *command_find(const char *name);
 extern const struct command command_up, command_down, command_run, command_ps, command_logs,
     command_board, command_exec, command_mpi_launch, command_mpi_worker, command_rm, command_queue,
     command_kubeconfig, command_console, command_version, command_help, command_controller,
-    command_scheduler, command_node, command_manifests;
+    command_scheduler, command_node, command_manifests, command_sweep, command_wait,
+    command_validate, command_explain, command_events, command_stop, command_resume, command_scale,
+    command_rerun, command_doctor, command_completion;
 
 /* The whole program but `supervise`: argv[1] is the command. */
 enum exit_code command_main(int argc, char **argv);

@@ -29,6 +29,7 @@ struct target {
     struct cache *jobs; /* NULL when the target is a pod */
     struct cache *pods;
     struct jobphase said;
+    bool shared;        /* jobs is another target's */
     bool ended, listed; /* listed: the pods were asked for once more after the end */
     enum follow_end end;
     char *last_sentence; /* why it failed */
@@ -42,8 +43,8 @@ struct follow {
     struct target *targets;
     size_t targets_len, replicas_seen, label_width;
     struct logreader *readers;
-    struct clock_timer *last_words, *tick;
-    bool look_queued, stopped, interrupted, in_trouble;
+    struct clock_timer *last_words, *tick, *timeout;
+    bool look_queued, stopped, interrupted, timed_out, in_trouble;
     struct err *err; /* what it cannot go on with */
 };
 
@@ -282,12 +283,46 @@ static const char *pods_query(const struct target *t)
                : session_selector(a, "labelSelector", LABEL_OWNER_NAME, t->what.name);
 }
 
+static void say_end(const struct target *t)
+{
+    const struct talk *talk = &t->f->cli->talk;
+    const char *sentence = t->last_sentence ? t->last_sentence : "", *until = t->f->options->until;
+    char took[TIME_TEXT_SIZE];
+
+    if (t->f->options->quiet)
+        return;
+    if (t->end == FOLLOW_SUCCEEDED && until)
+        talk_note(talk, "%s: %s", t->what.name, until);
+    else if (t->end == FOLLOW_SUCCEEDED)
+        talk_note(talk, "%s: succeeded after %s", t->what.name, time_age(t->took_ms, took));
+    else if (t->end == FOLLOW_NEVER_FITS)
+        talk_errorf(talk, "job '%s' cannot start%s%s", t->what.name, *sentence ? ": " : "",
+                    sentence);
+    else
+        talk_errorf(talk, "job '%s' did not %s%s%s", t->what.name,
+                    until ? arena_printf(&t->f->cli->arena, "become %s", until) : "succeed",
+                    *sentence ? ": " : "", sentence);
+}
+
 static void end_target(struct target *t, enum follow_end end, const char *sentence)
 {
     t->ended = true;
     t->end = end;
     t->last_sentence = arena_strdup(&t->f->cli->arena, sentence ? sentence : "");
+    if (t->f->options->without_logs) {
+        t->listed = true;
+        say_end(t);
+        return;
+    }
     client_list(t->f->session->transport, &kind_pod, t->what.ns, pods_query(t), on_final_list, t);
+}
+
+/* Whether this is what is waited for. */
+static bool is_wanted(const struct target *t, const char *state)
+{
+    const char *until = t->f->options->until;
+
+    return until && strcmp(until, state) == 0;
 }
 
 static void look_at_job(struct target *t)
@@ -298,7 +333,12 @@ static void look_at_job(struct target *t)
     const char *news;
 
     if (!job || strcmp(object_uid(job), t->what.uid) != 0) {
-        end_target(t, FOLLOW_DELETED, "it was deleted");
+        end_target(t, is_wanted(t, FOLLOW_UNTIL_DELETED) ? FOLLOW_SUCCEEDED : FOLLOW_DELETED,
+                   "it was deleted");
+        return;
+    }
+    if (is_wanted(t, job_phase(job))) {
+        end_target(t, FOLLOW_SUCCEEDED, "");
         return;
     }
     news = jobphase_news(&t->said, &scratch, job);
@@ -308,10 +348,15 @@ static void look_at_job(struct target *t)
     if (f->options->leave_hopeless &&
         json_string_is(json_at(job, "status", "reason"), JOB_NEVER_FITS))
         end_target(t, FOLLOW_NEVER_FITS, job_why(job));
-    if (!job_is_finished(job) || t->ended)
+    if (!job_is_finished(job) || t->ended || is_wanted(t, FOLLOW_UNTIL_DELETED))
         return;
     t->took_ms = object_time(json_get(job, "status"), "completionTime") - object_created_ms(job);
-    end_target(t, job_has_succeeded(job) ? FOLLOW_SUCCEEDED : FOLLOW_FAILED, job_why(job));
+    /* One that has succeeded has also run, seen or not. */
+    end_target(t,
+               job_has_succeeded(job) && (!f->options->until || is_wanted(t, "Running"))
+                   ? FOLLOW_SUCCEEDED
+                   : FOLLOW_FAILED,
+               job_why(job));
 }
 
 static void look_at_lone_pod(struct target *t)
@@ -329,11 +374,11 @@ static void look_at_lone_pod(struct target *t)
 
 static void look_at_target(struct target *t)
 {
-    if (!cache_is_synced(t->pods) || (t->jobs && !cache_is_synced(t->jobs)))
+    if ((t->pods && !cache_is_synced(t->pods)) || (t->jobs && !cache_is_synced(t->jobs)))
         return;
-    if (t->jobs)
+    if (t->jobs && t->pods)
         cache_each_of_controller(t->pods, t->what.uid, look_at_pod, t);
-    else
+    else if (t->pods)
         cache_each(t->pods, look_at_pod, t);
     if (t->ended)
         return;
@@ -371,7 +416,7 @@ static void write_status(struct follow *f, struct buf *out)
     if (out->len && ended)
         buf_addf(out, "  |  %zu ended", ended);
     if (out->len)
-        buf_adds(out, "  |  Ctrl-C detaches");
+        buf_addf(out, "  |  Ctrl-C %s", f->options->without_logs ? "ends waiting" : "detaches");
 }
 
 static void show_status(struct follow *f)
@@ -507,13 +552,22 @@ static void on_signal(void *arg, int signum)
     stop(f);
 }
 
+static void on_timeout(void *arg)
+{
+    struct follow *f = arg;
+
+    f->timeout = NULL;
+    f->timed_out = true;
+    stop(f);
+}
+
 static struct cache *open_cache(struct target *t, const struct kind *k, const char *query)
 {
     struct cache_options options = {.transport = t->f->session->transport,
                                     .clock = loop_clock(t->f->session->loop),
                                     .kind = k,
                                     .ns = t->what.ns,
-                                    .query = query,
+                                    .query = query && *query ? query : NULL,
                                     .on_change = on_change,
                                     .on_synced = on_synced,
                                     .on_trouble = on_trouble,
@@ -526,6 +580,19 @@ static int open_target(struct follow *f, struct target *t, const struct follow_t
                        struct err *err)
 {
     *t = (struct target){.f = f, .what = *what};
+    for (struct target *other = f->targets; f->options->without_logs && other < t; other++)
+        if (other->what.kind == what->kind) {
+            t->jobs = other->jobs;
+            t->shared = true;
+            return 0;
+        }
+    if (f->options->without_logs) {
+        t->jobs = open_cache(t, what->kind,
+                             f->targets_len > 1 ? ""
+                                                : session_selector(&f->cli->arena, "fieldSelector",
+                                                                   "metadata.name", what->name));
+        return t->jobs ? 0 : err_set(err, ERR_INTERNAL, "out of memory");
+    }
     t->pods = open_cache(t, &kind_pod, pods_query(t));
     if (what->kind != &kind_pod)
         t->jobs = open_cache(
@@ -547,7 +614,7 @@ static void release(struct follow *f)
     clock_stop(loop_clock(f->session->loop), f->last_words);
     for (size_t i = 0; i < f->targets_len; i++) {
         client_forget(&f->targets[i]);
-        if (f->targets[i].jobs)
+        if (f->targets[i].jobs && !f->targets[i].shared)
             cache_free(f->targets[i].jobs);
         if (f->targets[i].pods)
             cache_free(f->targets[i].pods);
@@ -557,23 +624,13 @@ static void release(struct follow *f)
 static enum follow_end say_ends(struct follow *f)
 {
     enum follow_end worst = FOLLOW_SUCCEEDED;
-    char took[TIME_TEXT_SIZE];
 
     for (size_t i = 0; i < f->targets_len; i++) {
         const struct target *t = &f->targets[i];
 
         worst = t->end > worst ? t->end : worst;
-        if (f->options->quiet)
-            continue;
-        if (t->end == FOLLOW_SUCCEEDED)
-            talk_note(&f->cli->talk, "%s: succeeded after %s", t->what.name,
-                      time_age(t->took_ms, took));
-        else
-            talk_errorf(&f->cli->talk,
-                        t->end == FOLLOW_NEVER_FITS ? "job '%s' cannot start%s%s"
-                                                    : "job '%s' did not succeed%s%s",
-                        t->what.name, t->last_sentence && *t->last_sentence ? ": " : "",
-                        t->last_sentence ? t->last_sentence : "");
+        if (!f->options->without_logs)
+            say_end(t);
     }
     return worst;
 }
@@ -598,12 +655,17 @@ enum follow_end follow(struct cli *cli, struct session *s, const struct follow_t
             r = open_target(&f, &f.targets[i], &targets[i], err);
         if (r == 0)
             on_tick(&f);
+        if (r == 0 && options->timeout_ms)
+            f.timeout = clock_start(loop_clock(s->loop), options->timeout_ms, on_timeout, &f);
         while (r == 0 && !f.stopped)
             loop_run(s->loop);
         clock_stop(loop_clock(s->loop), f.tick);
+        clock_stop(loop_clock(s->loop), f.timeout);
         status_line_set(&cli->talk, "");
         if (r == 0 && !err_is_set(err))
-            end = f.interrupted ? FOLLOW_INTERRUPTED : say_ends(&f);
+            end = f.interrupted ? FOLLOW_INTERRUPTED
+                  : f.timed_out ? FOLLOW_TIMED_OUT
+                                : say_ends(&f);
     }
     f.stopped = true;
     release(&f);
@@ -613,4 +675,16 @@ enum follow_end follow(struct cli *cli, struct session *s, const struct follow_t
     loop_signal_stop(sigint);
     loop_signal_stop(sigterm);
     return end;
+}
+
+enum exit_code follow_exit_code(enum follow_end end)
+{
+    static const enum exit_code codes[] = {
+        [FOLLOW_SUCCEEDED] = EXIT_OK,        [FOLLOW_FAILED] = EXIT_JOB_FAILED,
+        [FOLLOW_DELETED] = EXIT_JOB_FAILED,  [FOLLOW_NEVER_FITS] = EXIT_NEVER_FITS,
+        [FOLLOW_TIMED_OUT] = EXIT_TIMED_OUT, [FOLLOW_INTERRUPTED] = EXIT_INTERRUPTED,
+        [FOLLOW_BROKEN] = EXIT_FAILED,
+    };
+
+    return codes[end];
 }

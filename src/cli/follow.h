@@ -18,7 +18,12 @@ struct follow_options {
     bool quiet;               /* no lines about the job's phase */
     bool leave_hopeless;      /* a job that can never fit is not waited for */
     bool every_attempt;       /* from the first on; else from the one that is there to begin with */
+    bool without_logs;        /* of jobs: only how they fare, all in one namespace */
+    const char *until;        /* without logs: a phase, or FOLLOW_UNTIL_DELETED; NULL: the end */
+    int64_t timeout_ms;       /* 0: none */
 };
+
+#define FOLLOW_UNTIL_DELETED "deleted"
 
 struct follow_target {
     const struct kind *kind; /* a job kind, or kind_pod for one pod */
@@ -27,9 +32,10 @@ struct follow_target {
 
 enum follow_end {
     FOLLOW_SUCCEEDED,
-    FOLLOW_FAILED,      /* at least one did not succeed; it was said why */
-    FOLLOW_DELETED,     /* one was deleted while it ran */
-    FOLLOW_NEVER_FITS,  /* one waits for more than there is */
+    FOLLOW_FAILED,     /* at least one did not succeed; it was said why */
+    FOLLOW_DELETED,    /* one was deleted while it ran */
+    FOLLOW_NEVER_FITS, /* one waits for more than there is */
+    FOLLOW_TIMED_OUT,
     FOLLOW_INTERRUPTED, /* Ctrl-C */
     FOLLOW_BROKEN,      /* our own trouble, in err */
 };
@@ -38,6 +44,9 @@ enum follow_end {
 enum follow_end follow(struct cli *cli, struct session *s, const struct follow_target *targets,
                        size_t targets_len, const struct follow_options *options,
                        struct err *err) must_check;
+
+/* What a command exits with that was to wait for them; FOLLOW_BROKEN is command_fail's. */
+enum exit_code follow_exit_code(enum follow_end end);
 
 /* "worker-0" of a pod's labels, else its name; with "/container" when it has several. In the arena.
  */

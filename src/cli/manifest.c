@@ -571,7 +571,8 @@ int manifest_of_object(struct arena *a, const struct talk *t, const char *what, 
 {
     struct loader l = {.arena = a, .talk = t, .options = options, .m = ret};
 
-    *ret = (struct manifest){.file = what, .text = ""};
+    ret->file = what;
+    ret->text = "";
     if (find_folder(&l, "-", err))
         return -EINVAL;
     check_object(&l, object);

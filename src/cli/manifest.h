@@ -43,7 +43,8 @@ int manifest_load(struct arena *a, const struct talk *t, const char *file,
                   const struct manifest_options *options, struct manifest *ret,
                   struct err *err) must_check;
 
-/* The same of one object that no file holds; what: what it is called in messages. */
+/* The same of one object that no file holds; what: what it is called in messages. Added to what ret
+ * holds already. */
 int manifest_of_object(struct arena *a, const struct talk *t, const char *what, struct json *object,
                        const struct manifest_options *options, struct manifest *ret,
                        struct err *err) must_check;

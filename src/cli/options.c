@@ -50,8 +50,14 @@ static int set_choice(const struct option_spec *s, const char **slot, const char
 
     suggest_init(&near, value);
     for (const char *const *v = s->values; *v; v++) {
+        size_t len = strlen(*v);
+
         if (strcmp(*v, value) == 0) {
             *slot = *v;
+            return 0;
+        }
+        if ((*v)[len - 1] == '=' && strncmp(*v, value, len) == 0 && value[len]) {
+            *slot = value;
             return 0;
         }
         suggest_offer(&near, *v);

@@ -12,7 +12,7 @@ enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_TEXT,   /* const char * */
     OPTION_INT,    /* int64_t >= 0 */
-    OPTION_CHOICE, /* const char *, one of values[] */
+    OPTION_CHOICE, /* const char *, one of values[]; one that ends with = takes more behind it */
     OPTION_LIST,   /* struct option_list: may be given several times */
 };
 

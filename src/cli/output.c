@@ -7,12 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/json_path.h"
 #include "api/object.h"
 #include "api/yaml.h"
 #include "cli/command.h"
 #include "cli/tame.h"
 
-const char *const output_formats[] = {"table", "wide", "json", "yaml", "name", NULL};
+const char *const output_manifest_formats[] = {"yaml", "json", NULL};
+const char *const output_formats[] = {"table", "wide", "json", "yaml", "name", "jsonpath=", NULL};
 
 static void write_names(struct buf *out, const struct json *list)
 {
@@ -58,10 +60,62 @@ int output_bytes(int fd, const char *data, size_t len)
     return 0;
 }
 
-bool output_list(const char *format, const struct json *list)
+void output_manifest(const char *format, const struct manifest *m)
 {
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
-    bool known = true;
+    bool json = strcmp(format, "json") == 0;
+
+    for (const struct manifest_object *o = m->first; o; o = o->next) {
+        if (json)
+            json_write_pretty(&out, o->said);
+        else
+            buf_adds(&out, o == m->first ? "" : "---\n");
+        if (!json)
+            yaml_write(&out, o->said);
+    }
+    output_text(&out);
+    buf_release(&out);
+}
+
+/* "{.items[*].status.phase}", as kubectl has it, is ".status.phase" of each. */
+static const char *read_path(struct arena *a, const char *text)
+{
+    static const char items[] = ".items[*]";
+    size_t len = strlen(text);
+    bool braces = len > 1 && text[0] == '{' && text[len - 1] == '}';
+    const char *path = braces ? arena_strndup(a, text + 1, len - 2) : text;
+
+    return path && strncmp(path, items, strlen(items)) == 0 ? path + strlen(items) : path;
+}
+
+static int write_paths(struct buf *out, const char *text, const struct json *list, struct err *err)
+{
+    struct arena a = ARENA_INIT(64u * 1024u);
+    const char *path = read_path(&a, text);
+    int r = 1;
+
+    if (!path || !json_path_is_valid(path)) {
+        r = err_set(err, ERR_BAD_REQUEST, "'%s' is no JSONPath understood here", text);
+        err_hint(err, "like -o jsonpath=.status.phase, which is printed of each");
+    }
+    json_each (item, json_get(list, "items")) {
+        const struct json *found = r > 0 ? json_path_first(item, path) : NULL;
+
+        if (json_is(found, JSON_STRING))
+            buf_adds(out, json_string(found, ""));
+        else if (found)
+            json_write(out, found);
+        buf_adds(out, r > 0 ? "\n" : "");
+    }
+    arena_release(&a);
+    return r;
+}
+
+int output_list(const char *format, const struct json *list, struct err *err)
+{
+    static const char jsonpath[] = "jsonpath=";
+    struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
+    int r = 1;
 
     if (strcmp(format, "json") == 0)
         json_write_pretty(&out, list);
@@ -69,9 +123,11 @@ bool output_list(const char *format, const struct json *list)
         yaml_write(&out, list);
     else if (strcmp(format, "name") == 0)
         write_names(&out, list);
+    else if (strncmp(format, jsonpath, strlen(jsonpath)) == 0)
+        r = write_paths(&out, format + strlen(jsonpath), list, err);
     else
-        known = false;
+        r = 0;
     output_text(&out);
     buf_release(&out);
-    return known;
+    return r;
 }

@@ -3,6 +3,7 @@
 #include "cli/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -203,28 +204,92 @@ const char *session_selector(struct arena *a, const char *which, const char *key
 
 /* --- jobs --- */
 
+static int by_age(const void *a, const void *b)
+{
+    const struct json *x = *(struct json *const *)a, *y = *(struct json *const *)b;
+    int64_t x_ms = object_created_ms(x), y_ms = object_created_ms(y);
+
+    return x_ms != y_ms ? (x_ms > y_ms ? -1 : 1) : strverscmp(object_name(y), object_name(x));
+}
+
+/* Items of every job kind, newest first. */
+static int sort_jobs(struct arena *a, struct json *const *lists, size_t lists_len, size_t len,
+                     struct json *items)
+{
+    struct json **all = arena_alloc(a, max_size(len, 1) * sizeof(*all));
+    size_t n = 0;
+
+    if (!all)
+        return -ENOMEM;
+    for (size_t i = 0; i < lists_len; i++)
+        for (struct json *job = json_first_mut(json_get_mut(lists[i], "items")); job;
+             job = job->next)
+            all[n++] = job;
+    qsort(all, n, sizeof(struct json *), by_age);
+    for (size_t i = 0; i < n; i++)
+        (void)json_append(items, json_clone(a, all[i]));
+    return 0;
+}
+
+const char *session_labels_query(struct arena *a, const char *labels)
+{
+    struct buf query = BUF_INIT(SELECTOR_LIMIT_BYTES);
+    const char *text;
+
+    buf_adds(&query, "labelSelector=");
+    percent_encode(&query, labels);
+    text = query.failed ? NULL : arena_strndup(a, query.data, query.len);
+    buf_release(&query);
+    return text;
+}
+
+int session_list_jobs(struct session *s, const char *ns, const char *labels, struct json **ret,
+                      struct err *err)
+{
+    struct json *all = json_new_object(s->arena), *lists[JOB_KINDS_LIMIT] = {NULL};
+    const char *query = labels ? session_labels_query(s->arena, labels) : NULL;
+    size_t kinds_len = 0, len = 0;
+    int r = !labels || query ? 0 : err_set(err, ERR_BAD_REQUEST, "too many labels: %s", labels);
+
+    for (; r == 0 && job_kinds[kinds_len] && kinds_len < ELEMS(lists); kinds_len++) {
+        const struct kind *k = job_kinds[kinds_len]->kind;
+
+        r = session_list(s, k, ns, query, &lists[kinds_len], err);
+        for (struct json *job = json_first_mut(json_get_mut(lists[kinds_len], "items")); job;
+             job = job->next, len++) {
+            json_set_string(s->arena, job, "apiVersion", kind_api_version(s->arena, k));
+            json_set_string(s->arena, job, "kind", k->name);
+        }
+    }
+    if (r)
+        return r;
+    json_set_string(s->arena, all, "apiVersion", "v1");
+    json_set_string(s->arena, all, "kind", "List");
+    if (sort_jobs(s->arena, lists, kinds_len, len, json_make_array(s->arena, all, "items")) ||
+        arena_failed(s->arena))
+        return err_set(err, ERR_INTERNAL, "out of memory");
+    *ret = all;
+    return 0;
+}
+
 static void suggest_job(struct session *s, const char *name, struct err *err)
 {
     auto_err ignored = ERR_INIT;
+    struct json *list = NULL;
     struct suggest near;
 
     suggest_init(&near, name);
-    for (size_t i = 0; job_kinds[i]; i++) {
-        struct json *list = NULL;
-
-        if (session_list(s, job_kinds[i]->kind, s->ns, NULL, &list, &ignored))
-            return;
-        json_each (job, json_get(list, "items"))
-            suggest_offer(&near, object_name(job));
-    }
+    if (session_list_jobs(s, s->ns, NULL, &list, &ignored))
+        return;
+    json_each (job, json_get(list, "items"))
+        suggest_offer(&near, object_name(job));
     if (near.best)
         err_hint(err, "did you mean '%s'?", near.best);
     else
         err_hint(err, "'muster ps' lists the jobs; -n chooses the namespace");
 }
 
-/* "mpijob", "mpijobs", "MPIJob" or a short name, as kubectl takes them; a group may follow. */
-static bool is_called(const struct kind *k, const char *word, size_t len)
+bool session_kind_is_called(const struct kind *k, const char *word, size_t len)
 {
     const char *dot = memchr(word, '.', len);
     const char *const *names = k->short_names;
@@ -254,7 +319,7 @@ static int wanted_kind(const char *word, const struct kind **ret, const char **r
     if (!slash)
         return 0;
     for (size_t i = 0; job_kinds[i]; i++) {
-        if (is_called(job_kinds[i]->kind, word, (size_t)(slash - word)))
+        if (session_kind_is_called(job_kinds[i]->kind, word, (size_t)(slash - word)))
             *ret = job_kinds[i]->kind;
         buf_addf(&known, "%s%s", i ? ", " : "", job_kinds[i]->kind->singular);
     }

@@ -65,6 +65,17 @@ int session_delete(struct session *s, const struct kind *k, const char *ns, cons
 const char *session_selector(struct arena *a, const char *which, const char *key,
                              const char *value);
 
+#define JOB_KINDS_LIMIT 8u
+/* "labelSelector=a%3Db" of "a=b", in the arena; NULL: too long. */
+const char *session_labels_query(struct arena *a, const char *labels);
+/* The jobs of all kinds with these labels (NULL: any), newest first, as one List; ns NULL: of every
+ * namespace. */
+int session_list_jobs(struct session *s, const char *ns, const char *labels, struct json **ret,
+                      struct err *err) must_check;
+
+/* "mpijob", "mpijobs", "MPIJob" or a short name, as kubectl takes them; a group may follow. */
+bool session_kind_is_called(const struct kind *k, const char *word, size_t len);
+
 /* Finds a job by NAME among all job kinds, or by KIND/NAME. A name that several have is an error;
  * not found: ERR_NOT_FOUND with the nearest name as hint. */
 int session_find_job(struct session *s, const char *word, const struct kind **ret_kind,

@@ -10,6 +10,7 @@
 #include "control/nodes.h"
 #include "control/notifications.h"
 #include "control/scheduler.h"
+#include "control/sweeps.h"
 
 struct control {
     struct event_recorder *events;
@@ -20,6 +21,7 @@ struct control {
     struct scheduler *scheduler;
     struct nodes *nodes;
     struct notifications *notifications;
+    struct sweeps *sweeps;
     struct gc *gc;
 };
 
@@ -131,6 +133,21 @@ static void on_job(void *arg, const struct kind *k, const struct json *job, cons
 
     if (c->notifications)
         notifications_on_job(c->notifications, k, job, old);
+    sweeps_on_job(c->sweeps, k, job);
+}
+
+static void on_job_gone(void *arg, const struct json *job)
+{
+    struct control *c = arg;
+
+    sweeps_on_gone(c->sweeps, job);
+}
+
+static void on_jobs_ready(void *arg)
+{
+    struct control *c = arg;
+
+    sweeps_on_ready(c->sweeps);
 }
 
 static bool open_notifications(struct control *c, const struct control_options *o)
@@ -147,6 +164,9 @@ static bool open_jobs(struct control *c, const struct control_options *o)
 {
     if (o->webhook && !open_notifications(c, o))
         return false;
+    c->sweeps = sweeps_new(o->transport, o->clock);
+    if (!c->sweeps)
+        return false;
     c->jobs = jobs_new(&(struct jobs_options){.transport = o->transport,
                                               .clock = o->clock,
                                               .applier = c->applier,
@@ -156,6 +176,8 @@ static bool open_jobs(struct control *c, const struct control_options *o)
                                               .shared_network = o->shared_network,
                                               .lease_ns = o->lease_ns,
                                               .on_job = on_job,
+                                              .on_gone = on_job_gone,
+                                              .on_ready = on_jobs_ready,
                                               .arg = c});
     return c->jobs;
 }
@@ -226,6 +248,7 @@ void control_free(struct control *c)
     notifications_free(c->notifications);
     c->notifications = NULL;
     jobs_free(c->jobs);
+    sweeps_free(c->sweeps);
     scheduler_free(c->scheduler);
     nodes_free(c->nodes);
     gc_free(c->gc);

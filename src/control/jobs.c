@@ -83,6 +83,8 @@ struct jobs {
     struct trouble *trouble;
     const char *lease_ns; /* see core/job.h */
     jobs_fn *tell;        /* of each change of a job; or NULL */
+    void (*tell_gone)(void *arg, const struct json *job);
+    void (*tell_ready)(void *arg);
     void *tell_arg;
     bool shared_network, ready;
     struct queue *queue;
@@ -655,6 +657,8 @@ static void check_ready(struct jobs *j)
     queue_add(j->queue, PORTS_KEY);
     for (size_t i = 0; i < j->sources_len; i++)
         cache_each(j->sources[i].cache, add_each_job, &j->sources[i]);
+    if (j->tell_ready)
+        j->tell_ready(j->tell_arg);
 }
 
 void jobs_on_synced(struct jobs *j)
@@ -708,6 +712,8 @@ static void on_job(void *arg, enum cache_event event, const struct json *job,
         add_owner(s->jobs, job);
     else if (s->jobs->tell && event != CACHE_DELETED)
         s->jobs->tell(s->jobs->tell_arg, s->kind->kind, job, old);
+    else if (s->jobs->tell_gone && event == CACHE_DELETED)
+        s->jobs->tell_gone(s->jobs->tell_arg, job);
     if (event == CACHE_DELETED)
         queue_add(s->jobs->queue, PORTS_KEY);
 }
@@ -924,6 +930,8 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->groups = o->groups;
     j->trouble = o->trouble;
     j->tell = o->on_job;
+    j->tell_gone = o->on_gone;
+    j->tell_ready = o->on_ready;
     j->tell_arg = o->arg;
     j->shared_network = o->shared_network;
     j->lease_ns = o->lease_ns ? o->lease_ns : SYSTEM_NAMESPACE;

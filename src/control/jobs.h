@@ -25,6 +25,8 @@ struct jobs_options {
     bool shared_network;  /* see core/job.h */
     const char *lease_ns; /* likewise; outlives the jobs */
     jobs_fn *on_job;      /* a job was added or has changed; may be NULL */
+    void (*on_gone)(void *arg, const struct json *job); /* was deleted; may be NULL */
+    void (*on_ready)(void *arg); /* every job was told that was there; may be NULL */
     void *arg;
 };
 

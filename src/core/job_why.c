@@ -354,12 +354,17 @@ static void explain_pause(struct job_view *v)
 {
     const struct json *overdue = object_condition(v->snapshot->group, MAX_DURATION_EXCEEDED);
     const char *message = json_get_string(overdue, "message", "");
+    const char *turn = object_annotation(v->snapshot->job, ANNOTATION_SWEEP_TURN);
 
     if (*message)
         because(v, MAX_DURATION_EXCEEDED,
                 arena_printf(v->arena,
                              "the job is paused: %s; runMode.pause.enabled: false lets it go on",
                              message));
+    else if (turn && object_label(v->snapshot->job, LABEL_SWEEP))
+        because(v, "Paused",
+                arena_printf(v->arena, "waits for its turn: of sweep \"%s\" at most %s run at once",
+                             object_label(v->snapshot->job, LABEL_SWEEP), turn));
     else
         because(v, "Paused", "the job is paused: runMode.pause.enabled is true");
 }

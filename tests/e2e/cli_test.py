@@ -30,11 +30,11 @@ class WithoutDaemon(unittest.TestCase):
     def test_usage(self):
         self.check(["rnu"], 2, "error: unknown command 'rnu'\n  hint: did you mean 'muster run'?\n")
         self.check(["up", "--detatch"], 2, "error: unknown option '--detatch'\n  hint: did you mean --detach?\n")
-        self.check(["rm"], 2, "error: 'muster rm' wants: JOB...\n  hint: 'muster rm -h' lists what it takes\n")
+        self.check(["rm"], 2, "error: which job?\n  hint: name jobs, or say --all or --selector LABELS; 'muster ps' lists them\n")
         self.check(["ps", "x"], 2,
                    "error: 'muster ps' does not know what to do with 'x'\n  hint: 'muster ps -h' lists what it takes\n")
         self.check(["ps", "-o", "jsno"], 2,
-                   "error: --output cannot be 'jsno'\n  hint: did you mean json? Allowed: table|wide|json|yaml|name\n")
+                   "error: --output cannot be 'jsno'\n  hint: did you mean json? Allowed: table|wide|json|yaml|name|jsonpath=PATH\n")
         self.check(["controller"], 2, "error: --kubeconfig says where the API server is, and is needed\n")
 
     def test_not_up(self):

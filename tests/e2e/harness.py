@@ -5,10 +5,12 @@ was started is ended by its process id, and a test fails when anything is left.
 """
 import base64
 import contextlib
+import fcntl
 import http.client
 import json
 import os
 import pathlib
+import pty
 import re
 import select
 import shutil
@@ -18,6 +20,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -353,6 +356,28 @@ class Daemon:
     def cli(self, *arguments, stdin=None, timeout=None, environment=None):
         return subprocess.run([BIN, *arguments], input=stdin, capture_output=True, text=True,
                               env={**self.environment, **(environment or {})}, timeout=timeout or PATIENCE)
+
+
+    def terminal(self, *arguments, columns=80, until=None, send=b"", environment=None):
+        """(exit code, what a terminal shows of it); until: a pattern at which send is typed, once."""
+        main, terminal = pty.openpty()
+        termios.tcsetwinsize(terminal, (24, columns))
+        process = subprocess.Popen([BIN, *arguments], stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+                                   preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                                   env={**self.environment, "TERM": "xterm", **(environment or {})})
+        os.close(terminal)
+        seen, deadline = b"", time.monotonic() + PATIENCE
+        with contextlib.suppress(OSError):  # EIO: its other end is closed
+            while time.monotonic() < deadline:
+                if select.select([main], [], [], 1)[0]:
+                    seen += os.read(main, 65536)
+                if until and re.search(until.encode(), seen):
+                    os.write(main, send)
+                    until = None
+        try:
+            return process.wait(max(1, deadline - time.monotonic())), seen.decode(errors="replace").replace("\r\n", "\n")
+        finally:
+            os.close(main)
 
 
 def client_hello():

@@ -1,0 +1,95 @@
+/* cmd_stop.c - `muster stop` and `muster resume`: a job without its replicas, and with them again.
+ */
+#include <errno.h>
+
+#include "api/object.h"
+#include "cli/job_choice.h"
+#include "cli/jobphase.h"
+
+struct stop_options {
+    struct session_options session;
+    struct job_choice choice;
+};
+
+static const struct option_spec stop_options[] = {
+    JOB_CHOICE_OPTIONS(struct stop_options, choice, "stopped"),
+    SESSION_OPTIONS(struct stop_options, session),
+    {0},
+};
+
+static const struct option_spec resume_options[] = {
+    JOB_CHOICE_OPTIONS(struct stop_options, choice, "resumed"),
+    SESSION_OPTIONS(struct stop_options, session),
+    {0},
+};
+
+/* A job of a sweep that waits for its turn is the user's own from now on. */
+static int set_paused(void *arg, struct session *s, const struct kind *k, const struct json *job,
+                      struct err *err)
+{
+    bool paused = *(const bool *)arg;
+    struct arena *a = s->arena;
+    struct json *patch = json_new_object(a), *metadata = json_make_object(a, patch, "metadata");
+    struct json *mode = json_make_object(a, json_make_object(a, patch, "spec"), "runMode");
+
+    if (job_is_finished(job)) {
+        err_set(err, ERR_CONFLICT, "job '%s' has ended already (%s)", object_name(job),
+                job_phase(job));
+        err_hint(err, "run it again with: muster rerun %s", object_name(job));
+        return -EEXIST;
+    }
+    json_set_string(a, metadata, "uid", object_uid(job));
+    json_set(a, json_make_object(a, metadata, "annotations"), ANNOTATION_SWEEP_TURN,
+             json_new_null(a));
+    json_set_bool(a, json_make_object(a, mode, "pause"), "enabled", paused);
+    return session_patch(s, k, object_namespace(job), object_name(job), patch, err);
+}
+
+static enum exit_code run_stop(struct cli *cli, const void *values, const struct args *args)
+{
+    const struct stop_options *o = values;
+    bool paused = true;
+    enum exit_code code = job_choice_each(cli, &o->session, &o->choice, args, "stop", "stopped",
+                                          set_paused, &paused);
+
+    if (code == EXIT_OK && !o->choice.dry_run)
+        talk_hint(&cli->talk, "let %s go on with: muster resume %s", args->len == 1 ? "it" : "them",
+                  args->len ? args->list[0] : "--all");
+    return code;
+}
+
+static enum exit_code run_resume(struct cli *cli, const void *values, const struct args *args)
+{
+    const struct stop_options *o = values;
+    bool paused = false;
+
+    return job_choice_each(cli, &o->session, &o->choice, args, "resume", "resumed", set_paused,
+                           &paused);
+}
+
+const struct command command_stop = {
+    .name = "stop",
+    .args = "JOB...",
+    .summary = "Stop the replicas of jobs; the jobs and their logs stay",
+    .help =
+        "  muster stop mnist\n"
+        "  muster stop --selector team=nlp --yes\n"
+        "\n"
+        "The job is paused (spec.runMode.pause.enabled) and holds no room. 'muster resume' makes\n"
+        "its replicas anew, 'muster rm' removes it.\n",
+    .options = stop_options,
+    .options_size = sizeof(struct stop_options),
+    .max_args = ARGS_LIMIT,
+    .run = run_stop,
+};
+
+const struct command command_resume = {
+    .name = "resume",
+    .args = "JOB...",
+    .summary = "Let stopped jobs go on, with new replicas",
+    .help = "  muster resume mnist\n",
+    .options = resume_options,
+    .options_size = sizeof(struct stop_options),
+    .max_args = ARGS_LIMIT,
+    .run = run_resume,
+};
