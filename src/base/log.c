@@ -26,7 +26,15 @@ static struct {
     pthread_mutex_t lock;
     const char *path; /* NULL: stderr's creator manages it */
     size_t limit_bytes;
-} file = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int copy_fd; /* or -1 */
+} file = {.lock = PTHREAD_MUTEX_INITIALIZER, .copy_fd = -1};
+
+void log_copy_to(int fd)
+{
+    (void)pthread_mutex_lock(&file.lock);
+    file.copy_fd = fd;
+    (void)pthread_mutex_unlock(&file.lock);
+}
 
 void log_keep_file(const char *path, size_t limit_bytes)
 {
@@ -53,11 +61,13 @@ static void begin_file(void)
     (void)close(fd);
 }
 
-static void make_room(size_t len)
+static void prepare(const char *line, size_t len)
 {
     struct stat st;
 
     (void)pthread_mutex_lock(&file.lock);
+    if (file.copy_fd >= 0)
+        (void)!write(file.copy_fd, line, len);
     if (file.path && fstat(STDERR_FILENO, &st) == 0 && (size_t)st.st_size + len > file.limit_bytes)
         begin_file();
     (void)pthread_mutex_unlock(&file.lock);
@@ -90,7 +100,7 @@ void log_line(enum log_level level, const char *fmt, ...)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
             line[i] = ' ';
     line[len++] = '\n';
-    make_room(len);
+    prepare(line, len);
     if (write(STDERR_FILENO, line, len) < 0)
         return; /* nowhere left to say it */
 }

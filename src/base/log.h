@@ -16,6 +16,9 @@ void log_line(enum log_level level, const char *fmt, ...) printf_like(2, 3);
  * of the last one, and another begins. path stays the caller's, and there. */
 void log_keep_file(const char *path, size_t limit_bytes);
 
+/* Lines go to this descriptor too; -1: no longer. */
+void log_copy_to(int fd);
+
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...) log_line(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...) log_line(LOG_LEVEL_INFO, __VA_ARGS__)

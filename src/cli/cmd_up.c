@@ -57,12 +57,16 @@ static const struct option_spec options[] = {
 
 #define LOG_FILE_LIMIT_BYTES (10u * 1024u * 1024u) /* and the one before */
 
-/* Until it is ready its errors go to the user's terminal, afterwards to the log: so a failed start
- * needs no message of its own, only the byte that never comes. */
+static int open_log(const struct home *home, int flags)
+{
+    return open(home->log_path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+}
+
+/* Until it is ready its errors go to the user's terminal and to the log, afterwards to the log
+ * alone: so a failed start needs no message of its own, only the byte that never comes. */
 static int detach_from_terminal(const struct home *home, struct err *err)
 {
-    int log = open(home->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int log = open_log(home, O_CREAT), nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     if (log < 0 || nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
         dup2(log, STDERR_FILENO) < 0) {
@@ -148,14 +152,22 @@ static enum exit_code serve(struct cli *cli, const struct up_options *o, const s
                                        .notify_local = o->notify_local,
                                        .volumes = o->volumes.items,
                                        .limits = *limits};
+    int log = ready_fd < 0 ? -1
+                           : open_log(home, 0); /* not made before the folder is known as ours */
     auto_err err = ERR_INIT;
     struct daemon d;
     struct ready ready;
+    int rc;
 
     daemon_keep_to_itself();
     descriptors_raise(DESCRIPTORS_WANTED);
     log_set_level(o->verbose ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
-    if (daemon_start(&d, &cli->arena, &how, &err))
+    log_copy_to(log);
+    rc = daemon_start(&d, &cli->arena, &how, &err);
+    log_copy_to(-1);
+    if (log >= 0)
+        close(log);
+    if (rc)
         return command_fail(cli, &err);
     fill_ready(&d, !how.only_api, &ready);
     if (ready_fd < 0)

@@ -272,6 +272,7 @@ int session_list_jobs(struct session *s, const char *ns, const char *labels, str
     return 0;
 }
 
+/* A job of that very name is of another kind: it is named with its kind. */
 static void suggest_job(struct session *s, const char *name, struct err *err)
 {
     auto_err ignored = ERR_INIT;
@@ -281,8 +282,13 @@ static void suggest_job(struct session *s, const char *name, struct err *err)
     suggest_init(&near, name);
     if (session_list_jobs(s, s->ns, NULL, &list, &ignored))
         return;
-    json_each (job, json_get(list, "items"))
+    json_each (job, json_get(list, "items")) {
+        if (strcmp(object_name(job), name) == 0) {
+            err_hint(err, "did you mean the %s '%s'?", json_get_string(job, "kind", "job"), name);
+            return;
+        }
         suggest_offer(&near, object_name(job));
+    }
     if (near.best)
         err_hint(err, "did you mean '%s'?", near.best);
     else

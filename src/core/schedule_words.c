@@ -226,16 +226,40 @@ static const char *shortage(struct decision *d, enum whose whose, const char *on
     return arena_printf(d->arena, "asks %s, %s has %s", asks, only, has);
 }
 
-/* Adds "asks 5 CPU, the node has 4" for each resource of which there is too little. */
+/* The most that a single pod that waits asks of each resource. */
+static struct resources largest_asks(const struct group *g)
+{
+    struct resources most = {0};
+
+    for (const struct member *m = g->first; m; m = m->next) {
+        if (!member_is_unplaced(m))
+            continue;
+        most.cpu_milli = max_i64(most.cpu_milli, m->asks.cpu_milli);
+        most.memory_bytes = max_i64(most.memory_bytes, m->asks.memory_bytes);
+        most.gpus = max_i64(most.gpus, m->asks.gpus);
+        most.gpu_shares = max_i64(most.gpu_shares, m->asks.gpu_shares);
+        most.pods = max_i64(most.pods, m->asks.pods);
+    }
+    return most;
+}
+
+/* Adds "asks 5 CPU, the node has 4" for each resource of which there is too little; with one NULL
+ * or less than asks, how much of it is for a single pod. */
 static const char *too_little(struct decision *d, const char *text, const struct resources *asks,
-                              const struct resources *has, enum whose whose, const char *only)
+                              const struct resources *one, const struct resources *has,
+                              enum whose whose, const char *only)
 {
     for (size_t i = 0; i < ELEMS(order); i++) {
         enum resource r = order[i];
+        const char *words;
 
-        if (ledger_counts(d->ledger, r) && resources_get(asks, r) > resources_get(has, r))
-            text = arena_printf(d->arena, "%s%s%s", text ? text : "", text && *text ? "; " : "",
-                                shortage(d, whose, only, amount(d, asks, r), number(d, has, r)));
+        if (!ledger_counts(d->ledger, r) || resources_get(asks, r) <= resources_get(has, r))
+            continue;
+        words = amount(d, asks, r);
+        if (one && r != RESOURCE_PODS && resources_get(one, r) < resources_get(asks, r))
+            words = arena_printf(d->arena, "%s (up to %s a pod)", words, number(d, one, r));
+        text = arena_printf(d->arena, "%s%s%s", text ? text : "", text && *text ? "; " : "",
+                            shortage(d, whose, only, words, number(d, has, r)));
     }
     return text;
 }
@@ -249,7 +273,7 @@ static const char *too_large(struct decision *d, const struct group *g, const ch
 
         if (!member_is_unplaced(m) || !largest_node(d->ledger, m, &most))
             continue;
-        more = too_little(d, text, &m->asks, &most, WHOSE_LARGEST, "");
+        more = too_little(d, text, &m->asks, NULL, &most, WHOSE_LARGEST, "");
         if (more != text)
             return more;
     }
@@ -277,20 +301,43 @@ static size_t options_that_help(const struct ledger *l, const struct resources *
     return n;
 }
 
-static const char *what_helps(struct decision *d, const struct resources *asks)
+/* Whether each of its pods would fit by itself. */
+static bool fewer_would_fit(struct decision *d, const struct group *g)
+{
+    size_t waiting = 0;
+
+    for (const struct member *m = g->first; m; m = m->next) {
+        struct resources most;
+
+        if (!member_is_unplaced(m))
+            continue;
+        waiting++;
+        if (!largest_node(d->ledger, m, &most) || !place_fits(d->ledger, &m->asks, &most))
+            return false;
+    }
+    return waiting > 1;
+}
+
+static const char *what_helps(struct decision *d, const struct group *g,
+                              const struct resources *asks)
 {
     const char *options[RESOURCE_COUNT + 1], *list = "";
     size_t n = options_that_help(d->ledger, asks, options);
+    bool fewer = fewer_would_fit(d, g);
 
     if (n == 0)
-        return " (what helps: smaller requests or fewer replicas)";
+        return fewer ? " (what helps: smaller requests or fewer replicas)"
+                     : " (what helps: smaller requests)";
     for (size_t i = 0; i < n; i++)
         list = arena_printf(
             d->arena, "%s%s", list ? list : "",
             i == 0 ? options[i]
                    : arena_printf(d->arena, i + 1 == n ? " or %s" : ", %s", options[i]));
-    return arena_printf(
-        d->arena, " (what helps: smaller requests, fewer replicas, or muster up with %s)", list);
+    if (fewer)
+        return arena_printf(d->arena,
+                            " (what helps: smaller requests, fewer replicas, or muster up with %s)",
+                            list);
+    return arena_printf(d->arena, " (what helps: smaller requests, or muster up with %s)", list);
 }
 
 /* Whether a pod of its could run there if all were free. */
@@ -411,7 +458,7 @@ static const char *node_text(struct decision *d, const struct group *g, const st
 static const char *never(struct decision *d, const struct group *g)
 {
     const struct ledger *l = d->ledger;
-    struct resources asks = lacks(g), most;
+    struct resources asks = lacks(g), each = largest_asks(g), most;
     bool one = l->ready_len == 1;
     const struct node_room *only;
     const char *text;
@@ -420,16 +467,16 @@ static const char *never(struct decision *d, const struct group *g)
         if (member_is_unplaced(m) && !largest_node(d->ledger, m, &most))
             return nowhere(d, m);
     only = only_node(d->ledger, g);
-    text = only ? too_little(d, "", &asks, &only->total, WHOSE_ONLY, node_text(d, g, only))
-                : too_little(d, "", &asks, &l->total, one ? WHOSE_ONE : WHOSE_ALL, "");
+    text = only ? too_little(d, "", &asks, &each, &only->total, WHOSE_ONLY, node_text(d, g, only))
+                : too_little(d, "", &asks, &each, &l->total, one ? WHOSE_ONE : WHOSE_ALL, "");
     if (!one && !only)
         text = too_large(d, g, text);
     if (!text || !*text)
         return arena_printf(d->arena,
                             NEVER_FITS ": there is enough in all, but not where its pods would "
                                        "need it: the largest pod asks %s%s",
-                            largest_pod(d, g), what_helps(d, &asks));
-    return arena_printf(d->arena, NEVER_FITS ": %s%s", text, what_helps(d, &asks));
+                            largest_pod(d, g), what_helps(d, g, &asks));
+    return arena_printf(d->arena, NEVER_FITS ": %s%s", text, what_helps(d, g, &asks));
 }
 
 /* --- who holds it ----------------------------------------------------------------------------- */

@@ -180,16 +180,16 @@ class Why(DaemonTest):
         huge["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "900Ti"
         ended = self.daemon.cli("run", self.write("huge.json", huge))
         self.assertEqual(ended.returncode, 7, ended.stderr)
-        self.assertIn("error: job 'huge' cannot start: can never fit: asks 1800 CPU, the node has ", ended.stderr)
+        self.assertIn("error: job 'huge' cannot start: can never fit: asks 1800 CPU (up to 900 a pod), the node has ", ended.stderr)
         self.assertIn("--wait", ended.stderr)
 
         def told(jobs):
             status = jobs["huge"].get("status", {})
             return status if status.get("reason") == "NeverFits" else None
         status = self.daemon.wait_for(harness.JOBS.format(ns="default"), told, "the reason to be told")
-        self.assertIn("can never fit: asks 1800 CPU, the node has ", status["message"])
-        self.assertIn("; asks 1800Ti memory, the node has ", status["message"])
-        self.assertIn("what helps: smaller requests, fewer replicas, or muster up with --cpus, --memory or --overcommit", status["message"])
+        self.assertIn("can never fit: asks 1800 CPU (up to 900 a pod), the node has ", status["message"])
+        self.assertIn("; asks 1800Ti memory (up to 900Ti a pod), the node has ", status["message"])
+        self.assertIn("what helps: smaller requests, or muster up with --cpus, --memory or --overcommit", status["message"])
         self.assertIn(status["message"], self.daemon.cli("ps").stdout)
         self.assertIn(status["message"], self.describe("pytorchtrainingjob", "huge"))
 

@@ -46,10 +46,13 @@ class Storage(unittest.TestCase):
     def garble(self, text):
         """Writes over the text wherever it stands in the database; the daemon is stopped and started."""
         self.daemon.terminate()
+        self.garble_file(text)
+        self.daemon.start()
+
+    def garble_file(self, text):
         content = self.file("muster.db").read_bytes()
         self.assertIn(text.encode(), content)
         self.file("muster.db").write_bytes(content.replace(text.encode(), b"#" * len(text)))
-        self.daemon.start()
 
     def refused(self):
         """What `muster up` says when it does not start."""
@@ -76,6 +79,19 @@ class Damage(Storage):
         self.assertEqual(self.daemon.request("GET", "/readyz/storage"), (200, b"ok"))
         self.put("hurt", "made anew")
         self.assertEqual(self.names(), ["hurt", "whole"])
+
+    def test_a_detached_daemon_names_it_in_its_log(self):
+        self.put("hurt", "as it was at last")
+        self.daemon.terminate()
+        for garbled in (False, True):  # the first leaves a log
+            if garbled:
+                self.garble_file("as it was at last")
+            up = self.daemon.cli("up", "--detach", "--listen", "127.0.0.1:0", *self.options)
+            self.assertEqual(self.daemon.cli("down").returncode, 0)
+            self.assertEqual(up.returncode, 0, up.stderr)
+            for text in (up.stdout + up.stderr, self.file("muster.log").read_text()):
+                self.assertEqual("/configmaps default/hurt is damaged" in text, garbled, text)
+        self.daemon.start()
 
     def test_names_of_damaged_objects_are_the_owners(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)

@@ -185,10 +185,15 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "which its nodeName names": "由 nodeName 指定",
   "the only one that its nodeSelector, affinity, tolerations and queue allow": "唯一可以运行的节点",
   "--gpus if the machine has more": "--gpus（若本机还有 GPU）",
+  "{} (up to {} a pod)": "{1}（每个 Pod 最多 {2}）",
+  " (what helps: smaller requests)": "（可以减少请求量）",
+  " (what helps: smaller requests, or muster up with {})":
+    "（可以减少请求量，或以 {1+} 启动 muster up）",
   " (what helps: smaller requests or fewer replicas)": "（可以减少请求量或副本数）",
   " (what helps: smaller requests, fewer replicas, or muster up with {})":
     "（可以减少请求量或副本数，或以 {1+} 启动 muster up）",
   " or {}": "、{1}",
+  'waits for its turn: of sweep "{}" at most {} run at once': "等待轮到：sweep {1} 最多同时运行 {2} 个",
   "waiting for a node: none is ready": "等待节点：没有就绪的节点",
   "waiting for a node: none is ready; node {} is cordoned (kubectl uncordon {})":
     "等待节点：没有就绪的节点；节点 {1} 已停止调度（kubectl uncordon {2}）",

@@ -1,9 +1,9 @@
 /* schedule_test.c - gangs, order, GPUs, and the sentences waiting pods are told. */
 #include "cluster.h"
 
-#define LESS_HELPS " (what helps: smaller requests or fewer replicas)"
-#define MORE_HELPS(options)                                                                        \
-    " (what helps: smaller requests, fewer replicas, or muster up with " options ")"
+#define LESS_HELPS " (what helps: smaller requests)"
+#define FEWER_HELP " (what helps: smaller requests or fewer replicas)"
+#define MORE_HELPS(options) " (what helps: smaller requests, or muster up with " options ")"
 
 /* --- gangs ------------------------------------------------------------------------------------ */
 
@@ -587,8 +587,9 @@ static void who_asks_for_a_full_node_is_told_who_holds_it(void **state)
     pin(&c, "s-1", "n1");
     pin(&c, "s-2", "n1");
     assert_int_equal(settle(&c), 0);
-    assert_string_equal(told(&c, "s-0"), "can never fit: asks 9 CPU, node \"n1\", which its "
-                                         "nodeName names, has 8" LESS_HELPS);
+    assert_string_equal(told(&c, "s-0"),
+                        "can never fit: asks 9 CPU (up to 3 a pod), node \"n1\", which its "
+                        "nodeName names, has 8" FEWER_HELP);
     cluster_release(&c);
 }
 
@@ -964,9 +965,10 @@ static void overcommit_can_still_be_too_little(void **state)
     assert_int_equal(settle(&c), 0);
     assert_string_equal(told(&c, "a-0"),
                         "can never fit: a pod asks 3 GPU, the largest node has 2" LESS_HELPS);
-    assert_string_equal(told(&c, "b-0"),
-                        "can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, "
-                        "the largest node has 2" LESS_HELPS);
+    assert_string_equal(
+        told(&c, "b-0"),
+        "can never fit: asks 8 GPU (up to 4 a pod), the 2 nodes together have 4; a pod asks 4 GPU, "
+        "the largest node has 2" LESS_HELPS);
     cluster_release(&c);
 }
 
