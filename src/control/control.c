@@ -75,7 +75,8 @@ static void on_groups_trouble(void *arg, const struct err *err)
     trouble_say(&c->trouble, &kind_pod_group, err);
 }
 
-#define READY_PODS 512 /* to be read; most have ended */
+#define READY_PODS 512    /* to be read; most have ended */
+#define READY_GROUPS 4096 /* likewise; those that wait are read again and again */
 
 /* Of a pod. Its program, environment and volumes are the node's business. */
 #define JOBS_READ                                                                                  \
@@ -120,6 +121,7 @@ static bool open_pods(struct control *c, const struct control_options *o)
         c->groups = cache_new(&(struct cache_options){.transport = o->transport,
                                                       .clock = o->clock,
                                                       .kind = &kind_pod_group,
+                                                      .ready_objects = READY_GROUPS,
                                                       .on_change = on_group,
                                                       .on_synced = on_synced,
                                                       .on_trouble = on_groups_trouble,
