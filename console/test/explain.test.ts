@@ -177,10 +177,10 @@ test("what it waits for, in Chinese", () => {
   );
   assert.equal(
     say(
-      'waiting for the quota of queue "q": needs 1 CPU, 4 of 4 CPU is in use; job "a" holds 3 CPU until 2027-01-15T09:00:00Z at the latest, 1 more holds the rest; number 2 in line of the queue',
+      'waiting for the quota of queue "q": needs 1 CPU, 4 of 4 CPU is in use; job "a" holds 3 CPU until 2027-01-15T09:00:00Z at the latest, 1 more holds the rest; number 2 in line',
       "zh",
     ),
-    "等待队列“q”的配额：需要 1 CPU，共 4 CPU，已用 4；“a”占用 3 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 1 个占用；在队列中排第 2 位",
+    "等待队列“q”的配额：需要 1 CPU，共 4 CPU，已用 4；“a”占用 3 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 1 个占用；排第 2 位",
   );
   assert.equal(
     say(

@@ -53,6 +53,7 @@ static struct summary summarize(const struct json *pod, const struct pod_run *ru
     enum pod_restart policy = pod_restart_policy(pod);
     bool evicted = pod_is_evicted(pod) && run && !pod_run_has_running(run);
     bool failed = (failure && !failure->waiting) || evicted, waiting = false, running = false;
+    bool blocked = false;
 
     for (size_t i = 0; run && i < run->containers_len; i++) {
         const struct container_state *c = &run->containers[i];
@@ -60,15 +61,17 @@ static struct summary summarize(const struct json *pod, const struct pod_run *ru
         bool again = will_be_restarted(run, c, policy);
 
         failed = failed || (c->phase == CONTAINER_TERMINATED && !good && !again);
+        s.by_itself = s.by_itself && (c->phase == CONTAINER_TERMINATED ? c->by_itself : blocked);
         if (c->init) {
             s.initialized = s.initialized && good;
+            blocked = blocked || (c->phase == CONTAINER_TERMINATED && !good);
             continue;
         }
         waiting = waiting || (c->phase == CONTAINER_WAITING && !again);
         running = running || c->phase == CONTAINER_RUNNING || again;
         s.all_ready = s.all_ready && c->ready;
-        s.by_itself = s.by_itself && c->by_itself;
     }
+    s.by_itself = s.by_itself && run && run->containers_len > 0 && !failure && !evicted;
     if (failure || !run || run->containers_len == 0)
         s.all_ready = false;
     if (running)
@@ -228,7 +231,7 @@ static struct json *conditions(struct arena *a, const struct json *pod, const st
     set_condition(a, list, "Ready", s->all_ready, not_ready, now_ms);
     set_condition(a, list, "ContainersReady", s->all_ready, not_ready, now_ms);
     set_condition(a, list, "PodScheduled", true, NULL, now_ms);
-    if (object_is_deleting(pod) && s->phase == SUCCEEDED && s->by_itself)
+    if (object_is_deleting(pod) && (s->phase == SUCCEEDED || s->phase == FAILED) && s->by_itself)
         set_condition(a, list, POD_ENDED_BY_ITSELF, true, NULL, now_ms);
     return list;
 }

@@ -198,7 +198,7 @@ static void on_status(void *arg, const struct json *object, const struct err *er
     if (err && !refused) {
         complain(w, "cannot write its status", err);
         done(w, QUEUE_RETRY);
-    } else if (w->delete_next) {
+    } else if (w->delete_next && !refused) {
         delete_pod(w);
     } else { /* refused: another pod has the name, as the cache will tell, or it was in a hurry */
         done(w, refused && cached_pod(w) ? QUEUE_RETRY : QUEUE_OK);

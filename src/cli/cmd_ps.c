@@ -76,7 +76,7 @@ static const char *queue_of(const struct json *job)
     return ours ? json_get_string(ours, "queue", DEFAULT_QUEUE) : NULL;
 }
 
-/* "night #2": the second in line there. */
+/* "night #2": in the queue night, and the second in the line of all queues. */
 static void add_queue(struct columns *c, const struct json *job)
 {
     const char *queue = queue_of(job), *at = strstr(job_why(job), "number ");

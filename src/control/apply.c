@@ -40,6 +40,7 @@ struct task {
     struct run *run;
     struct task *next;
     bool in_flight;
+    bool tracked; /* PLAN_EVICT: what is left is the deletion */
     struct plan_step step;
 };
 
@@ -191,6 +192,11 @@ static void send_patch(struct task *t, client_fn *fn)
                  t->step.subresource ? t->step.subresource : "", patch, fn, t);
 }
 
+static void send_eviction(struct task *t, client_fn *fn)
+{
+    (t->tracked ? send_delete : send_patch)(t, fn);
+}
+
 static void send_binding(struct task *t, client_fn *fn)
 {
     struct arena *a = &t->run->arena;
@@ -211,6 +217,7 @@ static const struct op ops[] = {
     [PLAN_DELETE] = {"delete", send_delete, judge_delete},
     [PLAN_UPDATE_STATUS] = {"update status of", send_status, judge_write},
     [PLAN_CHECK] = {"look at", send_check, judge_write},
+    [PLAN_EVICT] = {"evict", send_eviction, judge_delete},
     [PLAN_PATCH] = {"patch", send_patch, judge_write},
     [PLAN_BIND] = {"bind", send_binding, judge_write},
     [PLAN_EVENT] = {NULL, NULL, NULL}, /* given to the recorder, which answers nobody */
@@ -318,6 +325,12 @@ static void on_answer(void *arg, const struct json *object, const struct err *er
 {
     struct task *t = arg;
 
+    if (t->step.op == PLAN_EVICT && !err && !t->tracked) {
+        t->tracked = true;
+        t->step.version = arena_strdup(&t->run->arena, object_resource_version(object));
+        send_eviction(t, on_answer);
+        return;
+    }
     switch (ops[t->step.op].judge(err)) {
     case VERDICT_DONE:
         if (!err)

@@ -1,10 +1,11 @@
 /*
  * jobs.c - see jobs.h.
  *
- * A queue key is "Kind|namespace/name" of a job, or PORTS_KEY. Nothing is decided before every
- * cache has been filled once. After a plan was carried out the caches lag behind it; deciding on
- * the old picture would be harmless (creating again is refused, stale writes conflict) but noisy,
- * so a job rests until the caches have seen what was written, or REST_MS have passed.
+ * A queue key is "Kind|namespace/name" of a job or of a pod that waits for one, or PORTS_KEY.
+ * Nothing is decided before every cache has been filled once. After a plan was carried out the
+ * caches lag behind it; deciding on the old picture would be harmless (creating again is refused,
+ * stale writes conflict) but noisy, so a job rests until the caches have seen what was written, or
+ * REST_MS have passed.
  */
 #include "control/jobs.h"
 
@@ -113,24 +114,29 @@ static void add_job(struct source *s, const char *ns, const char *name)
     queue_add(s->jobs->queue, key);
 }
 
-/* Finds the source and the job of a key; NULL when the job is not there. */
-static const struct json *find_job(struct jobs *j, const char *key, struct source **ret_source)
+/* NULL: the key is not of this kind, or it is not there. */
+static const struct json *find_keyed(struct cache *c, const struct kind *k, const char *key)
 {
-    const char *bar = strchr(key, '|');
-    const char *slash = bar ? strchr(bar, '/') : NULL;
+    size_t len = strlen(k->name);
+    const char *slash = strncmp(k->name, key, len) == 0 && key[len] == '|' ? strchr(key, '/')
+                                                                           : NULL;
     char ns[NAMESPACE_SIZE];
 
     if (!slash)
         return NULL;
-    (void)snprintf(ns, sizeof(ns), "%.*s", (int)(slash - bar - 1), bar + 1);
-    for (size_t i = 0; i < j->sources_len; i++) {
-        struct source *s = &j->sources[i];
-        const char *name = s->kind->kind->name;
+    (void)snprintf(ns, sizeof(ns), "%.*s", (int)(slash - key - (ptrdiff_t)len - 1), key + len + 1);
+    return cache_get(c, ns, slash + 1);
+}
 
-        if (strlen(name) != (size_t)(bar - key) || strncmp(name, key, (size_t)(bar - key)) != 0)
-            continue;
-        *ret_source = s;
-        return cache_get(s->cache, ns, slash + 1);
+/* Finds the source and the job of a key; NULL when the job is not there. */
+static const struct json *find_job(struct jobs *j, const char *key, struct source **ret_source)
+{
+    for (size_t i = 0; i < j->sources_len; i++) {
+        const struct json *job = find_keyed(j->sources[i].cache, j->sources[i].kind->kind, key);
+
+        *ret_source = &j->sources[i];
+        if (job)
+            return job;
     }
     return NULL;
 }
@@ -606,13 +612,64 @@ static void release_ports(struct jobs *j)
     arena_release(&a);
 }
 
+/* --- pods that nobody counts --- */
+
+/* NULL: its job is gone, or it has none. */
+static struct source *source_of(struct jobs *j, const struct json *child)
+{
+    const struct json *owner = object_controller(child);
+
+    for (size_t i = 0; i < j->sources_len; i++) {
+        const struct json *job = cache_get(j->sources[i].cache, object_namespace(child),
+                                           json_get_string(owner, "name", ""));
+
+        if (job && strcmp(object_uid(job), json_get_string(owner, "uid", "")) == 0)
+            return &j->sources[i];
+    }
+    return NULL;
+}
+
+/* Its job, unless that is gone or going. */
+static const struct json *live_job(struct jobs *j, const struct json *pod)
+{
+    struct source *s = source_of(j, pod);
+    const struct json *job = s ? cache_get(s->cache, object_namespace(pod),
+                                           json_get_string(object_controller(pod), "name", ""))
+                               : NULL;
+
+    return job && !object_is_deleting(job) ? job : NULL;
+}
+
+static bool add_held(void *arg, const struct json *pod)
+{
+    struct jobs *j = arg;
+    char key[KEY_SIZE];
+
+    write_key(key, &kind_pod, object_namespace(pod), object_name(pod));
+    if (pod_is_held(pod) && !live_job(j, pod))
+        queue_add(j->queue, key);
+    return true;
+}
+
+static void release(struct jobs *j, const char *key, const struct json *pod)
+{
+    struct arena a = ARENA_INIT(RECONCILE_LIMIT_BYTES);
+    struct plan plan;
+
+    plan_init(&plan, &a);
+    if (pod_is_held(pod) && !live_job(j, pod))
+        plan_release(&plan, pod);
+    carry_out(j, key, &plan);
+    arena_release(&a);
+}
+
 /* --- work --- */
 
 static void work(void *arg, const char *key)
 {
     struct jobs *j = arg;
     struct source *s = NULL;
-    const struct json *job;
+    const struct json *job, *pod = find_keyed(j->pods, &kind_pod, key);
 
     if (!j->ready) { /* everything is looked at once it is */
         queue_done(j->queue, key, QUEUE_OK);
@@ -620,6 +677,10 @@ static void work(void *arg, const char *key)
     }
     if (strcmp(key, PORTS_KEY) == 0) {
         release_ports(j);
+        return;
+    }
+    if (pod) {
+        release(j, key, pod);
         return;
     }
     job = find_job(j, key, &s);
@@ -655,6 +716,7 @@ static void check_ready(struct jobs *j)
         return;
     j->ready = true;
     queue_add(j->queue, PORTS_KEY);
+    cache_each(j->pods, add_held, j);
     for (size_t i = 0; i < j->sources_len; i++)
         cache_each(j->sources[i].cache, add_each_job, &j->sources[i]);
     if (j->tell_ready)
@@ -716,6 +778,8 @@ static void on_job(void *arg, enum cache_event event, const struct json *job,
         s->jobs->tell_gone(s->jobs->tell_arg, job);
     if (event == CACHE_DELETED)
         queue_add(s->jobs->queue, PORTS_KEY);
+    if (event == CACHE_DELETED || object_is_deleting(job))
+        cache_each_of_controller(s->jobs->pods, object_uid(job), add_held, s->jobs);
 }
 
 struct telling {
@@ -742,26 +806,13 @@ void jobs_each(const struct jobs *j, jobs_fn *fn, void *arg)
     }
 }
 
-/* NULL: its job is gone, or it has none. */
-static const struct source *source_of(struct jobs *j, const struct json *child)
-{
-    const struct json *owner = object_controller(child);
-
-    for (size_t i = 0; i < j->sources_len; i++) {
-        const struct json *job = cache_get(j->sources[i].cache, object_namespace(child),
-                                           json_get_string(owner, "name", ""));
-
-        if (job && strcmp(object_uid(job), json_get_string(owner, "uid", "")) == 0)
-            return &j->sources[i];
-    }
-    return NULL;
-}
-
 void jobs_on_pod(struct jobs *j, enum cache_event event, const struct json *pod)
 {
     const struct source *s = source_of(j, pod);
 
     add_owner(j, pod);
+    if (event != CACHE_DELETED)
+        (void)add_held(j, pod);
     if (event != CACHE_DELETED && !pod_is_finished(pod))
         return;
     refusals_hurry(j, object_namespace(pod), FIRST_PAUSE_MS);

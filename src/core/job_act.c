@@ -206,10 +206,23 @@ static void stop_all(const struct job_view *v, struct plan *plan)
     delete_surplus(v, plan);
 }
 
+/* Behind the status: what it does not say of them by then does not count. */
+void job_release(const struct job_view *v, struct plan *plan)
+{
+    for (size_t i = 0; i < v->snapshot->pods_len; i++) {
+        const struct json *pod = v->snapshot->pods[i];
+
+        if (object_is_controlled_by(pod, v->uid) && pod_is_held(pod) &&
+            !(v->undecided && pod_state_of(pod, NULL).phase == POD_FAILED))
+            plan_release(plan, pod);
+    }
+}
+
 void job_act(const struct job_view *v, struct plan *plan)
 {
     if (v->commits || v->ending != ENDING_NONE)
         return;
+    job_release(v, plan);
     job_group_keep(v, plan);
     if (v->phase == JOB_PAUSED) {
         stop_all(v, plan);

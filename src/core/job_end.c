@@ -106,6 +106,7 @@ static void expire(const struct job_view *v, struct plan *plan)
 void job_wind_up(const struct job_view *v, struct plan *plan)
 {
     clean_up(v, plan);
+    job_release(v, plan);
     if (is_deserted(v) && v->snapshot->shared_network && v->rules->meets)
         give_back_port(v, plan);
     if (is_deserted(v)) {

@@ -53,6 +53,12 @@ static int64_t cause_due_ms(const struct job_view *v)
     return others && due_ms > v->now_ms ? due_ms : 0;
 }
 
+static void wait_for_cause(struct job_view *v, struct plan *plan, int64_t due_ms)
+{
+    v->undecided = true;
+    plan_wake_at(plan, due_ms);
+}
+
 static void end_job(struct job_view *v, enum job_ending ending, const struct replica *culprit)
 {
     v->ending = ending;
@@ -92,7 +98,7 @@ static void judge_end(struct job_view *v, struct plan *plan)
     }
     due_ms = cause_due_ms(v);
     if (due_ms)
-        plan_wake_at(plan, due_ms);
+        wait_for_cause(v, plan, due_ms);
     else
         end_job(v, wanted ? ENDING_BUDGET : ENDING_FAILED, culprit);
 }
@@ -145,7 +151,7 @@ static void judge_restarts(struct job_view *v, struct plan *plan)
     int64_t due_ms = v->scope == SCOPE_JOB ? cause_due_ms(v) : 0;
 
     if (due_ms) { /* a restart would stop the others */
-        plan_wake_at(plan, due_ms);
+        wait_for_cause(v, plan, due_ms);
         return;
     }
     for (size_t i = 0; i < v->len && v->backoff_count < v->backoff_limit; i++) {

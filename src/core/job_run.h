@@ -8,6 +8,8 @@
 void job_judge(struct job_view *v, struct plan *plan);
 /* Whether this look makes pods, which is only done behind a status write. (job_act.c) */
 bool job_makes_pods(const struct job_view *v);
+/* Lets evicted pods go whose ends the status has counted. (job_act.c) */
+void job_release(const struct job_view *v, struct plan *plan);
 /* Makes and deletes what a job that goes on needs. (job_act.c) */
 void job_act(const struct job_view *v, struct plan *plan);
 /* Clean-up, ports, names and the job itself after its end. (job_end.c) */

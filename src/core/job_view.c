@@ -195,6 +195,33 @@ static void take_ends(struct job_view *v, const struct name_index *by_name)
     }
 }
 
+/* Told to end, or gone; a success is recorded. */
+static bool was_told(const struct job_view *v, const struct replica *r)
+{
+    if (!r->pod)
+        return !recorded_as(r, REPLICA_SUCCEEDED);
+    return r->state.deleting && !r->state.by_itself && !r->state.ended_first &&
+           !replica_is_superseded(v, r);
+}
+
+/* A failure just before the program was told to end may follow from the end of another replica that
+ * had been told: it is the job's own when none was. */
+static void judge_failures(struct job_view *v)
+{
+    size_t own = 0, told = 0, open = 0;
+
+    for (size_t i = 0; i < v->len; i++) {
+        const struct replica *r = &v->replicas[i];
+
+        own += r->pod && r->state.by_itself;
+        if (was_told(v, r))
+            *(!r->pod || r->state.over ? &told : &open) += 1;
+    }
+    v->undecided = own && open && !told;
+    for (size_t i = 0; i < v->len && !told && !open; i++)
+        v->replicas[i].state.ended_first |= v->replicas[i].state.by_itself;
+}
+
 /* A cache may be behind the status: the pod it shows was recorded as finished, or its successor was
  * recorded as having succeeded. What was recorded stays true. */
 static bool is_outdated(const struct replica *r)
@@ -270,6 +297,7 @@ void job_view_init(struct job_view *v, const struct job_rules *rules, const stru
     take_records(v, &by_name);
     number_newcomers(v);
     take_ends(v, &by_name);
+    judge_failures(v);
     for (size_t i = v->len; i-- > 0;) {
         v->replicas[i].outdated = is_outdated(&v->replicas[i]);
         if (v->replicas[i].taken_by)

@@ -99,10 +99,11 @@ struct job_view {
     int64_t backoff_count, pause_count, start_ms;
     struct port_claim port;
 
-    bool commits;                  /* this look restarts or pauses: it only writes that down */
-    enum job_ending ending;        /* this look ends the job */
-    const struct replica *culprit; /* by whose end; NULL: nobody's */
-    const char *ending_text;       /* the whole sentence */
+    bool undecided;         /* whether a failed pod's end counts: more is to be heard first */
+    bool commits;           /* this look restarts or pauses: it only writes that down */
+    enum job_ending ending; /* this look ends the job */
+    const struct replica *culprit;        /* by whose end; NULL: nobody's */
+    const char *ending_text;              /* the whole sentence */
     const char *why_reason, *why_message; /* "" when there is nothing to explain */
     int64_t look_again_ms; /* what is explained may change then without a word; 0: never */
     int64_t counts[REPLICA_PHASE_COUNT];

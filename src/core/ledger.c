@@ -411,8 +411,12 @@ void ledger_queue(struct ledger *l, const struct json *queue, bool gone)
 
     int64_t generation = json_int(json_at(queue, "metadata", "generation"), 0);
 
-    if (!q || (q->exists && !gone && generation && generation == q->generation))
-        return; /* its status is ours */
+    if (!q)
+        return;
+    if (q->exists && !gone && generation && generation == q->generation) {
+        touch_queue(l, q); /* its status is ours, but perhaps not the last one we want it to have */
+        return;
+    }
     q->generation = generation;
     q->exists = q->everybody || (!gone && !object_is_deleting(queue));
     q->closed = json_get_bool(spec, "closed", false);

@@ -97,7 +97,6 @@ struct queue_entry {
     struct resources quota, used;
     struct resources reserved;        /* quota of those who claim room, and of the first refused */
     bool refuses;                     /* somebody, in this decision */
-    size_t places;                    /* of those who wait, in this decision */
     struct map line;                  /* waiting groups in order: key -> struct group */
     struct group *running;            /* groups that hold something */
     size_t groups;                    /* those whose PodGroup is not there among them */
@@ -184,8 +183,7 @@ struct group {
     enum wait_reason reason;
     enum group_phase phase;         /* as it is counted in its queue */
     uint64_t told_at;               /* ledger.rules when it was told the reason */
-    size_t position;                /* in line, 0: none */
-    size_t place;                   /* the same in its queue alone */
+    size_t position;                /* in line, of all queues; 0: none */
     int64_t first_ms;               /* since when it is first of its queue; 0: it has not been */
     uint64_t walked;                /* ledger.walks when it was tried */
     bool clears;                    /* it waits for pods that are being stopped, and nothing else */

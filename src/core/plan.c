@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "api/object.h"
+#include "core/pod_state.h"
 
 #define EVENT_TEXT_LIMIT 1024 /* Kubernetes refuses longer event messages */
 
@@ -90,6 +91,40 @@ void plan_delete_as_seen(struct plan *p, const struct kind *k, const struct json
     plan_delete(p, k, object, grace_seconds);
     if (p->last)
         p->last->version = object_resource_version(object);
+}
+
+/* A pod that had other finalizers keeps them. */
+static struct json *tracking_patch(struct arena *a, const struct json *pod, bool tracked)
+{
+    struct json *patch = json_new_object(a), *list = json_new_array(a);
+    struct json *metadata = json_make_object(a, patch, "metadata");
+
+    json_each (f, json_at(pod, "metadata", "finalizers"))
+        if (!json_string_is(f, FINALIZER_TRACKING))
+            json_append(list, json_clone(a, f));
+    if (tracked)
+        json_append_string(a, list, FINALIZER_TRACKING);
+    json_set(a, metadata, "finalizers", json_len(list) ? list : json_new_null(a));
+    json_set_string(a, metadata, "resourceVersion", object_resource_version(pod));
+    return patch;
+}
+
+/* Without any grace a pod would be over before its node has told how it ended. */
+void plan_evict(struct plan *p, const struct json *pod)
+{
+    struct plan_step *step = add_step(p, PLAN_EVICT, &kind_pod, pod);
+
+    if (!step)
+        return;
+    step->uid = object_uid(pod);
+    step->object = tracking_patch(p->arena, pod, true);
+    if (json_int(json_at(pod, "spec", "terminationGracePeriodSeconds"), -1) == 0)
+        step->grace_seconds = 1;
+}
+
+void plan_release(struct plan *p, const struct json *pod)
+{
+    plan_patch(p, &kind_pod, pod, tracking_patch(p->arena, pod, false));
 }
 
 void plan_update_status(struct plan *p, const struct kind *k, const struct json *object)

@@ -17,6 +17,8 @@ enum plan_op {
     PLAN_UPDATE_STATUS, /* object with resourceVersion: PUT to /status; a conflict drops the rest
                            and looks again */
     PLAN_CHECK, /* kind, ns, name, version: one that is another by now drops the rest, too */
+    PLAN_EVICT, /* a pod: object is a patch that adds FINALIZER_TRACKING, for the version seen; then
+                   the deletion of what it gave; "not found" and a conflict count as done */
     PLAN_PATCH, /* object is a merge patch; subresource says which part it is for */
     PLAN_BIND,  /* pod ns/name to a node: object is a Binding, its target and annotations */
     PLAN_EVENT, /* object: an Event without name; repeated ones are counted by the code that carries
@@ -29,11 +31,11 @@ struct plan_step {
     unsigned stage;
     const struct kind *kind;
     const char *ns, *name;
-    const char *whom;        /* it is done for, as the planner calls it; NULL: for nobody alone */
-    const char *uid;         /* PLAN_DELETE, PLAN_PATCH, PLAN_BIND: precondition, or NULL */
-    const char *version;     /* PLAN_CHECK, PLAN_DELETE: resourceVersion as precondition, or NULL */
+    const char *whom;    /* it is done for, as the planner calls it; NULL: for nobody alone */
+    const char *uid;     /* PLAN_DELETE, PLAN_EVICT, PLAN_PATCH, PLAN_BIND: precondition, or NULL */
+    const char *version; /* PLAN_CHECK, PLAN_DELETE: resourceVersion as precondition, or NULL */
     const char *subresource; /* PLAN_PATCH: "status" when the patch has a status, else NULL */
-    int64_t grace_seconds;   /* PLAN_DELETE: -1 the object's own */
+    int64_t grace_seconds;   /* PLAN_DELETE, PLAN_EVICT: -1 the object's own */
     const struct json *object;
 };
 
@@ -55,6 +57,10 @@ void plan_delete(struct plan *p, const struct kind *k, const struct json *object
 /* Only if it is still as it was looked at. */
 void plan_delete_as_seen(struct plan *p, const struct kind *k, const struct json *object,
                          int64_t grace_seconds);
+/* Only if it is still as it was looked at; it stays until its job's controller has counted how it
+ * ended, and releases it. */
+void plan_evict(struct plan *p, const struct json *pod);
+void plan_release(struct plan *p, const struct json *pod);
 void plan_update_status(struct plan *p, const struct kind *k, const struct json *object);
 /* What follows is done only if it is still as it was looked at. */
 void plan_check(struct plan *p, const struct kind *k, const struct json *object);

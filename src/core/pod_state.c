@@ -45,6 +45,17 @@ bool pod_is_finished(const struct json *pod)
     return phase == POD_SUCCEEDED || phase == POD_FAILED;
 }
 
+static bool is_over(const struct json *pod)
+{
+    return object_is_deleting(pod) &&
+           json_int(json_at(pod, "metadata", "deletionGracePeriodSeconds"), 0) == 0;
+}
+
+bool pod_is_held(const struct json *pod)
+{
+    return is_over(pod) && json_has(json_at(pod, "metadata", "finalizers"), FINALIZER_TRACKING);
+}
+
 bool pod_is_placed(const struct json *pod)
 {
     return *json_string(json_at(pod, "spec", "nodeName"), "") != '\0';
@@ -159,7 +170,9 @@ struct pod_state pod_state_of(const struct json *pod, const char *main_container
         .message = json_get_string(status, "message", ""),
     };
 
+    s.by_itself = s.deleting && object_condition_is(pod, POD_ENDED_BY_ITSELF);
     s.ended_first = s.deleting && ended_before_deletion(pod, containers);
+    s.over = is_over(pod);
     if (s.phase == POD_SUCCEEDED) {
         s.exit_code = 0;
         s.ran_ms = longest_run_ms(containers);

@@ -6,14 +6,18 @@
 
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 
-/* A condition the node sets on a pod that is being deleted: its programs had succeeded before they
- * were told to end. */
+/* A condition the node sets on a pod that is being deleted: its programs had ended before they were
+ * told to. */
 #define POD_ENDED_BY_ITSELF "muster.dev/EndedByItself"
+/* Keeps a pod that is evicted until its job's status says what follows from its end. */
+#define FINALIZER_TRACKING "muster.dev/job-tracking"
 
 struct pod_state {
     enum pod_phase phase;
     bool deleting;
     bool ended_first; /* deleting, but its containers had ended before anybody asked for that */
+    bool by_itself;   /* deleting, but they were told to end only later, as its node knows */
+    bool over;        /* deleting, and its node has nothing more to tell */
     bool lost; /* failed through no fault of its own: its node is gone, or it had to make room */
     int exit_code;         /* of a failed pod's container at fault; 0 succeeded; -1 not known */
     int64_t ran_ms;        /* how long that container ran; 0 when not known */
@@ -28,6 +32,8 @@ struct pod_state {
 /* main_container: of several failed ones, the one that is to blame; may be NULL. */
 struct pod_state pod_state_of(const struct json *pod, const char *main_container);
 bool pod_is_finished(const struct json *pod);
+/* Over, and there only because of FINALIZER_TRACKING. */
+bool pod_is_held(const struct json *pod);
 bool pod_is_placed(const struct json *pod); /* on a node */
 bool pod_is_for_default_scheduler(const struct json *pod);
 /* The scheduler it asks for, when that is not ours; else NULL. */

@@ -192,7 +192,6 @@ static void open_lanes(struct decision *d, struct lanes *ret)
 
         q->reserved = (struct resources){0};
         q->refuses = false;
-        q->places = 0;
         if (q->line.count == 0)
             continue;
         *lane = (struct lane){
@@ -418,7 +417,6 @@ static void note(struct decision *d, struct group *g, enum wait_reason reason)
     size_t before = g->position;
 
     g->position = waits ? ++d->position : 0;
-    g->place = waits ? ++g->queue->places : 0;
     if (is_told_exactly(g->position))
         d->line[g->position - 1] = g;
     if (reason != g->reason || g->dirty || g->told_at != d->ledger->rules || g->holding > 0)

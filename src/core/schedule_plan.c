@@ -521,7 +521,10 @@ static void plan_eviction(struct decision *d, const struct member *m)
 
     if (!pod)
         return;
-    plan_delete_as_seen(d->plan, &kind_pod, pod, -1); /* perhaps it has ended meanwhile */
+    if (owner_kind(m->group))
+        plan_evict(d->plan, pod);
+    else
+        plan_delete_as_seen(d->plan, &kind_pod, pod, -1); /* perhaps it has ended meanwhile */
     if (taker && taker->started)
         plan_event(d->plan, &kind_pod, pod, "Warning",
                    taker != m->group                     ? "Preempted"

@@ -648,13 +648,6 @@ static const char *quota_forbids(struct decision *d, const struct group *g)
                         amount(d, &asks, r), g->queue->name, number(d, &g->queue->quota, r));
 }
 
-/* Of those who wait for it only they are before one. */
-static const char *place_in_queue(struct decision *d, const struct group *g)
-{
-    return g->place > 1 ? arena_printf(d->arena, "; number %zu in line of the queue", g->place)
-                        : "";
-}
-
 static const char *quota(struct decision *d, const struct group *g)
 {
     const struct queue_entry *q = g->queue;
@@ -664,7 +657,7 @@ static const char *quota(struct decision *d, const struct group *g)
 
     if (r == RESOURCE_COUNT)
         return arena_printf(d->arena, "waiting for the quota of queue \"%s\"%s", q->name,
-                            place_in_queue(d, g));
+                            place_in_line(d, g));
     if (g->position > POSITIONS_TOLD)
         return arena_printf(d->arena,
                             "waiting for the quota of queue \"%s\": needs %s; more than %d are in "
@@ -676,11 +669,11 @@ static const char *quota(struct decision *d, const struct group *g)
                             "waiting for the quota of queue \"%s\": needs %s, %s is in use, more "
                             "than its %s%s%s",
                             q->name, amount(d, &asks, r), number(d, &q->used, r),
-                            amount(d, &q->quota, r), who, place_in_queue(d, g));
+                            amount(d, &q->quota, r), who, place_in_line(d, g));
     return arena_printf(d->arena,
                         "waiting for the quota of queue \"%s\": needs %s, %s of %s is in use%s%s",
                         q->name, amount(d, &asks, r), number(d, &q->used, r),
-                        amount(d, &q->quota, r), who, place_in_queue(d, g));
+                        amount(d, &q->quota, r), who, place_in_line(d, g));
 }
 
 /* --- waiting for room ------------------------------------------------------------------------- */
@@ -982,8 +975,7 @@ static const char *turn(struct decision *d, const struct group *g)
                             "free%s",
                             g->position, amount(d, &asks, r), free_text(d, r),
                             amount(d, &l->total, r), holders(d, g, r));
-    return arena_printf(d->arena, "waiting for its turn: number %zu in line of queue \"%s\"",
-                        g->position, g->queue->name);
+    return arena_printf(d->arena, "waiting for its turn: number %zu in line", g->position);
 }
 
 const char *words_of_members(struct decision *d, const struct group *g)

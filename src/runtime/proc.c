@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #define STAT_SIZE 1024u
+#define STATUS_SIZE 4096u
+#define FLAG_EXITING 4u /* the kernel's PF_EXITING */
 #define ENVIRON_LIMIT_BYTES                                                                        \
     (4u * 1024u * 1024u) /* the kernel allows about 6 MiB, args included                           \
                           */
@@ -68,6 +70,44 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret)
     ret->session = (pid_t)session;
     ret->start_ticks = (int64_t)start;
     return 0;
+}
+
+static bool thread_is_exiting(pid_t pid, const char *thread)
+{
+    char path[64], text[STATUS_SIZE + 1];
+    const char *p = NULL;
+    unsigned flags = 0;
+    ssize_t n;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid, thread);
+    n = read_all(path, text, STATUS_SIZE);
+    if (n < 0)
+        return true;
+    text[n] = '\0';
+    p = strrchr(text, ')');
+    if (p && sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & FLAG_EXITING))
+        return true;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%.16s/status", (int)pid, thread);
+    n = read_all(path, text, STATUS_SIZE);
+    text[max_i64(n, 0)] = '\0';
+    p = strstr(text, "\nSigPnd:");
+    return p && (strtoull(p + strlen("\nSigPnd:"), NULL, 16) >> (SIGKILL - 1) & 1);
+}
+
+bool proc_is_exiting(pid_t pid)
+{
+    const struct dirent *e;
+    bool all = true;
+    char path[64];
+    DIR *d;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    d = opendir(path);
+    while (d && all && (e = readdir(d)) != NULL)
+        all = e->d_name[0] == '.' || thread_is_exiting(pid, e->d_name);
+    if (d)
+        (void)closedir(d);
+    return d && all;
 }
 
 bool proc_has_env(pid_t pid, const char *pair)

@@ -14,6 +14,8 @@ struct proc_stat {
 };
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret) must_check;
+/* No signal has an effect any more: each of its threads exits, or has to. */
+bool proc_is_exiting(pid_t pid);
 /* The process carries NAME=value (pair) in the environment it was started with. */
 bool proc_has_env(pid_t pid, const char *pair);
 /* Calls fn for every process there is now. */

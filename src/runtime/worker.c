@@ -550,6 +550,7 @@ static void start_container(struct worker *w, struct container *c)
     launch(&start, &pipes, &hooks, &scratch, &r);
     if (r.pid == 0 && GROUP_CLAIM_PID(c->slot->program) <= 0) {
         c->slot->under_way = false;
+        c->state->by_itself = true;
         record_end(w, c, r.exit_code, "StartError", r.message);
         plan_restart(w, c);
     } else {
@@ -651,7 +652,8 @@ static bool pre_stop_is_over(struct worker *w, struct container *c)
 static void stop_container(struct worker *w, struct container *c)
 {
     if (kill_time(w, c) == 0 || !is_running(c) || c->slot->told || c->slot->killed ||
-        has_exited(w, c) || !pre_stop_is_over(w, c))
+        has_exited(w, c) || proc_is_exiting(GROUP_CLAIM_PID(c->slot->program)) /* by itself */ ||
+        !pre_stop_is_over(w, c))
         return;
     c->slot->told = true;
     signal_program(w, c, SIGTERM);

@@ -55,7 +55,7 @@ static bool is_over(const struct json *object)
 
 /* Of an object that is being deleted already: the grace can only become shorter. */
 static enum removal_result again(struct arena *a, const struct kind *k, struct json *object,
-                                 int64_t asked, int64_t now_ms)
+                                 int64_t asked)
 {
     const struct json *meta = json_get(object, "metadata");
     int64_t had = json_get_int(meta, "deletionGracePeriodSeconds", 0);
@@ -68,7 +68,7 @@ static enum removal_result again(struct arena *a, const struct kind *k, struct j
         return REMOVAL_DELETE;
     if (grace >= had)
         return REMOVAL_NONE;
-    mark(a, object, grace ? was_at - (had - grace) * 1000 : now_ms, grace);
+    mark(a, object, was_at - (had - grace) * 1000, grace);
     return REMOVAL_MARK;
 }
 
@@ -138,7 +138,7 @@ int removal_plan(struct arena *a, const struct kind *k, struct json *object,
             mark(a, object, now_ms, 0);
         json_set_string(a, json_make_object(a, object, "status"), "phase", "Terminating");
     } else if (object_is_deleting(object)) {
-        *ret = again(a, k, object, removal->grace_seconds, now_ms);
+        *ret = again(a, k, object, removal->grace_seconds);
         if (*ret == REMOVAL_NONE && changed)
             *ret = is_over(object) ? REMOVAL_DELETE : REMOVAL_MARK;
     } else {

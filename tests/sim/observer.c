@@ -143,7 +143,8 @@ static void count_restart(struct observer *o, struct job_record *j, const struct
     intptr_t of_name;
     int64_t spent;
 
-    if (!old || !old->ended_by_itself || old->lost || old->by_hand || old->epoch != j->epoch)
+    if (!old || !old->ended_by_itself || old->excused || old->lost || old->by_hand ||
+        old->epoch != j->epoch)
         return;
     j->charges++;
     of_name = (intptr_t)map_gets(&j->name_charges, new->key) + 1;
@@ -216,6 +217,7 @@ static void pod_finished(struct observer *o, struct pod_record *p, const struct 
     if (j && p->lost)
         j->lost_some = true;
     p->ended_by_itself = !p->deleting || (p->process_ended && !p->stopped);
+    p->excused = p->deleting && !succeeded && j && j->last_pod.count > 1;
     if (p->lost && !p->process_lost &&
         !json_string_is(json_at(pod, "status", "reason"), "NodeLost"))
         violate(o->sim, "%s is said to be lost, it is not", p->key);
@@ -239,7 +241,42 @@ static int64_t restarts_of(const struct json *job, const char *pod_name)
     return -1;
 }
 
-/* Of a job that goes on, only what was superseded, lost or is too many may go. */
+static bool high_job_waits(struct observer *o)
+{
+    map_for_each (n, &o->jobs) {
+        const struct job_record *j = n->value;
+
+        if (j->high && !j->final && !j->gone)
+            return true;
+    }
+    return false;
+}
+
+static void kill_all(struct sim *s)
+{
+    world_kill_server(s);
+    world_kill_controller(s);
+    world_kill_agent(s);
+}
+
+static void kill_after_eviction(void *arg)
+{
+    static void (*const kills[])(struct sim *) = {world_kill_server, world_kill_controller,
+                                                  world_kill_agent, kill_all};
+
+    kills[rand_below(ELEMS(kills))](arg);
+}
+
+static void at_eviction(struct sim *s, const struct pod_record *p)
+{
+    if (fault(s, FAULT_ENDS_AT_EVICTION))
+        sim_runtime_hurry(s->runtime, p->uid);
+    if (fault(s, FAULT_KILLED_AT_EVICTION))
+        (void)clock_start(s->clock, rand_below(60), kill_after_eviction, s);
+}
+
+/* Of a job that goes on, only what was superseded, lost or is too many may go, and what a higher
+ * queue's job takes the place of. */
 static void check_deletion(struct observer *o, struct pod_record *p, const struct json *pod)
 {
     const struct job_record *j = observer_job(o, p->job_uid);
@@ -254,6 +291,11 @@ static void check_deletion(struct observer *o, struct pod_record *p, const struc
         return;
     if (p->by_hand || p->lost || j->final || restarts < 0 || p->attempt < restarts + j->pause_count)
         return;
+    if (!j->high && high_job_waits(o)) {
+        observer_job(o, p->job_uid)->lost_some = true; /* its launcher may have to follow */
+        at_eviction(o->sim, p);
+        return;
+    }
     if (goes_along) {
         p->by_hand = true; /* as if: it is replaced like the one it goes with */
         return;
@@ -307,6 +349,9 @@ static void pod_removed(struct observer *o, const char *key, const struct json *
     if (p->started && !p->process_ended && !p->process_lost && !p->lost && !p->by_hand &&
         !node_is_given_up(o))
         violate(o->sim, "%s is gone from the API while its process runs", key);
+    if (p->process_ended && !p->process_lost && !p->stopped && !p->finished && !p->by_hand &&
+        !node_is_given_up(o))
+        violate(o->sim, "%s is gone from the API, and how it ended was never told", key);
     user_saw_gone(o->sim->user, old);
 }
 
@@ -342,6 +387,8 @@ static void job_added(struct observer *o, const char *key, const struct json *jo
     j->uid = strdup(object_uid(job));
     j->key = strdup(key);
     j->led = kind_of_object(job) == &kind_mpi_job;
+    j->high = json_string_is(json_at(job, "spec", "scheduler", "t9kScheduler", "queue"),
+                             HIGH_QUEUE);
     j->scope_job_ever = j->led; /* what is renewed together costs one, whatever the scope */
     if (map_puts(&o->jobs, j->uid, j, NULL) < 0)
         abort();

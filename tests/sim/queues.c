@@ -666,6 +666,7 @@ static bool carry_out(struct queues *q, const struct plan_step *step)
         return bind(q, step);
     case PLAN_PATCH:
         return patch(q, step);
+    case PLAN_EVICT:
     case PLAN_DELETE:
         return delete (q, step);
     case PLAN_EVENT:

@@ -561,28 +561,13 @@ static const char *message_of(struct queues *q, const struct group *g)
         "");
 }
 
-/* Among all, or of those in its queue. */
-static int64_t place_of(const struct group *g, bool in_queue)
-{
-    int64_t place = 0;
-
-    if (!in_queue)
-        return (int64_t)g->position;
-    map_for_each (n, &g->queue->line) {
-        const struct group *other = n->value;
-
-        place += other->position > 0 && other->position <= g->position;
-    }
-    return place;
-}
-
 /* Whoever is in line is told which place he has, unless it is the first or far behind. Nothing is
  * told in the status of what runs and lacks a member, or is a pod by itself. */
 static void check_place(struct queues *q, const struct group *g)
 {
     const char *message = message_of(q, g);
     int64_t told = number_after(message, "number ");
-    int64_t place = place_of(g, g->reason == WAIT_QUOTA);
+    int64_t place = (int64_t)g->position;
 
     if (*message && told != place && (told > 0 || (place > 1 && g->position <= POSITIONS_TOLD)))
         wrong(q, "%s is number %" PRId64 " in line and told: %s", g->name, place, message);

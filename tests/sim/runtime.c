@@ -80,6 +80,7 @@ static void process_end(struct process *p, int code, const char *reason)
         state->signal = code > 128 ? code - 128 : 0;
         state->reason = state->init || code == 0 ? "Completed" : reason;
         state->finished_ms = clock_now_ms(c);
+        state->by_itself = !p->stopping;
     }
     say(p->sim, "proc  %s/%s ends with %d", p->ns, p->name, code);
     observer_ended(p->sim->observer, p, false);
@@ -350,6 +351,16 @@ void sim_runtime_lose_all(struct runtime *r)
         observer_ended(sr->sim->observer, p, true);
         process_free(p);
     }
+}
+
+void sim_runtime_hurry(struct runtime *r, const char *uid)
+{
+    struct process *p = map_gets(&runtime_of(r)->processes, uid);
+
+    if (!p || !p->run.alive || p->begin || p->stopping || p->serves)
+        return;
+    clock_stop(p->sim->clock, p->end);
+    p->end = clock_start(p->sim->clock, rand_below(20), on_end, p);
 }
 
 void sim_runtime_each(struct runtime *r, void (*fn)(void *arg, struct process *p), void *arg)

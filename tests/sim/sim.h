@@ -63,6 +63,8 @@ enum fault {
     FAULT_DISK_SLOW,
     FAULT_DISK_FULL,
     FAULT_FOREIGN_POD,
+    FAULT_ENDS_AT_EVICTION,
+    FAULT_KILLED_AT_EVICTION,
     FAULT_BY_TIME, /* those below come by themselves, on average once per so many seconds */
     FAULT_CONTROLLER_KILLED = FAULT_BY_TIME,
     FAULT_AGENT_KILLED,
@@ -80,6 +82,7 @@ enum fault {
     FAULT_RESUMED,
     FAULT_RESIZED,
     FAULT_POLICY_EDITED,
+    FAULT_PREEMPTED,
     FAULT_COUNT
 };
 
@@ -122,6 +125,8 @@ struct process {
 struct runtime *sim_runtime_new(struct sim *s);
 void sim_runtime_let_go(struct runtime *r);   /* the agent has died */
 void sim_runtime_lose_all(struct runtime *r); /* the machine is gone, and its disk */
+/* Its program is done in a moment, if nobody stops it first. */
+void sim_runtime_hurry(struct runtime *r, const char *uid);
 void sim_runtime_each(struct runtime *r, void (*fn)(void *arg, struct process *p), void *arg);
 
 /* --- the observer (observer.c, verdict.c) ----------------------------------------------------- */
@@ -131,6 +136,7 @@ struct pod_record {
     int64_t attempt, epoch, generation;
     bool gone, deleting, finished, lost, by_hand, foreign;
     bool ended_by_itself; /* nobody asked it to */
+    bool excused;         /* it failed as its job was evicted: perhaps because another was told */
     int exit_code;        /* of its process; -1: none yet */
     bool started, process_ended, process_lost, stopped;
     int64_t milli_cpus;
@@ -144,6 +150,7 @@ struct job_record {
     int64_t backoff_count, pause_count, limit_max, charges, own_ends, epoch;
     int64_t generation; /* how often all replicas were restarted together */
     bool scope_job_ever, scope_job_now, master_succeeded;
+    bool high;         /* in the queue that preempts the others */
     bool led;          /* an MPIJob: the launcher goes with any worker that does */
     bool lost_some;    /* a pod of it was lost, or deleted by hand */
     char clean_up[16]; /* cleanUpPolicy when it ended */
@@ -189,6 +196,7 @@ void observer_judge(struct observer *o);
 #define LEASES "coordination.k8s.io/leases"
 #define NODES "/nodes"
 #define GROUPS "scheduler.tensorstack.dev/podgroups"
+#define HIGH_QUEUE "high"
 #define QUEUES "scheduler.tensorstack.dev/queues"
 #define NAMESPACES "/namespaces"
 

@@ -15,6 +15,7 @@
 #define JOBS_MAX 4
 #define JSON_BYTES (1024u * 1024u)
 #define RETRY_MS 700
+#define HIGH_JOB "high"
 
 /* Something to be created, tried until it is there. */
 struct wish {
@@ -238,6 +239,22 @@ static char *draw_mpi_job(size_t number)
     return text;
 }
 
+/* It needs the whole machine for a while, and is gone afterwards. */
+static const char *high_job(char text[1024])
+{
+    (void)snprintf(text, 1024,
+                   "{\"apiVersion\":\"batch.tensorstack.dev/v1beta1\",\"kind\":"
+                   "\"PyTorchTrainingJob\",\"metadata\":{\"name\":\"" HIGH_JOB "\",\"namespace\":"
+                   "\"default\"},\"spec\":{\"scheduler\":{\"t9kScheduler\":{\"queue\":\"" HIGH_QUEUE
+                   "\"}},\"runPolicy\":{\"cleanUpPolicy\":\"All\",\"activeDeadlineSeconds\":5,"
+                   "\"ttlSecondsAfterFinished\":0},\"replicaSpecs\":[{\"type\":\"worker\","
+                   "\"replicas\":1,\"template\":{\"spec\":{\"terminationGracePeriodSeconds\":1,"
+                   "\"containers\":[{\"name\":\"pytorch\",\"image\":\"i\",\"command\":[\"x\"],"
+                   "\"resources\":{\"limits\":{\"cpu\":%lld}}}]}}}]}}",
+                   (long long)sim_machine.cpus);
+    return text;
+}
+
 /* --- changing ----------------------------------------------------------------------------------
  */
 
@@ -304,7 +321,17 @@ static void patch(struct user *u, const struct json *job, const char *fmt, ...)
 
 static bool is_live(const struct json *object)
 {
-    return !object_is_deleting(object);
+    return !object_is_deleting(object) && strcmp(object_name(object), HIGH_JOB) != 0;
+}
+
+static bool preempt(struct user *u)
+{
+    char text[1024];
+
+    if (observer_get(u->sim->observer, PYTORCH_JOBS, "default/" HIGH_JOB))
+        return false;
+    wish(u, &kind_pytorch_training_job, high_job(text), false, 0);
+    return true;
 }
 
 static bool pause_wanted(const struct json *job)
@@ -417,6 +444,7 @@ void user_act(struct user *u, enum fault what)
                 : what == FAULT_PAUSED            ? set_pause(u, true)
                 : what == FAULT_RESUMED           ? set_pause(u, false)
                 : what == FAULT_RESIZED           ? resize(u)
+                : what == FAULT_PREEMPTED         ? preempt(u)
                                                   : edit(u);
 
     if (done)
@@ -470,6 +498,12 @@ struct user *user_new(struct sim *s)
     assert(u);
     u->sim = s;
     u->link = network_link(s->network, CLIENT_USER);
+    wish(u, &kind_queue,
+         "{\"apiVersion\":\"scheduler.tensorstack.dev/v1beta1\",\"kind\":\"Queue\",\"metadata\":"
+         "{\"name\":\"" HIGH_QUEUE "\",\"namespace\":\"t9k-system\"},\"spec\":{\"priority\":50,"
+         "\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"none\",\"operator\":"
+         "\"DoesNotExist\"}]}}}",
+         true, 0);
     for (; (int64_t)u->jobs_len < jobs; u->jobs_len++) {
         bool mpi = rand_chance(0.3);
 

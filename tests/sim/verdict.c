@@ -70,8 +70,8 @@ static void check_plan(struct judging *g, const struct plan *plan, const char *w
     for (const struct plan_step *step = plan->first; step; step = step->next)
         if (step->op != PLAN_EVENT) {
             violate(g->sim, "stuck: %s has still to do: %s %s/%s", who,
-                    (const char *[]){"create", "delete", "update status of", "patch", "bind",
-                                     "event"}[step->op],
+                    (const char *[]){"create", "delete", "update status of", "check", "evict",
+                                     "patch", "bind", "event"}[step->op],
                     step->kind->name, step->name ? step->name : object_name(step->object));
             return;
         }

@@ -224,7 +224,6 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   " there": "",
   ", {} more hold{} the rest": "，其余由另外 {1} 个占用",
   "; number {} in line": "；排第 {1} 位",
-  "; number {} in line of the queue": "；在队列中排第 {1} 位",
   "waiting for other pods: where there is room its affinity, their anti-affinity or its topologySpreadConstraints forbid it to run{}":
     "等待其它 Pod：在有空闲资源的节点上，Pod 亲和性、反亲和性或 topologySpreadConstraints 不允许它运行{1+}",
   'waiting for {} pod{} of {} "{}"{} to stop{}': "等待“{4}”的 {1} 个 Pod{5+} 停止{6+}",
@@ -247,7 +246,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'waiting for its turn: number {} in line behind {} "{}"': "排队等待：第 {1} 位，前面是“{3}”",
   "waiting for its turn: number {} in line, needs {}, {} of {} is free{}":
     "排队等待：第 {1} 位；需要 {2}，共 {4}，空闲 {3}{5+}",
-  'waiting for its turn: number {} in line of queue "{}"': "排队等待：队列“{2}”中第 {1} 位",
+  "waiting for its turn: number {} in line": "排队等待：第 {1} 位",
   'waiting for its PodGroup: there is none named "{}" in namespace {}':
     "等待 PodGroup：项目 {2} 中没有名为“{1}”的 PodGroup",
   "waiting for pods: {} of {} are there, and no more than {} come: spec.members is below minMember":

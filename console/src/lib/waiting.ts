@@ -4,7 +4,7 @@ import type { Job } from "../data/types.ts";
 const BEFORE = "number ";
 const AFTER = " in line";
 
-/** The place in the queue; undefined when it is not the turn that it waits for. */
+/** The place in the line of all queues; undefined when it is not the turn that it waits for. */
 export function queuePosition(job: Job): number | undefined {
   const message = job.status?.message ?? "";
   const end = message.indexOf(AFTER);

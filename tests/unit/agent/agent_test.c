@@ -465,6 +465,19 @@ static void a_status_refused_with_a_conflict_is_written_again(void **state)
     assert_int_equal(w->api.refuse_patches, 0);
 }
 
+/* What it would tell is how the pod ended. */
+static void a_pod_is_not_let_go_before_its_status_is_written(void **state)
+{
+    struct world *w = *state;
+
+    put_shell(w, "p", "u1", "sleep 1000");
+    (void)wait_phase(w, "p", "Running");
+    w->api.refuse_patches = 3;
+    mark_deleting(w, "p", 30);
+    (void)wait_phase(w, "p", NULL);
+    assert_int_equal(w->api.refuse_patches, 0);
+}
+
 static void a_restarted_agent_goes_on(void **state)
 {
     struct world *w = *state;
@@ -678,6 +691,7 @@ int main(int argc, char **argv)
         T(a_pod_waits_for_the_process_of_a_forgotten_one),
         T(a_pod_waits_for_the_process_of_one_given_up),
         T(a_status_refused_with_a_conflict_is_written_again),
+        T(a_pod_is_not_let_go_before_its_status_is_written),
         T(a_restarted_agent_goes_on),
         T(a_replaced_pod_is_not_confused_with_the_old_one),
         T(a_pod_that_ran_and_is_lost_is_not_started_again),

@@ -251,7 +251,7 @@ static void the_evicted_fail_however_they_end(void **state)
     arena_release(&a);
 }
 
-static void who_succeeds_before_it_is_told_to_end_is_told_apart(void **state)
+static void who_ends_before_it_is_told_to_is_told_apart(void **state)
 {
     struct arena a = ARENA_INIT(LIMIT);
     struct container_state c;
@@ -264,6 +264,32 @@ static void who_succeeds_before_it_is_told_to_end_is_told_apart(void **state)
     c.exit_code = 0;
     assert_null(object_condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF));
     c.by_itself = true;
+    assert_string_equal(condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF), "True");
+    c.exit_code = 1;
+    assert_string_equal(condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF), "True");
+    arena_release(&a);
+}
+
+/* What an init container that failed kept from beginning was not told to end. */
+static void an_init_container_ends_its_pod_by_itself(void **state)
+{
+    struct arena a = ARENA_INIT(LIMIT);
+    struct container_state list[2] = {{.name = "i",
+                                       .init = true,
+                                       .phase = CONTAINER_TERMINATED,
+                                       .by_itself = true,
+                                       .reason = "",
+                                       .message = ""},
+                                      {.name = "main", .reason = "", .message = ""}};
+    struct pod_run run = {.uid = "u", .known = true, .containers = list, .containers_len = 2};
+    const struct json *pod = parse(
+        &a, "{\"metadata\":{\"uid\":\"u\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
+            "\"spec\":{\"initContainers\":[{\"name\":\"i\"}],"
+            "\"containers\":[{\"name\":\"main\"}]},\"status\":{}}");
+
+    (void)state;
+    assert_null(object_condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF)); /* stopped */
+    list[0].exit_code = 1;
     assert_string_equal(condition(settle(&a, pod, &run, NULL), POD_ENDED_BY_ITSELF), "True");
     arena_release(&a);
 }
@@ -387,7 +413,8 @@ int main(void)
         cmocka_unit_test(what_is_not_known_is_not_said),
         cmocka_unit_test(failures_name_their_reason),
         cmocka_unit_test(the_evicted_fail_however_they_end),
-        cmocka_unit_test(who_succeeds_before_it_is_told_to_end_is_told_apart),
+        cmocka_unit_test(who_ends_before_it_is_told_to_is_told_apart),
+        cmocka_unit_test(an_init_container_ends_its_pod_by_itself),
         cmocka_unit_test(init_containers_decide_with),
         cmocka_unit_test(only_what_the_node_reported_is_settled),
         cmocka_unit_test(hosts_files_grow_while_in_use),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "control/fake_api.h"
+#include "core/pod_state.h"
 
 struct fixture {
     struct fake_clock clock;
@@ -225,6 +226,32 @@ static void deleting_what_is_gone_or_another_is_done(void **state)
     assert_null(stored(f, "a"));
 }
 
+/* One that has changed meanwhile, perhaps ended, stays as it is. */
+static void who_is_evicted_is_tracked_before_it_is_deleted(void **state)
+{
+    struct fixture *f = *state;
+    const struct json *seen;
+
+    plan_create(&f->plan, &kind_pod, pod(f, "a", "o"));
+    apply(f);
+    seen = stored(f, "a");
+    fake_api_pod_phase(&f->api, "d", "a", "Succeeded", 0);
+    plan_evict(&f->plan, seen);
+    plan_evict(&f->plan, pod(f, "never-was", "o"));
+    apply(f);
+    assert_int_equal(f->outcome, APPLY_DONE);
+    assert_false(object_is_deleting(stored(f, "a")));
+    assert_null(json_at(stored(f, "a"), "metadata", "finalizers"));
+    plan_evict(&f->plan, stored(f, "a"));
+    apply(f);
+    assert_int_equal(f->outcome, APPLY_DONE);
+    assert_true(pod_is_held(stored(f, "a")));
+    plan_release(&f->plan, stored(f, "a"));
+    apply(f);
+    assert_int_equal(f->outcome, APPLY_DONE);
+    assert_null(stored(f, "a"));
+}
+
 static void status_conflict_drops_the_rest(void **state)
 {
     struct fixture *f = *state;
@@ -377,13 +404,21 @@ static void what_is_done_goes_before_what_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(creates_and_tells_the_revision),       TEST(stages_wait_for_each_other),
-        TEST(calls_under_way_are_bounded),          TEST(what_is_done_goes_before_what_is_said),
-        TEST(child_that_exists_already_is_done),    TEST(name_held_by_another_is_looked_at_again),
-        TEST(lease_is_ours_by_its_labels),          TEST(deleting_what_is_gone_or_another_is_done),
-        TEST(status_conflict_drops_the_rest),       TEST(status_is_written_and_nothing_else),
-        TEST(refused_step_fails_the_plan),          TEST(patch_is_for_that_uid_only),
-        TEST(events_do_not_hold_up_or_fail_a_plan), TEST(freed_with_a_plan_under_way),
+        TEST(creates_and_tells_the_revision),
+        TEST(stages_wait_for_each_other),
+        TEST(calls_under_way_are_bounded),
+        TEST(what_is_done_goes_before_what_is_said),
+        TEST(child_that_exists_already_is_done),
+        TEST(name_held_by_another_is_looked_at_again),
+        TEST(lease_is_ours_by_its_labels),
+        TEST(deleting_what_is_gone_or_another_is_done),
+        TEST(who_is_evicted_is_tracked_before_it_is_deleted),
+        TEST(status_conflict_drops_the_rest),
+        TEST(status_is_written_and_nothing_else),
+        TEST(refused_step_fails_the_plan),
+        TEST(patch_is_for_that_uid_only),
+        TEST(events_do_not_hold_up_or_fail_a_plan),
+        TEST(freed_with_a_plan_under_way),
         TEST(what_has_changed_drops_the_rest),
     };
 

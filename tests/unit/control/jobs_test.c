@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "control/world.h"
+#include "core/pod_state.h"
 
 static void job_gets_its_children_and_then_there_is_peace(void **state)
 {
@@ -61,6 +62,82 @@ static void the_end_of_a_pod_that_is_gone_counts(void **state)
     world_pod_phase(w, 0, "Succeeded", 0);
     fake_clock_advance(&w->clock, 1000);
     assert_string_equal(world_phase(w, "j"), "Succeeded");
+}
+
+/* As the scheduler and the node do. */
+static void evict_after_its_end(struct world *w, const char *phase, int code)
+{
+    const struct json *pod = world_pod(w, 0);
+    const char *path = kind_path(&w->arena, &kind_pod, "d", object_name(pod));
+
+    assert_int_equal(fake_api_do(&w->api, "PATCH", path,
+                                 "{\"metadata\":{\"finalizers\":[\"" FINALIZER_TRACKING "\"]},"
+                                 "\"spec\":{\"nodeName\":\"n\"}}"),
+                     200);
+    assert_int_equal(fake_api_do(&w->api, "DELETE", path, NULL), 200);
+    world_pod_phase(w, 0, phase, code);
+    assert_int_equal(fake_api_do(&w->api, "PATCH", arena_printf(&w->arena, "%s/status", path),
+                                 "{\"status\":{\"conditions\":[{\"type\":\"" POD_ENDED_BY_ITSELF
+                                 "\",\"status\":\"True\"}]}}"),
+                     200);
+    fake_api_pod_gone(&w->api, "d", object_name(pod));
+}
+
+/* Nobody is there to see it end, nor it go; nor is the first write of what follows the last. */
+static void an_end_during_an_eviction_counts_however_often_we_are_killed(void **state)
+{
+    struct world *w = *state;
+
+    world_start(w, CONTROL_JOBS);
+    for (int failed = 0; failed < 2; failed++) {
+        char name[] = {(char)('a' + failed), '\0'};
+        unsigned posts = w->pod_posts;
+
+        world_add_job(w, name, 1, "OnFailure");
+        fake_clock_advance(&w->clock, 1000);
+        world_pod_phase(w, 0, "Running", 0);
+        fake_clock_advance(&w->clock, 1000);
+        control_free(w->control);
+        w->control = NULL;
+        evict_after_its_end(w, failed ? "Failed" : "Succeeded", failed);
+        assert_int_equal(fake_api_count(&w->api, &kind_pod), 1);
+        for (unsigned turns = 0; turns < 60; turns++) {
+            world_restart(w, CONTROL_JOBS);
+            for (unsigned i = 0; i < turns; i++)
+                (void)fake_clock_turn(&w->clock);
+        }
+        fake_clock_advance(&w->clock, 10000);
+        assert_int_equal(json_int(json_at(world_job(w, name), "status", "backoffCount"), 0),
+                         failed);
+        assert_int_equal(w->pod_posts - posts, failed ? 2 : 1);
+        assert_string_equal(world_phase(w, name), failed ? "Pending" : "Succeeded");
+        assert_int_equal(fake_api_count(&w->api, &kind_pod), failed);
+    }
+}
+
+/* Nor for one that waits, itself being deleted, for its pods to go. */
+static void nobody_waits_for_a_job_that_is_gone(void **state)
+{
+    static const char *const options[] = {NULL, "{\"propagationPolicy\":\"Foreground\"}"};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < ELEMS(options); i++) {
+        char name[] = {(char)('a' + i), '\0'};
+
+        world_start(w, CONTROL_JOBS);
+        world_add_job(w, name, 1, "OnFailure");
+        fake_clock_advance(&w->clock, 1000);
+        control_free(w->control);
+        evict_after_its_end(w, "Succeeded", 0);
+        assert_int_equal(fake_api_do(&w->api, "DELETE",
+                                     arena_printf(&w->arena, JOBS_PATH "/%s", name), options[i]),
+                         200);
+        world_start(w, CONTROL_JOBS);
+        fake_clock_advance(&w->clock, 10000);
+        assert_int_equal(fake_api_count(&w->api, &kind_pod), 0);
+        control_free(w->control);
+    }
+    w->control = NULL;
 }
 
 static void failed_pod_is_replaced_once(void **state)
@@ -549,6 +626,8 @@ int main(void)
         WORLD_TEST(job_gets_its_children_and_then_there_is_peace),
         WORLD_TEST(pods_are_followed),
         WORLD_TEST(the_end_of_a_pod_that_is_gone_counts),
+        WORLD_TEST(an_end_during_an_eviction_counts_however_often_we_are_killed),
+        WORLD_TEST(nobody_waits_for_a_job_that_is_gone),
         WORLD_TEST(failed_pod_is_replaced_once),
         WORLD_TEST(nothing_is_decided_before_everything_is_known),
         WORLD_TEST(late_cache_does_not_make_it_create_again),

@@ -316,10 +316,12 @@ static inline void cluster_apply(struct cluster *c, const struct plan_step *step
     case PLAN_PATCH:
         cluster_patch(c, step);
         break;
+    case PLAN_EVICT:
     case PLAN_DELETE:
         c->deletes++;
         /* one that has ended meanwhile is not deleted */
-        assert_string_equal(step->version,
+        assert_string_equal(step->op == PLAN_DELETE ? step->version
+                                                    : object_resource_version(step->object),
                             object_resource_version(cluster_get(c, PODS, step->name)));
         set_deleting(c, step->name);
         break;

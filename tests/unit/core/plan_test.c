@@ -93,11 +93,42 @@ static void without_memory_steps_are_left_out(void **state)
     plan_delete(&plan, &kind_pod, pod, -1);
     plan_update_status(&plan, &kind_pod, pod);
     plan_patch(&plan, &kind_pod, pod, pod);
+    plan_evict(&plan, pod);
+    plan_release(&plan, pod);
     plan_bind(&plan, pod, pod);
     plan_event(&plan, &kind_pod, pod, "Normal", "x", "y");
     assert_true(plan_is_empty(&plan));
     assert_true(arena_failed(&a));
     arena_release(&build);
+}
+
+static void evictions_and_releases_leave_other_finalizers(void **state)
+{
+    struct arena a = ARENA_INIT(1 << 16);
+    const struct json *pod = parse(&a, "{'metadata':{'name':'p','uid':'u','resourceVersion':'7',"
+                                       "'finalizers':['a.b/c']},'spec':{"
+                                       "'terminationGracePeriodSeconds':0}}");
+    const struct json *held = parse(&a, "{'metadata':{'name':'p','uid':'u','resourceVersion':'8',"
+                                        "'finalizers':['a.b/c','" FINALIZER_TRACKING "']}}");
+    struct plan plan;
+
+    (void)state;
+    plan_init(&plan, &a);
+    plan_evict(&plan, pod);
+    assert_int_equal(plan.last->op, PLAN_EVICT);
+    assert_int_equal(plan.last->grace_seconds, 1);
+    assert_true(json_equal(plan.last->object,
+                           parse(&a, "{'metadata':{'finalizers':['a.b/c','" FINALIZER_TRACKING
+                                     "'],'resourceVersion':'7'}}")));
+    plan_evict(&plan, held);
+    assert_int_equal(plan.last->grace_seconds, -1);
+    assert_int_equal(json_len(json_at(plan.last->object, "metadata", "finalizers")), 2);
+    plan_release(&plan, held);
+    assert_int_equal(plan.last->op, PLAN_PATCH);
+    assert_true(
+        json_equal(plan.last->object,
+                   parse(&a, "{'metadata':{'finalizers':['a.b/c'],'resourceVersion':'8'}}")));
+    arena_release(&a);
 }
 
 /* --- ports ------------------------------------------------------------------------------------ */
@@ -196,6 +227,7 @@ int main(void)
         cmocka_unit_test(patches_know_their_subresource),
         cmocka_unit_test(events_name_what_they_are_about),
         cmocka_unit_test(without_memory_steps_are_left_out),
+        cmocka_unit_test(evictions_and_releases_leave_other_finalizers),
         cmocka_unit_test(ports_are_kept_or_chosen),
         cmocka_unit_test(ports_of_gone_jobs_are_released),
         cmocka_unit_test(most_jobs_need_only_their_own_lease),

@@ -968,13 +968,29 @@ static void a_finished_worker_deleted_by_hand_stays_finished(void **state)
     world_release(&w);
 }
 
-static void end_by_itself(struct world *w, int index)
+static void evict(struct world *w, int index, int grace)
+{
+    const struct json *old;
+    struct json *pod, *metadata;
+
+    if (!object_is_deleting(world_pod(w, "worker", index)))
+        world_mark_deleted(w, "worker", index);
+    old = world_pod(w, "worker", index);
+    pod = world_edit(w, old);
+    metadata = json_make_object(&w->arena, pod, "metadata");
+    json_set(&w->arena, metadata, "finalizers", parse(&w->arena, "['" FINALIZER_TRACKING "']"));
+    json_set_int(&w->arena, metadata, "deletionGracePeriodSeconds", grace);
+    world_change(w, WORLD_PODS, old, pod);
+}
+
+static void end_with(struct world *w, int index, int code)
 {
     const struct json *old;
     struct json *pod, *c;
 
-    world_mark_deleted(w, "worker", index);
-    world_pod_exits(w, world_name(w, "worker", index), 0);
+    if (!object_is_deleting(world_pod(w, "worker", index)))
+        world_mark_deleted(w, "worker", index);
+    world_pod_exits(w, world_name(w, "worker", index), code);
     old = world_pod(w, "worker", index);
     pod = world_edit(w, old);
     c = json_append(
@@ -983,6 +999,86 @@ static void end_by_itself(struct world *w, int index)
     json_set_string(&w->arena, c, "type", POD_ENDED_BY_ITSELF);
     json_set_string(&w->arena, c, "status", "True");
     world_change(w, WORLD_PODS, old, pod);
+}
+
+static void end_by_itself(struct world *w, int index)
+{
+    end_with(w, index, 0);
+}
+
+/* It is charged, and its pod stays until that is written. */
+static void a_failure_by_itself_during_an_eviction_is_charged_once(void **state)
+{
+    struct world w;
+    struct plan plan;
+
+    (void)state;
+    start(&w, 1, "OnFailure", "");
+    evict(&w, 0, 30);
+    end_with(&w, 0, 1);
+    evict(&w, 0, 0);
+    world_plan(&w, &plan);
+    world_apply(&w, &plan, 0); /* killed before it has written */
+    assert_non_null(world_pod(&w, "worker", 0));
+    world_plan(&w, &plan);
+    for (const struct plan_step *s = plan.first; s; s = s->next)
+        assert_int_not_equal(s->op, PLAN_PATCH);
+    world_apply(&w, &plan, 1); /* killed behind the status */
+    assert_int_equal(world_backoff(&w), 1);
+    assert_non_null(world_pod(&w, "worker", 0));
+    world_settle(&w);
+    assert_int_equal(w.created, 2);
+    assert_int_equal(world_backoff(&w), 1);
+    world_release(&w);
+}
+
+/* It may follow from the end of another that had been told; whether one had shows at their ends. */
+static void a_failure_counts_when_no_other_was_told(void **state)
+{
+    struct world w;
+
+    (void)state;
+    for (int told = 0; told < 2; told++) {
+        start(&w, 2, "OnFailure", "");
+        evict(&w, 0, 30);
+        evict(&w, 1, 30);
+        end_with(&w, 1, 1);
+        evict(&w, 1, 0);
+        world_settle(&w);
+        assert_int_equal(world_backoff(&w), 0);
+        assert_non_null(world_pod(&w, "worker", 1)); /* held */
+        if (told)
+            world_pod_exits(&w, world_name(&w, "worker", 0), 143);
+        else
+            end_with(&w, 0, 1);
+        evict(&w, 0, 0);
+        world_settle(&w);
+        assert_int_equal(world_backoff(&w), told ? 0 : 2);
+        w.now_ms += 10000;
+        world_settle(&w);
+        assert_int_equal(w.created, 4);
+        world_release(&w);
+    }
+}
+
+static void who_is_told_and_evicted_is_let_go(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, 1, "OnFailure", "");
+    evict(&w, 0, 30);
+    world_settle(&w);
+    assert_non_null(world_pod(&w, "worker", 0));
+    world_pod_exits(&w, world_name(&w, "worker", 0), 143);
+    evict(&w, 0, 0);
+    w.now_ms += 3000;
+    world_settle(&w);
+    assert_int_equal(world_backoff(&w), 0);
+    w.now_ms += 3000;
+    world_settle(&w);
+    assert_int_equal(w.created, 2);
+    world_release(&w);
 }
 
 /* They were preempted when they had just ended: nothing is run again. */
@@ -2010,6 +2106,9 @@ int main(void)
         cmocka_unit_test(a_clock_that_was_set_back_lets_no_name_rest_for_long),
         cmocka_unit_test(a_failure_before_the_deletion_still_counts),
         cmocka_unit_test(a_finished_worker_deleted_by_hand_stays_finished),
+        cmocka_unit_test(a_failure_by_itself_during_an_eviction_is_charged_once),
+        cmocka_unit_test(a_failure_counts_when_no_other_was_told),
+        cmocka_unit_test(who_is_told_and_evicted_is_let_go),
         cmocka_unit_test(who_ends_by_itself_while_it_is_deleted_has_ended),
         cmocka_unit_test(a_pod_lost_with_its_node_is_replaced_for_free),
         cmocka_unit_test(a_pod_its_machine_came_back_without_is_replaced_for_free),

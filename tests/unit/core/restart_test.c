@@ -265,11 +265,9 @@ static void an_end_before_the_deletion_counts(void **state)
                                         "'status':{'phase':'Running'}}"),
                               NULL)
                      .ended_first);
-    for (int failed = 0; failed < 2; failed++) /* in the same second, as its node knows */
-        assert_int_equal(
-            pod_state_of(
-                parse(&a,
-                      arena_printf(
+    for (int failed = 0; failed < 2; failed++) { /* in the same second, as its node knows */
+        struct pod_state s = pod_state_of(
+            parse(&a, arena_printf(
                           &a,
                           "{'metadata':{'deletionTimestamp':'2026-01-01T00:01:30Z',"
                           "'deletionGracePeriodSeconds':30},'status':{'phase':'%s','conditions':[{"
@@ -277,9 +275,12 @@ static void an_end_before_the_deletion_counts(void **state)
                           "'containerStatuses':[{'name':'x','state':{'terminated':{'exitCode':%d,"
                           "'finishedAt':'2026-01-01T00:01:00Z'}}}]}}",
                           failed ? "Failed" : "Succeeded", failed)),
-                NULL)
-                .ended_first,
-            !failed);
+            NULL);
+
+        assert_int_equal(s.ended_first, !failed); /* of a failure its job decides */
+        assert_true(s.by_itself);
+        assert_false(s.over);
+    }
     arena_release(&a);
 }
 

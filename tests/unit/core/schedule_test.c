@@ -2244,14 +2244,15 @@ static void who_waits_for_quota_is_told_who_holds_it(void **state)
         message_of(&c, "c"),
         arena_printf(&c.arena,
                      "waiting for the quota of queue \"q\": needs 1 CPU, 4 of 4 CPU is in use; job "
-                     "\"a\" holds 3 CPU until %s at the latest, 1 more holds the rest",
+                     "\"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; number 2 in "
+                     "line",
                      time_format(started + 3600000, time)));
     assert_string_equal(
         message_of(&c, "d"),
         arena_printf(&c.arena,
                      "waiting for the quota of queue \"q\": needs 2 CPU, 4 of 4 CPU is in use; job "
-                     "\"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; number 2 in "
-                     "line of the queue",
+                     "\"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; number 3 in "
+                     "line",
                      time_format(started + 3600000, time)));
     set_spec(&c, QUEUES, "q", "quota", "{'requests':{'cpu':'2'}}");
     assert_int_equal(settle(&c), 0);
@@ -2261,7 +2262,7 @@ static void who_waits_for_quota_is_told_who_holds_it(void **state)
             &c.arena,
             "waiting for the quota of queue \"q\": needs 2 CPU, 4 is in use, more than its "
             "2 CPU; job \"a\" holds 3 CPU until %s at the latest, 1 more holds the rest; "
-            "number 2 in line of the queue",
+            "number 3 in line",
             time_format(started + 3600000, time)));
     cluster_release(&c);
 }
@@ -2281,8 +2282,7 @@ static void who_is_far_behind_for_quota_is_told_no_numbers(void **state)
     assert_int_equal(settle(&c), 1);
     assert_string_equal(message_of(&c, "j20"),
                         "waiting for the quota of queue \"q\": needs 1 CPU, 1 of 1 CPU is in use; "
-                        "job \"j0\" holds 1 CPU; number 20 in line of the "
-                        "queue");
+                        "job \"j0\" holds 1 CPU; number 20 in line");
     assert_string_equal(
         message_of(&c, "j21"),
         "waiting for the quota of queue \"q\": needs 1 CPU; more than 20 are in line "

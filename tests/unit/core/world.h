@@ -340,14 +340,21 @@ static inline bool world_step(struct world *w, const struct plan_step *step)
             w->events[w->events_len++] = json_clone(&w->arena, step->object);
         return true;
     case PLAN_PATCH:
+        if (set == WORLD_PODS) { /* held by nothing but the finalizer it loses */
+            assert_true(pod_is_held(there));
+            assert_true(json_is_null(json_at(step->object, "metadata", "finalizers")));
+            world_change(w, set, there, NULL);
+            return true;
+        }
         assert_ptr_equal(step->kind, &kind_pod_group);
         if (there)
             world_patch_spec(w, set, there, json_get(step->object, "spec"));
         return there;
+    case PLAN_EVICT:
     case PLAN_BIND:
         break;
     }
-    fail_msg("a job's plan does not bind");
+    fail_msg("a job's plan does not bind or evict");
     return false;
 }
 

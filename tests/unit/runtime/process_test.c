@@ -2,8 +2,13 @@
 #include "pod_fixture.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdalign.h>
 #include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "runtime/proc.h"
 
 /* A daemon in a process of its own, which starts one pod; says when, and is then killed. */
 static void start_in_killed_daemon(struct fixture *f, const char *uid, const char *script,
@@ -377,12 +382,56 @@ static void a_small_program_that_cannot_run_is_done_without(void **state)
     assert_int_equal(find(f, "p")->containers[0].exit_code, 3);
 }
 
+static void *outlive(void *fd)
+{
+    char byte;
+
+    return read(*(int *)fd, &byte, 1) < 0 ? fd : NULL;
+}
+
+/* One that is dead; one that waits; one whose first thread has left the others at work. */
+static void who_exits_is_told_apart(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        int hold[2];
+        pid_t pid;
+
+        assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            pthread_t thread;
+
+            (void)close(hold[1]);
+            if (kind == 2 && pthread_create(&thread, NULL, outlive, &hold[0]) == 0)
+                (void)syscall(SYS_exit, 0);
+            if (kind == 1)
+                (void)outlive(&hold[0]);
+            _exit(0);
+        }
+        if (kind == 0) {
+            siginfo_t info;
+
+            assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+        }
+        for (struct proc_stat s = {0}; kind == 2 && s.state != 'Z';)
+            assert_int_equal(proc_stat_read(pid, &s), 0);
+        assert_int_equal(proc_is_exiting(pid), kind == 0);
+        (void)close(hold[1]);
+        (void)close(hold[0]);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+    }
+    assert_false(proc_is_exiting(INT32_MAX));
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, fixture_setup, fixture_teardown)
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         T(a_killed_daemon_stops_nothing),
+        T(who_exits_is_told_apart),
         T(dead_pods_hold_no_descriptors),
         T(a_pod_is_held_from_when_it_is_asked_for),
         T(an_end_nobody_watched_is_known),

@@ -467,6 +467,18 @@ static void pods_get_their_grace(void **state)
     expect(f, "DELETE", PODS "/p", "{\"gracePeriodSeconds\":0}", 200);
     expect(f, "GET", PODS "/p", NULL, 404);
 
+    expect(f, "POST", PODS, POD("held"), 201);
+    expect(f, "POST", PODS "/held/binding", "{\"target\":{\"name\":\"n1\"}}", 201);
+    expect(f, "PATCH", PODS "/held", "{\"metadata\":{\"finalizers\":[\"a.b/c\"]}}", 200);
+    expect(f, "DELETE", PODS "/held", NULL, 200);
+    fake_clock_advance(&f->clock, 9000); /* the node is done: when it was asked for stays known */
+    a = expect(f, "DELETE", PODS "/held", "{\"gracePeriodSeconds\":0}", 200);
+    assert_int_equal(GRACE(a), 0);
+    assert_string_equal(json_string(json_at(a.object, "metadata", "deletionTimestamp"), ""),
+                        "2025-11-15T08:00:00Z");
+    expect(f, "PATCH", PODS "/held", "{\"metadata\":{\"finalizers\":null}}", 200);
+    expect(f, "GET", PODS "/held", NULL, 404);
+
     expect(f, "POST", PODS, POD("done"), 201);
     expect(f, "POST", PODS "/done/binding", "{\"target\":{\"name\":\"n1\"}}", 201);
     expect(f, "PATCH", PODS "/done/status", "{\"status\":{\"phase\":\"Succeeded\"}}", 200);
