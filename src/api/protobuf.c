@@ -20,6 +20,12 @@ bool protobuf_speaks(const struct kind *k)
     return k->fields && !k->custom && !k->schema && (k->fields->number || k == &kind_partial);
 }
 
+bool protobuf_is(const char *data, size_t len)
+{
+    return len >= sizeof(PROTOBUF_MAGIC) &&
+           memcmp(data, PROTOBUF_MAGIC, sizeof(PROTOBUF_MAGIC)) == 0;
+}
+
 struct decoder {
     struct arena *arena;
     warning_fn *warn;
@@ -465,8 +471,7 @@ struct json *protobuf_parse(struct arena *a, const struct kind *k, const char *d
                 "application/json, application/yaml");
         return NULL;
     }
-    fine = len >= sizeof(PROTOBUF_MAGIC) &&
-           memcmp(data, PROTOBUF_MAGIC, sizeof(PROTOBUF_MAGIC)) == 0 &&
+    fine = protobuf_is(data, len) &&
            decode_envelope(&d, wire_of(data + sizeof(PROTOBUF_MAGIC), len - sizeof(PROTOBUF_MAGIC)),
                            object, &raw);
     if (fine && raw.data && strcmp(json_get_string(object, "kind", k->name), k->name) == 0)
@@ -476,4 +481,29 @@ struct json *protobuf_parse(struct arena *a, const struct kind *k, const char *d
     else if (!fine)
         err_set(err, ERR_BAD_REQUEST, "the body of the request is not valid protobuf");
     return fine && !arena_failed(a) ? object : NULL;
+}
+
+struct json *protobuf_parse_event(struct arena *a, const struct kind *k, const char *data,
+                                  size_t len, struct err *err)
+{
+    struct decoder d = {.arena = a};
+    struct wire w = wire_of(data, len);
+    struct json *event = json_new_object(a);
+    struct wire_field v, object = {.data = NULL};
+
+    while (wire_next(&w, &v)) {
+        if (v.number == 1 && v.type == WIRE_BYTES)
+            json_set(a, event, "type", new_text(&d, &v));
+        if (v.number == 2 && v.type == WIRE_BYTES)
+            object = first_bytes(&v);
+    }
+    if (w.bad || !object.data) {
+        err_set(err, ERR_BAD_REQUEST, "a frame of the watch is not valid protobuf");
+        return NULL;
+    }
+    if (json_string_is(json_get(event, "type"), "ERROR"))
+        k = &kind_status;
+    json_set(a, event, "object",
+             protobuf_parse(a, k, (const char *)object.data, object.len, NULL, NULL, err));
+    return json_get(event, "object") ? event : NULL;
 }

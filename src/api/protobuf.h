@@ -19,14 +19,16 @@
 /* Whether such objects have a protobuf form: those of Kubernetes, not ours and no installed ones.
  */
 bool protobuf_speaks(const struct kind *k);
+bool protobuf_is(const char *data, size_t len); /* by how it begins */
 
 /* The object, as if it had come as JSON; of one that says another kind only what it says it is. 400
  * when it is malformed, 415 when the kind has no such form. warn may be NULL. */
 struct json *protobuf_parse(struct arena *a, const struct kind *k, const char *data, size_t len,
                             warning_fn *warn, void *arg, struct err *err) must_check;
 
-/* The whole object. scratch: for one call. */
-void protobuf_write(struct buf *out, struct arena *scratch, const struct kind *k,
+/* The whole object. scratch: for one call. False: the tables lack something of it, or memory is
+ * short, and that is left out. */
+bool protobuf_write(struct buf *out, struct arena *scratch, const struct kind *k,
                     const struct json *object);
 /* A list of k: begin returns what end needs. */
 size_t protobuf_list_begin(struct buf *out, const struct kind *k);
@@ -37,5 +39,8 @@ void protobuf_list_end(struct buf *out, struct arena *scratch, size_t begun,
 /* A frame of a watch: its length in four bytes, WatchEvent{1 type, 2 {1 the object}}. */
 void protobuf_write_event(struct buf *out, struct arena *scratch, const char *type,
                           const struct kind *k, const struct json *object);
+/* Such a frame without its length, as {"type": ..., "object": ...}. */
+struct json *protobuf_parse_event(struct arena *a, const struct kind *k, const char *data,
+                                  size_t len, struct err *err) must_check;
 
 #endif

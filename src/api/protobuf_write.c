@@ -13,6 +13,7 @@
 struct encoder {
     struct buf *out;
     struct arena *scratch; /* for bytes that JSON has in base64 */
+    bool lost;             /* something is left out */
 };
 
 static void put_varint(struct buf *out, uint64_t v)
@@ -73,8 +74,8 @@ static void close_message(struct buf *out, size_t start)
     }
 }
 
-static void encode_fields(const struct encoder *e, const struct field *fields,
-                          const struct field *more, unsigned inside, const struct json *object);
+static void encode_fields(struct encoder *e, const struct field *fields, const struct field *more,
+                          unsigned inside, const struct json *object);
 
 /* The fraction of a second as nanoseconds. */
 static int64_t nanos_of(const char *text)
@@ -87,13 +88,16 @@ static int64_t nanos_of(const char *text)
     return nanos;
 }
 
-static void put_time(struct buf *out, unsigned number, const struct field *f, const char *text)
+static void put_time(struct encoder *e, unsigned number, const struct field *f, const char *text)
 {
+    struct buf *out = e->out;
     int64_t ms, nanos;
     size_t start;
 
-    if (time_parse(text, &ms) < 0)
+    if (time_parse(text, &ms) < 0) {
+        e->lost = true;
         return;
+    }
     start = open_message(out, number);
     put_int(out, 1, (ms - (ms % 1000 + 1000) % 1000) / 1000);
     nanos = f->wire == FIELD_WIRE_MICRO ? nanos_of(text) : 0;
@@ -121,19 +125,21 @@ static void put_quantity(struct buf *out, unsigned number, const struct json *v)
     if (json_is(v, JSON_INT)) {
         (void)snprintf(text, sizeof(text), "%lld", (long long)v->u.integer);
         put_text(out, 1, text);
-    } else if (json_is(v, JSON_STRING) || json_is(v, JSON_REAL)) {
+    } else {
         put_bytes(out, 1, v->u.text, v->len);
     }
     close_message(out, start);
 }
 
-static void put_base64(const struct encoder *e, unsigned number, const struct json *v)
+static void put_base64(struct encoder *e, unsigned number, const struct json *v)
 {
     size_t len;
     const char *bytes = base64_decode(e->scratch, v->u.text, v->len, &len);
 
     if (bytes)
         put_bytes(e->out, number, bytes, len);
+    else
+        e->lost = true;
 }
 
 static void put_double(struct buf *out, unsigned number, const struct json *v)
@@ -144,7 +150,7 @@ static void put_double(struct buf *out, unsigned number, const struct json *v)
     buf_add(out, &d, sizeof(d)); /* little-endian, as every machine we run on */
 }
 
-static void put_message(const struct encoder *e, unsigned number, const struct field *fields,
+static void put_message(struct encoder *e, unsigned number, const struct field *fields,
                         const struct json *v)
 {
     size_t start = open_message(e->out, number);
@@ -153,14 +159,17 @@ static void put_message(const struct encoder *e, unsigned number, const struct f
     close_message(e->out, start);
 }
 
-static void put_strings(struct buf *out, unsigned number, const struct json *list)
+static void put_strings(struct encoder *e, unsigned number, const struct json *list)
 {
-    json_each (v, list)
+    json_each (v, list) {
         if (json_is(v, JSON_STRING))
-            put_bytes(out, number, v->u.text, v->len);
+            put_bytes(e->out, number, v->u.text, v->len);
+        else
+            e->lost = true;
+    }
 }
 
-static void put_choice(const struct encoder *e, unsigned number, const struct field *f,
+static void put_choice(struct encoder *e, unsigned number, const struct field *f,
                        const struct json *v)
 {
     size_t start = open_message(e->out, number);
@@ -170,15 +179,14 @@ static void put_choice(const struct encoder *e, unsigned number, const struct fi
     if (json_is(v, JSON_OBJECT))
         put_message(e, f->wire == FIELD_WIRE_OR_BOOL ? 2 : 1, f->fields, v);
     else if (f->wire == FIELD_WIRE_OR_STRINGS)
-        put_strings(e->out, 2, v);
+        put_strings(e, 2, v);
     else if (f->wire == FIELD_WIRE_OR_LIST)
         json_each (item, v)
             put_message(e, 2, f->fields, item);
     close_message(e->out, start);
 }
 
-static void put_any(const struct encoder *e, unsigned number, const struct field *f,
-                    const struct json *v)
+static void put_any(struct encoder *e, unsigned number, const struct field *f, const struct json *v)
 {
     size_t start;
 
@@ -199,50 +207,77 @@ static void put_any(const struct encoder *e, unsigned number, const struct field
     }
 }
 
+static bool is_of(enum field_type type, const struct json *v)
+{
+    switch (type) {
+    case FIELD_STRING:
+    case FIELD_TIME:
+    case FIELD_BYTES:
+        return json_is(v, JSON_STRING);
+    case FIELD_INT32:
+        return json_is(v, JSON_INT) && v->u.integer == (int32_t)v->u.integer;
+    case FIELD_INT64:
+        return json_is(v, JSON_INT);
+    case FIELD_BOOL:
+        return json_is(v, JSON_BOOL);
+    case FIELD_QUANTITY:
+        return json_is(v, JSON_INT) || json_is(v, JSON_STRING) || json_is(v, JSON_REAL);
+    case FIELD_INT_OR_STRING:
+        return is_of(FIELD_INT32, v) || json_is(v, JSON_STRING);
+    case FIELD_LIST:
+        return json_is(v, JSON_ARRAY);
+    case FIELD_OBJECT:
+    case FIELD_MAP:
+        return json_is(v, JSON_OBJECT);
+    case FIELD_ANY:
+        return true;
+    }
+    unreachable();
+}
+
 /* What is of another type than its table says is left out. */
-static void put_value(const struct encoder *e, unsigned number, const struct field *f,
+static void put_value(struct encoder *e, unsigned number, const struct field *f,
                       enum field_type type, const struct json *v)
 {
     size_t start;
 
+    if (!is_of(type, v)) {
+        e->lost = true;
+        return;
+    }
     switch (type) {
     case FIELD_STRING:
-        if (json_is(v, JSON_STRING))
-            put_bytes(e->out, number, v->u.text, v->len);
+        put_bytes(e->out, number, v->u.text, v->len);
         return;
     case FIELD_INT32:
     case FIELD_INT64:
-        if (json_is(v, JSON_INT))
-            put_int(e->out, number, v->u.integer);
+        put_int(e->out, number, v->u.integer);
         return;
     case FIELD_BOOL:
-        if (json_is(v, JSON_BOOL))
-            put_int(e->out, number, v->u.boolean);
+        put_int(e->out, number, v->u.boolean);
         return;
     case FIELD_QUANTITY:
         put_quantity(e->out, number, v);
         return;
     case FIELD_TIME:
-        if (json_is(v, JSON_STRING))
-            put_time(e->out, number, f, v->u.text);
+        put_time(e, number, f, v->u.text);
         return;
     case FIELD_INT_OR_STRING:
         put_int_or_string(e->out, number, v);
         return;
     case FIELD_BYTES:
-        if (json_is(v, JSON_STRING))
-            put_base64(e, number, v);
+        put_base64(e, number, v);
         return;
     case FIELD_OBJECT:
-        if (json_is(v, JSON_OBJECT))
-            put_message(e, number, f->fields, v);
+        put_message(e, number, f->fields, v);
         return;
     case FIELD_LIST: /* of a map: texts */
         start = open_message(e->out, number);
-        put_strings(e->out, 1, v);
+        put_strings(e, 1, v);
         close_message(e->out, start);
         return;
-    case FIELD_MAP:
+    case FIELD_MAP: /* of maps there are none */
+        e->lost = true;
         return;
     case FIELD_ANY:
         put_any(e, number, f, v);
@@ -251,9 +286,11 @@ static void put_value(const struct encoder *e, unsigned number, const struct fie
     unreachable();
 }
 
-static void encode_field(const struct encoder *e, const struct field *f, const struct json *v)
+static void encode_field(struct encoder *e, const struct field *f, const struct json *v)
 {
-    if (f->type == FIELD_LIST) {
+    if ((f->type == FIELD_LIST || f->type == FIELD_MAP) && !is_of(f->type, v)) {
+        e->lost = true;
+    } else if (f->type == FIELD_LIST) {
         json_each (item, v)
             put_value(e, f->number, f, f->item, item);
     } else if (f->type == FIELD_MAP) {
@@ -269,20 +306,24 @@ static void encode_field(const struct encoder *e, const struct field *f, const s
     }
 }
 
-static void encode_fields(const struct encoder *e, const struct field *fields,
-                          const struct field *more, unsigned inside, const struct json *object)
+static void encode_fields(struct encoder *e, const struct field *fields, const struct field *more,
+                          unsigned inside, const struct json *object)
 {
     unsigned below = 0;
 
     json_each (m, object) {
-        const struct field *f = json_is_null(m) ? NULL : field_find(fields, m->key, m->key_len);
+        const struct field *f = field_find(fields, m->key, m->key_len);
+        const struct field *common = f ? NULL : field_find(more, m->key, m->key_len);
 
-        if (!f && !json_is_null(m))
-            f = field_find(more, m->key, m->key_len);
+        f = f ? f : common;
+        if (json_is_null(m))
+            continue;
         if (f && f->number && f->inside == inside)
             encode_field(e, f, m);
-        else if (f && !inside)
-            below = f->inside ? f->inside : below;
+        else if (f && f->inside && !inside)
+            below = f->inside;
+        else if (!common && !inside) /* apiVersion and kind stand in the envelope */
+            e->lost = true;
     }
     if (below) {
         size_t start = open_message(e->out, below);
@@ -312,14 +353,15 @@ static size_t open_envelope(struct buf *out, const struct kind *k, const char *s
     return open_message(out, 2);
 }
 
-void protobuf_write(struct buf *out, struct arena *scratch, const struct kind *k,
+bool protobuf_write(struct buf *out, struct arena *scratch, const struct kind *k,
                     const struct json *object)
 {
-    const struct encoder e = {.out = out, .scratch = scratch};
+    struct encoder e = {.out = out, .scratch = scratch};
     size_t start = open_envelope(out, k, "");
 
     encode_fields(&e, k->fields, object_common_fields, 0, object);
     close_message(out, start);
+    return !e.lost && !out->failed;
 }
 
 size_t protobuf_list_begin(struct buf *out, const struct kind *k)
@@ -330,7 +372,7 @@ size_t protobuf_list_begin(struct buf *out, const struct kind *k)
 void protobuf_list_item(struct buf *out, struct arena *scratch, const struct kind *k,
                         const struct json *object)
 {
-    const struct encoder e = {.out = out, .scratch = scratch};
+    struct encoder e = {.out = out, .scratch = scratch};
     size_t start = open_message(out, 2);
 
     encode_fields(&e, k->fields, object_common_fields, 0, object);
@@ -340,7 +382,7 @@ void protobuf_list_item(struct buf *out, struct arena *scratch, const struct kin
 void protobuf_list_end(struct buf *out, struct arena *scratch, size_t begun,
                        const struct json *metadata)
 {
-    const struct encoder e = {.out = out, .scratch = scratch};
+    struct encoder e = {.out = out, .scratch = scratch};
 
     put_message(&e, 1, list_fields->fields, metadata);
     close_message(out, begun);

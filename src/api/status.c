@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "api/protobuf.h"
+
 #define BODY_TEXT_LIMIT 300
 
 static struct json *causes_of(struct arena *a, const struct err *e)
@@ -87,13 +89,16 @@ static void add_causes(const struct json *details, struct err *err)
 void status_to_err(int http_code, const char *body, size_t len, struct err *err)
 {
     struct arena a = ARENA_INIT(1024u * 1024u);
-    struct json *s = len ? json_parse(&a, body, len, NULL) : NULL;
     enum err_reason reason = reason_of_code(http_code);
+    const struct json *s;
 
     if (!err || err_is_set(err)) {
         arena_release(&a);
         return;
     }
+    s = protobuf_is(body, len) ? protobuf_parse(&a, &kind_status, body, len, NULL, NULL, NULL)
+        : len                  ? json_parse(&a, body, len, NULL)
+                               : NULL;
     if (json_string_is(json_get(s, "kind"), "Status")) {
         const char *name = json_get_string(s, "reason", "");
         enum err_reason named = err_reason_from_name(name);

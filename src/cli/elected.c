@@ -100,6 +100,7 @@ static void adapt_to_cluster(struct elected *e, const char *version)
     c->beside_default = !e->options.as_default;
     c->shared_network = e->options.shared_network;
     c->lease_ns = e->ns;
+    c->transport->protobuf = true;
     log_info("lease %s: this is Kubernetes %s", e->lease, version);
 }
 

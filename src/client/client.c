@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "api/protobuf.h"
 #include "api/status.h"
 
 #define BODY_LIMIT_BYTES (64u * 1024u * 1024u)
@@ -20,7 +21,8 @@
 
 struct request {
     struct request *next, *prev;
-    client_fn *fn; /* NULL: nobody wants the answer any more */
+    const struct kind *kind; /* of an answer in protobuf */
+    client_fn *fn;           /* NULL: nobody wants the answer any more */
     void *arg;
 };
 
@@ -64,8 +66,8 @@ static void out_of_memory(client_fn *fn, void *arg)
         fn(arg, NULL, &err);
 }
 
-static const struct json *parse_reply(struct arena *a, const struct api_reply *reply,
-                                      struct err *err)
+static const struct json *parse_reply(struct arena *a, const struct kind *k,
+                                      const struct api_reply *reply, struct err *err)
 {
     const struct json *v = NULL;
 
@@ -79,7 +81,9 @@ static const struct json *parse_reply(struct arena *a, const struct api_reply *r
         return NULL;
     if (err_is_set(err)) /* the Status itself is a courtesy then; it may be any text */
         return json_parse(a, reply->body, reply->body_len, NULL);
-    v = json_parse(a, reply->body, reply->body_len, err);
+    v = protobuf_is(reply->body, reply->body_len)
+            ? protobuf_parse(a, k, reply->body, reply->body_len, NULL, NULL, err)
+            : json_parse(a, reply->body, reply->body_len, err);
     err_context(err, "answer of the API server");
     return v;
 }
@@ -88,6 +92,7 @@ static void on_reply(void *arg, const struct api_reply *reply)
 {
     struct request *r = arg;
     struct arena a = ARENA_INIT(REPLY_LIMIT_BYTES);
+    const struct kind *k = r->kind;
     client_fn *fn = r->fn;
     void *fn_arg = r->arg;
     const struct json *v;
@@ -96,34 +101,63 @@ static void on_reply(void *arg, const struct api_reply *reply)
     request_free(r);
     if (!fn)
         return;
-    v = parse_reply(&a, reply, &err);
+    v = parse_reply(&a, k, reply, &err);
     if (arena_failed(&a))
         err_set(&err, ERR_INTERNAL, "the answer of the API server is too large");
     fn(fn_arg, v, err_is_set(&err) ? &err : NULL);
     arena_release(&a);
 }
 
+static void start(struct transport *t, const struct api_call *call, const struct kind *k,
+                  client_fn *fn, void *arg)
+{
+    struct request *r = call->path ? request_new(fn, arg) : NULL;
+
+    if (!r) {
+        out_of_memory(fn, arg);
+        return;
+    }
+    r->kind = k;
+    transport_call(t, call, on_reply, r);
+}
+
 static void send(struct transport *t, const char *method, const char *path,
                  const char *content_type, const struct json *body, client_fn *fn, void *arg)
 {
     struct buf text = BUF_INIT(BODY_LIMIT_BYTES);
-    struct request *r = NULL;
 
     if (body)
         json_write(&text, body);
-    if (path && !text.failed)
-        r = request_new(fn, arg);
-    if (r)
-        transport_call(t,
-                       &(struct api_call){.method = method,
-                                          .path = path,
-                                          .content_type = body ? content_type : NULL,
-                                          .body = text.data,
-                                          .body_len = text.len},
-                       on_reply, r);
-    else
-        out_of_memory(fn, arg);
+    start(t,
+          &(struct api_call){.method = method,
+                             .path = text.failed ? NULL : path,
+                             .content_type = body ? content_type : NULL,
+                             .body = text.data,
+                             .body_len = text.len},
+          NULL, fn, arg);
     buf_release(&text);
+}
+
+/* What the tables do not know would be missing in protobuf: that goes as JSON. */
+static void create(struct transport *t, const struct kind *k, const char *path,
+                   const struct json *object, client_fn *fn, void *arg)
+{
+    struct arena scratch = ARENA_INIT(BODY_LIMIT_BYTES);
+    struct buf body = BUF_INIT(BODY_LIMIT_BYTES);
+
+    if (t->protobuf && protobuf_speaks(k) && protobuf_write(&body, &scratch, k, object))
+        start(t,
+              &(struct api_call){.method = "POST",
+                                 .path = path,
+                                 .content_type = PROTOBUF_TYPE,
+                                 .accept = PROTOBUF_TYPE,
+                                 .body = body.data,
+                                 .body_len = body.len},
+              k, fn, arg);
+    else
+        send(t, "POST", path, "application/json", object, fn, arg);
+    buf_release(&body);
+    arena_release(&scratch);
 }
 
 static const char *object_path(struct arena *a, const struct kind *k, const struct json *object,
@@ -168,7 +202,7 @@ void client_create(struct transport *t, const struct kind *k, const struct json 
     struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
     const char *ns = json_get_string(json_get(object, "metadata"), "namespace", "");
 
-    send(t, "POST", kind_path(&a, k, ns, NULL), "application/json", object, fn, arg);
+    create(t, k, kind_path(&a, k, ns, NULL), object, fn, arg);
     arena_release(&a);
 }
 

@@ -354,7 +354,7 @@ static struct api_stream *transport_open_stream(struct transport *base, const ch
     if (!s)
         return NULL;
     s->handler = *handler;
-    if (start(s, &(struct api_call){.method = "GET", .path = path}))
+    if (start(s, &(struct api_call){.method = "GET", .path = path, .accept = handler->accept}))
         return s;
     item_free(s);
     return NULL;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "api/object.h"
+#include "api/protobuf.h"
 #include "api/status.h"
 #include "base/hash.h"
 #include "base/percent.h"
@@ -31,6 +32,8 @@
 #define LINE_LIMIT_BYTES (16u * 1024u * 1024u)
 #define EVENT_LIMIT_BYTES (256u * 1024u * 1024u)
 #define QUERY_LIMIT_BYTES (64u * 1024u)
+#define FRAME_HEAD_BYTES 4u /* its length, in protobuf */
+#define PROTOBUF_WATCH PROTOBUF_TYPE ";stream=watch"
 
 struct reflector {
     struct transport *transport;
@@ -48,7 +51,8 @@ struct reflector {
     bool stream_dead; /* what still comes from it is not looked at */
     bool progressed;  /* this watch told something */
     int64_t watch_started_ms;
-    struct buf line;
+    struct buf line; /* or frame, of which a part has come */
+    bool in_frames;  /* protobuf */
     struct arena scratch;
 
     unsigned failures; /* in a row */
@@ -191,7 +195,8 @@ static void on_event(struct reflector *r, const struct json *event)
         on_change_event(r, type, object);
 }
 
-static void on_line(struct reflector *r, const char *text, size_t len)
+/* A line or a frame. */
+static void on_piece(struct reflector *r, const char *text, size_t len)
 {
     const struct json *event;
     auto_err err = ERR_INIT;
@@ -199,7 +204,8 @@ static void on_line(struct reflector *r, const char *text, size_t len)
     if (len == 0)
         return;
     arena_reset(&r->scratch);
-    event = json_parse(&r->scratch, text, len, &err);
+    event = r->in_frames ? protobuf_parse_event(&r->scratch, r->kind, text, len, &err)
+                         : json_parse(&r->scratch, text, len, &err);
     if (!event) {
         err_context(&err, "watch");
         list_again(r, &err);
@@ -208,28 +214,60 @@ static void on_line(struct reflector *r, const char *text, size_t len)
     on_event(r, event);
 }
 
+static bool keep_part(struct reflector *r, const char *data, size_t len)
+{
+    buf_add(&r->line, data, len);
+    if (r->line.failed)
+        list_again_because(r, "a watch event is larger than 16 MiB");
+    return !r->line.failed;
+}
+
+/* Both return how much of data they took. */
+static size_t take_line(struct reflector *r, const char *data, size_t len)
+{
+    const char *newline = memchr(data, '\n', len);
+    size_t piece = newline ? (size_t)(newline - data) : len;
+
+    if (newline && r->line.len == 0) {
+        on_piece(r, data, piece);
+    } else if (keep_part(r, data, piece) && newline) {
+        on_piece(r, r->line.data, r->line.len);
+        buf_clear(&r->line);
+    }
+    return piece + (newline ? 1 : 0);
+}
+
+/* Of the frame that has begun, with its head. */
+static size_t frame_len(const struct reflector *r)
+{
+    const unsigned char *head = (const unsigned char *)r->line.data;
+
+    if (r->line.len < FRAME_HEAD_BYTES)
+        return FRAME_HEAD_BYTES;
+    return FRAME_HEAD_BYTES +
+           ((size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3]);
+}
+
+static size_t take_frame(struct reflector *r, const char *data, size_t len)
+{
+    size_t piece = min_size(len, frame_len(r) - r->line.len);
+
+    if (keep_part(r, data, piece) && r->line.len == frame_len(r)) {
+        on_piece(r, r->line.data + FRAME_HEAD_BYTES, r->line.len - FRAME_HEAD_BYTES);
+        buf_clear(&r->line);
+    }
+    return piece;
+}
+
 static void on_data(void *arg, const char *data, size_t len)
 {
     struct reflector *r = arg;
 
     while (len && !r->stream_dead) {
-        const char *newline = memchr(data, '\n', len);
-        size_t piece = newline ? (size_t)(newline - data) : len;
+        size_t taken = r->in_frames ? take_frame(r, data, len) : take_line(r, data, len);
 
-        if (newline && r->line.len == 0) {
-            on_line(r, data, piece);
-        } else {
-            buf_add(&r->line, data, piece);
-            if (r->line.failed) {
-                list_again_because(r, "a watch event is larger than 16 MiB");
-            } else if (newline) {
-                on_line(r, r->line.data, r->line.len);
-                buf_clear(&r->line);
-            }
-        }
-        piece += newline ? 1 : 0;
-        data += piece;
-        len -= piece;
+        data += taken;
+        len -= taken;
     }
 }
 
@@ -294,6 +332,8 @@ static void start_watch(struct reflector *r)
     struct buf url = BUF_INIT(QUERY_LIMIT_BYTES);
     struct api_stream_handler handler = {.on_data = on_data, .on_end = on_end, .arg = r};
 
+    r->in_frames = r->transport->protobuf && protobuf_speaks(r->kind);
+    handler.accept = r->in_frames ? PROTOBUF_WATCH : NULL;
     buf_addf(&url, "%s?watch=true&allowWatchBookmarks=true&resourceVersion=", path ? path : "");
     percent_encode(&url, r->revision);
     buf_addf(&url, "&timeoutSeconds=%u%s%s", (unsigned)seconds, r->query ? "&" : "",

@@ -33,6 +33,7 @@ typedef void api_reply_fn(void *arg, const struct api_reply *reply);
  * comes once, last: status is the HTTP code (200: the server closed a good stream) with the body of
  * a refused one, or 0. */
 struct api_stream_handler {
+    const char *accept;         /* NULL: application/json */
     void (*on_open)(void *arg); /* over HTTP: a good answer has begun; may be NULL */
     void (*on_data)(void *arg, const char *data, size_t len);
     void (*on_end)(void *arg, const struct api_reply *reply);
@@ -60,6 +61,9 @@ struct transport_ops {
 
 struct transport {
     const struct transport_ops *ops;
+    /* Kubernetes' own kinds are written and watched in protobuf, which costs kube-apiserver less
+     * than JSON; our server it costs more. */
+    bool protobuf;
 };
 
 static inline void transport_call(struct transport *t, const struct api_call *call,

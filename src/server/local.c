@@ -386,7 +386,7 @@ static void local_call(struct transport *t, const struct api_call *call, api_rep
 static struct api_stream *local_open(struct transport *t, const char *path,
                                      const struct api_stream_handler *handler)
 {
-    const struct api_call call = {.method = "GET", .path = path};
+    const struct api_call call = {.method = "GET", .path = path, .accept = handler->accept};
     struct api_stream *c = call_new(local_of(t), &call);
 
     if (!c)

@@ -357,6 +357,73 @@ static void deep_nesting_is_refused(void **state)
     arena_release(&a);
 }
 
+static void what_is_left_out_is_said(void **state)
+{
+    static const struct {
+        const char *pod;
+        bool whole;
+    } cases[] = {
+        {"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"},\"spec\":{"
+         "\"containers\":[{\"name\":\"c\",\"livenessProbe\":{\"exec\":{\"command\":[\"x\"]}},"
+         "\"resources\":{\"limits\":{\"cpu\":1}}}],\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}],"
+         "\"nodeName\":null}}",
+         true},
+        {"{\"spec\":{\"ofTomorrow\":1}}", false},
+        {"{\"spec\":{\"containers\":[{\"livenessProbe\":{\"ofTomorrow\":{}}}]}}", false},
+        {"{\"spec\":{\"volumes\":[{\"name\":\"v\",\"ofTomorrow\":{}}]}}", false},
+        {"{\"metadata\":{\"ofTomorrow\":{}}}", false},
+        {"{\"ofTomorrow\":{}}", false},
+        {"{\"spec\":{\"nodeName\":1}}", false},
+        {"{\"spec\":{\"containers\":{}}}", false},
+        {"{\"spec\":{\"nodeSelector\":[]}}", false},
+        {"{\"spec\":{\"priority\":2147483648}}", false},
+        {"{\"spec\":{\"activeDeadlineSeconds\":1.5}}", false},
+        {"{\"metadata\":{\"deletionTimestamp\":\"soon\"}}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMS(cases); i++) {
+        struct arena a = ARENA_INIT(1u << 20);
+        struct buf body = BUF_INIT(1u << 20);
+        const struct json *pod = json_parse(&a, cases[i].pod, strlen(cases[i].pod), NULL);
+
+        assert_non_null(pod);
+        if (protobuf_write(&body, &a, &kind_pod, pod) != cases[i].whole)
+            fail_msg("%s: whole is not %d", cases[i].pod, cases[i].whole);
+        buf_release(&body);
+        arena_release(&a);
+    }
+}
+
+static void events_there_and_back(void **state)
+{
+    static const char pod[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{"
+                              "\"name\":\"a\",\"resourceVersion\":\"7\"}}";
+    static const char gone[] = "{\"apiVersion\":\"v1\",\"kind\":\"Status\",\"message\":"
+                               "\"too old\",\"code\":410}";
+    struct arena a = ARENA_INIT(1u << 20);
+    struct buf frame = BUF_INIT(1u << 20), text = BUF_INIT(1u << 20);
+    auto_err err = ERR_INIT;
+
+    (void)state;
+    protobuf_write_event(&frame, &a, "ADDED", &kind_pod, json_parse(&a, pod, strlen(pod), NULL));
+    json_write(&text, protobuf_parse_event(&a, &kind_pod, frame.data + 4, frame.len - 4, &err));
+    assert_string_equal(json_get_string(json_parse(&a, text.data, text.len, NULL), "type", ""),
+                        "ADDED");
+    assert_non_null(strstr(text.data, pod));
+    for (size_t len = 0; len < frame.len - 4; len++) /* cut short anywhere */
+        assert_null(protobuf_parse_event(&a, &kind_pod, frame.data + 4, len, &err));
+    buf_clear(&frame);
+    buf_clear(&text);
+    protobuf_write_event(&frame, &a, "ERROR", &kind_status,
+                         json_parse(&a, gone, strlen(gone), NULL));
+    json_write(&text, protobuf_parse_event(&a, &kind_pod, frame.data + 4, frame.len - 4, NULL));
+    assert_non_null(strstr(text.data, gone));
+    buf_release(&frame);
+    buf_release(&text);
+    arena_release(&a);
+}
+
 /* --- every field of every kind -------------------------------------------------------------- */
 
 #define SCHEMA_DEPTH 6 /* a schema may hold schemas */
@@ -447,7 +514,7 @@ static void check_round(const struct kind *k)
     if (!json_get(object, "metadata") && k->fields->number != 1)
         (void)json_set(&a, object, "metadata",
                        filled(&a, field_find(object_common_fields, "metadata", 8)->fields, 1));
-    protobuf_write(&bytes, &a, k, object);
+    assert_true(protobuf_write(&bytes, &a, k, object));
     assert_false(bytes.failed || arena_failed(&a));
     again = protobuf_parse(&a, k, bytes.data, bytes.len, note, said, &err);
     if (!again)
@@ -562,6 +629,8 @@ int main(void)
         cmocka_unit_test(large_maps_are_read),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(every_field_has_a_number),
+        cmocka_unit_test(what_is_left_out_is_said),
+        cmocka_unit_test(events_there_and_back),
         cmocka_unit_test(every_kind_there_and_back),
         cmocka_unit_test(what_go_holds_inside),
         cmocka_unit_test(ports_are_numbers_or_names),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "api/object.h"
+#include "api/protobuf.h"
 #include "fake_clock.h"
 #include "script_transport.h"
 
@@ -282,6 +283,45 @@ static void lines_may_be_cut_anywhere(void **state)
         assert_string_equal(f.told, "+a@8 *a@9 -a@9 ");
         tear_down(&f);
     }
+}
+
+static void say_in_protobuf(struct fixture *f, const char *type, const struct kind *k,
+                            const char *object, size_t piece)
+{
+    struct arena a = ARENA_INIT(1u << 20);
+    struct buf frame = BUF_INIT(1u << 20);
+
+    protobuf_write_event(&frame, &a, type, k, json_parse(&a, object, strlen(object), NULL));
+    for (size_t at = 0; at < frame.len; at += piece)
+        f->script.streams->handler.on_data(f->script.streams->handler.arg, frame.data + at,
+                                           min_size(piece, frame.len - at));
+    buf_release(&frame);
+    arena_release(&a);
+}
+
+static void a_watch_may_be_in_protobuf(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    f.script.transport.protobuf = true;
+    list_and_watch(&f, LIST("7", POD("a", "ua", "3")));
+    assert_string_equal(f.script.streams->handler.accept, PROTOBUF_TYPE ";stream=watch");
+    say_in_protobuf(&f, "ADDED", &kind_pod, POD("b", "ub", "8"), SIZE_MAX);
+    say_in_protobuf(&f, "MODIFIED", &kind_pod, POD("a", "ua", "9"), 1);
+    say_in_protobuf(&f, "DELETED", &kind_pod, POD("b", "ub", "10"), 3);
+    say_in_protobuf(&f, "BOOKMARK", &kind_pod, "{\"metadata\":{\"resourceVersion\":\"20\"}}", 5);
+    assert_string_equal(f.told, "+a@3 +b@8 *a@9 -b@8 ");
+    assert_int_equal(cache_revision(f.cache), 20);
+    assert_int_equal(f.troubles, 0);
+    say_in_protobuf(&f, "ERROR", &kind_status, "{\"code\":410,\"message\":\"too old\"}", 7);
+    assert_int_equal(f.troubles, 1);
+    fake_clock_advance(&f.clock, 1000);
+    list_and_watch(&f, LIST("21", ""));
+    f.script.streams->handler.on_data(f.script.streams->handler.arg, "\0\0\0\3{}\n", 7);
+    assert_int_equal(f.troubles, 2);
+    tear_down(&f);
 }
 
 static void old_and_repeated_events_are_not_told(void **state)
@@ -624,6 +664,7 @@ int main(void)
         cmocka_unit_test(added_for_a_known_object_is_a_change),
         cmocka_unit_test(same_name_with_another_uid_is_another_object),
         cmocka_unit_test(lines_may_be_cut_anywhere),
+        cmocka_unit_test(a_watch_may_be_in_protobuf),
         cmocka_unit_test(old_and_repeated_events_are_not_told),
         cmocka_unit_test(watch_closed_in_good_order_goes_on_from_the_bookmark),
         cmocka_unit_test(half_a_line_at_the_end_is_not_half_an_event),
