@@ -22,9 +22,7 @@ PODS = [{"apiGroups": [""], "resources": ["pods", "pods/log", "pods/exec", "even
 class Commands(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        plane = cls.plane = ControlPlane()
-        cls.addClassCleanup(plane.stop)
-        plane.start(nodes=True).prepare()
+        plane = ControlPlane.of(cls).start(nodes=True).prepare()
         plane.let_in_to_nodes()
         plane.start_node()
         plane.start_metrics_server()

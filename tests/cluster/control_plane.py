@@ -151,6 +151,14 @@ class ControlPlane:
 
     # --- life ---
 
+    @classmethod
+    def of(cls, test):
+        """Of a class of tests, which stops it."""
+        plane = test.plane = cls()
+        test.addClassCleanup(plane.stop)
+        test.api = plane.admin
+        return plane
+
     def spawn(self, name, *command, env=None):
         log = open(self.folder / (name + ".log"), "ab")
         process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env)

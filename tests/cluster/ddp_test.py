@@ -19,10 +19,7 @@ SCRIPTS = ("train.py", "eventfile.py")
 class Ddp(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        plane = cls.plane = ControlPlane()
-        cls.addClassCleanup(plane.stop)
-        cls.api = plane.admin
-        plane.start(nodes=True).prepare()
+        plane = ControlPlane.of(cls).start(nodes=True).prepare()
         plane.let_in_to_nodes()
         cls.start_node()
         plane.start_ours(["--shared-network"], ["--as-default"])

@@ -112,9 +112,7 @@ def reason_of(name, path):
 class Differential(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start(alone=True)
+        ControlPlane.of(cls).start(alone=True)
         cls.theirs = Server(cls.plane.port, ADMIN, True)
         cls.ours = cls.start_ours()
 

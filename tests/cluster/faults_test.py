@@ -32,9 +32,7 @@ REQUESTS_A_JOB = 30
 class Faults(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start().prepare_for_jobs()
+        ControlPlane.of(cls).start().prepare_for_jobs()
 
     def skewed(self, program):
         """The environment in which its clock is wrong."""

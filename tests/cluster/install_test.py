@@ -28,10 +28,7 @@ def job(name, **spec):
 class Install(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
-        cls.api = cls.plane.admin
+        ControlPlane.of(cls).start()
         cls.first = cls.plane.install()
         cls.plane.wait_established()
 

@@ -21,10 +21,7 @@ def ours(name, **spec):
 class Jobs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start().prepare_for_jobs()
-        cls.api = cls.plane.admin
+        ControlPlane.of(cls).start().prepare_for_jobs()
         cls.plane.add_node("away", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}])
         cls.controller, cls.scheduler = cls.plane.start_ours()
 

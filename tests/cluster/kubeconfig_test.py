@@ -70,8 +70,7 @@ class Proxy:
 class Kubeconfig(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = plane = ControlPlane()
-        cls.addClassCleanup(plane.stop)
+        plane = ControlPlane.of(cls)
         run = lambda *what: subprocess.run(["openssl", *what], check=True, capture_output=True, cwd=plane.folder)
         run("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca")
         run("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "user.key", "-out", "user.csr", "-subj",

@@ -16,10 +16,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases"
 class Leader(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start().prepare_for_jobs()
-        cls.api = cls.plane.admin
+        ControlPlane.of(cls).start().prepare_for_jobs()
         cls.count = 0
         cls.running = {"controller": cls.two(CONTROLLER), "scheduler": cls.two(SCHEDULER)}
 

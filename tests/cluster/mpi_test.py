@@ -49,10 +49,7 @@ def mpi_job(name, program, **spec):
 class Mpi(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        plane = cls.plane = ControlPlane()
-        cls.addClassCleanup(plane.stop)
-        cls.api = plane.admin
-        plane.start(nodes=True).prepare()
+        plane = ControlPlane.of(cls).start(nodes=True).prepare()
         plane.let_in_to_nodes()
         for name in ("east", "west"):
             plane.start_node(name=name)

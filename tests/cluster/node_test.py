@@ -21,9 +21,7 @@ SCRIPT = "echo one; echo two; exec python3 -u -m http.server --bind 127.0.0.1 " 
 class Node(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        plane = cls.plane = ControlPlane()
-        cls.addClassCleanup(plane.stop)
-        plane.start("persistentvolume-binder-controller", nodes=True)
+        plane = ControlPlane.of(cls).start("persistentvolume-binder-controller", nodes=True)
         cls.node = plane.start_node()
         plane.start_metrics_server()
         plane.admin.create(PODS, {

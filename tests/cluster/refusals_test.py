@@ -127,9 +127,7 @@ OLDER = [(spec(MPI, "mca", value={"btl": "tcp"}), "worker"), (spec(BOARD, "runMo
 class Refusals(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.plane = ControlPlane()
-        cls.addClassCleanup(cls.plane.stop)
-        cls.plane.start()
+        ControlPlane.of(cls).start()
         cls.plane.install()
         cls.plane.wait_established()
         home, port = str(cls.plane.folder / "ours"), free_port()

@@ -29,10 +29,7 @@ def ours(what):
 class Scheduling(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        plane = cls.plane = ControlPlane()
-        cls.api = plane.admin
-        cls.addClassCleanup(plane.stop)
-        plane.start("resourcequota-controller", nodes=True).prepare()
+        plane = ControlPlane.of(cls).start("resourcequota-controller", nodes=True).prepare()
         plane.add_node("away", taints=[{"key": NOT_READY, "effect": "NoSchedule"}], ready="False")
         plane.start_node("--cpus", "8")
         plane.start_scheduler()
