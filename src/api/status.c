@@ -63,15 +63,6 @@ struct json *status_from_err(struct arena *a, const struct err *e, const struct 
     return s;
 }
 
-/* A code without a reason of ours: the nearest. */
-static enum err_reason reason_of_code(int code)
-{
-    for (int r = ERR_BAD_REQUEST; r < ERR_REASON_COUNT; r++)
-        if (err_http_code((enum err_reason)r) == code)
-            return (enum err_reason)r;
-    return code >= 400 && code < 500 ? ERR_BAD_REQUEST : ERR_INTERNAL;
-}
-
 static const char *kept(struct err *err, const char *text)
 {
     const char *copy = arena_strdup(&err->arena, text);
@@ -89,7 +80,9 @@ static void add_causes(const struct json *details, struct err *err)
 void status_to_err(int http_code, const char *body, size_t len, struct err *err)
 {
     struct arena a = ARENA_INIT(1024u * 1024u);
-    enum err_reason reason = reason_of_code(http_code);
+    bool is_theirs = http_code >= 400 && http_code < 500;
+    enum err_reason reason = err_reason_from_code(http_code,
+                                                  is_theirs ? ERR_BAD_REQUEST : ERR_INTERNAL);
     const struct json *s;
 
     if (!err || err_is_set(err)) {

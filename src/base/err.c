@@ -54,6 +54,14 @@ enum err_reason err_reason_from_name(const char *name)
     return ERR_INTERNAL;
 }
 
+enum err_reason err_reason_from_code(int http_code, enum err_reason when_unknown)
+{
+    for (size_t i = 1; i < ELEMS(reasons); i++)
+        if (err_http_code((enum err_reason)i) == http_code)
+            return (enum err_reason)i;
+    return when_unknown;
+}
+
 int err_errno(enum err_reason reason)
 {
     return -reasons[reason].errnum;

@@ -44,14 +44,6 @@ static int64_t now_ms(const struct far *f)
 
 /* --- what is said of one that does not answer --------------------------------------------- */
 
-static enum err_reason reason_of(int status)
-{
-    for (int i = ERR_NONE + 1; i < ERR_REASON_COUNT; i++)
-        if (err_http_code((enum err_reason)i) == status)
-            return (enum err_reason)i;
-    return ERR_UNAVAILABLE;
-}
-
 void far_refusal(const struct far_node *n, int status, const char *text, size_t len,
                  struct err *err)
 {
@@ -65,7 +57,8 @@ void far_refusal(const struct far_node *n, int status, const char *text, size_t 
     else if (status == 401 || status == 403) /* we lack the right, not the caller */
         (void)err_set(err, ERR_UNAVAILABLE, "%s does not let the API server ask: %s", n->who, said);
     else
-        (void)err_set(err, reason_of(status), "%s", *said ? said : "the node gave no reason");
+        (void)err_set(err, err_reason_from_code(status, ERR_UNAVAILABLE), "%s",
+                      *said ? said : "the node gave no reason");
 }
 
 int far_may_ask(const struct far *f, struct err *err)
