@@ -23,6 +23,7 @@ from control_plane import KUBE, PATIENCE_S, Client, ControlPlane, free_port  # n
 
 REPLICAS = 4
 POSTERS = 4
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"  # the least a watch can cost server and bench
 PROCESSES = ("operator", "server", "etcd")
 QUIET_S = 4  # nothing but leases asked for so long: what was to be said of the jobs is said
 SERVING_CERTS = pathlib.Path("/tmp/k8s-webhook-server/serving-certs")  # where training-operator looks, and nowhere else
@@ -114,7 +115,7 @@ class Pods:
     def follow(self):
         while len(self.seen) < self.wanted:  # the server ends the watch of who reads too slowly
             client = Client(self.plane.port, self.plane.admin.token)
-            answer = client.send("GET", "%s?watch=1&resourceVersion=%s" % (self.path, self.revision))
+            answer = client.send("GET", "%s?watch=1&resourceVersion=%s" % (self.path, self.revision), accept=METADATA)
             with contextlib.closing(client), contextlib.closing(answer):
                 self.read(answer)
         self.last = time.monotonic()

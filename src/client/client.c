@@ -184,6 +184,20 @@ void client_get(struct transport *t, const struct kind *k, const char *ns, const
     arena_release(&a);
 }
 
+void client_get_metadata(struct transport *t, const struct kind *k, const char *ns,
+                         const char *name, client_fn *fn, void *arg)
+{
+    struct arena a = ARENA_INIT(PATH_LIMIT_BYTES);
+
+    start(t,
+          &(struct api_call){.method = "GET",
+                             .path = kind_path(&a, k, ns, name),
+                             .accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;"
+                                       "v=v1"},
+          NULL, fn, arg);
+    arena_release(&a);
+}
+
 void client_list(struct transport *t, const struct kind *k, const char *ns, const char *query,
                  client_fn *fn, void *arg)
 {

@@ -23,6 +23,9 @@ void client_forget(const void *arg);
 void client_get_path(struct transport *t, const char *path, client_fn *fn, void *arg);
 void client_get(struct transport *t, const struct kind *k, const char *ns, const char *name,
                 client_fn *fn, void *arg);
+/* Of the object only its metadata: all a server has to write then. */
+void client_get_metadata(struct transport *t, const struct kind *k, const char *ns,
+                         const char *name, client_fn *fn, void *arg);
 /* selector: a raw query such as "labelSelector=a%3Db" or NULL. */
 void client_list(struct transport *t, const struct kind *k, const char *ns, const char *query,
                  client_fn *fn, void *arg);

@@ -178,7 +178,7 @@ static void send_status(struct task *t, client_fn *fn)
 
 static void send_check(struct task *t, client_fn *fn)
 {
-    client_get(t->run->applier->transport, t->step.kind, t->step.ns, t->step.name, fn, t);
+    client_get_metadata(t->run->applier->transport, t->step.kind, t->step.ns, t->step.name, fn, t);
 }
 
 static void send_patch(struct task *t, client_fn *fn)

@@ -32,10 +32,13 @@
 /* What was refused is asked for again, later each time: of what refuses only quotas are watched. */
 #define FIRST_PAUSE_MS 5000
 #define LONGEST_PAUSE_MS (2 * 60 * 1000)
-/* Pods come up one by one, and a status costs a cluster's server more than a pod does: what is told
- * of them waits so long for more, and longer while others' pods are being made. */
+/* Pods come up one by one, and a status costs a cluster's server as much as three or four pods:
+ * what is told of them waits so long for more. While others' pods are being made it waits longer,
+ * then one job is told of at a time, and at last all are. */
 #define TELL_AFTER_MS 500
-#define TELL_LATEST_MS 5000
+#define TELL_IN_TURN_MS 5000
+#define TELL_LATEST_MS 30000
+#define TELL_AGAIN_MS 1000       /* to see whether it is its turn */
 #define FOREIGN_RECHECK_MS 10000 /* a name we want is held by an object that tells us nothing */
 #define RECONCILE_LIMIT_BYTES (256u * 1024u * 1024u)
 #define NAMESPACE_SIZE 256
@@ -73,6 +76,7 @@ struct end {
 struct pass {
     struct pass *next, **at;
     struct jobs *jobs;
+    bool only_tells;
     char key[KEY_SIZE];
 };
 
@@ -94,6 +98,7 @@ struct jobs {
     struct map ends;     /* key -> struct end */
     struct map tellings; /* key -> since when what is told waits, int64_t */
     struct pass *passes;
+    size_t tellers;        /* those that only tell */
     struct source *boards; /* TensorBoards: one of sources, and children of the others */
     size_t sources_len;
     struct source sources[];
@@ -227,15 +232,15 @@ static bool waits_for_more(struct jobs *j, const char *key, const struct plan *p
 {
     const int64_t *since = map_gets(&j->tellings, key);
     int64_t now = clock_now_ms(j->clock), waited = since ? now - *since : 0;
+    bool is_turn = !applier_is_making(j->applier) || (waited >= TELL_IN_TURN_MS && j->tellers == 0);
     bool over = j->shared_network || !plan->may_wait || !plan_only_tells(plan) || waited < 0 ||
-                waited >= TELL_LATEST_MS ||
-                (waited >= TELL_AFTER_MS && !applier_is_making(j->applier));
+                waited >= TELL_LATEST_MS || (waited >= TELL_AFTER_MS && is_turn);
 
     if (over || (!since && telling_begin(j, key, now) < 0)) {
         telling_end(j, key);
         return false;
     }
-    queue_add_after(j->queue, key, TELL_AFTER_MS - waited % TELL_AFTER_MS);
+    queue_add_after(j->queue, key, waited < TELL_AFTER_MS ? TELL_AFTER_MS - waited : TELL_AGAIN_MS);
     return true;
 }
 
@@ -357,6 +362,7 @@ static void end_note(struct jobs *j, const struct source *s, const struct json *
 
 static void pass_free(struct pass *p)
 {
+    p->jobs->tellers -= p->only_tells;
     *p->at = p->next;
     if (p->next)
         p->next->at = p->at;
@@ -392,6 +398,8 @@ static enum queue_result start_pass(struct jobs *j, const char *key, const struc
     if (!p)
         return QUEUE_RETRY;
     p->jobs = j;
+    p->only_tells = plan_only_tells(plan);
+    j->tellers += p->only_tells;
     (void)snprintf(p->key, sizeof(p->key), "%s", key);
     p->next = j->passes;
     p->at = &j->passes;

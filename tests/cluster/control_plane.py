@@ -55,14 +55,14 @@ class Client:
         self.port, self.token = port, token
         self.connection, self.used_at = None, 0
 
-    def send(self, method, path, body=None, content_type="application/json"):
+    def send(self, method, path, body=None, content_type="application/json", accept="application/json"):
         if time.monotonic() - self.used_at > IDLE_S:
             self.close()
         self.used_at = time.monotonic()
         if not self.connection:
             self.connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE_S,
                                                           context=ssl._create_unverified_context())
-        headers = {"Authorization": "Bearer " + self.token, "Content-Type": content_type, "Accept": "application/json"}
+        headers = {"Authorization": "Bearer " + self.token, "Content-Type": content_type, "Accept": accept}
         try:
             self.connection.request(method, path, None if body is None else json.dumps(body), headers)
             return self.connection.getresponse()

@@ -380,6 +380,42 @@ static void on_a_cluster_what_is_told_waits_for_more(void **state)
     assert_string_equal(world_phase(w, "j"), "Succeeded");
 }
 
+static size_t count_told(struct world *w)
+{
+    size_t n = 0;
+
+    for (char name[] = "a"; *name <= 'f'; (*name)++)
+        n += strcmp(world_phase(w, name), "Running") == 0;
+    return n;
+}
+
+/* What is made goes before what is told of it, but not for ever. */
+static void on_a_cluster_jobs_are_told_of_in_turn_while_pods_are_made(void **state)
+{
+    struct world *w = *state;
+
+    world_start_on(w, CONTROL_JOBS, true);
+    for (char name[] = "a"; *name <= 'f'; (*name)++)
+        world_add_job(w, name, 1, "Never");
+    fake_clock_advance(&w->clock, 1000);
+    w->api.latency_ms = 20000;
+    world_add_job(w, "z", 1, "Never");
+    fake_clock_advance(&w->clock, 20100); /* it has been read, and its pod is under way */
+    w->api.latency_ms = 1000;
+    for (size_t i = 0; i < 6; i++)
+        fake_api_pod_phase(&w->api, "d", object_name(world_pod(w, i)), "Running", 0);
+    fake_clock_advance(&w->clock, 4900);
+    assert_int_equal(w->api.in_flight, 1);
+    assert_int_equal(count_told(w), 0);
+    for (int second = 0; second < 8; second++) {
+        fake_clock_advance(&w->clock, 1000);
+        assert_in_range(w->api.in_flight, 1, 2);
+    }
+    assert_in_range(count_told(w), 1, 5);
+    fake_clock_advance(&w->clock, 10000); /* the pod is there */
+    assert_int_equal(count_told(w), 6);
+}
+
 static void refused_pods_are_asked_for_at_once_when_a_quota_is_raised(void **state)
 {
     static const char quotas[] = "/api/v1/namespaces/d/resourcequotas";
@@ -636,6 +672,7 @@ int main(void)
         WORLD_TEST(refused_pods_are_asked_for_ever_more_seldom),
         WORLD_TEST(refused_pods_of_a_job_that_was_changed_are_asked_for_at_once),
         WORLD_TEST(on_a_cluster_what_is_told_waits_for_more),
+        WORLD_TEST(on_a_cluster_jobs_are_told_of_in_turn_while_pods_are_made),
         WORLD_TEST(refused_pods_are_asked_for_at_once_when_a_quota_is_raised),
         WORLD_TEST(who_takes_over_goes_on_saying_what_is_refused),
         WORLD_TEST(missing_namespace_is_said),
