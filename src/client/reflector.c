@@ -214,12 +214,24 @@ static void on_piece(struct reflector *r, const char *text, size_t len)
     on_event(r, event);
 }
 
+/* Of the frame that has begun, with its head. */
+static size_t frame_len(const struct reflector *r)
+{
+    const unsigned char *head = (const unsigned char *)r->line.data;
+
+    if (r->line.len < FRAME_HEAD_BYTES)
+        return FRAME_HEAD_BYTES;
+    return FRAME_HEAD_BYTES +
+           ((size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3]);
+}
+
 static bool keep_part(struct reflector *r, const char *data, size_t len)
 {
     buf_add(&r->line, data, len);
-    if (r->line.failed)
-        list_again_because(r, "a watch event is larger than 16 MiB");
-    return !r->line.failed;
+    if (!r->line.failed && (!r->in_frames || frame_len(r) <= LINE_LIMIT_BYTES))
+        return true;
+    list_again_because(r, "a watch event is larger than 16 MiB");
+    return false;
 }
 
 /* Both return how much of data they took. */
@@ -235,17 +247,6 @@ static size_t take_line(struct reflector *r, const char *data, size_t len)
         buf_clear(&r->line);
     }
     return piece + (newline ? 1 : 0);
-}
-
-/* Of the frame that has begun, with its head. */
-static size_t frame_len(const struct reflector *r)
-{
-    const unsigned char *head = (const unsigned char *)r->line.data;
-
-    if (r->line.len < FRAME_HEAD_BYTES)
-        return FRAME_HEAD_BYTES;
-    return FRAME_HEAD_BYTES +
-           ((size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3]);
 }
 
 static size_t take_frame(struct reflector *r, const char *data, size_t len)

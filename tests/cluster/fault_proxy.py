@@ -27,6 +27,7 @@ class Message:
         fields = dict(line.lower().split(": ", 1) for line in lines[1:] if ": " in line)
         self.chunked = "chunked" in fields.get("transfer-encoding", "")
         self.length = int(fields.get("content-length", 0))
+        self.who = fields.get("authorization")
 
 
 async def read_head(reader):
@@ -63,7 +64,7 @@ class FaultProxy:
         self.random = random.Random(seed)
         self.counts = collections.Counter()  # (method, path without a query) of what was asked
         self.done = collections.Counter()  # faults
-        self.busy_until = {}  # (method, path, body) that was told to wait -> when it may be asked again
+        self.busy_until = {}  # (who, method and path, body) that was told to wait -> when it may be asked again
         self.too_early = []
         self.paused = threading.Event()  # no faults while it is set
         started = threading.Event()
@@ -122,7 +123,7 @@ class FaultProxy:
                     side.transport.abort()
 
     async def exchange(self, request, body, path, writer, upstream):
-        key = (request.first, body)
+        key = (request.who, request.first, body)
         if self.busy_until.pop(key, 0) > time.monotonic():
             self.too_early.append(request.first)
         fault = self.strikes(*REFUSALS, "cut", "stuck", "lost", "slow")

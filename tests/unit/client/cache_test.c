@@ -321,6 +321,10 @@ static void a_watch_may_be_in_protobuf(void **state)
     list_and_watch(&f, LIST("21", ""));
     f.script.streams->handler.on_data(f.script.streams->handler.arg, "\0\0\0\3{}\n", 7);
     assert_int_equal(f.troubles, 2);
+    fake_clock_advance(&f.clock, 1000);
+    list_and_watch(&f, LIST("22", ""));
+    script_send(&f.script, EXPIRED); /* read as a length, it would be waited for in vain */
+    assert_int_equal(f.troubles, 3);
     tear_down(&f);
 }
 
