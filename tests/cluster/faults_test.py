@@ -77,7 +77,7 @@ class Faults(unittest.TestCase):
         self.run_behind("watches", {"end": 30, "half": 20, "expired": 20})
 
     def test_answers_that_never_come(self):
-        self.run_behind("stuck", {"stuck": 2}, stuck_s=600)
+        self.run_behind("stuck", {"stuck": 6}, stuck_s=600)
 
     def test_clocks_that_differ(self):
         self.run_behind("skewed", {"end": 10}, skew=True)
