@@ -54,6 +54,32 @@ test("state, progress and last lines first; details, conditions and events below
   await page.context().close();
 });
 
+test("the last lines of a failure open at the line that says why; by keyboard they scroll", async () => {
+  const { daemon } = shared;
+  await daemon.api(
+    "POST",
+    JOBS,
+    job(
+      "breaks",
+      `for i in $(seq 15); do printf "frame $i%0900d\\n" 0; done; echo "RuntimeError: shapes differ" >&2; exit 1`,
+    ),
+  );
+  await daemon.phase("breaks", "Failed");
+  const page = await shared.browser.page(daemon);
+  await page.goto(at("breaks"));
+  const lines = page.getByRole("region", { name: "最后几行日志" });
+  const telling = lines.getByText("RuntimeError: shapes differ");
+  await telling.waitFor();
+  const [box, line] = [await lines.boundingBox(), await telling.boundingBox()];
+  assert.ok(line.y >= box.y && line.y + line.height <= box.y + box.height, "it is in view");
+  await lines.focus();
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => document.querySelector(".tail").scrollTop === 0);
+  assert.deepEqual(await axe(page), []);
+  await shot(page, "job-last-lines");
+  await page.context().close();
+});
+
 test("what was opened stays open, on every job and after a reload; by keyboard too", async () => {
   const { daemon } = shared;
   await daemon.api("POST", JOBS, job("other", "true"));
