@@ -9,9 +9,13 @@ export interface Points {
   value: Values; // what is no number is null, or NaN
 }
 
+const FULL_POINTS = 100; // of fewer points each says more, and is smoothed less
+
 /** An exponential mean that is not pulled towards zero at its start. */
-export function smooth(values: Values, weight: number): Values {
-  if (weight <= 0) return values;
+export function smooth(values: Values, asked: number): Values {
+  if (asked <= 0) return values;
+  const points = Array.from(values).filter((one) => Number.isFinite(one ?? NaN)).length;
+  const weight = asked ** Math.max(1, FULL_POINTS / (points || 1));
   let mean = 0;
   let mass = 0;
   return Array.from(values, (value) => {
