@@ -5,7 +5,7 @@ import type { Pod } from "../data/types.ts";
 import { Book } from "./book.ts";
 import { latestOf, rowsOf, type Row } from "./lines.ts";
 import { LogRow } from "./row.tsx";
-import { shortName } from "./sources.ts";
+import { isGone, shortName } from "./sources.ts";
 import "../style/logs.css";
 
 const LINES = 10;
@@ -26,6 +26,7 @@ export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
         pod: pod.metadata.name,
         container: pod.spec?.containers?.[0]?.name ?? "",
         previous: false,
+        uid: isGone(pod) ? pod.metadata.uid : undefined,
       })),
       { tail: LINES, limit: LINES * PODS * 4, levels: null, place: null },
       () => setVersion((n) => n + 1),
