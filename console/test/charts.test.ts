@@ -19,13 +19,14 @@ test("smoothing starts at the first value", () => {
   assert.ok(s[1]! > 0 && s[1]! < 10);
 });
 
-test("tags by what is before their slash", () => {
+test("tags by what is before their slash, the loss first", () => {
   assert.deepEqual(
-    [...groupsOf(["val/loss", "train/loss", "lr", "train/acc"])],
+    [...groupsOf(["hparam/loss", "val/loss", "train/loss", "lr", "train/acc"])],
     [
+      ["train", ["train/loss", "train/acc"]],
       ["", ["lr"]],
-      ["train", ["train/acc", "train/loss"]],
       ["val", ["val/loss"]],
+      ["hparam", ["hparam/loss"]],
     ],
   );
 });

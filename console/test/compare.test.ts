@@ -9,6 +9,7 @@ import {
   figuresOf,
   flagsOf,
   hparamsOf,
+  isName,
   meanOf,
   readJobs,
   scaleOf,
@@ -73,10 +74,19 @@ test("in what jobs differ", () => {
     configOf,
   );
   assert.deepEqual(differing(facts), ["--amp", "--lr"]);
+  const columns: Record<string, (string | null)[]> = {
+    lr: ["0.1", "1"],
+    optimizer: ["sgd", "adam"],
+    "--lr": ["0.1", "1.0"],
+    "--optimizer": [null, "adam"],
+    "--seed": [null, "1"],
+  };
   assert.deepEqual(
-    distinct(["a", "b", "c"], (one) => (one === "b" ? [1, 2] : [3, 4])),
-    ["a", "b"],
+    distinct(Object.keys(columns).map((name) => ({ name })), ({ name }) => columns[name]!).map(({ name }) => name), // prettier-ignore
+    ["lr", "optimizer", "--seed"],
   );
+  assert.ok(isName(["log/1", "log/2", "log/3"]));
+  assert.ok(!isName(["1", "2", "3"]) && !isName(["sgd", "sgd", "adam"]));
   assert.equal(facts[0]!["$S"], "1");
   assert.equal(facts[0]!["worker.replicas"], "2");
   assert.equal(facts[0]!["worker.command"], "python train.py");
@@ -118,6 +128,16 @@ test("axes of numbers, of powers of ten, of words", () => {
     scaleOf(["1", "0.001", "0.1"]).marks.map((one) => one.text),
     ["0.001", "0.1", "1"],
   );
+});
+
+test("marks of an axis are round numbers", () => {
+  const marks = (values: number[]) => scaleOf(values).marks.map((one) => one.text);
+  const many = (low: number, high: number) =>
+    Array.from({ length: 30 }, (_, i) => low + ((high - low) * i) / 29);
+  assert.deepEqual(marks(many(0.0521, 1.386)), ["0.5", "1"]);
+  assert.deepEqual(marks(many(0.22, 0.97)), ["0.4", "0.6", "0.8"]);
+  assert.deepEqual(marks(many(0, 12)), ["0", "2", "4", "6", "8", "10", "12"]);
+  assert.deepEqual(marks(many(0.0005, 3)), ["0.001", "0.01", "0.1", "1"]);
 });
 
 test("the mean of runs with different steps, and its band", () => {

@@ -41,6 +41,15 @@ test("twelve colours stay apart for everybody, in both themes", () => {
 
 // --- axes -----------------------------------------------------------------------------------------
 
+test("few points are smoothed less; many as strongly as asked", () => {
+  const run = (value: number[]) => ({ run: ".", tag: "lr", step: value, wall: value, value });
+  const few = [0.05, 0.045, 0.04, 0.036, 0.033, 0.03, 0.027, 0.0239];
+  const { values } = lineOf(run(few), "step", 0.8);
+  assert.ok(Math.abs(values[7]! - 0.0239) < 0.001, String(values[7]));
+  const many = Array.from({ length: 200 }, (_, i) => (i < 199 ? 0 : 1));
+  assert.ok(Math.abs(lineOf(run(many), "step", 0.8).values[199]! - 0.2) < 1e-6);
+});
+
 test("marks that are near each other differ", () => {
   assert.deepEqual([0.12345, 0.123455].map((n) => markValue(n, 0.000005)), ["0.123450", "0.123455"]); // prettier-ignore
   assert.deepEqual(

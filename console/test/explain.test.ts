@@ -369,16 +369,73 @@ test("the time line has queued, starting and running, and earlier runs", () => {
   assert.deepEqual(
     line.lanes[1]!.spans.map((one) => [one.kind, (one.to - one.from) / 1000]),
     [
-      ["failed", 12],
+      ["running", 12],
       ["queued", 1],
       ["starting", 2],
       ["running", 37],
     ],
   );
   assert.equal(line.lanes[1]!.spans[0]!.attempt, 0);
+  assert.equal(line.lanes[1]!.spans[0]!.end, "failed");
   assert.equal(line.lanes[0]!.marks.length, 1);
   assert.equal(line.to - line.from, 60_000);
   assert.deepEqual(ticks(60_000, 6), [0, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000]);
+});
+
+test("what ran stays running in the time line, with how it ended; each failed run has its length", () => {
+  const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
+  const job: Job = {
+    metadata: meta("j", at(0)),
+    status: { phase: "Failed", startTime: at(1), completionTime: at(20) },
+  };
+  const pod: Pod = {
+    metadata: meta("j-w-0", at(10), "new"),
+    status: {
+      startTime: at(10),
+      containerStatuses: [
+        {
+          name: "c",
+          ready: false,
+          restartCount: 0,
+          state: { terminated: { exitCode: 1, startedAt: at(10), finishedAt: at(20) } },
+        },
+      ],
+    },
+  };
+  const events = (
+    [
+      ["Started", 1],
+      ["ReplicaFailed", 5],
+      ["Started", 5],
+      ["ReplicaFailed", 9],
+    ] as const
+  ).map(
+    // prettier-ignore
+    ([reason, second]): Event => ({
+      metadata: meta(`${reason}${second}`, at(second)),
+      reason,
+      message: "j-w-0 failed with exit code 3",
+      lastTimestamp: at(second),
+      involvedObject: { kind: "Pod", name: "j-w-0", uid: `old ${second}` },
+    }),
+  );
+  const { lanes } = timeLineOf(job, [pod], events, 0);
+  assert.deepEqual(
+    lanes.map((lane) => lane.spans.map((one) => [one.kind, (one.to - one.from) / 1000, one.end])),
+    [
+      [
+        ["queued", 1, undefined],
+        ["running", 19, "failed"],
+      ],
+      [
+        ["running", 4, "failed"],
+        ["running", 4, "failed"],
+        ["running", 10, "failed"],
+      ],
+    ],
+  );
+  const never: Job = { ...job, status: { phase: "Failed", completionTime: at(20) } };
+  assert.equal(timeLineOf(never, [], [], 0).lanes[0]!.spans.at(-1)?.end, "failed");
 });
 
 test("what can never fit is said before it is sent", () => {

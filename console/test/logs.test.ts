@@ -12,6 +12,7 @@ import {
   ranges,
   Reader,
   rowAt,
+  latestOf,
   rowsOf,
   nextRanks,
 } from "../src/logs/lines.ts";
@@ -148,6 +149,31 @@ test("equal lines of several ranks are one row", () => {
   assert.equal(
     rowsOf(lines.all, { sources: null, levels: new Set(["error"]), collapse: true }).length,
     0,
+  );
+});
+
+test("the latest line of each of many ranks: the one that hangs is first", () => {
+  const lines = new Lines(10);
+  for (let second = 1; second < 9; second++)
+    for (const i of [0, 1, 2, 3, 4, 5])
+      if (i !== 4 || second < 3) lines.add(new Reader(i).take(`${at(second)} step ${second}\n`));
+  const rows = latestOf(lines.all, 16);
+  assert.deepEqual(
+    rows.map((row) => [row.line.text, row.sources]),
+    [
+      ["step 2", [4]],
+      ["step 8", [0, 1, 2, 3, 5]],
+    ],
+  );
+  // Its line stays though newer ones took its place in what is kept.
+  lines.trimOld();
+  const kept = rows.flatMap((row) => [row.line, ...row.others]);
+  assert.equal(latestOf([...kept, ...lines.all], 16)[0]?.line.text, "step 2");
+  const many = new Lines();
+  for (let i = 0; i < 40; i++) many.add(new Reader(i).take(`${at(10 + i)} rank ${i}\n`));
+  assert.deepEqual(
+    latestOf(many.all, 4).map((row) => row.line.source),
+    [0, 1, 38, 39],
   );
 });
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyMessage } from "../src/data/live.ts";
-import type { KubeObject } from "../src/data/types.ts";
+import type { KubeObject, Pod } from "../src/data/types.ts";
+import { heldAt } from "../src/lib/nodes.ts";
 import { fromMetrics } from "../src/metrics/anywhere.ts";
 import { merge } from "../src/metrics/samples.ts";
 import { fromField, readSpan, spanQuery, toField, within } from "../src/metrics/span.ts";
@@ -21,6 +22,24 @@ test("a cluster's metrics are a sample", () => {
   assert.deepEqual(merge(merge(one, one), two).columns["cpu"]!.values, [1.75, 1]);
   assert.deepEqual(fromMetrics({ containers: [] }), { time: [], columns: {} });
   assert.deepEqual(merge(one, fromMetrics({})), one);
+});
+
+test("what a node's pods held, when they held it", () => {
+  const at = (second: number): string => new Date(second * 1000).toISOString();
+  const pod = (cpu: string, from: number, to?: number) =>
+    ({
+      metadata: { name: cpu },
+      spec: { containers: [{ name: "c", resources: { requests: { cpu } } }] },
+      status: {
+        phase: to === undefined ? "Running" : "Succeeded",
+        startTime: at(from),
+        containerStatuses: [
+          { state: to === undefined ? {} : { terminated: { finishedAt: at(to) } } },
+        ],
+      },
+    }) as unknown as Pod;
+  const pods = [pod("2", 10), pod("500m", 5, 20), { ...pod("8", 0), status: {} } as Pod];
+  assert.deepEqual(heldAt(pods, "cpu", [4, 5, 10, 19, 20, 30]), [0, 0.5, 2.5, 2.5, 2, 2]);
 });
 
 test("from when to when, in the address and in fields", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { begunAt, changesAt, fallOf, paceOf } from "../src/metrics/fall.ts";
 import { ranksOf, stragglers } from "../src/metrics/ranks.ts";
-import { byGpu, stepFor, type Samples } from "../src/metrics/samples.ts";
+import { byGpu, stepFor, total, type Samples } from "../src/metrics/samples.ts";
 
 const T0 = 1_800_000_000;
 
@@ -49,6 +49,47 @@ test("ranks on one axis; the one that is not like the others stands out", () => 
   // A hole stays a hole.
   const holes = ranksOf([{ name: "a", samples: samples([1, null, null, 2]) }], "cpu", 2000);
   assert.deepEqual(holes.ranks[0]!.values, [1, null, null, 2]);
+});
+
+test("samples that grow sparser with age are whole lines, and a hole stays one", () => {
+  // As the server keeps them: 5 min apart, then 30 s, then 2 s; two minutes of the last were lost.
+  const time: number[] = [];
+  let at = T0 - (T0 % 300);
+  for (const [apart, seconds] of [
+    [300, 3600],
+    [30, 1800],
+    [2, 300],
+    [120, 120],
+    [2, 100],
+  ] as const)
+    // prettier-ignore
+    for (const end = at + seconds; at < end; at += apart) time.push(at * 1000);
+  const one = (cpu: number, from = 0): Samples => ({
+    time: time.slice(from),
+    columns: { cpu: { unit: "cores", values: time.slice(from).map(() => cpu) } },
+  });
+  for (const stepMs of [4000, 16_000]) {
+    const all = [0.5, 1, 1, 1].map((cpu, i) => ({ name: `${i}`, samples: one(cpu, i ? 0 : 11) }));
+    const { x, ranks } = ranksOf(all, "cpu", stepMs);
+    const holes = ranks[1]!.values.flatMap((value, i) => (value === null ? [x[i]!] : []));
+    const hole = (time[0]! / 1000) + 3600 + 1800 + 300; // prettier-ignore
+    assert.ok(holes.length >= 120_000 / stepMs - 2, String(holes.length));
+    assert.ok(
+      holes.every((s) => s >= hole && s < hole + 120),
+      String(holes.map((s) => s - hole)),
+    );
+    // A series that begins with one old sample lasts until the denser ones too.
+    assert.equal(ranks[0]!.values[ranks[0]!.values.findIndex((one) => one !== null) + 5], 0.5);
+    // The sum does not fall where one replica has no sample of its own.
+    const later = { ...one(2), time: time.map((ms) => ms + 16_000) };
+    for (const [ms, sum] of total([one(1), later], "cpu", stepMs))
+      if (ms >= later.time[0]! && ms < hole * 1000) assert.equal(sum, 3);
+  }
+  // One sample that measured nothing ends what lasts.
+  const lost = one(1);
+  lost.columns["cpu"]!.values[3] = null;
+  const { ranks } = ranksOf([{ name: "a", samples: lost }], "cpu", 100_000);
+  assert.deepEqual(ranks[0]!.values.slice(6, 14), [1, 1, 1, null, null, null, 1, 1]);
 });
 
 test("where the pace fell, and nothing where it did not", () => {

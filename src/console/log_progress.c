@@ -96,9 +96,12 @@ static void take_epoch(struct log_progress *p, const char *line)
 
 static void set_step(struct log_progress *p, int64_t step, int64_t steps)
 {
-    if (p->has_step && steps && steps == p->steps && step < p->step && !p->epochs)
+    /* From near its end to its beginning. Ranks that print into one log are some steps apart, and a
+       program that was restarted broke off somewhere. */
+    if (p->compares && steps && steps == p->steps && step < p->step && step <= steps / 4 &&
+        p->step >= steps / 4 * 3 && !p->epochs)
         p->steps_are_part = true;
-    p->has_step = true;
+    p->has_step = p->compares = true;
     p->step = step;
     p->steps = steps;
 }
@@ -188,6 +191,7 @@ static void take_line(struct log_progress *p, const char *text, size_t len)
 
 void log_progress_take(struct log_progress *p, const char *text, size_t len)
 {
+    p->compares = false;
     const char *end = text + len;
 
     while (text < end) {

@@ -16,6 +16,7 @@ struct log_progress {
     int64_t step, steps;   /* of a bar or "step 100/1000"; steps 0: no total */
     bool has_step, has_loss;
     bool steps_are_part; /* the bar began again: it is not the whole */
+    bool compares;       /* a step of this text was read: the next one is behind it in the log */
     double loss;
 };
 

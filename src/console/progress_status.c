@@ -93,6 +93,7 @@ struct json *progress_status(struct arena *a, const struct progress_facts *f)
     set(a, out, "stepsPerSecond",
         b->has_rate && fresh && !f->ended ? real(a, b->steps_per_second, 4) : NULL);
     set_pace(a, out, f);
-    set(a, out, "message", *words ? json_new_string(a, words) : NULL);
+    /* The last line counted is seldom the last there was: "9/10" of a success. */
+    set(a, out, "message", *words && !f->succeeded ? json_new_string(a, words) : NULL);
     return out;
 }

@@ -9,6 +9,7 @@ import { lang, texts, translator } from "../i18n/index.ts";
 import { byteTicks } from "../lib/quantity.ts";
 import { clock, exact } from "../lib/time.ts";
 import { dark } from "../theme.ts";
+import { Cut } from "../ui/cut.tsx";
 import { band, line, type Place } from "./draw.ts";
 import {
   ELAPSED_STEPS,
@@ -27,8 +28,20 @@ import "../style/charts.css";
 
 const t = translator(
   texts({
-    zh: { time: "时间", step: "步数", hide: "隐藏 {name}", zoomed: "显示全部" },
-    en: { time: "Time", step: "Step", hide: "Hide {name}", zoomed: "Show all" },
+    zh: {
+      time: "时间",
+      step: "步数",
+      hide: "隐藏 {name}",
+      zoomed: "显示全部",
+      smoothed: "平滑后 {value}",
+    },
+    en: {
+      time: "Time",
+      step: "Step",
+      hide: "Hide {name}",
+      zoomed: "Show all",
+      smoothed: "smoothed {value}",
+    },
   }),
 );
 
@@ -271,20 +284,27 @@ export function pointAt(group: string, at: number | null): void {
   }
 }
 
-function lastOf(values: Values): number | null {
-  for (let i = values.length - 1; i >= 0; i--) {
-    const value = values[i];
-    if (typeof value === "number" && Number.isFinite(value)) return value;
-  }
-  return null;
+function lastOf(values: Values): number {
+  let i = values.length - 1;
+  while (i >= 0 && !Number.isFinite(values[i] ?? NaN)) i--;
+  return i;
+}
+
+/** What was measured there; where it is smoothed, both values. */
+function told(one: Series, i: number, format: (value: number) => string): string {
+  const measured = (one.pale ?? one.values)[i];
+  if (typeof measured !== "number") return "-";
+  const smoothed = one.pale ? one.values[i] : null;
+  return typeof smoothed === "number"
+    ? `${format(measured)} (${t("smoothed", { value: format(smoothed) })})`
+    : format(measured);
 }
 
 /** The newest values in words, for those who cannot see the lines. */
 function summary(props: ChartProps): string {
-  const words = props.series.slice(0, 12).map((one) => {
-    const last = lastOf(one.values);
-    return `${one.label} ${last === null ? "-" : props.format(last)}`;
-  });
+  const words = props.series
+    .slice(0, 12)
+    .map((one) => `${one.label} ${told(one, lastOf(one.values), props.format)}`);
   return `${props.label}: ${words.join(", ")}${props.series.length > 12 ? " …" : ""}`;
 }
 
@@ -316,13 +336,12 @@ function Legend(props: {
   return (
     <ul class="chart-legend">
       {props.series.map((one, i) => {
-        const last = lastOf(one.values);
         const inside = (
           <>
             <Swatch colour={one.colour} dash={one.dash} />
-            <span class="chart-name">{one.label}</span>
+            <Cut class="chart-name" text={one.label} />
             <span class="num" ref={(at: HTMLElement | null) => void (props.values.current[i] = at)}>
-              {last === null ? "-" : props.format(last)}
+              {told(one, lastOf(one.values), props.format)}
             </span>
           </>
         );
@@ -368,8 +387,10 @@ function tell(
   let said = on ? `${props.xLabel ?? t(props.time ? "time" : "step")} ${xText(props, value)}` : "";
   if (props.legend !== "none") {
     props.series.forEach((one, i) => {
-      const here = on ? one.values[nearest(xOf(props, one), value)] : lastOf(one.values);
-      if (cells[i]) cells[i].textContent = typeof here === "number" ? props.format(here) : "-";
+      const here = on ? nearest(xOf(props, one), value) : lastOf(one.values);
+      // The text node stays: the next values are written into it.
+      const text = cells[i]?.firstChild;
+      if (text) text.nodeValue = told(one, here, props.format);
     });
   } else if (on && u.over.matches(":hover")) {
     let near = NEAR_PX;
@@ -380,7 +401,7 @@ function tell(
       const away = typeof here === "number" ? Math.abs(u.valToPos(here, "y") - top) : NEAR_PX;
       if (away >= near) continue;
       near = away;
-      said = `${one.label}: ${props.format(here!)} (${xText(props, x[index]!)})`;
+      said = `${one.label}: ${told(one, index, props.format)} (${xText(props, x[index]!)})`;
     }
   }
   if (at) at.textContent = said;

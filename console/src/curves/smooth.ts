@@ -1,5 +1,6 @@
 // Smoothing, and runs as the lines of a chart. Pure.
 import type { Values } from "../charts/range.ts";
+import { lossRank } from "../lib/loss.ts";
 
 export interface Points {
   run: string;
@@ -9,9 +10,13 @@ export interface Points {
   value: Values; // what is no number is null, or NaN
 }
 
+const FULL_POINTS = 100; // of fewer points each says more, and is smoothed less
+
 /** An exponential mean that is not pulled towards zero at its start. */
-export function smooth(values: Values, weight: number): Values {
-  if (weight <= 0) return values;
+export function smooth(values: Values, asked: number): Values {
+  if (asked <= 0) return values;
+  const points = Array.from(values).filter((one) => Number.isFinite(one ?? NaN)).length;
+  const weight = asked ** Math.max(1, FULL_POINTS / (points || 1));
   let mean = 0;
   let mass = 0;
   return Array.from(values, (value) => {
@@ -44,10 +49,14 @@ export function lineOf(points: Points, axis: Axis, weight: number): Line {
   return { x, values: smooth(points.value, weight), pale: points.value };
 }
 
-/** "train/loss" is in the group "train"; a tag without a slash is in none. */
+/** "train/loss" is in the group "train"; a tag without a slash is in none. What says most whether it
+ * learns comes first, in its group too. */
 export function groupsOf(tags: string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
-  for (const tag of [...new Set(tags)].sort()) {
+  // hparam/loss is one figure of a run, no curve.
+  const rank = (tag: string): number => lossRank(tag) + (tag.startsWith("hparam/") ? 100 : 0);
+  const order = (a: string, b: string): number => rank(a) - rank(b) || (a < b ? -1 : 1);
+  for (const tag of [...new Set(tags)].sort(order)) {
     const slash = tag.indexOf("/");
     const name = slash > 0 ? tag.slice(0, slash) : "";
     groups.set(name, [...(groups.get(name) ?? []), tag]);

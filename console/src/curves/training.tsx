@@ -215,11 +215,13 @@ export default function Training(props: TabProps) {
             ))}
           </select>
         </label>
+        {wall.min === null || wall.max === null ? null : (
+          <span class="dim num">
+            {t("covers", { time: duration((wall.max - wall.min) * 1000) })}
+          </span>
+        )}
         <span class="grow" />
         <BoardButton job={props.job} />
-        {wall.min === null || wall.max === null ? null : (
-          <span class="dim num">{duration((wall.max - wall.min) * 1000)}</span>
-        )}
         <button
           type="button"
           onClick={() =>

@@ -170,6 +170,7 @@ export const jobTexts = texts({
     keepIt: "撤销",
     partlyTitle: "已成功，但有副本失败",
     preempted: "被抢占",
+    debugOn: "已开启：副本空转，不运行训练程序，可在终端中操作",
   },
   en: {
     replicasTab: "Replicas",
@@ -353,5 +354,6 @@ export const jobTexts = texts({
     keepIt: "Undo",
     partlyTitle: "Succeeded, but replicas failed",
     preempted: "Preempted",
+    debugOn: "On: replicas idle instead of running the program; use the terminal",
   },
 });

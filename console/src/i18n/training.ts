@@ -34,6 +34,7 @@ export const trainingTexts = texts({
     run: "运行",
     points: "点数",
     noFolder: "这里读不到此 Job 的日志",
+    covers: "曲线时长 {time}",
   },
   en: {
     search: "Search tags",
@@ -67,5 +68,6 @@ export const trainingTexts = texts({
     run: "Run",
     points: "Points",
     noFolder: "The job's logs cannot be read here",
+    covers: "Curves cover {time}",
   },
 });

@@ -98,13 +98,36 @@ export function configOf(job: Job): Facts {
   return facts;
 }
 
-/** Without those that say the same as one before them, run by run: "lr" and "--lr". */
-export function distinct<T>(columns: T[], valuesOf: (column: T) => unknown[]): T[] {
-  const seen = new Set<string>();
+/** Without those that say the same as one before them, run by run: "lr" and "--lr"; of one name also
+ * where the later one says less. */
+export function distinct<T extends { name: string }>(
+  columns: T[],
+  valuesOf: (column: T) => (string | number | null)[],
+): T[] {
+  const bare = (name: string): string => name.replace(/[-_.]/g, "").toLowerCase();
+  const alike = (value: string | number | null): string | number | null =>
+    value === null || value === "" || !Number.isFinite(Number(value)) ? value : Number(value);
+  const kept: { name: string; values: (string | number | null)[] }[] = [];
   return columns.filter((one) => {
-    const said = JSON.stringify(valuesOf(one));
-    return !seen.has(said) && seen.add(said);
+    const name = bare(one.name);
+    const values = valuesOf(one).map(alike);
+    const said = kept.some((before) =>
+      values.every(
+        (value, i) => value === before.values[i] || (value === null && name === before.name),
+      ),
+    );
+    if (!said) kept.push({ name, values });
+    return !said;
   });
+}
+
+/** Words of which every run has another, such as a folder: a name of the run, nothing to try. */
+export function isName(values: (string | number | null)[]): boolean {
+  return (
+    values.length > 2 &&
+    new Set(values).size === values.length &&
+    values.some((one) => !Number.isFinite(Number(one ?? NaN)))
+  );
 }
 
 /** The names whose values are not the same in all. */
@@ -166,6 +189,21 @@ const FEW = 6; // values that are marked one by one
 
 const show = (n: number): string => String(Number(n.toPrecision(3)));
 
+/** Round numbers from low to high: two to seven, or powers of ten. */
+function roundMarks(low: number, high: number, log: boolean): number[] {
+  if (log) {
+    const marks: number[] = [];
+    for (let n = Math.ceil(Math.log10(low)); n <= Math.log10(high); n++) marks.push(10 ** n);
+    return marks;
+  }
+  const size = 10 ** Math.floor(Math.log10(high - low));
+  const step = [0.2, 0.5, 1].map((n) => n * size).find((n) => (high - low) / n <= 6) ?? size * 2;
+  const marks: number[] = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++)
+    marks.push(i * step);
+  return marks;
+}
+
 /** An axis for what may be numbers or words: numbers over their range (by powers of ten when they
  * span more than two), words one below the other. */
 export function scaleOf(values: (string | number | null | undefined)[]): Scale {
@@ -177,7 +215,6 @@ export function scaleOf(values: (string | number | null | undefined)[]): Scale {
     const log = low > 0 && high / low > 100;
     const f = log ? Math.log10 : (n: number): number => n;
     const span = f(high) - f(low);
-    const back = (at: number): number => (log ? 10 ** (f(low) + at * span) : low + at * span);
     return {
       place: (value) => {
         if (value === null || value === undefined || value === "") return null;
@@ -187,7 +224,7 @@ export function scaleOf(values: (string | number | null | undefined)[]): Scale {
       marks:
         each.length <= FEW
           ? each.map((n) => ({ at: span ? (f(n) - f(low)) / span : 0.5, text: show(n) }))
-          : [0, 0.25, 0.5, 0.75, 1].map((at) => ({ at, text: show(back(at)) })),
+          : roundMarks(low, high, log).map((n) => ({ at: (f(n) - f(low)) / span, text: show(n) })),
     };
   }
   const words = [...new Set(known.map(String))].sort();

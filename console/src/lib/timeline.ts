@@ -3,12 +3,15 @@
 import type { Event, Job, Pod } from "../data/types.ts";
 import { millis } from "./time.ts";
 
-export type SpanKind = "queued" | "starting" | "running" | "paused" | "succeeded" | "failed";
+export type SpanKind = "queued" | "starting" | "running" | "paused";
+export type SpanEnd = "succeeded" | "failed";
 
 export interface Span {
   kind: SpanKind;
   from: number;
   to: number;
+  /** How it ended. */
+  end?: SpanEnd | undefined;
   /** Of an earlier run of the replica. */
   attempt?: number;
 }
@@ -59,10 +62,11 @@ function jobSpans(job: Job, until: number): Span[] {
   }
   const started = millis(job.status?.startTime);
   upTo("queued", started ?? until);
-  if (started === undefined) return spans;
-  const ends: Record<string, SpanKind> = { Failed: "failed", Succeeded: "succeeded" };
-  const kind = ends[job.status?.phase ?? ""] ?? "running";
-  return [...spans, { kind, from: at, to: Math.max(at, until) }];
+  if (started !== undefined) upTo("running", until);
+  const ends: Record<string, SpanEnd> = { Failed: "failed", Succeeded: "succeeded" };
+  const last = spans[spans.length - 1];
+  if (last) last.end = ends[job.status?.phase ?? ""];
+  return spans;
 }
 
 /** Of the pod that is there: queued until it has a node, starting until its program runs. */
@@ -86,16 +90,18 @@ function podSpans(pod: Pod, until: number): Span[] {
     spans.push({ kind: "starting", from: scheduled, to: first ?? until });
   if (before)
     spans.push({
-      kind: before.exitCode === 0 ? "succeeded" : "failed",
+      kind: "running",
       from: first ?? created,
       to: millis(before.finishedAt) ?? started ?? until,
+      end: before.exitCode === 0 ? "succeeded" : "failed",
     });
   if (started !== undefined) {
     const end = state?.terminated;
     spans.push({
-      kind: !end ? "running" : end.exitCode === 0 ? "succeeded" : "failed",
+      kind: "running",
       from: started,
       to: Math.max(started, millis(end?.finishedAt) ?? until),
+      end: end && (end.exitCode === 0 ? "succeeded" : "failed"),
     });
   }
   return spans;
@@ -117,15 +123,14 @@ function earlierSpans(pod: Pod, events: Event[]): Span[] {
     .filter((one) => one.reason === "ReplicaFailed" && (one.message ?? "").startsWith(`${name} `))
     .map(eventTime)
     .sort((a, b) => a - b);
+  // Times are whole seconds: a run may begin in the second in which the one before it failed.
   return starts
     .filter((at) => at < born)
     .sort((a, b) => a - b)
-    .map((from, i) => ({
-      kind: "failed",
-      from,
-      to: ends.find((at) => at >= from) ?? born,
-      attempt: i,
-    }));
+    .map((from, i) => {
+      while (ends[0] !== undefined && ends[0] < from) ends.shift();
+      return { kind: "running", from, to: ends.shift() ?? born, end: "failed", attempt: i };
+    });
 }
 
 export function timeLineOf(job: Job, pods: Pod[], events: Event[], now: number): TimeLine {

@@ -220,6 +220,21 @@ export function rowsOf(lines: Line[], view: View): Row[] {
   return rows;
 }
 
+/** The newest line of each replica, the one that said nothing for longest first; of many, both ends.
+ * lines: also those of before, of which some are let go meanwhile. */
+export function latestOf(lines: Line[], most: number): Row[] {
+  const newest = new Map<number, Line>();
+  for (const line of lines) {
+    const before = newest.get(line.source);
+    if (line.text && (!before || before.time <= line.time)) newest.set(line.source, line);
+  }
+  const rows = rowsOf(
+    [...newest.values()].sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)),
+    { sources: null, levels: null, collapse: true },
+  );
+  return rows.length <= most ? rows : [...rows.slice(0, most / 2), ...rows.slice(-most / 2)];
+}
+
 /** Which of two places of one log is first: negative, 0, positive. */
 export function comparePlaces(a: string, b: string): number {
   const [x = 0, y = 0] = a.split(".").map(Number);

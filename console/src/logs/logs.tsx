@@ -263,12 +263,27 @@ const onLink = (id: string): void => {
   copyText(window.location.origin + withQuery({ line: id }));
 };
 
+/** Where the box begins on the page, for its sheet: it goes down to the window's edge. */
+function useTop(box: { current: HTMLElement | null }): void {
+  useLayoutEffect(() => {
+    const measure = (): void => {
+      const top = box.current!.getBoundingClientRect().top + window.scrollY;
+      box.current!.style.setProperty("--logs-top", `${Math.round(top)}px`);
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+}
+
 export default function Logs(props: TabProps) {
   const chosen = readChosen();
   const pods = useReplicas(props.job, props.pods);
   const { sources, names } = useSources(pods, chosen);
   const levels = LEVELS[chosen.level] ?? null;
   const box = useRef<HTMLDivElement>(null);
+  useTop(box);
   const [json, setJson] = useState<string | null>(null);
   // What is to be in sight, and around what the book is open; null: at the end.
   const [target, setTarget] = useState<Place | null>(null);

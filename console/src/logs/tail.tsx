@@ -1,15 +1,17 @@
 // The last lines as they come, for the job's first page: is it alive? Once all have ended, what they
 // said last.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Pod } from "../data/types.ts";
 import { Book } from "./book.ts";
-import { rowsOf } from "./lines.ts";
+import { latestOf, rowsOf, type Row } from "./lines.ts";
 import { LogRow } from "./row.tsx";
-import { shortName } from "./sources.ts";
+import { isGone, shortName } from "./sources.ts";
 import "../style/logs.css";
 
 const LINES = 10;
-const PODS = 4; // the first ranks tell; all of them are on the page of logs
+const FEW = 4; // of more replicas one line each, so that one that hangs is seen
+const MOST_ROWS = 16;
+const PODS = 64; // all of them are on the page of logs
 
 export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
   const running = props.pods.filter((pod) => pod.status?.phase === "Running");
@@ -24,6 +26,7 @@ export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
         pod: pod.metadata.name,
         container: pod.spec?.containers?.[0]?.name ?? "",
         previous: false,
+        uid: isGone(pod) ? pod.metadata.uid : undefined,
       })),
       { tail: LINES, limit: LINES * PODS * 4, levels: null, place: null },
       () => setVersion((n) => n + 1),
@@ -31,17 +34,22 @@ export function LiveTail(props: { pods: Pod[]; label: string; empty: string }) {
     setBook(mine);
     return () => mine.stop();
   }, [key]);
-  const rows = useMemo(
-    () =>
-      book
-        ? rowsOf(book.lines.all.slice(-LINES * PODS * 2), {
-            sources: null,
-            levels: null,
-            collapse: pods.length > 1,
-          }).slice(-LINES)
-        : [],
-    [book, version],
-  );
+  const before = useRef<{ book: Book | null; rows: Row[] }>({ book: null, rows: [] });
+  const rows = useMemo(() => {
+    if (!book) return [];
+    const { all } = book.lines;
+    if (pods.length > FEW) {
+      const kept = before.current.book === book ? before.current.rows : [];
+      const lines = kept.flatMap((row) => [row.line, ...row.others]);
+      before.current = { book, rows: latestOf([...lines, ...all], PODS) };
+      return latestOf([...lines, ...all], MOST_ROWS);
+    }
+    return rowsOf(all.slice(-LINES * FEW * 2), {
+      sources: null,
+      levels: null,
+      collapse: pods.length > 1,
+    }).slice(-LINES);
+  }, [book, version]);
   const names = pods.map(shortName);
   if (!rows.length) return <p class="dim">{props.empty}</p>;
   return (

@@ -1,7 +1,7 @@
 // When a training's pace fell, and what the machine did then. Pure: from points (steps and when they
 // were written) and samples; what they do not show is not said.
 import type { Points } from "../curves/smooth.ts";
-import { median } from "./ranks.ts";
+import { median } from "./samples.ts";
 
 export interface Pace {
   x: number[]; // seconds

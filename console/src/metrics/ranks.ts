@@ -1,5 +1,5 @@
 // A column of all ranks on one time axis, and which rank is not like the others. Pure.
-import { total, type Named } from "./samples.ts";
+import { median, total, type Named } from "./samples.ts";
 
 export interface Rank {
   name: string;
@@ -30,12 +30,6 @@ export function ranksOf(all: Named[], column: string, stepMs: number): Ranks {
       values: x.map((_, i) => columns[k]!.get(from + i * stepMs) ?? null),
     })),
   };
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 export interface Straggler {

@@ -40,7 +40,26 @@ export function byGpu(all: Named[], column: string): Named[] {
   });
 }
 
-/** The sum of a column over replicas, on steps of so many ms. A step nobody measured is null. */
+const COARSEST_MS = 300_000; // the server keeps samples at 2 s, then 30 s, then 5 min
+const NEIGHBOURS = 3;
+const HOLE = 1.5; // of the interval: more is a hole
+
+/** Whether the sample stands for all the time up to the next: the gap is no longer than the gaps next
+ * to it, on the side where samples are sparser. */
+function lasts(time: number[], i: number): boolean {
+  const gap = time[i + 1]! - time[i]!;
+  const typical = (from: number, to: number): number => {
+    const gaps: number[] = [];
+    for (let k = Math.max(0, from); k < Math.min(to, time.length - 1); k++)
+      gaps.push(time[k + 1]! - time[k]!);
+    return gaps.length ? median(gaps) : 0;
+  };
+  const interval = Math.max(typical(i - NEIGHBOURS, i), typical(i + 1, i + 1 + NEIGHBOURS));
+  return gap <= (i === 0 ? Math.max(COARSEST_MS, interval) : HOLE * interval);
+}
+
+/** The sum of a column over replicas, on steps of so many ms. Where samples are sparser than the
+ * steps, each lasts until the next; a step nobody measured is not there. */
 export function total(all: Samples[], column: string, stepMs: number): Map<number, number> {
   const sums = new Map<number, number>();
   for (const one of all) {
@@ -55,9 +74,22 @@ export function total(all: Samples[], column: string, stepMs: number): Map<numbe
       slot.n++;
       seen.set(at, slot);
     });
+    one.time.forEach((time, i) => {
+      const slot = seen.get(Math.floor(time / stepMs) * stepMs);
+      const next = Math.floor((one.time[i + 1] ?? 0) / stepMs) * stepMs;
+      let at = Math.floor(time / stepMs) * stepMs + stepMs;
+      if (slot && at < next && typeof values?.[i] === "number" && lasts(one.time, i))
+        for (; at < next; at += stepMs) seen.set(at, slot);
+    });
     for (const [at, slot] of seen) sums.set(at, (sums.get(at) ?? 0) + slot.sum / slot.n);
   }
   return sums;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** Several columns on one time axis. */

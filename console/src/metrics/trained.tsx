@@ -31,7 +31,7 @@ interface Trained {
 
 /** The chosen tag, else the loss: of the run with the most points. */
 export function useTrained(job: Job): Trained | null {
-  const { answer } = usePoints(job.spec?.tensorboardSpec ? job : null, WIDTH);
+  const { answer } = usePoints(job, WIDTH);
   const chosen = query.value.get("tag");
   return useMemo(() => {
     const series = answer?.series ?? [];

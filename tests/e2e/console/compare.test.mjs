@@ -58,14 +58,17 @@ test("ticked in the list, sorted by any metric, the same again by its address", 
   assert.deepEqual(titles, [
     "Name",
     "State",
-    "lr",
-    "--lr",
+    "lr", // and no --lr beside it that says the same
     "train/loss last",
     "train/loss best",
     "val/accuracy last",
     "val/accuracy best",
   ]);
   assert.equal(await page.locator(".chart canvas").count(), 2);
+  // Each chart names its lines with their values.
+  const last = page.locator(".chart-legend").first().locator("li");
+  assert.equal(await last.count(), 4);
+  for (const text of await last.allTextContents()) assert.match(text, /sweep-\d[\d.]+$/);
   const sortBy = page.getByRole("button", { name: /^val\/accuracy last/ });
   await sortBy.click();
   await page.waitForFunction(() => location.search.includes("sort"));
@@ -106,7 +109,7 @@ test("all of a label: parallel axes, dots, means with a band", async () => {
   await page.getByLabel("Average by label").selectOption("optimizer");
   const legend = page.locator(".chart-legend").first();
   await legend.waitFor();
-  assert.match(await legend.textContent(), /optimizer=adam \(4\).*optimizer=sgd \(4\)/);
+  assert.match(await legend.textContent(), /optimizer=adam \(4\)[\d.]+optimizer=sgd \(4\)[\d.]+$/);
   await page.waitForFunction(() => {
     const canvas = document.querySelector(".chart canvas");
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

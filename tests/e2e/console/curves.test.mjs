@@ -213,6 +213,8 @@ test("what is smoothed has what it was, pale, behind it", async () => {
     return pale;
   });
   assert.ok(colours > 200, `${colours} pale pixels`);
+  const legend = await page.locator(`${CHART("noisy")} .chart-legend`).textContent();
+  assert.match(legend, /[\d.]+ \(平滑后 [\d.]+\)$/, "what was measured, and smoothed");
   await page.context().close();
 });
 

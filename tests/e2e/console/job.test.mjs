@@ -18,6 +18,7 @@ test("state, progress and last lines first; details, conditions and events below
   await daemon.api(
     "POST",
     JOBS,
+    PODS,
     job("ordered", `for i in 1 2 3; do echo "step $i/10 loss 0.$i"; done; ${gate.wait}; echo bye`),
   );
   await daemon.until(
@@ -51,6 +52,67 @@ test("state, progress and last lines first; details, conditions and events below
   gate.open();
   await facts.getByText("Done：已成功完成").waitFor();
   await lines.getByText("bye").waitFor();
+  await page.context().close();
+});
+
+test("the last lines of a failure open at the line that says why; by keyboard they scroll", async () => {
+  const { daemon } = shared;
+  await daemon.api(
+    "POST",
+    JOBS,
+    job(
+      "breaks",
+      `for i in $(seq 15); do printf "frame $i%0900d\\n" 0; done; echo "RuntimeError: shapes differ" >&2; exit 1`,
+    ),
+  );
+  await daemon.phase("breaks", "Failed");
+  const page = await shared.browser.page(daemon);
+  await page.goto(at("breaks"));
+  const lines = page.getByRole("region", { name: "最后几行日志" });
+  const telling = lines.getByText("RuntimeError: shapes differ");
+  await telling.waitFor();
+  const [box, line] = [await lines.boundingBox(), await telling.boundingBox()];
+  assert.ok(line.y >= box.y && line.y + line.height <= box.y + box.height, "it is in view");
+  await lines.focus();
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => document.querySelector(".tail").scrollTop === 0);
+  assert.deepEqual(await axe(page), []);
+  await shot(page, "job-last-lines");
+  await page.context().close();
+});
+
+test("paused, its last lines stay; debug mode is said", async () => {
+  const { daemon } = shared;
+  const gate = new Gate(daemon, "halts");
+  await daemon.api("POST", JOBS, job("halts", `echo before the pause; ${gate.wait}`));
+  const page = await shared.browser.page(daemon);
+  await page.goto(at("halts"));
+  await page.getByRole("region", { name: "最新日志" }).getByText("before the pause").waitFor();
+  const change = (name, runMode) =>
+    daemon.api(
+      "PATCH",
+      `${JOBS}/${name}`,
+      { spec: { runMode } },
+      { type: "application/merge-patch+json" },
+    );
+  await change("halts", { pause: { enabled: true } });
+  await daemon.phase("halts", "Paused");
+  await daemon.until(PODS, (pods) => ![...pods.keys()].some((one) => one.startsWith("halts-")), "no pod"); // prettier-ignore
+  await page.reload();
+  await page.getByRole("heading", { name: "最后几行日志" }).waitFor();
+  await page.getByText("before the pause").waitFor();
+  await daemon.api(
+    "POST",
+    JOBS,
+    job("debugged", "true", { spec: { runMode: { debug: { enabled: true } } } }),
+  );
+  await daemon.phase("debugged", "Running");
+  await page.goto(at("debugged"));
+  await page
+    .locator(".facts")
+    .getByText(/副本空转/)
+    .waitFor();
+  gate.open();
   await page.context().close();
 });
 

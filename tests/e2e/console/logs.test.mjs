@@ -56,6 +56,14 @@ async function openLog(name, rest = "logs") {
 
 test("all of a long log is searched; the first Enter is hit 1", async () => {
   const page = await openLog("long");
+  // The log goes down to the window's edge, and the page itself does not scroll.
+  assert.ok(
+    await page.evaluate(() => {
+      const { bottom } = document.querySelector(".log-rows").getBoundingClientRect();
+      const { scrollHeight } = document.documentElement;
+      return bottom <= innerHeight && bottom > innerHeight - 80 && scrollHeight <= innerHeight;
+    }),
+  );
   await search(page).fill("very first");
   await page.keyboard.press("Enter");
   await inSight(page, "the very first");

@@ -54,9 +54,13 @@ static void fractions(void **state)
          0.46},
         {"step 100/1000 loss 0.3\n", 0.1},
         {"iteration 7 of 14\n", 0.5},
+        /* two ranks into one log; a restart */
+        {"[rank 0] step 83/2400\n[rank 1] step 82/2400\n", 82.0 / 2400},
+        {"step 5/10\nstep 0/10\nstep 1/10\n", 0.1},
         /* these say no total, or not of the whole */
         {"Epoch 3:  45%|####5     | 450/1000 [00:10<00:12]\n", -1},
         {"100%|##########| 10/10 [00:01<00:00]\n 10%|#         | 1/10 [00:00<00:01]\n", -1},
+        {"step 9/10\nstep 0/10\n", -1},
         {"step 100 loss 0.3\n", -1},
         {"{'loss': 0.5, 'epoch': 1.37}\n", -1},
         {"resumed from checkpoint at epoch 2\n", -1},
@@ -81,6 +85,9 @@ static void reading_the_same_lines_again_changes_nothing(void **state)
 
     (void)state;
     log_progress_take(&p, text, strlen(text));
+    assert_memory_equal(&p, &once, sizeof(p));
+    p = once = after("step 0/4\nstep 1/4\nstep 2/4\nstep 3/4\n");
+    log_progress_take(&p, "step 0/4\nstep 1/4\nstep 2/4\nstep 3/4\n", 36);
     assert_memory_equal(&p, &once, sizeof(p));
 }
 
@@ -198,6 +205,10 @@ static void what_is_written(void **state)
     buf_clear(&out);
     json_write(&out, status_of(&a, "Epoch 10/10\n", &nothing, true));
     assert_non_null(strstr(out.data, "\"fraction\":1,"));
+    buf_clear(&out);
+    json_write(&out, status_of(&a, "step 8/10\nstep 9/10\n", &nothing, true));
+    assert_non_null(strstr(out.data, "\"fraction\":1,"));
+    assert_non_null(strstr(out.data, "\"message\":null")); /* not 9/10 */
     buf_release(&out);
     arena_release(&a);
 }

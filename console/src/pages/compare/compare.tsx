@@ -7,7 +7,7 @@ import { useJobs } from "../../data/jobs.ts";
 import type { Job } from "../../data/types.ts";
 import { lang, tc, translator } from "../../i18n/index.ts";
 import { compareTexts } from "../../i18n/compare.ts";
-import { distinct, readJobs } from "../../lib/compare.ts";
+import { isName, readJobs } from "../../lib/compare.ts";
 import { labelsOf } from "../../lib/filter.ts";
 import { query, setQuery } from "../../router.ts";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
@@ -86,7 +86,7 @@ function Comparison(props: { jobs: Job[] }) {
   const rows = useMemo(() => sorted(runs, sort), [runs, sort]);
   const metrics = columns.filter((one) => one.kind === "last" || one.kind === "best");
   const parameters = useMemo(
-    () => distinct(columnsOf(runs, [], false), (one) => runs.map((run) => valueOf(run, one))),
+    () => columnsOf(runs, [], false).filter((one) => !isName(runs.map((run) => valueOf(run, one)))),
     [runs],
   );
   const metric = columnOf(q.get("y") ?? metrics.find((one) => one.kind === "best")?.id ?? "best:");

@@ -1,7 +1,7 @@
 // The curves of the compared runs, a chart per tag; those out of sight ask for nothing.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Chart, type Series } from "../../charts/chart.tsx";
-import { lookOf } from "../../charts/palette.ts";
+import { COLOURS, lookOf } from "../../charts/palette.ts";
 import type { Window } from "../../charts/range.ts";
 import { formatValue, runLabel, writeZoom } from "../../curves/points.ts";
 import { useTag, type Summary } from "../../curves/many.ts";
@@ -91,7 +91,7 @@ function TagChart(props: {
       series={series}
       window={how.zoom ?? undefined}
       onWindow={(next) => setQuery({ zoom: writeZoom(next) })}
-      {...(how.group ? {} : { legend: "none" as const })}
+      legend={how.group || series.length <= COLOURS ? "still" : "none"}
     />
   );
   const last = useRef(chart);

@@ -4,6 +4,7 @@ import type { Summary } from "../../curves/many.ts";
 import {
   configOf,
   differing,
+  distinct,
   figuresOf,
   hparamsOf,
   lowerIsBetter,
@@ -60,10 +61,9 @@ export function columnsOf(runs: Run[], tags: string[], all: boolean): Column[] {
       : differing(each);
     return names.map((name) => ({ id: `${kind}:${name}`, kind, name }));
   };
+  const said = [...facts("hparams"), ...facts("config"), ...facts("labels")];
   return [
-    ...facts("hparams"),
-    ...facts("config"),
-    ...facts("labels"),
+    ...(all ? said : distinct(said, (one) => runs.map((run) => valueOf(run, one)))),
     ...tags.flatMap((name) =>
       (["last", "best"] as const).map((kind) => ({ id: `${kind}:${name}`, kind, name })),
     ),

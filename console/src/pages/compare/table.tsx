@@ -7,6 +7,7 @@ import { formatValue } from "../../curves/points.ts";
 import { jobHref } from "../../lib/jobs.ts";
 import { stateOfJob } from "../../lib/state.ts";
 import { setQuery } from "../../router.ts";
+import { Cut } from "../../ui/cut.tsx";
 import { StateMark } from "../../ui/state.tsx";
 import { KINDS, valueOf, type Column, type Run } from "./rows.ts";
 
@@ -79,7 +80,7 @@ export function RunTable(props: {
             return (
               <tr key={uid}>
                 <th scope="row" class="fixed">
-                  <label class="run-name">
+                  <div class="run-name">
                     <input
                       type="checkbox"
                       checked={!props.hidden.has(name)}
@@ -87,10 +88,10 @@ export function RunTable(props: {
                       onChange={() => props.hide(run)}
                     />
                     <Swatch {...lookOf(run.index)} />
-                  </label>{" "}
-                  <a href={jobHref(run.job, "training")} title={name}>
-                    {name}
-                  </a>
+                    <a href={jobHref(run.job, "training")} title={name}>
+                      <Cut text={name} />
+                    </a>
+                  </div>
                 </th>
                 <td>
                   <StateMark state={stateOfJob(run.job)} />

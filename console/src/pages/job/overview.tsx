@@ -23,6 +23,7 @@ import {
 } from "../../lib/jobs.ts";
 import { isOver, stateOfJob, stateOfPhase, stateOfPod, type State } from "../../lib/state.ts";
 import { duration, exact, millis, now } from "../../lib/time.ts";
+import { useReplicas } from "../../logs/sources.ts";
 import { LiveTail } from "../../logs/tail.tsx";
 import { copyText } from "../../ui/cli.tsx";
 import { Said } from "../../ui/said.tsx";
@@ -99,9 +100,6 @@ function Basics(props: { job: Job }) {
   ];
   if (schedulerOf(job) === "t9k")
     rows.push([t("queue"), `${queueOf(job)} · ${t("priority")} ${priorityOf(job) ?? 0}`]);
-  if (isDebug(job)) rows.push([t("debug"), t("on")]);
-  if (job.status?.backoffCount)
-    rows.push([t("restarts"), <span class="num">{job.status.backoffCount}</span>]);
   const brief = [
     ...replicasByRole(job).map((one) => `${one.type}: ${one.count}`),
     `CPU ${pair("cpu", totals)}`,
@@ -282,6 +280,9 @@ function Now(props: { job: Job }) {
         <JobMark job={job} /> <span class="dim">{words}</span>
       </>,
     ]);
+  if (isDebug(job)) rows.push([t("debug"), t("debugOn")]);
+  if (job.status?.backoffCount)
+    rows.push([t("restarts"), <span class="num">{job.status.backoffCount}</span>]);
   if (job.status?.progress)
     rows.push([t("progress"), <ProgressBar job={job} progress={job.status.progress} />]);
   if (job.spec?.tensorboardSpec) rows.push([t("tensorboard"), <BoardLink job={job} />]);
@@ -294,7 +295,8 @@ function Alive(props: TabProps) {
   const state = stateOfJob(props.job);
   const loss =
     props.job.status?.progress?.loss === undefined ? null : <LossCurve job={props.job} />;
-  const lines = props.pods.length > 0 && state !== "failed" && state !== "queued";
+  const replicas = useReplicas(props.job, props.pods);
+  const lines = replicas.length > 0 && state !== "failed" && state !== "queued";
   if (!loss && !lines) return null;
   return (
     <div class="alive">
@@ -305,7 +307,7 @@ function Alive(props: TabProps) {
             <h2>{t(state === "running" ? "liveTail" : "lastLines")}</h2>
             <a href={jobHref(props.job, "logs")}>{t("seeLog")}</a>
           </div>
-          <LiveTail pods={props.pods} label={t("liveTail")} empty={t("noTail")} />
+          <LiveTail pods={replicas} label={t("liveTail")} empty={t("noTail")} />
         </section>
       ) : null}
     </div>

@@ -46,14 +46,16 @@ function askedFor(pod: Pod, resource: string): string {
 function Labels(props: { pod: Pod }) {
   const [all, setAll] = useState(false);
   const entries = Object.entries(props.pod.metadata.labels ?? {});
+  // Those of the controller say what stands in the row already.
+  const own = entries.filter(([name]) => !/^replica-|tensorstack\.dev\//.test(name)).slice(0, 2);
   return (
     <span class="chips">
-      {(all ? entries : entries.slice(0, 2)).map(([name, value]) => (
+      {(all ? entries : own).map(([name, value]) => (
         <span key={name} class="chip" title={`${name}=${value}`}>
           {name}={value}
         </span>
       ))}
-      {entries.length > 2 ? (
+      {entries.length > own.length ? (
         <button type="button" class="chip" aria-expanded={all} onClick={() => setAll(!all)}>
           {t(all ? "showLess" : "showAll")}
         </button>

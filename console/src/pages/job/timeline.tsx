@@ -7,7 +7,15 @@ import { jobTexts } from "../../i18n/job.ts";
 import { jobHref } from "../../lib/jobs.ts";
 import { sayBoth } from "../../lib/say.ts";
 import { isOver } from "../../lib/state.ts";
-import { gathered, ticks, timeLineOf, type Lane, type SpanKind } from "../../lib/timeline.ts";
+import {
+  gathered,
+  ticks,
+  timeLineOf,
+  type Lane,
+  type Span,
+  type SpanEnd,
+  type SpanKind,
+} from "../../lib/timeline.ts";
 import { duration, exact, now } from "../../lib/time.ts";
 import { query, setQuery } from "../../router.ts";
 import { Section } from "./section.tsx";
@@ -23,10 +31,20 @@ const WORDS = {
   paused: "paused",
   succeeded: "spanSucceeded",
   failed: "spanFailed",
-} as const satisfies Record<SpanKind, string>;
+} as const satisfies Record<SpanKind | SpanEnd, string>;
+
+function spanText(one: Span): string {
+  const end = one.end ? `, ${t(WORDS[one.end])}` : "";
+  return `${t(WORDS[one.kind])} ${duration(one.to - one.from)}${end}`;
+}
 
 function laneText(lane: Lane): string {
-  return `${lane.label}: ${lane.spans.map((one) => `${t(WORDS[one.kind])}${one.attempt === undefined ? "" : ` (${t("attempt", { n: one.attempt })})`} ${duration(one.to - one.from)}`).join(", ")}`;
+  const spans = lane.spans.map((one) =>
+    one.attempt === undefined
+      ? spanText(one)
+      : `${spanText(one)} (${t("attempt", { n: one.attempt })})`,
+  );
+  return `${lane.label}: ${spans.join(", ")}`;
 }
 
 export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
@@ -57,12 +75,12 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
               {lane.spans.map((one, i) => (
                 <span
                   key={i}
-                  class={`span span-${one.kind} ${one.attempt === undefined ? "" : "earlier"}`}
+                  class={`span span-${one.kind} ${one.end ? `ends-${one.end}` : ""} ${one.attempt === undefined ? "" : "earlier"}`}
                   style={{
                     left: share(one.from),
                     width: `${Math.max(0.3, (100 * (one.to - one.from)) / length)}%`,
                   }}
-                  title={`${t(WORDS[one.kind])} ${duration(one.to - one.from)}\n${exact(one.from)}`}
+                  title={`${spanText(one)}\n${exact(one.from)}`}
                 />
               ))}
             </span>
@@ -106,7 +124,7 @@ export function TimeLine(props: { job: Job; pods: Pod[]; events: Event[] }) {
         </div>
       </div>
       <p class="legend dim">
-        {(Object.keys(WORDS) as SpanKind[]).map((kind) => (
+        {(Object.keys(WORDS) as (keyof typeof WORDS)[]).map((kind) => (
           <span key={kind}>
             <span class={`swatch span-${kind}`} aria-hidden="true" /> {t(WORDS[kind])}
           </span>

@@ -1,5 +1,5 @@
 // The box on top: why it failed or why it waits, with the failed replica's last lines.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { request } from "../../data/api.ts";
 import { corePath } from "../../data/kinds.ts";
 import { leavesAt } from "../../data/removal.ts";
@@ -43,10 +43,17 @@ function useLastLines(ending: Ending | null): string {
   return text;
 }
 
+/** Opens at the line that says why, else at the end. */
 function LastLines(props: { text: string }) {
   const at = tellingLine(props.text);
+  const box = useRef<HTMLPreElement>(null);
+  useEffect(() => {
+    const pre = box.current!;
+    const telling = pre.children[at] as HTMLElement | undefined;
+    pre.scrollTop = telling ? telling.offsetTop - pre.clientHeight / 2 : pre.scrollHeight;
+  }, [props.text]);
   return (
-    <pre class="tail">
+    <pre ref={box} class="tail" tabIndex={0} role="region" aria-label={t("lastLines")}>
       {props.text.split("\n").map((line, i) => (
         <span key={i} class={i === at ? "telling" : ""}>
           {spansOf(line)

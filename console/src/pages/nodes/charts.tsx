@@ -3,8 +3,11 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { Chart } from "../../charts/chart.tsx";
 import { get } from "../../data/api.ts";
 import { corePath } from "../../data/kinds.ts";
+import { useLive } from "../../data/live.ts";
+import type { Pod } from "../../data/types.ts";
 import { translator } from "../../i18n/index.ts";
 import { metricsTexts } from "../../i18n/metrics.ts";
+import { heldAt } from "../../lib/nodes.ts";
 import { formatCores, shortBytes } from "../../lib/quantity.ts";
 import { aligned, merge, total, type Samples } from "../../metrics/samples.ts";
 import { query, setQuery } from "../../router.ts";
@@ -64,14 +67,20 @@ const LINES: readonly [
 /** Which resource of the API a chart's line for what is allocated stands for. */
 const RESOURCE: Partial<Record<string, string>> = { cpu: "cpu", memory: "memory" };
 
-function allocatedLine(allocated: Record<string, number>, column: string, points: number) {
+function allocatedLine(pods: Pod[], column: string, x: number[]) {
   const resource = RESOURCE[column];
   if (!resource) return [];
-  const values = new Array<number>(points).fill(allocated[resource] ?? 0);
-  return [{ label: t("allocated"), colour: "--warn", values, dash: true }];
+  return [
+    { label: t("allocated"), colour: "--warn", values: heldAt(pods, resource, x), dash: true },
+  ];
 }
 
-export default function NodeCharts(props: { name: string; allocated: Record<string, number> }) {
+export default function NodeCharts(props: { name: string }) {
+  const all = useLive<Pod>(corePath("pods")).items;
+  const pods = useMemo(
+    () => all.filter((pod) => pod.spec?.nodeName === props.name),
+    [all, props.name],
+  );
   const range = query.value.get("range") ?? "1h";
   const seconds = RANGES[range] ?? 3_600;
   const samples = useNodeSamples(props.name, seconds);
@@ -112,7 +121,7 @@ export default function NodeCharts(props: { name: string; allocated: Record<stri
               height={140}
               series={[
                 { label: t("usage"), colour: "--info", values: drawn[i]!.values[0] ?? [] },
-                ...allocatedLine(props.allocated, column, drawn[i]!.x.length),
+                ...allocatedLine(pods, column, drawn[i]!.x),
               ]}
             />
           ) : null,

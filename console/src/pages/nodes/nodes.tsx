@@ -40,9 +40,7 @@ const t = translator(
   }),
 );
 
-const NodeCharts = lazy<{ name: string; allocated: Record<string, number> }>(
-  () => import("./charts.tsx"),
-);
+const NodeCharts = lazy<{ name: string }>(() => import("./charts.tsx"));
 
 function NodeCard(props: { node: Node; pods: Pod[] }) {
   const { node } = props;
@@ -97,7 +95,7 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
           </tbody>
         </table>
       </div>
-      <NodeCharts name={node.metadata.name} allocated={used} />
+      <NodeCharts name={node.metadata.name} />
       <h3>{t("pods")}</h3>
       {props.pods.length ? (
         <ul>
