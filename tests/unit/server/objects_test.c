@@ -732,6 +732,21 @@ static void roles_every_cluster_has(void **state)
     expect(f, "GET", RBAC "/clusterroles/edit", NULL, 200);
 }
 
+static void a_name_of_a_megabyte_is_refused_as_a_name(void **state)
+{
+    struct fixture *f = *state;
+    struct buf body = BUF_INIT(1u << 21);
+    struct answer a;
+
+    buf_adds(&body, "{\"metadata\":{\"name\":\"");
+    for (size_t i = 0; i < 1000 * 1000; i++)
+        buf_addc(&body, 'a');
+    buf_adds(&body, "\"}}");
+    a = expect(f, "POST", CONFIG_MAPS, body.data, 422);
+    assert_says(a, "Invalid", "must be no more than 253 characters");
+    buf_release(&body);
+}
+
 static void what_waits_to_be_told_is_bounded(void **state)
 {
     static const char path[] = "/apis/muster.dev/v1beta1/namespaces/default/notifications";
@@ -773,6 +788,7 @@ int main(void)
         test(creates_and_reads_back),
         test(roles_every_cluster_has),
         test(what_waits_to_be_told_is_bounded),
+        test(a_name_of_a_megabyte_is_refused_as_a_name),
         test(names_of_roles_are_free),
         test(drops_what_only_the_server_says),
         test(makes_names),
