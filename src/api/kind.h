@@ -71,9 +71,9 @@ struct field {
         *default_json; /* NULL: none. Applied when the field is absent and its parent is present */
     const char *const *values; /* allowed strings, NULL-terminated; NULL: any */
     int64_t min, max;          /* numbers, and numbers that are elements of a list */
-    unsigned max_items;        /* FIELD_LIST with list_key: at most so many; 0: KEYED_LIST_LIMIT */
-    const char *alias; /* an older spelling that is read too: both given and different is refused,
-                          name is what is written ("enabled" with alias "enable") */
+    unsigned max_items; /* FIELD_LIST: at most so many; 0: any, with list_key KEYED_LIST_LIMIT */
+    const char *alias;  /* an older spelling that is read too: both given and different is refused,
+                           name is what is written ("enabled" with alias "enable") */
     const char
         *list_key; /* FIELD_LIST of objects: the member that is unique (strategic merge key) */
     const char *ignored; /* why a value here has no effect, for the warning; NULL: it has */

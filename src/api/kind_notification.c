@@ -72,9 +72,11 @@ static const struct field status_fields[] = {
     F_OBJ("lastError", error_fields, "Why the last attempt that failed did."),
     F_INT32("failures", "Attempts that failed in a row."),
     F_TIME("retryTime", "When the first of pending is tried again."),
-    F_OBJS("pending", pending_fields, "Events to be delivered, the first one next."),
+    F_OBJS("pending", pending_fields, "Events to be delivered, the first one next.",
+           .max_items = NOTIFY_PENDING_LIMIT),
     F_TIME("since", "What happened before is not told of."),
-    F_STRS("recent", "Ids of the last events that were decided about."),
+    F_STRS("recent", "Ids of the last events that were decided about.",
+           .max_items = NOTIFY_RECENT_LIMIT),
     F_STR("lastTest", "The value of the annotation " ANNOTATION_SEND_TEST " that was answered."),
     F_INT64("observedGeneration", "The metadata.generation this status was made from."),
     {0}};

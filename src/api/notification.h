@@ -7,6 +7,9 @@
 /* On a Notification: a test is sent for each new value. */
 #define ANNOTATION_SEND_TEST "muster.dev/send-test"
 
+#define NOTIFY_PENDING_LIMIT 20
+#define NOTIFY_RECENT_LIMIT 256
+
 bool notification_url_is_fine(const char *url);
 
 #endif

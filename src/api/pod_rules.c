@@ -439,6 +439,8 @@ void pod_spec_validate(const struct json *spec, const struct field_path *at, str
     json_each (container, json_get(spec, "containers"))
         check_container(spec, container, PATH_INDEX(all, j++), err);
     check_tolerations(spec, at, err);
+    json_each (amount, json_get(spec, "overhead"))
+        resource_amount_validate(amount, PATH_MEMBER(at, "overhead"), err);
 }
 
 /* --- annotations ---------------------------------------------------------------------------- */

@@ -52,9 +52,13 @@ static struct wire inner(const struct wire_field *v)
 
 static struct json *new_text(struct decoder *d, const struct wire_field *v)
 {
-    return memchr(v->data, '\0', v->len)
-               ? NULL
-               : json_new_string_len(d->arena, (const char *)v->data, v->len);
+    return json_new_string_len(d->arena, (const char *)v->data, v->len);
+}
+
+/* A quantity's or a port's, which nobody looks at again. */
+static struct json *new_word(struct decoder *d, const struct wire_field *v)
+{
+    return memchr(v->data, '\0', v->len) ? NULL : new_text(d, v);
 }
 
 /* {1 text}, or {1 bytes}. */
@@ -75,7 +79,7 @@ static struct json *new_quantity(struct decoder *d, const struct wire_field *v)
 
     if (text.data && text.len == 0)
         return json_new_string(d->arena, "0");
-    return text.data ? new_text(d, &text) : NULL;
+    return text.data ? new_word(d, &text) : NULL;
 }
 
 static struct json *new_raw(struct decoder *d, const struct wire_field *v)
@@ -137,7 +141,7 @@ static struct json *new_int_or_string(struct decoder *d, const struct field *f,
     }
     if (w.bad || type > 1)
         return NULL;
-    made = type ? new_text(d, &text) : json_new_int(d->arena, (int32_t)number);
+    made = type ? new_word(d, &text) : json_new_int(d->arena, (int32_t)number);
     return made && !f->keep_zero && (type ? text.len == 0 : (int32_t)number == 0)
                ? json_new_null(d->arena)
                : made;

@@ -6,6 +6,7 @@
 #include "api/protobuf.h"
 
 #define BODY_TEXT_LIMIT 300
+#define NAME_LIMIT 253u /* no object has a longer one, and an answer has to fit its memory */
 
 static struct json *causes_of(struct arena *a, const struct err *e)
 {
@@ -30,7 +31,7 @@ static struct json *details_of(struct arena *a, const struct err *e, const struc
                      e->reason != ERR_NOT_ACCEPTABLE && e->reason != ERR_UNSUPPORTED_MEDIA;
 
     /* What is wrong with the request itself says nothing of an object, on a real server, too. */
-    if (of_object && name && *name)
+    if (of_object && name && *name && strlen(name) <= NAME_LIMIT)
         json_set_string(a, details, "name", name);
     if (of_object && k && *k->group)
         json_set_string(a, details, "group", k->group);

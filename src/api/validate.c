@@ -69,12 +69,8 @@ static void validate_number(const struct field *f, const struct json *v,
 static void validate_unique(const struct field *f, const struct json *list,
                             const struct field_path *at, struct err *err)
 {
-    size_t limit = f->max_items ? f->max_items : KEYED_LIST_LIMIT, i = 0;
+    size_t i = 0;
 
-    if (json_len(list) > limit) {
-        problem_too_many(err, at, list, limit);
-        return;
-    }
     json_each (item, list) {
         const struct json *key = json_get(item, f->list_key);
 
@@ -96,10 +92,14 @@ static void validate_value(const struct field *f, enum field_type type, const st
 static void validate_list(const struct field *f, const struct json *v, const struct field_path *at,
                           struct err *err)
 {
-    size_t i = 0;
+    size_t limit = f->max_items ? f->max_items : f->list_key ? KEYED_LIST_LIMIT : SIZE_MAX, i = 0;
 
     if (json_len(v) == 0 && f->flags & FIELD_NON_EMPTY)
         problem_required(err, at, v->line, "must have at least one element");
+    if (json_len(v) > limit) {
+        problem_too_many(err, at, v, limit);
+        return;
+    }
     json_each (item, v)
         validate_value(f, f->item, item, PATH_INDEX(at, i++), err);
     if (f->list_key)

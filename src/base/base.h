@@ -35,4 +35,27 @@ static inline int64_t max_i64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Sums and products of users' numbers stay at the largest or smallest rather than wrap. */
+static inline int64_t add_i64(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? (b < 0 ? INT64_MIN : INT64_MAX) : sum;
+}
+
+static inline int64_t subtract_i64(int64_t a, int64_t b)
+{
+    int64_t rest;
+
+    return __builtin_sub_overflow(a, b, &rest) ? (b < 0 ? INT64_MAX : INT64_MIN) : rest;
+}
+
+static inline int64_t multiply_i64(int64_t a, int64_t b)
+{
+    int64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN)
+                                                  : product;
+}
+
 #endif

@@ -79,6 +79,9 @@ static int set_int(const struct option_spec *s, int64_t *slot, const char *value
     n = strtoll(value, &end, 10);
     if (errno || *end || end == value || n < 0)
         return err_set(err, ERR_BAD_REQUEST, "--%s wants a whole number, not '%s'", s->name, value);
+    if (n < s->least)
+        return err_set(err, ERR_BAD_REQUEST, "--%s must be at least %lld, not '%s'", s->name,
+                       (long long)s->least, value);
     *slot = n;
     return 0;
 }

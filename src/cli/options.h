@@ -11,7 +11,7 @@
 enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_TEXT,   /* const char * */
-    OPTION_INT,    /* int64_t >= 0 */
+    OPTION_INT,    /* int64_t >= least */
     OPTION_CHOICE, /* const char *, one of values[]; one that ends with = takes more behind it */
     OPTION_LIST,   /* struct option_list: may be given several times */
 };
@@ -31,6 +31,7 @@ struct option_spec {
     const char *value_name;    /* "DIR", for help; NULL for flags */
     const char *doc;           /* one line */
     const char *const *values; /* OPTION_CHOICE, NULL-terminated */
+    int64_t least;             /* OPTION_INT */
 };
 
 /* clang-format off */

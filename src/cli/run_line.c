@@ -2,10 +2,12 @@
 #include "cli/run_line.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 /* Leaves room for what names of pods add. */
 #define NAME_LIMIT 40
@@ -98,14 +100,14 @@ const char *run_line_name(struct arena *a, const char *const *command, size_t le
 
 /* --- the container --- */
 
-/* Taken as it is: in a manifest "$(" begins a reference. */
+/* Taken as it is: in a manifest "$(" begins a reference, and "$$" is a "$". */
 static const char *literal(struct arena *a, const char *value)
 {
     struct buf out = BUF_INIT(1024 * 1024);
     const char *text;
 
     for (; *value; value++) {
-        if (value[0] == '$' && value[1] == '(')
+        if (value[0] == '$' && (value[1] == '(' || value[1] == '$'))
             buf_addc(&out, '$');
         buf_addc(&out, *value);
     }
@@ -141,28 +143,63 @@ static bool is_set(const struct run_line_options *o, const char *name)
     return false;
 }
 
+/* JSON has no other text, and would have U+FFFD instead. */
+static int check_text(const char *what, const char *text, struct err *err)
+{
+    size_t left = strlen(text), n;
+
+    for (; left > 0; text += n, left -= n) {
+        n = utf8_sequence(text, left);
+        if (n > 0)
+            continue;
+        err_set(err, ERR_BAD_REQUEST, "%s is not UTF-8 at byte 0x%02x", what, (unsigned char)*text);
+        err_hint(err, "put it into a file, and give its name");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int check_words(struct line *l, struct err *err)
+{
+    const struct option_list *volumes = &l->options->volumes;
+    int rc = 0;
+
+    for (size_t i = 0; rc == 0 && i < l->len; i++)
+        rc = check_text(i ? arena_printf(l->arena, "argument %zu of the command", i)
+                          : "the command's name",
+                        l->command[i], err);
+    for (size_t i = 0; rc == 0 && i < volumes->len; i++)
+        rc = check_text("--volume", volumes->items[i], err);
+    return rc;
+}
+
 /* `python` means the caller's, which the daemon's PATH may not find. */
-static void append_own_environment(struct line *l, struct json *list)
+static int append_own_environment(struct line *l, struct json *list, struct err *err)
 {
     static const char *const names[] = {"PATH",       "VIRTUAL_ENV", "CONDA_PREFIX",
                                         "PYTHONPATH", "PYTHONHOME",  "LD_LIBRARY_PATH",
                                         "LD_PRELOAD"};
 
-    for (size_t i = 0; l->here && i < ELEMS(names); i++) {
+    int rc = 0;
+
+    for (size_t i = 0; l->here && rc == 0 && i < ELEMS(names); i++) {
         const char *value = getenv(names[i]);
 
-        if (value && *value && !is_set(l->options, names[i]))
-            append_variable(l, list, names[i], value);
+        if (!value || !*value || is_set(l->options, names[i]))
+            continue;
+        rc = check_text(arena_printf(l->arena, "the variable %s", names[i]), value, err);
+        append_variable(l, list, names[i], literal(l->arena, value));
     }
+    return rc;
 }
 
 static int add_environment(struct line *l, struct json *container, struct err *err)
 {
     const struct option_list *env = &l->options->env;
     struct json *list = json_new_array(l->arena);
+    int rc = append_own_environment(l, list, err);
 
-    append_own_environment(l, list);
-    for (size_t i = 0; i < env->len; i++) {
+    for (size_t i = 0; rc == 0 && i < env->len; i++) {
         const char *item = env->items[i], *equals = strchr(item, '=');
         const char *name = arena_strndup(l->arena, item,
                                          equals ? (size_t)(equals - item) : strlen(item));
@@ -173,11 +210,12 @@ static int add_environment(struct line *l, struct json *container, struct err *e
         if (!value)
             return err_set(err, ERR_BAD_REQUEST, "--env %s: there is no such variable here to copy",
                            name);
+        rc = check_text(arena_printf(l->arena, "--env %s", name), value, err);
         append_variable(l, list, name, literal(l->arena, value));
     }
     if (json_len(list))
         json_set(l->arena, container, "env", list);
-    return 0;
+    return rc;
 }
 
 static void add_resources(struct line *l, struct json *container)
@@ -343,7 +381,9 @@ struct json *run_line_job(struct arena *a, const struct run_line_options *o, con
     json_set_string(a, job, "kind", o->mpi ? "MPIJob" : "PyTorchTrainingJob");
     metadata = json_make_object(a, job, "metadata");
     json_set_string(a, metadata, "name", name);
-    r = add_labels(&l, metadata, err);
+    r = check_words(&l, err);
+    if (r == 0)
+        r = add_labels(&l, metadata, err);
     container = o->mpi ? fill_mpi(&l, job, &pod) : fill_pytorch(&l, job, &pod);
     if (r == 0)
         r = add_environment(&l, container, err);

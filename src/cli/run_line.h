@@ -19,9 +19,10 @@ struct run_line_options {
 /* clang-format off */
 #define RUN_LINE_OPTIONS(own, member) \
     OPTION_OF_INT(own, member.workers, "workers", "N", \
-                  "replicas of the command (default 1); each gets RANK, WORLD_SIZE, MASTER_ADDR"), \
+                  "replicas of the command (default 1); each gets RANK, WORLD_SIZE, MASTER_ADDR", \
+                  .least = 1), \
     OPTION_OF_INT(own, member.nproc, "nproc", "P", \
-                  "processes in each, started by torchrun (with --mpi by mpirun)"), \
+                  "processes in each, started by torchrun (with --mpi by mpirun)", .least = 1), \
     OPTION_OF_INT(own, member.gpus, "gpus", "G", "GPUs of each"), \
     OPTION_OF_TEXT(own, member.cpus, "cpus", "N", "CPUs that each asks for, like 2 or 500m"), \
     OPTION_OF_TEXT(own, member.memory, "memory", "SIZE", "memory that each asks for, like 4Gi"), \

@@ -124,7 +124,7 @@ static bool is_good(const struct ledger *l, const struct group *g, int64_t requi
     for (size_t i = 0; i < g->claim_len; i++)
         for (enum resource k = 0; k < RESOURCE_COUNT; k++)
             if (ledger_counts(l, k) &&
-                g->claim[i].asks.amount[k] + g->claim[i].node->claimed.amount[k] >
+                add_i64(g->claim[i].asks.amount[k], g->claim[i].node->claimed.amount[k]) >
                     g->claim[i].node->total.amount[k])
                 return false;
     return true;

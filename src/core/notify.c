@@ -200,6 +200,14 @@ static void give_up(struct change *c, const struct json *event)
     decide(c, event);
 }
 
+static void keep_newest(struct change *c, size_t count)
+{
+    if (json_len(c->pending) > count)
+        set_error(c, "more events wait than are kept: the oldest was given up");
+    while (json_len(c->pending) > count)
+        give_up(c, json_first(c->pending));
+}
+
 static void give_up_old(struct change *c)
 {
     for (const struct json *e = json_first(c->pending), *next; e; e = next) {
@@ -292,7 +300,7 @@ static void see_spec(struct change *c, const struct json *notification)
 static void see_test(struct change *c, const struct json *notification)
 {
     const char *wanted = object_annotation(notification, ANNOTATION_SEND_TEST);
-    const struct json *others = c->pending;
+    const struct json *others;
     char id[ID_SIZE], stamp[TIME_TEXT_SIZE];
     struct json *event;
 
@@ -307,6 +315,8 @@ static void see_test(struct change *c, const struct json *notification)
     json_set_string(c->arena, event, "name", object_name(notification));
     json_set_string(c->arena, event, "phase", TEST_PHASE);
     set_cut(c->arena, event, "message", "This is a test.");
+    keep_newest(c, NOTIFY_PENDING_LIMIT - 1);
+    others = c->pending;
     c->pending = json_new_array(c->arena);
     json_append(c->pending, event);
     json_each (e, others)
@@ -320,11 +330,8 @@ static void add(struct change *c, const struct json *event)
 {
     if (is_known(c->status, json_get_string(event, "id", "")))
         return;
+    keep_newest(c, NOTIFY_PENDING_LIMIT - 1);
     json_append(c->pending, json_clone(c->arena, event));
-    if (json_len(c->pending) <= NOTIFY_PENDING_LIMIT)
-        return;
-    set_error(c, "more events wait than are kept: the oldest was given up");
-    give_up(c, json_first(c->pending));
 }
 
 struct json *notify_status(struct arena *a, const struct json *notification,
@@ -339,6 +346,7 @@ struct json *notify_status(struct arena *a, const struct json *notification,
     c.recent = json_make_array(a, c.status, "recent");
     if (outcome && outcome->id)
         settle(&c, outcome);
+    keep_newest(&c, NOTIFY_PENDING_LIMIT);
     see_spec(&c, notification);
     for (size_t i = 0; i < len; i++)
         add(&c, events[i]);

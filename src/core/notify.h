@@ -13,9 +13,8 @@
 #define MUSTER_CORE_NOTIFY_H
 
 #include "api/kind.h"
+#include "api/notification.h"
 
-#define NOTIFY_PENDING_LIMIT 20
-#define NOTIFY_RECENT_LIMIT 256
 #define NOTIFY_GIVE_UP_MS (60 * 60 * 1000LL)
 #define NOTIFY_FIRST_PAUSE_MS 5000
 #define NOTIFY_LONGEST_PAUSE_MS (10 * 60 * 1000LL)

@@ -66,9 +66,9 @@ static int64_t left_over(const struct node_room *n, const struct resources *asks
         if (n->total.amount[i] >= 1000)
             sum += (room->amount[i] - asks->amount[i]) / (n->total.amount[i] / 1000);
         else if (n->total.amount[i] > 0)
-            sum += (room->amount[i] - asks->amount[i]) * 1000 / n->total.amount[i];
+            sum += multiply_i64(room->amount[i] - asks->amount[i], 1000) / n->total.amount[i];
     if (asks->gpus > 0) /* so that ones do not break up nodes, however full of other things */
-        sum += (room->gpus - asks->gpus) * 1000 * RESOURCE_COUNT;
+        sum = add_i64(sum, multiply_i64(room->gpus - asks->gpus, 1000 * RESOURCE_COUNT));
     return sum;
 }
 

@@ -17,23 +17,25 @@ static const struct {
     [RESOURCE_PODS] = {"pods", " pods", " pod"},
 };
 
+/* More than any machine has, and so little that what is added up can be taken away again: a sum
+ * that stopped at its largest could not. */
+#define AMOUNT_MOST INT64_C(1000000000000000)
+
 const char *resource_key(enum resource which)
 {
     return table[which].name;
 }
 
-/* Sums of users' numbers stay at the largest rather than wrap. */
 void resources_add(struct resources *sum, const struct resources *r)
 {
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        if (__builtin_add_overflow(sum->amount[i], r->amount[i], &sum->amount[i]))
-            sum->amount[i] = INT64_MAX;
+        sum->amount[i] = add_i64(sum->amount[i], r->amount[i]);
 }
 
 void resources_subtract(struct resources *sum, const struct resources *r)
 {
     for (enum resource i = 0; i < RESOURCE_COUNT; i++)
-        sum->amount[i] -= r->amount[i];
+        sum->amount[i] = subtract_i64(sum->amount[i], r->amount[i]);
 }
 
 static int64_t amount_in(const struct json *map, enum resource which)
@@ -41,7 +43,7 @@ static int64_t amount_in(const struct json *map, enum resource which)
     const struct json *v = json_get(map, table[which].name);
     int64_t amount = which == RESOURCE_CPU ? quantity_json_milli(v, 0) : quantity_json_value(v, 0);
 
-    return max_i64(amount, 0);
+    return min_i64(max_i64(amount, 0), AMOUNT_MOST);
 }
 
 struct resources resources_of(const struct json *map)
@@ -59,7 +61,7 @@ static const char *quantity_text(enum resource which, int64_t amount, char out[Q
         return quantity_format_milli(amount, out);
     if (which == RESOURCE_MEMORY)
         return quantity_format_bytes(amount, out);
-    return quantity_format_milli(amount * 1000, out);
+    return quantity_format_milli(multiply_i64(amount, 1000), out);
 }
 
 struct json *resources_map(struct arena *a, const struct resources *r)
@@ -102,6 +104,26 @@ struct resources pod_requests(const struct json *pod_spec)
     resources_add(&sum, &overhead);
     sum.pods = 1;
     return sum;
+}
+
+static int64_t container_amount(const struct json *container, const char *part,
+                                const char *resource)
+{
+    const struct json *resources = json_get(container, "resources");
+    const struct json *v = json_at(resources, part, resource);
+
+    return quantity_json_milli(v ? v : json_at(resources, "limits", resource), 0);
+}
+
+int64_t pod_amount_milli(const struct json *pod_spec, const char *part, const char *resource)
+{
+    int64_t sum = 0, overhead = quantity_json_milli(json_at(pod_spec, "overhead", resource), 0);
+
+    json_each (c, json_get(pod_spec, "containers"))
+        sum = add_i64(sum, container_amount(c, part, resource));
+    json_each (c, json_get(pod_spec, "initContainers"))
+        sum = max_i64(sum, container_amount(c, part, resource));
+    return sum == 0 && strcmp(part, "limits") == 0 ? 0 : add_i64(sum, overhead);
 }
 
 /* A machine's memory is never a round number: whole Mi are exact enough for a sentence. */

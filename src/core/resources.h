@@ -36,7 +36,7 @@ static inline bool resources_are_zero(const struct resources *r)
 }
 
 void resources_add(struct resources *sum, const struct resources *r); /* stays at the largest */
-void resources_subtract(struct resources *sum, const struct resources *r);
+void resources_subtract(struct resources *sum, const struct resources *r); /* at the smallest */
 /* "4 CPU", "8Gi memory", "2 GPU", "1 GPU share", "3 pods"; amounts in milli CPU, bytes, pieces. */
 const char *resource_text(struct arena *a, enum resource which, int64_t amount);
 /* The number alone: "4", "8Gi", "2". */
@@ -50,6 +50,9 @@ struct json *resources_map(struct arena *a, const struct resources *r) must_chec
 /* What a pod asks for: max(sum of containers, largest init container) plus overhead. Requests, else
  * limits. It is one pod. */
 struct resources pod_requests(const struct json *pod_spec);
+/* The same of any one resource, in thousandths and up to INT64_MAX; part "requests" or "limits".
+ * Overhead adds to limits only where there is one. */
+int64_t pod_amount_milli(const struct json *pod_spec, const char *part, const char *resource);
 /* The first extended resource (amd.com/gpu, rdma/hca) of which one of its containers asks for more
  * than allocatable has; NULL: none. They are looked at, not counted. */
 const char *pod_unoffered(const struct json *pod_spec, const struct json *allocatable);

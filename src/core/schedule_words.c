@@ -627,7 +627,7 @@ static enum resource short_in_quota(const struct queue_entry *q, const struct re
 {
     for (size_t i = 0; i < ELEMS(order); i++)
         if (q->limited[order[i]] && resources_get(asks, order[i]) > 0 &&
-            resources_get(asks, order[i]) + resources_get(used, order[i]) >
+            add_i64(resources_get(asks, order[i]), resources_get(used, order[i])) >
                 resources_get(&q->quota, order[i]))
             return order[i];
     return RESOURCE_COUNT;
@@ -760,7 +760,7 @@ static int64_t held_on(const struct node_room *n, const struct group *g, enum re
     int64_t sum = 0;
 
     for (const struct member *m = n->holders; m; m = m->next_on_node)
-        sum += m->group == g ? resources_get(&m->asks, which) : 0;
+        sum = add_i64(sum, m->group == g ? resources_get(&m->asks, which) : 0);
     return sum;
 }
 
@@ -862,7 +862,7 @@ static bool is_in_the_way(struct ledger *l, const struct group *h, const struct 
         for (enum resource r = 0; r < RESOURCE_COUNT; r++)
             is_short = is_short ||
                        (ledger_counts(l, r) && asks.amount[r] > 0 && part->asks.amount[r] > 0 &&
-                        asks.amount[r] + n->claimed.amount[r] + n->used.amount[r] >
+                        add_i64(asks.amount[r], add_i64(n->claimed.amount[r], n->used.amount[r])) >
                             n->total.amount[r]);
         if (is_short && would_take(l, g, n))
             return true;

@@ -150,6 +150,7 @@ int query_log_options(struct arena *a, const char *query, int64_t now_ms,
                       struct node_log_options *ret, struct err *err)
 {
     const char *since = query_param(a, query, "sinceTime");
+    const char *stream = query_param(a, query, "stream");
     int64_t seconds;
     int rc = query_count("tailLines", query_param(a, query, "tailLines"), -1, &ret->tail_lines,
                          err);
@@ -162,6 +163,11 @@ int query_log_options(struct arena *a, const char *query, int64_t now_ms,
                          &ret->attempt, err);
     if (rc == 0)
         rc = query_count("sinceSeconds", query_param(a, query, "sinceSeconds"), -1, &seconds, err);
+    if (rc == 0 && stream && *stream && strcmp(stream, "All") != 0)
+        rc = err_set(err, ERR_BAD_REQUEST,
+                     "stream: Unsupported value: \"%.100s\": supported values: \"All\"; stdout and "
+                     "stderr are one log here",
+                     stream);
     if (rc != 0)
         return rc;
     ret->follow = query_flag(query_param(a, query, "follow"));

@@ -14,6 +14,7 @@
 #include "core/job.h"
 #include "core/mpi.h"
 #include "core/pod_state.h"
+#include "core/resources.h"
 #include "server/internal.h"
 #include "server/rbac.h"
 
@@ -222,17 +223,6 @@ static int64_t asks(const struct json *container, const char *resource)
     return quantity_json_milli(v ? v : json_at(resources, "limits", resource), 0);
 }
 
-static int64_t pod_asks(const struct json *spec, const char *resource)
-{
-    int64_t sum = 0, most = 0;
-
-    json_each (c, json_get(spec, "containers"))
-        sum += asks(c, resource);
-    json_each (c, json_get(spec, "initContainers"))
-        most = max_i64(most, asks(c, resource));
-    return max_i64(sum, most);
-}
-
 /* An elastic job may start with less. */
 static int64_t needed(const struct wish *w, int64_t all, int64_t replicas)
 {
@@ -268,7 +258,9 @@ static int check_quota(struct wish *w, const struct json *queue)
         int64_t sum = 0, replicas = 0;
 
         for (size_t i = 0; i < w->members_len; i++) {
-            sum += w->members[i].count * pod_asks(w->members[i].spec, limit->key);
+            sum = add_i64(
+                sum, multiply_i64(w->members[i].count,
+                                  pod_amount_milli(w->members[i].spec, "requests", limit->key)));
             replicas += w->members[i].count;
         }
         sum = needed(w, sum, replicas);

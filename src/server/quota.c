@@ -12,11 +12,13 @@
 
 #include "api/quantity.h"
 #include "base/log.h"
+#include "core/resources.h"
 #include "server/internal.h"
 
 #define COUNT_MEMORY_BYTES (64u * 1024u * 1024u)
 #define OBJECT_MEMORY_BYTES (OBJECT_LIMIT_BYTES * 16)
 #define REFRESH_MS 200
+#define SILENT_LIMIT_BYTES 4096
 
 /* A creation that passed and is not on disk yet. */
 struct underway {
@@ -33,30 +35,19 @@ static bool has_prefix(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Containers run together, init containers one after the other before them. */
-static int64_t pod_sum(const struct json *pod, const char *part, const char *resource)
-{
-    const struct json *spec = json_get(pod, "spec");
-    int64_t sum = 0, most = 0;
-
-    json_each (c, json_get(spec, "containers"))
-        sum += quantity_json_milli(json_at(c, "resources", part, resource), 0);
-    json_each (c, json_get(spec, "initContainers"))
-        most = max_i64(most, quantity_json_milli(json_at(c, "resources", part, resource), 0));
-    return max_i64(sum, most);
-}
-
 static int64_t pod_usage(const struct json *pod, const char *key)
 {
+    const struct json *spec = json_get(pod, "spec");
+
     if (object_has_ended(pod))
         return 0;
     if (strcmp(key, "pods") == 0)
         return 1000;
     if (has_prefix(key, "requests."))
-        return pod_sum(pod, "requests", key + strlen("requests."));
+        return pod_amount_milli(spec, "requests", key + strlen("requests."));
     if (has_prefix(key, "limits."))
-        return pod_sum(pod, "limits", key + strlen("limits."));
-    return pod_sum(pod, "requests", key);
+        return pod_amount_milli(spec, "limits", key + strlen("limits."));
+    return pod_amount_milli(spec, "requests", key);
 }
 
 /* The kind whose objects the key is about; NULL: one we do not know. */
@@ -116,7 +107,7 @@ static bool add_usage(void *arg, const struct store_item *item)
     arena_reset(&c->scratch);
     object = blob_parse(&c->scratch, item->value, NULL);
     if (object)
-        c->milli += usage_of(c->kind, object, c->key);
+        c->milli = add_i64(c->milli, usage_of(c->kind, object, c->key));
     return true;
 }
 
@@ -189,6 +180,56 @@ static int exceeded(struct check *c, const char *quota, const struct json *hard,
                    format(key, wanted, a), key, format(key, used, b), key, json_string(hard, ""));
 }
 
+static bool container_says(const struct json *container, const char *key)
+{
+    const char *dot = strchr(key, '.');
+
+    return json_at(container, "resources", has_prefix(key, "limits.") ? "limits" : "requests",
+                   dot ? dot + 1 : key) != NULL;
+}
+
+/* "limits.cpu for: a,b"; nothing when all say it. */
+static void add_silent(struct buf *out, const struct json *spec, const char *key)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+    bool any = false;
+
+    for (size_t i = 0; i < ELEMS(lists); i++)
+        json_each (c, json_get(spec, lists[i])) {
+            if (container_says(c, key))
+                continue;
+            if (any)
+                buf_addc(out, ',');
+            else
+                buf_addf(out, "%s%s for: ", out->len ? "; " : "", key);
+            buf_addf(out, "%s", json_get_string(c, "name", ""));
+            any = true;
+        }
+}
+
+/* As in Kubernetes every container has to say these, so that none runs uncounted. */
+static int check_said(struct check *c, const struct json *quota)
+{
+    static const char *const keys[] = {"cpu",    "limits.cpu",   "limits.memory",
+                                       "memory", "requests.cpu", "requests.memory"};
+    const struct json *hard = json_at(quota, "spec", "hard");
+    struct buf silent = BUF_INIT(SILENT_LIMIT_BYTES);
+    int rc = 0;
+
+    for (size_t i = 0; i < ELEMS(keys); i++)
+        if (json_get(hard, keys[i]))
+            add_silent(&silent, json_get(c->object, "spec"), keys[i]);
+    if (silent.len > 0) {
+        c->request->route.name = c->name;
+        rc = err_set(c->err, ERR_FORBIDDEN,
+                     "%s \"%s\" is forbidden: failed quota: %s: must specify %s",
+                     resource_name(c->request->arena, c->request->route.kind), c->name,
+                     object_name(quota), silent.data);
+    }
+    buf_release(&silent);
+    return rc;
+}
+
 static bool check_quota(void *arg, const struct store_item *item)
 {
     struct check *c = arg;
@@ -196,6 +237,10 @@ static bool check_quota(void *arg, const struct store_item *item)
     const struct kind *k = c->request->route.kind;
     const struct json *quota = blob_parse(c->request->arena, item->value, NULL);
 
+    if (k == &kind_pod)
+        c->rc = check_said(c, quota);
+    if (c->rc < 0)
+        return false;
     json_each (hard, json_at(quota, "spec", "hard")) {
         int64_t wanted, used;
 
@@ -203,7 +248,7 @@ static bool check_quota(void *arg, const struct store_item *item)
             continue;
         wanted = usage_of(k, c->object, hard->key);
         used = wanted > 0 ? count_usage(s, k, c->prefix, hard->key) : 0;
-        if (wanted > 0 && used + wanted > quantity_json_milli(hard, INT64_MAX)) {
+        if (wanted > 0 && add_i64(used, wanted) > quantity_json_milli(hard, INT64_MAX)) {
             c->rc = exceeded(c, object_name(quota), hard, wanted, used);
             return false;
         }

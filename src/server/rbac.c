@@ -261,11 +261,12 @@ static bool is_reading(const char *verb)
 int rbac_check_verb(struct server_request *r, const char *verb, struct err *err)
 {
     const struct kind *k = r->route.kind;
+    bool of_namespace = k == &kind_namespace && r->route.name; /* Roles in it hold for itself */
     struct access what = {.verb = verb,
                           .group = k->group,
                           .resource = k->plural,
                           .subresource = r->route.subresource,
-                          .ns = r->route.ns,
+                          .ns = of_namespace ? r->route.name : r->route.ns,
                           .name = r->route.name ? r->route.name : selected_name(r)};
     int rc;
 

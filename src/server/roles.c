@@ -11,13 +11,14 @@
 #define READ "get,list,watch"
 #define WRITE "create,delete,deletecollection,patch,update"
 /* Of the core group, what holds no secrets. */
-#define CORE                                                                                       \
-    "configmaps,persistentvolumeclaims,persistentvolumeclaims/status,pods,pods/status,services,"   \
-    "services/status,serviceaccounts"
+#define CORE "configmaps,persistentvolumeclaims,pods,services,serviceaccounts"
 #define OURS "batch.tensorstack.dev,tensorstack.dev,scheduler.tensorstack.dev,muster.dev"
-#define OUR_KINDS                                                                                  \
-    "pytorchtrainingjobs,pytorchtrainingjobs/status,mpijobs,mpijobs/status,tensorboards,"          \
-    "tensorboards/status,podgroups,podgroups/status,notifications,notifications/status"
+#define OUR_KINDS "pytorchtrainingjobs,mpijobs,tensorboards,podgroups,notifications"
+/* Only controllers and nodes write these. */
+#define CORE_STATUS "persistentvolumeclaims/status,pods/status,services/status"
+#define OUR_STATUS                                                                                 \
+    "pytorchtrainingjobs/status,mpijobs/status,tensorboards/status,podgroups/status,"              \
+    "notifications/status"
 
 enum level { LEVEL_VIEW, LEVEL_EDIT, LEVEL_ADMIN, LEVEL_CLUSTER_ADMIN };
 
@@ -25,7 +26,7 @@ static const struct {
     enum level level;
     const char *groups, *resources, *verbs; /* with commas; resources NULL: of paths */
 } rules[] = {
-    {LEVEL_VIEW, "", CORE, READ},
+    {LEVEL_VIEW, "", CORE "," CORE_STATUS, READ},
     {LEVEL_VIEW, "",
      "bindings,endpoints,events,limitranges,namespaces,namespaces/status,pods/log,pods/samples,"
      "resourcequotas,resourcequotas/status",
@@ -34,7 +35,7 @@ static const struct {
     {LEVEL_VIEW, "policy", "poddisruptionbudgets,poddisruptionbudgets/status", READ},
     {LEVEL_VIEW, "events.k8s.io", "events", READ},
     {LEVEL_VIEW, "metrics.k8s.io", "pods", READ},
-    {LEVEL_VIEW, OURS, OUR_KINDS ",queues", READ},
+    {LEVEL_VIEW, OURS, OUR_KINDS "," OUR_STATUS ",queues", READ},
     {LEVEL_EDIT, "", CORE, WRITE},
     {LEVEL_EDIT, "", "secrets,pods/attach,pods/exec,pods/portforward,pods/proxy", READ "," WRITE},
     {LEVEL_EDIT, "", "pods/eviction,serviceaccounts/token,events", "create"},

@@ -79,6 +79,7 @@ class LogSearch(harness.WithDaemon):
         self.assertIn("lines", self.refused(search="x", lines="10001"))
         self.assertIn("follow: cannot be said with search", self.refused(search="x", follow="true"))
         self.assertIn("regex: is for searches", self.refused(regex="true"))
+        self.assertIn('stream: Unsupported value: "Bogus": supported values: "All"', self.refused(stream="Bogus"))
 
     def test_logs_of_the_gone_are_found(self):
         self.daemon.call("POST", PODS, {

@@ -131,6 +131,8 @@ class Admission(harness.WithDaemon):
                      "could never start", "(R002)")
         self.refused(queued("a", "small", requests={"cpu": "1", "memory": "9Gi"}), "it asks for 9Gi memory", "(R002)")
         self.refused(queued("a", "gpus", limits={"nvidia.com/gpu": 3}), "it asks for 3 nvidia.com/gpu", "(R002)")
+        self.refused(queued("a", "small", replicas=2, requests={**one, "cpu": "9E"}), "it asks for 9223372036854775807m cpu",
+                     "(R002)")
         elastic = queued("elastic", "small", replicas=4, requests=one)
         elastic["spec"].update(elastic={"enabled": True, "minReplicas": 2, "maxReplicas": 8},
                                torchrunConfig={"enabled": True})
@@ -141,7 +143,7 @@ class Admission(harness.WithDaemon):
         job = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "MPIJob", "metadata": {"name": "m"},
                "spec": {"scheduler": {"t9kScheduler": {"queue": "small"}}, "mpiConfig": {"script": ["true"]},
                         "replicaSpecs": [{"type": "worker", "replicas": 2, "template": {"spec": {"containers": [container]}}}]}}
-        launcher = {"type": "launcher", "template": {"spec": {"containers": [{**container, "name": "beside"}]}}}
+        launcher = {"type": "launcher", "template": {"spec": {"containers": [{**container, "name": "beside", "args": ["true"]}]}}}
         self.refused(job, 'it asks for 4100m cpu, and the quota of queue "small" is 4', "(R002)")
         job["spec"]["replicaSpecs"] = [{**job["spec"]["replicaSpecs"][0], "replicas": 1}, launcher]
         self.refused(job, 'it asks for 4100m cpu, and the quota of queue "small" is 4', "(R002)")

@@ -212,6 +212,17 @@ class Rbac(harness.WithDaemon):
         self.assertEqual(self.as_account(token, "GET", "/api/v1/nodes")[0], 200)
         self.assertEqual(self.as_account(token, "GET", "/api/v1/pods")[0], 200)
 
+    def test_a_namespace_is_in_itself(self):
+        self.daemon.call("POST", ACCOUNTS, account("launcher"))
+        self.daemon.call("POST", BINDINGS, binding("viewer", "view", kind="ClusterRole"))
+        token = self.token()
+        self.assertEqual(self.as_account(token, "GET", "/api/v1/namespaces/default")[0], 200)
+        self.assertEqual(self.as_account(token, "GET", "/api/v1/namespaces/kube-system")[1]["message"],
+                         f'namespaces "kube-system" is forbidden: {ME} cannot get resource "namespaces" in API group "" '
+                         'in the namespace "kube-system"')
+        self.assertEqual(self.as_account(token, "GET", "/api/v1/namespaces")[0], 403)
+        self.assertEqual(self.as_account(token, "DELETE", "/api/v1/namespaces/default")[0], 403)
+
     def test_an_account_cannot_give_itself_more(self):
         token = self.launcher(rule("get create update patch", "roles rolebindings",
                                    groups=["rbac.authorization.k8s.io"]))

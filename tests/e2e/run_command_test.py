@@ -108,7 +108,9 @@ class RunCommand(DaemonTest):
                                 (["python", "train.py"], "'python': either one file, or a command behind --"),
                                 (["--workers", "2", "x.yaml"], "--workers is for a command; x.yaml says it itself"),
                                 (["--"], "nothing to run"), ([], "nothing to run"),
-                                (["--workers", "two", "--", "true"], "--workers wants a whole number, not 'two'")):
+                                (["--workers", "two", "--", "true"], "--workers wants a whole number, not 'two'"),
+                                (["--workers", "0", "--", "true"], "--workers must be at least 1, not '0'"),
+                                (["--nproc", "0", "--", "true"], "--nproc must be at least 1, not '0'")):
             done = self.daemon.cli("run", *arguments)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn(said, done.stderr)

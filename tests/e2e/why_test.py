@@ -150,6 +150,11 @@ class Why(DaemonTest):
         said = self.refused("gang")
         self.assertEqual(said, "2 of 4 pods are refused: exceeded quota: little, requested: requests.cpu=10m, "
                          "used: requests.cpu=20m, limited: requests.cpu=25m")
+        silent = job("silent", ["true"], replicas=1, ns="tight")
+        del silent["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["resources"]
+        self.daemon.call("POST", harness.JOBS.format(ns="tight"), silent)
+        self.assertEqual(self.refused("silent"), "1 of 1 pods are refused: failed quota: little: must specify requests.cpu "
+                         "for: python")
         self.daemon.call("PATCH", "/api/v1/namespaces/tight/resourcequotas/little",
                          {"spec": {"hard": {"requests.cpu": "1"}}}, content_type="application/merge-patch+json")
         ranges = {"metadata": {"name": "small"}, "spec": {"limits": [{"type": "Container", "max": {"memory": "4Mi"}}]}}

@@ -292,7 +292,6 @@ static void broken_bodies_are_refused(void **state)
         {"k8s\0\x02\x00", 6},                                          /* field 0 */
         {"k8s\0\x0b", 5},                                              /* a group */
         {"k8s\0\x08\x01", 6},                                          /* the type is no message */
-        {"k8s\0\x0a\x04\x12\x02\x00\x61", 10},                         /* NUL in the kind */
         {"k8s\0\x0a\x0b\x12\x09"
          "Namespace"
          "\x12\x02\x08\x01",
@@ -618,9 +617,24 @@ static void what_go_holds_inside(void **state)
     buf_release(&name);
 }
 
+/* A text with a NUL, which JSON has as \u0000: who read it can write it back. */
+static void a_nul_is_a_character(void **state)
+{
+    static const char json[] = "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{\"a\":"
+                               "\"x\\u0000y\"}}";
+    struct arena a = ARENA_INIT(1u << 16);
+    struct buf body = BUF_INIT(4096);
+
+    (void)state;
+    protobuf_write(&body, &a, &kind_config_map, json_parse(&a, json, strlen(json), NULL));
+    expect(&body, "ConfigMap", json);
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_nul_is_a_character),
         cmocka_unit_test(metadata_without_what_is_not_set),
         cmocka_unit_test(bytes_become_base64),
         cmocka_unit_test(zeros_that_were_said_stay),

@@ -19,11 +19,12 @@ struct values {
 
 static const char *const formats[] = {"json", "yaml", NULL};
 static const struct option_spec specs[] = {
-    {"follow", 'f', OPTION_FLAG, offsetof(struct values, follow), NULL, "go on", NULL},
-    {"all", 'A', OPTION_FLAG, offsetof(struct values, all), NULL, "all of them", NULL},
-    {"name", 'n', OPTION_TEXT, offsetof(struct values, name), "NAME", "a name", NULL},
-    {"tail", 0, OPTION_INT, offsetof(struct values, tail), "N", "lines", NULL},
-    {"output", 'o', OPTION_CHOICE, offsetof(struct values, format), "json|yaml", "format", formats},
+    OPTION_OF_FLAG(struct values, follow, "follow", "go on", .letter = 'f'),
+    OPTION_OF_FLAG(struct values, all, "all", "all of them", .letter = 'A'),
+    OPTION_OF_TEXT(struct values, name, "name", "NAME", "a name", .letter = 'n'),
+    OPTION_OF_INT(struct values, tail, "tail", "N", "lines"),
+    OPTION_OF(OPTION_CHOICE, struct values, format, "output", "json|yaml", "format", .letter = 'o',
+              .values = formats),
     {0},
 };
 

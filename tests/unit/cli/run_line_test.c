@@ -48,10 +48,11 @@ static void test_a_job_is_called_after_its_program(void **state)
     assert_int_equal(strlen(NAME_OF("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee")), 40);
 }
 
-static struct json *job_of(const struct run_line_options *o, const char *const *words, size_t len)
+static struct json *job_here(const struct run_line_options *o, const char *const *words, size_t len,
+                             bool here)
 {
     auto_err err = ERR_INIT;
-    struct json *job = run_line_job(&arena, o, "x", words, len, false, &err);
+    struct json *job = run_line_job(&arena, o, "x", words, len, here, &err);
     const struct kind *k = job ? kind_of_object(job) : NULL;
 
     assert_non_null(job);
@@ -62,7 +63,8 @@ static struct json *job_of(const struct run_line_options *o, const char *const *
     return job;
 }
 
-#define JOB_OF(o, ...) job_of(o, WORDS(__VA_ARGS__), sizeof(WORDS(__VA_ARGS__)) / sizeof(char *))
+#define JOB_OF(o, ...)                                                                             \
+    job_here(o, WORDS(__VA_ARGS__), sizeof(WORDS(__VA_ARGS__)) / sizeof(char *), false)
 
 static void assert_words(const struct json *list, const char *joined)
 {
@@ -99,6 +101,14 @@ static void test_words_reach_the_program_as_they_are(void **state)
         json_get_string(json_index(json_get(container_of_job(first_of(job)), "env"), 0), "value",
                         ""),
         "$$(B)=c");
+    job = JOB_OF(&o, "a$$b", "$$(A)", "$");
+    assert_words(json_get(container_of_job(first_of(job)), "command"), "a$$$b|$$$$(A)|$");
+    assert_int_equal(setenv("LD_PRELOAD", "/x/$(RANK)", 1), 0);
+    job = job_here(&o, WORDS("true"), 1, true);
+    assert_int_equal(unsetenv("LD_PRELOAD"), 0);
+    json_each (variable, json_get(container_of_job(first_of(job)), "env"))
+        if (json_string_is(json_get(variable, "name"), "LD_PRELOAD"))
+            assert_string_equal(json_get_string(variable, "value", ""), "/x/$$(RANK)");
 }
 
 static void test_torchrun_gets_the_script(void **state)
@@ -167,8 +177,11 @@ static void test_what_is_asked_for(void **state)
 static void test_wrong_values_name_their_option(void **state)
 {
     static const struct {
-        const char *env, *volume, *label, *error;
+        const char *env, *volume, *label, *error, *word;
     } cases[] = {
+        {.word = "\xff\xfe", .error = "argument 1 of the command is not UTF-8 at byte 0xff"},
+        {.env = "A=b\xff", .error = "--env A is not UTF-8 at byte 0xff"},
+        {.volume = "/a\xff:/b", .error = "--volume is not UTF-8 at byte 0xff"},
         {.env = "=x", .error = "--env wants KEY=VALUE, not '=x'"},
         {.env = "MUSTER_NO_SUCH", .error = "--env MUSTER_NO_SUCH: there is no such variable here"},
         {.volume = "data", .error = "--volume wants NAME:PATH or /DIR:PATH, not 'data'"},
@@ -189,7 +202,8 @@ static void test_wrong_values_name_their_option(void **state)
             o.volumes.items[o.volumes.len++] = cases[i].volume;
         if (cases[i].label)
             o.labels.items[o.labels.len++] = cases[i].label;
-        assert_null(run_line_job(&arena, &o, "x", WORDS("true"), 1, false, &err));
+        assert_null(run_line_job(
+            &arena, &o, "x", WORDS("true", cases[i].word ? cases[i].word : "b"), 2, false, &err));
         assert_ptr_equal(strstr(err.text, cases[i].error), err.text);
     }
 }

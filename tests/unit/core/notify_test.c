@@ -211,6 +211,14 @@ static void too_many_at_once_give_up_the_oldest(void **state)
     assert_int_equal(json_int(status(s, "failed"), 0), 1);
     assert_string_not_equal(next_id(s), first);
     assert_non_null(status(s, "lastError"));
+    for (unsigned i = 0; i < 3; i++) { /* tests count too */
+        json_set_string(
+            &s->arena,
+            json_make_object(&s->arena, json_get_mut(s->notification, "metadata"), "annotations"),
+            "muster.dev/send-test", arena_printf(&s->arena, "%u", i));
+        assert_true(step(s, NULL, NULL));
+        assert_int_equal(json_len(status(s, "pending")), NOTIFY_PENDING_LIMIT);
+    }
 }
 
 static void another_spec_is_for_what_comes(void **state)

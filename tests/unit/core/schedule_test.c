@@ -288,9 +288,30 @@ static void requests_else_limits_and_init_containers(void **state)
     r.memory_bytes = INT64_MAX;
     resources_add(&r, &r);
     assert_int_equal(r.memory_bytes, INT64_MAX);
+    assert_int_equal(pod_amount_milli(parse(&a, "{'containers':[{'resources':{'limits':{'cpu':"
+                                                "'9E'}}}],'overhead':{'cpu':'1'}}"),
+                                      "requests", "cpu"),
+                     INT64_MAX);
     assert_string_equal(resource_number(&a, RESOURCE_MEMORY, 1000), "1000");
     assert_string_equal(resource_text(&a, RESOURCE_MEMORY, (INT64_C(5) << 20) + 77), "5Mi memory");
     assert_string_equal(resource_text(&a, RESOURCE_CPU, 250), "250m CPU");
+    arena_release(&a);
+}
+
+/* A sum that stopped at its largest would be 0 after the first of them went. */
+static void what_is_added_can_be_taken_away(void **state)
+{
+    struct arena a = ARENA_INIT(1 << 16);
+    struct resources r = resources_of(parse(&a, "{'cpu':'9E','memory':'9E'}")), sum = {0};
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        resources_add(&sum, &r);
+    for (int i = 0; i < 1000; i++) {
+        assert_true(sum.cpu_milli >= r.cpu_milli && sum.memory_bytes >= r.memory_bytes);
+        resources_subtract(&sum, &r);
+    }
+    assert_true(resources_are_zero(&sum));
     arena_release(&a);
 }
 
@@ -3298,6 +3319,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_does_not_fit_gives_its_gpus_back),
         cmocka_unit_test(gpus_of_pods_others_bound_are_avoided),
         cmocka_unit_test(requests_else_limits_and_init_containers),
+        cmocka_unit_test(what_is_added_can_be_taken_away),
         cmocka_unit_test(only_ready_nodes_take_pods),
         cmocka_unit_test(what_helps_on_a_clusters_node_is_no_option_of_muster_up),
         cmocka_unit_test(extended_resources_need_a_node_that_offers_them),

@@ -194,10 +194,21 @@ static void definitions_that_cannot_be_served(void **state)
 #define POD(name)                                                                                  \
     "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"containers\":[{\"name\":\"c\"}]}}"
 
+static struct answer used_of_quota(struct fixture *f)
+{
+    struct answer a;
+
+    fake_clock_advance(&f->clock, 1000);
+    do
+        a = expect(f, "GET", QUOTAS "/q", NULL, 200);
+    while (!json_at(a.object, "status", "used"));
+    return a;
+}
+
 static void a_quota_holds_for_a_gang_made_in_one_turn(void **state)
 {
     struct fixture *f = *state;
-    struct answer first, second, third, a;
+    struct answer first, second, third;
 
     expect(f, "POST", QUOTAS,
            "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"pods\":\"2\",\"count/configmaps\":"
@@ -215,11 +226,7 @@ static void a_quota_holds_for_a_gang_made_in_one_turn(void **state)
                 "limited: pods=2");
     expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"a\"}}", 201);
     expect(f, "POST", CONFIG_MAPS, "{\"metadata\":{\"name\":\"b\"}}", 403);
-    fake_clock_advance(&f->clock, 1000);
-    do
-        a = expect(f, "GET", QUOTAS "/q", NULL, 200);
-    while (!json_at(a.object, "status", "used"));
-    assert_path(a, "{\"pods\":\"2\",\"count/configmaps\":\"1\"}", "status", "used");
+    assert_path(used_of_quota(f), "{\"pods\":\"2\",\"count/configmaps\":\"1\"}", "status", "used");
     expect(f, "DELETE", PODS "/a", NULL, 200);
     expect(f, "POST", PODS, POD("c"), 201);
 }
@@ -242,6 +249,75 @@ static void a_pod_that_has_finished_frees_its_quota(void **state)
         expect(f, "DELETE", PODS "/second?gracePeriodSeconds=0", NULL, 200);
         expect(f, "PATCH", PODS "/first/status", "{\"status\":{\"phase\":\"Running\"}}", 200);
     }
+}
+
+#define ASKING(name, spec, amounts)                                                                \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" spec "\"containers\":[{\"name\":\"c\","     \
+    "\"resources\":{" amounts "}}]}}"
+
+static void what_is_asked_for_does_not_wrap_a_quota(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", QUOTAS,
+           "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"requests.cpu\":\"1\"}}}", 201);
+    expect(f, "POST", PODS, ASKING("a", "", "\"requests\":{\"cpu\":\"1m\"}"), 201);
+    assert_says(
+        expect(f, "POST", PODS, ASKING("b", "", "\"requests\":{\"cpu\":\"9E\"}"), 403), "Forbidden",
+        "pods \"b\" is forbidden: exceeded quota: q, requested: "
+        "requests.cpu=9223372036854775807m, used: requests.cpu=1m, limited: requests.cpu=1");
+    expect(f, "PATCH", QUOTAS "/q", "{\"spec\":{\"hard\":{\"requests.cpu\":\"9E\"}}}", 200);
+    expect(f, "POST", PODS, ASKING("b", "", "\"requests\":{\"cpu\":\"9E\"}"), 201);
+    expect(f, "POST", PODS, ASKING("c", "", "\"requests\":{\"cpu\":\"9E\"}"), 201);
+    assert_path(used_of_quota(f), "{\"requests.cpu\":\"9223372036854775807m\"}", "status", "used");
+}
+
+static void overhead_counts_in_a_quota(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", QUOTAS,
+           "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"requests.cpu\":\"1\"}}}", 201);
+    assert_says(
+        expect(f, "POST", PODS,
+               ASKING("a", "\"overhead\":{\"cpu\":\"10\"},", "\"requests\":{\"cpu\":\"100m\"}"),
+               403),
+        "Forbidden", "requested: requests.cpu=10100m");
+    assert_says(
+        expect(f, "POST", PODS,
+               ASKING("a", "\"overhead\":{\"cpu\":\"-10\"},", "\"requests\":{\"cpu\":\"100m\"}"),
+               422),
+        "Invalid",
+        "spec.overhead[cpu]: Invalid value: \"-10\": must be greater than or equal to 0");
+}
+
+static void what_a_quota_is_about_must_be_said(void **state)
+{
+    struct fixture *f = *state;
+
+    expect(f, "POST", QUOTAS,
+           "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{\"requests.cpu\":\"1\",\"limits."
+           "memory\":"
+           "\"1Gi\",\"limits.cpu\":\"1\",\"requests.nvidia.com/gpu\":\"1\"}}}",
+           201);
+    assert_says(expect(f, "POST", PODS, POD("free"), 403), "Forbidden",
+                "pods \"free\" is forbidden: failed quota: q: must specify limits.cpu for: c; "
+                "limits.memory for: c; requests.cpu for: c");
+    assert_says(expect(f, "POST", PODS,
+                       ASKING("half", "\"initContainers\":[{\"name\":\"i\"}],",
+                              "\"limits\":{\"cpu\":\"1\",\"memory\":\"0\"}"),
+                       403),
+                "Forbidden",
+                "failed quota: q: must specify limits.cpu for: i; limits.memory for: i; "
+                "requests.cpu for: i");
+    expect(f, "POST", PODS, ASKING("all", "", "\"limits\":{\"cpu\":\"500m\",\"memory\":\"0\"}"),
+           201);
+    expect(
+        f, "POST", "/api/v1/namespaces/default/limitranges",
+        "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"limits\":[{\"type\":\"Container\",\"default\":"
+        "{\"cpu\":\"100m\",\"memory\":\"1Mi\"}}]}}",
+        201);
+    expect(f, "POST", PODS, POD("free"), 201);
 }
 
 static void a_limit_range_fills_in_what_containers_do_not_say(void **state)
@@ -399,6 +475,9 @@ int main(void)
         test(definitions_that_cannot_be_served),
         test(a_quota_holds_for_a_gang_made_in_one_turn),
         test(a_pod_that_has_finished_frees_its_quota),
+        test(what_is_asked_for_does_not_wrap_a_quota),
+        test(overhead_counts_in_a_quota),
+        test(what_a_quota_is_about_must_be_said),
         test(a_limit_range_fills_in_what_containers_do_not_say),
         test(services_have_addresses_of_their_own),
         test(deletion_by_policy_leaves_a_finalizer),

@@ -720,6 +720,12 @@ static void roles_every_cluster_has(void **state)
         a = expect(f, "GET", path, NULL, 200);
         assert_true(json_len(json_get(a.object, "rules")) > 0);
     }
+    a = expect(f, "GET", RBAC "/clusterroles/admin", NULL, 200);
+    json_each (rule, json_get(a.object, "rules")) /* controllers write statuses */
+        json_each (resource, json_get(rule, "resources"))
+            assert_false(strstr(json_string(resource, ""), "/status") &&
+                         json_has(json_get(rule, "verbs"), "patch"));
+    a = expect(f, "GET", RBAC "/clusterroles/view", NULL, 200);
     json_each (rule, json_get(a.object, "rules")) { /* who may only look sees no secrets */
         assert_false(json_has(json_get(rule, "resources"), "secrets"));
         assert_false(json_has(json_get(rule, "verbs"), "create"));
@@ -736,6 +742,39 @@ static void roles_every_cluster_has(void **state)
     a = expect(f, "GET", RBAC "/clusterroles/view", NULL, 200);
     assert_int_equal(json_len(json_get(a.object, "rules")), 0);
     expect(f, "GET", RBAC "/clusterroles/edit", NULL, 200);
+}
+
+static void a_name_of_a_megabyte_is_refused_as_a_name(void **state)
+{
+    struct fixture *f = *state;
+    struct buf body = BUF_INIT(1u << 21);
+    struct answer a;
+
+    buf_adds(&body, "{\"metadata\":{\"name\":\"");
+    for (size_t i = 0; i < 1000 * 1000; i++)
+        buf_addc(&body, 'a');
+    buf_adds(&body, "\"}}");
+    a = expect(f, "POST", CONFIG_MAPS, body.data, 422);
+    assert_says(a, "Invalid", "must be no more than 253 characters");
+    buf_release(&body);
+}
+
+static void what_waits_to_be_told_is_bounded(void **state)
+{
+    static const char path[] = "/apis/muster.dev/v1beta1/namespaces/default/notifications";
+    struct fixture *f = *state;
+    struct buf body = BUF_INIT(4096);
+    char one[256];
+
+    expect(f, "POST", path, "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"url\":\"http://a/b\"}}",
+           201);
+    for (size_t i = 0; i <= 20; i++)
+        buf_addf(&body, "%s{\"id\":\"%zu\"}", i ? "," : "{\"status\":{\"pending\":[", i);
+    buf_adds(&body, "]}}");
+    (void)snprintf(one, sizeof(one), "%s/n/status", path);
+    assert_says(expect(f, "PATCH", one, body.data, 422), "Invalid",
+                "status.pending: Too many: 21: must have at most 20 items");
+    buf_release(&body);
 }
 
 static void names_of_roles_are_free(void **state)
@@ -760,6 +799,8 @@ int main(void)
         test(a_gated_pod_says_so_until_its_gates_are_gone),
         test(creates_and_reads_back),
         test(roles_every_cluster_has),
+        test(what_waits_to_be_told_is_bounded),
+        test(a_name_of_a_megabyte_is_refused_as_a_name),
         test(names_of_roles_are_free),
         test(drops_what_only_the_server_says),
         test(makes_names),
