@@ -11,6 +11,7 @@ import { Failure } from "../src/data/api.ts";
 import type { Status } from "../src/data/types.ts";
 import { refusalText } from "../src/lib/refusal.ts";
 import { say, sayBoth } from "../src/lib/say.ts";
+import { exact, setUtc } from "../src/lib/time.ts";
 import { sparkPath } from "../src/lib/spark.ts";
 import { gathered, ticks, timeLineOf } from "../src/lib/timeline.ts";
 import { queuePosition } from "../src/lib/waiting.ts";
@@ -126,7 +127,7 @@ test("what it waits for, in Chinese", () => {
       'waiting for resources: needs 4 CPU, 1 of 8 CPU is free; job "a" (queue q) holds 5 CPU until 2027-01-15T09:00:00Z at the latest, 2 more hold the rest; number 2 in line',
       "zh",
     ),
-    "等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 2 个占用；排第 2 位",
+    `等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 ${exact(Date.UTC(2027, 0, 15, 9))}，其余由另外 2 个占用；排第 2 位`,
   );
   assert.match(
     say(
@@ -180,7 +181,7 @@ test("what it waits for, in Chinese", () => {
       'waiting for the quota of queue "q": needs 1 CPU, 4 of 4 CPU is in use; job "a" holds 3 CPU until 2027-01-15T09:00:00Z at the latest, 1 more holds the rest; number 2 in line of the queue',
       "zh",
     ),
-    "等待队列“q”的配额：需要 1 CPU，共 4 CPU，已用 4；“a”占用 3 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 1 个占用；在队列中排第 2 位",
+    `等待队列“q”的配额：需要 1 CPU，共 4 CPU，已用 4；“a”占用 3 CPU，最迟到 ${exact(Date.UTC(2027, 0, 15, 9))}，其余由另外 1 个占用；在队列中排第 2 位`,
   );
   assert.equal(
     say(
@@ -443,6 +444,35 @@ test("axes of bytes have binary places", () => {
   assert.equal(shortBytes(1.5 * 2 ** 20), "1.5 MiB");
   assert.equal(shortBytes(0), "0 B");
   assert.deepEqual(byteTicks(0, 4), [0]);
+});
+
+test("times inside sentences are in the zone of the page", () => {
+  const began = "The job began running at 2026-11-17 06:29:49.89 UTC";
+  const waits =
+    'waiting for resources: needs 4 CPU, 1 of 8 is free; job "a" holds 7 until 2026-11-17T18:31:43Z at the latest';
+  setUtc(true);
+  assert.equal(say(began, "en"), "The job began running at 2026-11-17 06:29:49 UTC");
+  assert.equal(say(began, "zh"), "Job 于 2026-11-17 06:29:49 UTC 开始运行");
+  setUtc(false);
+  const now = exact(Date.parse("2026-11-17T18:31:43Z"));
+  assert.ok(say(waits, "en").endsWith(` holds 7 until ${now} at the latest`), say(waits, "en"));
+  assert.ok(say(waits, "zh").includes(`最迟到 ${now}`), say(waits, "zh"));
+  const quoted = "a-w-0 failed with exit code 1: 2026-11-17T18:31:43Z KeyError";
+  assert.equal(say(quoted, "en"), quoted);
+});
+
+test("a program's own words stay as they are", () => {
+  for (const words of [
+    "RuntimeError: shapes cannot be multiplied (3x7 and 20x32)",
+    "error (attempt 2)",
+  ]) {
+    const failed = `a-w-0 failed with exit code 1: ${words}`;
+    assert.equal(say(failed, "zh"), `a-w-0 失败，退出码 1：${words}`);
+    assert.equal(
+      say(`${failed}; restart 1 of 3 follows at once`, "zh"),
+      `a-w-0 失败，退出码 1：${words}；立即进行第 1/3 次重启`,
+    );
+  }
 });
 
 test("the controllers' sentences in Chinese", () => {

@@ -105,7 +105,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "重新创建副本 {1}：其上一个 Pod 已不存在。",
   "Create the replica[{}] for the first time.": "首次创建副本 {1}。",
   "Replace the replica[{}]: {} of {} restarts are used.": "重新创建副本 {1}：已重启 {2}/{3} 次。",
-  "The job began running at {} {} UTC": "Job 开始运行于 {1} {2} UTC",
+  "The job began running at {} {} UTC": "Job 于 {1} {2} UTC 开始运行",
   "The job is paused; its pods are stopped.": "Job 已暂停，其 Pod 已停止。",
   "Replace all {} replicas together: {} of {} restarts are used.":
     "重新创建全部 {1} 个副本：已重启 {2}/{3} 次。",
