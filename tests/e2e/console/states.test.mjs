@@ -35,6 +35,7 @@ test("loading: until the first answer comes", async () => {
   for (const where of LIVE) {
     await page.goto(where);
     await page.locator("main [aria-busy=true]").first().waitFor();
+    assert.equal(await page.getByText("共 0 个").count(), 0, "nothing is counted yet");
     assert.deepEqual(await axe(page), [], where);
   }
   await page.context().close();
@@ -195,7 +196,13 @@ test("offline: the banner comes and goes by itself, and what was shown stays", a
   await shared.daemon.kill("SIGKILL");
   await page.getByRole("alert").getByText("无法连接到 muster").waitFor();
   assert.ok(await page.getByRole("link", { name: "quiet", exact: true }).isVisible());
+  // A page that was never opened cannot come now, and does when the connection is back.
+  const menu = page.locator("nav.side");
+  await menu.getByRole("link", { name: "队列" }).click();
+  await page.locator("main").getByRole("alert").getByText("无法连接到 muster").waitFor();
   await shared.daemon.start();
+  await page.getByRole("heading", { name: "队列", exact: true }).waitFor();
+  await menu.getByRole("link", { name: "Job", exact: true }).click();
   await shared.daemon.api("POST", JOBS, job("later", "true"));
   await page.getByRole("link", { name: "later", exact: true }).waitFor();
   assert.equal(await page.getByRole("alert").count(), 0);
