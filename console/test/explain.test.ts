@@ -637,4 +637,13 @@ test("a refusal is told by its reason, in the reader's language", () => {
     refusalText(refused("Invalid", { causes }), "zh"),
     "metadata.name：值无效（must be lower case）；spec：必填（Required value）",
   );
+  const rule =
+    "Invalid value: \"Bad_Name\": a lowercase RFC 1123 subdomain must consist of lower case (e.g. 'x', regex used for validation is '[a-z0-9]')";
+  const named = [{ field: "metadata.name", reason: "FieldValueInvalid", message: rule }];
+  for (const lang of ["zh", "en"] as const) {
+    const text = refusalText(refused("Invalid", { causes: named }), lang);
+    assert.match(text, /^metadata\.name.*Bad_Name/);
+    assert.doesNotMatch(text, /RFC|regex|a-z/);
+  }
+  assert.equal(refusalText(refused("Unreachable"), "en"), "muster cannot be reached.");
 });
