@@ -55,10 +55,26 @@ const CAUSES: Record<string, string> = {
   FieldValueTooMany: "太多",
 };
 
+const VERBS: Record<string, string> = {
+  get: "查看",
+  list: "查看",
+  watch: "查看",
+  create: "创建",
+  delete: "删除",
+  update: "修改",
+  patch: "修改",
+};
+const RESOURCES: Record<string, string> = { queues: "队列", nodes: "节点", podgroups: "队列" };
+
+function nameOf(resource: string): string {
+  const kind = JOB_KINDS.find((one) => one.plural === resource)?.kind;
+  return RESOURCES[resource] ?? ` ${kind ?? resource} `;
+}
+
 const REASONS: Record<string, (what: string) => string> = {
   AlreadyExists: (what) => `${what}已存在，请换一个名称`,
   NotFound: (what) => `${what}不存在，或已被删除`,
-  Forbidden: (what) => `没有权限操作${what}`,
+  Forbidden: (what) => `没有操作${what} 的权限，请联系管理员`,
   Conflict: (what) => `${what}已被他人修改，请重新加载后再试`,
   Unauthorized: () => "登录已失效，请重新登录",
   Timeout: () => "服务器没有及时响应，请重试",
@@ -84,6 +100,9 @@ export function refusalText(failure: Failure | Error, lang: Lang): string {
     return causes
       .map((one) => `${one.field ? one.field + (zh ? "：" : ": ") : ""}${causeText(one, lang)}`)
       .join(zh ? "；" : "; ");
+  const refused = /cannot (\w+) resource "([^"]+)"/.exec(failure.message);
+  if (zh && failure.reason === "Forbidden" && refused)
+    return `没有${VERBS[refused[1]!] ?? "操作"}${nameOf(refused[2]!)}的权限，请联系管理员`;
   if (!zh) return failure.reason === "Unreachable" ? "muster cannot be reached." : failure.message;
   return REASONS[failure.reason]?.(subject(failure)).trim() ?? failure.message;
 }

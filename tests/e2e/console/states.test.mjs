@@ -107,9 +107,13 @@ test("not allowed: a service account without rights sees that, and no more", asy
     assert.equal(await page.locator("main").getByText("quiet", { exact: true }).count(), 0, where);
     assert.deepEqual(await axe(page), [], where);
   }
+  await page.goto("/queues");
+  await page.getByRole("alert").getByText("没有查看队列的权限，请联系管理员").waitFor();
   await page.goto("/jobs/new?kind=PyTorchTrainingJob&example=1");
-  await page.getByRole("button", { name: "创建", exact: true }).click();
-  await page.getByRole("alert").getByText("没有权限操作").waitFor();
+  await page.getByRole("alert").getByText("没有在项目 default 中创建 Job 的权限").waitFor();
+  assert.equal(await page.locator(".create-form").count(), 0);
+  for (const name of ["队列", "节点"])
+    assert.equal(await page.locator("nav.side").getByRole("link", { name }).count(), 0, name);
   await page.context().close();
 });
 

@@ -160,6 +160,8 @@ test("nodes: nothing of what there is none of, and a line for what is allocated"
   await page.locator(".node-charts").getByText("已分配").first().waitFor();
   await page.goto("/overview");
   await page.getByRole("meter", { name: /^CPU: 已使用/ }).waitFor();
+  await page.locator(".items").getByRole("link", { name: "fails", exact: true }).waitFor();
+  assert.equal(await page.getByText("以来没有新的失败").count(), 0, "it is the first visit");
   assert.equal(await page.getByRole("meter", { name: /GPU/ }).count(), 0);
   await page.context().close();
 });

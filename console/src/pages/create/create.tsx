@@ -6,6 +6,7 @@ import { parseDocument, stringify } from "yaml";
 import { createYaml, Failure, get } from "../../data/api.ts";
 import { corePath, JOB_KINDS, jobKind, jobPath, jobsPath, queuePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
+import { may } from "../../data/rights.ts";
 import { session } from "../../data/session.ts";
 import type { Job, KubeObject, Node, Queue } from "../../data/types.ts";
 import { check } from "../../editor/check.ts";
@@ -349,6 +350,8 @@ export default function CreatePage() {
   const latest = useRef("");
   latest.current = text ?? "";
   if (failure) return <Problem failure={failure} />;
+  if (!may("create", jobKind(kindName) ?? JOB_KINDS[0]!, ownProject()))
+    return <Problem failure={new Failure(t("mayNot", { project: ownProject() }), 403, "")} />;
   if (text === null) return <Loading />;
 
   const change = (next: string): void => {

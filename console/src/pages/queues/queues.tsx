@@ -195,7 +195,7 @@ function Line(props: { entries: Entry[]; says: "nothing" | "why" | "place and wh
       <tbody>
         {props.entries.map((entry) => (
           <tr key={entry.group.metadata.uid}>
-            {waits ? <td class="num">{entry.place}</td> : null}
+            {waits ? <td class="num">{entry.place || "-"}</td> : null}
             <td class="who">
               <Subject entry={entry} />
             </td>
