@@ -83,8 +83,8 @@ function Page() {
     if (found) return <>{route.page(found)}</>;
   }
   return (
-    <Empty title={tc("notFound")}>
-      <a href="/jobs">{tc("jobs")}</a>
+    <Empty title={tc("noPage")}>
+      <a href="/jobs">{tc("toJobs")}</a>
     </Empty>
   );
 }

@@ -105,14 +105,14 @@ const meta = (name: string, at: string, uid = name) => ({
 test("what it waits for, in Chinese", () => {
   assert.equal(
     say("can never fit: asks 8 GPU, the node has 0", "zh"),
-    "无法调度：资源不足：请求 8 GPU，节点只有 0",
+    "无法调度：资源不足，请求 8 GPU，节点只有 0",
   );
   assert.equal(
     say(
       "can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, the largest node has 2 (what helps: smaller requests or fewer replicas)",
       "zh",
     ),
-    "无法调度：资源不足：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
+    "无法调度：资源不足，请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
   );
   assert.equal(
     say("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"),
@@ -148,14 +148,14 @@ test("what it waits for, in Chinese", () => {
       "can never fit: asks 3 GPU, the node has 2 (what helps: smaller requests, fewer replicas, or muster up with --gpus if the machine has more)",
       "zh",
     ),
-    "无法调度：资源不足：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或以 --gpus（若本机还有 GPU） 启动 muster up）",
+    "无法调度：资源不足，请求 3 GPU，节点只有 2（可以减少请求量或副本数，或重新启动 muster up，加上 --gpus，如果本机还有 GPU）",
   );
   assert.equal(
     say(
       "can never fit: asks 5 CPU, the node has 4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or --overcommit)",
       "zh",
     ),
-    "无法调度：资源不足：请求 5 CPU，节点只有 4（可以减少请求量或副本数，或以 --cpus、--overcommit 启动 muster up）",
+    "无法调度：资源不足，请求 5 CPU，节点只有 4（可以减少请求量或副本数，或重新启动 muster up，加上 --cpus、--overcommit）",
   );
   assert.equal(
     say(
@@ -282,7 +282,7 @@ test("what it waits for, in Chinese", () => {
       'can never fit: asks 9 CPU, node "n1", which its nodeName names, has 8 (what helps: smaller requests or fewer replicas)',
       "zh",
     ),
-    "无法调度：资源不足：请求 9 CPU，节点 n1（由 nodeName 指定）只有 8（可以减少请求量或副本数）",
+    "无法调度：资源不足，请求 9 CPU，节点 n1（由 nodeName 指定）只有 8（可以减少请求量或副本数）",
   );
   assert.equal(
     say(

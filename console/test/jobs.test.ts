@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fill } from "../src/i18n/index.ts";
+import { fill, setLang } from "../src/i18n/index.ts";
 import { unseen } from "../src/lib/seen.ts";
 import type { Event, Job, Pod, PodGroup } from "../src/data/types.ts";
 import { exitWord, firstEnding, tipFor } from "../src/lib/failure.ts";
@@ -22,7 +22,7 @@ import {
   totalsOf,
 } from "../src/lib/jobs.ts";
 import { formatBytes, formatCores, parseQuantity } from "../src/lib/quantity.ts";
-import { duration } from "../src/lib/time.ts";
+import { ago, duration } from "../src/lib/time.ts";
 
 function job(name: string, change: Partial<Job> = {}): Job {
   return {
@@ -385,4 +385,13 @@ test("that a job did not fit is no warning once it runs", () => {
   })) as Event[];
   assert.equal(standingWarnings(job("a", { status: { phase: "Pending" } }), events), 3);
   assert.equal(standingWarnings(job("a", { status: { phase: "Running" } }), events), 1);
+});
+
+test("times in words are spaced as Chinese text is", () => {
+  setLang("zh");
+  assert.equal(duration(696_000), "11 分 36 秒");
+  assert.equal(duration(0), "0 秒");
+  assert.equal(ago(0, 120_000), "2 分钟前");
+  setLang("en");
+  assert.equal(duration(696_000), "11m 36s");
 });

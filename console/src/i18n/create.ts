@@ -102,7 +102,7 @@ export const createTexts = texts({
     basics: "Basics",
     name: "Name",
     project: "Project",
-    torchrun: "Use TorchRun",
+    torchrun: "Use torchrun",
     maxRestarts: "Max restarts",
     procPerNode: "Processes per node",
     extraArgs: "Extra arguments",

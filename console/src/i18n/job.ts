@@ -3,6 +3,7 @@ import { texts } from "./index.ts";
 
 export const jobTexts = texts({
   zh: {
+    overviewTab: "概览",
     replicasTab: "副本",
     metricsTab: "资源监测",
     logsTab: "日志",
@@ -70,7 +71,7 @@ export const jobTexts = texts({
     lastLines: "最后几行日志",
     seeLog: "查看完整日志",
     since: "已等待 {time}",
-    role: "任务类型",
+    role: "副本类型",
     index: "序号",
     phase: "阶段",
     node: "节点",
@@ -173,6 +174,7 @@ export const jobTexts = texts({
     preempted: "被抢占",
   },
   en: {
+    overviewTab: "Overview",
     replicasTab: "Replicas",
     metricsTab: "Resources",
     logsTab: "Logs",

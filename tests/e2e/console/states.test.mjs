@@ -78,7 +78,10 @@ test("an error: its sentence, and another try where one helps", async () => {
 
 test("not found: a page, a tab and a job that are not there", async () => {
   const page = await shared.browser.page(shared.daemon);
-  for (const where of ["/nowhere", `${JOB}/nothing`, "/jobs/default/PyTorchTrainingJob/nobody"]) {
+  await page.goto("/nowhere");
+  await page.getByText("页面不存在").waitFor();
+  await page.getByRole("link", { name: "返回 Job 列表" }).waitFor();
+  for (const where of [`${JOB}/nothing`, "/jobs/default/PyTorchTrainingJob/nobody"]) {
     await page.goto(where);
     await page.locator("main").getByText("未找到").waitFor();
   }

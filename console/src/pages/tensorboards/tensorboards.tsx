@@ -44,7 +44,7 @@ const t = translator(
       more: "More",
       none: "No TensorBoards yet",
       create: "Create TensorBoard",
-      hint: "Create a job with a TensorBoard, or one with kubectl; every job's curves are in its tab Training in any case.",
+      hint: "Create a job with a TensorBoard, or one with kubectl; curves are always on the job's Training tab.",
       failed: "Could not do that: {message}",
       deleting: "Deleting TensorBoard {name}",
       undo: "Undo",
