@@ -4,11 +4,13 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Failure } from "./data/api.ts";
 import { signedOut } from "./data/key.ts";
+import { QUEUES } from "./data/kinds.ts";
+import { may } from "./data/rights.ts";
 import { loadSession, session, signIn, signOut } from "./data/session.ts";
 import { link } from "./data/stream.ts";
 import { lang, setLang, tc } from "./i18n/index.ts";
 import { Bell, Notifier } from "./notify.tsx";
-import { inProject, ProjectMenu } from "./project.tsx";
+import { inProject, ownProject, ProjectMenu } from "./project.tsx";
 import { JobsPage } from "./pages/jobs/jobs.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { openKeys, Palette } from "./palette.tsx";
@@ -81,8 +83,8 @@ function Page() {
     if (found) return <>{route.page(found)}</>;
   }
   return (
-    <Empty title={tc("notFound")}>
-      <a href="/jobs">{tc("jobs")}</a>
+    <Empty title={tc("noPage")}>
+      <a href="/jobs">{tc("toJobs")}</a>
     </Empty>
   );
 }
@@ -184,6 +186,12 @@ function Header() {
   );
 }
 
+/** Not offered to a reader who may not list them. */
+const CLUSTER = [
+  { href: "/queues", word: "queues", icon: QueueIcon, of: QUEUES, ns: QUEUES.namespace },
+  { href: "/nodes", word: "nodes", icon: NodeIcon, of: { group: "", plural: "nodes" }, ns: null },
+] as const;
+
 function Navigation() {
   // In groups, as the tutorials name them: 构建 > Job.
   const groups: [title: string, entries: [href: string, label: string, icon: IconNode][]][] = [
@@ -198,10 +206,9 @@ function Navigation() {
     ],
     [
       tc("cluster"),
-      [
-        ["/queues", tc("queues"), QueueIcon],
-        ["/nodes", tc("nodes"), NodeIcon],
-      ],
+      CLUSTER.filter(({ of, ns }) => may("list", of, ns ?? ownProject())).map(
+        ({ href, word, icon }) => [href, tc(word), icon],
+      ),
     ],
     ["", [["/settings", tc("settings"), SettingsIcon]]],
   ];
@@ -210,30 +217,32 @@ function Navigation() {
   useEffect(() => showCurrent(box.current), [at]);
   return (
     <nav class="side" aria-label={tc("product")} ref={box}>
-      {groups.map(([title, entries], i) => (
-        <div key={i} role={title ? "group" : undefined} aria-label={title || undefined}>
-          {title ? (
-            <span class="side-title" aria-hidden="true">
-              {title}
-            </span>
-          ) : null}
-          {entries.map(([href, label, icon]) => (
-            <a
-              key={href}
-              href={inProject(href)}
-              aria-current={at === href || at.startsWith(`${href}/`) ? "page" : undefined}
-            >
-              <Icon of={icon} />
-              {label}
-              {href === "/overview" && unseenCount.value ? (
-                <span class="new num" title={tc("unseen")} aria-hidden="true">
-                  {unseenCount.value}
-                </span>
-              ) : null}
-            </a>
-          ))}
-        </div>
-      ))}
+      {groups.map(([title, entries], i) =>
+        entries.length === 0 ? null : (
+          <div key={i} role={title ? "group" : undefined} aria-label={title || undefined}>
+            {title ? (
+              <span class="side-title" aria-hidden="true">
+                {title}
+              </span>
+            ) : null}
+            {entries.map(([href, label, icon]) => (
+              <a
+                key={href}
+                href={inProject(href)}
+                aria-current={at === href || at.startsWith(`${href}/`) ? "page" : undefined}
+              >
+                <Icon of={icon} />
+                {label}
+                {href === "/overview" && unseenCount.value ? (
+                  <span class="new num" title={tc("unseen")} aria-hidden="true">
+                    {unseenCount.value}
+                  </span>
+                ) : null}
+              </a>
+            ))}
+          </div>
+        ),
+      )}
     </nav>
   );
 }

@@ -1,6 +1,8 @@
 // Pages that come when they are first wanted.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Failure } from "./data/api.ts";
+import { link } from "./data/stream.ts";
 import { Loading, Problem } from "./ui/notice.tsx";
 
 export function lazy<P extends object>(
@@ -17,12 +19,15 @@ export function lazy<P extends object>(
           loaded = module.default;
           again((n) => n + 1);
         },
-        (error: Error) => setFailure(error),
+        (error: Error) => setFailure(new Failure(error.message, 0, "Unreachable")),
       );
     };
     useEffect(() => {
       if (!loaded) fetchIt();
     }, []);
+    useEffect(() => {
+      if (failure && link.value === "live") fetchIt();
+    }, [link.value]);
     if (loaded) {
       const Page = loaded;
       return <Page {...props} />;

@@ -81,12 +81,12 @@ export function ProjectMenu() {
   return (
     <Menu
       class="project"
-      name={`${tc("project")}: ${project.value || tc("all")}`}
+      name={tc("project") + tc("colon") + (project.value || tc("all"))}
       label={
         <>
           <Icon of={ProjectIcon} />
           <span class="project-name">
-            <span class="project-word">{tc("project")}: </span>
+            <span class="project-word">{tc("project") + tc("colon")}</span>
             {project.value || tc("all")}
           </span>
           <Icon of={OpenIcon} size={14} />

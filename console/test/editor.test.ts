@@ -75,6 +75,16 @@ test("what is wrong is told with its path", () => {
   assert.match(found[4]!.message, /replicaSpecs/, "a near name is offered");
   assert.deepEqual(check({ spec: {} }, schemas["Job"]!, resolve), []);
   assert.equal(check({}, schemas["Job"]!, resolve).length, 1);
+  for (const [name, wrong] of [
+    ["Bad_Name", 1],
+    ["9th", 1],
+    ["lr-0-1", 0],
+  ] as const)
+    assert.equal(
+      check({ metadata: { name }, spec: {} }, { type: "object" }, resolve).length,
+      wrong,
+      name,
+    );
 });
 
 test("names that are near", () => {

@@ -11,6 +11,7 @@ import { Failure } from "../src/data/api.ts";
 import type { Status } from "../src/data/types.ts";
 import { refusalText } from "../src/lib/refusal.ts";
 import { say, sayBoth } from "../src/lib/say.ts";
+import { exact, setUtc } from "../src/lib/time.ts";
 import { sparkPath } from "../src/lib/spark.ts";
 import { gathered, ticks, timeLineOf } from "../src/lib/timeline.ts";
 import { queuePosition } from "../src/lib/waiting.ts";
@@ -104,14 +105,14 @@ const meta = (name: string, at: string, uid = name) => ({
 test("what it waits for, in Chinese", () => {
   assert.equal(
     say("can never fit: asks 8 GPU, the node has 0", "zh"),
-    "无法调度：资源不足：请求 8 GPU，节点只有 0",
+    "无法调度：资源不足，请求 8 GPU，节点只有 0",
   );
   assert.equal(
     say(
       "can never fit: asks 8 GPU, the 2 nodes together have 4; a pod asks 4 GPU, the largest node has 2 (what helps: smaller requests or fewer replicas)",
       "zh",
     ),
-    "无法调度：资源不足：请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
+    "无法调度：资源不足，请求 8 GPU，2 个节点共有 4；单个 Pod 请求 4 GPU，最大的节点只有 2（可以减少请求量或副本数）",
   );
   assert.equal(
     say("can never fit: no node has the labels of the nodeSelector: disk=ssd", "zh"),
@@ -126,7 +127,7 @@ test("what it waits for, in Chinese", () => {
       'waiting for resources: needs 4 CPU, 1 of 8 CPU is free; job "a" (queue q) holds 5 CPU until 2027-01-15T09:00:00Z at the latest, 2 more hold the rest; number 2 in line',
       "zh",
     ),
-    "等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 2 个占用；排第 2 位",
+    `等待资源：需要 4 CPU，共 8 CPU，空闲 1；“a”（队列 q）占用 5 CPU，最迟到 ${exact(Date.UTC(2027, 0, 15, 9))}，其余由另外 2 个占用；排第 2 位`,
   );
   assert.match(
     say(
@@ -147,14 +148,14 @@ test("what it waits for, in Chinese", () => {
       "can never fit: asks 3 GPU, the node has 2 (what helps: smaller requests, fewer replicas, or muster up with --gpus if the machine has more)",
       "zh",
     ),
-    "无法调度：资源不足：请求 3 GPU，节点只有 2（可以减少请求量或副本数，或以 --gpus（若本机还有 GPU） 启动 muster up）",
+    "无法调度：资源不足，请求 3 GPU，节点只有 2（可以减少请求量或副本数，或重新启动 muster up，加上 --gpus，如果本机还有 GPU）",
   );
   assert.equal(
     say(
       "can never fit: asks 5 CPU, the node has 4 (what helps: smaller requests, fewer replicas, or muster up with --cpus or --overcommit)",
       "zh",
     ),
-    "无法调度：资源不足：请求 5 CPU，节点只有 4（可以减少请求量或副本数，或以 --cpus、--overcommit 启动 muster up）",
+    "无法调度：资源不足，请求 5 CPU，节点只有 4（可以减少请求量或副本数，或重新启动 muster up，加上 --cpus、--overcommit）",
   );
   assert.equal(
     say(
@@ -180,7 +181,7 @@ test("what it waits for, in Chinese", () => {
       'waiting for the quota of queue "q": needs 1 CPU, 4 of 4 CPU is in use; job "a" holds 3 CPU until 2027-01-15T09:00:00Z at the latest, 1 more holds the rest; number 2 in line',
       "zh",
     ),
-    "等待队列“q”的配额：需要 1 CPU，共 4 CPU，已用 4；“a”占用 3 CPU，最迟到 2027-01-15T09:00:00Z，其余由另外 1 个占用；排第 2 位",
+    `等待队列“q”的配额：需要 1 CPU，共 4 CPU，已用 4；“a”占用 3 CPU，最迟到 ${exact(Date.UTC(2027, 0, 15, 9))}，其余由另外 1 个占用；排第 2 位`,
   );
   assert.equal(
     say(
@@ -281,7 +282,7 @@ test("what it waits for, in Chinese", () => {
       'can never fit: asks 9 CPU, node "n1", which its nodeName names, has 8 (what helps: smaller requests or fewer replicas)',
       "zh",
     ),
-    "无法调度：资源不足：请求 9 CPU，节点 n1（由 nodeName 指定）只有 8（可以减少请求量或副本数）",
+    "无法调度：资源不足，请求 9 CPU，节点 n1（由 nodeName 指定）只有 8（可以减少请求量或副本数）",
   );
   assert.equal(
     say(
@@ -502,6 +503,35 @@ test("axes of bytes have binary places", () => {
   assert.deepEqual(byteTicks(0, 4), [0]);
 });
 
+test("times inside sentences are in the zone of the page", () => {
+  const began = "The job began running at 2026-11-17 06:29:49.89 UTC";
+  const waits =
+    'waiting for resources: needs 4 CPU, 1 of 8 is free; job "a" holds 7 until 2026-11-17T18:31:43Z at the latest';
+  setUtc(true);
+  assert.equal(say(began, "en"), "The job began running at 2026-11-17 06:29:49 UTC");
+  assert.equal(say(began, "zh"), "Job 于 2026-11-17 06:29:49 UTC 开始运行");
+  setUtc(false);
+  const now = exact(Date.parse("2026-11-17T18:31:43Z"));
+  assert.ok(say(waits, "en").endsWith(` holds 7 until ${now} at the latest`), say(waits, "en"));
+  assert.ok(say(waits, "zh").includes(`最迟到 ${now}`), say(waits, "zh"));
+  const quoted = "a-w-0 failed with exit code 1: 2026-11-17T18:31:43Z KeyError";
+  assert.equal(say(quoted, "en"), quoted);
+});
+
+test("a program's own words stay as they are", () => {
+  for (const words of [
+    "RuntimeError: shapes cannot be multiplied (3x7 and 20x32)",
+    "error (attempt 2)",
+  ]) {
+    const failed = `a-w-0 failed with exit code 1: ${words}`;
+    assert.equal(say(failed, "zh"), `a-w-0 失败，退出码 1：${words}`);
+    assert.equal(
+      say(`${failed}; restart 1 of 3 follows at once`, "zh"),
+      `a-w-0 失败，退出码 1：${words}；立即进行第 1/3 次重启`,
+    );
+  }
+});
+
 test("the controllers' sentences in Chinese", () => {
   assert.equal(
     say(
@@ -664,4 +694,13 @@ test("a refusal is told by its reason, in the reader's language", () => {
     refusalText(refused("Invalid", { causes }), "zh"),
     "metadata.name：值无效（must be lower case）；spec：必填（Required value）",
   );
+  const rule =
+    "Invalid value: \"Bad_Name\": a lowercase RFC 1123 subdomain must consist of lower case (e.g. 'x', regex used for validation is '[a-z0-9]')";
+  const named = [{ field: "metadata.name", reason: "FieldValueInvalid", message: rule }];
+  for (const lang of ["zh", "en"] as const) {
+    const text = refusalText(refused("Invalid", { causes: named }), lang);
+    assert.match(text, /^metadata\.name.*Bad_Name/);
+    assert.doesNotMatch(text, /RFC|regex|a-z/);
+  }
+  assert.equal(refusalText(refused("Unreachable"), "en"), "muster cannot be reached.");
 });

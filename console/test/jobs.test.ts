@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fill } from "../src/i18n/index.ts";
+import { fill, setLang } from "../src/i18n/index.ts";
 import { unseen } from "../src/lib/seen.ts";
-import type { Job, Pod } from "../src/data/types.ts";
+import type { Event, Job, Pod, PodGroup } from "../src/data/types.ts";
 import { exitWord, firstEnding, tipFor } from "../src/lib/failure.ts";
 import { choose, offers, readChoice, sortedBy, toggled, type ListName } from "../src/lib/filter.ts";
 import { allows } from "../src/data/rights.ts";
 import { COLUMNS, fitting, nameWidth, tableWidth } from "../src/pages/jobs/columns.ts";
+import { entriesOf } from "../src/lib/queues.ts";
 import { timeLineOf } from "../src/lib/timeline.ts";
 import {
   extendedResources,
@@ -17,10 +18,11 @@ import {
   pair,
   ranMs,
   replicaCounts,
+  standingWarnings,
   totalsOf,
 } from "../src/lib/jobs.ts";
 import { formatBytes, formatCores, parseQuantity } from "../src/lib/quantity.ts";
-import { duration } from "../src/lib/time.ts";
+import { ago, duration } from "../src/lib/time.ts";
 
 function job(name: string, change: Partial<Job> = {}): Job {
   return {
@@ -348,4 +350,48 @@ test("failures since somebody looked, but for those he opened", () => {
     unseen(jobs, by).map((job) => job.metadata.uid),
     ["after"],
   );
+});
+
+test("what can never start has no place in line, and the others have theirs", () => {
+  const group = (name: string, message: string): PodGroup => ({
+    metadata: { name, uid: name, creationTimestamp: "2026-01-01T00:00:00Z" },
+    spec: { queue: "default", priority: name.startsWith("never") ? 90 : 0 },
+    status: { phase: "Pending", message },
+  });
+  const { waiting } = entriesOf(
+    [
+      group("never-1", "can never fit: asks 20 CPU, the node has 8"),
+      group("never-2", "can never fit: no node offers enough memory"),
+      group("second", "waiting for its turn: number 2 in line, needs 1 CPU, 0 of 8 is free"),
+      group("first", "waiting for resources: needs 1 CPU, 0 of 8 is free"),
+    ],
+    "default",
+  );
+  assert.deepEqual(
+    waiting.map(({ group: { metadata }, place }) => [metadata.name, place]),
+    [
+      ["first", 1],
+      ["second", 2],
+      ["never-1", 0],
+      ["never-2", 0],
+    ],
+  );
+});
+
+test("that a job did not fit is no warning once it runs", () => {
+  const events = ["FailedScheduling", "FailedScheduling", "BackOff"].map((reason) => ({
+    type: "Warning",
+    reason,
+  })) as Event[];
+  assert.equal(standingWarnings(job("a", { status: { phase: "Pending" } }), events), 3);
+  assert.equal(standingWarnings(job("a", { status: { phase: "Running" } }), events), 1);
+});
+
+test("times in words are spaced as Chinese text is", () => {
+  setLang("zh");
+  assert.equal(duration(696_000), "11 分 36 秒");
+  assert.equal(duration(0), "0 秒");
+  assert.equal(ago(0, 120_000), "2 分钟前");
+  setLang("en");
+  assert.equal(duration(696_000), "11m 36s");
 });

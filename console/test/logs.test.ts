@@ -18,7 +18,8 @@ import {
 } from "../src/logs/lines.ts";
 import { linksIn, looksLikeJson, prettyJson } from "../src/logs/pieces.ts";
 import { attemptOf, gonePod, shortName } from "../src/logs/sources.ts";
-import { questionOf } from "../src/logs/search.ts";
+import { setLang } from "../src/i18n/index.ts";
+import { questionOf, searchProblem } from "../src/logs/search.ts";
 import { crc32, zip } from "../src/logs/zip.ts";
 
 const at = (n: number): string => `2026-01-01T00:00:0${n}.000000000Z`;
@@ -273,4 +274,15 @@ test("ranks are switched one by one", () => {
   assert.equal(nextRanks(all, [], "w-1"), "w-0,w-2", "all were shown");
   assert.equal(nextRanks(all, ["w-0", "w-2"], "w-1"), null, "all again");
   assert.equal(nextRanks(all, ["w-0"], "w-0"), null, "none is none left: all");
+});
+
+test("what is wrong with a pattern is told in the reader's language", () => {
+  const said = (why: string): string =>
+    searchProblem(`search: not a regular expression: ${why}, at character 7 of "loss=(["`);
+  setLang("zh");
+  assert.equal(said("missing closing parenthesis"), "正则表达式有误：第 7 个字符处缺少“)”");
+  assert.equal(searchProblem("the disk is full"), "无法搜索：the disk is full");
+  setLang("en");
+  assert.equal(said("missing closing parenthesis"), 'Invalid pattern: missing ")" at character 7');
+  assert.equal(said("something rare"), "Invalid pattern: something rare at character 7");
 });

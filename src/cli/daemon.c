@@ -125,6 +125,7 @@ static int start_server(struct daemon *d, struct arena *a, const struct daemon_o
 {
     struct server_options how = {.loop = d->loop,
                                  .sessions_path = o->home->sessions_path,
+                                 .kubeconfig_path = o->home->kubeconfig_path,
                                  .has_controllers = !o->only_api,
                                  .root_pods = geteuid() == 0 || o->only_api,
                                  .overcommit = o->overcommit};

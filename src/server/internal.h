@@ -76,6 +76,7 @@ struct server {
 
     bool has_controllers; /* own_lease.c */
     bool overcommit;
+    const char *kubeconfig_path;
     bool root_pods;      /* machine_access.c */
     struct ledger *room; /* room.c, made on first use */
     uint32_t room_epoch; /* of the store when it was made */

@@ -160,6 +160,8 @@ static void reply_session(struct server *s, struct httpd_request *http, const st
     json_set_string(a, v, "version", MUSTER_VERSION);
     json_set_bool(a, v, "local", true);
     json_set_bool(a, v, "overcommit", s->overcommit);
+    if (caller->kind == CALLER_OWNER && s->kubeconfig_path) /* it names a user and a folder */
+        json_set_string(a, v, "kubeconfig", s->kubeconfig_path);
     json_set_string(a, v, "console", s->pages.hash ? s->pages.hash : "");
     json_write(&b, v);
     reply_text(http, b.failed ? 503 : 200, b.failed ? "" : b.data);

@@ -22,6 +22,7 @@ struct server *server_new(const struct server_options *options, struct err *err)
     s->has_controllers = options->has_controllers;
     s->root_pods = options->root_pods;
     s->overcommit = options->overcommit;
+    s->kubeconfig_path = options->kubeconfig_path;
     buf_init(&s->scratch, OBJECT_LIMIT_BYTES);
     if (login_start(s, options->sessions_path) < 0) {
         (void)out_of_memory(err);

@@ -22,6 +22,8 @@ struct server_options {
     bool root_pods;            /* pods are, or may be, run by root: users count */
     bool overcommit;           /* nodes' CPU and memory are not counted: see core/ledger.h */
     const char *sessions_path; /* a file that keeps browsers signed in over a restart; NULL: none */
+    /* What the console names to the owner, for kubectl. It must outlive the server; NULL: none. */
+    const char *kubeconfig_path;
 };
 
 /* Makes the namespaces every cluster has, if they are not there. The store must outlive the server.

@@ -6,6 +6,8 @@ import type { Window } from "../charts/range.ts";
 import { boardApi } from "../data/board.ts";
 import { boardHref, useBoard } from "../data/boards.ts";
 import { useJobs } from "../data/jobs.ts";
+import { TENSORBOARDS } from "../data/kinds.ts";
+import { may } from "../data/rights.ts";
 import type { Job } from "../data/types.ts";
 import { tc, translator } from "../i18n/index.ts";
 import { trainingTexts } from "../i18n/training.ts";
@@ -122,6 +124,7 @@ function BoardButton(props: { job: Job }) {
         {t("board")}
       </a>
     );
+  if (!may("create", TENSORBOARDS, namespace)) return null;
   return (
     <>
       <button type="button" onClick={() => setMaking(true)}>

@@ -17,11 +17,12 @@ export function boardHref(ns: string, name: string): string {
 }
 
 /** The job's TensorBoard, or null: the one its status names, else the one of its name. */
-export function useBoard(job: Job): TensorBoard | null {
+/** undefined: not known yet. */
+export function useBoard(job: Job): TensorBoard | null | undefined {
   const ns = job.metadata.namespace ?? "default";
   const name = String(job.status?.tensorboard?.name ?? job.metadata.name);
   const live = useLive<TensorBoard>(
     `/apis/${TENSORBOARDS.group}/${TENSORBOARDS.version}/namespaces/${encodeURIComponent(ns)}/${TENSORBOARDS.plural}`,
   );
-  return live.items.find((one) => one.metadata.name === name) ?? null;
+  return live.items.find((one) => one.metadata.name === name) ?? (live.loaded ? null : undefined);
 }

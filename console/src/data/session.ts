@@ -11,6 +11,8 @@ export interface Session {
   /** CPU and memory may be promised more than once: what does not fit starts all the same. */
   overcommit?: boolean;
   namespace: string;
+  /** Where the owner's kubeconfig is; nobody else learns it. */
+  kubeconfig?: string;
 }
 
 export const session = signal<Session | null>(null);

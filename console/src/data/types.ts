@@ -210,6 +210,12 @@ export interface PodGroup extends KubeObject {
   status?: { phase?: string; message?: string; reason?: string; conditions?: Condition[] };
 }
 
+export interface StatusCause {
+  field?: string;
+  message?: string;
+  reason?: string;
+}
+
 export interface Status {
   kind: "Status";
   status?: string;
@@ -219,6 +225,6 @@ export interface Status {
   details?: {
     kind?: string;
     name?: string;
-    causes?: { field?: string; message?: string; reason?: string }[];
+    causes?: StatusCause[];
   };
 }

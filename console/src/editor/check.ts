@@ -46,7 +46,8 @@ export const checkWords = texts({
     long: "最多 {n} 个字符",
     few: "至少需要 {n} 项",
     many: "最多 {n} 项",
-    pattern: "格式不正确（应符合 {pattern}）",
+    pattern: "格式不正确",
+    jobName: "只能包含小写字母、数字和“-”，以字母开头，以字母或数字结尾",
     hint: "，是否指 {name}？",
     string: "字符串",
     integer: "整数",
@@ -67,7 +68,9 @@ export const checkWords = texts({
     long: "at most {n} characters",
     few: "at least {n} entries are needed",
     many: "at most {n} entries",
-    pattern: "has the wrong form (it must match {pattern})",
+    pattern: "has the wrong form",
+    jobName:
+      "use lower-case letters, digits and '-', beginning with a letter and ending with a letter or digit",
     hint: ", did you mean {name}?",
     string: "a string",
     integer: "a whole number",
@@ -165,8 +168,7 @@ export function check(value: unknown, schema: Schema, resolve: Resolve): Problem
     if (s.minLength && at.length < s.minLength) add(path, t("short"));
     if (s.maxLength !== undefined && at.length > s.maxLength)
       add(path, t("long", { n: s.maxLength }));
-    if (s.pattern && !new RegExp(s.pattern, "u").test(at))
-      add(path, t("pattern", { pattern: s.pattern }));
+    if (s.pattern && !new RegExp(s.pattern, "u").test(at)) add(path, t("pattern"));
   };
   const visitList = (at: unknown[], s: Schema, path: Path): void => {
     if (s.minItems !== undefined && at.length < s.minItems) add(path, t("few", { n: s.minItems }));
@@ -196,6 +198,10 @@ export function check(value: unknown, schema: Schema, resolve: Resolve): Problem
     }
   };
   visit(value, schema, []);
+  // The schema knows nothing of names; the server's rule for jobs is this one.
+  const name = (value as { metadata?: { name?: unknown } } | null)?.metadata?.name;
+  if (typeof name === "string" && !/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name))
+    add(["metadata", "name"], t("jobName"));
   return problems;
 }
 

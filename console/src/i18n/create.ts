@@ -89,6 +89,7 @@ export const createTexts = texts({
     draftKept: "已恢复未提交的草稿。",
     discardDraft: "重新开始",
     apply: "应用到表单",
+    mayNot: "没有在项目 {project} 中创建 Job 的权限，请联系管理员。",
   },
   en: {
     title: "Create {kind}",
@@ -101,7 +102,7 @@ export const createTexts = texts({
     basics: "Basics",
     name: "Name",
     project: "Project",
-    torchrun: "Use TorchRun",
+    torchrun: "Use torchrun",
     maxRestarts: "Max restarts",
     procPerNode: "Processes per node",
     extraArgs: "Extra arguments",
@@ -177,5 +178,6 @@ export const createTexts = texts({
     draftKept: "Your unfinished draft has been restored.",
     discardDraft: "Start over",
     apply: "Apply to the form",
+    mayNot: "You may not create jobs in project {project}. Ask your administrator.",
   },
 });

@@ -3,6 +3,7 @@ import { texts } from "./index.ts";
 
 export const jobTexts = texts({
   zh: {
+    overviewTab: "概览",
     replicasTab: "副本",
     metricsTab: "资源监测",
     logsTab: "日志",
@@ -31,6 +32,7 @@ export const jobTexts = texts({
     created: "创建时间",
     tensorboard: "TensorBoard",
     openBoard: "打开",
+    boardComing: "正在创建",
     none: "无",
     queue: "队列",
     priority: "优先级",
@@ -69,7 +71,7 @@ export const jobTexts = texts({
     lastLines: "最后几行日志",
     seeLog: "查看完整日志",
     since: "已等待 {time}",
-    role: "任务类型",
+    role: "副本类型",
     index: "序号",
     phase: "阶段",
     node: "节点",
@@ -173,6 +175,7 @@ export const jobTexts = texts({
     debugOn: "已开启：副本空转，不运行训练程序，可在终端中操作",
   },
   en: {
+    overviewTab: "Overview",
     replicasTab: "Replicas",
     metricsTab: "Resources",
     logsTab: "Logs",
@@ -201,6 +204,7 @@ export const jobTexts = texts({
     created: "Created",
     tensorboard: "TensorBoard",
     openBoard: "Open",
+    boardComing: "being created",
     none: "None",
     queue: "Queue",
     priority: "Priority",

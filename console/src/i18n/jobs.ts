@@ -41,8 +41,8 @@ export const jobsTexts = texts({
     noMatch: "没有符合条件的 Job",
     clear: "清除过滤条件",
     deleteTitle: "删除 {count} 个 Job",
-    deleteWhat:
-      "将停止 {running} 个正在运行的副本。日志会保留，PVC 中的文件不受影响。10 秒内可以撤销。",
+    deleteStops: "将停止 {running} 个正在运行的副本。",
+    deleteKeeps: "日志会保留，PVC 中的文件不受影响。10 秒内可以撤销。",
     typeName: "Job 正在运行。键入 {name} 以确认：",
     deleted: "已删除 {name}",
     deleting: "即将删除 {name}",
@@ -120,8 +120,9 @@ export const jobsTexts = texts({
     noMatch: "No jobs match",
     clear: "Clear filters",
     deleteTitle: "Delete {count} jobs",
-    deleteWhat:
-      "Stops {running} running {running|replica|replicas}. Logs are kept, and files on PVCs are not touched. You can undo this for 10 seconds.",
+    deleteStops: "Stops {running} running {running|replica|replicas}.",
+    deleteKeeps:
+      "Logs are kept, and files on PVCs are not touched. You can undo this for 10 seconds.",
     typeName: "This job is running. Type {name} to confirm:",
     deleted: "Deleted {name}",
     deleting: "Deleting {name}",

@@ -44,9 +44,9 @@ export const overviewTexts = texts({
   en: {
     title: "Overview",
     runningNow: "Running now",
-    noRunning: "Nothing is running",
+    noRunning: "No running jobs",
     waiting: "Waiting",
-    noWaiting: "No jobs are waiting",
+    noWaiting: "No waiting jobs",
     notYet: "No reason given yet",
     place: "#{n} in queue {queue}",
     failures: "Recent failures",

@@ -105,7 +105,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "重新创建副本 {1}：其上一个 Pod 已不存在。",
   "Create the replica[{}] for the first time.": "首次创建副本 {1}。",
   "Replace the replica[{}]: {} of {} restarts are used.": "重新创建副本 {1}：已重启 {2}/{3} 次。",
-  "The job began running at {} {} UTC": "Job 开始运行于 {1} {2} UTC",
+  "The job began running at {} {} UTC": "Job 于 {1} {2} UTC 开始运行",
   "The job is paused; its pods are stopped.": "Job 已暂停，其 Pod 已停止。",
   "Replace all {} replicas together: {} of {} restarts are used.":
     "重新创建全部 {1} 个副本：已重启 {2}/{3} 次。",
@@ -170,7 +170,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "无法调度：nodeName 指定的节点 {1} 即使恢复调度也无法容纳它",
   'can never fit: node "{}", which its nodeName names, could not take it if it were ready':
     "无法调度：nodeName 指定的节点 {1} 即使就绪也无法容纳它",
-  "can never fit: no node offers enough {}": "无法调度：资源不足：没有节点提供足够的 {1}",
+  "can never fit: no node offers enough {}": "无法调度：资源不足，没有节点提供足够的 {1}",
   'can never fit: no node has the label "{}", the topologyKey of its topologySpreadConstraints':
     "无法调度：没有节点带有 topologySpreadConstraints 的 topologyKey 标签 {1}",
   "can never fit: no node has the labels of the nodeSelector: {}":
@@ -184,16 +184,17 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   'node "{}", {},': "节点 {1}（{2}）",
   "which its nodeName names": "由 nodeName 指定",
   "the only one that its nodeSelector, affinity, tolerations and queue allow": "唯一可以运行的节点",
-  "--gpus if the machine has more": "--gpus（若本机还有 GPU）",
+  "--gpus if the machine has more": "--gpus，如果本机还有 GPU",
   "{} (up to {} a pod)": "{1}（每个 Pod 最多 {2}）",
   " (what helps: smaller requests)": "（可以减少请求量）",
   " (what helps: smaller requests, or muster up with {})":
-    "（可以减少请求量，或以 {1+} 启动 muster up）",
+    "（可以减少请求量，或重新启动 muster up，加上 {1+}）",
   " (what helps: smaller requests or fewer replicas)": "（可以减少请求量或副本数）",
   " (what helps: smaller requests, fewer replicas, or muster up with {})":
-    "（可以减少请求量或副本数，或以 {1+} 启动 muster up）",
+    "（可以减少请求量或副本数，或重新启动 muster up，加上 {1+}）",
   " or {}": "、{1}",
-  'waits for its turn: of sweep "{}" at most {} run at once': "等待轮到：sweep {1} 最多同时运行 {2} 个",
+  'waits for its turn: of sweep "{}" at most {} run at once':
+    "等待轮到：sweep {1} 最多同时运行 {2} 个",
   "waiting for a node: none is ready": "等待节点：没有就绪的节点",
   "waiting for a node: none is ready; node {} is cordoned (kubectl uncordon {})":
     "等待节点：没有就绪的节点；节点 {1} 已停止调度（kubectl uncordon {2}）",
@@ -206,10 +207,10 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "等待已停止调度的节点：{1}、另外 {2} 个节点（kubectl uncordon {3}）",
   "can never fit: there is enough in all, but not where its pods would need it: the largest pod asks {}":
     "无法调度：资源总量足够，但没有节点能同时容纳它的 Pod，最大的请求 {1+}",
-  "can never fit: {}": "无法调度：资源不足：{1+}",
+  "can never fit: {}": "无法调度：资源不足，{1+}",
   'can never fit: asks {}, the quota of queue "{}" is {}':
-    "无法调度：资源不足：请求 {1}，队列“{2}”的配额只有 {3}",
-  "can never fit: the quota of its queue is too small": "无法调度：资源不足：其队列的配额太小",
+    "无法调度：资源不足，请求 {1}，队列“{2}”的配额只有 {3}",
+  "can never fit: the quota of its queue is too small": "无法调度：资源不足，其队列的配额太小",
   'waiting for the quota of queue "{}": needs {}, {} is in use, more than its {}':
     "等待队列“{1}”的配额：需要 {2}，已用 {3}，超过其上限 {4+}",
   'waiting for the quota of queue "{}": needs {}, {} of {} is in use{}':

@@ -3,7 +3,7 @@ import { texts } from "./index.ts";
 
 export const trainingTexts = texts({
   zh: {
-    search: "搜索标签",
+    search: "搜索指标",
     smoothing: "平滑",
     xAxis: "横轴",
     step: "步数",
@@ -59,7 +59,7 @@ export const trainingTexts = texts({
     last: "last",
     min: "min",
     max: "max",
-    others: "others",
+    others: "Other",
     table: "Values",
     compare: "Compare with",
     noCompare: "no other job",

@@ -1,5 +1,5 @@
 // What a list or a page says of a job, worked out from the object. Pure.
-import type { Job, PodSpec, Resources } from "../data/types.ts";
+import type { Event, Job, PodSpec, Resources } from "../data/types.ts";
 import { formatQuantity, parseQuantity } from "./quantity.ts";
 import { millis } from "./time.ts";
 
@@ -30,6 +30,16 @@ function addPod(totals: Totals, spec: PodSpec | undefined, times: number): void 
 // A job that changes is another object: what was worked out of one stays right. Lists of thousands
 // ask again and again.
 const known = new WeakMap<Job, Totals>();
+
+/** Warnings that still count: that it did not fit is over once it has places. */
+export function standingWarnings(job: Job, events: Event[]): number {
+  const placed = ["Running", "Succeeded"].includes(job.status?.phase ?? "");
+  return events.filter(
+    (one) =>
+      one.type === "Warning" &&
+      !(placed && ["FailedScheduling", "Unschedulable"].includes(one.reason ?? "")),
+  ).length;
+}
 
 /** Over all replicas; an MPI launcher is not counted. */
 export function totalsOf(job: Job): Totals {

@@ -3,7 +3,7 @@ import type { PodGroup } from "../data/types.ts";
 
 export interface Entry {
   group: PodGroup;
-  place: number; // among those that wait, from 1; else 0
+  place: number; // among those that wait, from 1; 0: none, it is in no line or can never start
 }
 
 /** Who is in no line: his job is paused, his pods have ended, or he has none. */
@@ -15,9 +15,15 @@ export interface Entries {
   resting: Entry[];
 }
 
-/** As the scheduler tells it; those it does not number come after, by priority and age. */
+function neverFits(group: PodGroup): boolean {
+  return (group.status?.message ?? "").startsWith("can never fit");
+}
+
+/** As the scheduler tells it; those it does not number come after, by priority and age, and last those
+ * that can never start. */
 function told(group: PodGroup): number {
   const message = group.status?.message ?? "";
+  if (neverFits(group)) return Infinity;
   const found = /number (\d+) in line/.exec(message);
   return found
     ? Number(found[1])
@@ -29,6 +35,7 @@ function told(group: PodGroup): number {
 function before(a: PodGroup, b: PodGroup): number {
   const first = told(a),
     second = told(b);
+  if (neverFits(a) !== neverFits(b)) return neverFits(a) ? 1 : -1;
   if (first !== second) return first < second ? -1 : 1;
   const higher = (b.spec?.priority ?? 0) - (a.spec?.priority ?? 0);
   if (higher) return higher;
@@ -52,7 +59,7 @@ export function entriesOf(groups: PodGroup[], queue: string): Entries {
     running: those("running").map((group) => ({ group, place: 0 })),
     waiting: those("waiting")
       .sort(before)
-      .map((group, i) => ({ group, place: i + 1 })),
+      .map((group, i) => ({ group, place: neverFits(group) ? 0 : i + 1 })),
     resting: those("resting").map((group) => ({ group, place: 0 })),
   };
 }

@@ -1,6 +1,8 @@
 // The controllers' sentences in the reader's language, by the table both sides share
-// (i18n/sentences.ts). One that is not in it stays as it is. Pure.
+// (i18n/sentences.ts), and the times in them in the zone of the page. One that is not in the table
+// stays as it is.
 import { SENTENCES } from "../i18n/sentences.ts";
+import { exact } from "./time.ts";
 
 interface Row {
   pieces: string[]; // what stands between the values
@@ -47,17 +49,17 @@ function filled(zh: string, values: string[]): string {
 }
 
 /** What a sentence begins with is a name or a number, unless it is said that more may stand there; and
- * so are two values with nothing but a space between them. */
-function isWord(pieces: readonly string[], i: number, zh: string): boolean {
+ * so are two values with nothing but a space between them. A parenthesis after ": " is a program's own. */
+function suits(value: string, pieces: readonly string[], i: number, zh: string): boolean {
   const begins = i === 0 && (pieces[0] === "" || pieces[0] === "; ");
-  return (begins && !zh.includes("{1+}")) || pieces[i] === " " || pieces[i + 1] === " ";
+  const word = (begins && !zh.includes("{1+}")) || pieces[i] === " " || pieces[i + 1] === " ";
+  return !(word && value.includes(" ")) && !(pieces[i + 1] === " (" && value.includes(": "));
 }
 
 function byRows(rows: readonly Row[], text: string): string | null {
   for (const { pieces, zh } of rows) {
     const values = valuesOf(pieces, text);
-    if (values && values.every((value, i) => !value.includes(" ") || !isWord(pieces, i, zh)))
-      return filled(zh, values);
+    if (values?.every((value, i) => suits(value, pieces, i, zh))) return filled(zh, values);
   }
   return null;
 }
@@ -121,12 +123,23 @@ function sentence(text: string): string | null {
   return null;
 }
 
+/** After words of ours only: a time in a program's own words is the program's. */
+const TIME =
+  /(?<=until |began running at |最迟到 |Job 于 )(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z| UTC)/g;
+
+function inZone(text: string): string {
+  return text.replace(TIME, (_, day: string, time: string) => exact(Date.parse(`${day}T${time}Z`)));
+}
+
 const KNOWN = 500;
 const LONGEST = 2_000; // what is longer is no sentence of ours
 const said = new Map<string, string>();
 
 export function say(message: string, lang: "zh" | "en"): string {
-  if (lang !== "zh") return message;
+  return inZone(lang === "zh" ? inChinese(message) : message);
+}
+
+function inChinese(message: string): string {
   const before = said.get(message);
   if (before !== undefined) return before;
   if (said.size >= KNOWN) said.clear();

@@ -10,6 +10,7 @@ const OPENED_LIMIT = 500;
 interface Seen {
   at: number;
   opened: string[]; // uids
+  first?: boolean; // nobody has said yet that all was seen: "since" would be the first visit
 }
 
 function kept(): Seen {
@@ -19,7 +20,7 @@ function kept(): Seen {
   } catch {
     /* nothing is kept yet */
   }
-  return keep({ at: Date.now(), opened: [] }); // what failed before the first visit is no news
+  return keep({ at: Date.now(), opened: [], first: true }); // what failed before the first visit is no news
 }
 
 function keep(next: Seen): Seen {

@@ -27,14 +27,17 @@ const RELATIVE = {
   en: new Intl.RelativeTimeFormat("en", { numeric: "auto" }),
 };
 
-/** "3 minutes ago", "3分钟前". */
+/** "3 minutes ago", "3 分钟前". */
 export function ago(ms: number, at: number): string {
   const seconds = Math.min(0, Math.round((ms - at) / 1000)); // a clock that is ahead of ours is not the future
   const [unit, size] = STEPS.find(([, one]) => Math.abs(seconds) >= one) ?? ["second", 1];
-  return RELATIVE[lang.value].format(Math.trunc(seconds / size), unit);
+  const text = RELATIVE[lang.value].format(Math.trunc(seconds / size), unit);
+  return lang.value === "zh" ? text.replace(/^\d+/, "$& ") : text;
 }
 
-/** "1h 5m", "42s": how long something took. */
+const UNITS = { zh: [" 天", " 小时", " 分", " 秒"], en: ["d", "h", "m", "s"] };
+
+/** "1h 5m", "42s", "1 小时 5 分": how long something took. */
 export function duration(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   const parts = [
@@ -43,9 +46,9 @@ export function duration(ms: number): string {
     Math.floor(s / 60) % 60,
     s % 60,
   ];
-  const units = ["d", "h", "m", "s"];
+  const units = UNITS[lang.value];
   const first = parts.findIndex((one) => one > 0);
-  if (first < 0) return "0s";
+  if (first < 0) return `0${units[3]}`;
   return parts
     .slice(first, first + 2)
     .map((one, i) => (one ? `${one}${units[first + i]}` : ""))

@@ -1,7 +1,11 @@
 // What the server finds in a log (docs/logs.md): lines from a place on or back, and how many there
 // are. A server that is not ours answers with the log itself: then there is no search.
 import { Failure, get, request } from "../data/api.ts";
+import { lang, translator } from "../i18n/index.ts";
+import { logsTexts } from "../i18n/logs.ts";
 import { logPath, type Source } from "./follow.ts";
+
+const t = translator(logsTexts);
 
 export interface Found {
   at: string;
@@ -36,6 +40,26 @@ export interface Question {
 }
 
 export class NoSearch extends Error {}
+
+/** What PCRE2 says of a pattern, by how it begins. */
+const WRONG: readonly [begins: string, zh: string, en: string][] = [
+  ["missing closing parenthesis", "缺少“)”", 'missing ")"'],
+  ["unmatched closing parenthesis", "多了“)”", 'unmatched ")"'],
+  ["missing terminating ]", "缺少“]”", 'missing "]"'],
+  ["quantifier does not follow", "量词前没有可重复的内容", "nothing to repeat"],
+  ["\\ at end of pattern", "末尾多了“\\”", '"\\" without a character after it'],
+  ["range out of order", "字符范围的次序颠倒", "range out of order"],
+  ["numbers out of order", "{} 中的次数颠倒", "numbers out of order in {}"],
+  ["unrecognized character follows", "“\\”后的字符无法识别", 'unknown character after "\\"'],
+];
+
+/** Why there is no search: what is wrong with the pattern, or as the server says it. */
+export function searchProblem(message: string): string {
+  const [, why, at] = /not a regular expression: (.+), at character (\d+) of "/.exec(message) ?? [];
+  if (why === undefined || at === undefined) return t("searchFailed", { message });
+  const known = WRONG.find(([begins]) => why.startsWith(begins));
+  return t("invalidPattern", { at, why: known?.[lang.value === "zh" ? 1 : 2] ?? why });
+}
 
 /** What was typed: a text in any case, or /an expression/, or /one in any case/i. */
 export function questionOf(query: string): Pick<Question, "search" | "regex" | "ignoreCase"> {

@@ -10,6 +10,7 @@ import { DownIcon, UpIcon } from "../ui/icons.ts";
 import { saveAs, savePath } from "../ui/save.ts";
 import { logPath, type Source } from "./follow.ts";
 import { nextRanks, type Level } from "./lines.ts";
+import { searchProblem } from "./search.ts";
 import { attemptOf, shortName } from "./sources.ts";
 import { zip } from "./zip.ts";
 
@@ -114,9 +115,9 @@ function Ranks(props: { names: string[]; chosen: string[] }) {
   return (
     <details class="ranks">
       <summary class="button">
-        {t("someRanks", {
-          ranks: on.length ? (on.length > 3 ? String(on.length) : on.join(", ")) : t("allRanks"),
-        })}
+        {on.length
+          ? t("someRanks", { ranks: on.length > 3 ? String(on.length) : on.join(", ") })
+          : t("ranks")}
       </summary>
       <div class="ranks-list" role="group" aria-label={t("ranks")}>
         {props.names.map((name) => (
@@ -174,7 +175,7 @@ function SearchBox(props: { q: string; found: FoundState }) {
       {props.q ? (
         <span class="num dim" role="status">
           {found.error
-            ? t("searchFailed", { message: found.error })
+            ? searchProblem(found.error)
             : t("found", { at: found.at + 1, count: found.count }) + (found.counting ? "…" : "")}
         </span>
       ) : null}

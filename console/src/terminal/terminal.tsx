@@ -43,7 +43,7 @@ const t = translator(
       paste: "Paste",
       pasteFailed: "The browser does not let the page read the clipboard: use Ctrl+Shift+V.",
       ended: "The session has ended: {message}",
-      none: "No replica runs",
+      none: "No running replicas",
       noneHint: "A terminal needs a running replica. In debug mode replicas wait for you.",
       forbidden: "you may not open terminals in project {ns} (pods/exec).",
       terminal: "Terminal",

@@ -182,11 +182,20 @@ test("a schema that comes late is applied to the text that is there", async () =
   await page.context().close();
 });
 
-test("what only the server can know is shown too, and nothing typed is lost", async () => {
+test("a bad name is not sent; what only the server can know is shown too, and nothing typed is lost", async () => {
   const page = await open("zh");
+  let sent = 0;
+  page.on("request", (one) => (sent += one.method() === "POST" && /jobs\?/.test(one.url())));
   await load(page, TEXT.replace("name: two-views", "name: Two_Views"));
   await page.getByRole("button", { name: "创建", exact: true }).click();
-  await page.getByRole("alert").getByText("服务器拒绝了此 Job").waitFor();
+  await page.getByRole("alert").getByText("有 1 处错误需要修改").waitFor();
+  const name = page.getByRole("textbox", { name: "名称" }).first();
+  assert.equal(await name.getAttribute("aria-invalid"), "true");
+  assert.ok(await name.evaluate((one) => one === document.activeElement));
+  assert.doesNotMatch(await page.locator("main").innerText(), /a-z0-9|RFC/);
+  assert.equal(sent, 0);
+  // A job may have neither limit.
+  assert.equal(await page.locator("label", { hasText: /上限.*\*/ }).count(), 0);
   await preview(page);
   await page.getByRole("dialog").getByRole("button", { name: "创建", exact: true }).click();
   const wrong = TEXT.split("\n").findIndex((one) => one.includes("name: two-views")) + 1;

@@ -167,7 +167,9 @@ async function remove(page, names) {
   await page.locator(".page-head").getByRole("button", { name: "删除" }).click();
   const dialog = page.getByRole("dialog");
   const button = dialog.getByRole("button", { name: "删除" });
-  await dialog.getByRole("textbox").fill(String(names.length));
+  await dialog.getByText("日志会保留").waitFor();
+  assert.doesNotMatch(await dialog.innerText(), /正在运行/, "they are paused");
+  assert.equal(await dialog.getByRole("textbox").count(), 0, "so nothing needs typing");
   // Red, as what cannot be taken back for ever.
   assert.match(await button.getAttribute("class"), /danger/);
   await button.click();

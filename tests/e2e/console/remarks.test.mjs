@@ -139,7 +139,7 @@ test("a view keeps filters, order and columns under a name, and its link shows t
   await page.getByRole("button", { name: "视图" }).click();
   await page.getByLabel("视图名称").fill("组");
   await page.getByLabel("视图名称").press("Enter");
-  await page.getByRole("button", { name: "视图: 组" }).waitFor();
+  await page.getByRole("button", { name: "视图：组" }).waitFor();
   assert.deepEqual(await axe(page), []);
   const link = await page.getByRole("link", { name: "组" }).getAttribute("href");
   await page.goto("/jobs");

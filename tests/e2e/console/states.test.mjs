@@ -35,6 +35,7 @@ test("loading: until the first answer comes", async () => {
   for (const where of LIVE) {
     await page.goto(where);
     await page.locator("main [aria-busy=true]").first().waitFor();
+    assert.equal(await page.getByText("共 0 个").count(), 0, "nothing is counted yet");
     assert.deepEqual(await axe(page), [], where);
   }
   await page.context().close();
@@ -77,7 +78,10 @@ test("an error: its sentence, and another try where one helps", async () => {
 
 test("not found: a page, a tab and a job that are not there", async () => {
   const page = await shared.browser.page(shared.daemon);
-  for (const where of ["/nowhere", `${JOB}/nothing`, "/jobs/default/PyTorchTrainingJob/nobody"]) {
+  await page.goto("/nowhere");
+  await page.getByText("页面不存在").waitFor();
+  await page.getByRole("link", { name: "返回 Job 列表" }).waitFor();
+  for (const where of [`${JOB}/nothing`, "/jobs/default/PyTorchTrainingJob/nobody"]) {
     await page.goto(where);
     await page.locator("main").getByText("未找到").waitFor();
   }
@@ -106,9 +110,13 @@ test("not allowed: a service account without rights sees that, and no more", asy
     assert.equal(await page.locator("main").getByText("quiet", { exact: true }).count(), 0, where);
     assert.deepEqual(await axe(page), [], where);
   }
+  await page.goto("/queues");
+  await page.getByRole("alert").getByText("没有查看队列的权限，请联系管理员").waitFor();
   await page.goto("/jobs/new?kind=PyTorchTrainingJob&example=1");
-  await page.getByRole("button", { name: "创建", exact: true }).click();
-  await page.getByRole("alert").getByText("没有权限操作").waitFor();
+  await page.getByRole("alert").getByText("没有在项目 default 中创建 Job 的权限").waitFor();
+  assert.equal(await page.locator(".create-form").count(), 0);
+  for (const name of ["队列", "节点"])
+    assert.equal(await page.locator("nav.side").getByRole("link", { name }).count(), 0, name);
   await page.context().close();
 });
 
@@ -195,7 +203,13 @@ test("offline: the banner comes and goes by itself, and what was shown stays", a
   await shared.daemon.kill("SIGKILL");
   await page.getByRole("alert").getByText("无法连接到 muster").waitFor();
   assert.ok(await page.getByRole("link", { name: "quiet", exact: true }).isVisible());
+  // A page that was never opened cannot come now, and does when the connection is back.
+  const menu = page.locator("nav.side");
+  await menu.getByRole("link", { name: "队列" }).click();
+  await page.locator("main").getByRole("alert").getByText("无法连接到 muster").waitFor();
   await shared.daemon.start();
+  await page.getByRole("heading", { name: "队列", exact: true }).waitFor();
+  await menu.getByRole("link", { name: "Job", exact: true }).click();
   await shared.daemon.api("POST", JOBS, job("later", "true"));
   await page.getByRole("link", { name: "later", exact: true }).waitFor();
   assert.equal(await page.getByRole("alert").count(), 0);

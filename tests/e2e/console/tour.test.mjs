@@ -291,7 +291,7 @@ test("000: a parameter server, 副本 by role", async () => {
   await openDetails(name, "PyTorchTrainingJob");
   assert.equal(await field("副本").textContent(), "ps: 1worker: 1");
   await tab("副本").click();
-  await page.getByRole("combobox", { name: "任务类型" }).selectOption("ps");
+  await page.getByRole("combobox", { name: "副本类型" }).selectOption("ps");
   await page.locator(".replicas tbody tr").and(page.locator(":only-child")).waitFor();
   const [server] = await podNames(name);
   await openLogOf(server);

@@ -6,13 +6,14 @@ import { parseDocument, stringify } from "yaml";
 import { createYaml, Failure, get } from "../../data/api.ts";
 import { corePath, JOB_KINDS, jobKind, jobPath, jobsPath, queuePath } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
+import { may } from "../../data/rights.ts";
 import { session } from "../../data/session.ts";
 import type { Job, KubeObject, Node, Queue } from "../../data/types.ts";
 import { check } from "../../editor/check.ts";
 import { parsePath, pathText, type ServerProblem } from "../../editor/editor.tsx";
 import { schemaOf, type KindSchema } from "../../editor/schema.ts";
 import { lang, tc, translator } from "../../i18n/index.ts";
-import { refusalText } from "../../lib/refusal.ts";
+import { causeText, refusalText } from "../../lib/refusal.ts";
 import { createTexts } from "../../i18n/create.ts";
 import { lazy } from "../../lazy.tsx";
 import { diffLines, hunks } from "../../lib/diff.ts";
@@ -81,7 +82,7 @@ function serverProblems(failure: Failure): ServerProblem[] {
   const causes = failure.status?.details?.causes ?? [];
   return causes.map((one) => ({
     path: parsePath(one.field ?? ""),
-    message: `${one.field ? `${one.field}: ` : ""}${one.message ?? ""}`,
+    message: causeText(one, lang.value),
   }));
 }
 
@@ -224,22 +225,18 @@ function Differences(props: {
   );
 }
 
-/** What is wrong with the text, by path: by the schema, and by what the server said of the last
- * try. */
-function useProblems(
+/** What is wrong with the text by the schema, by path. */
+function useChecked(
   document: ReturnType<typeof parseDocument>,
   schema: KindSchema | null,
-  refused: Failure | null,
 ): Map<string, string> {
   return useMemo(() => {
     const found = new Map<string, string>();
     if (schema && !document.errors.length)
       for (const one of check(document.toJS(), schema.schema, schema.resolve))
         if (!found.has(one.path.join("."))) found.set(one.path.join("."), one.message);
-    for (const one of refused ? serverProblems(refused) : [])
-      found.set(one.path.join("."), one.message);
     return found;
-  }, [document, schema, refused]);
+  }, [document, schema, lang.value]);
 }
 
 /** The whole text, to be changed and sent; or taken into the form, or given up again. */
@@ -336,16 +333,30 @@ export default function CreatePage() {
   }, [kindName]);
 
   const document = useMemo(() => parseDocument(text ?? ""), [text]);
-  const problems = useProblems(document, schema, refused);
+  const checked = useChecked(document, schema);
+  const problems = useMemo(
+    () =>
+      new Map([
+        ...checked,
+        ...(refused ? serverProblems(refused) : []).map(
+          (one) => [one.path.join("."), one.message] as const,
+        ),
+      ]),
+    [checked, refused, lang.value],
+  );
+  const [held, setHeld] = useState(false); // it was to be sent while something was wrong
   const ns = readText(document, ["metadata", "namespace"]) || ownProject();
   const { offers, nodes } = useOffers(ns);
   const latest = useRef("");
   latest.current = text ?? "";
   if (failure) return <Problem failure={failure} />;
+  if (!may("create", jobKind(kindName) ?? JOB_KINDS[0]!, ownProject()))
+    return <Problem failure={new Failure(t("mayNot", { project: ownProject() }), 403, "")} />;
   if (text === null) return <Loading />;
 
   const change = (next: string): void => {
     setRefused(null);
+    setHeld(false);
     setText(next);
     keepDraft({ text: next, ...(original ? { original } : {}) });
   };
@@ -376,6 +387,8 @@ export default function CreatePage() {
     set: (path, value) => change(write(latest.current, path, value)),
   };
   const send = async (): Promise<void> => {
+    setHeld(checked.size > 0);
+    if (checked.size) return window.document.querySelector<HTMLElement>("[aria-invalid]")?.focus();
     setBusy(true);
     try {
       await submit(kindName, document, text);
@@ -384,7 +397,16 @@ export default function CreatePage() {
     }
     setBusy(false);
   };
-  const refusal = refused ? (
+  const refusal = held ? (
+    <div class="box bad" role="alert">
+      <b>{t("wrong", { count: checked.size })}</b>
+      {[...checked].map(([path, message]) => (
+        <div key={path}>
+          <code>{path}</code> {message}
+        </div>
+      ))}
+    </div>
+  ) : refused ? (
     <div class="box bad" role="alert">
       <b>{t("failed")}</b> <span title={refused.message}>{refusalText(refused, lang.value)}</span>
     </div>

@@ -162,14 +162,12 @@ function Resources(props: { draft: Draft; container: Path }) {
         draft={props.draft}
         path={at("limits", "cpu")}
         label={t("cpuLimit")}
-        required
         placeholder="2"
       />
       <TextField
         draft={props.draft}
         path={at("limits", "memory")}
         label={t("memoryLimit")}
-        required
         placeholder="4Gi"
       />
       <TextField

@@ -6,6 +6,7 @@ import { useLive } from "../../data/live.ts";
 import type { Event, Job, Pod } from "../../data/types.ts";
 import { translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
+import { standingWarnings } from "../../lib/jobs.ts";
 import { query, setQuery } from "../../router.ts";
 import { Said } from "../../ui/said.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -134,9 +135,9 @@ export function useJobEvents(job: Job, pods: Pod[]): Event[] {
 }
 
 /** How many warnings there are, and the newest event. */
-function Brief(props: { events: Event[] }) {
+function Brief(props: { job: Job; events: Event[] }) {
   const newest = newestFirst(props.events)[0];
-  const warnings = props.events.filter((one) => one.type === "Warning").length;
+  const warnings = standingWarnings(props.job, props.events);
   if (!newest) return <>{t("noEvents")}</>;
   return (
     <>
@@ -164,7 +165,7 @@ export function Events(props: { job: Job; events: Event[] }) {
       title={t("events")}
       open={false}
       wanted={["event", "detailed", "merged", "severity"].some((name) => q.has(name))}
-      brief={<Brief events={props.events} />}
+      brief={<Brief job={props.job} events={props.events} />}
     >
       <div class="section-head">
         <label>

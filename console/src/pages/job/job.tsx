@@ -210,7 +210,7 @@ export default function JobPage(props: { ns: string; kind: string; name: string;
         name={job.metadata.name}
         current={tab}
         tabs={[
-          { id: "", label: job.kind ?? "Job", href: jobHref(job) },
+          { id: "", label: t("overviewTab"), href: jobHref(job) },
           { id: "replicas", label: t("replicasTab"), href: jobHref(job, "replicas") },
           { id: "logs", label: t("logsTab"), href: jobHref(job, "logs") },
           {

@@ -41,7 +41,12 @@ const LossCurve = lazy<{ job: Job }>(() => import("../../curves/loss.tsx"));
 
 function BoardLink(props: { job: Job }) {
   const board = useBoard(props.job);
-  if (!board) return <span class="dim">{t("none")}</span>;
+  if (!board)
+    return (
+      <span class="dim">
+        {board === undefined ? tc("loading") : isOver(props.job) ? t("none") : t("boardComing")}
+      </span>
+    );
   return (
     <a
       href={boardHref(board.metadata.namespace ?? "default", board.metadata.name)}

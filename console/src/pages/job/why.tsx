@@ -4,7 +4,7 @@ import { request } from "../../data/api.ts";
 import { corePath } from "../../data/kinds.ts";
 import { leavesAt } from "../../data/removal.ts";
 import type { Job, Pod } from "../../data/types.ts";
-import { translator } from "../../i18n/index.ts";
+import { tc, translator } from "../../i18n/index.ts";
 import { jobTexts } from "../../i18n/job.ts";
 import {
   exitWord,
@@ -93,7 +93,7 @@ function Failed(props: { job: Job; pods: Pod[] }) {
             ) : null}
           </p>
           <p>
-            <b>{t("suggestion")}:</b>{" "}
+            <b>{t("suggestion") + tc("colon")}</b>
             {t(
               tipFor(
                 ending.code,
@@ -190,7 +190,8 @@ function WhySo(props: { job: Job; pods: Pod[] }) {
   const since = millis(job.metadata.creationTimestamp);
   return (
     <div class="box warn" role="region" aria-label={t("pendingTitle")}>
-      <b>{t("pendingTitle")}</b>: <Said text={message} />
+      <b>{t("pendingTitle") + tc("colon")}</b>
+      <Said text={message} />
       {since === undefined ? null : (
         <span class="dim num"> ({t("since", { time: duration(now.value - since) })})</span>
       )}

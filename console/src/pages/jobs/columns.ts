@@ -28,12 +28,12 @@ const WIDTH: Record<Column, number> = {
   labels: 150,
   project: 90,
   kind: 72,
-  replicas: 72,
-  cpu: 104,
-  memory: 128,
+  replicas: 64,
+  cpu: 100,
+  memory: 120,
   gpu: 44,
   progress: 164,
-  duration: 64,
+  duration: 84,
   created: 100,
 };
 /** The least missed first. */

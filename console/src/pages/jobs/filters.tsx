@@ -193,7 +193,7 @@ export function Filters(props: {
               class="chip on"
               onClick={() => setQuery({ [name]: toggled(choice[FIELD[name]], value) })}
             >
-              {t(name)}: {valueWord(name, value)} ×
+              {t(name) + tc("colon") + valueWord(name, value)} ×
             </button>
           ))}
           {choice.sort !== "-created" ? (

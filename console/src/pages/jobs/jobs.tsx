@@ -334,7 +334,7 @@ export function JobsPage() {
           <span class="dim num">{t("gpuTotals", { used: gpus.used, waiting: gpus.waiting })}</span>
         ) : null}
         <span class="dim num" role="status">
-          {t("count", { shown: shown.length, total: items.length })}
+          {loaded ? t("count", { shown: shown.length, total: items.length }) : null}
         </span>
         <button
           type="button"

@@ -9,7 +9,6 @@ import { lang, tc, translator } from "../../i18n/index.ts";
 import { refusalText } from "../../lib/refusal.ts";
 import { jobsTexts } from "../../i18n/jobs.ts";
 import { replicaCounts } from "../../lib/jobs.ts";
-import { isOver } from "../../lib/state.ts";
 import { CliLine } from "../../ui/cli.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { toast, undoToast } from "../../ui/toast.tsx";
@@ -47,11 +46,11 @@ async function remove(jobs: Job[]): Promise<void> {
 
 export function RemoveDialog(props: { jobs: Job[]; onClose: () => void; onDone?: () => void }) {
   const [typed, setTyped] = useState("");
-  const running = props.jobs.filter((job) => !isOver(job));
   const replicas = props.jobs.reduce((sum, job) => sum + replicaCounts(job).running, 0);
+  const running = replicas > 0 || props.jobs.some((job) => job.status?.phase === "Running");
   const only = props.jobs.length === 1 ? props.jobs[0] : undefined;
   const word = only ? only.metadata.name : String(props.jobs.length);
-  const confirmed = !running.length || typed === word;
+  const confirmed = !running || typed === word;
   const go = (): void => {
     void remove(props.jobs);
     props.onClose();
@@ -76,8 +75,10 @@ export function RemoveDialog(props: { jobs: Job[]; onClose: () => void; onDone?:
         </>
       }
     >
-      <p>{t("deleteWhat", { running: replicas })}</p>
-      {running.length ? (
+      <p>
+        {replicas ? t("deleteStops", { running: replicas }) : ""} {t("deleteKeeps")}
+      </p>
+      {running ? (
         <label>
           {t(only ? "typeName" : "typeCount", { name: word })}{" "}
           <input value={typed} onInput={(event) => setTyped(event.currentTarget.value)} autofocus />

@@ -1,7 +1,7 @@
 // Favourites and saved views: a view is an address with a name.
 import { useState } from "preact/hooks";
 import { forgetView, saveView, views } from "../../data/kept.ts";
-import { translator } from "../../i18n/index.ts";
+import { tc, translator } from "../../i18n/index.ts";
 import { remarksTexts } from "../../i18n/remarks.ts";
 import { query, setQuery } from "../../router.ts";
 import { Dropdown } from "../../ui/dropdown.tsx";
@@ -78,7 +78,7 @@ export function Views(props: { columns: Column[] | null }) {
       </button>
       <Dropdown
         name={t("views")}
-        label={shown ? `${t("views")}: ${shown.name}` : t("views")}
+        label={shown ? t("views") + tc("colon") + shown.name : t("views")}
         on={shown !== undefined}
       >
         {() => <Saved columns={props.columns} />}

@@ -12,7 +12,14 @@ import Logs from "../../logs/logs.tsx";
 import type { Source } from "../../logs/follow.ts";
 import { LogRow } from "../../logs/row.tsx";
 import { lineOf, matcher, type Row } from "../../logs/lines.ts";
-import { podLogs, NoSearch, questionOf, searchLog, type Found } from "../../logs/search.ts";
+import {
+  podLogs,
+  NoSearch,
+  searchProblem,
+  questionOf,
+  searchLog,
+  type Found,
+} from "../../logs/search.ts";
 import { attemptOf, gonePod, isGone, shortName } from "../../logs/sources.ts";
 import { LEVELS } from "../../logs/tools.tsx";
 import { project } from "../../project.tsx";
@@ -43,7 +50,7 @@ const t = translator(
       hits: "{count} {count|hit|hits}",
       none: "Nothing found",
       failed: "{name}: {message}",
-      gone: "gone",
+      gone: "deleted replica",
       levels: "Level",
       levelAll: "All levels",
       error: "Errors",
@@ -195,7 +202,7 @@ function Results(props: { result: Result; job: Job | undefined; q: string }) {
         </span>
       </h2>
       {result.error ? (
-        <p class="dim">{t("failed", { name: title, message: result.error })}</p>
+        <p class="dim">{t("failed", { name: title, message: searchProblem(result.error) })}</p>
       ) : (
         <div class="log-rows found-rows">
           {result.found.map((one, i) => {

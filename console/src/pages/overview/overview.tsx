@@ -220,7 +220,9 @@ function Failures(props: { jobs: Job[] }) {
       <p class="item-why since">
         {fresh.size
           ? t("newSince", { count: fresh.size, time: exact(seen.value.at) })
-          : t("noneNew", { time: exact(seen.value.at) })}{" "}
+          : seen.value.first
+            ? null
+            : t("noneNew", { time: exact(seen.value.at) })}{" "}
         {fresh.size ? (
           <button type="button" onClick={seeAll}>
             <Icon of={CheckIcon} /> {t("seeAll")}

@@ -39,15 +39,15 @@ const t = translator(
       resting: "未排队",
       none: "没有队列",
       noSuch: "没有名为 {name} 的队列",
-      nothingRuns: "没有运行中的作业",
-      nothingWaits: "没有等待中的作业",
+      nothingRuns: "没有运行中的 Job",
+      nothingWaits: "没有等待中的 Job",
       place: "顺序",
-      job: "作业",
+      job: "Job",
       pods: "Pod",
       since: "创建时间",
       why: "原因",
       failed: "操作失败：{message}",
-      closing: "已关闭队列 {name}：不再启动新的作业，运行中的作业不受影响",
+      closing: "已关闭队列 {name}：不再启动新的 Job，运行中的 Job 不受影响",
       opening: "已开放队列 {name}",
     },
     en: {
@@ -59,7 +59,7 @@ const t = translator(
       isOpen: "Open",
       isClosed: "Closed",
       priority: "Priority {n}",
-      keeps: "keeps its room",
+      keeps: "cannot be preempted",
       limit: "at most {time}",
       resource: "Resource",
       used: "Allocated",
@@ -70,15 +70,15 @@ const t = translator(
       resting: "Not in line",
       none: "No queues",
       noSuch: "There is no queue {name}",
-      nothingRuns: "Nothing runs",
-      nothingWaits: "Nothing waits",
+      nothingRuns: "No running jobs",
+      nothingWaits: "No waiting jobs",
       place: "Place",
       job: "Job",
       pods: "Pods",
       since: "Created",
       why: "Why",
       failed: "That failed: {message}",
-      closing: "Closed queue {name}: nothing new starts, what runs goes on",
+      closing: "Closed queue {name}: no new jobs start; running jobs continue",
       opening: "Opened queue {name}",
     },
   }),
@@ -102,12 +102,7 @@ function Shares(props: { queue: Queue }) {
   const quota = props.queue.spec?.quota?.requests ?? {};
   const held = props.queue.status?.allocated ?? {};
   const names = [...new Set([...Object.keys(quota), ...Object.keys(held)])];
-  if (!names.length)
-    return (
-      <p class="dim">
-        {t("quota")}: {t("noQuota")}
-      </p>
-    );
+  if (!names.length) return <p class="dim">{t("quota") + tc("colon") + t("noQuota")}</p>;
   return (
     <table>
       <thead>
@@ -195,7 +190,7 @@ function Line(props: { entries: Entry[]; says: "nothing" | "why" | "place and wh
       <tbody>
         {props.entries.map((entry) => (
           <tr key={entry.group.metadata.uid}>
-            {waits ? <td class="num">{entry.place}</td> : null}
+            {waits ? <td class="num">{entry.place || "-"}</td> : null}
             <td class="who">
               <Subject entry={entry} />
             </td>

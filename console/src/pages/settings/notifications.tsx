@@ -163,9 +163,7 @@ function MakeDialog(props: { onClose: () => void }) {
       }
     >
       <div class="stack">
-        <p class="dim">
-          {tc("project")}: {ns}
-        </p>
+        <p class="dim">{tc("project") + tc("colon") + ns}</p>
         <label>
           {tc("name")}{" "}
           <input

@@ -44,7 +44,12 @@ function zoneName(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
+function shellWord(text: string): string {
+  return /^[\w./+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 export default function SettingsPage() {
+  const kubeconfig = session.value?.kubeconfig;
   const themes: Theme[] = ["system", "light", "dark"];
   const densities: Density[] = ["comfortable", "compact"];
   return (
@@ -102,10 +107,8 @@ export default function SettingsPage() {
       <Notifications />
       <h2>{t("kubectl")}</h2>
       <p>
-        {t(session.value?.local ? "kubectlHow" : "kubectlThere")}{" "}
-        <code>
-          {session.value?.local ? "export KUBECONFIG=$(muster kubeconfig --path)" : "kubectl"}
-        </code>
+        {t(kubeconfig ? "kubectlHow" : "kubectlThere")}{" "}
+        <code>{kubeconfig ? `export KUBECONFIG=${shellWord(kubeconfig)}` : "kubectl"}</code>
       </p>
       <h2>{t("about")}</h2>
       <table>

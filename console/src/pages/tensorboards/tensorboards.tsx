@@ -3,11 +3,11 @@ import { useState } from "preact/hooks";
 import { Failure, merge } from "../../data/api.ts";
 import { deleteLater, keep, leavesAt } from "../../data/removal.ts";
 import { may } from "../../data/rights.ts";
-import { scope, session } from "../../data/session.ts";
+import { scope } from "../../data/session.ts";
 import { TENSORBOARDS } from "../../data/kinds.ts";
 import { useLive } from "../../data/live.ts";
 import { boardHref, type TensorBoard } from "../../data/boards.ts";
-import { project } from "../../project.tsx";
+import { ownProject, project } from "../../project.tsx";
 import { BoardDialog } from "./dialog.tsx";
 import { lang, tc, texts, translator } from "../../i18n/index.ts";
 import { refusalText } from "../../lib/refusal.ts";
@@ -44,7 +44,7 @@ const t = translator(
       more: "More",
       none: "No TensorBoards yet",
       create: "Create TensorBoard",
-      hint: "Create a job with a TensorBoard, or one with kubectl; every job's curves are in its tab Training in any case.",
+      hint: "Create a job with a TensorBoard, or one with kubectl; curves are always on the job's Training tab.",
       failed: "Could not do that: {message}",
       deleting: "Deleting TensorBoard {name}",
       undo: "Undo",
@@ -100,16 +100,14 @@ export default function TensorBoardsPage() {
     <section>
       <div class="page-head">
         <h1>{t("title")}</h1>
-        <button type="button" class="primary" onClick={() => setMaking(true)}>
-          {t("create")}
-        </button>
+        <span class="grow" />
+        {may("create", TENSORBOARDS, ownProject()) ? (
+          <button type="button" class="primary" onClick={() => setMaking(true)}>
+            {t("create")}
+          </button>
+        ) : null}
       </div>
-      {making ? (
-        <BoardDialog
-          ns={project.value || session.value?.namespace || "default"}
-          onClose={() => setMaking(false)}
-        />
-      ) : null}
+      {making ? <BoardDialog ns={ownProject()} onClose={() => setMaking(false)} /> : null}
       {failure ? (
         <Problem failure={failure} />
       ) : !loaded ? (
