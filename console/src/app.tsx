@@ -71,6 +71,7 @@ const ROUTES: Route[] = [
   { pattern: "/nodes/*", page: (at) => <NodesPage name={at["*"] ?? ""} /> },
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
   { pattern: "/tensorboard/:ns/:name/*", page: () => <OpenPage /> },
+  { pattern: "/app/:ns/pods/:name/:port/*", page: () => <OpenPage /> },
   { pattern: "/settings", page: () => <SettingsPage /> },
   { pattern: "/design", page: () => <DesignPage /> },
 ];

@@ -19,10 +19,10 @@
 #include "base/map.h"
 #include "client/queue.h"
 #include "control/object_list.h"
+#include "core/app.h"
 #include "core/job.h"
 #include "core/pod_state.h"
 #include "core/ports.h"
-#include "core/tensorboard.h"
 
 #define IN_WORK_LIMIT 16
 #define READY_JOBS 256 /* to be read, of a kind; most have ended */
@@ -958,6 +958,15 @@ static bool open_source(struct jobs *j, const struct jobs_options *o, struct sou
     return s->cache;
 }
 
+static size_t count_apps(void)
+{
+    size_t n = 0;
+
+    while (app_kinds[n])
+        n++;
+    return n;
+}
+
 static size_t count_kinds(void)
 {
     size_t n = 0;
@@ -969,7 +978,7 @@ static size_t count_kinds(void)
 
 struct jobs *jobs_new(const struct jobs_options *o)
 {
-    size_t jobs_len = count_kinds(), kinds_len = jobs_len + 1;
+    size_t jobs_len = count_kinds(), kinds_len = jobs_len + count_apps();
     struct jobs *j = calloc(1, sizeof(*j) + kinds_len * sizeof(j->sources[0]));
     bool ok;
 
@@ -990,8 +999,9 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->boards = &j->sources[jobs_len];
     ok = j->queue && open_caches(j, o);
     for (; ok && j->sources_len < kinds_len; j->sources_len++) {
-        j->sources[j->sources_len].kind = j->sources_len < jobs_len ? job_kinds[j->sources_len]
-                                                                    : &job_kind_tensorboard;
+        j->sources[j->sources_len].kind = j->sources_len < jobs_len
+                                              ? job_kinds[j->sources_len]
+                                              : app_kinds[j->sources_len - jobs_len]->job;
         ok = open_source(j, o, &j->sources[j->sources_len]);
     }
     if (ok)

@@ -416,7 +416,7 @@ static inline const struct job_kind *world_kind(const struct json *job)
         if (kind_of_object(job) == job_kinds[i]->kind)
             return job_kinds[i];
     if (kind_of_object(job) == &kind_tensorboard)
-        return &job_kind_tensorboard;
+        return app_kind_tensorboard.job;
     return job_kinds[0];
 }
 
