@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -250,9 +251,12 @@ static int start_console(struct daemon *d, const struct daemon_options *o, struc
 int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,
                  struct err *err)
 {
+    const char *jupyter = home_jupyter(a);
     int r;
 
     *d = (struct daemon){.lock_fd = -1};
+    if (jupyter) /* pods have the daemon's variables */
+        (void)setenv(JUPYTER_VARIABLE, jupyter, 0);
     r = home_lock(options->home, &d->lock_fd, err);
     if (r == 0) {
         d->loop = loop_new(err);

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "api/object.h"
+#include "base/base64.h"
 #include "base/list.h"
 #include "base/timefmt.h"
 #include "client/client.h"
@@ -40,6 +41,7 @@
 #define BODY_PAUSE_BYTES (BODY_LIMIT_BYTES - READ_BYTES)
 #define ANSWER_WAIT_MS 120000 /* it may have to read many files first */
 #define SENDS_PER_TURN 16
+#define TOKEN_LIMIT_BYTES 1024u
 #define TOUCH_MS (5 * 60 * 1000)
 #define TOUCH_AGAIN_MS 10000 /* not for every request of a page */
 #define HEADERS_LIMIT 20u
@@ -559,9 +561,6 @@ static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
 static void got_pod(void *arg, const struct json *pod, const struct err *err)
 {
     struct exchange *x = arg;
-    const struct json *container = json_first(json_at(pod, "spec", "containers"));
-    const struct json *port = json_first(json_get(container, "ports"));
-
     if (err && !x->kind) {
         fail(x, err);
         return;
@@ -572,7 +571,7 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
         return;
     }
     if (x->kind)
-        x->port = (unsigned)json_get_int(port, "containerPort", 0);
+        x->port = app_port(x->kind, pod);
     if (x->proxy->node)
         dial_pod(x, pod);
     else
@@ -587,6 +586,37 @@ static void find_pod(struct exchange *x)
         client_get(x->proxy->transport, &kind_pod, x->ns, name, got_pod, x);
     else
         fail_with_state(x, 503, NULL);
+}
+
+/* Behind the request's line, which is the first of what is still to be sent. */
+static void add_token(struct exchange *x, const char *token)
+{
+    struct buf with = BUF_INIT(x->up.limit_bytes + TOKEN_LIMIT_BYTES);
+    size_t line = (size_t)((const char *)memchr(x->up.data, '\n', x->up.len) + 1 - x->up.data);
+
+    buf_add(&with, x->up.data, line);
+    buf_addf(&with, "Authorization: token %s\r\n", token);
+    buf_add(&with, x->up.data + line, x->up.len - line);
+    buf_release(&x->up);
+    x->up = with;
+}
+
+/* A program that runs what it is told wants a token (core/notebook.c); without one it is its own
+ * affair. */
+static void got_token(void *arg, const struct json *secret, const struct err *err)
+{
+    struct exchange *x = arg;
+    const char *text = err || !object_is_controlled_by(secret, object_uid(x->app))
+                           ? ""
+                           : json_string(json_at(secret, "data", "token"), "");
+    const char *token = base64_decode(&x->http->arena, text, strlen(text), NULL);
+
+    if (token && *token && place_is_printable(token) && strlen(token) < TOKEN_LIMIT_BYTES / 2)
+        add_token(x, token);
+    if (x->up.failed)
+        fail_with_state(x, 503, "There is no memory for another connection.");
+    else
+        find_pod(x);
 }
 
 static void got_app(void *arg, const struct json *app, const struct err *err)
@@ -609,10 +639,13 @@ static void got_app(void *arg, const struct json *app, const struct err *err)
     }
     if (!json_bool(json_at(app, "spec", "suspend"), false))
         touch(x->proxy, a, x->kind->job->kind, app);
-    if (json_string_is(phase, "Running"))
-        find_pod(x);
-    else
+    if (!json_string_is(phase, "Running"))
         fail_with_state(x, 503, NULL);
+    else if (x->kind->runs_code && x->proxy->node)
+        client_get(x->proxy->transport, &kind_secret, x->ns, app_child_name(a, x->kind, x->app),
+                   got_token, x);
+    else
+        find_pod(x);
 }
 
 /* --- the request ------------------------------------------------------------------------------ */

@@ -41,6 +41,7 @@ static void take_pod(struct app_look *l)
         else
             l->taken_by = "pod";
     }
+    name = app_service_name(l->arena, l->kind, l->app);
     for (size_t i = 0; name && i < l->snapshot->services_len; i++) {
         const struct json *service = l->snapshot->services[i];
 
@@ -418,8 +419,13 @@ static void make(struct app_look *l, const struct json *pod, struct plan *plan)
     if (!l->service)
         plan_create(plan, &kind_service,
                     app_service_new(a, l->kind, l->app, l->port.port, l->snapshot->shared_network));
-    if (!l->pod)
-        plan_create(plan, &kind_pod, pod);
+    if (l->pod)
+        return;
+    if (l->kind->plan_before) {
+        l->kind->plan_before(l, plan);
+        plan_next_stage(plan);
+    }
+    plan_create(plan, &kind_pod, pod);
 }
 
 static void act(struct app_look *l, struct plan *plan)

@@ -48,10 +48,11 @@ struct app_look {
 
 struct app_kind {
     const struct job_kind *job;
-    const char *path;      /* its address is PATH/NAMESPACE/NAME/ */
-    const char *suffix;    /* its pod and its Service are NAME and this */
-    const char *container; /* its program's */
-    const char *program;   /* in sentences */
+    const char *path;           /* its address is PATH/NAMESPACE/NAME/ */
+    const char *suffix;         /* its pod and its Service are NAME and this */
+    const char *service_prefix; /* of its Service, before NAME; NULL: it is called as the pod */
+    const char *container;      /* its program's */
+    const char *program;        /* in sentences */
     int64_t port_on_cluster;
     bool runs_code; /* what its user types: to use it is to run a command in its pod */
     /* shared_network: on one machine, where the program is the machine's own and listens on the
@@ -60,12 +61,14 @@ struct app_kind {
                             bool shared_network);
     /* Whether pod runs what wanted would. */
     bool (*pod_fits)(const struct json *pod, const struct json *wanted);
+    /* What must be there before the pod; NULL: nothing. */
+    void (*plan_before)(const struct app_look *l, struct plan *plan);
     /* Set reason and message if there is something of its own to say. May be NULL. */
     bool (*explain_end)(struct app_look *l);
     bool (*explain_wait)(struct app_look *l);
 };
 
-extern const struct app_kind app_kind_tensorboard;
+extern const struct app_kind app_kind_tensorboard, app_kind_notebook;
 extern const struct app_kind *const app_kinds[]; /* ends with NULL */
 
 bool app_is_kind(const struct kind *k);
@@ -78,12 +81,15 @@ void app_wanted_names(const struct app_kind *k, struct arena *a, const struct js
 /* --- its parts (app_parts.c) ------------------------------------------------------------------ */
 
 const char *app_child_name(struct arena *a, const struct app_kind *k, const struct json *app);
+const char *app_service_name(struct arena *a, const struct app_kind *k, const struct json *app);
 const char *app_url(struct arena *a, const struct app_kind *k, const struct json *app);
 /* With name, labels and owner. */
 struct json *app_child_new(struct arena *a, const struct app_kind *k, const struct json *app,
                            const struct kind *kind);
 struct json *app_service_new(struct arena *a, const struct app_kind *k, const struct json *app,
                              int64_t port, bool shared_network);
+/* The port its pod listens on; 0: not known. */
+unsigned app_port(const struct app_kind *k, const struct json *pod);
 /* The port it listens on, and that it is ready once it does. */
 void app_set_port(struct arena *a, struct json *container, int64_t port);
 

@@ -4,7 +4,7 @@
 
 #define PROBE_SECONDS 2
 
-const struct app_kind *const app_kinds[] = {&app_kind_tensorboard, NULL};
+const struct app_kind *const app_kinds[] = {&app_kind_tensorboard, &app_kind_notebook, NULL};
 
 bool app_is_kind(const struct kind *k)
 {
@@ -19,6 +19,12 @@ const char *app_child_name(struct arena *a, const struct app_kind *k, const stru
     return arena_printf(a, "%s%s", object_name(app), k->suffix);
 }
 
+const char *app_service_name(struct arena *a, const struct app_kind *k, const struct json *app)
+{
+    return k->service_prefix ? arena_printf(a, "%s%s", k->service_prefix, object_name(app))
+                             : app_child_name(a, k, app);
+}
+
 const char *app_url(struct arena *a, const struct app_kind *k, const struct json *app)
 {
     return arena_printf(a, "%s/%s/%s/", k->path, object_namespace(app), object_name(app));
@@ -27,10 +33,12 @@ const char *app_url(struct arena *a, const struct app_kind *k, const struct json
 void app_wanted_names(const struct app_kind *k, struct arena *a, const struct json *app,
                       void (*say)(void *arg, const char *name), void *arg)
 {
-    const char *name = app_child_name(a, k, app);
+    const char *name = app_child_name(a, k, app), *service = app_service_name(a, k, app);
 
     if (name)
         say(arg, name);
+    if (service && k->service_prefix)
+        say(arg, service);
 }
 
 static void set_identity(struct arena *a, const struct app_kind *k, const struct json *app,
@@ -62,14 +70,28 @@ struct json *app_child_new(struct arena *a, const struct app_kind *k, const stru
     return child;
 }
 
+unsigned app_port(const struct app_kind *k, const struct json *pod)
+{
+    json_each (container, json_at(pod, "spec", "containers"))
+        if (json_string_is(json_get(container, "name"), k->container))
+            return (unsigned)json_get_int(json_first(json_get(container, "ports")), "containerPort",
+                                          0);
+    return 0;
+}
+
 void app_set_port(struct arena *a, struct json *container, int64_t port)
 {
-    struct json *probe = json_make_object(a, container, "readinessProbe");
-    struct json *ports = json_make_array(a, container, "ports");
-    struct json *open = json_append(ports, json_new_object(a));
+    const struct json *others = json_clone(a, json_get(container, "ports"));
+    struct json *ports = json_set(a, container, "ports", json_new_array(a));
+    struct json *open = json_append(ports, json_new_object(a)), *probe;
 
-    json_set_string(a, open, "name", "http");
+    json_set_string(a, open, "name", "app-http");
     json_set_int(a, open, "containerPort", port);
+    json_each (other, others)
+        json_append(ports, json_clone(a, other));
+    if (json_get(container, "readinessProbe"))
+        return;
+    probe = json_make_object(a, container, "readinessProbe");
     json_set_int(a, json_make_object(a, probe, "tcpSocket"), "port", port);
     json_set_int(a, probe, "periodSeconds", PROBE_SECONDS);
 }
@@ -81,6 +103,8 @@ struct json *app_service_new(struct arena *a, const struct app_kind *k, const st
     struct json *spec = json_make_object(a, service, "spec");
     struct json *open = json_append(json_make_array(a, spec, "ports"), json_new_object(a));
 
+    json_set_string(a, json_make_object(a, service, "metadata"), "name",
+                    app_service_name(a, k, app));
     if (shared_network) /* nobody stands between a name and the machine's port */
         json_set_string(a, spec, "clusterIP", "None");
     set_identity(a, k, app, json_make_object(a, spec, "selector"));

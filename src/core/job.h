@@ -38,6 +38,7 @@ struct job_snapshot {
     bool shared_network;
     /* After how long without use apps (core/app.h) are Idle, and lose their pods; 0: as there. */
     int64_t app_idle_ms, app_reclaim_ms;
+    const char *random; /* that nobody knows, another each time; NULL: there is none */
     int64_t now_ms;
 };
 

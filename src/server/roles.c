@@ -17,7 +17,8 @@
 #define OURS "batch.tensorstack.dev,tensorstack.dev,scheduler.tensorstack.dev,muster.dev"
 #define OUR_KINDS                                                                                  \
     "pytorchtrainingjobs,pytorchtrainingjobs/status,mpijobs,mpijobs/status,tensorboards,"          \
-    "tensorboards/status,podgroups,podgroups/status,notifications,notifications/status"
+    "tensorboards/status,notebooks,notebooks/status,podgroups,podgroups/"                          \
+    "status,notifications,notifications/status"
 
 enum level { LEVEL_VIEW, LEVEL_EDIT, LEVEL_ADMIN, LEVEL_CLUSTER_ADMIN };
 

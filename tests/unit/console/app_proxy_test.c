@@ -230,7 +230,7 @@ static void answer_pod(struct fixture *f, const char *owner, const char *address
 {
     answer(f,
            "{'metadata':{'name':'b-tb','ownerReferences':[{'uid':'%s','controller':true}]},"
-           "'spec':{'containers':[{'ports':[{'containerPort':%u}]}]},'status':{'podIP':'%s'}}",
+           "'spec':{'containers':[{'name':'tensorboard','ports':[{'containerPort':%u}]}]},'status':{'podIP':'%s'}}",
            owner, f->port, address);
 }
 
