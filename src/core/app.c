@@ -8,7 +8,6 @@
  */
 #include "core/app.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "api/object.h"
@@ -101,29 +100,6 @@ static int64_t last_used_ms(const struct app_look *l)
     return max_i64(l->start_ms, min_i64(said_ms, l->now_ms));
 }
 
-static int64_t idle_ms(const struct app_look *l)
-{
-    return l->snapshot->app_idle_ms ? l->snapshot->app_idle_ms : APP_IDLE_MS;
-}
-
-static int64_t reclaim_ms(const struct app_look *l)
-{
-    return l->snapshot->app_reclaim_ms ? l->snapshot->app_reclaim_ms : APP_RECLAIM_MS;
-}
-
-static const char *span_text(const struct app_look *l, int64_t ms)
-{
-    int64_t seconds = ms / 1000;
-
-    if (seconds == 3600)
-        return "an hour";
-    if (seconds % 3600 == 0)
-        return arena_printf(l->arena, "%" PRId64 " hours", seconds / 3600);
-    if (seconds % 60 == 0)
-        return arena_printf(l->arena, "%" PRId64 " minutes", seconds / 60);
-    return arena_printf(l->arena, "%" PRId64 " seconds", seconds);
-}
-
 static void judge_use(struct app_look *l, struct plan *plan)
 {
     int64_t unused_ms;
@@ -135,12 +111,12 @@ static void judge_use(struct app_look *l, struct plan *plan)
     if (l->start_ms == 0 || l->start_ms > l->now_ms + 1000)
         l->start_ms = l->now_ms;
     unused_ms = l->now_ms - last_used_ms(l);
-    l->idle = unused_ms >= idle_ms(l);
-    l->reclaimed = unused_ms >= reclaim_ms(l);
+    l->idle = unused_ms >= APP_IDLE_MS;
+    l->reclaimed = unused_ms >= APP_RECLAIM_MS;
     if (!l->idle)
-        plan_wake_at(plan, l->now_ms + idle_ms(l) - unused_ms);
+        plan_wake_at(plan, l->now_ms + APP_IDLE_MS - unused_ms);
     else if (!l->reclaimed)
-        plan_wake_at(plan, l->now_ms + reclaim_ms(l) - unused_ms);
+        plan_wake_at(plan, l->now_ms + APP_RECLAIM_MS - unused_ms);
 }
 
 static int64_t retry_delay_ms(const struct app_look *l)
@@ -234,10 +210,8 @@ static void judge_phase(struct app_look *l)
     } else if (l->reclaimed) {
         l->phase = APP_PAUSED;
         l->reason = "Idle";
-        l->message = arena_printf(l->arena,
-                                  "Nobody has used it for %s: its pod was removed. Opening it "
-                                  "starts it again.",
-                                  span_text(l, reclaim_ms(l)));
+        l->message = "Nobody has used it for 24 hours: its pod was removed. Opening it starts it "
+                     "again.";
     } else if (l->taken_by) {
         l->phase = APP_FAILED;
         l->reason = "NameTaken";
@@ -290,11 +264,9 @@ static void set_conditions(struct app_look *l, struct json *status)
 
     set_condition(l, list, "Ready", ready, ready ? "" : l->reason, ready ? answers(l) : l->message);
     set_condition(l, list, "Idle", l->idle, l->idle ? "NotUsed" : "",
-                  l->suspended ? "It is suspended."
-                               : arena_printf(l->arena,
-                                              l->idle ? "Nobody has used it for %s."
-                                                      : "It was used within %s.",
-                                              span_text(l, idle_ms(l))));
+                  l->idle        ? "Nobody has used it for an hour."
+                  : l->suspended ? "It is suspended."
+                                 : "It was used within the last hour.");
     set_condition(l, list, "Suspended", l->suspended, "",
                   l->suspended ? "spec.suspend is true." : "spec.suspend is not true.");
 }

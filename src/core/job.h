@@ -36,8 +36,6 @@ struct job_snapshot {
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;
-    /* After how long without use apps (core/app.h) are Idle, and lose their pods; 0: as there. */
-    int64_t app_idle_ms, app_reclaim_ms;
     const char *random; /* that nobody knows, another each time; NULL: there is none */
     int64_t now_ms;
 };
