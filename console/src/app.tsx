@@ -23,6 +23,7 @@ import { Icon, type IconNode } from "./ui/icon.tsx";
 import {
   HelpIcon,
   JobsIcon,
+  NotebookIcon,
   LanguageIcon,
   LiveIcon,
   LogsIcon,
@@ -46,6 +47,7 @@ const ComparePage = lazy(() => import("./pages/compare/compare.tsx"));
 const OverviewPage = lazy(() => import("./pages/overview/overview.tsx"));
 const QueuesPage = lazy(() => import("./pages/queues/queues.tsx"));
 const NodesPage = lazy(() => import("./pages/nodes/nodes.tsx"));
+const NotebooksPage = lazy(() => import("./pages/notebooks/notebooks.tsx"));
 const TensorBoardsPage = lazy(() => import("./pages/tensorboards/tensorboards.tsx"));
 const OpenPage = lazy(() => import("./pages/open.tsx"));
 const LogsPage = lazy(() => import("./pages/logs/logs.tsx"));
@@ -71,8 +73,11 @@ const ROUTES: Route[] = [
   { pattern: "/logs/*", page: (at) => <LogsPage rest={at["*"] ?? ""} /> },
   { pattern: "/queues/*", page: (at) => <QueuesPage name={at["*"] ?? ""} /> },
   { pattern: "/nodes/*", page: (at) => <NodesPage name={at["*"] ?? ""} /> },
+  { pattern: "/notebooks", page: () => <NotebooksPage /> },
+  { pattern: "/notebook/:ns/:name/*", page: () => <OpenPage /> },
   { pattern: "/tensorboards", page: () => <TensorBoardsPage /> },
   { pattern: "/tensorboard/:ns/:name/*", page: () => <OpenPage /> },
+  { pattern: "/app/:ns/pods/:name/:port/*", page: () => <OpenPage /> },
   { pattern: "/settings", page: () => <SettingsPage /> },
   { pattern: "/design", page: () => <DesignPage /> },
 ];
@@ -199,6 +204,7 @@ function Navigation() {
     [
       tc("build"),
       [
+        ["/notebooks", tc("notebooks"), NotebookIcon],
         ["/jobs", tc("jobs"), JobsIcon],
         ["/logs", tc("logSearch"), LogsIcon],
         ["/tensorboards", tc("tensorboards"), CurveIcon],

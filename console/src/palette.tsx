@@ -137,6 +137,7 @@ function Search() {
       ...[
         ["/overview", tc("overview")],
         ["/jobs", tc("jobs")],
+        ["/notebooks", tc("notebooks")],
         ["/tensorboards", tc("tensorboards")],
         ["/nodes", tc("nodes")],
         ["/settings", tc("settings")],

@@ -16,7 +16,7 @@ const KEY = "muster.project";
 const remembered = signal(localStorage.getItem(KEY) ?? "");
 
 /** Pages that show one project or all. */
-const LISTS = ["/jobs", "/overview", "/logs", "/tensorboards"];
+const LISTS = ["/jobs", "/overview", "/logs", "/tensorboards", "/notebooks"];
 
 /** The project shown: the address counts, then what is remembered. Several in the address are the
  * list's own filter. */

@@ -369,7 +369,7 @@ static const char *page_address(const struct board_view *v, struct err *err)
 
     path = v->subjects_len > 1 ? compare_path(v)
            : v->kind == &kind_tensorboard
-               ? tensorboard_url(a, v->job)
+               ? app_url(a, &app_kind_tensorboard, v->job)
                : arena_printf(a, "/jobs/%s/%s/%s/training", object_namespace(v->job), v->kind->name,
                               object_name(v->job));
     address = path ? browser_address(a, v->session->config.server, path) : NULL;

@@ -32,6 +32,7 @@ const struct command *const commands[] = {
     &command_manifests,
     &command_mpi_launch,
     &command_mpi_worker,
+    &command_notebook,
     &command_doctor,
     &command_completion,
     &command_version,

@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -17,12 +18,12 @@
 #include "base/log.h"
 #include "cli/local_progress.h"
 #include "cli/supervisor_image.h"
+#include "console/app_proxy.h"
 #include "console/curves.h"
 #include "console/live.h"
-#include "console/tensorboard_proxy.h"
 #include "console/web.h"
 #include "control/control.h"
-#include "core/tensorboard.h"
+#include "core/app.h"
 #include "door/door.h"
 #include "door/far.h"
 #include "net/webhook.h"
@@ -213,6 +214,21 @@ static int open_doors(struct daemon *d, const struct daemon_options *o, struct e
     return 0;
 }
 
+static int show_apps(struct daemon *d)
+{
+    struct server_app app = {.fn = app_proxy_handle, .signed_out = app_proxy_end_session};
+    int rc = 0;
+
+    d->apps = app.arg = app_proxy_new(d->loop, d->console_transport, d->node);
+    if (!d->apps)
+        return -ENOMEM;
+    app.parts = APP_PARTS;
+    for (size_t i = 0; app_kinds[i] && rc == 0; i++)
+        rc = server_mount_app(d->server, app_kinds[i]->path, &app);
+    app.parts = APP_PORT_PARTS;
+    return rc == 0 ? server_mount_app(d->server, APP_PORT_PREFIX, &app) : rc;
+}
+
 static int start_console(struct daemon *d, const struct daemon_options *o, struct err *err)
 {
     d->console_transport = server_local_transport(d->server, &caller_component);
@@ -230,19 +246,18 @@ static int start_console(struct daemon *d, const struct daemon_options *o, struc
                                                        .hash = web_hash(),
                                                        .signed_out = live_sign_out,
                                                        .live = d->live});
-    d->tensorboards = tensorboard_proxy_new(d->loop, d->console_transport, d->node);
-    if (!d->tensorboards || server_mount_app(d->server, TENSORBOARD_PATH_PREFIX,
-                                             tensorboard_proxy_handle, d->tensorboards) < 0)
-        return err_set(err, ERR_INTERNAL, "out of memory");
-    return 0;
+    return show_apps(d) < 0 ? err_set(err, ERR_INTERNAL, "out of memory") : 0;
 }
 
 int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options *options,
                  struct err *err)
 {
+    const char *jupyter = home_jupyter(a);
     int r;
 
     *d = (struct daemon){.lock_fd = -1};
+    if (jupyter) /* pods have the daemon's variables */
+        (void)setenv(JUPYTER_VARIABLE, jupyter, 0);
     r = home_lock(options->home, &d->lock_fd, err);
     if (r == 0) {
         d->loop = loop_new(err);
@@ -276,7 +291,7 @@ void daemon_stop(struct daemon *d)
     webhook_free(d->webhook);
     live_hub_free(d->live);
     curves_free(d->curves);
-    tensorboard_proxy_free(d->tensorboards);
+    app_proxy_free(d->apps);
     transport_free(d->console_transport);
     transport_free(d->agent_transport);
     transport_free(d->control_transport);

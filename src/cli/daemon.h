@@ -14,7 +14,7 @@ struct agent;
 struct control;
 struct curves;
 struct progress;
-struct tensorboard_proxy;
+struct app_proxy;
 struct server;
 struct store;
 struct node;
@@ -44,7 +44,7 @@ struct daemon {
     struct node_directory *others;
     struct curves *curves;
     struct progress *progress;
-    struct tensorboard_proxy *tensorboards;
+    struct app_proxy *apps;
     struct live_hub *live;
     struct key_pair authority; /* in the arena */
     int lock_fd;

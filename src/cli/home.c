@@ -452,3 +452,10 @@ int home_write_kubeconfig(const struct home *h, const char *address, const char 
     buf_release(&found);
     return r;
 }
+
+const char *home_jupyter(struct arena *a)
+{
+    const char *home = getenv("HOME");
+
+    return home && *home ? arena_printf(a, "%s/.local/share/muster/jupyter", home) : NULL;
+}

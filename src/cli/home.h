@@ -50,4 +50,9 @@ int home_authority(struct arena *a, const struct home *h, int64_t now_s, struct 
 int home_write_kubeconfig(const struct home *h, const char *address, const char *token,
                           const char *ca_pem, struct err *err) must_check;
 
+/* Where `muster notebook --setup` puts JupyterLab; NULL without a HOME. Not in the data folder,
+ * which root's pods do not see. */
+#define JUPYTER_VARIABLE "MUSTER_JUPYTER"
+const char *home_jupyter(struct arena *a);
+
 #endif

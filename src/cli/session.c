@@ -63,6 +63,12 @@ int session_find_cluster(struct cli *cli, const struct session_options *options,
     return r ? r : client_config_login(&cli->arena, ret, -1, err);
 }
 
+/* A pod with an account of its own, whose programs act as that account. */
+static bool is_in_pod(const struct session_options *o)
+{
+    return !o->dir && getenv("MUSTER_SERVER") && getenv("MUSTER_TOKEN");
+}
+
 static int find_server(struct cli *cli, const struct session_options *options,
                        struct client_config *ret, struct err *err)
 {
@@ -71,6 +77,8 @@ static int find_server(struct cli *cli, const struct session_options *options,
 
     if (session_is_elsewhere(options))
         return session_find_cluster(cli, options, false, ret, err);
+    if (is_in_pod(options))
+        return session_find_cluster(cli, options, true, ret, err);
     r = own_kubeconfig(cli, options->dir, &path, err);
     return r ? r : kubeconfig_load(&cli->arena, path, NULL, ret, err);
 }
@@ -81,7 +89,8 @@ int session_open(struct cli *cli, const struct session_options *options, struct 
     const char *ns;
     int r;
 
-    *ret = (struct session){.arena = &cli->arena, .own_daemon = !session_is_elsewhere(options)};
+    *ret = (struct session){.arena = &cli->arena,
+                            .own_daemon = !session_is_elsewhere(options) && !is_in_pod(options)};
     r = find_server(cli, options, &ret->config, err);
     if (r)
         return r;

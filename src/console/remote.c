@@ -30,7 +30,7 @@ struct remote {
     struct httpd *httpd;
     struct live_hub *live;
     struct api_proxy *proxy;
-    struct api_tunnels *tunnels;
+    struct ws_tunnels *tunnels;
     struct curves *curves;
     struct sessions sessions;
     const struct httpd_request *signing_out; /* the one that ends its own session just now */
@@ -202,7 +202,7 @@ static void on_ended(void *arg, uint64_t session)
     struct remote *r = arg;
 
     live_sign_out(r->live, session);
-    api_tunnels_end_session(r->tunnels, session);
+    ws_tunnels_end_session(r->tunnels, session);
     httpd_end_session(r->httpd, session, r->signing_out);
 }
 
@@ -260,7 +260,7 @@ static void pass_on(struct request *q)
     struct httpd_request *http = q->mount.http;
 
     if (httpd_header(http, "Upgrade"))
-        api_tunnel_handle(q->remote->tunnels, http, q->session->token);
+        api_tunnel_handle(q->remote->tunnels, q->remote->server, http, q->session->token);
     else
         api_proxy_handle(q->remote->proxy, http, q->session->token);
 }
@@ -432,7 +432,7 @@ struct remote *remote_new(const struct remote_options *o, struct err *err)
         return NULL;
     }
     r->live = live_hub_new(o->loop);
-    r->tunnels = api_tunnels_new(o->loop, o->server);
+    r->tunnels = ws_tunnels_new(o->loop, "the API server");
     r->proxy = api_proxy_new(o->loop, o->server, err);
     r->curves = curves_new(o->loop, NULL, NULL, o->volumes);
     if (r->live && r->tunnels && r->proxy && r->curves)
@@ -456,7 +456,7 @@ void remote_free(struct remote *r)
         not_signed_in(s, ERR_UNAVAILABLE, "the console is stopping");
     }
     live_hub_free(r->live);
-    api_tunnels_free(r->tunnels);
+    ws_tunnels_free(r->tunnels);
     api_proxy_free(r->proxy);
     curves_free(r->curves);
     httpd_free(r->httpd);

@@ -19,10 +19,11 @@
 #include "base/map.h"
 #include "client/queue.h"
 #include "control/object_list.h"
+#include "core/app.h"
 #include "core/job.h"
 #include "core/pod_state.h"
 #include "core/ports.h"
-#include "core/tensorboard.h"
+#include "loop/random.h"
 
 #define IN_WORK_LIMIT 16
 #define READY_JOBS 256 /* to be read, of a kind; most have ended */
@@ -527,7 +528,9 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
     const struct refusal *refusal;
     struct job_snapshot snapshot;
     struct plan plan;
+    char random[RANDOM_UID_SIZE];
 
+    random_uid(random);
     refusal_check(j, key, job);
     refusal = map_gets(&j->refusals, key);
     if (object_has_ended(job))
@@ -550,6 +553,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .refusal = refusal ? refusal->why : NULL,
         .refused_until_ms = refusal ? refused_until_ms(j, refusal) : 0,
         .shared_network = j->shared_network,
+        .random = random,
         .now_ms = clock_now_ms(j->clock),
     };
     plan_init(&plan, &a);
@@ -966,6 +970,15 @@ static bool open_source(struct jobs *j, const struct jobs_options *o, struct sou
     return s->cache;
 }
 
+static size_t count_apps(void)
+{
+    size_t n = 0;
+
+    while (app_kinds[n])
+        n++;
+    return n;
+}
+
 static size_t count_kinds(void)
 {
     size_t n = 0;
@@ -977,7 +990,7 @@ static size_t count_kinds(void)
 
 struct jobs *jobs_new(const struct jobs_options *o)
 {
-    size_t jobs_len = count_kinds(), kinds_len = jobs_len + 1;
+    size_t jobs_len = count_kinds(), kinds_len = jobs_len + count_apps();
     struct jobs *j = calloc(1, sizeof(*j) + kinds_len * sizeof(j->sources[0]));
     bool ok;
 
@@ -998,8 +1011,9 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->boards = &j->sources[jobs_len];
     ok = j->queue && open_caches(j, o);
     for (; ok && j->sources_len < kinds_len; j->sources_len++) {
-        j->sources[j->sources_len].kind = j->sources_len < jobs_len ? job_kinds[j->sources_len]
-                                                                    : &job_kind_tensorboard;
+        j->sources[j->sources_len].kind = j->sources_len < jobs_len
+                                              ? job_kinds[j->sources_len]
+                                              : app_kinds[j->sources_len - jobs_len]->job;
         ok = open_source(j, o, &j->sources[j->sources_len]);
     }
     if (ok)

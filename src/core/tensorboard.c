@@ -1,10 +1,6 @@
 /*
- * tensorboard.c - a look at a TensorBoard: what to do next, given what is there. See tensorboard.h.
- *
- * The status is its memory: when it was started, the port, how often its pod ended and when it is
- * tried again. A pod's end is counted by its UID, before the pod is deleted, so that being killed
- * anywhere counts nothing twice. What is decided from an old picture does no harm here: at worst a
- * pod is made that the next look removes.
+ * tensorboard.c - what is TensorBoard's own among apps: its words, and that it waits for the folder
+ * its event files are in. See tensorboard.h.
  */
 #include "core/tensorboard.h"
 
@@ -12,180 +8,8 @@
 
 #include "api/object.h"
 #include "api/tensorboard_rules.h"
-#include "base/timefmt.h"
-#include "core/pod_state.h"
-#include "core/ports.h"
 
-#define RETRY_FIRST_SECONDS 10
-#define RETRY_MAX_SECONDS 300 /* also when it is not installed: it may be installed later */
-#define RETRY_RESET_MS (10 * 60 * INT64_C(1000)) /* one that ran this long was healthy */
-#define LOOK_AGAIN_MS (10 * INT64_C(1000))
-#define EXIT_NOT_FOUND 127
-#define EXIT_NO_FOLDER 72
 #define NO_FOLDER "NoFolder"
-
-enum phase { PHASE_INITIALIZING, PHASE_RUNNING, PHASE_PAUSED, PHASE_FAILED };
-
-static const char *const phase_names[] = {[PHASE_INITIALIZING] = "Initializing",
-                                          [PHASE_RUNNING] = "Running",
-                                          [PHASE_PAUSED] = "Paused",
-                                          [PHASE_FAILED] = "Failed"};
-
-struct look {
-    struct arena *arena;
-    const struct job_snapshot *snapshot;
-    const struct json *board, *status;
-    int64_t now_ms;
-    struct port_claim port;
-    const struct json *pod, *service; /* ours, or NULL */
-    struct pod_state state;           /* of pod */
-    const char *taken_by;             /* "pod" or "service": has our name and is not ours */
-    bool suspended, idle, reclaimed;
-
-    /* From the status; a look changes them. */
-    int64_t start_ms, failures, retry_ms;
-    const char *failed_pod;
-
-    enum phase phase;
-    const char *reason, *message;
-};
-
-/* --- what is there ---------------------------------------------------------------------------- */
-
-static void take_pod(struct look *l)
-{
-    const char *name = tensorboard_child_name(l->arena, l->board);
-
-    for (size_t i = 0; name && i < l->snapshot->pods_len; i++) {
-        const struct json *pod = l->snapshot->pods[i];
-
-        if (strcmp(object_name(pod), name) != 0)
-            continue;
-        if (object_is_controlled_by(pod, object_uid(l->board)))
-            l->pod = pod;
-        else
-            l->taken_by = "pod";
-    }
-    for (size_t i = 0; name && i < l->snapshot->services_len; i++) {
-        const struct json *service = l->snapshot->services[i];
-
-        if (strcmp(object_name(service), name) != 0)
-            continue;
-        if (object_is_controlled_by(service, object_uid(l->board)))
-            l->service = service;
-        else
-            l->taken_by = "service";
-    }
-    if (l->pod)
-        l->state = pod_state_of(l->pod, TENSORBOARD_CONTAINER);
-}
-
-static bool is_suspended(const struct json *spec)
-{
-    return json_get_bool(spec, "suspend", false) ||
-           json_string_is(json_get(spec, "runMode"), "paused");
-}
-
-static void read_status(struct look *l)
-{
-    l->start_ms = object_time(l->status, "startTime");
-    l->failures = json_get_int(l->status, "failures", 0);
-    l->retry_ms = object_time(l->status, "retryTime");
-    l->failed_pod = json_get_string(l->status, "failedPod", "");
-    l->port = (struct port_claim){.port = TENSORBOARD_PORT_ON_CLUSTER, .held = true};
-    if (l->snapshot->shared_network)
-        l->port = port_claim_for(l->arena, l->snapshot->leases, l->snapshot->leases_len,
-                                 object_uid(l->board), json_get_int(l->status, "port", 0));
-}
-
-static void look_init(struct look *l, const struct job_snapshot *s, struct arena *a)
-{
-    *l = (struct look){.arena = a,
-                       .snapshot = s,
-                       .board = s->job,
-                       .status = json_get(s->job, "status"),
-                       .now_ms = s->now_ms,
-                       .reason = "",
-                       .message = ""};
-    l->suspended = is_suspended(json_get(s->job, "spec"));
-    read_status(l);
-    take_pod(l);
-}
-
-/* --- judging ---------------------------------------------------------------------------------- */
-
-/* A time of the future is a clock that was set back: nobody is kept busy by it for ever. */
-static int64_t last_used_ms(const struct look *l)
-{
-    const struct json *annotations = json_at(l->board, "metadata", "annotations");
-    int64_t said_ms = object_time(annotations, ANNOTATION_LAST_USED);
-
-    return max_i64(l->start_ms, min_i64(said_ms, l->now_ms));
-}
-
-static void judge_use(struct look *l, struct plan *plan)
-{
-    int64_t unused_ms;
-
-    if (l->suspended) {
-        l->start_ms = l->failures = l->retry_ms = 0;
-        return;
-    }
-    if (l->start_ms == 0 || l->start_ms > l->now_ms + 1000)
-        l->start_ms = l->now_ms;
-    unused_ms = l->now_ms - last_used_ms(l);
-    l->idle = unused_ms >= TENSORBOARD_IDLE_MS;
-    l->reclaimed = unused_ms >= TENSORBOARD_RECLAIM_MS;
-    if (!l->idle)
-        plan_wake_at(plan, l->now_ms + TENSORBOARD_IDLE_MS - unused_ms);
-    else if (!l->reclaimed)
-        plan_wake_at(plan, l->now_ms + TENSORBOARD_RECLAIM_MS - unused_ms);
-}
-
-static int64_t retry_delay_ms(const struct look *l)
-{
-    int64_t seconds = RETRY_FIRST_SECONDS;
-
-    if (l->state.exit_code == EXIT_NO_FOLDER && l->snapshot->shared_network)
-        return seconds * 1000; /* the next one looks for a minute again */
-
-    if (l->state.exit_code == EXIT_NOT_FOUND)
-        return RETRY_MAX_SECONDS * 1000;
-    for (int64_t i = 1; i < l->failures && seconds < RETRY_MAX_SECONDS; i++)
-        seconds *= 2;
-    return min_i64(seconds, RETRY_MAX_SECONDS) * 1000;
-}
-
-static bool has_ended(const struct look *l)
-{
-    return l->pod && !l->state.deleting && pod_is_finished(l->pod);
-}
-
-/* It is not meant to end at all: how it ended does not matter. */
-static void judge_end(struct look *l)
-{
-    if (l->suspended || !has_ended(l) || strcmp(l->failed_pod, object_uid(l->pod)) == 0)
-        return;
-    if (l->state.ran_ms >= RETRY_RESET_MS)
-        l->failures = 0;
-    l->failures++;
-    l->failed_pod = object_uid(l->pod);
-    l->retry_ms = l->now_ms + retry_delay_ms(l);
-}
-
-/* Not for longer than it was ever meant to: a clock may have been set back. */
-static bool waits_to_retry(const struct look *l)
-{
-    return l->failures > 0 && l->retry_ms > l->now_ms &&
-           l->retry_ms <= l->now_ms + RETRY_MAX_SECONDS * 1000;
-}
-
-static bool is_wanted(const struct look *l)
-{
-    return !l->suspended && !l->reclaimed;
-}
-
-/* --- words ------------------------------------------------------------------------------------ */
 
 static const char *job_of(const struct json *board)
 {
@@ -194,10 +18,10 @@ static const char *job_of(const struct json *board)
     return *name ? name : "JOB";
 }
 
-static const char *folder_words(struct look *l)
+static const char *folder_words(struct app_look *l)
 {
     struct tensorboard_folder folders[TENSORBOARD_FOLDERS_LIMIT];
-    size_t len = tensorboard_folders(l->arena, json_get(l->board, "spec"), folders);
+    size_t len = tensorboard_folders(l->arena, json_get(l->app, "spec"), folders);
     const char *list = "";
 
     for (size_t i = 0; i < len; i++)
@@ -209,299 +33,60 @@ static const char *folder_words(struct look *l)
                         len == 1 ? "Its folder does" : "None of its folders does", list);
 }
 
-static void explain_end(struct look *l)
+static bool explain_end(struct app_look *l)
 {
-    if (l->state.exit_code == EXIT_NO_FOLDER && l->snapshot->shared_network) {
+    if (!l->snapshot->shared_network)
+        return false;
+    if (l->state.exit_code == APP_EXIT_NOT_YET) {
         l->reason = NO_FOLDER;
         l->message = folder_words(l);
-        return;
-    }
-    if (l->state.exit_code == EXIT_NOT_FOUND && l->snapshot->shared_network) {
-        l->reason = "NotInstalled";
-        l->message = arena_printf(
-            l->arena,
-            "tensorboard is not installed on this machine: pip install tensorboard, so that it is "
-            "in the PATH or the virtual environment of muster up; it is looked for again every few "
-            "minutes. Curves need none: muster board %s, or the Training tab of the console.",
-            job_of(l->board));
-        return;
-    }
-    l->reason = "PodEnded";
-    l->message = l->state.phase == POD_SUCCEEDED
-                     ? "tensorboard has ended by itself; it is started again."
-                     : arena_printf(l->arena, "%s; it is tried again.",
-                                    pod_failure_text(l->arena, object_name(l->pod), &l->state));
-}
-
-/* The same folders as now, when it was looked for them last. */
-static bool had_no_folder(const struct look *l)
-{
-    return json_string_is(json_get(l->status, "reason"), NO_FOLDER) &&
-           json_equal(json_get(l->status, "observedGeneration"),
-                      json_at(l->board, "metadata", "generation"));
-}
-
-static void explain_waiting(struct look *l)
-{
-    l->reason = "Starting";
-    l->message = "The pod is being made.";
-    if (had_no_folder(l)) { /* true until it answers */
-        l->reason = NO_FOLDER;
-        l->message = folder_words(l);
-    } else if (l->pod && l->state.phase == POD_RUNNING) {
-        l->message = "tensorboard is starting and does not answer yet.";
-    } else if (l->pod && !l->state.deleting) {
-        pod_waiting_for(l->pod, &l->reason, &l->message);
-    }
-    if (!*l->reason)
-        l->reason = "Starting";
-    if (l->snapshot->shared_network && l->port.port == 0) {
-        l->reason = "NoPort";
-        l->message = "Every port for pods is taken.";
-    }
-}
-
-static bool pod_is_ready(const struct look *l)
-{
-    return l->pod && l->state.phase == POD_RUNNING && !l->state.deleting &&
-           object_condition_is(l->pod, "Ready");
-}
-
-static void judge_phase(struct look *l)
-{
-    if (l->suspended) {
-        l->phase = PHASE_PAUSED;
-        l->reason = "Suspended";
-        l->message = "It is suspended; setting spec.suspend to false starts it again.";
-    } else if (l->reclaimed) {
-        l->phase = PHASE_PAUSED;
-        l->reason = "Idle";
-        l->message = "Nobody has used it for 24 hours: its pod was removed. Opening it starts it "
-                     "again.";
-    } else if (l->taken_by) {
-        l->phase = PHASE_FAILED;
-        l->reason = "NameTaken";
-        l->message = arena_printf(l->arena, "There is a %s %s already, which is not its own.",
-                                  l->taken_by, tensorboard_child_name(l->arena, l->board));
-    } else if (has_ended(l)) {
-        l->phase = PHASE_FAILED;
-        explain_end(l);
-    } else if (!l->pod && waits_to_retry(l)) { /* it was removed by hand: the message stays true */
-        l->phase = PHASE_FAILED;
-        l->reason = json_get_string(l->status, "reason", "PodEnded");
-        l->message = json_get_string(l->status, "message", "");
-    } else if (pod_is_ready(l)) {
-        l->phase = PHASE_RUNNING;
-    } else {
-        l->phase = PHASE_INITIALIZING;
-        explain_waiting(l);
-    }
-}
-
-/* --- status ----------------------------------------------------------------------------------- */
-
-static void set_condition(struct look *l, struct json *list, const char *type, bool is,
-                          const char *reason, const char *message)
-{
-    const struct json *old = object_condition(l->board, type);
-    struct json *c = json_append(list, json_new_object(l->arena));
-    const char *word = is ? "True" : "False";
-    char now[TIME_TEXT_SIZE];
-    bool same = json_string_is(json_get(old, "status"), word);
-    const char *since = same ? json_get_string(old, "lastTransitionTime", "") : "";
-
-    json_set_string(l->arena, c, "type", type);
-    json_set_string(l->arena, c, "status", word);
-    json_set_string(l->arena, c, "reason", *reason ? reason : "-");
-    json_set_string(l->arena, c, "message", message);
-    json_set_string(l->arena, c, "lastTransitionTime",
-                    *since ? since : time_format(l->now_ms, now));
-}
-
-static void set_conditions(struct look *l, struct json *status)
-{
-    struct json *list = json_set(l->arena, status, "conditions", json_new_array(l->arena));
-    bool ready = l->phase == PHASE_RUNNING;
-
-    set_condition(l, list, "Ready", ready, ready ? "" : l->reason,
-                  ready ? "tensorboard answers." : l->message);
-    set_condition(l, list, "Idle", l->idle, l->idle ? "NotUsed" : "",
-                  l->idle        ? "Nobody has used it for an hour."
-                  : l->suspended ? "It is suspended."
-                                 : "It was used within the last hour.");
-    set_condition(l, list, "Suspended", l->suspended, "",
-                  l->suspended ? "spec.suspend is true." : "spec.suspend is not true.");
-}
-
-static void set_text(struct arena *a, struct json *status, const char *key, const char *text)
-{
-    if (text && *text)
-        json_set_string(a, status, key, text);
-    else
-        json_remove(status, key);
-}
-
-static void set_time(struct arena *a, struct json *status, const char *key, int64_t ms)
-{
-    char text[TIME_TEXT_SIZE];
-
-    set_text(a, status, key, ms ? time_format(ms, text) : "");
-}
-
-static void set_pod(struct look *l, struct json *status)
-{
-    struct json *pod, *reference;
-
-    json_remove(status, "pod");
-    if (!l->pod)
-        return;
-    pod = json_make_object(l->arena, status, "pod");
-    reference = json_make_object(l->arena, pod, "reference");
-    json_set_string(l->arena, reference, "name", object_name(l->pod));
-    json_set_string(l->arena, reference, "uid", object_uid(l->pod));
-    json_set_string(l->arena, pod, "phase",
-                    json_string(json_at(l->pod, "status", "phase"), "Pending"));
-}
-
-static struct json *status_new(struct look *l)
-{
-    struct arena *a = l->arena;
-    struct json *status = json_is(l->status, JSON_OBJECT) ? json_clone(a, l->status)
-                                                          : json_new_object(a);
-
-    json_set_string(a, status, "phase", phase_names[l->phase]);
-    set_text(a, status, "reason", l->reason);
-    set_text(a, status, "message", l->message);
-    set_text(a, status, "url", tensorboard_url(a, l->board));
-    set_pod(l, status);
-    set_conditions(l, status);
-    if (l->snapshot->shared_network && l->port.port)
-        json_set_int(a, status, "port", l->port.port);
-    set_time(a, status, "startTime", l->start_ms);
-    set_time(a, status, "retryTime", l->retry_ms);
-    set_text(a, status, "failedPod", l->failed_pod);
-    if (l->failures)
-        json_set_int(a, status, "failures", l->failures);
-    else
-        json_remove(status, "failures");
-    json_set(a, status, "observedGeneration",
-             json_clone(a, json_at(l->board, "metadata", "generation")));
-    return status;
-}
-
-static void plan_events(const struct look *l, struct plan *plan)
-{
-    static const char *const words[] = {[PHASE_INITIALIZING] = "Starting",
-                                        [PHASE_RUNNING] = "Running",
-                                        [PHASE_PAUSED] = "Paused",
-                                        [PHASE_FAILED] = "Failed"};
-    bool bad = l->phase == PHASE_FAILED;
-
-    if (json_string_is(json_get(l->status, "phase"), phase_names[l->phase]))
-        return;
-    plan_event(plan, &kind_tensorboard, l->board, bad ? "Warning" : "Normal", words[l->phase], "%s",
-               *l->message ? l->message : "tensorboard answers.");
-}
-
-static void plan_status(struct look *l, struct plan *plan)
-{
-    struct arena *a = l->arena;
-    struct json *status = status_new(l), *board;
-
-    if (json_equal(status, l->status))
-        return;
-    board = json_clone(a, l->board);
-    json_set_string(a, board, "apiVersion", kind_api_version(a, &kind_tensorboard));
-    json_set_string(a, board, "kind", kind_tensorboard.name);
-    json_set(a, board, "status", status);
-    plan_update_status(plan, &kind_tensorboard, board);
-    plan_next_stage(plan);
-    plan_events(l, plan);
-}
-
-/* --- acting ----------------------------------------------------------------------------------- */
-
-/* Whether the pod there is has to go, now. */
-static bool must_go(const struct look *l, const struct json *wanted)
-{
-    bool counted = json_string_is(json_get(l->status, "failedPod"), object_uid(l->pod));
-
-    if (!is_wanted(l))
         return true;
-    if (has_ended(l))
-        return counted && !waits_to_retry(l);
-    return l->port.held && !tensorboard_pod_fits(l->pod, wanted);
+    }
+    if (l->state.exit_code != APP_EXIT_NOT_FOUND)
+        return false;
+    l->reason = APP_NOT_INSTALLED;
+    l->message = arena_printf(
+        l->arena,
+        "tensorboard is not installed on this machine: pip install tensorboard, so that it is in "
+        "the PATH or the virtual environment of muster up; it is looked for again every few "
+        "minutes. Curves need none: muster board %s, or the Training tab of the console.",
+        job_of(l->app));
+    return true;
 }
 
-static void make(struct look *l, const struct json *pod, struct plan *plan)
+/* The same folders as now, when it was looked for them last: true until it answers. */
+static bool explain_wait(struct app_look *l)
 {
-    struct arena *a = l->arena;
-
-    if (l->snapshot->refused && l->snapshot->refused_until_ms > l->now_ms) {
-        plan_wake_at(plan, l->snapshot->refused_until_ms);
-        return;
-    }
-    if (!l->port.held) {
-        if (l->port.port)
-            plan_create(plan, &kind_lease,
-                        port_lease_new(a, l->snapshot->lease_ns, l->port.port,
-                                       object_namespace(l->board), object_name(l->board),
-                                       object_uid(l->board)));
-        plan_wake_at(plan, l->now_ms + LOOK_AGAIN_MS);
-        return;
-    }
-    if (!l->service)
-        plan_create(
-            plan, &kind_service,
-            tensorboard_service_new(a, l->board, l->port.port, l->snapshot->shared_network));
-    if (!l->pod)
-        plan_create(plan, &kind_pod, pod);
-}
-
-static void act(struct look *l, struct plan *plan)
-{
-    const struct json *wanted = tensorboard_pod_new(l->arena, l->board, l->port.port,
-                                                    l->snapshot->shared_network);
-
-    if (l->pod && !l->state.deleting && must_go(l, wanted))
-        plan_delete(plan, &kind_pod, l->pod, -1);
-    if (!is_wanted(l))
-        return;
-    if (waits_to_retry(l))
-        plan_wake_at(plan, l->retry_ms);
-    if (l->taken_by)
-        plan_wake_at(plan, l->now_ms + LOOK_AGAIN_MS);
-    else if (!waits_to_retry(l))
-        make(l, wanted, plan);
+    if (!json_string_is(json_get(l->status, "reason"), NO_FOLDER) ||
+        !json_equal(json_get(l->status, "observedGeneration"),
+                    json_at(l->app, "metadata", "generation")))
+        return false;
+    l->reason = NO_FOLDER;
+    l->message = folder_words(l);
+    return true;
 }
 
 static void reconcile(const struct job_snapshot *s, struct plan *plan)
 {
-    struct look l;
-
-    look_init(&l, s, plan->arena);
-    judge_use(&l, plan);
-    judge_end(&l);
-    if (!has_ended(&l) && !waits_to_retry(&l))
-        l.retry_ms = 0;
-    judge_phase(&l);
-    if (arena_failed(plan->arena))
-        return;
-    plan_status(&l, plan);
-    act(&l, plan);
+    app_reconcile(&app_kind_tensorboard, s, plan);
 }
 
 static void wanted_names(struct arena *a, const struct json *board,
                          void (*say)(void *arg, const char *name), void *arg)
 {
-    const char *name = tensorboard_child_name(a, board);
-
-    if (name)
-        say(arg, name);
+    app_wanted_names(&app_kind_tensorboard, a, board, say, arg);
 }
 
-const struct job_kind job_kind_tensorboard = {
-    .kind = &kind_tensorboard,
-    .reconcile = reconcile,
-    .wanted_names = wanted_names,
-};
+static const struct job_kind job = {
+    .kind = &kind_tensorboard, .reconcile = reconcile, .wanted_names = wanted_names};
+
+const struct app_kind app_kind_tensorboard = {.job = &job,
+                                              .path = TENSORBOARD_PATH_PREFIX,
+                                              .suffix = TENSORBOARD_SUFFIX,
+                                              .container = "tensorboard",
+                                              .program = "tensorboard",
+                                              .port_on_cluster = 6006,
+                                              .pod_new = tensorboard_pod_new,
+                                              .pod_fits = tensorboard_pod_fits,
+                                              .explain_end = explain_end,
+                                              .explain_wait = explain_wait};

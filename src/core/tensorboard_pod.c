@@ -1,5 +1,5 @@
 /*
- * tensorboard_pod.c - the pod and the service of a TensorBoard.
+ * tensorboard_pod.c - the pod of a TensorBoard.
  *
  * On one machine the program is whatever the machine has when the pod starts, so a shell looks for
  * it then. What it may use there is not what the scheduler reserves: a TensorBoard that reserves
@@ -15,7 +15,6 @@
 
 #define MOUNT_PREFIX "/pvc-"
 #define GRACE_SECONDS 10
-#define PROBE_SECONDS 2
 #define FOLDERS_VARIABLE "MUSTER_TENSORBOARD_FOLDERS"
 
 /* Its exit codes distinguish a missing program and missing folders from one that failed. A job
@@ -29,43 +28,6 @@ static const char find_and_run[] =
     "n=$((n + 1)); [ $n -le 60 ] || { echo 'its folder does not exist' >&2; exit 72; }; "
     "sleep 1; done; "
     "exec tensorboard \"$@\"";
-
-const char *tensorboard_child_name(struct arena *a, const struct json *board)
-{
-    return arena_printf(a, "%s" TENSORBOARD_SUFFIX, object_name(board));
-}
-
-const char *tensorboard_url(struct arena *a, const struct json *board)
-{
-    return arena_printf(a, TENSORBOARD_PATH_PREFIX "/%s/%s/", object_namespace(board),
-                        object_name(board));
-}
-
-static void set_identity(struct arena *a, const struct json *board, struct json *labels)
-{
-    json_set_string(a, labels, LABEL_OWNER_NAME, object_name(board));
-    json_set_string(a, labels, LABEL_OWNER_KIND, kind_tensorboard.name);
-}
-
-static struct json *child_new(struct arena *a, const struct json *board, const struct kind *kind)
-{
-    struct json *child = json_new_object(a), *metadata, *owner;
-
-    json_set_string(a, child, "apiVersion", kind_api_version(a, kind));
-    json_set_string(a, child, "kind", kind->name);
-    metadata = json_make_object(a, child, "metadata");
-    json_set_string(a, metadata, "name", tensorboard_child_name(a, board));
-    json_set_string(a, metadata, "namespace", object_namespace(board));
-    set_identity(a, board, json_make_object(a, metadata, "labels"));
-    owner = json_append(json_make_array(a, metadata, "ownerReferences"), json_new_object(a));
-    json_set_string(a, owner, "apiVersion", kind_api_version(a, &kind_tensorboard));
-    json_set_string(a, owner, "kind", kind_tensorboard.name);
-    json_set_string(a, owner, "name", object_name(board));
-    json_set_string(a, owner, "uid", object_uid(board));
-    json_set_bool(a, owner, "controller", true);
-    json_set_bool(a, owner, "blockOwnerDeletion", true);
-    return child;
-}
 
 /* --- folders ---------------------------------------------------------------------------------- */
 
@@ -184,22 +146,10 @@ static void set_resources(struct arena *a, const struct json *board, struct json
     set_if_absent(a, requests, "memory", "64Mi");
 }
 
-static void set_probe(struct arena *a, struct json *container, int64_t port)
-{
-    struct json *probe = json_make_object(a, container, "readinessProbe");
-    struct json *ports = json_make_array(a, container, "ports");
-    struct json *open = json_append(ports, json_new_object(a));
-
-    json_set_string(a, open, "name", "http");
-    json_set_int(a, open, "containerPort", port);
-    json_set_int(a, json_make_object(a, probe, "tcpSocket"), "port", port);
-    json_set_int(a, probe, "periodSeconds", PROBE_SECONDS);
-}
-
 struct json *tensorboard_pod_new(struct arena *a, const struct json *board, int64_t port,
                                  bool shared_network)
 {
-    struct json *pod = child_new(a, board, &kind_pod);
+    struct json *pod = app_child_new(a, &app_kind_tensorboard, board, &kind_pod);
     struct json *spec = json_make_object(a, pod, "spec");
     struct json *container = json_append(json_make_array(a, spec, "containers"),
                                          json_new_object(a));
@@ -210,11 +160,11 @@ struct json *tensorboard_pod_new(struct arena *a, const struct json *board, int6
     json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and waits */
     json_set_int(a, spec, "terminationGracePeriodSeconds", GRACE_SECONDS);
     json_set_bool(a, spec, "automountServiceAccountToken", false);
-    json_set_string(a, container, "name", TENSORBOARD_CONTAINER);
+    json_set_string(a, container, "name", app_kind_tensorboard.container);
     json_set_string(a, container, "image", *image ? image : TENSORBOARD_IMAGE);
     set_command(a, board, container, port, shared_network);
     set_resources(a, board, container, shared_network);
-    set_probe(a, container, port);
+    app_set_port(a, container, port);
     for (size_t i = 0; i < len; i++)
         if (!is_mounted(folders, i, folders[i].claim))
             add_claim(a, spec, container, folders[i].claim);
@@ -228,23 +178,4 @@ bool tensorboard_pod_fits(const struct json *pod, const struct json *wanted)
 
     return json_equal(json_get(is, "args"), json_get(ought, "args")) &&
            json_equal(json_get(is, "image"), json_get(ought, "image"));
-}
-
-/* --- service ---------------------------------------------------------------------------------- */
-
-struct json *tensorboard_service_new(struct arena *a, const struct json *board, int64_t port,
-                                     bool shared_network)
-{
-    struct json *service = child_new(a, board, &kind_service);
-    struct json *spec = json_make_object(a, service, "spec");
-    struct json *open = json_append(json_make_array(a, spec, "ports"), json_new_object(a));
-
-    if (shared_network) /* nobody stands between a name and the machine's port */
-        json_set_string(a, spec, "clusterIP", "None");
-    set_identity(a, board, json_make_object(a, spec, "selector"));
-    json_set_string(a, open, "name", "http");
-    json_set_string(a, open, "protocol", "TCP");
-    json_set_int(a, open, "port", shared_network ? port : 80);
-    json_set_int(a, open, "targetPort", port);
-    return service;
 }

@@ -151,6 +151,17 @@ struct dial *dial_open(const struct dial_options *options, struct err *err)
     return NULL;
 }
 
+struct dial *dial_adopt(int fd)
+{
+    struct dial *d = calloc(1, sizeof(*d));
+
+    if (d)
+        d->fd = fd;
+    else
+        (void)close(fd);
+    return d;
+}
+
 void dial_close(struct dial *d)
 {
     if (!d)

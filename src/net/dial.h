@@ -23,6 +23,8 @@ struct dial_options {
 #define DIAL_TIMEOUT_MS 15000
 
 struct dial *dial_open(const struct dial_options *options, struct err *err) must_check;
+/* Of a connection that is there, plain and not blocking; takes fd, also when out of memory. */
+struct dial *dial_adopt(int fd) must_check;
 void dial_close(struct dial *d);   /* NULL-safe */
 int dial_fd(const struct dial *d); /* to watch; close-on-exec, not blocking */
 /* How many bytes, 0 at the end, -EAGAIN, or another negative errno. Read until -EAGAIN: bytes may

@@ -17,6 +17,9 @@
  * are taken, those that have been idle longest are closed for those that come. What all bodies
  * together hold in memory has a ceiling too.
  *
+ * A body that is pulled stays in the kernel but for one buffer: what the handler does not read is
+ * not received.
+ *
  * After a last answer the client's end is waited for, and what it still sends is dropped: closed
  * with something unread, the answer could be lost on its way.
  */
@@ -90,6 +93,7 @@ struct conn {
     struct http_head head;
     struct http_chunks chunks;
     uint64_t left; /* of a body that is not in chunks */
+    struct stream pulled;
     struct buf body_bytes;
     /* the answer: out, then body, then what the stream gives */
     struct buf out;
@@ -484,6 +488,8 @@ static bool send_some(struct conn *c);
 /* The head is in out, whole but for the line that ends it. */
 static void answer(struct conn *c)
 {
+    c->pulled.on_ready = NULL;
+    c->last = c->last || (c->request.pulls_body && c->left > 0);
     buf_adds(&c->out, c->upgraded ? "Connection: Upgrade\r\n\r\n"
                       : c->last   ? "Connection: close\r\n\r\n"
                                   : "\r\n");
@@ -558,7 +564,8 @@ static void end_request(struct conn *c)
         buf_clear(&c->body_bytes);
     release_body(c);
     c->dropped_bytes = 0;
-    c->request.too_large = c->out_of_memory = false;
+    c->request.too_large = c->out_of_memory = c->request.pulls_body = false;
+    c->request.pulled_len = 0;
     c->request.session = 0;
     if (c->last)
         (void)shutdown(c->fd, SHUT_WR);
@@ -713,19 +720,26 @@ static void begin_body(struct conn *c)
         handle_request(c);
         return;
     }
-    if (n > HTTPD_BODY_LIMIT_BYTES)
+    c->request.pulls_body = c->request.pulls_body && n > 0 && !c->head.chunked;
+    if (c->request.pulls_body)
+        c->request.pulled_len = n;
+    else if (n > HTTPD_BODY_LIMIT_BYTES)
         c->request.too_large = true;
     else if (n > 0 && !buf_reserve(&c->body_bytes, min_size(n, KEPT_BODY_BYTES)))
         c->out_of_memory = true;
     asks = c->head.continues && c->in_at == c->in.len && (n > 0 || c->head.chunked);
-    if (n > DRAIN_LIMIT_BYTES || (asks && c->request.too_large)) {
+    if (!c->request.pulls_body && (n > DRAIN_LIMIT_BYTES || (asks && c->request.too_large))) {
         c->last = true;
         handle_request(c);
-    } else if (asks) {
+        return;
+    }
+    if (asks) {
         static const char go[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
         (void)!send(c->fd, go, sizeof(go) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
+    if (c->request.pulls_body)
+        handle_request(c);
 }
 
 /* False: more must come. */
@@ -826,6 +840,59 @@ static void trim_input(struct conn *c)
     c->in_at = 0;
 }
 
+/* --- bodies that are pulled ---------------------------------------------------------------- */
+
+static ssize_t read_pulled(struct stream *s, char *out, size_t cap)
+{
+    struct conn *c = container_of(s, struct conn, pulled);
+    size_t n = min_size(min_size(cap, c->in.len - c->in_at), c->left);
+
+    if (c->left == 0)
+        return STREAM_END;
+    if (c->fd < 0)
+        return STREAM_BROKEN;
+    if (n > 0)
+        memcpy(out, c->in.data + c->in_at, n);
+    c->in_at += n;
+    c->left -= n;
+    if (c->in_at == c->in.len && c->left > 0)
+        be_due(c);
+    return (ssize_t)n;
+}
+
+static const struct stream_ops pulled_ops = {.read = read_pulled};
+
+struct stream *httpd_body(struct httpd_request *r)
+{
+    struct conn *c = (struct conn *)r;
+
+    c->pulled.ops = &pulled_ops;
+    return &c->pulled;
+}
+
+static bool wants_body(const struct conn *c)
+{
+    return c->request.pulls_body && c->left > 0 && c->in_at == c->in.len;
+}
+
+/* The connection may be gone then. */
+static void receive_pulled(struct conn *c)
+{
+    char *to;
+    ssize_t n;
+
+    trim_input(c);
+    to = buf_reserve(&c->in, BODY_ROOM_BYTES);
+    n = to ? recv(c->fd, to, BODY_ROOM_BYTES, MSG_DONTWAIT) : 0;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0)
+        c->in.len += (size_t)n;
+    else
+        conn_close(c);
+    stream_ready(&c->pulled);
+}
+
 /* Does what can be done now; the connection may be gone then. */
 static void go_on(struct conn *c)
 {
@@ -837,6 +904,8 @@ static void go_on(struct conn *c)
                 return;
         } else if (c->state == CONN_HANDLING) {
             trim_input(c);
+            if (wants_body(c))
+                wait_for(c, LOOP_READABLE);
             return;
         } else if (c->state == CONN_LINGERING) {
             more = false;
@@ -970,7 +1039,10 @@ static void conn_ready(void *arg, unsigned events)
         receive(c);
         break;
     case CONN_HANDLING: /* one request after the other */
-        wait_for(c, 0);
+        if (wants_body(c))
+            receive_pulled(c);
+        else
+            wait_for(c, 0);
         break;
     case CONN_SENDING:
         if (c->stream && events & LOOP_HANGUP)

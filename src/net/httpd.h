@@ -1,8 +1,9 @@
 /*
  * httpd.h - an HTTP/1.1 server on our loop.
  *
- * A request arrives whole (headers and body, within a ceiling) and gets exactly one answer, now or
- * on a later turn: bytes, or a stream that is pulled as the client takes it. It does not know what
+ * A request arrives whole (headers and body, within a ceiling, unless its handler pulls the body)
+ * and gets exactly one answer, now or on a later turn: bytes, or a stream that is pulled as the
+ * client takes it. It does not know what
  * is served; it knows slow clients, vanished clients and too many clients. Everything here belongs
  * to the loop's thread.
  */
@@ -36,6 +37,10 @@ struct httpd_request {
     const char *body;  /* NUL-terminated, "" without one */
     size_t body_len;
     bool too_large;
+    /* Set by admits of a body whose length is known: handle is called without it and pulls it with
+     * httpd_body, however long it is. */
+    bool pulls_body;
+    uint64_t pulled_len;
     uint64_t session;   /* whose it is, for httpd_end_session: the handler's to set; 0: nobody's */
     struct arena arena; /* lives until the request is answered */
 };
@@ -93,6 +98,11 @@ const char *httpd_header_joined(struct httpd_request *r, const char *name);
 /* Every header as it was sent, also those that are there twice. Only inside handle. */
 typedef void httpd_header_fn(void *arg, const char *name, const char *value);
 void httpd_each_header(const struct httpd_request *r, httpd_header_fn *fn, void *arg);
+
+/* The body of a request that pulls it: to be read until the request is answered, never closed;
+ * on_ready is the caller's to set. STREAM_BROKEN: the client is gone. What is not read when the
+ * answer is made is dropped, and the connection ends with the answer. */
+struct stream *httpd_body(struct httpd_request *r);
 
 /* The answer. r is gone afterwards. Headers are copied; body is referenced, not copied, and may be
  * NULL (empty). Out of memory becomes a bare 503. */

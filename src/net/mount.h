@@ -11,8 +11,8 @@ struct transport;
 
 struct mount_request {
     struct httpd_request *http;
-    /* As the API would decide for who asks; name "" for a collection. Only until the request is
-     * answered. */
+    /* As the API would decide for the caller; plural may be "pods/exec"; name "" for a collection.
+     * Only until the request is answered. */
     bool (*may)(const struct mount_request *r, const char *verb, const char *group,
                 const char *plural, const char *ns, const char *name);
     /* A transport to the API with the requester's rights, the caller's to free; NULL when out of

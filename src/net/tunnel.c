@@ -280,22 +280,38 @@ static void dial_work(void *arg)
     t->dial = dial_open(&t->where, &t->err);
 }
 
+static bool begin(struct tunnel *t)
+{
+    t->state = SHAKING;
+    t->timer = clock_start(loop_clock(t->loop), t->wait_ms, on_time, t);
+    t->dial_watched = LOOP_READABLE | LOOP_WRITABLE;
+    t->dial_watch = loop_fd_watch(t->loop, dial_fd(t->dial), t->dial_watched, on_server, t);
+    return t->dial_watch && t->timer;
+}
+
 static void dial_done(void *arg)
 {
     struct tunnel *t = arg;
 
     t->state = SHAKING;
-    if (t->freed) {
+    if (t->freed)
         destroy(t);
-    } else if (!t->dial) {
+    else if (!t->dial)
         t->handler.failed(t->arg, &t->err);
-    } else {
-        t->timer = clock_start(loop_clock(t->loop), t->wait_ms, on_time, t);
-        t->dial_watched = LOOP_READABLE | LOOP_WRITABLE;
-        t->dial_watch = loop_fd_watch(t->loop, dial_fd(t->dial), t->dial_watched, on_server, t);
-        if (!t->dial_watch || !t->timer)
-            fail(t, ERR_UNAVAILABLE, "cannot be asked: out of memory");
+    else if (!begin(t))
+        fail(t, ERR_UNAVAILABLE, "cannot be asked: out of memory");
+}
+
+static bool start(struct tunnel *t, int fd)
+{
+    if (fd > 0) {
+        t->dial = dial_adopt(fd);
+        return t->dial && begin(t);
     }
+    if (loop_work(t->loop, dial_work, dial_done, t) < 0)
+        return false;
+    t->state = DIALING;
+    return true;
 }
 
 static const char *copied(struct tunnel *t, const char *text)
@@ -309,8 +325,11 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct buf *request,
     const struct reach *r = &o->server.reach;
     struct tunnel *t = calloc(1, sizeof(*t));
 
-    if (!t)
+    if (!t) {
+        if (o->fd > 0)
+            (void)close(o->fd);
         return NULL;
+    }
     *t = (struct tunnel){.handler = *handler,
                          .arg = arg,
                          .loop = o->loop,
@@ -334,11 +353,9 @@ struct tunnel *tunnel_open(const struct tunnel_options *o, struct buf *request,
         buf_add(&t->up, request->data, request->len);
     http_answer_init(&t->answer, false);
     t->answer.may_upgrade = true;
-    if (arena_failed(&t->arena) || request->failed || t->up.failed ||
-        loop_work(t->loop, dial_work, dial_done, t) < 0) {
-        destroy(t);
+    if (!start(t, o->fd) || arena_failed(&t->arena) || request->failed || t->up.failed) {
+        tunnel_free(t);
         return NULL;
     }
-    t->state = DIALING;
     return t;
 }

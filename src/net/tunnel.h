@@ -15,6 +15,7 @@ struct tunnel;
 struct tunnel_options {
     struct loop *loop;
     struct dial_options server; /* copied */
+    int fd;                     /* > 0: a connection to it that is there; taken, also on failure */
     const char *who;            /* "the API server", in sentences; outlives it */
     int64_t wait_ms;            /* for the answer */
 };

@@ -26,7 +26,8 @@ void apps_refuse(struct httpd_request *http)
 
 /* --- which ------------------------------------------------------------------------------- */
 
-/* The mount of a path below /PREFIX/NAMESPACE/NAME, and the label of its origin; NULL: none. */
+/* The mount of a path below /PREFIX/NAMESPACE/NAME (or more parts), and the label of its origin;
+ * NULL: none. */
 static const struct server_mount *app_of(struct server *s, const char *path,
                                          char ret_app[PLACE_APP_SIZE])
 {
@@ -34,10 +35,10 @@ static const struct server_mount *app_of(struct server *s, const char *path,
     unsigned char digest[SHA256_BYTES];
     const char *end;
 
-    if (!mount || !mount->is_app)
+    if (!mount || !mount->app_parts)
         return NULL;
     end = path + strlen(mount->prefix);
-    for (int i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < mount->app_parts; i++) {
         size_t len = *end == '/' ? strcspn(end + 1, "/?") : 0;
 
         if (len == 0)
@@ -210,6 +211,7 @@ bool apps_admits(struct server *s, struct httpd_request *http, const char *app)
     const struct caller *caller;
     auto_err err = ERR_INIT;
 
+    http->pulls_body = http->body_len != SIZE_MAX;
     return place_check_app(http, &err) == 0 && knows(s, http, app, &caller);
 }
 

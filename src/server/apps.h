@@ -1,6 +1,6 @@
 /*
- * apps.h - foreign programs in the user's browser (TensorBoard). Each is at an origin of its
- * own, http://app-HASH.localhost:PORT/PREFIX/NAMESPACE/NAME/: HASH is made of that path with a
+ * apps.h - programs of pods in the user's browser (TensorBoard, any port). Each is at an origin of
+ * its own, http://app-HASH.localhost:PORT/PREFIX/NAMESPACE/NAME/: HASH is made of that path with a
  * secret. There is nothing of the API there, and nothing that a page of that origin has is good for
  * it.
  *

@@ -147,14 +147,17 @@ static bool caller_may(const struct mount_request *r, const char *verb, const ch
                        const char *plural, const char *ns, const char *name)
 {
     const struct mounted *m = container_of(r, struct mounted, request);
-    const struct access what = {.verb = verb,
-                                .group = group,
-                                .resource = plural,
-                                .subresource = "",
-                                .ns = ns,
-                                .name = name};
+    const char *slash = strchr(plural, '/');
+    const struct access what = {
+        .verb = verb,
+        .group = group,
+        .resource = slash ? arena_strndup(&r->http->arena, plural, (size_t)(slash - plural))
+                          : plural,
+        .subresource = slash ? slash + 1 : "",
+        .ns = ns,
+        .name = name};
 
-    return rbac_allows(m->server, &r->http->arena, m->caller, &what);
+    return what.resource && rbac_allows(m->server, &r->http->arena, m->caller, &what);
 }
 
 static struct transport *callers_transport(const struct mount_request *r)
@@ -193,7 +196,7 @@ static bool is_mounted(struct server *s, struct httpd_request *http, const struc
 {
     const struct server_mount *mount = front_find_mount(s, http->path);
 
-    if (mount && mount->is_app)
+    if (mount && mount->app_parts)
         apps_refuse(http);
     else if (mount)
         front_run_mount(s, http, caller, mount);
@@ -244,10 +247,13 @@ int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg)
     return add_mount(s, &(struct server_mount){.prefix = prefix, .fn = fn, .arg = arg});
 }
 
-int server_mount_app(struct server *s, const char *prefix, mount_fn *fn, void *arg)
+int server_mount_app(struct server *s, const char *prefix, const struct server_app *app)
 {
-    return add_mount(
-        s, &(struct server_mount){.prefix = prefix, .fn = fn, .arg = arg, .is_app = true});
+    return add_mount(s, &(struct server_mount){.prefix = prefix,
+                                               .fn = app->fn,
+                                               .arg = app->arg,
+                                               .app_parts = app->parts,
+                                               .signed_out = app->signed_out});
 }
 
 static void handle(void *arg, struct httpd_request *http)

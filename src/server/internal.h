@@ -21,7 +21,8 @@ struct server_mount {
     const char *prefix;
     mount_fn *fn;
     void *arg;
-    bool is_app; /* at origins of their own, and nowhere else (apps.h) */
+    unsigned app_parts; /* > 0: at origins of their own, and nowhere else (apps.h) */
+    void (*signed_out)(void *arg, uint64_t session);
 };
 
 #define APP_TICKETS 16u

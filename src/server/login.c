@@ -62,6 +62,9 @@ static void on_ended(void *arg, uint64_t id)
 
     if (s->pages.signed_out)
         s->pages.signed_out(s->pages.live, id);
+    for (size_t i = 0; i < s->mounts_len; i++)
+        if (s->mounts[i].signed_out)
+            s->mounts[i].signed_out(s->mounts[i].arg, id);
     sessions_end_login(s, id);
     if (s->httpd)
         httpd_end_session(s->httpd, id, s->signing_out);

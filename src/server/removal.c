@@ -6,7 +6,7 @@
 
 #include "api/problem.h"
 #include "base/timefmt.h"
-#include "core/job.h"
+#include "core/app.h"
 #include "server/internal.h"
 #include "server/rbac.h"
 
@@ -297,8 +297,8 @@ int removal_check_later(struct server_request *r, const struct json *old, const 
     }
     if (!said || json_equal(said, json_at(old, "metadata", "annotations", ANNOTATION_DELETE_AT)))
         return 0;
-    if (!job_is_kind(k) && k != &kind_tensorboard)
-        problem_forbidden(err, at, said->line, "only jobs and TensorBoards are deleted by it");
+    if (!job_is_kind(k) && !app_is_kind(k))
+        problem_forbidden(err, at, said->line, "only jobs, TensorBoards and Notebooks are deleted by it");
     else if (time_parse(json_string(said, ""), &ms) < 0)
         problem_invalid(err, at, said, "must be a time such as 2026-11-16T21:00:00Z");
     else

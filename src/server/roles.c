@@ -13,12 +13,12 @@
 /* Of the core group, what holds no secrets. */
 #define CORE "configmaps,persistentvolumeclaims,pods,services,serviceaccounts"
 #define OURS "batch.tensorstack.dev,tensorstack.dev,scheduler.tensorstack.dev,muster.dev"
-#define OUR_KINDS "pytorchtrainingjobs,mpijobs,tensorboards,podgroups,notifications"
+#define OUR_KINDS "pytorchtrainingjobs,mpijobs,tensorboards,notebooks,podgroups,notifications"
 /* Only controllers and nodes write these. */
 #define CORE_STATUS "persistentvolumeclaims/status,pods/status,services/status"
 #define OUR_STATUS                                                                                 \
-    "pytorchtrainingjobs/status,mpijobs/status,tensorboards/status,podgroups/status,"              \
-    "notifications/status"
+    "pytorchtrainingjobs/status,mpijobs/status,tensorboards/status,notebooks/status,"              \
+    "podgroups/status,notifications/status"
 
 enum level { LEVEL_VIEW, LEVEL_EDIT, LEVEL_ADMIN, LEVEL_CLUSTER_ADMIN };
 

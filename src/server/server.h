@@ -51,9 +51,15 @@ unsigned server_port(const struct server *s); /* 0 when not listening */
 #define SERVER_MOUNTS_LIMIT 8u
 int server_mount(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
 
-/* The same for a foreign program shown in the browser, PREFIX/NAMESPACE/NAME: at an origin
- * of its own that has nothing of ours (server/apps.h). */
-int server_mount_app(struct server *s, const char *prefix, mount_fn *fn, void *arg) must_check;
+/* The same for programs that are shown in the browser, each at an origin of its own that has
+ * nothing of ours (server/apps.h). */
+struct server_app {
+    unsigned parts; /* of the path behind the prefix that say which program: 2 is NAMESPACE/NAME */
+    mount_fn *fn;
+    void (*signed_out)(void *arg, uint64_t session);
+    void *arg;
+};
+int server_mount_app(struct server *s, const char *prefix, const struct server_app *app) must_check;
 
 /* What browsers see at all other paths: pages and files that anybody may have. wants says which
  * requests those are (accept: the header, or NULL); the rest is the API's. */

@@ -15,6 +15,7 @@ import tempfile
 import time
 import urllib.parse
 
+import app_client
 import harness
 
 BOARDS = "/apis/tensorstack.dev/v1beta1/namespaces/default/tensorboards"
@@ -116,7 +117,7 @@ def folder(claim="curves", *paths):
     return {"pvc": [{"name": claim, "subPath": list(paths)}]}
 
 
-class Boards(harness.DaemonTest):
+class Boards(app_client.AppClient, harness.DaemonTest):
     """A daemon whose PATH starts with a folder of ours."""
 
     @classmethod
@@ -157,38 +158,6 @@ class Boards(harness.DaemonTest):
 
     def patch(self, name, spec):
         self.daemon.call("PATCH", f"{BOARDS}/{name}", {"spec": spec}, content_type=MERGE)
-
-    def ask(self, method, path, body=None, headers=None):
-        """(status, headers, body) of a request to the daemon's port, as it is."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.daemon.port, timeout=harness.PATIENCE)
-        try:
-            connection.request(method, path, body, headers or {})
-            answer = connection.getresponse()
-            return answer.status, answer.msg, answer.read()
-        finally:
-            connection.close()
-
-    def sign_in(self, token=None):
-        """What shows a new session to the API."""
-        status, _, body = self.ask("POST", "/console/v1/login", json.dumps({"token": token or self.daemon.token}))
-        self.assertEqual(status, 201, body)
-        return {"Authorization": f"Bearer {json.loads(body)['key']}"}
-
-    def open(self, path, session):
-        """As the console does it: the address that is good once."""
-        status, _, body = self.ask("POST", "/console/v1/open", json.dumps({"path": path}), session)
-        self.assertEqual(status, 201, body)
-        url = re.fullmatch(r"http://(app-[0-9a-f]{32}\.localhost:(\d+))(/\.muster/.*)", json.loads(body)["url"])
-        self.assertEqual(int(url[2]), self.daemon.port)
-        return url[1], url[3]
-
-    def enter(self, path, session=None):
-        """Host and cookie of the program's own origin."""
-        host, way = self.open(path, session or self.sign_in())
-        status, headers, body = self.ask("GET", way, headers={"Host": host})
-        self.assertEqual((status, headers["Refresh"]), (200, f"0;url={path}"), body)
-        self.assertRegex(headers["Set-Cookie"], "^muster_app=[^;]+; Path=/; HttpOnly; SameSite=Strict$")
-        return {"Host": host, "Cookie": headers["Set-Cookie"].split(";")[0]}
 
     def exchange(self, method, path, body=None, headers=None, session=None):
         """A request at the origin of the program that the path is of, or else to the API with the owner's token."""
@@ -337,7 +306,7 @@ class Proxy(Boards):
             self.assertEqual(status, wanted, path)
         self.assertEqual(self.exchange("PUT", "/tensorboard/default/b/", headers={"Origin": "x"})[0], 403)
         own = self.enter("/tensorboard/default/b/")
-        self.assertEqual(self.ask("DELETE", "/tensorboard/default/b/", headers={**own, "Origin": f"http://{own['Host']}"})[0], 405)
+        self.assertEqual(self.ask("OPTIONS", "/tensorboard/default/b/", headers={**own, "Origin": f"http://{own['Host']}"})[0], 405)
         self.check_service_account()
 
     def test_a_program_has_an_origin_of_its_own(self):

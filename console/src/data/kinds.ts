@@ -21,6 +21,12 @@ export const TENSORBOARDS = {
   plural: "tensorboards",
 };
 
+export const NOTEBOOKS = {
+  group: "tensorstack.dev",
+  version: "v1beta1",
+  plural: "notebooks",
+};
+
 export const NOTIFICATIONS = { group: "muster.dev", version: "v1beta1", plural: "notifications" };
 
 /** All of a namespace; without one, of all. */

@@ -23,6 +23,7 @@ export {
   MemoryStick as MemoryIcon,
   Microchip as GpuIcon,
   NotebookPen as NoteIcon,
+  NotebookText as NotebookIcon,
   Pause as PauseIcon,
   Play as ResumeIcon,
   Plus as AddIcon,

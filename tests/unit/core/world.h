@@ -415,8 +415,9 @@ static inline const struct job_kind *world_kind(const struct json *job)
     for (size_t i = 0; job_kinds[i]; i++)
         if (kind_of_object(job) == job_kinds[i]->kind)
             return job_kinds[i];
-    if (kind_of_object(job) == &kind_tensorboard)
-        return &job_kind_tensorboard;
+    for (size_t i = 0; app_kinds[i]; i++)
+        if (kind_of_object(job) == app_kinds[i]->job->kind)
+            return app_kinds[i]->job;
     return job_kinds[0];
 }
 

@@ -1,20 +1,20 @@
 /*
- * tensorboard_proxy.c - see tensorboard_proxy.h.
+ * app_proxy.c - see app_proxy.h.
  *
- * A request goes through the TensorBoard (it must exist, and the caller must be allowed to get it)
- * and its pod to a connection of its own: on this machine to a port that a process of that very pod
- * listens on (port/node.h), on a cluster to the pod's address. Nothing
- * of the request is passed on as it came: the line and a few named fields are written anew, and of
- * the answer a few named fields are kept. The body is pulled by the client; what it does not take
- * is not read.
+ * A request goes through the app (it must exist, and the caller must be allowed to use it) and its
+ * pod to a connection of its own: on this machine to a port that a process of that very pod listens
+ * on (port/node.h), on a cluster to the pod's address. Nothing of the request is passed on as it
+ * came: the line and a few named fields are written anew, and of the answer a few named fields are
+ * kept. Bodies are pulled, both ways: what is not taken is not read.
  *
- * Being looked at is what keeps a TensorBoard from being removed, so it is written down, seldom, in
- * an annotation (core/tensorboard.h).
+ * Being used is what keeps an app from being removed, so it is written down, seldom, in an
+ * annotation (core/app.h).
  */
-#include "console/tensorboard_proxy.h"
+#include "console/app_proxy.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -25,11 +25,13 @@
 #include <unistd.h>
 
 #include "api/object.h"
+#include "base/base64.h"
 #include "base/list.h"
 #include "base/timefmt.h"
 #include "client/client.h"
-#include "console/tensorboard_pages.h"
-#include "core/tensorboard.h"
+#include "console/app_pages.h"
+#include "console/ws_tunnel.h"
+#include "core/app.h"
 #include "net/http_answer.h"
 #include "net/place.h"
 
@@ -38,19 +40,23 @@
 #define BODY_LIMIT_BYTES (64u * 1024u) /* held for a client that does not take it */
 #define BODY_PAUSE_BYTES (BODY_LIMIT_BYTES - READ_BYTES)
 #define ANSWER_WAIT_MS 120000 /* it may have to read many files first */
+#define SENDS_PER_TURN 16
+#define TOKEN_LIMIT_BYTES 1024u
 #define TOUCH_MS (5 * 60 * 1000)
 #define TOUCH_AGAIN_MS 10000 /* not for every request of a page */
-#define HEADERS_LIMIT 16u
+#define HEADERS_LIMIT 20u
 #define PROGRAM_HOST "localhost" /* what the program is asked by */
 
 struct exchange {
     struct stream stream; /* what the server pulls, once it answers */
-    struct tensorboard_proxy *proxy;
+    struct app_proxy *proxy;
     struct exchange *prev, *next;
-    struct httpd_request *http; /* NULL once it is answered */
+    struct httpd_request *http;  /* NULL once it is answered */
+    const struct app_kind *kind; /* NULL: a port of a pod */
     const char *ns, *name;
-    bool page_wanted;
-    struct json *board; /* in the request's arena */
+    const char *url; /* what its own addresses begin with, as the browser sees them */
+    bool page_wanted, upgrades;
+    struct json *app; /* in the request's arena; NULL of a pod's port */
     unsigned port;
 
     struct pod_dial *dial;
@@ -60,9 +66,8 @@ struct exchange {
     struct loop_fd *watch;
     unsigned watched;
     bool connecting;
-    struct buf head;  /* of the request, still to be sent */
-    const char *body; /* likewise; the request's */
-    size_t body_len;
+    struct buf up;         /* of the request, still to be sent */
+    struct stream *pulled; /* where more of its body comes from; NULL: there is no more */
     struct http_answer answer;
     bool heard;        /* any byte of it */
     struct buf out;    /* body of the answer, still to be taken */
@@ -71,12 +76,13 @@ struct exchange {
     int64_t deadline_ms;
 };
 
-struct tensorboard_proxy {
+struct app_proxy {
     struct loop *loop;
     struct transport *transport;
     struct node *node; /* that has the pods; NULL: they are on a cluster */
     struct exchange *exchanges;
     size_t exchanges_len;
+    struct ws_tunnels *tunnels;
     char touched[64]; /* UID of the one that was touched last */
     int64_t touched_ms;
 };
@@ -112,7 +118,7 @@ static void exchange_free(struct exchange *x)
     hang_up(x);
     unlink_exchange(x);
     http_answer_release(&x->answer);
-    buf_release(&x->head);
+    buf_release(&x->up);
     buf_release(&x->out);
     free(x);
 }
@@ -126,7 +132,8 @@ static void fail(struct exchange *x, const struct err *err)
 /* text NULL: what the object's status says. */
 static void fail_with_state(struct exchange *x, int code, const char *text)
 {
-    tensorboard_reply_state(x->http, x->page_wanted, code, x->board, text);
+    app_reply_state(x->http, x->kind, x->page_wanted, code, x->app ? object_name(x->app) : x->name,
+                    x->app, text);
     exchange_free(x);
 }
 
@@ -136,7 +143,7 @@ static void update_watch(struct exchange *x)
 {
     unsigned events = 0;
 
-    if (x->connecting || x->head.len > 0 || x->body_len > 0)
+    if (x->connecting || x->up.len > 0)
         events |= LOOP_WRITABLE;
     if (!x->connecting && !x->over && x->out.len < BODY_PAUSE_BYTES)
         events |= LOOP_READABLE;
@@ -192,34 +199,35 @@ static bool has_dot_segment(const char *path)
  * user's browser. */
 static const char *own_location(struct exchange *x, const char *location)
 {
-    static const char host[] = "http://" PROGRAM_HOST "/";
-    const char *url = tensorboard_url(&x->http->arena, x->board);
-
-    if (strncmp(location, host, strlen(host)) == 0)
-        location += strlen(host) - 1;
-    return url && strncmp(location, url, strlen(url)) == 0 && place_is_printable(location) &&
+    return strncmp(location, x->url, strlen(x->url)) == 0 && place_is_printable(location) &&
                    !strchr(location, '\\') && !has_dot_segment(location)
                ? location
                : NULL;
 }
 
-/* With the path it is relative to; what names a path or an address is that already. */
+/* With the path it is relative to, as the browser has it. The program of a pod's port knows nothing
+ * of the path it is at. */
 static const char *whole_location(struct exchange *x, const char *location)
 {
+    static const char host[] = "http://" PROGRAM_HOST "/";
     const char *path = x->http->path, *slash = strrchr(path, '/');
     size_t kept = *location == '?' || !slash ? strlen(path) : (size_t)(slash + 1 - path);
 
-    if (*location == '/' || !*location || location[strcspn(location, ":/?#")] == ':')
-        return location;
-    location = arena_printf(&x->http->arena, "%.*s%s", (int)kept, path, location);
+    if (strncmp(location, host, strlen(host)) == 0)
+        location += strlen(host) - 1;
+    if (*location == '/' && location[1] != '/' && !x->kind)
+        location = arena_printf(&x->http->arena, "%s%s", x->url, location + 1);
+    else if (*location && *location != '/' && location[strcspn(location, ":/?#")] != ':')
+        location = arena_printf(&x->http->arena, "%.*s%s", (int)kept, path, location);
     return location ? location : "";
 }
 
 static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEADERS_LIMIT])
 {
     static const char *const kept[] = {
-        "Cache-Control",       "Content-Encoding",       "ETag", "Expires", "Last-Modified", "Vary",
-        "Content-Disposition", "Content-Security-Policy"};
+        "Accept-Ranges", "Cache-Control", "Content-Disposition",     "Content-Encoding",
+        "Content-Range", "ETag",          "Content-Security-Policy", "Expires",
+        "Last-Modified", "Vary"};
     const char *location = http_answer_field(&x->answer, "Location");
     size_t n = 0;
 
@@ -234,7 +242,7 @@ static size_t answer_headers(struct exchange *x, struct httpd_header headers[HEA
         headers[n++] = (struct httpd_header){"Location", location};
     headers[n++] = (struct httpd_header){"X-Content-Type-Options", "nosniff"};
     headers[n++] = (struct httpd_header){"Referrer-Policy", "no-referrer"};
-    headers[n++] = (struct httpd_header){"Content-Security-Policy", tensorboard_policy};
+    headers[n++] = (struct httpd_header){"Content-Security-Policy", app_policy(x->kind)};
     return n;
 }
 
@@ -250,10 +258,9 @@ static void begin_answer(struct exchange *x)
     if (!type)
         type = "application/octet-stream";
     x->http = NULL;
-    x->board = NULL;
-    x->body = NULL;
-    x->body_len = 0;
-    buf_clear(&x->head);
+    x->app = NULL;
+    x->pulled = NULL;
+    buf_clear(&x->up);
     if (empty) {
         httpd_reply(http, x->answer.status, type, headers, n, NULL);
         exchange_free(x);
@@ -312,14 +319,34 @@ static void on_time(void *arg)
         end_answer(x, true);
 }
 
+/* More of the body into up, which is empty. False: the client is gone, and so is x. */
+static bool pull_body(struct exchange *x)
+{
+    char *room = buf_reserve(&x->up, READ_BYTES);
+    ssize_t n = room ? x->pulled->ops->read(x->pulled, room, READ_BYTES) : STREAM_BROKEN;
+
+    if (n == STREAM_BROKEN) {
+        fail_with_state(x, 503, "The request was not sent to its end.");
+        return false;
+    }
+    if (n == STREAM_END)
+        x->pulled = NULL;
+    else
+        x->up.len += (size_t)n;
+    return true;
+}
+
 /* False when the exchange is gone or over. */
 static bool send_request(struct exchange *x)
 {
-    while (x->head.len > 0 || x->body_len > 0) {
-        bool head = x->head.len > 0;
-        ssize_t n = send(x->fd, head ? x->head.data : x->body, head ? x->head.len : x->body_len,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
+    for (int i = 0; i < SENDS_PER_TURN; i++) {
+        ssize_t n;
 
+        if (x->up.len == 0 && x->pulled && !pull_body(x))
+            return false;
+        if (x->up.len == 0)
+            break;
+        n = send(x->fd, x->up.data, x->up.len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
@@ -328,14 +355,19 @@ static bool send_request(struct exchange *x)
             connection_ended(x, true);
             return false;
         }
-        if (head) {
-            buf_consume(&x->head, (size_t)n);
-        } else {
-            x->body += n;
-            x->body_len -= (size_t)n;
-        }
+        buf_consume(&x->up, (size_t)n);
+        wait_at_most(x, ANSWER_WAIT_MS);
     }
     return true;
+}
+
+/* More of the body has come. */
+static void on_body(void *arg)
+{
+    struct exchange *x = arg;
+
+    if (x->watch && !x->connecting && send_request(x))
+        update_watch(x);
 }
 
 static void receive(struct exchange *x)
@@ -405,8 +437,34 @@ static bool set_address(struct exchange *x, const char *address)
     return x->to_len && x->port > 0 && x->port <= 65535;
 }
 
+/* The program's answer to the handshake is the client's; both are joined then. */
+static void begin_tunnel(struct exchange *x, const char *address)
+{
+    struct httpd_request *http = x->http;
+    bool v6 = strchr(address, ':');
+    const struct dial_options to = {.url = arena_printf(&http->arena, "http://%s%s%s:%u",
+                                                        v6 ? "[" : "", address, v6 ? "]" : "",
+                                                        x->port)};
+    struct buf request = x->up;
+    int fd = x->fd > 0 ? x->fd : 0;
+
+    if (!to.url) {
+        fail_with_state(x, 503, "There is no memory for another connection.");
+        return;
+    }
+    x->fd = -1;
+    x->up = (struct buf)BUF_INIT(0);
+    ws_tunnel_start(x->proxy->tunnels, http, &request, &to, fd);
+    buf_release(&request);
+    exchange_free(x);
+}
+
 static void talk(struct exchange *x)
 {
+    if (x->upgrades) {
+        begin_tunnel(x, "");
+        return;
+    }
     x->watched = LOOP_WRITABLE;
     x->watch = loop_fd_watch(x->proxy->loop, x->fd, x->watched, on_socket, x);
     if (!x->watch)
@@ -421,6 +479,10 @@ static void connect_to(struct exchange *x, const char *address)
 
     if (!set_address(x, address)) {
         fail_with_state(x, 503, "It is starting: its address is not known yet.");
+        return;
+    }
+    if (x->upgrades) {
+        begin_tunnel(x, address);
         return;
     }
     x->fd = socket(x->to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -443,7 +505,7 @@ static void on_dialled(void *arg, int fd)
         fail_with_state(x, 503,
                         arena_printf(&x->http->arena,
                                      "Another program of this machine listens on its port %u. It "
-                                     "is not asked; TensorBoard starts when the port is free.",
+                                     "is not asked; this one is shown when the port is free.",
                                      x->port));
     } else if (fd < 0) {
         fail_with_state(x, 503, "It is starting and does not answer yet.");
@@ -471,9 +533,10 @@ static void touched(void *arg, const struct json *object, const struct err *err)
 }
 
 /* Says that it is looked at, unless that was said not long ago. */
-static void touch(struct tensorboard_proxy *p, struct arena *a, const struct json *board)
+static void touch(struct app_proxy *p, struct arena *a, const struct kind *k,
+                  const struct json *app)
 {
-    const struct json *annotations = json_at(board, "metadata", "annotations");
+    const struct json *annotations = json_at(app, "metadata", "annotations");
     int64_t now_ms = clock_now_ms(loop_clock(p->loop)), since;
     struct json *patch;
     char text[TIME_TEXT_SIZE];
@@ -482,30 +545,33 @@ static void touch(struct tensorboard_proxy *p, struct arena *a, const struct jso
     if (since >= 0 && since < TOUCH_MS)
         return;
     since = now_ms - p->touched_ms;
-    if (strcmp(p->touched, object_uid(board)) == 0 && since >= 0 && since < TOUCH_AGAIN_MS)
+    if (strcmp(p->touched, object_uid(app)) == 0 && since >= 0 && since < TOUCH_AGAIN_MS)
         return;
     p->touched_ms = now_ms;
-    (void)snprintf(p->touched, sizeof(p->touched), "%s", object_uid(board));
+    (void)snprintf(p->touched, sizeof(p->touched), "%s", object_uid(app));
     patch = json_new_object(a);
     json_set_string(a, json_make_object(a, json_make_object(a, patch, "metadata"), "annotations"),
                     ANNOTATION_LAST_USED, time_format(now_ms, text));
     if (!arena_failed(a))
-        client_patch(p->transport, &kind_tensorboard, object_namespace(board), object_name(board),
-                     "", patch, touched, p);
+        client_patch(p->transport, k, object_namespace(app), object_name(app), "", patch, touched,
+                     p);
 }
 
-/* What its own pod says: the status of a TensorBoard alone could name any. */
+/* What its own pod says: the status of an app alone could name any. */
 static void got_pod(void *arg, const struct json *pod, const struct err *err)
 {
     struct exchange *x = arg;
-    const struct json *container = json_first(json_at(pod, "spec", "containers"));
-    const struct json *port = json_first(json_get(container, "ports"));
-
-    if (err || !object_is_controlled_by(pod, object_uid(x->board)) || object_is_deleting(pod)) {
+    if (err && !x->kind) {
+        fail(x, err);
+        return;
+    }
+    if (err || object_is_deleting(pod) ||
+        (x->kind && !object_is_controlled_by(pod, object_uid(x->app)))) {
         fail_with_state(x, 503, "It is starting: its pod is not there yet.");
         return;
     }
-    x->port = (unsigned)json_get_int(port, "containerPort", 0);
+    if (x->kind)
+        x->port = app_port(x->kind, pod);
     if (x->proxy->node)
         dial_pod(x, pod);
     else
@@ -514,7 +580,7 @@ static void got_pod(void *arg, const struct json *pod, const struct err *err)
 
 static void find_pod(struct exchange *x)
 {
-    const char *name = tensorboard_child_name(&x->http->arena, x->board);
+    const char *name = x->kind ? app_child_name(&x->http->arena, x->kind, x->app) : x->name;
 
     if (name)
         client_get(x->proxy->transport, &kind_pod, x->ns, name, got_pod, x);
@@ -522,39 +588,74 @@ static void find_pod(struct exchange *x)
         fail_with_state(x, 503, NULL);
 }
 
-static void got_board(void *arg, const struct json *board, const struct err *err)
+/* Behind the request's line, which is the first of what is still to be sent. */
+static void add_token(struct exchange *x, const char *token)
+{
+    struct buf with = BUF_INIT(x->up.limit_bytes + TOKEN_LIMIT_BYTES);
+    size_t line = (size_t)((const char *)memchr(x->up.data, '\n', x->up.len) + 1 - x->up.data);
+
+    buf_add(&with, x->up.data, line);
+    buf_addf(&with, "Authorization: token %s\r\n", token);
+    buf_add(&with, x->up.data + line, x->up.len - line);
+    buf_release(&x->up);
+    x->up = with;
+}
+
+/* A program that runs what it is told wants a token (core/notebook.c); without one it is its own
+ * affair. */
+static void got_token(void *arg, const struct json *secret, const struct err *err)
+{
+    struct exchange *x = arg;
+    const char *text = err || !object_is_controlled_by(secret, object_uid(x->app))
+                           ? ""
+                           : json_string(json_at(secret, "data", "token"), "");
+    const char *token = base64_decode(&x->http->arena, text, strlen(text), NULL);
+
+    if (token && *token && place_is_printable(token) && strlen(token) < TOKEN_LIMIT_BYTES / 2)
+        add_token(x, token);
+    if (x->up.failed)
+        fail_with_state(x, 503, "There is no memory for another connection.");
+    else
+        find_pod(x);
+}
+
+static void got_app(void *arg, const struct json *app, const struct err *err)
 {
     struct exchange *x = arg;
     struct arena *a = &x->http->arena;
-    const struct json *phase = json_at(board, "status", "phase");
+    const struct json *phase = json_at(app, "status", "phase");
 
     if (err) {
         fail(x, err);
         return;
     }
-    x->board = json_clone(a, board);
-    if (!x->board) {
+    x->app = json_clone(a, app);
+    if (!x->app) {
         auto_err memory = ERR_INIT;
 
         err_set(&memory, ERR_UNAVAILABLE, "out of memory");
         fail(x, &memory);
         return;
     }
-    if (!json_bool(json_at(board, "spec", "suspend"), false))
-        touch(x->proxy, a, board);
-    if (json_string_is(phase, "Running"))
-        find_pod(x);
-    else
+    if (!json_bool(json_at(app, "spec", "suspend"), false))
+        touch(x->proxy, a, x->kind->job->kind, app);
+    if (!json_string_is(phase, "Running"))
         fail_with_state(x, 503, NULL);
+    else if (x->kind->runs_code && x->proxy->node)
+        client_get(x->proxy->transport, &kind_secret, x->ns, app_child_name(a, x->kind, x->app),
+                   got_token, x);
+    else
+        find_pod(x);
 }
 
 /* --- the request ------------------------------------------------------------------------------ */
 
 /* What is passed on of a request; its credentials and whatever is between us and the client are
  * not. */
-static const char *const passed_on[] = {"Accept",          "Accept-Encoding",   "Accept-Language",
-                                        "Content-Type",    "If-Modified-Since", "If-None-Match",
-                                        "X-XSRF-Protected"};
+static const char *const passed_on[] = {
+    "Accept",   "Accept-Encoding",  "Accept-Language", "Content-Encoding",  "Content-Type",
+    "If-Match", "If-None-Match",    "If-Range",        "If-Modified-Since", "If-Unmodified-Since",
+    "Range",    "X-Requested-With", "X-XSRF-Protected"};
 
 static bool is_field_value(const char *text)
 {
@@ -564,47 +665,103 @@ static bool is_field_value(const char *text)
     return true;
 }
 
-static void write_request(struct exchange *x)
+static void take_body(struct exchange *x)
 {
-    const struct httpd_request *http = x->http;
+    struct httpd_request *http = x->http;
 
-    buf_addf(&x->head, "%s %s%s%s HTTP/1.1\r\nHost: " PROGRAM_HOST "\r\nConnection: close\r\n",
-             http->method, http->path, *http->query ? "?" : "", http->query);
+    if (http->pulled_len) {
+        x->pulled = httpd_body(http);
+        x->pulled->on_ready = on_body;
+        x->pulled->on_ready_arg = x;
+        buf_addf(&x->up, "Content-Length: %" PRIu64 "\r\n\r\n", http->pulled_len);
+    } else if (strcmp(http->method, "GET") != 0 && strcmp(http->method, "HEAD") != 0) {
+        buf_addf(&x->up, "Content-Length: %zu\r\n\r\n", http->body_len);
+        buf_add(&x->up, http->body, http->body_len);
+    } else {
+        buf_adds(&x->up, "\r\n");
+    }
+}
+
+/* rest: of the path, behind the app's own. */
+static int write_request(struct exchange *x, const char *rest, struct err *err)
+{
+    struct httpd_request *http = x->http;
+
+    buf_addf(&x->up, "%s %s%s%s HTTP/1.1\r\nHost: " PROGRAM_HOST "\r\n", http->method,
+             x->kind ? http->path : rest, *http->query ? "?" : "", http->query);
     for (size_t i = 0; i < ELEMS(passed_on); i++) {
         const char *value = httpd_header(http, passed_on[i]);
 
         if (value && is_field_value(value))
-            buf_addf(&x->head, "%s: %s\r\n", passed_on[i], value);
+            buf_addf(&x->up, "%s: %s\r\n", passed_on[i], value);
     }
-    if (strcmp(http->method, "POST") == 0) {
-        buf_addf(&x->head, "Content-Length: %zu\r\n", http->body_len);
-        x->body = http->body;
-        x->body_len = http->body_len;
+    if (x->upgrades) { /* of its own page: what that is to the program is said as it knows it */
+        buf_adds(&x->up, "Origin: http://" PROGRAM_HOST "\r\n");
+        return ws_handshake_add(&x->up, http, err);
     }
-    buf_adds(&x->head, "\r\n");
+    buf_adds(&x->up, "Connection: close\r\n");
+    take_body(x);
+    return x->up.failed ? err_set(err, ERR_TOO_LARGE, "the request is too large") : 0;
 }
 
-/* Of /tensorboard/NAMESPACE/NAME/...; *ret_rest is what follows the name. */
+/* --- its path --------------------------------------------------------------------------------- */
+
+static const struct app_kind *kind_of(const char *path)
+{
+    for (size_t i = 0; app_kinds[i]; i++) {
+        size_t len = strlen(app_kinds[i]->path);
+
+        if (strncmp(path, app_kinds[i]->path, len) == 0 && path[len] == '/')
+            return app_kinds[i];
+    }
+    return NULL;
+}
+
+/* The next part of a path, in the arena; at is left behind it. */
+static const char *next_part(struct arena *a, const char **at)
+{
+    size_t len;
+
+    *at += **at == '/';
+    len = strcspn(*at, "/");
+    *at += len;
+    return arena_strndup(a, *at - len, len);
+}
+
+static unsigned port_of(const char *text)
+{
+    bool digits = *text && strlen(text) <= 5 && strspn(text, "0123456789") == strlen(text);
+    unsigned long port = digits ? strtoul(text, NULL, 10) : 0;
+
+    return port <= 65535 ? (unsigned)port : 0;
+}
+
+/* Of PATH/NAMESPACE/NAME/... or APP_PORT_PREFIX/NAMESPACE/pods/NAME/PORT/...; *ret_rest is what
+ * follows. */
 static int parse_path(struct exchange *x, const char **ret_rest, struct err *err)
 {
     struct arena *a = &x->http->arena;
-    const char *at = x->http->path + strlen(TENSORBOARD_PATH_PREFIX);
-    size_t ns_len, name_len;
+    const char *path = x->http->path, *at, *pods = "pods", *port = "1";
 
-    at += *at == '/';
-    ns_len = strcspn(at, "/");
-    x->ns = arena_strndup(a, at, ns_len);
-    at += ns_len;
-    at += *at == '/';
-    name_len = strcspn(at, "/");
-    x->name = arena_strndup(a, at, name_len);
-    *ret_rest = at + name_len;
-    if (!x->ns || !x->name)
+    x->kind = kind_of(path);
+    at = path + strlen(x->kind ? x->kind->path : APP_PORT_PREFIX);
+    x->ns = next_part(a, &at);
+    if (!x->kind)
+        pods = next_part(a, &at);
+    x->name = next_part(a, &at);
+    if (!x->kind)
+        port = next_part(a, &at);
+    *ret_rest = at;
+    x->url = arena_printf(a, "%.*s/", (int)(at - path), path);
+    if (!x->ns || !x->name || !pods || !port || !x->url)
         return err_set(err, ERR_UNAVAILABLE, "out of memory");
-    if (dns_label_problem(x->ns) || dns_name_problem(x->name))
-        return err_set(err, ERR_NOT_FOUND,
-                       "there is no such path: it is " TENSORBOARD_PATH_PREFIX "/NAMESPACE/NAME/");
-    if (!place_is_printable(x->http->path) || !place_is_printable(x->http->query) ||
+    x->port = port_of(port);
+    if (dns_label_problem(x->ns) || dns_name_problem(x->name) || strcmp(pods, "pods") != 0 ||
+        !x->port)
+        return err_set(err, ERR_NOT_FOUND, "there is no such path: it is %s%s",
+                       x->kind ? x->kind->path : APP_PORT_PREFIX,
+                       x->kind ? "/NAMESPACE/NAME/" : "/NAMESPACE/pods/NAME/PORT/");
+    if (!place_is_printable(path) || !place_is_printable(x->http->query) ||
         has_dot_segment(*ret_rest))
         return err_set(err, ERR_BAD_REQUEST,
                        "the path must not contain \".\" or \"..\" or odd characters");
@@ -613,7 +770,28 @@ static int parse_path(struct exchange *x, const char **ret_rest, struct err *err
 
 static bool is_allowed_method(const char *method)
 {
-    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "POST") == 0;
+    static const char *const allowed[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"};
+
+    for (size_t i = 0; i < ELEMS(allowed); i++)
+        if (strcmp(method, allowed[i]) == 0)
+            return true;
+    return false;
+}
+
+/* A program that runs what it is told is for those who could run it in the pod themselves. */
+static int check_rights(const struct exchange *x, const struct mount_request *m, struct err *err)
+{
+    const struct kind *k = x->kind ? x->kind->job->kind : NULL;
+    const char *way = !x->kind ? "pods/portforward" : x->kind->runs_code ? "pods/exec" : NULL;
+
+    if (k && !m->may(m, "get", k->group, k->plural, x->ns, x->name))
+        return err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: you may not get it",
+                       k->plural, k->group, x->name);
+    if (way && !m->may(m, "create", "", way, x->ns, ""))
+        return err_set(err, ERR_FORBIDDEN,
+                       "\"%s\" is forbidden: opening it needs the right to create %s", x->name,
+                       way);
+    return 0;
 }
 
 static int check_request(struct exchange *x, const struct mount_request *m, const char **ret_rest,
@@ -622,32 +800,28 @@ static int check_request(struct exchange *x, const struct mount_request *m, cons
     int rc = parse_path(x, ret_rest, err);
 
     if (rc == 0 && !is_allowed_method(m->http->method))
-        rc = err_set(err, ERR_METHOD_NOT_ALLOWED, "only GET, HEAD and POST are allowed here");
-    if (rc == 0 && m->http->too_large)
+        rc = err_set(err, ERR_METHOD_NOT_ALLOWED,
+                     "only GET, HEAD, POST, PUT, PATCH and DELETE are allowed here");
+    if (rc == 0 && (m->http->too_large || m->http->pulled_len > APP_BODY_LIMIT_BYTES))
         rc = err_set(err, ERR_TOO_LARGE, "the request is too large");
-    if (rc == 0 &&
-        !m->may(m, "get", kind_tensorboard.group, kind_tensorboard.plural, x->ns, x->name))
-        rc = err_set(err, ERR_FORBIDDEN, "%s.%s \"%s\" is forbidden: who asks may not get it",
-                     kind_tensorboard.plural, kind_tensorboard.group, x->name);
-    return rc;
+    return rc == 0 ? check_rights(x, m, err) : rc;
 }
 
 /* Relative addresses in its pages count from the slash. */
 static void redirect_to_slash(struct exchange *x)
 {
     struct httpd_request *http = x->http;
-    const char *to = arena_printf(&http->arena, TENSORBOARD_PATH_PREFIX "/%s/%s/%s%s", x->ns,
-                                  x->name, *http->query ? "?" : "", http->query);
+    const char *to = arena_printf(&http->arena, "%s%s%s", x->url, *http->query ? "?" : "",
+                                  http->query);
     struct httpd_header location = {"Location", to};
 
     httpd_reply(http, to ? 307 : 503, NULL, &location, to ? 1 : 0, NULL);
     exchange_free(x);
 }
 
-static struct exchange *exchange_new(struct tensorboard_proxy *p, struct httpd_request *http)
+static struct exchange *exchange_new(struct app_proxy *p, struct httpd_request *http)
 {
-    struct exchange *x = p->exchanges_len < TENSORBOARD_EXCHANGES_LIMIT ? calloc(1, sizeof(*x))
-                                                                        : NULL;
+    struct exchange *x = p->exchanges_len < APP_EXCHANGES_LIMIT ? calloc(1, sizeof(*x)) : NULL;
     const char *accept = httpd_header(http, "Accept");
 
     if (!x)
@@ -656,7 +830,8 @@ static struct exchange *exchange_new(struct tensorboard_proxy *p, struct httpd_r
     x->http = http;
     x->fd = -1;
     x->page_wanted = accept && strstr(accept, "text/html");
-    buf_init(&x->head, HEAD_LIMIT_BYTES);
+    x->upgrades = httpd_header(http, "Upgrade");
+    buf_init(&x->up, HEAD_LIMIT_BYTES + HTTPD_BODY_LIMIT_BYTES);
     buf_init(&x->out, BODY_LIMIT_BYTES);
     http_answer_init(&x->answer, strcmp(http->method, "HEAD") == 0);
     list_push(&p->exchanges, x);
@@ -664,15 +839,15 @@ static struct exchange *exchange_new(struct tensorboard_proxy *p, struct httpd_r
     return x;
 }
 
-void tensorboard_proxy_handle(void *arg, const struct mount_request *m)
+void app_proxy_handle(void *arg, const struct mount_request *m)
 {
-    struct tensorboard_proxy *p = arg;
+    struct app_proxy *p = arg;
     struct exchange *x = exchange_new(p, m->http);
     const char *rest = "";
     auto_err err = ERR_INIT;
 
     if (!x) {
-        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests to TensorBoards at a time");
+        err_set(&err, ERR_TOO_MANY_REQUESTS, "too many requests to programs at a time");
         place_refuse(m->http, &err);
         return;
     }
@@ -684,31 +859,34 @@ void tensorboard_proxy_handle(void *arg, const struct mount_request *m)
         redirect_to_slash(x);
         return;
     }
-    write_request(x); /* now: the request's fields are not there any more later */
-    if (x->head.failed) {
-        err_set(&err, ERR_TOO_LARGE, "the request is too large");
+    /* now: the request's fields are not there any more later */
+    if (write_request(x, rest, &err) < 0)
         fail(x, &err);
-        return;
-    }
-    client_get(p->transport, &kind_tensorboard, x->ns, x->name, got_board, x);
+    else if (x->kind)
+        client_get(p->transport, x->kind->job->kind, x->ns, x->name, got_app, x);
+    else
+        find_pod(x);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-struct tensorboard_proxy *tensorboard_proxy_new(struct loop *loop, struct transport *t,
-                                                struct node *node)
+struct app_proxy *app_proxy_new(struct loop *loop, struct transport *t, struct node *node)
 {
-    struct tensorboard_proxy *p = calloc(1, sizeof(*p));
+    struct app_proxy *p = calloc(1, sizeof(*p));
 
     if (!p)
         return NULL;
     p->loop = loop;
     p->transport = t;
     p->node = node;
-    return p;
+    p->tunnels = ws_tunnels_new(loop, "the program");
+    if (p->tunnels)
+        return p;
+    free(p);
+    return NULL;
 }
 
-void tensorboard_proxy_free(struct tensorboard_proxy *p)
+void app_proxy_free(struct app_proxy *p)
 {
     auto_err gone = ERR_INIT;
 
@@ -729,5 +907,11 @@ void tensorboard_proxy_free(struct tensorboard_proxy *p)
         x->over = true;
         stream_ready(&x->stream);
     }
+    ws_tunnels_free(p->tunnels);
     free(p);
+}
+
+void app_proxy_end_session(void *arg, uint64_t session)
+{
+    ws_tunnels_end_session(((struct app_proxy *)arg)->tunnels, session);
 }

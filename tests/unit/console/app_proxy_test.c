@@ -1,9 +1,9 @@
 /*
- * tensorboard_proxy_test.c - the proxy on a cluster, where a TensorBoard's own pod says where it
+ * app_proxy_test.c - the proxy on a cluster, where a TensorBoard's own pod says where it
  * is; and what becomes of requests when the proxy goes away. The rest is in
  * tests/e2e/tensorboard_test.py, with a whole daemon.
  */
-#include "console/tensorboard_proxy.h"
+#include "console/app_proxy.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ struct fixture {
     struct loop *loop;
     struct httpd *httpd;
     struct script_transport api;
-    struct tensorboard_proxy *proxy;
+    struct app_proxy *proxy;
     bool may;
     int listener; /* stands for the pod */
     unsigned port;
@@ -54,7 +54,7 @@ static void handle(void *arg, struct httpd_request *http)
     struct fixture *f = arg;
     struct mount_request r = {.http = http, .may = caller_may};
 
-    tensorboard_proxy_handle(f->proxy, &r);
+    app_proxy_handle(f->proxy, &r);
 }
 
 static void woken(void *arg, unsigned events)
@@ -102,7 +102,7 @@ static int set_up(void **state)
     f->httpd = httpd_new(&o, &err);
     assert_non_null(f->httpd);
     script_transport_init(&f->api);
-    f->proxy = tensorboard_proxy_new(f->loop, &f->api.transport, NULL);
+    f->proxy = app_proxy_new(f->loop, &f->api.transport, NULL);
     assert_non_null(f->proxy);
     f->listener = listen_somewhere(&f->port);
     f->listener_watch = loop_fd_watch(f->loop, f->listener, LOOP_READABLE, woken, f);
@@ -117,7 +117,7 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    tensorboard_proxy_free(f->proxy);
+    app_proxy_free(f->proxy);
     loop_fd_stop(f->client_watch);
     loop_fd_stop(f->listener_watch);
     httpd_free(f->httpd);
@@ -230,7 +230,7 @@ static void answer_pod(struct fixture *f, const char *owner, const char *address
 {
     answer(f,
            "{'metadata':{'name':'b-tb','ownerReferences':[{'uid':'%s','controller':true}]},"
-           "'spec':{'containers':[{'ports':[{'containerPort':%u}]}]},'status':{'podIP':'%s'}}",
+           "'spec':{'containers':[{'name':'tensorboard','ports':[{'containerPort':%u}]}]},'status':{'podIP':'%s'}}",
            owner, f->port, address);
 }
 
@@ -308,7 +308,7 @@ static void requests_are_answered_when_it_goes(void **state)
     char got[4096] = "";
     int pod = reach_pod(f);
 
-    tensorboard_proxy_free(f->proxy);
+    app_proxy_free(f->proxy);
     f->proxy = NULL;
     read_until(f, f->client, got, sizeof(got), "the server is stopping");
     (void)close(pod);
@@ -323,7 +323,7 @@ static void an_answer_under_way_is_cut_off_when_it_goes(void **state)
 
     assert_int_equal(send(pod, text, strlen(text), MSG_NOSIGNAL), strlen(text));
     read_until(f, f->client, got, sizeof(got), "hello");
-    tensorboard_proxy_free(f->proxy);
+    app_proxy_free(f->proxy);
     f->proxy = NULL;
     read_to_the_end(f, got, sizeof(got));
     assert_null(strstr(got, "\r\n0\r\n")); /* no end that looks like one */
@@ -368,5 +368,5 @@ int main(void)
                                         tear_down),
     };
 
-    return cmocka_run_group_tests_name("console tensorboard_proxy", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("console app_proxy", tests, NULL, NULL);
 }

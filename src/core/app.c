@@ -1,0 +1,434 @@
+/*
+ * app.c - a look at an app: what to do next, given what is there. See app.h.
+ *
+ * The status is its memory: when it was started, the port, how often its pod ended and when it is
+ * tried again. A pod's end is counted by its UID, before the pod is deleted, so that being killed
+ * anywhere counts nothing twice. What is decided from an old picture does no harm here: at worst a
+ * pod is made that the next look removes.
+ */
+#include "core/app.h"
+
+#include <string.h>
+
+#include "api/object.h"
+#include "base/timefmt.h"
+#include "core/ports.h"
+
+#define RETRY_FIRST_SECONDS 10
+#define RETRY_MAX_SECONDS 300 /* also when it is not installed: somebody may install it */
+#define RETRY_RESET_MS (10 * 60 * INT64_C(1000)) /* one that ran this long was healthy */
+#define LOOK_AGAIN_MS (10 * INT64_C(1000))
+
+static const char *const phase_names[] = {[APP_INITIALIZING] = "Initializing",
+                                          [APP_RUNNING] = "Running",
+                                          [APP_PAUSED] = "Paused",
+                                          [APP_FAILED] = "Failed"};
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+static void take_pod(struct app_look *l)
+{
+    const char *name = app_child_name(l->arena, l->kind, l->app);
+
+    for (size_t i = 0; name && i < l->snapshot->pods_len; i++) {
+        const struct json *pod = l->snapshot->pods[i];
+
+        if (strcmp(object_name(pod), name) != 0)
+            continue;
+        if (object_is_controlled_by(pod, object_uid(l->app)))
+            l->pod = pod;
+        else
+            l->taken_by = "pod";
+    }
+    name = app_service_name(l->arena, l->kind, l->app);
+    for (size_t i = 0; name && i < l->snapshot->services_len; i++) {
+        const struct json *service = l->snapshot->services[i];
+
+        if (strcmp(object_name(service), name) != 0)
+            continue;
+        if (object_is_controlled_by(service, object_uid(l->app)))
+            l->service = service;
+        else
+            l->taken_by = "service";
+    }
+    if (l->pod)
+        l->state = pod_state_of(l->pod, l->kind->container);
+}
+
+static bool is_suspended(const struct json *spec)
+{
+    return json_get_bool(spec, "suspend", false) ||
+           json_string_is(json_get(spec, "runMode"), "paused");
+}
+
+static void read_status(struct app_look *l)
+{
+    l->start_ms = object_time(l->status, "startTime");
+    l->failures = json_get_int(l->status, "failures", 0);
+    l->retry_ms = object_time(l->status, "retryTime");
+    l->failed_pod = json_get_string(l->status, "failedPod", "");
+    l->port = (struct port_claim){.port = l->kind->port_on_cluster, .held = true};
+    if (l->snapshot->shared_network)
+        l->port = port_claim_for(l->arena, l->snapshot->leases, l->snapshot->leases_len,
+                                 object_uid(l->app), json_get_int(l->status, "port", 0));
+}
+
+static void look_init(struct app_look *l, const struct app_kind *k, const struct job_snapshot *s,
+                      struct arena *a)
+{
+    *l = (struct app_look){.kind = k,
+                           .arena = a,
+                           .snapshot = s,
+                           .app = s->job,
+                           .status = json_get(s->job, "status"),
+                           .now_ms = s->now_ms,
+                           .reason = "",
+                           .message = ""};
+    l->suspended = is_suspended(json_get(s->job, "spec"));
+    read_status(l);
+    take_pod(l);
+}
+
+/* --- judging ---------------------------------------------------------------------------------- */
+
+/* A time of the future is a clock that was set back: nobody is kept busy by it for ever. */
+static int64_t last_used_ms(const struct app_look *l)
+{
+    const struct json *annotations = json_at(l->app, "metadata", "annotations");
+    int64_t said_ms = object_time(annotations, ANNOTATION_LAST_USED);
+
+    return max_i64(l->start_ms, min_i64(said_ms, l->now_ms));
+}
+
+static void judge_use(struct app_look *l, struct plan *plan)
+{
+    int64_t unused_ms;
+
+    if (l->suspended) {
+        l->start_ms = l->failures = l->retry_ms = 0;
+        return;
+    }
+    if (l->start_ms == 0 || l->start_ms > l->now_ms + 1000)
+        l->start_ms = l->now_ms;
+    unused_ms = l->now_ms - last_used_ms(l);
+    l->idle = unused_ms >= APP_IDLE_MS;
+    l->reclaimed = unused_ms >= APP_RECLAIM_MS;
+    if (!l->idle)
+        plan_wake_at(plan, l->now_ms + APP_IDLE_MS - unused_ms);
+    else if (!l->reclaimed)
+        plan_wake_at(plan, l->now_ms + APP_RECLAIM_MS - unused_ms);
+}
+
+static int64_t retry_delay_ms(const struct app_look *l)
+{
+    int64_t seconds = RETRY_FIRST_SECONDS;
+
+    if (l->state.exit_code == APP_EXIT_NOT_YET && l->snapshot->shared_network)
+        return seconds * 1000; /* the next one looks again for a while */
+    if (l->state.exit_code == APP_EXIT_NOT_FOUND)
+        return RETRY_MAX_SECONDS * 1000;
+    for (int64_t i = 1; i < l->failures && seconds < RETRY_MAX_SECONDS; i++)
+        seconds *= 2;
+    return min_i64(seconds, RETRY_MAX_SECONDS) * 1000;
+}
+
+static bool has_ended(const struct app_look *l)
+{
+    return l->pod && !l->state.deleting && pod_is_finished(l->pod);
+}
+
+/* It is not meant to end at all: how it ended does not matter. */
+static void judge_end(struct app_look *l)
+{
+    if (l->suspended || !has_ended(l) || strcmp(l->failed_pod, object_uid(l->pod)) == 0)
+        return;
+    if (l->state.ran_ms >= RETRY_RESET_MS)
+        l->failures = 0;
+    l->failures++;
+    l->failed_pod = object_uid(l->pod);
+    l->retry_ms = l->now_ms + retry_delay_ms(l);
+}
+
+/* Not for longer than it was ever meant to: a clock may have been set back. */
+static bool waits_to_retry(const struct app_look *l)
+{
+    return l->failures > 0 && l->retry_ms > l->now_ms &&
+           l->retry_ms <= l->now_ms + RETRY_MAX_SECONDS * 1000;
+}
+
+static bool is_wanted(const struct app_look *l)
+{
+    return !l->suspended && !l->reclaimed;
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static void explain_end(struct app_look *l)
+{
+    if (l->kind->explain_end && l->kind->explain_end(l))
+        return;
+    l->reason = "PodEnded";
+    l->message = l->state.phase == POD_SUCCEEDED
+                     ? arena_printf(l->arena, "%s has ended by itself; it is started again.",
+                                    l->kind->program)
+                     : arena_printf(l->arena, "%s; it is tried again.",
+                                    pod_failure_text(l->arena, object_name(l->pod), &l->state));
+}
+
+static void explain_waiting(struct app_look *l)
+{
+    l->reason = "Starting";
+    l->message = "The pod is being made.";
+    if (l->kind->explain_wait && l->kind->explain_wait(l)) {
+        /* said */
+    } else if (l->pod && l->state.phase == POD_RUNNING) {
+        l->message = arena_printf(l->arena, "%s is starting and does not answer yet.",
+                                  l->kind->program);
+    } else if (l->pod && !l->state.deleting) {
+        pod_waiting_for(l->pod, &l->reason, &l->message);
+    }
+    if (!*l->reason)
+        l->reason = "Starting";
+    if (l->snapshot->shared_network && l->port.port == 0) {
+        l->reason = "NoPort";
+        l->message = "Every port for pods is taken.";
+    }
+}
+
+static bool pod_is_ready(const struct app_look *l)
+{
+    return l->pod && l->state.phase == POD_RUNNING && !l->state.deleting &&
+           object_condition_is(l->pod, "Ready");
+}
+
+static void judge_phase(struct app_look *l)
+{
+    if (l->suspended) {
+        l->phase = APP_PAUSED;
+        l->reason = "Suspended";
+        l->message = "It is suspended; setting spec.suspend to false starts it again.";
+    } else if (l->reclaimed) {
+        l->phase = APP_PAUSED;
+        l->reason = "Idle";
+        l->message = "Nobody has used it for 24 hours: its pod was removed. Opening it starts it "
+                     "again.";
+    } else if (l->taken_by) {
+        l->phase = APP_FAILED;
+        l->reason = "NameTaken";
+        l->message = arena_printf(l->arena, "There is a %s %s already, which is not its own.",
+                                  l->taken_by, app_child_name(l->arena, l->kind, l->app));
+    } else if (has_ended(l)) {
+        l->phase = APP_FAILED;
+        explain_end(l);
+    } else if (!l->pod && waits_to_retry(l)) { /* somebody removed it: what was said stays true */
+        l->phase = APP_FAILED;
+        l->reason = json_get_string(l->status, "reason", "PodEnded");
+        l->message = json_get_string(l->status, "message", "");
+    } else if (pod_is_ready(l)) {
+        l->phase = APP_RUNNING;
+    } else {
+        l->phase = APP_INITIALIZING;
+        explain_waiting(l);
+    }
+}
+
+/* --- status ----------------------------------------------------------------------------------- */
+
+static void set_condition(struct app_look *l, struct json *list, const char *type, bool is,
+                          const char *reason, const char *message)
+{
+    const struct json *old = object_condition(l->app, type);
+    struct json *c = json_append(list, json_new_object(l->arena));
+    const char *word = is ? "True" : "False";
+    char now[TIME_TEXT_SIZE];
+    bool same = json_string_is(json_get(old, "status"), word);
+    const char *since = same ? json_get_string(old, "lastTransitionTime", "") : "";
+
+    json_set_string(l->arena, c, "type", type);
+    json_set_string(l->arena, c, "status", word);
+    json_set_string(l->arena, c, "reason", *reason ? reason : "-");
+    json_set_string(l->arena, c, "message", message);
+    json_set_string(l->arena, c, "lastTransitionTime",
+                    *since ? since : time_format(l->now_ms, now));
+}
+
+static const char *answers(const struct app_look *l)
+{
+    return arena_printf(l->arena, "%s answers.", l->kind->program);
+}
+
+static void set_conditions(struct app_look *l, struct json *status)
+{
+    struct json *list = json_set(l->arena, status, "conditions", json_new_array(l->arena));
+    bool ready = l->phase == APP_RUNNING;
+
+    set_condition(l, list, "Ready", ready, ready ? "" : l->reason, ready ? answers(l) : l->message);
+    set_condition(l, list, "Idle", l->idle, l->idle ? "NotUsed" : "",
+                  l->idle        ? "Nobody has used it for an hour."
+                  : l->suspended ? "It is suspended."
+                                 : "It was used within the last hour.");
+    set_condition(l, list, "Suspended", l->suspended, "",
+                  l->suspended ? "spec.suspend is true." : "spec.suspend is not true.");
+}
+
+static void set_text(struct arena *a, struct json *status, const char *key, const char *text)
+{
+    if (text && *text)
+        json_set_string(a, status, key, text);
+    else
+        json_remove(status, key);
+}
+
+static void set_time(struct arena *a, struct json *status, const char *key, int64_t ms)
+{
+    char text[TIME_TEXT_SIZE];
+
+    set_text(a, status, key, ms ? time_format(ms, text) : "");
+}
+
+static void set_pod(struct app_look *l, struct json *status)
+{
+    struct json *pod, *reference;
+
+    json_remove(status, "pod");
+    if (!l->pod)
+        return;
+    pod = json_make_object(l->arena, status, "pod");
+    reference = json_make_object(l->arena, pod, "reference");
+    json_set_string(l->arena, reference, "name", object_name(l->pod));
+    json_set_string(l->arena, reference, "uid", object_uid(l->pod));
+    json_set_string(l->arena, pod, "phase",
+                    json_string(json_at(l->pod, "status", "phase"), "Pending"));
+}
+
+static struct json *status_new(struct app_look *l)
+{
+    struct arena *a = l->arena;
+    struct json *status = json_is(l->status, JSON_OBJECT) ? json_clone(a, l->status)
+                                                          : json_new_object(a);
+
+    json_set_string(a, status, "phase", phase_names[l->phase]);
+    set_text(a, status, "reason", l->reason);
+    set_text(a, status, "message", l->message);
+    set_text(a, status, "url", app_url(a, l->kind, l->app));
+    set_pod(l, status);
+    set_conditions(l, status);
+    if (l->snapshot->shared_network && l->port.port)
+        json_set_int(a, status, "port", l->port.port);
+    set_time(a, status, "startTime", l->start_ms);
+    set_time(a, status, "retryTime", l->retry_ms);
+    set_text(a, status, "failedPod", l->failed_pod);
+    if (l->failures)
+        json_set_int(a, status, "failures", l->failures);
+    else
+        json_remove(status, "failures");
+    json_set(a, status, "observedGeneration",
+             json_clone(a, json_at(l->app, "metadata", "generation")));
+    return status;
+}
+
+static void plan_events(const struct app_look *l, struct plan *plan)
+{
+    static const char *const words[] = {[APP_INITIALIZING] = "Starting",
+                                        [APP_RUNNING] = "Running",
+                                        [APP_PAUSED] = "Paused",
+                                        [APP_FAILED] = "Failed"};
+    bool bad = l->phase == APP_FAILED;
+
+    if (json_string_is(json_get(l->status, "phase"), phase_names[l->phase]))
+        return;
+    plan_event(plan, l->kind->job->kind, l->app, bad ? "Warning" : "Normal", words[l->phase], "%s",
+               *l->message ? l->message : answers(l));
+}
+
+static void plan_status(struct app_look *l, struct plan *plan)
+{
+    struct arena *a = l->arena;
+    struct json *status = status_new(l), *board;
+
+    if (json_equal(status, l->status))
+        return;
+    board = json_clone(a, l->app);
+    json_set_string(a, board, "apiVersion", kind_api_version(a, l->kind->job->kind));
+    json_set_string(a, board, "kind", l->kind->job->kind->name);
+    json_set(a, board, "status", status);
+    plan_update_status(plan, l->kind->job->kind, board);
+    plan_next_stage(plan);
+    plan_events(l, plan);
+}
+
+/* --- acting ----------------------------------------------------------------------------------- */
+
+/* Whether the pod there is has to go, now. */
+static bool must_go(const struct app_look *l, const struct json *wanted)
+{
+    bool counted = json_string_is(json_get(l->status, "failedPod"), object_uid(l->pod));
+
+    if (!is_wanted(l))
+        return true;
+    if (has_ended(l))
+        return counted && !waits_to_retry(l);
+    return l->port.held && !l->kind->pod_fits(l->pod, wanted);
+}
+
+static void make(struct app_look *l, const struct json *pod, struct plan *plan)
+{
+    struct arena *a = l->arena;
+
+    if (l->snapshot->refused && l->snapshot->refused_until_ms > l->now_ms) {
+        plan_wake_at(plan, l->snapshot->refused_until_ms);
+        return;
+    }
+    if (!l->port.held) {
+        if (l->port.port)
+            plan_create(plan, &kind_lease,
+                        port_lease_new(a, l->snapshot->lease_ns, l->port.port,
+                                       object_namespace(l->app), object_name(l->app),
+                                       object_uid(l->app)));
+        plan_wake_at(plan, l->now_ms + LOOK_AGAIN_MS);
+        return;
+    }
+    if (!l->service)
+        plan_create(plan, &kind_service,
+                    app_service_new(a, l->kind, l->app, l->port.port, l->snapshot->shared_network));
+    if (l->pod)
+        return;
+    if (l->kind->plan_before) {
+        l->kind->plan_before(l, plan);
+        plan_next_stage(plan);
+    }
+    plan_create(plan, &kind_pod, pod);
+}
+
+static void act(struct app_look *l, struct plan *plan)
+{
+    const struct json *wanted = l->kind->pod_new(l->arena, l->app, l->port.port,
+                                                 l->snapshot->shared_network);
+
+    if (l->pod && !l->state.deleting && must_go(l, wanted))
+        plan_delete(plan, &kind_pod, l->pod, -1);
+    if (!is_wanted(l))
+        return;
+    if (waits_to_retry(l))
+        plan_wake_at(plan, l->retry_ms);
+    if (l->taken_by)
+        plan_wake_at(plan, l->now_ms + LOOK_AGAIN_MS);
+    else if (!waits_to_retry(l))
+        make(l, wanted, plan);
+}
+
+void app_reconcile(const struct app_kind *k, const struct job_snapshot *s, struct plan *plan)
+{
+    struct app_look l;
+
+    look_init(&l, k, s, plan->arena);
+    judge_use(&l, plan);
+    judge_end(&l);
+    if (!has_ended(&l) && !waits_to_retry(&l))
+        l.retry_ms = 0;
+    judge_phase(&l);
+    if (arena_failed(plan->arena))
+        return;
+    plan_status(&l, plan);
+    act(&l, plan);
+}

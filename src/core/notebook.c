@@ -1,0 +1,275 @@
+/*
+ * notebook.c - Notebooks among apps (app.h): JupyterLab in a pod. See docs/notebook.md.
+ *
+ * On one machine the program is the machine's own jupyter, so a shell looks for it when the pod
+ * starts. It listens on the loopback, where every user of the machine can reach it, and what it is
+ * told it runs: so it wants a token, which is in a Secret of the Notebook's own, and which only the
+ * proxy (console/app_proxy.c) adds to requests. What the pod does at the API it does as a service
+ * account of its own, which may work with jobs in that namespace, and no more.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/notebook_rules.h"
+#include "api/object.h"
+#include "core/app.h"
+
+#define PATH_PREFIX "/notebook"
+#define GRACE_SECONDS 10
+#define TOKEN_VARIABLE "JUPYTER_TOKEN" /* which jupyter-server reads by itself */
+
+static const char find_and_run[] =
+    "PATH=\"$PATH${VIRTUAL_ENV:+:$VIRTUAL_ENV/bin}${MUSTER_JUPYTER:+:$MUSTER_JUPYTER/bin}\"; "
+    "command -v jupyter-lab >/dev/null || "
+    "{ echo 'JupyterLab is not installed: muster notebook --setup' >&2; exit 127; }; "
+    "if [ \"$(id -u)\" = 0 ]; then set -- \"$@\" --allow-root; fi; "
+    "exec jupyter-lab \"$@\"";
+
+/* --- pod -------------------------------------------------------------------------------------- */
+
+static struct json *own_container(struct json *spec)
+{
+    const struct json *found = notebook_container(spec);
+
+    for (struct json *c = json_first_mut(json_get_mut(spec, "containers")); c; c = c->next)
+        if (c == found)
+            return c;
+    return NULL;
+}
+
+static bool has_variable(const struct json *container, const char *name)
+{
+    json_each (variable, json_get(container, "env"))
+        if (json_string_is(json_get(variable, "name"), name))
+            return true;
+    return false;
+}
+
+static struct json *add_variable(struct arena *a, struct json *container, const char *name)
+{
+    struct json *variable = json_append(json_make_array(a, container, "env"), json_new_object(a));
+
+    json_set_string(a, variable, "name", name);
+    return variable;
+}
+
+static void set_variable(struct arena *a, struct json *container, const char *name,
+                         const char *value)
+{
+    if (!has_variable(container, name))
+        json_set_string(a, add_variable(a, container, name), "value", value);
+}
+
+static bool is_mounted(const struct json *container, const char *member, const char *value)
+{
+    json_each (mount, json_get(container, "volumeMounts"))
+        if (json_string_is(json_get(mount, member), value))
+            return true;
+    return false;
+}
+
+/* The first claim is where its user is at home, also where the manifest forgets to mount it. */
+static void set_home(struct arena *a, const struct json *spec, struct json *container)
+{
+    json_each (volume, json_get(spec, "volumes")) {
+        const char *name = json_get_string(volume, "name", "");
+        struct json *mount;
+
+        if (!json_get(volume, "persistentVolumeClaim") ||
+            is_mounted(container, "mountPath", NOTEBOOK_HOME) ||
+            is_mounted(container, "name", name))
+            continue;
+        mount = json_append(json_make_array(a, container, "volumeMounts"), json_new_object(a));
+        json_set_string(a, mount, "name", name);
+        json_set_string(a, mount, "mountPath", NOTEBOOK_HOME);
+    }
+    if (!is_mounted(container, "mountPath", NOTEBOOK_HOME))
+        return;
+    set_variable(a, container, "HOME", NOTEBOOK_HOME);
+    if (!json_get(container, "workingDir"))
+        json_set_string(a, container, "workingDir", NOTEBOOK_HOME);
+}
+
+static void set_command(struct arena *a, const struct json *notebook, struct json *container,
+                        int64_t port)
+{
+    const struct json *more = json_clone(a, json_get(container, "args"));
+    struct json *command = json_make_array(a, container, "command");
+    struct json *args = json_set(a, container, "args", json_new_array(a));
+
+    json_append_string(a, command, "/bin/sh");
+    json_append_string(a, command, "-c");
+    json_append_string(a, command, find_and_run);
+    json_append_string(a, command, "jupyter-lab");
+    json_append_string(a, args, "--no-browser");
+    json_append_string(a, args, "--ServerApp.ip=127.0.0.1");
+    json_append_string(a, args, arena_printf(a, "--ServerApp.port=%" PRId64, port));
+    json_append_string(a, args, "--ServerApp.port_retries=0");
+    json_append_string(a, args, "--ServerApp.quit_button=False");
+    json_append_string(
+        a, args,
+        arena_printf(a, "--ServerApp.base_url=%s", app_url(a, &app_kind_notebook, notebook)));
+    json_each (arg, more)
+        json_append(args, json_clone(a, arg));
+}
+
+static void set_token(struct arena *a, const struct json *notebook, struct json *container)
+{
+    struct json *from, *key;
+
+    if (has_variable(container, TOKEN_VARIABLE))
+        return;
+    from = json_make_object(a, add_variable(a, container, TOKEN_VARIABLE), "valueFrom");
+    key = json_make_object(a, from, "secretKeyRef");
+    json_set_string(a, key, "name", app_child_name(a, &app_kind_notebook, notebook));
+    json_set_string(a, key, "key", NOTEBOOK_TOKEN_KEY);
+}
+
+static struct json *pod_new(struct arena *a, const struct json *notebook, int64_t port,
+                            bool shared_network)
+{
+    struct json *pod = app_child_new(a, &app_kind_notebook, notebook, &kind_pod);
+    struct json *spec = json_clone(a, json_at(notebook, "spec", "template", "spec"));
+    struct json *container = own_container(spec);
+
+    json_set(a, pod, "spec", spec);
+    if (!container)
+        return pod;
+    json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and waits */
+    if (!json_get(spec, "terminationGracePeriodSeconds"))
+        json_set_int(a, spec, "terminationGracePeriodSeconds", GRACE_SECONDS);
+    set_variable(
+        a, container, "NB_PREFIX",
+        arena_printf(a, PATH_PREFIX "/%s/%s", object_namespace(notebook), object_name(notebook)));
+    set_home(a, spec, container);
+    app_set_port(a, container, port);
+    if (!shared_network)
+        return pod;
+    set_token(a, notebook, container);
+    if (!json_get(spec, "serviceAccountName") && !json_get(spec, "serviceAccount"))
+        json_set_string(a, spec, "serviceAccountName",
+                        app_child_name(a, &app_kind_notebook, notebook));
+    if (!json_get(container, "command"))
+        set_command(a, notebook, container, port);
+    return pod;
+}
+
+/* The template does not change; the port is in the arguments. */
+static bool pod_fits(const struct json *pod, const struct json *wanted)
+{
+    return json_equal(json_get(notebook_container(json_get(pod, "spec")), "args"),
+                      json_get(notebook_container(json_get(wanted, "spec")), "args"));
+}
+
+/* --- what its pod may do ---------------------------------------------------------------------- */
+
+static void add_rule(struct arena *a, struct json *role, const char *const *groups,
+                     const char *const *resources, const char *const *verbs)
+{
+    struct json *rule = json_append(json_make_array(a, role, "rules"), json_new_object(a));
+
+    for (struct json *list = json_make_array(a, rule, "apiGroups"); *groups; groups++)
+        json_append_string(a, list, *groups);
+    for (struct json *list = json_make_array(a, rule, "resources"); *resources; resources++)
+        json_append_string(a, list, *resources);
+    for (struct json *list = json_make_array(a, rule, "verbs"); *verbs; verbs++)
+        json_append_string(a, list, *verbs);
+}
+
+static struct json *role_new(struct arena *a, const struct json *notebook)
+{
+    static const char *const core[] = {"", NULL};
+    static const char *const ours[] = {"batch.tensorstack.dev", "tensorstack.dev", NULL};
+    static const char *const jobs[] = {"pytorchtrainingjobs", "mpijobs", "tensorboards", NULL};
+    static const char *const pods[] = {"pods", NULL};
+    static const char *const seen[] = {"pods/log", "events",     "persistentvolumeclaims",
+                                       "services", "configmaps", NULL};
+    static const char *const all[] = {"get",    "list",  "watch",  "create",
+                                      "update", "patch", "delete", NULL};
+    static const char *const see[] = {"get", "list", "watch", NULL};
+    static const char *const queued[] = {"scheduler.tensorstack.dev", NULL};
+    static const char *const queues[] = {"podgroups", "queues", NULL};
+    struct json *role = app_child_new(a, &app_kind_notebook, notebook, &kind_role);
+
+    add_rule(a, role, ours, jobs, all);
+    add_rule(a, role, core, pods, all);
+    add_rule(a, role, core, seen, see);
+    add_rule(a, role, queued, queues, see);
+    return role;
+}
+
+static struct json *binding_new(struct arena *a, const struct json *notebook)
+{
+    struct json *binding = app_child_new(a, &app_kind_notebook, notebook, &kind_role_binding);
+    const char *name = app_child_name(a, &app_kind_notebook, notebook);
+    struct json *ref = json_make_object(a, binding, "roleRef"), *subject;
+
+    json_set_string(a, ref, "apiGroup", kind_role.group);
+    json_set_string(a, ref, "kind", kind_role.name);
+    json_set_string(a, ref, "name", name);
+    subject = json_append(json_make_array(a, binding, "subjects"), json_new_object(a));
+    json_set_string(a, subject, "kind", kind_service_account.name);
+    json_set_string(a, subject, "name", name);
+    json_set_string(a, subject, "namespace", object_namespace(notebook));
+    return binding;
+}
+
+/* Whatever is there already stays: the token too. */
+static void plan_before(const struct app_look *l, struct plan *plan)
+{
+    struct arena *a = l->arena;
+    struct json *secret;
+
+    if (!l->snapshot->shared_network || !l->snapshot->random)
+        return;
+    secret = app_child_new(a, l->kind, l->app, &kind_secret);
+    json_set_string(a, json_make_object(a, secret, "stringData"), NOTEBOOK_TOKEN_KEY,
+                    l->snapshot->random);
+    plan_create(plan, &kind_secret, secret);
+    plan_create(plan, &kind_service_account,
+                app_child_new(a, l->kind, l->app, &kind_service_account));
+    plan_create(plan, &kind_role, role_new(a, l->app));
+    plan_create(plan, &kind_role_binding, binding_new(a, l->app));
+}
+
+/* --- its life --------------------------------------------------------------------------------- */
+
+static bool explain_end(struct app_look *l)
+{
+    if (!l->snapshot->shared_network || l->state.exit_code != APP_EXIT_NOT_FOUND)
+        return false;
+    l->reason = APP_NOT_INSTALLED;
+    l->message =
+        "JupyterLab is not installed on this machine: muster notebook --setup gets it from "
+        "PyPI, or pip install jupyterlab, so that jupyter-lab is in the PATH or the "
+        "virtual environment of muster up. It is looked for again every few minutes; "
+        "pausing and resuming looks at once.";
+    return true;
+}
+
+static void reconcile(const struct job_snapshot *s, struct plan *plan)
+{
+    app_reconcile(&app_kind_notebook, s, plan);
+}
+
+static void wanted_names(struct arena *a, const struct json *notebook,
+                         void (*say)(void *arg, const char *name), void *arg)
+{
+    app_wanted_names(&app_kind_notebook, a, notebook, say, arg);
+}
+
+static const struct job_kind job = {
+    .kind = &kind_notebook, .reconcile = reconcile, .wanted_names = wanted_names};
+
+const struct app_kind app_kind_notebook = {.job = &job,
+                                           .path = PATH_PREFIX,
+                                           .suffix = NOTEBOOK_SUFFIX,
+                                           .service_prefix = NOTEBOOK_SERVICE_PREFIX,
+                                           .container = NOTEBOOK_CONTAINER,
+                                           .program = "JupyterLab",
+                                           .port_on_cluster = 8888,
+                                           .runs_code = true,
+                                           .pod_new = pod_new,
+                                           .pod_fits = pod_fits,
+                                           .plan_before = plan_before,
+                                           .explain_end = explain_end};

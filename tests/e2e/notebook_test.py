@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+"""Notebooks: made, opened through the console's address, paused, resumed, deleted; what its pod may do at the API; what is
+said when there is no JupyterLab; and a daemon that is killed meanwhile. JupyterLab is a stand-in with its options."""
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+
+import app_client
+import harness
+
+NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks"
+MERGE = "application/merge-patch+json"
+KUBECTL = harness.ROOT / "build/bin/kubectl-1.32"
+
+# Wants its token; counts what it was asked in a variable of its process, as a kernel would; runs what it is told.
+FAKE = """#!/usr/bin/python3
+import http.server, json, os, subprocess, sys
+options = dict(a.lstrip("-").split("=", 1) for a in sys.argv[1:] if "=" in a)
+count = 0
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args): pass
+    def do_POST(self):
+        global count
+        if self.headers.get("Authorization") != "token " + os.environ["JUPYTER_TOKEN"]:
+            self.send_response(403); self.end_headers(); return
+        count += 1
+        command = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        done = subprocess.run(command, capture_output=True, text=True) if command else None
+        body = json.dumps({"count": count, "pid": os.getpid(), "options": options, "home": os.environ["HOME"],
+            "cwd": os.getcwd(), "path": self.path, "out": done and done.stdout + done.stderr}).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+http.server.ThreadingHTTPServer((options["ServerApp.ip"], int(options["ServerApp.port"])), Handler).serve_forever()
+"""
+
+
+def notebook(name, **spec):
+    return {"apiVersion": "tensorstack.dev/v1beta1", "kind": "Notebook", "metadata": {"name": name}, "spec": {
+        "type": "jupyter", **spec, "template": {"spec": {
+            "containers": [{"name": "notebook", "image": "none", "volumeMounts": [{"name": "w", "mountPath": "/t9k/mnt"}]}],
+            "volumes": [{"name": "w", "persistentVolumeClaim": {"claimName": "work"}}]}}}}
+
+
+class Notebooks(app_client.AppClient, harness.WithDaemon):
+    @classmethod
+    def setUpClass(cls):
+        cls.programs = tempfile.mkdtemp(prefix="muster-programs-")
+        os.chmod(cls.programs, 0o755)
+        cls.environment = {"PATH": f"{cls.programs}:/usr/bin:/bin", "HOME": cls.programs}
+        os.environ.pop("VIRTUAL_ENV", None)
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        try:
+            super().tearDownClass()
+        finally:
+            shutil.rmtree(cls.programs, ignore_errors=True)
+
+    def setUp(self):
+        path = pathlib.Path(self.programs, "jupyter-lab")
+        path.write_text(FAKE)
+        path.chmod(0o755)
+
+    def tearDown(self):
+        for item in self.daemon.list(NOTEBOOKS):
+            self.daemon.call("DELETE", f"{NOTEBOOKS}/{item['metadata']['name']}", expect=(200, 404))
+        for path in (NOTEBOOKS, harness.PODS.format(ns="default"), harness.SERVICES.format(ns="default"),
+                     "/api/v1/namespaces/default/secrets",
+                     "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"):
+            self.daemon.wait_for(path, lambda found: True if not [n for n in found if n.startswith(("nb", "managed"))]
+                                 else None, f"{path} to be empty")
+
+    def wait_phase(self, name, phase):
+        return self.daemon.wait_for(
+            NOTEBOOKS, lambda found: found[name] if found.get(name, {}).get("status", {}).get("phase") == phase else None,
+            f"Notebook {name} to be {phase}")
+
+    def patch(self, name, spec):
+        self.daemon.call("PATCH", f"{NOTEBOOKS}/{name}", {"spec": spec}, content_type=MERGE)
+
+    def start(self, name="nb", **spec):
+        self.daemon.call("POST", NOTEBOOKS, notebook(name, **spec))
+        return self.wait_phase(name, "Running")
+
+    def tell(self, *command, own=None):
+        """What the program answers, having run the command."""
+        own = own or self.enter("/notebook/default/nb/")
+        status, _, body = self.ask("POST", "/notebook/default/nb/api/run", json.dumps(command),
+                                   {**own, "Origin": f"http://{own['Host']}"})
+        self.assertEqual(status, 200, body)
+        return json.loads(body)
+
+    def test_made_opened_paused_resumed(self):
+        found = self.start()
+        self.assertEqual(found["status"]["url"], "/notebook/default/nb/")
+        self.assertEqual(found["status"]["pod"]["reference"]["name"], "nb-nb")
+        self.assertIn("managed-notebook-http-nb", [s["metadata"]["name"] for s in
+                                                   self.daemon.list(harness.SERVICES.format(ns="default"))])
+        answer = self.tell()
+        self.assertEqual((answer["home"], answer["cwd"]), ("/t9k/mnt", "/t9k/mnt"))
+        self.assertEqual(answer["options"]["ServerApp.base_url"], "/notebook/default/nb/")
+        self.assertEqual(answer["path"], "/notebook/default/nb/api/run")
+        self.tell("touch", "kept")
+        self.patch("nb", {"suspend": True})
+        self.assertEqual(self.wait_phase("nb", "Paused")["status"]["reason"], "Suspended")
+        self.daemon.wait_for(harness.PODS.format(ns="default"), lambda pods: True if not pods else None)
+        self.patch("nb", {"suspend": False})
+        self.wait_phase("nb", "Running")
+        self.assertEqual(self.tell("ls")["out"], "kept\n")
+
+    def test_other_users_of_the_machine_have_no_token(self):
+        port = self.start()["status"]["port"]
+        import urllib.error
+        import urllib.request
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/", b"[]", timeout=harness.PATIENCE)
+        self.assertEqual(refused.exception.code, 403)
+        refused.exception.close()
+
+    def test_its_pod_works_in_its_namespace_only(self):
+        self.start()
+        own = self.enter("/notebook/default/nb/")
+        kubectl = str(KUBECTL)
+        self.assertIn("nb-nb", self.tell(kubectl, "get", "pods", own=own)["out"])
+        self.assertEqual(self.tell(kubectl, "auth", "can-i", "create", "pytorchtrainingjobs", own=own)["out"], "yes\n")
+        for verb, what, ns in (("list", "secrets", "default"), ("list", "pods", "kube-system"),
+                               ("create", "rolebindings", "default")):
+            self.assertEqual(self.tell(kubectl, "auth", "can-i", verb, what, "-n", ns, own=own)["out"].strip(), "no")
+        muster = os.environ.get("MUSTER_BIN", str(harness.ROOT / "build/muster"))
+        self.assertNotIn("error", self.tell(muster, "ps", own=own)["out"].lower())
+
+    def test_who_may_only_look_does_not_open_it(self):
+        self.start()
+        self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "viewer"}})
+        self.daemon.call("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings", {
+            "metadata": {"name": "viewer"}, "subjects": [{"kind": "ServiceAccount", "name": "viewer", "namespace": "default"}],
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}})
+        token = self.daemon.call("POST", "/api/v1/namespaces/default/serviceaccounts/viewer/token", {})["status"]["token"]
+        own = self.enter("/notebook/default/nb/", self.sign_in(token))
+        status, _, body = self.ask("GET", "/notebook/default/nb/", headers=own)
+        self.assertEqual(status, 403)
+        self.assertIn("pods/exec", json.loads(body)["message"])
+
+    def test_a_kernel_outlives_the_daemon(self):
+        self.start()
+        before = self.tell()
+        self.daemon.kill()
+        self.daemon.start()
+        self.wait_phase("nb", "Running")
+        after = self.tell()
+        self.assertEqual((after["pid"], after["count"]), (before["pid"], before["count"] + 1))
+
+    def test_not_installed_says_how_to_get_it(self):
+        pathlib.Path(self.programs, "jupyter-lab").unlink()
+        self.daemon.call("POST", NOTEBOOKS, notebook("nb"))
+        found = self.wait_phase("nb", "Failed")
+        self.assertEqual(found["status"]["reason"], "NotInstalled")
+        ready = next(c for c in found["status"]["conditions"] if c["type"] == "Ready")
+        events = self.daemon.wait_for("/api/v1/namespaces/default/events", lambda found: [
+            e["message"] for e in found.values() if e["involvedObject"]["kind"] == "Notebook" and e["reason"] == "Failed"])
+        for text in (ready["message"], events[0]):
+            self.assertIn("muster notebook --setup", text)
+
+    def test_refusals_and_warnings_name_the_field(self):
+        bad = notebook("nb")
+        bad["spec"]["template"]["spec"]["containers"][0]["name"] = "other"
+        for what, words in ((bad, "spec.template.spec.containers: Required value: a container named \"notebook\""),
+                            (notebook("nb", type="rstudio"), "spec.type"), (notebook("n" * 42), "metadata.name")):
+            status, text = self.daemon.request("POST", NOTEBOOKS, what)
+            self.assertEqual(status, 422, text)
+            self.assertIn(words, json.loads(text)["message"])
+        warned = notebook("nb", suspend=True, ssh={"enabled": True}, scheduler={"t9kScheduler": {"queue": "q"}})
+        warned["spec"]["template"]["spec"].pop("volumes")
+        warned["spec"]["template"]["spec"]["containers"][0].pop("volumeMounts")
+        status, headers, text = self.ask("POST", NOTEBOOKS, json.dumps(warned), {
+            "Authorization": f"Bearer {self.daemon.token}", "Content-Type": "application/json"})
+        self.assertEqual(status, 201, text)
+        said = " ".join(headers.get_all("Warning"))
+        for field in ("spec.ssh.enabled", "spec.scheduler.t9kScheduler.queue", "spec.template.spec.volumes"):
+            self.assertIn(field, said)
+        self.patch("nb", {"suspend": True})
+        status, text = self.daemon.request("PATCH", f"{NOTEBOOKS}/nb", {"spec": {"template": {"spec": {
+            "hostname": "x"}}}}, content_type=MERGE)
+        self.assertEqual(status, 422, text)
+        self.assertIn("spec.template", text if isinstance(text, str) else text.decode())
+
+
+if __name__ == "__main__":
+    harness.main()
