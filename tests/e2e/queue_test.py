@@ -66,7 +66,7 @@ class Queues(DaemonTest):
         self.submit("two", "small", "600m")
         self.wait_says("two", 'waiting for the quota of queue "small": needs 600m CPU, 600m of 1 CPU is in use; job "one" holds 600m CPU')
         self.submit("three", "small", "600m")
-        self.wait_says("three", '600m of 1 CPU is in use; job "one" holds 600m CPU; number 2 in line of the queue')
+        self.wait_says("three", '600m of 1 CPU is in use; job "one" holds 600m CPU; number 2 in line')
         self.remove("three")
         self.submit("free", "default", "600m")  # another queue's quota is no matter of its
         self.daemon.wait_running("free", 1)
