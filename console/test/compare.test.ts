@@ -136,6 +136,8 @@ test("marks of an axis are round numbers", () => {
     Array.from({ length: 30 }, (_, i) => low + ((high - low) * i) / 29);
   assert.deepEqual(marks(many(0.0521, 1.386)), ["0.5", "1"]);
   assert.deepEqual(marks(many(0.22, 0.97)), ["0.4", "0.6", "0.8"]);
+  assert.deepEqual(marks([0.14831, 0.24663, 0.34651]), ["0.15", "0.2", "0.25", "0.3"]);
+  assert.deepEqual(marks([0.14831, 0.14831]), ["0.148"]);
   assert.deepEqual(marks(many(0, 12)), ["0", "2", "4", "6", "8", "10", "12"]);
   assert.deepEqual(marks(many(0.0005, 3)), ["0.001", "0.01", "0.1", "1"]);
 });

@@ -435,6 +435,14 @@ test("what ran stays running in the time line, with how it ended; each failed ru
       ],
     ],
   );
+  // Of the same sentence twice only the last time may be known.
+  const once = events.filter(
+    (one) => one.reason !== "ReplicaFailed" || one.lastTimestamp === at(9),
+  );
+  assert.deepEqual(
+    timeLineOf(job, [pod], once, 0).lanes[1]!.spans.map((one) => (one.to - one.from) / 1000),
+    [4, 5, 10],
+  );
   const never: Job = { ...job, status: { phase: "Failed", completionTime: at(20) } };
   assert.equal(timeLineOf(never, [], [], 0).lanes[0]!.spans.at(-1)?.end, "failed");
 });

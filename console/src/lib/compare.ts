@@ -191,6 +191,7 @@ const show = (n: number): string => String(Number(n.toPrecision(3)));
 
 /** Round numbers from low to high: two to seven, or powers of ten. */
 function roundMarks(low: number, high: number, log: boolean): number[] {
+  if (low === high) return [low];
   if (log) {
     const marks: number[] = [];
     for (let n = Math.ceil(Math.log10(low)); n <= Math.log10(high); n++) marks.push(10 ** n);
@@ -222,9 +223,12 @@ export function scaleOf(values: (string | number | null | undefined)[]): Scale {
         return Number.isFinite(n) ? (span ? (f(n) - f(low)) / span : 0.5) : null;
       },
       marks:
-        each.length <= FEW
+        each.length <= FEW && each.every((n) => Number(show(n)) === n)
           ? each.map((n) => ({ at: span ? (f(n) - f(low)) / span : 0.5, text: show(n) }))
-          : roundMarks(low, high, log).map((n) => ({ at: (f(n) - f(low)) / span, text: show(n) })),
+          : roundMarks(low, high, log).map((n) => ({
+              at: span ? (f(n) - f(low)) / span : 0.5,
+              text: show(n),
+            })),
     };
   }
   const words = [...new Set(known.map(String))].sort();

@@ -118,19 +118,19 @@ function earlierSpans(pod: Pod, events: Event[]): Span[] {
         one.reason === "Started" &&
         one.involvedObject.uid !== pod.metadata.uid,
     )
-    .map(eventTime);
+    .map(eventTime)
+    .filter((at) => at < born)
+    .sort((a, b) => a - b);
   const ends = events
     .filter((one) => one.reason === "ReplicaFailed" && (one.message ?? "").startsWith(`${name} `))
-    .map(eventTime)
+    .flatMap((one) => [...new Set([millis(one.firstTimestamp) ?? eventTime(one), eventTime(one)])])
     .sort((a, b) => a - b);
   // Times are whole seconds: a run may begin in the second in which the one before it failed.
-  return starts
-    .filter((at) => at < born)
-    .sort((a, b) => a - b)
-    .map((from, i) => {
-      while (ends[0] !== undefined && ends[0] < from) ends.shift();
-      return { kind: "running", from, to: ends.shift() ?? born, end: "failed", attempt: i };
-    });
+  return starts.map((from, i) => {
+    while (ends[0] !== undefined && ends[0] < from) ends.shift();
+    const to = Math.min(ends.shift() ?? born, starts[i + 1] ?? born);
+    return { kind: "running", from, to, end: "failed", attempt: i };
+  });
 }
 
 export function timeLineOf(job: Job, pods: Pod[], events: Event[], now: number): TimeLine {

@@ -42,7 +42,7 @@ export function byGpu(all: Named[], column: string): Named[] {
 
 const COARSEST_MS = 300_000; // the server keeps samples at 2 s, then 30 s, then 5 min
 const NEIGHBOURS = 3;
-const HOLE = 1.5; // of the interval: more is a hole
+const HOLE = 2.5; // of the interval: before denser samples up to two are not there
 
 /** Whether the sample stands for all the time up to the next: the gap is no longer than the gaps next
  * to it, on the side where samples are sparser. */

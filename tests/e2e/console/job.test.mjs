@@ -2,7 +2,7 @@
 // until somebody opens it, and stays as he left it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Gate, JOBS, axe, job, shot, testNoComplaints, withConsole } from "./harness.mjs";
+import { Gate, JOBS, PODS, axe, job, shot, testNoComplaints, withConsole } from "./harness.mjs";
 
 const shared = withConsole();
 const at = (name, tab = "") => `/jobs/default/PyTorchTrainingJob/${name}${tab && `/${tab}`}`;
