@@ -21,7 +21,8 @@ import {
   standingWarnings,
   totalsOf,
 } from "../src/lib/jobs.ts";
-import { formatBytes, formatCores, parseQuantity } from "../src/lib/quantity.ts";
+import { byName } from "../src/lib/nodes.ts";
+import { formatBytes, formatCores, parseQuantity, plainCores } from "../src/lib/quantity.ts";
 import { ago, duration } from "../src/lib/time.ts";
 
 function job(name: string, change: Partial<Job> = {}): Job {
@@ -394,4 +395,14 @@ test("times in words are spaced as Chinese text is", () => {
   assert.equal(ago(0, 120_000), "2 分钟前");
   setLang("en");
   assert.equal(duration(696_000), "11m 36s");
+});
+
+test("pods by number, and cores that are not taken for minutes", () => {
+  const pods = ["w-10", "w-2", "w-1"].map((name) => ({ metadata: { name } }) as Pod);
+  assert.deepEqual(
+    pods.sort(byName).map((pod) => pod.metadata.name),
+    ["w-1", "w-2", "w-10"],
+  );
+  assert.equal(plainCores(0.003), "0.003");
+  assert.equal(plainCores(1.5), "1.50");
 });

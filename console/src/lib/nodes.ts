@@ -8,6 +8,12 @@ export function isHolding(pod: Pod): boolean {
   return pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
 }
 
+/** worker-2 before worker-10. */
+export function byName(a: Pod, b: Pod): number {
+  const whole = (pod: Pod): string => `${pod.metadata.namespace}/${pod.metadata.name}`;
+  return whole(a).localeCompare(whole(b), "en", { numeric: true });
+}
+
 export function asked(pods: Pod[]): Record<string, number> {
   const sum: Record<string, number> = {};
   for (const pod of pods)

@@ -51,6 +51,11 @@ export function formatCores(n: number): string {
   return n > 0 && n < 1 ? `${Math.round(n * 1000)}m` : n.toFixed(2);
 }
 
+/** Beside times "3m" would be minutes. */
+export function plainCores(n: number): string {
+  return n.toFixed(n > 0 && n < 0.01 ? 3 : 2);
+}
+
 export function formatQuantity(resource: string, n: number): string {
   if (resource === "cpu") return formatCores(n);
   if (resource === "memory" || resource.endsWith("storage")) return formatBytes(n);

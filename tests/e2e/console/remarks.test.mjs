@@ -53,7 +53,7 @@ test("a note and tags are written on the job's page and seen in the list", async
   await row(page, "one").waitFor();
   assert.deepEqual(await shownNames(page), ["one"]);
   assert.match(await row(page, "one").locator(".cell-name a").getAttribute("title"), /学习率太高/);
-  await page.getByRole("button", { name: "Tag: #baseline ×" }).click();
+  await page.getByRole("button", { name: "Tag：#baseline ×" }).click();
   await row(page, "two").waitFor();
   await page.context().close();
 });

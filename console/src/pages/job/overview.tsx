@@ -112,7 +112,10 @@ function Basics(props: { job: Job }) {
   ];
   return (
     <Section id="basic" title={t("basic")} open={false} brief={brief.join(" · ")}>
-      <Rows class="basics" rows={rows} />
+      <Rows
+        class="basics"
+        rows={rows.filter(([, value]) => !Array.isArray(value) || value.length > 0)}
+      />
     </Section>
   );
 }

@@ -6,7 +6,7 @@ import type { Node, Pod } from "../../data/types.ts";
 import { tc, texts, translator } from "../../i18n/index.ts";
 import { lazy } from "../../lazy.tsx";
 import { jobHref } from "../../lib/jobs.ts";
-import { asked, isHolding } from "../../lib/nodes.ts";
+import { asked, byName, isHolding } from "../../lib/nodes.ts";
 import { formatQuantity, parseQuantity } from "../../lib/quantity.ts";
 import { Empty, Loading, Problem } from "../../ui/notice.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -45,6 +45,7 @@ const NodeCharts = lazy<{ name: string }>(() => import("./charts.tsx"));
 function NodeCard(props: { node: Node; pods: Pod[] }) {
   const { node } = props;
   const used = asked(props.pods);
+  const shown = Object.keys(used);
   const ready = node.status?.conditions?.find((one) => one.type === "Ready");
   return (
     <article class="card">
@@ -98,13 +99,37 @@ function NodeCard(props: { node: Node; pods: Pod[] }) {
       <NodeCharts name={node.metadata.name} />
       <h3>{t("pods")}</h3>
       {props.pods.length ? (
-        <ul>
-          {props.pods.map((pod) => (
-            <li key={pod.metadata.uid} class="mono">
-              {pod.metadata.namespace}/{podLink(pod)}
-            </li>
-          ))}
-        </ul>
+        <div class="scroll-x">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Pod</th>
+                {shown.map((name) => (
+                  <th key={name} scope="col">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {[...props.pods].sort(byName).map((pod) => {
+                const holds = asked([pod]);
+                return (
+                  <tr key={pod.metadata.uid}>
+                    <td class="mono">
+                      {pod.metadata.namespace}/{podLink(pod)}
+                    </td>
+                    {shown.map((name) => (
+                      <td key={name} class="num">
+                        {holds[name] ? formatQuantity(name, holds[name]) : "-"}
+                      </td>
+                    ))}
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
       ) : (
         <p class="dim">{tc("none")}</p>
       )}

@@ -9,7 +9,7 @@ import type { Job, Node, Pod } from "../../data/types.ts";
 import { tc, translator } from "../../i18n/index.ts";
 import { overviewTexts } from "../../i18n/overview.ts";
 import { gpusOf, jobHref, lossText, queueOf, ranMs, totalsOf } from "../../lib/jobs.ts";
-import { formatCores, formatQuantity } from "../../lib/quantity.ts";
+import { formatQuantity, plainCores } from "../../lib/quantity.ts";
 import { seeAll, seen, unseen } from "../../lib/seen.ts";
 import { stateOfJob, type State } from "../../lib/state.ts";
 import { duration, exact, millis, now } from "../../lib/time.ts";
@@ -89,11 +89,11 @@ function CpuUse(props: { job: Job; load: Use | undefined }) {
   const asked = requests["cpu"] ?? 0;
   const used = props.load?.cpu;
   if (used === undefined) return <span class="dim">-</span>;
-  const label = t("cpuOf", { used: formatCores(used), asked: formatCores(asked) });
+  const label = t("cpuOf", { used: plainCores(used), asked: plainCores(asked) });
   return (
     <span class="use num">
       <Gauge all={Math.max(asked, limits["cpu"] ?? 0, used)} used={used} label={label} />
-      {formatCores(used)}
+      {plainCores(used)}
     </span>
   );
 }
@@ -123,7 +123,7 @@ function Running(props: { jobs: Job[]; loads: Map<string, Use> }) {
             <th scope="col">{tc("name")}</th>
             <th scope="col">{t("progress")}</th>
             <th scope="col">{t("loss")}</th>
-            <th scope="col">CPU</th>
+            <th scope="col">{t("cores")}</th>
             {gpus ? <th scope="col">GPU</th> : null}
             <th scope="col">{t("ran")}</th>
           </tr>
@@ -144,7 +144,7 @@ function Running(props: { jobs: Job[]; loads: Map<string, Use> }) {
                 <td>
                   <Progress job={job} />
                 </td>
-                <td class="num loss">
+                <td class="num loss" data-label={t("loss")}>
                   {loss === undefined ? (
                     <span class="dim">-</span>
                   ) : (
@@ -159,15 +159,17 @@ function Running(props: { jobs: Job[]; loads: Map<string, Use> }) {
                     </>
                   )}
                 </td>
-                <td>
+                <td data-label="CPU">
                   <CpuUse job={job} load={load} />
                 </td>
                 {gpus ? (
-                  <td>
+                  <td data-label="GPU">
                     <GpuUse job={job} load={load} />
                   </td>
                 ) : null}
-                <td class="num">{ran === undefined ? "-" : duration(ran)}</td>
+                <td class="num" data-label={t("ran")}>
+                  {ran === undefined ? "-" : duration(ran)}
+                </td>
               </tr>
             );
           })}

@@ -292,6 +292,7 @@ export default function QueuesPage(props: { name: string }) {
       <div class="page-head">
         <h1>{t("title")}</h1>
         {props.name ? <a href="/queues">{tc("all")}</a> : null}
+        <span class="grow" />
         {may ? (
           <button type="button" class="primary" onClick={() => setEdited("new")}>
             {t("make")}
