@@ -100,7 +100,10 @@ const struct field toleration_fields[] = {
     F_STR("operator", "Exists or Equal.", P(2), ONE_OF(toleration_operators)),
     F_STR("value", "Taint value that is tolerated.", P(3)),
     F_STR("effect", "Taint effect that is tolerated; all when empty.", P(4), ONE_OF(effects)),
-    F_INT64("tolerationSeconds", "How long a NoExecute taint is tolerated.", PZ(5)),
+    F_INT64(
+        "tolerationSeconds", "How long a NoExecute taint is tolerated.", PZ(5),
+        IGNORED("taints keep new pods away and end none that run; pods of a lost node are given "
+                "up when the node is")),
     {0}};
 
 const struct field spread_fields[] = {

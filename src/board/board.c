@@ -10,6 +10,10 @@
 
 #include "board/record.h"
 
+#define LOOK_AGAIN_MS 400
+/* A walk takes a microsecond or two for each entry: less than a hundredth of the rest after it. */
+#define LOOK_ENTRIES_PER_MS 4u
+
 struct log_file {
     char *name;      /* of the file itself */
     uint64_t offset; /* of the first record not yet read */
@@ -45,6 +49,7 @@ struct board {
     struct map runs;  /* name -> struct run */
     struct map files; /* name -> struct run_files */
     size_t files_len;
+    size_t entries; /* of the folders, at the last look */
     bool limited;
 };
 
@@ -248,13 +253,14 @@ int board_look(struct board *b, struct err *err)
 {
     int result = 0;
 
+    b->entries = 0;
     for (size_t i = 0; i < b->roots_len; i++) {
         const struct root *root = &b->roots[i];
         struct look l = {.board = b, .root = root};
         int fd = folder_open(root->base, root->relative, fence_of(root));
 
         if (fd >= 0) {
-            if (!folder_walk(fd, root->scope, fence_of(root), found, &l))
+            if (!folder_walk(fd, root->scope, fence_of(root), found, &l, &b->entries))
                 b->limited = true;
             (void)close(fd);
         } else if (fd != -ENOENT && result == 0) {
@@ -268,6 +274,11 @@ int board_look(struct board *b, struct err *err)
         }
     }
     return result;
+}
+
+int64_t board_rest_ms(const struct board *b)
+{
+    return max_i64(LOOK_AGAIN_MS, (int64_t)(b->entries / LOOK_ENTRIES_PER_MS));
 }
 
 /* --- reading ---------------------------------------------------------------------------- */

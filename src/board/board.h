@@ -53,6 +53,8 @@ void board_free(struct board *b);
 /* Looks which files there are and how long. A root that is not there (yet) is no error; one that
  * may not be read is. */
 int board_look(struct board *b, struct err *err) must_check;
+/* How long after the last look another is worth its cost: folders may be as large as a disk. */
+int64_t board_rest_ms(const struct board *b);
 /* Reads about budget_bytes of what board_look found. True when there is more to read. */
 bool board_read(struct board *b, uint64_t budget_bytes);
 

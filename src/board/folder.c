@@ -207,7 +207,7 @@ static void walk_folder(struct walk *w, int fd, unsigned depth)
 }
 
 bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fence,
-                 folder_file_fn *fn, void *arg)
+                 folder_file_fn *fn, void *arg, size_t *entries)
 {
     struct walk w = {.scope = scope, .fn = fn, .arg = arg, .whole = true};
     int fd = openat(folder_fd, ".", FOLDER_FLAGS); /* with a reading position of its own */
@@ -216,5 +216,6 @@ bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fen
         return false;
     w.fenced = fence.path && stat(fence.path, &w.fence) == 0;
     walk_folder(&w, fd, 0);
+    *entries += w.entries;
     return w.whole;
 }

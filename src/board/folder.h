@@ -36,8 +36,8 @@ enum folder_scope {
 /* path: of the file's folder, relative; "" is the folder itself. */
 typedef void folder_file_fn(void *arg, const char *path, const char *name, const struct stat *st);
 /* Calls fn for each plain file that could be an event file, in no order, but for what is behind the
- * fence. False when limits were reached. */
+ * fence. False when limits were reached. entries: of all folders, added to what is there. */
 bool folder_walk(int folder_fd, enum folder_scope scope, struct folder_fence fence,
-                 folder_file_fn *fn, void *arg);
+                 folder_file_fn *fn, void *arg, size_t *entries);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * shelf.c - see shelf.h.
  *
- * A turn on the pool looks for new files (not more often than LOOK_AGAIN_MS), reads some, and
+ * A turn on the pool looks for new files (not more often than board_rest_ms says), reads some, and
  * answers the questions that waited. What is left to read is read in further turns, so that first
  * answers come early however long the files are. When many boards are asked at a time, as for a
  * comparison of jobs, each reads less in its turn, and all have answered soon.
@@ -13,7 +13,6 @@
 
 #include "base/map.h"
 
-#define LOOK_AGAIN_MS 400
 #define TURN_BYTES (192u * 1024u * 1024u) /* about a quarter of a second */
 #define TURN_LEAST_BYTES (1u * 1024u * 1024u)
 #define WORKERS_LIMIT 2u /* of the pool's threads */
@@ -28,7 +27,7 @@ struct shelf_board {
     bool busy, more, look;
     size_t share, bytes; /* of points: what it may have, what it had after its last turn */
     uint64_t budget;     /* of its turn: bytes to read */
-    int64_t used_ms, looked_ms;
+    int64_t used_ms, look_again_ms;
     struct err err; /* of the last look */
 };
 
@@ -69,7 +68,6 @@ static struct shelf_board *shelf_board_new(struct shelf *s, const char *uid,
     sb->shelf = s;
     sb->rule = folder->rule;
     sb->last = &sb->first;
-    sb->looked_ms = INT64_MIN / 2;
     sb->err = (struct err)ERR_INIT;
     sb->uid = strdup(uid);
     sb->board = board_new(&(struct board_options){.roots = folder->roots,
@@ -199,6 +197,8 @@ static void turn_done(void *arg)
 
     sb->asked = NULL;
     sb->busy = false;
+    if (sb->look && s)
+        sb->look_again_ms = loop_monotonic_ms(s->loop) + board_rest_ms(sb->board);
     if (!s) {
         auto_err gone = ERR_INIT;
 
@@ -226,7 +226,7 @@ static bool start_turn(struct shelf *s, struct shelf_board *sb)
 {
     int64_t now = loop_monotonic_ms(s->loop);
 
-    sb->look = now - sb->looked_ms >= LOOK_AGAIN_MS;
+    sb->look = now >= sb->look_again_ms;
     sb->budget = budget_of(s);
     sb->share = share_of(s);
     sb->asked = sb->first;
@@ -238,8 +238,6 @@ static bool start_turn(struct shelf *s, struct shelf_board *sb)
         take_back(s, sb);
         return false;
     }
-    if (sb->look)
-        sb->looked_ms = now;
     sb->busy = true;
     s->workers++;
     return true;

@@ -803,6 +803,7 @@ static void read_pod(struct ledger *l, struct member *m, const struct json *pod)
     m->finished = pod_is_finished(pod);
     m->phase = phase_of(pod);
     m->priority = json_get_int(spec, "priority", 0);
+    m->yields = json_string_is(json_get(spec, "preemptionPolicy"), "Never");
     m->bound = *node ? node_named(l, node) : NULL;
     gpus = object_annotation(pod, ANNOTATION_GPUS);
     m->bound_gpus = gpu_lease_read(m->bound && gpus ? gpus : "", m->asks.gpu_shares);

@@ -121,6 +121,7 @@ struct member {
     struct node_room *bound; /* the pod's own node */
     bool has_pod, ours, deleting, finished, constrained;
     bool repels; /* some others, from where it is */
+    bool yields; /* its class takes nobody's room */
     struct member *next_repelling, **at_repelling;
     enum pod_phase phase;
     int64_t priority;     /* of its pod's class */

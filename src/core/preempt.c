@@ -198,6 +198,14 @@ static void evict(struct hunt *h, size_t len)
         ledger_set_taking(h->decision->ledger, h->group, true);
 }
 
+static bool yields(const struct group *g)
+{
+    for (const struct member *m = g->first; m; m = m->next)
+        if (m->yields)
+            return true;
+    return false;
+}
+
 bool preempt_for(struct decision *d, struct group *g, int64_t required)
 {
     struct hunt h = {.decision = d, .group = g, .required = required};
@@ -210,7 +218,7 @@ bool preempt_for(struct decision *d, struct group *g, int64_t required)
         claim_places(d, g); /* it is being cleared already */
         return true;
     }
-    if (!l->may_preempt || g->started || d->preemptions >= ATTEMPTS_LIMIT)
+    if (!l->may_preempt || g->started || yields(g) || d->preemptions >= ATTEMPTS_LIMIT)
         return false;
     h.victims = arena_alloc(d->arena, CANDIDATES_LIMIT * sizeof(*h.victims));
     if (!h.victims)

@@ -112,6 +112,24 @@ static void nobody_is_led_behind_the_fence(void **state)
 }
 
 /* A pipe by that name would be waited for forever. */
+static void a_large_folder_is_looked_at_seldom(void **state)
+{
+    const struct place *p = *state;
+    struct board *b = place_board(p);
+    auto_err err = ERR_INIT;
+    char name[32];
+
+    assert_int_equal(board_look(b, &err), 0);
+    assert_int_equal(board_rest_ms(b), 400);
+    for (int i = 0; i < 4000; i++) {
+        (void)snprintf(name, sizeof(name), "%d", i);
+        place_write(p, "data", name, "", 0, 0);
+    }
+    assert_int_equal(board_look(b, &err), 0);
+    assert_true(board_rest_ms(b) >= 1000);
+    board_free(b);
+}
+
 static void only_plain_files_are_read(void **state)
 {
     const struct place *p = *state;
@@ -408,6 +426,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(runs_are_folders_named_by_their_path, setup, teardown),
         cmocka_unit_test_setup_teardown(links_lead_nowhere, setup, teardown),
         cmocka_unit_test_setup_teardown(nobody_is_led_behind_the_fence, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_large_folder_is_looked_at_seldom, setup, teardown),
         cmocka_unit_test_setup_teardown(only_plain_files_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(a_restart_supersedes_by_its_session_start, setup, teardown),
         cmocka_unit_test_setup_teardown(the_first_session_start_of_the_first_file_is_no_restart,

@@ -1346,6 +1346,29 @@ static void a_broken_gang_gets_what_it_misses_first(void **state)
     cluster_release(&c);
 }
 
+static void a_class_that_never_preempts_waits(void **state)
+{
+    struct cluster c;
+
+    (void)state;
+    cluster_init(&c);
+    add_namespace(&c);
+    add_queue(&c, "low", "'priority':1");
+    add_queue(&c, "high", "'priority':5");
+    add_node(&c, "a", 2, 100, 0);
+    add_job(&c, "low", "low", 1, 1, 2, "");
+    assert_int_equal(settle(&c), 1);
+    add_job(&c, "patient", "high", 9, 1, 2, "");
+    set_spec(&c, PODS, "patient-0", "preemptionPolicy", "'Never'");
+    assert_int_equal(settle(&c), 0);
+    assert_false(object_is_deleting(cluster_get(&c, PODS, "low-0")));
+    set_spec(&c, PODS, "patient-0", "preemptionPolicy", "'PreemptLowerPriority'");
+    (void)settle(&c);
+    assert_true(!cluster_get(&c, PODS, "low-0") ||
+                object_is_deleting(cluster_get(&c, PODS, "low-0")));
+    cluster_release(&c);
+}
+
 /* It has got one of two: what the other waits for is not given away in the same decision. */
 static void a_broken_gang_claims_room_for_all_it_misses(void **state)
 {
@@ -3242,6 +3265,7 @@ int main(void)
         cmocka_unit_test(which_pods_stop_is_told_anew_however_far_behind),
         cmocka_unit_test(who_was_preempted_waits_for_its_own_pods),
         cmocka_unit_test(a_broken_gang_gets_what_it_misses_first),
+        cmocka_unit_test(a_class_that_never_preempts_waits),
         cmocka_unit_test(a_broken_gang_claims_room_for_all_it_misses),
         cmocka_unit_test(a_broken_gang_its_quota_cannot_hold_is_stopped),
         cmocka_unit_test(a_group_that_is_asked_to_grow_is_not_stopped),
