@@ -271,17 +271,19 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "None of its folders does": "各日志目录都",
   "tensorboard is not installed on this machine: pip install tensorboard, so that it is in the PATH or the virtual environment of muster up; it is looked for again every few minutes. Curves need none: muster board {}, or the Training tab of the console.":
     "本机没有安装 tensorboard：请运行 pip install tensorboard，使其位于 muster up 的 PATH 或虚拟环境中；每隔几分钟会再次查找。查看曲线不需要它：运行 muster board {1}，或打开“训练曲线”页。",
-  "tensorboard has ended by itself; it is started again.": "tensorboard 自行结束，将重新启动。",
+  "{} has ended by itself; it is started again.": "{1} 自行结束，将重新启动。",
   "{}; it is tried again.": "{1+}；将重试。",
   "The pod is being made.": "正在创建 Pod。",
-  "tensorboard is starting and does not answer yet.": "tensorboard 正在启动，尚未响应。",
+  "{} is starting and does not answer yet.": "{1} 正在启动，尚未响应。",
   "Every port for pods is taken.": "可供 Pod 使用的端口已全部占用。",
   "It is suspended; setting spec.suspend to false starts it again.":
     "已挂起；将 spec.suspend 设为 false 即可重新启动。",
   "Nobody has used it for 24 hours: its pod was removed. Opening it starts it again.":
     "24 小时无人使用：其 Pod 已移除，打开它即可重新启动。",
   "There is a {} {} already, which is not its own.": "已有 {1} {2}，但不属于它。",
-  "tensorboard answers.": "tensorboard 已响应。",
+  "{} answers.": "{1} 已响应。",
+  "JupyterLab is not installed on this machine: muster notebook --setup gets it from PyPI, or pip install jupyterlab, so that jupyter-lab is in the PATH or the virtual environment of muster up. It is looked for again every few minutes; pausing and resuming looks at once.":
+    "本机没有安装 JupyterLab：muster notebook --setup 会从 PyPI 安装；也可以 pip install jupyterlab，使 jupyter-lab 位于 muster up 的 PATH 或虚拟环境中。每隔几分钟会再查找一次；暂停后恢复会立即查找。",
   "Nobody has used it for an hour.": "一小时内无人使用。",
   "It is suspended.": "已挂起。",
   "It was used within the last hour.": "最近一小时内有人使用。",
