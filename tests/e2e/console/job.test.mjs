@@ -18,7 +18,6 @@ test("state, progress and last lines first; details, conditions and events below
   await daemon.api(
     "POST",
     JOBS,
-    PODS,
     job("ordered", `for i in 1 2 3; do echo "step $i/10 loss 0.$i"; done; ${gate.wait}; echo bye`),
   );
   await daemon.until(
