@@ -136,7 +136,7 @@ static const struct transport_ops script_transport_ops = {
 
 static inline void script_transport_init(struct script_transport *t)
 {
-    *t = (struct script_transport){.transport = {&script_transport_ops}};
+    *t = (struct script_transport){.transport = {.ops = &script_transport_ops}};
 }
 
 /* Answers the oldest unanswered call. */
