@@ -596,7 +596,7 @@ static const struct transport_ops fake_api_ops = {
 static inline void fake_api_init(struct fake_api *f, struct fake_clock *clock)
 {
     *f = (struct fake_api){
-        .transport = {&fake_api_ops}, .clock = clock, .revision = 100, .compacted = 1};
+        .transport = {.ops = &fake_api_ops}, .clock = clock, .revision = 100, .compacted = 1};
     f->last_event = &f->first_event;
 }
 
