@@ -34,6 +34,8 @@
 
 #define LARGE_BLOCK_BYTES (256 * 1024)
 #define SPARE_BYTES (1024 * 1024)
+#define REST_MS 10000                     /* without a write */
+#define UNUSED_BYTES (4u * 1024u * 1024u) /* that are worth giving back */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -276,13 +278,33 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     return r;
 }
 
+/* Freed memory between what is kept stays ours; in a quiet moment its pages go back. They still
+ * count as unused then: only another amount is worth another look. */
+static void on_rest(void *arg)
+{
+    struct daemon *d = arg;
+    int64_t now = store_revision(d->store);
+    size_t unused = mallinfo2().fordblks;
+    size_t change = unused > d->unused ? unused - d->unused : d->unused - unused;
+
+    if (now == d->rest_revision && unused > UNUSED_BYTES && change > SPARE_BYTES) {
+        (void)malloc_trim(SPARE_BYTES);
+        d->unused = mallinfo2().fordblks;
+    }
+    d->rest_revision = now;
+    d->rest_timer = clock_start(loop_clock(d->loop), REST_MS, on_rest, d);
+}
+
 void daemon_run(struct daemon *d)
 {
+    d->rest_timer = clock_start(loop_clock(d->loop), REST_MS, on_rest, d);
     loop_run(d->loop);
 }
 
 void daemon_stop(struct daemon *d)
 {
+    if (d->rest_timer)
+        clock_stop(loop_clock(d->loop), d->rest_timer);
     progress_free(d->progress);
     if (d->agent)
         agent_free(d->agent);

@@ -50,6 +50,9 @@ struct daemon {
     int lock_fd;
     char address[HOME_ADDRESS_SIZE]; /* where it listens, with the port it got */
     struct loop_signal *signals[4];
+    struct clock_timer *rest_timer;
+    int64_t rest_revision;
+    size_t unused; /* when memory was last given back */
 };
 
 /* Everything that answers requests is up when it returns. */

@@ -315,6 +315,9 @@ typedef void wait_fn(void *arg, bool reached);
  * Never from inside. */
 int wait_for_revision(struct server *s, struct store_collection *c, int64_t revision,
                       int64_t limit_ms, wait_fn *fn, void *arg) must_check;
+/* The same for one write, by its revision and bytes: reached when that one is committed. */
+int wait_for_write(struct server *s, struct store_collection *c, int64_t revision,
+                   struct blob *value, int64_t limit_ms, wait_fn *fn, void *arg) must_check;
 void wait_free_all(struct server *s); /* all report that they were not reached */
 
 /* --- namespaces and old events --------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* wait.c - requests that wait for a revision: told at a commit, or when their time is over. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "server/internal.h"
 
@@ -10,6 +11,8 @@ struct wait {
     struct store_watch *watch;
     struct clock_timer *timer;
     int64_t revision;
+    struct blob *write; /* of the write waited for; NULL: any of that revision or later */
+    bool seen;
     wait_fn *fn;
     void *arg;
 };
@@ -17,10 +20,11 @@ struct wait {
 static void finish(struct wait *w)
 {
     struct server *s = w->server;
-    bool reached = store_revision(s->store) >= w->revision;
+    bool reached = w->write ? w->seen : store_revision(s->store) >= w->revision;
     wait_fn *fn = w->fn;
     void *arg = w->arg;
 
+    blob_unref(w->write);
     store_watch_free(w->watch);
     clock_stop(s->clock, w->timer);
     *w->link = w->next;
@@ -41,18 +45,24 @@ static void time_is_over(void *arg)
 static void something_committed(void *arg)
 {
     struct wait *w = arg;
-    struct store_event ignored;
+    struct store_event e;
 
-    if (store_revision(w->server->store) >= w->revision) {
+    while (store_watch_next(w->watch, &e) > 0) /* only at the end is the next commit reported */
+        w->seen = w->seen || (w->write && e.revision == w->revision && e.value &&
+                              e.value->len == w->write->len &&
+                              memcmp(e.value->data, w->write->data, w->write->len) == 0);
+    if (store_revision(w->server->store) >= w->revision)
         finish(w);
-        return;
-    }
-    while (store_watch_next(w->watch, &ignored) > 0)
-        ; /* only at the end is the next commit told */
 }
 
 int wait_for_revision(struct server *s, struct store_collection *c, int64_t revision,
                       int64_t limit_ms, wait_fn *fn, void *arg)
+{
+    return wait_for_write(s, c, revision, NULL, limit_ms, fn, arg);
+}
+
+int wait_for_write(struct server *s, struct store_collection *c, int64_t revision,
+                   struct blob *value, int64_t limit_ms, wait_fn *fn, void *arg)
 {
     struct wait *w = calloc(1, sizeof(*w));
 
@@ -66,6 +76,7 @@ int wait_for_revision(struct server *s, struct store_collection *c, int64_t revi
         free(w);
         return -ENOMEM;
     }
+    w->write = value ? blob_ref(value) : NULL;
     w->next = s->waits;
     w->link = &s->waits;
     if (w->next)

@@ -206,9 +206,10 @@ int request_unchanged(struct server_request *r, const struct store_item *item, s
         written(p, NULL);
         return 0;
     }
-    /* equal to a write that is still on its way to the disk: it must not be told before it is */
-    if (wait_for_revision(s, server_collection(s, r->route.kind), item->revision, UNCHANGED_WAIT_MS,
-                          unchanged_committed, p) < 0) {
+    /* Equal to a write that is still on its way to the disk: not answered before that one is there.
+     * Should it fail, another may get its revision. */
+    if (wait_for_write(s, server_collection(s, r->route.kind), item->revision, item->value,
+                       UNCHANGED_WAIT_MS, unchanged_committed, p) < 0) {
         blob_unref(p->answer);
         return out_of_memory(err);
     }
