@@ -67,7 +67,9 @@ test("ticked in the list, sorted by any metric, the same again by its address", 
   assert.equal(await page.locator(".chart canvas").count(), 2);
   // Each chart names its lines with their values.
   const last = page.locator(".chart-legend").first().locator("li");
-  assert.equal(await last.count(), 4);
+  await page.waitForFunction(
+    () => document.querySelector(".chart-legend")?.querySelectorAll("li").length === 4,
+  );
   for (const text of await last.allTextContents()) assert.match(text, /sweep-\d[\d.]+$/);
   const sortBy = page.getByRole("button", { name: /^val\/accuracy last/ });
   await sortBy.click();
