@@ -351,9 +351,11 @@ static bool send_request(struct exchange *x)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
-        if (n < 0) {
-            connection_ended(x, true);
-            return false;
+        if (n <
+            0) { /* it may have answered without reading on: what it said can still be received */
+            buf_clear(&x->up);
+            x->pulled = NULL;
+            break;
         }
         buf_consume(&x->up, (size_t)n);
         wait_at_most(x, ANSWER_WAIT_MS);

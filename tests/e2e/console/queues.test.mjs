@@ -49,7 +49,7 @@ test("quota, who runs, who waits and why; close, edit, make", async () => {
   ]);
   const quota = "等待队列“day”的配额：需要 1 CPU，共 1 CPU，已用 1；“first”占用 1 CPU";
   await waiting.filter({ hasText: "urgent" }).getByText(quota).waitFor();
-  await waiting.filter({ hasText: "second" }).getByText(`${quota}；在队列中排第 2 位`).waitFor();
+  await waiting.filter({ hasText: "second" }).getByText(`${quota}；排第 2 位`).waitFor();
   assert.deepEqual(await axe(page), []);
   await page.screenshot({ path: path.join(SHOTS, "queues.zh.light.png"), fullPage: true });
   await page.setViewportSize({ width: 360, height: 740 });
