@@ -6,7 +6,7 @@
 #include "api/protobuf.h"
 
 #define BODY_TEXT_LIMIT 300
-#define NAME_LIMIT 253u /* no object has a longer one, and an answer has to fit its memory */
+#define NAME_LIMIT 65536u /* an answer has to fit its memory */
 
 static struct json *causes_of(struct arena *a, const struct err *e)
 {
