@@ -354,27 +354,29 @@ test("failures since somebody looked, but for those he opened", () => {
 });
 
 test("what can never start has no place in line, and the others have theirs", () => {
-  const group = (name: string, message: string): PodGroup => ({
+  const group = (name: string, reason: string, message: string): PodGroup => ({
     metadata: { name, uid: name, creationTimestamp: "2026-01-01T00:00:00Z" },
     spec: { queue: "default", priority: name.startsWith("never") ? 90 : 0 },
-    status: { phase: "Pending", message },
+    status: { phase: "Pending", reason, message },
   });
   const { waiting } = entriesOf(
     [
-      group("never-1", "can never fit: asks 20 CPU, the node has 8"),
-      group("never-2", "can never fit: no node offers enough memory"),
-      group("second", "waiting for its turn: number 2 in line, needs 1 CPU, 0 of 8 is free"),
-      group("first", "waiting for resources: needs 1 CPU, 0 of 8 is free"),
+      group("never-1", "NeverFits", "can never fit: asks 20 CPU, the node has 8"),
+      group("never-2", "NeverFits", "can never fit: no node offers enough memory"),
+      group("far", "WaitingForTurn", "waiting for its turn: more than 20 are in line before it"),
+      group("sixth", "WaitingForTurn", "waiting for its turn: number 6 in line, needs 1 CPU"),
+      group("first", "InsufficientResources", "needs 1 CPU, 0 of 8 is free"),
     ],
     "default",
   );
   assert.deepEqual(
     waiting.map(({ group: { metadata }, place }) => [metadata.name, place]),
     [
-      ["first", 1],
-      ["second", 2],
-      ["never-1", 0],
-      ["never-2", 0],
+      ["first", "1"],
+      ["sixth", "6"],
+      ["far", ">20"],
+      ["never-1", ""],
+      ["never-2", ""],
     ],
   );
 });

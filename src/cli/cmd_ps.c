@@ -15,6 +15,7 @@
 #include "cli/session.h"
 #include "client/cache.h"
 #include "core/job.h"
+#include "core/schedule.h"
 
 struct ps_options {
     struct session_options session;
@@ -76,14 +77,19 @@ static const char *queue_of(const struct json *job)
     return ours ? json_get_string(ours, "queue", DEFAULT_QUEUE) : NULL;
 }
 
-/* "night #2": in the queue night, and the second in the line of all queues. */
+/* "night #2": in the queue night, and the second in the line of all queues; the first is not
+ * numbered. */
 static void add_queue(struct columns *c, const struct json *job)
 {
-    const char *queue = queue_of(job), *at = strstr(job_why(job), "number ");
+    const char *queue = queue_of(job);
+    const char *reason = json_string(json_at(job, "status", "reason"), "");
+    size_t place = job_is_finished(job) ? 0 : schedule_place(reason, job_why(job));
 
-    if (at && !job_is_finished(job))
-        columns_addf(c, "%s #%ld", queue ? queue : DEFAULT_QUEUE,
-                     strtol(at + strlen("number "), NULL, 10));
+    queue = queue || place < 2 ? queue : DEFAULT_QUEUE;
+    if (place > PLACES_TOLD)
+        columns_addf(c, "%s #>%d", queue, PLACES_TOLD);
+    else if (place > 1)
+        columns_addf(c, "%s #%zu", queue, place);
     else
         columns_add(c, queue ? queue : "");
 }

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/session.h"
 #include "core/pod_state.h"
+#include "core/schedule.h"
 
 /* Pods that are in no group. */
 #define LONE_PODS "labelSelector=%21scheduler.tensorstack.dev%2Fgroup-name"
@@ -95,7 +96,7 @@ struct entry {
     const char *queue, *why;
     enum standing state;
     const char *word; /* of its state, when it does not wait */
-    long position;    /* as the scheduler tells it; LONG_MAX when it does not */
+    size_t place;     /* in the line of all queues, as the scheduler tells it; 0: in none */
     int64_t priority, members;
     int64_t since_ms; /* it waits; or its creation */
 };
@@ -105,14 +106,6 @@ struct entries {
     size_t len;
     const char *ns; /* of this namespace alone: more may not be seen; else NULL */
 };
-
-static long position_of(const char *why)
-{
-    const char *at = strstr(why, "number ");
-    long n = at ? strtol(at + strlen("number "), NULL, 10) : 0;
-
-    return n > 0 ? n : *why ? 1 : LONG_MAX;
-}
 
 /* What is none of these waits. */
 static const struct {
@@ -135,6 +128,7 @@ static struct entry entry_of_group(const struct json *group)
                       .priority = json_get_int(spec, "priority", 0),
                       .members = json_get_int(spec, "minMember", 1)};
 
+    e.place = schedule_place(json_get_string(status, "reason", ""), e.why);
     if (json_get(status, "waitingSince"))
         e.since_ms = object_time(status, "waitingSince");
     for (size_t i = 0; i < ELEMS(standings); i++)
@@ -148,11 +142,14 @@ static struct entry entry_of_group(const struct json *group)
 static struct entry entry_of_pod(const struct json *pod)
 {
     const char *queue = object_label(pod, LABEL_QUEUE);
+    const char *why = json_get_string(object_condition(pod, "PodScheduled"), "message", "");
+    bool in_line = strstr(why, "in line") || strncmp(why, "needs ", strlen("needs ")) == 0;
 
     return (struct entry){
         .object = pod,
         .queue = queue && *queue ? queue : DEFAULT_QUEUE,
-        .why = json_get_string(object_condition(pod, "PodScheduled"), "message", ""),
+        .why = why,
+        .place = schedule_place(wait_reason_name(in_line ? WAIT_TURN : WAIT_NONE), why),
         .state = pod_is_placed(pod) ? RUNS : WAITS,
         .word = "runs",
         .since_ms = object_created_ms(pod),
@@ -165,8 +162,8 @@ static int compare_entries(const void *a, const void *b)
 
     if (x->state != y->state)
         return x->state < y->state ? -1 : 1;
-    if (x->position != y->position)
-        return x->position < y->position ? -1 : 1;
+    if (x->place != y->place)
+        return x->place - 1 < y->place - 1 ? -1 : 1; /* those in no line come last */
     if (x->priority != y->priority)
         return x->priority > y->priority ? -1 : 1;
     if (object_created_ms(x->object) != object_created_ms(y->object))
@@ -209,8 +206,6 @@ static int read_entries(struct queue_call *c, struct entries *ret, struct err *e
     json_each (p, json_get(pods, "items"))
         if (!pod_is_finished(p) && (pod_is_placed(p) || !pod_foreign_scheduler(p)))
             list[n++] = entry_of_pod(p);
-    for (size_t i = 0; i < n; i++)
-        list[i].position = list[i].state == WAITS ? position_of(list[i].why) : 0;
     if (n > 1)
         qsort(list, n, sizeof(*list), compare_entries);
     *ret = (struct entries){list, n, ns};
@@ -298,7 +293,7 @@ static void print_entries(struct queue_call *c, const struct entries *entries, c
     static const char *const names[] = {"LINE", "JOB", "PRIORITY", "PODS", "AGE", "WHY"};
     struct buf out = BUF_INIT(CLI_TEXT_LIMIT_BYTES);
     struct columns table;
-    size_t shown = 0, waiting = 0;
+    size_t shown = 0;
     char age[TIME_TEXT_SIZE];
 
     columns_init(&table, names, ELEMS(names));
@@ -308,10 +303,14 @@ static void print_entries(struct queue_call *c, const struct entries *entries, c
         if (strcmp(e->queue, queue) != 0)
             continue;
         shown++;
-        if (e->state == WAITS)
-            columns_addf(&table, "%zu", ++waiting);
-        else
+        if (e->state != WAITS)
             columns_add(&table, e->word);
+        else if (e->place == 0)
+            columns_add(&table, "-");
+        else if (e->place > PLACES_TOLD)
+            columns_addf(&table, ">%d", PLACES_TOLD);
+        else
+            columns_addf(&table, "#%zu", e->place);
         columns_add(&table, subject(&c->cli->arena, e->object));
         columns_addf(&table, "%lld", (long long)e->priority);
         columns_addf(&table, "%lld", (long long)e->members);

@@ -6,7 +6,6 @@
 #include "core/schedule.h"
 
 #define CLAIMS_LIMIT 8     /* groups at the head of the line that claim room */
-#define POSITIONS_TOLD 20  /* exactly; a group further behind learns only that */
 #define TELL_EVERY_MS 1000 /* what changes nothing: sentences for the same reason, counts */
 #define QUEUES_TOLD 100    /* then, at most; the others the next time */
 #define WAITING_TOLD 1000  /* groups in that time, at most */
@@ -33,7 +32,7 @@ struct decision {
     int64_t lent_until_ms;     /* the latest that a claim is used, as far as is known */
     size_t position;           /* of the last group that waits for its turn or for room */
     const struct group *first; /* that waits for room */
-    const struct group *line[POSITIONS_TOLD];
+    const struct group *line[PLACES_TOLD];
     struct group *looked; /* at, to be told something */
     unsigned preemptions; /* tried */
     bool tells;           /* what changes nothing, too */

@@ -269,6 +269,16 @@ static bool explain_unknown(struct job_view *v)
     return false;
 }
 
+/* A pod says Unschedulable, as Kubernetes' tools expect; its group says why. */
+static const char *queueing_reason(const struct job_view *v, const char *message)
+{
+    const char *reason = json_string(json_at(v->snapshot->group, "status", "reason"), "");
+
+    if (strncmp(message, NEVER_FITS, strlen(NEVER_FITS)) == 0)
+        return JOB_NEVER_FITS;
+    return *reason ? reason : "Unschedulable";
+}
+
 static bool explain_waiting(struct job_view *v)
 {
     for (size_t i = 0; i < v->len; i++) {
@@ -280,12 +290,10 @@ static bool explain_waiting(struct job_view *v)
         pod_waiting_for(r->pod, &reason, &message);
         if (!reason[0])
             continue;
-        if (strncmp(message, NEVER_FITS, strlen(NEVER_FITS)) == 0)
-            reason = JOB_NEVER_FITS;
-        because(v, reason,
-                strcmp(reason, "Unschedulable") == 0 || strcmp(reason, JOB_NEVER_FITS) == 0
-                    ? message
-                    : arena_printf(v->arena, "%s is waiting: %s", r->name, message));
+        if (strcmp(reason, "Unschedulable") == 0)
+            because(v, queueing_reason(v, message), message);
+        else
+            because(v, reason, arena_printf(v->arena, "%s is waiting: %s", r->name, message));
         return true;
     }
     return false;

@@ -870,6 +870,22 @@ int64_t group_there(const struct group *g)
     return g->bound + g->to_bind - (g->started ? 0 : g->leaving);
 }
 
+bool group_lacks_role(const struct group *g, const struct group_role **ret_role, int64_t *ret_there)
+{
+    for (size_t i = 0; i < g->roles_len; i++) {
+        int64_t there = 0;
+
+        for (const struct member *m = g->first; m; m = m->next)
+            there += m->role == g->roles[i].name && member_is_live(m) && !m->deleting;
+        if (there >= g->roles[i].min)
+            continue;
+        *ret_role = &g->roles[i];
+        *ret_there = there;
+        return true;
+    }
+    return false;
+}
+
 int64_t group_required(const struct group *g)
 {
     return min_i64(g->unplaced, max_i64(g->min_member - group_there(g), 0));

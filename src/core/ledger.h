@@ -139,6 +139,11 @@ struct claim_part {
     bool is_short; /* too little is free there, beside the claims before this one */
 };
 
+struct group_role {
+    char *name;
+    int64_t min;
+};
+
 struct group {
     char *ns, *name;
     char *word, *owner; /* job "a", pod "b" */
@@ -155,10 +160,8 @@ struct group {
     int64_t min_member, wanted; /* wanted -1: not said */
     int64_t created_ms, sequence, deadline_ms, scheduled_ms;
     int64_t waiting_ms; /* since when it waits, as last told */
-    struct {
-        char *name;
-        int64_t min;
-    } roles[GROUP_ROLES_LIMIT];
+    int64_t overdue_ms; /* the scheduled_ms whose run was said to be too long */
+    struct group_role roles[GROUP_ROLES_LIMIT];
     size_t roles_len;
     struct map by_name;
     struct member *first; /* members in order: the first of a job are those it needs most */
@@ -319,6 +322,9 @@ bool member_is_unplaced(const struct member *m);
 bool member_is_live(const struct member *m);
 /* How many pods of it are placed, as far as it can count on them. */
 int64_t group_there(const struct group *g);
+/* Whether a role has too few members; the first such one and how many it has. */
+bool group_lacks_role(const struct group *g, const struct group_role **ret_role,
+                      int64_t *ret_there);
 /* How many of the members without a place must get one together. */
 int64_t group_required(const struct group *g);
 struct resources group_asks(const struct group *g, int64_t members);

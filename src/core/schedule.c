@@ -227,19 +227,14 @@ static void reorder(const struct decision *d, struct lanes *lanes)
 
 static bool has_members(const struct group *g)
 {
+    const struct group_role *role;
+    int64_t there;
+
     if (g->started)
         return true;
     if (group_there(g) + g->unplaced < g->min_member)
         return false;
-    for (size_t i = 0; i < g->roles_len; i++) {
-        int64_t there = 0;
-
-        for (const struct member *m = g->first; m; m = m->next)
-            there += m->role == g->roles[i].name && member_is_live(m) && !m->deleting;
-        if (there < g->roles[i].min)
-            return false;
-    }
-    return true;
+    return !group_lacks_role(g, &role, &there);
 }
 
 /* How many must be placed together now: of a group that has started, one. */
@@ -408,7 +403,7 @@ static bool is_in_line(enum wait_reason reason)
 
 static bool is_told_exactly(size_t position)
 {
-    return position > 0 && position <= POSITIONS_TOLD;
+    return position > 0 && position <= PLACES_TOLD;
 }
 
 static void note(struct decision *d, struct group *g, enum wait_reason reason)

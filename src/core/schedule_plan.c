@@ -146,11 +146,16 @@ static const struct json *queue_object(struct decision *d, const struct queue_en
                      : NULL;
 }
 
+static int64_t running_since_ms(const struct group *g)
+{
+    return g->lone ? g->created_ms : g->scheduled_ms;
+}
+
 /* When the group will have run for as long as its queue allows; 0: never, or it is being stopped.
  */
 static int64_t stop_ms(const struct group *g)
 {
-    int64_t since = g->lone ? g->created_ms : g->scheduled_ms;
+    int64_t since = running_since_ms(g);
 
     return since && g->holding > 0 && !g->lapsed && g->wanted != 0 && g->queue->max_duration_ms
                ? since + g->queue->max_duration_ms
@@ -604,7 +609,7 @@ static void plan_queues(struct decision *d)
 
 /* --- how long groups may run ------------------------------------------------------------------ */
 
-static void plan_pause(struct decision *d, const struct group *g, const struct kind *k)
+static void plan_pause(struct decision *d, const struct group *g, const struct kind *k, bool first)
 {
     struct arena *a = d->arena;
     struct json *job = owner_of(d, g), *patch = json_new_object(a);
@@ -615,16 +620,22 @@ static void plan_pause(struct decision *d, const struct group *g, const struct k
                          "pause"),
         "enabled", true);
     plan_patch(d->plan, k, job, patch);
-    plan_event(d->plan, k, job, "Warning", MAX_DURATION_EXCEEDED,
-               "Paused: %s; spec.runMode.pause.enabled: false lets it go on", overdue_words(d, g));
+    if (first)
+        plan_event(d->plan, k, job, "Warning", MAX_DURATION_EXCEEDED,
+                   "Paused: %s; spec.runMode.pause.enabled: false lets it go on",
+                   overdue_words(d, g));
 }
 
+/* It stays overdue, and is decided on again, until the watch shows it stopping; one event will do.
+ */
 static void end_group(struct decision *d, struct group *g)
 {
     const struct kind *k = owner_kind(g);
+    bool first = g->overdue_ms != running_since_ms(g);
 
+    g->overdue_ms = running_since_ms(g);
     if (k) {
-        plan_pause(d, g, k);
+        plan_pause(d, g, k, first);
         return;
     }
     for (const struct member *m = g->first; m; m = m->next) {
@@ -633,8 +644,9 @@ static void end_group(struct decision *d, struct group *g)
         if (!pod)
             continue;
         plan_delete(d->plan, &kind_pod, pod, -1);
-        plan_event(d->plan, &kind_pod, pod, "Warning", MAX_DURATION_EXCEEDED, "Deleted: %s",
-                   overdue_words(d, g));
+        if (first)
+            plan_event(d->plan, &kind_pod, pod, "Warning", MAX_DURATION_EXCEEDED, "Deleted: %s",
+                       overdue_words(d, g));
     }
 }
 

@@ -3,6 +3,7 @@
  * that change by themselves: each change is a write to the API for every pod that shows them.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/object.h"
@@ -34,6 +35,21 @@ const char *wait_reason_name(enum wait_reason reason)
     };
 
     return names[reason];
+}
+
+size_t schedule_place(const char *reason, const char *message)
+{
+    static const enum wait_reason in_line[] = {WAIT_RESOURCES, WAIT_TURN, WAIT_QUOTA};
+    const char *number = strstr(message, "number ");
+    size_t i = 0;
+
+    while (i < ELEMS(in_line) && strcmp(reason, wait_reason_name(in_line[i])) != 0)
+        i++;
+    if (i == ELEMS(in_line))
+        return 0;
+    if (strstr(message, " are in line before it"))
+        return PLACES_TOLD + 1;
+    return number ? strtoul(number + strlen("number "), NULL, 10) : 1;
 }
 
 static const char *amount(struct decision *d, const struct resources *r, enum resource which)
@@ -574,7 +590,7 @@ static const char *holders(struct decision *d, const struct group *g, enum resou
 
 static const char *place_in_line(struct decision *d, const struct group *g)
 {
-    return g->position > 1 && g->position <= POSITIONS_TOLD
+    return g->position > 1 && g->position <= PLACES_TOLD
                ? arena_printf(d->arena, "; number %zu in line", g->position)
                : "";
 }
@@ -658,11 +674,11 @@ static const char *quota(struct decision *d, const struct group *g)
     if (r == RESOURCE_COUNT)
         return arena_printf(d->arena, "waiting for the quota of queue \"%s\"%s", q->name,
                             place_in_line(d, g));
-    if (g->position > POSITIONS_TOLD)
+    if (g->position > PLACES_TOLD)
         return arena_printf(d->arena,
                             "waiting for the quota of queue \"%s\": needs %s; more than %d are in "
                             "line before it",
-                            q->name, amount(d, &asks, r), POSITIONS_TOLD);
+                            q->name, amount(d, &asks, r), PLACES_TOLD);
     who = quota_holders(d, g, r);
     if (resources_get(&q->used, r) > resources_get(&q->quota, r))
         return arena_printf(d->arena,
@@ -959,9 +975,9 @@ static const char *turn(struct decision *d, const struct group *g)
     const struct group *before;
     enum resource r;
 
-    if (g->position == 0 || g->position > POSITIONS_TOLD)
+    if (g->position == 0 || g->position > PLACES_TOLD)
         return arena_printf(d->arena, "waiting for its turn: more than %d are in line before it",
-                            POSITIONS_TOLD);
+                            PLACES_TOLD);
     if ((d->ledger->repelling || is_constrained(g)) && is_kept_away(d->ledger, g))
         return kept_away(d, g);
     before = claimer(d, g);
@@ -980,6 +996,9 @@ static const char *turn(struct decision *d, const struct group *g)
 
 const char *words_of_members(struct decision *d, const struct group *g)
 {
+    const struct group_role *role;
+    int64_t there;
+
     if (!g->exists)
         return arena_printf(d->arena,
                             "waiting for its PodGroup: there is none named \"%s\" in namespace %s",
@@ -990,6 +1009,10 @@ const char *words_of_members(struct decision *d, const struct group *g)
                             " are there, and no more than %" PRId64
                             " come: spec.members is below minMember",
                             group_there(g) + g->unplaced, g->min_member, g->wanted);
+    if (group_there(g) + g->unplaced >= g->min_member && group_lacks_role(g, &role, &there))
+        return arena_printf(d->arena,
+                            "waiting for pods of role \"%s\": %" PRId64 " of %" PRId64 " are there",
+                            role->name, there, role->min);
     return arena_printf(d->arena, "waiting for pods: %" PRId64 " of %" PRId64 " are there",
                         group_there(g) + g->unplaced, g->min_member);
 }

@@ -37,6 +37,7 @@ struct wish {
     const struct field_path *queue_at;
     struct member members[POD_SPECS_LIMIT];
     size_t members_len;
+    const struct field_path *members_at; /* what all of them together are asked for in */
     struct err *err;
 };
 
@@ -49,16 +50,22 @@ static const struct json *load(struct server_request *r, const struct kind *k, c
     return item ? blob_parse(r->arena, item->value, NULL) : NULL;
 }
 
-static int refuse(const struct wish *w, const char *rule, const char *text)
+static int refuse_at(const struct wish *w, const struct field_path *field, const char *rule,
+                     const char *text)
 {
     struct buf at = BUF_INIT(PATH_TEXT_LIMIT);
 
-    field_path_write(&at, w->queue_at);
+    field_path_write(&at, field);
     err_set(w->err, ERR_FORBIDDEN, "%s \"%s\" is forbidden: %s: %s%s%s",
             resource_name(w->request->arena, w->request->route.kind), object_name(w->object),
             at.data ? at.data : "", text, *rule ? " " : "", rule);
     buf_release(&at);
     return err_errno(ERR_FORBIDDEN);
+}
+
+static int refuse(const struct wish *w, const char *rule, const char *text)
+{
+    return refuse_at(w, w->queue_at, rule, text);
 }
 
 /* --- which queue, which pods --------------------------------------------------------------- */
@@ -101,6 +108,7 @@ static void add_replicas(struct wish *w)
     struct json *container;
     size_t i = 0;
 
+    w->members_at = list;
     json_each (r, json_get(spec, "replicaSpecs")) {
         const struct field_path *at = keep(a, PATH_INDEX(list, i++));
 
@@ -135,6 +143,7 @@ static void read_pod(struct wish *w)
     w->queue_at = keep(a, PATH_KEY(labels, LABEL_QUEUE));
     w->members[w->members_len++] = (struct member){
         .spec = json_get(w->object, "spec"), .count = 1, .at = member_path(a, NULL, "spec")};
+    w->members_at = member_path(a, w->members[0].at, "containers");
 }
 
 static void read_group(struct wish *w)
@@ -238,15 +247,22 @@ static int check_declared(struct wish *w, const char *resource)
 {
     if (strcmp(resource, "cpu") != 0 && strcmp(resource, "memory") != 0)
         return 0;
-    for (size_t i = 0; i < w->members_len; i++)
-        json_each (c, json_get(w->members[i].spec, "containers"))
+    for (size_t i = 0; i < w->members_len; i++) {
+        const struct field_path *list = PATH_MEMBER(w->members[i].at, "containers");
+        size_t n = 0;
+
+        json_each (c, json_get(w->members[i].spec, "containers")) {
+            const struct field_path *at = PATH_MEMBER(PATH_INDEX(list, n++), "resources");
+
             if (asks(c, resource) == 0)
-                return refuse(w, "(R002)",
-                              arena_printf(w->request->arena,
-                                           "queue \"%s\" has a quota of %s, so every container "
-                                           "must say resources.requests.%s; \"%.63s\" does not",
-                                           w->queue, resource, resource,
-                                           json_get_string(c, "name", "")));
+                return refuse_at(w, PATH_KEY(PATH_MEMBER(at, "requests"), resource), "(R002)",
+                                 arena_printf(w->request->arena,
+                                              "queue \"%s\" has a quota of %s, so every container "
+                                              "must say resources.requests.%s; \"%.63s\" does not",
+                                              w->queue, resource, resource,
+                                              json_get_string(c, "name", "")));
+        }
+    }
     return 0;
 }
 
@@ -273,11 +289,12 @@ static int check_quota(struct wish *w, const struct json *queue)
                 (void)quantity_format_bytes(sum / 1000, text);
             else
                 (void)quantity_format_milli(sum, text);
-            rc = refuse(w, "(R002)",
-                        arena_printf(w->request->arena,
-                                     "it asks for %s %s, and the quota of queue \"%s\" is %s: it "
-                                     "could never start",
-                                     text, limit->key, w->queue, json_string(limit, "")));
+            rc = refuse_at(
+                w, w->members_at, "(R002)",
+                arena_printf(w->request->arena,
+                             "it asks for %s %s, and the quota of queue \"%s\" is %s: it "
+                             "could never start",
+                             text, limit->key, w->queue, json_string(limit, "")));
         }
     }
     return rc;
@@ -300,19 +317,24 @@ static const char *amount_text(struct arena *a, const struct json *v)
 static int check_shape(struct wish *w, const struct json *shape, const char *part)
 {
     json_each (limit, json_get(shape, part))
-        for (size_t i = 0; i < w->members_len; i++)
+        for (size_t i = 0; i < w->members_len; i++) {
+            const struct field_path *list = PATH_MEMBER(w->members[i].at, "containers");
+            size_t n = 0;
+
             json_each (c, json_get(w->members[i].spec, "containers")) {
+                const struct field_path *at = PATH_MEMBER(PATH_INDEX(list, n++), "resources");
                 const struct json *v = json_at(c, "resources", part, limit->key);
 
                 if (quantity_json_milli(v, 0) > quantity_json_milli(limit, 0))
-                    return refuse(w, "(R003)",
-                                  arena_printf(w->request->arena,
-                                               "container \"%.63s\" has %s.%s %s, and queue \"%s\" "
-                                               "allows %s",
-                                               json_get_string(c, "name", ""), part, limit->key,
-                                               json_string(v, ""), w->queue,
-                                               amount_text(w->request->arena, limit)));
+                    return refuse_at(w, PATH_KEY(PATH_MEMBER(at, part), limit->key), "(R003)",
+                                     arena_printf(w->request->arena,
+                                                  "container \"%.63s\" has %s.%s %s, and queue "
+                                                  "\"%s\" allows %s",
+                                                  json_get_string(c, "name", ""), part, limit->key,
+                                                  amount_text(w->request->arena, v), w->queue,
+                                                  amount_text(w->request->arena, limit)));
             }
+        }
     return 0;
 }
 
@@ -338,7 +360,7 @@ static int check_shapes(struct wish *w, const struct json *queue)
                       arena_printf(r->arena,
                                    "queue \"%s\" has the resourceShapeProfile \"%.63s\", and "
                                    "ConfigMap " QUEUE_NAMESPACE "/" SHAPES_CONFIG_MAP
-                                   " has no list of rules of that name",
+                                   " has no list of rules of that name: docs/queues.md shows one",
                                    w->queue, profile));
     json_each (rule, json_index(documents, 0)) {
         const struct json *shape = json_get(rule, "resourceShape");

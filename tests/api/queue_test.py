@@ -127,7 +127,7 @@ class Admission(harness.WithDaemon):
     def test_what_the_quota_alone_forbids(self):
         one = {"cpu": "2", "memory": "1Gi"}
         self.accepted(queued("fits", "small", replicas=2, requests=one))
-        self.refused(queued("a", "small", replicas=3, requests=one), FIELD, 'it asks for 6 cpu, and the quota of queue "small" is 4',
+        self.refused(queued("a", "small", replicas=3, requests=one), 'forbidden: spec.replicaSpecs: it asks for 6 cpu, and the quota of queue "small" is 4',
                      "could never start", "(R002)")
         self.refused(queued("a", "small", requests={"cpu": "1", "memory": "9Gi"}), "it asks for 9Gi memory", "(R002)")
         self.refused(queued("a", "gpus", limits={"nvidia.com/gpu": 3}), "it asks for 3 nvidia.com/gpu", "(R002)")
@@ -151,12 +151,15 @@ class Admission(harness.WithDaemon):
         self.accepted(job)
 
     def test_requests_that_are_not_said(self):
-        self.refused(queued("a", "small", requests={"cpu": "1"}), "every container must say resources.requests.memory", "(R002)")
+        self.refused(queued("a", "small", requests={"cpu": "1"}), "spec.replicaSpecs[0].template.spec.containers[0].resources.requests[memory]: ",
+                     "every container must say resources.requests.memory", "(R002)")
         self.accepted(queued("by-limits", "small", limits={"cpu": "1", "memory": "1Gi"}))
 
     def test_shapes(self):
         self.accepted(queued("modest", "shaped", requests={"cpu": "2"}, limits={"memory": "1Gi"}))
-        self.refused(queued("a", "shaped", requests={"cpu": "3"}), 'container "python" has requests.cpu 3, and queue "shaped" allows 2',
+        self.refused(queued("a", "shaped", requests={"cpu": "3"}),
+                     "spec.replicaSpecs[0].template.spec.containers[0].resources.requests[cpu]: "
+                     'container "python" has requests.cpu 3, and queue "shaped" allows 2',
                      "(R003)")
         self.refused(queued("a", "shaped", limits={"memory": "2Gi"}), "limits.memory 2Gi", "(R003)")
         self.refused(queued("a", "shapeless"), "has no list of rules of that name", "(R003)")

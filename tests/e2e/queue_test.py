@@ -199,7 +199,7 @@ class Queues(DaemonTest):
             self.assertIn(words, self.describe("pod", pod))
         self.wait_queue("default", lambda s: s["podGroups"]["waiting"] == 1)
         # what groups are told and what a queue counts are written one after the other
-        lines = (r"1 +default/lacking .* waiting for pods: 2 of 3 are there", r"ended +default/done ", r"empty +default/empty ")
+        lines = (r"- +default/lacking .* waiting for pods: 2 of 3 are there", r"ended +default/done ", r"empty +default/empty ")
         harness.wait_until(lambda: all(re.search(f"(?m)^{line}", self.daemon.cli("queue", "get", "default").stdout) for line in lines),
                            "the queue's table")
         shown = self.daemon.cli("queue", "get", "default").stdout

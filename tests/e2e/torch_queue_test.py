@@ -108,10 +108,10 @@ class Queues(TorchTest):
         counts = {row.split()[0]: (int(row.split()[5]), int(row.split()[6])) for row in rows}
         for queue in PRIORITY:
             self.assertEqual(counts[queue], (self.count(queue, [runs]), self.count(queue, line)))
-            shown = re.findall(r"(?m)^(runs|\d+) +default/(\S+) +\d+ +\d+ +\S+ *(.*)$", self.daemon.cli("queue", "get", queue).stdout)
+            shown = re.findall(r"(?m)^(runs|#\d+|>20) +default/(\S+) +\d+ +\d+ +\S+ *(.*)$", self.daemon.cli("queue", "get", queue).stdout)
             mine = [name for name in line if self.queue_of[name] == queue]
             self.assertEqual(shown, [("runs", runs, "")] * (self.queue_of[runs] == queue) +
-                             [(str(i + 1), name, self.sentence(name, runs, line)) for i, name in enumerate(mine)])
+                             [(f"#{line.index(name) + 1}", name, self.sentence(name, runs, line)) for name in mine])
         for name in (line[0], line[-1]):
             self.assertIn(self.sentence(name, runs, line), self.describe("pytorchtrainingjob", name))
 

@@ -569,7 +569,7 @@ static void check_place(struct queues *q, const struct group *g)
     int64_t told = number_after(message, "number ");
     int64_t place = (int64_t)g->position;
 
-    if (*message && told != place && (told > 0 || (place > 1 && g->position <= POSITIONS_TOLD)))
+    if (*message && told != place && (told > 0 || (place > 1 && g->position <= PLACES_TOLD)))
         wrong(q, "%s is number %" PRId64 " in line and told: %s", g->name, place, message);
 }
 

@@ -252,6 +252,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
     "等待 PodGroup：项目 {2} 中没有名为“{1}”的 PodGroup",
   "waiting for pods: {} of {} are there, and no more than {} come: spec.members is below minMember":
     "等待 Pod：共需 {2} 个，已有 {1} 个；spec.members 只有 {3}，小于 minMember",
+  'waiting for pods of role "{}": {} of {} are there':
+    "等待角色 {1} 的 Pod：共需 {3} 个，已有 {2} 个",
   "waiting for pods: {} of {} are there": "等待 Pod：共需 {2} 个，已有 {1} 个",
   "waiting for nodes that are not ready": "等待未就绪的节点恢复",
   "waiting for node {}, which is not ready": "等待节点 {1} 就绪",

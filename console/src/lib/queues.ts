@@ -1,9 +1,10 @@
 // Who runs and who waits in a queue, in order. Pure.
 import type { PodGroup } from "../data/types.ts";
+import { placeInLine } from "./waiting.ts";
 
 export interface Entry {
   group: PodGroup;
-  place: number; // among those that wait, from 1; 0: none, it is in no line or can never start
+  place: string; // in the line of all queues; empty: in none
 }
 
 /** Who is in no line: his job is paused, his pods have ended, or he has none. */
@@ -15,27 +16,16 @@ export interface Entries {
   resting: Entry[];
 }
 
-function neverFits(group: PodGroup): boolean {
-  return (group.status?.message ?? "").startsWith("can never fit");
-}
-
-/** As the scheduler tells it; those it does not number come after, by priority and age, and last those
- * that can never start. */
-function told(group: PodGroup): number {
-  const message = group.status?.message ?? "";
-  if (neverFits(group)) return Infinity;
-  const found = /number (\d+) in line/.exec(message);
-  return found
-    ? Number(found[1])
-    : message && !/more than \d+ are in line/.test(message)
-      ? 1
-      : Infinity;
+/** As the scheduler tells it; those in no line come last. */
+function order(group: PodGroup): number {
+  const place = placeInLine(group.status);
+  if (!place) return Infinity;
+  return place.startsWith(">") ? Number.MAX_SAFE_INTEGER : Number(place);
 }
 
 function before(a: PodGroup, b: PodGroup): number {
-  const first = told(a),
-    second = told(b);
-  if (neverFits(a) !== neverFits(b)) return neverFits(a) ? 1 : -1;
+  const first = order(a),
+    second = order(b);
   if (first !== second) return first < second ? -1 : 1;
   const higher = (b.spec?.priority ?? 0) - (a.spec?.priority ?? 0);
   if (higher) return higher;
@@ -56,10 +46,10 @@ export function entriesOf(groups: PodGroup[], queue: string): Entries {
         : "waiting";
   const those = (which: keyof Entries): PodGroup[] => mine.filter((one) => standing(one) === which);
   return {
-    running: those("running").map((group) => ({ group, place: 0 })),
+    running: those("running").map((group) => ({ group, place: "" })),
     waiting: those("waiting")
       .sort(before)
-      .map((group, i) => ({ group, place: neverFits(group) ? 0 : i + 1 })),
-    resting: those("resting").map((group) => ({ group, place: 0 })),
+      .map((group) => ({ group, place: placeInLine(group.status) })),
+    resting: those("resting").map((group) => ({ group, place: "" })),
   };
 }

@@ -162,7 +162,7 @@ static void containers_wait_or_are_unknown(void **state)
 static void the_schedulers_sentence_is_passed_on(void **state)
 {
     const struct json *old;
-    struct json *pod;
+    struct json *pod, *group;
     struct world w;
 
     (void)state;
@@ -181,6 +181,14 @@ static void the_schedulers_sentence_is_passed_on(void **state)
     assert_string_equal(json_get_string(world_status(&w), "reason", ""), "Unschedulable");
     assert_string_equal(json_get_string(world_status(&w), "message", ""), "too big");
     assert_string_equal(world_condition(&w, "Running", "message"), "too big");
+    old = world_now(&w, WORLD_GROUPS)->items[0];
+    group = world_edit(&w, old);
+    json_set_string(&w.arena, json_make_object(&w.arena, group, "status"), "reason",
+                    "QuotaExceeded");
+    world_change(&w, WORLD_GROUPS, old, group);
+    world_settle(&w);
+    assert_string_equal(json_get_string(world_status(&w), "reason", ""), "QuotaExceeded");
+    assert_string_equal(json_get_string(world_status(&w), "message", ""), "too big");
     world_release(&w);
 }
 
