@@ -34,7 +34,7 @@
 
 #define LARGE_BLOCK_BYTES (256 * 1024)
 #define SPARE_BYTES (1024 * 1024)
-#define REST_MS 10000                     /* without a write */
+#define REST_MS 5000                      /* without a write */
 #define UNUSED_BYTES (4u * 1024u * 1024u) /* that are worth giving back */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
