@@ -379,7 +379,7 @@ class Hostile(harness.WithDaemon):
             found.append(connection)
             connection.sendall(hello[:5 if number % 2 else len(hello) - 1])
         self.assertEqual(daemon.request("GET", CONFIG_MAPS)[0], 200)
-        self.assertLess(self.memory(daemon) - before, 2000 * 12 * 1024)
+        self.assertLess(self.memory(daemon) - before, 2000 * 8 * 1024)
         found[-2].sendall(hello[-1:])  # the last byte
         self.assertEqual(found[-2].recv(1), b"\x16")
 
