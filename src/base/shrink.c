@@ -5,8 +5,9 @@
  *   token       high half: bytes that follow as they are; low half: length of the reference, less
  * LEAST [lengths]   where a half is 15: bytes to be added, of which the last is not 255 bytes
  *   distance    two bytes, how far back the reference is; not there when the text is over
- * Models are held by the texts that were shrunk with them. A text that gains little by the model
- * there is becomes the next one, if that one has served long enough.
+ * Models are held by the texts that were shrunk with them. A text that is still long with the model
+ * there is becomes the next one, if there were many of these: each time more, since texts may be as
+ * they are.
  */
 #include "base/shrink.h"
 
@@ -18,7 +19,9 @@
 #define TABLE_SLOTS (1u << TABLE_BITS)
 #define HALF 15u
 #define LONG_STEP 255u
-#define MODEL_LEAST_TEXTS 64
+#define MODEL_LEAST_TEXTS 64u
+#define MODEL_MOST_TEXTS (1u << 16)
+#define LONG_PART 8u /* what is longer than that part of its text */
 
 struct shrink_model {
     unsigned refs;
@@ -170,7 +173,9 @@ static bool set_model(struct shrinker *s, const char *text, size_t len)
         return false;
     model_unref(s->model);
     s->model = m;
-    s->since_model = 0;
+    s->long_texts = 0;
+    s->patience = (unsigned)min_size(max_size(2 * s->patience, MODEL_LEAST_TEXTS),
+                                     MODEL_MOST_TEXTS);
     return true;
 }
 
@@ -181,7 +186,7 @@ struct shrunk *shrink(struct shrinker *s, const char *text, size_t len)
     if (len >= SHRINK_TEXT_LIMIT_BYTES || (!s->model && !set_model(s, text, len)))
         return keep(NULL, text, len, len);
     smaller = shrink_with(&work, s->model, text, len);
-    if ((!smaller || work.len > len / 3) && ++s->since_model > MODEL_LEAST_TEXTS &&
+    if ((!smaller || work.len > len / LONG_PART) && ++s->long_texts > s->patience &&
         set_model(s, text, len))
         smaller = shrink_with(&work, s->model, text, len);
     return smaller ? keep(s->model, work.out, work.len, len) : keep(NULL, text, len, len);
