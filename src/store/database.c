@@ -685,13 +685,22 @@ static int tidy(struct database *d, struct transaction *t)
     return code == SQLITE_OK ? run(d, COMMIT) : code;
 }
 
+/* Whether file or log have more than is worth a transaction. */
+static bool is_loose(struct database *d)
+{
+    struct stat file, log;
+    int64_t used = count(d, COUNT_PAGES) - count(d, COUNT_FREE);
+
+    return stat(d->path, &file) == 0 && stat(d->log_path, &log) == 0 &&
+           (log.st_size > LOG_AT_REST_BYTES ||
+            file.st_size / SPACE_PAGE_BYTES > used + 2 * FREE_PAGES_KEPT);
+}
+
 void database_rest(struct database *d)
 {
     struct transaction t = {.count = d->history.count};
-    struct stat log;
 
-    if (d->space.scarce || presence_check(&d->presence) || stat(d->log_path, &log) != 0 ||
-        log.st_size <= LOG_AT_REST_BYTES)
+    if (d->space.scarce || presence_check(&d->presence) || !is_loose(d))
         return;
     if (tidy(d, &t) == SQLITE_OK)
         history_drop(&d->history, t.trimmed);
