@@ -119,23 +119,48 @@ static uint32_t same_bytes(const struct work *w, uint32_t a, uint32_t b)
     return n;
 }
 
-/* false: it would not become smaller. */
-static bool shrink_joined(struct work *w)
+struct reference {
+    uint32_t distance, length;
+};
+
+/* The longest of three: as far back as the last one, which goes on behind what differed; what stood
+ * there in the model; and what last stood in the text. */
+static struct reference find_reference(const struct work *w, const struct shrink_model *m,
+                                       uint32_t at, uint32_t last_distance)
 {
-    uint32_t at = w->start, pending = at;
+    uint32_t slot = hash_at(w->joined + at);
+    uint32_t in_model = m->table[slot], in_text = w->table[slot];
+    uint32_t distances[] = {last_distance, in_model ? at + 1 - in_model : 0,
+                            in_text ? at + 1 - in_text : 0};
+    struct reference best = {0};
+
+    for (size_t i = 0; i < ELEMS(distances); i++) {
+        uint32_t length = distances[i] ? same_bytes(w, at - distances[i], at) : 0;
+
+        if (length > best.length)
+            best = (struct reference){distances[i], length};
+    }
+    return best;
+}
+
+/* false: it would not become smaller. */
+static bool shrink_joined(struct work *w, const struct shrink_model *m)
+{
+    uint32_t at = w->start, pending = at, last_distance = 0;
 
     while (at + LEAST <= w->end) {
-        uint32_t slot = hash_at(w->joined + at), where = w->table[slot];
-        uint32_t length = where ? same_bytes(w, where - 1, at) : 0;
+        struct reference r = find_reference(w, m, at, last_distance);
 
-        w->table[slot] = (uint16_t)(at + 1);
-        if (length < LEAST) {
+        w->table[hash_at(w->joined + at)] = (uint16_t)(at + 1);
+        if (r.length < LEAST) {
             at++;
             continue;
         }
-        if (!put_step(w, pending, at - pending, length, at - (where - 1)))
+        if (!put_step(w, pending, at - pending, r.length, r.distance))
             return false;
-        at += length;
+        if (at - r.distance < w->start)
+            last_distance = r.distance;
+        at += r.length;
         pending = at;
     }
     return put_step(w, pending, w->end - pending, 0, 0) && w->len < w->end - w->start;
@@ -145,11 +170,11 @@ static bool shrink_with(struct work *w, const struct shrink_model *m, const char
 {
     memcpy(w->joined, m->text, m->len);
     memcpy(w->joined + m->len, text, len);
-    memcpy(w->table, m->table, sizeof(w->table));
+    memset(w->table, 0, sizeof(w->table));
     w->start = m->len;
     w->end = m->len + (uint32_t)len;
     w->len = 0;
-    return shrink_joined(w);
+    return shrink_joined(w, m);
 }
 
 static struct shrunk *keep(struct shrink_model *m, const void *data, size_t len, size_t text_len)
