@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 4u /* of a reference */
+#define LEAST 4u        /* of a reference */
+#define LONG_ENOUGH 64u /* to look for no longer one */
 #define TABLE_BITS 12
 #define TABLE_SLOTS (1u << TABLE_BITS)
 #define HALF 15u
@@ -113,7 +114,14 @@ static bool put_step(struct work *w, uint32_t from, uint32_t count, uint32_t len
 static uint32_t same_bytes(const struct work *w, uint32_t a, uint32_t b)
 {
     uint32_t n = 0;
+    uint64_t x, y;
 
+    for (; b + n + sizeof(x) <= w->end; n += sizeof(x)) {
+        memcpy(&x, w->joined + a + n, sizeof(x));
+        memcpy(&y, w->joined + b + n, sizeof(y));
+        if (x != y)
+            break;
+    }
     while (b + n < w->end && w->joined[a + n] == w->joined[b + n])
         n++;
     return n;
@@ -123,8 +131,8 @@ struct reference {
     uint32_t distance, length;
 };
 
-/* The longest of three: as far back as the last one, which goes on behind what differed; what stood
- * there in the model; and what last stood in the text. */
+/* The longest of up to three: as far back as the last one, which goes on behind what differed; what
+ * stood there in the model; and what last stood in the text. */
 static struct reference find_reference(const struct work *w, const struct shrink_model *m,
                                        uint32_t at, uint32_t last_distance)
 {
@@ -134,7 +142,7 @@ static struct reference find_reference(const struct work *w, const struct shrink
                             in_text ? at + 1 - in_text : 0};
     struct reference best = {0};
 
-    for (size_t i = 0; i < ELEMS(distances); i++) {
+    for (size_t i = 0; i < ELEMS(distances) && best.length < LONG_ENOUGH; i++) {
         uint32_t length = distances[i] ? same_bytes(w, at - distances[i], at) : 0;
 
         if (length > best.length)
