@@ -24,6 +24,7 @@
 #define NAME_FORMAT "fill-%07u"
 #define UIDS_LIMIT 64
 #define UID_BYTES 36
+#define DAY_AND_HOUR_BYTES 14 /* of "2026-01-31T15:04:05Z" */
 #define TURN_JOBS 500
 #define OBJECTS_LIMIT 64
 #define FILE_BYTES (64u * 1024u)
@@ -104,15 +105,26 @@ static void hash_of(const char *name, const char *uid, char out[8])
     (void)snprintf(out, 8, "%05x", (unsigned)(fnv1a_64(hash, uid, strlen(uid)) >> 44));
 }
 
-/* Names keep their length, and so do UIDs, whose first eight digits become the number. */
+/* As random as a real one: what they take when many are kept depends on it. */
+static void make_uid(const char *seed, unsigned number, char out[UID_BYTES + 1])
+{
+    uint64_t hash = fnv1a_64(FNV1A_64_START, seed, UID_BYTES);
+
+    memcpy(out, seed, UID_BYTES + 1);
+    for (int i = 0; i < UID_BYTES; i++) {
+        hash = fnv1a_64(hash, &number, sizeof(number));
+        if (out[i] != '-')
+            out[i] = "0123456789abcdef"[hash >> 40 & 15];
+    }
+}
+
+/* Names keep their length, and so do UIDs. */
 static void rename_all(char *text, size_t len, unsigned number)
 {
-    char name[32], digits[16], uid[UID_BYTES + 1], hash[8], *at = text;
+    char name[32], uid[UID_BYTES + 1], hash[8], *at = text;
 
     (void)snprintf(name, sizeof(name), NAME_FORMAT, number);
-    (void)snprintf(digits, sizeof(digits), "%08x", number);
-    memcpy(uid, b.uids[0], sizeof(uid));
-    memcpy(uid, digits, 8);
+    make_uid(b.uids[0], number, uid);
     hash_of(name, uid, hash);
     while ((at = memmem(at, len - (size_t)(at - text), SEED_NAME, strlen(SEED_NAME)))) {
         memcpy(at, name, strlen(SEED_NAME));
@@ -120,9 +132,31 @@ static void rename_all(char *text, size_t len, unsigned number)
         if (len - (size_t)(at - text) > 5 && memcmp(at + 1, b.hash, 5) == 0)
             memcpy(at + 1, hash, 5);
     }
-    for (size_t i = 0; i < b.uids_len; i++)
+    for (size_t i = 0; i < b.uids_len; i++) {
+        make_uid(b.uids[i], number, uid);
         for (at = text; (at = memmem(at, len - (size_t)(at - text), b.uids[i], UID_BYTES)) != NULL;)
-            memcpy(at, digits, 8), at += UID_BYTES;
+            memcpy(at, uid, UID_BYTES), at += UID_BYTES;
+    }
+}
+
+/* Minutes and seconds: a job takes some. */
+static void vary_times(char *text, size_t len, unsigned number)
+{
+    static const char member[] = "\"creationTimestamp\":\"";
+    char day[DAY_AND_HOUR_BYTES], *at = memmem(text, len, member, strlen(member));
+    unsigned seconds = number;
+
+    if (!at)
+        die("an object has no creationTimestamp");
+    memcpy(day, at + strlen(member), sizeof(day));
+    for (at = text; (at = memmem(at, len - (size_t)(at - text), day, sizeof(day))) != NULL;) {
+        char digits[8];
+
+        at += sizeof(day);
+        (void)snprintf(digits, sizeof(digits), "%02u:%02u", seconds / 60 % 60, seconds % 60);
+        memcpy(at, digits, 5);
+        seconds += number % 3;
+    }
 }
 
 static struct blob *with_revision(const struct blob *value, int64_t revision)
@@ -162,6 +196,7 @@ static void put_copy(const struct object *o, unsigned number)
         die("out of memory");
     rename_all(key, strlen(key), number);
     rename_all(value->data, value->len, number);
+    vary_times(value->data, value->len, number);
     if (store_put(o->collection, key, value, on_written, NULL) != 0)
         die("the store refuses");
     blob_unref(value);
@@ -172,7 +207,7 @@ static void copy_folder(const char *seed_uid, unsigned number)
     char from[512], to[512], uid[UID_BYTES + 1];
     static char text[FILE_BYTES];
 
-    (void)snprintf(uid, sizeof(uid), "%08x%s", number, seed_uid + 8);
+    make_uid(seed_uid, number, uid);
     (void)snprintf(to, sizeof(to), "%s/pods/%s", b.dir, uid);
     if (mkdir(to, 0700) != 0)
         die(strerror(errno));

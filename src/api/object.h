@@ -112,8 +112,8 @@ struct json *patch_parse(struct arena *a, const char *content_type, const char *
 
 /* Checks structure by the kind's table: types, unknown members (ignored or warned about, and
  * dropped, but kept in jobs; strict: an error), old spellings and layouts rewritten, null members
- * dropped, numbers for quantities turned to strings. Changes object in place. Every problem is one
- * cause with field path and line. 0 or negative errno. */
+ * dropped, numbers for quantities turned to strings, but not in custom resources. Changes object in
+ * place. Every problem is one cause with field path and line. 0 or negative errno. */
 int object_decode(struct arena *a, const struct kind *k, struct json *object,
                   enum field_validation mode, warning_fn *warn, void *arg,
                   struct err *err) must_check;
@@ -125,8 +125,13 @@ void object_validate_part(const struct field *fields, const struct json *part,
  * must not leave an object that says both. Works on whole objects too. */
 void object_rename_aliases(const struct kind *k, struct json *object_or_patch);
 /* Fills what is absent, also the status a new object starts with (Pod: Pending, Namespace: Active).
- * Filling twice changes nothing. */
+ * Filling twice changes nothing. In custom resources of our own, lists stay as they were written:
+ * `kubectl apply` compares them whole with the file. Who reads a member of an item knows the
+ * default. */
 void object_set_defaults(struct arena *a, const struct kind *k, struct json *object);
+/* A copy with all defaults, in lists, too. */
+struct json *object_whole(struct arena *a, const struct kind *k,
+                          const struct json *object) must_check;
 /* Values: required, allowed, limits, names, cross-field checks, and with old immutability. Error
  * text is `PyTorchTrainingJob.batch.tensorstack.dev "x" is invalid: field: problem` with one cause
  * per field. */

@@ -5,20 +5,24 @@
  *   token       high half: bytes that follow as they are; low half: length of the reference, less
  * LEAST [lengths]   where a half is 15: bytes to be added, of which the last is not 255 bytes
  *   distance    two bytes, how far back the reference is; not there when the text is over
- * Models are held by the texts that were shrunk with them. A text that gains little by the model
- * there is becomes the next one, if that one has served long enough.
+ * Models are held by the texts that were shrunk with them. A text that is still long with the model
+ * there is becomes the next one, if there were many of these: each time more, since texts may be as
+ * they are.
  */
 #include "base/shrink.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 4u /* of a reference */
+#define LEAST 4u        /* of a reference */
+#define LONG_ENOUGH 64u /* to look for no longer one */
 #define TABLE_BITS 12
 #define TABLE_SLOTS (1u << TABLE_BITS)
 #define HALF 15u
 #define LONG_STEP 255u
-#define MODEL_LEAST_TEXTS 64
+#define MODEL_LEAST_TEXTS 64u
+#define MODEL_MOST_TEXTS (1u << 16)
+#define LONG_PART 8u /* what is longer than that part of its text */
 
 struct shrink_model {
     unsigned refs;
@@ -110,29 +114,61 @@ static bool put_step(struct work *w, uint32_t from, uint32_t count, uint32_t len
 static uint32_t same_bytes(const struct work *w, uint32_t a, uint32_t b)
 {
     uint32_t n = 0;
+    uint64_t x, y;
 
+    for (; b + n + sizeof(x) <= w->end; n += sizeof(x)) {
+        memcpy(&x, w->joined + a + n, sizeof(x));
+        memcpy(&y, w->joined + b + n, sizeof(y));
+        if (x != y)
+            break;
+    }
     while (b + n < w->end && w->joined[a + n] == w->joined[b + n])
         n++;
     return n;
 }
 
-/* false: it would not become smaller. */
-static bool shrink_joined(struct work *w)
+struct reference {
+    uint32_t distance, length;
+};
+
+/* The longest of up to three: as far back as the last one, which goes on behind what differed; what
+ * stood there in the model; and what last stood in the text. */
+static struct reference find_reference(const struct work *w, const struct shrink_model *m,
+                                       uint32_t at, uint32_t last_distance)
 {
-    uint32_t at = w->start, pending = at;
+    uint32_t slot = hash_at(w->joined + at);
+    uint32_t in_model = m->table[slot], in_text = w->table[slot];
+    uint32_t distances[] = {last_distance, in_model ? at + 1 - in_model : 0,
+                            in_text ? at + 1 - in_text : 0};
+    struct reference best = {0};
+
+    for (size_t i = 0; i < ELEMS(distances) && best.length < LONG_ENOUGH; i++) {
+        uint32_t length = distances[i] ? same_bytes(w, at - distances[i], at) : 0;
+
+        if (length > best.length)
+            best = (struct reference){distances[i], length};
+    }
+    return best;
+}
+
+/* false: it would not become smaller. */
+static bool shrink_joined(struct work *w, const struct shrink_model *m)
+{
+    uint32_t at = w->start, pending = at, last_distance = 0;
 
     while (at + LEAST <= w->end) {
-        uint32_t slot = hash_at(w->joined + at), where = w->table[slot];
-        uint32_t length = where ? same_bytes(w, where - 1, at) : 0;
+        struct reference r = find_reference(w, m, at, last_distance);
 
-        w->table[slot] = (uint16_t)(at + 1);
-        if (length < LEAST) {
+        w->table[hash_at(w->joined + at)] = (uint16_t)(at + 1);
+        if (r.length < LEAST) {
             at++;
             continue;
         }
-        if (!put_step(w, pending, at - pending, length, at - (where - 1)))
+        if (!put_step(w, pending, at - pending, r.length, r.distance))
             return false;
-        at += length;
+        if (at - r.distance < w->start)
+            last_distance = r.distance;
+        at += r.length;
         pending = at;
     }
     return put_step(w, pending, w->end - pending, 0, 0) && w->len < w->end - w->start;
@@ -142,11 +178,11 @@ static bool shrink_with(struct work *w, const struct shrink_model *m, const char
 {
     memcpy(w->joined, m->text, m->len);
     memcpy(w->joined + m->len, text, len);
-    memcpy(w->table, m->table, sizeof(w->table));
+    memset(w->table, 0, sizeof(w->table));
     w->start = m->len;
     w->end = m->len + (uint32_t)len;
     w->len = 0;
-    return shrink_joined(w);
+    return shrink_joined(w, m);
 }
 
 static struct shrunk *keep(struct shrink_model *m, const void *data, size_t len, size_t text_len)
@@ -170,7 +206,9 @@ static bool set_model(struct shrinker *s, const char *text, size_t len)
         return false;
     model_unref(s->model);
     s->model = m;
-    s->since_model = 0;
+    s->long_texts = 0;
+    s->patience = (unsigned)min_size(max_size(2 * s->patience, MODEL_LEAST_TEXTS),
+                                     MODEL_MOST_TEXTS);
     return true;
 }
 
@@ -181,7 +219,7 @@ struct shrunk *shrink(struct shrinker *s, const char *text, size_t len)
     if (len >= SHRINK_TEXT_LIMIT_BYTES || (!s->model && !set_model(s, text, len)))
         return keep(NULL, text, len, len);
     smaller = shrink_with(&work, s->model, text, len);
-    if ((!smaller || work.len > len / 3) && ++s->since_model > MODEL_LEAST_TEXTS &&
+    if ((!smaller || work.len > len / LONG_PART) && ++s->long_texts > s->patience &&
         set_model(s, text, len))
         smaller = shrink_with(&work, s->model, text, len);
     return smaller ? keep(s->model, work.out, work.len, len) : keep(NULL, text, len, len);

@@ -21,7 +21,8 @@ struct shrunk {
 /* Zeroed to begin with. */
 struct shrinker {
     struct shrink_model *model; /* of the next text */
-    unsigned since_model;       /* texts that it served */
+    unsigned long_texts;        /* that it left so */
+    unsigned patience;          /* with so many */
 };
 
 void shrinker_release(struct shrinker *s);

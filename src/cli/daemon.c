@@ -34,7 +34,8 @@
 
 #define LARGE_BLOCK_BYTES (256 * 1024)
 #define SPARE_BYTES (1024 * 1024)
-#define REST_MS 10000                     /* without a write */
+#define REST_MS 5000 /* without a write */
+#define MUCH_UNUSED_BYTES (64u * 1024u * 1024u)
 #define UNUSED_BYTES (4u * 1024u * 1024u) /* that are worth giving back */
 
 static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -278,8 +279,9 @@ int daemon_start(struct daemon *d, struct arena *a, const struct daemon_options 
     return r;
 }
 
-/* Freed memory between what is kept stays ours; in a quiet moment its pages go back. They still
- * count as unused then: only another amount is worth another look. */
+/* Freed memory between what is kept stays ours; in a quiet moment its pages go back, and when there
+ * is much of it at any. They still count as unused then: only another amount is worth another look.
+ */
 static void on_rest(void *arg)
 {
     struct daemon *d = arg;
@@ -287,7 +289,8 @@ static void on_rest(void *arg)
     size_t unused = mallinfo2().fordblks;
     size_t change = unused > d->unused ? unused - d->unused : d->unused - unused;
 
-    if (now == d->rest_revision && unused > UNUSED_BYTES && change > SPARE_BYTES) {
+    if (change > SPARE_BYTES &&
+        (unused > MUCH_UNUSED_BYTES || (now == d->rest_revision && unused > UNUSED_BYTES))) {
         (void)malloc_trim(SPARE_BYTES);
         d->unused = mallinfo2().fordblks;
     }

@@ -127,7 +127,7 @@ static struct flock whole_file(void)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* Also one that nobody has waited for yet. */
+/* Also one that nobody has waited for yet, or that is on its way out. */
 static bool is_dead(const struct home_holder *holder)
 {
     struct proc_stat stat;
@@ -136,7 +136,8 @@ static bool is_dead(const struct home_holder *holder)
         return false;
     if (kill(holder->pid, 0) != 0)
         return errno == ESRCH;
-    return proc_stat_read(holder->pid, &stat) == 0 && stat.state == 'Z';
+    return (proc_stat_read(holder->pid, &stat) == 0 && stat.state == 'Z') ||
+           proc_is_exiting(holder->pid);
 }
 
 static bool holder_is_dead(int fd)

@@ -6,7 +6,6 @@
 #include "control/events.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,22 +15,21 @@
 #include "base/timefmt.h"
 #include "client/client.h"
 
-#define SAID_LIMIT 16384
+#define SAID_LIMIT 4096 /* as many as are kept of a namespace */
 #define IN_FLIGHT_LIMIT 16
 /* What is done goes before what is said of it: so long nothing is said, then one at a time. */
 #define SILENCE_MS 5000
 #define IN_FLIGHT_HELD 1
 #define SAME_EVENT_MS (60 * 60 * 1000)
 #define EVENT_LIMIT_BYTES (64u * 1024u)
-#define NAME_SIZE 300 /* a name of 253, a dot, 16 digits */
 
 struct said {
     struct event_recorder *recorder;
     struct said *older, *newer;
     struct said *next_waiting;
     uint64_t hash;
-    char *text; /* the event without counts, while there is something to write; else NULL */
-    char *name; /* NULL before it was first made */
+    char *text;      /* the event without counts, while there is something to write; else NULL */
+    uint64_t number; /* of its name */
     int64_t count, first_ms, last_ms;
     bool created; /* it is on the server */
     bool waiting; /* for others to be written */
@@ -90,7 +88,6 @@ static void said_free(struct said *s)
         unlink_idle(s);
     client_forget(s);
     free(s->text);
-    free(s->name);
     free(s);
 }
 
@@ -126,6 +123,13 @@ static uint64_t hash_of(const struct json *event)
 
 static void write_said(struct said *s);
 
+static const char *name_of(const struct said *s, struct arena *a, const struct json *event)
+{
+    return arena_printf(a, "%.253s.%016" PRIx64,
+                        json_get_string(json_get(event, "involvedObject"), "name", "unknown"),
+                        s->number);
+}
+
 static void set_times(struct arena *a, struct json *event, const struct said *s)
 {
     char text[TIME_TEXT_SIZE];
@@ -141,7 +145,7 @@ static void complete(const struct said *s, struct arena *a, struct json *event)
 
     json_set_string(a, event, "apiVersion", "v1");
     json_set_string(a, event, "kind", kind_event.name);
-    json_set_string(a, metadata, "name", s->name);
+    json_set_string(a, metadata, "name", name_of(s, a, event));
     if (!*json_get_string(metadata, "namespace", ""))
         json_set_string(a, metadata, "namespace", "default");
     json_set_string(a, event, "firstTimestamp", time_format(s->first_ms, text));
@@ -212,22 +216,11 @@ void event_recorder_hold(struct event_recorder *r, bool held)
         write_waiting(r);
 }
 
-static char *new_name(const struct said *s, const struct json *event)
-{
-    char name[NAME_SIZE];
-
-    (void)snprintf(name, sizeof(name), "%.253s.%016" PRIx64,
-                   json_get_string(json_get(event, "involvedObject"), "name", "unknown"),
-                   fnv1a_64(s->hash ^ ++s->recorder->made, &s->first_ms, sizeof(s->first_ms)));
-    return strdup(name);
-}
-
 static void create(struct said *s, struct arena *a, struct json *event)
 {
-    free(s->name);
-    s->name = new_name(s, event);
+    s->number = fnv1a_64(s->hash ^ ++s->recorder->made, &s->first_ms, sizeof(s->first_ms));
     complete(s, a, event);
-    if (!s->name || arena_failed(a)) {
+    if (arena_failed(a)) {
         said_free(s);
         return;
     }
@@ -238,7 +231,7 @@ static void create(struct said *s, struct arena *a, struct json *event)
 static void count_up(struct said *s, struct arena *a, const struct json *event)
 {
     struct json *patch = json_new_object(a);
-    const char *ns = object_namespace(event);
+    const char *ns = object_namespace(event), *name = name_of(s, a, event);
 
     set_times(a, patch, s);
     if (arena_failed(a)) {
@@ -246,7 +239,7 @@ static void count_up(struct said *s, struct arena *a, const struct json *event)
         return;
     }
     s->recorder->in_flight++;
-    client_patch(s->recorder->transport, &kind_event, *ns ? ns : "default", s->name, "", patch,
+    client_patch(s->recorder->transport, &kind_event, *ns ? ns : "default", name, "", patch,
                  on_written, s);
 }
 

@@ -8,7 +8,7 @@
 #include "api/object.h"
 #include "base/buf.h"
 
-#define ABSENT_LIMIT 4096
+#define ABSENT_LIMIT 1024
 #define KEY_LIMIT_BYTES 2048u
 
 /* --- records --- */

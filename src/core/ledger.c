@@ -828,9 +828,14 @@ void ledger_pod(struct ledger *l, const struct json *pod, bool gone)
 {
     const char *name = object_label(pod, LABEL_GROUP_NAME);
     bool lone = !name || !*name;
-    struct group *g = group_keyed(l, object_namespace(pod), lone ? object_name(pod) : name, lone);
-    struct member *m = g ? member_named(l, g, object_name(pod)) : NULL;
+    const char *ns = object_namespace(pod), *group = lone ? object_name(pod) : name;
+    struct group *g = ledger_find_group(l, ns, group, lone);
+    struct member *m;
 
+    if (!g && (gone || pod_is_finished(pod)))
+        return; /* it would be over at once, and most pods of a restart are */
+    g = g ? g : group_keyed(l, ns, group, lone);
+    m = g ? member_named(l, g, object_name(pod)) : NULL;
     if (!m)
         return;
     ledger_touch(l, g);

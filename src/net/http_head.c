@@ -43,6 +43,32 @@ ssize_t http_head_scan(struct http_head_scan *s, const char *data, size_t len,
 
 /* --- what it says ------------------------------------------------------------------------ */
 
+/* "http://host:port/path", as to a proxy, is for that host, whatever the header says (RFC 9112,
+ * 3.2.2). Returns the path; the authority, where it has one, stands before it. */
+static char *path_of(struct http_head *h, char *target)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+
+    for (size_t i = 0; i < ELEMS(schemes); i++) {
+        size_t len = strlen(schemes[i]), host_len;
+        char *path;
+
+        if (strncasecmp(target, schemes[i], len) != 0)
+            continue;
+        host_len = strcspn(target + len, "/?#");
+        if (host_len == 0)
+            return target;
+        path = target + len + host_len;
+        memmove(target, target + len, host_len); /* makes room for its end, and for a slash */
+        target[host_len] = '\0';
+        h->authority = target;
+        if (*path != '/')
+            *--path = '/';
+        return path;
+    }
+    return target;
+}
+
 /* "GET /path HTTP/1.1", with one space each. */
 static int parse_request_line(struct http_head *h, char *line, size_t len, struct http_refusal *why)
 {
@@ -66,10 +92,12 @@ static int parse_request_line(struct http_head *h, char *line, size_t len, struc
     for (const char *c = target; *c; c++)
         if ((unsigned char)*c <= 0x20 || (unsigned char)*c >= 0x7f)
             return refuse(why, 400, "in a path other signs than those of ASCII are escaped by %");
+    target = path_of(h, target);
     if (*target != '/')
         return refuse(why, 400, "a path begins with a slash");
     *h = (struct http_head){.method = line,
                             .target = target,
+                            .authority = h->authority,
                             .fields = h->fields,
                             .old = version[7] == '0',
                             .last = version[7] == '0'};
@@ -147,6 +175,9 @@ int http_head_parse(struct http_head *h, const struct http_head_scan *s, struct 
         rc = refuse(why, 400, wrong);
     for (size_t i = 0; rc == 0 && i < h->field_count; i++)
         rc = take_field(h, &h->fields[i], &seen, why);
+    for (size_t i = 0; h->authority && i < h->field_count; i++)
+        if (strcasecmp(h->fields[i].name, "Host") == 0)
+            h->fields[i].value = h->authority;
     if (rc == 0 && seen.hosts == 0 && !h->old)
         rc = refuse(why, 400, "a request has the header Host");
     return rc;

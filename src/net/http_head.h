@@ -23,7 +23,8 @@ struct http_head_scan {
 };
 
 struct http_head {
-    const char *method, *target;
+    const char *method, *target; /* target: the path and the query */
+    const char *authority;       /* the target's, and then the value of Host; NULL: it has none */
     struct http_field *fields;
     size_t field_count;
     uint64_t length; /* of the body, unless it is chunked */

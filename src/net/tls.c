@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "loop/loop.h"
 
 #define RECORD_BYTES (16u * 1024u)
+#define RECORD_HEAD_BYTES 5
 #define AHEAD_BYTES (4u * 1024u)
 #define RECORDS_PER_TURN 8
 #define NOT_WATCHED UINT_MAX /* after an error the loop watches no more */
@@ -61,6 +63,7 @@ struct link {
     gnutls_session_t session;
     struct loop_fd *net_watch, *plain_watch;
     unsigned net_events, plain_events;
+    int hello_len; /* so many bytes must come before there is a session */
     struct clock_timer *closing;
     bool open;        /* the handshake is done */
     bool net_ended;   /* the client sends no more, and the server knows */
@@ -448,11 +451,55 @@ static bool watch_both(struct link *k)
     return true;
 }
 
+static bool wait_for_bytes(const struct link *k, int count)
+{
+    return setsockopt(k->net, SOL_SOCKET, SO_RCVLOWAT, &count, sizeof(count)) == 0;
+}
+
+static bool session_start(struct link *k)
+{
+    const struct credentials *c = current_credentials(k->tls);
+    unsigned flags = GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS;
+
+    if (!c || gnutls_init(&k->session, flags) < 0 ||
+        gnutls_priority_set(k->session, k->tls->priorities) < 0 ||
+        gnutls_credentials_set(k->session, GNUTLS_CRD_CERTIFICATE, c->gnutls) < 0)
+        return false;
+    if (k->peer)
+        gnutls_certificate_server_set_request(k->session, GNUTLS_CERT_REQUEST);
+    gnutls_transport_set_ptr2(k->session, k, (gnutls_transport_ptr_t)(intptr_t)k->net);
+    gnutls_transport_set_pull_function(k->session, pull);
+    return true;
+}
+
+/* A session takes tens of kilobytes: who sends half a hello gets none. The socket is reported when
+ * as much is there as was asked for, or when no more comes. */
+static bool hear_hello(struct link *k)
+{
+    unsigned char head[RECORD_HEAD_BYTES];
+    int came = 0;
+
+    if (ioctl(k->net, FIONREAD, &came) != 0 || came < k->hello_len)
+        return false;
+    if (k->hello_len == RECORD_HEAD_BYTES) {
+        if (recv(k->net, head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) != sizeof(head))
+            return false;
+        k->hello_len += head[3] << 8 | head[4];
+        if (k->hello_len <= RECORD_HEAD_BYTES + (int)RECORD_BYTES && came < k->hello_len)
+            return wait_for_bytes(k, k->hello_len);
+    }
+    return wait_for_bytes(k, 1) && session_start(k);
+}
+
 /* What brought us here: reading where nothing came is a call for nothing. */
 enum side { NET, PLAIN };
 
 static bool step(struct link *k, enum side ready)
 {
+    if (!k->session && ready == NET && !hear_hello(k))
+        return false;
+    if (!k->session)
+        return still_wanted(k);
     if (!k->open && !shake_hands(k))
         return false;
     if (!k->open)
@@ -493,21 +540,14 @@ static void plain_ready(void *arg, unsigned events)
 static bool link_start(struct link *k)
 {
     struct tls *t = k->tls;
-    const struct credentials *c = current_credentials(t);
-    unsigned flags = GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS;
     int on = 1;
 
-    if (!c || gnutls_init(&k->session, flags) < 0 ||
-        gnutls_priority_set(k->session, t->priorities) < 0 ||
-        gnutls_credentials_set(k->session, GNUTLS_CRD_CERTIFICATE, c->gnutls) < 0)
-        return false;
-    if (k->peer)
-        gnutls_certificate_server_set_request(k->session, GNUTLS_CERT_REQUEST);
-    gnutls_transport_set_ptr2(k->session, k, (gnutls_transport_ptr_t)(intptr_t)k->net);
-    gnutls_transport_set_pull_function(k->session, pull);
     (void)setsockopt(k->net, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    k->hello_len = RECORD_HEAD_BYTES;
     k->net_events = LOOP_READABLE;
     k->plain_events = LOOP_HANGUP;
+    if (!wait_for_bytes(k, k->hello_len))
+        return false;
     k->net_watch = loop_fd_watch(t->loop, k->net, k->net_events, net_ready, k);
     k->plain_watch = loop_fd_watch(t->loop, k->plain, k->plain_events, plain_ready, k);
     return k->net_watch && k->plain_watch;

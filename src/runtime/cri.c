@@ -98,15 +98,16 @@ static void flush(struct cri_writer *w, struct cri_state *to)
     }
     if (done == w->out.len && !w->out.failed) {
         to->size += (off_t)done;
-        if (w->note_len > 0)
+        if (w->tells_lost)
             to->told_bytes = to->lost_bytes;
     } else {
-        to->lost_bytes += w->out.len - w->note_len;
+        to->lost_bytes += w->taken_bytes;
         if (w->fd >= 0 && ftruncate(w->fd, to->size) != 0)
             to->size += (off_t)done; /* the torn entry stays; readers skip what does not parse */
     }
     buf_clear(&w->out);
-    w->note_len = 0;
+    w->tells_lost = false;
+    w->taken_bytes = 0;
 }
 
 /* --- entries --- */
@@ -161,29 +162,28 @@ static void tell_lost(struct feed *f)
     buf_add(&f->w->out, f->header, CRI_HEADER_LEN);
     buf_addf(&f->w->out, "[muster: %" PRIu64 " bytes of this log could not be written here]\n",
              f->to->lost_bytes - f->to->told_bytes);
-    f->w->note_len = f->w->out.len;
+    f->w->tells_lost = true;
     set_stream(f, s);
 }
 
-static void emit(struct feed *f, char tag, const char *text, size_t len)
+/* newline: whether the program wrote the one that ends the entry. */
+static void emit(struct feed *f, char tag, bool newline, const char *text, size_t len)
 {
     size_t held = f->to->pending[f->stream].len;
     char *out;
 
     tell_lost(f);
     out = buf_reserve(&f->w->out, CRI_HEADER_LEN + held + len + 1);
-
-    if (!out) {
-        f->to->lost_bytes += held + len;
-        return;
-    }
+    f->w->taken_bytes += held + len + newline;
+    f->to->pending[f->stream].len = 0;
+    if (!out)
+        return; /* nothing of the buffer can be written then, which flush() counts */
     f->header[CRI_STAMP_LEN + 8] = tag;
     memcpy(out, f->header, CRI_HEADER_LEN);
     memcpy(out + CRI_HEADER_LEN, f->to->pending[f->stream].text, held);
     memcpy(out + CRI_HEADER_LEN + held, text, len);
     out[CRI_HEADER_LEN + held + len] = '\n';
     f->w->out.len += CRI_HEADER_LEN + held + len + 1;
-    f->to->pending[f->stream].len = 0;
     if (f->w->out.len > FLUSH_BYTES)
         flush(f->w, f->to);
 }
@@ -201,7 +201,7 @@ static void cut(struct feed *f, const char **text, size_t *len)
     while (f->to->pending[f->stream].len + *len > CRI_LINE_BYTES) {
         size_t n = CRI_LINE_BYTES - f->to->pending[f->stream].len;
 
-        emit(f, 'P', *text, n);
+        emit(f, 'P', false, *text, n);
         *text += n;
         *len -= n;
     }
@@ -218,7 +218,7 @@ void cri_writer_feed(struct cri_writer *w, const struct cri_state *from, struct 
 
         len -= n + 1;
         cut(&f, &data, &n);
-        emit(&f, 'F', data, n);
+        emit(&f, 'F', true, data, n);
         data = newline + 1;
     }
     cut(&f, &data, &len);
@@ -235,7 +235,7 @@ void cri_writer_end(struct cri_writer *w, const struct cri_state *from, struct c
     for (int s = 0; s < CRI_STREAMS; s++) {
         set_stream(&f, (enum cri_stream)s);
         if (to->pending[s].len > 0)
-            emit(&f, 'F', "", 0);
+            emit(&f, 'F', false, "", 0);
     }
     flush(w, to);
 }

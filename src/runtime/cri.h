@@ -33,7 +33,8 @@ struct cri_limits {
 struct cri_state {
     uint32_t segment;
     int64_t size;        /* of the segment */
-    uint64_t lost_bytes; /* could not be written: the program is never held up by a full disk */
+    uint64_t lost_bytes; /* of the program: could not be written: the program is never held up by a
+                            full disk */
     uint64_t told_bytes; /* of these; where more are missing an entry will say so */
     struct {
         uint32_t len;
@@ -47,7 +48,8 @@ struct cri_writer {
     uint32_t run, segment;
     struct cri_limits limits;
     struct buf out;
-    size_t note_len; /* of the entry at its beginning that tells what is missing before it */
+    size_t taken_bytes; /* of the program, that are in out */
+    bool tells_lost;    /* whether out begins with an entry that tells what is missing before it */
 };
 
 const char *cri_segment_name(char out[CRI_NAME_SIZE], const char *container, uint32_t run,

@@ -39,6 +39,9 @@
 
 /* Free pages: some are used again soon, more are given back, so many with one transaction. */
 #define FREE_PAGES_KEPT 256
+#define VACUUM_PAGES 32
+/* Overwriting is faster than growing: the log is cut when nobody writes. */
+#define LOG_AT_REST_BYTES (4 * 1024 * 1024)
 
 /* New pages, at most: of a row with its names and numbers, and of the pages that point to them.
  * Asking SQLite how many there are costs a quarter of adding a row. */
@@ -86,7 +89,7 @@ static const char *const statement_texts[STATEMENTS] = {
     [SET_HORIZON] = "UPDATE meta SET value=?1 WHERE name='horizon'",
     [COUNT_PAGES] = "PRAGMA page_count",
     [COUNT_FREE] = "PRAGMA freelist_count",
-    [VACUUM] = "PRAGMA incremental_vacuum(32)",
+    [VACUUM] = "PRAGMA incremental_vacuum(" STRINGIFY(VACUUM_PAGES) ")",
 };
 
 struct database {
@@ -668,4 +671,46 @@ void database_checkpoint(struct database *d, bool idle)
 
     if (d->log_pages - d->log_pages_left >= limit)
         checkpoint_now(d);
+}
+
+static int tidy(struct database *d, struct transaction *t)
+{
+    int code = run(d, BEGIN);
+
+    if (code == SQLITE_OK)
+        code = trim(d, t);
+    for (int64_t spare = count(d, COUNT_FREE); code == SQLITE_OK && spare > FREE_PAGES_KEPT;
+         spare -= VACUUM_PAGES)
+        code = run(d, VACUUM);
+    return code == SQLITE_OK ? run(d, COMMIT) : code;
+}
+
+/* Whether file or log have more than is worth a transaction. */
+static bool is_loose(struct database *d)
+{
+    struct stat file, log;
+    int64_t used = count(d, COUNT_PAGES) - count(d, COUNT_FREE);
+
+    return stat(d->path, &file) == 0 && stat(d->log_path, &log) == 0 &&
+           (log.st_size > LOG_AT_REST_BYTES ||
+            file.st_size / SPACE_PAGE_BYTES > used + 2 * FREE_PAGES_KEPT);
+}
+
+void database_rest(struct database *d)
+{
+    struct transaction t = {.count = d->history.count};
+
+    if (d->space.scarce || presence_check(&d->presence) || !is_loose(d))
+        return;
+    if (tidy(d, &t) == SQLITE_OK)
+        history_drop(&d->history, t.trimmed);
+    else
+        roll_back(d);
+    d->space.allocated_pages = 0;
+    d->most_pages = count(d, COUNT_PAGES);
+    keep_size(d, d->most_pages * SPACE_PAGE_BYTES);
+    if (sqlite3_wal_checkpoint_v2(d->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
+        SQLITE_OK)
+        d->log_pages = d->log_pages_left = 0;
+    space_reserve_log(&d->space);
 }

@@ -39,5 +39,7 @@ bool database_is_full(struct database *d);
 /* Moves the log into the file when it has grown enough to be worth it (idle), or long (not idle).
  * Failing is harmless: the log stays and grows. */
 void database_checkpoint(struct database *d, bool idle);
+/* Nobody has written for some seconds: gives back what file and log have too much. */
+void database_rest(struct database *d);
 
 #endif

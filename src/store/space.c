@@ -14,7 +14,7 @@
 #define ROOM_AGAIN_BYTES (8u * 1024u * 1024u)
 
 /* SQLite holds no lock on the log, so that closing another descriptor of it loses none. */
-static void reserve_log(const struct space *s)
+void space_reserve_log(const struct space *s)
 {
     int fd = open(s->log_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
@@ -28,7 +28,7 @@ void space_init(struct space *s, const char *path, const char *log_path)
 {
     *s = (struct space){
         .path = path, .log_path = log_path, .fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
-    reserve_log(s);
+    space_reserve_log(s);
 }
 
 void space_release(struct space *s)
@@ -73,7 +73,7 @@ void space_look_again(struct space *s)
         (uint64_t)fs.f_bavail * fs.f_frsize < ROOM_AGAIN_BYTES)
         return;
     s->scarce = false;
-    reserve_log(s);
+    space_reserve_log(s);
 }
 
 /* Without its header nothing in it counts: the next start need not read it, and a file that is put

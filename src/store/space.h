@@ -25,6 +25,7 @@ struct space {
  * up all locks this process has on it. */
 void space_init(struct space *s, const char *path, const char *log_path);
 void space_release(struct space *s);
+void space_reserve_log(const struct space *s); /* after it was cut */
 /* The file is to have so many pages. false, and scarce: there is no room for them. */
 bool space_want_pages(struct space *s, int64_t pages);
 void space_look_again(struct space *s); /* scarce no more when there is room */

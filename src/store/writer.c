@@ -9,6 +9,7 @@
  */
 #include "store/writer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,10 +18,12 @@
 #include <time.h>
 
 #define LOOK_FOR_ROOM_S 1
+#define REST_S 5
 
 struct writer {
     struct database *database; /* the thread's */
     uint32_t failed_epoch;     /* the thread's; epochs start at 1 */
+    bool restless;             /* the thread's: it wrote since the last rest */
     struct loop_wake *wake;
     pthread_t thread;
     bool started;
@@ -55,19 +58,28 @@ static bool commit(struct writer *w, struct change_list *list, struct database_f
     return false;
 }
 
-/* With a full disk it looks every second whether there is room again: nobody may be writing. */
+/* With a full disk it looks every second whether there is room again: nobody may be writing. When
+ * nobody has been for a while there is time to tidy up. */
 static void wait_for_more(struct writer *w)
 {
     struct timespec until;
+    int r;
 
-    if (!w->disk_is_full) {
+    if (!w->disk_is_full && !w->restless) {
         pthread_cond_wait(&w->arrived, &w->lock);
         return;
     }
     (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LOOK_FOR_ROOM_S;
-    (void)pthread_cond_timedwait(&w->arrived, &w->lock, &until);
-    w->disk_is_full = database_is_full(w->database);
+    until.tv_sec += w->disk_is_full ? LOOK_FOR_ROOM_S : REST_S;
+    r = pthread_cond_timedwait(&w->arrived, &w->lock, &until);
+    if (w->disk_is_full) {
+        w->disk_is_full = database_is_full(w->database);
+    } else if (r == ETIMEDOUT && !w->inbox.first && !w->ending) {
+        pthread_mutex_unlock(&w->lock);
+        database_rest(w->database);
+        pthread_mutex_lock(&w->lock);
+        w->restless = false;
+    }
 }
 
 static bool take(struct writer *w, struct change_list *list)
@@ -109,6 +121,7 @@ static void *write_for_ever(void *arg)
         bool ok = commit(w, &list, &failure);
         bool idle;
 
+        w->restless = true;
         w->disk_is_full = database_is_full(w->database);
         idle = give_back(w, &list, ok ? NULL : &failure);
         database_checkpoint(w->database, idle);

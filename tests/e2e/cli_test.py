@@ -452,6 +452,58 @@ class Commands(DaemonTest):
         found = self.daemon.call("GET", "/api/v1/namespaces/default/configmaps/both")
         self.assertEqual((found["data"], found["metadata"].get("labels")), ({"rate": "1.0"}, None))
 
+    SPARSE = """
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata: {name: sparse}
+spec:
+  runMode: {pause: {enabled: true, resumeSpecs: [{type: worker}]}, debug: {replicaSpecs: [{type: worker}]}}
+  replicaSpecs:
+  - type: worker
+    template: {spec: {containers: [{name: c, image: none, ports: [{containerPort: 80}], resources: {
+      limits: {cpu: 1, memory: 1e6, ephemeral-storage: 1073741824}, requests: {cpu: 0.5}}}]}}
+---
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: MPIJob
+metadata: {name: sparse}
+spec:
+  runMode: {pause: {enabled: true}}
+  mpiConfig: {script: [hostname]}
+  replicaSpecs:
+  - {type: launcher, restartPolicy: {}, template: {}}
+  - {type: worker, template: {spec: {containers: [{name: worker, image: none, resources: {limits: {cpu: 1}}}]}}}
+---
+apiVersion: tensorstack.dev/v1beta1
+kind: TensorBoard
+metadata: {name: sparse}
+spec:
+  logDir: {pvc: [{name: sparse, subPath: [log]}]}
+  resources: {limits: {cpu: 1, memory: 1073741824}}
+---
+apiVersion: tensorstack.dev/v1beta1
+kind: Notebook
+metadata: {name: sparse}
+spec:
+  suspend: true
+  template: {spec: {containers: [{name: notebook, image: none, resources: {limits: {cpu: 1, memory: 1e9}}}]}}
+"""
+
+    def test_apply_of_a_file_that_leaves_out_what_has_a_default(self):
+        """Lists are compared whole, so nothing is filled into them; and a number stays a number."""
+        path = self.write("sparse.yaml", self.SPARSE)
+        run = lambda: self.daemon.cli("run", "--detach", path)
+        for version in ("1.20", "1.32"):
+            apply = lambda: self.kubectl(version, "apply", "-f", path)
+            for first, second in ((run, apply), (apply, run), (apply, apply), (run, run)):
+                made = first()
+                self.assertEqual([line.split()[-1] for line in made.stdout.splitlines()], ["created"] * 4, made.stderr)
+                again = second()
+                self.assertEqual([line.split()[-1] for line in again.stdout.splitlines()], ["unchanged"] * 4,
+                                 (version, again.stdout, again.stderr))
+                self.assertEqual(again.returncode, 0, again.stderr)
+                gone = self.kubectl(version, "delete", "-f", path)
+                self.assertEqual(gone.returncode, 0, gone.stderr)
+
     def test_two_kinds_with_one_name(self):
         pytorch = job("twin", ["sleep", "1000"], replicas=1)
         mpi = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "MPIJob", "metadata": {"name": "twin"},

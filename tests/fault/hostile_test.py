@@ -38,8 +38,8 @@ class Hostile(harness.WithDaemon):
         self.assertEqual(self.daemon.request("GET", CONFIG_MAPS)[0], 200)
         self.assertLess(self.memory(), MEMORY_LIMIT)
 
-    def memory(self):
-        status = pathlib.Path(f"/proc/{self.daemon.process.pid}/status").read_text()
+    def memory(self, daemon=None):
+        status = pathlib.Path(f"/proc/{(daemon or self.daemon).process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
     def connect(self):
@@ -216,7 +216,7 @@ class Hostile(harness.WithDaemon):
                 with self.subTest(lines=lines, slowly=slowly):
                     self.refused_and_closed(lines, 417 if b"100" in sentence else 400, sentence, slowly=slowly)
         for request in (("GET ", "/version"), ("GET", " /version"), ("GET", "/version "), ("GET", "/ver sion"), ("G\0ET", "/version"),
-                        ("GET\n", "/version"), ("\r\nGET", "/version"), ("GET", "http://127.0.0.1/version"), ("GET", "/version\xe9")):
+                        ("GET\n", "/version"), ("\r\nGET", "/version"), ("GET", "http:///version"), ("GET", "/version\xe9")):
             with self.subTest(request=request):
                 self.refused_and_closed([], 400, b'"reason":"BadRequest"', requests=[request])
 
@@ -230,6 +230,16 @@ class Hostile(harness.WithDaemon):
             self.assertEqual(self.answer(connection)[0], 201)
             connection.sendall(self.head("DELETE", CONFIG_MAPS + "/taken", "Connection: close"))
             self.assertEqual(self.answer(connection)[0], 200)
+
+    def test_a_whole_address_says_the_host(self):
+        """As to a proxy: what the header Host says does not count then."""
+        port = self.daemon.port
+        for host, status in ((f"127.0.0.1:{port}", 200), (f"localhost:{port}", 200), (f"evil.example:{port}", 403),
+                             (f"127.0.0.1@evil.example:{port}", 403), (f"evil.example@127.0.0.1:{port}", 403)):
+            for path in ("/readyz", "/readyz?verbose"):
+                with self.subTest(host=host, path=path):
+                    got = self.send(self.head("GET", f"http://{host}{path}", "Connection: close"))
+                    self.assertEqual(got[0], status, got[1][:200])
 
     def test_broken_chunks_are_refused_and_nothing_behind_them_is_read(self):
         for body in (b"5\nhello\r\n0\r\n\r\n", b"0\n\n", b"0 \r\n\r\n", b"0\r\n\n", b"1\r\nXY\r\n0\r\n\r\n", b"0;a\nb\r\n\r\n"):
@@ -356,6 +366,22 @@ class Hostile(harness.WithDaemon):
         self.assertLess(self.memory(), MEMORY_LIMIT)
         descriptors = len(os.listdir(f"/proc/{self.daemon.process.pid}/fd"))
         self.assertLess(descriptors, 3 * 4096 + 300, "more connections than the ceiling")
+
+    def test_who_says_half_a_hello_gets_no_session(self):
+        """It would take some twenty kilobytes of each."""
+        daemon = harness.Daemon("--only", "api")
+        self.addCleanup(daemon.close)
+        found = self.open_many(IDLE)
+        hello = harness.client_hello()
+        before = self.memory(daemon)
+        for number in range(2000):
+            connection = socket.create_connection(("127.0.0.1", daemon.port), timeout=harness.PATIENCE)
+            found.append(connection)
+            connection.sendall(hello[:5 if number % 2 else len(hello) - 1])
+        self.assertEqual(daemon.request("GET", CONFIG_MAPS)[0], 200)
+        self.assertLess(self.memory(daemon) - before, 2000 * 8 * 1024)
+        found[-2].sendall(hello[-1:])  # the last byte
+        self.assertEqual(found[-2].recv(1), b"\x16")
 
     def test_half_handshakes_where_descriptors_are_few(self):
         """A connection that made room leaves its descriptors to the thread of TLS: those that come are taken all the same."""

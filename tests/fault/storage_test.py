@@ -100,6 +100,23 @@ class Damage(Storage):
         self.assertEqual(connection.getresponse().status, 401)
 
 
+class Rest(Storage):
+    def size(self, name):
+        return self.file(name).stat().st_size
+
+    def test_file_and_log_give_their_room_back(self):
+        for number in range(400):
+            self.put(f"large-{number}", str(number) * 20000)
+        self.daemon.call("DELETE", CONFIG_MAPS)
+        grown = self.size("muster.db")
+        harness.wait_until(lambda: self.size("muster.db-wal") <= 4 * MEGABYTE, "the log to be cut")
+        self.assertLess(self.size("muster.db"), grown / 2)
+        self.put("later", "x")
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(self.names(), ["later"])
+
+
 class DamagedOwner(Storage):
     options = ()
 

@@ -3,10 +3,14 @@
  *
  * Changes the object in place into the form the rest of the program may rely on: no null members,
  * one spelling, quantities as strings. Members nobody knows are dropped, as the real server does it
- * with its own kinds and with installed ones; jobs keep them, for a newer version of the program.
+ * with its own kinds and with installed ones; jobs keep them, for a newer version of the program,
+ * and numbers for quantities, as a real server does with custom resources: `kubectl apply` compares
+ * with the file.
  * Must not look at values beyond that (validate.c) nor fill anything in (defaults.c), except of an
  * object it refuses: its other errors are in the same answer.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/object.h"
@@ -17,11 +21,12 @@
 #include "base/timefmt.h"
 
 #define UNKNOWN_TEXT_LIMIT 8192u
+#define INT_IN_DOUBLE_LIMIT 9007199254740992.0
 
 struct decoder {
     struct arena *arena;
     enum field_validation mode;
-    bool keeps_unknown;
+    bool custom; /* by our table: what is unknown stays, and so do numbers for quantities */
     warning_fn *warn;
     void *warn_arg;
     struct err *err;
@@ -69,20 +74,34 @@ static bool decode_int(struct decoder *d, enum field_type type, const struct jso
     return true;
 }
 
+/* 1e6 is 1000000, as every server and client in Go writes it. */
+static bool make_whole(struct json *v)
+{
+    double value = json_is(v, JSON_REAL) ? strtod(v->u.text, NULL) : 0.5;
+
+    if (fabs(value) > INT_IN_DOUBLE_LIMIT || value != trunc(value))
+        return false;
+    v->type = JSON_INT;
+    v->u.integer = (int64_t)value;
+    return true;
+}
+
 static bool decode_quantity(struct decoder *d, struct json *v, const struct field_path *at)
 {
     int64_t ignored;
 
+    if (d->custom && (json_is(v, JSON_INT) || make_whole(v)))
+        return true;
     if (json_is(v, JSON_INT)) {
         const char *text = arena_printf(d->arena, "%lld", (long long)v->u.integer);
 
         v->u.text = text ? text : "";
         v->len = (uint32_t)strlen(v->u.text);
         v->type = JSON_STRING;
-    } else if (json_is(v, JSON_REAL)) {
+    } else if (json_is(v, JSON_REAL) && !d->custom) {
         v->type = JSON_STRING; /* its text is as written already */
     }
-    if (!json_is(v, JSON_STRING))
+    if (!json_is(v, JSON_STRING) && !json_is(v, JSON_REAL))
         return wrong_type(d, v, at, "must be a quantity like 500m, 2 or 4Gi");
     if (strlen(v->u.text) == v->len && quantity_milli(v->u.text, &ignored) == 0)
         return true;
@@ -310,7 +329,7 @@ static void decode_object(struct decoder *d, const struct field *fields, const s
             if (flags & FIELD_KEEP_UNKNOWN)
                 continue;
             unknown_member(d, PATH_MEMBER(at, m->key));
-            if (!d->keeps_unknown)
+            if (!d->custom)
                 json_remove_item(object, m);
             continue;
         }
@@ -436,7 +455,7 @@ int object_decode(struct arena *a, const struct kind *k, struct json *object,
 {
     struct decoder d = {.arena = a,
                         .mode = mode,
-                        .keeps_unknown = k->custom && !k->schema,
+                        .custom = k->custom && !k->schema,
                         .warn = warn,
                         .warn_arg = arg,
                         .err = err,

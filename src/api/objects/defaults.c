@@ -5,7 +5,8 @@
 #include "api/object.h"
 #include "api/schema/structural.h"
 
-static void default_object(struct arena *a, const struct field *fields, struct json *object);
+static void default_object(struct arena *a, const struct field *fields, bool lists,
+                           struct json *object);
 
 /* A default has no place in the user's text; it must not claim line 1 of our own. */
 static void clear_lines(struct json *v)
@@ -29,18 +30,19 @@ static bool is_absent(const struct field *f, const struct json *v)
     return json_is_null(v) || (f->values && json_is(v, JSON_STRING) && v->len == 0);
 }
 
-static void default_below(struct arena *a, const struct field *f, struct json *v)
+static void default_below(struct arena *a, const struct field *f, bool lists, struct json *v)
 {
     if (!f->fields || f->flags & FIELD_NO_DEFAULTS)
         return;
     if (f->type == FIELD_OBJECT)
-        default_object(a, f->fields, v);
-    else if ((f->type == FIELD_LIST || f->type == FIELD_MAP) && f->item == FIELD_OBJECT)
+        default_object(a, f->fields, lists, v);
+    else if (f->item == FIELD_OBJECT && (f->type == FIELD_MAP || (f->type == FIELD_LIST && lists)))
         for (struct json *item = json_first_mut(v); item; item = item->next)
-            default_object(a, f->fields, item);
+            default_object(a, f->fields, lists, item);
 }
 
-static void default_object(struct arena *a, const struct field *fields, struct json *object)
+static void default_object(struct arena *a, const struct field *fields, bool lists,
+                           struct json *object)
 {
     if (!json_is(object, JSON_OBJECT))
         return;
@@ -52,7 +54,7 @@ static void default_object(struct arena *a, const struct field *fields, struct j
                                                       : NULL;
 
         if (f)
-            default_below(a, f, m);
+            default_below(a, f, lists, m);
     }
 }
 
@@ -61,7 +63,17 @@ void object_set_defaults(struct arena *a, const struct kind *k, struct json *obj
     if (k->schema)
         structural_set_defaults(a, k->schema, object);
     if (k->fields)
-        default_object(a, k->fields, object);
+        default_object(a, k->fields, !k->custom, object);
     if (k->set_defaults)
         k->set_defaults(a, object);
+}
+
+struct json *object_whole(struct arena *a, const struct kind *k, const struct json *object)
+{
+    struct json *whole = json_clone(a, object);
+
+    object_set_defaults(a, k, whole);
+    if (whole && k->fields)
+        default_object(a, k->fields, true, whole);
+    return whole;
 }

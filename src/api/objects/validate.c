@@ -9,10 +9,12 @@
 #include "api/metadata.h"
 #include "api/object.h"
 #include "api/problem.h"
+#include "api/quantity.h"
 #include "api/schema/structural.h"
 
 /* Uniqueness is checked pair by pair: a longer list is refused. */
 #define KEYED_LIST_LIMIT 1024u
+#define WHOLE_LIMIT_BYTES (256u * 1024u * 1024u)
 
 static void validate_object(const struct field *fields, const struct field *more,
                             const struct json *object, const struct field_path *at,
@@ -175,6 +177,43 @@ void object_validate_part(const struct field *fields, const struct json *part,
 
 /* --- what may not change -------------------------------------------------------------------- */
 
+static bool is_same(const struct field *f, enum field_type type, const struct json *a,
+                    const struct json *b);
+
+/* 1Gi is 1073741824, with or without quotes. */
+static bool is_same_member(const struct field *f, const struct json *m, const struct json *other)
+{
+    const struct field *below = f->type == FIELD_MAP || !f->fields
+                                    ? NULL
+                                    : field_find(f->fields, m->key, m->key_len);
+
+    if (f->type == FIELD_MAP)
+        return is_same(f, f->item, m, other);
+    return below ? is_same(below, below->type, m, other) : json_equal(m, other);
+}
+
+static bool is_same(const struct field *f, enum field_type type, const struct json *a,
+                    const struct json *b)
+{
+    const struct json *other = json_first(b);
+
+    if (json_equal(a, b))
+        return true;
+    if (!a || !b)
+        return false;
+    if (type == FIELD_QUANTITY)
+        return quantity_json_milli(a, 0) == quantity_json_milli(b, 0);
+    if (json_type_of(a) != json_type_of(b) || json_len(a) != json_len(b) || !json_len(a))
+        return false;
+    json_each (m, a) {
+        if (type == FIELD_LIST ? !is_same(f, f->item, m, other)
+                               : !is_same_member(f, m, json_get(b, m->key)))
+            return false;
+        other = other->next;
+    }
+    return true;
+}
+
 static void check_immutable(const struct field *fields, const struct json *object,
                             const struct json *old, const struct field_path *at, struct err *err);
 
@@ -214,7 +253,7 @@ static void check_immutable(const struct field *fields, const struct json *objec
         if (!now && !then)
             continue;
         if (f->flags & FIELD_IMMUTABLE) {
-            if (!json_equal(now, then))
+            if (!is_same(f, f->type, now, then))
                 problem_invalid(err, here, now, "%s",
                                 f->immutable ? f->immutable : "field is immutable");
         } else if (f->type == FIELD_OBJECT && f->fields) {
@@ -224,6 +263,26 @@ static void check_immutable(const struct field *fields, const struct json *objec
             check_immutable_items(f, now, then, here, err);
         }
     }
+}
+
+/* What is not written in a list is its default, whichever of the two does not say it. */
+static void validate_change(const struct kind *k, const struct json *object, const struct json *old,
+                            struct err *e)
+{
+    struct arena arena = ARENA_INIT(WHOLE_LIMIT_BYTES);
+
+    if (old && k->custom && !k->schema &&
+        !json_equal(json_get(object, "spec"), json_get(old, "spec"))) {
+        object = object_whole(&arena, k, object);
+        old = object_whole(&arena, k, old);
+    }
+    if (arena_failed(&arena))
+        err_cause(e, "FieldValueInvalid", "spec", 0, "out of memory");
+    else if (old && k->fields)
+        check_immutable(k->fields, object, old, NULL, e);
+    if (!arena_failed(&arena) && k->validate)
+        k->validate(object, old, e);
+    arena_release(&arena);
 }
 
 int object_validate(const struct kind *k, const struct json *object, const struct json *old,
@@ -236,10 +295,7 @@ int object_validate(const struct kind *k, const struct json *object, const struc
     metadata_validate(k, object, old, e);
     if (k->schema)
         structural_validate(k->schema, object, e);
-    if (old && k->fields)
-        check_immutable(k->fields, object, old, NULL, e);
-    if (k->validate)
-        k->validate(object, old, e);
+    validate_change(k, object, old, e);
     if (!e->causes)
         return 0;
     problem_summary(e, k, object);

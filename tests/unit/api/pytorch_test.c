@@ -134,7 +134,7 @@ static void the_template_is_kept_whole(void **state)
         json_get(json_index(json_at(job, "spec", "replicaSpecs"), 0), "template"),
         "{\"metadata\":{\"annotations\":{\"a\":\"b\"},\"novelty\":1},\"spec\":{\"newField\":{"
         "\"x\":[1]},\"containers\":[{\"name\":\"c\",\"fancy\":true,\"resources\":{\"limits\":{"
-        "\"cpu\":\"4\"}},\"livenessProbe\":{\"exec\":{\"command\":[\"x\"]},\"later\":1}}],"
+        "\"cpu\":4}},\"livenessProbe\":{\"exec\":{\"command\":[\"x\"]},\"later\":1}}],"
         "\"volumes\":[{\"name\":\"v\",\"novel\":{}}]}}");
     assert_true(admit(KIND, parse(text), NULL, FIELD_VALIDATION_STRICT, &strict) < 0);
     assert_non_null(
@@ -439,6 +439,43 @@ static void replica_specs_may_not_change(void **state)
 #undef TWO
 }
 
+/* What one version stored with its default, or as a string, is what the file says. */
+static void a_default_and_another_spelling_are_no_change(void **state)
+{
+#define ONE(more, limits)                                                                          \
+    "metadata: {name: j}\nspec:\n  runMode: {pause: {resumeSpecs: [{type: w" more "}]}}\n"         \
+    "  replicaSpecs:\n  - {type: w, template: {spec: {containers: [{name: c, resources: "          \
+    "{limits: " limits "}}]}}}\n"
+    static const char *const same[] = {
+        ONE("", "{cpu: 1, memory: 1000000}"),
+        ONE("", "{cpu: 1000m, memory: 1e6}"),
+        ONE(", skipInitContainer: false", "{cpu: \"1\", memory: 1M}"),
+    };
+    const struct json *plain = admitted(KIND, same[0]);
+    struct json *filled = object_whole(&arena, KIND, plain);
+    auto_err changed = ERR_INIT;
+
+    (void)state;
+    assert_json(json_index(json_at(plain, "spec", "replicaSpecs"), 0),
+                "{\"type\":\"w\",\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\","
+                "\"resources\":{\"limits\":{\"cpu\":1,\"memory\":1000000}}}]}}}");
+    assert_string_equal(json_get_string(json_index(json_at(filled, "spec", "replicaSpecs"), 0),
+                                        "restartPolicy", ""),
+                        "Never");
+    for (size_t i = 0; i < ELEMS(same); i++) {
+        auto_err err = ERR_INIT;
+
+        (void)admit(KIND, parse(same[i]), plain, FIELD_VALIDATION_STRICT, &err);
+        (void)admit(KIND, parse(same[i]), filled, FIELD_VALIDATION_STRICT, &err);
+        if (err_is_set(&err))
+            fail_msg("case %zu: %s", i, err.text);
+    }
+    (void)admit(KIND, parse(ONE("", "{cpu: 1, memory: 1Mi}")), plain, FIELD_VALIDATION_STRICT,
+                &changed);
+    assert_non_null(strstr(changed.text, "spec.replicaSpecs[0].template: Invalid value"));
+#undef ONE
+}
+
 /* A plain job's ranks and WORLD_SIZE are fixed: asking for elastic without torchrun changes
  * nothing. */
 static void replicas_change_only_under_torchrun(void **state)
@@ -573,6 +610,7 @@ int main(void)
         cmocka_unit_test_setup(names_that_no_service_could_have_are_refused, reset),
         cmocka_unit_test_setup(what_may_change_after_creation, reset),
         cmocka_unit_test_setup(replica_specs_may_not_change, reset),
+        cmocka_unit_test_setup(a_default_and_another_spelling_are_no_change, reset),
         cmocka_unit_test_setup(replicas_change_only_under_torchrun, reset),
         cmocka_unit_test_setup(warnings_name_what_has_no_effect, reset),
         cmocka_unit_test_setup(a_scheduler_beside_a_node_is_warned_about, reset),

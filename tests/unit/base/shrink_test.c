@@ -87,6 +87,22 @@ static void texts_outlive_their_model(void **state)
         shrunk_free(kept[i]);
 }
 
+/* The first that come may be of objects that have only begun. */
+static void a_better_model_is_found(void **state)
+{
+    struct shrinker s = {.model = NULL};
+    char text[1024];
+    size_t n = 0, left = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        n = (size_t)write_object(text, i);
+        left = there_and_back(&s, text, i ? n : n * 3 / 4);
+    }
+    assert_true(left * 8 < n);
+    shrinker_release(&s);
+}
+
 static uint32_t next_random(uint32_t *seed)
 {
     *seed = *seed * 1664525u + 1013904223u;
@@ -121,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_of_a_kind_take_little),
         cmocka_unit_test(texts_outlive_their_model),
+        cmocka_unit_test(a_better_model_is_found),
         cmocka_unit_test(any_text_comes_back),
     };
 

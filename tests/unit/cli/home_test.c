@@ -2,12 +2,14 @@
  * line. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,8 @@
 #include "cli/manifest.h"
 #include "client/kubeconfig.h"
 #include "loop/file.h"
+
+#define LARGE_BYTES (256u << 20)
 
 struct fixture {
     struct arena arena;
@@ -146,6 +150,37 @@ static void a_killed_holder_is_not_said_to_be_up(void **state)
     close(fd);
 }
 
+/* Its locks go when its memory is freed, which takes a while. */
+static void a_holder_on_its_way_out_is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    auto_err err = ERR_INIT;
+    int fd = -1, told[2];
+    pid_t child;
+    char byte;
+
+    assert_int_equal(home_create(&f->home, &err), 0);
+    assert_int_equal(pipe(told), 0);
+    child = fork();
+    if (child == 0) {
+        if (home_lock(&f->home, &fd, NULL) || home_announce(fd, "127.0.0.1:1", NULL) ||
+            mmap(NULL, LARGE_BYTES, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) == MAP_FAILED ||
+            write(told[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    if (home_lock(&f->home, &fd, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(fd);
+    close(told[0]);
+    close(told[1]);
+}
+
 static void token_is_made_once(void **state)
 {
     struct fixture *f = *state;
@@ -263,6 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(folder_is_private, make, unmake),
         cmocka_unit_test_setup_teardown(second_daemon_is_told_who_holds_the_folder, make, unmake),
         cmocka_unit_test_setup_teardown(a_dead_holder_holds_nothing, make, unmake),
+        cmocka_unit_test_setup_teardown(a_holder_on_its_way_out_is_waited_for, make, unmake),
         cmocka_unit_test_setup_teardown(a_killed_holder_is_not_said_to_be_up, make, unmake),
         cmocka_unit_test_setup_teardown(token_is_made_once, make, unmake),
         cmocka_unit_test_setup_teardown(what_others_can_read_is_mended, make, unmake),

@@ -82,7 +82,7 @@ static void what_two_might_read_differently_is_refused(void **state)
         {TEXT("GET / HTTP/1.1x\r\nHost: h\r\n\r\n"), 400},
         {TEXT("GET / http/1.1\r\nHost: h\r\n\r\n"), 400},
         {TEXT("G:T / HTTP/1.1\r\nHost: h\r\n\r\n"), 400},
-        {TEXT("GET http://h/ HTTP/1.1\r\nHost: h\r\n\r\n"), 400},
+        {TEXT("GET http:///h HTTP/1.1\r\nHost: h\r\n\r\n"), 400},
         {TEXT("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"), 400},
         {TEXT("GET /\xff HTTP/1.1\r\nHost: h\r\n\r\n"), 400},
         {TEXT("GET / HTTP/2.0\r\nHost: h\r\n\r\n"), 505},
@@ -128,6 +128,7 @@ static void what_is_one_is_taken(void **state)
 {
     static const struct {
         const char *text, *method, *target, *x;
+        const char *host;
         uint64_t length;
         bool chunked, old, last, continues;
     } cases[] = {
@@ -144,6 +145,12 @@ static void what_is_one_is_taken(void **state)
          "M-SEARCH", "/%", "a", .last = true},
         {"GET / HTTP/1.1\r\nHost: h\r\nX: y\r\nConnection: closed, not-close\r\n\r\n", "GET", "/",
          "y", .last = false},
+        /* as to a proxy: the header says nothing then */
+        {"GET http://a:1/b?c HTTP/1.1\r\nX: y\r\nHost: h\r\n\r\n", "GET", "/b?c", "y",
+         .host = "a:1"},
+        {"GET HTTPS://a HTTP/1.1\r\nHost: h\r\nX: y\r\n\r\n", "GET", "/", "y", .host = "a"},
+        {"GET http://a?http://b/ HTTP/1.1\r\nHost: h\r\nX: y\r\n\r\n", "GET", "/?http://b/", "y",
+         .host = "a"},
     };
 
     (void)state;
@@ -159,6 +166,8 @@ static void what_is_one_is_taken(void **state)
             assert_string_equal(o.head.target, cases[i].target);
             assert_string_equal(http_head_field(&o.head, "X"), cases[i].x);
             assert_null(http_head_field(&o.head, "Y"));
+            if (cases[i].host)
+                assert_string_equal(http_head_field(&o.head, "Host"), cases[i].host);
             assert_int_equal(o.head.length, cases[i].length);
             assert_int_equal(o.head.chunked, cases[i].chunked);
             assert_int_equal(o.head.old, cases[i].old);
