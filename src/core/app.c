@@ -181,6 +181,10 @@ static void explain_waiting(struct app_look *l)
     l->message = "The pod is being made.";
     if (l->kind->explain_wait && l->kind->explain_wait(l)) {
         /* said */
+    } else if (!l->pod && l->snapshot->refused) {
+        l->reason = JOB_REFUSED;
+        l->message = arena_printf(l->arena, "Its %s is refused: %s", l->snapshot->refused->name,
+                                  job_refusal_words(l->snapshot));
     } else if (l->pod && l->state.phase == POD_RUNNING) {
         l->message = arena_printf(l->arena, "%s is starting and does not answer yet.",
                                   l->kind->program);
@@ -333,11 +337,13 @@ static void plan_events(const struct app_look *l, struct plan *plan)
                                         [APP_RUNNING] = "Running",
                                         [APP_PAUSED] = "Paused",
                                         [APP_FAILED] = "Failed"};
-    bool bad = l->phase == APP_FAILED;
+    bool refused = strcmp(l->reason, JOB_REFUSED) == 0, bad = refused || l->phase == APP_FAILED;
 
-    if (json_string_is(json_get(l->status, "phase"), phase_names[l->phase]))
+    if (json_string_is(json_get(l->status, "phase"), phase_names[l->phase]) &&
+        (!refused || json_string_is(json_get(l->status, "message"), l->message)))
         return;
-    plan_event(plan, l->kind->job->kind, l->app, bad ? "Warning" : "Normal", words[l->phase], "%s",
+    plan_event(plan, l->kind->job->kind, l->app, bad ? "Warning" : "Normal",
+               refused ? JOB_REFUSED : words[l->phase], "%s",
                *l->message ? l->message : answers(l));
 }
 

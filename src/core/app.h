@@ -22,6 +22,7 @@
  * that end. */
 #define APP_EXIT_NOT_FOUND 127
 #define APP_EXIT_NOT_YET 72
+#define NOTEBOOK_PATH_PREFIX "/notebook" /* /notebook/NAMESPACE/NAME/ */
 #define APP_NOT_INSTALLED "NotInstalled"
 
 enum app_phase { APP_INITIALIZING, APP_RUNNING, APP_PAUSED, APP_FAILED };
@@ -72,6 +73,8 @@ extern const struct app_kind app_kind_tensorboard, app_kind_notebook;
 extern const struct app_kind *const app_kinds[]; /* ends with NULL */
 
 bool app_is_kind(const struct kind *k);
+/* Whose address path is below; NULL: nobody's. */
+const struct app_kind *app_kind_at(const char *path);
 
 /* What a struct job_kind needs. */
 void app_reconcile(const struct app_kind *k, const struct job_snapshot *s, struct plan *plan);

@@ -61,6 +61,10 @@ bool job_is_kind(const struct kind *k);
  * annotation of it, has come. */
 void job_look(const struct job_kind *k, const struct job_snapshot *s, struct plan *plan);
 
+#define JOB_REFUSED "Refused" /* the reason where the API takes no part of it */
+/* Why, in the API's words, without which part it was; "" when it takes them. */
+const char *job_refusal_words(const struct job_snapshot *s);
+
 /* What a job's PodGroup and TensorBoard are called: <job>-<hash5> */
 const char *job_child_name(struct arena *a, const struct json *job);
 

@@ -14,7 +14,6 @@
 #include "api/object.h"
 #include "core/app.h"
 
-#define PATH_PREFIX "/notebook"
 #define GRACE_SECONDS 10
 #define TOKEN_VARIABLE "JUPYTER_TOKEN" /* which jupyter-server reads by itself */
 
@@ -138,9 +137,9 @@ static struct json *pod_new(struct arena *a, const struct json *notebook, int64_
     json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and waits */
     if (!json_get(spec, "terminationGracePeriodSeconds"))
         json_set_int(a, spec, "terminationGracePeriodSeconds", GRACE_SECONDS);
-    set_variable(
-        a, container, "NB_PREFIX",
-        arena_printf(a, PATH_PREFIX "/%s/%s", object_namespace(notebook), object_name(notebook)));
+    set_variable(a, container, "NB_PREFIX",
+                 arena_printf(a, NOTEBOOK_PATH_PREFIX "/%s/%s", object_namespace(notebook),
+                              object_name(notebook)));
     set_home(a, spec, container);
     app_set_port(a, container, port);
     if (!shared_network)
@@ -262,7 +261,7 @@ static const struct job_kind job = {
     .kind = &kind_notebook, .reconcile = reconcile, .wanted_names = wanted_names};
 
 const struct app_kind app_kind_notebook = {.job = &job,
-                                           .path = PATH_PREFIX,
+                                           .path = NOTEBOOK_PATH_PREFIX,
                                            .suffix = NOTEBOOK_SUFFIX,
                                            .service_prefix = NOTEBOOK_SERVICE_PREFIX,
                                            .container = NOTEBOOK_CONTAINER,

@@ -268,12 +268,20 @@ class Process(unittest.TestCase):
 
     def test_what_is_not_there_says_so(self):
         key = self.owner()
-        for method, path, body in (("GET", "/tensorboard/default/x/", None),
-                                   ("POST", "/console/v1/open", {"path": "/tensorboard/default/x/#scalars"})):
+        board, notebook = ("TensorBoards are not shown by a console that is a process of its own: run kubectl -n default "
+                           "port-forward service/x-tb 6006:http, then open http://127.0.0.1:6006/tensorboard/default/x/",
+                           "Notebooks are not shown by a console that is a process of its own: run kubectl -n default "
+                           "port-forward service/managed-notebook-http-x 8888:http, then open "
+                           "http://127.0.0.1:8888/notebook/default/x/")
+        for method, path, body, said in (
+                ("GET", "/tensorboard/default/x/", None, board),
+                ("POST", "/console/v1/open", {"path": "/tensorboard/default/x/#scalars"}, board),
+                ("GET", "/notebook/default/x/lab", None, notebook),
+                ("POST", "/console/v1/open", {"path": "/notebook/default/x/"}, notebook),
+                ("POST", "/console/v1/open", {"path": "/app/default/pods/x/80/"}, "programs of pods are not shown by a console "
+                 "that is a process of its own: run kubectl port-forward")):
             status, _, body = self.console.ask(method, path, body, key=key)
-            self.assertEqual(status, 404)
-            self.assertIn("run kubectl -n default port-forward service/x-tb 6006:80, then open "
-                          "http://127.0.0.1:6006/tensorboard/default/x/", json.loads(body)["message"])
+            self.assertEqual((status, json.loads(body)["message"]), (404, said))
         self.assertEqual(self.console.ask("GET", "/board/default/x", key=key)[0], 404)
         self.assertEqual(self.console.ask("GET", "/tensorboard/default/x/", Accept="text/html")[0], 200)  # it signs in
         self.assertEqual(self.console.ask("GET", "/metrics", key=key)[0], 404)

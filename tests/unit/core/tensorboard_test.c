@@ -130,6 +130,29 @@ static void it_gets_a_port_a_service_and_a_pod(void **state)
     world_release(&w);
 }
 
+static void a_refused_pod_is_told_with_the_apis_words(void **state)
+{
+    struct world w;
+    struct plan plan;
+
+    (void)state;
+    submit(&w, BOARD(ONE_FOLDER));
+    w.refusal = "pods \"b-tb\" is forbidden: violates PodSecurity \"restricted:latest\": no";
+    for (int i = 0; i < 5; i++) {
+        world_plan(&w, &plan);
+        world_apply(&w, &plan, -1);
+    }
+    assert_int_equal(world_pods(&w), 0);
+    assert_string_equal(reason(&w), "Refused");
+    assert_string_equal(message(&w),
+                        "Its Pod is refused: violates PodSecurity \"restricted:latest\": no");
+    assert_int_equal(world_events(&w, "Refused"), 1);
+    w.refusal = NULL;
+    world_settle(&w);
+    assert_string_equal(reason(&w), "Starting");
+    world_release(&w);
+}
+
 static void several_folders_are_named_and_each_claim_is_mounted_once(void **state)
 {
     struct world w;
@@ -641,6 +664,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_gets_a_port_a_service_and_a_pod),
+        cmocka_unit_test(a_refused_pod_is_told_with_the_apis_words),
         cmocka_unit_test(several_folders_are_named_and_each_claim_is_mounted_once),
         cmocka_unit_test(on_a_cluster_it_is_the_image_and_a_service),
         cmocka_unit_test(on_one_machine_it_reserves_little),
