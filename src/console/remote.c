@@ -17,6 +17,7 @@
 #include "console/live.h"
 #include "console/web.h"
 #include "core/tensorboard.h"
+#include "net/metrics.h"
 #include "net/place.h"
 #include "net/sessions.h"
 
@@ -271,6 +272,18 @@ static void say_ok(struct request *q)
     reply_json(q->mount.http, 200, "\"ok\"");
 }
 
+static void tell_metrics(struct request *q)
+{
+    struct buf text = BUF_INIT(ANSWER_LIMIT_BYTES);
+    struct blob *body;
+
+    metrics_add_process(&text);
+    body = blob_from_buf(&text);
+    httpd_reply(q->mount.http, body ? 200 : 503, METRICS_TYPE, NULL, 0, body);
+    blob_unref(body);
+    buf_release(&text);
+}
+
 static void curves(struct request *q)
 {
     curves_handle(q->remote->curves, &q->mount);
@@ -336,6 +349,8 @@ static const struct {
     {NULL, "/openapi", true, false, pass_on},
     {"GET", "/version", false, false, pass_on},
     {"GET", "/healthz", false, true, say_ok},
+    {"GET", "/readyz", false, true, say_ok},
+    {"GET", "/metrics", false, true, tell_metrics},
 };
 
 static bool fits(size_t i, const struct httpd_request *http)

@@ -100,6 +100,12 @@ static int64_t last_used_ms(const struct app_look *l)
     return max_i64(l->start_ms, min_i64(said_ms, l->now_ms));
 }
 
+static bool is_unseen(const struct app_look *l)
+{
+    return l->snapshot->apps_unseen &&
+           !json_at(l->app, "metadata", "annotations", ANNOTATION_LAST_USED);
+}
+
 static void judge_use(struct app_look *l, struct plan *plan)
 {
     int64_t unused_ms;
@@ -110,6 +116,8 @@ static void judge_use(struct app_look *l, struct plan *plan)
     }
     if (l->start_ms == 0 || l->start_ms > l->now_ms + 1000)
         l->start_ms = l->now_ms;
+    if (is_unseen(l))
+        return;
     unused_ms = l->now_ms - last_used_ms(l);
     l->idle = unused_ms >= APP_IDLE_MS;
     l->reclaimed = unused_ms >= APP_RECLAIM_MS;
@@ -270,6 +278,7 @@ static void set_conditions(struct app_look *l, struct json *status)
     set_condition(l, list, "Idle", l->idle, l->idle ? "NotUsed" : "",
                   l->idle        ? "Nobody has used it for an hour."
                   : l->suspended ? "It is suspended."
+                  : is_unseen(l) ? "Nobody tells here when it is used."
                                  : "It was used within the last hour.");
     set_condition(l, list, "Suspended", l->suspended, "",
                   l->suspended ? "spec.suspend is true." : "spec.suspend is not true.");

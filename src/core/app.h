@@ -5,7 +5,8 @@
  *
  * An app nobody uses for an hour is Idle; after a day its pod is removed. Its use is known to the
  * proxy (console/app_proxy.h), which says so in an annotation of the object: writing the annotation
- * anew is also what brings the pod back.
+ * anew is also what brings the pod back. Where there is no such proxy it runs until it is
+ * suspended.
  */
 #ifndef MUSTER_CORE_APP_H
 #define MUSTER_CORE_APP_H

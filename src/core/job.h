@@ -36,6 +36,7 @@ struct job_snapshot {
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;
+    bool apps_unseen; /* nobody tells when an app is used (core/app.h): no proxy of ours shows it */
     const char *random; /* that nobody knows, another each time; NULL: there is none */
     int64_t now_ms;
 };

@@ -120,7 +120,8 @@ class WayIn(harness.DaemonTest):
             port = int(re.fullmatch(r"https://0\.0\.0\.0:(\d+)/\n", console.stdout.readline())[1])
             connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=harness.PATIENCE,
                                                      context=ssl._create_unverified_context())
-            for method, path, body, wanted in (("GET", "/healthz", None, 200), ("GET", "/api/v1/pods", None, 401),
+            for method, path, body, wanted in (("GET", "/healthz", None, 200), ("GET", "/readyz", None, 200), ("GET", "/metrics", None, 200),
+                                               ("GET", "/api/v1/pods", None, 401),
                                                ("POST", "/console/v1/login", {"token": self.daemon.token}, 201)):
                 connection.request(method, path, json.dumps(body) if body else None, {"Host": "muster-console.example"})
                 answer = connection.getresponse()
@@ -284,7 +285,7 @@ class Process(unittest.TestCase):
             self.assertEqual((status, json.loads(body)["message"]), (404, said))
         self.assertEqual(self.console.ask("GET", "/board/default/x", key=key)[0], 404)
         self.assertEqual(self.console.ask("GET", "/tensorboard/default/x/", Accept="text/html")[0], 200)  # it signs in
-        self.assertEqual(self.console.ask("GET", "/metrics", key=key)[0], 404)
+        self.assertEqual(self.console.ask("GET", "/nothing", key=key)[0], 404)
         self.assertEqual(self.console.ask("HEAD", "/api/v1/pods", key=key)[0], 405)
 
     def test_curves_are_read_from_claims_that_are_mounted_and_nothing_else(self):

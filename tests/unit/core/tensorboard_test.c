@@ -271,6 +271,25 @@ static void unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at(void 
 }
 
 /* A clock set back must not make a start of the future. */
+static void where_nobody_tells_of_its_use_it_stays(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, BOARD(ONE_FOLDER));
+    w.apps_unseen = true;
+    w.now_ms += 100 * HOUR;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(world_condition(&w, "Idle", "message"),
+                        "Nobody tells here when it is used.");
+    annotate(&w, w.now_ms);
+    w.now_ms += 25 * HOUR;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Paused");
+    world_release(&w);
+}
+
 static void a_start_in_the_future_is_now(void **state)
 {
     struct world w;
@@ -670,6 +689,7 @@ int main(void)
         cmocka_unit_test(on_one_machine_it_reserves_little),
         cmocka_unit_test(suspending_removes_the_pod_and_keeps_the_rest),
         cmocka_unit_test(unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at),
+        cmocka_unit_test(where_nobody_tells_of_its_use_it_stays),
         cmocka_unit_test(a_start_in_the_future_is_now),
         cmocka_unit_test(what_is_not_installed_says_how_to_get_it),
         cmocka_unit_test(a_folder_that_does_not_exist_is_said),

@@ -46,7 +46,7 @@ struct world {
     struct world_state *past[WORLD_SET_COUNT]; /* every state, the last is now */
     size_t past_len[WORLD_SET_COUNT], past_cap[WORLD_SET_COUNT];
     int64_t now_ms, revision, uids;
-    bool shared_network;
+    bool shared_network, apps_unseen;
     const char
         *refusal; /* what the API said to the last pod it would not have; NULL: it took all */
     int64_t refused_until_ms;
@@ -405,6 +405,7 @@ static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COU
         .refusal = w->refusal,
         .refused_until_ms = w->refused_until_ms,
         .shared_network = w->shared_network,
+        .apps_unseen = w->apps_unseen,
         .now_ms = w->now_ms,
     };
 }
