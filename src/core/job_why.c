@@ -175,12 +175,22 @@ const char *job_refusal_words(const struct job_snapshot *s)
     return text;
 }
 
+/* On a cluster the pods' names come after them: without, they run and do not find each other. */
+static bool lacks_names(const struct job_view *v)
+{
+    for (size_t i = 0; i < v->len && v->rules->meets; i++)
+        if (v->replicas[i].pod && !v->replicas[i].service)
+            return true;
+    return false;
+}
+
 static bool explain_refusal(struct job_view *v)
 {
     const struct job_snapshot *s = v->snapshot;
     const char *words = job_refusal_words(s);
 
-    if (!s->refused || v->counts[REPLICA_CREATING] == 0)
+    if (!s->refused ||
+        (v->counts[REPLICA_CREATING] == 0 && !(s->refused == &kind_service && lacks_names(v))))
         return false;
     because(
         v, JOB_REFUSED,
