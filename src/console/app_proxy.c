@@ -154,16 +154,11 @@ static void update_watch(struct exchange *x)
 static ssize_t read_answer(struct stream *s, char *out, size_t cap)
 {
     struct exchange *x = container_of(s, struct exchange, stream);
-    size_t n = min_size(cap, x->out.len);
+    ssize_t n = stream_take(&x->out, x->over, x->broken, out, cap);
 
-    if (n == 0 && x->over)
-        return x->broken ? STREAM_BROKEN : STREAM_END;
-    if (n == 0)
-        return 0;
-    memcpy(out, x->out.data, n);
-    buf_consume(&x->out, n);
-    update_watch(x);
-    return (ssize_t)n;
+    if (n > 0)
+        update_watch(x);
+    return n;
 }
 
 static void close_answer(struct stream *s)
