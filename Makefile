@@ -191,7 +191,7 @@ test:
 # The controllers on a real Kubernetes control plane, built once from Go modules into a folder that a new checkout finds again.
 export MUSTER_KUBE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/muster/kube
 test-cluster:
-	@tools/setup.sh test cluster
+	@tools/setup.sh test cluster image
 	@$(MAKE) -j2 all
 	@nice tests/cluster/build-kube $(MUSTER_KUBE)
 	@CLUSTER=1 tests/run.sh

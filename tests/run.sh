@@ -158,6 +158,7 @@ cluster_results() {
         read -r seconds rc <"$end"
         mv "${end%.end}.out" "$log/out"
         rm "$end"
+        if [ "$rc" = 75 ]; then tail -n 1 "$log/out"; continue; fi # it cannot run on this machine
         python_result "cluster/$(basename "${end%.end}")" "$seconds" "$rc"
     done
 }
@@ -174,7 +175,7 @@ if [ -n "${CLUSTER:-}" ]; then
     for script in tests/cluster/*_test.py; do
         name=$(basename "$script" .py) beside=1
         wanted "cluster/$name" || continue
-        case $name in leader_test|faults_test) beside=0 ;; esac
+        [ "$name" != leader_test ] || beside=0
         cluster_wait $beside
         cluster_start "$script" "$log/cluster/$name"
         [ $beside = 1 ] || cluster_wait 0

@@ -20,4 +20,4 @@ if [ -z "${BASE:-}" ]; then
 fi
 mkdir -p "$work/context/build"
 strip -o "$work/context/build/muster" "$1"
-buildah bud --quiet --build-arg "BASE=$BASE" --file "$(dirname "$0")/../deploy/Dockerfile" --tag "$2" "$work/context"
+buildah bud --layers --quiet --build-arg "BASE=$BASE" --file "$(dirname "$0")/../deploy/Dockerfile" --tag "$2" "$work/context"

@@ -1,7 +1,7 @@
 /*
- * pod_token.c - see pod_token.h. The token is good while the pod exists and no longer, so it is
- * asked for for a long time: a variable cannot be renewed in a running program. But many clusters
- * give a day at most, and in files it is renewed as a kubelet does it. Who has just begun does not
+ * pod_token.c - see pod_token.h. The token is good while the pod exists and no longer. In files it
+ * is renewed as a kubelet does it, and asked for for as long as its volume says; a variable cannot
+ * be renewed in a running program, and is asked for for a long time. Who has just begun does not
  * know how old those of its pods are, and renews them.
  */
 #include "agent/pod_token.h"
@@ -16,7 +16,8 @@
 #include "base/log.h"
 #include "client/client.h"
 
-#define TOKEN_SECONDS (366LL * 24 * 3600)
+#define VARIABLE_SECONDS (366LL * 24 * 3600)
+#define FILE_SECONDS 3600 /* where its volume does not say; Kubernetes' default */
 #define OLDEST_MS (24 * INT64_C(3600000))
 #define RETRY_MS (60 * INT64_C(1000))
 #define REQUEST_LIMIT_BYTES 65536u
@@ -32,19 +33,21 @@ bool pod_token_is_own(const struct json *pod)
            json_get_bool(spec, "automountServiceAccountToken", true);
 }
 
-/* As the admission of a cluster writes it into every pod. */
-static bool is_projected(const struct json *pod)
+/* For how long its file is to be good, as the admission of a cluster writes it into every pod; 0:
+ * it has none. */
+static int64_t file_seconds(const struct json *pod)
 {
     json_each (volume, json_at(pod, "spec", "volumes"))
         json_each (source, json_at(volume, "projected", "sources"))
             if (json_get(source, "serviceAccountToken"))
-                return true;
-    return false;
+                return json_get_int(json_get(source, "serviceAccountToken"), "expirationSeconds",
+                                    FILE_SECONDS);
+    return 0;
 }
 
 const char *pod_token_account(const struct json *pod)
 {
-    if (!pod_token_is_own(pod) && !is_projected(pod))
+    if (!pod_token_is_own(pod) && file_seconds(pod) == 0)
         return NULL;
     return json_string(json_at(pod, "spec", "serviceAccountName"), DEFAULT_ACCOUNT);
 }
@@ -85,7 +88,12 @@ static void on_token(void *arg, const struct json *object, const struct err *err
     w->on_token(w, err_is_set(&none) ? &none : err);
 }
 
-static void ask(struct pod_work *w, const char *account,
+static bool is_renewed(const struct pod_work *w)
+{
+    return w->agent->runtime->ops->has_mounts(w->agent->runtime);
+}
+
+static void ask(struct pod_work *w, const struct json *pod,
                 void (*then)(struct pod_work *w, const struct err *err))
 {
     struct arena a = ARENA_INIT(REQUEST_LIMIT_BYTES);
@@ -97,25 +105,24 @@ static void ask(struct pod_work *w, const char *account,
     json_set_string(&a, request, "apiVersion", "authentication.k8s.io/v1");
     json_set_string(&a, request, "kind", "TokenRequest");
     spec = json_make_object(&a, request, "spec");
-    json_set_int(&a, spec, "expirationSeconds", TOKEN_SECONDS);
+    json_set_int(&a, spec, "expirationSeconds",
+                 pod_token_is_own(pod) || !is_renewed(w) ? VARIABLE_SECONDS : file_seconds(pod));
     bound = json_make_object(&a, spec, "boundObjectRef");
     json_set_string(&a, bound, "kind", "Pod");
     json_set_string(&a, bound, "apiVersion", "v1");
     json_set_string(&a, bound, "name", w->name);
     json_set_string(&a, bound, "uid", w->uid);
-    client_create_sub(w->agent->transport, &kind_service_account, w->ns, account, "token",
-                      arena_failed(&a) ? NULL : request, on_token, w);
+    client_create_sub(w->agent->transport, &kind_service_account, w->ns, pod_token_account(pod),
+                      "token", arena_failed(&a) ? NULL : request, on_token, w);
     arena_release(&a);
 }
 
 bool pod_token_have(struct pod_work *w, const struct json *pod,
                     void (*then)(struct pod_work *w, const struct err *err))
 {
-    const char *account = pod_token_account(pod);
-
-    if (!account || w->token || !w->agent->server)
+    if (!pod_token_account(pod) || w->token || !w->agent->server)
         return true;
-    ask(w, account, then);
+    ask(w, pod, then);
     return false;
 }
 
@@ -146,14 +153,12 @@ static void renewed(struct pod_work *w, const struct err *err)
 
 void pod_token_keep(struct pod_work *w, const struct json *pod)
 {
-    const char *account = pod_token_account(pod);
     int64_t left_ms = w->token_due_ms - clock_now_ms(w->agent->clock);
 
-    if (!account || !w->agent->server || w->token_asked ||
-        !w->agent->runtime->ops->has_mounts(w->agent->runtime))
+    if (!pod_token_account(pod) || !w->agent->server || w->token_asked || !is_renewed(w))
         return;
     if (left_ms > 0)
         queue_add_after(w->agent->queue, w->key, left_ms);
     else
-        ask(w, account, renewed);
+        ask(w, pod, renewed);
 }

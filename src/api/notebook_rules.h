@@ -6,6 +6,7 @@
 
 #define NOTEBOOK_CONTAINER "notebook"
 #define NOTEBOOK_HOME "/t9k/mnt"
+#define NOTEBOOK_CLUSTER_ROLE "muster-notebook" /* what its pod may do, in its namespace */
 /* What its pod, account, rights and Secret are called: NAME and this. */
 #define NOTEBOOK_SUFFIX "-nb"
 #define NOTEBOOK_SERVICE_PREFIX "managed-notebook-http-"

@@ -99,6 +99,7 @@ static void adapt_to_cluster(struct elected *e, const char *version)
     c->parts &= ~(unsigned)(CONTROL_GC | CONTROL_NODES);
     c->beside_default = !e->options.as_default;
     c->shared_network = e->options.shared_network;
+    c->apps_unseen = true;
     c->lease_ns = e->ns;
     c->transport->protobuf = true;
     log_info("lease %s: this is Kubernetes %s", e->lease, version);

@@ -1,15 +1,12 @@
 /* health.c - see health.h. */
 #include "cli/health.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "net/httpd.h"
+#include "net/metrics.h"
 
 #define ANSWER_LIMIT_BYTES (64u * 1024u)
 #define PLAIN "text/plain; charset=utf-8"
@@ -27,43 +24,13 @@ static void answer(struct httpd_request *r, int code, const char *type, struct b
     blob_unref(body);
 }
 
-static int64_t resident_bytes(void)
-{
-    FILE *f = fopen("/proc/self/statm", "re");
-    long long pages = 0;
-
-    if (f) {
-        if (fscanf(f, "%*s %lld", &pages) != 1)
-            pages = 0;
-        (void)fclose(f);
-    }
-    return pages * sysconf(_SC_PAGESIZE);
-}
-
-static double cpu_seconds(void)
-{
-    struct rusage u = {0};
-
-    (void)getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
-
-static void add_metric(struct buf *out, const char *name, const char *type, const char *help,
-                       double value)
-{
-    buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n%s %.15g\n", name, help, name, type, name, value);
-}
-
 static void add_metrics(const struct health *h, struct buf *out)
 {
-    add_metric(out, "muster_leader", "gauge", "Whether this process holds its lease.",
-               h->options.leads(h->options.arg));
-    add_metric(out, "muster_ready", "gauge", "Whether it may hold it.",
-               !h->options.trouble(h->options.arg));
-    add_metric(out, "process_cpu_seconds_total", "counter", "CPU time used.", cpu_seconds());
-    add_metric(out, "process_resident_memory_bytes", "gauge", "Memory in use.",
-               (double)resident_bytes());
+    metrics_add(out, "muster_leader", "gauge", "Whether this process holds its lease.",
+                h->options.leads(h->options.arg));
+    metrics_add(out, "muster_ready", "gauge", "Whether it may hold it.",
+                !h->options.trouble(h->options.arg));
+    metrics_add_process(out);
 }
 
 static void handle(void *arg, struct httpd_request *r)
@@ -75,7 +42,7 @@ static void handle(void *arg, struct httpd_request *r)
 
     if (strcmp(r->path, "/metrics") == 0) {
         add_metrics(h, &text);
-        answer(r, code, "text/plain; version=0.0.4; charset=utf-8", &text);
+        answer(r, code, METRICS_TYPE, &text);
     } else {
         if (strcmp(r->path, "/readyz") == 0 && trouble)
             code = 503;

@@ -90,19 +90,13 @@ static void fail(struct exchange *x, enum err_reason reason, const char *what, c
 static ssize_t read_answer(struct stream *s, char *out, size_t cap)
 {
     struct exchange *x = container_of(s, struct exchange, stream);
-    size_t n = min_size(cap, x->out.len);
+    ssize_t n = stream_take(&x->out, x->over, x->broken, out, cap);
 
-    if (n == 0 && x->over)
-        return x->broken ? STREAM_BROKEN : STREAM_END;
-    if (n == 0)
-        return 0;
-    memcpy(out, x->out.data, n);
-    buf_consume(&x->out, n);
     if (x->paused && x->out.len < BODY_PAUSE_BYTES && x->upstream) {
         x->paused = false;
         http_exchange_pause(x->upstream, false);
     }
-    return (ssize_t)n;
+    return n;
 }
 
 static void close_answer(struct stream *s)

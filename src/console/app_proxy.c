@@ -154,16 +154,11 @@ static void update_watch(struct exchange *x)
 static ssize_t read_answer(struct stream *s, char *out, size_t cap)
 {
     struct exchange *x = container_of(s, struct exchange, stream);
-    size_t n = min_size(cap, x->out.len);
+    ssize_t n = stream_take(&x->out, x->over, x->broken, out, cap);
 
-    if (n == 0 && x->over)
-        return x->broken ? STREAM_BROKEN : STREAM_END;
-    if (n == 0)
-        return 0;
-    memcpy(out, x->out.data, n);
-    buf_consume(&x->out, n);
-    update_watch(x);
-    return (ssize_t)n;
+    if (n > 0)
+        update_watch(x);
+    return n;
 }
 
 static void close_answer(struct stream *s)
@@ -708,17 +703,6 @@ static int write_request(struct exchange *x, const char *rest, struct err *err)
 
 /* --- its path --------------------------------------------------------------------------------- */
 
-static const struct app_kind *kind_of(const char *path)
-{
-    for (size_t i = 0; app_kinds[i]; i++) {
-        size_t len = strlen(app_kinds[i]->path);
-
-        if (strncmp(path, app_kinds[i]->path, len) == 0 && path[len] == '/')
-            return app_kinds[i];
-    }
-    return NULL;
-}
-
 /* The next part of a path, in the arena; at is left behind it. */
 static const char *next_part(struct arena *a, const char **at)
 {
@@ -745,7 +729,7 @@ static int parse_path(struct exchange *x, const char **ret_rest, struct err *err
     struct arena *a = &x->http->arena;
     const char *path = x->http->path, *at, *pods = "pods", *port = "1";
 
-    x->kind = kind_of(path);
+    x->kind = app_kind_at(path);
     at = path + strlen(x->kind ? x->kind->path : APP_PORT_PREFIX);
     x->ns = next_part(a, &at);
     if (!x->kind)

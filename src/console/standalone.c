@@ -2,20 +2,22 @@
 #include "console/standalone.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "api/tensorboard_rules.h"
 #include "base/json.h"
 #include "base/list.h"
 #include "client/http_transport.h"
 #include "console/api_proxy.h"
 #include "console/api_tunnel.h"
+#include "console/app_proxy.h"
 #include "console/curves.h"
 #include "console/live.h"
 #include "console/web.h"
 #include "core/tensorboard.h"
+#include "net/metrics.h"
 #include "net/origin.h"
 #include "net/sessions.h"
 
@@ -270,6 +272,18 @@ static void say_ok(struct request *q)
     reply_json(q->mount.http, 200, "\"ok\"");
 }
 
+static void tell_metrics(struct request *q)
+{
+    struct buf text = BUF_INIT(ANSWER_LIMIT_BYTES);
+    struct blob *body;
+
+    metrics_add_process(&text);
+    body = blob_from_buf(&text);
+    httpd_reply(q->mount.http, body ? 200 : 503, METRICS_TYPE, NULL, 0, body);
+    blob_unref(body);
+    buf_release(&text);
+}
+
 static void curves(struct request *q)
 {
     curves_handle(q->console->curves, &q->mount);
@@ -285,23 +299,32 @@ static const char *segment(struct arena *a, const char **at, const char *otherwi
     return text ? text : otherwise;
 }
 
-/* Of a TensorBoard's path, as it is asked for or, to open it, in the body. */
+/* Of a program's path, as it is asked for or, to open it, in the body. Its Service calls the port
+ * so whatever its number is. */
 static void not_here(struct request *q)
 {
-    static const char prefix[] = TENSORBOARD_PATH_PREFIX "/";
     struct httpd_request *http = q->mount.http;
     const struct json *body = json_parse(&http->arena, http->body, http->body_len, NULL);
     const char *path = json_get_string(body, "path", http->path), *ns, *name;
+    const struct app_kind *kind = app_kind_at(path);
     auto_err err = ERR_INIT;
 
-    path += strncmp(path, prefix, strlen(prefix)) == 0 ? strlen(prefix) : strlen(path);
+    if (!kind) {
+        origin_refuse_with(http, ERR_NOT_FOUND,
+                          "programs of pods are not shown by a console that is a process of its "
+                          "own: run kubectl port-forward");
+        return;
+    }
+    path += strlen(kind->path) + 1;
     ns = segment(&http->arena, &path, "NAMESPACE");
     name = segment(&http->arena, &path, "NAME");
     (void)err_set(&err, ERR_NOT_FOUND,
-                  "TensorBoards are not shown by a console that is a process of its own: run "
-                  "kubectl -n %s port-forward service/%s" TENSORBOARD_SUFFIX
-                  " 6006:80, then open http://127.0.0.1:6006%s%s/%s/",
-                  ns, name, prefix, ns, name);
+                  "%ss are not shown by a console that is a process of its own: run kubectl -n %s "
+                  "port-forward service/%s%s%s %" PRId64
+                  ":http, then open http://127.0.0.1:%" PRId64 "%s/%s/%s/",
+                  kind->job->kind->name, ns, kind->service_prefix ? kind->service_prefix : "", name,
+                  kind->service_prefix ? "" : kind->suffix, kind->port_on_cluster,
+                  kind->port_on_cluster, kind->path, ns, name);
     origin_refuse(http, &err);
 }
 
@@ -319,11 +342,15 @@ static const struct {
     {"POST", "/console/v1/open", false, false, not_here},
     {NULL, CURVES_PREFIX, true, false, curves},
     {NULL, TENSORBOARD_PATH_PREFIX, true, false, not_here},
+    {NULL, NOTEBOOK_PATH_PREFIX, true, false, not_here},
+    {NULL, APP_PORT_PREFIX, true, false, not_here},
     {NULL, "/api", true, false, pass_on},
     {NULL, "/apis", true, false, pass_on},
     {NULL, "/openapi", true, false, pass_on},
     {"GET", "/version", false, false, pass_on},
     {"GET", "/healthz", false, true, say_ok},
+    {"GET", "/readyz", false, true, say_ok},
+    {"GET", "/metrics", false, true, tell_metrics},
 };
 
 static bool fits(size_t i, const struct httpd_request *http)

@@ -249,6 +249,8 @@ static bool is_refusal(const struct task *t, const struct err *err)
 {
     if (err->reason == ERR_NOT_FOUND)
         return !object_controller(t->step.object);
+    if (err->reason == ERR_INTERNAL) /* of an admission webhook that cannot be reached */
+        return strstr(err->text, "failed calling webhook");
     return err->reason == ERR_FORBIDDEN || err->reason == ERR_INVALID ||
            err->reason == ERR_BAD_REQUEST || err->reason == ERR_TOO_LARGE;
 }

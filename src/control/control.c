@@ -176,6 +176,7 @@ static bool open_jobs(struct control *c, const struct control_options *o)
                                               .pods = c->pods,
                                               .groups = c->groups,
                                               .shared_network = o->shared_network,
+                                              .apps_unseen = o->apps_unseen,
                                               .lease_ns = o->lease_ns,
                                               .on_job = on_job,
                                               .on_gone = on_job_gone,

@@ -24,6 +24,7 @@ struct control_options {
     unsigned parts;          /* of enum control_part */
     bool overcommit;         /* see core/ledger.h */
     bool shared_network;     /* see core/job.h */
+    bool apps_unseen;        /* likewise */
     const char *lease_ns;    /* likewise; outlives the controllers */
     bool beside_default;     /* see core/ledger.h */
     struct webhook *webhook; /* with CONTROL_JOBS; NULL: Notifications are nobody's business */

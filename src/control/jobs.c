@@ -92,7 +92,7 @@ struct jobs {
     void (*tell_gone)(void *arg, const struct json *job);
     void (*tell_ready)(void *arg);
     void *tell_arg;
-    bool shared_network, ready;
+    bool shared_network, apps_unseen, ready;
     struct queue *queue;
     struct map rests;    /* key -> struct rest */
     struct map refusals; /* key -> struct refusal */
@@ -553,6 +553,7 @@ static void reconcile(struct jobs *j, const struct source *s, const char *key,
         .refusal = refusal ? refusal->why : NULL,
         .refused_until_ms = refusal ? refused_until_ms(j, refusal) : 0,
         .shared_network = j->shared_network,
+        .apps_unseen = j->apps_unseen,
         .random = random,
         .now_ms = clock_now_ms(j->clock),
     };
@@ -1006,6 +1007,7 @@ struct jobs *jobs_new(const struct jobs_options *o)
     j->tell_ready = o->on_ready;
     j->tell_arg = o->arg;
     j->shared_network = o->shared_network;
+    j->apps_unseen = o->apps_unseen;
     j->lease_ns = o->lease_ns ? o->lease_ns : SYSTEM_NAMESPACE;
     j->queue = queue_new(o->clock, IN_WORK_LIMIT, work, j);
     j->boards = &j->sources[jobs_len];

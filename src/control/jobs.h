@@ -23,6 +23,7 @@ struct jobs_options {
     struct cache *pods;   /* of all namespaces; pass its events to jobs_on_pod */
     struct cache *groups; /* PodGroups, likewise: jobs_on_group */
     bool shared_network;  /* see core/job.h */
+    bool apps_unseen;     /* likewise */
     const char *lease_ns; /* likewise; outlives the jobs */
     jobs_fn *on_job;      /* a job was added or has changed; may be NULL */
     void (*on_gone)(void *arg, const struct json *job); /* was deleted; may be NULL */

@@ -100,6 +100,12 @@ static int64_t last_used_ms(const struct app_look *l)
     return max_i64(l->start_ms, min_i64(said_ms, l->now_ms));
 }
 
+static bool is_unseen(const struct app_look *l)
+{
+    return l->snapshot->apps_unseen &&
+           !json_at(l->app, "metadata", "annotations", ANNOTATION_LAST_USED);
+}
+
 static void judge_use(struct app_look *l, struct plan *plan)
 {
     int64_t unused_ms;
@@ -110,6 +116,8 @@ static void judge_use(struct app_look *l, struct plan *plan)
     }
     if (l->start_ms == 0 || l->start_ms > l->now_ms + 1000)
         l->start_ms = l->now_ms;
+    if (is_unseen(l))
+        return;
     unused_ms = l->now_ms - last_used_ms(l);
     l->idle = unused_ms >= APP_IDLE_MS;
     l->reclaimed = unused_ms >= APP_RECLAIM_MS;
@@ -181,6 +189,10 @@ static void explain_waiting(struct app_look *l)
     l->message = "The pod is being made.";
     if (l->kind->explain_wait && l->kind->explain_wait(l)) {
         /* said */
+    } else if (!l->pod && l->snapshot->refused) {
+        l->reason = JOB_REFUSED;
+        l->message = arena_printf(l->arena, "Its %s is refused: %s", l->snapshot->refused->name,
+                                  job_refusal_words(l->snapshot));
     } else if (l->pod && l->state.phase == POD_RUNNING) {
         l->message = arena_printf(l->arena, "%s is starting and does not answer yet.",
                                   l->kind->program);
@@ -266,6 +278,7 @@ static void set_conditions(struct app_look *l, struct json *status)
     set_condition(l, list, "Idle", l->idle, l->idle ? "NotUsed" : "",
                   l->idle        ? "Nobody has used it for an hour."
                   : l->suspended ? "It is suspended."
+                  : is_unseen(l) ? "Nobody tells here when it is used."
                                  : "It was used within the last hour.");
     set_condition(l, list, "Suspended", l->suspended, "",
                   l->suspended ? "spec.suspend is true." : "spec.suspend is not true.");
@@ -333,11 +346,13 @@ static void plan_events(const struct app_look *l, struct plan *plan)
                                         [APP_RUNNING] = "Running",
                                         [APP_PAUSED] = "Paused",
                                         [APP_FAILED] = "Failed"};
-    bool bad = l->phase == APP_FAILED;
+    bool refused = strcmp(l->reason, JOB_REFUSED) == 0, bad = refused || l->phase == APP_FAILED;
 
-    if (json_string_is(json_get(l->status, "phase"), phase_names[l->phase]))
+    if (json_string_is(json_get(l->status, "phase"), phase_names[l->phase]) &&
+        (!refused || json_string_is(json_get(l->status, "message"), l->message)))
         return;
-    plan_event(plan, l->kind->job->kind, l->app, bad ? "Warning" : "Normal", words[l->phase], "%s",
+    plan_event(plan, l->kind->job->kind, l->app, bad ? "Warning" : "Normal",
+               refused ? JOB_REFUSED : words[l->phase], "%s",
                *l->message ? l->message : answers(l));
 }
 

@@ -5,7 +5,8 @@
  *
  * An app nobody uses for an hour is Idle; after a day its pod is removed. Its use is known to the
  * proxy (console/app_proxy.h), which says so in an annotation of the object: writing the annotation
- * anew is also what brings the pod back.
+ * anew is also what brings the pod back. Where there is no such proxy it runs until it is
+ * suspended.
  */
 #ifndef MUSTER_CORE_APP_H
 #define MUSTER_CORE_APP_H
@@ -22,6 +23,7 @@
  * that end. */
 #define APP_EXIT_NOT_FOUND 127
 #define APP_EXIT_NOT_YET 72
+#define NOTEBOOK_PATH_PREFIX "/notebook" /* /notebook/NAMESPACE/NAME/ */
 #define APP_NOT_INSTALLED "NotInstalled"
 
 enum app_phase { APP_INITIALIZING, APP_RUNNING, APP_PAUSED, APP_FAILED };
@@ -72,6 +74,8 @@ extern const struct app_kind app_kind_tensorboard, app_kind_notebook;
 extern const struct app_kind *const app_kinds[]; /* ends with NULL */
 
 bool app_is_kind(const struct kind *k);
+/* Whose address path is below; NULL: nobody's. */
+const struct app_kind *app_kind_at(const char *path);
 
 /* What a struct job_kind needs. */
 void app_reconcile(const struct app_kind *k, const struct job_snapshot *s, struct plan *plan);

@@ -1,4 +1,6 @@
 /* app_parts.c - the list of apps, and what their pods and services have in common. See app.h. */
+#include <string.h>
+
 #include "api/object.h"
 #include "core/app.h"
 
@@ -12,6 +14,17 @@ bool app_is_kind(const struct kind *k)
         if (app_kinds[i]->job->kind == k)
             return true;
     return false;
+}
+
+const struct app_kind *app_kind_at(const char *path)
+{
+    for (size_t i = 0; app_kinds[i]; i++) {
+        size_t len = strlen(app_kinds[i]->path);
+
+        if (strncmp(path, app_kinds[i]->path, len) == 0 && path[len] == '/')
+            return app_kinds[i];
+    }
+    return NULL;
 }
 
 const char *app_child_name(struct arena *a, const struct app_kind *k, const struct json *app)

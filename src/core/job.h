@@ -36,6 +36,7 @@ struct job_snapshot {
     /* true on one machine, where replicas share the network: MASTER_PORT is leased. On a cluster it
      * is a constant. */
     bool shared_network;
+    bool apps_unseen; /* nobody tells when an app is used (core/app.h): no proxy of ours shows it */
     const char *random; /* that nobody knows, another each time; NULL: there is none */
     int64_t now_ms;
 };
@@ -60,6 +61,10 @@ bool job_is_kind(const struct kind *k);
 /* What to do about s->job: its kind's reconcile(), or its deletion when the time for that, in an
  * annotation of it, has come. */
 void job_look(const struct job_kind *k, const struct job_snapshot *s, struct plan *plan);
+
+#define JOB_REFUSED "Refused" /* the reason where the API takes no part of it */
+/* Why, in the API's words, without which part it was; "" when it takes them. */
+const char *job_refusal_words(const struct job_snapshot *s);
 
 /* What a job's PodGroup and TensorBoard are called: <job>-<hash5> */
 const char *job_child_name(struct arena *a, const struct json *job);

@@ -13,7 +13,6 @@
 #include "core/job_status.h"
 #include "core/schedule.h"
 
-#define REFUSED "Refused"
 #define SCHEDULER_SILENT "SchedulerSilent"
 /* In this time a scheduler that exists has taken a pod or has said why not. */
 #define SCHEDULER_SILENCE_MS (10 * INT64_C(1000))
@@ -162,9 +161,10 @@ static bool explain_obstacle(struct job_view *v)
 }
 
 /* `pods "NAME" is forbidden: exceeded quota: ...`: which one it was is chance, why is not. */
-static const char *refusal_words(const char *text)
+const char *job_refusal_words(const struct job_snapshot *s)
 {
     static const char *const before[] = {"\" is forbidden: ", "\" is invalid: "};
+    const char *text = s->refused ? s->refusal : "";
 
     for (size_t i = 0; i < ELEMS(before); i++) {
         const char *found = strstr(text, before[i]);
@@ -175,15 +175,25 @@ static const char *refusal_words(const char *text)
     return text;
 }
 
+/* On a cluster the pods' names come after them: without, they run and do not find each other. */
+static bool lacks_names(const struct job_view *v)
+{
+    for (size_t i = 0; i < v->len && v->rules->rendezvous; i++)
+        if (v->replicas[i].pod && !v->replicas[i].service)
+            return true;
+    return false;
+}
+
 static bool explain_refusal(struct job_view *v)
 {
     const struct job_snapshot *s = v->snapshot;
-    const char *words = s->refused ? refusal_words(s->refusal) : "";
+    const char *words = job_refusal_words(s);
 
-    if (!s->refused || v->counts[REPLICA_CREATING] == 0)
+    if (!s->refused ||
+        (v->counts[REPLICA_CREATING] == 0 && !(s->refused == &kind_service && lacks_names(v))))
         return false;
     because(
-        v, REFUSED,
+        v, JOB_REFUSED,
         s->refused == &kind_pod
             ? arena_printf(v->arena, "%" PRId64 " of %zu pods are refused: %s",
                            v->counts[REPLICA_CREATING], v->len, words)
@@ -193,7 +203,7 @@ static bool explain_refusal(struct job_view *v)
 
 bool job_said_refused(const struct job_view *v)
 {
-    return json_string_is(json_get(v->status, "reason"), REFUSED);
+    return json_string_is(json_get(v->status, "reason"), JOB_REFUSED);
 }
 
 /* By another controller, or before the API took one again: true until it has been asked for all. */
@@ -202,7 +212,7 @@ static bool explain_former_refusal(struct job_view *v)
     if (v->counts[REPLICA_CREATING] == 0 || !job_said_refused(v) ||
         (v->port.held && !job_makes_pods(v)))
         return false;
-    because(v, REFUSED, json_get_string(v->status, "message", ""));
+    because(v, JOB_REFUSED, json_get_string(v->status, "message", ""));
     return true;
 }
 

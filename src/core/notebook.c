@@ -14,7 +14,6 @@
 #include "api/object.h"
 #include "core/app.h"
 
-#define PATH_PREFIX "/notebook"
 #define GRACE_SECONDS 10
 #define TOKEN_VARIABLE "JUPYTER_TOKEN" /* which jupyter-server reads by itself */
 
@@ -138,9 +137,9 @@ static struct json *pod_new(struct arena *a, const struct json *notebook, int64_
     json_set_string(a, spec, "restartPolicy", "Never"); /* the controller counts and waits */
     if (!json_get(spec, "terminationGracePeriodSeconds"))
         json_set_int(a, spec, "terminationGracePeriodSeconds", GRACE_SECONDS);
-    set_variable(
-        a, container, "NB_PREFIX",
-        arena_printf(a, PATH_PREFIX "/%s/%s", object_namespace(notebook), object_name(notebook)));
+    set_variable(a, container, "NB_PREFIX",
+                 arena_printf(a, NOTEBOOK_PATH_PREFIX "/%s/%s", object_namespace(notebook),
+                              object_name(notebook)));
     set_home(a, spec, container);
     app_set_port(a, container, port);
     if (!shared_network)
@@ -163,53 +162,19 @@ static bool pod_fits(const struct json *pod, const struct json *wanted)
 
 /* --- what its pod may do ---------------------------------------------------------------------- */
 
-static void add_rule(struct arena *a, struct json *role, const char *const *groups,
-                     const char *const *resources, const char *const *verbs)
-{
-    struct json *rule = json_append(json_make_array(a, role, "rules"), json_new_object(a));
-
-    for (struct json *list = json_make_array(a, rule, "apiGroups"); *groups; groups++)
-        json_append_string(a, list, *groups);
-    for (struct json *list = json_make_array(a, rule, "resources"); *resources; resources++)
-        json_append_string(a, list, *resources);
-    for (struct json *list = json_make_array(a, rule, "verbs"); *verbs; verbs++)
-        json_append_string(a, list, *verbs);
-}
-
-static struct json *role_new(struct arena *a, const struct json *notebook)
-{
-    static const char *const core[] = {"", NULL};
-    static const char *const ours[] = {"batch.tensorstack.dev", "tensorstack.dev", NULL};
-    static const char *const jobs[] = {"pytorchtrainingjobs", "mpijobs", "tensorboards", NULL};
-    static const char *const pods[] = {"pods", NULL};
-    static const char *const seen[] = {"pods/log", "events",     "persistentvolumeclaims",
-                                       "services", "configmaps", NULL};
-    static const char *const all[] = {"get",    "list",  "watch",  "create",
-                                      "update", "patch", "delete", NULL};
-    static const char *const see[] = {"get", "list", "watch", NULL};
-    static const char *const queued[] = {"scheduler.tensorstack.dev", NULL};
-    static const char *const queues[] = {"podgroups", "queues", NULL};
-    struct json *role = app_child_new(a, &app_kind_notebook, notebook, &kind_role);
-
-    add_rule(a, role, ours, jobs, all);
-    add_rule(a, role, core, pods, all);
-    add_rule(a, role, core, seen, see);
-    add_rule(a, role, queued, queues, see);
-    return role;
-}
-
+/* By a ClusterRole that is there: who makes a Role must have all it grants (server/roles.c,
+ * cli/manifests.yaml). */
 static struct json *binding_new(struct arena *a, const struct json *notebook)
 {
     struct json *binding = app_child_new(a, &app_kind_notebook, notebook, &kind_role_binding);
-    const char *name = app_child_name(a, &app_kind_notebook, notebook);
     struct json *ref = json_make_object(a, binding, "roleRef"), *subject;
 
-    json_set_string(a, ref, "apiGroup", kind_role.group);
-    json_set_string(a, ref, "kind", kind_role.name);
-    json_set_string(a, ref, "name", name);
+    json_set_string(a, ref, "apiGroup", kind_cluster_role.group);
+    json_set_string(a, ref, "kind", kind_cluster_role.name);
+    json_set_string(a, ref, "name", NOTEBOOK_CLUSTER_ROLE);
     subject = json_append(json_make_array(a, binding, "subjects"), json_new_object(a));
     json_set_string(a, subject, "kind", kind_service_account.name);
-    json_set_string(a, subject, "name", name);
+    json_set_string(a, subject, "name", app_child_name(a, &app_kind_notebook, notebook));
     json_set_string(a, subject, "namespace", object_namespace(notebook));
     return binding;
 }
@@ -228,7 +193,6 @@ static void plan_before(const struct app_look *l, struct plan *plan)
     plan_create(plan, &kind_secret, secret);
     plan_create(plan, &kind_service_account,
                 app_child_new(a, l->kind, l->app, &kind_service_account));
-    plan_create(plan, &kind_role, role_new(a, l->app));
     plan_create(plan, &kind_role_binding, binding_new(a, l->app));
 }
 
@@ -262,7 +226,7 @@ static const struct job_kind job = {
     .kind = &kind_notebook, .reconcile = reconcile, .wanted_names = wanted_names};
 
 const struct app_kind app_kind_notebook = {.job = &job,
-                                           .path = PATH_PREFIX,
+                                           .path = NOTEBOOK_PATH_PREFIX,
                                            .suffix = NOTEBOOK_SUFFIX,
                                            .service_prefix = NOTEBOOK_SERVICE_PREFIX,
                                            .container = NOTEBOOK_CONTAINER,

@@ -189,19 +189,14 @@ static void on_end(void *arg, const struct api_reply *reply)
 static ssize_t read_log(struct stream *s, char *out, size_t cap)
 {
     struct far_get *g = container_of(s, struct far_get, stream);
-    size_t n = min_size(cap, g->body.len);
+    bool failed = g->body.failed;
+    ssize_t n = stream_take(&g->body, g->over || failed, g->broken || failed, out, cap);
 
-    if (n == 0 && (g->over || g->body.failed))
-        return g->broken || g->body.failed ? STREAM_BROKEN : STREAM_END;
-    if (n == 0)
-        return 0;
-    memcpy(out, g->body.data, n);
-    buf_consume(&g->body, n);
     if (g->paused && g->body.len < HELD_BYTES && g->api) {
         g->paused = false;
         transport_pause(g->node->transport, g->api, false);
     }
-    return (ssize_t)n;
+    return n;
 }
 
 static void close_log(struct stream *s)

@@ -1,10 +1,12 @@
 /*
  * roles.c - the roles every cluster has, made when they are missing: cluster-admin may do
  * everything; admin, edit and view are for RoleBindings that grant a namespace, each with
- * the rules of those below it. What is there already stays as it is.
+ * the rules of those below it; a Notebook's pod has one of its own. What is there already stays as
+ * it is.
  */
 #include <string.h>
 
+#include "api/notebook_rules.h"
 #include "server/internal.h"
 
 #define RBAC_GROUP "rbac.authorization.k8s.io"
@@ -20,7 +22,8 @@
     "pytorchtrainingjobs/status,mpijobs/status,tensorboards/status,notebooks/status,"              \
     "podgroups/status,notifications/status"
 
-enum level { LEVEL_VIEW, LEVEL_EDIT, LEVEL_ADMIN, LEVEL_CLUSTER_ADMIN };
+/* Those behind LEVEL_ADMIN have their own rules alone. */
+enum level { LEVEL_VIEW, LEVEL_EDIT, LEVEL_ADMIN, LEVEL_NOTEBOOK, LEVEL_CLUSTER_ADMIN };
 
 static const struct {
     enum level level;
@@ -44,6 +47,11 @@ static const struct {
     {LEVEL_EDIT, OURS, OUR_KINDS, WRITE},
     {LEVEL_ADMIN, RBAC_GROUP, "roles,rolebindings", READ "," WRITE},
     {LEVEL_ADMIN, "authorization.k8s.io", "localsubjectaccessreviews", "create"},
+    {LEVEL_NOTEBOOK, "batch.tensorstack.dev,tensorstack.dev",
+     "pytorchtrainingjobs,mpijobs,tensorboards", READ ",create,update,patch,delete"},
+    {LEVEL_NOTEBOOK, "", "pods", READ ",create,update,patch,delete"},
+    {LEVEL_NOTEBOOK, "", "pods/log,events,persistentvolumeclaims,services,configmaps", READ},
+    {LEVEL_NOTEBOOK, "scheduler.tensorstack.dev", "podgroups,queues", READ},
     {LEVEL_CLUSTER_ADMIN, "*", "*", "*"},
     {LEVEL_CLUSTER_ADMIN, NULL, NULL, "*"},
 };
@@ -51,6 +59,7 @@ static const struct {
 static const char *const names[] = {[LEVEL_VIEW] = "view",
                                     [LEVEL_EDIT] = "edit",
                                     [LEVEL_ADMIN] = "admin",
+                                    [LEVEL_NOTEBOOK] = NOTEBOOK_CLUSTER_ROLE,
                                     [LEVEL_CLUSTER_ADMIN] = "cluster-admin"};
 
 static void add_list(struct arena *a, struct json *rule, const char *name, const char *text)
@@ -81,7 +90,7 @@ static struct json *role_of(struct arena *a, enum level level)
     for (size_t i = 0; i < ELEMS(rules); i++) {
         struct json *rule;
 
-        if (level == LEVEL_CLUSTER_ADMIN ? rules[i].level != level : rules[i].level > level)
+        if (level > LEVEL_ADMIN ? rules[i].level != level : rules[i].level > level)
             continue;
         rule = json_append(list, json_new_object(a));
         if (rules[i].resources) {

@@ -130,6 +130,14 @@ class Commands(unittest.TestCase):
                                   "its pods to be gone")
         self.muster("c", "queue", "delete", "c-q")
 
+    def test_a_sweep_goes_on_without_who_began_it(self):
+        self.muster("ann", "sweep", "--detach", "--parallel", "1", "--name", "sw", "--image", "none", "--queue", "default",
+                    "--set", "i=1,2,3", "--", "sh", "-c", "exit 0 # {i}")
+        path = "/apis/batch.tensorstack.dev/v1beta1/namespaces/team/pytorchtrainingjobs"
+        self.plane.admin.wait(path, lambda jobs: all(jobs["sw-%d" % i].get("status", {}).get("phase") == "Succeeded" for i in (1, 2, 3)),
+                              "one after the other to be resumed")
+        self.muster("ann", "rm", "sw-1", "sw-2", "sw-3")
+
     def test_what_a_user_may_not_is_said_at_once(self):
         self.assertIn('cannot create resource "queues"', self.muster("ann", "queue", "create", "hers", code=4).stderr)
         self.assertIn('in the namespace "default"', self.muster("ann", "ps", "-n", "default", code=4).stderr)

@@ -29,6 +29,7 @@ NODES = {name: "machine-%s-of-this-cluster" % name for name in (NODE, "east", "w
 CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
                "root-ca-certificate-publisher-controller")
 NODE_CONTROLLERS = ("node-lifecycle-controller", "taint-eviction-controller")
+SERVICE_ADDRESS = "10.0.0.1"  # of the Service `kubernetes`, the first of the range
 GRACE_S = 21  # of silent nodes; a kubelet renews every ten seconds
 IDLE_S = 60  # a connection that long unused is made anew: kube-apiserver closes it after 90
 
@@ -243,7 +244,7 @@ class ControlPlane:
 
         openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=cluster")
         for name, subject, extensions in (
-                ("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n"),
+                ("server", "/CN=kube-apiserver", "subjectAltName=IP:127.0.0.1,IP:%s\nextendedKeyUsage=serverAuth\n" % SERVICE_ADDRESS),
                 ("client", "/CN=kube-apiserver-kubelet-client", "extendedKeyUsage=clientAuth\n"),
                 ("proxy", "/CN=front-proxy", "extendedKeyUsage=clientAuth\n")):
             (folder / "extensions").write_text(extensions)

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """examples/ddp/job.yaml, byte for byte, trained for real on `muster node` behind a real API server: our controller, our
-scheduler in kube-scheduler's place; and what kubectl sees of it through that server."""
+scheduler in kube-scheduler's place; and what kubectl sees of it through that server. On the same machine a Notebook."""
+import base64
 import contextlib
 import os
 import re
 import subprocess
 import unittest
+import urllib.error
 import urllib.request
 
 from control_plane import ADMIN, KUBECTLS, MUSTER, PATIENCE_S, ROOT, Client, ControlPlane, Refused
@@ -13,6 +15,21 @@ from control_plane import ADMIN, KUBECTLS, MUSTER, PATIENCE_S, ROOT, Client, Con
 JOBS = "/apis/batch.tensorstack.dev/v1beta1/namespaces/default/pytorchtrainingjobs"
 PODS = "/api/v1/namespaces/default/pods"
 MANIFEST = ROOT / "examples/ddp/job.yaml"
+NOTEBOOKS = "/apis/tensorstack.dev/v1beta1/namespaces/default/notebooks"
+# In JupyterLab's place: answers who has its token with what `kubectl get pj` says in its pod.
+JUPYTER = """#!/usr/bin/python3
+import http.server, os, subprocess, sys
+options = dict(a.lstrip("-").split("=", 1) for a in sys.argv[1:] if "=" in a)
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        known = self.headers.get("Authorization") == "token " + os.environ["JUPYTER_TOKEN"]
+        done = subprocess.run(["%s", "get", "pj,secrets"], capture_output=True, text=True) if known else None
+        self.send_response(200 if known else 403)
+        self.end_headers()
+        if known:
+            self.wfile.write((self.path + "\\n" + done.stdout + done.stderr).encode())
+http.server.HTTPServer((options["ServerApp.ip"], int(options["ServerApp.port"])), Handler).serve_forever()
+""" % KUBECTLS[-1]
 SCRIPTS = ("train.py", "eventfile.py")
 
 
@@ -35,6 +52,8 @@ class Ddp(unittest.TestCase):
             (work / name).write_bytes((ROOT / "examples/ddp" / name).read_bytes())
         (programs / "python").write_text('#!/bin/sh\ncd "%s" && exec "%s" "$@"\n' % (work, ROOT / "build/venv/bin/python"))
         (programs / "python").chmod(0o755)
+        (programs / "jupyter-lab").write_text(JUPYTER)
+        (programs / "jupyter-lab").chmod(0o755)
         plane.kubectl("create", "clusterrolebinding", "progress", "--clusterrole=muster-node-progress", "--user=system:node:box")
         plane.start_node(env=dict(os.environ, PATH="%s:%s" % (programs, os.environ["PATH"])))
 
@@ -85,6 +104,36 @@ class Ddp(unittest.TestCase):
         finally:
             muster("rm", "ddp")
             muster("down")
+
+    def test_a_notebook(self):
+        """With a token of its own, rights to jobs of its namespace, and the way to it that the console tells."""
+        self.api.create(NOTEBOOKS, {"apiVersion": "tensorstack.dev/v1beta1", "kind": "Notebook", "metadata": {"name": "book"}, "spec": {
+            "template": {"spec": {"containers": [{"name": "notebook", "image": "none"}]}}}})
+        self.api.wait(NOTEBOOKS, lambda found: found["book"].get("status", {}).get("phase") == "Running", "it to run")
+        token = base64.b64decode(self.api.get("/api/v1/namespaces/default/secrets/book-nb")["data"]["token"]).decode()
+        forward = subprocess.Popen([str(KUBECTLS[-1]), "port-forward", "service/managed-notebook-http-book", ":http"],
+                                   env=dict(os.environ, HOME=str(self.plane.folder), KUBECONFIG=str(self.plane.config)),
+                                   stdout=subprocess.PIPE, text=True)
+        self.addCleanup(forward.stdout.close)
+        self.addCleanup(forward.wait)
+        self.addCleanup(forward.terminate)
+        url = "http://127.0.0.1:%s/notebook/default/book/" % re.search(r":(\d+) ->", forward.stdout.readline()).group(1)
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(url, timeout=PATIENCE_S)
+        self.assertEqual(refused.exception.code, 403)
+        refused.exception.close()
+        request = urllib.request.Request(url, headers={"Authorization": "token " + token})
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+            said = answer.read().decode()
+        self.assertIn("/notebook/default/book/\n", said)
+        self.assertIn('"system:serviceaccount:default:book-nb" cannot list resource "secrets"', said)
+        self.assertNotIn('cannot list resource "pytorchtrainingjobs"', said)
+        self.api.patch(NOTEBOOKS + "/book", {"spec": {"suspend": True}})
+        self.api.wait(NOTEBOOKS, lambda found: found["book"]["status"]["phase"] == "Paused", "it to be paused")
+        self.api.wait(PODS, lambda pods: "book-nb" not in pods, "its pod to be gone")
+        self.api.delete(NOTEBOOKS + "/book")
+        for path in ("/api/v1/namespaces/default/secrets", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"):
+            self.api.wait(path, lambda found: "book-nb" not in found, "what was its own to be gone")
 
     def check_accuracy(self, text):
         found = re.findall(r"test accuracy: ([0-9.]+)", text)

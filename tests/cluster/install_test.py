@@ -36,7 +36,7 @@ class Install(unittest.TestCase):
         self.assertEqual(self.first.stderr, "")
         lines = self.first.stdout.splitlines()
         self.assertTrue(all(line.endswith(" serverside-applied") for line in lines), self.first.stdout)
-        self.assertEqual(sum(line.startswith("customresourcedefinition") for line in lines), 6)
+        self.assertEqual(sum(line.startswith("customresourcedefinition") for line in lines), 7)
         for crd in self.api.get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]:
             wrong = [c for c in crd["status"]["conditions"] if (c["type"] == "NonStructuralSchema") == (c["status"] == "True")]
             self.assertEqual(wrong, [], crd["metadata"]["name"])

@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """`muster node` behind a real API server: logs, exec, attach, port-forward and, through metrics-server, top, with stock kubectl,
 old and current."""
+import base64
 import collections
+import json
 import os
 import re
 import signal
@@ -58,6 +60,10 @@ class Node(unittest.TestCase):
                    "print(text['namespace'], who['username'], who['extra']['authentication.kubernetes.io/pod-name'][0])\n")
         done = self.plane.kubectl("exec", "talk", "--", "python3", "-c", program)
         self.assertEqual(done.stdout, "default system:serviceaccount:default:default talk\n")
+        token = self.plane.kubectl("exec", "talk", "--", "cat", "/var/run/secrets/kubernetes.io/serviceaccount/token").stdout
+        claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+        # asked for for as long as the admission says, and not for a year; the server bears its use for longer, and says so
+        self.assertEqual(claims["kubernetes.io"]["warnafter"] - claims["iat"], 3607)
 
     def test_3_the_token_is_renewed(self):
         """A node that has just begun does not know how old it is; and the program has the file open under its name only."""

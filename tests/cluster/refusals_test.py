@@ -211,7 +211,7 @@ class Refusals(unittest.TestCase):
             done = self.kubectl_at(name, "api-resources", "--categories=muster", "-o", "name")
             self.assertEqual(set(done.stdout.split()), {
                 "pytorchtrainingjobs." + BATCH, "mpijobs." + BATCH, "tensorboards." + BOARDS, "queues." + QUEUING,
-                "podgroups." + QUEUING, "notifications.muster.dev"}, (name, done.stderr))
+                "podgroups." + QUEUING, "notifications.muster.dev", "notebooks." + BOARDS}, (name, done.stderr))
 
 
 if __name__ == "__main__":

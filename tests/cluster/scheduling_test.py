@@ -117,7 +117,7 @@ class Scheduling(unittest.TestCase):
         self.api.create(group + "validatingadmissionpolicybindings", {
             **version, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "limits"},
             "spec": {"policyName": "limits", "validationActions": ["Deny"], "matchResources": {"namespaceSelector": where}}})
-        self.wait_policy()
+        self.wait_policy("strict")
         jobs = JOBS.replace("/default/", "/strict/")
         self.api.create(jobs, job("loose"))
         said = self.api.wait(jobs, lambda jobs: jobs["loose"] if "limits" in jobs["loose"].get("status", {}).get(
@@ -125,14 +125,31 @@ class Scheduling(unittest.TestCase):
         self.assertIn("ValidatingAdmissionPolicy 'limits' with binding 'limits' denied request: every container needs limits",
                       said)
 
-    def wait_policy(self):
+    def test_a_webhook_that_cannot_be_reached_stands_in_the_job(self):
+        hooks, jobs = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", JOBS.replace("/default/", "/hooked/")
+        self.plane.make_namespace("hooked")
+        self.api.create(hooks, {
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "away"},
+            "webhooks": [{"name": "away.example.com", "clientConfig": {"url": "https://127.0.0.1:1/"}, "sideEffects": "None",
+                          "admissionReviewVersions": ["v1"], "failurePolicy": "Fail",
+                          "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "hooked"}},
+                          "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}]}]})
+        self.addCleanup(self.plane.kubectl, "delete", "validatingwebhookconfiguration", "away", "--ignore-not-found")
+        self.wait_policy("hooked")
+        self.api.create(jobs, ours(job("hooked")))
+        self.api.wait(jobs, lambda jobs: 'failed calling webhook "away.example.com"' in jobs["hooked"].get("status", {}).get(
+            "message", ""), "the server's words")
+        self.api.delete(hooks + "/away")
+        self.api.wait(jobs, lambda jobs: jobs["hooked"]["status"]["phase"] == "Succeeded", "it to go on")
+
+    def wait_policy(self, namespace):
         """Nobody tells when a policy holds."""
         end = time.monotonic() + PATIENCE_S
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "try"}, "spec": {"containers": [
             {"name": "c", "image": "none"}]}}
         while time.monotonic() < end:
             try:
-                self.api.create("/api/v1/namespaces/strict/pods?dryRun=All", pod)
+                self.api.create("/api/v1/namespaces/%s/pods?dryRun=All" % namespace, pod)
             except Refused:
                 return
             time.sleep(0.2)

@@ -85,7 +85,7 @@ class Upgrade(unittest.TestCase):
         self.wait_phase("later", "Succeeded")
 
         # without their definition nobody could tell whose the pods are
-        plane.kubectl("delete", "pj,mj,tb", "--all", "-A", "--cascade=foreground", "--timeout=240s")
+        plane.kubectl("delete", "pj,mj,tb,nb", "--all", "-A", "--cascade=foreground", "--timeout=240s")
         self.assertEqual(self.api.get(PODS)["items"], [])
         self.end(*programs)
         text = subprocess.run([MUSTER, "manifests"], check=True, capture_output=True, text=True).stdout

@@ -120,7 +120,8 @@ class WayIn(harness.DaemonTest):
             port = int(re.fullmatch(r"https://0\.0\.0\.0:(\d+)/\n", console.stdout.readline())[1])
             connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=harness.PATIENCE,
                                                      context=ssl._create_unverified_context())
-            for method, path, body, wanted in (("GET", "/healthz", None, 200), ("GET", "/api/v1/pods", None, 401),
+            for method, path, body, wanted in (("GET", "/healthz", None, 200), ("GET", "/readyz", None, 200), ("GET", "/metrics", None, 200),
+                                               ("GET", "/api/v1/pods", None, 401),
                                                ("POST", "/console/v1/login", {"token": self.daemon.token}, 201)):
                 connection.request(method, path, json.dumps(body) if body else None, {"Host": "muster-console.example"})
                 answer = connection.getresponse()
@@ -268,15 +269,23 @@ class Process(unittest.TestCase):
 
     def test_what_is_not_there_says_so(self):
         key = self.owner()
-        for method, path, body in (("GET", "/tensorboard/default/x/", None),
-                                   ("POST", "/console/v1/open", {"path": "/tensorboard/default/x/#scalars"})):
+        board, notebook = ("TensorBoards are not shown by a console that is a process of its own: run kubectl -n default "
+                           "port-forward service/x-tb 6006:http, then open http://127.0.0.1:6006/tensorboard/default/x/",
+                           "Notebooks are not shown by a console that is a process of its own: run kubectl -n default "
+                           "port-forward service/managed-notebook-http-x 8888:http, then open "
+                           "http://127.0.0.1:8888/notebook/default/x/")
+        for method, path, body, said in (
+                ("GET", "/tensorboard/default/x/", None, board),
+                ("POST", "/console/v1/open", {"path": "/tensorboard/default/x/#scalars"}, board),
+                ("GET", "/notebook/default/x/lab", None, notebook),
+                ("POST", "/console/v1/open", {"path": "/notebook/default/x/"}, notebook),
+                ("POST", "/console/v1/open", {"path": "/app/default/pods/x/80/"}, "programs of pods are not shown by a console "
+                 "that is a process of its own: run kubectl port-forward")):
             status, _, body = self.console.ask(method, path, body, key=key)
-            self.assertEqual(status, 404)
-            self.assertIn("run kubectl -n default port-forward service/x-tb 6006:80, then open "
-                          "http://127.0.0.1:6006/tensorboard/default/x/", json.loads(body)["message"])
+            self.assertEqual((status, json.loads(body)["message"]), (404, said))
         self.assertEqual(self.console.ask("GET", "/board/default/x", key=key)[0], 404)
         self.assertEqual(self.console.ask("GET", "/tensorboard/default/x/", Accept="text/html")[0], 200)  # it signs in
-        self.assertEqual(self.console.ask("GET", "/metrics", key=key)[0], 404)
+        self.assertEqual(self.console.ask("GET", "/nothing", key=key)[0], 404)
         self.assertEqual(self.console.ask("HEAD", "/api/v1/pods", key=key)[0], 405)
 
     def test_curves_are_read_from_claims_that_are_mounted_and_nothing_else(self):

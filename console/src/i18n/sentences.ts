@@ -276,6 +276,8 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "{} has ended by itself; it is started again.": "{1} 自行结束，将重新启动。",
   "{}; it is tried again.": "{1+}；将重试。",
   "The pod is being made.": "正在创建 Pod。",
+  "Nobody tells here when it is used.": "此处无法得知它是否被使用。",
+  "Its {} is refused: {}": "它的 {1} 被拒绝创建：{2}",
   "{} is starting and does not answer yet.": "{1} 正在启动，尚未响应。",
   "Every port for pods is taken.": "可供 Pod 使用的端口已全部占用。",
   "It is suspended; setting spec.suspend to false starts it again.":

@@ -477,6 +477,44 @@ static void a_phase_nobody_knows_is_unknown(void **state)
     world_release(&w);
 }
 
+/* Without them the pods run and do not find each other. */
+static void refused_names_are_told_of_a_job_that_runs(void **state)
+{
+    struct world w;
+    const char *names[2];
+
+    (void)state;
+    world_init(&w);
+    w.shared_network = false;
+    world_submit(&w, 2, "Never", "");
+    look(&w, 5);
+    assert_int_equal(world_pods(&w), 2);
+    w.refuses = &kind_service;
+    w.refusal = "services \"mnist-40c14-worker-0\" is forbidden: exceeded quota: q, requested: "
+                "services=1, used: services=0, limited: services=0";
+    for (size_t i = 0; i < 2; i++)
+        names[i] = object_name(world_now(&w, WORLD_PODS)->items[i]);
+    for (size_t i = 0; i < 2; i++) {
+        const struct json *old = world_get(&w, WORLD_PODS, names[i]);
+        struct json *placed = world_edit(&w, old);
+
+        json_set_string(&w.arena, json_make_object(&w.arena, placed, "spec"), "nodeName", "n1");
+        world_change(&w, WORLD_PODS, old, placed);
+        world_pod_runs(&w, names[i]);
+    }
+    look(&w, 5);
+    assert_int_equal(world_now(&w, WORLD_SERVICES)->len, 0);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(json_get_string(world_status(&w), "message", ""),
+                        "a Service of the job is refused: exceeded quota: q, requested: "
+                        "services=1, used: services=0, limited: services=0");
+    w.refusal = NULL;
+    world_settle(&w);
+    assert_int_equal(world_now(&w, WORLD_SERVICES)->len, 2);
+    assert_string_equal(json_get_string(world_status(&w), "message", ""), "");
+    world_release(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -485,6 +523,7 @@ int main(void)
         cmocka_unit_test(containers_wait_or_are_unknown),
         cmocka_unit_test(the_schedulers_sentence_is_passed_on),
         cmocka_unit_test(a_refusal_is_told_once_with_the_apis_words),
+        cmocka_unit_test(refused_names_are_told_of_a_job_that_runs),
         cmocka_unit_test(a_scheduler_that_says_nothing_is_named),
         cmocka_unit_test(foreign_parts_of_the_status_are_kept),
         cmocka_unit_test(transition_times_change_with_the_status_only),

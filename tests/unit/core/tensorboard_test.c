@@ -130,6 +130,29 @@ static void it_gets_a_port_a_service_and_a_pod(void **state)
     world_release(&w);
 }
 
+static void a_refused_pod_is_told_with_the_apis_words(void **state)
+{
+    struct world w;
+    struct plan plan;
+
+    (void)state;
+    submit(&w, BOARD(ONE_FOLDER));
+    w.refusal = "pods \"b-tb\" is forbidden: violates PodSecurity \"restricted:latest\": no";
+    for (int i = 0; i < 5; i++) {
+        world_plan(&w, &plan);
+        world_apply(&w, &plan, -1);
+    }
+    assert_int_equal(world_pods(&w), 0);
+    assert_string_equal(reason(&w), "Refused");
+    assert_string_equal(message(&w),
+                        "Its Pod is refused: violates PodSecurity \"restricted:latest\": no");
+    assert_int_equal(world_events(&w, "Refused"), 1);
+    w.refusal = NULL;
+    world_settle(&w);
+    assert_string_equal(reason(&w), "Starting");
+    world_release(&w);
+}
+
 static void several_folders_are_named_and_each_claim_is_mounted_once(void **state)
 {
     struct world w;
@@ -248,6 +271,25 @@ static void unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at(void 
 }
 
 /* A clock set back must not make a start of the future. */
+static void where_nobody_tells_of_its_use_it_stays(void **state)
+{
+    struct world w;
+
+    (void)state;
+    start(&w, BOARD(ONE_FOLDER));
+    w.apps_unseen = true;
+    w.now_ms += 100 * HOUR;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Running");
+    assert_string_equal(world_condition(&w, "Idle", "message"),
+                        "Nobody tells here when it is used.");
+    annotate(&w, w.now_ms);
+    w.now_ms += 25 * HOUR;
+    world_settle(&w);
+    assert_string_equal(world_phase(&w), "Paused");
+    world_release(&w);
+}
+
 static void a_start_in_the_future_is_now(void **state)
 {
     struct world w;
@@ -641,11 +683,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_gets_a_port_a_service_and_a_pod),
+        cmocka_unit_test(a_refused_pod_is_told_with_the_apis_words),
         cmocka_unit_test(several_folders_are_named_and_each_claim_is_mounted_once),
         cmocka_unit_test(on_a_cluster_it_is_the_image_and_a_service),
         cmocka_unit_test(on_one_machine_it_reserves_little),
         cmocka_unit_test(suspending_removes_the_pod_and_keeps_the_rest),
         cmocka_unit_test(unused_it_is_idle_then_reclaimed_and_comes_back_when_looked_at),
+        cmocka_unit_test(where_nobody_tells_of_its_use_it_stays),
         cmocka_unit_test(a_start_in_the_future_is_now),
         cmocka_unit_test(what_is_not_installed_says_how_to_get_it),
         cmocka_unit_test(a_folder_that_does_not_exist_is_said),

@@ -46,9 +46,10 @@ struct world {
     struct world_state *past[WORLD_SET_COUNT]; /* every state, the last is now */
     size_t past_len[WORLD_SET_COUNT], past_cap[WORLD_SET_COUNT];
     int64_t now_ms, revision, uids;
-    bool shared_network;
+    bool shared_network, apps_unseen;
     const char
         *refusal; /* what the API said to the last pod it would not have; NULL: it took all */
+    const struct kind *refuses;
     int64_t refused_until_ms;
     const struct json **events;
     size_t events_len;
@@ -93,7 +94,7 @@ static inline void world_push(struct world *w, enum world_set set, struct world_
 
 static inline void world_init(struct world *w)
 {
-    *w = (struct world){.now_ms = WORLD_START_MS, .shared_network = true};
+    *w = (struct world){.now_ms = WORLD_START_MS, .shared_network = true, .refuses = &kind_pod};
     arena_init(&w->arena, WORLD_LIMIT_BYTES);
     w->events = calloc(WORLD_OBJECTS * 4, sizeof(*w->events));
     assert_non_null(w->events);
@@ -322,7 +323,7 @@ static inline bool world_step(struct world *w, const struct plan_step *step)
     case PLAN_CREATE:
         if (there)
             return true;
-        if (w->refusal && set == WORLD_PODS)
+        if (w->refusal && step->kind == w->refuses)
             return false;
         w->created += set == WORLD_PODS;
         world_add(w, set, step->object);
@@ -401,10 +402,11 @@ static inline void world_snapshot(struct world *w, const size_t at[WORLD_SET_COU
         .group = w->past[WORLD_GROUPS][at[WORLD_GROUPS]].len
                      ? w->past[WORLD_GROUPS][at[WORLD_GROUPS]].items[0]
                      : NULL,
-        .refused = w->refusal ? &kind_pod : NULL,
+        .refused = w->refusal ? w->refuses : NULL,
         .refusal = w->refusal,
         .refused_until_ms = w->refused_until_ms,
         .shared_network = w->shared_network,
+        .apps_unseen = w->apps_unseen,
         .now_ms = w->now_ms,
     };
 }
