@@ -41,7 +41,7 @@
 #define FREE_PAGES_KEPT 256
 #define VACUUM_PAGES 32
 /* Overwriting is faster than growing: the log is cut when nobody writes. */
-#define LOG_AT_REST_BYTES (4 * 1024 * 1024)
+#define LOG_AT_REST_BYTES (CHECKPOINT_IDLE_PAGES * 5 * 1024)
 
 /* New pages, at most: of a row with its names and numbers, and of the pages that point to them.
  * Asking SQLite how many there are costs a quarter of adding a row. */
@@ -693,7 +693,7 @@ static bool is_loose(struct database *d)
 
     return stat(d->path, &file) == 0 && stat(d->log_path, &log) == 0 &&
            (log.st_size > LOG_AT_REST_BYTES ||
-            file.st_size / SPACE_PAGE_BYTES > used + 2 * FREE_PAGES_KEPT);
+            file.st_size / SPACE_PAGE_BYTES > used + 3 * FREE_PAGES_KEPT / 2);
 }
 
 void database_rest(struct database *d)

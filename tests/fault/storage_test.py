@@ -109,7 +109,7 @@ class Rest(Storage):
             self.put(f"large-{number}", str(number) * 20000)
         self.daemon.call("DELETE", CONFIG_MAPS)
         grown = self.size("muster.db")
-        harness.wait_until(lambda: self.size("muster.db-wal") <= 4 * MEGABYTE, "the log to be cut")
+        harness.wait_until(lambda: self.size("muster.db-wal") <= 3 * MEGABYTE, "the log to be cut")
         self.assertLess(self.size("muster.db"), grown / 2)
         self.put("later", "x")
         self.daemon.kill()
