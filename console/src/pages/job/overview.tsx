@@ -33,6 +33,7 @@ import { JobMark, stateExplained, StateMark } from "../../ui/state.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { ConditionTable } from "./conditions.tsx";
 import { Events, useJobEvents } from "./events.tsx";
+import { Parameters } from "./parameters.tsx";
 import { Section } from "./section.tsx";
 import { TimeLine } from "./timeline.tsx";
 import type { TabProps } from "./job.tsx";
@@ -326,6 +327,7 @@ export function Overview(props: TabProps) {
     <div class="overview">
       <Now job={props.job} />
       <Alive {...props} />
+      <Parameters job={props.job} />
       <Types job={props.job} pods={props.pods} />
       <TimeLine job={props.job} pods={props.pods} events={events} />
       <Basics job={props.job} />

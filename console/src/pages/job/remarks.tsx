@@ -18,6 +18,7 @@ import {
 } from "../../lib/remarks.ts";
 import { CliLine } from "../../ui/cli.tsx";
 import { Field, FormDialog } from "../../ui/form.tsx";
+import { Markdown } from "../../ui/markdown.tsx";
 import "../../style/remarks.css";
 
 const t = translator(remarksTexts);
@@ -95,9 +96,9 @@ export function Remarks(props: { job: Job }) {
         </a>
       ))}
       {note ? (
-        <p class="note" title={t("note")}>
-          {note}
-        </p>
+        <div class="note" title={t("note")}>
+          <Markdown text={note} />
+        </div>
       ) : null}
       {mayJob("patch", job) ? (
         <button type="button" class="quiet" onClick={() => setEditing(true)}>
