@@ -15,10 +15,7 @@ const BRIEF = 4;
 /** They are written when a run begins or ends, so asked for with the page and at its end. */
 function useWritten(job: Job): Facts {
   const [found, setFound] = useState<Facts>({});
-  const trains =
-    job.spec?.tensorboardSpec !== undefined || job.status?.progress?.loss !== undefined;
   useEffect(() => {
-    if (!trains) return;
     let ended = false;
     get<{ tags: TagFigures[] }>(boardApi(job, "tags")).then(
       (answer) => void (ended || setFound(hparamsOf(answer.tags))),
@@ -27,7 +24,7 @@ function useWritten(job: Job): Facts {
     return () => {
       ended = true;
     };
-  }, [job.metadata.uid, trains, job.status?.phase]);
+  }, [job.metadata.uid, job.status?.phase]);
   return found;
 }
 

@@ -71,7 +71,7 @@ function ProgressCell(props: { job: Job }) {
   if (state === "failed")
     return (
       <span class="dim" title={sayBoth(props.job.status?.message ?? "", lang.value)}>
-        {shortCause(props.job) || "-"}
+        {shortCause(props.job, lang.value) || "-"}
       </span>
     );
   if (!p) return <span class="dim">-</span>;
