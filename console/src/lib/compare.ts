@@ -194,7 +194,10 @@ export function parametersOf(job: Job, hparams: Facts): [name: string, value: st
       known.add(bare(word));
       said.set(word, value);
     }
-  return [...said];
+  // Numbers are what one looks for, folders what one does not.
+  const order = (value: string): number =>
+    value.startsWith("/") ? 2 : value !== "" && Number.isFinite(Number(value)) ? 0 : 1;
+  return [...said].sort((a, b) => order(a[1]) - order(b[1]));
 }
 
 // --- pictures -------------------------------------------------------------------------------------

@@ -189,6 +189,21 @@ export function sentenceOf(job: Job): string {
   return job.status?.message ?? failed?.message ?? "";
 }
 
+/** What became of the job after its cause, such as "the restart budget is spent (2 of 2)"; where the
+ * sentence has no such part, the sentence. */
+export function outcomeOf(job: Job, lang: "zh" | "en"): string {
+  const sentence = sentenceOf(job);
+  const said = say(sentence, lang);
+  const cause = causeOf(sentence);
+  const { name } = job.metadata;
+  if (cause === null) return said;
+  const before =
+    lang === "zh"
+      ? `${name} 失败：${say(cause, lang)}；`
+      : `${job.kind} ${name} has failed: ${cause}; `;
+  return said.startsWith(before) ? said.slice(before.length) : said;
+}
+
 /** What a row of the job says of its failure: without the job's and the replica's names and what
  * restarts there were. */
 export function shortCause(job: Job, lang: "zh" | "en"): string {

@@ -107,7 +107,7 @@ function Basics(props: { job: Job }) {
   const brief = [
     ...replicasByRole(job).map((one) => `${one.type}: ${one.count}`),
     `CPU ${pair("cpu", totals)}`,
-    `${t("memoryWord")} ${pair("memory", totals)}`,
+    `${tc("memory")} ${pair("memory", totals)}`,
   ];
   return (
     <Section id="basic" title={t("basic")} open={false} brief={brief.join(" · ")}>
@@ -314,7 +314,11 @@ function Alive(props: TabProps) {
             <h2>{t(state === "running" ? "liveTail" : "lastLines")}</h2>
             <a href={jobHref(props.job, "logs")}>{t("seeLog")}</a>
           </div>
-          <LiveTail pods={replicas} label={t("liveTail")} empty={t("noTail")} />
+          <LiveTail
+            pods={replicas}
+            label={t("liveTail")}
+            empty={t(isOver(props.job) ? "noOutput" : "noTail")}
+          />
         </section>
       ) : null}
     </div>

@@ -18,6 +18,8 @@ import {
 } from "../../lib/remarks.ts";
 import { CliLine } from "../../ui/cli.tsx";
 import { Field, FormDialog } from "../../ui/form.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { NoteIcon } from "../../ui/icons.ts";
 import { Markdown } from "../../ui/markdown.tsx";
 import "../../style/remarks.css";
 
@@ -81,13 +83,31 @@ function RemarksDialog(props: { job: Job; onClose: () => void }) {
   );
 }
 
-export function Remarks(props: { job: Job }) {
-  const { job } = props;
+/** Opens the dialog: beside the job's name, where it takes no line of its own. */
+export function RemarksButton(props: { job: Job }) {
   const [editing, setEditing] = useState(false);
-  const tags = tagsOf(job);
-  const note = noteOf(job);
-  const has = tags.length > 0 || note !== "";
-  if (!has && !mayJob("patch", job)) return null;
+  if (!mayJob("patch", props.job)) return null;
+  const word = t(tagsOf(props.job).length > 0 || noteOf(props.job) !== "" ? "edit" : "add");
+  return (
+    <>
+      <button
+        type="button"
+        class="icon"
+        aria-label={word}
+        title={word}
+        onClick={() => setEditing(true)}
+      >
+        <Icon of={NoteIcon} />
+      </button>
+      {editing ? <RemarksDialog job={props.job} onClose={() => setEditing(false)} /> : null}
+    </>
+  );
+}
+
+export function Remarks(props: { job: Job }) {
+  const tags = tagsOf(props.job);
+  const note = noteOf(props.job);
+  if (!tags.length && !note) return null;
   return (
     <div class="remarks">
       {tags.map((one) => (
@@ -100,12 +120,6 @@ export function Remarks(props: { job: Job }) {
           <Markdown text={note} />
         </div>
       ) : null}
-      {mayJob("patch", job) ? (
-        <button type="button" class="quiet" onClick={() => setEditing(true)}>
-          {t(has ? "edit" : "add")}
-        </button>
-      ) : null}
-      {editing ? <RemarksDialog job={job} onClose={() => setEditing(false)} /> : null}
     </div>
   );
 }
